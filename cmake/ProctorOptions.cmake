@@ -1,0 +1,43 @@
+# Language level, warnings and sanitizers: one interface target that every target of ours links.
+
+option(PROCTOR_TESTS "Build the unit tests" ON)
+option(PROCTOR_WERROR "Treat warnings as errors" OFF)
+set(PROCTOR_SANITIZE "" CACHE STRING "Comma-separated sanitizers, e.g. address,undefined")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+# The headers are large templates: -O1 compiles them in half the time of -O2 and keeps the runner fast enough.
+set(CMAKE_CXX_FLAGS_DEV "-O1 -g1" CACHE STRING "Flags of the Dev build type")
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Dev)
+endif()
+
+find_program(PROCTOR_CCACHE ccache)
+if(PROCTOR_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PROCTOR_CCACHE})
+endif()
+
+# Everything of ours, also what must stay free of sanitizers: the guard and the misbehaving programs.
+add_library(proctor_plain_options INTERFACE)
+target_compile_options(proctor_plain_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion)
+if(PROCTOR_WERROR)
+  target_compile_options(proctor_plain_options INTERFACE -Werror)
+endif()
+target_include_directories(proctor_plain_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+target_compile_definitions(proctor_plain_options INTERFACE _GNU_SOURCE)
+
+add_library(proctor_options INTERFACE)
+target_link_libraries(proctor_options INTERFACE proctor_plain_options)
+
+if(PROCTOR_SANITIZE)
+  target_compile_options(proctor_options INTERFACE -fsanitize=${PROCTOR_SANITIZE} -fno-omit-frame-pointer
+                                                   -fno-sanitize-recover=undefined)
+  target_link_options(proctor_options INTERFACE -fsanitize=${PROCTOR_SANITIZE})
+  if(PROCTOR_SANITIZE MATCHES thread)
+    target_compile_options(proctor_options INTERFACE -Wno-tsan)  # Asio's fences; its loop has one thread here
+  endif()
+  set(PROCTOR_STATIC OFF)
+else()
+  set(PROCTOR_STATIC ON)
+endif()

@@ -1,0 +1,28 @@
+# proctor_library(NAME SOURCES... [DEPS ...])   a module of ours
+# proctor_test(NAME SOURCES... [DEPS ...])      its unit tests: one GoogleTest binary, one CTest entry per binary
+# proctor_static(TARGET)                        links statically unless a sanitizer forbids it
+
+function(proctor_library name)
+  cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
+  add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC proctor_options ${arg_DEPS})
+endfunction()
+
+function(proctor_test name)
+  if(NOT PROCTOR_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE proctor_options ${arg_DEPS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE PROCTOR_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                             PROCTOR_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()
+
+function(proctor_static target)
+  if(PROCTOR_STATIC)
+    target_link_options(${target} PRIVATE -static)
+  endif()
+endfunction()

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Speed and memory of the runner against their targets. Ratios come from interleaved rounds of one run, so that a
+loaded machine slows both sides; the minimum of each side is compared.
+
+usage: bench.py BIN_DIR [--rounds N]
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+SUITES, CASES = 20, 100
+NAMES = [f"Suite{s}.Case{c}" for s in range(SUITES) for c in range(CASES)]
+
+
+def timed(argv, **kwargs):
+    start = time.monotonic()
+    done = subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **kwargs)
+    return time.monotonic() - start, done.returncode
+
+
+def peak_rss(argv):
+    """Seconds, exit code and VmHWM (KiB) of the process itself, read while it lives."""
+    start = time.monotonic()
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    peak = 0
+    while process.poll() is None:
+        try:
+            for line in open(f"/proc/{process.pid}/status"):
+                if line.startswith("VmHWM:"):
+                    peak = max(peak, int(line.split()[1]))
+        except OSError:
+            pass
+        time.sleep(0.005)
+    return time.monotonic() - start, process.returncode, peak
+
+
+def write_ctest(directory, binary):
+    lines = [f'add_test({name} "{binary}" "--gtest_filter={name}")' for name in NAMES]
+    (directory / "CTestTestfile.cmake").write_text("\n".join(lines))
+
+
+class Table:
+    def __init__(self):
+        self.failed = False
+
+    def row(self, what, value, target, unit, figure):
+        ok = value <= target
+        self.failed |= not ok
+        print(f"{what:<46} {value:8.2f} {unit:<4} target <= {target:<6g} {'ok' if ok else 'OVER':<5} {figure}")
+
+
+def compare_runners(bin_dir, work, rounds, table):
+    binary = bin_dir / "empty_cases"
+    ctest_dir = work / "ctest"
+    ctest_dir.mkdir()
+    write_ctest(ctest_dir, binary)
+    filters = work / "filters"
+    filters.write_text("\n".join(f"--gtest_filter={name}" for name in NAMES))
+    best = {"proctor": 1e9, "xargs": 1e9, "ctest": 1e9}
+    rss = 0
+    for index in range(rounds):
+        out = work / f"run{index}"
+        seconds, code, peak = peak_rss([bin_dir / "proctor", "run", "--jobs", "2", "--out", out, "--", binary])
+        summary = json.loads((out / "report.json").read_text())["summary"]
+        if code != 0 or summary["pass"] != len(NAMES):
+            sys.exit(f"bench: proctor ended {code}: {summary}")
+        shutil.rmtree(out)
+        best["proctor"] = min(best["proctor"], seconds)
+        rss = max(rss, peak)
+        seconds, code = timed(["xargs", "-a", filters, "-P2", "-n1", binary])
+        best["xargs"] = min(best["xargs"], seconds)
+        seconds, code = timed(["ctest", "-j2", "--test-dir", ctest_dir])
+        best["ctest"] = min(best["ctest"], seconds)
+    figure = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in best.items())
+    table.row("2,000 empty gtest cases: proctor / xargs -P2", best["proctor"] / best["xargs"], 1.4, "x", figure)
+    table.row("2,000 empty gtest cases: proctor / ctest -j2", best["proctor"] / best["ctest"], 1.0, "x", "")
+    table.row("runner's peak RSS during it", rss / 1024, 32, "MiB", "")
+
+
+def start_to_first_case(bin_dir, work, table):
+    best = 1e9
+    for index in range(10):
+        out, stamp = work / f"start{index}", work / f"stamp{index}"
+        start = time.time()
+        subprocess.run([bin_dir / "proctor", "run", "--out", out, "--", "/bin/sh", "-c", f"date +%s.%N > {stamp}"],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        best = min(best, float(stamp.read_text()) - start)
+    table.row("start to first case (with sh and date)", best * 1000, 30, "ms", "minimum of 10")
+
+
+def flood(bin_dir, work, table):
+    out = work / "flood"
+    seconds, code, peak = peak_rss([bin_dir / "proctor", "run", "--out", out, "--", bin_dir / "misbehaving", "flood"])
+    report = json.loads((out / "report.json").read_text())
+    outcome = report["cases"][0]["outcome"]
+    if code != 0 or outcome != "pass":
+        sys.exit(f"bench: the flood ended {code}, {outcome}")
+    dropped = report["cases"][0]["attempts"][0]["output"]["dropped_bytes"]
+    table.row("512 MiB flood: runner's peak RSS", peak / 1024, 64, "MiB", f"{seconds:.2f} s, {dropped >> 20} MiB dropped")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bin_dir", type=pathlib.Path)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    table = Table()
+    with tempfile.TemporaryDirectory(prefix="proctor-bench-") as work:
+        os.environ.pop("CI", None)
+        bin_dir = options.bin_dir.resolve()
+        compare_runners(bin_dir, pathlib.Path(work), options.rounds, table)
+        start_to_first_case(bin_dir, pathlib.Path(work), table)
+        flood(bin_dir, pathlib.Path(work), table)
+    sys.exit(1 if table.failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+// One function per subcommand: it adds itself to the parser and, when chosen, sets `action`, which main runs after
+// the whole command line has been parsed. An action returns the process's exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace proctor::cli {
+
+using Action = std::function<int()>;
+
+// What follows `--` on the command line; main takes it off before CLI11 sees the rest. nullopt: no `--`.
+using AfterDashes = std::optional<std::vector<std::string>>;
+
+void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
+void add_list_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);  // shares run's selection
+void add_report_command(CLI::App& app, Action& action);   // report render
+void add_finish_command(CLI::App& app, Action& action);   // finish RUN_DIR
+void add_devices_command(CLI::App& app, Action& action);  // devices
+void add_doctor_command(CLI::App& app, Action& action);   // doctor
+void add_mask_command(CLI::App& app, Action& action);     // mask lint|explain
+
+}  // namespace proctor::cli

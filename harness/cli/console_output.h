@@ -1,0 +1,49 @@
+// Text for people on a descriptor that may be closed, full, or not read by anybody. None of that stops a run:
+// it never blocks while cases run, what cannot be written is kept up to a bound, and the first loss is told
+// once.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "harness/core/duration.h"
+
+namespace proctor::cli {
+
+class ConsoleOutput {
+ public:
+  using OnLost = std::function<void(const std::string& why)>;
+
+  explicit ConsoleOutput(int fd);
+  void on_lost(OnLost handler) { on_lost_ = std::move(handler); }
+
+  void write(std::string_view text);
+  // Waits up to `limit` for a slow reader; for the end of a run.
+  void drain(Milliseconds limit);
+
+  bool is_terminal() const { return terminal_; }
+  // A terminal that can move its cursor.
+  bool is_smart() const { return smart_; }
+  bool colours() const { return colours_; }
+  int columns() const;
+
+ private:
+  void flush(int wait_ms);
+  void lose(const std::string& why);
+
+  int fd_;
+  bool terminal_;
+  bool smart_;
+  bool colours_;
+  bool dead_ = false;
+  bool told_ = false;
+  std::string pending_;
+  OnLost on_lost_;
+};
+
+// NO_COLOR (no-color.org) beats CLICOLOR_FORCE (bixense.com/clicolors), which beats what the descriptor is.
+// Null and empty values count as unset; CLICOLOR_FORCE=0 is no wish.
+bool wants_colours(bool smart_terminal, const char* no_color, const char* clicolor_force);
+
+}  // namespace proctor::cli

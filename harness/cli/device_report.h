@@ -1,0 +1,37 @@
+// What `devices` and `doctor` both tell about devices.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "harness/core/result.h"
+#include "harness/devices/inventory.h"
+#include "harness/devices/simulation.h"
+#include "harness/process/containment.h"
+
+namespace proctor::cli {
+
+struct SimulationOptions {
+  std::string topology;          // --sim
+  std::string driver = "intel";  // --sim-driver
+};
+
+void add_simulation_options(CLI::App& command, SimulationOptions& options);
+
+struct DeviceReport {
+  std::optional<Simulation> simulation;
+  Inventory inventory;
+};
+
+// Probes in a child under the best containment. Error: bad options, or no containment at all.
+Result<DeviceReport> report_devices(const SimulationOptions& options);
+
+void print_devices(const DeviceReport& report, std::ostream& out);
+
+// `path` without symbolic links is a device node that this user may open for reading and writing.
+bool can_open(const std::string& path);
+
+}  // namespace proctor::cli

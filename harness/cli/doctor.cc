@@ -1,0 +1,101 @@
+// proctor doctor: what this machine can do, what it cannot, and the one line that would mend each.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/device_report.h"
+#include "harness/cli/run_options.h"
+#include "harness/core/exit_code.h"
+#include "harness/devices/library_search.h"
+
+namespace proctor::cli {
+namespace {
+
+struct VendorLibrary {
+  const char* name;
+  const char* meaning;
+};
+constexpr VendorLibrary kVendorLibraries[] = {{"libze_loader.so.1", "Level Zero loader"},
+                                              {"libze_intel_gpu.so.1", "Intel GPU driver"},
+                                              {"libcuda.so.1", "NVIDIA driver"},
+                                              {"libnvidia-ml.so.1", "NVIDIA management"},
+                                              {"libnccl.so.2", "NVIDIA collectives"},
+                                              {"libccl.so.1", "Intel collectives"}};
+
+void print_containment(std::ostream& out) {
+  out << "containment (the best one that works is used)\n";
+  for (const LayerProbe& probe : Containment::probe_all()) {
+    out << fmt::format("  {:<10} {}\n", to_string(probe.layer),
+                       probe.works ? "works" : "no: " + probe.why_not);
+    for (const std::string& text : probe.not_guaranteed)
+      out << "             not guaranteed: " << text << '\n';
+    for (const std::string& text : probe.how_to_improve) out << "             to mend it: " << text << '\n';
+  }
+}
+
+// Device nodes by name, whether or not a driver library is installed: a node without permission is the usual
+// reason for "no device".
+void print_nodes(std::ostream& out) {
+  out << "device nodes\n";
+  bool any = false;
+  for (const char* directory : {"/dev/dri", "/dev"}) {
+    std::error_code ec;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, ec)) {
+      const std::string name = entry.path().filename();
+      const bool wanted = name.starts_with("renderD") || (name.starts_with("nvidia") && name.size() > 6);
+      if (!wanted || entry.is_directory(ec)) continue;
+      any = true;
+      out << fmt::format(
+          "  {} {}\n", entry.path().string(),
+          can_open(entry.path()) ? "can be opened" : "permission denied: join its group (ls -ln shows it)");
+    }
+  }
+  if (!any) out << "  none: no accelerator, or its nodes are not passed into this container\n";
+}
+
+// Where a child would find each vendor's library; the runner itself loads none.
+void print_libraries(std::ostream& out) {
+  const char* path = std::getenv("LD_LIBRARY_PATH");
+  const auto directories = system_library_directories(path == nullptr ? "" : path);
+  out << "vendor libraries\n";
+  for (const auto& [name, meaning] : kVendorLibraries) {
+    const std::string found = find_library(name, directories);
+    out << fmt::format("  {:<22} {:<30} {}\n", name, meaning, found.empty() ? "not found" : found);
+  }
+}
+
+int run_doctor(const SimulationOptions& options) {
+  const auto report = report_devices(options);
+  if (!report) return fail(report.error());
+  std::cout << "devices\n";
+  print_devices(*report, std::cout);
+  print_nodes(std::cout);
+  print_libraries(std::cout);
+  print_containment(std::cout);
+  std::cout << "next: ";
+  if (report->inventory.devices.empty()) {
+    std::cout << "proctor run visibility --sim xpu:2x2 --sim-driver intel    (no device needed)\n";
+  } else if (report->simulation) {
+    std::cout << fmt::format("proctor run visibility --sim {} --sim-driver {}\n", options.topology,
+                             options.driver);
+  } else {
+    std::cout << "proctor run visibility\n";
+  }
+  return kExitGreen;
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("doctor", "what this machine can do: devices, containment, what to mend");
+  auto options = std::make_shared<SimulationOptions>();
+  add_simulation_options(*command, *options);
+  command->callback([&action, options] { action = [options] { return run_doctor(*options); }; });
+}
+
+}  // namespace proctor::cli

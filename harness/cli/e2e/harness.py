@@ -1,0 +1,178 @@
+"""What the end-to-end tests share: real `proctor` processes, real trees, and nothing believed but reports and /proc."""
+
+import atexit
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+BIN = Path(os.environ.get("PROCTOR_BIN_DIR", Path(__file__).resolve().parents[3] / "build" / "bin"))
+SKIP = 77  # CTest's SKIP_RETURN_CODE
+LAYERS = ("cgroup", "pidns", "subreaper")
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(SKIP)
+
+
+def check(condition, *what):
+    """An assertion that -O cannot remove and that says what it saw."""
+    if not condition:
+        print("FAILED:", *what, file=sys.stderr)
+        raise SystemExit(1)
+
+
+def new_token():
+    return "torture-" + secrets.token_hex(8)
+
+
+def survivors(token):
+    """[(pid, command line)] of the living processes that carry `token` in argv. Zombies are dead."""
+    found = []
+    for directory in Path("/proc").iterdir():
+        if not directory.name.isdigit() or int(directory.name) == os.getpid():
+            continue
+        try:
+            command = (directory / "cmdline").read_bytes()
+            if token.encode() not in command:
+                continue
+            state = (directory / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if state not in "ZX":
+            found.append((int(directory.name), command.replace(b"\0", b" ").decode(errors="replace")))
+    return found
+
+
+def wait_until(condition, seconds, what):
+    """Polls; the bound is for a defect, not a measurement."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        check(time.monotonic() < deadline, f"no {what} within {seconds} s")
+        time.sleep(0.01)
+
+
+def misbehaving(mode, token, *args):
+    return [str(BIN / "misbehaving"), mode, *args, "--token", token]
+
+
+def write_config(path, suites, defaults=None):
+    """suites: {name: {key: value}}; values that JSON and TOML write alike."""
+    lines = ["[defaults]", 'stall = "off"']
+    lines += [f"{key} = {json.dumps(value)}" for key, value in (defaults or {}).items()]
+    for name, table in suites.items():
+        lines.append(f"[suite.{name}]")
+        lines += [f"{key} = {json.dumps(value)}" for key, value in table.items()]
+    Path(path).write_text("\n".join(lines) + "\n")
+
+
+def records(run_dir):
+    """The journal's records; a cut last line is what a killed writer may leave."""
+    out = []
+    path = Path(run_dir) / "journal.jsonl"
+    for line in path.read_text(errors="replace").splitlines() if path.exists() else []:
+        try:
+            out.append(json.loads(line))
+        except ValueError:
+            pass
+    return out
+
+
+def of_type(journal, name):
+    return [record for record in journal if record.get("type") == name]
+
+
+def report(run_dir):
+    return json.loads((Path(run_dir) / "report.json").read_text())
+
+
+def check_sums(document):
+    summary = document["summary"]
+    outcomes = sum(count for key, count in summary.items() if key not in ("planned", "executed"))
+    check(summary["planned"] == outcomes, "planned is not the sum of outcomes:", summary)
+    check(len(document["cases"]) == summary["planned"], "not every planned case is in the report")
+    ids = [case["id"] for case in document["cases"]]
+    check(len(ids) == len(set(ids)), "an id twice in the report")
+
+
+def become(uid):
+    """Drops root for good. The programs are copied to where anybody can read them."""
+    global BIN
+    if os.geteuid() != 0:
+        skip(f"needs root to become uid {uid}")
+    public = Path(tempfile.mkdtemp(prefix="proctor-e2e-bin-"))
+    atexit.register(shutil.rmtree, public, ignore_errors=True)
+    for name in ("proctor", "proctor-guard", "misbehaving"):
+        shutil.copy2(BIN / name, public / name)
+    os.chown(public, uid, uid)
+    BIN = public
+    os.setgroups([])
+    os.setgid(uid)
+    os.setuid(uid)
+    os.chdir("/")
+
+
+class Sandbox:
+    """A directory of one test, with a home and a state directory of its own; nothing of it outlives the test."""
+
+    def __init__(self):
+        self.path = Path(tempfile.mkdtemp(prefix="proctor-e2e-"))
+        self.runs = 0
+        self.env = {key: value for key, value in os.environ.items() if not key.startswith("PROCTOR_")}
+        self.env.pop("CI", None)
+        (self.path / "state").mkdir(mode=0o700)
+        self.env.update(HOME=str(self.path), XDG_CONFIG_HOME=str(self.path / "config"),
+                        XDG_RUNTIME_DIR=str(self.path / "state"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def out(self):
+        self.runs += 1
+        return self.path / f"run{self.runs}"
+
+    def command(self, *args):
+        return [str(BIN / "proctor"), *map(str, args)]
+
+    def proctor(self, *args, timeout=180, **more):
+        return subprocess.run(self.command(*args), cwd=self.path, env=self.env, stdin=subprocess.DEVNULL, text=True,
+                              errors="replace", stdout=more.pop("stdout", subprocess.PIPE),
+                              stderr=more.pop("stderr", subprocess.PIPE), timeout=timeout, **more)
+
+    def start(self, *args, wrap=None, env=None, **more):
+        command = self.command(*args)
+        return subprocess.Popen(wrap(command) if wrap else command, cwd=self.path, env={**self.env, **(env or {})},
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                errors="replace", **more)
+
+    def finish(self, process, seconds=60):
+        try:
+            _, errors = process.communicate(timeout=seconds)
+            return errors
+        except subprocess.TimeoutExpired:
+            process.kill()
+            check(False, f"proctor still runs after {seconds} s")
+
+    def why_not(self, layer):
+        """Why this layer does not work here, or None."""
+        done = self.proctor("run", "--containment", layer, "--out", self.out(), "--", "/bin/true")
+        return None if done.returncode == 0 else (done.stderr.strip() or f"exit {done.returncode}")
+
+
+def killed(process):
+    """128 + n as a shell shows it."""
+    return 128 - process.returncode if process.returncode < 0 else process.returncode
+
+
+def send(process, number=signal.SIGTERM):
+    process.send_signal(number)

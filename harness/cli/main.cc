@@ -1,0 +1,116 @@
+// proctor: parses the command line and runs one action. Everything a person can type wrong ends here with
+// exit 2.
+#include <fcntl.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/run_options.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/text.h"
+
+namespace proctor::cli {
+namespace {
+
+// A descriptor from 0 to 2 that is closed would be taken by the next file that is opened, and then written
+// to. Put something there on which reads end and writes fail (EBADF, which is reported like any other loss).
+void occupy_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) static_cast<void>(::open("/dev/null", O_RDONLY));
+  }
+}
+
+// Everything after the first `--`, taken off the arguments.
+AfterDashes take_after_dashes(std::vector<std::string>& arguments) {
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  if (dashes == arguments.end()) return std::nullopt;
+  std::vector<std::string> after(dashes + 1, arguments.end());
+  arguments.erase(dashes, arguments.end());
+  return after;
+}
+
+// The innermost command that was recognised before the parser met something unknown.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : innermost(*chosen.front());
+}
+
+Error unknown_word(const CLI::App& app, const std::string& word) {
+  const CLI::App& command = innermost(app);
+  std::vector<std::string> known;
+  const bool is_option = word.rfind('-', 0) == 0;
+  if (is_option) {
+    for (const auto* option : command.get_options()) {
+      for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  } else {
+    for (const auto* subcommand : command.get_subcommands([](const CLI::App*) { return true; })) {
+      known.push_back(subcommand->get_name());
+    }
+  }
+  const std::string bare = word.substr(0, word.find('='));
+  const auto near = near_miss(bare, known);
+  const std::string place = &command == &app ? "proctor" : "proctor " + command.get_name();
+  return Error::usage("read the command line of " + place + ": unknown " + (is_option ? "option" : "word") +
+                          " `" + bare + "`",
+                      near.empty() ? "See `" + place + " --help`." : "Did you mean `" + near + "`?");
+}
+
+int parse_error(const CLI::App& app, const CLI::ParseError& error) {
+  const auto unknown = app.remaining(/*recurse=*/true);
+  const bool about_words =
+      dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error);
+  if (about_words && !unknown.empty()) return fail(unknown_word(app, unknown.front()));
+  const std::string place = &innermost(app) == &app ? "proctor" : "proctor " + innermost(app).get_name();
+  return fail(
+      Error::usage("read the command line of " + place + ": " + error.what(), "See `" + place + " --help`."));
+}
+
+int run_main(int argc, char** argv) {
+  occupy_standard_descriptors();
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const AfterDashes after_dashes = take_after_dashes(arguments);
+
+  CLI::App app{"Proctor runs accelerator tests in a containment that nothing escapes.", "proctor"};
+  app.set_version_flag("--version", std::string("proctor ") + PROCTOR_VERSION);
+  app.require_subcommand(1);
+  Action action;
+  add_run_command(app, action, after_dashes);
+  add_list_command(app, action, after_dashes);
+  add_report_command(app, action);
+  add_finish_command(app, action);
+  add_devices_command(app, action);
+  add_doctor_command(app, action);
+  add_mask_command(app, action);
+
+  try {
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+    app.parse(arguments);
+  } catch (const CLI::Success& request) {  // --help, --version
+    return app.exit(request);
+  } catch (const CLI::ParseError& error) {
+    return parse_error(app, error);
+  }
+  const std::string chosen = app.get_subcommands().front()->get_name();
+  if (after_dashes && chosen != "run" && chosen != "list") {
+    return fail(
+        Error::usage("read the command line of proctor " + chosen + ": it takes no command after `--`"));
+  }
+  return action();
+}
+
+}  // namespace
+}  // namespace proctor::cli
+
+int main(int argc, char** argv) {
+  try {
+    return proctor::cli::run_main(argc, argv);
+  } catch (const std::exception& error) {  // a defect of ours, or no memory
+    std::fprintf(stderr, "proctor: internal error: %s\n", error.what());
+    return proctor::kExitMachine;
+  }
+}

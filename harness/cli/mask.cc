@@ -1,0 +1,205 @@
+#include "harness/cli/mask.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "harness/cli/commands.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/text.h"
+#include "harness/devices/mask_cuda.h"
+#include "harness/devices/mask_explain.h"
+#include "harness/devices/mask_xpu.h"
+
+namespace proctor::cli {
+namespace {
+
+constexpr Topology kExampleXpu{2, 4};
+constexpr Topology kExampleCuda{4, 1};
+
+// The request with its words understood.
+struct Question {
+  bool cuda = false;
+  std::string value;
+  std::optional<Hierarchy> hierarchy;
+  std::optional<Topology> topology;
+
+  const char* variable() const { return cuda ? kCudaMaskVariable : kXpuMaskVariable; }
+  std::string assignment() const { return variable() + ("=" + in_quotes(value)); }
+  std::optional<CudaHost> host() const {
+    return topology ? std::optional(CudaHost{topology->cards, {}, {}}) : std::nullopt;
+  }
+};
+
+Result<Question> read(const MaskRequest& request) {
+  Question question;
+  question.value = request.value;
+  question.cuda = request.backend == "cuda";
+  if (!question.cuda && request.backend != "xpu") {
+    const std::string near = near_miss(request.backend, {"cuda", "xpu"});
+    return Error::usage("read backend " + in_quotes(request.backend) + ": expected cuda or xpu",
+                        near.empty() ? std::string() : "Did you mean '" + near + "'?");
+  }
+  if (request.hierarchy) {
+    if (question.cuda) {
+      return Error::usage("use --hierarchy " + in_quotes(*request.hierarchy) +
+                          " with cuda: it is a Level Zero setting");
+    }
+    const auto hierarchy = parse_hierarchy(*request.hierarchy);
+    if (!hierarchy) return hierarchy.error();
+    question.hierarchy = *hierarchy;
+  }
+  if (request.topology) {
+    const auto topology = parse_topology(*request.topology);
+    if (!topology) return topology.error();
+    if (question.cuda && topology->tiles != 1) {
+      return Error::usage(
+          "use --topology " + in_quotes(*request.topology) + " with cuda: its devices have no tiles",
+          "Four devices are '4'.");
+    }
+    question.topology = *topology;
+  }
+  return question;
+}
+
+int report(const Error& error, std::ostream& err) {
+  err << fmt::format("proctor: failed to {}\n", error.what);
+  if (!error.hint.empty()) err << error.hint << '\n';
+  return kExitUsage;
+}
+
+MaskLint lint(const Question& question) {
+  if (question.cuda) return lint_cuda_mask(question.value, question.host());
+  return lint_xpu_mask(question.value, question.hierarchy, question.topology);
+}
+
+void print_refusal(const Question& question, const MaskLint& lint, std::ostream& err) {
+  err << fmt::format("refused: {}\n", question.assignment());
+  for (const MaskRefusal& refusal : lint.refusals) {
+    err << fmt::format("  {} at column {} {}\n", to_string(refusal.entry), refusal.entry.column, refusal.why);
+  }
+  if (!lint.refused_whole.empty()) err << "  it " << lint.refused_whole << '\n';
+  err << (question.cuda ? "what the CUDA driver would make of it\n"
+                        : "what Intel's driver would make of it\n");
+  for (const std::string& line : lint.driver) err << "  " << line << '\n';
+  if (!lint.suggestion.empty()) err << lint.suggestion << '\n';
+}
+
+void print_warnings(const MaskLint& lint, std::ostream& out) {
+  for (const std::string& warning : lint.warnings) out << "warning: " << warning << '\n';
+}
+
+std::string topology_words(const Question& question, const Topology& topology) {
+  const std::string size = question.cuda ? fmt::format("{} devices in PCI order", topology.cards)
+                                         : fmt::format("{} cards of {} tiles; N is a card, N.M a tile of it",
+                                                       topology.cards, topology.tiles);
+  return question.topology ? size : size + "; an example, --topology names yours";
+}
+
+void print_verdict(const MaskLint& lint, std::ostream& out) {
+  if (lint.accepted()) {
+    out << "verdict: accepted\n";
+  } else if (!lint.refusals.empty()) {
+    const MaskRefusal& first = lint.refusals.front();
+    out << fmt::format("verdict: refused by `proctor mask lint`: {} {}\n", to_string(first.entry), first.why);
+  } else {
+    out << fmt::format("verdict: refused by `proctor mask lint`: it {}\n", lint.refused_whole);
+  }
+  print_warnings(lint, out);
+}
+
+void print(const Question& question, const MaskExplanation& explanation, const Topology& topology,
+           std::ostream& out) {
+  if (!explanation.entries.empty()) out << "\nentries\n";
+  for (const auto& [entry, meaning] : explanation.entries) {
+    out << fmt::format("  {}  {}  {}\n", entry.number, in_quotes(entry.text), meaning);
+  }
+  out << fmt::format("\nvisible ({})\n", topology_words(question, topology));
+  for (const VisibleSet& set : explanation.visible) {
+    out << (set.under.empty() ? "  " : fmt::format("  {}: ", set.under)) << set.devices << '\n';
+  }
+  if (explanation.visible.empty()) out << "  nothing: the driver ends the process before it gets so far\n";
+  if (!explanation.driver.empty()) out << "\nIntel's driver (a model of its versions 22.43 and 26.27)\n";
+  for (const std::string& line : explanation.driver) out << "  " << line << '\n';
+  out << "\nrules\n";
+  for (const MaskRule& rule : explanation.rules) {
+    out << fmt::format("  [{}] {}\n      {}\n", rule.evidence, rule.text, rule.source);
+  }
+  if (!explanation.known.empty()) out << "\nthis very value\n  " << explanation.known << '\n';
+  out << "\nevidence: S specification, I source code, T other test suites, X executed, F inferred\n";
+}
+
+// VALUE is one argument whatever it begins with: CLI11 takes "-1" for a value, but "-x" for an unknown
+// option, which is the value when there is no other.
+void take_value(const CLI::App& command, MaskRequest& request) {
+  std::vector<std::string> unknown;
+  for (const std::string& word : command.remaining()) {
+    if (word != "--") unknown.push_back(word);
+  }
+  if (command.count("VALUE") == 0) {
+    if (unknown.size() != 1) throw CLI::RequiredError("VALUE");
+    request.value = unknown.front();
+  } else if (!unknown.empty()) {
+    throw CLI::ExtrasError(unknown);
+  }
+}
+
+using Answer = int (*)(const MaskRequest&, std::ostream&, std::ostream&);
+
+void add_question(CLI::App& parent, const char* name, const char* help, Answer answer, Action& action) {
+  CLI::App* command = parent.add_subcommand(name, help);
+  const auto request = std::make_shared<MaskRequest>();
+  command->add_option("BACKEND", request->backend, "cuda or xpu")->required();
+  command->add_option("VALUE", request->value, "the mask; '' is a value too");
+  command->add_option("--hierarchy", request->hierarchy, "FLAT, COMPOSITE or COMBINED (xpu)");
+  command->add_option("--topology", request->topology, "cards x tiles, e.g. 2x4 (cuda: a number)");
+  command->allow_extras();
+  command->callback([command, request, answer, &action] {
+    take_value(*command, *request);
+    action = [request, answer] { return answer(*request, std::cout, std::cerr); };
+  });
+}
+
+}  // namespace
+
+int run_mask_lint(const MaskRequest& request, std::ostream& out, std::ostream& err) {
+  const auto question = read(request);
+  if (!question) return report(question.error(), err);
+  const MaskLint verdict = lint(*question);
+  if (!verdict.accepted()) {
+    print_refusal(*question, verdict, err);
+    return kExitUsage;
+  }
+  out << fmt::format("accepted: {} {}\n", question->assignment(), verdict.meaning);
+  print_warnings(verdict, out);
+  return kExitGreen;
+}
+
+int run_mask_explain(const MaskRequest& request, std::ostream& out, std::ostream& err) {
+  const auto question = read(request);
+  if (!question) return report(question.error(), err);
+  out << question->assignment() << '\n';
+  print_verdict(lint(*question), out);
+  if (question->cuda) {
+    const Topology topology = question->topology.value_or(kExampleCuda);
+    print(*question, explain_cuda_mask(question->value, CudaHost{topology.cards, {}, {}}), topology, out);
+  } else {
+    const Topology topology = question->topology.value_or(kExampleXpu);
+    print(*question, explain_xpu_mask(question->value, question->hierarchy, topology), topology, out);
+  }
+  return kExitGreen;
+}
+
+void add_mask_command(CLI::App& app, Action& action) {
+  CLI::App* mask = app.add_subcommand("mask", "judge or explain CUDA_VISIBLE_DEVICES and ZE_AFFINITY_MASK");
+  mask->require_subcommand(1);
+  add_question(*mask, "lint", "exit 2 for what a driver would crash on or read as something else",
+               run_mask_lint, action);
+  add_question(*mask, "explain", "what each entry means, what is visible, and who says so", run_mask_explain,
+               action);
+}
+
+}  // namespace proctor::cli

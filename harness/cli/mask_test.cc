@@ -1,0 +1,162 @@
+// The command through a real parse of argv, and its text.
+#include "harness/cli/mask.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "harness/cli/commands.h"
+
+namespace proctor::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr int kParseError = -1;
+
+struct Printed {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+// `proctor mask ARGS...` as a shell would start it.
+Printed run(std::initializer_list<const char*> args) {
+  std::vector<const char*> argv = {"proctor", "mask"};
+  argv.insert(argv.end(), args);
+  CLI::App app("proctor");
+  app.require_subcommand(1);
+  Action action;
+  add_mask_command(app, action);
+  Printed printed;
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  try {
+    app.parse(static_cast<int>(argv.size()), argv.data());
+    printed.code = action();
+  } catch (const CLI::ParseError& error) {
+    printed.code = kParseError;
+    printed.err = error.what();
+  }
+  printed.out = testing::internal::GetCapturedStdout();
+  printed.err += testing::internal::GetCapturedStderr();
+  return printed;
+}
+
+TEST(MaskCommand, TheTwoMeaningsOfOneValue) {
+  const Printed cuda = run({"explain", "cuda", "0,-1,1"});
+  EXPECT_EQ(cuda.code, 0);
+  EXPECT_THAT(cuda.out, AllOf(HasSubstr("CUDA_VISIBLE_DEVICES='0,-1,1'\nverdict: accepted\n"),
+                              HasSubstr("is negative: it and every entry after it are hidden"),
+                              HasSubstr("hidden: entry 2 ended the list"), HasSubstr("\n  0\n"),
+                              HasSubstr("CUDA Programming Guide, \"CUDA Environment Variables\"")));
+  const Printed xpu = run({"explain", "xpu", "0,-1,1"});
+  EXPECT_EQ(xpu.code, 0);
+  EXPECT_THAT(xpu.out,
+              AllOf(HasSubstr("ZE_AFFINITY_MASK='0,-1,1'\nverdict: refused by `proctor mask lint`: entry 2"),
+                    HasSubstr("it is skipped, the other entries count"), HasSubstr("COMPOSITE: 0 1\n"),
+                    HasSubstr("FLAT, COMBINED: 0.0 0.1\n"), HasSubstr("PROG.rst \"Affinity Mask\""),
+                    HasSubstr("execution_environment.cpp parseAffinityMask()")));
+}
+
+TEST(MaskCommand, GoldenRefusal) {
+  const Printed printed = run({"lint", "xpu", "0;1"});
+  EXPECT_EQ(printed.code, 2);
+  EXPECT_EQ(printed.out, "");
+  EXPECT_EQ(printed.err,
+            "refused: ZE_AFFINITY_MASK='0;1'\n"
+            "  entry 1 '0;1' at column 1 has ';1' after the number\n"
+            "what Intel's driver would make of it\n"
+            "  '0;1' is read as 0\n"
+            "  22.43, 26.27 COMPOSITE on 2x4: selects 0\n"
+            "  26.27 FLAT on 2x4: selects 0.0\n"
+            "Did you mean '0,1'?\n");
+}
+
+TEST(MaskCommand, GoldenAcceptance) {
+  const Printed printed = run({"lint", "cuda", "0,-1,1"});
+  EXPECT_EQ(printed.code, 0);
+  EXPECT_EQ(printed.err, "");
+  EXPECT_EQ(printed.out,
+            "accepted: CUDA_VISIBLE_DEVICES='0,-1,1' selects 0, in this order\n"
+            "warning: entry 2 '-1' is negative and ends the list: 1 entry after it hidden ('1')\n");
+}
+
+TEST(MaskCommand, AValueMayBeginWithADash) {
+  EXPECT_EQ(run({"lint", "xpu", "-1"}).code, 2);
+  EXPECT_THAT(run({"lint", "xpu", "-1"}).err, HasSubstr("ZE_AFFINITY_MASK='-1'"));
+  EXPECT_EQ(run({"lint", "cuda", "-1"}).code, 0);
+  EXPECT_EQ(run({"lint", "cuda", "-1,0"}).code, 0);
+  EXPECT_THAT(run({"lint", "xpu", "-x"}).err, HasSubstr("ZE_AFFINITY_MASK='-x'"));
+  EXPECT_THAT(run({"lint", "xpu", "--all"}).err, HasSubstr("ZE_AFFINITY_MASK='--all'"));
+  EXPECT_THAT(run({"lint", "xpu", "--", "-x"}).err, HasSubstr("ZE_AFFINITY_MASK='-x'"));
+  EXPECT_THAT(run({"lint", "xpu", "--topology", "2x4", "-1"}).err, HasSubstr("ZE_AFFINITY_MASK='-1'"));
+  EXPECT_THAT(run({"lint", "xpu", "-1", "--topology", "2x4"}).err, HasSubstr("ZE_AFFINITY_MASK='-1'"));
+}
+
+TEST(MaskCommand, AnEmptyValueIsAValue) {
+  const Printed xpu = run({"lint", "xpu", ""});
+  EXPECT_EQ(xpu.code, 0);
+  EXPECT_THAT(xpu.out, HasSubstr("means all"));
+  const Printed cuda = run({"lint", "cuda", ""});
+  EXPECT_EQ(cuda.code, 0);
+  EXPECT_THAT(cuda.out, HasSubstr("hides every device"));
+  EXPECT_THAT(run({"explain", "cuda", ""}).out, HasSubstr("  nothing\n"));
+  EXPECT_THAT(run({"explain", "xpu", ""}).out, HasSubstr("COMPOSITE: 0 1\n"));
+}
+
+TEST(MaskCommand, RefusesWhatAnyDriverWouldMisread) {
+  for (const char* value : {"*", "0,,1", "0;1", "1gpu", "0x1", "010", "\xD9\xA1", "0,", "-1", "abc",
+                            "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"}) {
+    EXPECT_EQ(run({"lint", "xpu", value}).code, 2) << value;
+    EXPECT_EQ(run({"explain", "xpu", value}).code, 0) << value;
+  }
+  for (const char* value : {"*", "0,,1", "0;1", "1gpu", "0x1", "010", "\xD9\xA1", "0,"}) {
+    EXPECT_EQ(run({"lint", "cuda", value}).code, 2) << value;
+    EXPECT_EQ(run({"explain", "cuda", value}).code, 0) << value;
+  }
+}
+
+TEST(MaskCommand, HierarchyAndTopologyDecide) {
+  EXPECT_EQ(run({"lint", "xpu", "0.1", "--hierarchy", "COMPOSITE", "--topology", "2x2"}).code, 0);
+  EXPECT_EQ(run({"lint", "xpu", "0.1", "--hierarchy", "FLAT", "--topology", "2x2"}).code, 2);
+  EXPECT_EQ(run({"lint", "xpu", "5"}).code, 0);
+  EXPECT_EQ(run({"lint", "xpu", "5", "--topology", "2x2"}).code, 2);
+  EXPECT_THAT(
+      run({"explain", "xpu", "3", "--hierarchy", "FLAT", "--topology", "2x2"}).out,
+      AllOf(HasSubstr("FLAT: 1.1\n"), Not(HasSubstr("\n  COMPOSITE:")), Not(HasSubstr("an example"))));
+  EXPECT_THAT(run({"lint", "cuda", "0,5", "--topology", "4"}).out, HasSubstr("selects 0 on 4 devices"));
+}
+
+TEST(MaskCommand, BadRequestsAreUsageErrors) {
+  const auto expect = [](std::initializer_list<const char*> args, const char* what, const char* hint) {
+    const Printed printed = run(args);
+    EXPECT_EQ(printed.code, 2);
+    EXPECT_THAT(printed.out, IsEmpty());
+    EXPECT_THAT(printed.err, AllOf(HasSubstr(what), HasSubstr(hint)));
+  };
+  expect({"lint", "cud", "0"}, "backend 'cud'", "Did you mean 'cuda'?");
+  expect({"explain", "level_zero", "0"}, "backend 'level_zero'", "expected cuda or xpu");
+  expect({"lint", "xpu", "0", "--hierarchy", "flat"}, "hierarchy 'flat'", "Did you mean 'FLAT'?");
+  expect({"lint", "xpu", "0", "--topology", "2x"}, "topology '2x'", "'2x4'");
+  expect({"lint", "cuda", "0", "--topology", "2x2"}, "'2x2' with cuda", "no tiles");
+  expect({"lint", "cuda", "0", "--hierarchy", "FLAT"}, "'FLAT' with cuda", "Level Zero");
+}
+
+TEST(MaskCommand, MissingAndSurplusWordsAreParseErrors) {
+  EXPECT_EQ(run({}).code, kParseError);
+  EXPECT_EQ(run({"lint"}).code, kParseError);
+  EXPECT_EQ(run({"lint", "xpu"}).code, kParseError);
+  EXPECT_EQ(run({"lint", "xpu", "0", "1"}).code, kParseError);
+  EXPECT_THAT(run({"lint", "xpu", "0", "--hierachy", "FLAT"}).err, HasSubstr("--hierachy"));
+}
+
+}  // namespace
+}  // namespace proctor::cli

@@ -1,0 +1,323 @@
+// `proctor run`: everything that can be refused is refused first, then discovery, then the run, then the
+// reports.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/console.h"
+#include "harness/cli/run_devices.h"
+#include "harness/cli/run_directory.h"
+#include "harness/cli/run_discovery.h"
+#include "harness/cli/run_options.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/text.h"
+#include "harness/plan/known_failures.h"
+#include "harness/run/case_environment.h"
+#include "harness/run/journal.h"
+#include "harness/run/planned.h"
+#include "harness/run/run_record.h"
+#include "harness/run/runner.h"
+#include "harness/run/scratch.h"
+#include "harness/run/signals.h"
+#include "reports/exit_code.h"
+#include "reports/render.h"
+#include "reports/run_model.h"
+
+namespace proctor::cli {
+namespace {
+
+constexpr const char* kBuiltinKnownFailures = "visibility_known_failures.toml";
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+// The arguments of this process: what a rerun command is made from.
+std::vector<std::string> command_line() {
+  std::vector<std::string> words;
+  std::FILE* file = std::fopen("/proc/self/cmdline", "re");
+  if (!file) return words;
+  std::string word;
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
+    if (c == 0) {
+      words.push_back(std::exchange(word, {}));
+    } else {
+      word += static_cast<char>(c);
+    }
+  }
+  std::fclose(file);
+  return words;
+}
+
+bool is_ci() {
+  const char* ci = std::getenv("CI");
+  return ci && std::strcmp(ci, "true") == 0;
+}
+
+// How each suite's kind was recognised, and how many cases it has.
+std::vector<std::string> suite_notes(const Plan& plan) {
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < plan.suites.size(); ++i) {
+    const Suite& suite = plan.suites[i];
+    const auto count =
+        std::count_if(plan.cases.begin(), plan.cases.end(), [&](const Case& c) { return c.suite == i; });
+    notes.push_back("  suite        " + suite.name + ": " + std::string(to_string(suite.kind)) + " (" +
+                    suite.kind_reason + "), backend " + std::string(to_string(suite.backend)) + ", " +
+                    std::to_string(count) + (count == 1 ? " case" : " cases"));
+  }
+  return notes;
+}
+
+// The user's list first, then the one that comes with the built-in suite.
+Result<KnownFailures> load_all_known_failures(const std::string& file) {
+  std::vector<KnownFailure> entries;
+  for (const auto& path : {file, shared_file(kBuiltinKnownFailures)}) {
+    if (path.empty()) continue;
+    const auto list = load_known_failures(path);
+    if (!list) return list.error();
+    entries.insert(entries.end(), list->entries().begin(), list->entries().end());
+  }
+  return KnownFailures(std::move(entries));
+}
+
+// Warnings about the user's own entries only: the built-in list covers cases that a selection leaves out.
+std::vector<Warning> known_failure_warnings(const std::string& file, const Plan& plan) {
+  if (file.empty()) return {};
+  const auto list = load_known_failures(file);
+  std::vector<std::string> ids;
+  for (const auto& test : plan.cases) ids.push_back(test.id);
+  return list ? list->warnings(ids, today_utc()) : std::vector<Warning>{};
+}
+
+int print_plan(const Plan& plan) {
+  for (const auto& note : suite_notes(plan)) std::printf("%s\n", clean_text(note).c_str());
+  for (const auto& test : plan.cases) std::printf("%s\n", clean_text(test.id).c_str());
+  std::printf("dry run: %zu cases planned, nothing started\n", plan.cases.size());
+  return kExitGreen;
+}
+
+class RunCommand {
+ public:
+  RunCommand(RunOptions options, AfterDashes after_dashes)
+      : options_(std::move(options)), after_dashes_(std::move(after_dashes)), output_(STDOUT_FILENO) {}
+
+  int execute();
+
+ private:
+  Result<void> check();
+  Result<void> prepare();
+  Result<void> set_up_directory();
+  RunPlanned describe() const;
+  RunSetup make_setup();
+  std::optional<KnownVerdict> known_failure(const Case& test, const Verdict& verdict) const;
+  int run();
+
+  RunOptions options_;
+  AfterDashes after_dashes_;
+  ConsoleOutput output_;
+  Budget budget_;
+  std::vector<std::string> debugger_;
+  std::optional<Simulation> simulation_;
+  KnownFailures known_failures_;
+  std::map<std::string, std::string> stack_;
+  std::string run_id_;
+  std::string run_dir_;
+  std::unique_ptr<Containment> containment_;
+  Plan plan_;
+  RunDevices devices_;
+  std::vector<Warning> warnings_;
+  std::unique_ptr<ScratchRoot> scratch_;
+  std::unique_ptr<Journal> journal_;
+  std::optional<RunRecordFiles> record_;
+  std::unique_ptr<CaseEnvironments> environments_;
+};
+
+int RunCommand::execute() {
+  ignore_sigpipe();
+  if (auto checked = check(); !checked) return fail(checked.error());
+  if (auto prepared = prepare(); !prepared) return fail(prepared.error());
+  if (options_.dry_run) return print_plan(plan_);
+  if (auto set_up = set_up_directory(); !set_up) return fail(set_up.error());
+  return run();
+}
+
+// What can be refused without starting anything.
+Result<void> RunCommand::check() {
+  if (auto completed = complete(options_.plan, after_dashes_); !completed) return completed;
+  const auto budget = parse_budget(options_);
+  if (!budget) return budget.error();
+  budget_ = *budget;
+  auto simulation = parse_simulation_options(options_.plan);
+  if (!simulation) return simulation.error();
+  simulation_ = std::move(*simulation);
+  auto debugger = split_words(options_.debugger);
+  if (!debugger) return debugger.error();
+  debugger_ = std::move(*debugger);
+  if (!options_.dry_run) {
+    if (auto usable = check_run_directory(options_.out); !usable) return usable;
+  }
+  if (!options_.junit.empty()) {
+    if (auto usable = check_output_file("--junit", options_.junit); !usable) return usable;
+  }
+  auto known = load_all_known_failures(options_.known_failures);
+  if (!known) return known.error();
+  known_failures_ = std::move(*known);
+  return {};
+}
+
+Result<void> RunCommand::prepare() {
+  run_id_ = new_run_id();
+  for (auto& sentence : sweep_dead_runs())
+    warnings_.push_back({"swept", "left by a killed run: " + sentence});
+  auto containment = open_containment(options_.plan, run_id_);
+  if (!containment) return containment.error();
+  containment_ = std::move(*containment);
+  auto outcome = discover_plan(options_.plan, *containment_);
+  if (!outcome) return outcome.error();
+  plan_ = std::move(outcome->plan);
+  warnings_.insert(warnings_.end(), outcome->warnings.begin(), outcome->warnings.end());
+  for (auto& warning : known_failure_warnings(options_.known_failures, plan_))
+    warnings_.push_back(std::move(warning));
+  if ((options_.no_capture || !debugger_.empty()) && plan_.cases.size() != 1) {
+    return Error::usage(
+        "give the terminal to one case: " + std::to_string(plan_.cases.size()) + " are selected",
+        "Select one with --case ID; `proctor list` shows the ids.");
+  }
+  if (options_.dry_run) return {};
+  auto devices = find_devices(plan_, simulation_, *containment_, caller_environment());
+  if (!devices) return devices.error();
+  devices_ = std::move(*devices);
+  warnings_.insert(warnings_.end(), devices_.warnings.begin(), devices_.warnings.end());
+  stack_.insert(devices_.stack.begin(), devices_.stack.end());
+  return {};
+}
+
+Result<void> RunCommand::set_up_directory() {
+  auto scratch = ScratchRoot::create();
+  if (!scratch) return scratch.error();
+  scratch_ = std::move(*scratch);
+  auto directory = create_run_directory(options_.out, run_id_);
+  if (!directory) return directory.error();
+  run_dir_ = std::move(*directory);
+  auto journal = Journal::open(run_dir_ + "/journal.jsonl");
+  if (!journal) return journal.error();
+  journal_ = std::move(*journal);
+  auto record = RunRecordFiles::write(
+      describe_this_run(run_id_, run_dir_, containment_->run_cgroup(), scratch_->path()));
+  if (record) {
+    record_.emplace(std::move(*record));
+  } else {
+    warnings_.push_back(
+        {"run_record", "failed to " + record.error().what +
+                           "; if this runner is killed, the next run cannot sweep what it leaves"});
+  }
+  environments_ = std::make_unique<CaseEnvironments>(caller_environment(), devices_.leasable,
+                                                     devices_.simulation, scratch_->path());
+  return {};
+}
+
+RunPlanned RunCommand::describe() const {
+  RunPlanned planned;
+  planned.run_id = run_id_;
+  planned.started = utc_now();
+  planned.proctor_version = PROCTOR_VERSION;
+  planned.command_line = command_line();
+  planned.directory = options_.plan.config.directory;
+  planned.hostname = host_name();
+  planned.containment = containment_->info();
+  if (simulation_) planned.sim = to_sim_info(*simulation_);
+  planned.min_executed = options_.min_executed;
+  planned.strict = options_.strict;
+  planned.no_device_for = devices_.no_device_for;
+  planned.stack = devices_.stack;
+  const DevicePool pool(devices_.pool);
+  planned.jobs = effective_jobs(plan_, pool, options_.jobs, usable_cores());
+  describe_plan(plan_, pool, budget_.repeat, planned);
+  return planned;
+}
+
+std::optional<KnownVerdict> RunCommand::known_failure(const Case& test, const Verdict& verdict) const {
+  const auto entry = known_failures_.match(test.id, stack_, today_utc());
+  if (!entry) return std::nullopt;
+  const Verdict known = apply(&*entry, verdict);
+  if (known == verdict) return std::nullopt;
+  return KnownVerdict{.verdict = known, .source = entry->source, .note = ""};
+}
+
+RunSetup RunCommand::make_setup() {
+  RunSetup setup;
+  setup.plan = &plan_;
+  setup.planned = describe();
+  setup.containment = containment_.get();
+  setup.scratch = scratch_.get();
+  setup.devices = devices_.pool;
+  setup.unusable = devices_.unusable;
+  setup.run_dir = run_dir_;
+  setup.repeat = budget_.repeat;
+  setup.until_fail = options_.until_fail;
+  setup.fail_fast = options_.fail_fast;
+  setup.deadline = budget_.deadline;
+  setup.inherit_stdio = options_.no_capture || !debugger_.empty();
+  setup.debugger = debugger_;
+  setup.watch_parent = is_ci();
+  setup.environment = [this](const Suite& suite, const auto& ids) { return environments_->of(suite, ids); };
+  setup.known_failure = [this](const Suite&, const Case& test, const Verdict& verdict) {
+    return known_failure(test, verdict);
+  };
+  return setup;
+}
+
+int RunCommand::run() {
+  RunModel model;
+  EventFanout events;
+  RunSetup setup = make_setup();
+  Console console(output_, run_dir_, suite_notes(plan_), setup.inherit_stdio);
+  events.add(*journal_);
+  events.add(model);
+  events.add(console);
+  journal_->on_lost([&](const Warning& warning) { events.on(warning); });
+  output_.on_lost([&](const std::string& why) {
+    std::fprintf(stderr, "proctor: failed to write to stdout: %s; the run goes on\n", why.c_str());
+    events.on(Warning{"stdout_lost", "failed to write to stdout: " + why + "; the run went on"});
+  });
+  setup.on_tick = [&] {
+    journal_->sync_if_due();
+    console.tick();
+  };
+  setup.warnings = std::move(warnings_);
+
+  const RunResult result = run_plan(setup, events);
+
+  auto rendered = render(model, run_dir_);
+  if (rendered && !options_.junit.empty()) rendered = copy_report(run_dir_ + "/junit.xml", options_.junit);
+  const int code = shell_exit_code(model);
+  console.finish(model, code, rendered);
+  if (!rendered) std::fprintf(stderr, "proctor: failed to %s\n", rendered.error().what.c_str());
+  output_.on_lost(nullptr);
+  release_stop_signals();
+  if (!result.stop_signal) return exit_code(model);
+
+  record_.reset();  // what destructors would do, before the end by signal
+  scratch_.reset();
+  journal_.reset();
+  containment_.reset();
+  die_by_signal(*result.stop_signal);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
+  auto* command = app.add_subcommand("run", "Run suites, or a command after `--`");
+  auto options = std::make_shared<RunOptions>();
+  add_run_options(*command, *options);
+  command->callback([options, &action, &after_dashes] {
+    action = [options, &after_dashes] { return RunCommand(*options, after_dashes).execute(); };
+  });
+}
+
+}  // namespace proctor::cli

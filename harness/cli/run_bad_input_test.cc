@@ -1,0 +1,144 @@
+// Bad input of every kind: exit 2, a message that names value and place and suggests the near miss, and no
+// attempt.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "harness/cli/run_test_support.h"
+
+namespace proctor::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class BadInput : public ProctorTest {
+ protected:
+  void SetUp() override {
+    ProctorTest::SetUp();
+    write("proctor.toml", "[suite.maths]\nkind = \"command\"\ncommand = [\"/bin/true\"]\n");
+  }
+
+  void refuses(const std::vector<std::string>& arguments, const std::vector<std::string>& mentioned,
+               const Launch& launch = {}) {
+    const Ended ended = proctor(arguments, launch);
+    const std::string all = testing::PrintToString(arguments) + "\n" + ended.out + ended.err;
+    EXPECT_EQ(ended.exit_code, 2) << all;
+    for (const auto& part : mentioned) EXPECT_THAT(ended.err, HasSubstr(part)) << all;
+    EXPECT_FALSE(std::filesystem::exists(path("proctor-out"))) << "something was started: " << all;
+  }
+};
+
+TEST_F(BadInput, Options) {
+  refuses({"run", "--timout", "5s"}, {"--timout", "`--timeout`"});
+  refuses({"run", "--timout=5s"}, {"--timout", "`--timeout`"});
+  refuses({"list", "--jsno"}, {"--jsno", "`--json`"});
+  refuses({"rnu"}, {"rnu", "`run`"});
+  refuses({}, {"subcommand"});
+  refuses({"run", "--jobs", "many"}, {"--jobs", "many"});
+  refuses({"run", "--jobs", "0"}, {"--jobs"});
+  refuses({"run", "--repeat", "-1"}, {"--repeat"});
+  refuses({"run", "--filter"}, {"--filter"});
+  refuses({"finish"}, {"run_dir"});
+  refuses({"run", "--"}, {"`--`"});
+  refuses({"finish", "x", "--", "y"}, {"finish", "`--`"});
+  refuses({"run", "--until-fail"}, {"--until-fail", "--repeat"});
+  refuses({"run", "--containment", "cgruop"}, {"cgruop", "`cgroup`"});
+  refuses({"run", "--require-containment", "jail"}, {"--require-containment", "jail"});
+  refuses({"run", "--containment", "subreaper", "--require-containment", "cgroup"}, {"subreaper", "cgroup"});
+  refuses({"run", "--debugger", "gdb 'x"}, {"gdb 'x", "quote"});
+}
+
+TEST_F(BadInput, Durations) {
+  for (const char* option : {"--timeout", "--grace", "--stall", "--deadline"}) {
+    refuses({"run", option, "5"}, {option, "5"});
+    refuses({"run", option, "5 parsecs"}, {option, "5 parsecs"});
+    refuses({"run", option, "-5s"}, {option, "-5s"});
+  }
+}
+
+TEST_F(BadInput, Selections) {
+  refuses({"run", "mahts"}, {"mahts", "`maths`"});
+  refuses({"run", "--filter", "*nothing*"}, {"--filter", "*nothing*"});
+  refuses({"run", "--case", "maths/ture"}, {"maths/ture", "`maths/true`"});
+  refuses({"run", "--exclude", "*nothing*"}, {"--exclude", "*nothing*"});
+  refuses({"run", "--label", "slow"}, {"slow"});
+  refuses({"run", "--backend", "cdua"}, {"cdua", "`cuda`"});
+  refuses({"list", "mahts"}, {"mahts", "`maths`"});
+}
+
+TEST_F(BadInput, Configurations) {
+  write("unknown_key.toml", "[suite.maths]\ncomand = [\"/bin/true\"]\n");
+  refuses({"run", "--config", "unknown_key.toml"}, {"unknown_key.toml:2", "comand", "`command`"});
+  write("bad_duration.toml", "[suite.maths]\ncommand = [\"/bin/true\"]\ntimeout = \"soon\"\n");
+  refuses({"run", "--config", "bad_duration.toml"}, {"bad_duration.toml:3", "soon"});
+  write("too_new.toml", "min_version = \"99.0\"\n");
+  refuses({"run", "--config", "too_new.toml"}, {"too_new.toml:1", "99.0"});
+  write("no_toml.toml", "[suite\n");
+  refuses({"run", "--config", "no_toml.toml"}, {"no_toml.toml"});
+  refuses({"run", "--config", "absent.toml"}, {"absent.toml"});
+  refuses({"run", "--config", directory()}, {directory()});
+  refuses({"run", "--profile", "ngihtly"}, {"ngihtly"});
+  write("known.toml", "[[known_failure]]\ncaes = \"*\"\n");
+  refuses({"run", "--known-failures", "known.toml"}, {"known.toml", "caes", "`case`"});
+  refuses({"run", "--known-failures", "absent.toml"}, {"absent.toml"});
+}
+
+TEST_F(BadInput, Executables) {
+  refuses({"run", "--", "./no_such_program"}, {"no_such_program"});
+  refuses({"run", "--", "no_such_program_on_path"}, {"no_such_program_on_path"});
+  write("not_executable", "#!/bin/sh\n");
+  refuses({"run", "--", "./not_executable"}, {"not_executable"});
+  refuses({"run", "maths", "--", "/bin/true"}, {"maths"});
+}
+
+TEST_F(BadInput, Simulations) {
+  refuses({"run", "--sim", "xpu:2by2", "--sim-driver", "intel"}, {"xpu:2by2"});
+  refuses({"run", "--sim", "xpu:2x2", "--sim-driver", "itnel"}, {"itnel", "intel"});
+  refuses({"run", "--sim", "xpu:2x2"}, {"--sim-driver"});
+  refuses({"run", "--sim-driver", "intel"}, {"--sim"});
+}
+
+TEST_F(BadInput, OutputDirectories) {
+  write("file", "x");
+  std::filesystem::create_directory(path("full"));
+  write("full/file", "x");
+  refuses({"run", "--out", "full"}, {"--out", "full", "not empty"});
+  refuses({"run", "--out", "file"}, {"--out", "file", "not a directory"});
+  refuses({"run", "--out", "file/below"}, {"--out", "file"});
+  refuses({"run", "--out", "/proc/below"}, {"--out", "/proc/below"});
+  refuses({"run", "--junit", "absent/junit.xml"}, {"--junit", "absent/junit.xml"});
+  refuses({"run", "--junit", directory()}, {"--junit"});
+  EXPECT_EQ(read("full/file"), "x");
+}
+
+TEST_F(BadInput, UnwritableOutputDirectory) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  std::filesystem::create_directory(path("locked"));
+  std::filesystem::permissions(path("locked"), std::filesystem::perms::owner_read);
+  refuses({"run", "--out", "locked/below"}, {"--out", "locked"});
+}
+
+TEST_F(BadInput, Masks) {
+  refuses({"mask", "lint", "xpu", "0x1"}, {"0x1"});
+  refuses({"mask", "lint", "cuda", "1gpu"}, {"1gpu"});
+}
+
+TEST_F(BadInput, TheTerminalForMoreThanOneCase) {
+  write("two.toml",
+        "[suite.a]\nkind = \"command\"\ncommand = [\"/bin/true\"]\n[suite.b]\nkind = \"command\"\n"
+        "command = [\"/bin/true\"]\n");
+  refuses({"run", "--config", "two.toml", "--no-capture"}, {"2 are selected", "--case"});
+  refuses({"run", "--config", "two.toml", "--debugger", "gdb --args"}, {"2 are selected", "--case"});
+}
+
+TEST_F(BadInput, RunDirectoriesThatAreNone) {
+  refuses({"report", "render", "absent"}, {"absent"});
+  refuses({"finish", "absent"}, {"absent"});
+  write("journal.jsonl", "not a journal\n");
+  refuses({"report", "render", "."}, {"journal.jsonl"});
+}
+
+}  // namespace
+}  // namespace proctor::cli

@@ -1,0 +1,126 @@
+#include "harness/cli/run_devices.h"
+
+#include <algorithm>
+
+#include "harness/devices/inventory.h"
+
+namespace proctor::cli {
+namespace {
+
+constexpr const char* kXpu = "xpu";
+constexpr const char* kPciOrderVariable = "ZE_ENABLE_PCI_ID_DEVICE_ORDER";
+
+bool uses(const Plan& plan, Backend backend) {
+  return std::any_of(plan.cases.begin(), plan.cases.end(),
+                     [&](const Case& test) { return plan.suites[test.suite].backend == backend; });
+}
+
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto it = environment.find(name);
+  return it == environment.end() ? std::string() : it->second;
+}
+
+LeasedDevice to_leased(const Device& device, int ordinal) {
+  LeasedDevice leased;
+  leased.id = device.id;
+  leased.uuid = device.uuid;
+  leased.pci = device.pci;
+  leased.ordinal = ordinal;
+  leased.tiles = device.tiles;
+  return leased;
+}
+
+void add_simulated(const Simulation& simulation, Containment& containment, const Environment& caller,
+                   RunDevices& devices) {
+  for (const auto& device : simulated_devices(simulation)) {
+    devices.pool.push_back({.device = to_planned(device), .shared = true});
+    devices.leasable.push_back(to_leased(device, static_cast<int>(devices.leasable.size())));
+  }
+  if (!simulation.topology.xpu) return;
+  devices.simulation =
+      intel_environment(*simulation.topology.xpu, simulation.driver, value_of(caller, "LD_LIBRARY_PATH"));
+  if (!devices.simulation->missing.empty()) {
+    devices.unusable[kXpu] = devices.simulation->missing;
+    return;
+  }
+  ProbeOptions options;
+  options.env = to_list(caller);
+  const Inventory inventory = probe_simulated_xpu(containment, simulation, options);
+  devices.stack = inventory.stack;
+  if (inventory.problem.rfind("library_missing:", 0) == 0) {
+    devices.unusable[kXpu] = inventory.problem;
+  } else if (!inventory.problem.empty()) {
+    devices.warnings.push_back(
+        {"probe", "the simulated devices cannot be probed: " + inventory.problem +
+                      (inventory.detail.empty() ? "" : " (" + inventory.detail + ")")});
+  }
+}
+
+// Under the variables that the cases will get, and without the caller's mask: ordinals must mean the same to
+// both.
+Environment probe_environment(Environment environment) {
+  environment.erase(kXpuMaskVariable);
+  environment[kXpuHierarchyVariable] = to_string(Hierarchy::kComposite);
+  environment[kPciOrderVariable] = "1";
+  return environment;
+}
+
+CallerOrdinals caller_ordinals(const Environment& caller, const std::vector<Device>& devices) {
+  const bool alike = std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
+    return device.device_id == devices.front().device_id && device.tiles == devices.front().tiles;
+  });
+  const bool one_tile =
+      std::all_of(devices.begin(), devices.end(), [](const Device& d) { return d.tiles == 1; });
+  const bool same_order = alike || value_of(caller, kPciOrderVariable) == "1";
+  const bool same_hierarchy =
+      one_tile || value_of(caller, kXpuHierarchyVariable) == to_string(Hierarchy::kComposite);
+  return same_order && same_hierarchy ? CallerOrdinals::kSameAsProbe : CallerOrdinals::kUnknown;
+}
+
+Result<void> add_real(Containment& containment, const Environment& caller, RunDevices& devices) {
+  ProbeOptions options;
+  options.env = to_list(probe_environment(caller));
+  const Inventory inventory = probe_xpu(containment, options);
+  devices.stack = inventory.stack;
+  if (!inventory.problem.empty()) {
+    devices.warnings.push_back(
+        {"probe", "no XPU device can be used: " + inventory.problem +
+                      (inventory.detail.empty() ? "" : " (" + inventory.detail + ")")});
+  }
+  std::vector<LeasedDevice> all;
+  for (const auto& device : inventory.devices) all.push_back(to_leased(device, static_cast<int>(all.size())));
+  if (all.empty()) return {};
+  auto allowed = narrow_pool(Backend::kXpu, all, caller, caller_ordinals(caller, inventory.devices),
+                             Hierarchy::kComposite);
+  if (!allowed) return allowed.error();
+  for (const auto& leased : *allowed) {
+    const auto device = std::find_if(inventory.devices.begin(), inventory.devices.end(),
+                                     [&](const Device& candidate) { return candidate.id == leased.id; });
+    if (device == inventory.devices.end()) continue;
+    devices.pool.push_back({.device = to_planned(*device), .shared = false});
+    devices.leasable.push_back(leased);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<RunDevices> find_devices(const Plan& plan, const std::optional<Simulation>& simulation,
+                                Containment& containment, const Environment& caller) {
+  RunDevices devices;
+  const bool xpu = uses(plan, Backend::kXpu);
+  if (simulation && xpu) {
+    add_simulated(*simulation, containment, caller, devices);
+  } else if (xpu) {
+    if (auto added = add_real(containment, caller, devices); !added) return added.error();
+  }
+  const DevicePool pool(devices.pool);
+  for (const auto& test : plan.cases) {
+    const auto backend = std::string(to_string(plan.suites[test.suite].backend));
+    if (test.devices == 0 || devices.unusable.contains(backend) || pool.width(backend) != 0) continue;
+    devices.no_device_for = backend;
+  }
+  return devices;
+}
+
+}  // namespace proctor::cli

@@ -1,0 +1,32 @@
+// From the command line to a plan: built-in suites, configuration, contained discovery. Shared by run and
+// list.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/cli/run_options.h"
+#include "harness/devices/environment.h"
+#include "harness/plan/discovery.h"
+#include "harness/plan/planner.h"
+
+namespace proctor::cli {
+
+// The directory of the running executable, where the built-in suites' programs are.
+std::string program_directory();
+
+std::vector<BuiltinSuite> builtin_suites();
+
+// A file of ours below share/proctor, beside the executable (build tree) or beside its bin/ (installed); ""
+// if there is none.
+std::string shared_file(const std::string& name);
+
+// The caller's environment, as of now.
+Environment caller_environment();
+
+// Reads the configuration and asks the suites for their cases. Listing commands run in `containment`, with
+// every device hidden: a driver that hangs must not hang discovery.
+Result<PlanOutcome> discover_plan(const PlanOptions& options, Containment& containment);
+
+}  // namespace proctor::cli

@@ -1,0 +1,185 @@
+#include "harness/cli/run_options.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+
+#include "harness/core/exit_code.h"
+#include "harness/core/text.h"
+#include "harness/plan/config.h"
+
+namespace proctor::cli {
+namespace {
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
+  const auto near = near_miss(word, candidates);
+  if (!near.empty()) return "Did you mean `" + near + "`?";
+  std::string list;
+  for (const auto& candidate : candidates) list += (list.empty() ? "" : ", ") + candidate;
+  return "Known: " + list + ".";
+}
+
+Result<std::optional<Layer>> parse_layer_option(const char* option, const std::string& text) {
+  if (text.empty() || text == "auto") return std::optional<Layer>();
+  if (const auto layer = parse_layer(text)) return layer;
+  return Error::usage(std::string("read ") + option + ": unknown containment layer `" + text + "`",
+                      did_you_mean(text, {"auto", "cgroup", "pidns", "subreaper"}));
+}
+
+}  // namespace
+
+void add_plan_options(CLI::App& command, PlanOptions& options) {
+  auto& selection = options.selection;
+  command.add_option("suites", selection.suites,
+                     "Suites by name; without any: all of the config, else the built-in ones");
+  command.add_option("--backend", selection.backend, "Only suites of this backend: cuda, xpu, none or all");
+  command.add_option("--filter", selection.filters, "Cases whose id matches this glob (* and ?); repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--case", selection.cases, "The case with exactly this id; repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--exclude", selection.excludes, "Not the cases whose id matches this glob; repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--label", selection.labels, "Only suites with this label; repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--config", options.config.config_file, "Read this file instead of ./proctor.toml");
+  command.add_option("--profile", options.config.profile, "Apply [profile.NAME] of the config");
+  command.add_option("--sim", options.sim, "Simulated devices, e.g. xpu:2x2 (two cards with two tiles each)");
+  command.add_option("--sim-driver", options.sim_driver,
+                     "What simulates them: intel[@PREFIX], Intel's own driver in its no-hardware mode");
+  command.add_option("--containment", options.containment,
+                     "What holds each case: auto, cgroup, pidns or subreaper");
+  command.add_option("--require-containment", options.require_containment,
+                     "Refuse to run with anything weaker");
+}
+
+void add_run_options(CLI::App& command, RunOptions& options) {
+  add_plan_options(command, options.plan);
+  command.add_option("--timeout", options.plan.limits.timeout, "Time limit of a case, e.g. 90s");
+  command.add_option("--grace", options.plan.limits.grace, "From SIGTERM to SIGKILL after a limit");
+  command.add_option("--stall", options.plan.limits.stall, "Longest silence of a case, or off");
+  command.add_option("--retries", options.plan.limits.retries, "More attempts after a bad one");
+  command.add_option("--deadline", options.deadline,
+                     "Time for the whole run; what is left then is notrun(budget)");
+  command.add_option("--jobs,-j", options.jobs, "Cases at once; never more than there are devices to give")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--repeat", options.repeat, "Run every case so many times")->check(CLI::PositiveNumber);
+  command.add_flag("--until-fail", options.until_fail, "Stop repeating a case when it fails");
+  command.add_flag("--fail-fast", options.fail_fast, "Start nothing more after the first bad case");
+  command.add_option("--known-failures", options.known_failures, "File of failures that are known");
+  command.add_flag("--strict", options.strict, "A warning of a case makes it fail");
+  command.add_option("--out", options.out, "Run directory; must be new or empty");
+  command.add_option("--junit", options.junit, "Also write junit.xml to this file");
+  command.add_option("--min-executed", options.min_executed, "Exit 3 if fewer cases were executed")
+      ->check(CLI::NonNegativeNumber);
+  command.add_flag("--dry-run", options.dry_run, "Print the plan, start nothing");
+  command.add_flag("--no-capture", options.no_capture, "One case on this terminal, nothing captured");
+  command.add_option("--debugger", options.debugger,
+                     "One case under this command, e.g. 'gdb --args'; no limits");
+}
+
+Result<Budget> parse_budget(const RunOptions& options) {
+  Budget budget;
+  if (!options.deadline.empty()) {
+    const auto deadline = parse_duration(options.deadline);
+    if (!deadline) return Error::usage("read --deadline: " + deadline.error().what, deadline.error().hint);
+    budget.deadline = *deadline;
+  }
+  if (options.repeat > 0) {
+    budget.repeat = options.repeat;
+  } else if (options.until_fail) {
+    if (!budget.deadline) {
+      return Error::usage("read --until-fail: nothing would end the run",
+                          "Add --repeat N or --deadline DURATION.");
+    }
+    budget.repeat = std::numeric_limits<int>::max();
+  }
+  return budget;
+}
+
+Result<std::unique_ptr<Containment>> open_containment(const PlanOptions& options, const std::string& run_id) {
+  const auto wanted = parse_layer_option("--containment", options.containment);
+  if (!wanted) return wanted.error();
+  const auto required = parse_layer_option("--require-containment", options.require_containment);
+  if (!required) return required.error();
+  if (*wanted && *required && **wanted > **required) {  // best first
+    return Error::usage("read --containment: " + options.containment +
+                        " is weaker than --require-containment " + options.require_containment);
+  }
+  auto containment = Containment::open(*wanted, run_id);
+  if (!containment || !*required || (*containment)->layer() <= **required) return containment;
+  for (const auto& probe : Containment::probe_all()) {
+    if (probe.layer != **required) continue;
+    return Error::usage("open containment " + options.require_containment + ": " + probe.why_not,
+                        probe.how_to_improve.empty() ? "" : probe.how_to_improve.front());
+  }
+  return Error::usage("open containment " + options.require_containment);
+}
+
+Result<std::optional<Simulation>> parse_simulation_options(const PlanOptions& options) {
+  if (options.sim.empty()) {
+    if (options.sim_driver.empty()) return std::optional<Simulation>();
+    return Error::usage("read --sim-driver " + options.sim_driver + ": there is no --sim",
+                        "Add the devices to simulate, e.g. --sim xpu:2x2.");
+  }
+  if (options.sim_driver.empty()) {
+    return Error::usage("read --sim " + options.sim + ": there is no --sim-driver",
+                        "Add --sim-driver intel.");
+  }
+  auto simulation = parse_simulation(options.sim, options.sim_driver);
+  if (!simulation) return simulation.error();
+  return std::optional<Simulation>(std::move(*simulation));
+}
+
+Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes) {
+  std::error_code error;
+  options.config.directory = std::filesystem::current_path(error).string();
+  if (error) return Error::system("find the current directory", error.value());
+  options.config.user_file = user_config_file(std::getenv("XDG_CONFIG_HOME"), std::getenv("HOME"));
+  if (after_dashes) {
+    if (after_dashes->empty()) return Error::usage("read the command line: no command after `--`");
+    options.selection.command = *after_dashes;
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> split_words(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      word += text[++i];
+      in_word = true;
+    } else if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else {
+        word += c;
+      }
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      in_word = true;
+    } else if (c == ' ' || c == '\t' || c == '\n') {
+      if (in_word) words.push_back(std::exchange(word, {}));
+      in_word = false;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (quote != 0) return Error::usage("read `" + text + "`: a quote is not closed");
+  if (in_word) words.push_back(word);
+  return words;
+}
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "proctor: failed to %s\n", clean_text(error.what).c_str());
+  if (!error.hint.empty()) std::fprintf(stderr, "  %s\n", clean_text(error.hint).c_str());
+  return error.kind == ErrorKind::kUsage ? kExitUsage : kExitMachine;
+}
+
+}  // namespace proctor::cli

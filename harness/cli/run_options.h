@@ -1,0 +1,70 @@
+// The options of `run`, and the part of them that `list` shares, as typed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/cli/commands.h"
+#include "harness/core/duration.h"
+#include "harness/core/result.h"
+#include "harness/devices/simulation.h"
+#include "harness/plan/options.h"
+#include "harness/process/containment.h"
+
+namespace proctor::cli {
+
+// What decides which cases there are.
+struct PlanOptions {
+  ConfigOptions config;
+  SelectionOptions selection;
+  LimitOptions limits;
+  std::string sim;
+  std::string sim_driver;
+  std::string containment = "auto";
+  std::string require_containment;
+};
+
+struct RunOptions {
+  PlanOptions plan;
+  std::string known_failures;
+  std::string deadline;
+  std::string out;
+  std::string junit;
+  std::string debugger;
+  int jobs = 0;
+  int repeat = 0;  // 0: not given
+  int min_executed = 0;
+  bool until_fail = false;
+  bool fail_fast = false;
+  bool strict = false;
+  bool dry_run = false;
+  bool no_capture = false;
+};
+
+void add_plan_options(CLI::App& command, PlanOptions& options);
+void add_run_options(CLI::App& command, RunOptions& options);
+
+// The repeats and the deadline together: --until-fail without --repeat runs until --deadline.
+struct Budget {
+  int repeat = 1;
+  std::optional<Milliseconds> deadline;
+};
+Result<Budget> parse_budget(const RunOptions& options);
+
+// --containment and --require-containment; opens the layer.
+Result<std::unique_ptr<Containment>> open_containment(const PlanOptions& options, const std::string& run_id);
+
+Result<std::optional<Simulation>> parse_simulation_options(const PlanOptions& options);
+
+// Completes `options` with where proctor was started, and the command after `--`.
+Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes);
+
+// Words of a command line as a POSIX shell splits them; quotes and backslashes only.
+Result<std::vector<std::string>> split_words(const std::string& text);
+
+// Prints an error the way every command does and gives the exit code: 2 for a user's mistake, else 75.
+int fail(const Error& error);
+
+}  // namespace proctor::cli

@@ -1,0 +1,50 @@
+// Runs the real `proctor` in a directory of its own and keeps what it wrote; for the tests of the command
+// line.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/run/scratch.h"
+
+namespace proctor::cli {
+
+struct Ended {
+  int exit_code = -1;  // -1: ended by a signal
+  int signal = 0;
+  std::string out;
+  std::string err;
+};
+
+struct Launch {
+  std::vector<std::string> env;                  // NAME=VALUE, added to the test's own; NAME removes
+  std::function<void()> in_child;                // between fork and exec
+  std::function<void(pid_t pid)> while_running;  // in the test, before it waits
+};
+
+class ProctorTest : public testing::Test {
+ protected:
+  void SetUp() override;
+
+  // `proctor ARGUMENTS` in directory().
+  Ended proctor(const std::vector<std::string>& arguments, const Launch& launch = {});
+  Ended launch(const std::vector<std::string>& argv, const Launch& launch);
+
+  const std::string& directory() const { return root_->path(); }
+  std::string path(const std::string& name) const { return directory() + "/" + name; }
+  void write(const std::string& name, const std::string& text, bool executable = false) const;
+  std::string read(const std::string& name) const;
+  // Waits until `name` holds `text` `times` times; false after a minute.
+  bool wait_for(const std::string& name, const std::string& text, int times = 1) const;
+
+  static std::string program();  // absolute path of proctor
+
+ private:
+  std::unique_ptr<ScratchRoot> root_;
+};
+
+}  // namespace proctor::cli

@@ -1,0 +1,23 @@
+// Durations as people write them: `250ms`, `30s`, `2m`, `1h`; a bare number is refused, so is a sign.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "harness/core/result.h"
+
+namespace proctor {
+
+using Milliseconds = std::chrono::milliseconds;
+
+// Whole milliseconds; fractions as in `1.5s` are allowed. Zero is allowed. Overflow (over 365 days) is an error.
+Result<Milliseconds> parse_duration(std::string_view text);
+
+// The shortest form that parse_duration reads back to the same value: `90s` is "90s", 1500 ms is "1500ms".
+std::string format_duration(Milliseconds duration);
+
+// For people: "312 ms", "4.1 s", "2 min 05 s".
+std::string human_duration(Milliseconds duration);
+
+}  // namespace proctor

@@ -1,0 +1,191 @@
+// Events are the only contract between the runner and everything that reports: the journal is these structs, one
+// JSON line each; JUnit, report.json, summaries, the console and the exit code are functions of them.
+//
+// Order in a journal: one RunPlanned, then any number of the others, then at most one RunEnded. A journal that
+// ends early (the runner was killed) is complete all the same: a case with AttemptStarted and no end is
+// notrun(interrupted), a planned case without any record is notrun(<why the run ended>, else interrupted).
+// The format only grows: readers ignore keys and record types that they do not know.
+//
+// Units: *_ms are milliseconds on the monotonic clock since the run's start, unless named `duration`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "harness/core/outcome.h"
+#include "harness/core/result.h"
+
+namespace proctor {
+
+inline constexpr int kJournalVersion = 1;
+
+// One planned case. `id` is unique in the run (DESIGN.md section 3, "case").
+struct PlannedCase {
+  std::string id;
+  std::string suite;      // the name in the config
+  std::string backend;    // "cuda", "xpu" or "none"
+  std::string kind;       // "proctor", "gtest", "benchmark", "pytest" or "command"
+  std::string classname;  // for JUnit: the framework's own, or proctor.SUITE.BACKEND
+  std::string name;       // for JUnit: the framework's own
+  int devices = 0;        // how many devices the case needs
+  int repeat = 1;         // executions wanted (--repeat)
+  std::int64_t timeout_ms = 0;
+};
+
+// A device that the run may lease, named by identity.
+struct PlannedDevice {
+  std::string id;  // "xpu:0000:03:00.0", "cuda:GPU-...", "xpu-sim:0"
+  std::string backend;
+  std::string name;
+  bool simulated = false;
+};
+
+// Which containment holds the cases, and what it does not promise (one sentence each).
+struct ContainmentInfo {
+  std::string layer;  // "cgroup", "pidns" or "subreaper"
+  std::vector<std::string> not_guaranteed;
+  std::vector<std::string> how_to_improve;
+};
+
+struct SimInfo {
+  std::string topology;  // the text given to --sim
+  std::string driver;    // "simgpu" or "intel"
+};
+
+struct RunPlanned {
+  std::string run_id;
+  std::string started;  // UTC, 2026-01-31T12:00:00Z
+  std::string proctor_version;
+  std::vector<std::string> command_line;
+  std::string directory;  // where proctor was started: the rerun command starts there
+  std::string hostname;
+  std::string plan_digest;  // SHA-256 over the planned ids, hex
+  ContainmentInfo containment;
+  std::optional<SimInfo> sim;
+  int jobs = 1;
+  int min_executed = 0;
+  bool strict = false;        // warn counts as fail
+  std::string no_device_for;  // backend of which no device exists, or empty
+  std::vector<PlannedDevice> devices;
+  std::vector<PlannedCase> cases;
+  std::vector<std::pair<std::string, std::string>> stack;  // "xpu.driver" -> "22.43.24595.41", ...
+};
+
+struct AttemptStarted {
+  std::string case_id;
+  int attempt = 1;  // 1.. : retries
+  int repeat = 1;   // 1.. : --repeat
+  std::int64_t at_ms = 0;
+  std::vector<std::string> devices;  // leased ids
+  std::string log;                   // path relative to the run directory
+};
+
+// A process that outlived the leader of its case.
+struct Stray {
+  int pid = 0;
+  std::string command;
+};
+
+struct Measure {
+  std::string name;
+  double value = 0;
+  std::string unit;
+  std::int64_t n = 1;
+  double spread = 0;
+};
+
+// One failed expectation as the child reported it. All fields may be empty.
+struct Failure {
+  std::string rule;
+  std::string message;
+  std::string file;
+  int line = 0;
+  std::string expected;
+  std::string got;
+  std::string device;
+};
+
+struct Termination {
+  int signal_sent = 0;  // 0: the case ended by itself
+  bool forced = false;  // SIGKILL was needed after the grace
+  bool unreapable = false;
+  std::int64_t kill_to_empty_ms = 0;  // from SIGKILL to the proof that nothing is left
+  std::vector<Stray> strays;
+};
+
+struct OutputInfo {
+  std::string log;
+  std::uint64_t bytes = 0;
+  std::uint64_t dropped_bytes = 0;
+  bool lost = false;  // the disk refused it
+  std::string stdout_tail;
+  std::string stderr_tail;
+};
+
+struct AttemptEnded {
+  std::string case_id;
+  int attempt = 1;
+  int repeat = 1;
+  std::int64_t at_ms = 0;
+  std::int64_t duration_ms = 0;
+  Verdict verdict;
+  std::optional<int> exit_code;
+  std::optional<int> exit_signal;
+  Termination termination;
+  OutputInfo output;
+  std::string last_step;  // the last `step` that the child announced
+  std::vector<Failure> failures;
+  std::vector<Measure> measures;
+  std::vector<std::string> marks;  // "leaky", "warn", "slow"
+  std::string rule;
+  std::string source;
+  std::string severity;
+};
+
+// The final word on a case, after its retries and the known-failure list.
+struct CaseEnded {
+  std::string case_id;
+  Verdict verdict;
+  std::vector<std::string> marks;  // also "flaky"
+  std::string known_failure;       // source of the matching entry, if any
+  std::string note;                // one sentence, e.g. why it was not run
+};
+
+// A swallowed error: nothing fails silently.
+struct Warning {
+  std::string code;  // "journal_lost", "output_lost", "containment", ...
+  std::string text;
+};
+
+struct StopRequested {
+  int signal = 0;      // 0: not by a signal
+  std::string reason;  // "signal", "parent_died", "deadline", "fail_fast", "breaker"
+  std::int64_t at_ms = 0;
+};
+
+struct RunEnded {
+  std::string finished;
+  std::int64_t at_ms = 0;
+};
+
+using Event =
+    std::variant<RunPlanned, AttemptStarted, AttemptEnded, CaseEnded, Warning, StopRequested, RunEnded>;
+
+// One line of JSON without the newline. Any bytes are allowed in the strings; what is not UTF-8 is made visible.
+std::string to_json_line(const Event& event);
+
+// The inverse. A record of an unknown type is nullopt, a line that is no record is an error.
+Result<std::optional<Event>> parse_json_line(std::string_view line);
+
+// Whoever listens. Called on the runner's one thread, in order.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void on(const Event& event) = 0;
+};
+
+}  // namespace proctor

@@ -1,0 +1,269 @@
+// The journal's JSON. Each struct lists its fields once (`fields`); a Writer and a Reader walk the same list.
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <utility>
+
+#include "harness/core/events.h"
+#include "harness/core/text.h"
+
+namespace proctor {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A T that is const when written and not when read.
+template <typename T, typename U>
+concept Is = std::same_as<std::remove_const_t<T>, U>;
+
+void fields(auto& io, Is<PlannedCase> auto& r) {
+  io("id", r.id), io("suite", r.suite), io("backend", r.backend), io("kind", r.kind);
+  io("classname", r.classname), io("name", r.name), io("devices", r.devices), io("repeat", r.repeat);
+  io("timeout_ms", r.timeout_ms);
+}
+
+void fields(auto& io, Is<PlannedDevice> auto& r) {
+  io("id", r.id), io("backend", r.backend), io("name", r.name), io("simulated", r.simulated);
+}
+
+void fields(auto& io, Is<ContainmentInfo> auto& r) {
+  io("layer", r.layer), io("not_guaranteed", r.not_guaranteed), io("how_to_improve", r.how_to_improve);
+}
+
+void fields(auto& io, Is<SimInfo> auto& r) { io("topology", r.topology), io("driver", r.driver); }
+
+void fields(auto& io, Is<RunPlanned> auto& r) {
+  io("run_id", r.run_id), io("started", r.started), io("proctor_version", r.proctor_version);
+  io("command_line", r.command_line), io("directory", r.directory), io("hostname", r.hostname);
+  io("plan_digest", r.plan_digest), io("containment", r.containment), io("sim", r.sim), io("jobs", r.jobs);
+  io("min_executed", r.min_executed), io("strict", r.strict), io("no_device_for", r.no_device_for);
+  io("devices", r.devices), io("cases", r.cases), io("stack", r.stack);
+}
+
+void fields(auto& io, Is<AttemptStarted> auto& r) {
+  io("case", r.case_id), io("attempt", r.attempt), io("repeat", r.repeat), io("at_ms", r.at_ms);
+  io("devices", r.devices), io("log", r.log);
+}
+
+void fields(auto& io, Is<Stray> auto& r) { io("pid", r.pid), io("command", r.command); }
+
+void fields(auto& io, Is<Measure> auto& r) {
+  io("name", r.name), io("value", r.value), io("unit", r.unit), io("n", r.n), io("spread", r.spread);
+}
+
+void fields(auto& io, Is<Failure> auto& r) {
+  io("rule", r.rule), io("message", r.message), io("file", r.file), io("line", r.line);
+  io("expected", r.expected), io("got", r.got), io("device", r.device);
+}
+
+void fields(auto& io, Is<Termination> auto& r) {
+  io("signal_sent", r.signal_sent), io("forced", r.forced), io("unreapable", r.unreapable);
+  io("kill_to_empty_ms", r.kill_to_empty_ms), io("strays", r.strays);
+}
+
+void fields(auto& io, Is<OutputInfo> auto& r) {
+  io("log", r.log), io("bytes", r.bytes), io("dropped_bytes", r.dropped_bytes), io("lost", r.lost);
+  io("stdout_tail", r.stdout_tail), io("stderr_tail", r.stderr_tail);
+}
+
+void fields(auto& io, Is<AttemptEnded> auto& r) {
+  io("case", r.case_id), io("attempt", r.attempt), io("repeat", r.repeat), io("at_ms", r.at_ms);
+  io("duration_ms", r.duration_ms), io("verdict", r.verdict), io("exit_code", r.exit_code);
+  io("exit_signal", r.exit_signal), io("termination", r.termination), io("output", r.output);
+  io("last_step", r.last_step), io("failures", r.failures), io("measures", r.measures), io("marks", r.marks);
+  io("rule", r.rule), io("source", r.source), io("severity", r.severity);
+}
+
+void fields(auto& io, Is<CaseEnded> auto& r) {
+  io("case", r.case_id), io("verdict", r.verdict), io("marks", r.marks), io("known_failure", r.known_failure);
+  io("note", r.note);
+}
+
+void fields(auto& io, Is<Warning> auto& r) { io("code", r.code), io("text", r.text); }
+
+void fields(auto& io, Is<StopRequested> auto& r) {
+  io("signal", r.signal), io("reason", r.reason), io("at_ms", r.at_ms);
+}
+
+void fields(auto& io, Is<RunEnded> auto& r) { io("finished", r.finished), io("at_ms", r.at_ms); }
+
+// JSON has no word for these numbers; a measure must not come back as another one.
+std::string name_of_non_finite(double value) {
+  if (std::isnan(value)) return "nan";
+  return value > 0 ? "inf" : "-inf";
+}
+
+class Writer {
+ public:
+  explicit Writer(Json& object) : object_(object) {}
+
+  void operator()(const char* key, const auto& value) { object_[key] = json_of(value); }
+
+ private:
+  static Json json_of(bool value) { return value; }
+  static Json json_of(std::integral auto value) { return value; }
+  static Json json_of(double value) {
+    return std::isfinite(value) ? Json(value) : Json(name_of_non_finite(value));
+  }
+  static Json json_of(const std::string& value) { return clean_text(value); }
+  static Json json_of(const std::pair<std::string, std::string>& value) {
+    return Json::array({clean_text(value.first), clean_text(value.second)});
+  }
+  static Json json_of(const Verdict& value) {
+    return Json{{"outcome", std::string(to_string(value.outcome))}, {"reason", clean_text(value.reason)}};
+  }
+  template <typename T>
+  static Json json_of(const std::optional<T>& value) {
+    return value ? json_of(*value) : Json(nullptr);
+  }
+  template <typename T>
+  static Json json_of(const std::vector<T>& values) {
+    Json array = Json::array();
+    for (const T& value : values) array.push_back(json_of(value));
+    return array;
+  }
+  template <typename T>
+  requires std::is_class_v<T>
+  static Json json_of(const T& record) {
+    Json object = Json::object();
+    Writer writer(object);
+    fields(writer, record);
+    return object;
+  }
+
+  Json& object_;
+};
+
+// Whatever is missing or of another type leaves the field's default.
+class Reader {
+ public:
+  explicit Reader(const Json& object) : object_(object) {}
+
+  void operator()(const char* key, auto& value) {
+    if (const auto found = object_.find(key); found != object_.end()) read(*found, value);
+  }
+
+ private:
+  static void read(const Json& json, bool& value) {
+    if (json.is_boolean()) value = json.get<bool>();
+  }
+  template <std::integral T>
+  static void read(const Json& json, T& value) {
+    if (json.is_number_unsigned()) {
+      const auto number = json.get<std::uint64_t>();
+      if (std::in_range<T>(number)) value = static_cast<T>(number);
+    } else if (json.is_number_integer()) {
+      const auto number = json.get<std::int64_t>();
+      if (std::in_range<T>(number)) value = static_cast<T>(number);
+    }
+  }
+  static void read(const Json& json, double& value) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (json.is_number()) value = json.get<double>();
+    if (json == "nan") value = std::numeric_limits<double>::quiet_NaN();
+    if (json == "inf") value = kInfinity;
+    if (json == "-inf") value = -kInfinity;
+  }
+  static void read(const Json& json, std::string& value) {
+    if (json.is_string()) value = json.get<std::string>();
+  }
+  static void read(const Json& json, std::pair<std::string, std::string>& value) {
+    if (!json.is_array() || json.size() != 2) return;
+    read(json[0], value.first);
+    read(json[1], value.second);
+  }
+  static void read(const Json& json, Verdict& value) {
+    if (!json.is_object()) return;
+    std::string outcome;
+    Reader reader(json);
+    reader("outcome", outcome);
+    reader("reason", value.reason);
+    if (const auto known = parse_outcome(outcome)) {
+      value.outcome = *known;
+    } else {  // written by a newer proctor: never taken for something good
+      value = {Outcome::kError, "unknown_outcome:" + outcome};
+    }
+  }
+  template <typename T>
+  static void read(const Json& json, std::optional<T>& value) {
+    if (std::is_integral_v<T> ? !json.is_number_integer() : !json.is_object()) return;
+    T inner{};
+    read(json, inner);
+    value = std::move(inner);
+  }
+  template <typename T>
+  static void read(const Json& json, std::vector<T>& values) {
+    if (!json.is_array()) return;
+    for (const Json& element : json) read(element, values.emplace_back());
+  }
+  template <typename T>
+  requires std::is_class_v<T>
+  static void read(const Json& json, T& record) {
+    if (!json.is_object()) return;
+    Reader reader(json);
+    fields(reader, record);
+  }
+
+  const Json& object_;
+};
+
+template <typename T>
+constexpr const char* kTypeName = nullptr;
+template <>
+constexpr const char* kTypeName<RunPlanned> = "run_planned";
+template <>
+constexpr const char* kTypeName<AttemptStarted> = "attempt_started";
+template <>
+constexpr const char* kTypeName<AttemptEnded> = "attempt_ended";
+template <>
+constexpr const char* kTypeName<CaseEnded> = "case_ended";
+template <>
+constexpr const char* kTypeName<Warning> = "warning";
+template <>
+constexpr const char* kTypeName<StopRequested> = "stop_requested";
+template <>
+constexpr const char* kTypeName<RunEnded> = "run_ended";
+
+template <std::size_t I = 0>
+std::optional<Event> read_event(const std::string& type, const Json& json) {
+  if constexpr (I < std::variant_size_v<Event>) {
+    using T = std::variant_alternative_t<I, Event>;
+    if (type != kTypeName<T>) return read_event<I + 1>(type, json);
+    T record;
+    Reader reader(json);
+    fields(reader, record);
+    return record;
+  } else {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::string to_json_line(const Event& event) {
+  return std::visit(
+      [](const auto& record) {
+        Json json;
+        json["v"] = kJournalVersion;
+        json["type"] = kTypeName<std::remove_cvref_t<decltype(record)>>;
+        Writer writer(json);
+        fields(writer, record);
+        return json.dump();
+      },
+      event);
+}
+
+Result<std::optional<Event>> parse_json_line(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return Error{ErrorKind::kSystem, "read a journal record: it is not JSON", {}, 0};
+  const auto type = json.is_object() ? json.find("type") : json.end();
+  if (type == json.end() || !type->is_string()) {
+    return Error{ErrorKind::kSystem, "read a journal record: it has no type", {}, 0};
+  }
+  return read_event(type->get<std::string>(), json);
+}
+
+}  // namespace proctor

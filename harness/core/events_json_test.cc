@@ -1,0 +1,216 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "harness/core/events.h"
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+// Every field of every record, none with its default.
+RunPlanned full_plan() {
+  RunPlanned plan;
+  plan.run_id = "20260131T120000Z-ab12";
+  plan.started = "2026-01-31T12:00:00Z";
+  plan.proctor_version = "0.1.0";
+  plan.command_line = {"proctor", "run", "a b"};
+  plan.directory = "/home/user";
+  plan.hostname = "gpu-07";
+  plan.plan_digest = "00ff";
+  plan.containment = {"pidns", {"no memory limit"}, {"delegate a cgroup"}};
+  plan.sim = SimInfo{"xpu:2x2", "intel"};
+  plan.jobs = 3;
+  plan.min_executed = 2;
+  plan.strict = true;
+  plan.no_device_for = "cuda";
+  plan.devices = {{"xpu-sim:0", "xpu", "Card", true}};
+  plan.cases = {{"m.xpu/A.B", "m", "xpu", "proctor", "proctor.m.xpu", "A.B", 2, 4, 60'000}};
+  plan.stack = {{"xpu.driver", "22.43"}, {"xpu.loader", "1.8.12"}};
+  return plan;
+}
+
+AttemptEnded full_attempt() {
+  AttemptEnded end;
+  end.case_id = "m.xpu/A.B";
+  end.attempt = 2;
+  end.repeat = 3;
+  end.at_ms = 1'000'000'000'000;
+  end.duration_ms = 77;
+  end.verdict = {Outcome::kCrash, "signal:11"};
+  end.exit_code = 1;
+  end.exit_signal = 11;
+  end.termination = {15, true, true, 250, {{4711, "sleep 1"}}};
+  end.output = {"logs/x.log", 18'000'000'000'000'000'000u, 3, true, "out", "err"};
+  end.last_step = "touch 3/8";
+  end.failures = {{"M-1", "read 0x00", "a.cc", 12, "0xA5", "0x00", "xpu-sim:0"}};
+  end.measures = {{"bandwidth", 12.25, "GB/s", 7, 0.5}};
+  end.marks = {"leaky", "warn"};
+  end.rule = "M-1";
+  end.source = "spec 3.2";
+  end.severity = "gate";
+  return end;
+}
+
+std::vector<Event> all_events() {
+  return {full_plan(),
+          AttemptStarted{"m.xpu/A.B", 2, 3, 55, {"xpu-sim:0"}, "logs/x.log"},
+          full_attempt(),
+          CaseEnded{"m.xpu/A.B", {Outcome::kXfail, "known"}, {"flaky"}, "bugs.example/1", "a note"},
+          Warning{"journal_lost", "the disk is full"},
+          StopRequested{15, "signal", 99},
+          RunEnded{"2026-01-31T12:00:09Z", 9000}};
+}
+
+// A field that is added to a struct but not to its list in events_json.cc does not get past here: the
+// structured binding stops compiling, and its number, mended, stops the test.
+#define PROCTOR_COUNT_FIELDS(T, count, ...)                   \
+  [[maybe_unused]] std::size_t field_count(const T& record) { \
+    [[maybe_unused]] const auto& [__VA_ARGS__] = record;      \
+    return count;                                             \
+  }
+PROCTOR_COUNT_FIELDS(PlannedCase, 9, f1, f2, f3, f4, f5, f6, f7, f8, f9)
+PROCTOR_COUNT_FIELDS(PlannedDevice, 4, f1, f2, f3, f4)
+PROCTOR_COUNT_FIELDS(ContainmentInfo, 3, f1, f2, f3)
+PROCTOR_COUNT_FIELDS(SimInfo, 2, f1, f2)
+PROCTOR_COUNT_FIELDS(RunPlanned, 16, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16)
+PROCTOR_COUNT_FIELDS(AttemptStarted, 6, f1, f2, f3, f4, f5, f6)
+PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
+PROCTOR_COUNT_FIELDS(Measure, 5, f1, f2, f3, f4, f5)
+PROCTOR_COUNT_FIELDS(Failure, 7, f1, f2, f3, f4, f5, f6, f7)
+PROCTOR_COUNT_FIELDS(Termination, 5, f1, f2, f3, f4, f5)
+PROCTOR_COUNT_FIELDS(OutputInfo, 6, f1, f2, f3, f4, f5, f6)
+PROCTOR_COUNT_FIELDS(AttemptEnded, 17, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17)
+PROCTOR_COUNT_FIELDS(CaseEnded, 5, f1, f2, f3, f4, f5)
+PROCTOR_COUNT_FIELDS(Warning, 2, f1, f2)
+PROCTOR_COUNT_FIELDS(StopRequested, 3, f1, f2, f3)
+PROCTOR_COUNT_FIELDS(RunEnded, 2, f1, f2)
+#undef PROCTOR_COUNT_FIELDS
+
+TEST(EventsJson, EveryFieldIsWritten) {
+  for (const Event& event : all_events()) {
+    const std::size_t fields = std::visit([](const auto& record) { return field_count(record); }, event);
+    EXPECT_EQ(json::parse(to_json_line(event)).size(), fields + 2) << "v, type, and each field";
+  }
+  const json plan = json::parse(to_json_line(full_plan()));
+  EXPECT_EQ(plan["cases"][0].size(), field_count(PlannedCase{}));
+  EXPECT_EQ(plan["devices"][0].size(), field_count(PlannedDevice{}));
+  EXPECT_EQ(plan["containment"].size(), field_count(ContainmentInfo{}));
+  EXPECT_EQ(plan["sim"].size(), field_count(SimInfo{}));
+  const json end = json::parse(to_json_line(full_attempt()));
+  EXPECT_EQ(end["termination"].size(), field_count(Termination{}));
+  EXPECT_EQ(end["termination"]["strays"][0].size(), field_count(Stray{}));
+  EXPECT_EQ(end["output"].size(), field_count(OutputInfo{}));
+  EXPECT_EQ(end["failures"][0].size(), field_count(Failure{}));
+  EXPECT_EQ(end["measures"][0].size(), field_count(Measure{}));
+}
+
+TEST(EventsJson, EveryRecordRoundTrips) {
+  for (const Event& event : all_events()) {
+    const std::string line = to_json_line(event);
+    EXPECT_EQ(line.find('\n'), line.npos);
+    const auto back = parse_json_line(line);
+    ASSERT_TRUE(back) << back.error().what;
+    ASSERT_TRUE(*back) << line;
+    EXPECT_EQ((*back)->index(), event.index());
+    EXPECT_EQ(to_json_line(**back), line);
+  }
+}
+
+TEST(EventsJson, ValuesSurvive) {
+  const auto plan = std::get<RunPlanned>(**parse_json_line(to_json_line(full_plan())));
+  EXPECT_EQ(plan.sim->driver, "intel");
+  EXPECT_EQ(plan.cases.at(0).timeout_ms, 60'000);
+  EXPECT_EQ(plan.cases.at(0).classname, "proctor.m.xpu");
+  EXPECT_TRUE(plan.devices.at(0).simulated);
+  EXPECT_EQ(plan.stack.at(1).second, "1.8.12");
+  EXPECT_EQ(plan.containment.how_to_improve.at(0), "delegate a cgroup");
+  EXPECT_TRUE(plan.strict);
+
+  const auto end = std::get<AttemptEnded>(**parse_json_line(to_json_line(full_attempt())));
+  EXPECT_EQ(end.verdict, (Verdict{Outcome::kCrash, "signal:11"}));
+  EXPECT_EQ(end.exit_signal, 11);
+  EXPECT_EQ(end.output.bytes, 18'000'000'000'000'000'000u);
+  EXPECT_EQ(end.termination.strays.at(0).pid, 4711);
+  EXPECT_EQ(end.failures.at(0).line, 12);
+  EXPECT_EQ(end.measures.at(0).value, 12.25);
+  EXPECT_EQ(end.at_ms, 1'000'000'000'000);
+}
+
+TEST(EventsJson, NoValueStaysNoValue) {
+  const auto end = std::get<AttemptEnded>(**parse_json_line(to_json_line(AttemptEnded{})));
+  EXPECT_EQ(end.exit_code, std::nullopt);
+  EXPECT_EQ(end.exit_signal, std::nullopt);
+  const auto plan = std::get<RunPlanned>(**parse_json_line(to_json_line(RunPlanned{})));
+  EXPECT_FALSE(plan.sim);
+}
+
+TEST(EventsJson, AnyBytesAreWritable) {
+  std::string bytes;
+  for (int byte = 0; byte < 256; ++byte) bytes += static_cast<char>(byte);
+  bytes += "\xed\xa0\x80 \xe2\x82";
+  const auto back = parse_json_line(to_json_line(Warning{bytes, bytes}));
+  ASSERT_TRUE(back) << back.error().what;
+  EXPECT_THAT(std::get<Warning>(**back).text, HasSubstr("\\xED\\xA0\\x80 \\xE2\\x82"));
+}
+
+TEST(EventsJson, NumbersThatJsonCannotWriteSurvive) {
+  AttemptEnded end;
+  end.measures = {{"nan", std::numeric_limits<double>::quiet_NaN(), "", 1, 0},
+                  {"inf", std::numeric_limits<double>::infinity(), "", 1, 0},
+                  {"-inf", -std::numeric_limits<double>::infinity(), "", 1, 0}};
+  const auto back = std::get<AttemptEnded>(**parse_json_line(to_json_line(end)));
+  EXPECT_TRUE(std::isnan(back.measures.at(0).value));
+  EXPECT_EQ(back.measures.at(1).value, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(back.measures.at(2).value, -std::numeric_limits<double>::infinity());
+}
+
+TEST(EventsJson, ReadersIgnoreWhatTheyDoNotKnow) {
+  const auto unknown = parse_json_line(R"({"type":"telemetry","x":1})");
+  ASSERT_TRUE(unknown);
+  EXPECT_FALSE(*unknown);
+
+  const auto sparse = parse_json_line(
+      R"({"type":"attempt_ended","case":"a","new_key":[{}],"attempt":"two","at_ms":1e3,"exit_code":"x",)"
+      R"("repeat":99999999999,"output":7,"marks":["leaky",3],"failures":[{"line":-1}]})");
+  ASSERT_TRUE(sparse);
+  const auto& end = std::get<AttemptEnded>(**sparse);
+  EXPECT_EQ(end.case_id, "a");
+  EXPECT_EQ(end.attempt, 1);
+  EXPECT_EQ(end.repeat, 1);
+  EXPECT_EQ(end.exit_code, std::nullopt);
+  EXPECT_EQ(end.failures.at(0).line, -1);
+  EXPECT_EQ(end.marks.at(0), "leaky");
+}
+
+TEST(EventsJson, AnOutcomeFromTheFutureIsNeverGood) {
+  const auto record = parse_json_line(R"({"type":"case_ended","verdict":{"outcome":"great","reason":""}})");
+  EXPECT_EQ(std::get<CaseEnded>(**record).verdict, (Verdict{Outcome::kError, "unknown_outcome:great"}));
+}
+
+TEST(EventsJson, WhatIsNoRecordIsAnError) {
+  for (const char* line :
+       {"", " ", "{", "{}", "[]", "null", "7", "\"type\"", R"({"type":7})", "{\"type\":\"warning\"}x",
+        R"({"type":"warning","text":"cut of)", "\xff", "{\"type\":\"warn\xff\"}"}) {
+    EXPECT_FALSE(parse_json_line(line)) << line;
+  }
+  EXPECT_FALSE(parse_json_line(std::string(100'000, '[')));
+}
+
+TEST(EventsJson, EveryTruncationIsAnError) {
+  for (const Event& event : all_events()) {
+    const std::string line = to_json_line(event);
+    for (std::size_t length = 0; length < line.size(); ++length) {
+      ASSERT_FALSE(parse_json_line(line.substr(0, length))) << line.substr(0, length);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace proctor

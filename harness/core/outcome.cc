@@ -1,0 +1,91 @@
+#include "harness/core/outcome.h"
+
+#include <utility>
+
+namespace proctor {
+
+std::string_view to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPass:
+      return "pass";
+    case Outcome::kFail:
+      return "fail";
+    case Outcome::kError:
+      return "error";
+    case Outcome::kTimeout:
+      return "timeout";
+    case Outcome::kStall:
+      return "stall";
+    case Outcome::kCrash:
+      return "crash";
+    case Outcome::kDeviceLost:
+      return "device_lost";
+    case Outcome::kSkip:
+      return "skip";
+    case Outcome::kXfail:
+      return "xfail";
+    case Outcome::kXpass:
+      return "xpass";
+    case Outcome::kNotrun:
+      return "notrun";
+  }
+  return "?";
+}
+
+std::optional<Outcome> parse_outcome(std::string_view text) {
+  for (Outcome outcome : kAllOutcomes) {
+    if (to_string(outcome) == text) return outcome;
+  }
+  return std::nullopt;
+}
+
+std::string to_string(const Verdict& verdict) {
+  std::string text(to_string(verdict.outcome));
+  if (!verdict.reason.empty()) text += "(" + verdict.reason + ")";
+  return text;
+}
+
+Blame blame_of(const Verdict& verdict) {
+  switch (verdict.outcome) {
+    case Outcome::kPass:
+    case Outcome::kSkip:
+    case Outcome::kXfail:
+      return Blame::kNobody;
+    case Outcome::kFail:
+      return verdict.reason == "setup" ? Blame::kSetup : Blame::kCode;
+    case Outcome::kTimeout:
+    case Outcome::kStall:
+    case Outcome::kXpass:
+      return Blame::kCode;
+    case Outcome::kCrash:
+      return verdict.reason == "oom_host" ? Blame::kMachine : Blame::kCode;
+    case Outcome::kError:
+      if (verdict.reason == "no_result") return Blame::kCode;
+      return verdict.reason.starts_with("spawn:") ? Blame::kSetup : Blame::kMachine;
+    case Outcome::kDeviceLost:
+      return Blame::kMachine;
+    case Outcome::kNotrun:
+      return verdict.reason == "device_lost" ? Blame::kMachine : Blame::kSetup;
+  }
+  return Blame::kMachine;
+}
+
+std::string_view to_string(Blame blame) {
+  switch (blame) {
+    case Blame::kNobody:
+      return "nobody";
+    case Blame::kCode:
+      return "code";
+    case Blame::kMachine:
+      return "machine";
+    case Blame::kSetup:
+      return "set-up";
+  }
+  return "?";
+}
+
+bool is_bad(Outcome outcome) {
+  return outcome != Outcome::kPass && outcome != Outcome::kSkip && outcome != Outcome::kXfail;
+}
+
+}  // namespace proctor

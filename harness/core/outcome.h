@@ -1,0 +1,62 @@
+// The closed set of outcomes of a case, shared by the runner and every report (DESIGN.md section 3).
+//
+// An attempt moves through these states; the arrow's label is the only cause:
+//
+//   planned --(budget, stop, lost device)--> notrun
+//   planned --spawn refused--> error
+//   planned --spawned--> running
+//   running --exit as its kind expects--> pass | fail | skip      (known failure: xfail | xpass)
+//   running --own signal--> crash
+//   running --time limit--> timeout        running --no output for the stall limit--> stall
+//   running --exit without a readable result--> error
+//   running --the driver reports the device gone--> device_lost
+//   running --runner told to stop, or killed--> notrun(interrupted)
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace proctor {
+
+enum class Outcome {
+  kPass,
+  kFail,
+  kError,
+  kTimeout,
+  kStall,
+  kCrash,
+  kDeviceLost,
+  kSkip,
+  kXfail,
+  kXpass,
+  kNotrun,
+};
+
+inline constexpr std::array kAllOutcomes = {
+    Outcome::kPass,       Outcome::kFail, Outcome::kError, Outcome::kTimeout, Outcome::kStall, Outcome::kCrash,
+    Outcome::kDeviceLost, Outcome::kSkip, Outcome::kXfail, Outcome::kXpass,   Outcome::kNotrun};
+
+// "pass", "device_lost", ... : the spelling in every machine-readable output.
+std::string_view to_string(Outcome outcome);
+std::optional<Outcome> parse_outcome(std::string_view text);
+
+// An outcome with its machine-readable reason, e.g. {kCrash, "signal:11"}; printed as `crash(signal:11)`.
+struct Verdict {
+  Outcome outcome = Outcome::kNotrun;
+  std::string reason;
+
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+std::string to_string(const Verdict& verdict);
+
+// Whose problem an outcome is; the first of the four answers that every red gives.
+enum class Blame { kNobody, kCode, kMachine, kSetup };
+Blame blame_of(const Verdict& verdict);
+std::string_view to_string(Blame blame);
+
+// Anything but pass, skip and xfail.
+bool is_bad(Outcome outcome);
+
+}  // namespace proctor

@@ -1,0 +1,64 @@
+// Result<T>: a value or an Error, for failures that are expected (bad input, a missing file, a refused system
+// call). Exceptions never cross a module edge; std::expected is C++23.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace proctor {
+
+// Whose problem a failure is decides the exit code: a user's mistake is 2, everything else is the machine's.
+enum class ErrorKind { kUsage, kSystem, kInternal };
+
+// `what` is a lower-case fragment that completes "failed to ..." ("read proctor.toml: line 3: unknown key").
+// `hint`, if not empty, is one full sentence: the near miss or the next command.
+struct Error {
+  ErrorKind kind = ErrorKind::kSystem;
+  std::string what;
+  std::string hint;
+  int sys_errno = 0;
+
+  static Error usage(std::string what, std::string hint = {}) {
+    return {ErrorKind::kUsage, std::move(what), std::move(hint), 0};
+  }
+  static Error internal(std::string what) { return {ErrorKind::kInternal, std::move(what), {}, 0}; }
+  // Adds the text of `err` to `what`.
+  static Error system(std::string what, int err);
+};
+
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  explicit operator bool() const { return std::holds_alternative<T>(state_); }
+  bool ok() const { return static_cast<bool>(*this); }
+  T& operator*() & { return std::get<T>(state_); }
+  const T& operator*() const& { return std::get<T>(state_); }
+  T&& operator*() && { return std::get<T>(std::move(state_)); }
+  T* operator->() { return &std::get<T>(state_); }
+  const T* operator->() const { return &std::get<T>(state_); }
+  const Error& error() const { return std::get<Error>(state_); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  explicit operator bool() const { return !error_; }
+  bool ok() const { return !error_; }
+  const Error& error() const { return *error_; }
+
+ private:
+  std::optional<Error> error_;
+};
+
+}  // namespace proctor

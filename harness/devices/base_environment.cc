@@ -1,0 +1,57 @@
+// base_environment(): what a child starts from. The other half of environment.h is about visibility.
+
+#include "harness/devices/environment.h"
+
+namespace proctor {
+namespace {
+
+constexpr std::size_t kMaxTmpdir = 30;
+
+}  // namespace
+
+const std::vector<std::string>& strict_allow_list() {
+  static const std::vector<std::string> names = {
+      // Finding programs, libraries and the user's files.
+      "PATH", "HOME", "USER", "LOGNAME", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "ONEAPI_ROOT",
+      // Which driver the Level Zero loader takes is part of the set-up; hiding overrides it.
+      "ZE_ENABLE_ALT_DRIVERS",
+      // Sanitizers of the suites.
+      "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH"};
+  return names;
+}
+
+const std::vector<std::string>& rank_variables() {
+  static const std::vector<std::string> names = {
+      // torchrun
+      "RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE",
+      "ROLE_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
+      // Open MPI, and the process managers of MPICH and Intel MPI
+      "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_NODE_RANK",
+      "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "PMI_FD",
+      "PMI_PORT", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+      // Slurm
+      "SLURM_PROCID", "SLURM_LOCALID"};
+  return names;
+}
+
+Result<Environment> base_environment(SuiteKind kind, const Environment& caller, const std::string& tmpdir) {
+  if (kind != SuiteKind::kProctor) {
+    Environment environment = caller;
+    for (const std::string& name : rank_variables()) environment.erase(name);
+    return environment;
+  }
+  if (tmpdir.empty() || tmpdir.front() != '/' || tmpdir.size() > kMaxTmpdir) {
+    return Error::internal("use TMPDIR '" + tmpdir + "': expected an absolute path of at most " +
+                           std::to_string(kMaxTmpdir) + " characters");
+  }
+  Environment environment;
+  for (const std::string& name : strict_allow_list()) {
+    if (const auto found = caller.find(name); found != caller.end()) environment.insert(*found);
+  }
+  environment["LC_ALL"] = "C.UTF-8";
+  environment["TZ"] = "UTC";
+  environment["TMPDIR"] = tmpdir;
+  return environment;
+}
+
+}  // namespace proctor

@@ -1,0 +1,88 @@
+// The environment of a child, built from an explicit plan: which devices it sees, what else it may read.
+// Nothing is tidied by the way: on a machine with both vendors a forgotten CUDA_VISIBLE_DEVICES='' is how the
+// user kept NVIDIA out, and dropping it lets the child fall back to CUDA.
+//
+// One vendor is set, the others are hidden:
+//   CUDA        hidden by CUDA_VISIBLE_DEVICES='' (the guide: "empty string, no GPU devices are visible")
+//   Level Zero  hidden by ZE_ENABLE_ALT_DRIVERS naming a file that cannot exist: the loader finds no driver
+//   and
+//               zeInit returns 0x78000001. Never by a mask that selects nothing: Intel's 26.27 driver crashes
+//               on it, and never by '', which means all.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/result.h"
+#include "harness/devices/mask.h"
+#include "harness/plan/plan.h"
+
+namespace proctor {
+
+using Environment = std::map<std::string, std::string>;
+
+// From `environ`; the first definition of a name wins, as in getenv.
+Environment read_environment(const char* const* envp);
+// NAME=VALUE, sorted, for ProcessSpec::env.
+std::vector<std::string> to_list(const Environment& environment);
+
+struct LeasedDevice {
+  std::string id;    // "xpu:0000:03:00.0", "cuda:GPU-…"
+  std::string uuid;  // CUDA: the mask name, "GPU-…" or "MIG-…"
+  std::string pci;
+  int ordinal =
+      -1;         // from a probe without a mask, under the same hierarchy and PCI order that the child gets
+  int tiles = 1;  // Level Zero, COMPOSITE: sub-devices of the card
+  // Level Zero, COMPOSITE: the only tiles that the caller's own mask left of the card; empty: the whole card.
+  std::vector<int> only_tiles;
+};
+
+enum class MaskMode { kUuid, kIndex };
+Result<MaskMode> parse_mask_mode(std::string_view text);
+
+struct VariableChange {
+  std::string name;
+  std::optional<std::string> value;  // nullopt: unset
+  std::string why;
+};
+
+struct VisibilityRequest {
+  Backend backend = Backend::kNone;
+  std::vector<LeasedDevice> devices;
+  MaskMode mode = MaskMode::kUuid;              // Level Zero knows ordinals only and ignores it
+  Hierarchy hierarchy = Hierarchy::kComposite;  // Level Zero: that of the probe
+  bool simulated_intel = false;  // Intel's driver without hardware: nothing is leased, nothing masked
+};
+
+// A pure function. An error (internal) is a lease that cannot be expressed: a device without the name or
+// ordinal that the mode needs, or two devices with the same one.
+Result<std::vector<VariableChange>> plan_visibility(const VisibilityRequest& request);
+void apply(const std::vector<VariableChange>& plan, Environment& environment);
+
+// The mask that is in force in the caller's environment; nullopt: none. Intel's driver also reads NEO_L0_ and
+// NEO_ prefixed names, before the plain one.
+std::optional<std::string> caller_mask(Backend backend, const Environment& caller);
+
+// Whether ordinals in the caller's mask count like LeasedDevice::ordinal. They do not when the caller's order
+// or hierarchy variable differs from the probe's and the cards are not all alike.
+enum class CallerOrdinals { kSameAsProbe, kUnknown };
+
+// What the caller's own mask leaves of the pool: never more. Errors (usage): a mask that the linter refuses,
+// and ordinals that cannot be translated. The pool is the whole machine as probed without a mask.
+Result<std::vector<LeasedDevice>> narrow_pool(Backend backend, const std::vector<LeasedDevice>& pool,
+                                              const Environment& caller, CallerOrdinals ordinals,
+                                              Hierarchy hierarchy);
+
+// What a child starts from, before visibility, protocol variables and the suite's own `env`.
+//   proctor kind    strict: fixed locale and time zone, allow-list, own TMPDIR (at most 30 characters: socket
+//   paths) foreign kinds   the caller's whole environment, without the rank variables of a job that the
+//   caller may be in
+Result<Environment> base_environment(SuiteKind kind, const Environment& caller, const std::string& tmpdir);
+
+// Names of the strict allow-list and of the rank variables, for the reference page and for tests.
+const std::vector<std::string>& strict_allow_list();
+const std::vector<std::string>& rank_variables();
+
+}  // namespace proctor

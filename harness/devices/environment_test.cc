@@ -1,0 +1,285 @@
+#include "harness/devices/environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace proctor {
+namespace {
+
+using testing::HasSubstr;
+
+LeasedDevice cuda_device(int ordinal, std::string uuid) { return {"cuda:" + uuid, uuid, "", ordinal, 1, {}}; }
+LeasedDevice xpu_device(int ordinal, int tiles = 1) {
+  return {"xpu:" + std::to_string(ordinal), "", "", ordinal, tiles, {}};
+}
+
+VisibilityRequest request(Backend backend, std::vector<LeasedDevice> devices,
+                          MaskMode mode = MaskMode::kUuid) {
+  VisibilityRequest result;
+  result.backend = backend;
+  result.devices = std::move(devices);
+  result.mode = mode;
+  return result;
+}
+
+// The environment of a child whose caller had both masks set by hand.
+Environment planned(const VisibilityRequest& visibility) {
+  Environment environment = {{"CUDA_VISIBLE_DEVICES", "3"},
+                             {"ZE_AFFINITY_MASK", "2"},
+                             {"NEO_ZE_AFFINITY_MASK", "1"},
+                             {"NEO_L0_ZE_AFFINITY_MASK", "1"},
+                             {"OTHER", "kept"}};
+  const auto plan = plan_visibility(visibility);
+  EXPECT_TRUE(plan.ok());
+  apply(*plan, environment);
+  return environment;
+}
+
+bool hides_cuda(const Environment& environment) {
+  const auto mask = environment.find("CUDA_VISIBLE_DEVICES");
+  return mask != environment.end() && mask->second.empty();
+}
+
+bool hides_xpu(const Environment& environment) {
+  const auto driver = environment.find("ZE_ENABLE_ALT_DRIVERS");
+  return driver != environment.end() && !driver->second.empty() && !std::filesystem::exists(driver->second);
+}
+
+const std::vector<LeasedDevice> kCudaPool = {cuda_device(0, "GPU-aaaa1111-0000-0000-0000-000000000000"),
+                                             cuda_device(1, "GPU-aaaa2222-0000-0000-0000-000000000000"),
+                                             cuda_device(2, "GPU-cccc3333-0000-0000-0000-000000000000")};
+
+TEST(PlanVisibility, CudaByUuidHidesLevelZero) {
+  const Environment environment = planned(request(Backend::kCuda, {kCudaPool[2], kCudaPool[0]}));
+  EXPECT_EQ(environment.at("CUDA_VISIBLE_DEVICES"), kCudaPool[2].uuid + "," + kCudaPool[0].uuid);
+  EXPECT_EQ(environment.count("CUDA_DEVICE_ORDER"), 0u);
+  EXPECT_TRUE(hides_xpu(environment));
+  EXPECT_EQ(environment.at("OTHER"), "kept");
+}
+
+TEST(PlanVisibility, CudaByIndexFixesTheOrder) {
+  const Environment environment =
+      planned(request(Backend::kCuda, {kCudaPool[2], kCudaPool[0]}, MaskMode::kIndex));
+  EXPECT_EQ(environment.at("CUDA_VISIBLE_DEVICES"), "2,0");
+  EXPECT_EQ(environment.at("CUDA_DEVICE_ORDER"), "PCI_BUS_ID");
+}
+
+TEST(PlanVisibility, XpuByOrdinalUnderTheHierarchyOfTheProbe) {
+  VisibilityRequest visibility = request(Backend::kXpu, {xpu_device(3), xpu_device(1)});
+  visibility.hierarchy = Hierarchy::kFlat;
+  const Environment environment = planned(visibility);
+  EXPECT_EQ(environment.at("ZE_AFFINITY_MASK"), "1,3");
+  EXPECT_EQ(environment.at("ZE_FLAT_DEVICE_HIERARCHY"), "FLAT");
+  EXPECT_EQ(environment.at("ZE_ENABLE_PCI_ID_DEVICE_ORDER"), "1");
+  EXPECT_EQ(environment.count("NEO_ZE_AFFINITY_MASK"), 0u);
+  EXPECT_EQ(environment.count("NEO_L0_ZE_AFFINITY_MASK"), 0u);
+  EXPECT_EQ(environment.count("ZE_ENABLE_ALT_DRIVERS"), 0u);
+  EXPECT_TRUE(hides_cuda(environment));
+}
+
+TEST(PlanVisibility, XpuKeepsToTheTilesThatTheCallerLeft) {
+  LeasedDevice device = xpu_device(1, 4);
+  device.only_tiles = {1, 2};
+  EXPECT_EQ(planned(request(Backend::kXpu, {device, xpu_device(0, 4)})).at("ZE_AFFINITY_MASK"), "0,1.1,1.2");
+  VisibilityRequest flat = request(Backend::kXpu, {device});
+  flat.hierarchy = Hierarchy::kFlat;
+  EXPECT_FALSE(plan_visibility(flat));
+}
+
+TEST(PlanVisibility, SimulatedIntelWithoutALeaseIsNotMasked) {
+  VisibilityRequest visibility = request(Backend::kXpu, {});
+  visibility.simulated_intel = true;
+  const Environment environment = planned(visibility);
+  EXPECT_EQ(environment.count("ZE_AFFINITY_MASK"), 0u);
+  EXPECT_EQ(environment.count("NEO_ZE_AFFINITY_MASK"), 0u);
+  EXPECT_EQ(environment.count("ZE_ENABLE_ALT_DRIVERS"), 0u);
+  EXPECT_TRUE(hides_cuda(environment));
+}
+
+TEST(PlanVisibility, WithoutDevicesBothVendorsAreHidden) {
+  for (const Backend backend : {Backend::kNone, Backend::kCuda, Backend::kXpu}) {
+    const Environment environment = planned(request(backend, {}));
+    EXPECT_TRUE(hides_cuda(environment));
+    EXPECT_TRUE(hides_xpu(environment));
+  }
+}
+
+TEST(PlanVisibility, NeverHidesLevelZeroByAMask) {
+  // '' means all and a mask that selects nothing crashes Intel's 26.27 driver.
+  for (const Backend backend : {Backend::kNone, Backend::kCuda, Backend::kXpu}) {
+    const auto plan = plan_visibility(request(backend, {}));
+    ASSERT_TRUE(plan);
+    for (const VariableChange& change : *plan) {
+      EXPECT_NE(change.name, "ZE_AFFINITY_MASK");
+      EXPECT_FALSE(change.why.empty());
+    }
+  }
+}
+
+TEST(PlanVisibility, RefusesALeaseThatItCannotExpress) {
+  EXPECT_FALSE(plan_visibility(request(Backend::kCuda, {cuda_device(0, "")})));
+  EXPECT_TRUE(plan_visibility(request(Backend::kCuda, {cuda_device(0, "")}, MaskMode::kIndex)));
+  EXPECT_FALSE(plan_visibility(request(Backend::kCuda, {cuda_device(-1, "GPU-1")}, MaskMode::kIndex)));
+  EXPECT_FALSE(plan_visibility(request(Backend::kXpu, {xpu_device(-1)})));
+  const auto twice = plan_visibility(request(Backend::kXpu, {xpu_device(1), xpu_device(1)}));
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().kind, ErrorKind::kInternal);
+  EXPECT_THAT(twice.error().what, HasSubstr("both '1'"));
+}
+
+TEST(CallerMask, PrefixedNamesWin) {
+  EXPECT_EQ(caller_mask(Backend::kXpu, {}), std::nullopt);
+  EXPECT_EQ(caller_mask(Backend::kXpu, {{"ZE_AFFINITY_MASK", ""}}), "");
+  EXPECT_EQ(caller_mask(Backend::kXpu, {{"ZE_AFFINITY_MASK", "0"}, {"NEO_ZE_AFFINITY_MASK", "1"}}), "1");
+  EXPECT_EQ(caller_mask(Backend::kXpu, {{"NEO_L0_ZE_AFFINITY_MASK", "2"}, {"NEO_ZE_AFFINITY_MASK", "1"}}),
+            "2");
+  EXPECT_EQ(caller_mask(Backend::kCuda, {{"CUDA_VISIBLE_DEVICES", "1"}, {"ZE_AFFINITY_MASK", "0"}}), "1");
+  EXPECT_EQ(caller_mask(Backend::kNone, {{"CUDA_VISIBLE_DEVICES", "1"}}), std::nullopt);
+}
+
+std::vector<int> narrowed_ordinals(Backend backend, const std::vector<LeasedDevice>& pool,
+                                   const std::string& mask) {
+  const char* name = backend == Backend::kCuda ? "CUDA_VISIBLE_DEVICES" : "ZE_AFFINITY_MASK";
+  const auto left =
+      narrow_pool(backend, pool, {{name, mask}}, CallerOrdinals::kSameAsProbe, Hierarchy::kComposite);
+  EXPECT_TRUE(left.ok()) << mask;
+  std::vector<int> ordinals;
+  for (const LeasedDevice& device : *left) ordinals.push_back(device.ordinal);
+  return ordinals;
+}
+
+TEST(NarrowPool, CudaFollowsTheGuide) {
+  const auto narrowed = [](const std::string& mask) {
+    return narrowed_ordinals(Backend::kCuda, kCudaPool, mask);
+  };
+  EXPECT_EQ(narrowed(""), (std::vector<int>{}));
+  EXPECT_EQ(narrowed("-1"), (std::vector<int>{}));
+  EXPECT_EQ(narrowed("2,0"), (std::vector<int>{2, 0}));
+  EXPECT_EQ(narrowed("0,-1,1"), (std::vector<int>{0}));
+  EXPECT_EQ(narrowed("0,9,1"), (std::vector<int>{0}));
+  EXPECT_EQ(narrowed("GPU-cccc,GPU-aaaa1"), (std::vector<int>{2, 0}));
+  EXPECT_EQ(narrowed("GPU-aaaa"), (std::vector<int>{}));
+  EXPECT_EQ(narrowed("GPU-cccc,GPU-ffff,GPU-aaaa1"), (std::vector<int>{2}));
+}
+
+TEST(NarrowPool, CudaFindsTheDeviceByItsNameAndNotByItsPlace) {
+  const std::vector<LeasedDevice> shuffled = {kCudaPool[2], kCudaPool[0]};
+  EXPECT_EQ(narrowed_ordinals(Backend::kCuda, shuffled, "GPU-aaaa1"), (std::vector<int>{0}));
+  EXPECT_EQ(narrowed_ordinals(Backend::kCuda, shuffled, "2"), (std::vector<int>{2}));
+}
+
+TEST(NarrowPool, XpuFollowsTheSpecification) {
+  const std::vector<LeasedDevice> pool = {xpu_device(0, 2), xpu_device(1, 2), xpu_device(2, 2)};
+  const auto narrowed = [&](const std::string& mask) { return narrowed_ordinals(Backend::kXpu, pool, mask); };
+  EXPECT_EQ(narrowed(""), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(narrowed("2,0"), (std::vector<int>{0, 2}));
+  EXPECT_EQ(narrowed("9"), (std::vector<int>{}));
+  EXPECT_EQ(narrowed("4294967295"), (std::vector<int>{}));
+  EXPECT_EQ(narrowed("1.9"), (std::vector<int>{}));
+}
+
+TEST(NarrowPool, AMaskedTileIsNotWidenedToItsCard) {
+  const std::vector<LeasedDevice> pool = {xpu_device(0, 4), xpu_device(1, 4)};
+  const auto left = narrow_pool(Backend::kXpu, pool, {{"ZE_AFFINITY_MASK", "1.2,1.0,0.1,0,0.2"}},
+                                CallerOrdinals::kSameAsProbe, Hierarchy::kComposite);
+  ASSERT_TRUE(left);
+  ASSERT_EQ(left->size(), 2u);
+  EXPECT_EQ((*left)[0].only_tiles, (std::vector<int>{}));  // named as a whole as well
+  EXPECT_EQ((*left)[1].only_tiles, (std::vector<int>{0, 2}));
+  EXPECT_EQ(planned(request(Backend::kXpu, *left)).at("ZE_AFFINITY_MASK"), "0,1.0,1.2");
+}
+
+TEST(NarrowPool, TilesNameNothingUnderFlat) {
+  const auto left =
+      narrow_pool(Backend::kXpu, {xpu_device(0), xpu_device(1)}, {{"ZE_AFFINITY_MASK", "0.0,1"}},
+                  CallerOrdinals::kSameAsProbe, Hierarchy::kFlat);
+  ASSERT_TRUE(left);
+  ASSERT_EQ(left->size(), 1u);
+  EXPECT_EQ((*left)[0].ordinal, 1);
+}
+
+TEST(NarrowPool, UnsetLeavesThePoolAndABadMaskIsAUsageError) {
+  const auto all =
+      narrow_pool(Backend::kCuda, kCudaPool, {}, CallerOrdinals::kUnknown, Hierarchy::kComposite);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->size(), 3u);
+  const auto bad = narrow_pool(Backend::kXpu, {xpu_device(0)}, {{"ZE_AFFINITY_MASK", "0;1"}},
+                               CallerOrdinals::kSameAsProbe, Hierarchy::kComposite);
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().kind, ErrorKind::kUsage);
+  EXPECT_THAT(bad.error().what, HasSubstr("ZE_AFFINITY_MASK '0;1'"));
+  EXPECT_EQ(bad.error().hint, "Did you mean '0,1'?");
+}
+
+TEST(NarrowPool, OrdinalsThatMayMeanOtherCardsAreRefused) {
+  const auto narrow = [](const std::string& mask, const std::vector<LeasedDevice>& pool) {
+    return narrow_pool(Backend::kCuda, pool, {{"CUDA_VISIBLE_DEVICES", mask}}, CallerOrdinals::kUnknown,
+                       Hierarchy::kComposite);
+  };
+  ASSERT_FALSE(narrow("1", kCudaPool));
+  EXPECT_THAT(narrow("1", kCudaPool).error().hint, HasSubstr("CUDA_DEVICE_ORDER=PCI_BUS_ID"));
+  EXPECT_TRUE(narrow("0", {kCudaPool[0]}));  // one card has one order
+  EXPECT_TRUE(narrow("", kCudaPool));
+  EXPECT_TRUE(narrow("GPU-cccc", kCudaPool));
+  EXPECT_FALSE(narrow_pool(Backend::kXpu, {xpu_device(0), xpu_device(1)}, {{"ZE_AFFINITY_MASK", "0"}},
+                           CallerOrdinals::kUnknown, Hierarchy::kComposite));
+}
+
+TEST(BaseEnvironment, OurSuitesGetAStrictOne) {
+  const Environment caller = {{"PATH", "/bin"},    {"HOME", "/root"}, {"LANG", "de_DE"},
+                              {"LC_ALL", "tr_TR"}, {"TZ", "Asia"},    {"TMPDIR", "/elsewhere"},
+                              {"SECRET", "s"},     {"RANK", "3"},     {"LD_LIBRARY_PATH", "/l"}};
+  const auto environment = base_environment(SuiteKind::kProctor, caller, "/tmp/p1");
+  ASSERT_TRUE(environment);
+  EXPECT_EQ(*environment, (Environment{{"PATH", "/bin"},
+                                       {"HOME", "/root"},
+                                       {"LD_LIBRARY_PATH", "/l"},
+                                       {"LC_ALL", "C.UTF-8"},
+                                       {"TZ", "UTC"},
+                                       {"TMPDIR", "/tmp/p1"}}));
+}
+
+TEST(BaseEnvironment, ForeignSuitesInheritAllButRanks) {
+  Environment caller = {
+      {"LANG", "de_DE"}, {"TMPDIR", "/elsewhere"}, {"HF_HOME", "/cache"}, {"CUDA_VISIBLE_DEVICES", ""}};
+  const Environment expected = caller;
+  for (const std::string& name : rank_variables()) caller[name] = "1";
+  for (const SuiteKind kind :
+       {SuiteKind::kGtest, SuiteKind::kBenchmark, SuiteKind::kPytest, SuiteKind::kCommand}) {
+    EXPECT_EQ(*base_environment(kind, caller, "/tmp/p1"), expected);
+  }
+}
+
+TEST(BaseEnvironment, TheScratchPathMustLeaveRoomForSockets) {
+  EXPECT_TRUE(base_environment(SuiteKind::kProctor, {}, "/" + std::string(29, 'a')));
+  EXPECT_FALSE(base_environment(SuiteKind::kProctor, {}, "/" + std::string(30, 'a')));
+  EXPECT_FALSE(base_environment(SuiteKind::kProctor, {}, "relative"));
+  EXPECT_FALSE(base_environment(SuiteKind::kProctor, {}, ""));
+}
+
+TEST(BaseEnvironment, NoMaskIsOnTheAllowList) {
+  for (const std::string& name : strict_allow_list()) {
+    EXPECT_EQ(name.find("VISIBLE_DEVICES"), std::string::npos);
+    EXPECT_EQ(name.find("AFFINITY_MASK"), std::string::npos);
+    EXPECT_EQ(std::count(rank_variables().begin(), rank_variables().end(), name), 0);
+  }
+}
+
+TEST(ReadEnvironment, KeepsTheFirstDefinitionAndAnyValue) {
+  const char* const envp[] = {"A=1", "A=2", "B=x=y", "C=", "broken", "=odd", nullptr};
+  const Environment environment = read_environment(envp);
+  EXPECT_EQ(environment, (Environment{{"A", "1"}, {"B", "x=y"}, {"C", ""}}));
+  EXPECT_EQ(to_list(environment), (std::vector<std::string>{"A=1", "B=x=y", "C="}));
+}
+
+TEST(ParseMaskMode, SuggestsTheNearMiss) {
+  EXPECT_EQ(*parse_mask_mode("uuid"), MaskMode::kUuid);
+  EXPECT_EQ(*parse_mask_mode("index"), MaskMode::kIndex);
+  EXPECT_EQ(parse_mask_mode("indx").error().hint, "Did you mean 'index'?");
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,56 @@
+// Which devices this machine has, found without loading a driver here: a contained child (proctor-probe-xpu)
+// does that under a deadline, and prints one JSON document. A driver that hangs or crashes costs one
+// deadline.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/core/duration.h"
+#include "harness/core/result.h"
+#include "harness/devices/device.h"
+#include "harness/devices/simulation.h"
+
+namespace proctor {
+
+class Containment;
+
+struct Inventory {
+  std::vector<Device> devices;
+  // "xpu.loader" -> "1.8.12", "xpu.driver" -> "22.43.24595" (release name if the driver carries it, else its
+  // own number, e.g. "1.3.24595"), "xpu.api" -> "1.3".
+  std::vector<std::pair<std::string, std::string>> stack;
+  // Why there is no device, or why they could not be listed; empty when all is well:
+  //   library_missing:libze_loader.so.1   no_driver   no_device   init:ZE_RESULT_...   probe_timeout
+  //   probe_crash:SIGNAL   probe_unreadable   probe_failed:STEP
+  std::string problem;
+  std::string detail;  // one sentence about `problem`
+  // Level Zero entry points newer than 1.0 that this loader lacks: checks that need them are skipped.
+  std::vector<std::string> missing_symbols;
+};
+
+struct ProbeOptions {
+  std::string probe;             // path of proctor-probe-xpu; "" = default_xpu_probe()
+  std::vector<std::string> env;  // NAME=VALUE: the whole environment of the probe, masks included
+  Milliseconds timeout{15'000};
+};
+
+// `proctor-probe-xpu` beside the running executable.
+std::string default_xpu_probe();
+
+// Never fails: what went wrong is `problem`. The probe runs in a scratch directory, because drivers write
+// files.
+Inventory probe_xpu(Containment& containment, ProbeOptions options);
+
+// The same through a simulation: devices are "xpu-sim:N" and simulated. `env` is the environment without it.
+Inventory probe_simulated_xpu(Containment& containment, const Simulation& simulation, ProbeOptions options);
+
+// The probe's JSON document as an inventory; for tests and for stored probes.
+Result<Inventory> parse_xpu_probe(std::string_view json);
+
+// `env` with the variables of a simulation applied.
+std::vector<std::string> with_simulation(std::vector<std::string> env, const SimEnvironment& simulation);
+
+}  // namespace proctor

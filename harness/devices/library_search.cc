@@ -1,0 +1,72 @@
+#include "harness/devices/library_search.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+#if defined(__aarch64__)
+constexpr const char* kMultiarch = "aarch64-linux-gnu";
+#else
+constexpr const char* kMultiarch = "x86_64-linux-gnu";
+#endif
+
+// One directory a line; `include` lines are covered by listing ld.so.conf.d, which is what they name
+// everywhere.
+void add_conf(const fs::path& file, std::vector<std::string>& directories) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    line.erase(0, line.find_first_not_of(" \t"));
+    line.erase(std::min(line.find_first_of(" \t#"), line.size()));
+    if (!line.empty() && line[0] == '/') directories.push_back(line);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> system_library_directories(std::string_view ld_library_path) {
+  std::vector<std::string> directories;
+  while (!ld_library_path.empty()) {
+    const auto colon = std::min(ld_library_path.find(':'), ld_library_path.size());
+    if (colon > 0) directories.emplace_back(ld_library_path.substr(0, colon));
+    ld_library_path.remove_prefix(std::min(colon + 1, ld_library_path.size()));
+  }
+  add_conf("/etc/ld.so.conf", directories);
+  std::error_code error;
+  std::vector<fs::path> confs;
+  for (const auto& entry : fs::directory_iterator("/etc/ld.so.conf.d", error)) confs.push_back(entry.path());
+  std::sort(confs.begin(), confs.end());
+  for (const auto& conf : confs) add_conf(conf, directories);
+  for (const char* base : {"/lib", "/usr/lib"}) {
+    directories.push_back(std::string(base) + "/" + kMultiarch);
+    directories.push_back(std::string(base) + "64");
+    directories.emplace_back(base);
+  }
+  return directories;
+}
+
+std::vector<std::string> prefix_library_directories(const std::string& prefix) {
+  std::vector<std::string> directories = {prefix};
+  for (const char* base : {"/lib", "/usr/lib", "/usr/local/lib"}) {
+    directories.push_back(prefix + base + "/" + kMultiarch);
+    directories.push_back(prefix + base + "64");
+    directories.push_back(prefix + base);
+  }
+  return directories;
+}
+
+std::string find_library(const std::string& name, const std::vector<std::string>& directories) {
+  for (const auto& directory : directories) {
+    const std::string path = directory + "/" + name;
+    if (access(path.c_str(), R_OK) == 0) return path;
+  }
+  return {};
+}
+
+}  // namespace proctor

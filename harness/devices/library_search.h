@@ -1,0 +1,20 @@
+// Where the dynamic linker of a child would look for a library. The runner itself is static and loads none.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace proctor {
+
+// LD_LIBRARY_PATH, then /etc/ld.so.conf and ld.so.conf.d, then the linker's own defaults (source: ld.so(8)).
+std::vector<std::string> system_library_directories(std::string_view ld_library_path);
+
+// A library tree unpacked below `prefix`: itself, lib, lib64 and the multiarch directories, with and without
+// usr.
+std::vector<std::string> prefix_library_directories(const std::string& prefix);
+
+// The first readable file of that name, or "".
+std::string find_library(const std::string& name, const std::vector<std::string>& directories);
+
+}  // namespace proctor

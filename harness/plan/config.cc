@@ -1,0 +1,175 @@
+#include "harness/plan/config.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "harness/core/text.h"
+#include "harness/plan/config_tables.h"
+#include "harness/plan/toml_reader.h"
+
+namespace proctor {
+
+namespace {
+
+constexpr const char* kProjectFile = "proctor.toml";
+
+// Collects the layers; the first mistake ends it.
+class Loader {
+ public:
+  Loader(const ConfigOptions& where, const std::vector<BuiltinSuite>& builtins) : where_(where) {
+    config_.directory = where.directory;
+    for (const BuiltinSuite& builtin : builtins) add_builtin(builtin);
+  }
+
+  Result<Config> load(const LimitOptions& limits) {
+    if (auto error = add_text(std::string(embedded_defaults()), "defaults.toml", where_.directory))
+      return *error;
+    if (auto error = add_user_file()) return *error;
+    if (auto error = add_project_file()) return *error;
+    if (auto error = choose_profile()) return *error;
+    if (auto error = read_limit_options(limits, config_.options)) return *error;
+    for (SuiteConfig& suite : config_.suites) {
+      if (auto error = finish_suite(suite)) return *error;
+    }
+    return std::move(config_);
+  }
+
+ private:
+  void add_builtin(const BuiltinSuite& builtin) {
+    SuiteConfig suite;
+    suite.built_in = true;
+    suite.kind = builtin.kind;
+    suite.suite.name = builtin.name;
+    suite.suite.kind_reason = "built in";
+    suite.suite.command = builtin.command;
+    suite.suite.directory = where_.directory;
+    suite.suite.backend = builtin.backend;
+    suite.suite.devices = builtin.devices;
+    suite.suite.labels = builtin.labels;
+    suite.suite.env = builtin.env;
+    suite.suite.origin = "built in";
+    config_.suites.push_back(std::move(suite));
+  }
+
+  std::optional<Error> add_user_file() {
+    std::error_code ec;
+    if (where_.user_file.empty() || !std::filesystem::exists(where_.user_file, ec)) {
+      // A directory on the way that may not be read is not the same as no file.
+      if (!ec || ec == std::errc::no_such_file_or_directory || ec == std::errc::not_a_directory) return {};
+    }
+    return add_file(where_.user_file, where_.user_file, where_.directory);
+  }
+
+  std::optional<Error> add_project_file() {
+    const std::filesystem::path directory(where_.directory);
+    if (!where_.config_file.empty()) {
+      const std::filesystem::path file = directory / where_.config_file;
+      return add_file(file, where_.config_file, std::filesystem::absolute(file).parent_path());
+    }
+    std::error_code ec;
+    // exists() follows links, so a dangling link would look like no file at all.
+    if (std::filesystem::symlink_status(directory / kProjectFile, ec).type() ==
+        std::filesystem::file_type::not_found) {
+      return {};
+    }
+    return add_file(directory / kProjectFile, kProjectFile, where_.directory);
+  }
+
+  std::optional<Error> add_file(const std::filesystem::path& path, const std::string& name,
+                                const std::string& directory) {
+    const Result<std::string> text = read_text_file(path);
+    if (!text) return text.error();
+    config_.files.push_back(name);
+    return add_text(*text, name, directory);
+  }
+
+  std::optional<Error> add_text(const std::string& text, const std::string& name,
+                                const std::string& directory) {
+    const Result<toml::table> root = parse_toml(text, name);
+    if (!root) return root.error();
+    return add_tables(*root, FileContext{name, directory}, config_, profiles_);
+  }
+
+  std::optional<Error> choose_profile() {
+    if (where_.profile.empty()) return {};
+    const auto found = profiles_.find(where_.profile);
+    if (found == profiles_.end()) {
+      std::vector<std::string> names;
+      for (const auto& [name, profile] : profiles_) names.push_back(name);
+      const std::string hint = names.empty() ? "No configuration file has a [profile.NAME] table."
+                                             : suggestion(where_.profile, names, "profiles");
+      return Error::usage(fmt::format("use --profile {}: there is no such profile", where_.profile), hint);
+    }
+    config_.profile = found->second.limits;
+    config_.profile_env = found->second.env;
+    return {};
+  }
+
+  // What only the merged suite can tell.
+  std::optional<Error> finish_suite(SuiteConfig& config) {
+    Suite& suite = config.suite;
+    const std::string place = fmt::format("read {}: [suite.{}]", suite.origin, suite.name);
+    if (suite.command.empty()) {
+      return Error::usage(place + " needs the key `command`", "Write command = [\"program\", \"argument\"].");
+    }
+    if (suite.devices < 0) suite.devices = suite.backend == Backend::kNone ? 0 : 1;
+    if (suite.devices > 0 && suite.backend == Backend::kNone) {
+      return Error::usage(fmt::format("{} asks for {} devices of backend \"none\"", place, suite.devices),
+                          "Write backend = \"cuda\" or backend = \"xpu\".");
+    }
+    std::map<std::string, std::string> env = config_.defaults_env;
+    for (const auto& [name, value] : suite.env) env[name] = value;
+    for (const auto& [name, value] : config_.profile_env) env[name] = value;
+    suite.env = std::move(env);
+    return {};
+  }
+
+  const ConfigOptions& where_;
+  Config config_;
+  std::map<std::string, Profile> profiles_;
+};
+
+void overlay(const Limits& limits, CasePolicy& policy) {
+  if (limits.timeout) policy.timeout = *limits.timeout;
+  if (limits.grace) policy.grace = *limits.grace;
+  if (limits.stall) policy.stall = *limits.stall;
+  if (limits.retries) policy.retries = *limits.retries;
+}
+
+}  // namespace
+
+Result<Config> load_config(const ConfigOptions& where, const LimitOptions& limits,
+                           const std::vector<BuiltinSuite>& builtins) {
+  return Loader(where, builtins).load(limits);
+}
+
+CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, SuiteKind kind,
+                          std::string_view id) {
+  CasePolicy policy;
+  for (const DefaultsLayer& layer : config.defaults) {
+    overlay(layer.limits, policy);
+    if (const auto found = layer.by_kind.find(kind); found != layer.by_kind.end())
+      overlay(found->second, policy);
+  }
+  overlay(suite.limits, policy);
+  if (!id.empty()) {
+    for (const Override& entry : config.overrides) {
+      if (glob_match(entry.match, id)) overlay(entry.limits, policy);
+    }
+  }
+  overlay(config.profile, policy);
+  overlay(config.options, policy);
+  return policy;
+}
+
+std::string user_config_file(const char* xdg_config_home, const char* home) {
+  if (xdg_config_home != nullptr && xdg_config_home[0] == '/') {
+    return std::string(xdg_config_home) + "/proctor/proctor.toml";
+  }
+  if (home != nullptr && home[0] == '/') return std::string(home) + "/.config/proctor/proctor.toml";
+  return {};
+}
+
+}  // namespace proctor

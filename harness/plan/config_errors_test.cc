@@ -1,0 +1,219 @@
+// What is refused, and in which words.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/plan/config_fixture.h"
+
+namespace proctor {
+namespace {
+
+using testing::HasSubstr;
+
+// -------------------------------------------------------------------------------------------
+
+struct BadConfig {
+  const char* name;
+  const char* text;
+  const char* what;
+  const char* hint;
+};
+
+class BadConfigTest : public ConfigTest, public testing::WithParamInterface<BadConfig> {};
+
+TEST_P(BadConfigTest, IsAUsageErrorThatNamesPlaceAndValue) {
+  const Result<Config> config = load(GetParam().text);
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().kind, ErrorKind::kUsage);
+  EXPECT_EQ(config.error().what, GetParam().what);
+  EXPECT_EQ(config.error().hint, GetParam().hint);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, BadConfigTest,
+    testing::Values(
+        BadConfig{"UnknownTopLevel", "[suites.a]\ncommand = [\"x\"]\n",
+                  "read proctor.toml:1: unknown key `suites` in the top level", "Did you mean `suite`?"},
+        BadConfig{"UnknownKey", "[suite.a]\ncommand = [\"x\"]\ntimeuot = \"5s\"\n",
+                  "read proctor.toml:3: unknown key `timeuot` in [suite.a]", "Did you mean `timeout`?"},
+        BadConfig{"UnknownFar", "[profile.ci]\nwhatever = 1\n",
+                  "read proctor.toml:2: unknown key `whatever` in [profile.ci]",
+                  "Known keys: env, grace, retries, stall, timeout."},
+        BadConfig{
+            "FirstMistakeOfTheFile", "[suite.b]\ncommand = [\"x\"]\nzz = 1\n[suite.a]\naa = 1\n",
+            "read proctor.toml:3: unknown key `zz` in [suite.b]",
+            "Known keys: backend, command, devices, env, grace, kind, labels, mask, process, retries, stall, "
+            "timeout."},
+        BadConfig{"DurationNumber", "[defaults]\ntimeout = 30\n",
+                  "read proctor.toml:2: `timeout` in [defaults] is 30, but must be a duration with a unit",
+                  "Write \"30s\" for seconds."},
+        BadConfig{
+            "DurationBool", "[defaults]\ngrace = true\n",
+            "read proctor.toml:2: `grace` in [defaults] is true, but must be a duration such as \"30s\"", ""},
+        BadConfig{"DurationZero", "[defaults]\ntimeout = \"0s\"\n",
+                  "read proctor.toml:2: `timeout` in [defaults] is \"0s\", but must be a duration above zero",
+                  ""},
+        BadConfig{"StallFalse", "[defaults]\nstall = false\n",
+                  "read proctor.toml:2: `stall` in [defaults] is false, but must be a duration, or \"off\"",
+                  "Write \"off\"."},
+        BadConfig{
+            "RetriesNegative", "[defaults]\nretries = -1\n",
+            "read proctor.toml:2: `retries` in [defaults] is -1, but must be a whole number from 0 to 100",
+            ""},
+        BadConfig{
+            "RetriesFraction", "[defaults]\nretries = 1.5\n",
+            "read proctor.toml:2: `retries` in [defaults] is 1.5, but must be a whole number from 0 to 100",
+            ""},
+        BadConfig{"Kind", "[suite.a]\nkind = \"gtst\"\ncommand = [\"x\"]\n",
+                  "read proctor.toml:2: `kind` in [suite.a] is \"gtst\", but must be one of proctor, gtest, "
+                  "benchmark, pytest, command",
+                  "Did you mean `gtest`?"},
+        BadConfig{
+            "Backend", "[suite.a]\nbackend = \"rocm\"\ncommand = [\"x\"]\n",
+            "read proctor.toml:2: `backend` in [suite.a] is \"rocm\", but must be one of cuda, xpu, none",
+            "Known values: cuda, xpu, none."},
+        BadConfig{"Mask", "[suite.a]\nmask = \"uid\"\ncommand = [\"x\"]\n",
+                  "read proctor.toml:2: `mask` in [suite.a] is \"uid\", but must be one of uuid, index",
+                  "Did you mean `uuid`?"},
+        BadConfig{"ProcessFile", "[suite.a]\nprocess = \"file\"\ncommand = [\"x\"]\n",
+                  "read proctor.toml:2: `process` = \"file\" is not supported yet",
+                  "Write \"case\" or \"suite\"."},
+        BadConfig{
+            "CommandString", "[suite.a]\ncommand = \"pytest -q\"\n",
+            "read proctor.toml:2: `command` in [suite.a] is \"pytest -q\", but must be an array of strings",
+            "Write command = [\"first\", \"second\"]."},
+        BadConfig{"CommandEmpty", "[suite.a]\ncommand = []\n",
+                  "read proctor.toml:2: `command` names no program",
+                  "Write command = [\"program\", \"argument\"]."},
+        BadConfig{"CommandNumber", "[suite.a]\ncommand = [\n\"x\",\n5]\n",
+                  "read proctor.toml:4: `command` in [suite.a] contains 5, but takes only strings in quotes",
+                  ""},
+        BadConfig{"CommandMissing", "\n[suite.a]\nkind = \"gtest\"\n",
+                  "read proctor.toml:2: [suite.a] needs the key `command`",
+                  "Write command = [\"program\", \"argument\"]."},
+        BadConfig{"DevicesWithoutBackend", "[suite.a]\ncommand = [\"x\"]\ndevices = 2\n",
+                  "read proctor.toml:1: [suite.a] asks for 2 devices of backend \"none\"",
+                  "Write backend = \"cuda\" or backend = \"xpu\"."},
+        BadConfig{"SuiteName", "[suite.\"a/b\"]\ncommand = [\"x\"]\n",
+                  "read proctor.toml:1: `a/b` is no name for a suite",
+                  "Names consist of letters, digits, `-` and `_`."},
+        BadConfig{"EnvValue", "[suite.a]\ncommand = [\"x\"]\nenv.N = 4\n",
+                  "read proctor.toml:3: `N` of `env` in [suite.a] is 4, but must be a string in quotes", ""},
+        BadConfig{"EnvReserved", "[suite.a]\ncommand = [\"x\"]\nenv = {ZE_AFFINITY_MASK = \"0\"}\n",
+                  "read proctor.toml:3: `ZE_AFFINITY_MASK` cannot be set: proctor sets it for each case",
+                  "Use the keys `devices` and `mask`, or narrow the pool with your own environment."},
+        BadConfig{"OverrideWithoutMatch", "[[override]]\ntimeout = \"1s\"\n",
+                  "read proctor.toml:1: [[override]] needs the key `match`", ""},
+        BadConfig{
+            "OverrideTable", "[override]\nmatch = \"x\"\n",
+            "read proctor.toml:1: `override` in the top level is a table, but must be an array of tables, "
+            "[[override]]",
+            ""},
+        BadConfig{"BuiltInCommand", "[suite.visibility]\ncommand = [\"mine\"]\n",
+                  "read proctor.toml:2: suite `visibility` is built in: its `command` cannot be changed",
+                  "Give your own suite another name."},
+        BadConfig{"MinVersionNew", "min_version = \"99.1\"\nkey_of_the_future = 1\n",
+                  "read proctor.toml:1: `min_version` is \"99.1\", but this is proctor " PROCTOR_VERSION,
+                  "Install a newer proctor, or use the configuration that belongs to this one."},
+        BadConfig{"MinVersionType", "min_version = 0.1\n",
+                  "read proctor.toml:1: `min_version` is 0.1, but must be a version such as \"0.1\"", ""}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(ConfigTest, BadDurationNamesPlaceAndValue) {
+  const Result<Config> config = load("[[override]]\nmatch = \"*\"\ntimeout = \"5 parsecs\"\n");
+  ASSERT_FALSE(config);
+  EXPECT_THAT(config.error().what, HasSubstr("read proctor.toml:3: `timeout` in [[override]]: cannot "));
+  EXPECT_THAT(config.error().what, HasSubstr("5 parsecs"));
+}
+
+TEST_F(ConfigTest, VariablesOfTheLeaseAndTheProtocolCannotBeSet) {
+  for (const std::string table : {"defaults", "suite.a", "profile.p"}) {
+    for (const std::string name :
+         {"PROCTOR_CASE", "PROCTOR_EVENTS_FD", "CUDA_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
+      const Result<Config> config = load("[" + table + ".env]\n" + name + " = \"0\"\n");
+      ASSERT_FALSE(config) << table << " " << name;
+      EXPECT_THAT(config.error().what, HasSubstr("`" + name + "` cannot be set"));
+    }
+  }
+}
+
+TEST_F(ConfigTest, SyntaxErrorNamesTheLine) {
+  const Result<Config> config = load("[defaults]\ntimeout = = 3\n");
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().kind, ErrorKind::kUsage);
+  EXPECT_THAT(config.error().what, HasSubstr("read proctor.toml:2: "));
+}
+
+// A slip of one letter in any key, wherever it stands, is answered with the key.
+TEST_F(ConfigTest, EveryKeyHasItsNearMiss) {
+  const std::map<std::string, std::string> headers = {{"", ""},
+                                                      {"defaults", "[defaults]\n"},
+                                                      {"suite", "[suite.a]\n"},
+                                                      {"override", "[[override]]\n"},
+                                                      {"profile", "[profile.p]\n"}};
+  for (const auto& [table, header] : headers) {
+    for (const std::string& key : config_keys(table)) {
+      for (const std::string& slip : {key + "x", key.substr(0, key.size() - 1) + "x", "x" + key}) {
+        const Result<Config> config = load(header + slip + " = 1\n");
+        ASSERT_FALSE(config) << slip;
+        EXPECT_THAT(config.error().what, HasSubstr("unknown key `" + slip + "`"));
+        EXPECT_EQ(config.error().hint, "Did you mean `" + key + "`?") << slip;
+      }
+    }
+  }
+}
+
+TEST_F(ConfigTest, MissingConfigFileIsNamedWithItsNeighbour) {
+  scratch_.write("my-config.toml", "");
+  const Result<Config> config = load_config({scratch_.path(), "my_confg.toml", "", ""}, {}, {});
+  ASSERT_FALSE(config);
+  EXPECT_EQ(config.error().kind, ErrorKind::kUsage);
+  EXPECT_EQ(config.error().what,
+            "read " + scratch_.path() + "/my_confg.toml: No such file or directory (ENOENT)");
+  EXPECT_EQ(config.error().hint, "Did you mean `" + scratch_.path() + "/my-config.toml`?");
+}
+
+TEST_F(ConfigTest, ConfigThatCannotBeReadIsAUsageError) {
+  scratch_.write("proctor.toml/x", "");
+  const Result<Config> directory = load();
+  ASSERT_FALSE(directory);
+  EXPECT_EQ(directory.error().what, "read " + scratch_.path() + "/proctor.toml: it is a directory");
+  if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  const std::string file = scratch_.write("closed.toml", "");
+  chmod(file.c_str(), 0);
+  const Result<Config> closed = load_config({scratch_.path(), "closed.toml", "", ""}, {}, {});
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().kind, ErrorKind::kUsage);
+}
+
+TEST_F(ConfigTest, DanglingLinkIsNotTakenForAbsence) {
+  ASSERT_EQ(symlink("nowhere", (scratch_.path() + "/proctor.toml").c_str()), 0);
+  EXPECT_FALSE(load());
+}
+
+TEST_F(ConfigTest, UnknownProfile) {
+  const Result<Config> near = load("[profile.nightly]\n", "", {}, "nightl");
+  ASSERT_FALSE(near);
+  EXPECT_EQ(near.error().what, "use --profile nightl: there is no such profile");
+  EXPECT_EQ(near.error().hint, "Did you mean `nightly`?");
+}
+
+TEST_F(ConfigTest, BadLimitOptions) {
+  const auto refused = [&](LimitOptions limits) {
+    const Result<Config> config = load("", "", limits);
+    return config ? std::string("accepted") : config.error().what;
+  };
+  EXPECT_THAT(refused({.timeout = "30", .grace = {}, .stall = {}, .retries = {}}),
+              HasSubstr("use --timeout: "));
+  EXPECT_THAT(refused({.timeout = {}, .grace = "x", .stall = {}, .retries = {}}), HasSubstr("use --grace: "));
+  EXPECT_EQ(refused({.timeout = {}, .grace = {}, .stall = "0s", .retries = {}}),
+            "use --stall: '0s' is not above zero");
+  EXPECT_EQ(refused({.timeout = {}, .grace = {}, .stall = {}, .retries = -1}),
+            "use --retries: -1 is not from 0 to 100");
+  EXPECT_EQ(refused({.timeout = "5s", .grace = "0s", .stall = "off", .retries = 3}), "accepted");
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,300 @@
+#include "harness/plan/config_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/plan/version.h"
+
+namespace proctor {
+
+namespace {
+
+constexpr int kMaxDevices = 1024;
+constexpr int kMaxRetries = 100;
+
+using Keys = std::vector<std::string>;
+
+Keys limit_keys(Keys more) {
+  for (const char* key : {"timeout", "grace", "stall", "retries"}) more.emplace_back(key);
+  std::sort(more.begin(), more.end());
+  return more;
+}
+
+Keys kind_names() { return {"proctor", "gtest", "benchmark", "pytest", "command"}; }
+
+Keys default_keys() {
+  Keys keys = kind_names();
+  keys.emplace_back("env");
+  return limit_keys(std::move(keys));
+}
+
+void read_limits(TableReader& reader, Limits& limits) {
+  reader.read("timeout", limits.timeout, false);
+  reader.read("grace", limits.grace, true);
+  reader.read("stall", limits.stall);
+  reader.read("retries", limits.retries, 0, kMaxRetries);
+}
+
+// Variables that follow from the lease or carry the child protocol.
+bool is_reserved(std::string_view name) {
+  return name.starts_with("PROCTOR_") || name == "CUDA_VISIBLE_DEVICES" || name == "ZE_AFFINITY_MASK";
+}
+
+void read_env(TableReader& reader, std::map<std::string, std::string>& env) {
+  std::map<std::string, std::string> read;
+  reader.read("env", read);
+  for (auto& [name, value] : read) {
+    if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos) {
+      return reader.fail("env", fmt::format("`{}` is no name of a variable", name));
+    }
+    if (value.find('\0') != std::string::npos) {
+      return reader.fail("env", fmt::format("the value of `{}` contains a NUL byte", name));
+    }
+    if (is_reserved(name)) {
+      return reader.fail("env", fmt::format("`{}` cannot be set: proctor sets it for each case", name),
+                         "Use the keys `devices` and `mask`, or narrow the pool with your own environment.");
+    }
+    env[name] = std::move(value);
+  }
+}
+
+bool is_suite_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+class FileReader {
+ public:
+  FileReader(const toml::table& root, const FileContext& file, Config& config,
+             std::map<std::string, Profile>& profiles)
+      : root_(root), file_(file), config_(config), profiles_(profiles) {}
+
+  std::optional<Error> read() {
+    // First of all: a file for a newer Proctor may have keys that this one cannot know.
+    check_min_version();
+    if (error_) return error_;
+    TableReader top(file_.name, root_, "the top level", config_keys(""));
+    if (const toml::table* defaults = top.table("defaults")) read_defaults(*defaults);
+    if (const toml::table* suites = top.table("suite")) read_suites(*suites);
+    for (const toml::table* entry : top.tables("override")) read_override(*entry);
+    if (const toml::table* profiles = top.table("profile")) read_profiles(*profiles);
+    keep(top.error());
+    return error_;
+  }
+
+ private:
+  void keep(const std::optional<Error>& error) {
+    if (!error_) error_ = error;
+  }
+
+  void check_min_version() {
+    const toml::node* node = root_.get("min_version");
+    if (node == nullptr) return;
+    const auto* text = node->as_string();
+    const Result<Version> wanted = Version::parse(text != nullptr ? text->get() : "");
+    if (!wanted) {
+      error_ = toml_error(
+          file_.name, node->source(),
+          fmt::format("`min_version` is {}, but must be a version such as \"0.1\"", value_text(*node)));
+    } else if (compare(*wanted, *Version::parse(PROCTOR_VERSION)) > 0) {
+      error_ = toml_error(
+          file_.name, node->source(),
+          fmt::format("`min_version` is {}, but this is proctor {}", value_text(*node), PROCTOR_VERSION),
+          "Install a newer proctor, or use the configuration that belongs to this one.");
+    }
+  }
+
+  void read_defaults(const toml::table& table) {
+    TableReader reader(file_.name, table, "[defaults]", config_keys("defaults"));
+    DefaultsLayer layer;
+    read_limits(reader, layer.limits);
+    read_env(reader, config_.defaults_env);
+    for (const std::string& kind : kind_names()) {
+      const toml::table* of_kind = reader.table(kind.c_str());
+      if (of_kind == nullptr) continue;
+      TableReader kind_reader(file_.name, *of_kind, fmt::format("[defaults.{}]", kind), limit_keys({}));
+      read_limits(kind_reader, layer.by_kind[*parse_suite_kind(kind)]);
+      keep(kind_reader.error());
+    }
+    keep(reader.error());
+    config_.defaults.push_back(std::move(layer));
+  }
+
+  void read_suites(const toml::table& suites) {
+    // In order of appearance: a toml::table iterates by name.
+    std::vector<std::pair<const toml::key*, const toml::node*>> entries;
+    for (const auto& [key, node] : suites) entries.emplace_back(&key, &node);
+    std::sort(entries.begin(), entries.end(),
+              [](const auto& a, const auto& b) { return a.first->source().begin < b.first->source().begin; });
+    for (const auto& [key, node] : entries) {
+      const std::string name(key->str());
+      if (!is_suite_name(name)) {
+        keep(toml_error(file_.name, key->source(), fmt::format("`{}` is no name for a suite", name),
+                        "Names consist of letters, digits, `-` and `_`."));
+      } else if (!node->is_table()) {
+        keep(toml_error(file_.name, node->source(),
+                        fmt::format("`suite.{0}` must be a table, [suite.{0}]", name)));
+      } else {
+        read_suite(name, *node->as_table());
+      }
+      if (error_) return;
+    }
+  }
+
+  void read_suite(const std::string& name, const toml::table& table) {
+    TableReader reader(file_.name, table, fmt::format("[suite.{}]", name), config_keys("suite"));
+    bool found = false;
+    for (SuiteConfig& suite : config_.suites) {
+      if (suite.suite.name != name) continue;
+      found = true;
+      read_into(reader, table, suite);
+    }
+    if (!found) {
+      SuiteConfig suite;
+      suite.suite.name = name;
+      suite.suite.devices = -1;  // by backend, once all layers are read
+      suite.suite.origin = position(file_.name, table);
+      read_into(reader, table, suite);
+      config_.suites.push_back(std::move(suite));
+    }
+    keep(reader.error());
+  }
+
+  void read_into(TableReader& reader, const toml::table& table, SuiteConfig& config) {
+    if (config.built_in) {
+      for (const char* key : {"kind", "command", "backend", "process"}) {
+        if (table.get(key) == nullptr) continue;
+        reader.fail(key,
+                    fmt::format("suite `{}` is built in: its `{}` cannot be changed", config.suite.name, key),
+                    "Give your own suite another name.");
+      }
+    }
+    read_program(reader, table, config);
+    Suite& suite = config.suite;
+    std::optional<int> devices;
+    reader.read("devices", devices, 0, kMaxDevices);
+    if (devices) suite.devices = *devices;
+    std::optional<std::string> mask;
+    reader.read_choice("mask", mask, {"uuid", "index"});
+    if (mask) suite.mask = *mask;
+    std::optional<std::vector<std::string>> labels;
+    reader.read("labels", labels);
+    if (labels) suite.labels = std::move(*labels);
+    read_env(reader, suite.env);
+    read_limits(reader, config.limits);
+  }
+
+  void read_program(TableReader& reader, const toml::table& table, SuiteConfig& config) {
+    Suite& suite = config.suite;
+    std::optional<std::string> kind;
+    reader.read_choice("kind", kind, kind_names());
+    if (kind) {
+      config.kind = parse_suite_kind(*kind);
+      suite.kind_reason = "config";
+    }
+    std::optional<std::string> backend;
+    reader.read_choice("backend", backend, {"cuda", "xpu", "none"});
+    if (backend) suite.backend = *parse_backend(*backend);
+    std::optional<std::string> process;
+    reader.read_choice("process", process, {"case", "file", "suite"});
+    if (process == "file") {
+      reader.fail("process", "`process` = \"file\" is not supported yet", "Write \"case\" or \"suite\".");
+    }
+    if (process) suite.process = *process;
+    read_command(reader, table, suite);
+  }
+
+  void read_command(TableReader& reader, const toml::table& table, Suite& suite) {
+    std::optional<std::vector<std::string>> command;
+    reader.read("command", command);
+    if (!command) return;
+    if (command->empty() || command->front().empty()) {
+      return reader.fail("command", "`command` names no program",
+                         "Write command = [\"program\", \"argument\"].");
+    }
+    suite.command = std::move(*command);
+    suite.directory = file_.directory;
+    suite.origin = position(file_.name, table);
+  }
+
+  void read_override(const toml::table& table) {
+    TableReader reader(file_.name, table, "[[override]]", config_keys("override"));
+    Override entry;
+    reader.require("match");
+    reader.read("match", entry.match);
+    read_limits(reader, entry.limits);
+    entry.origin = position(file_.name, table);
+    keep(reader.error());
+    config_.overrides.push_back(std::move(entry));
+  }
+
+  void read_profiles(const toml::table& profiles) {
+    for (const auto& [key, node] : profiles) {
+      const std::string title = fmt::format("[profile.{}]", key.str());
+      if (!node.is_table()) return keep(toml_error(file_.name, node.source(), title + " must be a table"));
+      TableReader reader(file_.name, *node.as_table(), title, config_keys("profile"));
+      Profile& profile = profiles_[std::string(key.str())];
+      read_limits(reader, profile.limits);
+      read_env(reader, profile.env);
+      keep(reader.error());
+    }
+  }
+
+  const toml::table& root_;
+  const FileContext& file_;
+  Config& config_;
+  std::map<std::string, Profile>& profiles_;
+  std::optional<Error> error_;
+};
+
+std::optional<Error> read_duration_option(const char* option, const std::optional<std::string>& text,
+                                          bool zero_allowed, std::optional<Milliseconds>& out) {
+  if (!text) return {};
+  const Result<Milliseconds> duration = parse_duration(*text);
+  if (!duration)
+    return Error::usage(fmt::format("use {}: {}", option, duration.error().what), duration.error().hint);
+  if (*duration == Milliseconds(0) && !zero_allowed) {
+    return Error::usage(fmt::format("use {}: '{}' is not above zero", option, *text));
+  }
+  out = *duration;
+  return {};
+}
+
+}  // namespace
+
+std::optional<Error> add_tables(const toml::table& root, const FileContext& file, Config& config,
+                                std::map<std::string, Profile>& profiles) {
+  return FileReader(root, file, config, profiles).read();
+}
+
+std::optional<Error> read_limit_options(const LimitOptions& options, Limits& limits) {
+  if (auto error = read_duration_option("--timeout", options.timeout, false, limits.timeout)) return error;
+  if (auto error = read_duration_option("--grace", options.grace, true, limits.grace)) return error;
+  if (options.stall == "off") {
+    limits.stall = std::optional<Milliseconds>();
+  } else {
+    std::optional<Milliseconds> stall;
+    if (auto error = read_duration_option("--stall", options.stall, false, stall)) return error;
+    if (stall) limits.stall = stall;
+  }
+  if (options.retries && (*options.retries < 0 || *options.retries > kMaxRetries)) {
+    return Error::usage(fmt::format("use --retries: {} is not from 0 to {}", *options.retries, kMaxRetries));
+  }
+  if (options.retries) limits.retries = options.retries;
+  return {};
+}
+
+std::vector<std::string> config_keys(std::string_view table) {
+  if (table == "defaults") return default_keys();
+  if (table == "suite") {
+    return limit_keys({"kind", "command", "backend", "devices", "process", "mask", "env", "labels"});
+  }
+  if (table == "override") return limit_keys({"match"});
+  if (table == "profile") return limit_keys({"env"});
+  return {"defaults", "min_version", "override", "profile", "suite"};
+}
+
+}  // namespace proctor

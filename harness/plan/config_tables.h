@@ -1,0 +1,30 @@
+// The tables of one configuration file, read into the layers of Config. Internal to harness/plan.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "harness/core/result.h"
+#include "harness/plan/config.h"
+#include "harness/plan/toml_reader.h"
+
+namespace proctor {
+
+struct FileContext {
+  std::string name;       // for messages
+  std::string directory;  // where its suites are started
+};
+
+struct Profile {
+  Limits limits;
+  std::map<std::string, std::string> env;
+};
+
+std::optional<Error> add_tables(const toml::table& root, const FileContext& file, Config& config,
+                                std::map<std::string, Profile>& profiles);
+
+// --timeout, --grace, --stall, --retries.
+std::optional<Error> read_limit_options(const LimitOptions& options, Limits& limits);
+
+}  // namespace proctor

@@ -1,0 +1,160 @@
+#include "harness/plan/config.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/plan/config_fixture.h"
+
+namespace proctor {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::Pair;
+
+// ----------------------------------------------------------------------------------------------
+
+TEST_F(ConfigTest, DefaultsWithoutAnyFile) {
+  const Result<Config> config = load();
+  ASSERT_TRUE(config);
+  const SuiteConfig& builtin = suite(*config, "visibility");
+  EXPECT_EQ(builtin.suite.command, std::vector<std::string>{"bin/visibility_xpu"});
+  EXPECT_EQ(builtin.suite.origin, "built in");
+  for (SuiteKind kind : {SuiteKind::kProctor, SuiteKind::kGtest, SuiteKind::kCommand}) {
+    const CasePolicy policy = resolve_policy(*config, builtin, kind, "x");
+    EXPECT_EQ(policy.timeout, 60s);
+    EXPECT_EQ(policy.grace, 10s);
+    EXPECT_EQ(policy.retries, 0);
+    EXPECT_EQ(policy.stall, kind == SuiteKind::kProctor ? std::optional<Milliseconds>(60s) : std::nullopt);
+  }
+}
+
+TEST_F(ConfigTest, ReadsEveryKeyOfASuite) {
+  const Result<Config> config = load(R"(
+min_version = "0.1"
+[suite.attention]
+kind = "gtest"
+command = ["build/t", "-v"]
+backend = "cuda"
+process = "suite"
+mask = "index"
+labels = ["slow"]
+timeout = "2m"
+grace = "1s"
+stall = "30s"
+retries = 2
+env.A = "1"
+)");
+  ASSERT_TRUE(config) << config.error().what;
+  const SuiteConfig& found = suite(*config, "attention");
+  EXPECT_EQ(found.kind, SuiteKind::kGtest);
+  EXPECT_THAT(found.suite.command, ElementsAre("build/t", "-v"));
+  EXPECT_EQ(found.suite.backend, Backend::kCuda);
+  EXPECT_EQ(found.suite.devices, 1);
+  EXPECT_EQ(found.suite.process, "suite");
+  EXPECT_EQ(found.suite.mask, "index");
+  EXPECT_THAT(found.suite.labels, ElementsAre("slow"));
+  EXPECT_THAT(found.suite.env, ElementsAre(Pair("A", "1")));
+  EXPECT_EQ(found.suite.origin, "proctor.toml:3");
+  EXPECT_EQ(found.suite.directory, scratch_.path());
+  const CasePolicy policy = resolve_policy(*config, found, SuiteKind::kGtest, "");
+  EXPECT_EQ(policy.timeout, 2min);
+  EXPECT_EQ(policy.grace, 1s);
+  EXPECT_EQ(policy.stall, std::optional<Milliseconds>(30s));
+  EXPECT_EQ(policy.retries, 2);
+}
+
+TEST_F(ConfigTest, ConfigFileElsewhereStartsItsSuitesThere) {
+  scratch_.write("sub/other.toml", "[suite.a]\ncommand = [\"./x\"]\n");
+  scratch_.write("proctor.toml", "[suite.unwanted]\ncommand = [\"./x\"]\n");
+  const Result<Config> config = load_config({scratch_.path(), "sub/other.toml", "", ""}, {}, {});
+  ASSERT_TRUE(config) << config.error().what;
+  ASSERT_EQ(config->suites.size(), 1u);
+  EXPECT_EQ(config->suites[0].suite.directory, scratch_.path() + "/sub");
+  EXPECT_EQ(config->suites[0].suite.origin, "sub/other.toml:1");
+}
+
+TEST_F(ConfigTest, FilesMergeKeyByKey) {
+  const Result<Config> config =
+      load("[suite.a]\nretries = 3\nenv.B = \"2\"\n",
+           "[suite.a]\ncommand = [\"x\"]\nretries = 1\ngrace = \"7s\"\nenv.A = \"1\"\n");
+  ASSERT_TRUE(config) << config.error().what;
+  const SuiteConfig& found = suite(*config, "a");
+  const CasePolicy policy = resolve_policy(*config, found, SuiteKind::kCommand, "");
+  EXPECT_EQ(policy.retries, 3);
+  EXPECT_EQ(policy.grace, 7s);
+  EXPECT_THAT(found.suite.env, ElementsAre(Pair("A", "1"), Pair("B", "2")));
+}
+
+TEST_F(ConfigTest, EnvironmentLayers) {
+  const std::string text =
+      "[defaults.env]\nA = \"d\"\nB = \"d\"\nC = \"d\"\n"
+      "[suite.a]\ncommand = [\"x\"]\nenv = {B = \"s\", C = \"s\"}\n[profile.p.env]\nC = \"p\"\n";
+  const Result<Config> config = load(text, "", {}, "p");
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_THAT(suite(*config, "a").suite.env, ElementsAre(Pair("A", "d"), Pair("B", "s"), Pair("C", "p")));
+}
+
+TEST_F(ConfigTest, TunesABuiltInSuite) {
+  const Result<Config> config = load("[suite.visibility]\ntimeout = \"5m\"\nlabels = [\"x\"]\n");
+  ASSERT_TRUE(config) << config.error().what;
+  const SuiteConfig& found = suite(*config, "visibility");
+  EXPECT_TRUE(found.built_in);
+  EXPECT_EQ(resolve_policy(*config, found, SuiteKind::kProctor, "").timeout, 5min);
+}
+
+// Every combination of the places that may set a limit, against the documented order.
+TEST_F(ConfigTest, PrecedenceInEveryCombination) {
+  constexpr int kPlaces = 8;  // weakest first
+  for (unsigned set = 0; set < (1u << kPlaces); ++set) {
+    const auto has = [&](int place) { return (set >> place & 1) != 0; };
+    const auto key = [&](int place) {
+      return has(place) ? fmt::format("retries = {}\n", place + 1) : std::string();
+    };
+    const std::string user = "[defaults]\n" + key(0) + "[defaults.command]\n" + key(1);
+    const std::string project = "[defaults]\n" + key(2) + "[defaults.command]\n" + key(3) +
+                                "[suite.a]\ncommand = [\"x\"]\n" + key(4) +
+                                "[[override]]\nmatch = \"a/*\"\n" + key(5) + "[profile.p]\n" + key(6);
+    LimitOptions options;
+    if (has(7)) options.retries = 8;
+    const Result<Config> config = load(project, user, options, "p");
+    ASSERT_TRUE(config) << config.error().what;
+    int expected = 0;
+    for (int place = 0; place < kPlaces; ++place) {
+      if (has(place)) expected = place + 1;
+    }
+    ASSERT_EQ(resolve_policy(*config, suite(*config, "a"), SuiteKind::kCommand, "a/x").retries, expected)
+        << set;
+  }
+}
+
+TEST_F(ConfigTest, LastMatchingOverrideWinsKeyByKey) {
+  const Result<Config> config = load(
+      "[suite.a]\ncommand = [\"x\"]\n[[override]]\nmatch = \"a/*\"\nretries = 1\ngrace = \"3s\"\n"
+      "[[override]]\nmatch = \"a/b*\"\nretries = 2\n");
+  ASSERT_TRUE(config) << config.error().what;
+  const CasePolicy b = resolve_policy(*config, suite(*config, "a"), SuiteKind::kCommand, "a/bb");
+  EXPECT_EQ(b.retries, 2);
+  EXPECT_EQ(b.grace, 3s);
+  EXPECT_EQ(resolve_policy(*config, suite(*config, "a"), SuiteKind::kCommand, "a/c").retries, 1);
+}
+
+TEST_F(ConfigTest, StallCanBeSwitchedOffAndOn) {
+  const Result<Config> off = load("[suite.visibility]\nstall = \"off\"\n");
+  ASSERT_TRUE(off);
+  EXPECT_EQ(resolve_policy(*off, suite(*off, "visibility"), SuiteKind::kProctor, "").stall, std::nullopt);
+}
+
+TEST_F(ConfigTest, MinVersionEqualIsFine) { EXPECT_TRUE(load("min_version = \"" PROCTOR_VERSION "\"\n")); }
+
+TEST(UserConfigFile, FollowsTheBaseDirectorySpecification) {
+  EXPECT_EQ(user_config_file("/x", "/h"), "/x/proctor/proctor.toml");
+  EXPECT_EQ(user_config_file("relative", "/h"), "/h/.config/proctor/proctor.toml");
+  EXPECT_EQ(user_config_file("", "/h"), "/h/.config/proctor/proctor.toml");
+  EXPECT_EQ(user_config_file(nullptr, "/h"), "/h/.config/proctor/proctor.toml");
+  EXPECT_EQ(user_config_file(nullptr, nullptr), "");
+}
+
+}  // namespace
+}  // namespace proctor

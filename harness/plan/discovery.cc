@@ -1,0 +1,208 @@
+#include "harness/plan/discovery.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "harness/core/child_protocol.h"
+#include "harness/core/text.h"
+#include "harness/plan/gtest_list.h"
+
+namespace proctor {
+
+namespace {
+
+using nlohmann::json;
+
+std::string quoted(const std::vector<std::string>& argv) {
+  std::vector<std::string> words;
+  for (const std::string& word : argv) words.push_back(shell_quote(word));
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+// The last three lines that say something, for a message of one line.
+std::string last_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::size_t end = text.size();
+  while (end > 0 && lines.size() < 3) {
+    const std::size_t newline = text.rfind('\n', end - 1);
+    const std::size_t begin = newline == std::string::npos ? 0 : newline + 1;
+    if (end > begin) lines.insert(lines.begin(), clean_text(text.substr(begin, end - begin)));
+    end = newline == std::string::npos ? 0 : newline;
+  }
+  return fmt::format("{}", fmt::join(lines, " | "));
+}
+
+// The plan is refused: usage, although it may be the machine's fault, because nothing has been started.
+Error refused(const Suite& suite, const std::vector<std::string>& argv, const std::string& what,
+              const std::string& stderr_tail = {}) {
+  std::string text =
+      fmt::format("list the cases of suite `{}` ({}): `{}` {}", suite.name, suite.origin, quoted(argv), what);
+  if (const std::string lines = last_lines(stderr_tail); !lines.empty()) text += "; it wrote: " + lines;
+  return Error::usage(std::move(text), "Run that command by hand to see all of its output.");
+}
+
+std::optional<Error> check_end(const Suite& suite, const std::vector<std::string>& argv,
+                               const ListOutput& out) {
+  std::string what;
+  if (!out.spawn_error.empty()) {
+    what = "could not be started: " + out.spawn_error;
+  } else if (out.timed_out) {
+    what = "did not end in time";
+  } else if (out.exit_signal) {
+    what = fmt::format("was ended by signal {}", *out.exit_signal);
+  } else if (out.exit_code.value_or(-1) != 0) {
+    what = fmt::format("exited with {}", out.exit_code.value_or(-1));
+  } else if (out.stdout_cut || out.events_too_long > 0) {
+    what = "wrote more than can be read";
+  } else {
+    return {};
+  }
+  return refused(suite, argv, what, out.stderr_tail);
+}
+
+std::vector<std::string> with(std::vector<std::string> argv, std::string last) {
+  argv.push_back(std::move(last));
+  return argv;
+}
+
+std::string text_of(const json& event, const char* key) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// What is wrong with a line of the list, or "" and the case is filled in.
+std::string read_case_event(const std::string& line, Case& test) {
+  const json event = json::parse(line, nullptr, false);
+  if (event.is_discarded() || !event.is_object()) return "is no JSON object";
+  const auto version = event.find("v");
+  if (version == event.end() || *version != child::kProtocolVersion) {
+    return fmt::format("is not of protocol version {}", child::kProtocolVersion);
+  }
+  if (text_of(event, "event") != "case") return "is no event of type \"case\"";
+  test.name = text_of(event, "case");
+  if (test.name.empty() || test.name != clean_text(test.name)) return "has no readable name in \"case\"";
+  if (const auto devices = event.find("devices"); devices != event.end()) {
+    if (!devices->is_number_unsigned() || devices->get<std::uint64_t>() > 1024) {
+      return "has no number of devices in \"devices\"";
+    }
+    test.devices = devices->get<int>();
+  }
+  test.rule = text_of(event, "rule");
+  test.source = text_of(event, "source");
+  test.severity = text_of(event, "severity");
+  return {};
+}
+
+Result<std::vector<Case>> cases_of_proctor(const Suite& suite, const std::vector<std::string>& argv,
+                                           const ListOutput& out) {
+  std::vector<Case> cases;
+  for (std::size_t i = 0; i < out.event_lines.size(); ++i) {
+    Case test;
+    test.devices = suite.devices;
+    if (const std::string wrong = read_case_event(out.event_lines[i], test); !wrong.empty()) {
+      return refused(suite, argv,
+                     fmt::format("wrote event line {}, which {}: {}", i + 1, wrong,
+                                 clean_text(std::string_view(out.event_lines[i]).substr(0, 200))));
+    }
+    test.classname = fmt::format("proctor.{}.{}", suite.name, to_string(suite.backend));
+    test.argv = with(suite.command, child::kCaseOption + test.name);
+    cases.push_back(std::move(test));
+  }
+  return cases;
+}
+
+// `--gtest_also_run_disabled_tests` in the command means that they are to be run.
+bool runs_disabled(const Suite& suite) {
+  return std::any_of(suite.command.begin(), suite.command.end(), [](const std::string& word) {
+    return word == "--gtest_also_run_disabled_tests" || word == "--gtest_also_run_disabled_tests=1" ||
+           word == "--gtest_also_run_disabled_tests=true";
+  });
+}
+
+Result<std::vector<Case>> cases_of_gtest(const Suite& suite, const std::vector<std::string>& argv,
+                                         const ListOutput& out) {
+  const Result<std::vector<GtestName>> names = parse_gtest_list(out.stdout_text);
+  if (!names) return refused(suite, argv, "wrote a list that cannot be read: " + names.error().what);
+  std::vector<std::string> all;
+  for (const GtestName& name : *names) all.push_back(name.group + "." + name.name);
+  std::vector<Case> cases;
+  for (std::size_t i = 0; i < names->size(); ++i) {
+    const Result<std::string> filter = gtest_filter_for(all[i], all);
+    if (!filter)
+      return refused(suite, argv, "listed a test that cannot be run alone: " + filter.error().what);
+    Case test;
+    test.name = all[i];
+    test.classname = (*names)[i].group;
+    test.devices = suite.devices;
+    test.disabled = (*names)[i].disabled && !runs_disabled(suite);
+    test.argv = with(suite.command, "--gtest_filter=" + *filter);
+    cases.push_back(std::move(test));
+  }
+  return cases;
+}
+
+Case whole_command(const Suite& suite) {
+  Case test;
+  test.name = std::filesystem::path(suite.command.front()).filename().string();
+  test.classname = suite.name;
+  test.devices = suite.devices;
+  test.argv = suite.command;
+  return test;
+}
+
+std::optional<Error> check_unique(const Suite& suite, const std::vector<Case>& cases) {
+  std::unordered_map<std::string, std::size_t> seen;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const auto [first, inserted] = seen.emplace(cases[i].id, i);
+    if (inserted) continue;
+    return Error::usage(
+        fmt::format("plan suite `{}` ({}): two cases have the id {}, numbers {} and {} of its list",
+                    suite.name, suite.origin, cases[i].id, first->second + 1, i + 1),
+        "Rename one of them.");
+  }
+  return {};
+}
+
+Result<std::vector<Case>> list_cases(const Suite& suite, const ListRunner& run,
+                                     const std::optional<ListOutput>& listing) {
+  const bool ours = suite.kind == SuiteKind::kProctor;
+  const std::vector<std::string> argv = with(suite.command, ours ? child::kListOption : "--gtest_list_tests");
+  const Result<ListOutput> out =
+      listing ? Result<ListOutput>(*listing) : run(argv, suite.env, suite.directory);
+  if (!out) return out.error();
+  if (auto error = check_end(suite, argv, *out)) return *error;
+  Result<std::vector<Case>> cases =
+      ours ? cases_of_proctor(suite, argv, *out) : cases_of_gtest(suite, argv, *out);
+  if (cases && cases->empty()) return refused(suite, argv, "listed no case", out->stderr_tail);
+  return cases;
+}
+
+}  // namespace
+
+std::string id_prefix(const Suite& suite) {
+  if (suite.kind != SuiteKind::kProctor) return suite.name;
+  return fmt::format("{}.{}", suite.name, to_string(suite.backend));
+}
+
+Result<std::vector<Case>> discover(const Suite& suite, std::size_t suite_index, const ListRunner& run,
+                                   const std::optional<ListOutput>& listing) {
+  const bool whole = suite.kind == SuiteKind::kCommand || suite.process == "suite";
+  Result<std::vector<Case>> cases = whole ? Result<std::vector<Case>>(std::vector<Case>{whole_command(suite)})
+                                          : list_cases(suite, run, listing);
+  if (!cases) return cases;
+  for (Case& test : *cases) {
+    test.id = id_prefix(suite) + "/" + test.name;
+    test.suite = suite_index;
+    // JUnit has the class in its own attribute; foreign names stay as their framework has them.
+    if (suite.kind == SuiteKind::kGtest && !whole) test.name.erase(0, test.classname.size() + 1);
+  }
+  if (auto error = check_unique(suite, *cases)) return *error;
+  return cases;
+}
+
+}  // namespace proctor

@@ -1,0 +1,208 @@
+#include "harness/plan/discovery.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/plan/test_support.h"
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing_support::refuse_to_run;
+using testing_support::run_listing;
+using testing_support::ScratchDirectory;
+
+class DiscoveryTest : public testing::Test {
+ protected:
+  Suite suite(SuiteKind kind, std::vector<std::string> command) {
+    Suite made;
+    made.name = "s";
+    made.kind = kind;
+    made.command = std::move(command);
+    made.directory = scratch_.path();
+    made.origin = "proctor.toml:1";
+    return made;
+  }
+  Suite ours(std::string_view body) {
+    Suite made = suite(SuiteKind::kProctor, {scratch_.write_script("prog", body)});
+    made.backend = Backend::kXpu;
+    return made;
+  }
+  std::string refusal(const Suite& suite) {
+    const Result<std::vector<Case>> cases = discover(suite, 0, run_listing);
+    if (cases) return "accepted";
+    EXPECT_EQ(cases.error().kind, ErrorKind::kUsage);
+    return cases.error().what;
+  }
+
+  ScratchDirectory scratch_;
+};
+
+TEST_F(DiscoveryTest, ProctorReadsEventsAndNeverStdout) {
+  Suite made = ours(R"([ "$1" = --proctor-list ] || exit 9
+echo '{"v":1,"event":"case","case":"Fake.Case"}'
+echo '{"v":1,"event":"case","case":"A.One","devices":2,"rule":"V1","source":"spec","severity":"gate","new":[]}' >&3
+echo '{"v":1,"event":"case","case":"A.Two"}' >&$PROCTOR_EVENTS_FD
+)");
+  made.devices = 1;
+  const Result<std::vector<Case>> cases = discover(made, 4, run_listing);
+  ASSERT_TRUE(cases) << cases.error().what;
+  ASSERT_EQ(cases->size(), 2u);
+  const Case& one = (*cases)[0];
+  EXPECT_EQ(one.id, "s.xpu/A.One");
+  EXPECT_EQ(one.suite, 4u);
+  EXPECT_EQ(one.name, "A.One");
+  EXPECT_EQ(one.classname, "proctor.s.xpu");
+  EXPECT_THAT(one.argv, ElementsAre(made.command[0], "--proctor-case=A.One"));
+  EXPECT_EQ(one.devices, 2);
+  EXPECT_EQ(one.rule, "V1");
+  EXPECT_EQ(one.source, "spec");
+  EXPECT_EQ(one.severity, "gate");
+  EXPECT_EQ((*cases)[1].devices, 1);
+}
+
+TEST_F(DiscoveryTest, BadEventLinesAreNamed) {
+  const std::string line = "echo '{\"v\":1,\"event\":\"case\",\"case\":\"A.B\"}' >&3\n";
+  const auto with = [&](const std::string& bad) { return refusal(ours(line + "echo '" + bad + "' >&3\n")); };
+  EXPECT_THAT(with("{\"v\":1,"), HasSubstr("wrote event line 2, which is no JSON object: {\"v\":1,"));
+  EXPECT_THAT(with("[]"), HasSubstr("event line 2, which is no JSON object"));
+  EXPECT_THAT(with(""), HasSubstr("event line 2, which is no JSON object"));
+  EXPECT_THAT(with("{\"v\":2,\"event\":\"case\",\"case\":\"x\"}"), HasSubstr("is not of protocol version 1"));
+  EXPECT_THAT(with("{\"event\":\"case\",\"case\":\"x\"}"), HasSubstr("is not of protocol version 1"));
+  EXPECT_THAT(with("{\"v\":1,\"event\":\"start\"}"), HasSubstr("is no event of type \"case\""));
+  EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"\"}"), HasSubstr("has no readable name"));
+  EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":7}"), HasSubstr("has no readable name"));
+  EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"a\\u0001\"}"), HasSubstr("has no readable name"));
+  EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"x\",\"devices\":-1}"),
+              HasSubstr("no number of devices"));
+}
+
+TEST_F(DiscoveryTest, EveryBadEndRefusesThePlan) {
+  const std::string good = "echo '{\"v\":1,\"event\":\"case\",\"case\":\"A.B\"}' >&3\n";
+  const Suite exits = ours(good + "echo first >&2; echo; echo 'cannot open the driver' >&2; exit 3");
+  EXPECT_EQ(refusal(exits), "list the cases of suite `s` (proctor.toml:1): `" + exits.command[0] +
+                                " --proctor-list` exited with 3; it wrote: first | cannot open the driver");
+  EXPECT_THAT(refusal(ours(good + "kill -SEGV $$")), HasSubstr("was ended by signal 11"));
+  EXPECT_THAT(refusal(ours("echo no events")), HasSubstr("listed no case"));
+  const auto ended = [&](ListOutput out) {
+    const Result<std::vector<Case>> cases = discover(exits, 0, refuse_to_run, out);
+    return cases ? std::string("accepted") : cases.error().what;
+  };
+  ListOutput out;
+  out.exit_code = 0;
+  out.event_lines = {R"({"v":1,"event":"case","case":"A.B"})"};
+  EXPECT_EQ(ended(out), "accepted");
+  out.events_too_long = 1;
+  EXPECT_THAT(ended(out), HasSubstr("wrote more than can be read"));
+  out.timed_out = true;
+  EXPECT_THAT(ended(out), HasSubstr("did not end in time"));
+  out.spawn_error = "exec: Exec format error";
+  EXPECT_THAT(ended(out), HasSubstr("could not be started: exec: Exec format error"));
+}
+
+TEST_F(DiscoveryTest, RunnersOwnErrorIsPassedOn) {
+  const Result<std::vector<Case>> cases = discover(ours(""), 0, refuse_to_run);
+  ASSERT_FALSE(cases);
+  EXPECT_EQ(cases.error().kind, ErrorKind::kInternal);
+}
+
+TEST_F(DiscoveryTest, DuplicateIdsAreRefused) {
+  const std::string line = "echo '{\"v\":1,\"event\":\"case\",\"case\":\"A.B\"}' >&3\n";
+  EXPECT_EQ(refusal(ours(line + "echo '{\"v\":1,\"event\":\"case\",\"case\":\"A.C\"}' >&3\n" + line)),
+            "plan suite `s` (proctor.toml:1): two cases have the id s.xpu/A.B, numbers 1 and 3 of its list");
+}
+
+TEST_F(DiscoveryTest, ExtraEnvironmentAndDirectoryReachTheProgram) {
+  Suite made = ours(
+      "[ \"$X\" = 1 ] && [ \"$(pwd -P)\" = \"$WHERE\" ] && "
+      "echo '{\"v\":1,\"event\":\"case\",\"case\":\"A.B\"}' >&3");
+  made.env = {{"X", "1"}, {"WHERE", scratch_.path()}};
+  EXPECT_EQ(refusal(made), "accepted");
+}
+
+// The real thing: each listed test, run through its own filter, is the one test that runs.
+TEST_F(DiscoveryTest, GtestCasesRunExactlyThemselves) {
+  Suite made = suite(SuiteKind::kGtest, {testing_support::sample_gtest()});
+  const Result<std::vector<Case>> cases = discover(made, 0, run_listing);
+  ASSERT_TRUE(cases) << cases.error().what;
+  std::vector<std::string> ids;
+  for (const Case& test : *cases) {
+    ids.push_back((test.disabled ? "!" : "") + test.id);
+    EXPECT_EQ(test.id, "s/" + test.classname + "." + test.name);
+    std::vector<std::string> argv = test.argv;
+    argv.emplace_back("--gtest_also_run_disabled_tests");
+    const Result<ListOutput> out = run_listing(argv, {}, scratch_.path());
+    ASSERT_TRUE(out);
+    EXPECT_THAT(out->stdout_text, HasSubstr("[==========] Running 1 test from 1 test suite."));
+    EXPECT_THAT(out->stdout_text, HasSubstr("[ RUN      ] " + test.classname + "." + test.name));
+  }
+  EXPECT_THAT(ids, testing::UnorderedElementsAre("s/Plain.Passes", "s/Plain.Fails",
+                                                 "!s/Plain.DISABLED_Broken", "!s/DISABLED_Group.Any",
+                                                 "s/Text/Values.Holds/0", "s/Text/Values.Holds/1",
+                                                 "s/Typed/std::int - wide.Works", "s/Typed/short.Works"));
+}
+
+TEST_F(DiscoveryTest, GtestRunsDisabledTestsWhenTheCommandSaysSo) {
+  Suite made = suite(SuiteKind::kGtest, {testing_support::sample_gtest(), "--gtest_also_run_disabled_tests"});
+  const Result<std::vector<Case>> cases = discover(made, 0, run_listing);
+  ASSERT_TRUE(cases);
+  EXPECT_EQ(std::count_if(cases->begin(), cases->end(), [](const Case& test) { return test.disabled; }), 0);
+}
+
+TEST_F(DiscoveryTest, GtestHonoursTheFilterOfTheCommand) {
+  Suite made = suite(SuiteKind::kGtest, {testing_support::sample_gtest(), "--gtest_filter=Plain.P*"});
+  const Result<std::vector<Case>> cases = discover(made, 0, run_listing);
+  ASSERT_TRUE(cases);
+  ASSERT_EQ(cases->size(), 1u);
+  EXPECT_EQ((*cases)[0].id, "s/Plain.Passes");
+  made.command[1] = "--gtest_filter=Nothing.*";
+  EXPECT_THAT(refusal(made), HasSubstr("listed no case"));
+}
+
+TEST_F(DiscoveryTest, GtestListThatCannotBeReadIsRefused) {
+  Suite made = suite(SuiteKind::kGtest, {scratch_.write_script("prog", "printf 'A.\\n  B C\\n'")});
+  EXPECT_THAT(refusal(made), HasSubstr("wrote a list that cannot be read: line 2 is no test name:   B C"));
+}
+
+TEST_F(DiscoveryTest, CommandIsOneCaseAndIsNotStarted) {
+  Suite made = suite(SuiteKind::kCommand, {"/usr/bin/env", "true"});
+  made.devices = 3;
+  const Result<std::vector<Case>> cases = discover(made, 0, refuse_to_run);
+  ASSERT_TRUE(cases);
+  ASSERT_EQ(cases->size(), 1u);
+  const Case& test = (*cases)[0];
+  EXPECT_EQ(test.id, "s/env");
+  EXPECT_EQ(test.classname, "s");
+  EXPECT_EQ(test.name, "env");
+  EXPECT_EQ(test.devices, 3);
+  EXPECT_EQ(test.argv, made.command);
+}
+
+TEST_F(DiscoveryTest, GtestAsOneProcessIsOneCase) {
+  Suite made = suite(SuiteKind::kGtest, {"./prog"});
+  made.process = "suite";
+  const Result<std::vector<Case>> cases = discover(made, 0, refuse_to_run);
+  ASSERT_TRUE(cases);
+  ASSERT_EQ(cases->size(), 1u);
+  EXPECT_EQ((*cases)[0].id, "s/prog");
+  EXPECT_EQ((*cases)[0].name, "prog");
+  EXPECT_EQ((*cases)[0].argv, made.command);
+}
+
+TEST(PlanDigest, DependsOnTheIdsOnly) {
+  const auto digest = [](const std::vector<std::string>& ids) {
+    std::vector<Case> cases(ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) cases[i].id = ids[i];
+    return plan_digest(cases);
+  };
+  // printf 'a/x\nb/y\n' | sha256sum
+  EXPECT_EQ(digest({"b/y", "a/x"}), "125d506340e2a8d397a82fb87a00f3474a0cd4c422cea40472ea0c24defad1c2");
+  EXPECT_EQ(digest({"a/x", "b/y"}), digest({"b/y", "a/x"}));
+  EXPECT_NE(digest({"a/x"}), digest({"a/x", "b/y"}));
+  EXPECT_NE(digest({"a", "bc"}), digest({"ab", "c"}));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,168 @@
+#include "harness/plan/known_failures.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/plan/test_support.h"
+
+namespace proctor {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr Day kToday = 2026y / 11 / 21;
+
+constexpr const char* kList = R"(
+[[known_failure]]
+case = "visibility.xpu/MaskRow.*"
+reason = "driver_crash:*"
+driver = "xpu.driver"
+versions = ">=22.43, <22.44"
+source = "seen"
+owner = "us"
+expires = 2027-06-30
+
+[[known_failure]]
+case = "other/*"
+outcome = "timeout"
+reason = "*"
+source = "seen too"
+expires = 2026-11-20
+)";
+
+KnownFailures parsed(const std::string& text) {
+  const Result<KnownFailures> list = parse_known_failures(text, "known.toml");
+  EXPECT_TRUE(list) << list.error().what;
+  return *list;
+}
+
+const std::map<std::string, std::string> kStack = {{"xpu.driver", "22.43.24595.41"}};
+
+TEST(KnownFailures, ReadsEveryKey) {
+  const KnownFailures list = parsed(kList);
+  ASSERT_EQ(list.entries().size(), 2u);
+  const KnownFailure& first = list.entries()[0];
+  EXPECT_EQ(first.outcome, Outcome::kFail);
+  EXPECT_EQ(first.owner, "us");
+  EXPECT_EQ(first.source, "seen");
+  EXPECT_EQ(first.expires, 2027y / 6 / 30);
+  EXPECT_EQ(first.origin, "known.toml:2");
+  EXPECT_EQ(list.entries()[1].outcome, Outcome::kTimeout);
+}
+
+TEST(KnownFailures, HoldsOnlyOnItsDriver) {
+  const KnownFailures list = parsed(kList);
+  const std::string id = "visibility.xpu/MaskRow.3_x";
+  EXPECT_TRUE(list.match(id, kStack, kToday));
+  EXPECT_FALSE(list.match(id, {{"xpu.driver", "22.44.1"}}, kToday));
+  EXPECT_FALSE(list.match(id, {{"xpu.driver", "22.9"}}, kToday));
+  EXPECT_FALSE(list.match(id, {{"xpu.driver", "unknown"}}, kToday));
+  EXPECT_FALSE(list.match(id, {{"cuda.driver", "22.43"}}, kToday));
+  EXPECT_FALSE(list.match(id, {}, kToday));
+  EXPECT_FALSE(list.match("visibility.xpu/Device.X", kStack, kToday));
+}
+
+TEST(KnownFailures, LastDayStillCounts) {
+  const KnownFailures list = parsed(kList);
+  EXPECT_TRUE(list.match("other/x", {}, 2026y / 11 / 20));
+  EXPECT_FALSE(list.match("other/x", {}, 2026y / 11 / 21));
+}
+
+TEST(KnownFailures, WarnsOfWhatNoLongerCounts) {
+  const KnownFailures list = parsed(kList);
+  const std::vector<Warning> warnings = list.warnings({"other/x"}, kToday);
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_EQ(warnings[0].code, "known_failure_unused");
+  EXPECT_EQ(warnings[0].text,
+            "known.toml:2: known failure `visibility.xpu/MaskRow.*` matches no planned case");
+  EXPECT_EQ(warnings[1].code, "known_failure_expired");
+  EXPECT_EQ(warnings[1].text,
+            "known.toml:11: known failure `other/*` expired on 2026-11-20 and no longer counts");
+  EXPECT_TRUE(list.warnings({"other/x", "visibility.xpu/MaskRow.1"}, 2026y / 1 / 1).empty());
+}
+
+// Every outcome, with the expected reason and with another one, against an expected fail(driver_crash:*).
+TEST(KnownFailures, VerdictOfEveryOutcome) {
+  KnownFailure known;
+  known.outcome = Outcome::kFail;
+  known.reason_glob = "driver_crash:*";
+  for (Outcome outcome : kAllOutcomes) {
+    for (const std::string& reason : {std::string("driver_crash:11"), std::string("rule"), std::string()}) {
+      const Verdict before{outcome, reason};
+      Verdict expected = before;
+      if (outcome == Outcome::kPass) expected.outcome = Outcome::kXpass;
+      if (outcome == Outcome::kFail && reason == "driver_crash:11") expected.outcome = Outcome::kXfail;
+      EXPECT_EQ(apply(&known, before), expected) << to_string(before);
+      EXPECT_EQ(apply(nullptr, before), before);
+    }
+  }
+}
+
+TEST(KnownFailures, XfailWithoutReasonNamesTheOutcome) {
+  KnownFailure known;
+  known.outcome = Outcome::kTimeout;
+  known.reason_glob = "*";
+  EXPECT_EQ(to_string(apply(&known, {Outcome::kTimeout, ""})), "xfail(timeout)");
+}
+
+struct BadList {
+  const char* name;
+  const char* lines;  // added to a complete entry, or put in the place of it when it begins with '!'
+  const char* what;
+  const char* hint;
+};
+
+class BadListTest : public testing::TestWithParam<BadList> {};
+
+TEST_P(BadListTest, IsRefused) {
+  const std::string lines = GetParam().lines;
+  const std::string entry = "[[known_failure]]\ncase = \"x\"\nreason = \"\"\nsource = \"s\"\n";
+  const Result<KnownFailures> list =
+      parse_known_failures(lines[0] == '!' ? lines.substr(1) : entry + lines, "known.toml");
+  ASSERT_FALSE(list);
+  EXPECT_EQ(list.error().kind, ErrorKind::kUsage);
+  EXPECT_EQ(list.error().what, GetParam().what);
+  EXPECT_EQ(list.error().hint, GetParam().hint);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, BadListTest,
+    testing::Values(
+        BadList{"NoExpiry", "owner = \"me\"\n",
+                "read known.toml:1: [[known_failure]] needs the key `expires`", ""},
+        BadList{"ExpiryText", "expires = \"2027-01-01\"\n",
+                "read known.toml:5: `expires` in [[known_failure]] is \"2027-01-01\", but must be a date",
+                "Write expires = 2027-06-30, without quotes."},
+        BadList{"UnknownKey", "expire = 2027-01-01\n",
+                "read known.toml:5: unknown key `expire` in [[known_failure]]", "Did you mean `expires`?"},
+        BadList{"UnknownTable", "![[known_failures]]\n",
+                "read known.toml:1: unknown key `known_failures` in the top level",
+                "Did you mean `known_failure`?"},
+        BadList{"Outcome", "expires = 2027-01-01\noutcome = \"crashed\"\n",
+                "read known.toml:6: `outcome` in [[known_failure]] is \"crashed\", but must be one of fail, "
+                "error, "
+                "timeout, stall, crash, device_lost",
+                "Did you mean `crash`?"},
+        BadList{"DriverAlone", "expires = 2027-01-01\ndriver = \"xpu.driver\"\n",
+                "read known.toml:6: `driver` and `versions` belong together",
+                "Write driver = \"xpu.driver\" and versions = \">=22.43, <22.44\"."},
+        BadList{"VersionsAlone", "expires = 2027-01-01\nversions = \">=1\"\n",
+                "read known.toml:6: `driver` and `versions` belong together",
+                "Write driver = \"xpu.driver\" and versions = \">=22.43, <22.44\"."},
+        BadList{"Versions", "expires = 2027-01-01\ndriver = \"d\"\nversions = \"22.43\"\n",
+                "read known.toml:7: cannot read version range \"22.43\": \"22.43\" has no operator",
+                "Write conditions such as \">=22.43, <22.44\"."}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(KnownFailures, EmptyFileIsAnEmptyList) { EXPECT_TRUE(parsed("").entries().empty()); }
+
+TEST(KnownFailures, MissingFileIsAUsageError) {
+  const Result<KnownFailures> list = load_known_failures("no/such/list.toml");
+  ASSERT_FALSE(list);
+  EXPECT_EQ(list.error().kind, ErrorKind::kUsage);
+  EXPECT_THAT(list.error().what, HasSubstr("read no/such/list.toml: No such file"));
+}
+
+}  // namespace
+}  // namespace proctor

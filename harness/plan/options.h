@@ -1,0 +1,39 @@
+// What the command line asks of the plan. The CLI fills these structs as typed; durations and names are
+// checked in here, so that every message about a bad value is made in one place.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace proctor {
+
+// Where the configuration comes from.
+struct ConfigOptions {
+  std::string directory;    // where proctor was started, absolute: ./proctor.toml is looked for here
+  std::string config_file;  // --config, replaces ./proctor.toml; "" = not given
+  std::string user_file;    // user_config_file(); "" = none, and a file that does not exist is none
+  std::string profile;      // --profile; "" = none
+};
+
+// Which suites and cases. Empty lists select everything.
+struct SelectionOptions {
+  std::vector<std::string> suites;    // names, before `--`
+  std::vector<std::string> command;   // the ad hoc suite, after `--`
+  std::string backend;                // --backend: cuda | xpu | none | all; "" = all (an ad hoc suite: none)
+  std::optional<int> gpus;            // --gpus: devices per case, for suites that use a backend
+  std::vector<std::string> filters;   // --filter GLOB, any of them
+  std::vector<std::string> cases;     // --case ID, literal; added to what the filters select
+  std::vector<std::string> excludes;  // --exclude GLOB, after filters and cases
+  std::vector<std::string> labels;    // --label, any of them
+};
+
+// Limits as typed; each wins over every configuration file.
+struct LimitOptions {
+  std::optional<std::string> timeout;
+  std::optional<std::string> grace;
+  std::optional<std::string> stall;  // a duration, or "off"
+  std::optional<int> retries;
+};
+
+}  // namespace proctor

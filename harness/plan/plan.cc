@@ -1,0 +1,62 @@
+#include "harness/plan/plan.h"
+
+#include <algorithm>
+
+#include "harness/core/digest.h"
+
+namespace proctor {
+
+std::string_view to_string(SuiteKind kind) {
+  switch (kind) {
+    case SuiteKind::kProctor:
+      return "proctor";
+    case SuiteKind::kGtest:
+      return "gtest";
+    case SuiteKind::kBenchmark:
+      return "benchmark";
+    case SuiteKind::kPytest:
+      return "pytest";
+    case SuiteKind::kCommand:
+      return "command";
+  }
+  return "?";
+}
+
+std::optional<SuiteKind> parse_suite_kind(std::string_view text) {
+  for (SuiteKind kind : {SuiteKind::kProctor, SuiteKind::kGtest, SuiteKind::kBenchmark, SuiteKind::kPytest,
+                         SuiteKind::kCommand}) {
+    if (to_string(kind) == text) return kind;
+  }
+  return std::nullopt;
+}
+
+std::string_view to_string(Backend backend) {
+  switch (backend) {
+    case Backend::kCuda:
+      return "cuda";
+    case Backend::kXpu:
+      return "xpu";
+    case Backend::kNone:
+      return "none";
+  }
+  return "?";
+}
+
+std::optional<Backend> parse_backend(std::string_view text) {
+  for (Backend backend : {Backend::kCuda, Backend::kXpu, Backend::kNone}) {
+    if (to_string(backend) == text) return backend;
+  }
+  return std::nullopt;
+}
+
+std::string plan_digest(const std::vector<Case>& cases) {
+  std::vector<std::string> ids;
+  ids.reserve(cases.size());
+  for (const Case& test : cases) ids.push_back(test.id);
+  std::sort(ids.begin(), ids.end());
+  std::string text;
+  for (const std::string& id : ids) text += id + "\n";
+  return sha256_hex(text);
+}
+
+}  // namespace proctor

@@ -1,0 +1,70 @@
+// What a run will do, before anything is started: suites from the config, and cases from discovery.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/duration.h"
+#include "harness/core/result.h"
+
+namespace proctor {
+
+enum class SuiteKind { kProctor, kGtest, kBenchmark, kPytest, kCommand };
+std::string_view to_string(SuiteKind kind);
+std::optional<SuiteKind> parse_suite_kind(std::string_view text);
+
+enum class Backend { kCuda, kXpu, kNone };
+std::string_view to_string(Backend backend);
+std::optional<Backend> parse_backend(std::string_view text);
+
+// Limits and policy of a suite or of one case, after all layers and overrides.
+struct CasePolicy {
+  Milliseconds timeout{};
+  Milliseconds grace{};
+  std::optional<Milliseconds> stall;  // none: off
+  int retries = 0;
+};
+
+struct Suite {
+  std::string name;
+  SuiteKind kind = SuiteKind::kCommand;
+  std::string
+      kind_reason;  // how the kind was recognised, for the header: "config", "prints a GoogleTest list"
+  std::vector<std::string> command;
+  std::string directory;  // working directory of its processes
+  Backend backend = Backend::kNone;
+  int devices = 0;
+  std::string process = "case";  // case | file | suite
+  std::string mask = "uuid";     // uuid | index
+  CasePolicy policy;
+  std::map<std::string, std::string> env;
+  std::vector<std::string> labels;
+  std::string origin;  // "proctor.toml:12", "built in", "command line"
+};
+
+struct Case {
+  std::string id;
+  std::size_t suite = 0;  // index into Plan::suites
+  std::string name;       // JUnit: "Group.Name" of ours, "Name" of a GoogleTest, else the program
+  std::string classname;  // JUnit: proctor.SUITE.BACKEND, the GoogleTest's group, else the suite
+  std::vector<std::string> argv;
+  int devices = 0;
+  CasePolicy policy;
+  bool disabled = false;  // the framework itself would not run it: skip(disabled)
+  std::string rule;       // as the suite listed them; empty for foreign suites
+  std::string source;
+  std::string severity;
+};
+
+struct Plan {
+  std::vector<Suite> suites;
+  std::vector<Case> cases;
+};
+
+// SHA-256 over the sorted ids, one a line: the same cases give the same digest in any order.
+std::string plan_digest(const std::vector<Case>& cases);
+
+}  // namespace proctor

@@ -1,0 +1,160 @@
+#include "harness/plan/planner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "harness/core/text.h"
+#include "harness/plan/recognise.h"
+#include "harness/plan/select.h"
+
+namespace proctor {
+
+namespace {
+
+Error unsupported(const Suite& suite, const std::string& what, const std::string& hint) {
+  return Error::usage(
+      fmt::format("plan suite `{}` ({}): {} is not supported yet", suite.name, suite.origin, what), hint);
+}
+
+Result<void> check_supported(const Suite& suite) {
+  if (suite.kind == SuiteKind::kPytest || suite.kind == SuiteKind::kBenchmark) {
+    return unsupported(
+        suite, fmt::format("kind \"{}\" ({})", to_string(suite.kind), suite.kind_reason),
+        "Write kind = \"command\" in its [suite.NAME] of proctor.toml meanwhile: the whole command is "
+        "one case, judged by its exit code.");
+  }
+  if (suite.kind == SuiteKind::kProctor && suite.process == "suite") {
+    return unsupported(suite, "process = \"suite\" with kind \"proctor\"", "Write process = \"case\".");
+  }
+  return {};
+}
+
+// A caller's sharding would make a process that is asked for one test run none, and call that a success.
+void settle_environment(Suite& suite) {
+  if (suite.kind != SuiteKind::kGtest || suite.process != "case") return;
+  suite.env.emplace("GTEST_TOTAL_SHARDS", "1");
+  suite.env.emplace("GTEST_SHARD_INDEX", "0");
+}
+
+Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const std::string& path,
+                                   const ListRunner& run) {
+  Suite& suite = config.suite;
+  const auto own_path = suite.env.find("PATH");
+  const Result<std::string> executable =
+      find_executable(suite, own_path != suite.env.end() ? own_path->second : path);
+  if (!executable) return executable.error();
+  std::optional<ListOutput> listing;
+  if (!config.kind) {
+    Result<Recognition> recognised = recognise(suite, *executable, run);
+    if (!recognised) return recognised.error();
+    config.kind = recognised->kind;
+    suite.kind_reason = recognised->reason;
+    listing = std::move(recognised->listing);
+  }
+  suite.kind = *config.kind;
+  if (Result<void> supported = check_supported(suite); !supported) return supported.error();
+  settle_environment(suite);
+  return discover(suite, index, run, listing);
+}
+
+Result<void> check_unique(const Plan& plan) {
+  std::unordered_map<std::string_view, const Case*> seen;
+  for (const Case& test : plan.cases) {
+    const auto [first, inserted] = seen.emplace(test.id, &test);
+    if (inserted) continue;
+    const Suite& one = plan.suites[first->second->suite];
+    const Suite& other = plan.suites[test.suite];
+    return Error::usage(fmt::format("plan the run: suites `{}` ({}) and `{}` ({}) both have the case {}",
+                                    one.name, one.origin, other.name, other.origin, test.id),
+                        "Rename one of them.");
+  }
+  return {};
+}
+
+bool matches_any(const std::string& pattern, const std::vector<Case>& cases) {
+  return std::any_of(cases.begin(), cases.end(),
+                     [&](const Case& test) { return glob_match(pattern, test.id); });
+}
+
+template <typename T>
+void warn_replaced(const char* key, std::optional<T> Limits::*limit, const Config& config,
+                   const std::vector<Case>& cases, std::vector<Warning>& warnings) {
+  const bool by_option = (config.options.*limit).has_value();
+  if (!by_option && !(config.profile.*limit).has_value()) return;
+  for (const Override& entry : config.overrides) {
+    if (!(entry.limits.*limit).has_value() || !matches_any(entry.match, cases)) continue;
+    warnings.push_back({"override_replaced", fmt::format("{} replaces `{}` of the override for `{}` ({})",
+                                                         by_option ? "--" + std::string(key) : "the profile",
+                                                         key, entry.match, entry.origin)});
+  }
+}
+
+// Whether `pattern` may be meant for the cases of a suite that was not asked for. Only a literal name before
+// the '/' tells which suite is meant.
+bool may_concern(const std::string& pattern, const std::vector<SuiteConfig>& left_out) {
+  const std::string prefix = pattern.substr(0, pattern.find('/'));
+  const bool literal = prefix.size() < pattern.size() && prefix.find_first_of("*?") == std::string::npos;
+  return std::any_of(left_out.begin(), left_out.end(), [&](const SuiteConfig& config) {
+    const Suite& suite = config.suite;
+    return !literal || prefix == suite.name ||
+           prefix == fmt::format("{}.{}", suite.name, to_string(suite.backend));
+  });
+}
+
+std::vector<SuiteConfig> suites_left_out(const Config& config, const std::vector<SuiteConfig>& chosen) {
+  std::vector<SuiteConfig> left_out = config.suites;
+  std::erase_if(left_out, [&](const SuiteConfig& suite) {
+    return std::any_of(chosen.begin(), chosen.end(), [&](const SuiteConfig& other) {
+      return other.suite.name == suite.suite.name && other.suite.backend == suite.suite.backend;
+    });
+  });
+  return left_out;
+}
+
+// What of the overrides does not take effect: never in silence.
+std::vector<Warning> override_warnings(const Config& config, const std::vector<Case>& cases,
+                                       const std::vector<SuiteConfig>& left_out) {
+  std::vector<Warning> warnings;
+  warn_replaced("timeout", &Limits::timeout, config, cases, warnings);
+  warn_replaced("grace", &Limits::grace, config, cases, warnings);
+  warn_replaced("stall", &Limits::stall, config, cases, warnings);
+  warn_replaced("retries", &Limits::retries, config, cases, warnings);
+  for (const Override& entry : config.overrides) {
+    if (matches_any(entry.match, cases) || may_concern(entry.match, left_out)) continue;
+    warnings.push_back(
+        {"override_unused", fmt::format("{}: override for `{}` matches no case", entry.origin, entry.match)});
+  }
+  return warnings;
+}
+
+}  // namespace
+
+Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& options, const std::string& path,
+                              const ListRunner& run) {
+  Result<std::vector<SuiteConfig>> suites = select_suites(config, options);
+  if (!suites) return suites.error();
+  PlanOutcome outcome;
+  Plan& plan = outcome.plan;
+  for (std::size_t i = 0; i < suites->size(); ++i) {
+    SuiteConfig& suite = (*suites)[i];
+    Result<std::vector<Case>> cases = cases_of(suite, i, path, run);
+    if (!cases) return cases.error();
+    suite.suite.policy = resolve_policy(config, suite, suite.suite.kind, "");
+    for (Case& test : *cases) {
+      test.policy = resolve_policy(config, suite, suite.suite.kind, test.id);
+      plan.cases.push_back(std::move(test));
+    }
+    plan.suites.push_back(suite.suite);
+  }
+  if (Result<void> unique = check_unique(plan); !unique) return unique.error();
+  outcome.warnings = override_warnings(config, plan.cases, suites_left_out(config, *suites));
+  Result<std::vector<Case>> selected = select_cases(std::move(plan.cases), options);
+  if (!selected) return selected.error();
+  plan.cases = std::move(*selected);
+  return outcome;
+}
+
+}  // namespace proctor

@@ -1,0 +1,24 @@
+// The whole way from options to a plan: config -> suites -> kinds -> discovery -> selection -> limits.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "harness/plan/config.h"
+#include "harness/plan/discovery.h"
+#include "harness/plan/options.h"
+#include "harness/plan/plan.h"
+
+namespace proctor {
+
+struct PlanOutcome {
+  Plan plan;
+  std::vector<Warning> warnings;
+};
+
+// `path`: the caller's PATH. `run` starts the listing commands, contained and with a deadline.
+Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& options, const std::string& path,
+                              const ListRunner& run);
+
+}  // namespace proctor

@@ -1,0 +1,198 @@
+#include "harness/plan/planner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/plan/test_support.h"
+
+namespace proctor {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing_support::run_listing;
+using testing_support::ScratchDirectory;
+
+class PlannerTest : public testing::Test {
+ protected:
+  Result<PlanOutcome> plan(const std::string& toml, const SelectionOptions& options = {},
+                           const LimitOptions& limits = {}, const std::string& profile = "",
+                           const std::vector<BuiltinSuite>& builtins = {}) {
+    scratch_.write("proctor.toml", toml);
+    const Result<Config> config = load_config({scratch_.path(), "", "", profile}, limits, builtins);
+    if (!config) return config.error();
+    return make_plan(*config, options, "/usr/bin:/bin", run_listing);
+  }
+  static std::vector<std::string> ids(const PlanOutcome& outcome) {
+    std::vector<std::string> result;
+    for (const Case& test : outcome.plan.cases) result.push_back(test.id);
+    return result;
+  }
+  static std::vector<std::string> warnings(const PlanOutcome& outcome) {
+    std::vector<std::string> result;
+    for (const Warning& warning : outcome.warnings) result.push_back(warning.text);
+    return result;
+  }
+  std::string gtest_suite(const std::string& name) {
+    return "[suite." + name + "]\ncommand = [\"" + testing_support::sample_gtest() + "\"]\n";
+  }
+  // A built-in suite with the cases A.One and A.Two.
+  BuiltinSuite builtin(const std::string& name, Backend backend) {
+    BuiltinSuite made;
+    made.name = name;
+    made.backend = backend;
+    made.command = {scratch_.write_script("builtin",
+                                          "for c in A.One A.Two; do "
+                                          "echo '{\"v\":1,\"event\":\"case\",\"case\":\"'$c'\"}' >&3; done")};
+    return made;
+  }
+
+  ScratchDirectory scratch_;
+};
+
+TEST_F(PlannerTest, SuitesOfEveryKindInOnePlan) {
+  SelectionOptions options;
+  options.suites = {"visibility", "unit", "smoke"};
+  options.filters = {"Plain.*", "A.*", "smoke/*"};
+  const Result<PlanOutcome> outcome = plan(gtest_suite("unit") + "[suite.smoke]\ncommand = [\"true\"]\n",
+                                           options, {}, "", {builtin("visibility", Backend::kXpu)});
+  ASSERT_TRUE(outcome) << outcome.error().what;
+  EXPECT_THAT(ids(*outcome), ElementsAre("visibility.xpu/A.One", "visibility.xpu/A.Two", "unit/Plain.Passes",
+                                         "unit/Plain.Fails", "unit/Plain.DISABLED_Broken", "smoke/true"));
+  ASSERT_EQ(outcome->plan.suites.size(), 3u);
+  for (const Case& test : outcome->plan.cases) {
+    EXPECT_TRUE(test.id.starts_with(outcome->plan.suites[test.suite].name)) << test.id;
+  }
+  EXPECT_EQ(outcome->plan.suites[0].policy.stall, std::optional<Milliseconds>(60s));
+  EXPECT_EQ(outcome->plan.suites[1].kind, SuiteKind::kGtest);
+  EXPECT_EQ(outcome->plan.suites[1].kind_reason, "lists GoogleTest tests");
+  EXPECT_EQ(outcome->plan.suites[1].policy.stall, std::nullopt);
+  EXPECT_EQ(outcome->plan.suites[2].kind, SuiteKind::kCommand);
+  EXPECT_TRUE(outcome->warnings.empty());
+}
+
+TEST_F(PlannerTest, AdHocGtestNeedsNoConfig) {
+  SelectionOptions options;
+  options.command = {testing_support::sample_gtest()};
+  const Result<PlanOutcome> outcome = plan("", options);
+  ASSERT_TRUE(outcome) << outcome.error().what;
+  EXPECT_EQ(outcome->plan.suites[0].kind, SuiteKind::kGtest);
+  EXPECT_EQ(outcome->plan.cases.size(), 8u);
+  EXPECT_EQ(outcome->plan.cases[0].policy.timeout, 60s);
+}
+
+// A caller's GTEST_TOTAL_SHARDS would make a process run no test, and exit 0; one variable of the two is
+// refused by GoogleTest.
+TEST_F(PlannerTest, GtestCasesDoNotInheritSharding) {
+  const Result<PlanOutcome> outcome = plan(gtest_suite("unit"));
+  ASSERT_TRUE(outcome);
+  const std::map<std::string, std::string>& settled = outcome->plan.suites[0].env;
+  for (const std::map<std::string, std::string>& caller :
+       {std::map<std::string, std::string>{},
+        std::map<std::string, std::string>{{"GTEST_TOTAL_SHARDS", "100"}, {"GTEST_SHARD_INDEX", "99"}}}) {
+    std::map<std::string, std::string> env = settled;
+    env.insert(caller.begin(), caller.end());
+    const Result<ListOutput> out = run_listing(outcome->plan.cases[0].argv, env, scratch_.path());
+    ASSERT_TRUE(out);
+    EXPECT_THAT(out->stdout_text, HasSubstr("Running 1 test")) << out->stderr_tail;
+  }
+}
+
+TEST_F(PlannerTest, OverridesApplyPerCase) {
+  const Result<PlanOutcome> outcome = plan(
+      gtest_suite("unit") + "timeout = \"9s\"\n[[override]]\nmatch = \"unit/Plain.P*\"\ntimeout = \"20m\"\n");
+  ASSERT_TRUE(outcome) << outcome.error().what;
+  for (const Case& test : outcome->plan.cases) {
+    const Milliseconds expected = test.id == "unit/Plain.Passes" ? Milliseconds(20min) : Milliseconds(9s);
+    EXPECT_EQ(test.policy.timeout, expected) << test.id;
+  }
+}
+
+TEST_F(PlannerTest, ReplacedAndUnusedOverridesAreWarnings) {
+  const std::string toml =
+      "[suite.a]\ncommand = [\"true\"]\n[[override]]\nmatch = \"a/*\"\nretries = 2\n"
+      "[[override]]\nmatch = \"b/*\"\nretries = 2\n[profile.p]\nretries = 1\n";
+  LimitOptions limits;
+  limits.retries = 5;
+  const Result<PlanOutcome> by_option = plan(toml, {}, limits);
+  ASSERT_TRUE(by_option);
+  EXPECT_THAT(warnings(*by_option),
+              ElementsAre("--retries replaces `retries` of the override for `a/*` (proctor.toml:3)",
+                          "proctor.toml:6: override for `b/*` matches no case"));
+  const Result<PlanOutcome> by_profile = plan(toml, {}, {}, "p");
+  ASSERT_TRUE(by_profile);
+  EXPECT_THAT(warnings(*by_profile)[0],
+              "the profile replaces `retries` of the override for `a/*` (proctor.toml:3)");
+}
+
+TEST_F(PlannerTest, OverrideForASuiteThatWasNotAskedForIsNoWarning) {
+  SelectionOptions options;
+  options.suites = {"a"};
+  std::string toml = "[suite.a]\ncommand = [\"true\"]\n[suite.b]\ncommand = [\"true\"]\n";
+  for (const char* match : {"b/*", "*moe*", "visibility.xpu/*", "visibility/x", "a/gone*", "c/*"}) {
+    toml += std::string("[[override]]\nmatch = \"") + match + "\"\n";
+  }
+  const Result<PlanOutcome> outcome = plan(toml, options, {}, "", {builtin("visibility", Backend::kXpu)});
+  ASSERT_TRUE(outcome);
+  EXPECT_THAT(warnings(*outcome), ElementsAre("proctor.toml:13: override for `a/gone*` matches no case",
+                                              "proctor.toml:15: override for `c/*` matches no case"));
+}
+
+TEST_F(PlannerTest, UnsupportedKindsSayWhatToUse) {
+  const Result<PlanOutcome> configured = plan("[suite.a]\nkind = \"pytest\"\ncommand = [\"true\"]\n");
+  ASSERT_FALSE(configured);
+  EXPECT_EQ(configured.error().kind, ErrorKind::kUsage);
+  EXPECT_EQ(configured.error().what,
+            "plan suite `a` (proctor.toml:1): kind \"pytest\" (config) is not supported yet");
+  EXPECT_THAT(configured.error().hint, HasSubstr("Write kind = \"command\""));
+  SelectionOptions options;
+  options.command = {scratch_.write_script("pytest", "exit 9"), "-q"};
+  const Result<PlanOutcome> ad_hoc = plan("", options);
+  ASSERT_FALSE(ad_hoc);
+  EXPECT_EQ(
+      ad_hoc.error().what,
+      "plan suite `pytest` (command line): kind \"pytest\" (the command is pytest) is not supported yet");
+}
+
+TEST_F(PlannerTest, ProctorSuiteAsOneProcessIsRefused) {
+  const Result<PlanOutcome> outcome =
+      plan("[suite.a]\nkind = \"proctor\"\nprocess = \"suite\"\ncommand = [\"true\"]\n");
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(
+      outcome.error().what,
+      "plan suite `a` (proctor.toml:1): process = \"suite\" with kind \"proctor\" is not supported yet");
+}
+
+TEST_F(PlannerTest, UnsupportedSuiteThatWasNotAskedForDoesNotMatter) {
+  SelectionOptions options;
+  options.suites = {"b"};
+  EXPECT_TRUE(plan("[suite.a]\nkind = \"pytest\"\ncommand = [\"nowhere\"]\n[suite.b]\ncommand = [\"true\"]\n",
+                   options));
+}
+
+TEST_F(PlannerTest, MissingExecutableNamesSuiteAndPlace) {
+  const Result<PlanOutcome> outcome = plan("[suite.a]\nkind = \"command\"\ncommand = [\"./nowhere\"]\n");
+  ASSERT_FALSE(outcome);
+  EXPECT_THAT(outcome.error().what,
+              HasSubstr("start suite `a` (proctor.toml:1): `./nowhere` does not exist"));
+}
+
+TEST_F(PlannerTest, PathOfTheSuiteIsTheOneThatCounts) {
+  scratch_.write_script("own/tool", "");
+  EXPECT_TRUE(plan("[suite.a]\ncommand = [\"tool\"]\nenv.PATH = \"" + scratch_.path() + "/own\"\n"));
+  EXPECT_FALSE(plan("[suite.a]\ncommand = [\"tool\"]\n"));
+}
+
+TEST_F(PlannerTest, IdsAreUniqueOverTheWholePlan) {
+  const BuiltinSuite twice = builtin("visibility", Backend::kXpu);
+  const Result<PlanOutcome> outcome = plan("", {}, {}, "", {twice, twice});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().kind, ErrorKind::kUsage);
+  EXPECT_EQ(outcome.error().what,
+            "plan the run: suites `visibility` (built in) and `visibility` (built in) both have the case "
+            "visibility.xpu/A.One");
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,183 @@
+#include "harness/plan/recognise.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "harness/plan/test_support.h"
+
+namespace proctor {
+namespace {
+
+using testing::HasSubstr;
+using testing_support::refuse_to_run;
+using testing_support::run_listing;
+using testing_support::ScratchDirectory;
+
+class RecogniseTest : public testing::Test {
+ protected:
+  Suite suite(std::vector<std::string> command) {
+    Suite made;
+    made.name = "s";
+    made.command = std::move(command);
+    made.directory = scratch_.path();
+    made.origin = "command line";
+    return made;
+  }
+  Recognition recognised(std::vector<std::string> command, const ListRunner& run) {
+    const Suite made = suite(std::move(command));
+    const Result<Recognition> found = recognise(made, made.command[0], run);
+    EXPECT_TRUE(found) << found.error().what;
+    return *found;
+  }
+  // A file that begins like an executable; it is never started.
+  std::string elf(std::string_view content) {
+    const std::string file = scratch_.write("elf",
+                                            "\x7f"
+                                            "ELF" +
+                                                std::string(content));
+    chmod(file.c_str(), 0755);
+    return file;
+  }
+  // Answers every listing with `out`, and keeps what was asked.
+  ListRunner answering(ListOutput out) {
+    return [this, out](const std::vector<std::string>& argv, const auto&, const auto&) -> Result<ListOutput> {
+      asked_.assign(argv.begin() + 1, argv.end());
+      return out;
+    };
+  }
+
+  ScratchDirectory scratch_;
+  std::vector<std::string> asked_;
+};
+
+TEST_F(RecogniseTest, RealGtestProgram) {
+  const Recognition found = recognised({testing_support::sample_gtest()}, run_listing);
+  EXPECT_EQ(found.kind, SuiteKind::kGtest);
+  EXPECT_EQ(found.reason, "lists GoogleTest tests");
+  EXPECT_TRUE(found.listing.has_value());
+}
+
+// This test program contains both options, as literals; it speaks only GoogleTest's.
+TEST_F(RecogniseTest, GtestProgramThatMerelyContainsOurOption) {
+  const Recognition found =
+      recognised({std::filesystem::read_symlink("/proc/self/exe").string()}, run_listing);
+  EXPECT_EQ(found.kind, SuiteKind::kGtest);
+  ASSERT_TRUE(found.listing.has_value());
+  EXPECT_TRUE(found.listing->event_lines.empty());
+}
+
+TEST_F(RecogniseTest, ProctorProgramMadeWithGtest) {
+  ListOutput out;
+  out.exit_code = 0;
+  out.event_lines = {R"({"v":1,"event":"case","case":"A.B"})"};
+  const Recognition found = recognised({elf("--proctor-list gtest_list_tests")}, answering(out));
+  EXPECT_EQ(found.kind, SuiteKind::kProctor);
+  EXPECT_THAT(asked_, testing::ElementsAre("--proctor-list", "--gtest_list_tests"));
+}
+
+TEST_F(RecogniseTest, ScriptIsACommandAndIsNotStarted) {
+  const Recognition found =
+      recognised({scratch_.write_script("x", "# --proctor-list gtest_list_tests\n")}, refuse_to_run);
+  EXPECT_EQ(found.kind, SuiteKind::kCommand);
+}
+
+TEST_F(RecogniseTest, OrdinaryExecutableIsNotStarted) {
+  EXPECT_EQ(recognised({"/bin/true"}, refuse_to_run).kind, SuiteKind::kCommand);
+}
+
+TEST_F(RecogniseTest, MarkersAreFoundWhereverTheyStand) {
+  const std::string marker = "--proctor-list";
+  for (std::size_t at :
+       {std::size_t{0}, std::size_t{1} << 20, (std::size_t{1} << 20) - 10, (std::size_t{1} << 20) - 18,
+        (std::size_t{1} << 20) - 4, (std::size_t{2} << 20) - 40, std::size_t{3} << 20}) {
+    EXPECT_EQ(recognised({elf(std::string(at, 'x') + marker)}, refuse_to_run).kind, SuiteKind::kProctor)
+        << at;
+  }
+  EXPECT_EQ(recognised({elf(std::string(2 << 20, 'x'))}, refuse_to_run).kind, SuiteKind::kCommand);
+}
+
+TEST_F(RecogniseTest, BenchmarkIsNotStarted) {
+  EXPECT_EQ(recognised({elf("benchmark_list_tests")}, refuse_to_run).kind, SuiteKind::kBenchmark);
+}
+
+TEST_F(RecogniseTest, GtestOptionsWithoutAListMakeACommand) {
+  ListOutput out;
+  out.exit_code = 3;
+  const Recognition exits = recognised({elf("gtest_list_tests")}, answering(out));
+  EXPECT_EQ(exits.kind, SuiteKind::kCommand);
+  EXPECT_EQ(exits.reason, "knows --gtest_list_tests, but exits with 3 with it");
+  out.exit_code = 0;
+  out.stdout_text = "hello\n";
+  EXPECT_EQ(recognised({elf("gtest_list_tests")}, answering(out)).reason,
+            "knows --gtest_list_tests, but prints no list with it");
+}
+
+// Judged by its exit code it might be green.
+TEST_F(RecogniseTest, GtestProgramThatHangsOrCrashesStaysGtest) {
+  ListOutput hang;
+  hang.timed_out = true;
+  EXPECT_EQ(recognised({elf("gtest_list_tests")}, answering(hang)).kind, SuiteKind::kGtest);
+  ListOutput crash;
+  crash.exit_signal = 11;
+  EXPECT_EQ(recognised({elf("libgtest.so.1")}, answering(crash)).kind, SuiteKind::kGtest);
+}
+
+TEST_F(RecogniseTest, Pytest) {
+  const auto kind = [&](std::vector<std::string> command) {
+    const Result<Recognition> found = recognise(suite(std::move(command)), "/bin/true", refuse_to_run);
+    return found->kind;
+  };
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"pytest"},
+                                             {"/usr/bin/pytest", "-q"},
+                                             {"py.test"},
+                                             {"pytest-3"},
+                                             {"python", "-m", "pytest"},
+                                             {"/opt/bin/python3.11", "-u", "-m", "pytest", "tests"}}) {
+    EXPECT_EQ(kind(command), SuiteKind::kPytest) << command[0];
+  }
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"pytester"},
+                                             {"python", "pytest"},
+                                             {"python", "x.py", "-m", "pytest"},
+                                             {"python", "-m"},
+                                             {"python"},
+                                             {"python", "-m", "torch", "-m", "pytest"}}) {
+    EXPECT_EQ(kind(command), SuiteKind::kCommand) << command[0];
+  }
+}
+
+TEST_F(RecogniseTest, FindsExecutables) {
+  const std::string file = scratch_.write_script("bin/tool", "");
+  EXPECT_EQ(*find_executable(suite({"bin/tool"}), ""), file);
+  EXPECT_EQ(*find_executable(suite({file}), ""), file);
+  EXPECT_EQ(*find_executable(suite({"tool"}), "/nowhere:" + scratch_.path() + "/bin"), file);
+  EXPECT_EQ(*find_executable(suite({"tool"}), "bin"), file);
+}
+
+TEST_F(RecogniseTest, MissingExecutableIsAUsageErrorWithItsNeighbour) {
+  scratch_.write_script("bin/attention_test", "");
+  scratch_.write("bin/plain", "");
+  const auto error = [&](const std::string& program) {
+    const Result<std::string> found = find_executable(suite({program}), scratch_.path() + "/bin");
+    if (found) return Error::internal("found");
+    EXPECT_EQ(found.error().kind, ErrorKind::kUsage);
+    return found.error();
+  };
+  EXPECT_EQ(
+      error("bin/atention_test").what,
+      "start suite `s` (command line): `bin/atention_test` does not exist (from " + scratch_.path() + ")");
+  EXPECT_EQ(error("bin/atention_test").hint, "Did you mean `bin/attention_test`?");
+  EXPECT_EQ(error("attention-tst").what, "start suite `s` (command line): `attention-tst` is not in PATH");
+  EXPECT_EQ(error("attention-tst").hint, "Did you mean `attention_test`?");
+  EXPECT_EQ(error("bin/plain").what, "start suite `s` (command line): `bin/plain` is not executable");
+  EXPECT_EQ(error("./bin").what, "start suite `s` (command line): `./bin` is a directory");
+  scratch_.write_script("here", "");
+  EXPECT_EQ(error("here").hint, "Did you mean `./here`?");
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,236 @@
+#include "harness/plan/select.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <set>
+
+#include "harness/core/text.h"
+
+namespace proctor {
+
+namespace {
+
+std::string known(std::string_view word, const std::set<std::string>& candidates, std::string_view noun) {
+  const std::vector<std::string> list(candidates.begin(), candidates.end());
+  const std::string near = near_miss(word, list);
+  std::string text = near.empty() ? std::string() : fmt::format("Did you mean `{}`? ", near);
+  text += list.empty() ? fmt::format("There are no {}.", noun)
+                       : fmt::format("Known {}: {}.", noun, fmt::join(list, ", "));
+  return text;
+}
+
+// Ids use letters, digits, `-` and `_` before the '/'.
+std::string ad_hoc_name(const std::string& program) {
+  std::string name = std::filesystem::path(program).filename().string();
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-') c = '_';
+  }
+  return name.empty() ? "command" : name;
+}
+
+Result<std::vector<SuiteConfig>> ad_hoc_suite(const Config& config, const SelectionOptions& options,
+                                              std::optional<Backend> backend) {
+  if (!options.suites.empty()) {
+    return Error::usage(
+        fmt::format("run suite `{}` together with a command after `--`", options.suites.front()),
+        "Give either suites or a command.");
+  }
+  if (options.command.front().empty()) return Error::usage("run an empty command after `--`");
+  if (options.backend == "all") {
+    return Error::usage("use --backend all with a command after `--`", "Name one of cuda, xpu, none.");
+  }
+  if (!options.labels.empty()) {
+    return Error::usage(fmt::format("use --label {} with a command after `--`", options.labels.front()),
+                        "Labels belong to the suites of a configuration file.");
+  }
+  SuiteConfig suite;
+  suite.suite.name = ad_hoc_name(options.command.front());
+  suite.suite.command = options.command;
+  suite.suite.directory = config.directory;
+  suite.suite.backend = backend.value_or(Backend::kNone);
+  suite.suite.devices = suite.suite.backend == Backend::kNone ? 0 : 1;
+  suite.suite.origin = "command line";
+  suite.suite.env = config.defaults_env;
+  for (const auto& [name, value] : config.profile_env) suite.suite.env[name] = value;
+  return std::vector<SuiteConfig>{std::move(suite)};
+}
+
+Result<std::vector<SuiteConfig>> named_suites(const Config& config, const std::vector<std::string>& names) {
+  std::set<std::string> all;
+  for (const SuiteConfig& suite : config.suites) all.insert(suite.suite.name);
+  for (const std::string& name : names) {
+    if (all.count(name) == 0) {
+      return Error::usage(fmt::format("find suite `{}`", name), known(name, all, "suites"));
+    }
+  }
+  const bool any_from_files = std::any_of(config.suites.begin(), config.suites.end(),
+                                          [](const SuiteConfig& suite) { return !suite.built_in; });
+  std::vector<SuiteConfig> chosen;
+  for (const SuiteConfig& suite : config.suites) {
+    const bool named = std::find(names.begin(), names.end(), suite.suite.name) != names.end();
+    if (names.empty() ? !(any_from_files && suite.built_in) : named) chosen.push_back(suite);
+  }
+  if (chosen.empty()) {
+    return Error::usage("find a suite to run: none is configured",
+                        "Write [suite.NAME] in proctor.toml, or give a command: proctor run -- COMMAND.");
+  }
+  return chosen;
+}
+
+Result<void> check_labels(const std::vector<SuiteConfig>& suites, const std::vector<std::string>& labels) {
+  std::set<std::string> all;
+  for (const SuiteConfig& suite : suites) all.insert(suite.suite.labels.begin(), suite.suite.labels.end());
+  for (const std::string& label : labels) {
+    if (all.count(label) == 0) {
+      return Error::usage(fmt::format("find a suite with the label `{}`", label),
+                          known(label, all, "labels"));
+    }
+  }
+  return {};
+}
+
+bool has_label(const Suite& suite, const std::vector<std::string>& labels) {
+  return labels.empty() || std::any_of(labels.begin(), labels.end(), [&](const std::string& label) {
+           return std::find(suite.labels.begin(), suite.labels.end(), label) != suite.labels.end();
+         });
+}
+
+Result<std::vector<SuiteConfig>> narrow(std::vector<SuiteConfig> suites, const SelectionOptions& options,
+                                        std::optional<Backend> backend) {
+  if (Result<void> labels = check_labels(suites, options.labels); !labels) return labels.error();
+  std::erase_if(suites, [&](const SuiteConfig& suite) { return !has_label(suite.suite, options.labels); });
+  std::set<std::string> backends;
+  for (const SuiteConfig& suite : suites) backends.emplace(to_string(suite.suite.backend));
+  if (backend) {
+    std::erase_if(suites, [&](const SuiteConfig& suite) { return suite.suite.backend != *backend; });
+  }
+  if (suites.empty()) {
+    return Error::usage(fmt::format("find a chosen suite with backend {}", to_string(*backend)),
+                        known("", backends, "backends of the chosen suites"));
+  }
+  return suites;
+}
+
+Result<void> set_devices(std::vector<SuiteConfig>& suites, std::optional<int> gpus) {
+  if (!gpus) return {};
+  if (*gpus < 0) return Error::usage(fmt::format("use --gpus {}: it is below zero", *gpus));
+  bool used = false;
+  for (SuiteConfig& suite : suites) {
+    if (suite.suite.backend == Backend::kNone) continue;
+    suite.suite.devices = *gpus;
+    used = true;
+  }
+  if (!used && *gpus > 0) {
+    return Error::usage(fmt::format("use --gpus {}: no chosen suite has a backend", *gpus),
+                        "Add --backend cuda or --backend xpu.");
+  }
+  return {};
+}
+
+// For patterns that match nothing: what differs only in `-`, `_` and case is taken for meant.
+std::string loose(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+std::string_view after_prefix(std::string_view id) {
+  const std::size_t slash = id.find('/');
+  return slash == id.npos ? id : id.substr(slash + 1);
+}
+
+std::string without_stars(std::string_view pattern) {
+  std::string text(pattern);
+  std::erase(text, '*');
+  return text;
+}
+
+std::string near_case(const std::string& pattern, const std::vector<Case>& cases) {
+  for (const std::string& variant : {loose(pattern), loose("*/" + pattern)}) {
+    for (const Case& test : cases) {
+      if (matches_case(variant, loose(test.id))) return test.id;
+    }
+  }
+  std::vector<std::string> candidates;
+  for (const Case& test : cases) {
+    const std::string_view tail = after_prefix(test.id);
+    candidates.push_back(test.id);
+    candidates.emplace_back(tail);
+    candidates.emplace_back(tail.substr(0, tail.rfind('.')));
+  }
+  return near_miss(without_stars(pattern), candidates);
+}
+
+Error matches_nothing(const char* option, const std::string& pattern, const std::vector<Case>& cases) {
+  const std::string near = near_case(pattern, cases);
+  return Error::usage(
+      fmt::format("use {} {}: it matches none of {} cases", option, shell_quote(pattern), cases.size()),
+      near.empty() ? "`proctor list` shows the ids." : fmt::format("Did you mean `{}`?", near));
+}
+
+// Marks the cases that one of the patterns matches; every pattern must match.
+template <typename Matches>
+Result<void> mark(const char* option, const std::vector<std::string>& patterns,
+                  const std::vector<Case>& cases, Matches matches, std::vector<bool>& marked) {
+  for (const std::string& pattern : patterns) {
+    bool any = false;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      if (!matches(pattern, cases[i].id)) continue;
+      any = true;
+      marked[i] = true;
+    }
+    if (!any) return matches_nothing(option, pattern, cases);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<Backend>> parse_backend_option(std::string_view text) {
+  if (text.empty() || text == "all") return std::optional<Backend>();
+  if (const auto backend = parse_backend(text)) return std::optional<Backend>(*backend);
+  return Error::usage(fmt::format("use --backend {}: there is no such backend", text),
+                      known(text, {"cuda", "xpu", "none", "all"}, "backends"));
+}
+
+Result<std::vector<SuiteConfig>> select_suites(const Config& config, const SelectionOptions& options) {
+  const Result<std::optional<Backend>> backend = parse_backend_option(options.backend);
+  if (!backend) return backend.error();
+  Result<std::vector<SuiteConfig>> suites = options.command.empty() ? named_suites(config, options.suites)
+                                                                    : ad_hoc_suite(config, options, *backend);
+  if (!suites) return suites;
+  if (options.command.empty()) suites = narrow(std::move(*suites), options, *backend);
+  if (!suites) return suites;
+  if (Result<void> devices = set_devices(*suites, options.gpus); !devices) return devices.error();
+  return suites;
+}
+
+bool matches_case(std::string_view pattern, std::string_view id) {
+  if (glob_match(pattern, id)) return true;
+  return pattern.find('/') == pattern.npos && glob_match(pattern, after_prefix(id));
+}
+
+Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionOptions& options) {
+  const bool all = options.filters.empty() && options.cases.empty();
+  std::vector<bool> wanted(cases.size(), all);
+  std::vector<bool> excluded(cases.size(), false);
+  const auto literal = [](const std::string& id, const std::string& candidate) { return id == candidate; };
+  if (auto r = mark("--filter", options.filters, cases, matches_case, wanted); !r) return r.error();
+  if (auto r = mark("--case", options.cases, cases, literal, wanted); !r) return r.error();
+  if (auto r = mark("--exclude", options.excludes, cases, matches_case, excluded); !r) return r.error();
+  std::vector<Case> selected;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (wanted[i] && !excluded[i]) selected.push_back(std::move(cases[i]));
+  }
+  if (selected.empty()) {
+    return Error::usage("select a case: --exclude leaves nothing of the selection",
+                        "`proctor list` shows the ids.");
+  }
+  return selected;
+}
+
+}  // namespace proctor

@@ -1,0 +1,29 @@
+// Which suites and cases a run takes. Whatever names nothing (suite, backend, label, filter, case, exclude)
+// is a usage error with the near miss: a selection that silently matches nothing would be green.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/plan/config.h"
+#include "harness/plan/options.h"
+#include "harness/plan/plan.h"
+
+namespace proctor {
+
+// "" and "all" are nullopt.
+Result<std::optional<Backend>> parse_backend_option(std::string_view text);
+
+// The suites to discover. Without names: those of the files, or the built-in ones when the files define none.
+// An ad hoc command is one suite, named after its program; suites and a command together are refused.
+Result<std::vector<SuiteConfig>> select_suites(const Config& config, const SelectionOptions& options);
+
+// Drops what filters, cases and excludes do not select.
+Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionOptions& options);
+
+// `pattern` over the id; a pattern without '/' may also match what follows the first '/' of the id.
+bool matches_case(std::string_view pattern, std::string_view id);
+
+}  // namespace proctor

@@ -1,0 +1,209 @@
+#include "harness/plan/select.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<Case> cases_with(const std::vector<std::string>& ids) {
+  std::vector<Case> cases(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) cases[i].id = ids[i];
+  return cases;
+}
+
+const std::vector<std::string> kIds = {"memory.xpu/Copy.HostToDevice", "memory.xpu/Copy.Peer",
+                                       "attention/Moe.Big", "attention/gpt_oss/Moe.Big"};
+
+SelectionOptions options(std::vector<std::string> filters, std::vector<std::string> cases = {},
+                         std::vector<std::string> excludes = {}) {
+  SelectionOptions made;
+  made.filters = std::move(filters);
+  made.cases = std::move(cases);
+  made.excludes = std::move(excludes);
+  return made;
+}
+
+std::vector<std::string> selected(const SelectionOptions& options) {
+  const Result<std::vector<Case>> cases = select_cases(cases_with(kIds), options);
+  if (!cases) return {"failed to " + cases.error().what, cases.error().hint};
+  std::vector<std::string> ids;
+  for (const Case& test : *cases) ids.push_back(test.id);
+  return ids;
+}
+
+TEST(SelectCases, EverythingByDefault) { EXPECT_EQ(selected({}), kIds); }
+
+TEST(SelectCases, GlobsMatchWholeIdsOrWhatFollowsThePrefix) {
+  EXPECT_THAT(selected(options({"memory.xpu/*"})), ElementsAre(kIds[0], kIds[1]));
+  EXPECT_THAT(selected(options({"Copy.*"})), ElementsAre(kIds[0], kIds[1]));
+  EXPECT_THAT(selected(options({"Moe.Big"})), ElementsAre(kIds[2]));
+  EXPECT_THAT(selected(options({"*Big"})), ElementsAre(kIds[2], kIds[3]));
+  EXPECT_THAT(selected(options({"*.Pee?"})), ElementsAre(kIds[1]));
+}
+
+TEST(SelectCases, FiltersAndCasesAddUpExcludesSubtract) {
+  EXPECT_THAT(selected(options({"*Peer"}, {"attention/Moe.Big"})), ElementsAre(kIds[1], kIds[2]));
+  EXPECT_THAT(selected(options({"Copy.*"}, {}, {"*Peer"})), ElementsAre(kIds[0]));
+  EXPECT_THAT(selected(options({}, {}, {"attention/*"})), ElementsAre(kIds[0], kIds[1]));
+}
+
+TEST(SelectCases, CasesAreLiteral) {
+  EXPECT_THAT(selected(options({}, {"memory.xpu/*"})),
+              ElementsAre("failed to use --case 'memory.xpu/*': it matches none of 4 cases",
+                          "Did you mean `memory.xpu/Copy.HostToDevice`?"));
+  EXPECT_THAT(selected(options({}, {"Copy.Peer"}))[1], "Did you mean `memory.xpu/Copy.Peer`?");
+}
+
+TEST(SelectCases, WhatMatchesNothingIsAnErrorWithTheNearMiss) {
+  EXPECT_THAT(selected(options({"attention/gpt-oss/*"})),
+              ElementsAre("failed to use --filter 'attention/gpt-oss/*': it matches none of 4 cases",
+                          "Did you mean `attention/gpt_oss/Moe.Big`?"));
+  EXPECT_EQ(selected(options({"gpt_oss/Moe*"}))[1], "Did you mean `attention/gpt_oss/Moe.Big`?");
+  EXPECT_EQ(selected(options({"copy.peer"}))[1], "Did you mean `memory.xpu/Copy.Peer`?");
+  EXPECT_EQ(selected(options({"Copi.Peer"}))[1], "Did you mean `Copy.Peer`?");
+  EXPECT_EQ(selected(options({"Copi*"}))[1], "Did you mean `Copy`?");
+  EXPECT_EQ(selected(options({"quantum"}))[1], "`proctor list` shows the ids.");
+  EXPECT_EQ(selected(options({"*"}, {}, {"Copy.Per"}))[0],
+            "failed to use --exclude Copy.Per: it matches none of 4 cases");
+  EXPECT_EQ(selected(options({"Copy.*", "nothing.*"}))[0],
+            "failed to use --filter 'nothing.*': it matches none of 4 cases");
+}
+
+TEST(SelectCases, NothingLeftIsAnError) {
+  EXPECT_EQ(selected(options({"Copy.*"}, {}, {"Copy.*"}))[0],
+            "failed to select a case: --exclude leaves nothing of the selection");
+}
+
+// --- suites
+// ----------------------------------------------------------------------------------------------------
+
+SuiteConfig suite_config(const std::string& name, Backend backend, bool built_in,
+                         std::vector<std::string> labels) {
+  SuiteConfig config;
+  config.suite.name = name;
+  config.suite.backend = backend;
+  config.suite.devices = backend == Backend::kNone ? 0 : 1;
+  config.suite.labels = std::move(labels);
+  config.built_in = built_in;
+  return config;
+}
+
+Config sample_config() {
+  Config config;
+  config.directory = "/here";
+  config.suites = {suite_config("visibility", Backend::kCuda, true, {}),
+                   suite_config("visibility", Backend::kXpu, true, {}),
+                   suite_config("attention", Backend::kCuda, false, {"slow"}),
+                   suite_config("docs", Backend::kNone, false, {"nightly"})};
+  return config;
+}
+
+std::vector<std::string> chosen(const SelectionOptions& options, const Config& config = sample_config()) {
+  const Result<std::vector<SuiteConfig>> suites = select_suites(config, options);
+  if (!suites) {
+    EXPECT_EQ(suites.error().kind, ErrorKind::kUsage);
+    return {"failed to " + suites.error().what, suites.error().hint};
+  }
+  std::vector<std::string> names;
+  for (const SuiteConfig& suite : *suites) {
+    names.push_back(suite.suite.name + "." + std::string(to_string(suite.suite.backend)) + ":" +
+                    std::to_string(suite.suite.devices));
+  }
+  return names;
+}
+
+TEST(SelectSuites, OwnSuitesByDefaultElseTheBuiltInOnes) {
+  EXPECT_THAT(chosen({}), ElementsAre("attention.cuda:1", "docs.none:0"));
+  Config config = sample_config();
+  config.suites.resize(2);
+  EXPECT_THAT(chosen({}, config), ElementsAre("visibility.cuda:1", "visibility.xpu:1"));
+}
+
+TEST(SelectSuites, ByNameBackendAndLabel) {
+  SelectionOptions options;
+  options.suites = {"visibility"};
+  EXPECT_THAT(chosen(options), ElementsAre("visibility.cuda:1", "visibility.xpu:1"));
+  options.backend = "xpu";
+  options.gpus = 4;
+  EXPECT_THAT(chosen(options), ElementsAre("visibility.xpu:4"));
+  options = {};
+  options.labels = {"nightly"};
+  EXPECT_THAT(chosen(options), ElementsAre("docs.none:0"));
+}
+
+TEST(SelectSuites, UnknownNamesAreAnsweredWithTheNearMissAndTheList) {
+  SelectionOptions options;
+  options.suites = {"attenton"};
+  EXPECT_THAT(chosen(options),
+              ElementsAre("failed to find suite `attenton`",
+                          "Did you mean `attention`? Known suites: attention, docs, visibility."));
+  options = {};
+  options.labels = {"nightl"};
+  EXPECT_THAT(chosen(options), ElementsAre("failed to find a suite with the label `nightl`",
+                                           "Did you mean `nightly`? Known labels: nightly, slow."));
+  options = {};
+  options.backend = "cdua";
+  EXPECT_THAT(chosen(options)[0], "failed to use --backend cdua: there is no such backend");
+  options = {};
+  options.suites = {"docs"};
+  options.backend = "xpu";
+  EXPECT_THAT(chosen(options), ElementsAre("failed to find a chosen suite with backend xpu",
+                                           "Known backends of the chosen suites: none."));
+}
+
+TEST(SelectSuites, NoSuiteAtAll) {
+  EXPECT_EQ(chosen({}, Config())[0], "failed to find a suite to run: none is configured");
+}
+
+TEST(SelectSuites, GpusNeedABackend) {
+  SelectionOptions options;
+  options.suites = {"docs"};
+  options.gpus = 2;
+  EXPECT_EQ(chosen(options)[0], "failed to use --gpus 2: no chosen suite has a backend");
+  options.gpus = -1;
+  EXPECT_EQ(chosen(options)[0], "failed to use --gpus -1: it is below zero");
+}
+
+TEST(SelectSuites, AdHocCommand) {
+  SelectionOptions options;
+  options.command = {"build/my.test", "-v"};
+  Config config = sample_config();
+  config.defaults_env = {{"A", "d"}, {"B", "d"}};
+  config.profile_env = {{"B", "p"}};
+  const Result<std::vector<SuiteConfig>> suites = select_suites(config, options);
+  ASSERT_TRUE(suites);
+  ASSERT_EQ(suites->size(), 1u);
+  const Suite& suite = (*suites)[0].suite;
+  EXPECT_EQ(suite.name, "my_test");
+  EXPECT_EQ(suite.directory, "/here");
+  EXPECT_EQ(suite.origin, "command line");
+  EXPECT_EQ(suite.command, options.command);
+  EXPECT_THAT(suite.env, ElementsAre(testing::Pair("A", "d"), testing::Pair("B", "p")));
+  EXPECT_FALSE((*suites)[0].kind);
+  options.backend = "cuda";
+  options.gpus = 2;
+  EXPECT_THAT(chosen(options), ElementsAre("my_test.cuda:2"));
+}
+
+TEST(SelectSuites, AdHocCommandRefusals) {
+  SelectionOptions options;
+  options.command = {"x"};
+  options.suites = {"docs"};
+  EXPECT_EQ(chosen(options)[0], "failed to run suite `docs` together with a command after `--`");
+  options.suites.clear();
+  options.backend = "all";
+  EXPECT_EQ(chosen(options)[0], "failed to use --backend all with a command after `--`");
+  options.backend.clear();
+  options.labels = {"l"};
+  EXPECT_EQ(chosen(options)[0], "failed to use --label l with a command after `--`");
+  options.labels.clear();
+  options.command = {""};
+  EXPECT_EQ(chosen(options)[0], "failed to run an empty command after `--`");
+}
+
+}  // namespace
+}  // namespace proctor

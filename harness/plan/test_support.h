@@ -1,0 +1,41 @@
+// What the tests of this module share: scratch directories and a runner of real listing commands.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/plan/discovery.h"
+
+namespace proctor::testing_support {
+
+class ScratchDirectory {
+ public:
+  ScratchDirectory();
+  ~ScratchDirectory();
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+
+  const std::string& path() const { return path_; }
+  // Both return the path of the new file.
+  std::string write(const std::string& name, std::string_view text) const;
+  std::string write_script(const std::string& name, std::string_view body) const;  // #!/bin/sh, executable
+
+ private:
+  std::string path_;
+};
+
+// Starts the command with its stdout, stderr and events (descriptor 3) in files, and waits for it.
+Result<ListOutput> run_listing(const std::vector<std::string>& argv,
+                               const std::map<std::string, std::string>& extra_env,
+                               const std::string& directory);
+
+// For what must not start anything.
+Result<ListOutput> refuse_to_run(const std::vector<std::string>& argv,
+                                 const std::map<std::string, std::string>&, const std::string&);
+
+// The built sample_gtest program.
+std::string sample_gtest();
+
+}  // namespace proctor::testing_support

@@ -1,0 +1,272 @@
+#define TOML_IMPLEMENTATION
+
+#include "harness/plan/toml_reader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "harness/core/text.h"
+
+namespace proctor {
+
+namespace {
+
+std::vector<std::string> names_beside(const std::filesystem::path& path) {
+  std::vector<std::string> names;
+  std::error_code ignored;  // no suggestion is the worst that follows
+  const auto parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  for (const auto& entry : std::filesystem::directory_iterator(parent, ignored)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string type_text(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::table:
+      return "a table";
+    case toml::node_type::array:
+      return "an array";
+    case toml::node_type::floating_point:
+      return "a fraction";
+    case toml::node_type::date:
+    case toml::node_type::time:
+    case toml::node_type::date_time:
+      return "a date or time";
+    default:
+      return "this value";
+  }
+}
+
+}  // namespace
+
+Result<std::string> read_text_file(const std::string& path) {
+  std::error_code ec;
+  if (std::filesystem::is_directory(path, ec)) {
+    return Error::usage(fmt::format("read {}: it is a directory", path));
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file && errno != 0) {
+    Error error = Error::system("read " + path, errno);
+    error.kind = ErrorKind::kUsage;
+    const std::filesystem::path asked(path);
+    const std::string near = near_miss(asked.filename().string(), names_beside(asked));
+    if (error.sys_errno == ENOENT && !near.empty()) {
+      error.hint = fmt::format("Did you mean `{}`?", (asked.parent_path() / near).string());
+    }
+    return error;
+  }
+  return text.str();
+}
+
+Result<toml::table> parse_toml(std::string_view text, const std::string& name) {
+  toml::parse_result parsed = toml::parse(text, std::string_view(name));
+  if (!parsed) {
+    const toml::parse_error& error = parsed.error();
+    return toml_error(name, error.source(), std::string(error.description()));
+  }
+  return std::move(parsed).table();
+}
+
+std::string position(const std::string& file, const toml::node& node) {
+  return fmt::format("{}:{}", file, static_cast<unsigned>(node.source().begin.line));
+}
+
+Error toml_error(const std::string& file, const toml::source_region& where, const std::string& message,
+                 const std::string& hint) {
+  return Error::usage(fmt::format("read {}:{}: {}", file, static_cast<unsigned>(where.begin.line), message),
+                      hint);
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
+                       std::string_view noun) {
+  if (candidates.empty()) return {};
+  const std::string near = near_miss(word, candidates);
+  if (!near.empty()) return fmt::format("Did you mean `{}`?", near);
+  return fmt::format("Known {}: {}.", noun, fmt::join(candidates, ", "));
+}
+
+std::string value_text(const toml::node& node) {
+  if (const auto* text = node.as_string()) return fmt::format("\"{}\"", text->get());
+  if (const auto* number = node.as_integer()) return std::to_string(number->get());
+  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+  if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+  return type_text(node);
+}
+
+TableReader::TableReader(const std::string& file, const toml::table& table, std::string title,
+                         const std::vector<std::string>& keys)
+    : file_(file), table_(table), title_(std::move(title)) {
+  // The table iterates by name; the reader of the message wants the first mistake in the file.
+  const toml::key* first = nullptr;
+  for (const auto& [key, value] : table) {
+    if (std::find(keys.begin(), keys.end(), key.str()) != keys.end()) continue;
+    if (first == nullptr || key.source().begin < first->source().begin) first = &key;
+  }
+  if (first == nullptr) return;
+  error_ = toml_error(file_, first->source(), fmt::format("unknown key `{}` in {}", first->str(), title_),
+                      suggestion(first->str(), keys, "keys"));
+}
+
+const toml::node* TableReader::wanted(const char* key) const { return error_ ? nullptr : table_.get(key); }
+
+void TableReader::fail(Error error) {
+  if (!error_) error_ = std::move(error);
+}
+
+void TableReader::fail(const char* key, const std::string& message, const std::string& hint) {
+  const toml::node* node = table_.get(key);
+  fail(toml_error(file_, node != nullptr ? node->source() : table_.source(), message, hint));
+}
+
+void TableReader::wrong_type(const char* key, const std::string& expected, const std::string& hint) {
+  fail(key,
+       fmt::format("`{}` in {} is {}, but must be {}", key, title_, value_text(*table_.get(key)), expected),
+       hint);
+}
+
+void TableReader::require(const char* key) {
+  if (!error_ && table_.get(key) == nullptr) fail(key, fmt::format("{} needs the key `{}`", title_, key));
+}
+
+void TableReader::read(const char* key, std::string& out) {
+  std::optional<std::string> text;
+  read(key, text);
+  if (text) out = std::move(*text);
+}
+
+void TableReader::read(const char* key, std::optional<std::string>& out) {
+  const toml::node* node = wanted(key);
+  if (node == nullptr) return;
+  if (const auto* text = node->as_string()) {
+    out = text->get();
+  } else {
+    wrong_type(key, "a string in quotes");
+  }
+}
+
+void TableReader::read(const char* key, std::optional<int>& out, int low, int high) {
+  const toml::node* node = wanted(key);
+  if (node == nullptr) return;
+  const auto* number = node->as_integer();
+  if (number == nullptr || number->get() < low || number->get() > high) {
+    return wrong_type(key, fmt::format("a whole number from {} to {}", low, high));
+  }
+  out = static_cast<int>(number->get());
+}
+
+void TableReader::read(const char* key, std::optional<Milliseconds>& out, bool zero_allowed) {
+  const toml::node* node = wanted(key);
+  if (node == nullptr) return;
+  if (const auto* number = node->as_integer()) {
+    return wrong_type(key, "a duration with a unit",
+                      fmt::format("Write \"{}s\" for seconds.", number->get()));
+  }
+  const auto* text = node->as_string();
+  if (text == nullptr) return wrong_type(key, "a duration such as \"30s\"");
+  const Result<Milliseconds> duration = parse_duration(text->get());
+  if (!duration) {
+    return fail(key, fmt::format("`{}` in {}: cannot {}", key, title_, duration.error().what),
+                duration.error().hint);
+  }
+  if (*duration == Milliseconds(0) && !zero_allowed) return wrong_type(key, "a duration above zero");
+  out = *duration;
+}
+
+void TableReader::read(const char* key, std::optional<std::optional<Milliseconds>>& out) {
+  const toml::node* node = wanted(key);
+  if (node == nullptr) return;
+  if (const auto* text = node->as_string(); text != nullptr && text->get() == "off") {
+    out = std::optional<Milliseconds>();
+    return;
+  }
+  if (const auto* flag = node->as_boolean(); flag != nullptr) {
+    return wrong_type(key, "a duration, or \"off\"", flag->get() ? "" : "Write \"off\".");
+  }
+  std::optional<Milliseconds> duration;
+  read(key, duration, false);
+  if (duration) out = duration;
+}
+
+void TableReader::read(const char* key, std::optional<std::vector<std::string>>& out) {
+  const toml::node* node = wanted(key);
+  if (node == nullptr) return;
+  const toml::array* array = node->as_array();
+  if (array == nullptr) {
+    const std::string hint =
+        node->is_string() ? fmt::format("Write {} = [\"first\", \"second\"].", key) : std::string();
+    return wrong_type(key, "an array of strings", hint);
+  }
+  std::vector<std::string> words;
+  for (const toml::node& element : *array) {
+    const auto* text = element.as_string();
+    if (text == nullptr) {
+      return fail(toml_error(file_, element.source(),
+                             fmt::format("`{}` in {} contains {}, but takes only strings in quotes", key,
+                                         title_, value_text(element))));
+    }
+    words.push_back(text->get());
+  }
+  out = std::move(words);
+}
+
+void TableReader::read(const char* key, std::map<std::string, std::string>& out) {
+  const toml::table* values = table(key);
+  if (values == nullptr) return;
+  for (const auto& [name, value] : *values) {
+    const auto* text = value.as_string();
+    if (text == nullptr) {
+      return fail(toml_error(file_, value.source(),
+                             fmt::format("`{}` of `{}` in {} is {}, but must be a string in quotes",
+                                         name.str(), key, title_, value_text(value))));
+    }
+    out[std::string(name.str())] = text->get();
+  }
+}
+
+void TableReader::read_choice(const char* key, std::optional<std::string>& out,
+                              const std::vector<std::string>& allowed) {
+  std::optional<std::string> text;
+  read(key, text);
+  if (!text) return;
+  if (std::find(allowed.begin(), allowed.end(), *text) == allowed.end()) {
+    return fail(key,
+                fmt::format("`{}` in {} is \"{}\", but must be one of {}", key, title_, *text,
+                            fmt::join(allowed, ", ")),
+                suggestion(*text, allowed, "values"));
+  }
+  out = std::move(text);
+}
+
+const toml::table* TableReader::table(const char* key) {
+  const toml::node* node = wanted(key);
+  if (node == nullptr) return nullptr;
+  if (!node->is_table()) wrong_type(key, fmt::format("a table, [{}]", key));
+  return node->as_table();
+}
+
+std::vector<const toml::table*> TableReader::tables(const char* key) {
+  std::vector<const toml::table*> found;
+  const toml::node* node = wanted(key);
+  if (node == nullptr) return found;
+  const toml::array* array = node->as_array();
+  if (array == nullptr || !array->is_homogeneous<toml::table>()) {
+    wrong_type(key, fmt::format("an array of tables, [[{}]]", key));
+    return found;
+  }
+  for (const toml::node& element : *array) found.push_back(element.as_table());
+  return found;
+}
+
+}  // namespace proctor

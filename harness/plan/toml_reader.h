@@ -1,0 +1,83 @@
+// TOML with positions: reads one table key by key and remembers the first mistake, with file, line, value and
+// near miss. The only place that includes toml++; its implementation is compiled once, into toml_reader.cc.
+#pragma once
+
+#define TOML_HEADER_ONLY 0
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+
+#include <toml++/toml.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/duration.h"
+#include "harness/core/result.h"
+
+namespace proctor {
+
+// Reads a whole file; a missing or unreadable one is a usage error, with the nearest name beside it.
+Result<std::string> read_text_file(const std::string& path);
+
+// `name` stands for the file in messages.
+Result<toml::table> parse_toml(std::string_view text, const std::string& name);
+
+// "proctor.toml:12"
+std::string position(const std::string& file, const toml::node& node);
+
+// `read proctor.toml:12: MESSAGE`
+Error toml_error(const std::string& file, const toml::source_region& where, const std::string& message,
+                 const std::string& hint = {});
+
+// "Did you mean `b`?" when there is a near miss, else "Known NOUN: a, b, c."; "" without candidates.
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
+                       std::string_view noun);
+
+// The value as it stands in the file, for messages.
+std::string value_text(const toml::node& node);
+
+class TableReader {
+ public:
+  // `title` is how messages name the table: "[suite.attention]". Any key outside `keys` is the first mistake.
+  TableReader(const std::string& file, const toml::table& table, std::string title,
+              const std::vector<std::string>& keys);
+
+  // Each leaves `out` alone when the key is absent or a mistake was found before.
+  void read(const char* key, std::string& out);
+  void read(const char* key, std::optional<std::string>& out);
+  void read(const char* key, std::optional<int>& out, int low, int high);
+  void read(const char* key, std::optional<Milliseconds>& out, bool zero_allowed);
+  // As a duration, or "off".
+  void read(const char* key, std::optional<std::optional<Milliseconds>>& out);
+  void read(const char* key, std::optional<std::vector<std::string>>& out);
+  void read(const char* key, std::map<std::string, std::string>& out);  // merges into `out`
+  // One of `allowed`.
+  void read_choice(const char* key, std::optional<std::string>& out, const std::vector<std::string>& allowed);
+  void require(const char* key);
+
+  // The sub-table, or null.
+  const toml::table* table(const char* key);
+  // The elements of an array of tables.
+  std::vector<const toml::table*> tables(const char* key);
+  const toml::node* node(const char* key) const { return table_.get(key); }
+
+  // A mistake at the value of `key`.
+  void fail(const char* key, const std::string& message, const std::string& hint = {});
+  void fail(Error error);
+
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  const toml::node* wanted(const char* key) const;
+  void wrong_type(const char* key, const std::string& expected, const std::string& hint = {});
+
+  std::string file_;
+  const toml::table& table_;
+  std::string title_;
+  std::optional<Error> error_;
+};
+
+}  // namespace proctor

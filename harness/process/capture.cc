@@ -1,0 +1,133 @@
+#include "harness/process/capture.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace proctor {
+
+void TailRing::append(std::string_view bytes) {
+  if (bytes.size() >= capacity_) {
+    ring_.assign(bytes.substr(bytes.size() - capacity_));
+    next_ = 0;
+    return;
+  }
+  const std::size_t grow = std::min(bytes.size(), capacity_ - ring_.size());
+  ring_.append(bytes.substr(0, grow));
+  bytes.remove_prefix(grow);
+  while (!bytes.empty()) {
+    const std::size_t take = std::min(bytes.size(), capacity_ - next_);
+    ring_.replace(next_, take, bytes.substr(0, take));
+    next_ = (next_ + take) % capacity_;
+    bytes.remove_prefix(take);
+  }
+}
+
+std::string TailRing::text() const { return ring_.substr(next_) + ring_.substr(0, next_); }
+
+Capture::Capture(std::string path, Clock::time_point start, std::uint64_t part)
+    : path_(std::move(path)), start_(start), part_(part) {
+  info_.log = path_;
+}
+
+void Capture::append(Stream stream, std::string_view bytes, Clock::time_point now) {
+  info_.bytes += bytes.size();
+  (stream == Stream::kOut ? out_tail_ : err_tail_).append(bytes);
+  if (!path_.empty()) write_log(stream, bytes, now);
+}
+
+void Capture::write_log(Stream stream, std::string_view bytes, Clock::time_point now) {
+  const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(now - start_).count();
+  const std::string stamp = fmt::format("{:6}.{:06} {}", microseconds / 1'000'000, microseconds % 1'000'000,
+                                        stream == Stream::kOut ? "out" : "err");
+  formatted_.clear();
+  const std::size_t total = bytes.size();
+  while (!bytes.empty()) {
+    const std::size_t newline = bytes.find('\n');
+    const std::string_view line = bytes.substr(0, newline);
+    formatted_.append(stamp)
+        .append(newline == std::string_view::npos ? "\\ " : "| ")
+        .append(line)
+        .push_back('\n');
+    if (newline == std::string_view::npos) break;
+    bytes.remove_prefix(newline + 1);
+  }
+  const int fd = current_fd();
+  if (fd >= 0) write_all(fd, formatted_);
+  Segment& segment = newer_.fd ? newer_ : head_;
+  segment.bytes += total;
+}
+
+int Capture::current_fd() {
+  if (!head_.fd && !info_.lost) {
+    head_.fd = UniqueFd(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (!head_.fd) info_.lost = true;
+  }
+  const Segment& segment = newer_.fd ? newer_ : head_;
+  if (segment.bytes >= part_) rotate();
+  return newer_.fd ? newer_.fd.get() : head_.fd.get();
+}
+
+// The spill files have no name: a runner that is killed leaves only the head behind.
+void Capture::rotate() {
+  const std::string directory = path_.substr(0, path_.find_last_of('/') + 1);
+  UniqueFd fresh(open(directory.empty() ? "." : directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!fresh) {
+    const std::string name = path_ + ".tail";
+    fresh = UniqueFd(open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    unlink(name.c_str());
+  }
+  if (!fresh) {
+    info_.lost = true;
+    return;
+  }
+  info_.dropped_bytes += older_.bytes;
+  older_ = std::move(newer_);
+  newer_ = Segment{std::move(fresh), 0};
+}
+
+void Capture::write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = write(fd, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) {
+      info_.lost = true;
+      return;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+}
+
+void Capture::append_segment(Segment& segment) {
+  if (!segment.fd) return;
+  lseek(segment.fd.get(), 0, SEEK_SET);
+  std::string buffer(256 * 1024, '\0');
+  for (;;) {
+    const ssize_t got = read(segment.fd.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    write_all(head_.fd.get(), std::string_view(buffer).substr(0, static_cast<std::size_t>(got)));
+  }
+}
+
+OutputInfo Capture::finish() {
+  if (head_.fd) {
+    if (info_.dropped_bytes > 0) {
+      write_all(head_.fd.get(),
+                fmt::format("-------- {} bytes of output dropped here --------\n", info_.dropped_bytes));
+    }
+    append_segment(older_);
+    append_segment(newer_);
+  } else if (!path_.empty() && !info_.lost) {
+    info_.log.clear();  // nothing was printed, no file was made
+  }
+  info_.stdout_tail = out_tail_.text();
+  info_.stderr_tail = err_tail_.text();
+  return info_;
+}
+
+}  // namespace proctor

@@ -1,0 +1,123 @@
+#include "harness/process/capture.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace proctor {
+namespace {
+
+class CaptureTest : public testing::Test {
+ protected:
+  CaptureTest() {
+    std::string pattern = testing::TempDir() + "/capture-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+  }
+  ~CaptureTest() override { std::filesystem::remove_all(directory_); }
+
+  std::string log_path() const { return directory_ + "/case.log"; }
+  std::string log() const {
+    std::ifstream file(log_path(), std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  static Clock::time_point at(int milliseconds) { return Clock::time_point{} + Milliseconds(milliseconds); }
+
+  std::string directory_;
+
+ private:
+  using Milliseconds = std::chrono::milliseconds;
+};
+
+// Takes a log apart again: the bytes of one stream, exactly.
+std::string stream_bytes(const std::string& log, const std::string& tag) {
+  std::istringstream lines(log);
+  std::string line;
+  std::string bytes;
+  while (std::getline(lines, line)) {
+    if (line.substr(14, 3) != tag) continue;
+    bytes += line.substr(19);
+    if (line[17] == '|') bytes += '\n';
+  }
+  return bytes;
+}
+
+TEST_F(CaptureTest, LogShowsOrderStreamAndTime) {
+  Capture capture(log_path(), at(0));
+  capture.append(Stream::kOut, "one\ntwo", at(1));
+  capture.append(Stream::kErr, "bad\n", at(2));
+  capture.append(Stream::kOut, " more\n", at(1003));
+  capture.finish();
+  EXPECT_EQ(log(),
+            "     0.001000 out| one\n"
+            "     0.001000 out\\ two\n"
+            "     0.002000 err| bad\n"
+            "     1.003000 out|  more\n");
+}
+
+TEST_F(CaptureTest, BytesComeBackExactly) {
+  std::string all;
+  for (int i = 0; i < 256; ++i) all += static_cast<char>(i);
+  Capture capture(log_path(), at(0));
+  capture.append(Stream::kOut, all, at(1));
+  capture.append(Stream::kErr, "noise\n", at(1));
+  capture.append(Stream::kOut, all, at(2));
+  const OutputInfo info = capture.finish();
+  EXPECT_EQ(stream_bytes(log(), "out"), all + all);
+  EXPECT_EQ(info.bytes, 2 * all.size() + 6);
+  EXPECT_EQ(info.stdout_tail, all + all);
+}
+
+TEST_F(CaptureTest, KeepsHeadAndTailAndCountsTheMiddle) {
+  constexpr std::uint64_t kPart = 1000;
+  Capture capture(log_path(), at(0), kPart);
+  std::string everything;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string line = "line " + std::to_string(i) + "\n";
+    everything += line;
+    capture.append(Stream::kOut, line, at(i));
+  }
+  const OutputInfo info = capture.finish();
+  const std::string kept = stream_bytes(log(), "out");
+  const std::size_t mark = log().find("bytes of output dropped here");
+  ASSERT_NE(mark, std::string::npos);
+  EXPECT_EQ(kept.size() + info.dropped_bytes, everything.size());
+  EXPECT_EQ(kept.substr(0, kPart), everything.substr(0, kPart));
+  EXPECT_EQ(kept.substr(kept.size() - kPart), everything.substr(everything.size() - kPart));
+  EXPECT_LE(kept.size(), 4 * kPart);
+  EXPECT_FALSE(info.lost);
+}
+
+TEST_F(CaptureTest, NothingPrintedMakesNoFile) {
+  Capture capture(log_path(), at(0));
+  EXPECT_EQ(capture.finish().log, "");
+  EXPECT_FALSE(std::filesystem::exists(log_path()));
+}
+
+TEST(Capture, AFullDiskLosesTheLogOnly) {
+  Capture capture("/dev/full", Clock::time_point{});
+  capture.append(Stream::kOut, "text\n", Clock::time_point{});
+  const OutputInfo info = capture.finish();
+  EXPECT_TRUE(info.lost);
+  EXPECT_EQ(info.stdout_tail, "text\n");
+}
+
+TEST(TailRing, HoldsTheLastBytes) {
+  for (std::size_t chunk = 1; chunk < 30; ++chunk) {
+    TailRing ring(10);
+    std::string all;
+    for (char c = 'a'; c < 'z'; ++c) {
+      const std::string piece(chunk, c);
+      all += piece;
+      ring.append(piece);
+      EXPECT_EQ(ring.text(), all.substr(all.size() - std::min<std::size_t>(all.size(), 10)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,105 @@
+// One command in one containment, from spawn to proof of death. This is the state machine of a case:
+//
+//   starting --exec ok--> running --leader exits--> draining --pipes at EOF and nothing left--> ended
+//      |                     |                         |
+//      | refused             | timeout, stall, stop    | 200 ms (fixed, never re-armed by output)
+//      v                     v                         v
+//   ended(spawn error)    terminating --grace--> killing --empty--> ended
+//                            (TERM+CONT to the tree)  `--reap deadline (30 s)--> ended(unreapable)
+//
+// The leader's exit decides the verdict, whoever still holds its pipes. SIGKILL to the whole containment
+// always follows, also when the leader died on the first signal.
+//
+// All functions are called on the engine's one thread; nothing blocks. `on_end` is called exactly once.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/clock.h"
+#include "harness/core/duration.h"
+#include "harness/core/events.h"
+#include "harness/core/result.h"
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace proctor {
+
+class Containment;
+
+// Which step of starting a child failed; never confused with the child's own exit 127.
+struct SpawnError {
+  std::string step;  // "exec", "chdir", "clone", ...
+  int err = 0;       // errno
+};
+
+struct ProcessSpec {
+  std::vector<std::string> argv;  // argv[0] is looked up in env's PATH when it has no slash
+  std::vector<std::string> env;   // NAME=VALUE, the whole environment
+  std::string directory;          // "" = inherit
+  std::string log_path;           // combined log (process/capture.h); "" = no log on disk
+  bool events = false;            // give the child PROCTOR_EVENTS_FD
+  bool inherit_stdio = false;     // --no-capture, --debugger: fds 0-2 are the runner's own
+  bool keep_stdout = false;  // also keep all of stdout in memory, up to max_kept_stdout (discovery, probes)
+  std::size_t max_kept_stdout = 16 * 1024 * 1024;
+
+  std::optional<Milliseconds> timeout;
+  std::optional<Milliseconds> stall;  // no byte on stdout, stderr or the events fd for so long
+  Milliseconds grace{10'000};
+  Milliseconds drain{200};
+  Milliseconds reap{30'000};
+
+  // Each complete line that the child wrote to its events fd, in order, without the newline. A line over 64
+  // KiB is delivered cut, and counted in ProcessEnd::events_too_long.
+  std::function<void(std::string_view)> on_event_line;
+  // Evidence hook: called before the first signal of a timeout or a stall. May be empty.
+  std::function<void(int leader_pid)> on_limit;
+};
+
+enum class EndCause { kExited, kTimeout, kStall, kStopped, kSpawnFailed, kGuardLost };
+
+struct ProcessEnd {
+  EndCause cause = EndCause::kExited;
+  std::optional<SpawnError> spawn_error;
+  std::optional<int> exit_code;
+  std::optional<int> exit_signal;
+  Termination termination;
+  OutputInfo output;
+  std::string kept_stdout;
+  bool kept_stdout_cut = false;
+  std::uint64_t events_too_long = 0;
+  Clock::time_point started;
+  Clock::time_point leader_ended;
+  Clock::time_point ended;
+  Milliseconds kill_to_empty{0};  // from SIGKILL to the proof that nothing is left
+};
+
+class ContainedProcess {
+ public:
+  using OnEnd = std::function<void(ProcessEnd)>;
+
+  // Starts at once; a refusal is reported through `on_end` (posted, never called from inside start).
+  static std::shared_ptr<ContainedProcess> start(boost::asio::io_context& io, Containment& containment,
+                                                 ProcessSpec spec, OnEnd on_end);
+
+  virtual ~ContainedProcess() = default;
+
+  // Ends the case early: sends `signal` to the tree, then SIGKILL after `grace` (0: SIGKILL at once). A
+  // second call only shortens the grace.
+  virtual void stop(int signal, Milliseconds grace) = 0;
+
+  // The leader's pid as the runner sees it, 0 before it runs. For evidence only.
+  virtual int leader_pid() const = 0;
+};
+
+// Runs one command to its end on a private loop: discovery and probes. `spec.timeout` is required.
+ProcessEnd run_contained(Containment& containment, ProcessSpec spec);
+
+}  // namespace proctor

@@ -1,0 +1,343 @@
+#include "harness/process/contained_process.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "harness/process/containment.h"
+#include "harness/process/unique_fd.h"
+
+namespace proctor {
+namespace {
+
+using testing::HasSubstr;
+using testing::Optional;
+
+// Every test runs under each layer that works here; a layer that does not says why.
+class ContainedProcessTest : public testing::TestWithParam<Layer> {
+ protected:
+  void SetUp() override {
+    auto opened = Containment::open(GetParam(), "test-" + std::to_string(getpid()));
+    if (!opened) GTEST_SKIP() << opened.error().what << ". " << opened.error().hint;
+    containment_ = *std::move(opened);
+    std::string pattern = testing::TempDir() + "/pr-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override {
+    if (containment_ == nullptr) return;
+    containment_.reset();
+    std::filesystem::remove_all(directory_);
+    // Nothing of ours may be left, not even a zombie.
+    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+    EXPECT_EQ(errno, ECHILD);
+  }
+
+  static ProcessSpec shell(const std::string& script) {
+    ProcessSpec spec;
+    spec.argv = {"/bin/sh", "-c", script};
+    spec.env = {"PATH=/usr/bin:/bin"};
+    spec.timeout = Milliseconds(20'000);
+    spec.grace = Milliseconds(5'000);
+    return spec;
+  }
+  ProcessEnd run(ProcessSpec spec) { return run_contained(*containment_, std::move(spec)); }
+
+  // A FIFO whose reader sees end-of-file exactly when no process of the case holds it any more.
+  std::string make_fifo() const {
+    const std::string path = directory_ + "/alive";
+    EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
+    return path;
+  }
+
+  std::unique_ptr<Containment> containment_;
+  std::string directory_;
+};
+
+bool reads_eof(int fd, int timeout_ms) {
+  for (;;) {
+    pollfd poll_fd{fd, POLLIN, 0};
+    if (poll(&poll_fd, 1, timeout_ms) <= 0) return false;
+    char buffer[256];
+    const ssize_t got = read(fd, buffer, sizeof(buffer));
+    if (got == 0) return true;
+    if (got < 0 && errno != EAGAIN) return false;
+  }
+}
+
+TEST_P(ContainedProcessTest, ExitCodeAndSignalAreTheLeadersOwn) {
+  EXPECT_THAT(run(shell("exit 7")).exit_code, Optional(7));
+  EXPECT_THAT(run(shell("kill -SEGV $$")).exit_signal, Optional(SIGSEGV));
+  // As PID 1 of a namespace these two would be seen as signal 11, and not at all.
+  EXPECT_THAT(run(shell("kill -ABRT $$")).exit_signal, Optional(SIGABRT));
+  EXPECT_THAT(run(shell("kill -TERM $$")).exit_signal, Optional(SIGTERM));
+}
+
+TEST_P(ContainedProcessTest, FailureToStartNamesStepAndErrno) {
+  ProcessSpec missing = shell("");
+  missing.argv = {"/nonexistent/program"};
+  ProcessEnd end = run(missing);
+  ASSERT_EQ(end.cause, EndCause::kSpawnFailed);
+  EXPECT_EQ(end.spawn_error->step, "exec");
+  EXPECT_EQ(end.spawn_error->err, ENOENT);
+
+  ProcessSpec directory = shell("");
+  directory.argv = {"/tmp"};
+  end = run(directory);
+  ASSERT_EQ(end.cause, EndCause::kSpawnFailed);
+  EXPECT_EQ(end.spawn_error->err, EACCES);
+
+  ProcessSpec nowhere = shell("exit 0");
+  nowhere.directory = "/nonexistent";
+  end = run(nowhere);
+  ASSERT_EQ(end.cause, EndCause::kSpawnFailed);
+  EXPECT_EQ(end.spawn_error->step, "chdir");
+}
+
+TEST_P(ContainedProcessTest, ABinaryBeingWrittenIsRetriedAndThenReported) {
+  const std::string path = directory_ + "/busy";
+  std::filesystem::copy_file("/bin/true", path);
+  const UniqueFd writer(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  ProcessSpec spec = shell("");
+  spec.argv = {path};
+  const ProcessEnd end = run(spec);
+  ASSERT_EQ(end.cause, EndCause::kSpawnFailed);
+  EXPECT_EQ(end.spawn_error->err, ETXTBSY);
+}
+
+TEST_P(ContainedProcessTest, Exit127IsNotAFailureToStart) {
+  const ProcessEnd end = run(shell("exit 127"));
+  EXPECT_EQ(end.cause, EndCause::kExited);
+  EXPECT_THAT(end.exit_code, Optional(127));
+}
+
+TEST_P(ContainedProcessTest, StartsCleanWhateverTheRunnerInherited) {
+  const auto old_alarm = signal(SIGALRM, SIG_IGN);
+  const auto old_pipe = signal(SIGPIPE, SIG_IGN);
+  ProcessSpec spec = shell("cat; ls /proc/self/fd | tr '\\n' ' '; grep -E 'Sig(Ign|Blk)' /proc/self/status");
+  spec.keep_stdout = true;
+  const ProcessEnd end = run(spec);
+  signal(SIGALRM, old_alarm);
+  signal(SIGPIPE, old_pipe);
+  EXPECT_THAT(end.exit_code, Optional(0));
+  // `ls` itself holds the fourth: the directory it lists.
+  EXPECT_EQ(end.kept_stdout, "0 1 2 3 SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+}
+
+TEST_P(ContainedProcessTest, TimeoutEndsAPoliteTreeWithoutForce) {
+  ProcessSpec spec = shell("trap 'exit 3' TERM; echo up; while :; do sleep 0.05; done");
+  spec.timeout = Milliseconds(300);
+  int limit_hits = 0;
+  spec.on_limit = [&](int leader) { limit_hits += leader > 0 ? 1 : 0; };
+  const ProcessEnd end = run(spec);
+  EXPECT_EQ(end.cause, EndCause::kTimeout);
+  EXPECT_EQ(limit_hits, 1);
+  EXPECT_EQ(end.termination.signal_sent, SIGTERM);
+  EXPECT_FALSE(end.termination.forced);
+  EXPECT_THAT(end.exit_code, Optional(3));
+}
+
+TEST_P(ContainedProcessTest, TimeoutForcesADeafTree) {
+  ProcessSpec spec = shell("trap '' TERM; while :; do sleep 0.05; done");
+  spec.timeout = Milliseconds(200);
+  spec.grace = Milliseconds(200);
+  const ProcessEnd end = run(spec);
+  EXPECT_EQ(end.cause, EndCause::kTimeout);
+  EXPECT_TRUE(end.termination.forced);
+  EXPECT_THAT(end.exit_signal, Optional(SIGKILL));
+}
+
+TEST_P(ContainedProcessTest, AChildThatOutlivesThePoliteLeaderIsKilledAndNamed) {
+  const std::string fifo = make_fifo();
+  const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ProcessSpec spec =
+      shell("(trap '' TERM; exec 9>" + fifo + "; echo up; while :; do sleep 0.05; done) & wait");
+  spec.timeout = Milliseconds(300);
+  spec.grace = Milliseconds(200);
+  const ProcessEnd end = run(spec);
+  EXPECT_EQ(end.cause, EndCause::kTimeout);
+  EXPECT_TRUE(end.termination.forced);
+  EXPECT_FALSE(end.termination.strays.empty());
+  EXPECT_TRUE(reads_eof(reader.get(), 0));
+}
+
+TEST_P(ContainedProcessTest, TheLeadersExitDecidesWhoeverHoldsThePipes) {
+  const std::string fifo = make_fifo();
+  const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const char* const kStrays[] = {
+      "sleep 1000 &",                                    // silent, holds the pipes
+      "sleep 1000 >/dev/null 2>&1 &",                    // silent, without the pipes
+      "(while :; do echo chatter; sleep 0.01; done) &",  // output must not extend the window
+      "(setsid sh -c 'trap \"\" TERM; (sleep 1000 >/dev/null 2>&1 &)' &);"  // daemon
+  };
+  for (const char* stray : kStrays) {
+    const ProcessEnd end = run(shell(std::string("exec 9>") + fifo + "; " + stray + " sleep 0.05; exit 0"));
+    EXPECT_EQ(end.cause, EndCause::kExited) << stray;
+    EXPECT_THAT(end.exit_code, Optional(0)) << stray;
+    ASSERT_FALSE(end.termination.strays.empty()) << stray;
+    EXPECT_TRUE(reads_eof(reader.get(), 0)) << stray;
+  }
+}
+
+TEST_P(ContainedProcessTest, AStoppedLeaderSeesTheSignal) {
+  ProcessSpec spec = shell("trap 'exit 5' TERM; kill -STOP $$; while :; do sleep 0.05; done");
+  spec.timeout = Milliseconds(300);
+  const ProcessEnd end = run(spec);
+  EXPECT_EQ(end.cause, EndCause::kTimeout);
+  EXPECT_THAT(end.exit_code, Optional(5));
+  EXPECT_FALSE(end.termination.forced);
+}
+
+TEST_P(ContainedProcessTest, StallIsSilenceNotLength) {
+  ProcessSpec silent = shell("echo up; exec sleep 1000");
+  silent.stall = Milliseconds(300);
+  EXPECT_EQ(run(silent).cause, EndCause::kStall);
+
+  ProcessSpec talking = shell("i=0; while [ $i -lt 20 ]; do echo $i; sleep 0.05; i=$((i+1)); done");
+  talking.stall = Milliseconds(800);
+  EXPECT_EQ(run(talking).cause, EndCause::kExited);
+}
+
+TEST_P(ContainedProcessTest, ATestCannotEscapeByAttackingItsGuard) {
+  const std::string fifo = make_fifo();
+  const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ProcessSpec spec = shell("exec 9>" + fifo + "; (trap '' TERM; sleep 1000) & kill -9 $PPID; sleep 1000");
+  spec.timeout = Milliseconds(1'000);
+  spec.grace = Milliseconds(100);
+  const ProcessEnd killed = run(spec);
+  EXPECT_EQ(killed.cause, GetParam() == Layer::kPidns ? EndCause::kTimeout : EndCause::kGuardLost);
+  EXPECT_TRUE(reads_eof(reader.get(), 0));
+
+  ProcessSpec stop = shell("exec 9>" + fifo + "; sleep 1000 & kill -STOP $PPID; sleep 1000");
+  stop.timeout = Milliseconds(300);
+  stop.grace = Milliseconds(100);
+  EXPECT_EQ(run(stop).cause, EndCause::kTimeout);
+  EXPECT_TRUE(reads_eof(reader.get(), 0));
+}
+
+TEST_P(ContainedProcessTest, EventLinesArriveInOrderAndBounded) {
+  ProcessSpec spec = shell(
+      "echo one >&$PROCTOR_EVENTS_FD; head -c 70000 /dev/zero | tr '\\0' x >&$PROCTOR_EVENTS_FD; "
+      "echo >&$PROCTOR_EVENTS_FD; printf last >&$PROCTOR_EVENTS_FD");
+  spec.events = true;
+  std::vector<std::string> lines;
+  spec.on_event_line = [&](std::string_view line) { lines.emplace_back(line); };
+  const ProcessEnd end = run(spec);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0], "one");
+  EXPECT_EQ(lines[1].size(), 64U * 1024);
+  EXPECT_EQ(lines[2], "last");
+  EXPECT_EQ(end.events_too_long, 1U);
+}
+
+TEST_P(ContainedProcessTest, AFloodIsBoundedAndCounted) {
+  ProcessSpec spec = shell("head -c 33554432 /dev/zero; echo end");
+  spec.log_path = directory_ + "/flood.log";
+  const ProcessEnd end = run(spec);
+  EXPECT_THAT(end.exit_code, Optional(0));
+  EXPECT_EQ(end.output.bytes, 33554432U + 4);
+  EXPECT_GT(end.output.dropped_bytes, 16U * 1024 * 1024);
+  EXPECT_LT(std::filesystem::file_size(spec.log_path), 13U * 1024 * 1024);
+  EXPECT_THAT(end.output.stdout_tail.substr(end.output.stdout_tail.size() - 4), "end\n");
+}
+
+TEST_P(ContainedProcessTest, ClosingStdoutIsNotTheEnd) {
+  const ProcessEnd end = run(shell("exec >&- 2>&-; sleep 0.3; exit 4"));
+  EXPECT_EQ(end.cause, EndCause::kExited);
+  EXPECT_THAT(end.exit_code, Optional(4));
+}
+
+TEST_P(ContainedProcessTest, StopForwardsTheSignalAndASecondOneIsFinal) {
+  boost::asio::io_context io;
+  std::optional<ProcessEnd> end;
+  ProcessSpec spec = shell("trap '' INT; echo up; while :; do sleep 0.05; done");
+  const auto process =
+      ContainedProcess::start(io, *containment_, spec, [&](ProcessEnd e) { end = std::move(e); });
+  boost::asio::steady_timer first(io, Milliseconds(200));
+  boost::asio::steady_timer second(io, Milliseconds(300));
+  first.async_wait([&](auto) { process->stop(SIGINT, Milliseconds(60'000)); });
+  second.async_wait([&](auto) { process->stop(SIGINT, Milliseconds(0)); });
+  io.run();
+  EXPECT_EQ(end->cause, EndCause::kStopped);
+  EXPECT_EQ(end->termination.signal_sent, SIGINT);
+  EXPECT_TRUE(end->termination.forced);
+}
+
+// A loop that is used again must not see a stale readiness of an earlier case (boostorg/process #564).
+TEST_P(ContainedProcessTest, OneLoopRunsManyCasesWithoutLeakingDescriptors) {
+  const auto open_fds = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                         std::filesystem::directory_iterator());
+  };
+  const auto before = open_fds();
+  for (int i = 0; i < 20; ++i) {
+    ProcessSpec spec = shell(i % 4 == 3 ? "exec sleep 1000" : "exit 0");
+    spec.timeout = Milliseconds(i % 4 == 3 ? 50 : 20'000);
+    EXPECT_EQ(run(spec).cause, i % 4 == 3 ? EndCause::kTimeout : EndCause::kExited);
+  }
+  EXPECT_EQ(open_fds(), before);
+}
+
+TEST_P(ContainedProcessTest, NothingOutlivesARunnerThatIsKilled) {
+  const std::string fifo = make_fifo();
+  const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const pid_t runner = fork();
+  if (runner == 0) {
+    run(shell("exec 9>" + fifo + "; trap '' TERM; setsid sleep 1000 & echo up >&9; sleep 1000"));
+    _exit(0);
+  }
+  pollfd up{reader.get(), POLLIN, 0};
+  ASSERT_EQ(poll(&up, 1, 10'000), 1);
+  kill(runner, SIGKILL);
+  waitpid(runner, nullptr, 0);
+  EXPECT_TRUE(reads_eof(reader.get(), 5'000));
+  // This process is a subreaper too: the guard, orphaned, ends here.
+  while (waitpid(-1, nullptr, 0) > 0) {
+  }
+}
+
+// A frozen process of cgroup v1 ignores SIGKILL until it is thawed: the closest thing to a hung driver call.
+TEST_P(ContainedProcessTest, WhatCannotBeKilledIsReportedAndTheRunGoesOn) {
+  const std::string freezer = "/sys/fs/cgroup/freezer/proctor-test-" + std::to_string(getpid());
+  if (mkdir(freezer.c_str(), 0755) != 0) GTEST_SKIP() << "needs a writable cgroup v1 freezer";
+  ProcessSpec spec = shell("echo 0 > " + freezer + "/tasks; echo up; sleep 1000");
+  spec.timeout = Milliseconds(500);
+  spec.grace = Milliseconds(100);
+  spec.reap = Milliseconds(300);
+  spec.on_limit = [&](int) { std::ofstream(freezer + "/freezer.state") << "FROZEN"; };
+  const ProcessEnd end = run(spec);
+  EXPECT_TRUE(end.termination.unreapable);
+  EXPECT_EQ(end.cause, EndCause::kTimeout);
+  std::ofstream(freezer + "/freezer.state") << "THAWED";
+  while (waitpid(-1, nullptr, 0) > 0) {
+  }
+  rmdir(freezer.c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, ContainedProcessTest, testing::ValuesIn(kAllLayers),
+                         [](const auto& info) { return std::string(to_string(info.param)); });
+
+TEST(Containment, NamesWhatALayerDoesNotGuarantee) {
+  for (const LayerProbe& probe : Containment::probe_all()) {
+    if (probe.works) {
+      EXPECT_EQ(probe.not_guaranteed.size(), probe.how_to_improve.empty() ? 0 : probe.not_guaranteed.size());
+    } else {
+      EXPECT_NE(probe.why_not, "");
+      EXPECT_FALSE(probe.layer != Layer::kSubreaper && probe.how_to_improve.empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace proctor

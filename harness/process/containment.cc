@@ -1,0 +1,314 @@
+#include "harness/process/containment.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+
+#include "harness/core/text.h"
+#include "harness/process/guard/tree.h"
+#include "harness/process/recipe.h"
+
+namespace proctor {
+namespace {
+
+constexpr int kProbeDeadlineMs = 2000;
+
+struct Trial {
+  std::optional<Recipe> recipe;  // when it works
+  std::string why_not;
+};
+
+// Milliseconds left, never negative.
+int left_ms(Clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<Milliseconds>(deadline - Clock::now()).count();
+  return left > 0 ? static_cast<int>(left) : 0;
+}
+
+// The next report of the guard, or nullopt when its end is closed or the deadline has passed.
+std::optional<guard::Report> next_report(int control, Clock::time_point deadline) {
+  pollfd poll_fd{control, POLLIN, 0};
+  while (poll(&poll_fd, 1, left_ms(deadline)) < 0 && errno == EINTR) {
+  }
+  guard::Report report{};
+  if (recv(control, &report, sizeof(report), MSG_DONTWAIT) != sizeof(report)) return std::nullopt;
+  return report;
+}
+
+bool wait_gone(pid_t pid, int control, Clock::time_point deadline) {
+  // The guard's end of the pair closes when it dies; then only the reaping is left.
+  pollfd poll_fd{control, 0, 0};
+  while (poll(&poll_fd, 1, left_ms(deadline)) < 0 && errno == EINTR) {
+  }
+  for (;;) {
+    const pid_t got = waitpid(pid, nullptr, WNOHANG);
+    if (got == pid) return true;
+    if (got < 0 && errno != EINTR) return false;
+    if (left_ms(deadline) == 0) return false;
+    (void)poll(nullptr, 0, 1);
+  }
+}
+
+// What stands at the end of a recipe: the guard's probe child has left a daemon (double fork, own session,
+// deaf to SIGTERM) behind. It must be visible below the guard, and gone after the kill.
+std::string check_kill(GuardProcess& guard, Clock::time_point deadline) {
+  for (;;) {
+    const auto report = next_report(guard.control.get(), deadline);
+    if (!report) return "the guard gave no answer";
+    if (report->type == guard::ReportType::kSpawnFailed) {
+      return Error::system(std::string("start a child (") + report->step + ")", report->value).what;
+    }
+    if (report->type != guard::ReportType::kLeaderExited) continue;
+    if (report->value != 0) return "the probe's child failed";
+    break;
+  }
+  if (guard::descendants(guard.process.pid).empty())
+    return "/proc/PID/task/TID/children does not show a daemon";
+  const guard::Command kill_command{guard::CommandType::kKill, 0};
+  (void)send(guard.control.get(), &kill_command, sizeof(kill_command), MSG_NOSIGNAL);
+  if (!wait_gone(guard.process.pid, guard.control.get(), deadline)) return "a daemon survived the kill";
+  if (guard.leaf && !guard.leaf->empty()) return "the cgroup was not empty after cgroup.kill";
+  return "";
+}
+
+std::string try_recipe(Recipe& recipe) {
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  GuardStdio stdio;
+  stdio.in = stdio.out = stdio.err = null.get();
+  auto started = start_guard(recipe, {recipe.guard, "--probe"}, {}, "/", stdio);
+  if (auto* error = std::get_if<SpawnError>(&started)) return Error::system(error->step, error->err).what;
+  auto& guard = std::get<GuardProcess>(started);
+  const Clock::time_point deadline = Clock::now() + Milliseconds(kProbeDeadlineMs);
+  const std::string problem = check_kill(guard, deadline);
+  recipe.guards.erase(guard.process.pid);
+  if (!problem.empty()) {
+    kill(guard.process.pid, SIGKILL);
+    waitpid(guard.process.pid, nullptr, 0);
+    sweep_orphans(recipe);
+  }
+  return problem;
+}
+
+Trial try_cgroup(const std::string& guard, const std::string& run_id) {
+  const auto parent = own_cgroup_directory();
+  if (!parent) return {std::nullopt, parent.error().what};
+  auto run = RunCgroup::create(*parent, run_id);
+  if (!run) return {std::nullopt, run.error().what};
+  Recipe recipe;
+  recipe.layer = Layer::kCgroup;
+  recipe.guard = guard;
+  recipe.run_cgroup.emplace(*std::move(run));
+  std::string problem = try_recipe(recipe);
+  if (!problem.empty()) return {std::nullopt, problem};
+  return {std::move(recipe), ""};
+}
+
+// From the fullest recipe to the barest: without a user namespace (root), then with; with a /proc of its own,
+// then without (a container that masks parts of /proc refuses the mount).
+Trial try_pidns(const std::string& guard) {
+  Trial trial;
+  for (const bool user_namespace : {false, true}) {
+    if (!user_namespace && geteuid() != 0) continue;
+    for (const bool fresh_proc : {true, false}) {
+      Recipe recipe;
+      recipe.layer = Layer::kPidns;
+      recipe.guard = guard;
+      recipe.user_namespace = user_namespace;
+      recipe.fresh_proc = fresh_proc;
+      trial.why_not = try_recipe(recipe);
+      if (trial.why_not.empty()) {
+        trial.recipe.emplace(std::move(recipe));
+        return trial;
+      }
+    }
+  }
+  return trial;
+}
+
+Trial try_subreaper(const std::string& guard) {
+  Recipe recipe;
+  recipe.guard = guard;
+  std::string problem = try_recipe(recipe);
+  if (!problem.empty()) return {std::nullopt, problem};
+  return {std::move(recipe), ""};
+}
+
+Trial try_layer(Layer layer, const std::string& guard, const std::string& run_id) {
+  switch (layer) {
+    case Layer::kCgroup:
+      return try_cgroup(guard, run_id);
+    case Layer::kPidns:
+      return try_pidns(guard);
+    case Layer::kSubreaper:
+      return try_subreaper(guard);
+  }
+  return {};
+}
+
+bool sysctl_is(const char* path, int value) {
+  std::ifstream file(path);
+  int got = 0;
+  return static_cast<bool>(file >> got) && got == value;
+}
+
+std::string mend_cgroup() {
+  if (geteuid() == 0)
+    return "give the container a writable cgroup2: --cgroupns=private with /sys/fs/cgroup mounted rw";
+  return "start it in a delegated scope: systemd-run --user --scope -p Delegate=yes proctor ...";
+}
+
+std::string mend_pidns() {
+  if (sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 1)) {
+    return "allow user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+  }
+  if (sysctl_is("/proc/sys/kernel/unprivileged_userns_clone", 0)) {
+    return "allow user namespaces: sudo sysctl kernel.unprivileged_userns_clone=1";
+  }
+  if (sysctl_is("/proc/sys/user/max_user_namespaces", 0)) {
+    return "allow user namespaces: sudo sysctl user.max_user_namespaces=15000";
+  }
+  return "let the container make namespaces: docker run --security-opt seccomp=unconfined, or --cap-add "
+         "SYS_ADMIN";
+}
+
+void describe(const Recipe& recipe, LayerProbe& probe) {
+  probe.works = true;
+  probe.fresh_proc = recipe.fresh_proc;
+  probe.user_namespace = recipe.user_namespace;
+  switch (recipe.layer) {
+    case Layer::kCgroup:
+      if (geteuid() == 0) {
+        probe.not_guaranteed.emplace_back(
+            "a root test can leave its cgroup; it is swept at the end of the case, but lives on if runner "
+            "and guard "
+            "are both killed first");
+        probe.how_to_improve.emplace_back("run as an ordinary user, or with --containment pidns");
+      }
+      if (!recipe.run_cgroup->has_pids_limit()) {
+        probe.not_guaranteed.emplace_back(
+            "no limit on the number of processes: a fork bomb takes the whole machine");
+        probe.how_to_improve.emplace_back("delegate the pids controller to this cgroup");
+      }
+      return;
+    case Layer::kPidns:
+      if (!recipe.fresh_proc) {
+        probe.not_guaranteed.emplace_back(
+            "/proc shows the host's pids: a test that opens /proc/<getpid()> misreads");
+        probe.how_to_improve.emplace_back("unmask /proc: docker run --security-opt systempaths=unconfined");
+      }
+      if (recipe.user_namespace) {
+        probe.not_guaranteed.emplace_back(
+            "tests run in a user namespace: files of other users look like nobody's, "
+            "and set-uid programs gain nothing");
+        probe.how_to_improve.emplace_back("use the cgroup layer: " + mend_cgroup());
+      }
+      probe.not_guaranteed.emplace_back(
+          "no limit on the number of processes: a fork bomb takes the whole machine");
+      probe.how_to_improve.emplace_back("use the cgroup layer with the pids controller");
+      return;
+    case Layer::kSubreaper:
+      probe.not_guaranteed.emplace_back(
+          "what has left by double fork outlives a SIGKILL of runner and guard together");
+      probe.not_guaranteed.emplace_back(
+          "killing a process that forks all the time is a race without a proven end");
+      probe.how_to_improve.push_back(mend_pidns());
+      return;
+  }
+}
+
+LayerProbe probe_of(Layer layer, const Trial& trial) {
+  LayerProbe probe;
+  probe.layer = layer;
+  if (trial.recipe) {
+    describe(*trial.recipe, probe);
+    return probe;
+  }
+  probe.why_not = trial.why_not;
+  if (layer == Layer::kCgroup) probe.how_to_improve.push_back(mend_cgroup());
+  if (layer == Layer::kPidns) probe.how_to_improve.push_back(mend_pidns());
+  return probe;
+}
+
+}  // namespace
+
+std::string_view to_string(Layer layer) {
+  switch (layer) {
+    case Layer::kCgroup:
+      return "cgroup";
+    case Layer::kPidns:
+      return "pidns";
+    case Layer::kSubreaper:
+      return "subreaper";
+  }
+  return "?";
+}
+
+std::optional<Layer> parse_layer(std::string_view text) {
+  for (const Layer layer : kAllLayers) {
+    if (to_string(layer) == text) return layer;
+  }
+  return std::nullopt;
+}
+
+struct Containment::State {
+  Recipe recipe;
+};
+
+Containment::Containment() = default;
+Containment::~Containment() = default;
+
+Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> wanted,
+                                                       const std::string& run_id) {
+  const auto guard = guard_path();
+  if (!guard) return guard.error();
+  // Orphans of a guard that a test killed come to the runner instead of the machine's init.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  LayerProbe last;
+  for (const Layer layer : kAllLayers) {
+    if (wanted && layer != *wanted) continue;
+    Trial trial = try_layer(layer, *guard, run_id);
+    last = probe_of(layer, trial);
+    if (!trial.recipe) continue;
+    std::unique_ptr<Containment> containment(new Containment());
+    containment->probe_ = last;
+    if (trial.recipe->run_cgroup) {
+      containment->run_cgroup_ = trial.recipe->run_cgroup->path();
+      containment->has_pids_limit_ = trial.recipe->run_cgroup->has_pids_limit();
+    }
+    containment->state_ = std::make_unique<State>(State{*std::move(trial.recipe)});
+    return containment;
+  }
+  Error error =
+      Error::usage("use containment " + std::string(to_string(last.layer)) + " here: " + last.why_not);
+  if (!last.how_to_improve.empty()) error.hint = "To mend it, " + last.how_to_improve.front() + ".";
+  return error;
+}
+
+std::vector<LayerProbe> Containment::probe_all() {
+  std::vector<LayerProbe> probes;
+  const auto guard = guard_path();
+  for (const Layer layer : kAllLayers) {
+    Trial trial;
+    if (guard) {
+      trial = try_layer(layer, *guard, "probe-" + std::to_string(getpid()));
+    } else {
+      trial.why_not = guard.error().what;
+    }
+    probes.push_back(probe_of(layer, trial));
+  }
+  return probes;
+}
+
+ContainmentInfo Containment::info() const {
+  return {std::string(to_string(layer())), probe_.not_guaranteed, probe_.how_to_improve};
+}
+
+Recipe& ContainmentAccess::recipe(Containment& containment) { return containment.state_->recipe; }
+
+}  // namespace proctor

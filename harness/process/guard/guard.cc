@@ -1,0 +1,290 @@
+// The guard: parent of a case's leader under every containment layer. It adopts orphans (subreaper, or PID 1
+// of a namespace), reaps them, forwards signals, and kills whatever is left when told to, or when the runner
+// is gone.
+//
+// It is a separate static program so that it can be read in one sitting, starts in a fraction of a
+// millisecond, and shares no memory, lock or driver with the runner.
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "harness/process/guard/protocol.h"
+#include "harness/process/guard/tree.h"
+
+namespace {
+
+using namespace proctor::guard;
+
+struct Options {
+  bool cgroup = false;
+  bool init = false;
+  bool terminal = false;
+  bool events = false;
+  char* leaf = nullptr;
+  char** command = nullptr;
+};
+
+struct ExecFailure {
+  int err;
+  char step[24];
+};
+
+void report(ReportType type, int value, const char* step = "") {
+  Report message{};
+  message.type = type;
+  message.value = value;
+  strncpy(message.step, step, sizeof(message.step) - 1);
+  // A refused message means that the runner is gone; the lifeline says so right after.
+  (void)send(kControlFd, &message, sizeof(message), MSG_NOSIGNAL);
+}
+
+[[noreturn]] void fail_exec(int pipe_fd, const char* step, int err) {
+  ExecFailure failure{};
+  failure.err = err;
+  strncpy(failure.step, step, sizeof(failure.step) - 1);
+  (void)!write(pipe_fd, &failure, sizeof(failure));
+  _exit(127);
+}
+
+// Runs in the leader between fork and exec. The order matters: the terminal needs the session, the signal
+// mask goes last so that no signal finds half a set-up.
+[[noreturn]] void become_leader(const Options& options, int pipe_fd) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // the guard may be killed by a test of the same user
+  if (options.terminal) {
+    setpgid(0, 0);
+    tcsetpgrp(STDIN_FILENO, getpid());  // SIGTTOU is still blocked
+  } else if (setsid() < 0) {
+    fail_exec(pipe_fd, "setsid", errno);
+  }
+  const int moved_pipe = fcntl(pipe_fd, F_DUPFD_CLOEXEC, 16);
+  if (moved_pipe < 0) fail_exec(pipe_fd, "dup", errno);
+  int first_unused = kChildEventsFd;
+  if (options.events) {
+    if (dup2(kEventsFd, kChildEventsFd) < 0) fail_exec(moved_pipe, "dup2", errno);
+    first_unused = kChildEventsFd + 1;
+  }
+  syscall(SYS_close_range, first_unused, moved_pipe - 1, 0);
+  syscall(SYS_close_range, moved_pipe + 1, ~0U, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  execvp(options.command[0], options.command);
+  fail_exec(moved_pipe, "exec", errno);
+}
+
+pid_t fork_leader(const Options& options) {
+  clone_args args{};
+  args.exit_signal = SIGCHLD;
+  if (options.cgroup) {
+    args.flags = CLONE_INTO_CGROUP;  // in the leaf from its first instruction: no window to fork out of it
+    args.cgroup = kCgroupFd;
+  }
+  const long pid = syscall(SYS_clone3, &args, sizeof(args));
+  if (pid >= 0 || options.cgroup || errno != ENOSYS) return static_cast<pid_t>(pid);
+  return fork();  // a kernel or a seccomp filter without clone3
+}
+
+// The leader's pid, or -1 after the failure has been reported.
+pid_t start_leader(const Options& options) {
+  int pipe_fds[2];
+  if (pipe2(pipe_fds, O_CLOEXEC) != 0) {
+    report(ReportType::kSpawnFailed, errno, "pipe2");
+    return -1;
+  }
+  const pid_t pid = fork_leader(options);
+  if (pid == 0) become_leader(options, pipe_fds[1]);
+  const int fork_errno = errno;
+  close(pipe_fds[1]);
+  if (pid < 0) {
+    report(ReportType::kSpawnFailed, fork_errno, "clone3");
+    return -1;
+  }
+  ExecFailure failure{};
+  ssize_t got;
+  do {
+    got = read(pipe_fds[0], &failure, sizeof(failure));
+  } while (got < 0 && errno == EINTR);
+  close(pipe_fds[0]);
+  if (got == 0) return pid;  // closed by a successful exec
+  int status;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (got == sizeof(failure)) {
+    report(ReportType::kSpawnFailed, failure.err, failure.step);
+  } else {
+    report(ReportType::kSpawnFailed, EIO, "exec");
+  }
+  return -1;
+}
+
+// The guard must not hold the case's pipes: their end-of-file belongs to the case.
+void drop_case_descriptors() {
+  const int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (null_fd >= 0) {
+      dup2(null_fd, fd);
+    } else {
+      close(fd);
+    }
+  }
+  close(kEventsFd);
+}
+
+enum class Children { kSome, kNone };
+
+// Reaps everything that can be reaped. Reports the leader's status when it is among it.
+Children reap(pid_t& leader) {
+  for (;;) {
+    int status = 0;
+    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    if (pid == 0) return Children::kSome;
+    if (pid < 0) {
+      if (errno == EINTR) continue;
+      return Children::kNone;  // ECHILD
+    }
+    if (pid == leader) {
+      leader = 0;
+      report(ReportType::kLeaderExited, status);
+    }
+  }
+}
+
+void signal_all(const Options& options, int signal) {
+  if (options.init) {
+    kill(-1, signal);  // as PID 1: every process of the namespace but this one
+  } else {
+    signal_descendants(getpid(), signal);
+  }
+}
+
+// Kills until no child is left. As PID 1 one kill(-1) is final: the kernel restarts a fork that races with
+// it. Under cgroup.kill likewise; the sweep that follows catches what a root test moved out of the leaf.
+// Without either it is a race against forks that each round wins with some probability.
+void end_everything(const Options& options, pid_t leader) {
+  for (;;) {
+    if (options.cgroup) {
+      const int fd = openat(kCgroupFd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+      if (fd >= 0) {
+        (void)!write(fd, "1", 1);
+        close(fd);
+      }
+    }
+    signal_all(options, SIGKILL);
+    if (reap(leader) == Children::kNone) return;
+    // A killed child is reaped within microseconds; one in uninterruptible sleep is waited for without
+    // burning CPU.
+    sigset_t chld;
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+    const timespec pause{0, 500'000};
+    (void)sigtimedwait(&chld, nullptr, &pause);
+    if (reap(leader) == Children::kNone) return;
+  }
+}
+
+// After the runner's death nobody else removes the leaf and, by the last guard, the run's cgroup.
+void remove_leaf(const Options& options) {
+  if (!options.cgroup) return;
+  rmdir(options.leaf);
+  if (char* slash = strrchr(options.leaf, '/'); slash != nullptr) {
+    *slash = '\0';
+    rmdir(options.leaf);
+  }
+}
+
+enum class Next { kGoOn, kEnd, kOrphaned };
+
+Next handle_command(const Options& options) {
+  Command command{};
+  const ssize_t got = recv(kControlFd, &command, sizeof(command), MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Next::kGoOn;
+  if (got != sizeof(command)) return Next::kOrphaned;
+  if (command.type == CommandType::kKill) return Next::kEnd;
+  signal_all(options, command.value);
+  return Next::kGoOn;
+}
+
+int guard_main(const Options& options) {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // As PID 1 its own death is the strongest kill there is; elsewhere the lifeline does the work.
+  if (options.init) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  fcntl(kControlFd, F_SETFD, FD_CLOEXEC);
+  fcntl(kCgroupFd, F_SETFD, FD_CLOEXEC);
+
+  pid_t leader = start_leader(options);
+  if (leader < 0) return 0;
+  drop_case_descriptors();
+  report(ReportType::kStarted, leader);
+
+  sigset_t chld;
+  sigemptyset(&chld);
+  sigaddset(&chld, SIGCHLD);
+  const int signal_fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+  Next next = signal_fd < 0 ? Next::kEnd : Next::kGoOn;
+  while (next == Next::kGoOn) {
+    if (reap(leader) == Children::kNone) return 0;
+    pollfd fds[2] = {{kControlFd, POLLIN, 0}, {signal_fd, POLLIN, 0}};
+    if (poll(fds, 2, -1) < 0) continue;
+    signalfd_siginfo info;
+    while (read(signal_fd, &info, sizeof(info)) > 0) {
+    }
+    if (fds[0].revents != 0) next = handle_command(options);
+  }
+  end_everything(options, leader);
+  if (next == Next::kOrphaned) remove_leaf(options);
+  return 0;
+}
+
+// The child of a layer's probe: leaves a daemon behind that only the layer itself can end. The pipe makes
+// sure that the daemon is deaf to SIGTERM, and orphaned, before the probe's leader exits.
+int leave_daemon() {
+  int ready[2];
+  if (pipe2(ready, O_CLOEXEC) != 0) return 1;
+  if (fork() == 0) {
+    setsid();
+    if (fork() == 0) {
+      signal(SIGTERM, SIG_IGN);
+      (void)!write(ready[1], "r", 1);
+      close(ready[1]);
+      for (;;) pause();
+    }
+    _exit(0);
+  }
+  wait(nullptr);
+  close(ready[1]);
+  char byte;
+  return read(ready[0], &byte, 1) == 1 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--probe") == 0) return leave_daemon();
+  if (argc < 4) return 70;
+  Options options;
+  for (const char* flag = argv[1]; *flag != '\0'; ++flag) {
+    options.cgroup |= *flag == kFlagCgroup;
+    options.init |= *flag == kFlagInit;
+    options.terminal |= *flag == kFlagTerminal;
+    options.events |= *flag == kFlagEvents;
+  }
+  options.leaf = argv[2];
+  options.command = argv + 3;
+  return guard_main(options);
+}

@@ -1,0 +1,49 @@
+// What the runner and the guard say to each other, over one SOCK_SEQPACKET pair. Its runner end is also the
+// lifeline: end-of-file means that the runner is gone, and the guard ends everything it holds.
+#pragma once
+
+#include <cstdint>
+
+namespace proctor::guard {
+
+// Descriptors of the guard on entry; 0-2 are the case's own. Unused ones are closed.
+inline constexpr int kControlFd = 3;
+inline constexpr int kCgroupFd = 4;  // directory of the case's leaf
+inline constexpr int kEventsFd = 5;  // write end of the events pipe
+
+// The number under which the case sees its events pipe.
+inline constexpr int kChildEventsFd = 3;
+
+// argv of the guard: proctor-guard FLAGS LEAF_PATH COMMAND ARGS...
+// FLAGS is a string of letters; LEAF_PATH is "-" outside the cgroup layer.
+inline constexpr char kFlagCgroup = 'c';    // the leader starts inside kCgroupFd
+inline constexpr char kFlagInit = 'n';      // the guard is PID 1 of its own namespace
+inline constexpr char kFlagTerminal = 't';  // the leader becomes the terminal's foreground group
+inline constexpr char kFlagEvents = 'e';    // kEventsFd is open
+
+enum class CommandType : std::int32_t {
+  kSignal = 1,  // value: signal number, sent to every process of the case
+  kKill = 2,    // SIGKILL to everything, until nothing is left; then the guard exits
+};
+
+struct Command {
+  CommandType type;
+  std::int32_t value;
+};
+
+enum class ReportType : std::int32_t {
+  kStarted = 1,       // value: the leader's pid in the guard's namespace
+  kSpawnFailed = 2,   // value: errno; step names the call
+  kLeaderExited = 3,  // value: wait status as waitpid gives it
+};
+
+struct Report {
+  ReportType type;
+  std::int32_t value;
+  char step[24];
+};
+
+// The guard's own exit is the proof that nothing of the case is left: it exits only when it has no child any
+// more (and, as PID 1, the kernel has ended the rest). Exit codes: 0 done, 70 internal failure.
+
+}  // namespace proctor::guard

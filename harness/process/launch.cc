@@ -1,0 +1,228 @@
+#include "harness/process/launch.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <variant>
+
+// The child runs on the parent's memory while the parent sleeps; the sanitizers' shadow of its stack is not
+// theirs.
+#define PROCTOR_NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
+
+namespace proctor {
+namespace {
+
+constexpr std::size_t kStackBytes = 64 * 1024;
+constexpr int kFirstScratchFd =
+    64;  // above every final number, so that moving down never overwrites a source
+
+struct ChildPlan {
+  char* const* argv;
+  char* const* envp;
+  const char* directory;
+  const int* fds;
+  int fd_count;
+  bool user_namespace;
+  bool fresh_proc;
+  char uid_map[48];
+  char gid_map[48];
+  // Written by the child.
+  const char* failed_step;
+  int failed_errno;
+};
+
+PROCTOR_NO_SANITIZE bool write_file(const char* path, const char* text) {
+  const int fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0));
+  if (fd < 0) return false;
+  const bool ok = syscall(SYS_write, fd, text, strlen(text)) == static_cast<long>(strlen(text));
+  const int saved = errno;
+  syscall(SYS_close, fd);
+  errno = saved;
+  return ok;
+}
+
+PROCTOR_NO_SANITIZE bool enter_namespaces(const ChildPlan& plan, const char*& step) {
+  if (plan.user_namespace) {
+    step = "uid_map";
+    if (!write_file("/proc/self/uid_map", plan.uid_map)) return false;
+    // Without this an unprivileged writer is refused the gid map (user_namespaces(7)). Kernels before 3.19
+    // lack it.
+    step = "setgroups";
+    if (!write_file("/proc/self/setgroups", "deny") && errno != ENOENT) return false;
+    step = "gid_map";
+    if (!write_file("/proc/self/gid_map", plan.gid_map)) return false;
+  }
+  if (plan.fresh_proc) {
+    step = "mount(slave)";
+    if (syscall(SYS_mount, "none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return false;
+    step = "mount(proc)";
+    if (syscall(SYS_mount, "proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
+      return false;
+  }
+  return true;
+}
+
+// A disposition that was ignored stays ignored over exec: a test would never see its own SIGPIPE, SIGALRM,
+// SIGCHLD.
+PROCTOR_NO_SANITIZE void default_dispositions() {
+  struct KernelSigaction {
+    void* handler;
+    unsigned long flags;
+    void* restorer;
+    unsigned long mask;
+  };
+  KernelSigaction action;
+  action.handler = nullptr;  // SIG_DFL
+  action.flags = 0;
+  action.restorer = nullptr;
+  action.mask = 0;
+  for (int signal = 1; signal < _NSIG; ++signal) {
+    syscall(SYS_rt_sigaction, signal, &action, nullptr, sizeof(unsigned long));
+  }
+}
+
+PROCTOR_NO_SANITIZE bool place_descriptors(const ChildPlan& plan, const char*& step) {
+  int moved[8];
+  step = "dup";
+  for (int i = 0; i < plan.fd_count; ++i) {
+    moved[i] = plan.fds[i];
+    if (plan.fds[i] < 0) continue;
+    moved[i] = static_cast<int>(syscall(SYS_fcntl, plan.fds[i], F_DUPFD_CLOEXEC, kFirstScratchFd));
+    if (moved[i] < 0) return false;
+  }
+  step = "dup3";
+  for (int i = 0; i < plan.fd_count; ++i) {
+    if (moved[i] < 0) {
+      syscall(SYS_close, i);
+    } else if (syscall(SYS_dup3, moved[i], i, 0) < 0) {
+      return false;
+    }
+  }
+  // Kernels before 5.9 refuse this; ours are all close-on-exec anyway.
+  syscall(SYS_close_range, plan.fd_count, ~0U, 0);
+  return true;
+}
+
+PROCTOR_NO_SANITIZE int child_main(void* raw) {
+  auto* plan = static_cast<ChildPlan*>(raw);
+  const char* step = "";
+  const bool ready = [&]() PROCTOR_NO_SANITIZE {
+    if (!enter_namespaces(*plan, step)) return false;
+    default_dispositions();
+    if (!place_descriptors(*plan, step)) return false;
+    step = "chdir";
+    if (plan->directory[0] != '\0' && syscall(SYS_chdir, plan->directory) != 0) return false;
+    step = "exec";
+    syscall(SYS_execve, plan->argv[0], plan->argv, plan->envp);
+    return false;
+  }();
+  (void)ready;
+  plan->failed_errno = errno;
+  plan->failed_step = step;
+  syscall(SYS_exit_group, 127);
+  return 127;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  result.reserve(strings.size() + 1);
+  for (const std::string& text : strings) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+class ChildStack {
+ public:
+  ChildStack()
+      : base_(mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1,
+                   0)) {}
+  ~ChildStack() {
+    if (base_ != MAP_FAILED) munmap(base_, kStackBytes);
+  }
+  ChildStack(const ChildStack&) = delete;
+  ChildStack& operator=(const ChildStack&) = delete;
+  bool ok() const { return base_ != MAP_FAILED; }
+  void* top() const { return static_cast<char*>(base_) + kStackBytes; }
+
+ private:
+  void* base_;
+};
+
+// All signals stay blocked over the clone: a handler must not run in the child on the parent's memory. The
+// guard inherits the full mask and gives the leader an empty one.
+class BlockAllSignals {
+ public:
+  BlockAllSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &saved_);
+  }
+  ~BlockAllSignals() { pthread_sigmask(SIG_SETMASK, &saved_, nullptr); }
+  BlockAllSignals(const BlockAllSignals&) = delete;
+  BlockAllSignals& operator=(const BlockAllSignals&) = delete;
+
+ private:
+  sigset_t saved_{};
+};
+
+int clone_flags(const LaunchSpec& spec) {
+  int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
+  if (spec.pid_namespace) flags |= CLONE_NEWPID;
+  if (spec.user_namespace) flags |= CLONE_NEWUSER;
+  if (spec.fresh_proc) flags |= CLONE_NEWNS;
+  return flags;
+}
+
+void reap_failed(pid_t pid) {
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+std::variant<Launched, SpawnError> launch(const LaunchSpec& spec) {
+  const ChildStack stack;
+  if (!stack.ok()) return SpawnError{"mmap", errno};
+  const std::vector<char*> argv = pointers(spec.argv);
+  const std::vector<char*> envp = pointers(spec.env);
+  ChildPlan plan{};
+  plan.argv = argv.data();
+  plan.envp = envp.data();
+  plan.directory = spec.directory.c_str();
+  plan.fds = spec.fds.data();
+  plan.fd_count = static_cast<int>(spec.fds.size());
+  plan.user_namespace = spec.user_namespace;
+  plan.fresh_proc = spec.fresh_proc;
+  snprintf(plan.uid_map, sizeof(plan.uid_map), "%u %u 1", geteuid(), geteuid());
+  snprintf(plan.gid_map, sizeof(plan.gid_map), "%u %u 1", getegid(), getegid());
+
+  Launched launched;
+  int pidfd = -1;
+  int clone_errno = 0;
+  {
+    const BlockAllSignals blocked;
+    const int flags = clone_flags(spec);
+    launched.pid = -1;
+    if (spec.use_pidfd) launched.pid = clone(child_main, stack.top(), flags | CLONE_PIDFD, &plan, &pidfd);
+    if (launched.pid < 0) launched.pid = clone(child_main, stack.top(), flags, &plan);
+    clone_errno = errno;
+  }
+  if (launched.pid < 0) return SpawnError{"clone", clone_errno};
+  launched.pidfd = UniqueFd(pidfd);
+  if (plan.failed_step != nullptr) {
+    reap_failed(launched.pid);
+    return SpawnError{plan.failed_step, plan.failed_errno};
+  }
+  return launched;
+}
+
+}  // namespace proctor

@@ -1,0 +1,30 @@
+// Cuts a byte stream into lines with a bound: a longer line is delivered cut, and counted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace proctor {
+
+class LineSplitter {
+ public:
+  explicit LineSplitter(std::size_t max_line) : max_line_(max_line) {}
+
+  void feed(std::string_view bytes, const std::function<void(std::string_view)>& on_line);
+  // Delivers a last line without a newline, if there is one.
+  void finish(const std::function<void(std::string_view)>& on_line);
+  std::uint64_t too_long() const { return too_long_; }
+
+ private:
+  void append(std::string_view bytes);
+
+  std::size_t max_line_;
+  std::string partial_;
+  bool cut_ = false;
+  std::uint64_t too_long_ = 0;
+};
+
+}  // namespace proctor

@@ -1,0 +1,62 @@
+// How one containment layer starts and ends the guard of a case. Shared by the probe (which tries the whole
+// recipe with a real child) and by ContainedProcess.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "harness/process/cgroup.h"
+#include "harness/process/contained_process.h"
+#include "harness/process/containment.h"
+#include "harness/process/guard/protocol.h"
+#include "harness/process/launch.h"
+
+namespace proctor {
+
+// Path of the guard: beside the running executable. Error when it is not there.
+Result<std::string> guard_path();
+
+// What a layer's probe found out and every launch uses.
+struct Recipe {
+  Layer layer = Layer::kSubreaper;
+  std::string guard;
+  bool user_namespace = false;
+  bool fresh_proc = false;
+  std::optional<RunCgroup> run_cgroup;
+  int next_leaf = 0;
+  // Guards that are alive: what else turns up as a child of the runner is an orphan of a lost guard.
+  std::set<pid_t> guards;
+};
+
+struct GuardProcess {
+  Launched process;
+  UniqueFd control;  // SOCK_SEQPACKET, non-blocking
+  std::optional<CgroupLeaf> leaf;
+};
+
+struct GuardStdio {
+  int in = -1;
+  int out = -1;
+  int err = -1;
+  int events = -1;
+  bool terminal = false;
+};
+
+// Starts the guard, which starts `argv`. What went wrong with argv itself comes as a kSpawnFailed report.
+std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::vector<std::string>& argv,
+                                                   const std::vector<std::string>& env,
+                                                   const std::string& directory, const GuardStdio& stdio);
+
+// SIGKILLs and reaps children of the runner that are nobody's: orphans of a guard that was killed. Bounded.
+void sweep_orphans(const Recipe& recipe);
+
+// The engine's way into a Containment.
+struct ContainmentAccess {
+  static Recipe& recipe(Containment& containment);
+};
+
+}  // namespace proctor

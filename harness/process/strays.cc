@@ -1,0 +1,56 @@
+#include "harness/process/strays.h"
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "harness/core/text.h"
+#include "harness/process/guard/tree.h"
+
+namespace proctor {
+namespace {
+
+constexpr std::size_t kMaxNamed = 64;
+constexpr std::size_t kMaxCommand = 200;
+
+std::string slurp(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+bool is_zombie_or_gone(pid_t pid) {
+  const std::string stat = slurp("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t after_name = stat.rfind(") ");
+  return after_name == std::string::npos || stat[after_name + 2] == 'Z' || stat[after_name + 2] == 'X';
+}
+
+std::string command_of(pid_t pid) {
+  std::string command = slurp("/proc/" + std::to_string(pid) + "/cmdline");
+  for (char& c : command) {
+    if (c == '\0') c = ' ';
+  }
+  while (!command.empty() && command.back() == ' ') command.pop_back();
+  if (command.size() > kMaxCommand) command.resize(kMaxCommand);
+  return clean_text(command);
+}
+
+}  // namespace
+
+std::vector<Stray> find_strays(pid_t guard, pid_t leader) {
+  std::vector<Stray> strays;
+  for (const pid_t pid : guard::descendants(guard)) {
+    if (pid == leader || is_zombie_or_gone(pid)) continue;
+    if (strays.size() == kMaxNamed) break;
+    strays.push_back({pid, command_of(pid)});
+  }
+  return strays;
+}
+
+pid_t find_leader(pid_t guard) {
+  for (const pid_t pid : guard::descendants(guard)) {
+    if (!is_zombie_or_gone(pid)) return pid;
+  }
+  return 0;
+}
+
+}  // namespace proctor

@@ -1,0 +1,65 @@
+#include "harness/run/case_environment.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/core/child_protocol.h"
+
+namespace proctor {
+
+std::string devices_json(const std::vector<LeasedDevice>& devices) {
+  auto list = nlohmann::json::array();
+  for (const auto& device : devices) {
+    list.push_back({{"id", device.id}, {"uuid", device.uuid}, {"pci", device.pci}});
+  }
+  return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+CaseEnvironments::CaseEnvironments(Environment caller, std::vector<LeasedDevice> devices,
+                                   std::optional<SimEnvironment> simulation, std::string tmpdir)
+    : caller_(std::move(caller)),
+      devices_(std::move(devices)),
+      simulation_(std::move(simulation)),
+      tmpdir_(std::move(tmpdir)) {}
+
+Result<std::vector<std::string>> CaseEnvironments::of(const Suite& suite,
+                                                      const std::vector<std::string>& device_ids) {
+  std::string key = suite.name + '\n' + std::string(to_string(suite.backend));
+  for (const auto& id : device_ids) key += '\n' + id;
+  if (const auto known = built_.find(key); known != built_.end()) return known->second;
+  auto environment = build(suite, device_ids);
+  if (!environment) return environment.error();
+  return built_.emplace(key, to_list(*environment)).first->second;
+}
+
+Result<Environment> CaseEnvironments::build(const Suite& suite,
+                                            const std::vector<std::string>& device_ids) const {
+  auto environment = base_environment(suite.kind, caller_, tmpdir_);
+  if (!environment) return environment.error();
+  const auto mode = parse_mask_mode(suite.mask);
+  if (!mode) return mode.error();
+
+  VisibilityRequest request;
+  request.backend = suite.backend;
+  request.mode = *mode;
+  request.simulated_intel = simulation_ && suite.backend == Backend::kXpu;
+  std::vector<LeasedDevice> leased;
+  for (const auto& device : devices_) {
+    if (std::find(device_ids.begin(), device_ids.end(), device.id) != device_ids.end())
+      leased.push_back(device);
+  }
+  if (!request.simulated_intel) request.devices = leased;  // a simulated topology is whole in every process
+  const auto visibility = plan_visibility(request);
+  if (!visibility) return visibility.error();
+  apply(*visibility, *environment);
+
+  if (request.simulated_intel) {
+    for (const auto& name : simulation_->unset) environment->erase(name);
+    for (const auto& [name, value] : simulation_->set) (*environment)[name] = value;
+  }
+  for (const auto& [name, value] : suite.env) (*environment)[name] = value;
+  if (!leased.empty()) (*environment)[child::kDevicesVariable] = devices_json(leased);
+  return environment;
+}
+
+}  // namespace proctor

@@ -1,0 +1,47 @@
+// What follows an attempt, and what a case's attempts add up to. Pure; no clock, no process.
+//
+// A repeat ends with its first good attempt, or when its retries are used up; its verdict is that of its last
+// attempt. The case's verdict is the first bad one of its repeats, else that of the last repeat. `flaky`:
+// some attempt was bad and another one was not.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/outcome.h"
+
+namespace proctor {
+
+struct RepeatPolicy {
+  int retries = 0;
+  int repeat = 1;
+  bool until_fail = false;  // the first bad repeat is the last one
+};
+
+class CaseProgress {
+ public:
+  enum class Next { kRetry, kRepeat, kDone };
+
+  explicit CaseProgress(RepeatPolicy policy) : policy_(policy) {}
+
+  // Takes the verdict of the attempt numbered attempt()/repeat() and moves on. `expected`: the bad verdict is
+  // a known failure, so trying again would prove nothing.
+  Next add(const Verdict& verdict, const std::vector<std::string>& marks, bool expected);
+
+  int attempt() const { return attempt_; }
+  int repeat() const { return repeat_; }
+  const Verdict& verdict() const { return verdict_; }
+  std::vector<std::string> marks() const;
+
+ private:
+  RepeatPolicy policy_;
+  int attempt_ = 1;
+  int repeat_ = 1;
+  bool decided_ = false;  // a repeat was bad: the verdict stands
+  bool any_good_ = false;
+  bool any_bad_ = false;
+  Verdict verdict_;
+  std::vector<std::string> marks_;
+};
+
+}  // namespace proctor

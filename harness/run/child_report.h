@@ -1,0 +1,59 @@
+// What a `proctor`-kind child said through its events descriptor (core/child_protocol.h), line by line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/events.h"
+
+namespace proctor {
+
+enum class ChildResult { kPass, kFail, kSkip, kError };
+
+class ChildReport {
+ public:
+  ChildReport() = default;
+  // Lines about another case than `case_name`, and anything that is not an event, count as violations;
+  // unknown event names do not, because the protocol only grows.
+  explicit ChildReport(std::string case_name) : case_name_(std::move(case_name)) {}
+
+  void add_line(std::string_view line);
+
+  // The `end` event; none until it came.
+  const std::optional<ChildResult>& result() const { return result_; }
+  // The reason of `end`, else the one of the `skip` event or of the first `fail` event that had one.
+  const std::string& reason() const;
+  int violations() const { return violations_; }
+  // The first line that broke the protocol, shortened.
+  const std::string& first_violation() const { return first_violation_; }
+
+  const std::vector<Failure>& failures() const { return failures_; }
+  const std::vector<Measure>& measures() const { return measures_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  const std::string& last_step() const { return last_step_; }
+  const std::string& rule() const { return rule_; }
+  const std::string& source() const { return source_; }
+  const std::string& severity() const { return severity_; }
+
+ private:
+  void violate(std::string_view line);
+
+  std::string case_name_;
+  std::optional<ChildResult> result_;
+  std::string end_reason_;
+  std::string skip_reason_;
+  std::string fail_reason_;
+  int violations_ = 0;
+  std::string first_violation_;
+  std::vector<Failure> failures_;
+  std::vector<Measure> measures_;
+  std::vector<std::string> warnings_;
+  std::string last_step_;
+  std::string rule_;
+  std::string source_;
+  std::string severity_;
+};
+
+}  // namespace proctor

@@ -1,0 +1,74 @@
+#include "harness/run/child_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(ChildReport, KeepsWhatTheChildSaid) {
+  ChildReport report("G.N");
+  report.add_line(
+      R"({"v":1,"case":"G.N","event":"start","t_ns":1,"rule":"V-3","source":"spec 2.1","severity":"gate"})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"step","name":"open"})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"step","name":"copy"})");
+  report.add_line(
+      R"({"v":1,"case":"G.N","event":"measure","name":"bw","value":2.5,"unit":"GB/s","n":10,"spread":0.1})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"warn","message":"old loader"})");
+  report.add_line(
+      R"({"v":1,"case":"G.N","event":"fail","rule":"R","message":"m","file":"a.cc","line":7,"expected":2,"got":"3"})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"something_new","x":1})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"end","result":"fail","reason":"r"})");
+
+  EXPECT_EQ(report.result(), ChildResult::kFail);
+  EXPECT_EQ(report.reason(), "r");
+  EXPECT_EQ(report.violations(), 0);
+  EXPECT_EQ(report.rule(), "V-3");
+  EXPECT_EQ(report.source(), "spec 2.1");
+  EXPECT_EQ(report.severity(), "gate");
+  EXPECT_EQ(report.last_step(), "copy");
+  EXPECT_THAT(report.warnings(), ElementsAre("old loader"));
+  ASSERT_EQ(report.measures().size(), 1u);
+  EXPECT_EQ(report.measures()[0].value, 2.5);
+  EXPECT_EQ(report.measures()[0].n, 10);
+  ASSERT_EQ(report.failures().size(), 1u);
+  EXPECT_EQ(report.failures()[0].line, 7);
+  EXPECT_EQ(report.failures()[0].expected, "2");
+  EXPECT_EQ(report.failures()[0].got, "3");
+}
+
+TEST(ChildReport, WhatIsNoEventIsAViolation) {
+  for (const char* line :
+       {"", "PASS", "[]", "1", "{}", R"({"event":"end","result":"pass"})",
+        R"({"v":2,"event":"end","result":"pass"})", R"({"v":1,"case":"G.M","event":"step"})",
+        R"({"v":1,"case":"G.N","event":"end","result":"pass")", "\xff\xfe{}"}) {
+    ChildReport report("G.N");
+    report.add_line(line);
+    EXPECT_EQ(report.violations(), 1) << line;
+    EXPECT_FALSE(report.result()) << line;
+    EXPECT_EQ(report.first_violation(), line);
+  }
+}
+
+TEST(ChildReport, FieldsOfTheWrongTypeDoNotThrow) {
+  ChildReport report("G.N");
+  report.add_line(R"({"v":1,"case":"G.N","event":"fail","line":"seven","message":[1],"file":null})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"measure","value":"fast","n":{}})");
+  report.add_line(R"({"v":1,"case":"G.N","event":12})");
+  ASSERT_EQ(report.failures().size(), 1u);
+  EXPECT_EQ(report.failures()[0].line, 0);
+  EXPECT_EQ(report.failures()[0].message, "[1]");
+  EXPECT_THAT(report.failures()[0].file, IsEmpty());
+}
+
+TEST(ChildReport, AFloodOfFailuresIsBounded) {
+  ChildReport report("G.N");
+  for (int i = 0; i < 5000; ++i) report.add_line(R"({"v":1,"case":"G.N","event":"fail","message":"m"})");
+  EXPECT_EQ(report.failures().size(), 1000u);
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,70 @@
+// The journal on disk: one write(2) per record, O_APPEND; fdatasync of the plan, then at most once a second
+// and at the end. Process death loses nothing, power loss at most a second.
+//
+// A disk that refuses never fails the run: the loss is told once, records that could not be written are kept
+// (up to a bound) and tried again, in order, before the next one. A record is on disk whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "harness/core/clock.h"
+#include "harness/core/events.h"
+#include "harness/core/result.h"
+
+namespace proctor {
+
+class Journal : public EventSink {
+ public:
+  // Called once, on the first record that could not be written.
+  using OnLost = std::function<void(const Warning&)>;
+
+  // Creates the file, which must not exist; `allow_existing` is for special files such as /dev/full.
+  static Result<std::unique_ptr<Journal>> open(const std::string& path, bool allow_existing = false);
+  ~Journal() override;
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  void on_lost(OnLost handler) { on_lost_ = std::move(handler); }
+  void on(const Event& event) override;
+  // Syncs what is older than a second; call it now and then while no event comes.
+  void sync_if_due();
+  // Whether every record so far has reached the file.
+  bool complete() const { return backlog_.empty() && dropped_ == 0; }
+
+ private:
+  explicit Journal(int fd) : fd_(fd) {}
+  int write_record(const std::string& line);  // 0 or errno
+  void sync();
+  void lose(int err);
+
+  int fd_;
+  std::int64_t size_ = 0;
+  bool torn_ = false;  // a part of a record could not be cut off again
+  bool dirty_ = false;
+  bool told_ = false;
+  bool plan_written_ = false;
+  Clock::time_point last_sync_{};
+  std::deque<std::string> backlog_;
+  std::size_t backlog_bytes_ = 0;
+  std::size_t dropped_ = 0;
+  OnLost on_lost_;
+};
+
+// One stream, many listeners, in the order of addition. An event that a listener sends while one is being
+// delivered follows it.
+class EventFanout : public EventSink {
+ public:
+  void add(EventSink& sink) { sinks_.push_back(&sink); }
+  void on(const Event& event) override;
+
+ private:
+  std::deque<EventSink*> sinks_;
+  std::deque<Event> queue_;
+  bool delivering_ = false;
+};
+
+}  // namespace proctor

@@ -1,0 +1,23 @@
+// The plan as the first event of a run, and how many cases may run at once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "harness/plan/plan.h"
+#include "harness/run/device_pool.h"
+
+namespace proctor {
+
+// The CPUs that this process may use.
+int usable_cores();
+
+// `requested` (0: as many as make sense), never more than can be given: a case without devices needs a core's
+// worth of slot, cases with devices need devices.
+int effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int cores);
+
+// Fills in cases, devices, jobs and digest; the rest of RunPlanned is the caller's.
+void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlanned& planned);
+
+}  // namespace proctor

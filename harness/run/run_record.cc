@@ -1,0 +1,234 @@
+#include "harness/run/run_record.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "harness/run/scratch.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kRecordFile = "run.json";
+constexpr auto kKillWait = std::chrono::milliseconds(1000);
+constexpr auto kKillPoll = std::chrono::milliseconds(5);
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string first_line(const fs::path& path) {
+  std::string text = read_text(path);
+  return text.substr(0, text.find('\n'));
+}
+
+std::string read_link(const char* path) {
+  std::error_code error;
+  return fs::read_symlink(path, error).string();
+}
+
+// Field 22, counted after the last ')': the command in field 2 may hold anything. 0: no such process.
+std::uint64_t start_time_of(int pid) {
+  const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
+  const auto end_of_command = stat.rfind(')');
+  if (end_of_command == std::string::npos) return 0;
+  std::istringstream fields(stat.substr(end_of_command + 1));
+  std::string skipped;
+  for (int field = 3; field < 22; ++field) fields >> skipped;
+  std::uint64_t start = 0;
+  fields >> start;
+  return start;
+}
+
+Result<void> make_private_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return Error::system("create " + path, errno);
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return Error::system("read " + path, errno);
+  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
+    return Error::system("use " + path + ", which is not a directory of this user", EPERM);
+  }
+  return {};
+}
+
+Result<void> write_file(const std::string& path, const std::string& text) {
+  const std::string draft = path + ".new";
+  {
+    std::ofstream file(draft, std::ios::trunc);
+    file << text << '\n';
+    file.flush();
+    if (!file) return Error::system("write " + draft, errno);
+  }
+  if (::rename(draft.c_str(), path.c_str()) != 0) return Error::system("write " + path, errno);
+  return {};
+}
+
+bool is_populated(const fs::path& cgroup) {
+  return read_text(cgroup / "cgroup.events").find("populated 1") != std::string::npos;
+}
+
+void kill_cgroup(const fs::path& cgroup) {
+  std::ofstream(cgroup / "cgroup.kill") << "1";
+  const auto give_up = std::chrono::steady_clock::now() + kKillWait;
+  while (is_populated(cgroup) && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(kKillPoll);
+  }
+}
+
+// Leaves first: a cgroup with children cannot be removed.
+void remove_cgroup(const fs::path& cgroup) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(cgroup, ignored)) {
+    if (entry.is_directory(ignored) && !entry.is_symlink(ignored)) remove_cgroup(entry.path());
+  }
+  ::rmdir(cgroup.c_str());
+}
+
+void sweep_cgroup(const std::string& cgroup, const std::string& run_id, std::vector<std::string>& swept) {
+  // The id in the name makes a mistaken or forged record harmless.
+  if (cgroup.empty() || run_id.empty() ||
+      fs::path(cgroup).filename().string().find(run_id) == std::string::npos)
+    return;
+  std::error_code error;
+  if (!fs::exists(fs::path(cgroup) / "cgroup.kill", error)) return;
+  const bool alive = is_populated(cgroup);
+  if (alive) kill_cgroup(cgroup);
+  remove_cgroup(cgroup);
+  const bool left = fs::exists(cgroup, error);
+  swept.push_back((alive ? "killed the processes in and removed cgroup " : "removed cgroup ") + cgroup +
+                  (left ? ", which the kernel still holds" : ""));
+}
+
+void sweep_scratch(const std::string& scratch, std::vector<std::string>& swept) {
+  if (fs::path(scratch).filename().string().rfind("pr-", 0) != 0) return;
+  struct stat info {};
+  if (::lstat(scratch.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) return;
+  const auto removed = remove_tree(scratch);
+  swept.push_back(removed ? "removed scratch directory " + scratch : "failed to " + removed.error().what);
+}
+
+}  // namespace
+
+RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string cgroup,
+                            std::string scratch) {
+  return {.run_id = std::move(run_id),
+          .run_dir = std::move(run_dir),
+          .pid = ::getpid(),
+          .start_time = start_time_of(::getpid()),
+          .boot_id = first_line("/proc/sys/kernel/random/boot_id"),
+          .pid_namespace = read_link("/proc/self/ns/pid"),
+          .cgroup = std::move(cgroup),
+          .scratch = std::move(scratch)};
+}
+
+std::string to_json(const RunRecord& record) {
+  return json{{"run_id", record.run_id},   {"run_dir", record.run_dir},
+              {"pid", record.pid},         {"start_time", record.start_time},
+              {"boot_id", record.boot_id}, {"pid_namespace", record.pid_namespace},
+              {"cgroup", record.cgroup},   {"scratch", record.scratch}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<RunRecord> parse_run_record(const std::string& text) {
+  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) return Error::internal("read a run record: it is not a JSON object");
+  try {
+    return RunRecord{.run_id = object.at("run_id"),
+                     .run_dir = object.at("run_dir"),
+                     .pid = object.at("pid"),
+                     .start_time = object.at("start_time"),
+                     .boot_id = object.at("boot_id"),
+                     .pid_namespace = object.at("pid_namespace"),
+                     .cgroup = object.at("cgroup"),
+                     .scratch = object.at("scratch")};
+  } catch (const json::exception& error) {
+    return Error::internal(std::string("read a run record: ") + error.what());
+  }
+}
+
+Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir) {
+  const fs::path path = fs::path(run_dir) / kRecordFile;
+  std::error_code error;
+  if (!fs::exists(path, error)) return std::optional<RunRecord>();
+  auto record = parse_run_record(read_text(path));
+  if (!record) return Error{ErrorKind::kSystem, "read " + path.string() + ": " + record.error().what, {}, 0};
+  return std::optional<RunRecord>(std::move(*record));
+}
+
+void remove_run_record(const RunRecord& record) {
+  if (const auto directory = run_record_directory(); directory) {
+    ::unlink((*directory + "/" + record.run_id + ".json").c_str());
+  }
+  ::unlink((record.run_dir + "/" + kRecordFile).c_str());
+}
+
+Result<std::string> run_record_directory() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  std::error_code error;
+  const bool has_runtime = runtime && *runtime == '/' && ::access(runtime, W_OK) == 0;
+  const std::string base =
+      has_runtime ? std::string(runtime) + "/proctor" : "/tmp/proctor-" + std::to_string(::geteuid());
+  if (auto made = make_private_directory(base); !made) return made.error();
+  const std::string runs = base + "/runs";
+  if (auto made = make_private_directory(runs); !made) return made.error();
+  return runs;
+}
+
+Result<RunRecordFiles> RunRecordFiles::write(const RunRecord& record) {
+  auto directory = run_record_directory();
+  if (!directory) return directory.error();
+  RunRecordFiles files({*directory + "/" + record.run_id + ".json", record.run_dir + "/" + kRecordFile});
+  for (const auto& path : files.paths_) {
+    if (auto written = write_file(path, to_json(record)); !written) return written.error();
+  }
+  return files;
+}
+
+RunRecordFiles::~RunRecordFiles() {
+  for (const auto& path : paths_) ::unlink(path.c_str());
+}
+
+RunnerState runner_state(const RunRecord& record) {
+  if (record.boot_id != first_line("/proc/sys/kernel/random/boot_id")) return RunnerState::kGone;
+  if (record.pid_namespace != read_link("/proc/self/ns/pid")) return RunnerState::kUnknown;
+  return record.start_time != 0 && start_time_of(record.pid) == record.start_time ? RunnerState::kAlive
+                                                                                  : RunnerState::kGone;
+}
+
+std::vector<std::string> sweep_run(const RunRecord& record) {
+  std::vector<std::string> swept;
+  if (runner_state(record) != RunnerState::kGone) return swept;
+  sweep_cgroup(record.cgroup, record.run_id, swept);
+  sweep_scratch(record.scratch, swept);
+  return swept;
+}
+
+std::vector<std::string> sweep_dead_runs() {
+  std::vector<std::string> swept;
+  const auto directory = run_record_directory();
+  if (!directory) return swept;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(*directory, ignored)) {
+    if (entry.path().extension() != ".json") continue;
+    const auto record = parse_run_record(read_text(entry.path()));
+    if (!record || runner_state(*record) != RunnerState::kGone) continue;
+    for (auto& sentence : sweep_run(*record)) swept.push_back(std::move(sentence));
+    ::unlink(entry.path().c_str());
+    ::unlink((record->run_dir + "/" + kRecordFile).c_str());
+  }
+  return swept;
+}
+
+}  // namespace proctor

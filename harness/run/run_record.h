@@ -1,0 +1,66 @@
+// What a run leaves behind if its runner is shot, written down before the first case starts: the next run,
+// and `proctor finish`, sweep it. One copy is in the run directory (run.json), one in a per-user directory
+// ($XDG_RUNTIME_DIR/proctor/runs, else /tmp/proctor-UID/runs), so that the next run finds it.
+//
+// A record is acted upon only if its runner is provably gone: another boot, or in the same PID namespace no
+// process with that pid *and* that start time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/result.h"
+
+namespace proctor {
+
+struct RunRecord {
+  std::string run_id;
+  std::string run_dir;  // absolute
+  int pid = 0;
+  std::uint64_t start_time = 0;  // field 22 of /proc/PID/stat
+  std::string boot_id;
+  std::string pid_namespace;  // readlink of /proc/self/ns/pid
+  std::string cgroup;         // the run's cgroup directory, or ""
+  std::string scratch;        // the run's scratch root
+};
+
+// Describes this process.
+RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string cgroup, std::string scratch);
+
+std::string to_json(const RunRecord& record);
+Result<RunRecord> parse_run_record(const std::string& text);
+
+// The copy in a run directory; none when the run ended by itself.
+Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir);
+// Removes both copies of a run that has been swept.
+void remove_run_record(const RunRecord& record);
+
+// Where the per-user copies are; created with mode 0700. An error if it belongs to somebody else.
+Result<std::string> run_record_directory();
+
+// Holds both copies while the run lasts; destroying it removes them, because nothing is left to sweep then.
+class RunRecordFiles {
+ public:
+  static Result<RunRecordFiles> write(const RunRecord& record);
+  ~RunRecordFiles();
+  RunRecordFiles(RunRecordFiles&& other) noexcept : paths_(std::move(other.paths_)) { other.paths_.clear(); }
+  RunRecordFiles& operator=(RunRecordFiles&&) = delete;
+
+ private:
+  explicit RunRecordFiles(std::vector<std::string> paths) : paths_(std::move(paths)) {}
+  std::vector<std::string> paths_;
+};
+
+enum class RunnerState { kAlive, kGone, kUnknown };  // unknown: its PID namespace is not ours
+RunnerState runner_state(const RunRecord& record);
+
+// Ends what is left of a run whose runner is gone: kills and removes its cgroups, removes its scratch. One
+// sentence per thing that was found and swept; nothing when there was nothing.
+std::vector<std::string> sweep_run(const RunRecord& record);
+
+// Sweeps every dead run of this user; removes its records.
+std::vector<std::string> sweep_dead_runs();
+
+}  // namespace proctor

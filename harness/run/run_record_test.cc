@@ -1,0 +1,160 @@
+#include "harness/run/run_record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "harness/run/scratch.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Each test has a private runtime directory, so that it never sees real runs.
+class RunRecordTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto root = ScratchRoot::create();
+    ASSERT_TRUE(root.ok());
+    root_ = std::move(*root);
+    const char* old = ::getenv("XDG_RUNTIME_DIR");
+    if (old) old_runtime_ = old;
+    ::setenv("XDG_RUNTIME_DIR", root_->path().c_str(), 1);
+    run_dir_ = root_->path() + "/out";
+    fs::create_directory(run_dir_);
+    scratch_ = root_->path() + "/pr-123456";
+    fs::create_directories(scratch_ + "/1/deep");
+    std::ofstream(scratch_ + "/1/deep/file") << "x";
+  }
+  void TearDown() override {
+    old_runtime_ ? ::setenv("XDG_RUNTIME_DIR", old_runtime_->c_str(), 1) : ::unsetenv("XDG_RUNTIME_DIR");
+  }
+
+  // A pid that was ours and is dead.
+  static int dead_pid() {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(0);
+    ::waitpid(child, nullptr, 0);
+    return child;
+  }
+
+  std::unique_ptr<ScratchRoot> root_;
+  std::string run_dir_;
+  std::string scratch_;
+  std::optional<std::string> old_runtime_;
+};
+
+TEST_F(RunRecordTest, ReadsBackWhatItWrote) {
+  const auto record = describe_this_run("id", run_dir_, "/sys/fs/cgroup/proctor-id", scratch_);
+  EXPECT_EQ(record.pid, ::getpid());
+  EXPECT_GT(record.start_time, 0u);
+  const auto again = parse_run_record(to_json(record));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(to_json(*again), to_json(record));
+  EXPECT_FALSE(parse_run_record("{}").ok());
+  EXPECT_FALSE(parse_run_record("not json").ok());
+  EXPECT_FALSE(parse_run_record(R"({"run_id":7})").ok());
+}
+
+TEST_F(RunRecordTest, BothCopiesLiveAsLongAsTheRun) {
+  const std::string in_registry = root_->path() + "/proctor/runs/id.json";
+  {
+    const auto files = RunRecordFiles::write(describe_this_run("id", run_dir_, "", scratch_));
+    ASSERT_TRUE(files.ok()) << files.error().what;
+    EXPECT_TRUE(fs::exists(in_registry));
+    EXPECT_TRUE(fs::exists(run_dir_ + "/run.json"));
+  }
+  EXPECT_FALSE(fs::exists(in_registry));
+  EXPECT_FALSE(fs::exists(run_dir_ + "/run.json"));
+}
+
+TEST_F(RunRecordTest, ALivingRunIsLeftAlone) {
+  const auto files = RunRecordFiles::write(describe_this_run("id", run_dir_, "", scratch_));
+  ASSERT_TRUE(files.ok());
+  EXPECT_THAT(sweep_dead_runs(), IsEmpty());
+  EXPECT_TRUE(fs::exists(scratch_));
+}
+
+TEST_F(RunRecordTest, ADeadRunIsSweptAndItsRecordsGo) {
+  auto record = describe_this_run("id", run_dir_, "", scratch_);
+  record.pid = dead_pid();
+  const auto files = RunRecordFiles::write(record);
+  ASSERT_TRUE(files.ok());
+  EXPECT_THAT(sweep_dead_runs(), ElementsAre(HasSubstr(scratch_)));
+  EXPECT_FALSE(fs::exists(scratch_));
+  EXPECT_FALSE(fs::exists(run_dir_ + "/run.json"));
+  EXPECT_THAT(sweep_dead_runs(), IsEmpty());
+}
+
+TEST_F(RunRecordTest, StateNeedsPidStartTimeBootAndNamespace) {
+  const auto self = describe_this_run("id", run_dir_, "", scratch_);
+  EXPECT_EQ(runner_state(self), RunnerState::kAlive);
+  auto reused_pid = self;
+  reused_pid.start_time += 1;
+  EXPECT_EQ(runner_state(reused_pid), RunnerState::kGone);
+  auto other_boot = self;
+  other_boot.boot_id = "another";
+  EXPECT_EQ(runner_state(other_boot), RunnerState::kGone);
+  auto other_namespace = self;
+  other_namespace.pid_namespace = "pid:[1]";
+  other_namespace.pid = dead_pid();
+  EXPECT_EQ(runner_state(other_namespace), RunnerState::kUnknown);
+}
+
+TEST_F(RunRecordTest, AForgedRecordRemovesNothingElse) {
+  auto record = describe_this_run("id", run_dir_, run_dir_, run_dir_);
+  record.pid = dead_pid();
+  EXPECT_THAT(sweep_run(record), IsEmpty());
+  EXPECT_TRUE(fs::exists(run_dir_));
+
+  const std::string link = root_->path() + "/pr-abcdef";
+  fs::create_directory_symlink(run_dir_, link);
+  record.scratch = link;
+  EXPECT_THAT(sweep_run(record), IsEmpty());
+  EXPECT_TRUE(fs::exists(run_dir_));
+}
+
+TEST(Scratch, PathsAreShortPrivateAndGoAwayWhateverIsInside) {
+  std::string path;
+  std::string directory;
+  {
+    auto root = ScratchRoot::create();
+    ASSERT_TRUE(root.ok());
+    path = (*root)->path();
+    auto made = (*root)->make_directory();
+    ASSERT_TRUE(made.ok());
+    directory = *made;
+    EXPECT_LE(directory.size(), 30u);
+    EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_all);
+    fs::create_directories(directory + "/a/b");
+    std::ofstream(directory + "/a/b/file") << "x";
+    fs::permissions(directory + "/a/b", fs::perms::none);
+    fs::permissions(directory + "/a", fs::perms::none);
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(Scratch, LinksAreRemovedNotFollowed) {
+  auto outside = ScratchRoot::create();
+  ASSERT_TRUE(outside.ok());
+  std::ofstream((*outside)->path() + "/precious") << "x";
+  {
+    auto root = ScratchRoot::create();
+    ASSERT_TRUE(root.ok());
+    fs::create_directory_symlink((*outside)->path(), (*root)->path() + "/link");
+  }
+  EXPECT_TRUE(fs::exists((*outside)->path() + "/precious"));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,290 @@
+#include "harness/run/runner.h"
+
+#include <signal.h>
+
+#include <boost/asio/steady_timer.hpp>
+#include <deque>
+#include <list>
+
+#include "harness/run/attempt.h"
+#include "harness/run/case_progress.h"
+#include "harness/run/signals.h"
+
+namespace proctor {
+namespace {
+
+constexpr auto kTick = std::chrono::milliseconds(200);
+// A stop from outside must leave time for the reports: CI services kill a job seconds after they asked.
+constexpr Milliseconds kStopGrace{3'500};
+constexpr Milliseconds kStopBudget{4'500};
+constexpr Milliseconds kKillBudget{1'000};  // after a second signal
+
+class Runner {
+ public:
+  Runner(const RunSetup& setup, EventSink& sink)
+      : setup_(setup),
+        sink_(sink),
+        context_{.io = io_,
+                 .containment = *setup.containment,
+                 .sink = sink,
+                 .scratch = *setup.scratch,
+                 .run_started = Clock::now(),
+                 .run_dir = setup.run_dir,
+                 .inherit_stdio = setup.inherit_stdio,
+                 .debugger = setup.debugger},
+        pool_(setup.devices),
+        signals_(io_, [this](int signal, bool parent_died) { on_signal(signal, parent_died); }),
+        deadline_(io_),
+        give_up_(io_),
+        tick_(io_) {}
+
+  RunResult run();
+
+ private:
+  // A case that has begun; it keeps its slot and its devices until its last attempt has ended.
+  struct Running {
+    std::size_t index;
+    CaseProgress progress;
+    std::vector<std::string> devices;
+    std::unique_ptr<RunningAttempt> attempt;
+  };
+  using Slot = std::list<Running>::iterator;
+
+  const Case& test(std::size_t index) const { return setup_.plan->cases[index]; }
+  const Suite& suite(std::size_t index) const { return setup_.plan->suites[test(index).suite]; }
+
+  void admit_cases();
+  void start_more();
+  bool start_first_that_fits();
+  void start_attempt(Slot slot);
+  void on_attempt_ended(Slot slot, const AttemptEnded& ended);
+  void end_case(Slot slot, const std::string& note);
+  void announce_end(std::size_t index, Verdict verdict, std::vector<std::string> marks,
+                    const std::string& note);
+  std::optional<KnownVerdict> known_failure(std::size_t index, const Verdict& verdict) const;
+
+  void request_stop(int signal, const std::string& reason);
+  void on_signal(int signal, bool parent_died);
+  void on_deadline();
+  void stop_running(int signal, Milliseconds grace, Milliseconds budget);
+  void abandon_running();
+  void drop_pending(const Verdict& verdict, const std::string& note);
+  void arm_tick();
+
+  const RunSetup& setup_;
+  EventSink& sink_;
+  boost::asio::io_context io_{1};
+  AttemptContext context_;
+  DevicePool pool_;
+  StopSignals signals_;
+  boost::asio::steady_timer deadline_;
+  boost::asio::steady_timer give_up_;
+  boost::asio::steady_timer tick_;
+  std::deque<std::size_t> pending_;
+  std::list<Running> running_;
+  std::optional<int> stop_signal_;
+  bool stopping_ = false;
+  bool starting_ = false;
+};
+
+RunResult Runner::run() {
+  sink_.on(setup_.planned);
+  for (const auto& warning : setup_.warnings) sink_.on(warning);
+  if (setup_.watch_parent && !signals_.watch_parent()) {
+    sink_.on(Warning{"parent_watch", "the death of the parent process cannot be noticed here"});
+  }
+  admit_cases();
+  if (setup_.deadline) {
+    deadline_.expires_at(context_.run_started + *setup_.deadline);
+    deadline_.async_wait([this](const auto& error) {
+      if (!error) on_deadline();
+    });
+  }
+  arm_tick();
+  start_more();
+  if (!running_.empty()) io_.run();
+  hold_stop_signals();
+  const auto elapsed = std::chrono::duration_cast<Milliseconds>(Clock::now() - context_.run_started);
+  sink_.on(RunEnded{.finished = utc_now(), .at_ms = elapsed.count()});
+  return {stop_signal_};
+}
+
+// Decides what can be decided without starting anything.
+void Runner::admit_cases() {
+  for (std::size_t i = 0; i < setup_.plan->cases.size(); ++i) {
+    const auto backend = std::string(to_string(suite(i).backend));
+    const int devices = test(i).devices;
+    if (test(i).disabled) {
+      announce_end(i, {Outcome::kSkip, "disabled"}, {}, "disabled in its own source");
+    } else if (const auto why = setup_.unusable.find(backend); why != setup_.unusable.end()) {
+      announce_end(i, {Outcome::kSkip, why->second}, {}, "");
+    } else if (devices > 0 && !pool_.can_ever_lease(backend, devices)) {
+      const bool none = pool_.width(backend) == 0;
+      announce_end(i, {Outcome::kSkip, none ? "no_device" : "needs:devices>=" + std::to_string(devices)}, {},
+                   "");
+    } else {
+      pending_.push_back(i);
+    }
+  }
+}
+
+void Runner::start_more() {
+  if (starting_) return;  // a case that ended without a process is inside this very loop
+  starting_ = true;
+  while (static_cast<int>(running_.size()) < setup_.planned.jobs && start_first_that_fits()) {
+  }
+  starting_ = false;
+  if (!running_.empty()) return;
+  // Nothing runs and nothing fits: what is left waits for devices that were taken out.
+  drop_pending({Outcome::kNotrun, "device_lost"}, "its device was held by a process that did not die");
+  io_.stop();
+}
+
+bool Runner::start_first_that_fits() {
+  for (auto it = pending_.begin(); it != pending_.end(); ++it) {
+    const std::size_t index = *it;
+    std::vector<std::string> devices;
+    if (test(index).devices > 0) {
+      auto leased = pool_.lease(std::string(to_string(suite(index).backend)), test(index).devices);
+      if (!leased) continue;
+      devices = std::move(*leased);
+    }
+    pending_.erase(it);
+    running_.push_back({.index = index,
+                        .progress = CaseProgress({.retries = test(index).policy.retries,
+                                                  .repeat = setup_.repeat,
+                                                  .until_fail = setup_.until_fail}),
+                        .devices = std::move(devices),
+                        .attempt = nullptr});
+    start_attempt(std::prev(running_.end()));
+    return true;
+  }
+  return false;
+}
+
+void Runner::start_attempt(Slot slot) {
+  auto environment = setup_.environment(suite(slot->index), slot->devices);
+  if (!environment) {  // a lease that no mask can express; never started with more than it holds
+    slot->progress.add({Outcome::kError, "environment"}, {}, /*expected=*/true);
+    return end_case(slot, "failed to " + environment.error().what);
+  }
+  AttemptPlan plan{.suite = &suite(slot->index),
+                   .test = &test(slot->index),
+                   .attempt = slot->progress.attempt(),
+                   .repeat = slot->progress.repeat(),
+                   .devices = slot->devices,
+                   .environment = std::move(*environment)};
+  slot->attempt = std::make_unique<RunningAttempt>(
+      context_, std::move(plan), [this, slot](const AttemptEnded& ended) { on_attempt_ended(slot, ended); });
+}
+
+void Runner::on_attempt_ended(Slot slot, const AttemptEnded& ended) {
+  const bool expected = [&] {
+    const auto known = known_failure(slot->index, ended.verdict);
+    return known && known->verdict.outcome == Outcome::kXfail;
+  }();
+  const auto next = slot->progress.add(ended.verdict, ended.marks, expected);
+  if (ended.termination.unreapable) pool_.retire(slot->devices);
+  if (next == CaseProgress::Next::kDone || stopping_ || ended.termination.unreapable)
+    return end_case(slot, "");
+  start_attempt(slot);
+}
+
+void Runner::end_case(Slot slot, const std::string& note) {
+  const std::size_t index = slot->index;
+  const CaseProgress progress = std::move(slot->progress);
+  pool_.release(slot->devices);
+  running_.erase(slot);
+  announce_end(index, progress.verdict(), progress.marks(), note);
+  start_more();
+}
+
+std::optional<KnownVerdict> Runner::known_failure(std::size_t index, const Verdict& verdict) const {
+  if (!setup_.known_failure) return std::nullopt;
+  return setup_.known_failure(suite(index), test(index), verdict);
+}
+
+void Runner::announce_end(std::size_t index, Verdict verdict, std::vector<std::string> marks,
+                          const std::string& note) {
+  CaseEnded ended{.case_id = test(index).id,
+                  .verdict = std::move(verdict),
+                  .marks = std::move(marks),
+                  .known_failure = {},
+                  .note = note};
+  if (auto known = known_failure(index, ended.verdict)) {
+    ended.verdict = std::move(known->verdict);
+    ended.known_failure = std::move(known->source);
+    if (!known->note.empty()) ended.note = std::move(known->note);
+  }
+  sink_.on(ended);
+  const auto outcome = ended.verdict.outcome;
+  if (setup_.fail_fast && is_bad(outcome) && outcome != Outcome::kNotrun && !pending_.empty()) {
+    request_stop(0, "fail_fast");
+    drop_pending({Outcome::kNotrun, "fail_fast"}, "not started, because " + ended.case_id + " had failed");
+  }
+}
+
+void Runner::request_stop(int signal, const std::string& reason) {
+  const auto elapsed = std::chrono::duration_cast<Milliseconds>(Clock::now() - context_.run_started);
+  sink_.on(StopRequested{.signal = signal, .reason = reason, .at_ms = elapsed.count()});
+}
+
+void Runner::on_signal(int signal, bool parent_died) {
+  if (parent_died && stop_signal_)
+    return;  // the signal that stopped us took the parent too: not a second wish
+  request_stop(signal, parent_died ? "parent_died" : "signal");
+  if (stop_signal_) return stop_running(SIGKILL, Milliseconds(0), kKillBudget);
+  stop_signal_ = signal;
+  stopping_ = true;
+  drop_pending({Outcome::kNotrun, "interrupted"}, "not started, because the run was stopped");
+  stop_running(signal, kStopGrace, kStopBudget);
+}
+
+void Runner::on_deadline() {
+  if (stopping_) return;
+  stopping_ = true;
+  request_stop(0, "deadline");
+  drop_pending({Outcome::kNotrun, "budget"}, "not started, because the run's time was used up");
+  stop_running(SIGTERM, kStopGrace, kStopBudget);
+}
+
+void Runner::stop_running(int signal, Milliseconds grace, Milliseconds budget) {
+  const char* reason = stop_signal_ ? "interrupted" : "budget";
+  for (auto& entry : running_) entry.attempt->stop(signal, grace, reason);
+  if (running_.empty()) return io_.stop();
+  give_up_.expires_after(budget);
+  give_up_.async_wait([this](const auto& error) {
+    if (!error) abandon_running();
+  });
+}
+
+void Runner::abandon_running() {
+  for (auto& entry : running_) entry.attempt->abandon();
+  for (auto& entry : running_) {
+    announce_end(entry.index, {Outcome::kNotrun, stop_signal_ ? "interrupted" : "budget"}, {},
+                 "its processes did not die in time and may still run");
+  }
+  running_.clear();
+  io_.stop();
+}
+
+void Runner::drop_pending(const Verdict& verdict, const std::string& note) {
+  const auto dropped = std::exchange(pending_, {});
+  for (const auto index : dropped) announce_end(index, verdict, {}, note);
+}
+
+void Runner::arm_tick() {
+  if (!setup_.on_tick) return;
+  tick_.expires_after(kTick);
+  tick_.async_wait([this](const auto& error) {
+    if (error) return;
+    setup_.on_tick();
+    arm_tick();
+  });
+}
+
+}  // namespace
+
+RunResult run_plan(const RunSetup& setup, EventSink& sink) { return Runner(setup, sink).run(); }
+
+}  // namespace proctor

@@ -1,0 +1,74 @@
+// Runs a plan: one event loop on one thread, as many cases at once as there are slots and devices to give.
+//
+//   running --bad verdict, --fail-fast--> finishing: nothing new starts, what runs goes on
+//   running | finishing --deadline--> stopping: TERM to every case, what is left is notrun(budget)
+//   running | finishing --INT, TERM, HUP, parent's death--> stopping: forwarded, what is left is
+//   notrun(interrupted) stopping --second signal--> killing: KILL to every case stopping | killing --stop
+//   budget used up--> the processes that do not die are abandoned as unreapable any --nothing runs, nothing
+//   can start--> ended
+//
+// It speaks only through events; it prints nothing and decides no exit code.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "harness/core/result.h"
+#include "harness/plan/plan.h"
+#include "harness/run/device_pool.h"
+
+namespace proctor {
+
+class Containment;
+class ScratchRoot;
+
+// What the known-failure list makes of a case's verdict.
+struct KnownVerdict {
+  Verdict verdict;     // xfail, xpass, or the verdict as it was
+  std::string source;  // of the matching entry
+  std::string note;
+};
+
+struct RunSetup {
+  const Plan* plan = nullptr;
+  RunPlanned planned;  // the first event, see run/planned.h
+  Containment* containment = nullptr;
+  ScratchRoot* scratch = nullptr;
+  std::vector<PoolDevice> devices;
+  // Backends that cannot be used here, with the reason of the skip: "xpu" ->
+  // "library_missing:libze_loader.so.1".
+  std::map<std::string, std::string> unusable;
+  std::vector<Warning> warnings;  // from before the run; they follow the plan
+  std::string run_dir;            // absolute; its logs/ exists
+
+  int repeat = 1;
+  bool until_fail = false;
+  bool fail_fast = false;
+  std::optional<Milliseconds> deadline;  // for the whole run
+  bool inherit_stdio = false;
+  std::vector<std::string> debugger;
+  bool watch_parent = false;  // CI=true
+
+  // The environment of a case that holds `devices` (ids).
+  std::function<Result<std::vector<std::string>>(const Suite&, const std::vector<std::string>& devices)>
+      environment;
+  // None: no entry matches the case. May be empty.
+  std::function<std::optional<KnownVerdict>(const Suite&, const Case&, const Verdict&)> known_failure;
+  // Called a few times a second while the run lasts. May be empty.
+  std::function<void()> on_tick;
+};
+
+struct RunResult {
+  // The first signal that stopped the run: raise it again once the reports are written.
+  std::optional<int> stop_signal;
+};
+
+// On return INT, TERM and HUP are held, so that the reports can be completed: release_stop_signals()
+// afterwards.
+RunResult run_plan(const RunSetup& setup, EventSink& sink);
+
+}  // namespace proctor

@@ -1,0 +1,61 @@
+#include "harness/run/scratch.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxBase = 12;  // so that BASE/pr-XXXXXX/NNNNNNN has at most 30 characters
+
+std::string base_directory() {
+  const char* tmpdir = std::getenv("TMPDIR");
+  const std::string wanted = tmpdir ? tmpdir : "";
+  return wanted.empty() || wanted.front() != '/' || wanted.size() > kMaxBase ? "/tmp" : wanted;
+}
+
+// A test may leave directories without permissions behind; only a root test can leave any that are not ours.
+void open_up(const fs::path& directory) {
+  std::error_code ignored;  // what cannot be opened up makes remove_all fail, and that is reported
+  fs::permissions(directory, fs::perms::owner_all, fs::perm_options::add | fs::perm_options::nofollow,
+                  ignored);
+  for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+    if (entry.is_directory(ignored) && !entry.is_symlink(ignored)) open_up(entry.path());
+  }
+}
+
+}  // namespace
+
+Result<void> remove_tree(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error == std::errc::permission_denied) {
+    open_up(path);
+    error.clear();
+    fs::remove_all(path, error);
+  }
+  if (error) return Error::system("remove " + path, error.value());
+  return {};
+}
+
+Result<std::unique_ptr<ScratchRoot>> ScratchRoot::create() {
+  std::string path = base_directory() + "/pr-XXXXXX";
+  if (!::mkdtemp(path.data())) return Error::system("create scratch directory " + path, errno);
+  return std::unique_ptr<ScratchRoot>(new ScratchRoot(path));
+}
+
+ScratchRoot::~ScratchRoot() { static_cast<void>(remove_tree(path_)); }
+
+Result<std::string> ScratchRoot::make_directory() {
+  const std::string path = path_ + "/" + std::to_string(next_++);
+  if (::mkdir(path.c_str(), 0700) != 0) return Error::system("create scratch directory " + path, errno);
+  return path;
+}
+
+}  // namespace proctor

@@ -1,0 +1,44 @@
+// What tells the runner from outside to stop: INT, TERM, HUP, and under CI the death of its parent.
+//
+// Under CI=true a job's shell may be shot while its children are not (`bash -c 'proctor ...; true'`): nothing
+// arrives here then, so the parent is watched through a pidfd, and where there is none by PR_SET_PDEATHSIG.
+// HUP stays ignored when it was ignored at the start (nohup). SIGPIPE is ignored for good: a closed stdout is
+// an error of one write.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <functional>
+#include <optional>
+
+namespace proctor {
+
+class StopSignals {
+ public:
+  // `parent_died` comes with SIGTERM.
+  using OnStop = std::function<void(int signal, bool parent_died)>;
+
+  StopSignals(boost::asio::io_context& io, OnStop on_stop);
+  // Starts to watch the parent; returns false if neither way works here.
+  bool watch_parent();
+  void cancel();
+
+ private:
+  void wait();
+
+  OnStop on_stop_;
+  boost::asio::signal_set signals_;
+  std::optional<boost::asio::posix::stream_descriptor> parent_;
+};
+
+void ignore_sigpipe();
+
+// While reports are written, INT, TERM and HUP wait.
+void hold_stop_signals();
+void release_stop_signals();
+
+// Ends this process by `signal` with its default action, so that a shell sees 128 + signal. Call it last.
+[[noreturn]] void die_by_signal(int signal);
+
+}  // namespace proctor

@@ -1,0 +1,91 @@
+#include "harness/run/verdict.h"
+
+#include <cstring>
+
+namespace proctor {
+namespace {
+
+constexpr int kSkipExitCode =
+    77;  // the convention of automake's test driver and of CTest's SKIP_RETURN_CODE users
+
+std::string errno_name(int err) {
+  const char* name = ::strerrorname_np(err);
+  return name ? name : std::to_string(err);
+}
+
+std::string exit_reason(int code) { return "exit:" + std::to_string(code); }
+
+Verdict judge_command(int code) {
+  if (code == 0) return {Outcome::kPass, {}};
+  if (code == kSkipExitCode) return {Outcome::kSkip, exit_reason(code)};
+  return {Outcome::kFail, exit_reason(code)};
+}
+
+Verdict judge_gtest(int code, const std::optional<GtestResult>& result) {
+  if (!result || result->ran == 0) return {Outcome::kError, "no_result"};
+  const bool failed = !result->failures.empty();
+  if (code == 0) {
+    if (failed) return {Outcome::kError, "result_mismatch"};
+    return result->skipped ? Verdict{Outcome::kSkip, "framework"} : Verdict{Outcome::kPass, {}};
+  }
+  return failed ? Verdict{Outcome::kFail, {}} : Verdict{Outcome::kFail, exit_reason(code)};
+}
+
+Verdict judge_proctor(int code, const ChildReport& child) {
+  if (child.violations() > 0) return {Outcome::kError, "protocol"};
+  if (!child.result()) return {Outcome::kError, "no_result"};
+  const Verdict mismatch{Outcome::kError, "result_mismatch"};
+  const bool failed = !child.failures().empty();
+  switch (*child.result()) {
+    case ChildResult::kPass:
+      return code == 0 && !failed ? Verdict{Outcome::kPass, {}} : mismatch;
+    case ChildResult::kFail:
+      return code != 0 ? Verdict{Outcome::kFail, child.reason()} : mismatch;
+    case ChildResult::kSkip:
+      if (failed || (code != 0 && code != kSkipExitCode)) return mismatch;
+      return child.reason().empty() ? Verdict{Outcome::kError, "skip_without_reason"}
+                                    : Verdict{Outcome::kSkip, child.reason()};
+    case ChildResult::kError:
+      return {Outcome::kError, child.reason().empty() ? "child" : child.reason()};
+  }
+  return mismatch;
+}
+
+Verdict judge_exit(const AttemptEvidence& evidence) {
+  if (evidence.exit_signal) return {Outcome::kCrash, "signal:" + std::to_string(*evidence.exit_signal)};
+  if (!evidence.exit_code) return {Outcome::kError, "no_exit_status"};
+  switch (evidence.kind) {
+    case SuiteKind::kProctor:
+      return judge_proctor(*evidence.exit_code, evidence.child);
+    case SuiteKind::kGtest:
+      return judge_gtest(*evidence.exit_code, evidence.gtest);
+    case SuiteKind::kBenchmark:
+    case SuiteKind::kPytest:
+    case SuiteKind::kCommand:
+      return judge_command(*evidence.exit_code);
+  }
+  return {Outcome::kError, "no_result"};
+}
+
+}  // namespace
+
+Verdict judge(const AttemptEvidence& evidence) {
+  switch (evidence.cause) {
+    case EndCause::kSpawnFailed:
+      return {Outcome::kError, "spawn:" + (evidence.spawn_error ? errno_name(evidence.spawn_error->err)
+                                                                : std::string("unknown"))};
+    case EndCause::kGuardLost:
+      return {Outcome::kError, "guard_lost"};
+    case EndCause::kTimeout:
+      return {Outcome::kTimeout, {}};
+    case EndCause::kStall:
+      return {Outcome::kStall, {}};
+    case EndCause::kStopped:
+      return {Outcome::kNotrun, evidence.stop_reason};
+    case EndCause::kExited:
+      return judge_exit(evidence);
+  }
+  return {Outcome::kError, "no_result"};
+}
+
+}  // namespace proctor

@@ -1,0 +1,49 @@
+// From what a process did to what it means: a pure function, one row of the table per test in
+// verdict_test.cc.
+//
+//   cause          kind      evidence                              verdict
+//   spawn refused  any                                             error(spawn:ERRNO)
+//   guard lost     any                                             error(guard_lost)
+//   time limit     any                                             timeout
+//   stall limit    any                                             stall
+//   runner's stop  any                                             notrun(WHY)
+//   own signal     any                                             crash(signal:N)
+//   exit N         command   0 | 77 | else                         pass | skip(exit:77) | fail(exit:N)
+//   exit N         gtest     no readable result file               error(no_result)
+//                            0, completed | skipped | failures     pass | skip(framework) |
+//                            error(result_mismatch) not 0, failures | none                fail | fail(exit:N)
+//   exit N         proctor   no `end` event                        error(no_result)
+//                            events that are no events             error(protocol)
+//                            end contradicts events or exit code   error(result_mismatch)
+//                            end pass | fail | skip | error        pass | fail(R) | skip(R) | error(R)
+//
+// A limit wins over whatever exit code the process had while it was being ended: it raced with our own
+// signal.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/core/outcome.h"
+#include "harness/plan/plan.h"
+#include "harness/process/contained_process.h"
+#include "harness/run/child_report.h"
+#include "harness/run/gtest_result.h"
+
+namespace proctor {
+
+// Everything that a verdict depends on.
+struct AttemptEvidence {
+  SuiteKind kind = SuiteKind::kCommand;
+  EndCause cause = EndCause::kExited;
+  std::optional<SpawnError> spawn_error = {};
+  std::optional<int> exit_code = {};
+  std::optional<int> exit_signal = {};
+  std::string stop_reason = "interrupted";  // why the runner stopped it: "interrupted" or "budget"
+  ChildReport child = {};                   // kind proctor
+  std::optional<GtestResult> gtest = {};    // kind gtest: none when there is no readable result file
+};
+
+Verdict judge(const AttemptEvidence& evidence);
+
+}  // namespace proctor

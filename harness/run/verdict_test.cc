@@ -1,0 +1,168 @@
+#include "harness/run/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace proctor {
+namespace {
+
+constexpr const char* kStart = R"({"v":1,"case":"G.N","event":"start","t_ns":1})";
+constexpr const char* kFailEvent =
+    R"({"v":1,"case":"G.N","event":"fail","message":"m","reason":"driver_crash:11"})";
+constexpr const char* kSkipEvent = R"({"v":1,"case":"G.N","event":"skip","reason":"needs:devices>=2"})";
+constexpr const char* kEndPass = R"({"v":1,"case":"G.N","event":"end","result":"pass"})";
+constexpr const char* kEndFail = R"({"v":1,"case":"G.N","event":"end","result":"fail"})";
+constexpr const char* kEndSkip = R"({"v":1,"case":"G.N","event":"end","result":"skip"})";
+constexpr const char* kEndError =
+    R"({"v":1,"case":"G.N","event":"end","result":"error","reason":"mask_mismatch"})";
+
+ChildReport said(const std::vector<std::string>& lines) {
+  ChildReport report("G.N");
+  for (const auto& line : lines) report.add_line(line);
+  return report;
+}
+
+constexpr SuiteKind kKinds[] = {SuiteKind::kProctor, SuiteKind::kGtest, SuiteKind::kBenchmark,
+                                SuiteKind::kPytest, SuiteKind::kCommand};
+
+// What the process did beats what it said: the same verdict for every kind, even next to a perfect result.
+TEST(Verdict, CausesOtherThanExitDecideAloneForEveryKind) {
+  const struct {
+    EndCause cause;
+    const char* verdict;
+  } rows[] = {
+      {EndCause::kTimeout, "timeout"},
+      {EndCause::kStall, "stall"},
+      {EndCause::kStopped, "notrun(interrupted)"},
+      {EndCause::kSpawnFailed, "error(spawn:ENOENT)"},
+      {EndCause::kGuardLost, "error(guard_lost)"},
+  };
+  for (const auto kind : kKinds) {
+    for (const auto& row : rows) {
+      AttemptEvidence evidence{.kind = kind, .cause = row.cause};
+      evidence.exit_code = 0;
+      evidence.spawn_error = SpawnError{"exec", ENOENT};
+      evidence.child = said({kStart, kEndPass});
+      evidence.gtest = GtestResult{.ran = 1, .skipped = false, .failures = {}};
+      EXPECT_EQ(to_string(judge(evidence)), row.verdict) << to_string(kind);
+    }
+  }
+}
+
+TEST(Verdict, ReasonOfAStopIsTheRunners) {
+  AttemptEvidence evidence{.cause = EndCause::kStopped};
+  evidence.stop_reason = "budget";
+  EXPECT_EQ(to_string(judge(evidence)), "notrun(budget)");
+}
+
+TEST(Verdict, SpawnErrorNamesItsErrno) {
+  AttemptEvidence evidence{.cause = EndCause::kSpawnFailed};
+  evidence.spawn_error = SpawnError{"clone", EAGAIN};
+  EXPECT_EQ(to_string(judge(evidence)), "error(spawn:EAGAIN)");
+  evidence.spawn_error = SpawnError{"exec", 99999};
+  EXPECT_EQ(to_string(judge(evidence)), "error(spawn:99999)");
+}
+
+TEST(Verdict, OwnSignalIsACrashForEveryKind) {
+  for (const auto kind : kKinds) {
+    for (const int signal : {1, 6, 9, 11, 15}) {
+      AttemptEvidence evidence{.kind = kind};
+      evidence.exit_signal = signal;
+      evidence.child = said({kStart, kEndPass});
+      evidence.gtest = GtestResult{.ran = 1, .skipped = false, .failures = {}};
+      EXPECT_EQ(to_string(judge(evidence)), "crash(signal:" + std::to_string(signal) + ")")
+          << to_string(kind);
+    }
+  }
+}
+
+TEST(Verdict, CommandByEveryExitCode) {
+  for (int code = 0; code < 256; ++code) {
+    AttemptEvidence evidence{.kind = SuiteKind::kCommand};
+    evidence.exit_code = code;
+    const std::string number = std::to_string(code);
+    EXPECT_EQ(to_string(judge(evidence)), code == 0    ? "pass"
+                                          : code == 77 ? "skip(exit:77)"
+                                                       : "fail(exit:" + number + ")");
+  }
+}
+
+TEST(Verdict, Gtest) {
+  const GtestResult passed{.ran = 1, .skipped = false, .failures = {}};
+  const GtestResult skipped{.ran = 1, .skipped = true, .failures = {}};
+  const GtestResult failed{.ran = 1, .skipped = false, .failures = {Failure{}}};
+  const GtestResult empty{};
+  const struct {
+    int code;
+    std::optional<GtestResult> result;
+    const char* verdict;
+  } rows[] = {
+      {0, std::nullopt, "error(no_result)"},
+      {0, empty, "error(no_result)"},
+      {0, passed, "pass"},
+      {0, skipped, "skip(framework)"},
+      {0, failed, "error(result_mismatch)"},
+      {1, std::nullopt, "error(no_result)"},
+      {1, empty, "error(no_result)"},
+      {1, passed, "fail(exit:1)"},
+      {1, skipped, "fail(exit:1)"},
+      {1, failed, "fail"},
+      {23, passed, "fail(exit:23)"},
+      {3, std::nullopt, "error(no_result)"},
+  };
+  for (const auto& row : rows) {
+    AttemptEvidence evidence{.kind = SuiteKind::kGtest};
+    evidence.exit_code = row.code;
+    evidence.gtest = row.result;
+    EXPECT_EQ(to_string(judge(evidence)), row.verdict) << row.code;
+  }
+}
+
+TEST(Verdict, Proctor) {
+  const struct {
+    int code;
+    std::vector<std::string> lines;
+    const char* verdict;
+  } rows[] = {
+      {0, {}, "error(no_result)"},
+      {0, {kStart}, "error(no_result)"},
+      {1, {kStart}, "error(no_result)"},
+      {1, {kStart, kFailEvent}, "error(no_result)"},
+      {0, {kStart, kSkipEvent}, "error(no_result)"},
+      {0, {kStart, kEndPass}, "pass"},
+      {0, {kEndPass}, "pass"},
+      {1, {kStart, kEndPass}, "error(result_mismatch)"},
+      {77, {kStart, kEndPass}, "error(result_mismatch)"},
+      {0, {kStart, kFailEvent, kEndPass}, "error(result_mismatch)"},
+      {1, {kStart, kFailEvent, kEndFail}, "fail(driver_crash:11)"},
+      {1, {kStart, kEndFail}, "fail"},
+      {255, {kStart, kEndFail}, "fail"},
+      {0, {kStart, kEndFail}, "error(result_mismatch)"},
+      {0, {kStart, kSkipEvent, kEndSkip}, "skip(needs:devices>=2)"},
+      {77, {kStart, kSkipEvent, kEndSkip}, "skip(needs:devices>=2)"},
+      {1, {kStart, kSkipEvent, kEndSkip}, "error(result_mismatch)"},
+      {0, {kStart, kFailEvent, kSkipEvent, kEndSkip}, "error(result_mismatch)"},
+      {0, {kStart, kEndSkip}, "error(skip_without_reason)"},
+      {0, {kStart, kEndError}, "error(mask_mismatch)"},
+      {1, {kStart, kEndError}, "error(mask_mismatch)"},
+      {0, {"PASS"}, "error(protocol)"},
+      {0, {kStart, "garbage", kEndPass}, "error(protocol)"},
+      {0, {kStart, kEndPass, kEndPass}, "error(protocol)"},
+      {0, {kStart, R"({"v":1,"case":"Other.N","event":"end","result":"pass"})"}, "error(protocol)"},
+      {0, {kStart, R"({"v":1,"case":"G.N","event":"end","result":"great"})"}, "error(protocol)"},
+  };
+  for (const auto& row : rows) {
+    AttemptEvidence evidence{.kind = SuiteKind::kProctor};
+    evidence.exit_code = row.code;
+    evidence.child = said(row.lines);
+    EXPECT_EQ(to_string(judge(evidence)), row.verdict)
+        << row.code << ' ' << testing::PrintToString(row.lines);
+  }
+}
+
+TEST(Verdict, ExitWithoutAnyStatusIsAnError) { EXPECT_EQ(to_string(judge({})), "error(no_exit_status)"); }
+
+}  // namespace
+}  // namespace proctor

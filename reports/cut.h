@@ -1,0 +1,21 @@
+// Long text made short. The input is clean (core/text.h) and the output stays so: nothing is cut inside a
+// character.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace proctor {
+
+// The beginning on one line (runs of white space become one blank), at most `limit` bytes, "..." included
+// when something is missing.
+std::string one_line(std::string_view text, std::size_t limit);
+
+inline constexpr std::size_t kHeadBytes = 16 * 1024;
+inline constexpr std::size_t kTailBytes = 48 * 1024;
+
+// The first 16 KiB and the last 48 KiB, with the number of bytes between them; short text unchanged.
+std::string cut_middle(std::string_view text);
+
+}  // namespace proctor

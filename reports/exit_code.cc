@@ -1,0 +1,63 @@
+#include "reports/exit_code.h"
+
+#include "harness/core/exit_code.h"
+
+namespace proctor {
+namespace {
+
+enum class Light { kGreen, kRed, kMachine, kIncomplete };
+
+Light light_of(const Verdict& verdict, const std::string& kind) {
+  switch (verdict.outcome) {
+    case Outcome::kPass:
+    case Outcome::kSkip:
+    case Outcome::kXfail:
+      return Light::kGreen;
+    case Outcome::kFail:
+    case Outcome::kCrash:
+    case Outcome::kTimeout:
+    case Outcome::kStall:
+      return Light::kRed;
+    case Outcome::kXpass:
+      return kind == "proctor" ? Light::kRed : Light::kGreen;
+    case Outcome::kError:
+      return verdict.reason == "no_result" ? Light::kRed : Light::kMachine;
+    case Outcome::kDeviceLost:
+      return Light::kMachine;
+    case Outcome::kNotrun:
+      return verdict.reason == "device_lost" ? Light::kMachine : Light::kIncomplete;
+  }
+  return Light::kMachine;
+}
+
+bool unkillable(const CaseRecord& record) {
+  for (const Attempt& attempt : record.attempts) {
+    if (attempt.end && attempt.end->termination.unreapable) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+int exit_code(const RunModel& model) {
+  bool red = false;
+  bool machine = false;
+  bool incomplete = !model.plan().no_device_for.empty();
+  for (const CaseRecord& record : model.cases()) {
+    const Light light = light_of(model.verdict(record), record.planned.kind);
+    red = red || light == Light::kRed;
+    machine = machine || light == Light::kMachine || unkillable(record);
+    incomplete = incomplete || light == Light::kIncomplete;
+  }
+  if (red) return kExitRed;
+  if (machine) return kExitMachine;
+  const int executed = model.summary().executed();
+  if (incomplete || executed == 0 || executed < model.plan().min_executed) return kExitIncomplete;
+  return kExitGreen;
+}
+
+int shell_exit_code(const RunModel& model) {
+  return model.stop_signal() != 0 ? 128 + model.stop_signal() : exit_code(model);
+}
+
+}  // namespace proctor

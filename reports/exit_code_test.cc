@@ -1,0 +1,135 @@
+#include "reports/exit_code.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "reports/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+
+// How one case can end, with what the public table of exit codes calls it.
+struct Ending {
+  Outcome outcome;
+  const char* reason;
+  const char* kind;
+  char colour;  // g: good, r: the code is red, m: the machine is red, i: incomplete
+  bool executed;
+};
+constexpr Ending kEndings[] = {
+    {Outcome::kPass, "", "proctor", 'g', true},
+    {Outcome::kFail, "", "proctor", 'r', true},
+    {Outcome::kFail, "setup", "pytest", 'r', true},
+    {Outcome::kError, "no_result", "proctor", 'r', true},
+    {Outcome::kError, "spawn:ENOENT", "gtest", 'm', true},
+    {Outcome::kError, "result_mismatch", "proctor", 'm', true},
+    {Outcome::kTimeout, "", "command", 'r', true},
+    {Outcome::kStall, "", "proctor", 'r', true},
+    {Outcome::kCrash, "signal:11", "proctor", 'r', true},
+    {Outcome::kDeviceLost, "", "proctor", 'm', true},
+    {Outcome::kSkip, "needs:devices>=2", "proctor", 'g', false},
+    {Outcome::kXfail, "known", "proctor", 'g', true},
+    {Outcome::kXpass, "", "proctor", 'r', true},
+    {Outcome::kXpass, "", "pytest", 'g', true},
+    {Outcome::kNotrun, "interrupted", "proctor", 'i', false},
+    {Outcome::kNotrun, "budget", "proctor", 'i', false},
+    {Outcome::kNotrun, "device_lost", "proctor", 'm', false},
+};
+
+// Circumstances of the run that decide too.
+struct Circumstances {
+  bool strict, warn, unreapable, no_device;
+  int min_executed;
+};
+
+int oracle(const std::vector<Ending>& endings, const Circumstances& run) {
+  std::string colours;
+  int executed = 0;
+  for (std::size_t i = 0; i < endings.size(); ++i) {
+    const bool good = endings[i].outcome == Outcome::kPass || endings[i].outcome == Outcome::kSkip;
+    const bool made_red = i == 0 && run.strict && run.warn && good;
+    colours += made_red ? 'r' : endings[i].colour;
+    executed += made_red || endings[i].executed;
+  }
+  const auto any = [&colours](char colour) { return colours.find(colour) != std::string::npos; };
+  if (any('r')) return 1;
+  if (any('m') || (run.unreapable && !endings.empty())) return 75;
+  const bool enough = executed >= 1 && executed >= run.min_executed;
+  return any('i') || !enough || run.no_device ? 3 : 0;
+}
+
+RunModel model_with(const std::vector<Ending>& endings, const Circumstances& run) {
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events = {Event{}};
+  for (std::size_t i = 0; i < endings.size(); ++i) {
+    const std::string id = "s/" + std::to_string(i);
+    cases.push_back(planned(id, endings[i].kind));
+    AttemptEnded end = ended(id, {endings[i].outcome, endings[i].reason});
+    end.termination.unreapable = run.unreapable && i == 0;
+    if (run.warn && i == 0) end.marks = {"warn"};
+    events.push_back(end);
+    events.push_back(concluded(id, end.verdict));
+  }
+  RunPlanned plan = plan_of(std::move(cases));
+  plan.strict = run.strict;
+  plan.min_executed = run.min_executed;
+  plan.no_device_for = run.no_device ? "cuda" : "";
+  events[0] = std::move(plan);
+  return model_of(events);
+}
+
+TEST(ExitCode, AgreesWithTheTableForAllRunsOfUpToTwoCases) {
+  std::vector<std::vector<Ending>> runs = {{}};
+  for (const Ending& a : kEndings) {
+    runs.push_back({a});
+    for (const Ending& b : kEndings) runs.push_back({a, b});
+  }
+  int seen[256] = {};
+  for (int bits = 0; bits < 16; ++bits) {
+    for (int min_executed = 0; min_executed <= 2; ++min_executed) {
+      const Circumstances run{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0,
+                              min_executed};
+      for (const auto& endings : runs) {
+        const int code = exit_code(model_with(endings, run));
+        ASSERT_EQ(code, oracle(endings, run))
+            << ::testing::PrintToString(endings.size()) << " cases, first "
+            << (endings.empty() ? "" : to_string(Verdict{endings[0].outcome, endings[0].reason})) << ", last "
+            << (endings.empty() ? "" : to_string(Verdict{endings.back().outcome, endings.back().reason}))
+            << ", bits " << bits << ", min " << min_executed;
+        ++seen[code];
+      }
+    }
+  }
+  EXPECT_TRUE(seen[0] > 0 && seen[1] > 0 && seen[3] > 0 && seen[75] > 0);
+}
+
+TEST(ExitCode, EveryOutcomeIsInTheTable) {
+  for (const Outcome outcome : kAllOutcomes) {
+    EXPECT_TRUE(std::any_of(std::begin(kEndings), std::end(kEndings), [outcome](const Ending& e) {
+      return e.outcome == outcome;
+    })) << to_string(outcome);
+  }
+}
+
+TEST(ExitCode, AKilledRunnerLeavesAnIncompleteRun) {
+  EXPECT_EQ(exit_code(model_of({plan_of({planned("s/a")}), started("s/a")})), 3);
+  EXPECT_EQ(exit_code(RunModel()), 3);
+}
+
+TEST(ExitCode, AShellSeesTheSignal) {
+  RunModel model = model_with({kEndings[0]}, {});
+  EXPECT_EQ(shell_exit_code(model), 0);
+  model.on(StopRequested{0, "deadline", 1});
+  EXPECT_EQ(shell_exit_code(model), 0);
+  model.on(StopRequested{15, "signal", 2});
+  model.on(StopRequested{2, "signal", 3});
+  EXPECT_EQ(shell_exit_code(model), 143);
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,181 @@
+#include "reports/explain.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+#include "harness/core/duration.h"
+#include "harness/core/text.h"
+#include "reports/cut.h"
+
+namespace proctor {
+namespace {
+
+constexpr std::size_t kHeadlineBytes = 200;
+
+// The value of a reason like `signal:11`.
+std::optional<std::string_view> value_of(std::string_view reason, std::string_view key) {
+  if (reason.substr(0, key.size()) != key || reason.substr(key.size(), 1) != ":") return std::nullopt;
+  return reason.substr(key.size() + 1);
+}
+
+std::string signal_text(std::string_view number) {
+  int signal = 0;
+  std::from_chars(number.data(), number.data() + number.size(), signal);
+  const char* name = ::sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("signal {} (SIG{})", number, name) : fmt::format("signal {}", number);
+}
+
+std::string fail_text(std::string_view reason, const AttemptEnded* end) {
+  if (end != nullptr) {
+    for (const Failure& failure : end->failures) {
+      if (failure.message.find_first_not_of(" \t\r\n") != std::string::npos) return failure.message;
+      if (!failure.expected.empty()) {
+        return fmt::format("{}: expected {}, got {}", failure.rule, failure.expected, failure.got);
+      }
+    }
+  }
+  if (reason == "warn") return "it warned, and --strict turns warnings into failures";
+  if (reason == "setup") return "its framework failed to set it up";
+  if (const auto code = value_of(reason, "exit")) return fmt::format("exited with code {}", *code);
+  if (const auto signal = value_of(reason, "driver_crash")) {
+    return fmt::format("the driver crashed its process with {}", signal_text(*signal));
+  }
+  return reason.empty() ? "failed without a message" : fmt::format("failed: {}", reason);
+}
+
+std::string error_text(std::string_view reason) {
+  if (reason == "no_result") return "ended without a readable result: no verdict was reported";
+  if (reason == "result_mismatch") return "its reported result contradicts its events or its exit code";
+  if (reason == "protocol") return "wrote something that is no event to its events descriptor";
+  if (reason == "guard_lost") return "the process that guards the case died";
+  if (reason == "mask_mismatch") return "it sees other devices than it was given";
+  if (const auto name = value_of(reason, "spawn")) return fmt::format("could not be started: {}", *name);
+  return fmt::format("the harness could not run or read it: {}", reason);
+}
+
+std::string notrun_text(std::string_view reason, const RunModel& model, bool started) {
+  if (reason == "budget") return "not run: it no longer fitted into --deadline";
+  if (reason == "device_lost") return "not run: its device was lost";
+  if (reason == "fail_fast") return "not run: an earlier case failed and --fail-fast was given";
+  if (reason != "interrupted") return fmt::format("not run: {}", reason);
+  const std::string verb = started ? "cut short" : "not run";
+  if (model.stop_signal() != 0) {
+    return fmt::format("{}: the run was stopped by {}", verb,
+                       signal_text(std::to_string(model.stop_signal())));
+  }
+  if (model.stop()) return fmt::format("{}: the run was stopped ({})", verb, model.stop()->reason);
+  return verb + (model.ended() ? ": the run ended without it" : ": the runner was killed");
+}
+
+// What happened, without details of the attempt.
+std::string verdict_text(const RunModel& model, const CaseRecord& record, const Verdict& verdict,
+                         const AttemptEnded* end) {
+  switch (verdict.outcome) {
+    case Outcome::kPass:
+      return "passed";
+    case Outcome::kFail:
+      return fail_text(verdict.reason, end);
+    case Outcome::kError:
+      return error_text(verdict.reason);
+    case Outcome::kTimeout:
+      return fmt::format("still running after {}, its time limit",
+                         human_duration(Milliseconds(record.planned.timeout_ms)));
+    case Outcome::kStall:
+      return "no output for as long as its stall limit";
+    case Outcome::kCrash:
+      if (const auto signal = value_of(verdict.reason, "signal")) return "killed by " + signal_text(*signal);
+      if (verdict.reason == "oom_host") return "killed because the machine ran out of memory";
+      return fmt::format("crashed: {}", verdict.reason);
+    case Outcome::kDeviceLost:
+      return "the driver reported its device as gone";
+    case Outcome::kSkip:
+      return verdict.reason.empty() ? "skipped without a reason" : fmt::format("skipped: {}", verdict.reason);
+    case Outcome::kXfail:
+      return verdict.reason.empty() ? "fails as known" : fmt::format("fails as known: {}", verdict.reason);
+    case Outcome::kXpass:
+      return "passed although it is listed as a known failure; remove the entry";
+    case Outcome::kNotrun:
+      return notrun_text(verdict.reason, model, !record.attempts.empty());
+  }
+  return verdict.reason;
+}
+
+std::string describe(const RunModel& model, const CaseRecord& record, const Verdict& verdict,
+                     const Attempt* attempt) {
+  const AttemptEnded* end = attempt != nullptr && attempt->end ? &*attempt->end : nullptr;
+  std::string text = verdict_text(model, record, verdict, end);
+  const bool ended_midway = verdict.outcome == Outcome::kCrash || verdict.outcome == Outcome::kTimeout ||
+                            verdict.outcome == Outcome::kStall || verdict.outcome == Outcome::kDeviceLost ||
+                            verdict.outcome == Outcome::kError;
+  if (ended_midway && end != nullptr && !end->last_step.empty()) {
+    text += fmt::format("; last step \"{}\"", end->last_step);
+  }
+  return one_line(clean_text(text), kHeadlineBytes);
+}
+
+void add_place(std::string& places, const std::string& place) {
+  if (!places.empty()) places += " · ";
+  places += place;
+}
+
+// For outcomes that have neither a source line nor a log.
+std::string next_action(const Verdict& verdict) {
+  if (value_of(verdict.reason, "spawn")) return "the command of the suite in its config, and PATH";
+  switch (blame_of(verdict)) {
+    case Blame::kMachine:
+      return "proctor doctor, and the kernel log (dmesg)";
+    case Blame::kSetup:
+      return "the limits of the run: --deadline, --fail-fast, and what stopped it";
+    case Blame::kCode:
+    case Blame::kNobody:
+      return "journal.jsonl";
+  }
+  return "journal.jsonl";
+}
+
+}  // namespace
+
+std::string headline(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  return describe(model, record, verdict, deciding_attempt(record, verdict));
+}
+
+std::string headline(const RunModel& model, const CaseRecord& record, const Attempt& attempt) {
+  return describe(model, record, verdict_of(attempt), &attempt);
+}
+
+std::string where_to_look(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  const Attempt* attempt = deciding_attempt(record, verdict);
+  std::string places;
+  if (attempt != nullptr && attempt->end) {
+    const AttemptEnded& end = *attempt->end;
+    if (!end.failures.empty() && !end.failures[0].file.empty()) {
+      add_place(places, fmt::format("{}:{}", end.failures[0].file, end.failures[0].line));
+    }
+    if (!attempt->start.log.empty()) add_place(places, attempt->start.log);
+    if (!end.rule.empty()) add_place(places, "rule " + end.rule);
+    if (!end.source.empty()) add_place(places, end.source);
+  } else if (attempt != nullptr && !attempt->start.log.empty()) {
+    add_place(places, attempt->start.log);
+  }
+  if (record.end && !record.end->known_failure.empty()) add_place(places, record.end->known_failure);
+  if (places.empty() || blame_of(verdict) == Blame::kMachine) add_place(places, next_action(verdict));
+  return one_line(clean_text(places), 4 * kHeadlineBytes);
+}
+
+std::string explain_failure(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  std::string what = clean_text(to_string(verdict)) + ": " + headline(model, record);
+  if (record.end && !record.end->note.empty()) {
+    what += "; " + one_line(clean_text(record.end->note), kHeadlineBytes);
+  }
+  return fmt::format("whose problem: {}\nwhat:          {}\nrerun:         {}\nwhere to look: {}\n",
+                     to_string(blame_of(verdict)), one_line(what, 4 * kHeadlineBytes),
+                     rerun_command(model, record), where_to_look(model, record));
+}
+
+}  // namespace proctor

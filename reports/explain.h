@@ -1,0 +1,28 @@
+// What people read about one outcome. Every red answers first: whose problem, what, the rerun command, where
+// to look. Human text: it may change; machines read the verdict.
+#pragma once
+
+#include <string>
+
+#include "reports/run_model.h"
+
+namespace proctor {
+
+// One line of at most 200 bytes: the first failed expectation, "killed by signal 11 (SIGSEGV); last step
+// ...", ...
+std::string headline(const RunModel& model, const CaseRecord& record);
+// The same for one attempt of it.
+std::string headline(const RunModel& model, const CaseRecord& record, const Attempt& attempt);
+
+// The command that runs this case again: the run's own command with its selection replaced, quoted for a
+// shell. It starts in RunPlanned::directory.
+std::string rerun_command(const RunModel& model, const CaseRecord& record);
+
+// Source line, log (relative to the run directory), rule and source; what to look at when there is none of
+// them.
+std::string where_to_look(const RunModel& model, const CaseRecord& record);
+
+// The four answers, one line each, every line with its newline.
+std::string explain_failure(const RunModel& model, const CaseRecord& record);
+
+}  // namespace proctor

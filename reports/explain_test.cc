@@ -1,0 +1,133 @@
+#include "reports/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "reports/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using ::testing::HasSubstr;
+
+std::string rerun_of(std::vector<std::string> command_line, const std::string& id = "memory.xpu/A.B") {
+  RunPlanned plan = plan_of({planned(id)});
+  plan.command_line = std::move(command_line);
+  const RunModel model = model_of({plan});
+  return rerun_command(model, model.cases()[0]);
+}
+
+TEST(RerunCommand, KeepsHowItRanAndReplacesWhatItRan) {
+  EXPECT_EQ(
+      rerun_of({"build/bin/proctor", "run", "memory", "visibility", "--backend", "xpu", "--sim",
+                "xpu:2x2,cuda:4", "--config=my file.toml"}),
+      "build/bin/proctor run memory visibility --backend xpu --sim xpu:2x2,cuda:4 '--config=my file.toml' "
+      "--case memory.xpu/A.B");
+  EXPECT_EQ(rerun_of({"proctor",
+                      "run",
+                      "--filter",
+                      "A*",
+                      "--case",
+                      "x",
+                      "--case=y",
+                      "--exclude",
+                      "z",
+                      "--label",
+                      "l",
+                      "--shard",
+                      "1/2",
+                      "--repeat",
+                      "9",
+                      "--out",
+                      "d",
+                      "--junit=f",
+                      "--min-executed",
+                      "3",
+                      "--fail-fast",
+                      "--until-fail",
+                      "--jobs=2",
+                      "memory",
+                      "--timeout",
+                      "5s"}),
+            "proctor run memory --timeout 5s --case memory.xpu/A.B");
+  EXPECT_EQ(rerun_of({"proctor", "run", "--filter"}), "proctor run --case memory.xpu/A.B");
+}
+
+TEST(RerunCommand, LeavesTheCommandOfAnAdHocSuiteAlone) {
+  EXPECT_EQ(
+      rerun_of({"proctor", "run", "--repeat", "2", "--", "./my test", "--filter", "x", "--"}, "my/A's [b]"),
+      "proctor run --case 'my/A'\\''s [b]' -- './my test' --filter x --");
+}
+
+TEST(RerunCommand, AnotherSubcommandBecomesRun) {
+  EXPECT_EQ(rerun_of({"proctor", "rerun", "out/latest"}), "proctor run memory --case memory.xpu/A.B");
+  EXPECT_EQ(rerun_of({}), "proctor run memory --case memory.xpu/A.B");
+}
+
+std::string headline_of(const AttemptEnded& end) {
+  const RunModel model = model_of({plan_of({planned(end.case_id)}), started(end.case_id), end});
+  return headline(model, model.cases()[0]);
+}
+
+TEST(Headline, SaysWhatHappened) {
+  const auto of = [](Outcome outcome, const std::string& reason) {
+    return headline_of(ended("s/a", {outcome, reason}));
+  };
+  EXPECT_EQ(of(Outcome::kFail, "exit:3"), "exited with code 3");
+  EXPECT_EQ(of(Outcome::kFail, "driver_crash:11"), "the driver crashed its process with signal 11 (SIGSEGV)");
+  EXPECT_EQ(of(Outcome::kTimeout, ""), "still running after 1 min 00 s, its time limit");
+  EXPECT_EQ(of(Outcome::kCrash, "signal:6"), "killed by signal 6 (SIGABRT)");
+  EXPECT_EQ(of(Outcome::kCrash, "signal:250"), "killed by signal 250");
+  EXPECT_EQ(of(Outcome::kError, "spawn:ENOENT"), "could not be started: ENOENT");
+  EXPECT_EQ(of(Outcome::kNotrun, "budget"), "not run: it no longer fitted into --deadline");
+  AttemptEnded failed = ended("s/a", {Outcome::kFail, ""});
+  failed.failures = {{}, {"M-1", "Expected equality:\n  1\n  2", "", 0, "", "", ""}};
+  EXPECT_EQ(headline_of(failed), "Expected equality: 1 2");
+  AttemptEnded crashed = ended("s/a", {Outcome::kCrash, "signal:11"});
+  crashed.last_step = "touch 3/8";
+  EXPECT_EQ(headline_of(crashed), "killed by signal 11 (SIGSEGV); last step \"touch 3/8\"");
+}
+
+TEST(Headline, SaysWhyACaseDidNotRun) {
+  std::vector<Event> events = {plan_of({planned("s/a"), planned("s/b")}), started("s/a")};
+  RunModel model = model_of(events);
+  EXPECT_EQ(headline(model, model.cases()[0]), "cut short: the runner was killed");
+  EXPECT_EQ(headline(model, model.cases()[1]), "not run: the runner was killed");
+  model.on(StopRequested{2, "signal", 5});
+  EXPECT_EQ(headline(model, model.cases()[0]), "cut short: the run was stopped by signal 2 (SIGINT)");
+}
+
+TEST(Explain, GivesTheFourAnswers) {
+  AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
+  failed.failures = {{"M-1", "read back 0x00", "suites/memory/copy.cc", 112, "0xA5", "0x00", ""}};
+  failed.rule = "M-1";
+  failed.source = "Level Zero 1.13, 5.2";
+  const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
+  EXPECT_EQ(explain_failure(model, model.cases()[0]),
+            "whose problem: code\n"
+            "what:          fail: read back 0x00\n"
+            "rerun:         proctor run memory --backend xpu --case memory.xpu/A.B\n"
+            "where to look: suites/memory/copy.cc:112 · logs/0123456789abcdef.1.log · rule M-1 · Level Zero "
+            "1.13, 5.2\n");
+}
+
+TEST(Explain, HasFourFilledLinesForEveryBadOutcome) {
+  const RunModel model = model_of(rich_journal());
+  int bad = 0;
+  for (const CaseRecord& record : model.cases()) {
+    if (!is_bad(model.verdict(record).outcome)) continue;
+    ++bad;
+    const std::string text = explain_failure(model, record);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
+    EXPECT_THAT(text, ::testing::Not(HasSubstr(": \n")));
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("nobody")));
+    EXPECT_LE(headline(model, record).size(), 200u);
+  }
+  EXPECT_GT(bad, 10);
+}
+
+}  // namespace
+}  // namespace proctor

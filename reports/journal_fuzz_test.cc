@@ -1,0 +1,126 @@
+// Runners are killed at any byte of their journal. Whatever is left must render, with one outcome per planned
+// case.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "reports/exit_code.h"
+#include "reports/junit.h"
+#include "reports/render.h"
+#include "reports/report_json.h"
+#include "reports/summary.h"
+#include "reports/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+
+// A run as the runner writes it: `slots` cases at once, retries, random outcomes.
+std::vector<Event> random_journal(std::mt19937& random, int slots) {
+  const auto dice = [&random](std::size_t sides) { return random() % sides; };
+  struct Running {
+    std::string id;
+    int attempt = 1;
+  };
+  std::vector<PlannedCase> cases;
+  for (std::size_t i = 0, n = 1 + dice(12); i < n; ++i)
+    cases.push_back(planned("memory.xpu/C." + std::to_string(i)));
+  std::vector<Event> events = {plan_of(cases)};
+  std::vector<Running> running;
+  std::size_t next = 0;
+  while (next < cases.size() || !running.empty()) {
+    if (next < cases.size() && running.size() < static_cast<std::size_t>(slots)) {
+      running.push_back({cases[next++].id});
+      events.push_back(started(running.back().id));
+      continue;
+    }
+    Running& one = running[dice(running.size())];
+    const Verdict verdict{kAllOutcomes[dice(kAllOutcomes.size())], dice(2) ? awkward_text() : "r"};
+    AttemptEnded end = ended(one.id, verdict, one.attempt);
+    end.output.stdout_tail = awkward_text();
+    events.push_back(end);
+    if (is_bad(verdict.outcome) && one.attempt < 3 && dice(2)) {
+      events.push_back(started(one.id, ++one.attempt));
+      continue;
+    }
+    events.push_back(concluded(one.id, verdict));
+    running.erase(running.begin() + (&one - running.data()));
+  }
+  events.push_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
+  return events;
+}
+
+TEST(JournalFuzz, TruncatedAnywhereItRendersAndKeepsWhatHadEnded) {
+  constexpr int kSlots = 3;
+  std::mt19937 random(20260822);
+  TempDir dir;
+  const auto path = dir.path() / "journal.jsonl";
+  for (int round = 0; round < 300; ++round) {
+    const auto events = random_journal(random, kSlots);
+    const std::string whole = journal_text(events);
+    const std::size_t plan_bytes = to_json_line(events[0]).size();
+    const std::size_t cut = plan_bytes + random() % (whole.size() - plan_bytes + 1);
+    write_file(path, whole.substr(0, cut));
+
+    std::map<std::string, Verdict> concluded_before;
+    std::size_t at = 0;
+    for (const Event& event : events) {
+      at += to_json_line(event).size();
+      if (at > cut) break;
+      ++at;  // the newline: a line without it is whole all the same
+      if (const auto* end = std::get_if<CaseEnded>(&event)) concluded_before[end->case_id] = end->verdict;
+    }
+
+    const auto model = load_journal(path);
+    ASSERT_TRUE(model) << model.error().what;
+    EXPECT_TRUE(model->warnings().empty());
+    const Summary summary = model->summary();
+    ASSERT_EQ(summary.planned(), static_cast<int>(std::get<RunPlanned>(events[0]).cases.size()));
+    int cut_short = 0;
+    for (const CaseRecord& record : model->cases()) {
+      const Verdict verdict = model->verdict(record);
+      if (const auto known = concluded_before.find(record.planned.id); known != concluded_before.end()) {
+        ASSERT_EQ(verdict.outcome, known->second.outcome) << record.planned.id;
+      } else if (!record.attempts.empty() && verdict == Verdict{Outcome::kNotrun, "interrupted"}) {
+        ++cut_short;
+      }
+    }
+    EXPECT_LE(cut_short, kSlots);
+    ASSERT_TRUE(render(*model, dir.path()));
+    const auto report = nlohmann::json::parse(read_file(dir.path() / "report.json"));
+    EXPECT_EQ(report["run"]["exit_code"], exit_code(*model));
+    if (round % 20 == 0) {  // the judges are slow to start
+      EXPECT_EQ(report_json_complaint(dir.path() / "report.json", true), "");
+      EXPECT_EQ(xml_complaint(our_schema("junit-portable.xsd"), dir.path() / "junit.xml"), "");
+      EXPECT_EQ(xml_complaint(our_schema("junit-strict.xsd"), dir.path() / "junit/memory.xpu.xml"), "");
+    }
+  }
+}
+
+TEST(JournalFuzz, DamagedAnywhereItRendersOrIsRefused) {
+  std::mt19937 random(7);
+  TempDir dir;
+  const auto path = dir.path() / "journal.jsonl";
+  for (int round = 0; round < 300; ++round) {
+    std::string text = journal_text(random_journal(random, 3));
+    for (std::size_t n = 1 + random() % 20; n > 0; --n) {
+      text[random() % text.size()] = static_cast<char>(random() % 256);
+    }
+    write_file(path, text);
+    const auto model = load_journal(path);
+    if (!model) continue;  // the plan was hit
+    EXPECT_EQ(model->summary().planned(), static_cast<int>(model->cases().size()));
+    EXPECT_NO_THROW({
+      (void)junit_run(*model);
+      (void)junit_suites(*model);
+      (void)report_json(*model);
+      (void)summary_markdown(*model);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,338 @@
+#include "reports/junit.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "harness/core/digest.h"
+#include "harness/core/text.h"
+#include "reports/cut.h"
+#include "reports/explain.h"
+#include "reports/xml.h"
+
+namespace proctor {
+namespace {
+
+// Readers keep at most 1,000 characters of a name.
+constexpr std::size_t kMaxNameBytes = 1000;
+
+enum class Element { kNone, kFailure, kError, kSkipped };
+
+Element element_of(const RunModel& model, const CaseRecord& record) {
+  switch (model.verdict(record).outcome) {
+    case Outcome::kPass:
+      return Element::kNone;
+    case Outcome::kFail:
+      return Element::kFailure;
+    case Outcome::kXpass:
+      // Foreign suites decide themselves whether an unexpected pass is bad; the exit code agrees.
+      return record.planned.kind == "proctor" ? Element::kFailure : Element::kSkipped;
+    case Outcome::kSkip:
+    case Outcome::kXfail:
+      return Element::kSkipped;
+    case Outcome::kError:
+    case Outcome::kTimeout:
+    case Outcome::kStall:
+    case Outcome::kCrash:
+    case Outcome::kDeviceLost:
+    case Outcome::kNotrun:
+      return Element::kError;
+  }
+  return Element::kError;
+}
+
+std::string type_of(const Verdict& verdict) { return "proctor." + std::string(to_string(verdict.outcome)); }
+
+// Seconds with three decimals and a point, whatever the locale.
+std::string seconds(std::int64_t ms) { return fmt::format("{}.{:03}", ms / 1000, ms % 1000); }
+
+// junit-10.xsd takes any string as a time stamp, Surefire only a real one.
+bool is_utc_stamp(std::string_view text) {
+  constexpr std::string_view kShape = "0000-00-00T00:00:00Z";
+  return std::equal(text.begin(), text.end(), kShape.begin(), kShape.end(),
+                    [](char c, char shape) { return shape == '0' ? c >= '0' && c <= '9' : c == shape; });
+}
+
+std::string shortened(std::string name, const std::string& id) {
+  if (name.size() <= kMaxNameBytes) return name;
+  return one_line(name, kMaxNameBytes - 17) + "~" + sha256_hex(id).substr(0, 16);
+}
+
+struct Name {
+  std::string classname;
+  std::string name;
+  auto operator<=>(const Name&) const = default;
+};
+
+// The (classname, name) of every case, in the planned order and each once.
+std::vector<Name> unique_names(const RunModel& model) {
+  std::vector<Name> names;
+  std::map<Name, int> uses;
+  for (const CaseRecord& record : model.cases()) {
+    const PlannedCase& planned = record.planned;
+    names.push_back({shortened(clean_text(planned.classname), planned.id),
+                     shortened(clean_text(planned.name), planned.id)});
+    ++uses[names.back()];
+  }
+  std::set<Name> taken;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& id = model.cases()[i].planned.id;
+    if (uses[names[i]] > 1) names[i].name = shortened(names[i].name + " [" + clean_text(id) + "]", id);
+    const std::string base = names[i].name;
+    for (int n = 2; !taken.insert(names[i]).second; ++n) names[i].name = fmt::format("{} #{}", base, n);
+  }
+  return names;
+}
+
+// The cases of one suite on one backend.
+struct Group {
+  std::string name;  // SUITE.BACKEND
+  std::vector<std::size_t> cases;
+};
+
+std::vector<Group> group_cases(const RunModel& model) {
+  std::vector<Group> groups;
+  std::map<std::string, std::size_t> index;
+  for (std::size_t i = 0; i < model.cases().size(); ++i) {
+    const PlannedCase& planned = model.cases()[i].planned;
+    const std::string name = clean_text(planned.suite + "." + planned.backend);
+    const auto [place, is_new] = index.emplace(name, groups.size());
+    if (is_new) groups.push_back({name, {}});
+    groups[place->second].cases.push_back(i);
+  }
+  return groups;
+}
+
+struct Totals {
+  int tests = 0, failures = 0, errors = 0, skipped = 0;
+  std::int64_t ms = 0;
+
+  void add(const RunModel& model, const CaseRecord& record) {
+    const Element element = element_of(model, record);
+    ++tests;
+    failures += element == Element::kFailure;
+    errors += element == Element::kError;
+    skipped += element == Element::kSkipped;
+    ms += duration_ms(record);
+  }
+};
+
+std::string failure_text(const Failure& failure) {
+  std::string text;
+  if (!failure.file.empty()) text += fmt::format("{}:{}: ", failure.file, failure.line);
+  text += failure.message + '\n';
+  const auto line = [&text](std::string_view label, const std::string& value) {
+    if (!value.empty()) text += fmt::format("  {}: {}\n", label, value);
+  };
+  line("expected", failure.expected);
+  line("got", failure.got);
+  line("device", failure.device);
+  line("rule", failure.rule);
+  return text;
+}
+
+// Everything known about an attempt that was not good; starts with `file:line: ` when there is one, which is
+// where readers without a file attribute look for it.
+std::string attempt_text(const RunModel& model, const CaseRecord& record, const Attempt& attempt) {
+  std::string text;
+  if (attempt.end) {
+    for (const Failure& failure : attempt.end->failures) text += failure_text(failure);
+  }
+  if (text.empty()) text = headline(model, record, attempt) + '\n';
+  text += fmt::format("{}, attempt {}", to_string(verdict_of(attempt)), attempt.start.attempt);
+  if (record.planned.repeat > 1) text += fmt::format(", repeat {}", attempt.start.repeat);
+  text += '\n';
+  if (attempt.end) {
+    if (!attempt.end->last_step.empty()) text += fmt::format("last step: {}\n", attempt.end->last_step);
+    for (const Stray& stray : attempt.end->termination.strays) {
+      text += fmt::format("left behind: process {} ({})\n", stray.pid, stray.command);
+    }
+    if (attempt.end->termination.unreapable) text += "a process could not be killed\n";
+  }
+  if (!attempt.start.log.empty()) text += fmt::format("log: {}\n", attempt.start.log);
+  return cut_middle(clean_text(text));
+}
+
+std::string case_text(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  const Attempt* attempt = deciding_attempt(record, verdict);
+  const bool shows_verdict = attempt != nullptr && verdict_of(*attempt) == verdict;
+  std::string text;
+  if (!shows_verdict) text += headline(model, record) + "\n" + to_string(verdict) + "\n";
+  if (attempt != nullptr) text += attempt_text(model, record, *attempt);
+  if (record.end && !record.end->note.empty()) text += record.end->note + "\n";
+  return text + "whose problem: " + std::string(to_string(blame_of(verdict))) +
+         "\nrerun: " + rerun_command(model, record) + '\n';
+}
+
+class SuiteWriter {
+ public:
+  SuiteWriter(const RunModel& model, const std::vector<Name>& names, XmlWriter& xml)
+      : model_(model), names_(names), xml_(xml) {}
+
+  // `number`: the id in a whole-run file; none in the strict shape, which has neither id nor hostname.
+  void write(const Group& group, std::optional<std::size_t> number) {
+    Totals totals;
+    for (const std::size_t i : group.cases) totals.add(model_, model_.cases()[i]);
+    xml_.open("testsuite")
+        .attribute("name", group.name)
+        .attribute("tests", std::to_string(totals.tests))
+        .attribute("failures", std::to_string(totals.failures))
+        .attribute("errors", std::to_string(totals.errors))
+        .attribute("skipped", std::to_string(totals.skipped))
+        .attribute("time", seconds(totals.ms));
+    if (is_utc_stamp(model_.plan().started)) xml_.attribute("timestamp", model_.plan().started);
+    if (number) {
+      xml_.attribute("hostname", model_.plan().hostname).attribute("id", std::to_string(*number));
+    }
+    write_properties(group);
+    for (const std::size_t i : group.cases) write_case(i);
+    xml_.close();
+  }
+
+ private:
+  void write_properties(const Group& group) {
+    const RunPlanned& plan = model_.plan();
+    const bool simulated = std::any_of(group.cases.begin(), group.cases.end(),
+                                       [this](std::size_t i) { return model_.simulated(model_.cases()[i]); });
+    // Readers keep one value per name, the last: here the first wins, because names of the stack come last.
+    std::set<std::string> written;
+    const auto property = [&](const std::string& name, const std::string& value) {
+      if (!written.insert(clean_text(name)).second) return;
+      xml_.open("property").attribute("name", name).attribute("value", value).close();
+    };
+    xml_.open("properties");
+    property("proctor.simulated", simulated ? "true" : "false");
+    property("proctor.run.id", plan.run_id);
+    property("proctor.run.simulated", model_.simulated() ? "true" : "false");
+    property("proctor.version", plan.proctor_version);
+    property("proctor.plan_digest", plan.plan_digest);
+    property("proctor.backend", model_.cases()[group.cases.front()].planned.backend);
+    property("proctor.containment", plan.containment.layer);
+    if (plan.sim) {
+      property("proctor.sim.topology", plan.sim->topology);
+      property("proctor.sim.driver", plan.sim->driver);
+    }
+    for (const auto& [name, value] : plan.stack) property("stack." + name, value);
+    xml_.close();
+  }
+
+  void write_case(std::size_t index) {
+    const CaseRecord& record = model_.cases()[index];
+    const Verdict verdict = model_.verdict(record);
+    xml_.open("testcase")
+        .attribute("name", names_[index].name)
+        .attribute("classname", names_[index].classname)
+        .attribute("time", seconds(duration_ms(record)));
+    const Element element = element_of(model_, record);
+    if (element == Element::kFailure) write_bad("failure", record, verdict);
+    if (is_bad(verdict.outcome)) write_other_attempts("rerunFailure", record, verdict);
+    if (verdict.outcome == Outcome::kPass) write_other_attempts("flakyFailure", record, verdict);
+    if (element == Element::kSkipped) write_skipped(record, verdict);
+    if (element == Element::kError) write_bad("error", record, verdict);
+    if (element == Element::kFailure || element == Element::kError) write_output(record, verdict);
+    xml_.close();
+  }
+
+  void write_bad(std::string_view element, const CaseRecord& record, const Verdict& verdict) {
+    xml_.open(element)
+        .attribute("message", headline(model_, record))
+        .attribute("type", type_of(verdict))
+        .text(case_text(model_, record))
+        .close();
+  }
+
+  // Bad attempts beside the one that shows the verdict. Surefire's order of elements puts them between
+  // failure and skipped or error.
+  void write_other_attempts(std::string_view element, const CaseRecord& record, const Verdict& verdict) {
+    const Attempt* shown = deciding_attempt(record, verdict);
+    for (const Attempt& attempt : record.attempts) {
+      const Verdict its = verdict_of(attempt);
+      if (&attempt == shown || !is_bad(its.outcome)) continue;
+      xml_.open(element)
+          .attribute("message", headline(model_, record, attempt))
+          .attribute("type", type_of(its))
+          .open("stackTrace")
+          .text(attempt_text(model_, record, attempt))
+          .close()
+          .close();
+    }
+  }
+
+  void write_skipped(const CaseRecord& record, const Verdict& verdict) {
+    std::string message = type_of(verdict) + ": " + (verdict.reason.empty() ? "no reason" : verdict.reason);
+    if (record.end && !record.end->known_failure.empty()) message += " (" + record.end->known_failure + ")";
+    xml_.open("skipped").attribute("message", one_line(clean_text(message), 1000)).close();
+  }
+
+  void write_output(const CaseRecord& record, const Verdict& verdict) {
+    const Attempt* attempt = deciding_attempt(record, verdict);
+    if (attempt == nullptr || !attempt->end) return;
+    const OutputInfo& output = attempt->end->output;
+    if (output.bytes == 0 && output.stdout_tail.empty() && output.stderr_tail.empty()) return;
+    const bool kept = !output.stdout_tail.empty() || !output.stderr_tail.empty();
+    std::string head = fmt::format("[proctor: {} bytes of output, {}", output.bytes,
+                                   kept ? "its end is here" : "not repeated here");
+    const std::uint64_t dropped = output.dropped_bytes;
+    if (dropped > 0) head += fmt::format(", {} bytes dropped from the log", dropped);
+    if (output.lost) head += ", the log could not be written";
+    head += attempt->start.log.empty() ? "]\n" : fmt::format("; log: {}]\n", attempt->start.log);
+    xml_.open("system-out").text(head + cut_middle(output.stdout_tail)).close();
+    if (!output.stderr_tail.empty()) {
+      xml_.open("system-err").text(cut_middle(output.stderr_tail)).close();
+    }
+  }
+
+  const RunModel& model_;
+  const std::vector<Name>& names_;
+  XmlWriter& xml_;
+};
+
+// A file name from any suite name: what is not plain becomes `_`, and a second file of that name gets a
+// number.
+std::string file_name(const std::string& suite, std::set<std::string>& taken) {
+  std::string name;
+  for (const char c : suite.substr(0, 200)) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || (c == '.' && !name.empty());
+    name += plain ? c : '_';
+  }
+  std::string unique = name;
+  for (int n = 2; !taken.insert(unique).second; ++n) unique = fmt::format("{}-{}", name, n);
+  return unique + ".xml";
+}
+
+}  // namespace
+
+std::string junit_run(const RunModel& model) {
+  const auto names = unique_names(model);
+  Totals totals;
+  for (const CaseRecord& record : model.cases()) totals.add(model, record);
+  XmlWriter xml;
+  xml.open("testsuites")
+      .attribute("name", "proctor")
+      .attribute("time", seconds(totals.ms))
+      .attribute("tests", std::to_string(totals.tests))
+      .attribute("failures", std::to_string(totals.failures))
+      .attribute("errors", std::to_string(totals.errors));
+  SuiteWriter writer(model, names, xml);
+  std::size_t number = 0;
+  for (const Group& group : group_cases(model)) writer.write(group, number++);
+  return xml.finish();
+}
+
+std::vector<JunitFile> junit_suites(const RunModel& model) {
+  const auto names = unique_names(model);
+  std::vector<JunitFile> files;
+  std::set<std::string> taken;
+  for (const Group& group : group_cases(model)) {
+    XmlWriter xml;
+    SuiteWriter(model, names, xml).write(group, std::nullopt);
+    files.push_back({file_name(group.name, taken), xml.finish()});
+  }
+  return files;
+}
+
+}  // namespace proctor

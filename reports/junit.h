@@ -1,0 +1,33 @@
+// JUnit XML in two shapes, each valid under a schema of ours in reports/schema/ and under the published ones
+// that tools really validate against:
+//   junit.xml                 root testsuites; junit-portable.xsd, and junit-10.xsd of the Jenkins xunit
+//   plugin junit/SUITE.BACKEND.xml   root testsuite;  junit-strict.xsd, junit-10.xsd, and Maven Surefire's
+//   schema
+//
+//   outcome                     element of its testcase
+//   pass                        none; earlier bad attempts are flakyFailure
+//   fail, xpass of our kind     failure type="proctor.OUTCOME"
+//   error crash timeout stall
+//   device_lost notrun          error type="proctor.OUTCOME"
+//   skip, xfail, other xpass    skipped message="proctor.OUTCOME: REASON"
+//   Other bad attempts of a bad case are rerunFailure, never a second testcase.
+//
+// (classname, name) is unique in a run: where a framework repeats a pair, the id follows the name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/run_model.h"
+
+namespace proctor {
+
+std::string junit_run(const RunModel& model);
+
+struct JunitFile {
+  std::string name;  // "SUITE.BACKEND.xml"
+  std::string text;
+};
+std::vector<JunitFile> junit_suites(const RunModel& model);
+
+}  // namespace proctor

@@ -1,0 +1,168 @@
+#include "reports/report_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "harness/core/text.h"
+#include "reports/exit_code.h"
+#include "reports/explain.h"
+
+namespace proctor {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json strings(const std::vector<std::string>& values) {
+  Json array = Json::array();
+  for (const std::string& value : values) array.push_back(clean_text(value));
+  return array;
+}
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+// JSON has no word for NaN and infinity; null says that the number is none.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json run_json(const RunModel& model) {
+  const RunPlanned& plan = model.plan();
+  Json run;
+  run["id"] = clean_text(plan.run_id);
+  run["started"] = clean_text(plan.started);
+  run["finished"] = nullptr;  // the runner was killed
+  if (model.ended()) run["finished"] = clean_text(model.ended()->finished);
+  run["simulated"] = model.simulated();
+  run["sim"] = nullptr;
+  if (plan.sim) {
+    run["sim"] = {{"topology", clean_text(plan.sim->topology)}, {"driver", clean_text(plan.sim->driver)}};
+  }
+  run["containment"] = clean_text(plan.containment.layer);
+  run["exit_code"] = shell_exit_code(model);
+  run["plan_digest"] = clean_text(plan.plan_digest);
+  run["stack"] = Json::object();
+  for (const auto& [name, value] : plan.stack) run["stack"][clean_text(name)] = clean_text(value);
+  return run;
+}
+
+Json summary_json(const Summary& summary) {
+  Json json;
+  json["planned"] = summary.planned();
+  for (const Outcome outcome : kAllOutcomes) json[std::string(to_string(outcome))] = summary[outcome];
+  return json;
+}
+
+Json failures_json(const std::vector<Failure>& failures) {
+  Json array = Json::array();
+  for (const Failure& f : failures) {
+    array.push_back({{"rule", clean_text(f.rule)},
+                     {"message", clean_text(f.message)},
+                     {"file", clean_text(f.file)},
+                     {"line", f.line},
+                     {"expected", clean_text(f.expected)},
+                     {"got", clean_text(f.got)},
+                     {"device", clean_text(f.device)}});
+  }
+  return array;
+}
+
+Json measures_json(const std::vector<Measure>& measures) {
+  Json array = Json::array();
+  for (const Measure& m : measures) {
+    array.push_back({{"name", clean_text(m.name)},
+                     {"value", number(m.value)},
+                     {"unit", clean_text(m.unit)},
+                     {"n", m.n},
+                     {"spread", number(m.spread)}});
+  }
+  return array;
+}
+
+Json termination_json(const Termination& termination) {
+  Json strays = Json::array();
+  for (const Stray& stray : termination.strays) {
+    strays.push_back({{"pid", stray.pid}, {"command", clean_text(stray.command)}});
+  }
+  return {{"signal_sent", termination.signal_sent},
+          {"forced", termination.forced},
+          {"unreapable", termination.unreapable},
+          {"kill_to_empty_ms", termination.kill_to_empty_ms},
+          {"strays", std::move(strays)}};
+}
+
+Json attempt_json(const Attempt& attempt) {
+  const AttemptEnded end = attempt.end.value_or(AttemptEnded{});
+  const Verdict verdict = verdict_of(attempt);
+  Json json;
+  json["attempt"] = attempt.start.attempt;
+  json["repeat"] = attempt.start.repeat;
+  json["outcome"] = std::string(to_string(verdict.outcome));
+  json["reason"] = clean_text(verdict.reason);
+  json["duration_ms"] = end.duration_ms;
+  json["devices"] = strings(attempt.start.devices);
+  json["ranks"] = Json::array();
+  json["exit"] = {{"code", or_null(end.exit_code)}, {"signal", or_null(end.exit_signal)}};
+  json["termination"] = termination_json(end.termination);
+  json["output"] = {{"log", clean_text(attempt.start.log)},
+                    {"bytes", end.output.bytes},
+                    {"dropped_bytes", end.output.dropped_bytes},
+                    {"lost", end.output.lost}};
+  json["last_step"] = clean_text(end.last_step);
+  json["failures"] = failures_json(end.failures);
+  return json;
+}
+
+// What the newest attempt that ended says about the check itself.
+const AttemptEnded* newest_end(const CaseRecord& record) {
+  const AttemptEnded* newest = nullptr;
+  for (const Attempt& attempt : record.attempts) {
+    if (attempt.end) newest = &*attempt.end;
+  }
+  return newest;
+}
+
+Json case_json(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  const AttemptEnded* newest = newest_end(record);
+  const AttemptEnded none;
+  const AttemptEnded& end = newest != nullptr ? *newest : none;
+  Json json;
+  json["id"] = clean_text(record.planned.id);
+  json["suite"] = clean_text(record.planned.suite);
+  json["backend"] = clean_text(record.planned.backend);
+  json["outcome"] = std::string(to_string(verdict.outcome));
+  json["reason"] = clean_text(verdict.reason);
+  json["marks"] = strings(model.marks(record));
+  json["rule"] = clean_text(end.rule);
+  json["source"] = clean_text(end.source);
+  json["severity"] = clean_text(end.severity);
+  json["measures"] = measures_json(end.measures);
+  json["simulated"] = model.simulated(record);
+  json["devices"] = record.attempts.empty() ? Json::array() : strings(record.attempts.back().start.devices);
+  json["duration_ms"] = duration_ms(record);
+  json["known_failure"] = record.end ? clean_text(record.end->known_failure) : "";
+  json["note"] = record.end ? clean_text(record.end->note) : "";
+  json["message"] = verdict.outcome == Outcome::kPass ? "" : headline(model, record);
+  json["attempts"] = Json::array();
+  for (const Attempt& attempt : record.attempts) json["attempts"].push_back(attempt_json(attempt));
+  return json;
+}
+
+}  // namespace
+
+std::string report_json(const RunModel& model) {
+  Json json;
+  json["schema_version"] = kReportSchemaVersion;
+  json["run"] = run_json(model);
+  json["summary"] = summary_json(model.summary());
+  json["cases"] = Json::array();
+  for (const CaseRecord& record : model.cases()) json["cases"].push_back(case_json(model, record));
+  json["warnings"] = Json::array();
+  for (const Warning& warning : model.warnings()) {
+    json["warnings"].push_back({{"code", clean_text(warning.code)}, {"text", clean_text(warning.text)}});
+  }
+  return json.dump(1) + "\n";
+}
+
+}  // namespace proctor

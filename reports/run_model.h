@@ -1,0 +1,118 @@
+// The journal as a report sees it: every planned case with its attempts and exactly one outcome, at any
+// moment and after any kind of end. Filled live by the runner's events, or from a journal on disk; both give
+// the same model.
+//
+// Outcome of a case, the first that applies:
+//   CaseEnded                                    its verdict
+//   no attempt                                   notrun(WHY the run stopped: budget, fail_fast, ...; or
+//   interrupted) a bad repeat that another one followed       the verdict of its last attempt the last
+//   attempt did not end                 notrun(interrupted) the last attempt was bad                     its
+//   verdict fewer executions than --repeat wanted        notrun(interrupted) otherwise the verdict of the
+//   last attempt
+// Under --strict a pass or skip with the mark `warn` is fail(warn).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "harness/core/result.h"
+
+namespace proctor {
+
+struct Attempt {
+  AttemptStarted start;
+  std::optional<AttemptEnded> end;
+};
+
+// notrun(interrupted) without an end record.
+Verdict verdict_of(const Attempt& attempt);
+
+struct CaseRecord {
+  PlannedCase planned;
+  std::vector<Attempt> attempts;  // in the order of their first record
+  std::optional<CaseEnded> end;
+};
+
+// The attempt that shows the verdict best: the last one with its outcome, else the last bad one, else the
+// last. Null when nothing was started.
+const Attempt* deciding_attempt(const CaseRecord& record, const Verdict& verdict);
+
+// Time spent in all attempts of a case.
+std::int64_t duration_ms(const CaseRecord& record);
+
+// How many cases ended how; `planned` is the sum of the others by construction.
+struct Summary {
+  std::array<int, kAllOutcomes.size()> counts{};
+
+  int operator[](Outcome outcome) const { return counts[static_cast<std::size_t>(outcome)]; }
+  int& operator[](Outcome outcome) { return counts[static_cast<std::size_t>(outcome)]; }
+  int planned() const;
+  // Everything but skip and notrun.
+  int executed() const;
+};
+
+class RunModel : public EventSink {
+ public:
+  void on(const Event& event) override;
+
+  bool has_plan() const { return has_plan_; }
+  const RunPlanned& plan() const { return plan_; }                 // `plan().cases` is empty: see cases()
+  const std::vector<CaseRecord>& cases() const { return cases_; }  // in the planned order
+  const CaseRecord* find(std::string_view case_id) const;
+  const std::vector<Warning>& warnings() const { return warnings_; }
+  const std::optional<StopRequested>& stop() const { return stop_; }  // the first one
+  const std::optional<RunEnded>& ended() const { return ended_; }
+
+  Verdict verdict(const CaseRecord& record) const;
+  std::vector<std::string> marks(const CaseRecord& record) const;  // sorted, each once
+  Summary summary() const;
+
+  // Whether the run, or this case, says nothing about hardware.
+  bool simulated() const;
+  bool simulated(const CaseRecord& record) const;
+  // The signal that asked the run to stop, or 0.
+  int stop_signal() const { return stop_signal_; }
+  // From the run's start to the newest record.
+  std::int64_t elapsed_ms() const { return elapsed_ms_; }
+
+ private:
+  // Output of failed attempts that is kept for the reports, over the whole run; the logs on disk have all of
+  // it.
+  static constexpr std::size_t kMaxKeptOutput = 16 * 1024 * 1024;
+
+  void add(const RunPlanned& plan);
+  void add(const AttemptStarted& start);
+  void add(const AttemptEnded& end);
+  void add(const CaseEnded& end);
+  void add(const Warning& warning);
+  void add(const StopRequested& stop);
+  void add(const RunEnded& ended);
+  CaseRecord* planned_case(const std::string& case_id);
+  void limit_output(AttemptEnded& end);
+  Verdict recorded_verdict(const CaseRecord& record) const;
+  std::string why_not_run() const;
+
+  bool has_plan_ = false;
+  RunPlanned plan_;
+  std::vector<CaseRecord> cases_;
+  std::map<std::string, std::size_t, std::less<>> index_;
+  std::vector<Warning> warnings_;
+  std::optional<StopRequested> stop_;
+  std::optional<RunEnded> ended_;
+  int stop_signal_ = 0;
+  std::int64_t elapsed_ms_ = 0;
+  std::size_t kept_output_ = 0;
+};
+
+// A torn last line is ignored (the runner was killed while it wrote); any other line that is no record, and
+// any record about an unplanned case, is a warning of the model. An error: no such file, or no plan in it.
+Result<RunModel> load_journal(const std::filesystem::path& path);
+
+}  // namespace proctor

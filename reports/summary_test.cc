@@ -1,0 +1,80 @@
+#include "reports/summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/core/text.h"
+#include "reports/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Summary, SaysEverythingAPersonNeedsFirst) {
+  RunPlanned plan = plan_of({planned("memory.xpu/A.Pass"), planned("memory.xpu/A.Skip"),
+                             planned("memory.xpu/B.Skip"), planned("memory.xpu/A.Fail")});
+  plan.sim = SimInfo{"xpu:2x2", "simgpu"};
+  AttemptEnded failed = ended("memory.xpu/A.Fail", {Outcome::kFail, ""});
+  failed.failures = {{"M-1", "read *back* 0x00", "copy.cc", 1, "", "", ""}};
+  failed.marks = {"leaky"};
+  const std::string text = summary_markdown(model_of(
+      {plan, concluded("memory.xpu/A.Pass", {Outcome::kPass, ""}),
+       concluded("memory.xpu/A.Skip", {Outcome::kSkip, "needs:devices>=2"}),
+       concluded("memory.xpu/B.Skip", {Outcome::kSkip, "needs:devices>=2"}), started("memory.xpu/A.Fail"),
+       failed, Warning{"output_lost", "no space"}, RunEnded{"2026-01-31T12:00:09Z", 9000}}));
+  EXPECT_TRUE(text.starts_with("# Proctor: RED: the code (exit code 1)\n\n> **SIMULATED.**")) << text;
+  EXPECT_THAT(text, HasSubstr("| **planned** | **4** |\n| pass | 1 |\n| fail | 1 |\n| skip | 2 |\n"));
+  EXPECT_THAT(
+      text, HasSubstr("### `memory.xpu/A.Fail`\n\n- whose problem: **code**\n- what: `fail`: read \\*back\\* "
+                      "0x00\n- rerun: `proctor run memory --backend xpu --case memory.xpu/A.Fail`\n"
+                      "- where to look: copy.cc:1 · logs/"));
+  EXPECT_THAT(text, HasSubstr("- 2 × `needs:devices>=2`: `memory.xpu/A.Skip`, `memory.xpu/B.Skip`\n"));
+  EXPECT_THAT(text, HasSubstr("- 1 × `leaky`: `memory.xpu/A.Fail`\n"));
+  EXPECT_THAT(text, HasSubstr("- `output_lost`: no space\n"));
+  EXPECT_THAT(text, HasSubstr("not guaranteed: a memory limit"));
+}
+
+TEST(Summary, ARealGreenRunSaysNeitherSimulatedNorRed) {
+  const std::string text = summary_markdown(
+      model_of({plan_of({planned("s/a")}), concluded("s/a", {Outcome::kPass, ""}), RunEnded{"x", 1}}));
+  EXPECT_TRUE(text.starts_with("# Proctor: GREEN (exit code 0)\n"));
+  EXPECT_THAT(text, Not(HasSubstr("SIMULATED")));
+  EXPECT_THAT(text, Not(HasSubstr("Not good")));
+}
+
+TEST(Summary, NothingExecutedIsSaid) {
+  RunPlanned plan = plan_of({});
+  plan.no_device_for = "cuda";
+  const std::string text = summary_markdown(model_of({plan}));
+  EXPECT_TRUE(text.starts_with("# Proctor: INCOMPLETE (exit code 3)\n"));
+  EXPECT_THAT(text, HasSubstr("No device for backend `cuda`"));
+  EXPECT_THAT(text, HasSubstr("**0 executed, at least 1 wanted.**"));
+}
+
+TEST(Summary, StaysWithinAStepSummaryWhateverComes) {
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events = {Event{}};
+  for (int i = 0; i < 3000; ++i) {
+    PlannedCase one = planned("s/" + std::string(900, 'n') + std::to_string(i));
+    events.push_back(concluded(one.id, {i % 2 ? Outcome::kFail : Outcome::kSkip, "r:" + std::to_string(i)}));
+    cases.push_back(std::move(one));
+  }
+  events[0] = plan_of(std::move(cases));
+  const std::string text = summary_markdown(model_of(events));
+  EXPECT_LT(text.size(), 1'000'000u);
+  EXPECT_THAT(text, HasSubstr("- and 1000 more: see `report.json`"));
+}
+
+TEST(Summary, AwkwardTextStaysInItsLine) {
+  const std::string text = summary_markdown(model_of(rich_journal()));
+  EXPECT_EQ(clean_text(text), text);
+  for (std::size_t at = text.find("\n#"); at != text.npos; at = text.find("\n#", at + 1)) {
+    EXPECT_TRUE(text.substr(at, 4) == "\n## " || text.substr(at, 5) == "\n### ") << text.substr(at, 40);
+  }
+}
+
+}  // namespace
+}  // namespace proctor

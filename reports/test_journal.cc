@@ -1,0 +1,202 @@
+#include "reports/test_journal.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "harness/core/text.h"
+
+namespace proctor::testing_support {
+
+RunPlanned plan_of(std::vector<PlannedCase> cases) {
+  RunPlanned plan;
+  plan.run_id = "20260131T120000Z-ab12";
+  plan.started = "2026-01-31T12:00:00Z";
+  plan.proctor_version = "0.1.0";
+  plan.command_line = {"proctor", "run", "memory", "--backend", "xpu", "--filter", "Copy*", "--out=here"};
+  plan.directory = "/home/user/my project";
+  plan.hostname = "gpu-07";
+  plan.plan_digest = std::string(64, 'a');
+  plan.containment = {"pidns", {"a memory limit"}, {"delegate a cgroup to this user"}};
+  plan.devices = {{"xpu:0000:03:00.0", "xpu", "Card", false}};
+  plan.stack = {{"xpu.driver", "22.43.24595.41"}};
+  plan.cases = std::move(cases);
+  return plan;
+}
+
+PlannedCase planned(const std::string& id, const std::string& kind) {
+  return {id, "memory", "xpu", kind, "proctor.memory.xpu", id.substr(id.find('/') + 1), 1, 1, 60'000};
+}
+
+AttemptStarted started(const std::string& id, int attempt, int repeat) {
+  return {id,
+          attempt,
+          repeat,
+          100,
+          {"xpu:0000:03:00.0"},
+          "logs/0123456789abcdef." + std::to_string(attempt) + ".log"};
+}
+
+AttemptEnded ended(const std::string& id, Verdict verdict, int attempt, int repeat) {
+  AttemptEnded end;
+  end.case_id = id;
+  end.attempt = attempt;
+  end.repeat = repeat;
+  end.at_ms = 1350;
+  end.duration_ms = 1250;
+  end.verdict = std::move(verdict);
+  return end;
+}
+
+CaseEnded concluded(const std::string& id, Verdict verdict, std::vector<std::string> marks) {
+  return {id, std::move(verdict), std::move(marks), "", ""};
+}
+
+RunModel model_of(const std::vector<Event>& events) {
+  RunModel model;
+  for (const Event& event : events) model.on(event);
+  return model;
+}
+
+std::string journal_text(const std::vector<Event>& events) {
+  std::string text;
+  for (const Event& event : events) text += to_json_line(event) + '\n';
+  return text;
+}
+
+std::string awkward_text() {
+  std::string text =
+      "]]> & <b a=\"1\" b='2'> \x1b[31mred\x1b[0m | `code` ``` **bold** # \xed\xa0\x80 \xe2\x82 ";
+  for (int byte = 0; byte < 256; ++byte) text += static_cast<char>(byte);
+  return text + "\r\n\tend";
+}
+
+std::vector<Event> rich_journal() {
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events = {RunPlanned{}};
+  const auto add = [&](const std::string& name, const Verdict& verdict, const std::string& kind = "proctor") {
+    const std::string id = "memory.xpu/" + name;
+    cases.push_back(planned(id, kind));
+    events.push_back(started(id));
+    events.push_back(ended(id, verdict));
+    events.push_back(concluded(id, verdict));
+    return id;
+  };
+  for (const Outcome outcome : kAllOutcomes) {
+    add("Every." + std::string(to_string(outcome)), {outcome, "reason:" + std::string(to_string(outcome))});
+  }
+  add("Foreign.xpass", {Outcome::kXpass, ""}, "pytest");
+  for (const std::string& text : {awkward_text(), std::string(1 << 20, 'x'), std::string()}) {
+    const std::string id = add("Text." + std::to_string(text.size()), {Outcome::kFail, text});
+    auto& end = std::get<AttemptEnded>(events[events.size() - 2]);
+    end.failures = {{"M-1", text, "suites/memory/copy.cc", 112, text, "0x00", "xpu:0000:03:00.0"}, {}};
+    end.measures = {{text, 1.5, "GB/s", 3, 0.1}};
+    end.termination = {15, true, false, 12, {{4711, text}}};
+    end.output = {"", text.size() + 70'000, 5, true, text.substr(0, 65'536), text.substr(0, 65'536)};
+    end.last_step = text;
+    end.marks = {"leaky"};
+    end.rule = end.source = end.severity = text;
+    auto& conclusion = std::get<CaseEnded>(events.back());
+    conclusion.note = text;
+    conclusion.known_failure = text;
+  }
+  const std::string flaky = "memory.xpu/Flaky.Case";
+  cases.push_back(planned(flaky));
+  events.push_back(started(flaky, 1));
+  events.push_back(ended(flaky, {Outcome::kCrash, "signal:11"}, 1));
+  events.push_back(started(flaky, 2));
+  events.push_back(ended(flaky, {Outcome::kPass, ""}, 2));
+  events.push_back(concluded(flaky, {Outcome::kPass, ""}, {"flaky"}));
+
+  const std::string thrice = "memory.xpu/Fails.Thrice";
+  cases.push_back(planned(thrice));
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    events.push_back(started(thrice, attempt));
+    events.push_back(
+        ended(thrice, {attempt == 2 ? Outcome::kTimeout : Outcome::kCrash, "signal:6"}, attempt));
+  }
+  events.push_back(concluded(thrice, {Outcome::kCrash, "signal:6"}));
+
+  cases.push_back(planned("memory.xpu/Never.Started"));
+  cases.push_back(planned("memory.xpu/Was.Running"));
+  events.push_back(started("memory.xpu/Was.Running"));
+  PlannedCase foreign{"attention/tests/t.py::test_big[fp16-128]",
+                      "attention",
+                      "none",
+                      "pytest",
+                      "tests.t",
+                      "test_big[fp16-128]",
+                      0,
+                      1,
+                      1000};
+  cases.push_back(foreign);
+  foreign.id = "attention/tests/u.py::test_big[fp16-128]";
+  cases.push_back(foreign);  // same classname and name
+
+  RunPlanned plan = plan_of(std::move(cases));
+  plan.stack.emplace_back(awkward_text(), awkward_text());
+  plan.stack.emplace_back("xpu.driver", "a second value of one name");
+  events.front() = std::move(plan);
+  events.push_back(Warning{"journal_lost", awkward_text()});
+  events.push_back(StopRequested{0, "deadline", 2000});
+  events.push_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
+  return events;
+}
+
+TempDir::TempDir() {
+  std::string name = (std::filesystem::temp_directory_path() / "proctor-reports-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) std::abort();
+  path_ = name;
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::string complaint_of(const std::string& command) {
+  FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return "cannot start " + command;
+  std::string output;
+  std::array<char, 4096> buffer;
+  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    output.append(buffer.data(), n);
+  const int status = ::pclose(pipe);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? ""
+                                                       : "failed: " + command + "\n" + output.substr(0, 4000);
+}
+
+std::filesystem::path our_schema(const std::string& name) {
+  return std::filesystem::path(PROCTOR_SOURCE_DIR) / "reports/schema" / name;
+}
+
+std::filesystem::path published_schemas() {
+  return std::filesystem::path(PROCTOR_SOURCE_DIR) / "../shared/data/schemas";
+}
+
+std::string xml_complaint(const std::filesystem::path& schema, const std::filesystem::path& xml) {
+  return complaint_of("xmllint --noout --nonet --schema " + shell_quote(schema.string()) + " " +
+                      shell_quote(xml.string()));
+}
+
+std::string report_json_complaint(const std::filesystem::path& json, bool closed) {
+  return complaint_of("/usr/bin/python3 -W ignore " + shell_quote(our_schema("validate_report.py").string()) +
+                      " " + shell_quote(json.string()) + (closed ? " --closed" : ""));
+}
+
+}  // namespace proctor::testing_support

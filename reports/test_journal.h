@@ -1,0 +1,56 @@
+// Journals for the tests of the reports, and the programs that judge what comes out of them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "reports/run_model.h"
+
+namespace proctor::testing_support {
+
+RunPlanned plan_of(std::vector<PlannedCase> cases);
+PlannedCase planned(const std::string& id, const std::string& kind = "proctor");
+AttemptStarted started(const std::string& id, int attempt = 1, int repeat = 1);
+AttemptEnded ended(const std::string& id, Verdict verdict, int attempt = 1, int repeat = 1);
+CaseEnded concluded(const std::string& id, Verdict verdict, std::vector<std::string> marks = {});
+
+RunModel model_of(const std::vector<Event>& events);
+std::string journal_text(const std::vector<Event>& events);
+
+// Every outcome with attempts, retries, output, failures, strays, measures, marks and awkward text.
+std::vector<Event> rich_journal();
+
+// All 256 bytes, a lone surrogate, broken UTF-8, markup of every format.
+std::string awkward_text();
+
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+void write_file(const std::filesystem::path& path, const std::string& text);
+std::string read_file(const std::filesystem::path& path);
+
+// "" when `command` exits 0, else its output.
+std::string complaint_of(const std::string& command);
+
+// Schemas: ours, by name in reports/schema/; the published ones lie beside the checkout where there are any.
+std::filesystem::path our_schema(const std::string& name);
+std::filesystem::path published_schemas();
+
+// "" when valid.
+std::string xml_complaint(const std::filesystem::path& schema, const std::filesystem::path& xml);
+// Validates against reports/schema/report.schema.json; `closed`: also refuses keys that the schema does not
+// name.
+std::string report_json_complaint(const std::filesystem::path& json, bool closed);
+
+}  // namespace proctor::testing_support

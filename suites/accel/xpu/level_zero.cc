@@ -1,0 +1,148 @@
+#include "suites/accel/xpu/level_zero.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <level_zero/loader/ze_loader.h>
+#include <link.h>
+
+#include <algorithm>
+
+namespace proctor::xpu {
+namespace {
+
+template <typename Function>
+void find(void* library, const char* symbol, Function& function, LevelZero& ze) {
+  function = reinterpret_cast<Function>(dlsym(library, symbol));
+  if (function == nullptr) ze.missing_symbols.emplace_back(symbol);
+}
+
+void find_all(void* library, LevelZero& ze) {
+  find(library, "zeInit", ze.init, ze);
+  find(library, "zeDriverGet", ze.driver_get, ze);
+  find(library, "zeDriverGetApiVersion", ze.driver_get_api_version, ze);
+  find(library, "zeDriverGetProperties", ze.driver_get_properties, ze);
+  find(library, "zeDeviceGet", ze.device_get, ze);
+  find(library, "zeDeviceGetSubDevices", ze.device_get_sub_devices, ze);
+  find(library, "zeDeviceGetProperties", ze.device_get_properties, ze);
+  find(library, "zeDeviceGetMemoryProperties", ze.device_get_memory_properties, ze);
+  find(library, "zeDeviceCanAccessPeer", ze.device_can_access_peer, ze);
+  find(library, "zeDevicePciGetPropertiesExt", ze.device_pci_get_properties, ze);
+  find(library, "zeDeviceGetRootDevice", ze.device_get_root_device, ze);
+  find(library, "zeInitDrivers", ze.init_drivers, ze);
+  find(library, "zesInit", ze.sysman_init, ze);
+  find(library, "zesDriverGet", ze.sysman_driver_get, ze);
+  find(library, "zesDeviceGet", ze.sysman_device_get, ze);
+  find(library, "zesDeviceGetProperties", ze.sysman_device_get_properties, ze);
+  find(library, "zesDevicePciGetProperties", ze.sysman_device_pci_get_properties, ze);
+}
+
+// The entry points that every Level Zero 1.0 loader has; without them this is no loader.
+bool usable(const LevelZero& ze) {
+  return ze.init != nullptr && ze.driver_get != nullptr && ze.driver_get_api_version != nullptr &&
+         ze.driver_get_properties != nullptr && ze.device_get != nullptr &&
+         ze.device_get_sub_devices != nullptr && ze.device_get_properties != nullptr &&
+         ze.device_get_memory_properties != nullptr && ze.device_can_access_peer != nullptr;
+}
+
+template <typename Handle, typename Get>
+Listing<Handle> list(Get&& get) {
+  Listing<Handle> listing;
+  std::uint32_t count = 0;
+  listing.result = get(&count, nullptr);
+  if (listing.result != ZE_RESULT_SUCCESS || count == 0) return listing;
+  listing.handles.resize(count);
+  listing.result = get(&count, listing.handles.data());
+  listing.handles.resize(listing.result == ZE_RESULT_SUCCESS ? count : 0);
+  return listing;
+}
+
+}  // namespace
+
+bool LevelZero::lacks(const std::string& symbol) const {
+  return std::find(missing_symbols.begin(), missing_symbols.end(), symbol) != missing_symbols.end();
+}
+
+std::optional<LevelZero> load_level_zero(std::string& why) {
+  void* library = dlopen(kLoaderName, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    why = dlerror();
+    return std::nullopt;
+  }
+  LevelZero ze;
+  find_all(library, ze);
+  if (!usable(ze)) {
+    why = fmt::format("{} lacks entry points of Level Zero 1.0", kLoaderName);
+    return std::nullopt;
+  }
+  ze.path = mapped_library(kLoaderName);
+  ze.library = library;
+  return ze;
+}
+
+std::string loader_version(const LevelZero& ze) {
+  const auto get =
+      reinterpret_cast<decltype(&::zelLoaderGetVersions)>(dlsym(ze.library, "zelLoaderGetVersions"));
+  if (get == nullptr) return {};
+  std::size_t count = 0;
+  if (get(&count, nullptr) != ZE_RESULT_SUCCESS || count == 0) return {};
+  std::vector<zel_component_version_t> components(count);
+  if (get(&count, components.data()) != ZE_RESULT_SUCCESS) return {};
+  for (const auto& component : components) {
+    if (std::string_view(component.component_name) != "loader") continue;
+    const auto& version = component.component_lib_version;
+    return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
+  }
+  return {};
+}
+
+std::string mapped_library(const std::string& name_part) {
+  struct Search {
+    const std::string& part;
+    std::string found;
+  } search{name_part, {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        auto& state = *static_cast<Search*>(data);
+        const std::string_view path = info->dlpi_name;
+        if (path.find(state.part) == std::string_view::npos) return 0;
+        state.found = path;
+        return 1;
+      },
+      &search);
+  return search.found;
+}
+
+Listing<ze_driver_handle_t> list_drivers(const LevelZero& ze) {
+  return list<ze_driver_handle_t>(ze.driver_get);
+}
+
+Listing<ze_device_handle_t> list_devices(const LevelZero& ze, ze_driver_handle_t driver) {
+  return list<ze_device_handle_t>([&](std::uint32_t* count, ze_device_handle_t* devices) {
+    return ze.device_get(driver, count, devices);
+  });
+}
+
+Listing<ze_device_handle_t> list_sub_devices(const LevelZero& ze, ze_device_handle_t device) {
+  return list<ze_device_handle_t>([&](std::uint32_t* count, ze_device_handle_t* devices) {
+    return ze.device_get_sub_devices(device, count, devices);
+  });
+}
+
+std::string uuid_text(const ze_device_uuid_t& uuid) {
+  std::string text;
+  for (const std::uint8_t byte : uuid.id) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+std::string pci_text(const LevelZero& ze, ze_device_handle_t device) {
+  if (ze.device_pci_get_properties == nullptr) return {};
+  ze_pci_ext_properties_t properties{};
+  properties.stype = ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES;
+  if (ze.device_pci_get_properties(device, &properties) != ZE_RESULT_SUCCESS) return {};
+  const auto& at = properties.address;
+  // No device sits at 0000:00:00.0 (that is the host bridge): a driver without a device behind it says this.
+  if (at.domain == 0 && at.bus == 0 && at.device == 0 && at.function == 0) return {};
+  return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", at.domain, at.bus, at.device, at.function);
+}
+
+}  // namespace proctor::xpu

@@ -1,0 +1,70 @@
+// Level Zero through its loader, found at run time: a program that links this starts on a machine without any
+// Intel library, and works with loaders that lack newer entry points (each pointer may be null).
+#pragma once
+
+#include <level_zero/ze_api.h>
+#include <level_zero/zes_api.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace proctor::xpu {
+
+inline constexpr const char* kLoaderName = "libze_loader.so.1";
+
+// Entry points that Level Zero got after 1.0 are declared here, because the build's headers may be older.
+struct LevelZero {
+  decltype(&::zeInit) init = nullptr;
+  decltype(&::zeDriverGet) driver_get = nullptr;
+  decltype(&::zeDriverGetApiVersion) driver_get_api_version = nullptr;
+  decltype(&::zeDriverGetProperties) driver_get_properties = nullptr;
+  decltype(&::zeDeviceGet) device_get = nullptr;
+  decltype(&::zeDeviceGetSubDevices) device_get_sub_devices = nullptr;
+  decltype(&::zeDeviceGetProperties) device_get_properties = nullptr;
+  decltype(&::zeDeviceGetMemoryProperties) device_get_memory_properties = nullptr;
+  decltype(&::zeDeviceCanAccessPeer) device_can_access_peer = nullptr;
+  decltype(&::zeDevicePciGetPropertiesExt) device_pci_get_properties = nullptr;
+  ze_result_t (*device_get_root_device)(ze_device_handle_t, ze_device_handle_t*) = nullptr;  // 1.7
+  ze_result_t (*init_drivers)(std::uint32_t*, ze_driver_handle_t*, void*) = nullptr;         // 1.10
+
+  ze_result_t (*sysman_init)(std::uint32_t flags) = nullptr;  // 1.5
+  ze_result_t (*sysman_driver_get)(std::uint32_t*, zes_driver_handle_t*) = nullptr;
+  ze_result_t (*sysman_device_get)(zes_driver_handle_t, std::uint32_t*, zes_device_handle_t*) = nullptr;
+  decltype(&::zesDeviceGetProperties) sysman_device_get_properties = nullptr;
+  decltype(&::zesDevicePciGetProperties) sysman_device_pci_get_properties = nullptr;
+
+  std::string path;                          // the file that was loaded
+  std::vector<std::string> missing_symbols;  // of those above
+  void* library = nullptr;
+
+  bool lacks(const std::string& symbol) const;
+};
+
+// Loads the loader, once per process; it is never unloaded. `why` gets the dynamic linker's words on failure.
+std::optional<LevelZero> load_level_zero(std::string& why);
+
+// The loader's own version, "1.8.12"; "" if it does not say. Most loaders answer after zeInit only.
+std::string loader_version(const LevelZero& ze);
+
+// "ZE_RESULT_ERROR_UNINITIALIZED"; "0x7ffffffe" for a code without a name here.
+std::string result_name(ze_result_t result);
+
+// Path of the file of a library that this process has mapped, by a part of its name; "" when not mapped.
+std::string mapped_library(const std::string& name_part);
+
+// Lists with the two-call pattern of Level Zero. On failure the list is empty and `result` says why.
+template <typename Handle>
+struct Listing {
+  ze_result_t result = ZE_RESULT_SUCCESS;
+  std::vector<Handle> handles;
+};
+Listing<ze_driver_handle_t> list_drivers(const LevelZero& ze);
+Listing<ze_device_handle_t> list_devices(const LevelZero& ze, ze_driver_handle_t driver);
+Listing<ze_device_handle_t> list_sub_devices(const LevelZero& ze, ze_device_handle_t device);
+
+std::string uuid_text(const ze_device_uuid_t& uuid);            // 32 hex digits, as the driver orders them
+std::string pci_text(const LevelZero& ze, ze_device_handle_t);  // "0000:03:00.0", or "" when not obtainable
+
+}  // namespace proctor::xpu

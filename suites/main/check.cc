@@ -1,0 +1,88 @@
+#include "suites/main/check.h"
+
+#include <exception>
+#include <utility>
+
+#include "suites/main/session.h"
+
+namespace proctor::suite {
+namespace {
+
+// How skip() and fail_because() leave a check; never seen outside TestBody.
+struct Skipped {
+  std::string reason;
+};
+struct Ended {};
+
+}  // namespace
+
+std::string_view to_string(Severity severity) {
+  switch (severity) {
+    case Severity::kGate:
+      return "gate";
+    case Severity::kWarn:
+      return "warn";
+    case Severity::kInfo:
+      return "info";
+  }
+  return "";
+}
+
+void Check::TestBody() {
+  try {
+    body();
+  } catch (const Skipped& skipped) {
+    Session::get().skip(skipped.reason);
+    GTEST_SKIP() << skipped.reason;
+  } catch (const Ended&) {
+    // fail_because() has reported it.
+  } catch (const std::exception& error) {
+    report({.message = std::string("exception: ") + error.what()});
+  }
+}
+
+bool add_check(CheckInfo info, std::function<Check*()> make) {
+  Session::get().add(info);
+  testing::RegisterTest(info.group.c_str(), info.name.c_str(), nullptr, nullptr, info.file, info.line,
+                        [make = std::move(make)] { return make(); });
+  return true;
+}
+
+void step(std::string_view what) { Session::get().emit("step", {{"name", what}}); }
+
+void measure(std::string_view name, double value, std::string_view unit, std::int64_t n, double spread) {
+  Session::get().emit("measure",
+                      {{"name", name}, {"value", value}, {"unit", unit}, {"n", n}, {"spread", spread}});
+}
+
+void warn(std::string_view message) { Session::get().emit("warn", {{"message", message}}); }
+
+void skip(std::string reason) { throw Skipped{std::move(reason)}; }
+
+void report(Mismatch mismatch, const char* file, int line) {
+  std::string text = mismatch.message;
+  if (!mismatch.expected.empty() || !mismatch.got.empty()) {
+    text += "\n  expected: " + mismatch.expected + "\n       got: " + mismatch.got;
+  }
+  if (!mismatch.reason.empty()) text += "\n  reason: " + mismatch.reason;
+  // The listener turns the assertion into the event; this adds what the assertion cannot carry.
+  Session::get().expect_failure(std::move(mismatch));
+  ADD_FAILURE_AT(file, line) << text;
+}
+
+void fail_because(std::string reason, std::string message, const char* file, int line) {
+  report({.message = std::move(message), .reason = std::move(reason)}, file, line);
+  throw Ended{};
+}
+
+void expect_same(const std::string& what, const std::string& expected, const std::string& got,
+                 const char* file, int line) {
+  if (expected == got) return;
+  report({.message = what, .expected = expected, .got = got}, file, line);
+}
+
+void expect_true(bool condition, const std::string& what, const char* file, int line) {
+  if (!condition) report({.message = what, .expected = "true", .got = "false"}, file, line);
+}
+
+}  // namespace proctor::suite

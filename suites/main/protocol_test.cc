@@ -1,0 +1,145 @@
+// Runs the sample suite as Proctor does, and reads what it says.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/core/child_protocol.h"
+
+namespace proctor::suite {
+namespace {
+
+using nlohmann::json;
+
+struct Told {
+  int exit_code = -1;
+  std::vector<json> events;
+  std::size_t longest_line = 0;
+
+  std::vector<json> of(const std::string& event) const {
+    std::vector<json> found;
+    for (const auto& line : events) {
+      if (line.at("event") == event) found.push_back(line);
+    }
+    return found;
+  }
+};
+
+// The events go to a file: a child that says more than a pipe holds must not wait for this test.
+Told run_sample(const std::string& arguments, bool with_events = true) {
+  const std::string path = testing::TempDir() + "events." + std::to_string(getpid());
+  const std::string redirect =
+      with_events ? "PROCTOR_EVENTS_FD=9 9>" + path + " " : "env -u PROCTOR_EVENTS_FD ";
+  const std::string command =
+      redirect + PROCTOR_BIN_DIR + "/proctor_sample_suite " + arguments + " >/dev/null 2>&1";
+  const int status = std::system(command.c_str());
+  Told told;
+  told.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  std::ifstream lines(path);
+  for (std::string line; std::getline(lines, line);) {
+    told.longest_line = std::max(told.longest_line, line.size() + 1);
+    told.events.push_back(json::parse(line));
+  }
+  unlink(path.c_str());
+  return told;
+}
+
+Told run_case(const std::string& name) { return run_sample("--proctor-case=" + name); }
+
+TEST(Protocol, ListsEveryCheckWithItsRule) {
+  const auto told = run_sample("--proctor-list");
+  EXPECT_EQ(told.exit_code, 0);
+  ASSERT_EQ(told.events.size(), 7U);
+  EXPECT_EQ(told.events[1], json({{"v", 1},
+                                  {"event", "case"},
+                                  {"case", "Sample.Mismatches"},
+                                  {"devices", 2},
+                                  {"rule", "R2"},
+                                  {"source", "the protocol"},
+                                  {"severity", "warn"}}));
+}
+
+TEST(Protocol, PassTellsStepsMeasuresAndWarnings) {
+  const auto told = run_case("Sample.Passes");
+  EXPECT_EQ(told.exit_code, 0);
+  ASSERT_EQ(told.events.size(), 5U);
+  EXPECT_EQ(told.events.front().at("event"), "start");
+  EXPECT_EQ(told.events.front().at("rule"), "R1");
+  EXPECT_GT(told.events.front().at("t_ns"), 0);
+  EXPECT_EQ(told.of("step").at(0).at("name"), "first");
+  EXPECT_EQ(told.of("measure").at(0).at("value"), 2.5);
+  EXPECT_EQ(told.of("measure").at(0).at("n"), 3);
+  EXPECT_EQ(told.of("warn").at(0).at("message"), "look at this");
+  EXPECT_EQ(told.events.back().at("result"), "pass");
+}
+
+TEST(Protocol, OnlyTheNamedCaseSpeaks) {
+  for (const auto& event : run_case("Sample.Mismatches").events)
+    EXPECT_EQ(event.at("case"), "Sample.Mismatches");
+}
+
+TEST(Protocol, MismatchCarriesExpectedAndGot) {
+  const auto told = run_case("Sample.Mismatches");
+  EXPECT_EQ(told.exit_code, 1);
+  const auto fails = told.of("fail");
+  ASSERT_EQ(fails.size(), 1U);
+  EXPECT_EQ(fails[0].at("message"), "what was seen");
+  EXPECT_EQ(fails[0].at("expected"), "one");
+  EXPECT_EQ(fails[0].at("got"), "two");
+  EXPECT_EQ(fails[0].at("rule"), "R2");
+  EXPECT_NE(fails[0].at("file").get<std::string>().find("sample_suite.cc"), std::string::npos);
+  EXPECT_GT(fails[0].at("line"), 0);
+  EXPECT_EQ(told.events.back().at("result"), "fail");
+}
+
+TEST(Protocol, OrdinaryAssertionIsAFailure) {
+  const auto told = run_case("Sample.Asserts");
+  EXPECT_EQ(told.exit_code, 1);
+  EXPECT_NE(told.of("fail").at(0).at("message").get<std::string>().find("arithmetic"), std::string::npos);
+}
+
+TEST(Protocol, SkipNamesItsReason) {
+  const auto told = run_case("Sample.Skips");
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(told.of("skip").at(0).at("reason"), "needs:devices>=2");
+  EXPECT_EQ(told.events.back().at("result"), "skip");
+  EXPECT_TRUE(told.of("fail").empty());
+}
+
+TEST(Protocol, FailureReasonReachesTheEnd) {
+  const auto told = run_case("Sample.FailsWithReason");
+  EXPECT_EQ(told.exit_code, 1);
+  EXPECT_EQ(told.of("fail").size(), 1U);
+  EXPECT_EQ(told.events.back().at("reason"), "driver_crash:11");
+}
+
+TEST(Protocol, ExceptionIsAFailure) {
+  const auto told = run_case("Sample.Throws");
+  EXPECT_EQ(told.exit_code, 1);
+  EXPECT_EQ(told.of("fail").at(0).at("message"), "exception: boom");
+}
+
+TEST(Protocol, LinesStayWithinTheLimit) {
+  const auto told = run_case("Sample.ReportsMuch");
+  EXPECT_EQ(told.exit_code, 1);
+  EXPECT_LE(told.longest_line, child::kMaxEventBytes);
+}
+
+TEST(Protocol, UnknownCaseAndOptionAreUsageErrors) {
+  EXPECT_EQ(run_case("Sample.Nothing").exit_code, 2);
+  EXPECT_EQ(run_case("Sample.*").exit_code, 2);
+  EXPECT_EQ(run_sample("--proctor-cases=Sample.Passes").exit_code, 2);
+}
+
+TEST(Protocol, ByHandItIsAnOrdinaryGoogleTestProgram) {
+  EXPECT_EQ(run_sample("--gtest_filter=Sample.Passes", false).exit_code, 0);
+  EXPECT_EQ(run_sample("--gtest_filter=Sample.Asserts", false).exit_code, 1);
+}
+
+}  // namespace
+}  // namespace proctor::suite

@@ -1,0 +1,52 @@
+#include <cstring>
+#include <iostream>
+
+#include "harness/core/child_protocol.h"
+#include "suites/main/session.h"
+
+namespace proctor::suite {
+namespace {
+
+constexpr int kUsage = 2;
+
+// One "case" event per check; for people without a descriptor, the names on stdout.
+int list_checks(EventWriter writer) {
+  for (const CheckInfo& info : Session::get().checks()) {
+    if (!writer.listening()) {
+      std::cout << info.full_name() << "\n";
+      continue;
+    }
+    writer.write(info.full_name(), "case",
+                 {{"devices", info.devices},
+                  {"rule", info.rule},
+                  {"source", info.source},
+                  {"severity", to_string(info.severity)}});
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const EventWriter writer = EventWriter::from_environment();
+  const std::size_t case_option = std::strlen(child::kCaseOption);
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], child::kListOption) == 0) return list_checks(writer);
+    if (std::strncmp(argv[i], child::kCaseOption, case_option) != 0) {
+      std::cerr << "unknown option '" << argv[i] << "'\n";
+      return kUsage;
+    }
+    // GoogleTest's filter is a pattern; a name is exact only because every name was found in the list.
+    const std::string name = argv[i] + case_option;
+    if (Session::get().find(name) == nullptr) {
+      std::cerr << "unknown case '" << name << "'; --proctor-list shows them\n";
+      return kUsage;
+    }
+    testing::GTEST_FLAG(filter) = name;
+  }
+  Session::get().listen(writer);
+  return RUN_ALL_TESTS();
+}
+
+}  // namespace proctor::suite

@@ -1,0 +1,33 @@
+// Checks with known endings; protocol_test.cc says what each must tell.
+#include <stdexcept>
+
+#include "suites/main/check.h"
+
+namespace proctor::suite {
+
+PROCTOR_CHECK(Sample, Passes, "R1", "the protocol", kGate) {
+  step("first");
+  measure("speed", 2.5, "GB/s", 3, 0.1);
+  warn("look at this");
+}
+PROCTOR_CHECK_ON(2, Sample, Mismatches, "R2", "the protocol", kWarn) {
+  expect_same("what was seen", "one", "two");
+  expect_true(true, "this holds");
+}
+PROCTOR_CHECK(Sample, Asserts, "R3", "the protocol", kGate) { EXPECT_EQ(1 + 1, 3) << "arithmetic"; }
+PROCTOR_CHECK(Sample, Skips, "R4", "the protocol", kInfo) {
+  skip("needs:devices>=2");
+  EXPECT_TRUE(false);  // never reached
+}
+PROCTOR_CHECK(Sample, FailsWithReason, "R5", "the protocol", kGate) {
+  fail_because("driver_crash:11", "the driver died");
+  EXPECT_TRUE(false);  // never reached
+}
+PROCTOR_CHECK(Sample, Throws, "R6", "the protocol", kGate) { throw std::runtime_error("boom"); }
+PROCTOR_CHECK(Sample, ReportsMuch, "R7", "the protocol", kGate) {
+  expect_same("long texts", std::string(200'000, 'a'), std::string(200'000, '\x01') + "\xff\"\n");
+}
+
+}  // namespace proctor::suite
+
+int main(int argc, char** argv) { return proctor::suite::run_main(argc, argv); }

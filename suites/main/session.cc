@@ -1,0 +1,97 @@
+#include "suites/main/session.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+
+namespace proctor::suite {
+
+class Session::Listener final : public testing::EmptyTestEventListener {
+ public:
+  explicit Listener(Session& session) : session_(session) {}
+
+  void OnTestStart(const testing::TestInfo& test) override {
+    session_.start(std::string(test.test_suite_name()) + "." + test.name());
+  }
+  void OnTestPartResult(const testing::TestPartResult& part) override {
+    if (part.failed()) session_.fail(part);
+  }
+  void OnTestEnd(const testing::TestInfo& test) override { session_.end(*test.result()); }
+
+ private:
+  Session& session_;
+};
+
+Session& Session::get() {
+  static Session session;
+  return session;
+}
+
+void Session::add(const CheckInfo& info) {
+  if (!index_.emplace(info.full_name(), checks_.size()).second) {
+    std::cerr << "two checks are named " << info.full_name() << "\n";
+    std::abort();
+  }
+  checks_.push_back(info);
+}
+
+const CheckInfo* Session::find(const std::string& full_name) const {
+  const auto at = index_.find(full_name);
+  return at == index_.end() ? nullptr : &checks_[at->second];
+}
+
+void Session::listen(EventWriter writer) {
+  writer_ = writer;
+  testing::UnitTest::GetInstance()->listeners().Append(std::make_unique<Listener>(*this).release());
+}
+
+void Session::emit(std::string_view event, nlohmann::json fields) {
+  writer_.write(case_name_, event, std::move(fields));
+}
+
+void Session::start(const std::string& case_name) {
+  case_name_ = case_name;
+  skip_reason_.clear();
+  fail_reason_.clear();
+  next_failure_.reset();
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  nlohmann::json fields = {{"t_ns", std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()}};
+  if (const CheckInfo* info = find(case_name)) {
+    fields["rule"] = info->rule;
+    fields["source"] = info->source;
+    fields["severity"] = to_string(info->severity);
+  }
+  emit("start", std::move(fields));
+}
+
+void Session::skip(const std::string& reason) {
+  skip_reason_ = reason;
+  emit("skip", {{"reason", reason}});
+}
+
+void Session::fail(const testing::TestPartResult& part) {
+  const Mismatch known = std::exchange(next_failure_, std::nullopt).value_or(Mismatch{});
+  const CheckInfo* info = find(case_name_);
+  if (fail_reason_.empty()) fail_reason_ = known.reason;
+  emit("fail", {{"rule", info != nullptr ? info->rule : ""},
+                {"message", known.message.empty() ? part.message() : known.message},
+                {"file", part.file_name() != nullptr ? part.file_name() : ""},
+                {"line", std::max(part.line_number(), 0)},
+                {"expected", known.expected},
+                {"got", known.got},
+                {"device", known.device},
+                {"reason", known.reason}});
+}
+
+void Session::end(const testing::TestResult& result) {
+  if (result.Failed()) {
+    emit("end", {{"result", "fail"}, {"reason", fail_reason_}});
+  } else if (result.Skipped()) {
+    emit("end", {{"result", "skip"}, {"reason", skip_reason_}});
+  } else {
+    emit("end", {{"result", "pass"}, {"reason", ""}});
+  }
+}
+
+}  // namespace proctor::suite

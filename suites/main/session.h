@@ -1,0 +1,53 @@
+// What one suite process knows about its checks, and the bridge from GoogleTest's events to Proctor's. The
+// one object of its kind in a process, because GoogleTest's registry is one as well.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "suites/main/check.h"
+#include "suites/main/event_writer.h"
+
+namespace proctor::suite {
+
+class Session {
+ public:
+  static Session& get();
+
+  void add(const CheckInfo& info);
+  // In the order of registration.
+  const std::vector<CheckInfo>& checks() const { return checks_; }
+  const CheckInfo* find(const std::string& full_name) const;
+
+  // From here on events are written. Installs the GoogleTest listener.
+  void listen(EventWriter writer);
+
+  void emit(std::string_view event, nlohmann::json fields);
+  void skip(const std::string& reason);
+  void expect_failure(Mismatch mismatch) { next_failure_ = std::move(mismatch); }
+
+ private:
+  class Listener;
+
+  void start(const std::string& case_name);
+  void fail(const testing::TestPartResult& part);
+  void end(const testing::TestResult& result);
+
+  std::vector<CheckInfo> checks_;
+  std::map<std::string, std::size_t> index_;
+  EventWriter writer_{-1};
+
+  // Of the case that runs now.
+  std::string case_name_;
+  std::string skip_reason_;
+  std::string fail_reason_;
+  std::optional<Mismatch> next_failure_;
+};
+
+}  // namespace proctor::suite

@@ -1,0 +1,179 @@
+// The calls that list devices, whatever the mask.
+#include <set>
+
+#include "suites/main/check.h"
+#include "suites/visibility/given.h"
+
+namespace proctor::visibility {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kDeviceGet = "Level Zero specification, zeDeviceGet";
+constexpr const char* kInit = "Level Zero specification, zeInit";
+constexpr const char* kValidationLayer = "libze_validation_layer.so.1";
+
+const Variables kValidation = {{"ZE_ENABLE_VALIDATION_LAYER", "1"}, {"ZE_ENABLE_PARAMETER_VALIDATION", "1"}};
+
+}  // namespace
+
+PROCTOR_CHECK(Enumerate, TwiceGivesTheSameHandles, "V25", kDeviceGet, kGate) {
+  control();
+  step("given a process that lists its devices twice");
+  const auto answer = ask({"twice"});
+
+  expect_true(answer.at("same_handles").get<bool>(), "both lists have the same handles in the same order");
+  expect_same("the second list", to_json(record(answer, "seen")).dump(),
+              to_json(record(answer, "again")).dump());
+}
+
+PROCTOR_CHECK(Enumerate, TooLargeCountIsTrimmed, "V26", kDeviceGet, kGate) {
+  control();
+  step("given room for four devices more than there are");
+  const auto over = ask({"counts"}).at("over");
+
+  expect_same("zeDeviceGet returns", "ZE_RESULT_SUCCESS", over.at("result"));
+  if (over.at("count") != over.at("devices")) {
+    suite::report({.message = "zeDeviceGet left its count above the number of devices",
+                   .expected = over.at("devices").dump(),
+                   .got = over.at("count").dump(),
+                   .reason = "count_not_trimmed"});
+  }
+}
+
+PROCTOR_CHECK(Enumerate, TooSmallCountGivesTheFirst, "V26", kDeviceGet, kGate) {
+  control_with_devices(2);
+  step("given room for one device");
+  const auto under = ask({"counts"}).at("under");
+
+  expect_same("zeDeviceGet returns", "ZE_RESULT_SUCCESS", under.at("result"));
+  expect_same("the count", "1", under.at("count").dump());
+  expect_true(under.at("same_first").get<bool>(), "it is the first device of the whole list");
+}
+
+// Without the validation layer a driver may do anything with a null pointer (specification, Introduction,
+// "Error Handling"), so only the layer's answer can be asserted.
+PROCTOR_CHECK(Enumerate, NullCountIsRefused, "V27", kDeviceGet, kGate) {
+  control();
+  step("given zeDeviceGet(driver, nullptr, nullptr) under the validation layer");
+  const auto answer = ask({"null-count"}, kValidation);
+
+  if (!answer.at("validation_layer").get<bool>())
+    suite::skip(std::string("library_missing:") + kValidationLayer);
+  expect_same("zeDeviceGet returns", "ZE_RESULT_ERROR_INVALID_NULL_POINTER", answer.at("result"));
+}
+
+PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "Level Zero specification, ze_device_uuid_t", kGate) {
+  const auto seen = control_with_devices(2);
+  std::set<std::string> uuids;
+  for (const auto& device : seen.devices) {
+    expect_true(uuids.insert(device.uuid).second, "no other device has UUID " + device.uuid);
+  }
+}
+
+PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "Level Zero specification, ze_device_uuid_t",
+              kGate) {
+  step("given two processes under the same (no) mask");
+  const auto first = control();
+  const auto second = enumerate();
+
+  expect_same("UUIDs in the second process", joined(identities(first, IdentityKind::kUuid)),
+              joined(identities(second, IdentityKind::kUuid)));
+}
+
+PROCTOR_CHECK(Enumerate, EqualModelsHaveEqualProperties, "V32",
+              "oneapi-src/level-zero-tests test_device.cpp, DevicePropertiesTest", kWarn) {
+  const auto seen = control_with_devices(2);
+  for (const auto& device : seen.devices) {
+    for (const auto& other : seen.devices) {
+      if (device.vendor_id != other.vendor_id || device.device_id != other.device_id) continue;
+      auto renamed = other;  // what belongs to the one card
+      renamed.uuid = device.uuid;
+      renamed.pci = device.pci;
+      expect_true(renamed == device,
+                  "devices " + device.uuid + " and " + other.uuid + " have the same properties");
+    }
+  }
+}
+
+PROCTOR_CHECK(Enumerate, MaskDoesNotChangeProperties, "V33", "a mask selects devices, it does not alter them",
+              kGate) {
+  const auto unmasked = control();
+  const bool identified = has_pci_identity(unmasked);
+  for (std::size_t i = 0; i < unmasked.devices.size(); ++i) {
+    step("given mask " + std::to_string(i));
+    const auto seen = enumerate({{kMask, std::to_string(i)}});
+    if (seen.devices.size() != 1) {
+      expect_same("number of devices under mask " + std::to_string(i), "1",
+                  std::to_string(seen.devices.size()));
+      continue;
+    }
+    auto expected = unmasked.devices[i];
+    expected.driver = seen.devices[0].driver;  // an index among the drivers that still have a device
+    if (!identified) expected.uuid = seen.devices[0].uuid;
+    Enumeration one = unmasked;
+    one.devices = {expected};
+    one.drivers = seen.drivers;
+    one.driver_version = seen.driver_version;
+    one.api = seen.api;
+    expect_same("device " + std::to_string(i) + " alone", to_json(one).dump(), to_json(seen).dump());
+  }
+}
+
+PROCTOR_CHECK(Enumerate, NoDriverIsUninitialized, "V43", kInit, kGate) {
+  control();
+  step("given a loader that is told to use a driver that does not exist");
+  const auto seen = enumerate({{"ZE_ENABLE_ALT_DRIVERS", "libze_no_such_driver.so.1"}});
+
+  expect_same("zeInit returns", "ZE_RESULT_ERROR_UNINITIALIZED", seen.init);
+  expect_true(seen.devices.empty(), "no device is visible");
+}
+
+PROCTOR_CHECK(Enumerate, DeviceReachesItself, "V47", "Level Zero specification, zeDeviceCanAccessPeer",
+              kGate) {
+  control();
+  step("given zeDeviceCanAccessPeer for every pair of devices");
+  const auto peers = ask({"peers"}).at("peers");
+
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    expect_same("device " + std::to_string(i) + " to itself",
+                R"({"reachable":true,"result":"ZE_RESULT_SUCCESS"})", peers[i][i].dump());
+    for (std::size_t j = 0; j < i; ++j) {
+      if (peers[i][j] != peers[j][i]) {
+        suite::warn("peer access between devices " + std::to_string(i) + " and " + std::to_string(j) +
+                    " differs with the direction");
+      }
+    }
+  }
+}
+
+PROCTOR_CHECK(Enumerate, VersionsAreTold, "V49", "Level Zero specification, zeDriverGetApiVersion", kGate) {
+  const auto seen = control();
+
+  expect_true(seen.api.starts_with("1."), "the driver implements Level Zero 1.x, it says " + seen.api);
+  expect_true(seen.driver_version != 0, "the driver's version is not zero");
+}
+
+// One driver handle per product family, and ordinals of the mask count through all of them (compute-runtime,
+// Device::groupDevices).
+PROCTOR_CHECK(Enumerate, OrdinalsCountThroughAllDrivers, "V41", "intel/compute-runtime Device::groupDevices",
+              kWarn) {
+  const auto unmasked = control_with_devices(2);
+  if (unmasked.drivers < 2) suite::skip("needs:drivers>=2");
+  const auto kind = required_identity(unmasked);
+  std::set<std::string> reached;
+  for (std::size_t i = 0; i < unmasked.devices.size(); ++i) {
+    step("given mask " + std::to_string(i));
+    const auto seen = enumerate({{kMask, std::to_string(i)}});
+    expect_same("devices under mask " + std::to_string(i), "1", std::to_string(seen.devices.size()));
+    for (const auto& id : identities(seen, kind)) reached.insert(id);
+  }
+  expect_same("devices that some ordinal reaches", std::to_string(unmasked.devices.size()),
+              std::to_string(reached.size()));
+}
+
+}  // namespace proctor::visibility

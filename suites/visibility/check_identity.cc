@@ -1,0 +1,96 @@
+// Which physical device is which: order by PCI address, and the management interface's view of the same
+// devices.
+#include <algorithm>
+#include <map>
+
+#include "suites/main/check.h"
+#include "suites/visibility/given.h"
+
+namespace proctor::visibility {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kOrder = "Level Zero programming guide, ZE_ENABLE_PCI_ID_DEVICE_ORDER";
+constexpr const char* kSysman = "Level Zero specification, zesDeviceGet: not affected by the affinity mask";
+
+const Variables kInPciOrder = {{kPciOrder, "1"}};
+
+// The management interface's devices, with a skip where it cannot be asked.
+nlohmann::json sysman_under(const Variables& variables) {
+  const auto answer = ask({"sysman"}, variables);
+  for (const char* symbol : {"zesInit", "zesDriverGet", "zesDeviceGet"}) require_symbol(answer, symbol);
+  if (answer.at("result") == "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE") suite::skip("unsupported:sysman");
+  expect_same("zesInit returns", "ZE_RESULT_SUCCESS", answer.at("result"));
+  return answer.at("devices");
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Identity, PciOrderIsAscending, "V18", kOrder, kGate) {
+  const auto unmasked = control_with_devices(2);
+  require_pci(unmasked);
+  step("given ZE_ENABLE_PCI_ID_DEVICE_ORDER=1");
+  const auto addresses = identities(enumerate(kInPciOrder), IdentityKind::kPci);
+
+  auto sorted = addresses;
+  std::sort(sorted.begin(), sorted.end());
+  expect_same("PCI addresses in the order of enumeration", joined(sorted), joined(addresses));
+  expect_true(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "no address is listed twice");
+}
+
+PROCTOR_CHECK(Identity, MaskFollowsTheOrderVariable, "V19", kOrder, kWarn) {
+  const auto unmasked = control_with_devices(2);
+  require_pci(unmasked);
+  for (const char* order : {"0", "1"}) {
+    const auto whole = enumerate({{kPciOrder, order}});
+    for (std::size_t i = 0; i < whole.devices.size(); ++i) {
+      step(std::string("given order variable ") + order + " and mask " + std::to_string(i));
+      const auto seen = enumerate({{kPciOrder, order}, {kMask, std::to_string(i)}});
+      expect_same("mask " + std::to_string(i) + " under order variable " + order, whole.devices[i].pci,
+                  joined(identities(seen, IdentityKind::kPci)));
+    }
+  }
+}
+
+PROCTOR_CHECK(Identity, PciAddressesAreDistinctAndStable, "V30",
+              "Level Zero specification, PCI Properties extension", kGate) {
+  const auto unmasked = control();
+  require_pci(unmasked);
+  std::map<std::string, std::string> uuid_at;
+  for (const auto& device : unmasked.devices) {
+    expect_true(uuid_at.emplace(device.pci, device.uuid).second, "no other device is at " + device.pci);
+  }
+  for (std::size_t i = 0; i < unmasked.devices.size(); ++i) {
+    step("given mask " + std::to_string(i));
+    for (const auto& device : enumerate({{kMask, std::to_string(i)}}).devices) {
+      expect_same("UUID of the device at " + device.pci, uuid_at[device.pci], device.uuid);
+    }
+  }
+}
+
+PROCTOR_CHECK(Identity, ManagementIgnoresTheMask, "V23", kSysman, kGate) {
+  control_with_devices(2);
+  step("given the management interface without a mask");
+  const auto whole = sysman_under({});
+  step("then it lists the same devices in the same order under mask 0, and in FLAT");
+  expect_same("management devices under mask 0", whole.dump(), sysman_under({{kMask, "0"}}).dump());
+  expect_same("management devices in FLAT", whole.dump(), sysman_under({{kHierarchy, "FLAT"}}).dump());
+}
+
+PROCTOR_CHECK(Identity, EveryDeviceHasOneManagementTwin, "V24", kSysman, kGate) {
+  const auto unmasked = control();
+  const auto managed = sysman_under({});
+  require_pci(unmasked);
+  for (const auto& device : unmasked.devices) {
+    const auto twins = std::count_if(managed.begin(), managed.end(),
+                                     [&](const auto& entry) { return entry.at("pci") == device.pci; });
+    expect_same("management devices at " + device.pci, "1", std::to_string(twins));
+  }
+}
+
+}  // namespace proctor::visibility

@@ -1,0 +1,189 @@
+// What ZE_AFFINITY_MASK selects, beyond the single values of check_mask_rows.cc.
+#include <cstdio>
+#include <cstdlib>
+
+#include "harness/core/child_protocol.h"
+#include "suites/main/check.h"
+#include "suites/visibility/given.h"
+#include "suites/visibility/mask_model.h"
+
+namespace proctor::visibility {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kSpec = "Level Zero programming guide, Affinity Mask";
+constexpr const char* kParser = "intel/compute-runtime execution_environment.cpp parseAffinityMask";
+
+std::string shape(const Enumeration& seen) { return text_of(seen, IdentityKind::kNone); }
+
+// "xpu:2x2" as the text of the record that it stands for.
+std::string simulated_shape(const std::string& topology) {
+  int cards = 0;
+  int tiles = 0;
+  if (std::sscanf(topology.c_str(), "xpu:%dx%d", &cards, &tiles) != 2)
+    return "unreadable topology " + topology;
+  Enumeration whole;
+  whole.init = "ZE_RESULT_SUCCESS";
+  whole.devices.resize(static_cast<std::size_t>(cards));
+  for (auto& device : whole.devices) {
+    for (int tile = 0; tiles > 1 && tile < tiles; ++tile)
+      device.sub_ids.push_back(static_cast<std::uint32_t>(tile));
+  }
+  return shape(whole);
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Mask, UnsetShowsEveryDevice, "V01", kSpec, kGate) {
+  step("given no mask, enumerate");
+  const auto seen = enumerate({{kMask, std::nullopt}});
+
+  if (const char* topology = std::getenv(child::kSimTopologyVariable)) {
+    expect_same("the devices without a mask", simulated_shape(topology), shape(seen));
+    return;
+  }
+  if (seen.devices.empty()) suite::skip("no_device");
+  step("then the management interface, which no mask affects, lists as many");
+  const auto sysman = ask({"sysman"});
+  require_symbol(sysman, "zesInit");
+  require_symbol(sysman, "zesDeviceGet");
+  expect_same("devices without a mask, against the management interface",
+              std::to_string(sysman["devices"].size()), std::to_string(seen.devices.size()));
+}
+
+PROCTOR_CHECK(Mask, EmptyShowsEveryDevice, "V02", kParser, kWarn) {
+  const auto unmasked = control();
+  step("given the empty mask, which hides everything on CUDA");
+  const auto seen = enumerate({{kMask, ""}});
+
+  expect_same("the record under the empty mask", to_json(unmasked).dump(), to_json(seen).dump());
+}
+
+PROCTOR_CHECK(Mask, OrdinalSelectsThatDevice, "V03", kSpec, kGate) {
+  const auto unmasked = control_with_devices(2);
+  const auto kind = required_identity(unmasked);
+
+  for (std::size_t i = 0; i < unmasked.devices.size(); ++i) {
+    step("given the mask " + std::to_string(i));
+    const auto seen = enumerate({{kMask, std::to_string(i)}});
+    expect_same("mask " + std::to_string(i) + " selects", identity(unmasked.devices[i], kind),
+                joined(identities(seen, kind)));
+  }
+}
+
+PROCTOR_CHECK(Mask, ListOrderDoesNotReorderDevices, "V05", kSpec, kGate) {
+  const auto unmasked = control_with_devices(2);
+  const auto kind = required_identity(unmasked);
+  step("given a list from the last card to the first");
+  std::string reversed;
+  for (std::size_t i = unmasked.devices.size(); i-- > 0;) reversed += std::to_string(i) + (i > 0 ? "," : "");
+  const auto seen = enumerate({{kMask, reversed}});
+
+  expect_same("the order under mask " + reversed, joined(identities(unmasked, kind)),
+              joined(identities(seen, kind)));
+}
+
+// Tells the cards apart by their shape, so it needs no identity: card 1 keeps one tile, card 0 keeps all.
+PROCTOR_CHECK(Mask, ListOrderDoesNotReorderTiles, "V05", kSpec, kGate) {
+  const auto unmasked = control_with_tiles(2, 2);
+  step("given mask 1.0,0: a tile of card 1 named before card 0");
+  const auto seen = enumerate({{kMask, "1.0,0"}});
+
+  const auto expected = select_devices("0,1.0", tiles_of(unmasked));
+  expect_same("mask 1.0,0 selects", expected_text(expected, unmasked, IdentityKind::kNone), shape(seen));
+}
+
+PROCTOR_CHECK(Mask, PrefixListSelectsThatMany, "V06", "ROCm/hip-tests hipGetDeviceCountMproc, as identities",
+              kWarn) {
+  const auto unmasked = control();
+  const auto kind = identity_kind(unmasked);
+
+  for (std::size_t n = 1; n <= unmasked.devices.size(); ++n) {
+    step("given the first " + std::to_string(n) + " ordinals");
+    const auto seen = enumerate({{kMask, ordinals(n)}});
+    const auto expected = select_devices(ordinals(n), tiles_of(unmasked));
+    expect_same("mask " + ordinals(n) + " selects", expected_text(expected, unmasked, kind),
+                text_of(seen, kind));
+  }
+}
+
+PROCTOR_CHECK(Mask, InvalidEntryIsSkipped, "V08", kParser, kWarn) {
+  control_with_devices(2);
+  step("given mask 0,1");
+  const auto clean = enumerate({{kMask, "0,1"}});
+
+  for (const char* mask : {"0,4000,1", "0,-1,1", "4000,0,1", "0,1,4000", "0,1.4000,1"}) {
+    step(std::string("given mask ") + mask);
+    expect_same(std::string("mask ") + mask + " against 0,1", to_json(clean).dump(),
+                to_json(enumerate({{kMask, mask}})).dump());
+  }
+}
+
+PROCTOR_CHECK(Mask, FirstOutOfRangeSelectsNothing, "V09", kParser, kWarn) {
+  const auto unmasked = control();
+  const auto past_the_end = std::to_string(unmasked.devices.size());
+  step("given mask " + past_the_end + ", the first ordinal that does not exist");
+  const auto seen = enumerate({{kMask, past_the_end}});
+
+  expect_same("mask " + past_the_end + " selects", expected_text({}, unmasked, IdentityKind::kNone),
+              shape(seen));
+}
+
+PROCTOR_CHECK(Mask, DuplicatesSelectOnce, "V10", kParser, kWarn) {
+  control();
+  for (const auto& [doubled, once] :
+       {std::pair{"0,0", "0"}, std::pair{"0,0,0", "0"}, std::pair{"0.0,0.0", "0.0"}}) {
+    step(std::string("given mask ") + doubled);
+    expect_same(std::string("mask ") + doubled + " against " + once,
+                to_json(enumerate({{kMask, once}})).dump(), to_json(enumerate({{kMask, doubled}})).dump());
+  }
+}
+
+PROCTOR_CHECK(Mask, BlanksAreIgnored, "V11", kSpec, kGate) {
+  control_with_devices(2);
+  step("given mask 0,1");
+  const auto clean = enumerate({{kMask, "0,1"}});
+
+  for (const char* mask : {"0, 1", " 0 , 1 ", "  0,1", "0 ,\t1"}) {
+    step(std::string("given mask '") + mask + "'");
+    expect_same(std::string("mask '") + mask + "' against 0,1", to_json(clean).dump(),
+                to_json(enumerate({{kMask, mask}})).dump());
+  }
+}
+
+PROCTOR_CHECK(Mask, TileEntriesSelectTiles, "V38", kSpec, kGate) {
+  const auto unmasked = control_with_tiles(1, 2);
+  const auto kind = identity_kind(unmasked);
+  const std::size_t tiles = unmasked.devices[0].sub_ids.size();
+
+  // Every set of tiles of the first card that contains its first tile, and every single tile.
+  for (std::size_t set = 1; set < (std::size_t{1} << tiles); ++set) {
+    const bool single = (set & (set - 1)) == 0;
+    if ((set & 1) == 0 && !single) continue;
+    std::string mask;
+    for (std::size_t tile = 0; tile < tiles; ++tile) {
+      if ((set >> tile & 1) != 0) mask += (mask.empty() ? "0." : ",0.") + std::to_string(tile);
+    }
+    step("given mask " + mask);
+    const auto expected = select_devices(mask, tiles_of(unmasked));
+    expect_same("mask " + mask + " selects", expected_text(expected, unmasked, kind),
+                text_of(enumerate({{kMask, mask}}), kind));
+  }
+}
+
+PROCTOR_CHECK(Mask, HiddenDevicesComeBack, "V42",
+              "every process reads its own mask (Level Zero programming guide)", kGate) {
+  const auto before = control();
+  step("given a child whose mask selects nothing");
+  const auto hidden = enumerate({{kMask, "4000"}});
+  expect_true(hidden.devices.empty(), "nothing is visible under mask 4000");
+  step("then a following child without a mask sees everything");
+  expect_same("the devices afterwards", to_json(before).dump(), to_json(enumerate()).dump());
+}
+
+}  // namespace proctor::visibility

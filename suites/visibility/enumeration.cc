@@ -1,0 +1,90 @@
+#include "suites/visibility/enumeration.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace proctor::visibility {
+namespace {
+
+using nlohmann::json;
+
+json device_to_json(const DeviceRecord& device) {
+  return {{"name", device.name},
+          {"uuid", device.uuid},
+          {"pci", device.pci},
+          {"vendor_id", device.vendor_id},
+          {"device_id", device.device_id},
+          {"memory_bytes", device.memory_bytes},
+          {"execution_units", device.execution_units},
+          {"is_sub_device", device.is_sub_device},
+          {"driver", device.driver},
+          {"root", device.root},
+          {"sub_ids", device.sub_ids}};
+}
+
+DeviceRecord device_from_json(const json& entry) {
+  DeviceRecord device;
+  entry.at("name").get_to(device.name);
+  entry.at("uuid").get_to(device.uuid);
+  entry.at("pci").get_to(device.pci);
+  entry.at("vendor_id").get_to(device.vendor_id);
+  entry.at("device_id").get_to(device.device_id);
+  entry.at("memory_bytes").get_to(device.memory_bytes);
+  entry.at("execution_units").get_to(device.execution_units);
+  entry.at("is_sub_device").get_to(device.is_sub_device);
+  entry.at("driver").get_to(device.driver);
+  entry.at("root").get_to(device.root);
+  entry.at("sub_ids").get_to(device.sub_ids);
+  return device;
+}
+
+}  // namespace
+
+json to_json(const Enumeration& enumeration) {
+  json devices = json::array();
+  for (const auto& device : enumeration.devices) devices.push_back(device_to_json(device));
+  return {{"init", enumeration.init},
+          {"api", enumeration.api},
+          {"driver_version", enumeration.driver_version},
+          {"drivers", enumeration.drivers},
+          {"devices", std::move(devices)}};
+}
+
+std::optional<Enumeration> parse_enumeration(const json& document) {
+  try {  // missing keys and wrong types: not a record
+    Enumeration enumeration;
+    document.at("init").get_to(enumeration.init);
+    document.at("api").get_to(enumeration.api);
+    document.at("driver_version").get_to(enumeration.driver_version);
+    document.at("drivers").get_to(enumeration.drivers);
+    for (const json& entry : document.at("devices")) enumeration.devices.push_back(device_from_json(entry));
+    return enumeration;
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::string identity(const DeviceRecord& device, IdentityKind kind) {
+  switch (kind) {
+    case IdentityKind::kPci:
+      return device.pci;
+    case IdentityKind::kUuid:
+      return device.uuid;
+    case IdentityKind::kNone:
+      break;
+  }
+  return {};
+}
+
+std::vector<std::string> identities(const Enumeration& enumeration, IdentityKind kind) {
+  std::vector<std::string> all;
+  for (const auto& device : enumeration.devices) all.push_back(identity(device, kind));
+  return all;
+}
+
+bool has_pci_identity(const Enumeration& enumeration) {
+  const auto all = identities(enumeration, IdentityKind::kPci);
+  return !all.empty() && std::find(all.begin(), all.end(), "") == all.end();
+}
+
+}  // namespace proctor::visibility

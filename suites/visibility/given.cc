@@ -1,0 +1,69 @@
+#include "suites/visibility/given.h"
+
+#include <cstdio>
+
+#include "suites/main/check.h"
+#include "suites/visibility/mask_model.h"
+
+namespace proctor::visibility {
+namespace {
+
+// ZE_FLAT_DEVICE_HIERARCHY and zeDeviceGetRootDevice came with Level Zero 1.7.
+bool has_hierarchy(const std::string& api) {
+  int major = 0;
+  int minor = 0;
+  return std::sscanf(api.c_str(), "%d.%d", &major, &minor) == 2 && (major > 1 || minor >= 7);
+}
+
+}  // namespace
+
+Enumeration control_with_devices(std::size_t devices) {
+  auto seen = control();
+  if (seen.devices.size() < devices) suite::skip("needs:devices>=" + std::to_string(devices));
+  return seen;
+}
+
+Enumeration control_with_tiles(std::size_t devices, std::size_t tiles) {
+  auto seen = control_with_devices(devices);
+  for (std::size_t i = 0; i < devices; ++i) {
+    if (seen.devices[i].sub_ids.size() < tiles) suite::skip("needs:tiles>=" + std::to_string(tiles));
+  }
+  return seen;
+}
+
+IdentityKind required_identity(const Enumeration& control) {
+  const auto kind = identity_kind(control);
+  if (kind == IdentityKind::kNone) suite::skip("no_identity");
+  return kind;
+}
+
+void require_pci(const Enumeration& control) {
+  if (!has_pci_identity(control)) suite::skip("no_identity");
+}
+
+void require_symbol(const nlohmann::json& answer, const std::string& symbol) {
+  for (const auto& missing : answer.at("missing_symbols")) {
+    if (missing == symbol) suite::skip("symbol_missing:" + symbol);
+  }
+}
+
+void require_hierarchy(const Enumeration& control) {
+  require_symbol(ask({"enumerate"}), "zeDeviceGetRootDevice");
+  if (!has_hierarchy(control.api)) suite::skip("unsupported:hierarchy");
+}
+
+std::string text_of(const Enumeration& seen, IdentityKind kind) { return seen_text(seen, kind); }
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const auto& part : parts) text += (text.empty() ? "" : " ") + part;
+  return text;
+}
+
+std::string ordinals(std::size_t n) {
+  std::string text;
+  for (std::size_t i = 0; i < n; ++i) text += (i == 0 ? "" : ",") + std::to_string(i);
+  return text;
+}
+
+}  // namespace proctor::visibility

@@ -1,0 +1,31 @@
+// What many checks need before they can ask anything; each ends the check with a named skip when it is not
+// there.
+#pragma once
+
+#include <string>
+
+#include "suites/visibility/ask.h"
+
+namespace proctor::visibility {
+
+// The unmasked machine, with at least `devices` devices: else skip(needs:devices>=N).
+Enumeration control_with_devices(std::size_t devices);
+// ... of which each has at least `tiles` sub-devices: else skip(needs:tiles>=N).
+Enumeration control_with_tiles(std::size_t devices, std::size_t tiles);
+// How devices are told apart: else skip(no_identity).
+IdentityKind required_identity(const Enumeration& control);
+// ... by PCI address.
+void require_pci(const Enumeration& control);
+// The loader has `symbol`: else skip(symbol_missing:SYMBOL).
+void require_symbol(const nlohmann::json& answer, const std::string& symbol);
+// The driver knows ZE_FLAT_DEVICE_HIERARCHY: else skip(unsupported:hierarchy), or skip(symbol_missing:...).
+void require_hierarchy(const Enumeration& control);
+
+// The canonical text of a record with and without identity, and of several identities.
+std::string text_of(const Enumeration& seen, IdentityKind kind);
+std::string joined(const std::vector<std::string>& parts);
+
+// "0,1,2" for n = 3.
+std::string ordinals(std::size_t n);
+
+}  // namespace proctor::visibility

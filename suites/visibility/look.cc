@@ -1,0 +1,126 @@
+#include "suites/visibility/look.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace proctor::visibility {
+namespace {
+
+using xpu::LevelZero;
+
+ze_device_properties_t properties_of(const LevelZero& ze, ze_device_handle_t device) {
+  ze_device_properties_t properties{};
+  properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+  ze.device_get_properties(device, &properties);
+  return properties;
+}
+
+std::uint64_t memory_bytes(const LevelZero& ze, ze_device_handle_t device) {
+  std::uint32_t count = 0;
+  ze.device_get_memory_properties(device, &count, nullptr);
+  std::vector<ze_device_memory_properties_t> memories(count);
+  for (auto& memory : memories) memory.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES;
+  if (count > 0) ze.device_get_memory_properties(device, &count, memories.data());
+  std::uint64_t total = 0;
+  for (const auto& memory : memories) total += memory.totalSize;
+  return total;
+}
+
+std::string root_of(const LevelZero& ze, ze_device_handle_t device) {
+  ze_device_handle_t root = nullptr;
+  if (ze.device_get_root_device == nullptr || ze.device_get_root_device(device, &root) != ZE_RESULT_SUCCESS ||
+      root == nullptr) {
+    return {};
+  }
+  return xpu::uuid_text(properties_of(ze, root).uuid);
+}
+
+DeviceRecord describe(const LevelZero& ze, ze_device_handle_t device, int driver) {
+  const auto properties = properties_of(ze, device);
+  DeviceRecord record;
+  record.name = properties.name;
+  record.uuid = xpu::uuid_text(properties.uuid);
+  record.pci = xpu::pci_text(ze, device);
+  record.vendor_id = properties.vendorId;
+  record.device_id = properties.deviceId;
+  record.memory_bytes = memory_bytes(ze, device);
+  record.execution_units =
+      properties.numSlices * properties.numSubslicesPerSlice * properties.numEUsPerSubslice;
+  record.is_sub_device = (properties.flags & ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE) != 0;
+  record.driver = driver;
+  record.root = root_of(ze, device);
+  for (const auto sub_device : xpu::list_sub_devices(ze, device).handles) {
+    record.sub_ids.push_back(properties_of(ze, sub_device).subdeviceId);
+  }
+  return record;
+}
+
+std::string sysman_pci(const LevelZero& ze, zes_device_handle_t device) {
+  zes_pci_properties_t pci{};
+  pci.stype = ZES_STRUCTURE_TYPE_PCI_PROPERTIES;
+  if (ze.sysman_device_pci_get_properties == nullptr ||
+      ze.sysman_device_pci_get_properties(device, &pci) != ZE_RESULT_SUCCESS) {
+    return {};
+  }
+  const auto& at = pci.address;
+  return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", at.domain, at.bus, at.device, at.function);
+}
+
+}  // namespace
+
+Enumeration look(const LevelZero& ze) {
+  Enumeration seen;
+  const ze_result_t init = ze.init(0);
+  seen.init = xpu::result_name(init);
+  if (init != ZE_RESULT_SUCCESS) return seen;
+  const auto drivers = xpu::list_drivers(ze).handles;
+  seen.drivers = static_cast<int>(drivers.size());
+  for (std::size_t i = 0; i < drivers.size(); ++i) {
+    if (i == 0) {
+      ze_api_version_t api{};
+      ze.driver_get_api_version(drivers[0], &api);
+      seen.api = fmt::format("{}.{}", ZE_MAJOR_VERSION(api), ZE_MINOR_VERSION(api));
+      ze_driver_properties_t properties{};
+      properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
+      ze.driver_get_properties(drivers[0], &properties);
+      seen.driver_version = properties.driverVersion;
+    }
+    for (const auto device : xpu::list_devices(ze, drivers[i]).handles) {
+      seen.devices.push_back(describe(ze, device, static_cast<int>(i)));
+    }
+  }
+  return seen;
+}
+
+std::vector<ze_device_handle_t> all_devices(const LevelZero& ze) {
+  std::vector<ze_device_handle_t> all;
+  for (const auto driver : xpu::list_drivers(ze).handles) {
+    const auto devices = xpu::list_devices(ze, driver).handles;
+    all.insert(all.end(), devices.begin(), devices.end());
+  }
+  return all;
+}
+
+nlohmann::json look_sysman(const LevelZero& ze) {
+  auto devices = nlohmann::json::array();
+  std::uint32_t count = 0;
+  if (ze.sysman_driver_get(&count, nullptr) != ZE_RESULT_SUCCESS) return devices;
+  std::vector<zes_driver_handle_t> drivers(count);
+  if (ze.sysman_driver_get(&count, drivers.data()) != ZE_RESULT_SUCCESS) return devices;
+  for (const auto driver : drivers) {
+    std::uint32_t listed = 0;
+    if (ze.sysman_device_get(driver, &listed, nullptr) != ZE_RESULT_SUCCESS) continue;
+    std::vector<zes_device_handle_t> handles(listed);
+    if (ze.sysman_device_get(driver, &listed, handles.data()) != ZE_RESULT_SUCCESS) continue;
+    for (const auto device : handles) {
+      zes_device_properties_t properties{};
+      properties.stype = ZES_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+      if (ze.sysman_device_get_properties != nullptr) ze.sysman_device_get_properties(device, &properties);
+      devices.push_back({{"uuid", xpu::uuid_text(properties.core.uuid)}, {"pci", sysman_pci(ze, device)}});
+    }
+  }
+  return devices;
+}
+
+}  // namespace proctor::visibility

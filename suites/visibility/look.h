@@ -1,0 +1,21 @@
+// Enumerates through Level Zero, in the process that calls it.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "suites/accel/xpu/level_zero.h"
+#include "suites/visibility/enumeration.h"
+
+namespace proctor::visibility {
+
+// Calls zeInit first (again, if it was called before).
+Enumeration look(const xpu::LevelZero& ze);
+
+// The handles that `look` described, in the same order.
+std::vector<ze_device_handle_t> all_devices(const xpu::LevelZero& ze);
+
+// [{"uuid","pci"}] of the system management interface; call zesInit before.
+nlohmann::json look_sysman(const xpu::LevelZero& ze);
+
+}  // namespace proctor::visibility

@@ -1,0 +1,11 @@
+#include <cstring>
+
+#include "suites/main/check.h"
+#include "suites/visibility/child.h"
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], proctor::visibility::kChildOption) == 0) {
+    return proctor::visibility::child_main(argc - 2, argv + 2);
+  }
+  return proctor::suite::run_main(argc, argv);
+}

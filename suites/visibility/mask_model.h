@@ -1,0 +1,41 @@
+// What a mask ought to select in the COMPOSITE hierarchy, and the comparison of that with what a process saw.
+// A pure function of the selection and the machine, so that one table serves every topology.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "suites/visibility/enumeration.h"
+
+namespace proctor::visibility {
+
+// One visible device: which card of the unmasked machine it is, and the tiles that it still has as
+// sub-devices. A card of which a single tile is left has none: the card collapses into that tile
+// (compute-runtime, Device::genericSubDevicesAllowed).
+struct ExpectedDevice {
+  std::size_t card = 0;
+  std::vector<std::uint32_t> sub_ids;
+
+  friend bool operator==(const ExpectedDevice&, const ExpectedDevice&) = default;
+};
+
+// `selection` is canonical: "all", "none", or entries N and N.M separated by commas. Entries past the
+// machine's end select nothing; order and repetition do not matter (Level Zero programming guide, "Affinity
+// Mask"). `tiles[card]` are the subdeviceIds of each card of the unmasked machine, empty for a card without
+// tiles.
+std::vector<ExpectedDevice> select_devices(std::string_view selection,
+                                           const std::vector<std::vector<std::uint32_t>>& tiles);
+
+// As one line of text, so that a failure shows all of it:
+//   "ZE_RESULT_SUCCESS card:[0 1] card:[]"              without identity
+//   "ZE_RESULT_SUCCESS 0000:03:00.0:[0 1]"              with it
+std::string expected_text(const std::vector<ExpectedDevice>& expected, const Enumeration& control,
+                          IdentityKind kind);
+std::string seen_text(const Enumeration& seen, IdentityKind kind);
+
+// The tiles of each card of an unmasked COMPOSITE enumeration.
+std::vector<std::vector<std::uint32_t>> tiles_of(const Enumeration& control);
+
+}  // namespace proctor::visibility

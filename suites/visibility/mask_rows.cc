@@ -1,0 +1,82 @@
+// Sources:
+//   SPEC    Level Zero programming guide, section "Affinity Mask" (spec.oneapi.io/level-zero, core/PROG)
+//   DRIVER  intel/compute-runtime, ExecutionEnvironment::parseAffinityMask and StringHelpers::toUint32t:
+//   std::stoul
+//           with base 0, cast to 32 bits; entries past the end are skipped
+//   ROBUST  no document says what a malformed value selects. The row expects what the driver does with every
+//   other
+//           bad entry, which is to skip it; above all it expects no crash.
+//
+// Measured on Intel's driver 22.43.24595 (Debian 12) without hardware, 2 cards with 2 and with 4 tiles. Every
+// row is as expected except:
+//   11a-c              SIGSEGV in zeInit (an empty entry indexes an empty vector)
+//   15a-f, 16          SIGABRT (uncaught std::invalid_argument, std::out_of_range from std::stoul)
+//   26b                SIGABRT ("Abort was called at 176 line in file execution_environment.cpp")
+//   22, 23             with 4 tiles only: SIGSEGV, because in this mode two or more tiles without tile 0
+//   crash
+#include "suites/visibility/mask_rows.h"
+
+namespace proctor::visibility {
+namespace {
+
+using suite::kGate;
+using suite::kWarn;
+
+constexpr const char* kSpec = "Level Zero programming guide, Affinity Mask";
+constexpr const char* kDriver = "intel/compute-runtime execution_environment.cpp parseAffinityMask";
+constexpr const char* kRobust = "robustness: a malformed entry selects nothing and never crashes";
+
+constexpr MaskRow kRows[] = {
+    {"1_unset", nullptr, "all", "V01", kSpec, kGate},
+    {"2_empty", "", "all", "V02", kDriver, kWarn},
+    {"3_default", "default", "all", "V02", kDriver, kWarn},
+    {"4_first", "0", "0", "V03", kSpec, kGate},
+    {"5_second", "1", "1", "V03", kSpec, kGate},
+    {"6_both", "0,1", "0,1", "V06", kSpec, kGate},
+    {"7_reversed", "1,0", "0,1", "V05", kSpec, kGate},
+    {"8_twice", "0,0", "0", "V10", kDriver, kWarn},
+    {"9a_blanks_around", " 0 , 1 ", "0,1", "V11", kSpec, kGate},
+    {"9b_blank_after_comma", "0, 1", "0,1", "V11", kSpec, kGate},
+    {"10_trailing_comma", "0,", "0", "V12", kDriver, kWarn},
+    {"11a_leading_comma", ",0", "0", "V12", kRobust, kWarn},
+    {"11b_empty_entry", "0,,1", "0,1", "V12", kRobust, kWarn},
+    {"11c_comma_only", ",", "none", "V12", kRobust, kWarn},
+    {"12_minus_one_between", "0,-1,1", "0,1", "V08", kDriver, kWarn},
+    {"13_out_of_range_between", "0,92,1", "0,92,1", "V08", kDriver, kWarn},
+    {"14a_minus_one", "-1", "none", "V09", kDriver, kWarn},
+    {"14b_hundred", "100", "100", "V09", kDriver, kWarn},
+    {"14c_eight", "8", "8", "V09", kDriver, kWarn},
+    {"14d_tile_out_of_range", "1.9", "1.9", "V09", kDriver, kWarn},
+    {"15a_star", "*", "none", "V12", kRobust, kWarn},
+    {"15b_letters", "abc", "none", "V12", kRobust, kWarn},
+    {"15c_blank", " ", "none", "V12", kRobust, kWarn},
+    {"15d_cuda_name", "GPU-1", "none", "V12", kRobust, kWarn},
+    {"15e_tile_without_card", ".0", "none", "V12", kRobust, kWarn},
+    {"15f_letters_after_first", "0,abc", "0", "V12", kRobust, kWarn},
+    {"16_huge", "99999999999999999999999", "none", "V12", kRobust, kWarn},
+    {"17a_letters_behind", "1abc", "1", "V12", kDriver, kWarn},
+    {"17b_plus", "+1", "1", "V12", kDriver, kWarn},
+    {"17c_hexadecimal", "0x1", "1", "V12", kDriver, kWarn},
+    {"17d_range", "0-1", "0", "V12", kDriver, kWarn},
+    {"17e_semicolon", "0;1", "0", "V12", kDriver, kWarn},
+    {"18_octal", "010", "8", "V12", kDriver, kWarn},
+    {"19_wraps_to_one", "4294967297", "1", "V12", kDriver, kWarn},
+    {"20_one_tile", "0.0", "0.0", "V38", kSpec, kGate},
+    {"21_one_tile_each", "0.0,1.0", "0.0,1.0", "V38", kSpec, kGate},
+    {"22_two_tiles", "1.1,1.2", "1.1,1.2", "V38", kSpec, kGate},
+    {"23_tiles_shuffled", "0.2,1.3,1.0,0.3", "0.2,0.3,1.0,1.3", "V38", kSpec, kGate},
+    {"24a_tile_twice", "0.1,0.1", "0.1", "V10", kDriver, kWarn},
+    {"24b_tile_and_its_card", "0.0,0", "0", "V10", kDriver, kWarn},
+    {"25_card_and_bad_tile", "0,1.54", "0,1.54", "V08", kDriver, kWarn},
+    {"26a_three_levels", "0.0.0", "none", "V12", kDriver, kWarn},
+    {"26b_four_levels", "0.0.0.0", "none", "V12", kRobust, kWarn},
+    {"27_first_and_fifth", "0,4", "0,4", "V06", kSpec, kGate},
+    {"28_one_two_seven", "1,2,7", "1,2,7", "V06", kSpec, kGate},
+    {"29_eight", "0,1,2,3,4,5,6,7", "0,1,2,3,4,5,6,7", "V06", kSpec, kGate},
+};
+
+}  // namespace
+
+std::span<const MaskRow> mask_rows() { return kRows; }
+
+}  // namespace proctor::visibility

@@ -95,8 +95,9 @@ def start_to_first_case(bin_dir, work, table):
 
 
 def flood(bin_dir, work, table):
-    out = work / "flood"
-    seconds, code, peak = peak_rss([bin_dir / "proctor", "run", "--out", out, "--", bin_dir / "misbehaving", "flood"])
+    out, config = work / "flood", work / "flood.toml"
+    config.write_text(f'[suite.flood]\nkind = "command"\ncommand = ["{bin_dir}/misbehaving", "flood"]\n')
+    seconds, code, peak = peak_rss([bin_dir / "proctor", "run", "flood", "--config", config, "--out", out])
     report = json.loads((out / "report.json").read_text())
     outcome = report["cases"][0]["outcome"]
     if code != 0 or outcome != "pass":

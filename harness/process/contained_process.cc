@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -97,7 +96,6 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   enum class Phase { kStarting, kRunning, kDraining, kTerminating, kKilling, kEnded };
   enum class Source { kOut, kErr, kEvents };
   using Descriptor = asio::posix::stream_descriptor;
-  using Buffer = std::array<char, kReadBytes>;
 
   // ---- start ----
 
@@ -152,8 +150,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void open_stream(Descriptor& descriptor, UniqueFd& fd, Source source) {
     descriptor.assign(fd.release());
-    auto buffer = std::make_shared<Buffer>();
-    read_some(descriptor, source, buffer);
+    watch(descriptor, source);
   }
 
   void fail_to_start(SpawnError error) {
@@ -178,17 +175,25 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   // ---- what the case writes ----
 
-  void read_some(Descriptor& descriptor, Source source, const std::shared_ptr<Buffer>& buffer) {
-    descriptor.async_read_some(asio::buffer(*buffer), [self = shared_from_this(), &descriptor, source,
-                                                       buffer](error_code ec, std::size_t size) {
-      if (self->phase_ == Phase::kEnded || ec == asio::error::operation_aborted) return;
-      if (ec) {
-        descriptor.close(ec);
-        return self->check_done();
-      }
-      self->take(source, {buffer->data(), size});
-      self->read_some(descriptor, source, buffer);
-    });
+  void watch(Descriptor& descriptor, Source source) {
+    descriptor.async_wait(Descriptor::wait_read,
+                          [self = shared_from_this(), &descriptor, source](error_code ec) {
+                            if (self->phase_ == Phase::kEnded || ec == asio::error::operation_aborted) return;
+                            const ssize_t got = self->read_once(descriptor, source);
+                            if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
+                              return self->watch(descriptor, source);
+                            descriptor.close(ec);
+                            self->check_done();
+                          });
+  }
+
+  // One turn's worth. The buffer lives on the stack: one per stream would have to be zeroed and faulted in
+  // per case.
+  ssize_t read_once(Descriptor& descriptor, Source source) {
+    char buffer[kReadBytes];
+    const ssize_t got = read(descriptor.native_handle(), buffer, sizeof(buffer));
+    if (got > 0) take(source, {buffer, static_cast<std::size_t>(got)});
+    return got;
   }
 
   void take(Source source, std::string_view bytes) {
@@ -215,12 +220,10 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   // After everything is dead the pipes hold at most what fits into them, unless somebody outside has an end.
   void drain_now(Descriptor& descriptor, Source source) {
-    Buffer buffer;
     std::size_t total = 0;
     while (descriptor.is_open() && total < kLastReadBytes) {
-      const ssize_t got = read(descriptor.native_handle(), buffer.data(), buffer.size());
+      const ssize_t got = read_once(descriptor, source);
       if (got <= 0) return;
-      take(source, {buffer.data(), static_cast<std::size_t>(got)});
       total += static_cast<std::size_t>(got);
     }
   }

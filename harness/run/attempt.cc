@@ -1,5 +1,7 @@
 #include "harness/run/attempt.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -30,8 +32,6 @@ std::string anchored(const std::string& program, const std::string& directory) {
   return (std::filesystem::path(directory) / program).string();
 }
 
-std::string gtest_output(const std::string& scratch) { return scratch + "/gtest.json"; }
-
 }  // namespace
 
 std::string attempt_log(const std::string& case_id, int attempt, int repeat) {
@@ -46,12 +46,7 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnDone
       on_done_(std::move(on_done)),
       child_(plan_.test->name),
       started_(Clock::now()) {
-  if (auto scratch = context_.scratch.make_directory(); scratch) {
-    scratch_ = *scratch;
-  } else {
-    context_.sink.on(Warning{"scratch", "failed to " + scratch.error().what + "; " + plan_.test->id +
-                                            " runs without a directory of its own"});
-  }
+  take_scratch();
   context_.sink.on(AttemptStarted{.case_id = plan_.test->id,
                                   .attempt = plan_.attempt,
                                   .repeat = plan_.repeat,
@@ -66,14 +61,26 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnDone
 
 RunningAttempt::~RunningAttempt() { *alive_ = false; }
 
+// Foreign kinds keep their own TMPDIR and working directory; only a GoogleTest needs a place for its result.
+void RunningAttempt::take_scratch() {
+  const SuiteKind kind = plan_.suite->kind;
+  if (kind == SuiteKind::kGtest) result_file_ = context_.scratch.new_file_name();
+  if (kind != SuiteKind::kProctor) return;
+  if (auto directory = context_.scratch.lease_directory(); directory) {
+    scratch_ = std::move(*directory);
+  } else {
+    context_.sink.on(Warning{"scratch", "failed to " + directory.error().what + "; " + plan_.test->id +
+                                            " runs without a directory of its own"});
+  }
+}
+
 ProcessSpec RunningAttempt::make_spec() {
   const Case& test = *plan_.test;
   ProcessSpec spec;
   spec.argv = test.argv;
   spec.env = std::move(plan_.environment);
   spec.directory = plan_.suite->directory;
-  if (plan_.suite->kind == SuiteKind::kGtest)
-    spec.argv.push_back("--gtest_output=json:" + gtest_output(scratch_));
+  if (!result_file_.empty()) spec.argv.push_back("--gtest_output=json:" + result_file_);
   if (plan_.suite->kind == SuiteKind::kProctor) {
     spec.events = true;
     if (!scratch_.empty()) {
@@ -125,9 +132,7 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd& end) {
                            .stop_reason = stop_reason_.empty() ? "interrupted" : stop_reason_,
                            .child = child_,
                            .gtest = std::nullopt};
-  if (evidence.kind == SuiteKind::kGtest && !scratch_.empty()) {
-    evidence.gtest = read_gtest_result(gtest_output(scratch_));
-  }
+  if (!result_file_.empty()) evidence.gtest = read_gtest_result(result_file_);
 
   AttemptEnded event;
   event.case_id = plan_.test->id;
@@ -177,18 +182,19 @@ void RunningAttempt::warn_about_child() {
     context_.sink.on(Warning{"case_warning", plan_.test->id + ": " + text});
 }
 
-void RunningAttempt::clean_up() {
-  if (scratch_.empty()) return;
-  if (auto removed = remove_tree(scratch_); !removed) {
+void RunningAttempt::clean_up(const ProcessEnd& end) {
+  if (!result_file_.empty()) ::unlink(result_file_.c_str());
+  if (scratch_.empty() || end.termination.unreapable) return;  // what cannot be killed may still write there
+  if (auto emptied = context_.scratch.give_back(scratch_); !emptied) {
     context_.sink.on(
-        Warning{"scratch_left", "failed to " + removed.error().what + " after " + plan_.test->id});
+        Warning{"scratch_left", "failed to " + emptied.error().what + " after " + plan_.test->id});
   }
 }
 
 void RunningAttempt::finish(const ProcessEnd& end) {
   const AttemptEnded event = describe(end);
   warn_about_child();
-  clean_up();
+  clean_up(end);
   context_.sink.on(event);
   const auto done = std::move(on_done_);
   done(event);  // may destroy this

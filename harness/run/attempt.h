@@ -60,13 +60,15 @@ class RunningAttempt {
   void finish(const ProcessEnd& end);
   AttemptEnded describe(const ProcessEnd& end);
   void warn_about_child();
-  void clean_up();
+  void take_scratch();
+  void clean_up(const ProcessEnd& end);
 
   AttemptContext& context_;
   AttemptPlan plan_;
   OnDone on_done_;
   ChildReport child_;
-  std::string scratch_;
+  std::string scratch_;      // kind proctor: its working directory and TMPDIR
+  std::string result_file_;  // kind gtest
   std::string stop_reason_;
   Clock::time_point started_;
   std::shared_ptr<ContainedProcess> process_;

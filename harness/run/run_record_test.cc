@@ -131,7 +131,7 @@ TEST(Scratch, PathsAreShortPrivateAndGoAwayWhateverIsInside) {
     auto root = ScratchRoot::create();
     ASSERT_TRUE(root.ok());
     path = (*root)->path();
-    auto made = (*root)->make_directory();
+    auto made = (*root)->lease_directory();
     ASSERT_TRUE(made.ok());
     directory = *made;
     EXPECT_LE(directory.size(), 30u);
@@ -142,6 +142,40 @@ TEST(Scratch, PathsAreShortPrivateAndGoAwayWhateverIsInside) {
     fs::permissions(directory + "/a", fs::perms::none);
   }
   EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(Scratch, ADirectoryIsEmptyAndPrivateEachTimeItIsLeased) {
+  auto root = ScratchRoot::create();
+  ASSERT_TRUE(root.ok());
+  const auto first = (*root)->lease_directory();
+  const auto meanwhile = (*root)->lease_directory();
+  ASSERT_TRUE(first.ok() && meanwhile.ok());
+  EXPECT_NE(*first, *meanwhile);
+  fs::create_directories(*first + "/a/b");
+  fs::permissions(*first + "/a", fs::perms::none);
+  fs::permissions(*first, fs::perms::none);
+  ASSERT_TRUE((*root)->give_back(*first).ok());
+  const auto again = (*root)->lease_directory();
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*again, *first);
+  EXPECT_TRUE(fs::is_empty(*again));
+  EXPECT_EQ(fs::status(*again).permissions(), fs::perms::owner_all);
+}
+
+TEST(Scratch, ADirectoryThatWasReplacedIsNotUsedAgain) {
+  auto outside = ScratchRoot::create();
+  auto root = ScratchRoot::create();
+  ASSERT_TRUE(outside.ok() && root.ok());
+  std::ofstream((*outside)->path() + "/precious") << "x";
+  const auto first = (*root)->lease_directory();
+  ASSERT_TRUE(first.ok());
+  fs::remove(*first);
+  fs::create_directory_symlink((*outside)->path(), *first);
+  EXPECT_TRUE((*root)->give_back(*first).ok());
+  EXPECT_TRUE(fs::exists((*outside)->path() + "/precious"));
+  const auto next = (*root)->lease_directory();
+  ASSERT_TRUE(next.ok());
+  EXPECT_NE(*next, *first);
 }
 
 TEST(Scratch, LinksAreRemovedNotFollowed) {

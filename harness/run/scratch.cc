@@ -21,10 +21,15 @@ std::string base_directory() {
 }
 
 // A test may leave directories without permissions behind; only a root test can leave any that are not ours.
-void open_up(const fs::path& directory) {
-  std::error_code ignored;  // what cannot be opened up makes remove_all fail, and that is reported
+void open_up_one(const fs::path& directory) {
+  std::error_code ignored;  // what cannot be opened up cannot be emptied, and that is reported
   fs::permissions(directory, fs::perms::owner_all, fs::perm_options::add | fs::perm_options::nofollow,
                   ignored);
+}
+
+void open_up(const fs::path& directory) {
+  open_up_one(directory);
+  std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(directory, ignored)) {
     if (entry.is_directory(ignored) && !entry.is_symlink(ignored)) open_up(entry.path());
   }
@@ -44,6 +49,16 @@ Result<void> remove_tree(const std::string& path) {
   return {};
 }
 
+Result<void> empty_directory(const std::string& path) {
+  open_up_one(path);
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+    if (auto removed = remove_tree(entry->path().string()); !removed) return removed;
+  }
+  if (error) return Error::system("empty " + path, error.value());
+  return {};
+}
+
 Result<std::unique_ptr<ScratchRoot>> ScratchRoot::create() {
   std::string path = base_directory() + "/pr-XXXXXX";
   if (!::mkdtemp(path.data())) return Error::system("create scratch directory " + path, errno);
@@ -52,10 +67,28 @@ Result<std::unique_ptr<ScratchRoot>> ScratchRoot::create() {
 
 ScratchRoot::~ScratchRoot() { static_cast<void>(remove_tree(path_)); }
 
-Result<std::string> ScratchRoot::make_directory() {
-  const std::string path = path_ + "/" + std::to_string(next_++);
+std::string ScratchRoot::new_file_name() { return path_ + "/" + std::to_string(next_++); }
+
+Result<std::string> ScratchRoot::lease_directory() {
+  if (!free_directories_.empty()) {
+    std::string path = std::move(free_directories_.back());
+    free_directories_.pop_back();
+    return path;
+  }
+  std::string path = new_file_name();
   if (::mkdir(path.c_str(), 0700) != 0) return Error::system("create scratch directory " + path, errno);
   return path;
+}
+
+Result<void> ScratchRoot::give_back(const std::string& directory) {
+  struct stat info {};
+  // A case may have removed it, or put something else in its place.
+  const bool intact = ::lstat(directory.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  if (!intact) return remove_tree(directory);
+  if (auto emptied = empty_directory(directory); !emptied) return emptied;
+  if (::chmod(directory.c_str(), 0700) != 0) return Error::system("make " + directory + " private", errno);
+  free_directories_.push_back(directory);
+  return {};
 }
 
 }  // namespace proctor

@@ -135,12 +135,13 @@ PROCTOR_CHECK(Mask, FirstOutOfRangeSelectsNothing, "V09", kParser, kWarn) {
 }
 
 PROCTOR_CHECK(Mask, DuplicatesSelectOnce, "V10", kParser, kWarn) {
-  control();
-  for (const auto& [doubled, once] :
-       {std::pair{"0,0", "0"}, std::pair{"0,0,0", "0"}, std::pair{"0.0,0.0", "0.0"}}) {
+  const auto unmasked = control();
+  const auto kind = identity_kind(unmasked);
+  for (const char* doubled : {"0,0", "0,0,0", "0.0,0.0"}) {
     step(std::string("given mask ") + doubled);
-    expect_same(std::string("mask ") + doubled + " against " + once,
-                to_json(enumerate({{kMask, once}})).dump(), to_json(enumerate({{kMask, doubled}})).dump());
+    const auto expected = select_devices(doubled, tiles_of(unmasked));  // a set: each tile once
+    expect_same(std::string("mask ") + doubled + " selects", expected_text(expected, unmasked, kind),
+                text_of(enumerate({{kMask, doubled}}), kind));
   }
 }
 

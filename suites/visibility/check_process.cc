@@ -28,13 +28,14 @@ PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20",
 
 PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21",
               "Level Zero programming guide, Environment Variables", kGate) {
-  control_with_devices(2);
+  const auto unmasked = control_with_devices(2);
   step("given a process that was started with mask 0");
   const auto started_with = enumerate({{kMask, "0"}});
   step("and one that sets it itself before the first call");
   const auto answer = ask({"enumerate-after-setenv", kMask, "0"});
 
   expect_same("what it sees", text(started_with), text(record(answer, "seen")));
+  expect_true(started_with.devices.size() < unmasked.devices.size(), "it sees less than the whole machine");
 }
 
 PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22",

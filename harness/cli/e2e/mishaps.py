@@ -102,7 +102,7 @@ def ad_hoc_gtest(sandbox):
 def spawn_refused(sandbox):
     """A program that cannot be executed when its turn comes is an error of its own, not exit 127 of a test."""
     program = sandbox.path / "program"
-    program.write_text("no program")
+    program.write_text("#!/no/such/interpreter\n")
     program.chmod(0o755)
     config = sandbox.path / "spawn.toml"
     write_config(config, {"broken": {"kind": "command", "command": [str(program)]}})
@@ -110,7 +110,7 @@ def spawn_refused(sandbox):
     done = sandbox.proctor("run", "--config", config, "--out", out)
     check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
     (case,) = report(out)["cases"]
-    check((case["outcome"], case["reason"]) == ("error", "spawn:ENOEXEC"), case)
+    check((case["outcome"], case["reason"]) == ("error", "spawn:ENOENT"), case)
 
 
 def budget(sandbox):

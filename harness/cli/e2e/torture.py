@@ -120,7 +120,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--layer", choices=LAYERS, required=True)
     parser.add_argument("--uid", type=int, help="as this user; needs root")
-    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=int(os.environ.get("PROCTOR_TORTURE_ROUNDS", "1")))
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if options.uid:

@@ -3,9 +3,10 @@
 //
 // The document goes to the descriptor in PROCTOR_EVENTS_FD as one line, or to stdout with --stdout:
 //   {"v":1, "problem":"" | "library_missing:libze_loader.so.1" | "no_driver" | "no_device" | "init:CODE" |
-//    "enumerate:CODE", "detail":TEXT, "loader":{"path","version"}, "missing_symbols":[..], "init":CODE,
-//    "drivers":[{"library","version","release","api","devices":[{"name","type","vendor_id","device_id","uuid",
-//    "pci","integrated","subdevice","memory_bytes","sub_devices":[{"uuid","subdevice_id"}]}]}]}
+//    "enumerate:CODE", "detail":TEXT, "loader":{"path","version"}, "missing_symbols":[..],
+//    "init":CODE, "drivers":[{"library","version","release","api","devices":[{"name","type",
+//    "vendor_id","device_id","uuid","pci","integrated","subdevice","memory_bytes",
+//    "sub_devices":[{"uuid","subdevice_id"}]}]}]}
 // Codes are spelled as in the specification, e.g. ZE_RESULT_ERROR_UNINITIALIZED. Exit status: 0 whenever a
 // document was written, 2 for a usage error, 1 when it could not be written.
 #include <unistd.h>

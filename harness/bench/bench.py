@@ -109,7 +109,7 @@ def flood(bin_dir, work, table):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bin_dir", type=pathlib.Path)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     table = Table()
     with tempfile.TemporaryDirectory(prefix="proctor-bench-") as work:

@@ -8,7 +8,9 @@
 namespace proctor::cli {
 namespace {
 
-std::string age(std::int64_t ms) { return human_duration(std::chrono::seconds(ms / 1000)); }
+std::string age(std::int64_t ms) {
+  return ms < 60'000 ? std::to_string(ms / 1000) + " s" : human_duration(std::chrono::seconds(ms / 1000));
+}
 
 bool starts_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
 

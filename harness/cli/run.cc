@@ -208,7 +208,7 @@ Result<void> RunCommand::set_up_directory() {
   if (!journal) return journal.error();
   journal_ = std::move(*journal);
   auto record = RunRecordFiles::write(
-      describe_this_run(run_id_, run_dir_, containment_->run_cgroup(), scratch_->path()));
+      describe_this_run(run_id_, run_dir_, containment_->run_cgroup(), scratch_->paths()));
   if (record) {
     record_.emplace(std::move(*record));
   } else {

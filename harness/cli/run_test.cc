@@ -216,10 +216,10 @@ TEST_F(Run, ASignalEndsItByThatSignalAfterTheReports) {
 }
 
 TEST_F(Run, ASecondSignalKillsWhatIgnoresTheFirst) {
-  write_commands({{"stubborn", "trap \"\" TERM INT; while :; do sleep 1; done"}});
+  write_commands({{"stubborn", "trap \"\" TERM INT; echo ready > ready; while :; do sleep 1; done"}});
   write("proctor.toml", read("proctor.toml") + "grace = \"1h\"\n");
   const auto send = [&](pid_t pid) {
-    EXPECT_TRUE(wait_for("out/journal.jsonl", "attempt_started"));
+    EXPECT_TRUE(wait_for("ready", "ready"));
     ::kill(pid, SIGINT);
     EXPECT_TRUE(wait_for("out/journal.jsonl", "stop_requested"));
     ::kill(pid, SIGINT);
@@ -252,7 +252,7 @@ TEST_F(Run, AfterAKillTheJournalStillGivesEveryReport) {
   };
   const Ended ended = run({"--jobs", "1"}, {.env = {}, .in_child = {}, .while_running = shoot});
   EXPECT_EQ(ended.signal, SIGKILL);
-  const std::string scratch = json::parse(read("out/run.json"), nullptr, false)["scratch"];
+  const std::string scratch = json::parse(read("out/run.json"), nullptr, false)["scratch"][0];
   EXPECT_TRUE(fs::exists(scratch));
 
   EXPECT_EQ(proctor({"report", "render", "out"}).exit_code, 0);

@@ -122,7 +122,7 @@ void sweep_scratch(const std::string& scratch, std::vector<std::string>& swept) 
 }  // namespace
 
 RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string cgroup,
-                            std::string scratch) {
+                            std::vector<std::string> scratch) {
   return {.run_id = std::move(run_id),
           .run_dir = std::move(run_dir),
           .pid = ::getpid(),
@@ -211,7 +211,7 @@ std::vector<std::string> sweep_run(const RunRecord& record) {
   std::vector<std::string> swept;
   if (runner_state(record) != RunnerState::kGone) return swept;
   sweep_cgroup(record.cgroup, record.run_id, swept);
-  sweep_scratch(record.scratch, swept);
+  for (const auto& directory : record.scratch) sweep_scratch(directory, swept);
   return swept;
 }
 

@@ -21,13 +21,14 @@ struct RunRecord {
   int pid = 0;
   std::uint64_t start_time = 0;  // field 22 of /proc/PID/stat
   std::string boot_id;
-  std::string pid_namespace;  // readlink of /proc/self/ns/pid
-  std::string cgroup;         // the run's cgroup directory, or ""
-  std::string scratch;        // the run's scratch root
+  std::string pid_namespace;         // readlink of /proc/self/ns/pid
+  std::string cgroup;                // the run's cgroup directory, or ""
+  std::vector<std::string> scratch;  // the run's scratch directories
 };
 
 // Describes this process.
-RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string cgroup, std::string scratch);
+RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string cgroup,
+                            std::vector<std::string> scratch);
 
 std::string to_json(const RunRecord& record);
 Result<RunRecord> parse_run_record(const std::string& text);

@@ -55,7 +55,7 @@ class RunRecordTest : public testing::Test {
 };
 
 TEST_F(RunRecordTest, ReadsBackWhatItWrote) {
-  const auto record = describe_this_run("id", run_dir_, "/sys/fs/cgroup/proctor-id", scratch_);
+  const auto record = describe_this_run("id", run_dir_, "/sys/fs/cgroup/proctor-id", {scratch_});
   EXPECT_EQ(record.pid, ::getpid());
   EXPECT_GT(record.start_time, 0u);
   const auto again = parse_run_record(to_json(record));
@@ -69,7 +69,7 @@ TEST_F(RunRecordTest, ReadsBackWhatItWrote) {
 TEST_F(RunRecordTest, BothCopiesLiveAsLongAsTheRun) {
   const std::string in_registry = root_->path() + "/proctor/runs/id.json";
   {
-    const auto files = RunRecordFiles::write(describe_this_run("id", run_dir_, "", scratch_));
+    const auto files = RunRecordFiles::write(describe_this_run("id", run_dir_, "", {scratch_}));
     ASSERT_TRUE(files.ok()) << files.error().what;
     EXPECT_TRUE(fs::exists(in_registry));
     EXPECT_TRUE(fs::exists(run_dir_ + "/run.json"));
@@ -79,14 +79,14 @@ TEST_F(RunRecordTest, BothCopiesLiveAsLongAsTheRun) {
 }
 
 TEST_F(RunRecordTest, ALivingRunIsLeftAlone) {
-  const auto files = RunRecordFiles::write(describe_this_run("id", run_dir_, "", scratch_));
+  const auto files = RunRecordFiles::write(describe_this_run("id", run_dir_, "", {scratch_}));
   ASSERT_TRUE(files.ok());
   EXPECT_THAT(sweep_dead_runs(), IsEmpty());
   EXPECT_TRUE(fs::exists(scratch_));
 }
 
 TEST_F(RunRecordTest, ADeadRunIsSweptAndItsRecordsGo) {
-  auto record = describe_this_run("id", run_dir_, "", scratch_);
+  auto record = describe_this_run("id", run_dir_, "", {scratch_});
   record.pid = dead_pid();
   const auto files = RunRecordFiles::write(record);
   ASSERT_TRUE(files.ok());
@@ -97,7 +97,7 @@ TEST_F(RunRecordTest, ADeadRunIsSweptAndItsRecordsGo) {
 }
 
 TEST_F(RunRecordTest, StateNeedsPidStartTimeBootAndNamespace) {
-  const auto self = describe_this_run("id", run_dir_, "", scratch_);
+  const auto self = describe_this_run("id", run_dir_, "", {scratch_});
   EXPECT_EQ(runner_state(self), RunnerState::kAlive);
   auto reused_pid = self;
   reused_pid.start_time += 1;
@@ -112,14 +112,14 @@ TEST_F(RunRecordTest, StateNeedsPidStartTimeBootAndNamespace) {
 }
 
 TEST_F(RunRecordTest, AForgedRecordRemovesNothingElse) {
-  auto record = describe_this_run("id", run_dir_, run_dir_, run_dir_);
+  auto record = describe_this_run("id", run_dir_, run_dir_, {run_dir_});
   record.pid = dead_pid();
   EXPECT_THAT(sweep_run(record), IsEmpty());
   EXPECT_TRUE(fs::exists(run_dir_));
 
   const std::string link = root_->path() + "/pr-abcdef";
   fs::create_directory_symlink(run_dir_, link);
-  record.scratch = link;
+  record.scratch = {link};
   EXPECT_THAT(sweep_run(record), IsEmpty());
   EXPECT_TRUE(fs::exists(run_dir_));
 }
@@ -160,6 +160,19 @@ TEST(Scratch, ADirectoryIsEmptyAndPrivateEachTimeItIsLeased) {
   EXPECT_EQ(*again, *first);
   EXPECT_TRUE(fs::is_empty(*again));
   EXPECT_EQ(fs::status(*again).permissions(), fs::perms::owner_all);
+}
+
+TEST(Scratch, EverythingIsBelowTheDirectoriesThatAreSwept) {
+  auto root = ScratchRoot::create();
+  ASSERT_TRUE(root.ok());
+  const auto paths = (*root)->paths();
+  EXPECT_EQ(paths.front(), (*root)->path());
+  const std::string file = (*root)->new_file_name();
+  EXPECT_FALSE(fs::exists(file));
+  EXPECT_THAT(paths, testing::Contains(fs::path(file).parent_path().string()));
+  std::ofstream(file) << "x";
+  root->reset();
+  for (const auto& path : paths) EXPECT_FALSE(fs::exists(path)) << path;
 }
 
 TEST(Scratch, ADirectoryThatWasReplacedIsNotUsedAgain) {

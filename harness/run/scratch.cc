@@ -1,7 +1,9 @@
 #include "harness/run/scratch.h"
 
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -12,7 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kMemory = "/dev/shm";
 constexpr std::size_t kMaxBase = 12;  // so that BASE/pr-XXXXXX/NNNNNNN has at most 30 characters
+
+bool is_memory(const char* path) {
+  struct statfs info {};
+  return ::statfs(path, &info) == 0 && info.f_type == TMPFS_MAGIC;
+}
 
 std::string base_directory() {
   const char* tmpdir = std::getenv("TMPDIR");
@@ -62,12 +70,22 @@ Result<void> empty_directory(const std::string& path) {
 Result<std::unique_ptr<ScratchRoot>> ScratchRoot::create() {
   std::string path = base_directory() + "/pr-XXXXXX";
   if (!::mkdtemp(path.data())) return Error::system("create scratch directory " + path, errno);
-  return std::unique_ptr<ScratchRoot>(new ScratchRoot(path));
+  std::string memory = std::string(kMemory) + "/pr-XXXXXX";
+  if (!is_memory(kMemory) || !::mkdtemp(memory.data())) memory.clear();
+  return std::unique_ptr<ScratchRoot>(new ScratchRoot(std::move(path), std::move(memory)));
 }
 
-ScratchRoot::~ScratchRoot() { static_cast<void>(remove_tree(path_)); }
+ScratchRoot::~ScratchRoot() {
+  for (const auto& path : paths()) static_cast<void>(remove_tree(path));
+}
 
-std::string ScratchRoot::new_file_name() { return path_ + "/" + std::to_string(next_++); }
+std::vector<std::string> ScratchRoot::paths() const {
+  return memory_.empty() ? std::vector{path_} : std::vector{path_, memory_};
+}
+
+std::string ScratchRoot::new_file_name() {
+  return (memory_.empty() ? path_ : memory_) + "/" + std::to_string(next_++);
+}
 
 Result<std::string> ScratchRoot::lease_directory() {
   if (!free_directories_.empty()) {
@@ -75,7 +93,7 @@ Result<std::string> ScratchRoot::lease_directory() {
     free_directories_.pop_back();
     return path;
   }
-  std::string path = new_file_name();
+  std::string path = path_ + "/" + std::to_string(next_++);
   if (::mkdir(path.c_str(), 0700) != 0) return Error::system("create scratch directory " + path, errno);
   return path;
 }

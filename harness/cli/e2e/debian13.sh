@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Builds and tests inside a Debian 13 root (g++ 14, Boost 1.83: the generation of Ubuntu 24.04). Needs root.
+#
+# The root is made once and kept in ~/.cache/proctor/debian13; so is the build in it. Intel's driver is left out on
+# purpose: there the visibility test must say that the library is missing.
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")/../../.."
+
+packages=(g++ cmake ninja-build ccache libboost-dev nlohmann-json3-dev libfmt-dev libcli11-dev libtomlplusplus-dev
+  libgtest-dev libgmock-dev libze1 libze-dev libxml2-utils python3 python3-jsonschema)
+
+die() {
+  echo "debian13: $*" >&2
+  exit 2
+}
+
+make_root() {
+  local root=$1
+  [ -e "$root/.complete" ] && return
+  echo "debian13: making a Debian 13 root in $root (about 1 GB)"
+  rm -rf "$root"
+  mkdir -p "$(dirname "$root")"
+  local include
+  include=$(IFS=, && echo "${packages[*]}")
+  mmdebstrap --quiet --variant=apt --include="$include" trixie "$root" || die "mmdebstrap trixie failed"
+  touch "$root/.complete"
+}
+
+copy_sources() { # the files that git knows or would add, nothing that was built
+  local root=$1
+  rm -rf "$root/src"
+  mkdir -p "$root/src"
+  git -c safe.directory="$PWD" ls-files -z --cached --others --exclude-standard --deduplicate |
+    while IFS= read -r -d '' file; do
+      [ ! -e "$file" ] || printf '%s\0' "$file"
+    done |
+    tar -c --null -T - | tar -x -C "$root/src"
+}
+
+# Runs in its own mount and PID namespace, so that nothing stays mounted or running.
+test_inside() {
+  local root=$1
+  mount --rbind /sys "$root/sys"
+  mount --rbind /dev "$root/dev"
+  mount -t proc proc "$root/proc"
+  mount -t tmpfs tmpfs "$root/tmp"
+  exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 chroot "$root" /bin/sh -ec '
+    cmake -G Ninja -S /src -B /build -DCMAKE_BUILD_TYPE=Dev -DPROCTOR_WERROR=ON >/build.log || { cat /build.log; exit 1; }
+    cmake --build /build
+    ctest --test-dir /build --no-tests=error --output-on-failure -j2'
+}
+
+if [ "${1:-}" = --inside ]; then
+  test_inside "$2"
+fi
+[ "$(id -u)" = 0 ] || die "needs root (chroot and mounts): sudo ./dev test --full debian13"
+root=${XDG_CACHE_HOME:-$HOME/.cache}/proctor/debian13
+make_root "$root"
+copy_sources "$root"
+exec unshare --mount --pid --fork --kill-child "$0" --inside "$root"

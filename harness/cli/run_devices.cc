@@ -56,15 +56,6 @@ void add_simulated(const Simulation& simulation, Containment& containment, const
   }
 }
 
-// Under the variables that the cases will get, and without the caller's mask: ordinals must mean the same to
-// both.
-Environment probe_environment(Environment environment) {
-  environment.erase(kXpuMaskVariable);
-  environment[kXpuHierarchyVariable] = to_string(Hierarchy::kComposite);
-  environment[kPciOrderVariable] = "1";
-  return environment;
-}
-
 CallerOrdinals caller_ordinals(const Environment& caller, const std::vector<Device>& devices) {
   const bool alike = std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
     return device.device_id == devices.front().device_id && device.tiles == devices.front().tiles;
@@ -79,7 +70,11 @@ CallerOrdinals caller_ordinals(const Environment& caller, const std::vector<Devi
 
 Result<void> add_real(Containment& containment, const Environment& caller, RunDevices& devices) {
   ProbeOptions options;
-  options.env = to_list(probe_environment(caller));
+  // Under the variables that the cases will get, and without the caller's mask: ordinals must mean the same
+  // to both.
+  Environment unmasked = caller;
+  unmask_xpu(unmasked, Hierarchy::kComposite);
+  options.env = to_list(unmasked);
   const Inventory inventory = probe_xpu(containment, options);
   devices.stack = inventory.stack;
   if (!inventory.problem.empty()) {

@@ -256,6 +256,15 @@ void apply(const std::vector<VariableChange>& plan, Environment& environment) {
   }
 }
 
+void unmask_xpu(Environment& environment, Hierarchy hierarchy) {
+  for (const char* name : {kXpuMaskVariable, kXpuHierarchyVariable, kXpuOrderVariable}) {
+    environment.erase(name);
+    for (const std::string_view prefix : kIntelPrefixes) environment.erase(std::string(prefix) + name);
+  }
+  environment[kXpuHierarchyVariable] = to_string(hierarchy);
+  environment[kXpuOrderVariable] = "1";
+}
+
 std::optional<std::string> caller_mask(Backend backend, const Environment& caller) {
   if (backend == Backend::kNone) return std::nullopt;
   std::vector<std::string> names = {kCudaMaskVariable};

@@ -281,5 +281,17 @@ TEST(ParseMaskMode, SuggestsTheNearMiss) {
   EXPECT_EQ(parse_mask_mode("indx").error().hint, "Did you mean 'index'?");
 }
 
+TEST(UnmaskXpu, DropsEveryNameThatTheDriverReads) {
+  Environment environment{{"ZE_AFFINITY_MASK", "0"},
+                          {"NEO_ZE_AFFINITY_MASK", "1"},
+                          {"NEO_L0_ZE_FLAT_DEVICE_HIERARCHY", "FLAT"},
+                          {"NEO_ZE_ENABLE_PCI_ID_DEVICE_ORDER", "0"},
+                          {"PATH", "/bin"}};
+  unmask_xpu(environment, Hierarchy::kComposite);
+  EXPECT_EQ(environment, (Environment{{"PATH", "/bin"},
+                                      {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"},
+                                      {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}));
+}
+
 }  // namespace
 }  // namespace proctor

@@ -100,30 +100,31 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   // ---- start ----
 
   std::optional<SpawnError> spawn() {
-    GuardStdio stdio;
+    GuardSetup setup;
     std::optional<Pipe> out;
     std::optional<Pipe> err;
     std::optional<Pipe> events;
     const UniqueFd null(spec_.inherit_stdio ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (spec_.inherit_stdio) {
-      stdio.in = STDIN_FILENO;
-      stdio.out = STDOUT_FILENO;
-      stdio.err = STDERR_FILENO;
-      stdio.terminal = isatty(STDIN_FILENO) != 0;
+      setup.in = STDIN_FILENO;
+      setup.out = STDOUT_FILENO;
+      setup.err = STDERR_FILENO;
+      setup.terminal = isatty(STDIN_FILENO) != 0;
     } else {
       out = make_pipe();
       err = make_pipe();
       if (!null || !out || !err) return SpawnError{"pipe", errno};
-      stdio.in = null.get();
-      stdio.out = out->write.get();
-      stdio.err = err->write.get();
+      setup.in = null.get();
+      setup.out = out->write.get();
+      setup.err = err->write.get();
     }
     if (spec_.events) {
       events = make_pipe();
       if (!events) return SpawnError{"pipe", errno};
-      stdio.events = events->write.get();
+      setup.events = events->write.get();
     }
-    auto started = start_guard(recipe_, spec_.argv, environment(), spec_.directory, stdio);
+    setup.umask = spec_.umask;
+    auto started = start_guard(recipe_, spec_.argv, environment(), spec_.directory, setup);
     if (auto* error = std::get_if<SpawnError>(&started)) return *error;
     adopt(std::get<GuardProcess>(std::move(started)));
     if (out) open_stream(out_, out->read, Source::kOut);

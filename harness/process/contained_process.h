@@ -44,6 +44,7 @@ struct ProcessSpec {
   std::vector<std::string> argv;  // argv[0] is looked up in env's PATH when it has no slash
   std::vector<std::string> env;   // NAME=VALUE, the whole environment
   std::string directory;          // "" = inherit
+  int umask = -1;                 // -1 = inherit
   std::string log_path;           // combined log (process/capture.h); "" = no log on disk
   bool events = false;            // give the child PROCTOR_EVENTS_FD
   bool inherit_stdio = false;     // --no-capture, --debugger: fds 0-2 are the runner's own

@@ -135,6 +135,13 @@ TEST_P(ContainedProcessTest, StartsCleanWhateverTheRunnerInherited) {
   EXPECT_EQ(end.kept_stdout, "0 1 2 3 SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }
 
+TEST_P(ContainedProcessTest, TheUmaskIsTheOneAskedFor) {
+  ProcessSpec spec = shell("umask");
+  spec.keep_stdout = true;
+  spec.umask = 027;
+  EXPECT_EQ(run(spec).kept_stdout, "0027\n");
+}
+
 TEST_P(ContainedProcessTest, TimeoutEndsAPoliteTreeWithoutForce) {
   ProcessSpec spec = shell("trap 'exit 3' TERM; echo up; while :; do sleep 0.05; done");
   spec.timeout = Milliseconds(300);

@@ -79,9 +79,9 @@ std::string check_kill(GuardProcess& guard, Clock::time_point deadline) {
 
 std::string try_recipe(Recipe& recipe) {
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  GuardStdio stdio;
-  stdio.in = stdio.out = stdio.err = null.get();
-  auto started = start_guard(recipe, {recipe.guard, "--probe"}, {}, "/", stdio);
+  GuardSetup setup;
+  setup.in = setup.out = setup.err = null.get();
+  auto started = start_guard(recipe, {recipe.guard, "--probe"}, {}, "/", setup);
   if (auto* error = std::get_if<SpawnError>(&started)) return Error::system(error->step, error->err).what;
   auto& guard = std::get<GuardProcess>(started);
   const Clock::time_point deadline = Clock::now() + Milliseconds(kProbeDeadlineMs);

@@ -29,6 +29,7 @@ struct ChildPlan {
   char* const* argv;
   char* const* envp;
   const char* directory;
+  int umask;
   const int* fds;
   int fd_count;
   bool user_namespace;
@@ -119,6 +120,7 @@ PROCTOR_NO_SANITIZE int child_main(void* raw) {
     if (!enter_namespaces(*plan, step)) return false;
     default_dispositions();
     if (!place_descriptors(*plan, step)) return false;
+    if (plan->umask >= 0) syscall(SYS_umask, plan->umask);
     step = "chdir";
     if (plan->directory[0] != '\0' && syscall(SYS_chdir, plan->directory) != 0) return false;
     step = "exec";
@@ -198,6 +200,7 @@ std::variant<Launched, SpawnError> launch(const LaunchSpec& spec) {
   plan.argv = argv.data();
   plan.envp = envp.data();
   plan.directory = spec.directory.c_str();
+  plan.umask = spec.umask;
   plan.fds = spec.fds.data();
   plan.fd_count = static_cast<int>(spec.fds.size());
   plan.user_namespace = spec.user_namespace;

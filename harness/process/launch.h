@@ -21,6 +21,7 @@ struct LaunchSpec {
   std::vector<std::string> argv;
   std::vector<std::string> env;
   std::string directory;
+  int umask = -1;  // -1: inherit
   // Placed at descriptors 0, 1, 2, ... ; -1 leaves that number closed. Everything else is closed.
   std::vector<int> fds;
   bool pid_namespace = false;

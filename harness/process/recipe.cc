@@ -24,12 +24,12 @@ Result<std::string> guard_path() {
 
 namespace {
 
-std::string flags_of(const Recipe& recipe, const GuardStdio& stdio) {
+std::string flags_of(const Recipe& recipe, const GuardSetup& setup) {
   std::string flags = "-";
   if (recipe.layer == Layer::kCgroup) flags += guard::kFlagCgroup;
   if (recipe.layer == Layer::kPidns) flags += guard::kFlagInit;
-  if (stdio.terminal) flags += guard::kFlagTerminal;
-  if (stdio.events >= 0) flags += guard::kFlagEvents;
+  if (setup.terminal) flags += guard::kFlagTerminal;
+  if (setup.events >= 0) flags += guard::kFlagEvents;
   return flags;
 }
 
@@ -37,7 +37,7 @@ std::string flags_of(const Recipe& recipe, const GuardStdio& stdio) {
 
 std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::vector<std::string>& argv,
                                                    const std::vector<std::string>& env,
-                                                   const std::string& directory, const GuardStdio& stdio) {
+                                                   const std::string& directory, const GuardSetup& setup) {
   GuardProcess guard;
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
@@ -51,12 +51,13 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
     guard.leaf.emplace(*std::move(leaf));
   }
   LaunchSpec spec;
-  spec.argv = {recipe.guard, flags_of(recipe, stdio), guard.leaf ? guard.leaf->path() : "-"};
+  spec.argv = {recipe.guard, flags_of(recipe, setup), guard.leaf ? guard.leaf->path() : "-"};
   spec.argv.insert(spec.argv.end(), argv.begin(), argv.end());
   spec.env = env;
   spec.directory = directory;
-  spec.fds = {stdio.in,    stdio.out, stdio.err, guard_end.get(), guard.leaf ? guard.leaf->fd() : -1,
-              stdio.events};
+  spec.umask = setup.umask;
+  spec.fds = {setup.in,    setup.out, setup.err, guard_end.get(), guard.leaf ? guard.leaf->fd() : -1,
+              setup.events};
   spec.pid_namespace = recipe.layer == Layer::kPidns;
   spec.user_namespace = recipe.user_namespace;
   spec.fresh_proc = recipe.fresh_proc;

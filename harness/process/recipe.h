@@ -38,18 +38,19 @@ struct GuardProcess {
   std::optional<CgroupLeaf> leaf;
 };
 
-struct GuardStdio {
+struct GuardSetup {
   int in = -1;
   int out = -1;
   int err = -1;
   int events = -1;
   bool terminal = false;
+  int umask = -1;
 };
 
 // Starts the guard, which starts `argv`. What went wrong with argv itself comes as a kSpawnFailed report.
 std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::vector<std::string>& argv,
                                                    const std::vector<std::string>& env,
-                                                   const std::string& directory, const GuardStdio& stdio);
+                                                   const std::string& directory, const GuardSetup& setup);
 
 // SIGKILLs and reaps children of the runner that are nobody's: orphans of a guard that was killed. Bounded.
 void sweep_orphans(const Recipe& recipe);

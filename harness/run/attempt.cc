@@ -13,6 +13,8 @@
 namespace proctor {
 namespace {
 
+constexpr int kStrictUmask = 022;  // kind proctor: the same on every machine
+
 constexpr std::size_t kHashDigits = 16;
 constexpr double kSlowShare = 0.5;  // of the time limit
 
@@ -83,6 +85,7 @@ ProcessSpec RunningAttempt::make_spec() {
   if (!result_file_.empty()) spec.argv.push_back("--gtest_output=json:" + result_file_);
   if (plan_.suite->kind == SuiteKind::kProctor) {
     spec.events = true;
+    spec.umask = kStrictUmask;
     if (!scratch_.empty()) {
       if (!spec.argv.empty()) spec.argv[0] = anchored(spec.argv[0], spec.directory);
       spec.directory = scratch_;

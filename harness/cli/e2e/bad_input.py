@@ -92,7 +92,7 @@ def main():
             refused(sandbox, f"config: {name}", ["run", "--config", bad], words)
         check(not ran.exists(), "the command of a refused plan was started")
         done = sandbox.proctor("run", "--out", sandbox.out())
-        check(done.returncode == 0 and ran.exists(), "the good config does not run:", done.stdout, done.stderr)
+        check(done.returncode == 0 and ran.exists(), "the good config fails:", done.stdout, done.stderr)
         done = sandbox.proctor("run", "--dry-run", "--", *misbehaving("sleep-forever", new_token()))
         check(done.returncode == 0, "dry run:", done.stderr)
 

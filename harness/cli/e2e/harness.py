@@ -1,11 +1,9 @@
-"""What the end-to-end tests share: real `proctor` processes, real trees, and nothing believed but reports and /proc."""
+"""What the end-to-end tests share: real `proctor` processes and real trees; only reports and /proc are believed."""
 
-import atexit
 import json
 import os
 import secrets
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -102,16 +100,48 @@ def check_sums(document):
     check(len(ids) == len(set(ids)), "an id twice in the report")
 
 
+def cgroup2_mount():
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        if line.split()[2] == "cgroup2":
+            return Path(line.split()[1])
+    return None
+
+
+def delegate_cgroup(uid):
+    """A cgroup of this process's own that `uid` may divide, as a systemd user scope is; None where root may not."""
+    mount = cgroup2_mount()
+    if mount is None:
+        return None
+    group = mount / f"e2e-{os.getpid()}"
+    try:
+        group.mkdir()
+        for path in (group, group / "cgroup.procs", group / "cgroup.subtree_control"):
+            os.chown(path, uid, uid)
+    except OSError:
+        return None
+    return group
+
+
 def become(uid):
-    """Drops root for good. The programs are copied to where anybody can read them."""
+    """Goes on as `uid`, in a child; the parent cleans up. The programs are copied to where anybody can read them."""
     global BIN
     if os.geteuid() != 0:
         skip(f"needs root to become uid {uid}")
     public = Path(tempfile.mkdtemp(prefix="proctor-e2e-bin-"))
-    atexit.register(shutil.rmtree, public, ignore_errors=True)
+    public.chmod(0o755)
     for name in ("proctor", "proctor-guard", "misbehaving"):
         shutil.copy2(BIN / name, public / name)
-    os.chown(public, uid, uid)
+    group = delegate_cgroup(uid)
+    sys.stdout.flush()
+    child = os.fork()
+    if child:
+        status = os.waitpid(child, 0)[1]
+        shutil.rmtree(public)
+        if group:
+            group.rmdir()
+        sys.exit(os.waitstatus_to_exitcode(status))
+    if group:
+        (group / "cgroup.procs").write_text("0")
     BIN = public
     os.setgroups([])
     os.setgid(uid)
@@ -120,7 +150,7 @@ def become(uid):
 
 
 class Sandbox:
-    """A directory of one test, with a home and a state directory of its own; nothing of it outlives the test."""
+    """A directory of one test, with a home and a state directory of its own; removed at its end."""
 
     def __init__(self):
         self.path = Path(tempfile.mkdtemp(prefix="proctor-e2e-"))
@@ -145,9 +175,9 @@ class Sandbox:
         return [str(BIN / "proctor"), *map(str, args)]
 
     def proctor(self, *args, timeout=180, **more):
-        return subprocess.run(self.command(*args), cwd=self.path, env=self.env, stdin=subprocess.DEVNULL, text=True,
-                              errors="replace", stdout=more.pop("stdout", subprocess.PIPE),
-                              stderr=more.pop("stderr", subprocess.PIPE), timeout=timeout, **more)
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+        return subprocess.run(self.command(*args), cwd=self.path, env=self.env, stdin=subprocess.DEVNULL,
+                              text=True, errors="replace", timeout=timeout, **options)
 
     def start(self, *args, wrap=None, env=None, **more):
         command = self.command(*args)
@@ -172,7 +202,3 @@ class Sandbox:
 def killed(process):
     """128 + n as a shell shows it."""
     return 128 - process.returncode if process.returncode < 0 else process.returncode
-
-
-def send(process, number=signal.SIGTERM):
-    process.send_signal(number)

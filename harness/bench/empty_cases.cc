@@ -18,8 +18,9 @@ class EmptyCase : public testing::Test {
 int main(int argc, char** argv) {
   for (int suite = 0; suite < kSuites; ++suite) {
     for (int test = 0; test < kCasesPerSuite; ++test) {
-      testing::RegisterTest(("Suite" + std::to_string(suite)).c_str(), ("Case" + std::to_string(test)).c_str(),
-                            nullptr, nullptr, __FILE__, __LINE__, []() -> testing::Test* { return new EmptyCase; });
+      testing::RegisterTest(("Suite" + std::to_string(suite)).c_str(),
+                            ("Case" + std::to_string(test)).c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                            []() -> testing::Test* { return new EmptyCase; });
     }
   }
   testing::InitGoogleTest(&argc, argv);

@@ -1,5 +1,5 @@
-// One function per subcommand: it adds itself to the parser and, when chosen, sets `action`, which main runs after
-// the whole command line has been parsed. An action returns the process's exit code.
+// One function per subcommand: it adds itself to the parser and, when chosen, sets `action`, which main runs
+// after the whole command line has been parsed. An action returns the process's exit code.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,7 +16,8 @@ using Action = std::function<int()>;
 using AfterDashes = std::optional<std::vector<std::string>>;
 
 void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
-void add_list_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);  // shares run's selection
+void add_list_command(CLI::App& app, Action& action,
+                      const AfterDashes& after_dashes);   // shares run's selection
 void add_report_command(CLI::App& app, Action& action);   // report render
 void add_finish_command(CLI::App& app, Action& action);   // finish RUN_DIR
 void add_devices_command(CLI::App& app, Action& action);  // devices

@@ -19,12 +19,10 @@ struct VendorLibrary {
   const char* name;
   const char* meaning;
 };
-constexpr VendorLibrary kVendorLibraries[] = {{"libze_loader.so.1", "Level Zero loader"},
-                                              {"libze_intel_gpu.so.1", "Intel GPU driver"},
-                                              {"libcuda.so.1", "NVIDIA driver"},
-                                              {"libnvidia-ml.so.1", "NVIDIA management"},
-                                              {"libnccl.so.2", "NVIDIA collectives"},
-                                              {"libccl.so.1", "Intel collectives"}};
+constexpr VendorLibrary kVendorLibraries[] = {
+    {"libze_loader.so.1", "Level Zero loader"}, {"libze_intel_gpu.so.1", "Intel GPU driver"},
+    {"libcuda.so.1", "NVIDIA driver"},          {"libnvidia-ml.so.1", "NVIDIA management"},
+    {"libnccl.so.2", "NVIDIA collectives"},     {"libccl.so.1", "Intel collectives"}};
 
 void print_containment(std::ostream& out) {
   out << "containment (the best one that works is used)\n";

@@ -1,17 +1,19 @@
-// The child protocol: how a test process tells Proctor what happened. Public, and the only harness header that
-// suites and fixtures may include. Everything here is text on a file descriptor, so that a shell script can speak
-// it as well as a C++ binary. What a child prints on stdout is never believed.
+// The child protocol: how a test process tells Proctor what happened. Public, and the only harness header
+// that suites and fixtures may include. Everything here is text on a file descriptor, so that a shell script
+// can speak it as well as a C++ binary. What a child prints on stdout is never believed.
 //
 // Environment of every child:
-//   PROCTOR_EVENTS_FD   number of an inherited descriptor; one JSON object per line, at most 64 KiB each, one write
-//   PROCTOR_CASE        full id of the case (absent in discovery)
-//   PROCTOR_ATTEMPT     1.. ;  PROCTOR_RUN_DIR  absolute path of the run directory
-//   PROCTOR_DEVICES     JSON array with what was leased: [{"id":..,"uuid":..,"pci":..}], see harness/devices
-//   PROCTOR_SIM_TOPOLOGY  "xpu:2x2" when the devices are simulated (absent on hardware): what a check may expect
+//   PROCTOR_EVENTS_FD   number of an inherited descriptor; one JSON object per line, at most 64 KiB each, one
+//   write PROCTOR_CASE        full id of the case (absent in discovery) PROCTOR_ATTEMPT     1.. ;
+//   PROCTOR_RUN_DIR  absolute path of the run directory PROCTOR_DEVICES     JSON array with what was leased:
+//   [{"id":..,"uuid":..,"pci":..}], see harness/devices PROCTOR_SIM_TOPOLOGY  "xpu:2x2" when the devices are
+//   simulated (absent on hardware): what a check may expect
 //
 // A `proctor`-kind binary understands two options:
-//   --proctor-list           writes {"v":1,"event":"case","case":"Group.Name", "devices":N, "rule":..,"source":..,
-//                            "severity":"gate|warn|info"} for each case (all but event and case optional), exits 0
+//   --proctor-list           writes {"v":1,"event":"case","case":"Group.Name", "devices":N,
+//   "rule":..,"source":..,
+//                            "severity":"gate|warn|info"} for each case (all but event and case optional),
+//                            exits 0
 //   --proctor-case=NAME      runs exactly that case, and writes
 //     {"v":1,"case":NAME,"event":"start","t_ns":N, "rule":..,"source":..,"severity":..}
 //     {"v":1,"case":NAME,"event":"step","name":TEXT}
@@ -22,8 +24,8 @@
 //     {"v":1,"case":NAME,"event":"warn","message":..}
 //     {"v":1,"case":NAME,"event":"end","result":"pass|fail|skip|error","reason":..}
 //
-// The verdict is `end`: without it, or with one that contradicts the exit status (0 with fail, not 0 with pass),
-// the case is error(no_result), or error(result_mismatch).
+// The verdict is `end`: without it, or with one that contradicts the exit status (0 with fail, not 0 with
+// pass), the case is error(no_result), or error(result_mismatch).
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
-// Events are the only contract between the runner and everything that reports: the journal is these structs, one
-// JSON line each; JUnit, report.json, summaries, the console and the exit code are functions of them.
+// Events are the only contract between the runner and everything that reports: the journal is these structs,
+// one JSON line each; JUnit, report.json, summaries, the console and the exit code are functions of them.
 //
-// Order in a journal: one RunPlanned, then any number of the others, then at most one RunEnded. A journal that
-// ends early (the runner was killed) is complete all the same: a case with AttemptStarted and no end is
+// Order in a journal: one RunPlanned, then any number of the others, then at most one RunEnded. A journal
+// that ends early (the runner was killed) is complete all the same: a case with AttemptStarted and no end is
 // notrun(interrupted), a planned case without any record is notrun(<why the run ended>, else interrupted).
 // The format only grows: readers ignore keys and record types that they do not know.
 //
@@ -175,7 +175,8 @@ struct RunEnded {
 using Event =
     std::variant<RunPlanned, AttemptStarted, AttemptEnded, CaseEnded, Warning, StopRequested, RunEnded>;
 
-// One line of JSON without the newline. Any bytes are allowed in the strings; what is not UTF-8 is made visible.
+// One line of JSON without the newline. Any bytes are allowed in the strings; what is not UTF-8 is made
+// visible.
 std::string to_json_line(const Event& event);
 
 // The inverse. A record of an unknown type is nullopt, a line that is no record is an error.

@@ -34,9 +34,10 @@ enum class Outcome {
   kNotrun,
 };
 
-inline constexpr std::array kAllOutcomes = {
-    Outcome::kPass,       Outcome::kFail, Outcome::kError, Outcome::kTimeout, Outcome::kStall, Outcome::kCrash,
-    Outcome::kDeviceLost, Outcome::kSkip, Outcome::kXfail, Outcome::kXpass,   Outcome::kNotrun};
+inline constexpr std::array kAllOutcomes = {Outcome::kPass,       Outcome::kFail,  Outcome::kError,
+                                            Outcome::kTimeout,    Outcome::kStall, Outcome::kCrash,
+                                            Outcome::kDeviceLost, Outcome::kSkip,  Outcome::kXfail,
+                                            Outcome::kXpass,      Outcome::kNotrun};
 
 // "pass", "device_lost", ... : the spelling in every machine-readable output.
 std::string_view to_string(Outcome outcome);

@@ -61,8 +61,8 @@ struct VisibilityRequest {
 Result<std::vector<VariableChange>> plan_visibility(const VisibilityRequest& request);
 void apply(const std::vector<VariableChange>& plan, Environment& environment);
 
-// The environment for a probe of the whole machine: no mask, the given hierarchy, PCI order, whatever name the caller
-// used. Ordinals found under it mean the same to a child whose visibility plan_visibility() made.
+// The environment for a probe of the whole machine: no mask, the given hierarchy, PCI order, whatever name
+// the caller used. Ordinals found under it mean the same to a child whose visibility plan_visibility() made.
 void unmask_xpu(Environment& environment, Hierarchy hierarchy);
 
 // The mask that is in force in the caller's environment; nullopt: none. Intel's driver also reads NEO_L0_ and

@@ -4,10 +4,11 @@
 # The root is made once and kept in ~/.cache/proctor/debian13; so is the build in it. Intel's driver is left out on
 # purpose: there the visibility test must say that the library is missing.
 set -euo pipefail
-cd "$(dirname "$(readlink -f "$0")")/../../.."
+self=$(readlink -f "$0")
+cd "$(dirname "$self")/../../.."
 
 packages=(g++ cmake ninja-build ccache libboost-dev nlohmann-json3-dev libfmt-dev libcli11-dev libtomlplusplus-dev
-  libgtest-dev libgmock-dev libze1 libze-dev libxml2-utils python3 python3-jsonschema)
+  libgtest-dev libgmock-dev libze1 libze-dev libxml2-utils mount python3 python3-jsonschema)
 
 die() {
   echo "debian13: $*" >&2
@@ -57,4 +58,4 @@ fi
 root=${XDG_CACHE_HOME:-$HOME/.cache}/proctor/debian13
 make_root "$root"
 copy_sources "$root"
-exec unshare --mount --pid --fork --kill-child "$0" --inside "$root"
+exec unshare --mount --pid --fork --kill-child "$self" --inside "$root"

@@ -63,8 +63,9 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--deadline", options.deadline,
                      "Time for the whole run; what is left then is notrun(budget)");
   command.add_option("--jobs,-j", options.jobs, "Cases at once; never more than there are devices to give")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--repeat", options.repeat, "Run every case so many times")->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 10'000));
+  command.add_option("--repeat", options.repeat, "Run every case so many times")
+      ->check(CLI::Range(1, 1'000'000));
   command.add_flag("--until-fail", options.until_fail, "Stop repeating a case when it fails");
   command.add_flag("--fail-fast", options.fail_fast, "Start nothing more after the first bad case");
   command.add_option("--known-failures", options.known_failures, "File of failures that are known");

@@ -98,6 +98,21 @@ TEST_P(ContainedProcessTest, FailureToStartNamesStepAndErrno) {
   ASSERT_EQ(end.cause, EndCause::kSpawnFailed);
   EXPECT_EQ(end.spawn_error->err, EACCES);
 
+  const std::string broken = directory_ + "/broken";
+  std::ofstream(broken) << "neither a binary nor a script\n";
+  chmod(broken.c_str(), 0755);
+  ProcessSpec no_format = shell("");
+  no_format.argv = {broken};
+  end = run(no_format);
+  ASSERT_EQ(end.cause, EndCause::kSpawnFailed);
+  EXPECT_EQ(end.spawn_error->err, ENOEXEC);
+
+  ProcessSpec searched = shell("");
+  searched.argv = {"no-such-program"};
+  end = run(searched);
+  ASSERT_EQ(end.cause, EndCause::kSpawnFailed);
+  EXPECT_EQ(end.spawn_error->err, ENOENT);
+
   ProcessSpec nowhere = shell("exit 0");
   nowhere.directory = "/nonexistent";
   end = run(nowhere);
@@ -330,6 +345,8 @@ TEST_P(ContainedProcessTest, WhatCannotBeKilledIsReportedAndTheRunGoesOn) {
   while (waitpid(-1, nullptr, 0) > 0) {
   }
   rmdir(freezer.c_str());
+  // The leaf was still populated when its case ended, so it was left behind.
+  if (!containment_->run_cgroup().empty()) rmdir((containment_->run_cgroup() + "/2").c_str());
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, ContainedProcessTest, testing::ValuesIn(kAllLayers),

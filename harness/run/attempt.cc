@@ -149,6 +149,10 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd& end) {
   event.termination.kill_to_empty_ms = end.kill_to_empty.count();
   event.output = end.output;
   event.output.log = attempt_log(plan_.test->id, plan_.attempt, plan_.repeat);
+  if (!is_bad(event.verdict.outcome)) {  // nobody asks: the log has it all, and a journal of passes stays small
+    event.output.stdout_tail.clear();
+    event.output.stderr_tail.clear();
+  }
   event.last_step = child_.last_step();
   event.failures = evidence.gtest ? std::move(evidence.gtest->failures) : child_.failures();
   event.measures = child_.measures();

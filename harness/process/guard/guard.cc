@@ -18,6 +18,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -59,6 +60,26 @@ void report(ReportType type, int value, const char* step = "") {
   _exit(127);
 }
 
+// Returns only on failure, with errno. Not execvp: that hands a file without a valid header to /bin/sh, and a
+// broken binary would be reported as the shell's exit 127.
+void exec_command(char** command) {
+  if (strchr(command[0], '/') != nullptr) {
+    execve(command[0], command, environ);
+    return;
+  }
+  const char* search = getenv("PATH");
+  int reason = ENOENT;
+  char path[4096];
+  while (search != nullptr) {
+    const char* end = strchrnul(search, ':');
+    snprintf(path, sizeof(path), "%.*s/%s", static_cast<int>(end - search), search, command[0]);
+    execve(path, command, environ);
+    if (errno != ENOENT && errno != ENOTDIR) reason = errno;
+    search = *end == ':' ? end + 1 : nullptr;
+  }
+  errno = reason;
+}
+
 // Runs in the leader between fork and exec. The order matters: the terminal needs the session, the signal
 // mask goes last so that no signal finds half a set-up.
 [[noreturn]] void become_leader(const Options& options, int pipe_fd) {
@@ -81,7 +102,7 @@ void report(ReportType type, int value, const char* step = "") {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  execvp(options.command[0], options.command);
+  exec_command(options.command);
   fail_exec(moved_pipe, "exec", errno);
 }
 

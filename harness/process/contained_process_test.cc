@@ -167,7 +167,7 @@ TEST_P(ContainedProcessTest, TimeoutEndsAPoliteTreeWithoutForce) {
   EXPECT_EQ(limit_hits, 1);
   EXPECT_EQ(end.termination.signal_sent, SIGTERM);
   EXPECT_FALSE(end.termination.forced);
-  EXPECT_THAT(end.exit_code, Optional(3));
+  EXPECT_THAT(end.exit_code, Optional(3)) << "signal " << end.exit_signal.value_or(0);
 }
 
 TEST_P(ContainedProcessTest, TimeoutForcesADeafTree) {

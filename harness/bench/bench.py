@@ -35,7 +35,7 @@ def peak_rss(argv):
                     peak = max(peak, int(line.split()[1]))
         except OSError:
             pass
-        time.sleep(0.005)
+        time.sleep(0.05)  # a high-water mark: seldom is enough, and often would cost the runner time
     return time.monotonic() - start, process.returncode, peak
 
 
@@ -66,6 +66,7 @@ def compare_runners(bin_dir, work, rounds, table):
     # charge one round's deletion to the next.
     rss = 0
     for index in range(rounds):
+        os.sync()  # nor may one round's pages be written back during the next
         out = work / f"run{index}"
         seconds, code, peak = peak_rss([bin_dir / "proctor", "run", "--jobs", "2", "--out", out, "--", binary])
         summary = json.loads((out / "report.json").read_text())["summary"]

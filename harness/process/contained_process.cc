@@ -77,7 +77,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   }
 
   void stop(int signal, Milliseconds grace) override {
-    if (phase_ == Phase::kStarting || phase_ == Phase::kRunning) {
+    if (phase_ == Phase::kRunning) {
       end_.cause = EndCause::kStopped;
       terminate(signal, grace);
     } else if (phase_ == Phase::kDraining) {
@@ -87,13 +87,10 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     }
   }
 
-  int leader_pid() const override {
-    if (phase_ == Phase::kStarting || guard_gone_ || leader_status_) return 0;
-    return recipe_.layer == Layer::kPidns ? find_leader(guard_pid_) : leader_pid_;
-  }
+  int leader_pid() const override { return guard_gone_ || leader_status_ ? 0 : find_leader(guard_pid_); }
 
  private:
-  enum class Phase { kStarting, kRunning, kDraining, kTerminating, kKilling, kEnded };
+  enum class Phase { kRunning, kDraining, kTerminating, kKilling, kEnded };
   enum class Source { kOut, kErr, kEvents };
   using Descriptor = asio::posix::stream_descriptor;
 
@@ -155,7 +152,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   }
 
   void fail_to_start(SpawnError error) {
-    if (error.err == ETXTBSY && busy_text_retries_++ < kBusyTextRetries && phase_ == Phase::kStarting) {
+    if (error.err == ETXTBSY && busy_text_retries_++ < kBusyTextRetries && phase_ == Phase::kRunning) {
       waits_for_retry_ = true;
       step_timer_.expires_after(kBusyTextPause);
       step_timer_.async_wait([self = shared_from_this()](error_code ec) {
@@ -234,7 +231,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   void arm_limit(Clock::time_point deadline) {
     limit_timer_.expires_at(deadline);
     limit_timer_.async_wait([self = shared_from_this(), deadline](error_code ec) {
-      if (ec || self->phase_ > Phase::kRunning) return;
+      if (ec || self->phase_ != Phase::kRunning) return;
       if (const auto late = self->runner_was_stopped(deadline)) return self->arm_limit(Clock::now() + *late);
       self->hit_limit(EndCause::kTimeout);
     });
@@ -244,7 +241,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     const Clock::time_point deadline = last_activity_ + *spec_.stall;
     stall_timer_.expires_at(deadline);
     stall_timer_.async_wait([self = shared_from_this(), deadline](error_code ec) {
-      if (ec || self->phase_ > Phase::kRunning) return;
+      if (ec || self->phase_ != Phase::kRunning) return;
       if (self->runner_was_stopped(deadline)) self->last_activity_ = Clock::now();
       if (self->last_activity_ + *self->spec_.stall > Clock::now()) return self->arm_stall();
       self->hit_limit(EndCause::kStall);
@@ -343,10 +340,6 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void handle(const guard::Report& report) {
     switch (report.type) {
-      case guard::ReportType::kStarted:
-        leader_pid_ = report.value;
-        if (phase_ == Phase::kStarting) phase_ = Phase::kRunning;
-        return;
       case guard::ReportType::kSpawnFailed:
         spawn_failure_ =
             SpawnError{std::string(report.step, strnlen(report.step, sizeof(report.step))), report.value};
@@ -354,7 +347,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
       case guard::ReportType::kLeaderExited:
         leader_status_ = report.value;
         end_.leader_ended = Clock::now();
-        if (phase_ == Phase::kStarting || phase_ == Phase::kRunning) start_draining();
+        if (phase_ == Phase::kRunning) start_draining();
         return;
     }
   }
@@ -453,12 +446,11 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   Recipe& recipe_;
   ProcessSpec spec_;
   OnEnd on_end_;
-  Phase phase_ = Phase::kStarting;
+  Phase phase_ = Phase::kRunning;
   ProcessEnd end_;
 
   pid_t guard_pid_ = 0;
   bool guard_gone_ = true;
-  pid_t leader_pid_ = 0;
   std::optional<int> leader_status_;
   std::optional<SpawnError> spawn_failure_;
   std::optional<CgroupLeaf> leaf_;

@@ -3,13 +3,14 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <variant>
@@ -21,7 +22,7 @@
 namespace proctor {
 namespace {
 
-constexpr std::size_t kStackBytes = 64 * 1024;
+constexpr std::size_t kStackBytes = 16 * 1024;
 constexpr int kFirstScratchFd =
     64;  // above every final number, so that moving down never overwrites a source
 
@@ -142,23 +143,6 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return result;
 }
 
-class ChildStack {
- public:
-  ChildStack()
-      : base_(mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1,
-                   0)) {}
-  ~ChildStack() {
-    if (base_ != MAP_FAILED) munmap(base_, kStackBytes);
-  }
-  ChildStack(const ChildStack&) = delete;
-  ChildStack& operator=(const ChildStack&) = delete;
-  bool ok() const { return base_ != MAP_FAILED; }
-  void* top() const { return static_cast<char*>(base_) + kStackBytes; }
-
- private:
-  void* base_;
-};
-
 // All signals stay blocked over the clone: a handler must not run in the child on the parent's memory. The
 // guard inherits the full mask and gives the leader an empty one.
 class BlockAllSignals {
@@ -192,8 +176,9 @@ void reap_failed(pid_t pid) {
 }  // namespace
 
 std::variant<Launched, SpawnError> launch(const LaunchSpec& spec) {
-  const ChildStack stack;
-  if (!stack.ok()) return SpawnError{"mmap", errno};
+  // On our own stack, which sleeps meanwhile: nothing to map, and its pages are there.
+  alignas(16) std::array<std::byte, kStackBytes> stack;
+  std::byte* const stack_top = stack.data() + stack.size();
   const std::vector<char*> argv = pointers(spec.argv);
   const std::vector<char*> envp = pointers(spec.env);
   ChildPlan plan{};
@@ -215,8 +200,8 @@ std::variant<Launched, SpawnError> launch(const LaunchSpec& spec) {
     const BlockAllSignals blocked;
     const int flags = clone_flags(spec);
     launched.pid = -1;
-    if (spec.use_pidfd) launched.pid = clone(child_main, stack.top(), flags | CLONE_PIDFD, &plan, &pidfd);
-    if (launched.pid < 0) launched.pid = clone(child_main, stack.top(), flags, &plan);
+    if (spec.use_pidfd) launched.pid = clone(child_main, stack_top, flags | CLONE_PIDFD, &plan, &pidfd);
+    if (launched.pid < 0) launched.pid = clone(child_main, stack_top, flags, &plan);
     clone_errno = errno;
   }
   if (launched.pid < 0) return SpawnError{"clone", clone_errno};

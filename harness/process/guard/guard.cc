@@ -5,22 +5,21 @@
 // It is a separate static program so that it can be read in one sitting, starts in a fraction of a
 // millisecond, and shares no memory, lock or driver with the runner.
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
 #include "harness/process/guard/protocol.h"
 #include "harness/process/guard/tree.h"
@@ -251,7 +250,6 @@ int guard_main(const Options& options) {
   pid_t leader = start_leader(options);
   if (leader < 0) return 0;
   drop_case_descriptors();
-  report(ReportType::kStarted, leader);
 
   sigset_t chld;
   sigemptyset(&chld);

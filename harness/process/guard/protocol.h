@@ -2,7 +2,7 @@
 // lifeline: end-of-file means that the runner is gone, and the guard ends everything it holds.
 #pragma once
 
-#include <cstdint>
+#include <stdint.h>
 
 namespace proctor::guard {
 
@@ -21,25 +21,24 @@ inline constexpr char kFlagInit = 'n';      // the guard is PID 1 of its own nam
 inline constexpr char kFlagTerminal = 't';  // the leader becomes the terminal's foreground group
 inline constexpr char kFlagEvents = 'e';    // kEventsFd is open
 
-enum class CommandType : std::int32_t {
+enum class CommandType : int32_t {
   kSignal = 1,  // value: signal number, sent to every process of the case
   kKill = 2,    // SIGKILL to everything, until nothing is left; then the guard exits
 };
 
 struct Command {
   CommandType type;
-  std::int32_t value;
+  int32_t value;
 };
 
-enum class ReportType : std::int32_t {
-  kStarted = 1,       // value: the leader's pid in the guard's namespace
-  kSpawnFailed = 2,   // value: errno; step names the call
-  kLeaderExited = 3,  // value: wait status as waitpid gives it
+enum class ReportType : int32_t {
+  kSpawnFailed = 1,   // value: errno; step names the call
+  kLeaderExited = 2,  // value: wait status as waitpid gives it
 };
 
 struct Report {
   ReportType type;
-  std::int32_t value;
+  int32_t value;
   char step[24];
 };
 

@@ -1,35 +1,39 @@
 #include "harness/process/guard/tree.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <string>
 
 namespace proctor::guard {
 namespace {
 
-std::string read_small_file(const char* path) {
-  std::string text;
+// The file holds decimal pids, each followed by a blank.
+void append_pids(const char* path, PidList& out) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return text;
+  if (fd < 0) return;
+  pid_t pid = 0;
   char buffer[4096];
-  for (;;) {
-    const ssize_t got = read(fd, buffer, sizeof(buffer));
-    if (got <= 0) break;
-    text.append(buffer, static_cast<std::size_t>(got));
+  ssize_t got;
+  while ((got = read(fd, buffer, sizeof(buffer))) > 0) {
+    for (ssize_t i = 0; i < got; ++i) {
+      if (buffer[i] >= '0' && buffer[i] <= '9') {
+        pid = pid * 10 + (buffer[i] - '0');
+      } else if (pid != 0) {
+        out.push(pid);
+        pid = 0;
+      }
+    }
   }
   close(fd);
-  return text;
 }
 
 // Children hang below the thread that forked them, so every thread is asked.
-void append_children(pid_t pid, std::vector<pid_t>& out) {
+void append_children(pid_t pid, PidList& out) {
   char path[64];
   snprintf(path, sizeof(path), "/proc/%d/task", pid);
   DIR* tasks = opendir(path);
@@ -38,28 +42,25 @@ void append_children(pid_t pid, std::vector<pid_t>& out) {
     if (entry->d_name[0] == '.') continue;
     char file[352];
     snprintf(file, sizeof(file), "%s/%s/children", path, entry->d_name);
-    const std::string text = read_small_file(file);
-    const char* at = text.c_str();
-    for (;;) {
-      char* end = nullptr;
-      const long child = strtol(at, &end, 10);
-      if (end == at) break;
-      out.push_back(static_cast<pid_t>(child));
-      at = end;
-    }
+    append_pids(file, out);
   }
   closedir(tasks);
 }
 
+// Field 4 of stat; the name in field 2 (at most 64 bytes) may itself hold parentheses and blanks.
 pid_t parent_of(pid_t pid) {
-  char path[64];
-  snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-  const std::string text = read_small_file(path);
-  const std::size_t after_name = text.rfind(')');
+  char text[256];
+  snprintf(text, sizeof(text), "/proc/%d/stat", pid);
+  const int fd = open(text, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  const ssize_t got = read(fd, text, sizeof(text) - 1);
+  close(fd);
+  if (got <= 0) return 0;
+  text[got] = '\0';
+  const char* after_name = strrchr(text, ')');
   int parent = 0;
   char state = 0;
-  if (after_name == std::string::npos) return 0;
-  if (sscanf(text.c_str() + after_name + 1, " %c %d", &state, &parent) != 2) return 0;
+  if (after_name == nullptr || sscanf(after_name + 1, " %c %d", &state, &parent) != 2) return 0;
   return parent;
 }
 
@@ -73,10 +74,21 @@ bool is_descendant(pid_t pid, pid_t root) {
 
 }  // namespace
 
-std::vector<pid_t> descendants(pid_t root) {
-  std::vector<pid_t> found;
+void PidList::push(pid_t pid) {
+  if (size_ == capacity_) {
+    const size_t wanted = capacity_ == 0 ? 64 : 2 * capacity_;
+    auto* grown = static_cast<pid_t*>(realloc(pids_, wanted * sizeof(pid_t)));
+    if (grown == nullptr) return;
+    pids_ = grown;
+    capacity_ = wanted;
+  }
+  pids_[size_++] = pid;
+}
+
+PidList descendants(pid_t root) {
+  PidList found;
   append_children(root, found);
-  for (std::size_t i = 0; i < found.size(); ++i) append_children(found[i], found);
+  for (size_t i = 0; i < found.size(); ++i) append_children(found[i], found);
   return found;
 }
 

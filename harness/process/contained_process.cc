@@ -1,6 +1,5 @@
 #include "harness/process/contained_process.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -15,8 +14,7 @@
 #include <cstring>
 
 #include "harness/core/child_protocol.h"
-#include "harness/process/capture.h"
-#include "harness/process/line_splitter.h"
+#include "harness/process/case_output.h"
 #include "harness/process/recipe.h"
 #include "harness/process/strays.h"
 
@@ -26,25 +24,10 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-constexpr std::size_t kReadBytes = 64 * 1024;        // per turn of the loop: a flood never starves a timer
-constexpr std::size_t kLastReadBytes = 1024 * 1024;  // what is taken from a pipe after everything is dead
-constexpr Milliseconds kSuspiciousLateness{5000};    // a timer this late means that the runner was stopped
+constexpr Milliseconds kSuspiciousLateness{5000};  // a timer this late means that the runner was stopped
 constexpr Milliseconds kReapPoll{1};  // only without pidfds, only between guard's EOF and its reaping
 constexpr int kBusyTextRetries = 3;   // a test binary that is still being written (ETXTBSY)
 constexpr Milliseconds kBusyTextPause{20};
-
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-std::optional<Pipe> make_pipe() {
-  int fds[2];
-  if (pipe2(fds, O_CLOEXEC) != 0) return std::nullopt;
-  Pipe pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
-  fcntl(fds[0], F_SETFL, O_NONBLOCK);  // only our end: the case must see an ordinary pipe
-  return pipe;
-}
 
 class Case final : public ContainedProcess, public std::enable_shared_from_this<Case> {
  public:
@@ -57,19 +40,17 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
         guard_watch_(io),
         limit_timer_(io),
         stall_timer_(io),
-        step_timer_(io),
-        out_(io),
-        err_(io),
-        events_(io),
-        event_lines_(child::kMaxEventBytes) {}
+        step_timer_(io) {}
 
   void begin() {
     end_.started = Clock::now();
-    last_activity_ = end_.started;
-    capture_.emplace(spec_.log_path, end_.started);
+    output_ = std::make_shared<CaseOutput>(io_, spec_, end_.started);
     if (const auto error = spawn()) {
       return fail_to_start(*error);
     }
+    output_->watch([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->check_done();
+    });
     watch_control();
     if (guard_watch_.is_open()) watch_guard();
     if (spec_.timeout) arm_limit(end_.started + *spec_.timeout);
@@ -91,42 +72,19 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
  private:
   enum class Phase { kRunning, kDraining, kTerminating, kKilling, kEnded };
-  enum class Source { kOut, kErr, kEvents };
   using Descriptor = asio::posix::stream_descriptor;
 
   // ---- start ----
 
   std::optional<SpawnError> spawn() {
     GuardSetup setup;
-    std::optional<Pipe> out;
-    std::optional<Pipe> err;
-    std::optional<Pipe> events;
-    const UniqueFd null(spec_.inherit_stdio ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (spec_.inherit_stdio) {
-      setup.in = STDIN_FILENO;
-      setup.out = STDOUT_FILENO;
-      setup.err = STDERR_FILENO;
-      setup.terminal = isatty(STDIN_FILENO) != 0;
-    } else {
-      out = make_pipe();
-      err = make_pipe();
-      if (!null || !out || !err) return SpawnError{"pipe", errno};
-      setup.in = null.get();
-      setup.out = out->write.get();
-      setup.err = err->write.get();
-    }
-    if (spec_.events) {
-      events = make_pipe();
-      if (!events) return SpawnError{"pipe", errno};
-      setup.events = events->write.get();
-    }
     setup.umask = spec_.umask;
+    setup.terminal = spec_.inherit_stdio && isatty(STDIN_FILENO) != 0;
+    CaseOutput::CaseEnds ends;
+    if (auto error = output_->make_pipes(setup, ends)) return error;
     auto started = start_guard(recipe_, spec_.argv, environment(), spec_.directory, setup);
     if (auto* error = std::get_if<SpawnError>(&started)) return *error;
     adopt(std::get<GuardProcess>(std::move(started)));
-    if (out) open_stream(out_, out->read, Source::kOut);
-    if (err) open_stream(err_, err->read, Source::kErr);
-    if (events) open_stream(events_, events->read, Source::kEvents);
     return std::nullopt;
   }
 
@@ -144,11 +102,6 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     leaf_ = std::move(guard.leaf);
     control_.assign(guard.control.release());
     if (guard.process.pidfd) guard_watch_.assign(guard.process.pidfd.release());
-  }
-
-  void open_stream(Descriptor& descriptor, UniqueFd& fd, Source source) {
-    descriptor.assign(fd.release());
-    watch(descriptor, source);
   }
 
   void fail_to_start(SpawnError error) {
@@ -171,61 +124,6 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     begin();
   }
 
-  // ---- what the case writes ----
-
-  void watch(Descriptor& descriptor, Source source) {
-    descriptor.async_wait(Descriptor::wait_read,
-                          [self = shared_from_this(), &descriptor, source](error_code ec) {
-                            if (self->phase_ == Phase::kEnded || ec == asio::error::operation_aborted) return;
-                            const ssize_t got = self->read_once(descriptor, source);
-                            if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
-                              return self->watch(descriptor, source);
-                            descriptor.close(ec);
-                            self->check_done();
-                          });
-  }
-
-  // One turn's worth. The buffer lives on the stack: one per stream would have to be zeroed and faulted in
-  // per case.
-  ssize_t read_once(Descriptor& descriptor, Source source) {
-    char buffer[kReadBytes];
-    const ssize_t got = read(descriptor.native_handle(), buffer, sizeof(buffer));
-    if (got > 0) take(source, {buffer, static_cast<std::size_t>(got)});
-    return got;
-  }
-
-  void take(Source source, std::string_view bytes) {
-    last_activity_ = Clock::now();
-    if (source == Source::kEvents) {
-      event_lines_.feed(bytes, [this](std::string_view line) { deliver(line); });
-      return;
-    }
-    if (source == Source::kOut && spec_.keep_stdout) keep(bytes);
-    capture_->append(source == Source::kOut ? Stream::kOut : Stream::kErr, bytes, last_activity_);
-  }
-
-  void deliver(std::string_view line) {
-    if (spec_.on_event_line) spec_.on_event_line(line);
-  }
-
-  void keep(std::string_view bytes) {
-    const std::size_t room = spec_.max_kept_stdout - end_.kept_stdout.size();
-    end_.kept_stdout_cut |= bytes.size() > room;
-    end_.kept_stdout.append(bytes.substr(0, room));
-  }
-
-  bool pipes_open() const { return out_.is_open() || err_.is_open() || events_.is_open(); }
-
-  // After everything is dead the pipes hold at most what fits into them, unless somebody outside has an end.
-  void drain_now(Descriptor& descriptor, Source source) {
-    std::size_t total = 0;
-    while (descriptor.is_open() && total < kLastReadBytes) {
-      const ssize_t got = read_once(descriptor, source);
-      if (got <= 0) return;
-      total += static_cast<std::size_t>(got);
-    }
-  }
-
   // ---- limits ----
 
   void arm_limit(Clock::time_point deadline) {
@@ -238,12 +136,12 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   }
 
   void arm_stall() {
-    const Clock::time_point deadline = last_activity_ + *spec_.stall;
+    const Clock::time_point deadline = output_->last_activity() + *spec_.stall;
     stall_timer_.expires_at(deadline);
     stall_timer_.async_wait([self = shared_from_this(), deadline](error_code ec) {
       if (ec || self->phase_ != Phase::kRunning) return;
-      if (self->runner_was_stopped(deadline)) self->last_activity_ = Clock::now();
-      if (self->last_activity_ + *self->spec_.stall > Clock::now()) return self->arm_stall();
+      if (self->runner_was_stopped(deadline)) self->output_->forgive_silence();
+      if (self->output_->last_activity() + *self->spec_.stall > Clock::now()) return self->arm_stall();
       self->hit_limit(EndCause::kStall);
     });
   }
@@ -396,7 +294,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void check_done() {
     if (!guard_gone_ || phase_ == Phase::kEnded || end_.spawn_error || waits_for_retry_) return;
-    if (phase_ == Phase::kDraining && pipes_open()) return;  // end-of-file, or the fixed window
+    if (phase_ == Phase::kDraining && output_->is_open()) return;  // end-of-file, or the fixed window
     finish();
   }
 
@@ -404,8 +302,9 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void close_all() {
     error_code ignored;
-    for (Descriptor* descriptor : {&control_, &guard_watch_, &out_, &err_, &events_})
-      descriptor->close(ignored);
+    control_.close(ignored);
+    guard_watch_.close(ignored);
+    output_->close();
     limit_timer_.cancel();
     stall_timer_.cancel();
     step_timer_.cancel();
@@ -414,10 +313,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void finish() {
     if (phase_ == Phase::kEnded) return;
-    drain_now(out_, Source::kOut);
-    drain_now(err_, Source::kErr);
-    drain_now(events_, Source::kEvents);
-    event_lines_.finish([this](std::string_view line) { deliver(line); });
+    output_->finish(end_);
     phase_ = Phase::kEnded;
     close_all();
     if (spec_.inherit_stdio && isatty(STDIN_FILENO) != 0) take_terminal_back();
@@ -426,8 +322,6 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     if (killed_at_) end_.kill_to_empty = std::chrono::duration_cast<Milliseconds>(end_.ended - *killed_at_);
     if (leader_status_ && WIFEXITED(*leader_status_)) end_.exit_code = WEXITSTATUS(*leader_status_);
     if (leader_status_ && WIFSIGNALED(*leader_status_)) end_.exit_signal = WTERMSIG(*leader_status_);
-    end_.output = capture_->finish();
-    end_.events_too_long = event_lines_.too_long();
     spec_.on_event_line = nullptr;
     std::exchange(on_end_, nullptr)(std::move(end_));
   }
@@ -463,14 +357,8 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   asio::steady_timer stall_timer_;
   asio::steady_timer step_timer_;
   bool forgave_lateness_ = false;
-  Clock::time_point last_activity_;
   std::optional<Clock::time_point> killed_at_;
-
-  Descriptor out_;
-  Descriptor err_;
-  Descriptor events_;
-  std::optional<Capture> capture_;
-  LineSplitter event_lines_;
+  std::shared_ptr<CaseOutput> output_;
 };
 
 }  // namespace

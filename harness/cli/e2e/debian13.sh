@@ -7,24 +7,22 @@ set -euo pipefail
 self=$(readlink -f "$0")
 cd "$(dirname "$self")/../../.."
 
-packages=(g++ cmake ninja-build ccache libboost-dev nlohmann-json3-dev libfmt-dev libcli11-dev libtomlplusplus-dev
-  libgtest-dev libgmock-dev libze1 libze-dev libxml2-utils mount python3 python3-jsonschema)
+mapfile -t packages < <(./dev packages)
+packages+=(libboost-dev mount)
 
 die() {
   echo "debian13: $*" >&2
   exit 2
 }
 
-make_root() {
-  local root=$1
-  [ -e "$root/.complete" ] && return
+make_root() { # the mark holds the packages that the root was made with
+  local root=$1 wanted=${packages[*]}
+  [ "$(cat "$root/.complete" 2>/dev/null)" != "$wanted" ] || return 0
   echo "debian13: making a Debian 13 root in $root (about 1 GB)"
   rm -rf "$root"
   mkdir -p "$(dirname "$root")"
-  local include
-  include=$(IFS=, && echo "${packages[*]}")
-  mmdebstrap --quiet --variant=apt --include="$include" trixie "$root" || die "mmdebstrap trixie failed"
-  touch "$root/.complete"
+  mmdebstrap --quiet --variant=apt --include="${wanted// /,}" trixie "$root" || die "mmdebstrap trixie failed"
+  echo "$wanted" >"$root/.complete"
 }
 
 copy_sources() { # the files that git knows or would add, nothing that was built

@@ -1,0 +1,142 @@
+#include "harness/process/case_output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cerrno>
+
+#include "harness/core/child_protocol.h"
+
+namespace proctor {
+namespace {
+
+constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kLastReadBytes = 1024 * 1024;  // what is taken from a pipe after everything is dead
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+std::optional<Pipe> make_pipe() {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return std::nullopt;
+  Pipe pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
+  fcntl(fds[0], F_SETFL, O_NONBLOCK);  // only our end: the case must see an ordinary pipe
+  return pipe;
+}
+
+}  // namespace
+
+CaseOutput::CaseOutput(boost::asio::io_context& io, const ProcessSpec& spec, Clock::time_point start)
+    : spec_(spec),
+      out_(io),
+      err_(io),
+      events_(io),
+      last_activity_(start),
+      capture_(spec.log_path, start),
+      event_lines_(child::kMaxEventBytes) {}
+
+std::optional<SpawnError> CaseOutput::make_pipes(GuardSetup& setup, CaseEnds& ends) {
+  const auto connect = [](Descriptor& ours, UniqueFd& theirs, int& place) {
+    auto pipe = make_pipe();
+    if (!pipe) return false;
+    ours.assign(pipe->read.release());
+    theirs = std::move(pipe->write);
+    place = theirs.get();
+    return true;
+  };
+  if (spec_.inherit_stdio) {
+    setup.in = STDIN_FILENO;
+    setup.out = STDOUT_FILENO;
+    setup.err = STDERR_FILENO;
+  } else {
+    ends.in = UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    setup.in = ends.in.get();
+    if (!ends.in) return SpawnError{"open /dev/null", errno};
+    if (!connect(out_, ends.out, setup.out) || !connect(err_, ends.err, setup.err))
+      return SpawnError{"pipe", errno};
+  }
+  if (spec_.events && !connect(events_, ends.events, setup.events)) return SpawnError{"pipe", errno};
+  return std::nullopt;
+}
+
+void CaseOutput::watch(std::function<void()> on_closed) {
+  on_closed_ = std::move(on_closed);
+  if (out_.is_open()) watch_one(out_, Source::kOut);
+  if (err_.is_open()) watch_one(err_, Source::kErr);
+  if (events_.is_open()) watch_one(events_, Source::kEvents);
+}
+
+void CaseOutput::watch_one(Descriptor& descriptor, Source source) {
+  descriptor.async_wait(Descriptor::wait_read,
+                        [self = shared_from_this(), &descriptor, source](boost::system::error_code ec) {
+                          // Closed meanwhile: the wait was aborted, or its completion was already queued.
+                          if (ec == boost::asio::error::operation_aborted || !descriptor.is_open()) return;
+                          const ssize_t got = self->read_once(descriptor, source);
+                          if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
+                            return self->watch_one(descriptor, source);
+                          descriptor.close(ec);
+                          const auto on_closed = self->on_closed_;  // it may call close()
+                          on_closed();
+                        });
+}
+
+// The buffer lives on the stack: one per stream would have to be zeroed and faulted in per case.
+ssize_t CaseOutput::read_once(Descriptor& descriptor, Source source) {
+  char buffer[kReadBytes];
+  const ssize_t got = read(descriptor.native_handle(), buffer, sizeof(buffer));
+  if (got > 0) take(source, {buffer, static_cast<std::size_t>(got)});
+  return got;
+}
+
+void CaseOutput::take(Source source, std::string_view bytes) {
+  last_activity_ = Clock::now();
+  if (source == Source::kEvents) {
+    event_lines_.feed(bytes, [this](std::string_view line) { deliver(line); });
+    return;
+  }
+  if (source == Source::kOut && spec_.keep_stdout) keep(bytes);
+  capture_.append(source == Source::kOut ? Stream::kOut : Stream::kErr, bytes, last_activity_);
+}
+
+void CaseOutput::keep(std::string_view bytes) {
+  const std::size_t room = spec_.max_kept_stdout - kept_stdout_.size();
+  kept_stdout_cut_ |= bytes.size() > room;
+  kept_stdout_.append(bytes.substr(0, room));
+}
+
+void CaseOutput::deliver(std::string_view line) {
+  if (spec_.on_event_line) spec_.on_event_line(line);
+}
+
+void CaseOutput::drain(Descriptor& descriptor, Source source) {
+  std::size_t total = 0;
+  while (descriptor.is_open() && total < kLastReadBytes) {
+    const ssize_t got = read_once(descriptor, source);
+    if (got <= 0) return;
+    total += static_cast<std::size_t>(got);
+  }
+}
+
+void CaseOutput::finish(ProcessEnd& end) {
+  drain(out_, Source::kOut);
+  drain(err_, Source::kErr);
+  drain(events_, Source::kEvents);
+  event_lines_.finish([this](std::string_view line) { deliver(line); });
+  close();
+  end.output = capture_.finish();
+  end.kept_stdout = std::move(kept_stdout_);
+  end.kept_stdout_cut = kept_stdout_cut_;
+  end.events_too_long = event_lines_.too_long();
+}
+
+void CaseOutput::close() {
+  boost::system::error_code ignored;
+  for (Descriptor* descriptor : {&out_, &err_, &events_}) descriptor->close(ignored);
+  on_closed_ = nullptr;
+}
+
+}  // namespace proctor

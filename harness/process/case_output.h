@@ -1,0 +1,65 @@
+// What a case writes while it runs: stdout and stderr into the capture, the events pipe line by line to
+// whoever asked. Reading takes at most 64 KiB per turn of the loop, so a flood never starves a timer.
+#pragma once
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "harness/process/capture.h"
+#include "harness/process/contained_process.h"
+#include "harness/process/line_splitter.h"
+#include "harness/process/recipe.h"
+#include "harness/process/unique_fd.h"
+
+namespace proctor {
+
+class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
+ public:
+  // `spec` must outlive this; its log_path, events, keep_stdout, max_kept_stdout and on_event_line are used.
+  CaseOutput(boost::asio::io_context& io, const ProcessSpec& spec, Clock::time_point start);
+
+  // The case's ends, to be closed when the guard has them. Sets in, out, err and events of `setup`.
+  struct CaseEnds {
+    UniqueFd in, out, err, events;
+  };
+  std::optional<SpawnError> make_pipes(GuardSetup& setup, CaseEnds& ends);
+
+  // Starts reading. `on_closed` is called after each end-of-file, and kept until close().
+  void watch(std::function<void()> on_closed);
+
+  bool is_open() const { return out_.is_open() || err_.is_open() || events_.is_open(); }
+  Clock::time_point last_activity() const { return last_activity_; }
+  void forgive_silence() { last_activity_ = Clock::now(); }
+
+  // What is left in the pipes once everything is dead, bounded: somebody outside may hold an end. Then
+  // closes, and moves all that was read into `end`. Call once.
+  void finish(ProcessEnd& end);
+  void close();
+
+ private:
+  enum class Source { kOut, kErr, kEvents };
+  using Descriptor = boost::asio::posix::stream_descriptor;
+
+  void watch_one(Descriptor& descriptor, Source source);
+  ssize_t read_once(Descriptor& descriptor, Source source);
+  void take(Source source, std::string_view bytes);
+  void keep(std::string_view bytes);
+  void deliver(std::string_view line);
+  void drain(Descriptor& descriptor, Source source);
+
+  const ProcessSpec& spec_;
+  Descriptor out_;
+  Descriptor err_;
+  Descriptor events_;
+  std::function<void()> on_closed_;
+  Clock::time_point last_activity_;
+  Capture capture_;
+  LineSplitter event_lines_;
+  std::string kept_stdout_;
+  bool kept_stdout_cut_ = false;
+};
+
+}  // namespace proctor

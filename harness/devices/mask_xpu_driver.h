@@ -24,7 +24,7 @@
 
 namespace proctor {
 
-enum class IntelDriver { k22_43, k26_27 };
+enum class IntelDriver { k22_43, k26_27 };  // NOLINT(readability-identifier-naming): releases
 inline constexpr std::array kAllIntelDrivers = {IntelDriver::k22_43, IntelDriver::k26_27};
 std::string_view to_string(IntelDriver driver);
 

@@ -10,7 +10,6 @@
 namespace proctor::cli {
 namespace {
 
-using testing::AllOf;
 using testing::HasSubstr;
 
 class BadInput : public ProctorTest {

@@ -1,6 +1,7 @@
 #include "harness/core/text.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace proctor {
@@ -45,6 +46,8 @@ CodePoint decode(std::string_view text, std::size_t at) {
 bool is_xml_char(std::uint32_t c) {
   return c == 0x9 || c == 0xa || c == 0xd || (c >= 0x20 && c != 0xfffe && c != 0xffff);
 }
+
+bool is_plain(char c) { return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t'; }
 
 void append_visible(std::string& out, unsigned char byte) {
   out += "\\x";
@@ -107,6 +110,11 @@ std::string clean_text(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());
   for (std::size_t at = 0; at < bytes.size();) {
+    const auto rest = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto plain_end = std::find_if_not(rest, bytes.end(), is_plain);  // nearly all of nearly every text
+    out.append(rest, plain_end);
+    at = static_cast<std::size_t>(plain_end - bytes.begin());
+    if (at == bytes.size()) break;
     if (const std::size_t length = escape_sequence_length(bytes, at); length > 0) {
       at += length;
       continue;

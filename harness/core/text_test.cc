@@ -20,7 +20,7 @@ bool is_xml_utf8(const std::string& text) {
     };
     const auto tail = [&](std::size_t k) { return in(at(k), 0x80, 0xbf); };
     const unsigned char c = at(0);
-    if (c == 0x9 || c == 0xa || c == 0xd || in(c, 0x20, 0x7f)) {
+    if (c == 0x9 || c == 0xa || c == 0xd || in(c, 0x20, 0x7f)) {  // NOLINT(bugprone-branch-clone): a table
       i += 1;
     } else if (in(c, 0xc2, 0xdf) && tail(1)) {
       i += 2;
@@ -86,7 +86,7 @@ TEST(CleanText, RemovesColourAndTitlesButNoOrdinaryText) {
 
 TEST(CleanText, RandomBytesBecomeValidAndCleaningAgainChangesNothing) {
   std::mt19937 random(20260822);
-  const std::string spice("\x1b[]m;\a\\\xed\xa0\x80\xf0\x9f\xef\xbf\xbe\xc3\x00 a\n\r", 22);
+  const std::string spice("\x1b[]m;\a\\\xed\xa0\x80\xf0\x9f\xef\xbf\xbe\xc3\x00 a\n\r", 21);
   for (int round = 0; round < 20'000; ++round) {
     std::string text;
     for (std::size_t length = random() % 24; length > 0; --length) {

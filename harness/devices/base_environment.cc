@@ -10,18 +10,18 @@ constexpr std::size_t kMaxTmpdir = 30;
 }  // namespace
 
 const std::vector<std::string>& strict_allow_list() {
-  static const std::vector<std::string> names = {
+  static const std::vector<std::string> kNames = {
       // Finding programs, libraries and the user's files.
       "PATH", "HOME", "USER", "LOGNAME", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "ONEAPI_ROOT",
       // Which driver the Level Zero loader takes is part of the set-up; hiding overrides it.
       "ZE_ENABLE_ALT_DRIVERS",
       // Sanitizers of the suites.
       "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH"};
-  return names;
+  return kNames;
 }
 
 const std::vector<std::string>& rank_variables() {
-  static const std::vector<std::string> names = {
+  static const std::vector<std::string> kNames = {
       // torchrun
       "RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE",
       "ROLE_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
@@ -31,7 +31,7 @@ const std::vector<std::string>& rank_variables() {
       "PMI_PORT", "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
       // Slurm
       "SLURM_PROCID", "SLURM_LOCALID"};
-  return names;
+  return kNames;
 }
 
 Result<Environment> base_environment(SuiteKind kind, const Environment& caller, const std::string& tmpdir) {

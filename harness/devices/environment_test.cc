@@ -11,7 +11,9 @@ namespace {
 
 using testing::HasSubstr;
 
-LeasedDevice cuda_device(int ordinal, std::string uuid) { return {"cuda:" + uuid, uuid, "", ordinal, 1, {}}; }
+LeasedDevice cuda_device(int ordinal, const std::string& uuid) {
+  return {"cuda:" + uuid, uuid, "", ordinal, 1, {}};
+}
 LeasedDevice xpu_device(int ordinal, int tiles = 1) {
   return {"xpu:" + std::to_string(ordinal), "", "", ordinal, tiles, {}};
 }

@@ -63,7 +63,7 @@ std::vector<std::string> prefix_library_directories(const std::string& prefix) {
 
 std::string find_library(const std::string& name, const std::vector<std::string>& directories) {
   for (const auto& directory : directories) {
-    const std::string path = directory + "/" + name;
+    std::string path = directory + "/" + name;
     if (access(path.c_str(), R_OK) == 0) return path;
   }
   return {};

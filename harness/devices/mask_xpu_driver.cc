@@ -45,7 +45,9 @@ class Enabled {
     for (int card = 0; card < topology_.cards; ++card) {
       XpuDevice device{card, {}};
       for (int tile = 0; tile < topology_.tiles; ++tile) {
-        if (!tiles_[static_cast<std::size_t>(card * topology_.tiles + tile)]) continue;
+        if (!tiles_[static_cast<std::size_t>(card) * static_cast<std::size_t>(topology_.tiles) +
+                    static_cast<std::size_t>(tile)])
+          continue;
         device.tiles.push_back(tile);
         if (!cards_are_devices) result.push_back({card, {tile}});
       }

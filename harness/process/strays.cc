@@ -1,9 +1,8 @@
 #include "harness/process/strays.h"
 
-#include <fstream>
-#include <iterator>
 #include <string>
 
+#include "harness/core/read_file.h"
 #include "harness/core/text.h"
 #include "harness/process/guard/tree.h"
 
@@ -13,19 +12,20 @@ namespace {
 constexpr std::size_t kMaxNamed = 64;
 constexpr std::size_t kMaxCommand = 200;
 
-std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+// "" when the process is gone meanwhile.
+std::string read_proc(pid_t pid, const char* name) {
+  auto text = read_file("/proc/" + std::to_string(pid) + "/" + name);
+  return text ? *std::move(text) : "";
 }
 
 bool is_zombie_or_gone(pid_t pid) {
-  const std::string stat = slurp("/proc/" + std::to_string(pid) + "/stat");
+  const std::string stat = read_proc(pid, "stat");
   const std::size_t after_name = stat.rfind(") ");
   return after_name == std::string::npos || stat[after_name + 2] == 'Z' || stat[after_name + 2] == 'X';
 }
 
 std::string command_of(pid_t pid) {
-  std::string command = slurp("/proc/" + std::to_string(pid) + "/cmdline");
+  std::string command = read_proc(pid, "cmdline");
   for (char& c : command) {
     if (c == '\0') c = ' ';
   }

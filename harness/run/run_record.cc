@@ -13,6 +13,7 @@
 #include <sstream>
 #include <thread>
 
+#include "harness/core/read_file.h"
 #include "harness/run/scratch.h"
 
 namespace proctor {
@@ -25,9 +26,10 @@ constexpr const char* kRecordFile = "run.json";
 constexpr auto kKillWait = std::chrono::milliseconds(1000);
 constexpr auto kKillPoll = std::chrono::milliseconds(5);
 
+// "" when it is gone, as files of other runs and processes are.
 std::string read_text(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  auto text = read_file(path.string());
+  return text ? *std::move(text) : "";
 }
 
 std::string first_line(const fs::path& path) {

@@ -20,12 +20,13 @@ bool is_xml_utf8(const std::string& text) {
     };
     const auto tail = [&](std::size_t k) { return in(at(k), 0x80, 0xbf); };
     const unsigned char c = at(0);
-    if (c == 0x9 || c == 0xa || c == 0xd || in(c, 0x20, 0x7f)) {  // NOLINT(bugprone-branch-clone): a table
+    if (c == 0x9 || c == 0xa || c == 0xd || in(c, 0x20, 0x7f)) {
       i += 1;
     } else if (in(c, 0xc2, 0xdf) && tail(1)) {
       i += 2;
-    } else if (c == 0xef && at(1) == 0xbf && in(at(2), 0xbe, 0xbf)) {
-      return false;  // U+FFFE, U+FFFF
+    } else if (c == 0xef && at(1) == 0xbf &&
+               in(at(2), 0xbe, 0xbf)) {  // NOLINT(bugprone-branch-clone): a table
+      return false;                      // U+FFFE, U+FFFF
     } else if (tail(2) && ((c == 0xe0 && in(at(1), 0xa0, 0xbf)) || (in(c, 0xe1, 0xec) && tail(1)) ||
                            (c == 0xed && in(at(1), 0x80, 0x9f)) || (in(c, 0xee, 0xef) && tail(1)))) {
       i += 3;

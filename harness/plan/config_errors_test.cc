@@ -201,7 +201,7 @@ TEST_F(ConfigTest, UnknownProfile) {
 }
 
 TEST_F(ConfigTest, BadLimitOptions) {
-  const auto refused = [&](LimitOptions limits) {
+  const auto refused = [&](const LimitOptions& limits) {
     const Result<Config> config = load("", "", limits);
     return config ? std::string("accepted") : config.error().what;
   };

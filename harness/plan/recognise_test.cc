@@ -11,7 +11,6 @@
 namespace proctor {
 namespace {
 
-using testing::HasSubstr;
 using testing_support::refuse_to_run;
 using testing_support::run_listing;
 using testing_support::ScratchDirectory;
@@ -42,7 +41,7 @@ class RecogniseTest : public testing::Test {
     return file;
   }
   // Answers every listing with `out`, and keeps what was asked.
-  ListRunner answering(ListOutput out) {
+  ListRunner answering(const ListOutput& out) {
     return [this, out](const std::vector<std::string>& argv, const auto&, const auto&) -> Result<ListOutput> {
       asked_.assign(argv.begin() + 1, argv.end());
       return out;

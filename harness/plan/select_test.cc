@@ -7,7 +7,6 @@ namespace proctor {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 std::vector<Case> cases_with(const std::vector<std::string>& ids) {
   std::vector<Case> cases(ids.size());

@@ -21,7 +21,6 @@
 namespace proctor {
 namespace {
 
-using testing::HasSubstr;
 using testing::Optional;
 
 // Every test runs under each layer that works here; a layer that does not says why.
@@ -206,7 +205,7 @@ TEST_P(ContainedProcessTest, AChildThatOutlivesThePoliteLeaderIsKilledAndNamed) 
 TEST_P(ContainedProcessTest, TheLeadersExitDecidesWhoeverHoldsThePipes) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  const char* const kStrays[] = {
+  constexpr const char* kStrays[] = {
       "sleep 1000 &",                                    // silent, holds the pipes
       "sleep 1000 >/dev/null 2>&1 &",                    // silent, without the pipes
       "(while :; do echo chatter; sleep 0.01; done) &",  // output must not extend the window

@@ -56,7 +56,7 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnDone
                                   .devices = plan_.devices,
                                   .log = attempt_log(plan_.test->id, plan_.attempt, plan_.repeat)});
   process_ = ContainedProcess::start(context_.io, context_.containment, make_spec(),
-                                     [this, alive = alive_](ProcessEnd end) {
+                                     [this, alive = alive_](const ProcessEnd& end) {
                                        if (*alive) finish(end);
                                      });
 }
@@ -149,12 +149,17 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd& end) {
   event.termination.kill_to_empty_ms = end.kill_to_empty.count();
   event.output = end.output;
   event.output.log = attempt_log(plan_.test->id, plan_.attempt, plan_.repeat);
-  if (!is_bad(event.verdict.outcome)) {  // nobody asks: the log has it all, and a journal of passes stays small
+  if (!is_bad(
+          event.verdict.outcome)) {  // nobody asks: the log has it all, and a journal of passes stays small
     event.output.stdout_tail.clear();
     event.output.stderr_tail.clear();
   }
   event.last_step = child_.last_step();
-  event.failures = evidence.gtest ? std::move(evidence.gtest->failures) : child_.failures();
+  if (evidence.gtest) {
+    event.failures = std::move(evidence.gtest->failures);
+  } else {
+    event.failures = child_.failures();
+  }
   event.measures = child_.measures();
   event.rule = child_.rule();
   event.source = child_.source();

@@ -12,7 +12,7 @@ PoolDevice device(const std::string& id, bool shared = false) {
   return {.device = {.id = id, .backend = "xpu", .name = "card", .simulated = shared}, .shared = shared};
 }
 
-Plan plan_of(Backend backend, std::vector<int> devices) {
+Plan plan_of(Backend backend, const std::vector<int>& devices) {
   Plan plan;
   Suite suite;
   suite.name = "s";

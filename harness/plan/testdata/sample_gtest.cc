@@ -29,7 +29,7 @@ template <typename T>
 class Typed : public testing::Test {};
 struct Names {
   template <typename T>
-  static std::string GetName(int) {
+  static std::string GetName(int) {  // NOLINT(readability-identifier-naming): GoogleTest's name for it
     return std::is_same_v<T, int> ? "std::int - wide" : "short";
   }
 };

@@ -7,8 +7,8 @@ set(PROCTOR_SANITIZE "" CACHE STRING "Comma-separated sanitizers, e.g. address,u
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-# The headers are large templates: -O1 compiles them in half the time of -O2 and keeps the runner fast enough.
-set(CMAKE_CXX_FLAGS_DEV "-O1 -g1" CACHE STRING "Flags of the Dev build type")
+# Dev: no optimisation, no NDEBUG. The headers are large templates, and compiling is what a developer waits for; what
+# must be fast even so (the interpreter, the guard) asks for it itself.
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Dev)
 endif()
@@ -31,7 +31,7 @@ add_library(proctor_options INTERFACE)
 target_link_libraries(proctor_options INTERFACE proctor_plain_options)
 
 if(PROCTOR_SANITIZE)
-  target_compile_options(proctor_options INTERFACE -fsanitize=${PROCTOR_SANITIZE} -fno-omit-frame-pointer
+  target_compile_options(proctor_options INTERFACE -fsanitize=${PROCTOR_SANITIZE} -g1 -fno-omit-frame-pointer
                                                    -fno-sanitize-recover=undefined)
   target_link_options(proctor_options INTERFACE -fsanitize=${PROCTOR_SANITIZE})
   if(PROCTOR_SANITIZE MATCHES thread)

@@ -23,5 +23,7 @@ void add_finish_command(CLI::App& app, Action& action);   // finish RUN_DIR
 void add_devices_command(CLI::App& app, Action& action);  // devices
 void add_doctor_command(CLI::App& app, Action& action);   // doctor
 void add_mask_command(CLI::App& app, Action& action);     // mask lint|explain
+void add_explain_command(CLI::App& app, Action& action);  // explain CASE
+void add_selftest_command(CLI::App& app, Action& action);
 
 }  // namespace proctor::cli

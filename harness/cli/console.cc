@@ -208,7 +208,7 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
   if (!model.plan().no_device_for.empty()) {
     print("no " + model.plan().no_device_for +
           " device was found here; next: `proctor doctor`, or simulate devices "
-          "with --sim xpu:2x2 --sim-driver intel");
+          "with --sim xpu:2x2");
   }
   print(summary_line(model.summary()) + " · " + human_duration(Milliseconds(model.elapsed_ms())) +
         (model.simulated() ? " · simulated: no evidence about hardware" : ""));

@@ -18,7 +18,7 @@ void add_simulation_options(CLI::App& command, SimulationOptions& options) {
   command.add_option("--sim", options.topology,
                      "simulated devices instead of the machine's own, e.g. xpu:2x2");
   command.add_option("--sim-driver", options.driver,
-                     "intel[@DIR]: Intel's own driver in its no-hardware mode");
+                     "simgpu (default), or intel[@DIR]: Intel's own driver in its no-hardware mode");
 }
 
 Result<DeviceReport> report_devices(const SimulationOptions& options) {

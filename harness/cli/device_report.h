@@ -15,8 +15,8 @@
 namespace proctor::cli {
 
 struct SimulationOptions {
-  std::string topology;          // --sim
-  std::string driver = "intel";  // --sim-driver
+  std::string topology;  // --sim
+  std::string driver;    // --sim-driver; "" = simgpu
 };
 
 void add_simulation_options(CLI::App& command, SimulationOptions& options);

@@ -76,10 +76,10 @@ int run_doctor(const SimulationOptions& options) {
   print_containment(std::cout);
   std::cout << "next: ";
   if (report->inventory.devices.empty()) {
-    std::cout << "proctor run visibility --sim xpu:2x2 --sim-driver intel    (no device needed)\n";
+    std::cout << "proctor run --sim xpu:2x2    (no device needed)\n";
   } else if (report->simulation) {
-    std::cout << fmt::format("proctor run visibility --sim {} --sim-driver {}\n", options.topology,
-                             options.driver);
+    std::cout << fmt::format("proctor run --sim {}{}\n", options.topology,
+                             options.driver.empty() ? "" : " --sim-driver " + options.driver);
   } else {
     std::cout << "proctor run visibility\n";
   }

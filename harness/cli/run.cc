@@ -155,6 +155,7 @@ Result<void> RunCommand::check() {
   auto simulation = parse_simulation_options(options_.plan);
   if (!simulation) return simulation.error();
   simulation_ = std::move(*simulation);
+  if (auto added = add_sim_faults(simulation_, caller_environment()); !added) return added;
   auto debugger = split_words(options_.debugger);
   if (!debugger) return debugger.error();
   debugger_ = std::move(*debugger);
@@ -193,6 +194,9 @@ Result<void> RunCommand::prepare() {
   if (!devices) return devices.error();
   devices_ = std::move(*devices);
   warnings_.insert(warnings_.end(), devices_.warnings.begin(), devices_.warnings.end());
+  if (simulation_ && !simulation_->faults.empty()) {
+    devices_.stack.emplace_back("sim.faults", simulation_->faults);
+  }
   stack_.insert(devices_.stack.begin(), devices_.stack.end());
   return {};
 }
@@ -216,8 +220,15 @@ Result<void> RunCommand::set_up_directory() {
         {"run_record", "failed to " + record.error().what +
                            "; if this runner is killed, the next run cannot sweep what it leaves"});
   }
-  environments_ = std::make_unique<CaseEnvironments>(caller_environment(), devices_.leasable,
-                                                     devices_.simulation, scratch_->path());
+  if (simulation_ && simulation_->driver.kind == SimDriverKind::kSimgpu && devices_.simulation) {
+    // One ledger for all cases of the run, so that each sees what the others leak.
+    auto state = scratch_->new_directory();
+    if (!state) return state.error();
+    bind(*devices_.simulation,
+         {.state = *state, .log = run_dir_ + "/sim_faults.jsonl", .faults = simulation_->faults});
+  }
+  environments_ = std::make_unique<CaseEnvironments>(
+      caller_environment(), devices_.leasable, devices_.simulation, scratch_->path(), options_.plan.size);
   return {};
 }
 

@@ -95,7 +95,7 @@ TEST_F(BadInput, Executables) {
 TEST_F(BadInput, Simulations) {
   refuses({"run", "--sim", "xpu:2by2", "--sim-driver", "intel"}, {"xpu:2by2"});
   refuses({"run", "--sim", "xpu:2x2", "--sim-driver", "itnel"}, {"itnel", "intel"});
-  refuses({"run", "--sim", "xpu:2x2"}, {"--sim-driver"});
+  refuses({"run", "--sim", "xpu:2x2", "--size", "cii"}, {"cii", "ci"});
   refuses({"run", "--sim-driver", "intel"}, {"--sim"});
 }
 

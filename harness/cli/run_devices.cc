@@ -30,24 +30,34 @@ LeasedDevice to_leased(const Device& device, int ordinal) {
   return leased;
 }
 
+Environment unmasked(Environment environment) {
+  unmask_xpu(environment, Hierarchy::kComposite);
+  return environment;
+}
+
+// Intel's driver builds its topology in each process: nothing to lease, and known without asking. simgpu's
+// cards are one machine for all processes, found and leased like real ones.
 void add_simulated(const Simulation& simulation, Containment& containment, const Environment& caller,
                    RunDevices& devices) {
-  for (const auto& device : simulated_devices(simulation)) {
-    devices.pool.push_back({.device = to_planned(device), .shared = true});
+  const bool intel = simulation.driver.kind == SimDriverKind::kIntel;
+  devices.simulation = intel ? intel_environment(simulation.topology.xpu.front(), simulation.driver,
+                                                 value_of(caller, "LD_LIBRARY_PATH"))
+                             : simgpu_environment(simulation.topology, simulator_directories());
+  Inventory inventory;
+  if (devices.simulation->missing.empty()) {
+    ProbeOptions options;
+    // The caller's mask is about the real machine.
+    options.env = to_list(unmasked(caller));
+    inventory = probe_simulated_xpu(containment, simulation, options);
+  } else {
+    inventory.problem = devices.simulation->missing;
+  }
+  devices.stack = inventory.stack;
+  for (const auto& device : intel ? simulated_devices(simulation) : inventory.devices) {
+    devices.pool.push_back({.device = to_planned(device), .shared = intel});
     devices.leasable.push_back(to_leased(device, static_cast<int>(devices.leasable.size())));
   }
-  if (!simulation.topology.xpu) return;
-  devices.simulation =
-      intel_environment(*simulation.topology.xpu, simulation.driver, value_of(caller, "LD_LIBRARY_PATH"));
-  if (!devices.simulation->missing.empty()) {
-    devices.unusable[kXpu] = devices.simulation->missing;
-    return;
-  }
-  ProbeOptions options;
-  options.env = to_list(caller);
-  const Inventory inventory = probe_simulated_xpu(containment, simulation, options);
-  devices.stack = inventory.stack;
-  if (inventory.problem.rfind("library_missing:", 0) == 0) {
+  if (inventory.problem.starts_with("library_missing:")) {
     devices.unusable[kXpu] = inventory.problem;
   } else if (!inventory.problem.empty()) {
     devices.warnings.push_back(
@@ -70,11 +80,9 @@ CallerOrdinals caller_ordinals(const Environment& caller, const std::vector<Devi
 
 Result<void> add_real(Containment& containment, const Environment& caller, RunDevices& devices) {
   ProbeOptions options;
-  // Under the variables that the cases will get, and without the caller's mask: ordinals must mean the same
-  // to both.
-  Environment unmasked = caller;
-  unmask_xpu(unmasked, Hierarchy::kComposite);
-  options.env = to_list(unmasked);
+  // Without the caller's mask, under the variables that the cases will get: ordinals must mean the same to
+  // both.
+  options.env = to_list(unmasked(caller));
   const Inventory inventory = probe_xpu(containment, options);
   devices.stack = inventory.stack;
   if (!inventory.problem.empty()) {

@@ -85,13 +85,17 @@ std::string program_directory() {
 }
 
 std::vector<BuiltinSuite> builtin_suites() {
-  return {{.name = "visibility",
-           .backend = Backend::kXpu,
-           .command = {program_directory() + "/visibility_xpu"},
-           .kind = SuiteKind::kProctor,
-           .devices = 1,
-           .labels = {},
-           .env = {}}};
+  std::vector<BuiltinSuite> suites;
+  for (const char* name : {"visibility", "memory", "kernels"}) {
+    suites.push_back({.name = name,
+                      .backend = Backend::kXpu,
+                      .command = {program_directory() + "/" + name + "_xpu"},
+                      .kind = SuiteKind::kProctor,
+                      .devices = 1,
+                      .labels = {},
+                      .env = {}});
+  }
+  return suites;
 }
 
 std::string shared_file(const std::string& name) {

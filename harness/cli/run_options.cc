@@ -9,6 +9,7 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/plan/config.h"
+#include "harness/plan/sim_faults.h"
 
 namespace proctor::cli {
 namespace {
@@ -46,8 +47,12 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
   command.add_option("--config", options.config.config_file, "Read this file instead of ./proctor.toml");
   command.add_option("--profile", options.config.profile, "Apply [profile.NAME] of the config");
   command.add_option("--sim", options.sim, "Simulated devices, e.g. xpu:2x2 (two cards with two tiles each)");
-  command.add_option("--sim-driver", options.sim_driver,
-                     "What simulates them: intel[@PREFIX], Intel's own driver in its no-hardware mode");
+  command.add_option(
+      "--sim-driver", options.sim_driver,
+      "What simulates them: simgpu (the default), or intel[@PREFIX], Intel's own driver in its "
+      "no-hardware mode");
+  command.add_option("--size", options.size,
+                     "How much our checks do: smoke, ci (the default), full or stress");
   command.add_option("--containment", options.containment,
                      "What holds each case: auto, cgroup, pidns or subreaper");
   command.add_option("--require-containment", options.require_containment,
@@ -124,16 +129,28 @@ Result<std::optional<Simulation>> parse_simulation_options(const PlanOptions& op
     return Error::usage("read --sim-driver " + options.sim_driver + ": there is no --sim",
                         "Add the devices to simulate, e.g. --sim xpu:2x2.");
   }
-  if (options.sim_driver.empty()) {
-    return Error::usage("read --sim " + options.sim + ": there is no --sim-driver",
-                        "Add --sim-driver intel.");
-  }
   auto simulation = parse_simulation(options.sim, options.sim_driver);
   if (!simulation) return simulation.error();
   return std::optional<Simulation>(std::move(*simulation));
 }
 
+Result<void> add_sim_faults(std::optional<Simulation>& simulation, const Environment& caller) {
+  const auto found = caller.find(kSimFaultsVariable);
+  if (found == caller.end() || found->second.empty()) return {};
+  const bool simgpu = simulation && simulation->driver.kind == SimDriverKind::kSimgpu;
+  if (auto checked = check_sim_faults(found->second, simgpu ? &simulation->topology : nullptr); !checked) {
+    return checked;
+  }
+  simulation->faults = found->second;
+  return {};
+}
+
 Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes) {
+  const std::vector<std::string> sizes = {"smoke", "ci", "full", "stress"};
+  if (std::find(sizes.begin(), sizes.end(), options.size) == sizes.end()) {
+    return Error::usage("read --size: unknown size `" + options.size + "`",
+                        did_you_mean(options.size, sizes));
+  }
   std::error_code error;
   options.config.directory = std::filesystem::current_path(error).string();
   if (error) return Error::system("find the current directory", error.value());

@@ -9,6 +9,7 @@
 #include "harness/cli/commands.h"
 #include "harness/core/duration.h"
 #include "harness/core/result.h"
+#include "harness/devices/environment.h"
 #include "harness/devices/simulation.h"
 #include "harness/plan/options.h"
 #include "harness/process/containment.h"
@@ -22,6 +23,7 @@ struct PlanOptions {
   LimitOptions limits;
   std::string sim;
   std::string sim_driver;
+  std::string size = "ci";
   std::string containment = "auto";
   std::string require_containment;
 };
@@ -57,6 +59,9 @@ Result<Budget> parse_budget(const RunOptions& options);
 Result<std::unique_ptr<Containment>> open_containment(const PlanOptions& options, const std::string& run_id);
 
 Result<std::optional<Simulation>> parse_simulation_options(const PlanOptions& options);
+
+// The caller's PROCTOR_SIM_FAULTS into the simulation; refused when they would not take effect.
+Result<void> add_sim_faults(std::optional<Simulation>& simulation, const Environment& caller);
 
 // Completes `options` with where proctor was started, and the command after `--`.
 Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes);

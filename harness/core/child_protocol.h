@@ -3,24 +3,32 @@
 // can speak it as well as a C++ binary. What a child prints on stdout is never believed.
 //
 // Environment of every child:
-//   PROCTOR_EVENTS_FD   number of an inherited descriptor; one JSON object per line, at most 64 KiB each, one
-//   write PROCTOR_CASE        full id of the case (absent in discovery) PROCTOR_ATTEMPT     1.. ;
-//   PROCTOR_RUN_DIR  absolute path of the run directory PROCTOR_DEVICES     JSON array with what was leased:
-//   [{"id":..,"uuid":..,"pci":..}], see harness/devices PROCTOR_SIM_TOPOLOGY  "xpu:2x2" when the devices are
-//   simulated (absent on hardware): what a check may expect
+//   PROCTOR_EVENTS_FD      number of an inherited descriptor; one JSON object per line, at most 64 KiB each,
+//                          one write
+//   PROCTOR_CASE           full id of the case (absent in discovery)
+//   PROCTOR_ATTEMPT        1..
+//   PROCTOR_RUN_DIR        absolute path of the run directory
+//   PROCTOR_DEVICES        JSON array with what was leased: [{"id":..,"uuid":..,"pci":..}]
+//   PROCTOR_SIM_TOPOLOGY   "xpu:2x2" when the devices are simulated (absent on hardware)
+//   PROCTOR_SIM_DRIVER     "simgpu", our own simulator, or "intel", the vendor's driver without hardware
+//                          (absent on hardware)
+//   PROCTOR_SIZE           smoke | ci | full | stress: how much a check does; ci when absent
 //
 // A `proctor`-kind binary understands two options:
-//   --proctor-list           writes {"v":1,"event":"case","case":"Group.Name", "devices":N,
-//   "rule":..,"source":..,
-//                            "severity":"gate|warn|info"} for each case (all but event and case optional),
-//                            exits 0
-//   --proctor-case=NAME      runs exactly that case, and writes
-//     {"v":1,"case":NAME,"event":"start","t_ns":N, "rule":..,"source":..,"severity":..}
-//     {"v":1,"case":NAME,"event":"step","name":TEXT}
+//   --proctor-list         for each case, exits 0; all but event and case are optional:
+//     {"v":1,"event":"case","case":"Group.Name","devices":N,"rule":..,"source":..,
+//      "severity":"gate|warn|info","needs":[TEXT..],
+//      "sizes":{"smoke":N,"ci":N,"full":N,"stress":N,"unit":TEXT},
+//      "faults":[SPEC..],                          simulator faults that must make the case fail
+//      "expects":"hang|lost|abort"}                how they end it when not by a failed assertion
+//   --proctor-case=NAME    runs exactly that case, and writes
+//     {"v":1,"case":NAME,"event":"start","t_ns":N,"rule":..,"source":..,"severity":..}
+//     {"v":1,"case":NAME,"event":"step","t_ns":N,"name":TEXT}
 //     {"v":1,"case":NAME,"event":"measure","name":..,"value":..,"unit":..,"n":..,"spread":..}
 //     {"v":1,"case":NAME,"event":"skip","reason":"needs:devices>=2"}
-//     {"v":1,"case":NAME,"event":"fail","rule":..,"message":..,"file":..,"line":..,"expected":..,"got":..,
-//      "device":..,"reason":..}                        reason, e.g. "driver_crash:11", becomes fail(reason)
+//     {"v":1,"case":NAME,"event":"fail","t_ns":N,"rule":..,"message":..,"file":..,"line":..,
+//      "expected":..,"got":..,"device":..,
+//      "reason":..}                                e.g. "driver_crash:11", becomes fail(reason)
 //     {"v":1,"case":NAME,"event":"warn","message":..}
 //     {"v":1,"case":NAME,"event":"end","result":"pass|fail|skip|error","reason":..}
 //
@@ -41,6 +49,11 @@ inline constexpr const char* kAttemptVariable = "PROCTOR_ATTEMPT";
 inline constexpr const char* kRunDirVariable = "PROCTOR_RUN_DIR";
 inline constexpr const char* kDevicesVariable = "PROCTOR_DEVICES";
 inline constexpr const char* kSimTopologyVariable = "PROCTOR_SIM_TOPOLOGY";
+inline constexpr const char* kSimDriverVariable = "PROCTOR_SIM_DRIVER";
+inline constexpr const char* kSizeVariable = "PROCTOR_SIZE";
+
+inline constexpr const char* kSimgpuDriver = "simgpu";  // a value of PROCTOR_SIM_DRIVER
+inline constexpr const char* kIntelDriver = "intel";
 
 inline constexpr const char* kListOption = "--proctor-list";
 inline constexpr const char* kCaseOption = "--proctor-case=";

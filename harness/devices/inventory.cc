@@ -166,16 +166,22 @@ Inventory probe_xpu(Containment& containment, ProbeOptions options) {
 }
 
 Inventory probe_simulated_xpu(Containment& containment, const Simulation& simulation, ProbeOptions options) {
-  if (!simulation.topology.xpu) return failed("no_device", "the simulation has no xpu devices");
-  const auto environment =
-      intel_environment(*simulation.topology.xpu, simulation.driver, library_path_of(options.env));
+  if (simulation.topology.xpu.empty()) return failed("no_device", "the simulation has no xpu devices");
+  const bool intel = simulation.driver.kind == SimDriverKind::kIntel;
+  auto environment = intel ? intel_environment(simulation.topology.xpu.front(), simulation.driver,
+                                               library_path_of(options.env))
+                           : simgpu_environment(simulation.topology, simulator_directories());
   if (!environment.missing.empty()) {
-    return failed(environment.missing, "the simulated Intel cards need Intel's Level Zero driver");
+    return failed(environment.missing, intel ? "the simulated Intel cards need Intel's Level Zero driver"
+                                             : "our simulated Level Zero driver is not beside this program");
   }
+  const ScratchDirectory state;  // what the probe leaves in it concerns no run
+  if (state.path().empty()) return failed("probe_failed:mkdtemp", std::strerror(errno));
+  if (!intel) bind(environment, {.state = state.path(), .log = {}, .faults = {}});
   options.env = with_simulation(std::move(options.env), environment);
   auto inventory = probe_xpu(containment, std::move(options));
   for (std::size_t i = 0; i < inventory.devices.size(); ++i) {
-    inventory.devices[i].id = fmt::format("xpu-sim:{}", i);
+    inventory.devices[i].id = simulated_id(i);
     inventory.devices[i].simulated = true;
   }
   return inventory;

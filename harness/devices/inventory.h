@@ -44,7 +44,8 @@ std::string default_xpu_probe();
 // files.
 Inventory probe_xpu(Containment& containment, ProbeOptions options);
 
-// The same through a simulation: devices are "xpu-sim:N" and simulated. `env` is the environment without it.
+// The same through a simulation, without its faults: devices are "xpu-sim:N" and simulated. `env` is the
+// environment without it; on simgpu its mask, hierarchy and PCI order count as on hardware.
 Inventory probe_simulated_xpu(Containment& containment, const Simulation& simulation, ProbeOptions options);
 
 // The probe's JSON document as an inventory; for tests and for stored probes.

@@ -1,8 +1,7 @@
 #include "harness/devices/simulation.h"
 
 #include <fmt/format.h>
-
-#include <charconv>
+#include <unistd.h>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/text.h"
@@ -11,95 +10,34 @@
 namespace proctor {
 namespace {
 
-constexpr int kMaxCards = 64;
-constexpr int kMaxTiles = 4;  // the most that any Intel card has, and that the no-hardware mode takes
 constexpr const char* kXpuDriverLibrary = "libze_intel_gpu.so.1";
 constexpr const char* kXpuLoaderLibrary = "libze_loader.so.1";
-
-Error bad_topology(std::string_view text, std::string_view item, const std::string& why,
-                   std::string hint = "Write it as xpu:RxT[,cuda:N], for example xpu:2x2.") {
-  return Error::usage(fmt::format("read --sim '{}': '{}': {}", text, item, why), std::move(hint));
-}
-
-std::optional<int> parse_count(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || text[0] == '-' || error != std::errc{} || end != text.data() + text.size()) return {};
-  return value;
-}
-
-std::string out_of_range(const char* what, int most) {
-  return fmt::format("{} must be a decimal number from 1 to {}", what, most);
-}
-
-Result<void> parse_xpu(std::string_view text, std::string_view item, std::string_view size,
-                       SimTopology& into) {
-  const auto cross = size.find('x');
-  if (cross == std::string_view::npos)
-    return bad_topology(text, item, "'x' is missing between cards and tiles");
-  const auto cards = parse_count(size.substr(0, cross));
-  const auto tiles = parse_count(size.substr(cross + 1));
-  if (!cards || *cards < 1 || *cards > kMaxCards) {
-    return bad_topology(text, item, out_of_range("the number of cards", kMaxCards));
-  }
-  if (!tiles || *tiles < 1 || *tiles > kMaxTiles) {
-    return bad_topology(text, item, out_of_range("the number of tiles", kMaxTiles));
-  }
-  into.xpu = XpuTopology{*cards, *tiles};
-  return {};
-}
-
-Result<void> parse_item(std::string_view text, std::string_view item, SimTopology& into) {
-  const auto colon = item.find(':');
-  const auto vendor = item.substr(0, colon);
-  if (vendor != "xpu" && vendor != "cuda") {
-    const auto near = near_miss(vendor, {"xpu", "cuda"});
-    return bad_topology(text, item, fmt::format("unknown kind of device '{}'", vendor),
-                        near.empty() ? "The kinds are xpu and cuda." : fmt::format("Did you mean {}?", near));
-  }
-  if (colon == std::string_view::npos) return bad_topology(text, item, "':' and a size are missing");
-  const auto size = item.substr(colon + 1);
-  if (vendor == "xpu" ? into.xpu.has_value() : into.cuda_cards > 0) {
-    return bad_topology(text, item, fmt::format("{} is given twice", vendor));
-  }
-  if (vendor == "xpu") return parse_xpu(text, item, size, into);
-  const auto cards = parse_count(size);
-  if (!cards || *cards < 1 || *cards > kMaxCards) {
-    return bad_topology(text, item, out_of_range("the number of cards", kMaxCards));
-  }
-  into.cuda_cards = *cards;
-  return {};
-}
+constexpr const char* kSimulatorLibrary = "libproctor_ze_sim.so";
 
 }  // namespace
 
-Result<SimTopology> parse_sim_topology(std::string_view text) {
-  SimTopology topology;
-  topology.text = text;
-  for (std::size_t from = 0; from <= text.size();) {
-    const auto comma = std::min(text.find(',', from), text.size());
-    const auto item = text.substr(from, comma - from);
-    if (item.empty()) return bad_topology(text, item, "an entry is empty");
-    if (auto parsed = parse_item(text, item, topology); !parsed) return parsed.error();
-    from = comma + 1;
-  }
-  return topology;
+Result<simgpu::Topology> parse_sim_topology(std::string_view text) {
+  auto topology = simgpu::parse_topology(text);
+  if (!topology) return Error::usage(topology.error().what("--sim"), topology.error().hint);
+  return *std::move(topology);
 }
 
 Result<SimDriver> parse_sim_driver(std::string_view text) {
   const auto at = text.find('@');
   const auto name = text.substr(0, at);
-  if (name == "simgpu") {
-    return Error::usage("use --sim-driver simgpu: the simulator is not built yet",
-                        "Use --sim-driver intel: Intel's own driver without hardware.");
+  SimDriver driver;
+  if (name == child::kSimgpuDriver) {
+    if (at == std::string_view::npos) return driver;
+    return Error::usage(fmt::format("read --sim-driver '{}': simgpu takes no directory", text),
+                        "Only Intel's driver does: intel@DIR.");
   }
-  if (name != "intel") {
+  if (name != child::kIntelDriver) {
     const auto near = near_miss(name, {"intel", "simgpu"});
     return Error::usage(
         fmt::format("read --sim-driver '{}': unknown driver '{}'", text, name),
         near.empty() ? "The drivers are intel and simgpu." : fmt::format("Did you mean {}?", near));
   }
-  SimDriver driver;
+  driver.kind = SimDriverKind::kIntel;
   if (at == std::string_view::npos) return driver;
   driver.prefix = text.substr(at + 1);
   if (driver.prefix.empty()) {
@@ -114,32 +52,44 @@ Result<Simulation> parse_simulation(std::string_view topology, std::string_view 
   if (!parsed_topology) return parsed_topology.error();
   auto parsed_driver = parse_sim_driver(driver.empty() ? "simgpu" : driver);
   if (!parsed_driver) return parsed_driver.error();
+  const bool intel = parsed_driver->kind == SimDriverKind::kIntel;
   if (parsed_topology->cuda_cards > 0) {
-    return Error::usage(fmt::format("simulate --sim '{}': Intel's driver has no 'cuda' devices", topology),
-                        "Leave out cuda:N with --sim-driver intel.");
+    return Error::usage(fmt::format("simulate --sim '{}': {} has no 'cuda' devices", topology,
+                                    intel ? "Intel's driver" : "simgpu"),
+                        "Leave out cuda:N.");
   }
-  return Simulation{*std::move(parsed_topology), *std::move(parsed_driver)};
+  if (intel && parsed_topology->xpu.size() > 1) {
+    return Error::usage(fmt::format("simulate --sim '{}': Intel's driver has only equal cards", topology),
+                        "Give one group, for example xpu:2x2, or use --sim-driver simgpu.");
+  }
+  return Simulation{*std::move(parsed_topology), *std::move(parsed_driver), {}};
 }
 
-SimInfo to_sim_info(const Simulation& simulation) { return {simulation.topology.text, "intel"}; }
+SimInfo to_sim_info(const Simulation& simulation) {
+  const bool intel = simulation.driver.kind == SimDriverKind::kIntel;
+  return {simulation.topology.text, intel ? child::kIntelDriver : child::kSimgpuDriver};
+}
+
+std::string simulated_id(std::size_t card) { return fmt::format("xpu-sim:{}", card); }
 
 std::vector<Device> simulated_devices(const Simulation& simulation) {
   std::vector<Device> devices;
-  const auto& xpu = simulation.topology.xpu;
-  for (int card = 0; xpu && card < xpu->cards; ++card) {
-    Device device;
-    device.id = fmt::format("xpu-sim:{}", card);
-    device.backend = "xpu";
-    device.name = "Intel driver without hardware";
-    device.type = "gpu";
-    device.tiles = xpu->tiles;
-    device.simulated = true;
-    devices.push_back(std::move(device));
+  for (const simgpu::CardGroup& group : simulation.topology.xpu) {
+    for (int card = 0; card < group.cards; ++card) {
+      Device device;
+      device.id = simulated_id(devices.size());
+      device.backend = "xpu";
+      device.name = "Intel driver without hardware";
+      device.type = "gpu";
+      device.tiles = group.tiles;
+      device.simulated = true;
+      devices.push_back(std::move(device));
+    }
   }
   return devices;
 }
 
-SimEnvironment intel_environment(const XpuTopology& topology, const SimDriver& driver,
+SimEnvironment intel_environment(const simgpu::CardGroup& cards, const SimDriver& driver,
                                  std::string_view library_path) {
   SimEnvironment environment;
   const auto directories = driver.prefix.empty() ? system_library_directories(library_path)
@@ -157,9 +107,11 @@ SimEnvironment intel_environment(const XpuTopology& topology, const SimDriver& d
                      {"UseAubStream", "0"},  // drivers of 2023 and later crash without; 22.43 does not mind
                      {"ProductFamilyOverride", "pvc"},  // the only product with tiles in every driver version
                      {"HardwareInfoOverride", "2x4x8"},
-                     {"CreateMultipleRootDevices", std::to_string(topology.cards)},
-                     {"CreateMultipleSubDevices", std::to_string(topology.tiles)},
-                     {child::kSimTopologyVariable, fmt::format("xpu:{}x{}", topology.cards, topology.tiles)}};
+                     {"CreateMultipleRootDevices", std::to_string(cards.cards)},
+                     {"CreateMultipleSubDevices", std::to_string(cards.tiles)},
+                     {child::kSimTopologyVariable, fmt::format("xpu:{}x{}", cards.cards, cards.tiles)},
+                     {child::kSimDriverVariable, child::kIntelDriver}};
+  environment.whole = true;
   // A mask or another driver of the caller would shrink or replace what was asked for.
   environment.unset = {"ZE_AFFINITY_MASK", "ZE_ENABLE_ALT_DRIVERS", "ZE_FLAT_DEVICE_HIERARCHY",
                        "ZE_ENABLE_PCI_ID_DEVICE_ORDER"};
@@ -169,6 +121,39 @@ SimEnvironment intel_environment(const XpuTopology& topology, const SimDriver& d
     environment.set.emplace_back("LD_LIBRARY_PATH", std::move(path));
   }
   return environment;
+}
+
+std::vector<std::string> simulator_directories() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  if (length <= 0) return {};
+  const std::string self(path, static_cast<std::size_t>(length));
+  const std::string bin = self.substr(0, self.rfind('/'));
+  return {bin, bin.substr(0, bin.rfind('/')) + "/lib"};
+}
+
+SimEnvironment simgpu_environment(const simgpu::Topology& topology,
+                                  const std::vector<std::string>& directories) {
+  SimEnvironment environment;
+  environment.driver_path = find_library(kSimulatorLibrary, directories);
+  if (environment.driver_path.empty()) {
+    environment.missing = fmt::format("library_missing:{}", kSimulatorLibrary);
+  }
+  environment.set = {{"ZE_ENABLE_ALT_DRIVERS", environment.driver_path},
+                     {child::kSimTopologyVariable, topology.text},
+                     {child::kSimDriverVariable, child::kSimgpuDriver}};
+  environment.unset = {kSimStateVariable, kSimLogVariable, kSimFaultsVariable};
+  return environment;
+}
+
+void bind(SimEnvironment& environment, const SimSession& session) {
+  const auto set = [&](const char* name, const std::string& value) {
+    std::erase_if(environment.set, [&](const auto& known) { return known.first == name; });
+    if (!value.empty()) environment.set.emplace_back(name, value);
+  };
+  set(kSimStateVariable, session.state);
+  set(kSimLogVariable, session.log);
+  set(kSimFaultsVariable, session.faults);
 }
 
 }  // namespace proctor

@@ -1,9 +1,11 @@
 // Simulated devices as asked for with --sim and --sim-driver, and the environment that makes them appear.
 //
-//   --sim xpu:RxT[,cuda:N]     R Intel cards with T tiles each, N NVIDIA cards
+//   --sim TOPOLOGY             fixtures/simgpu/spec/topology.h has the grammar: xpu:2x2, xpu:1x2+2x1,cuda:4
+//   --sim-driver simgpu        our simulator below the real Level Zero loader (the default): kernels execute,
+//                              faults can be injected. The devices are leased and masked as hardware is.
 //   --sim-driver intel[@DIR]   Intel's own Level Zero driver in its no-hardware mode: enumeration, masks and
-//   memory
-//                              are the vendor's code, nothing executes. @DIR: a driver unpacked below DIR.
+//                              memory are the vendor's code, nothing executes. Each process has a topology of
+//                              its own, which no lease can narrow. @DIR: a driver unpacked below DIR.
 //
 // The no-hardware mode is a set of debug keys of Intel's compute-runtime (source: intel/compute-runtime,
 // shared/source/debug_settings/debug_variables_base.inl); it writes *.aub files into the working directory,
@@ -16,47 +18,44 @@
 #include <utility>
 #include <vector>
 
+#include "fixtures/simgpu/spec/topology.h"
 #include "harness/core/events.h"
 #include "harness/core/result.h"
 #include "harness/devices/device.h"
 
 namespace proctor {
 
-struct XpuTopology {
-  int cards = 0;
-  int tiles = 1;  // per card
+inline constexpr const char* kSimStateVariable = "PROCTOR_SIM_STATE";
+inline constexpr const char* kSimLogVariable = "PROCTOR_SIM_LOG";
+inline constexpr const char* kSimFaultsVariable = "PROCTOR_SIM_FAULTS";
 
-  friend bool operator==(const XpuTopology&, const XpuTopology&) = default;
-};
-
-struct SimTopology {
-  std::string text;  // as given
-  std::optional<XpuTopology> xpu;
-  int cuda_cards = 0;
-};
-
-enum class SimDriverKind { kIntel };
+enum class SimDriverKind { kSimgpu, kIntel };
 
 struct SimDriver {
-  SimDriverKind kind = SimDriverKind::kIntel;
-  std::string prefix;  // of an unpacked driver; "" = the system's
+  SimDriverKind kind = SimDriverKind::kSimgpu;
+  std::string prefix;  // Intel's: of an unpacked driver; "" = the system's
 };
 
 struct Simulation {
-  SimTopology topology;
+  simgpu::Topology topology;
   SimDriver driver;
+  std::string faults;  // simgpu: PROCTOR_SIM_FAULTS, checked
 };
 
 // Errors are usage errors that name value, place and near miss.
-Result<SimTopology> parse_sim_topology(std::string_view text);
+Result<simgpu::Topology> parse_sim_topology(std::string_view text);
 Result<SimDriver> parse_sim_driver(std::string_view text);
-// Both options together; also refuses what the driver cannot simulate (cuda cards on Intel's driver).
+// Both options together; also refuses what the driver cannot simulate (cuda cards, or unequal ones on Intel's
+// driver). An empty `driver` is simgpu.
 Result<Simulation> parse_simulation(std::string_view topology, std::string_view driver);
 
 // What the journal says about the simulation.
 SimInfo to_sim_info(const Simulation& simulation);
-// The devices that the simulation provides: "xpu-sim:0" ... in card order.
+// The devices that Intel's driver provides, without asking it: "xpu-sim:0" ... in card order.
 std::vector<Device> simulated_devices(const Simulation& simulation);
+
+// "xpu-sim:1", the id of a simulated card.
+std::string simulated_id(std::size_t card);
 
 // How the children of a run reach the simulated devices.
 struct SimEnvironment {
@@ -66,10 +65,26 @@ struct SimEnvironment {
   // the backend are skipped with it.
   std::string missing;
   std::string driver_path;  // the driver library that was found
+  bool whole = false;       // the topology is whole in every process: no mask
 };
 
 // `library_path` is the caller's LD_LIBRARY_PATH: it is searched first, and kept behind the prefix.
-SimEnvironment intel_environment(const XpuTopology& topology, const SimDriver& driver,
+SimEnvironment intel_environment(const simgpu::CardGroup& cards, const SimDriver& driver,
                                  std::string_view library_path);
+
+// `directories`: where the simulator's library is looked for. Faults are not part of it: a probe has none.
+SimEnvironment simgpu_environment(const simgpu::Topology& topology,
+                                  const std::vector<std::string>& directories);
+// Beside the running executable, and in the lib directory beside its own.
+std::vector<std::string> simulator_directories();
+
+// What the processes of one run share: the directory of the ledger of their memory, the log of the faults
+// that fired, and the faults themselves ("": none).
+struct SimSession {
+  std::string state;
+  std::string log;
+  std::string faults;
+};
+void bind(SimEnvironment& environment, const SimSession& session);
 
 }  // namespace proctor

@@ -75,6 +75,30 @@ std::string text_of(const json& event, const char* key) {
   return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// What is wrong with the list of texts at `key`, or "" and `out` is filled in.
+std::string read_texts(const json& event, const char* key, std::vector<std::string>& out) {
+  const auto found = event.find(key);
+  if (found == event.end()) return {};
+  const bool texts = found->is_array() && std::all_of(found->begin(), found->end(),
+                                                      [](const json& item) { return item.is_string(); });
+  if (!texts) return fmt::format("has no list of texts in \"{}\"", key);
+  out = found->get<std::vector<std::string>>();
+  return {};
+}
+
+std::string read_sizes(const json& event, Case& test) {
+  const auto found = event.find("sizes");
+  if (found == event.end()) return {};
+  if (!found->is_object()) return "has no object in \"sizes\"";
+  test.sizes_unit = text_of(*found, "unit");
+  for (const auto& [name, amount] : found->items()) {
+    if (name == "unit") continue;
+    if (!amount.is_number_integer()) return fmt::format("has no number in \"sizes\".\"{}\"", name);
+    test.sizes[name] = amount.get<std::int64_t>();
+  }
+  return {};
+}
+
 // What is wrong with a line of the list, or "" and the case is filled in.
 std::string read_case_event(const std::string& line, Case& test) {
   const json event = json::parse(line, nullptr, false);
@@ -95,6 +119,11 @@ std::string read_case_event(const std::string& line, Case& test) {
   test.rule = text_of(event, "rule");
   test.source = text_of(event, "source");
   test.severity = text_of(event, "severity");
+  test.expects = text_of(event, "expects");
+  for (const std::string& wrong : {read_texts(event, "needs", test.needs),
+                                   read_texts(event, "faults", test.faults), read_sizes(event, test)}) {
+    if (!wrong.empty()) return wrong;
+  }
   return {};
 }
 

@@ -43,7 +43,7 @@ class DiscoveryTest : public testing::Test {
 TEST_F(DiscoveryTest, ProctorReadsEventsAndNeverStdout) {
   Suite made = ours(R"([ "$1" = --proctor-list ] || exit 9
 echo '{"v":1,"event":"case","case":"Fake.Case"}'
-echo '{"v":1,"event":"case","case":"A.One","devices":2,"rule":"V1","source":"spec","severity":"gate","new":[]}' >&3
+echo '{"v":1,"event":"case","case":"A.One","devices":2,"rule":"V1","source":"spec","severity":"gate","new":[],"needs":["fp64"],"sizes":{"ci":64,"unit":"bytes"},"faults":["copy.short:bytes=2"],"expects":"hang"}' >&3
 echo '{"v":1,"event":"case","case":"A.Two"}' >&$PROCTOR_EVENTS_FD
 )");
   made.devices = 1;
@@ -60,6 +60,11 @@ echo '{"v":1,"event":"case","case":"A.Two"}' >&$PROCTOR_EVENTS_FD
   EXPECT_EQ(one.rule, "V1");
   EXPECT_EQ(one.source, "spec");
   EXPECT_EQ(one.severity, "gate");
+  EXPECT_THAT(one.needs, ElementsAre("fp64"));
+  EXPECT_THAT(one.sizes, ElementsAre(testing::Pair("ci", 64)));
+  EXPECT_EQ(one.sizes_unit, "bytes");
+  EXPECT_THAT(one.faults, ElementsAre("copy.short:bytes=2"));
+  EXPECT_EQ(one.expects, "hang");
   EXPECT_EQ((*cases)[1].devices, 1);
 }
 
@@ -77,6 +82,10 @@ TEST_F(DiscoveryTest, BadEventLinesAreNamed) {
   EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"a\\u0001\"}"), HasSubstr("has no readable name"));
   EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"x\",\"devices\":-1}"),
               HasSubstr("no number of devices"));
+  EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"x\",\"faults\":[1]}"),
+              HasSubstr("no list of texts in \"faults\""));
+  EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"x\",\"sizes\":{\"ci\":\"much\"}}"),
+              HasSubstr("no number in \"sizes\".\"ci\""));
 }
 
 TEST_F(DiscoveryTest, EveryBadEndRefusesThePlan) {

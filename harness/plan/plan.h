@@ -1,6 +1,7 @@
 // What a run will do, before anything is started: suites from the config, and cases from discovery.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -57,6 +58,11 @@ struct Case {
   std::string rule;       // as the suite listed them; empty for foreign suites
   std::string source;
   std::string severity;
+  std::vector<std::string> needs;             // "tiles>=2", "fp64"
+  std::map<std::string, std::int64_t> sizes;  // --size -> how much the case does under it
+  std::string sizes_unit;
+  std::vector<std::string> faults;  // simulator faults, each of which must make the case fail; cheapest first
+  std::string expects;  // how they end it, when not by a failed assertion: "hang", "lost", "abort"
 };
 
 struct Plan {

@@ -16,11 +16,13 @@ std::string devices_json(const std::vector<LeasedDevice>& devices) {
 }
 
 CaseEnvironments::CaseEnvironments(Environment caller, std::vector<LeasedDevice> devices,
-                                   std::optional<SimEnvironment> simulation, std::string tmpdir)
+                                   std::optional<SimEnvironment> simulation, std::string tmpdir,
+                                   std::string size)
     : caller_(std::move(caller)),
       devices_(std::move(devices)),
       simulation_(std::move(simulation)),
-      tmpdir_(std::move(tmpdir)) {}
+      tmpdir_(std::move(tmpdir)),
+      size_(std::move(size)) {}
 
 Result<std::vector<std::string>> CaseEnvironments::of(const Suite& suite,
                                                       const std::vector<std::string>& device_ids) {
@@ -42,21 +44,23 @@ Result<Environment> CaseEnvironments::build(const Suite& suite,
   VisibilityRequest request;
   request.backend = suite.backend;
   request.mode = *mode;
-  request.simulated_intel = simulation_ && suite.backend == Backend::kXpu;
   std::vector<LeasedDevice> leased;
   for (const auto& device : devices_) {
     if (std::find(device_ids.begin(), device_ids.end(), device.id) != device_ids.end())
       leased.push_back(device);
   }
-  if (!request.simulated_intel) request.devices = leased;  // a simulated topology is whole in every process
+  const bool simulated = simulation_ && suite.backend == Backend::kXpu;
+  request.simulated_intel = simulated && simulation_->whole;
+  if (!request.simulated_intel) request.devices = leased;
   const auto visibility = plan_visibility(request);
   if (!visibility) return visibility.error();
   apply(*visibility, *environment);
 
-  if (request.simulated_intel) {
+  if (simulated && (simulation_->whole || !leased.empty())) {
     for (const auto& name : simulation_->unset) environment->erase(name);
     for (const auto& [name, value] : simulation_->set) (*environment)[name] = value;
   }
+  if (suite.kind == SuiteKind::kProctor) (*environment)[child::kSizeVariable] = size_;
   for (const auto& [name, value] : suite.env) (*environment)[name] = value;
   if (!leased.empty()) (*environment)[child::kDevicesVariable] = devices_json(leased);
   return environment;

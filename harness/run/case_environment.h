@@ -19,9 +19,10 @@ std::string devices_json(const std::vector<LeasedDevice>& devices);
 
 class CaseEnvironments {
  public:
-  // `tmpdir`: TMPDIR of kinds with a strict environment, until an attempt has its own.
+  // `tmpdir`: TMPDIR of kinds with a strict environment, until an attempt has its own. `size`: the run's
+  // --size, for kind proctor.
   CaseEnvironments(Environment caller, std::vector<LeasedDevice> devices,
-                   std::optional<SimEnvironment> simulation, std::string tmpdir);
+                   std::optional<SimEnvironment> simulation, std::string tmpdir, std::string size);
 
   // The environment of a case of `suite` that holds the devices with these ids, as NAME=VALUE.
   Result<std::vector<std::string>> of(const Suite& suite, const std::vector<std::string>& device_ids);
@@ -33,6 +34,7 @@ class CaseEnvironments {
   std::vector<LeasedDevice> devices_;
   std::optional<SimEnvironment> simulation_;
   std::string tmpdir_;
+  std::string size_;
   std::map<std::string, std::vector<std::string>> built_;
 };
 

@@ -76,13 +76,16 @@ void ChildReport::add_line(std::string_view line) {
     rule_ = text_of(event, "rule");
     source_ = text_of(event, "source");
     severity_ = text_of(event, "severity");
+    start_ns_ = number_of<std::int64_t>(event, "t_ns", 0);
   } else if (name == "step") {
     last_step_ = text_of(event, "name");
+    if (first_step_ns_ == 0) first_step_ns_ = number_of<std::int64_t>(event, "t_ns", 0);
   } else if (name == "measure") {
     keep(measures_, measure_of(event));
   } else if (name == "skip") {
     skip_reason_ = text_of(event, "reason");
   } else if (name == "fail") {
+    if (first_failure_ns_ == 0) first_failure_ns_ = number_of<std::int64_t>(event, "t_ns", 0);
     if (fail_reason_.empty()) fail_reason_ = text_of(event, "reason");
     keep(failures_, failure_of(event));
   } else if (name == "warn") {

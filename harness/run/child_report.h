@@ -1,6 +1,7 @@
 // What a `proctor`-kind child said through its events descriptor (core/child_protocol.h), line by line.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,10 @@ class ChildReport {
   const std::vector<Measure>& measures() const { return measures_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
   const std::string& last_step() const { return last_step_; }
+  // When the check's set-up was over, its first step or else its start, and when it first failed. On
+  // CLOCK_MONOTONIC; 0: it did not say.
+  std::int64_t set_up_ns() const { return first_step_ns_ != 0 ? first_step_ns_ : start_ns_; }
+  std::int64_t first_failure_ns() const { return first_failure_ns_; }
   const std::string& rule() const { return rule_; }
   const std::string& source() const { return source_; }
   const std::string& severity() const { return severity_; }
@@ -51,6 +56,9 @@ class ChildReport {
   std::vector<Measure> measures_;
   std::vector<std::string> warnings_;
   std::string last_step_;
+  std::int64_t start_ns_ = 0;
+  std::int64_t first_step_ns_ = 0;
+  std::int64_t first_failure_ns_ = 0;
   std::string rule_;
   std::string source_;
   std::string severity_;

@@ -9,17 +9,24 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+TEST(ChildReport, WithoutStepsTheSetUpEndsAtTheStart) {
+  ChildReport report("G.N");
+  EXPECT_EQ(report.set_up_ns(), 0);
+  report.add_line(R"({"v":1,"case":"G.N","event":"start","t_ns":3})");
+  EXPECT_EQ(report.set_up_ns(), 3);
+}
+
 TEST(ChildReport, KeepsWhatTheChildSaid) {
   ChildReport report("G.N");
   report.add_line(
       R"({"v":1,"case":"G.N","event":"start","t_ns":1,"rule":"V-3","source":"spec 2.1","severity":"gate"})");
-  report.add_line(R"({"v":1,"case":"G.N","event":"step","name":"open"})");
-  report.add_line(R"({"v":1,"case":"G.N","event":"step","name":"copy"})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"step","t_ns":5,"name":"open"})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"step","t_ns":6,"name":"copy"})");
   report.add_line(
       R"({"v":1,"case":"G.N","event":"measure","name":"bw","value":2.5,"unit":"GB/s","n":10,"spread":0.1})");
   report.add_line(R"({"v":1,"case":"G.N","event":"warn","message":"old loader"})");
   report.add_line(
-      R"({"v":1,"case":"G.N","event":"fail","rule":"R","message":"m","file":"a.cc","line":7,"expected":2,"got":"3"})");
+      R"({"v":1,"case":"G.N","event":"fail","t_ns":9,"rule":"R","message":"m","file":"a.cc","line":7,"expected":2,"got":"3"})");
   report.add_line(R"({"v":1,"case":"G.N","event":"something_new","x":1})");
   report.add_line(R"({"v":1,"case":"G.N","event":"end","result":"fail","reason":"r"})");
 
@@ -30,6 +37,8 @@ TEST(ChildReport, KeepsWhatTheChildSaid) {
   EXPECT_EQ(report.source(), "spec 2.1");
   EXPECT_EQ(report.severity(), "gate");
   EXPECT_EQ(report.last_step(), "copy");
+  EXPECT_EQ(report.set_up_ns(), 5);
+  EXPECT_EQ(report.first_failure_ns(), 9);
   EXPECT_THAT(report.warnings(), ElementsAre("old loader"));
   ASSERT_EQ(report.measures().size(), 1u);
   EXPECT_EQ(report.measures()[0].value, 2.5);

@@ -87,6 +87,12 @@ std::string ScratchRoot::new_file_name() {
   return (memory_.empty() ? path_ : memory_) + "/" + std::to_string(next_++);
 }
 
+Result<std::string> ScratchRoot::new_directory() {
+  std::string path = new_file_name();
+  if (::mkdir(path.c_str(), 0700) != 0) return Error::system("create scratch directory " + path, errno);
+  return path;
+}
+
 Result<std::string> ScratchRoot::lease_directory() {
   if (!free_directories_.empty()) {
     std::string path = std::move(free_directories_.back());

@@ -30,6 +30,8 @@ class ScratchRoot {
   // on ext4 thousands of short-lived files slow down every other creation for seconds (inodes are not reused
   // at once).
   std::string new_file_name();
+  // A new directory at such a place (mode 0700).
+  Result<std::string> new_directory();
 
  private:
   ScratchRoot(std::string path, std::string memory) : path_(std::move(path)), memory_(std::move(memory)) {}

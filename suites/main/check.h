@@ -11,6 +11,15 @@
 // is an ordinary GoogleTest binary.
 //
 // skip() and fail_because() end the check from any depth. Any other exception is a failure.
+//
+// What else is known of a check follows as trailing arguments (CheckTraits), in the order of its members:
+//
+//   PROCTOR_CHECK(Copy, IsByteExact, "M22", kSpec, kGate, .faults = {"memory.corrupt_copy:at=17"},
+//                 .needs = {"fp64"}, .sizes = {.smoke = 4096, .ci = 65536, .unit = "bytes"}) {
+//     const auto bytes = sized();  // of the size that the run asks for
+//
+// A check's set-up ends with its first step(): a simulator fault counts as the cause of its failure only if
+// it fired after that. A check without steps has no set-up.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,6 +28,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // A bare TEST has no rule and turns a lost exception into noise.
 #undef TEST
@@ -37,15 +47,46 @@ inline constexpr Severity kGate = Severity::kGate;
 inline constexpr Severity kWarn = Severity::kWarn;
 inline constexpr Severity kInfo = Severity::kInfo;
 
+// How a fault ends a check that fails otherwise than by an assertion: no end in time, a lost device, an abort
+// of the process.
+enum class Expects { kFail, kHang, kLost, kAbort };
+std::string_view to_string(Expects expects);
+
+inline constexpr Expects kFail = Expects::kFail;
+inline constexpr Expects kHang = Expects::kHang;
+inline constexpr Expects kLost = Expects::kLost;
+inline constexpr Expects kAbort = Expects::kAbort;
+
+// How much a check does under each --size. 0, not given: as much as under the next smaller one that is, or
+// under the smallest of all.
+struct Sizes {
+  std::int64_t smoke = 0;
+  std::int64_t ci = 0;
+  std::int64_t full = 0;
+  std::int64_t stress = 0;
+  std::string unit = {};  // "bytes", "elements", "launches"
+};
+
+struct CheckTraits {
+  // Faults of the simulator, as PROCTOR_SIM_FAULTS takes one ("memory.corrupt_copy:at=17"), under each of
+  // which this check must fail. The cheapest first.
+  std::vector<std::string> faults = {};
+  int devices = 1;  // how many devices the check leases
+  // What else it skips without: "tiles>=2", "fp64", "symbol:zesInit".
+  std::vector<std::string> needs = {};
+  Sizes sizes = {};
+  Expects expects = kFail;
+};
+
 struct CheckInfo {
   std::string group;
-  std::string name;
+  std::string name;    // of a parametrized check with "/PARAMETER" behind it
   std::string rule;    // "V10"
   std::string source;  // public document or code that the rule comes from
   Severity severity = kGate;
-  int devices = 0;  // how many devices the check leases
   const char* file = "";
   int line = 0;
+  CheckTraits traits = {};
 
   std::string full_name() const { return group + "." + name; }
 };
@@ -73,7 +114,9 @@ void warn(std::string_view message);
 // skip("needs:devices>=2"), skip("symbol_missing:zesInit"), skip("unsupported:fp64")
 [[noreturn]] void skip(std::string reason);
 
-// A failure with everything that a report can show. Execution goes on.
+// A failure with everything that a report can show. Execution goes on. A rule of severity warn or info is
+// only warned of on hardware and on a vendor's driver, unless there is a machine-readable `reason`: a driver
+// that crashes is never a matter of opinion.
 struct Mismatch {
   std::string message{};
   std::string expected{};
@@ -87,26 +130,49 @@ void report(Mismatch mismatch, const char* file = __builtin_FILE(), int line = _
 [[noreturn]] void fail_because(std::string reason, std::string message, const char* file = __builtin_FILE(),
                                int line = __builtin_LINE());
 
+// Whether the devices are simgpu's own, where every rule is ours (PROCTOR_SIM_DRIVER says so).
+bool on_simgpu();
+// How much to do: the check's own Sizes under the run's --size. 0 when it has none.
+std::int64_t sized();
+// What stands behind '/' in the name of a check of PROCTOR_CHECK_EACH.
+const std::string& parameter();
+
 // Reports when the two differ; `what` names what was compared.
 void expect_same(const std::string& what, const std::string& expected, const std::string& got,
                  const char* file = __builtin_FILE(), int line = __builtin_LINE());
 void expect_true(bool condition, const std::string& what, const char* file = __builtin_FILE(),
                  int line = __builtin_LINE());
 
-// A check that leases `devices` devices.
-#define PROCTOR_CHECK_ON(devices, group, name, rule, source, severity)                                  \
-  namespace {                                                                                           \
-  class group##_##name final : public ::proctor::suite::Check {                                         \
-    void body() override;                                                                               \
-  };                                                                                                    \
-  [[maybe_unused]] const bool group##_##name##_added =                                                  \
-      ::proctor::suite::add_check({#group, #name, rule, source, severity, devices, __FILE__, __LINE__}, \
-                                  [] { return new group##_##name; });                                   \
-  }                                                                                                     \
+#define PROCTOR_CHECK(group, name, rule, source, severity, ...)                               \
+  namespace {                                                                                 \
+  class group##_##name final : public ::proctor::suite::Check {                               \
+    void body() override;                                                                     \
+  };                                                                                          \
+  [[maybe_unused]] const bool group##_##name##_added =                                        \
+      ::proctor::suite::add_check({#group, #name, rule, source, severity, __FILE__, __LINE__, \
+                                   ::proctor::suite::CheckTraits{__VA_ARGS__}},               \
+                                  [] { return new group##_##name; });                         \
+  }                                                                                           \
   void group##_##name::body()
 
-#define PROCTOR_CHECK(group, name, rule, source, severity) \
-  PROCTOR_CHECK_ON(1, group, name, rule, source, severity)
+// One case per text in `parameters` (any range of texts, in parentheses if it contains a comma), named
+// group.name/TEXT.
+#define PROCTOR_CHECK_EACH(parameters, group, name, rule, source, severity, ...)                          \
+  namespace {                                                                                             \
+  class group##_##name final : public ::proctor::suite::Check {                                           \
+    void body() override;                                                                                 \
+  };                                                                                                      \
+  [[maybe_unused]] const bool group##_##name##_added = [] {                                               \
+    for (const auto& parameter_ : parameters) {                                                           \
+      ::proctor::suite::add_check(                                                                        \
+          {#group, std::string(#name "/").append(parameter_), rule, source, severity, __FILE__, __LINE__, \
+           ::proctor::suite::CheckTraits{__VA_ARGS__}},                                                   \
+          [] { return new group##_##name; });                                                             \
+    }                                                                                                     \
+    return true;                                                                                          \
+  }();                                                                                                    \
+  }                                                                                                       \
+  void group##_##name::body()
 
 // main() of every suite: understands --proctor-list and --proctor-case=NAME, else GoogleTest's own options.
 int run_main(int argc, char** argv);

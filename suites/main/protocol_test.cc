@@ -31,12 +31,12 @@ struct Told {
 };
 
 // The events go to a file: a child that says more than a pipe holds must not wait for this test.
-Told run_sample(const std::string& arguments, bool with_events = true) {
+Told run_sample(const std::string& arguments, bool with_events = true, const std::string& environment = "") {
   const std::string path = testing::TempDir() + "events." + std::to_string(getpid());
   const std::string redirect =
       with_events ? "PROCTOR_EVENTS_FD=9 9>" + path + " " : "env -u PROCTOR_EVENTS_FD ";
-  const std::string command =
-      redirect + PROCTOR_BIN_DIR + "/proctor_sample_suite " + arguments + " >/dev/null 2>&1";
+  const std::string command = environment + " " + redirect + PROCTOR_BIN_DIR + "/proctor_sample_suite " +
+                              arguments + " >/dev/null 2>&1";
   const int status = std::system(command.c_str());
   Told told;
   told.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
@@ -49,19 +49,36 @@ Told run_sample(const std::string& arguments, bool with_events = true) {
   return told;
 }
 
-Told run_case(const std::string& name) { return run_sample("--proctor-case=" + name); }
+Told run_case(const std::string& name, const std::string& environment = "") {
+  return run_sample("--proctor-case=" + name, true, environment);
+}
+
+constexpr const char* kOnSimgpu = "PROCTOR_SIM_DRIVER=simgpu";
 
 TEST(Protocol, ListsEveryCheckWithItsRule) {
   const auto told = run_sample("--proctor-list");
   EXPECT_EQ(told.exit_code, 0);
-  ASSERT_EQ(told.events.size(), 7U);
+  ASSERT_EQ(told.events.size(), 10U);
+  EXPECT_EQ(told.events[0], json({{"v", 1},
+                                  {"event", "case"},
+                                  {"case", "Sample.Passes"},
+                                  {"devices", 1},
+                                  {"rule", "R1"},
+                                  {"source", "the protocol"},
+                                  {"severity", "gate"}}));
   EXPECT_EQ(told.events[1], json({{"v", 1},
                                   {"event", "case"},
                                   {"case", "Sample.Mismatches"},
                                   {"devices", 2},
                                   {"rule", "R2"},
                                   {"source", "the protocol"},
-                                  {"severity", "warn"}}));
+                                  {"severity", "warn"},
+                                  {"faults", {"memory.corrupt_copy:at=17,after=2", "memory.short_copy"}},
+                                  {"needs", {"fp64"}},
+                                  {"sizes", {{"smoke", 16}, {"full", 64}, {"unit", "bytes"}}},
+                                  {"expects", "hang"}}));
+  EXPECT_EQ(told.events[9].at("case"), "Sample.KnowsItsParameter/fp32");
+  EXPECT_EQ(told.events[9].at("needs"), json({"fp16"}));
 }
 
 TEST(Protocol, PassTellsStepsMeasuresAndWarnings) {
@@ -79,12 +96,49 @@ TEST(Protocol, PassTellsStepsMeasuresAndWarnings) {
 }
 
 TEST(Protocol, OnlyTheNamedCaseSpeaks) {
-  for (const auto& event : run_case("Sample.Mismatches").events)
+  for (const auto& event : run_case("Sample.Mismatches", kOnSimgpu).events)
     EXPECT_EQ(event.at("case"), "Sample.Mismatches");
 }
 
+TEST(Protocol, StepsAndFailuresTellTheirTime) {
+  const auto passed = run_case("Sample.Passes");
+  EXPECT_GE(passed.of("step").at(0).at("t_ns"), passed.events.front().at("t_ns"));
+  const auto failed = run_case("Sample.Asserts");
+  EXPECT_GE(failed.of("fail").at(0).at("t_ns"), failed.events.front().at("t_ns"));
+}
+
+TEST(Protocol, WarnRulesFailOnOurSimulatorOnly) {
+  for (const char* elsewhere : {"", "PROCTOR_SIM_DRIVER=intel"}) {
+    const auto told = run_case("Sample.Mismatches", elsewhere);
+    EXPECT_EQ(told.exit_code, 0) << elsewhere;
+    EXPECT_TRUE(told.of("fail").empty());
+    const std::string message = told.of("warn").at(0).at("message");
+    EXPECT_NE(message.find("expected: one"), std::string::npos) << message;
+    EXPECT_EQ(told.events.back().at("result"), "pass");
+  }
+  EXPECT_EQ(run_case("Sample.Mismatches", kOnSimgpu).exit_code, 1);
+}
+
+TEST(Protocol, SizeIsTheNextSmallerOneThatIsGiven) {
+  const auto size = [](const std::string& environment) {
+    return run_case("Sample.IsSized", environment).of("measure").at(0).at("value").get<double>();
+  };
+  EXPECT_EQ(size(""), 16);
+  EXPECT_EQ(size("PROCTOR_SIZE=smoke"), 16);
+  EXPECT_EQ(size("PROCTOR_SIZE=full"), 64);
+  EXPECT_EQ(size("PROCTOR_SIZE=stress"), 64);
+  EXPECT_EQ(run_case("Sample.IsSized", "PROCTOR_SIZE=huge").exit_code, 2);
+}
+
+TEST(Protocol, EachParameterIsACaseOfItsOwn) {
+  const auto told = run_case("Sample.KnowsItsParameter/fp16");
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(told.of("step").at(0).at("name"), "fp16");
+  EXPECT_EQ(told.events.back().at("case"), "Sample.KnowsItsParameter/fp16");
+}
+
 TEST(Protocol, MismatchCarriesExpectedAndGot) {
-  const auto told = run_case("Sample.Mismatches");
+  const auto told = run_case("Sample.Mismatches", kOnSimgpu);
   EXPECT_EQ(told.exit_code, 1);
   const auto fails = told.of("fail");
   ASSERT_EQ(fails.size(), 1U);
@@ -122,6 +176,7 @@ TEST(Protocol, ExceptionIsAFailure) {
   const auto told = run_case("Sample.Throws");
   EXPECT_EQ(told.exit_code, 1);
   EXPECT_EQ(told.of("fail").at(0).at("message"), "exception: boom");
+  EXPECT_EQ(told.events.back().at("reason"), "exception");
 }
 
 TEST(Protocol, LinesStayWithinTheLimit) {

@@ -9,6 +9,30 @@ namespace {
 
 constexpr int kUsage = 2;
 
+// Only what is given: readers take what is absent as "nothing special".
+nlohmann::json listed_sizes(const Sizes& sizes) {
+  nlohmann::json fields = nlohmann::json::object();
+  if (sizes.smoke != 0) fields["smoke"] = sizes.smoke;
+  if (sizes.ci != 0) fields["ci"] = sizes.ci;
+  if (sizes.full != 0) fields["full"] = sizes.full;
+  if (sizes.stress != 0) fields["stress"] = sizes.stress;
+  if (!fields.empty()) fields["unit"] = sizes.unit;
+  return fields;
+}
+
+nlohmann::json listed(const CheckInfo& info) {
+  const CheckTraits& traits = info.traits;
+  nlohmann::json fields = {{"devices", traits.devices},
+                           {"rule", info.rule},
+                           {"source", info.source},
+                           {"severity", to_string(info.severity)}};
+  if (!traits.faults.empty()) fields["faults"] = traits.faults;
+  if (!traits.needs.empty()) fields["needs"] = traits.needs;
+  if (auto sizes = listed_sizes(traits.sizes); !sizes.empty()) fields["sizes"] = std::move(sizes);
+  if (traits.expects != kFail) fields["expects"] = to_string(traits.expects);
+  return fields;
+}
+
 // One "case" event per check; for people without a descriptor, the names on stdout.
 int list_checks(EventWriter writer) {
   for (const CheckInfo& info : Session::get().checks()) {
@@ -16,11 +40,7 @@ int list_checks(EventWriter writer) {
       std::cout << info.full_name() << "\n";
       continue;
     }
-    writer.write(info.full_name(), "case",
-                 {{"devices", info.devices},
-                  {"rule", info.rule},
-                  {"source", info.source},
-                  {"severity", to_string(info.severity)}});
+    writer.write(info.full_name(), "case", listed(info));
   }
   return 0;
 }

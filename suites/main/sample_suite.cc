@@ -10,7 +10,9 @@ PROCTOR_CHECK(Sample, Passes, "R1", "the protocol", kGate) {
   measure("speed", 2.5, "GB/s", 3, 0.1);
   warn("look at this");
 }
-PROCTOR_CHECK_ON(2, Sample, Mismatches, "R2", "the protocol", kWarn) {
+PROCTOR_CHECK(Sample, Mismatches, "R2", "the protocol", kWarn,
+              .faults = {"memory.corrupt_copy:at=17,after=2", "memory.short_copy"}, .devices = 2,
+              .needs = {"fp64"}, .sizes = {.smoke = 16, .full = 64, .unit = "bytes"}, .expects = kHang) {
   expect_same("what was seen", "one", "two");
   expect_true(true, "this holds");
 }
@@ -26,6 +28,14 @@ PROCTOR_CHECK(Sample, FailsWithReason, "R5", "the protocol", kGate) {
 PROCTOR_CHECK(Sample, Throws, "R6", "the protocol", kGate) { throw std::runtime_error("boom"); }
 PROCTOR_CHECK(Sample, ReportsMuch, "R7", "the protocol", kGate) {
   expect_same("long texts", std::string(200'000, 'a'), std::string(200'000, '\x01') + "\xff\"\n");
+}
+PROCTOR_CHECK(Sample, IsSized, "R8", "the protocol", kGate,
+              .sizes = {.smoke = 16, .full = 64, .unit = "bytes"}) {
+  measure("size", static_cast<double>(sized()), "bytes");
+}
+PROCTOR_CHECK_EACH((std::vector<std::string>{"fp16", "fp32"}), Sample, KnowsItsParameter, "R9",
+                   "the protocol", kGate, .needs = {"fp16"}) {
+  step(parameter());
 }
 
 }  // namespace proctor::suite

@@ -5,6 +5,8 @@
 #include <iostream>
 #include <memory>
 
+#include "harness/core/child_protocol.h"
+
 namespace proctor::suite {
 
 class Session::Listener final : public testing::EmptyTestEventListener {
@@ -50,19 +52,38 @@ void Session::emit(std::string_view event, nlohmann::json fields) {
   writer_.write(case_name_, event, std::move(fields));
 }
 
+void Session::emit_timed(std::string_view event, nlohmann::json fields) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  fields["t_ns"] = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  emit(event, std::move(fields));
+}
+
+const std::string& Session::size() {
+  if (!size_.empty()) return size_;
+  const char* asked = std::getenv(child::kSizeVariable);
+  size_ = asked != nullptr && *asked != '\0' ? asked : "ci";
+  if (size_ != "smoke" && size_ != "ci" && size_ != "full" && size_ != "stress") {
+    std::cerr << child::kSizeVariable << "='" << size_ << "' is none of smoke, ci, full, stress\n";
+    std::exit(2);
+  }
+  return size_;
+}
+
 void Session::start(const std::string& case_name) {
   case_name_ = case_name;
+  current_ = find(case_name);
+  const auto slash = case_name.find('/');
+  parameter_ = slash == std::string::npos ? "" : case_name.substr(slash + 1);
   skip_reason_.clear();
   fail_reason_.clear();
   next_failure_.reset();
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  nlohmann::json fields = {{"t_ns", std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()}};
-  if (const CheckInfo* info = find(case_name)) {
-    fields["rule"] = info->rule;
-    fields["source"] = info->source;
-    fields["severity"] = to_string(info->severity);
+  nlohmann::json fields = nlohmann::json::object();
+  if (current_ != nullptr) {
+    fields["rule"] = current_->rule;
+    fields["source"] = current_->source;
+    fields["severity"] = to_string(current_->severity);
   }
-  emit("start", std::move(fields));
+  emit_timed("start", std::move(fields));
 }
 
 void Session::skip(const std::string& reason) {
@@ -72,16 +93,15 @@ void Session::skip(const std::string& reason) {
 
 void Session::fail(const testing::TestPartResult& part) {
   const Mismatch known = std::exchange(next_failure_, std::nullopt).value_or(Mismatch{});
-  const CheckInfo* info = find(case_name_);
   if (fail_reason_.empty()) fail_reason_ = known.reason;
-  emit("fail", {{"rule", info != nullptr ? info->rule : ""},
-                {"message", known.message.empty() ? part.message() : known.message},
-                {"file", part.file_name() != nullptr ? part.file_name() : ""},
-                {"line", std::max(part.line_number(), 0)},
-                {"expected", known.expected},
-                {"got", known.got},
-                {"device", known.device},
-                {"reason", known.reason}});
+  emit_timed("fail", {{"rule", current_ != nullptr ? current_->rule : ""},
+                      {"message", known.message.empty() ? part.message() : known.message},
+                      {"file", part.file_name() != nullptr ? part.file_name() : ""},
+                      {"line", std::max(part.line_number(), 0)},
+                      {"expected", known.expected},
+                      {"got", known.got},
+                      {"device", known.device},
+                      {"reason", known.reason}});
 }
 
 void Session::end(const testing::TestResult& result) {
@@ -92,6 +112,7 @@ void Session::end(const testing::TestResult& result) {
   } else {
     emit("end", {{"result", "pass"}, {"reason", ""}});
   }
+  current_ = nullptr;
 }
 
 }  // namespace proctor::suite

@@ -29,7 +29,14 @@ class Session {
   void listen(EventWriter writer);
 
   void emit(std::string_view event, nlohmann::json fields);
+  // With the time (CLOCK_MONOTONIC, as the simulator's fault log has it).
+  void emit_timed(std::string_view event, nlohmann::json fields);
   void skip(const std::string& reason);
+  // The check that runs now; null outside one.
+  const CheckInfo* current() const { return current_; }
+  const std::string& parameter() const { return parameter_; }
+  // smoke, ci, full or stress, from PROCTOR_SIZE; ci when that is not set. What is no size ends the process.
+  const std::string& size();
   void expect_failure(Mismatch mismatch) { next_failure_ = std::move(mismatch); }
 
  private:
@@ -42,9 +49,12 @@ class Session {
   std::vector<CheckInfo> checks_;
   std::map<std::string, std::size_t> index_;
   EventWriter writer_{-1};
+  std::string size_;
 
   // Of the case that runs now.
   std::string case_name_;
+  const CheckInfo* current_ = nullptr;
+  std::string parameter_;
   std::string skip_reason_;
   std::string fail_reason_;
   std::optional<Mismatch> next_failure_;

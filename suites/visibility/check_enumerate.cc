@@ -21,7 +21,8 @@ const Variables kValidation = {{"ZE_ENABLE_VALIDATION_LAYER", "1"}, {"ZE_ENABLE_
 
 }  // namespace
 
-PROCTOR_CHECK(Enumerate, TwiceGivesTheSameHandles, "V25", kDeviceGet, kGate) {
+PROCTOR_CHECK(Enumerate, TwiceGivesTheSameHandles, "V25", kDeviceGet, kGate,
+              .faults = {"visibility.handle_changes:times=1"}) {
   control();
   step("given a process that lists its devices twice");
   const auto answer = ask({"twice"});
@@ -31,7 +32,8 @@ PROCTOR_CHECK(Enumerate, TwiceGivesTheSameHandles, "V25", kDeviceGet, kGate) {
               to_json(record(answer, "again")).dump());
 }
 
-PROCTOR_CHECK(Enumerate, TooLargeCountIsTrimmed, "V26", kDeviceGet, kGate) {
+PROCTOR_CHECK(Enumerate, TooLargeCountIsTrimmed, "V26", kDeviceGet, kGate,
+              .faults = {"visibility.count_not_trimmed"}) {
   control();
   step("given room for four devices more than there are");
   const auto over = ask({"counts"}).at("over");
@@ -45,7 +47,8 @@ PROCTOR_CHECK(Enumerate, TooLargeCountIsTrimmed, "V26", kDeviceGet, kGate) {
   }
 }
 
-PROCTOR_CHECK(Enumerate, TooSmallCountGivesTheFirst, "V26", kDeviceGet, kGate) {
+PROCTOR_CHECK(Enumerate, TooSmallCountGivesTheFirst, "V26", kDeviceGet, kGate,
+              .faults = {"visibility.handle_changes:after=4"}) {
   control_with_devices(2);
   step("given room for one device");
   const auto under = ask({"counts"}).at("under");
@@ -67,7 +70,8 @@ PROCTOR_CHECK(Enumerate, NullCountIsRefused, "V27", kDeviceGet, kGate) {
   expect_same("zeDeviceGet returns", "ZE_RESULT_ERROR_INVALID_NULL_POINTER", answer.at("result"));
 }
 
-PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "Level Zero specification, ze_device_uuid_t", kGate) {
+PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "Level Zero specification, ze_device_uuid_t", kGate,
+              .faults = {"visibility.wrong_uuid", "visibility.duplicate_device"}) {
   const auto seen = control_with_devices(2);
   std::set<std::string> uuids;
   for (const auto& device : seen.devices) {
@@ -76,7 +80,7 @@ PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "Level Zero specification, ze_de
 }
 
 PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "Level Zero specification, ze_device_uuid_t",
-              kGate) {
+              kGate, .faults = {"visibility.uuid_changes"}) {
   step("given two processes under the same (no) mask");
   const auto first = control();
   const auto second = enumerate();
@@ -86,7 +90,8 @@ PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "Level Zero specific
 }
 
 PROCTOR_CHECK(Enumerate, EqualModelsHaveEqualProperties, "V32",
-              "oneapi-src/level-zero-tests test_device.cpp, DevicePropertiesTest", kWarn) {
+              "oneapi-src/level-zero-tests test_device.cpp, DevicePropertiesTest", kWarn,
+              .faults = {"visibility.name_empty:dev=1"}) {
   const auto seen = control_with_devices(2);
   for (const auto& device : seen.devices) {
     for (const auto& other : seen.devices) {
@@ -101,7 +106,7 @@ PROCTOR_CHECK(Enumerate, EqualModelsHaveEqualProperties, "V32",
 }
 
 PROCTOR_CHECK(Enumerate, MaskDoesNotChangeProperties, "V33", "a mask selects devices, it does not alter them",
-              kGate) {
+              kGate, .faults = {"visibility.property_lie"}) {
   const auto unmasked = control();
   const bool identified = has_pci_identity(unmasked);
   for (std::size_t i = 0; i < unmasked.devices.size(); ++i) {
@@ -133,8 +138,8 @@ PROCTOR_CHECK(Enumerate, NoDriverIsUninitialized, "V43", kInit, kGate) {
   expect_true(seen.devices.empty(), "no device is visible");
 }
 
-PROCTOR_CHECK(Enumerate, DeviceReachesItself, "V47", "Level Zero specification, zeDeviceCanAccessPeer",
-              kGate) {
+PROCTOR_CHECK(Enumerate, DeviceReachesItself, "V47", "Level Zero specification, zeDeviceCanAccessPeer", kGate,
+              .faults = {"visibility.peer_lie"}) {
   control();
   step("given zeDeviceCanAccessPeer for every pair of devices");
   const auto peers = ask({"peers"}).at("peers");
@@ -151,7 +156,8 @@ PROCTOR_CHECK(Enumerate, DeviceReachesItself, "V47", "Level Zero specification, 
   }
 }
 
-PROCTOR_CHECK(Enumerate, VersionsAreTold, "V49", "Level Zero specification, zeDriverGetApiVersion", kGate) {
+PROCTOR_CHECK(Enumerate, VersionsAreTold, "V49", "Level Zero specification, zeDriverGetApiVersion", kGate,
+              .faults = {"visibility.version_zero"}) {
   const auto seen = control();
 
   expect_true(seen.api.starts_with("1."), "the driver implements Level Zero 1.x, it says " + seen.api);

@@ -31,7 +31,8 @@ Enumeration under(const char* hierarchy) {
 
 }  // namespace
 
-PROCTOR_CHECK(Hierarchy, CountsFollowTheVariable, "V34", kSpec, kGate) {
+PROCTOR_CHECK(Hierarchy, CountsFollowTheVariable, "V34", kSpec, kGate,
+              .faults = {"visibility.hierarchy_ignored"}) {
   const auto composite = control_with_tiles(1, 2);
   require_hierarchy(composite);
 
@@ -41,7 +42,8 @@ PROCTOR_CHECK(Hierarchy, CountsFollowTheVariable, "V34", kSpec, kGate) {
               std::to_string(under("COMBINED").devices.size()));
 }
 
-PROCTOR_CHECK(Hierarchy, FlatDevicesHaveNoRelatives, "V35", kSpec, kGate) {
+PROCTOR_CHECK(Hierarchy, FlatDevicesHaveNoRelatives, "V35", kSpec, kGate,
+              .faults = {"visibility.subdevice_flag_wrong"}) {
   const auto composite = control_with_tiles(1, 2);
   require_hierarchy(composite);
 
@@ -52,7 +54,8 @@ PROCTOR_CHECK(Hierarchy, FlatDevicesHaveNoRelatives, "V35", kSpec, kGate) {
   }
 }
 
-PROCTOR_CHECK(Hierarchy, CombinedTilesShareTheirRoot, "V36", kSpec, kGate) {
+PROCTOR_CHECK(Hierarchy, CombinedTilesShareTheirRoot, "V36", kSpec, kGate,
+              .faults = {"visibility.root_device_wrong"}) {
   const auto composite = control_with_tiles(1, 2);
   require_hierarchy(composite);
 
@@ -69,7 +72,8 @@ PROCTOR_CHECK(Hierarchy, CombinedTilesShareTheirRoot, "V36", kSpec, kGate) {
   }
 }
 
-PROCTOR_CHECK(Hierarchy, FlatIgnoresTileEntries, "V37", kSpec, kGate) {
+PROCTOR_CHECK(Hierarchy, FlatIgnoresTileEntries, "V37", kSpec, kGate,
+              .faults = {"visibility.mask_ends_early"}) {
   const auto composite = control_with_tiles(1, 2);
   require_hierarchy(composite);
   step("given FLAT and mask 0.0,0: the first entry is not valid there");
@@ -79,7 +83,8 @@ PROCTOR_CHECK(Hierarchy, FlatIgnoresTileEntries, "V37", kSpec, kGate) {
   expect_same("what 0.0,0 selects, against 0", to_json(first).dump(), to_json(seen).dump());
 }
 
-PROCTOR_CHECK(Hierarchy, UnknownValueIsTheDefault, "V39", kDriver, kWarn) {
+PROCTOR_CHECK(Hierarchy, UnknownValueIsTheDefault, "V39", kDriver, kWarn,
+              .faults = {"visibility.uuid_changes"}) {
   require_hierarchy(control());
   step("given no hierarchy variable");
   const auto by_default = enumerate({{kHierarchy, std::nullopt}});
@@ -92,7 +97,7 @@ PROCTOR_CHECK(Hierarchy, UnknownValueIsTheDefault, "V39", kDriver, kWarn) {
 
 // The specification marks COMPOSITE as the default, Intel's driver takes FLAT on the Data Center GPU Max:
 // recorded, and it must be one of the three.
-PROCTOR_CHECK(Hierarchy, DefaultIsOneOfThree, "V40", kDriver, kInfo) {
+PROCTOR_CHECK(Hierarchy, DefaultIsOneOfThree, "V40", kDriver, kInfo, .faults = {"visibility.uuid_changes"}) {
   const auto composite = control_with_tiles(1, 2);
   require_hierarchy(composite);
   const auto by_default = to_json(enumerate({{kHierarchy, std::nullopt}})).dump();

@@ -31,7 +31,8 @@ nlohmann::json sysman_under(const Variables& variables) {
 
 }  // namespace
 
-PROCTOR_CHECK(Identity, PciOrderIsAscending, "V18", kOrder, kGate) {
+PROCTOR_CHECK(Identity, PciOrderIsAscending, "V18", kOrder, kGate,
+              .faults = {"visibility.pci_order_ignored"}) {
   const auto unmasked = control_with_devices(2);
   require_pci(unmasked);
   step("given ZE_ENABLE_PCI_ID_DEVICE_ORDER=1");
@@ -43,7 +44,8 @@ PROCTOR_CHECK(Identity, PciOrderIsAscending, "V18", kOrder, kGate) {
   expect_true(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "no address is listed twice");
 }
 
-PROCTOR_CHECK(Identity, MaskFollowsTheOrderVariable, "V19", kOrder, kWarn) {
+PROCTOR_CHECK(Identity, MaskFollowsTheOrderVariable, "V19", kOrder, kWarn,
+              .faults = {"visibility.mask_off_by_one"}) {
   const auto unmasked = control_with_devices(2);
   require_pci(unmasked);
   for (const char* order : {"0", "1"}) {
@@ -58,7 +60,9 @@ PROCTOR_CHECK(Identity, MaskFollowsTheOrderVariable, "V19", kOrder, kWarn) {
 }
 
 PROCTOR_CHECK(Identity, PciAddressesAreDistinctAndStable, "V30",
-              "Level Zero specification, PCI Properties extension", kGate) {
+              "Level Zero specification, PCI Properties extension", kGate,
+              .faults = {"visibility.wrong_pci_address:dev=0", "visibility.uuid_changes"}) {
+  step("given no mask");
   const auto unmasked = control();
   require_pci(unmasked);
   std::map<std::string, std::string> uuid_at;
@@ -73,7 +77,8 @@ PROCTOR_CHECK(Identity, PciAddressesAreDistinctAndStable, "V30",
   }
 }
 
-PROCTOR_CHECK(Identity, ManagementIgnoresTheMask, "V23", kSysman, kGate) {
+PROCTOR_CHECK(Identity, ManagementIgnoresTheMask, "V23", kSysman, kGate,
+              .faults = {"sysman.masked_by_affinity"}) {
   control_with_devices(2);
   step("given the management interface without a mask");
   const auto whole = sysman_under({});
@@ -82,7 +87,8 @@ PROCTOR_CHECK(Identity, ManagementIgnoresTheMask, "V23", kSysman, kGate) {
   expect_same("management devices in FLAT", whole.dump(), sysman_under({{kHierarchy, "FLAT"}}).dump());
 }
 
-PROCTOR_CHECK(Identity, EveryDeviceHasOneManagementTwin, "V24", kSysman, kGate) {
+PROCTOR_CHECK(Identity, EveryDeviceHasOneManagementTwin, "V24", kSysman, kGate,
+              .faults = {"sysman.wrong_pci_address"}) {
   const auto unmasked = control();
   const auto managed = sysman_under({});
   require_pci(unmasked);

@@ -18,7 +18,8 @@ std::string text(const Enumeration& seen) { return to_json(seen).dump(); }
 
 // The specification lets a process initialize again with other variables; Intel's driver reads them once.
 PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20",
-              "measured: the driver reads the variable at its load", kWarn) {
+              "measured: the driver reads the variable at its load", kWarn,
+              .faults = {"visibility.late_environment"}) {
   control_with_devices(2);
   step("given a process that enumerates, sets ZE_AFFINITY_MASK=0 and initializes again");
   const auto answer = ask({"setenv-after-init", kMask, "0"});
@@ -27,7 +28,8 @@ PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20",
 }
 
 PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21",
-              "Level Zero programming guide, Environment Variables", kGate) {
+              "Level Zero programming guide, Environment Variables", kGate,
+              .faults = {"visibility.ignore_mask"}) {
   const auto unmasked = control_with_devices(2);
   step("given a process that was started with mask 0");
   const auto started_with = enumerate({{kMask, "0"}});
@@ -39,7 +41,8 @@ PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21",
 }
 
 PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22",
-              "Level Zero programming guide, Environment Variables", kGate) {
+              "Level Zero programming guide, Environment Variables", kGate,
+              .faults = {"visibility.ignore_mask"}) {
   const auto unmasked = control_with_devices(2);
   const auto expected = enumerate({{kMask, "0"}});
   step("given a child under mask 0 that execs a child of its own");
@@ -50,7 +53,8 @@ PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22",
               "the grandchild sees less than the whole machine");
 }
 
-PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", "isolation: two jobs on one machine", kGate) {
+PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", "isolation: two jobs on one machine", kGate,
+              .faults = {"visibility.ignore_mask", "visibility.mask_off_by_one"}) {
   const auto unmasked = control_with_devices(2);
   const auto kind = required_identity(unmasked);
   step("given two processes at the same time, under mask 0 and under mask 1");

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
+#include <numeric>
 #include <set>
 
 namespace proctor::visibility {
@@ -83,6 +85,17 @@ std::string seen_text(const Enumeration& seen, IdentityKind kind) {
   std::string text = seen.init;
   for (const auto& device : seen.devices) text += " " + device_text(identity(device, kind), device.sub_ids);
   return text;
+}
+
+std::optional<Tiles> tiles_of_topology(const char* topology) {
+  int cards = 0;
+  int tiles = 0;
+  int length = 0;
+  const bool read = std::sscanf(topology, "xpu:%dx%d%n", &cards, &tiles, &length) == 2;
+  if (!read || topology[length] != '\0' || cards < 0 || tiles < 0) return std::nullopt;
+  std::vector<std::uint32_t> ids(tiles > 1 ? static_cast<std::size_t>(tiles) : 0);
+  std::iota(ids.begin(), ids.end(), 0U);
+  return Tiles(static_cast<std::size_t>(cards), ids);
 }
 
 Tiles tiles_of(const Enumeration& control) {

@@ -20,12 +20,29 @@ COMMAND_LINES = [
     ("layer", ["run", "--containment", "cgruop"], ["cgruop", "cgroup"]),
     ("backend", ["run", "--backend", "cudda"], ["cudda", "cuda"]),
     ("topology", ["run", "--sim", "xpu:two"], ["xpu:two"]),
+    ("tiles", ["run", "--sim", "xpu:2x5"], ["xpu:2x5", "1 to 4"]),
+    ("simulated cuda", ["run", "--sim", "cuda:2"], ["cuda:2", "simgpu"]),
+    ("simulator", ["run", "--sim", "xpu:2x2", "--sim-driver", "simgpuu"], ["simgpuu", "simgpu"]),
+    ("size", ["run", "--size", "smok"], ["smok", "smoke"]),
+    ("explained case", ["explain", "Mask.UnsetShowsEveryDevic"], ["Mask.UnsetShowsEveryDevic", "`Mask.UnsetShowsEveryDevice`"]),
+    ("self-tested backend", ["selftest", "--backend", "cuda"], ["cuda", "xpu"]),
+    ("self-tested fault", ["selftest", "--fault", "copy.shrt"], ["copy.shrt", "copy.short"]),
     ("profile", ["run", "--profile", "c1"], ["c1", "ci"]),
     ("config", ["run", "--config", "missing.toml"], ["missing.toml"]),
     ("executable", ["run", "--", "./no-such-program"], ["no-such-program"]),
     ("mask", ["mask", "lint", "xpu", "0,,1"], ["0,,1"]),
     ("mask backend", ["mask", "lint", "xpo", "0"], ["xpo", "xpu"]),
     ("journal", ["report", "render", "no-such-run"], ["no-such-run"]),
+]
+
+# name, PROCTOR_SIM_FAULTS, arguments after `run`, what the message must hold
+FAULTS = [
+    ("fault name", "memory.corupt_copy", ["--sim", "xpu:2x2"], ["memory.corupt_copy", "memory.corrupt_copy"]),
+    ("fault key", "memory.corrupt_copy:att=1", ["--sim", "xpu:2x2"], ["att", "at"]),
+    ("fault value", "memory.corrupt_copy:at=one", ["--sim", "xpu:2x2"], ["one"]),
+    ("fault of no card", "memory.corrupt_copy:dev=2", ["--sim", "xpu:2x2"], ["dev=2", "xpu:2x2"]),
+    ("fault on hardware", "memory.corrupt_copy", [], ["memory.corrupt_copy", "--sim"]),
+    ("fault on Intel's driver", "memory.corrupt_copy", ["--sim", "xpu:2x2", "--sim-driver", "intel"], ["simgpu"]),
 ]
 
 # name, text of the file, what the message must hold
@@ -67,6 +84,14 @@ def output_directories(sandbox):
     refused(sandbox, "junit", ["run", "--junit", "/proc/x/junit.xml"], ["/proc/x"])
 
 
+def bad_faults(sandbox):
+    for name, faults, arguments, words in FAULTS:
+        sandbox.env["PROCTOR_SIM_FAULTS"] = faults
+        refused(sandbox, name, ["run", *arguments], words)
+    refused(sandbox, "faults of a self-test", ["selftest"], ["PROCTOR_SIM_FAULTS", "--fault"])
+    del sandbox.env["PROCTOR_SIM_FAULTS"]
+
+
 def unreadable_config(sandbox):
     secret = sandbox.path / "secret.toml"
     secret.write_text("")
@@ -84,6 +109,7 @@ def main():
         good.write_text(good.read_text() + '[profile.ci]\ntimeout = "5m"\n')
         for name, arguments, words in COMMAND_LINES:
             refused(sandbox, name, arguments, words)
+        bad_faults(sandbox)
         output_directories(sandbox)
         unreadable_config(sandbox)
         bad = sandbox.path / "bad.toml"

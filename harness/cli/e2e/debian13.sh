@@ -8,7 +8,7 @@ self=$(readlink -f "$0")
 cd "$(dirname "$self")/../../.."
 
 mapfile -t packages < <(./dev packages)
-packages+=(libboost-dev mount)
+packages+=(libboost-dev clang-19 llvm-spirv-19 mount)
 
 die() {
   echo "debian13: $*" >&2

@@ -65,7 +65,7 @@ def check_cases(out, document):
 def main():
     with Sandbox() as sandbox:
         out = sandbox.out()
-        done = sandbox.proctor("run", "--sim", "xpu:2x2", "--sim-driver", "intel", "--out", out)
+        done = sandbox.proctor("run", "visibility", "--sim", "xpu:2x2", "--sim-driver", "intel", "--out", out)
         text = done.stdout + done.stderr
         if not glob.glob(f"/usr/lib/*/{DRIVER}"):
             check(f"library_missing:{DRIVER}" in text, f"{DRIVER} is not here, and the run does not say so:", text)

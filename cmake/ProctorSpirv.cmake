@@ -1,0 +1,87 @@
+# proctor_spirv(NAME source.cl [OPTIONS ...] [TRANSLATE ...] [VERSION v])
+#
+# Compiles OpenCL C to SPIR-V (1.0, or v where the kernel needs it): NAME.spv lies in build/bin/kernels, where the
+# suites look for it. OPTIONS go to clang (-O0, -DTILE=8, -cl-std=CL3.0), TRANSLATE to llvm-spirv (--spirv-ext=+NAME).
+# The target is named NAME_spv and is part of the default build; proctor_spirv_dependencies(TARGET) makes TARGET wait
+# for every module declared so far.
+#
+# The pair clang-N + llvm-spirv-N with the largest N present is used, and spirv-val judges what it makes. Without
+# them no module is built, configuration says so, and the suites skip with spirv_missing:NAME.
+
+option(PROCTOR_SPIRV "Compile the device kernels to SPIR-V when clang-N and llvm-spirv-N are present" ON)
+set(PROCTOR_KERNEL_DIRECTORY ${PROJECT_BINARY_DIR}/bin/kernels)
+set_property(GLOBAL PROPERTY proctor_spirv_targets "")
+
+function(proctor_find_spirv_compilers)
+  foreach(version RANGE 22 14 -1)
+    find_program(PROCTOR_CLANG_${version} clang-${version})
+    find_program(PROCTOR_LLVM_SPIRV_${version} llvm-spirv-${version})
+    mark_as_advanced(PROCTOR_CLANG_${version} PROCTOR_LLVM_SPIRV_${version})
+    if(PROCTOR_CLANG_${version} AND PROCTOR_LLVM_SPIRV_${version})
+      set(PROCTOR_SPIRV_VERSION ${version} CACHE INTERNAL "LLVM version of the kernel compilers")
+      message(STATUS "Device kernels: clang-${version}, llvm-spirv-${version}")
+      return()
+    endif()
+  endforeach()
+  set(PROCTOR_SPIRV_VERSION 0 CACHE INTERNAL "LLVM version of the kernel compilers")
+  message(STATUS "Device kernels: not built, no pair of clang-N and llvm-spirv-N is installed")
+endfunction()
+
+if(PROCTOR_SPIRV)
+  proctor_find_spirv_compilers()
+  find_program(PROCTOR_SPIRV_VAL spirv-val)
+  if(NOT PROCTOR_SPIRV_VAL)
+    message(STATUS "Device kernels: not validated, spirv-val is not installed")
+  endif()
+else()
+  set(PROCTOR_SPIRV_VERSION 0 CACHE INTERNAL "LLVM version of the kernel compilers")
+endif()
+
+function(proctor_spirv name source)
+  if(NOT PROCTOR_SPIRV_VERSION)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "VERSION" "OPTIONS;TRANSLATE" ${ARGN})
+  if(NOT arg_VERSION)
+    set(arg_VERSION 1.0)
+  endif()
+  cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  set(bitcode ${CMAKE_CURRENT_BINARY_DIR}/${name}.bc)
+  set(module ${PROCTOR_KERNEL_DIRECTORY}/${name}.spv)
+  set(version ${PROCTOR_SPIRV_VERSION})
+
+  set(pointers "")
+  if(version EQUAL 15)  # its translator reads typed pointers only; 14 knows no others, later ones read both
+    set(pointers -Xclang -no-opaque-pointers)
+  endif()
+  # Lifetime markers give loops an exit block that stands before the block that dominates it, which SPIR-V forbids and
+  # llvm-spirv-15 does not mend.
+  set(ordered -Xclang -disable-lifetime-markers)
+  set(validate "")
+  if(PROCTOR_SPIRV_VAL)
+    set(validate COMMAND ${PROCTOR_SPIRV_VAL} ${module})
+  endif()
+  add_custom_command(
+    OUTPUT ${module}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROCTOR_KERNEL_DIRECTORY}
+    COMMAND ${PROCTOR_CLANG_${version}} -target spirv64 -x cl -cl-std=CL2.0 -Xclang -finclude-default-header -O2
+            -Wall -Werror -I${PROJECT_SOURCE_DIR} ${pointers} ${ordered} ${arg_OPTIONS}
+            -MD -MF ${bitcode}.d -MT ${module}
+            -emit-llvm -c ${source} -o ${bitcode}
+    COMMAND ${PROCTOR_LLVM_SPIRV_${version}} --spirv-max-version=${arg_VERSION} ${arg_TRANSLATE} ${bitcode} -o ${module}
+    ${validate}
+    DEPENDS ${source}
+    DEPFILE ${bitcode}.d
+    BYPRODUCTS ${bitcode}
+    COMMENT "Compiling ${name}.spv"
+    VERBATIM)
+  add_custom_target(${name}_spv ALL DEPENDS ${module})
+  set_property(GLOBAL APPEND PROPERTY proctor_spirv_targets ${name}_spv)
+endfunction()
+
+function(proctor_spirv_dependencies target)
+  get_property(modules GLOBAL PROPERTY proctor_spirv_targets)
+  if(modules)
+    add_dependencies(${target} ${modules})
+  endif()
+endfunction()

@@ -1,0 +1,153 @@
+// `proctor explain CASE`: what a case of ours checks, where its rule comes from, and what must make it fail.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "fixtures/simgpu/spec/fault_table.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/run_directory.h"
+#include "harness/cli/run_discovery.h"
+#include "harness/cli/run_options.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/text.h"
+#include "harness/selftest/matrix.h"
+
+namespace proctor::cli {
+namespace {
+
+struct ExplainOptions {
+  PlanOptions plan;
+  std::string id;
+  bool json = false;
+};
+
+// The case with this id or, of a parametrized check named without its parameter, the first one; also without
+// the suite, as long as that is unique.
+Result<const Case*> find_case(const Plan& plan, const std::string& wanted) {
+  std::vector<std::string> known;
+  std::vector<const Case*> found;
+  for (const Case& test : plan.cases) {
+    const std::string check = check_id(test.id);
+    if (test.id == wanted) return &test;
+    if (check == wanted || test.name == wanted) found.push_back(&test);
+    known.push_back(test.id);
+    known.push_back(test.name);
+  }
+  if (found.empty()) {
+    const std::string near = near_miss(wanted, known);
+    return Error::usage("find case `" + wanted + "`",
+                        near.empty() ? "`proctor list` shows the ids." : "Did you mean `" + near + "`?");
+  }
+  if (check_id(found.front()->id) != check_id(found.back()->id)) {
+    return Error::usage("find case `" + wanted + "`: several suites have one",
+                        "Write `" + found.front()->id + "` or `" + found.back()->id + "`.");
+  }
+  return found.front();
+}
+
+// A configuration in this directory would otherwise put its suites in the place of ours.
+std::vector<std::string> suites_for(const std::string& id) {
+  const auto slash = id.find('/');
+  const auto dot = id.rfind('.', slash);
+  if (slash != std::string::npos) return {id.substr(0, std::min(dot, slash))};
+  std::vector<std::string> names;
+  for (const auto& suite : builtin_suites()) names.push_back(suite.name);
+  return names;
+}
+
+std::string_view meaning_of(const std::string& fault) {
+  const auto* info = simgpu::find_fault(fault_name(fault));
+  return info == nullptr ? std::string_view("unknown") : info->meaning;
+}
+
+nlohmann::json to_json(const Case& test) {
+  auto faults = nlohmann::json::array();
+  for (const auto& fault : test.faults) {
+    const auto* info = simgpu::find_fault(fault_name(fault));
+    faults.push_back(
+        {{"fault", fault}, {"blanket", info != nullptr && info->blanket()}, {"meaning", meaning_of(fault)}});
+  }
+  return {{"schema_version", 1},
+          {"id", test.id},
+          {"rule", test.rule},
+          {"source", test.source},
+          {"severity", test.severity},
+          {"devices", test.devices},
+          {"needs", test.needs},
+          {"sizes", test.sizes},
+          {"sizes_unit", test.sizes_unit},
+          {"expects", test.expects.empty() ? "fail" : test.expects},
+          {"timeout_ms", test.policy.timeout.count()},
+          {"faults", std::move(faults)}};
+}
+
+std::string sizes_text(const Case& test) {
+  std::string text;
+  for (const char* name : {"smoke", "ci", "full", "stress"}) {
+    const auto found = test.sizes.find(name);
+    if (found == test.sizes.end()) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, found->second);
+  }
+  return text.empty() ? text : text + " " + test.sizes_unit;
+}
+
+std::string severity_text(const std::string& severity) {
+  if (severity == "gate") return "gate (a violation fails)";
+  if (severity == "warn") return "warn (a violation fails on simgpu, and warns elsewhere)";
+  return severity;
+}
+
+std::string to_text(const Case& test) {
+  std::string text = test.id + "\n";
+  const auto line = [&](const char* name, const std::string& value) {
+    if (!value.empty()) text += fmt::format("  {:<9} {}\n", name, value);
+  };
+  line("rule", test.rule);
+  line("source", test.source);
+  line("severity", severity_text(test.severity));
+  line("devices", std::to_string(test.devices));
+  line("needs", fmt::format("{}", fmt::join(test.needs, ", ")));
+  line("sizes", sizes_text(test));
+  line("timeout", format_duration(test.policy.timeout));
+  if (!test.expects.empty()) line("expects", test.expects + " (how a fault ends it)");
+  for (std::size_t i = 0; i < test.faults.size(); ++i) {
+    line(i == 0 ? "faults" : "", fmt::format("{:<30} {}", test.faults[i], meaning_of(test.faults[i])));
+  }
+  return text;
+}
+
+int explain(ExplainOptions options) {
+  if (auto completed = complete(options.plan, std::nullopt); !completed) return fail(completed.error());
+  options.plan.selection.suites = suites_for(options.id);
+  auto containment = open_containment(options.plan, new_run_id());
+  if (!containment) return fail(containment.error());
+  const auto outcome = discover_plan(options.plan, **containment);
+  if (!outcome) return fail(outcome.error());
+  const auto found = find_case(outcome->plan, options.id);
+  if (!found) return fail(found.error());
+  const std::string text =
+      options.json ? to_json(**found).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+                   : to_text(**found);
+  const std::string clean = options.json ? text : clean_text(text);
+  const bool written =
+      std::fwrite(clean.data(), 1, clean.size(), stdout) == clean.size() && std::fflush(stdout) == 0;
+  return written ? kExitGreen : fail(Error::system("write to stdout", errno));
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app, Action& action) {
+  auto* command =
+      app.add_subcommand("explain", "What a case checks, by which rule, and which faults must fail it");
+  auto options = std::make_shared<ExplainOptions>();
+  command->add_option("case", options->id, "Id of a case or a check, or Group.Name")->required();
+  command->add_option("--config", options->plan.config.config_file,
+                      "Read this file instead of ./proctor.toml");
+  command->add_flag("--json", options->json, "One JSON document");
+  command->callback([options, &action] { action = [options] { return explain(*options); }; });
+}
+
+}  // namespace proctor::cli

@@ -1,0 +1,260 @@
+// `proctor selftest`: proves that every check can fail, and that every fault of the simulator is caught.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/console_output.h"
+#include "harness/cli/run_devices.h"
+#include "harness/cli/run_directory.h"
+#include "harness/cli/run_discovery.h"
+#include "harness/cli/run_options.h"
+#include "harness/core/clock.h"
+#include "harness/core/exit_code.h"
+#include "harness/plan/sim_faults.h"
+#include "harness/run/case_environment.h"
+#include "harness/run/planned.h"
+#include "harness/run/run_record.h"
+#include "harness/run/scratch.h"
+#include "harness/run/signals.h"
+#include "harness/selftest/report.h"
+#include "harness/selftest/row_runner.h"
+
+namespace proctor::cli {
+namespace {
+
+constexpr const char* kExemptionsFile = "selftest_exemptions.toml";
+constexpr const char* kTopology = "xpu:2x2";
+
+struct SelftestOptions {
+  PlanOptions plan;
+  MatrixOptions matrix;
+  bool quick = false;
+  int jobs = 0;
+  std::string out;
+};
+
+class SelftestCommand {
+ public:
+  explicit SelftestCommand(SelftestOptions options) : options_(std::move(options)), output_(STDOUT_FILENO) {}
+
+  int execute();
+
+ private:
+  Result<void> check();
+  Result<void> prepare();
+  Result<void> check_listed_faults() const;
+  Result<void> set_up_directory();
+  Result<std::vector<std::string>> environment_of(const Case& test, const SimSession& session) const;
+  int run();
+  void show_progress(const SelftestRow& row, const SelftestResult& result);
+
+  SelftestOptions options_;
+  ConsoleOutput output_;
+  std::optional<Simulation> simulation_;
+  std::vector<Exemption> exemptions_;
+  SelftestInfo info_;
+  std::unique_ptr<Containment> containment_;
+  Plan plan_;
+  SelftestMatrix matrix_;
+  RunDevices devices_;
+  std::string out_;
+  std::unique_ptr<ScratchRoot> scratch_;
+  std::optional<RunRecordFiles> record_;
+  bool narrowed_ = false;  // to some suites
+  std::size_t done_ = 0;
+};
+
+int SelftestCommand::execute() {
+  ignore_sigpipe();
+  if (auto checked = check(); !checked) return fail(checked.error());
+  if (auto prepared = prepare(); !prepared) return fail(prepared.error());
+  if (auto set_up = set_up_directory(); !set_up) return fail(set_up.error());
+  return run();
+}
+
+// What can be refused without starting anything.
+Result<void> SelftestCommand::check() {
+  if (auto completed = complete(options_.plan, std::nullopt); !completed) return completed;
+  if (options_.plan.selection.backend != "xpu") {
+    return Error::usage("read --backend " + options_.plan.selection.backend + ": simgpu has no such devices",
+                        "Give --backend xpu.");
+  }
+  narrowed_ = !options_.plan.selection.suites.empty();
+  // A configuration in this directory would otherwise put its suites in the place of ours.
+  if (!narrowed_) {
+    for (const auto& suite : builtin_suites()) options_.plan.selection.suites.push_back(suite.name);
+  }
+  auto simulation = parse_simulation_options(options_.plan);
+  if (!simulation) return simulation.error();
+  simulation_ = std::move(*simulation);
+  const char* faults = std::getenv(kSimFaultsVariable);
+  if (faults != nullptr && *faults != '\0') {
+    return Error::usage(
+        std::string("use ") + kSimFaultsVariable + ": the self-test chooses the faults itself",
+        "Unset it, and use --fault NAME for one of them.");
+  }
+  const std::string file = shared_file(kExemptionsFile);
+  if (file.empty()) return Error::usage(std::string("find share/proctor/") + kExemptionsFile);
+  auto exemptions = load_exemptions(file);
+  if (!exemptions) return exemptions.error();
+  exemptions_ = std::move(*exemptions);
+  return check_run_directory(options_.out);
+}
+
+Result<void> SelftestCommand::prepare() {
+  info_.id = new_run_id();
+  for (auto& sentence : sweep_dead_runs()) {
+    std::fprintf(stderr, "proctor: warning: left by a killed run: %s\n", sentence.c_str());
+  }
+  auto containment = open_containment(options_.plan, info_.id);
+  if (!containment) return containment.error();
+  containment_ = std::move(*containment);
+  auto outcome = discover_plan(options_.plan, *containment_);
+  if (!outcome) return outcome.error();
+  plan_ = std::move(outcome->plan);
+  // Foreign suites list no faults.
+  std::erase_if(plan_.cases,
+                [&](const Case& test) { return plan_.suites[test.suite].kind != SuiteKind::kProctor; });
+  auto matrix = make_matrix(plan_, fault_catalogue("xpu"), options_.matrix);
+  if (!matrix) return matrix.error();
+  matrix_ = std::move(*matrix);
+  // Only some suites were looked at: faults that others list are not theirs to catch.
+  matrix_.partial = matrix_.partial || narrowed_;
+  if (auto checked = check_listed_faults(); !checked) return checked;
+  auto devices = find_devices(plan_, simulation_, *containment_, caller_environment());
+  if (!devices) return devices.error();
+  devices_ = std::move(*devices);
+  if (const auto lacks = devices_.unusable.find("xpu"); lacks != devices_.unusable.end()) {
+    return Error{ErrorKind::kSystem, "use the simulator: " + lacks->second, {}, 0};
+  }
+  if (devices_.pool.empty()) {
+    return Error{ErrorKind::kSystem,
+                 "use the simulator: " +
+                     (devices_.warnings.empty() ? "it has no device" : devices_.warnings.front().text),
+                 {},
+                 0};
+  }
+  return {};
+}
+
+Result<void> SelftestCommand::check_listed_faults() const {
+  for (const auto& row : matrix_.rows) {
+    if (row.fault.empty()) continue;
+    auto checked = check_sim_faults(row.fault, &simulation_->topology);
+    if (checked) continue;
+    Error error = checked.error();
+    error.what = "plan the self-test: " + matrix_.checks[row.check].id + ": " + error.what;
+    return error;
+  }
+  return {};
+}
+
+Result<void> SelftestCommand::set_up_directory() {
+  auto scratch = ScratchRoot::create();
+  if (!scratch) return scratch.error();
+  scratch_ = std::move(*scratch);
+  auto directory = create_run_directory(options_.out, info_.id);
+  if (!directory) return directory.error();
+  out_ = std::move(*directory);
+  auto record =
+      RunRecordFiles::write(describe_this_run(info_.id, out_, containment_->run_cgroup(), scratch_->paths()));
+  if (!record) return record.error();
+  record_.emplace(std::move(*record));
+  info_.started = utc_now();
+  info_.backend = options_.plan.selection.backend;
+  info_.topology = simulation_->topology.text;
+  info_.mode = options_.matrix.full ? "full" : "quick";
+  return {};
+}
+
+// Each row has a machine of its own, so no row waits for another's device.
+Result<std::vector<std::string>> SelftestCommand::environment_of(const Case& test,
+                                                                 const SimSession& session) const {
+  const auto wanted = static_cast<std::size_t>(std::max(test.devices, 0));
+  if (wanted > devices_.pool.size()) {
+    return Error::usage("lease " + std::to_string(wanted) + " devices for " + test.id + " from --sim " +
+                        simulation_->topology.text);
+  }
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < wanted; ++i) ids.push_back(devices_.pool[i].device.id);
+  SimEnvironment environment = *devices_.simulation;
+  bind(environment, session);
+  return CaseEnvironments(caller_environment(), devices_.leasable, std::move(environment), scratch_->path(),
+                          options_.plan.size)
+      .of(plan_.suites[test.suite], ids);
+}
+
+// On a terminal only: a log has the table at the end.
+void SelftestCommand::show_progress(const SelftestRow& row, const SelftestResult& result) {
+  ++done_;
+  if (!output_.is_smart()) return;
+  output_.write("\r\x1b[K" + std::to_string(done_) + "/" + std::to_string(matrix_.rows.size()) + "  " +
+                plan_.cases[result.test].id + (row.fault.empty() ? "" : "  " + row.fault));
+}
+
+int SelftestCommand::run() {
+  RowRunnerSetup setup;
+  setup.plan = &plan_;
+  setup.containment = containment_.get();
+  setup.scratch = scratch_.get();
+  setup.environment = [this](const Case& test, const SimSession& session) {
+    return environment_of(test, session);
+  };
+  setup.out = out_;
+  setup.jobs = options_.jobs > 0 ? options_.jobs : usable_cores();
+  setup.on_result = [this](const SelftestRow& row, const SelftestResult& result) {
+    show_progress(row, result);
+  };
+  const auto started = Clock::now();
+  const auto results = run_rows(setup, matrix_.rows);
+  info_.duration_ms = std::chrono::duration_cast<Milliseconds>(Clock::now() - started).count();
+
+  const SelftestSummary summary = summarise(plan_, matrix_, results, exemptions_);
+  if (output_.is_smart()) output_.write("\r\x1b[K");
+  output_.write(selftest_table(plan_, matrix_, results));
+  output_.write(selftest_words(summary));
+  const std::string file = out_ + "/selftest.json";
+  std::ofstream json(file);
+  json << selftest_json(info_, plan_, matrix_, results, summary);
+  json.close();
+  output_.write(std::to_string(matrix_.rows.size()) + " rows in " +
+                format_duration(Milliseconds{info_.duration_ms}) + ", " + file + "\n");
+  output_.drain(Milliseconds{2'000});
+  if (!json) return fail(Error::system("write " + file, errno));
+  return summary.problems.empty() ? kExitGreen : kExitRed;
+}
+
+}  // namespace
+
+void add_selftest_command(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand(
+      "selftest", "Run each check under the faults that it must notice, and say what nobody notices");
+  auto options = std::make_shared<SelftestOptions>();
+  options->plan.selection.backend = "xpu";
+  options->plan.sim = kTopology;
+  command->add_option("--backend", options->plan.selection.backend, "Whose devices to simulate: xpu");
+  command->add_option("--suite", options->plan.selection.suites, "Only this suite; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--fault", options->matrix.fault, "Only this fault, against every check that lists it");
+  command->add_option(
+      "--check", options->matrix.check,
+      "Only this check (SUITE.BACKEND/Group.Name or Group.Name), under every fault that it lists");
+  auto* quick = command->add_flag("--quick", options->quick,
+                                  "Each check's cheapest fault, and each fault once (the default)");
+  command->add_flag("--full", options->matrix.full, "Every check under every fault that it lists, and more")
+      ->excludes(quick);
+  command->add_option("--sim", options->plan.sim, "The simulated devices of each row");
+  command->add_option("--size", options->plan.size, "How much the checks do: smoke, ci, full or stress");
+  command->add_option("--config", options->plan.config.config_file,
+                      "Read this file instead of ./proctor.toml");
+  command->add_option("--containment", options->plan.containment, "What holds each row");
+  command->add_option("--jobs,-j", options->jobs, "Rows at once")->check(CLI::Range(1, 10'000));
+  command->add_option("--out", options->out, "Directory for selftest.json and logs; must be new or empty");
+  command->callback(
+      [options, &action] { action = [options] { return SelftestCommand(*options).execute(); }; });
+}
+
+}  // namespace proctor::cli

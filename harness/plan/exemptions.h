@@ -1,0 +1,28 @@
+// Checks that the self-test lets off without a killer, each by name and with a reason: a short list in a data
+// file.
+//
+//   [[exempt]]
+//   check  = "visibility.xpu/Group.Name"
+//   reason = "no fault below the driver interface can break it: ..."
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/result.h"
+
+namespace proctor {
+
+inline constexpr std::size_t kMaxExemptions = 5;
+
+struct Exemption {
+  std::string check;
+  std::string reason;
+};
+
+// Errors are usage errors: bad TOML, an entry without a reason, a check twice, more than kMaxExemptions.
+Result<std::vector<Exemption>> parse_exemptions(std::string_view text, const std::string& name);
+Result<std::vector<Exemption>> load_exemptions(const std::string& path);
+
+}  // namespace proctor

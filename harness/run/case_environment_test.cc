@@ -1,0 +1,79 @@
+#include "harness/run/case_environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+using testing::Contains;
+using testing::Each;
+using testing::Not;
+using testing::StartsWith;
+
+Suite xpu_suite() {
+  Suite suite;
+  suite.name = "memory";
+  suite.kind = SuiteKind::kProctor;
+  suite.backend = Backend::kXpu;
+  return suite;
+}
+
+// Two simulated cards, in the order that the probe found them.
+std::vector<LeasedDevice> two_cards() {
+  LeasedDevice first;
+  first.id = "xpu-sim:0";
+  first.ordinal = 0;
+  LeasedDevice second;
+  second.id = "xpu-sim:1";
+  second.ordinal = 1;
+  return {first, second};
+}
+
+SimEnvironment simulation(bool whole) {
+  SimEnvironment environment;
+  environment.set = {{"ZE_ENABLE_ALT_DRIVERS", "/lib/simulator.so"}, {"PROCTOR_SIM_TOPOLOGY", "xpu:2x2"}};
+  environment.unset = whole ? std::vector<std::string>{"ZE_AFFINITY_MASK"} : std::vector<std::string>{};
+  environment.whole = whole;
+  return environment;
+}
+
+std::vector<std::string> environment_of(std::optional<SimEnvironment> simulation,
+                                        const std::vector<std::string>& ids) {
+  CaseEnvironments environments({{"PROCTOR_SIM_FAULTS", "copy.short"}, {"PATH", "/bin"}}, two_cards(),
+                                std::move(simulation), "/tmp/x", "smoke");
+  const auto environment = environments.of(xpu_suite(), ids);
+  EXPECT_TRUE(environment) << environment.error().what;
+  return environment ? *environment : std::vector<std::string>{};
+}
+
+TEST(CaseEnvironments, SimulatedCardsAreMaskedAsHardwareIs) {
+  const auto environment = environment_of(simulation(false), {"xpu-sim:1"});
+  EXPECT_THAT(environment, Contains("ZE_AFFINITY_MASK=1"));
+  EXPECT_THAT(environment, Contains("ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE"));
+  EXPECT_THAT(environment, Contains("ZE_ENABLE_PCI_ID_DEVICE_ORDER=1"));
+  EXPECT_THAT(environment, Contains("ZE_ENABLE_ALT_DRIVERS=/lib/simulator.so"));
+  EXPECT_THAT(environment_of(simulation(false), {"xpu-sim:0", "xpu-sim:1"}),
+              Contains("ZE_AFFINITY_MASK=0,1"));
+}
+
+TEST(CaseEnvironments, ATopologyOfEachProcessIsNotMasked) {
+  const auto environment = environment_of(simulation(true), {"xpu-sim:1"});
+  EXPECT_THAT(environment, Each(Not(StartsWith("ZE_AFFINITY_MASK="))));
+  EXPECT_THAT(environment, Contains("ZE_ENABLE_ALT_DRIVERS=/lib/simulator.so"));
+}
+
+TEST(CaseEnvironments, ACaseWithoutDevicesSeesNoSimulatedOne) {
+  const auto environment = environment_of(simulation(false), {});
+  EXPECT_THAT(environment, Each(Not(StartsWith("PROCTOR_SIM_"))));
+  EXPECT_THAT(environment, Not(Contains("ZE_ENABLE_ALT_DRIVERS=/lib/simulator.so")));
+}
+
+TEST(CaseEnvironments, OurSuitesGetTheSizeAndNoFaultsOfTheCaller) {
+  const auto environment = environment_of(std::nullopt, {"xpu-sim:0"});
+  EXPECT_THAT(environment, Contains("PROCTOR_SIZE=smoke"));
+  EXPECT_THAT(environment, Each(Not(StartsWith("PROCTOR_SIM_FAULTS="))));
+}
+
+}  // namespace
+}  // namespace proctor

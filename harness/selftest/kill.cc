@@ -1,0 +1,84 @@
+#include "harness/selftest/kill.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace proctor {
+namespace {
+
+bool is_fault_of(const Firing& firing, const FaultedCase& run) { return firing.fault == run.fault; }
+
+bool fired_after_set_up(const FaultedCase& run) {
+  return run.set_up_ns != 0 && std::any_of(run.firings.begin(), run.firings.end(), [&](const Firing& firing) {
+           return is_fault_of(firing, run) && firing.t_ns >= run.set_up_ns;
+         });
+}
+
+bool fired_before_failure(const FaultedCase& run) {
+  return std::any_of(run.firings.begin(), run.firings.end(), [&](const Firing& firing) {
+    return is_fault_of(firing, run) && firing.t_ns >= run.set_up_ns &&
+           (run.first_failure_ns == 0 || firing.t_ns <= run.first_failure_ns);
+  });
+}
+
+bool ended_as_expected(const FaultedCase& run) {
+  const Outcome outcome = run.verdict.outcome;
+  if (run.expects == "hang") return outcome == Outcome::kTimeout || outcome == Outcome::kStall;
+  if (run.expects == "abort") return outcome == Outcome::kCrash;
+  if (run.expects != "lost") return false;
+  return outcome == Outcome::kDeviceLost ||
+         (outcome == Outcome::kFail && run.verdict.reason.starts_with("device_lost"));
+}
+
+// The first failure that the check's rule is to blame for.
+const Failure* failure_of_rule(const FaultedCase& run) {
+  for (const Failure& failure : run.failures) {
+    if (!run.rule.empty() && failure.rule == run.rule) return &failure;
+  }
+  return nullptr;
+}
+
+std::string text_of(const Failure& failure) {
+  std::string text = failure.message;
+  if (!failure.expected.empty() || !failure.got.empty()) {
+    text += "; expected " + failure.expected + ", got " + failure.got;
+  }
+  return text;
+}
+
+}  // namespace
+
+KillVerdict judge_kill(const FaultedCase& run) {
+  KillVerdict kill;
+  kill.fired = fired_after_set_up(run);
+  if (!kill.fired) {
+    const bool at_all = std::any_of(run.firings.begin(), run.firings.end(),
+                                    [&](const Firing& firing) { return is_fault_of(firing, run); });
+    kill.message = at_all ? "the fault fired only in the check's set-up" : "the fault never fired";
+    return kill;
+  }
+  if (ended_as_expected(run)) {
+    kill.killed = true;
+    kill.message = "ended as the check expects: " + to_string(run.verdict);
+    return kill;
+  }
+  if (run.verdict.outcome == Outcome::kPass) {
+    kill.message = "survived";
+    return kill;
+  }
+  if (run.verdict.outcome != Outcome::kFail) {
+    kill.message = to_string(run.verdict) + " is no kill";
+    return kill;
+  }
+  const Failure* failure = failure_of_rule(run);
+  if (failure == nullptr) {
+    kill.message = "no failed assertion carries rule " + run.rule;
+    return kill;
+  }
+  kill.killed = fired_before_failure(run);
+  kill.message =
+      kill.killed ? text_of(*failure) : "the check failed before the fault fired: " + text_of(*failure);
+  return kill;
+}
+
+}  // namespace proctor

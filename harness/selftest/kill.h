@@ -1,0 +1,46 @@
+// Whether a case that ran under one injected fault has proven that its check can fail: a pure function.
+//
+//   the fault did not fire                            vacuous
+//   it fired only in the check's set-up               vacuous (the check had not begun to look)
+//   outcome fail, an assertion with the check's rule  killed, if the fault fired before the assertion failed
+//   expects hang    timeout, stall                    killed
+//   expects lost    device_lost, fail(device_lost…)   killed
+//   expects abort   crash                             killed
+//   outcome pass                                      survived
+//   anything else                                     not killed: error, crash, timeout, stall, device_lost
+//   and
+//                                                     skip say that something is wrong, not what
+//
+// A check's set-up ends with its first step; a check without steps has none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "harness/selftest/fault_log.h"
+
+namespace proctor {
+
+// Everything that the judgement depends on.
+struct FaultedCase {
+  std::string fault;    // the name alone: "memory.corrupt_copy"
+  std::string rule;     // of the check
+  std::string expects;  // "", "hang", "lost" or "abort"
+  Verdict verdict;
+  std::vector<Failure> failures;
+  std::int64_t set_up_ns = 0;         // end of the set-up; 0: the check never began
+  std::int64_t first_failure_ns = 0;  // 0: not known
+  std::vector<Firing> firings;
+};
+
+struct KillVerdict {
+  bool fired = false;  // after the set-up
+  bool killed = false;
+  std::string message;  // what the check said, or why it does not count
+};
+
+KillVerdict judge_kill(const FaultedCase& run);
+
+}  // namespace proctor

@@ -1,0 +1,146 @@
+#include "harness/selftest/kill.h"
+
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+constexpr std::int64_t kSetUp = 100, kFailed = 200;
+
+// A run that counts as a kill; each row of the table below changes one thing.
+FaultedCase killed_run() {
+  Failure failure;
+  failure.rule = "M22";
+  failure.message = "byte 17";
+  failure.expected = "0x11";
+  failure.got = "0xee";
+  FaultedCase run;
+  run.fault = "memory.corrupt_copy";
+  run.rule = "M22";
+  run.verdict = {Outcome::kFail, ""};
+  run.failures = {failure};
+  run.set_up_ns = kSetUp;
+  run.first_failure_ns = kFailed;
+  run.firings = {{"memory.corrupt_copy", 150}};
+  return run;
+}
+
+struct Row {
+  const char* name;
+  void (*change)(FaultedCase&);
+  bool fired;
+  bool killed;
+  const char* message;
+};
+
+const Row kRows[] = {
+    {"Killed", [](FaultedCase&) {}, true, true, "byte 17; expected 0x11, got 0xee"},
+    {"NotFired", [](FaultedCase& run) { run.firings.clear(); }, false, false, "the fault never fired"},
+    {"OtherFaultFired", [](FaultedCase& run) { run.firings[0].fault = "copy.short"; }, false, false,
+     "the fault never fired"},
+    {"FiredInSetUpOnly", [](FaultedCase& run) { run.firings[0].t_ns = 99; }, false, false,
+     "the fault fired only in the check's set-up"},
+    {"FiredInSetUpAndAfter",
+     [](FaultedCase& run) {
+       run.firings.push_back({run.fault, 50});
+     },
+     true, true, "byte 17; expected 0x11, got 0xee"},
+    {"NeverBegan", [](FaultedCase& run) { run.set_up_ns = 0; }, false, false,
+     "the fault fired only in the check's set-up"},
+    {"FiredAfterTheFailure", [](FaultedCase& run) { run.firings[0].t_ns = 201; }, true, false,
+     "the check failed before the fault fired: byte 17; expected 0x11, got 0xee"},
+    {"Survived",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kPass, ""};
+       run.failures.clear();
+     },
+     true, false, "survived"},
+    {"OtherRule", [](FaultedCase& run) { run.failures[0].rule = "M23"; }, true, false,
+     "no failed assertion carries rule M22"},
+    {"NoAssertion", [](FaultedCase& run) { run.failures.clear(); }, true, false,
+     "no failed assertion carries rule M22"},
+    {"Skip",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kSkip, "no_device"};
+     },
+     true, false, "skip(no_device) is no kill"},
+    {"Crash",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kCrash, "signal:11"};
+     },
+     true, false, "crash(signal:11) is no kill"},
+    {"Error",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kError, "no_result"};
+     },
+     true, false, "error(no_result) is no kill"},
+    {"Timeout",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kTimeout, ""};
+     },
+     true, false, "timeout is no kill"},
+    {"Stall",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kStall, ""};
+     },
+     true, false, "stall is no kill"},
+    {"DeviceLost",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kDeviceLost, ""};
+     },
+     true, false, "device_lost is no kill"},
+    {"ExpectedHang",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kTimeout, ""};
+       run.expects = "hang";
+     },
+     true, true, "ended as the check expects: timeout"},
+    {"ExpectedStall",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kStall, ""};
+       run.expects = "hang";
+     },
+     true, true, "ended as the check expects: stall"},
+    {"ExpectedAbort",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kCrash, "signal:6"};
+       run.expects = "abort";
+     },
+     true, true, "ended as the check expects: crash(signal:6)"},
+    {"ExpectedLoss",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kFail, "device_lost"};
+       run.expects = "lost";
+     },
+     true, true, "ended as the check expects: fail(device_lost)"},
+    {"HangWhereAnAbortIsExpected",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kTimeout, ""};
+       run.expects = "abort";
+     },
+     true, false, "timeout is no kill"},
+    {"ExpectedHangWithoutItsFault",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kTimeout, ""};
+       run.expects = "hang";
+       run.firings.clear();
+     },
+     false, false, "the fault never fired"},
+};
+
+class Kill : public testing::TestWithParam<Row> {};
+
+TEST_P(Kill, IsJudgedByTheTable) {
+  FaultedCase run = killed_run();
+  GetParam().change(run);
+  const KillVerdict kill = judge_kill(run);
+  EXPECT_EQ(kill.fired, GetParam().fired);
+  EXPECT_EQ(kill.killed, GetParam().killed);
+  EXPECT_EQ(kill.message, GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Kill, testing::ValuesIn(kRows),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace proctor

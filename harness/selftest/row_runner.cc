@@ -1,0 +1,227 @@
+#include "harness/selftest/row_runner.h"
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <deque>
+#include <filesystem>
+#include <list>
+#include <memory>
+#include <optional>
+
+#include "harness/core/child_protocol.h"
+#include "harness/process/contained_process.h"
+#include "harness/run/child_report.h"
+#include "harness/run/scratch.h"
+#include "harness/run/verdict.h"
+#include "harness/selftest/fault_log.h"
+
+namespace proctor {
+namespace {
+
+constexpr Milliseconds kRowTimeout{30'000};
+constexpr Milliseconds kHangTimeout{5'000};  // a check that is expected to hang does nothing else
+constexpr Milliseconds kGrace{500};
+constexpr int kStrictUmask = 022;  // as in a run
+
+Verdict machine_error(const std::string& what) { return {Outcome::kError, "selftest:" + what}; }
+
+// One case under one fault, from its directories to its verdict.
+class RowAttempt {
+ public:
+  using OnDone = std::function<void(SelftestResult)>;
+
+  RowAttempt(boost::asio::io_context& io, const RowRunnerSetup& setup, const SelftestRow& row,
+             std::size_t index, std::size_t test, OnDone on_done)
+      : setup_(setup), row_(row), test_(setup.plan->cases[test]), on_done_(std::move(on_done)) {
+    result_.row = index;
+    result_.test = test;
+    result_.log = "logs/row" + std::to_string(index) + "." + std::to_string(test) + ".log";
+    child_ = ChildReport(test_.name);
+    auto spec = make_spec();
+    if (!spec) {
+      boost::asio::post(io, [this, error = spec.error()] { fail(error.what); });
+      return;
+    }
+    process_ = ContainedProcess::start(io, *setup.containment, std::move(*spec),
+                                       [this](const ProcessEnd& end) { finish(end); });
+  }
+
+ private:
+  Result<ProcessSpec> make_spec() {
+    auto directory = setup_.scratch->lease_directory();
+    if (!directory) return directory.error();
+    scratch_ = std::move(*directory);
+    auto state = setup_.scratch->new_directory();
+    if (!state) return state.error();
+    session_.state = std::move(*state);
+    session_.log = setup_.scratch->new_file_name();
+    session_.faults = row_.fault;
+    auto environment = setup_.environment(test_, session_);
+    if (!environment) return environment.error();
+
+    ProcessSpec spec;
+    spec.argv = test_.argv;
+    spec.env = std::move(*environment);
+    const auto set = [&](const char* name, const std::string& value) {
+      const std::string prefix = std::string(name) + "=";
+      std::erase_if(spec.env, [&](const std::string& entry) { return entry.starts_with(prefix); });
+      spec.env.push_back(prefix + value);
+    };
+    set("TMPDIR", scratch_);
+    set(child::kCaseVariable, test_.id);
+    set(child::kAttemptVariable, "1");
+    set(child::kRunDirVariable, setup_.out);
+    spec.directory = scratch_;
+    spec.umask = kStrictUmask;
+    spec.log_path = setup_.out + "/" + result_.log;
+    spec.events = true;
+    spec.timeout = std::min(test_.policy.timeout, test_.expects == "hang" ? kHangTimeout : kRowTimeout);
+    spec.grace = kGrace;
+    spec.on_event_line = [this](std::string_view line) { child_.add_line(line); };
+    return spec;
+  }
+
+  void finish(const ProcessEnd& end) {
+    AttemptEvidence evidence;
+    evidence.kind = SuiteKind::kProctor;
+    evidence.cause = end.cause;
+    evidence.spawn_error = end.spawn_error;
+    evidence.exit_code = end.exit_code;
+    evidence.exit_signal = end.exit_signal;
+    evidence.child = child_;
+    result_.verdict = judge(evidence);
+    result_.warned = !child_.warnings().empty();
+    result_.duration_ms = std::chrono::duration_cast<Milliseconds>(end.leader_ended - end.started).count();
+    if (row_.fault.empty()) {
+      judge_clean();
+    } else if (auto firings = read_fault_log(session_.log); firings) {
+      judge_faulted(std::move(*firings));
+    } else {
+      result_.verdict = machine_error("fault_log");
+      result_.kill.message = "failed to " + firings.error().what;
+    }
+    clean_up();
+    done();
+  }
+
+  void judge_clean() {
+    if (!child_.failures().empty()) {
+      result_.kill.message = child_.failures().front().message;
+    } else if (result_.warned) {
+      result_.kill.message = child_.warnings().front();
+    }
+  }
+
+  void judge_faulted(std::vector<Firing> firings) {
+    result_.kill = judge_kill({.fault = std::string(fault_name(row_.fault)),
+                               .rule = test_.rule,
+                               .expects = test_.expects,
+                               .verdict = result_.verdict,
+                               .failures = child_.failures(),
+                               .set_up_ns = child_.set_up_ns(),
+                               .first_failure_ns = child_.first_failure_ns(),
+                               .firings = std::move(firings)});
+  }
+
+  void fail(const std::string& what) {
+    result_.verdict = machine_error("setup");
+    result_.kill.message = "failed to " + what;
+    clean_up();
+    done();
+  }
+
+  // What cannot be removed now goes with the scratch root, or is swept by the next run.
+  void clean_up() {
+    std::error_code ignored;
+    if (!session_.state.empty()) std::filesystem::remove_all(session_.state, ignored);
+    if (!session_.log.empty()) std::filesystem::remove(session_.log, ignored);
+    if (scratch_.empty()) return;
+    if (auto given = setup_.scratch->give_back(scratch_); !given)
+      std::filesystem::remove_all(scratch_, ignored);
+  }
+
+  void done() {
+    const auto on_done = std::move(on_done_);
+    on_done(std::move(result_));  // destroys this
+  }
+
+  const RowRunnerSetup& setup_;
+  const SelftestRow& row_;
+  const Case& test_;
+  OnDone on_done_;
+  SelftestResult result_;
+  ChildReport child_;
+  SimSession session_;
+  std::string scratch_;
+  std::shared_ptr<ContainedProcess> process_;
+};
+
+class RowRunner {
+ public:
+  RowRunner(const RowRunnerSetup& setup, const std::vector<SelftestRow>& rows)
+      : setup_(setup), rows_(rows), results_(rows.size()) {
+    for (std::size_t i = 0; i < rows.size(); ++i) waiting_.push_back({i, 0});
+  }
+
+  std::vector<SelftestResult> run() {
+    start_more();
+    io_.run();
+    return std::move(results_);
+  }
+
+ private:
+  struct Next {
+    std::size_t row;
+    std::size_t candidate;  // index into SelftestRow::cases
+  };
+
+  void start_more() {
+    while (!waiting_.empty() && static_cast<int>(running_.size()) < setup_.jobs) {
+      const Next next = waiting_.front();
+      waiting_.pop_front();
+      start(next);
+    }
+  }
+
+  void start(const Next& next) {
+    const SelftestRow& row = rows_[next.row];
+    const auto slot = running_.emplace(running_.end());
+    *slot = std::make_unique<RowAttempt>(io_, setup_, row, next.row, row.cases[next.candidate],
+                                         [this, next, slot](SelftestResult result) {
+                                           take(next, std::move(result));
+                                           // The attempt is still on the stack.
+                                           boost::asio::post(io_, [this, slot] {
+                                             running_.erase(slot);
+                                             start_more();
+                                           });
+                                         });
+  }
+
+  // A parameter that survives says nothing yet: another one may not.
+  void take(const Next& next, SelftestResult result) {
+    const SelftestRow& row = rows_[next.row];
+    const bool tried_all = next.candidate + 1 == row.cases.size();
+    if (row.purpose == RowPurpose::kListed && !result.kill.killed && !tried_all) {
+      waiting_.push_front({next.row, next.candidate + 1});
+      return;
+    }
+    if (setup_.on_result) setup_.on_result(row, result);
+    results_[next.row] = std::move(result);
+  }
+
+  const RowRunnerSetup& setup_;
+  const std::vector<SelftestRow>& rows_;
+  std::vector<SelftestResult> results_;
+  std::deque<Next> waiting_;
+  std::list<std::unique_ptr<RowAttempt>> running_;
+  boost::asio::io_context io_;
+};
+
+}  // namespace
+
+std::vector<SelftestResult> run_rows(const RowRunnerSetup& setup, const std::vector<SelftestRow>& rows) {
+  return RowRunner(setup, rows).run();
+}
+
+}  // namespace proctor

@@ -1,0 +1,55 @@
+// Plans and results for the tests of the pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/selftest/matrix.h"
+#include "harness/selftest/summary.h"
+
+namespace proctor::testing_support {
+
+struct PlannedCheck {
+  const char* name;  // "A.One" or "A.One/fp16"
+  std::vector<std::string> faults;
+};
+
+inline Plan plan_of(const std::vector<PlannedCheck>& checks) {
+  Plan plan;
+  Suite suite;
+  suite.name = "s";
+  suite.kind = SuiteKind::kProctor;
+  suite.backend = Backend::kXpu;
+  plan.suites.push_back(suite);
+  for (const auto& check : checks) {
+    Case test;
+    test.name = check.name;
+    test.id = "s.xpu/" + test.name;
+    test.rule = "R1";
+    test.faults = check.faults;
+    plan.cases.push_back(test);
+  }
+  return plan;
+}
+
+// Two pointed faults and a blanket one.
+inline std::vector<CatalogueFault> small_catalogue() {
+  return {{"x.a", false}, {"x.b", false}, {"y.all", true}};
+}
+
+// What a green self-test gives for each row.
+inline std::vector<SelftestResult> all_good(const SelftestMatrix& matrix) {
+  std::vector<SelftestResult> results;
+  for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
+    SelftestResult result;
+    result.row = i;
+    result.test = matrix.rows[i].cases.front();
+    const bool listed = matrix.rows[i].purpose == RowPurpose::kListed;
+    result.verdict = {listed ? Outcome::kFail : Outcome::kPass, ""};
+    result.kill = {.fired = listed, .killed = listed, .message = ""};
+    results.push_back(result);
+  }
+  return results;
+}
+
+}  // namespace proctor::testing_support

@@ -1,0 +1,382 @@
+// The vendor API that the suites are written against: what CUDA and Level Zero have in common, as move-only
+// handles. One header; xpu/ (and later cuda/) implement it, chosen at link time.
+//
+//   Context context(leased_device());
+//   Buffer words(context, {.kind = Kind::kDevice, .bytes = 4096});
+//   Queue queue(context);
+//   Module module = Module::load(context, "basic");
+//   Kernel fill(module, "fill");
+//   queue.launch(fill, groups_of(16, 64), arguments(words, 7u, 1024u));
+//   queue.synchronize();
+//
+// Errors. A function throws Error, which names the vendor's call and code; check.h turns it into a failure.
+// Where a check is about a refusal, the try_ form returns the Status instead. What the driver or its loader
+// does not have ends the check as a skip (suites/main/skipped.h): symbol_missing:zeMemFreeExt,
+// unsupported:sysman.
+//
+// Threads. A Queue, an Event and a Kernel belong to one thread at a time; Device, Context and Module may be
+// shared. Destructors wait for nothing: what is still used by work on a device must outlive that work. Queues
+// do wait, at most a second, because a driver may crash when one is destroyed while it is busy.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace proctor::accel {
+
+// ---- errors ----
+
+// What a call answered. `call` is the vendor's function ("zeMemAllocDevice").
+class Status {
+ public:
+  Status() = default;
+  Status(std::uint32_t code, const char* call) : code_(code), call_(call) {}
+
+  std::uint32_t code() const { return code_; }
+  const char* call() const { return call_; }
+  std::string name() const;  // the code's name in the vendor's header, "ZE_RESULT_NOT_READY"
+
+  bool ok() const { return code_ == 0; }
+  bool not_ready() const;      // the work goes on (query), or the time is over (synchronize)
+  bool out_of_memory() const;  // of the device or the host, or a size that is too large for the device
+  bool device_lost() const;
+  bool unsupported() const;
+
+  void or_throw() const;  // throws Error unless ok()
+
+ private:
+  std::uint32_t code_ = 0;
+  const char* call_ = "";
+};
+
+class Error : public std::exception {
+ public:
+  explicit Error(Status status);
+  const Status& status() const { return status_; }
+  const char* what() const noexcept override { return text_.c_str(); }  // "zeMemAllocDevice: ZE_RESULT_..."
+
+ private:
+  Status status_;
+  std::string text_;
+};
+
+using Nanoseconds = std::chrono::nanoseconds;
+// Long enough for a driver that compiles in the background, short enough to blame the right check.
+inline constexpr std::chrono::seconds kPatience{20};
+
+// ---- devices ----
+
+// What a device says about itself. Sizes in bytes.
+struct Properties {
+  std::string name;
+  std::string uuid;  // 32 hex digits, as the driver orders them
+  std::string pci;   // "0000:03:00.0", "" when not obtainable
+  std::uint32_t vendor_id = 0;
+  std::uint32_t device_id = 0;
+
+  std::uint64_t memory = 0;  // all memory that programs can use
+  std::uint64_t largest_allocation = 0;
+  std::uint32_t local_memory = 0;              // of one group
+  std::uint32_t largest_group = 0;             // work-items
+  std::array<std::uint32_t, 3> group_limit{};  // work-items along each axis
+  std::array<std::uint32_t, 3> grid_limit{};   // groups along each axis
+  std::vector<std::uint32_t> sub_group_sizes;
+  std::uint32_t argument_bytes = 0;  // largest sum of a kernel's arguments
+  std::uint32_t compute_units = 0;
+
+  bool fp16 = false;
+  bool fp64 = false;
+  bool int64_atomics = false;
+  bool fp32_atomic_add = false;
+  bool fp32_denormals = false;  // kept, not flushed
+  bool fp64_denormals = false;
+  bool shared_memory = false;  // Kind::kShared
+  bool ipc = false;
+  bool printf = false;
+
+  std::uint64_t timer_hz = 0;  // ticks a second of event time stamps
+};
+
+struct MemoryInfo {
+  std::uint64_t free = 0;
+  std::uint64_t total = 0;
+};
+
+struct DeviceRecord;  // of the implementation
+
+// A value that names one device; all devices live as long as the process.
+class Device {
+ public:
+  Device() = default;
+  explicit Device(const DeviceRecord* record) : record_(record) {}
+
+  // All devices that this process can see, in the vendor's order. Initialises the vendor's API.
+  static std::vector<Device> list();
+
+  const Properties& properties() const;
+  std::vector<Device> tiles() const;  // sub-devices; empty on CUDA
+  // Memory of the whole device or tile, of all processes. Ends the check as a skip where the driver does not
+  // say.
+  MemoryInfo memory() const;
+  bool reaches(const Device& peer) const;  // can access the peer's memory
+  Status try_status() const;               // not ok: the device is lost
+
+  const DeviceRecord* record() const { return record_; }
+  friend bool operator==(const Device&, const Device&) = default;
+
+ private:
+  const DeviceRecord* record_ = nullptr;
+};
+
+// What memory and modules live in. Copies share it; it ends with the last one.
+class Context {
+ public:
+  explicit Context(Device device) : Context(std::vector<Device>{device}) {}
+  explicit Context(std::vector<Device> devices);
+
+  const Device& device() const;  // the first
+  const std::vector<Device>& devices() const;
+
+  struct Impl;
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+// ---- memory ----
+
+enum class Kind { kUnknown, kHost, kDevice, kShared };
+const char* to_string(Kind kind);
+
+struct Allocation {
+  Kind kind = Kind::kDevice;
+  std::size_t bytes = 0;
+  std::size_t alignment = 0;  // 0: the driver's choice
+  Device device{};            // unset: the context's first
+};
+
+// What the driver knows about a pointer. kUnknown: not its memory.
+struct PointerInfo {
+  Kind kind = Kind::kUnknown;
+  Device device{};  // unset where there is none
+  std::uint64_t id = 0;
+  void* base = nullptr;
+  std::size_t bytes = 0;
+};
+
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(const Context& context, const Allocation& allocation);
+  ~Buffer();
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+
+  // ok: `out` holds the memory. Otherwise `out` is left alone.
+  static Status try_allocate(const Context& context, const Allocation& allocation, Buffer& out);
+  // Frees it now and tells the answer; afterwards the buffer is empty whatever the answer.
+  Status try_free();
+
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  // Host and shared memory as an array.
+  template <typename T>
+  std::span<T> as() const {
+    return {reinterpret_cast<T*>(data_), bytes_ / sizeof(T)};
+  }
+
+ private:
+  friend class Ipc;
+  Buffer(Context context, std::byte* data, std::size_t bytes, bool imported);
+
+  std::shared_ptr<Context::Impl> context_;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  bool imported_ = false;  // from another process: closed, not freed
+};
+
+// Frees memory by its address: for checks of what a driver says to a bad one.
+Status try_free(const Context& context, void* pointer);
+
+PointerInfo pointer_info(const Context& context, const void* pointer);
+// The same by the driver's address-range call alone. Not ok: it does not know the pointer.
+Status try_address_range(const Context& context, const void* pointer, void** base, std::size_t* bytes);
+
+// Asks that memory is (not) kept on the device. Evicted memory must come back with its contents.
+void make_resident(const Context& context, const Buffer& buffer);
+void evict(const Context& context, const Buffer& buffer);
+
+// Memory of another process. Both sides of the transfer are here because the bytes alone do not suffice: a
+// Level Zero handle carries a file descriptor, which the other process has to fetch from the exporter.
+class Ipc {
+ public:
+  // What goes over a pipe to the other process, which must be allowed to read the exporter's descriptors.
+  static std::string export_memory(const Context& context, const Buffer& buffer);
+  static Status try_import(const Context& context, const std::string& token, std::size_t bytes, Buffer& out);
+};
+
+// ---- modules and kernels ----
+
+// The build's file kernels/NAME.spv. Ends the check as skip(spirv_missing:NAME) when it was not built.
+std::vector<std::byte> module_file(const std::string& name);
+
+enum class Image { kSpirv, kNative };
+
+struct Constant {  // specialization
+  std::uint32_t id = 0;
+  std::uint64_t value = 0;
+  std::size_t bytes = 4;
+};
+
+struct ModuleOptions {
+  Image image = Image::kSpirv;
+  std::string flags{};
+  std::vector<Constant> constants{};
+};
+
+class Module {
+ public:
+  Module() = default;
+  Module(const Context& context, std::span<const std::byte> image, const ModuleOptions& options = {});
+  ~Module();
+  Module(Module&& other) noexcept;
+  Module& operator=(Module&& other) noexcept;
+
+  static Module load(const Context& context, const std::string& name, const ModuleOptions& options = {});
+  // `log` gets the build log whatever the answer. Without it none is asked for: loaders up to 1.8 return a
+  // handle that crashes its reader when a build fails and they intercept calls.
+  static Status try_build(const Context& context, std::span<const std::byte> image,
+                          const ModuleOptions& options, Module& out, std::string* log = nullptr);
+
+  std::vector<std::string> kernel_names() const;
+  std::vector<std::byte> native_image() const;  // for Image::kNative
+  Status try_global(const std::string& name, void** pointer, std::size_t* bytes) const;
+
+  struct Impl;
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+class Kernel {
+ public:
+  Kernel() = default;
+  Kernel(const Module& module, const std::string& name);
+  static Status try_create(const Module& module, const std::string& name, Kernel& out);
+
+  struct Facts {
+    std::uint32_t arguments = 0;
+    std::uint32_t sub_group = 0;     // largest
+    std::uint32_t local_memory = 0;  // bytes a group uses
+  };
+  Facts facts() const;
+
+  // What the launch does itself, one step at a time, for checks of refusals.
+  Status try_group_size(std::array<std::uint32_t, 3> size);
+  Status try_argument(std::uint32_t index, std::size_t bytes, const void* value);
+
+  struct Impl;
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+struct Launch;
+struct Argument;
+using Arguments = std::vector<Argument>;
+
+// ---- queues and events ----
+
+// A moment in a queue. Fresh and after reset() it is not ready.
+class Event {
+ public:
+  explicit Event(const Context& context);
+  ~Event();
+  Event(Event&& other) noexcept;
+  Event& operator=(Event&& other) noexcept;
+
+  Status query() const;  // ok, or not_ready()
+  Status try_synchronize(Nanoseconds timeout) const;
+  void synchronize(Nanoseconds timeout = kPatience) const;
+  void reset();
+  void signal_from_host();
+
+  struct Impl;
+  Impl& impl() const { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+// Begin and end of the command that signalled the event, in nanoseconds of the device's clock, which may
+// wrap.
+struct Span {
+  double begin_ns = 0;
+  double end_ns = 0;
+  double duration_ns() const { return end_ns - begin_ns; }
+};
+Span time_of(const Event& event);
+// From the end of `first` to the end of `second`; negative when they came in the other order.
+double elapsed_ns(const Event& first, const Event& second);
+
+// Before a command: events to wait for. After it: an event to signal.
+struct Sync {
+  std::vector<const Event*> wait{};
+  const Event* signal = nullptr;
+};
+
+// A place in memory that has rows and slices; x in bytes.
+struct Pitched {
+  void* pointer = nullptr;
+  std::size_t pitch = 0;        // bytes from row to row
+  std::size_t slice_pitch = 0;  // bytes from slice to slice
+  std::array<std::size_t, 3> origin{0, 0, 0};
+};
+
+// Work in order: each command begins when the one before it has ended. Different queues run side by side.
+class Queue {
+ public:
+  enum class Mode {
+    kLists,      // each command in a list of its own, executed by a queue
+    kImmediate,  // Level Zero's immediate lists; on CUDA the same as kLists
+  };
+  explicit Queue(const Context& context, Mode mode = Mode::kLists, Device device = {});
+  ~Queue();
+  Queue(Queue&& other) noexcept;
+  Queue& operator=(Queue&& other) noexcept;
+
+  void copy(void* to, const void* from, std::size_t bytes, const Sync& sync = {});
+  void fill(void* to, std::span<const std::byte> pattern, std::size_t bytes, const Sync& sync = {});
+  void copy_region(const Pitched& to, const Pitched& from, std::array<std::size_t, 3> size,
+                   const Sync& sync = {});
+  void launch(const Kernel& kernel, const Launch& launch, const Arguments& arguments, const Sync& sync = {});
+  Status try_launch(const Kernel& kernel, const Launch& launch, const Arguments& arguments,
+                    const Sync& sync = {});
+  void record(const Event& event) { barrier({.wait = {}, .signal = &event}); }
+  void wait(const Event& event) { barrier({.wait = {&event}, .signal = nullptr}); }
+  void barrier(const Sync& sync = {});
+
+  Status try_synchronize(Nanoseconds timeout);
+  void synchronize(Nanoseconds timeout = kPatience);
+  bool idle();
+
+  struct Impl;
+  Impl& impl() const { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace proctor::accel
+
+#include "suites/accel/launch.h"

@@ -1,0 +1,163 @@
+#include "suites/accel/given.h"
+
+#include <atomic>
+#include <thread>
+
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+constexpr std::uint64_t kGateLooks = 2'000'000'000;
+
+std::uint64_t mix(std::uint64_t value) {  // splitmix64
+  value += 0x9e3779b97f4a7c15;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+  return value ^ (value >> 31);
+}
+
+std::string text(std::byte value) { return std::to_string(std::to_integer<int>(value)); }
+std::string text(std::uint32_t value) { return std::to_string(value); }
+std::string text(std::uint64_t value) { return std::to_string(value); }
+
+template <typename T>
+void expect_equal(const std::string& what, const char* unit, std::span<const T> expected,
+                  std::span<const T> got, const Device& device, const char* file, int line) {
+  if (expected.size() != got.size()) {
+    suite::report({.message = what + ": number of " + unit + "s",
+                   .expected = std::to_string(expected.size()),
+                   .got = std::to_string(got.size()),
+                   .device = describe(device)},
+                  file, line);
+    return;
+  }
+  std::size_t wrong = 0;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i] != got[i] && wrong++ == 0) first = i;
+  }
+  if (wrong == 0) return;
+  suite::report({.message = what + ": " + unit + " " + std::to_string(first) + " (" + std::to_string(wrong) +
+                            " of " + std::to_string(expected.size()) + " differ)",
+                 .expected = text(expected[first]),
+                 .got = text(got[first]),
+                 .device = describe(device)},
+                file, line);
+}
+
+Buffer allocate(const Context& context, Kind kind, std::size_t bytes) {
+  return Buffer(context, {.kind = kind, .bytes = bytes});
+}
+
+}  // namespace
+
+Device leased_device() { return leased_devices(1).front(); }
+
+std::vector<Device> leased_devices(std::size_t count) {
+  auto devices = Device::list();
+  need(!devices.empty(), "no_device");
+  need(devices.size() >= count, "needs:devices>=" + std::to_string(count));
+  return devices;
+}
+
+void need(bool condition, const std::string& reason) {
+  if (!condition) suite::skip(reason);
+}
+
+Buffer device_memory(const Context& context, std::size_t bytes) {
+  return allocate(context, Kind::kDevice, bytes);
+}
+Buffer host_memory(const Context& context, std::size_t bytes) {
+  return allocate(context, Kind::kHost, bytes);
+}
+Buffer shared_memory(const Context& context, std::size_t bytes) {
+  need(context.device().properties().shared_memory, "unsupported:shared_memory");
+  return allocate(context, Kind::kShared, bytes);
+}
+
+std::vector<std::byte> noise(std::size_t bytes, std::uint64_t seed) {
+  std::vector<std::byte> result(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) {
+    result[i] = static_cast<std::byte>(mix(seed * 0x100000001b3 + i / 8) >> (i % 8 * 8));
+  }
+  return result;
+}
+
+std::vector<std::uint32_t> noise_words(std::size_t words, std::uint64_t seed) {
+  std::vector<std::uint32_t> result(words);
+  for (std::size_t i = 0; i < words; ++i)
+    result[i] = static_cast<std::uint32_t>(mix(seed * 0x100000001b3 + i));
+  return result;
+}
+
+void write(Queue& queue, const Context& context, void* to, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  const Buffer staging = host_memory(context, bytes.size());
+  std::memcpy(staging.data(), bytes.data(), bytes.size());
+  queue.copy(to, staging.data(), bytes.size());
+  queue.synchronize();
+}
+
+std::vector<std::byte> read_bytes(Queue& queue, const Context& context, const void* from, std::size_t bytes) {
+  if (bytes == 0) return {};
+  const Buffer staging = host_memory(context, bytes);
+  queue.copy(staging.data(), from, bytes);
+  queue.synchronize();
+  return {staging.data(), staging.data() + bytes};
+}
+
+std::string describe(const Device& device) {
+  const Properties& properties = device.properties();
+  return properties.name + " " + (properties.pci.empty() ? properties.uuid : properties.pci);
+}
+
+void expect_bytes(const std::string& what, std::span<const std::byte> expected,
+                  std::span<const std::byte> got, const Device& device, const char* file, int line) {
+  expect_equal(what, "byte", expected, got, device, file, line);
+}
+
+void expect_words(const std::string& what, std::span<const std::uint32_t> expected,
+                  std::span<const std::uint32_t> got, const Device& device, const char* file, int line) {
+  expect_equal(what, "word", expected, got, device, file, line);
+}
+
+void expect_longs(const std::string& what, std::span<const std::uint64_t> expected,
+                  std::span<const std::uint64_t> got, const Device& device, const char* file, int line) {
+  expect_equal(what, "word", expected, got, device, file, line);
+}
+
+void expect_status(const std::string& expected_name, const Status& got, const char* file, int line) {
+  suite::expect_same(std::string(got.call()) + " answers", expected_name, got.name(), file, line);
+}
+
+void expect_refused(const std::string& what, const Status& got, const char* file, int line) {
+  if (!got.ok()) return;
+  suite::report({.message = what + ": " + got.call(), .expected = "a refusal", .got = got.name()}, file,
+                line);
+}
+
+Gate::Gate(const Context& context)
+    : module_(Module::load(context, "litmus")), kernel_(module_, "gate"), flags_(host_memory(context, 128)) {
+  std::memset(flags_.data(), 0, flags_.bytes());
+}
+
+Gate::~Gate() {
+  open();
+  if (!held_) return;
+  const std::atomic_ref done(flags_.as<std::uint32_t>()[16]);
+  for (int i = 0; i < 1000 && done.load(std::memory_order_acquire) == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  // A kernel that may still look must not find its memory gone.
+  if (done.load(std::memory_order_acquire) == 0) static_cast<void>(new Buffer(std::move(flags_)));
+}
+
+void Gate::hold(Queue& queue, const Sync& sync) {
+  held_ = true;
+  queue.launch(kernel_, groups_of(1, 1), arguments(flags_, flags_.data() + 64, kGateLooks), sync);
+}
+
+void Gate::open() { std::atomic_ref(flags_.as<std::uint32_t>()[0]).store(1, std::memory_order_release); }
+
+}  // namespace proctor::accel

@@ -1,0 +1,86 @@
+// What the checks of memory and kernels begin with, and how they compare bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "suites/accel/accel.h"
+
+namespace proctor::accel {
+
+// The first device that is visible, else skip(no_device); of several, else skip(needs:devices>=N).
+Device leased_device();
+std::vector<Device> leased_devices(std::size_t count);
+inline Context leased() { return Context(leased_device()); }
+
+// Ends the check as skip(reason) unless `condition`.
+void need(bool condition, const std::string& reason);
+
+Buffer device_memory(const Context& context, std::size_t bytes);
+Buffer host_memory(const Context& context, std::size_t bytes);
+Buffer shared_memory(const Context& context, std::size_t bytes);
+
+// Bytes that are different from their neighbours and from those of other seeds. Repeatable.
+std::vector<std::byte> noise(std::size_t bytes, std::uint64_t seed);
+std::vector<std::uint32_t> noise_words(std::size_t words, std::uint64_t seed);
+
+// Through host memory of the context, synchronously.
+void write(Queue& queue, const Context& context, void* to, std::span<const std::byte> bytes);
+std::vector<std::byte> read_bytes(Queue& queue, const Context& context, const void* from, std::size_t bytes);
+
+template <typename T>
+Buffer device_copy(Queue& queue, const Context& context, const std::vector<T>& values) {
+  Buffer buffer = device_memory(context, values.size() * sizeof(T));
+  write(queue, context, buffer.data(), std::as_bytes(std::span(values)));
+  return buffer;
+}
+template <typename T>
+std::vector<T> read_as(Queue& queue, const Context& context, const Buffer& from) {
+  const auto bytes = read_bytes(queue, context, from.data(), from.bytes());
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  return values;
+}
+
+// "Simulated Intel GPU 0000:03:00.0": what a report needs to find the device.
+std::string describe(const Device& device);
+
+// Reports the first difference with its index, and how many there are.
+void expect_bytes(const std::string& what, std::span<const std::byte> expected,
+                  std::span<const std::byte> got, const Device& device, const char* file = __builtin_FILE(),
+                  int line = __builtin_LINE());
+void expect_words(const std::string& what, std::span<const std::uint32_t> expected,
+                  std::span<const std::uint32_t> got, const Device& device,
+                  const char* file = __builtin_FILE(), int line = __builtin_LINE());
+void expect_longs(const std::string& what, std::span<const std::uint64_t> expected,
+                  std::span<const std::uint64_t> got, const Device& device,
+                  const char* file = __builtin_FILE(), int line = __builtin_LINE());
+// The code that a call must answer with.
+void expect_status(const std::string& expected_name, const Status& got, const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE());
+// Any failure, where no specification fixes the code.
+void expect_refused(const std::string& what, const Status& got, const char* file = __builtin_FILE(),
+                    int line = __builtin_LINE());
+
+// A kernel that holds its queue until the host opens it: with it, "has not happened yet" can be asserted
+// without waiting. It gives up by itself after a bounded number of looks, so a check that fails still ends.
+class Gate {
+ public:
+  explicit Gate(const Context& context);
+  ~Gate();  // opens and waits, at most a second, for the kernel that looks
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+  void hold(Queue& queue, const Sync& sync = {});
+  void open();
+
+ private:
+  Module module_;
+  Kernel kernel_;
+  Buffer flags_;  // host memory: open, done
+  bool held_ = false;
+};
+
+}  // namespace proctor::accel

@@ -1,0 +1,53 @@
+// What a launch is made of: shape and arguments. Included by accel.h.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "suites/accel/accel.h"
+
+namespace proctor::accel {
+
+// One argument: a value by its bytes, a buffer by its address, or local memory by its size.
+struct Argument {
+  std::vector<std::byte> value;
+  std::size_t local_bytes = 0;
+};
+struct LocalMemory {
+  std::size_t bytes;
+};
+
+inline Argument argument(const Buffer& buffer) {
+  Argument result;
+  const std::byte* address = buffer.data();
+  result.value.resize(sizeof address);
+  std::memcpy(result.value.data(), &address, sizeof address);
+  return result;
+}
+inline Argument argument(LocalMemory local) { return {{}, local.bytes}; }
+template <typename T>
+requires std::is_trivially_copyable_v<T> Argument argument(const T& value) {
+  Argument result;
+  result.value.resize(sizeof value);
+  std::memcpy(result.value.data(), &value, sizeof value);
+  return result;
+}
+template <typename... T>
+Arguments arguments(const T&... values) {
+  return {argument(values)...};
+}
+
+struct Launch {
+  std::array<std::uint32_t, 3> groups{1, 1, 1};
+  std::array<std::uint32_t, 3> group{1, 1, 1};
+  std::array<std::uint32_t, 3> offset{0, 0, 0};
+  bool cooperative = false;  // all groups run at once
+};
+// One dimension: `groups` groups of `size`.
+inline Launch groups_of(std::uint32_t groups, std::uint32_t size) { return {{groups, 1, 1}, {size, 1, 1}}; }
+// Enough groups of `size` for n work-items.
+inline Launch cover(std::uint64_t n, std::uint32_t size) {
+  return groups_of(static_cast<std::uint32_t>((n + size - 1) / size), size);
+}
+
+}  // namespace proctor::accel

@@ -1,0 +1,93 @@
+// Memory of another process, and what carries a handle there.
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+
+#include "suites/accel/xpu/ipc_token.h"
+#include "suites/accel/xpu/native.h"
+#include "suites/main/skipped.h"
+
+namespace proctor::accel {
+namespace {
+
+constexpr char kDigits[] = "0123456789abcdef";
+
+std::string to_hex(std::span<const char> bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    text += kDigits[value >> 4];
+    text += kDigits[value & 15];
+  }
+  return text;
+}
+
+bool from_hex(std::string_view text, std::span<char> bytes) {
+  if (text.size() != 2 * bytes.size()) return false;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    unsigned value = 0;
+    const char* begin = text.data() + 2 * i;
+    if (std::from_chars(begin, begin + 2, value, 16).ptr != begin + 2) return false;
+    bytes[i] = static_cast<char>(value);
+  }
+  return true;
+}
+
+// The exporter's descriptor as one of ours; -1 when the kernel refuses.
+int fetch_descriptor(int pid, int fd) {
+  const auto pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (pidfd < 0) return -1;
+  const auto copy = static_cast<int>(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
+  const int error = errno;
+  close(pidfd);
+  errno = error;
+  return copy;
+}
+
+}  // namespace
+
+std::string ipc_token(std::span<const char> handle) {
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);  // fails where nothing restricts tracing
+  return std::to_string(getpid()) + ":" + to_hex(handle);
+}
+
+int handle_from_token(const std::string& token, std::span<char> handle) {
+  const std::size_t colon = token.find(':');
+  int pid = 0;
+  if (colon == std::string::npos || !from_hex(std::string_view(token).substr(colon + 1), handle) ||
+      std::from_chars(token.data(), token.data() + colon, pid).ec != std::errc()) {
+    return -1;
+  }
+  int theirs = -1;
+  std::memcpy(&theirs, handle.data(), sizeof theirs);
+  const int ours = fetch_descriptor(pid, theirs);
+  if (ours < 0) throw suite::Skipped("needs:pidfd_getfd");
+  std::memcpy(handle.data(), &ours, sizeof ours);
+  return ours;
+}
+
+std::string Ipc::export_memory(const Context& context, const Buffer& buffer) {
+  ze_ipc_mem_handle_t handle{};
+  ZE_CALL(zeMemGetIpcHandle, native(context), buffer.data(), &handle).or_throw();
+  return ipc_token(handle.data);
+}
+
+Status Ipc::try_import(const Context& context, const std::string& token, std::size_t bytes, Buffer& out) {
+  ze_ipc_mem_handle_t handle{};
+  const int fd = handle_from_token(token, handle.data);
+  if (fd < 0) return {ZE_RESULT_ERROR_INVALID_ARGUMENT, "accel::Ipc::try_import"};
+  void* pointer = nullptr;
+  const Status status =
+      ZE_CALL(zeMemOpenIpcHandle, native(context), native(context.device()), handle, 0, &pointer);
+  if (status.ok()) {
+    out = Buffer(context, static_cast<std::byte*>(pointer), bytes, true);
+  } else {
+    close(fd);
+  }
+  return status;
+}
+
+}  // namespace proctor::accel

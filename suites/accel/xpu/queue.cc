@@ -1,0 +1,221 @@
+#include <utility>
+
+#include "suites/accel/xpu/native.h"
+
+namespace proctor::accel {
+
+// In mode kLists `queue` is set and each command has a list of its own, kept until the queue is empty. In
+// mode kImmediate `immediate` is set, and what synchronises is a barrier with an event behind everything
+// else, because zeCommandListHostSynchronize came only with Level Zero 1.6. In both, a barrier stands before
+// each command: neither lists nor queues order their commands by themselves (specification, Execution
+// Barriers).
+struct Queue::Impl {
+  Impl(const Context& its_context, Mode mode, Device device);
+  ~Impl();
+
+  // A list to append one command to, and its way to the device.
+  ze_command_list_handle_t open();
+  void submit(ze_command_list_handle_t list);
+  Status try_synchronize(Nanoseconds timeout);
+  void retire();
+
+  Context context;
+  Device device;
+  ze_command_queue_handle_t queue = nullptr;
+  ze_command_list_handle_t immediate = nullptr;
+  std::vector<ze_command_list_handle_t> lists;
+  std::vector<Event> markers;  // the last one stands behind every command, unless `dirty`
+  bool dirty = false;
+};
+
+Queue::Impl::Impl(const Context& its_context, Mode mode, Device its_device)
+    : context(its_context), device(its_device == Device() ? its_context.device() : its_device) {
+  ze_command_queue_desc_t description{};
+  description.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+  description.ordinal = device.record()->compute_group;
+  description.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
+  if (mode == Mode::kImmediate) {
+    ZE_CALL(zeCommandListCreateImmediate, native(context), native(device), &description, &immediate)
+        .or_throw();
+  } else {
+    ZE_CALL(zeCommandQueueCreate, native(context), native(device), &description, &queue).or_throw();
+  }
+}
+
+Queue::Impl::~Impl() {
+  bool empty = false;
+  try {
+    empty = try_synchronize(std::chrono::seconds(1)).ok();
+  } catch (const std::exception&) {
+    // Nobody is left to tell; a queue in an unknown state is kept, as a busy one.
+  }
+  if (!empty) {
+    for (Event& marker : markers)
+      static_cast<void>(new Event(std::move(marker)));  // still in use by the device
+    return;
+  }
+  if (immediate != nullptr) entry_points().zeCommandListDestroy(immediate);
+  if (queue != nullptr) entry_points().zeCommandQueueDestroy(queue);
+}
+
+ze_command_list_handle_t Queue::Impl::open() {
+  ze_command_list_handle_t list = immediate;
+  if (immediate == nullptr) {
+    ze_command_list_desc_t description{};
+    description.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC;
+    description.commandQueueGroupOrdinal = device.record()->compute_group;
+    ZE_CALL(zeCommandListCreate, native(context), native(device), &description, &list).or_throw();
+    lists.push_back(list);
+  }
+  ZE_CALL(zeCommandListAppendBarrier, list, nullptr, 0, nullptr).or_throw();
+  return list;
+}
+
+void Queue::Impl::submit(ze_command_list_handle_t list) {
+  dirty = true;
+  if (immediate != nullptr) return;
+  ZE_CALL(zeCommandListClose, list).or_throw();
+  ZE_CALL(zeCommandQueueExecuteCommandLists, queue, 1, &list, nullptr).or_throw();
+}
+
+Status Queue::Impl::try_synchronize(Nanoseconds timeout) {
+  Status status;
+  if (immediate == nullptr) {
+    status = ZE_CALL(zeCommandQueueSynchronize, queue, in_ze(timeout));
+  } else {
+    if (dirty) {
+      markers.emplace_back(context);
+      ZE_CALL(zeCommandListAppendBarrier, immediate, native(markers.back()), 0, nullptr).or_throw();
+      dirty = false;
+    }
+    if (!markers.empty()) status = markers.back().try_synchronize(timeout);
+  }
+  if (status.ok()) retire();
+  return status;
+}
+
+void Queue::Impl::retire() {
+  for (const ze_command_list_handle_t list : lists) ZE_CALL(zeCommandListDestroy, list).or_throw();
+  lists.clear();
+  markers.clear();
+}
+
+namespace {
+
+// The C form of a Sync.
+struct Waits {
+  explicit Waits(const Sync& sync) : signal(sync.signal == nullptr ? nullptr : native(*sync.signal)) {
+    for (const Event* event : sync.wait) handles.push_back(native(*event));
+  }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(handles.size()); }
+  ze_event_handle_t* data() { return handles.empty() ? nullptr : handles.data(); }
+
+  ze_event_handle_t signal;
+  std::vector<ze_event_handle_t> handles;
+};
+
+std::uint32_t narrow(std::size_t value) { return static_cast<std::uint32_t>(value); }
+
+Status set_arguments(const Kernel& kernel, const Launch& launch, const Arguments& arguments) {
+  Kernel::Impl& impl = *kernel.impl();
+  Status status =
+      ZE_CALL(zeKernelSetGroupSize, impl.handle, launch.group[0], launch.group[1], launch.group[2]);
+  for (std::uint32_t i = 0; status.ok() && i < arguments.size(); ++i) {
+    const Argument& argument = arguments[i];
+    const bool local = argument.local_bytes != 0;
+    status = ZE_CALL(zeKernelSetArgumentValue, impl.handle, i,
+                     local ? argument.local_bytes : argument.value.size(),
+                     local ? nullptr : argument.value.data());
+  }
+  const bool offset = launch.offset != std::array<std::uint32_t, 3>{0, 0, 0};
+  if (status.ok() && (offset || impl.has_offset)) {
+    impl.has_offset = offset;
+    status = ZE_CALL(zeKernelSetGlobalOffsetExp, impl.handle, launch.offset[0], launch.offset[1],
+                     launch.offset[2]);
+  }
+  return status;
+}
+
+}  // namespace
+
+Queue::Queue(const Context& context, Mode mode, Device device)
+    : impl_(std::make_unique<Impl>(context, mode, device)) {}
+Queue::~Queue() = default;
+Queue::Queue(Queue&&) noexcept = default;
+Queue& Queue::operator=(Queue&&) noexcept = default;
+
+void Queue::copy(void* to, const void* from, std::size_t bytes, const Sync& sync) {
+  Waits waits(sync);
+  const auto list = impl_->open();
+  ZE_CALL(zeCommandListAppendMemoryCopy, list, to, from, bytes, waits.signal, waits.count(), waits.data())
+      .or_throw();
+  impl_->submit(list);
+}
+
+void Queue::fill(void* to, std::span<const std::byte> pattern, std::size_t bytes, const Sync& sync) {
+  Waits waits(sync);
+  const auto list = impl_->open();
+  ZE_CALL(zeCommandListAppendMemoryFill, list, to, pattern.data(), pattern.size(), bytes, waits.signal,
+          waits.count(), waits.data())
+      .or_throw();
+  impl_->submit(list);
+}
+
+void Queue::copy_region(const Pitched& to, const Pitched& from, std::array<std::size_t, 3> size,
+                        const Sync& sync) {
+  Waits waits(sync);
+  const auto box = [&](const Pitched& at) {
+    return ze_copy_region_t{narrow(at.origin[0]), narrow(at.origin[1]), narrow(at.origin[2]),
+                            narrow(size[0]),      narrow(size[1]),      narrow(size[2])};
+  };
+  const ze_copy_region_t to_box = box(to);
+  const ze_copy_region_t from_box = box(from);
+  const auto list = impl_->open();
+  ZE_CALL(zeCommandListAppendMemoryCopyRegion, list, to.pointer, &to_box, narrow(to.pitch),
+          narrow(to.slice_pitch), from.pointer, &from_box, narrow(from.pitch), narrow(from.slice_pitch),
+          waits.signal, waits.count(), waits.data())
+      .or_throw();
+  impl_->submit(list);
+}
+
+void Queue::launch(const Kernel& kernel, const Launch& launch, const Arguments& arguments, const Sync& sync) {
+  try_launch(kernel, launch, arguments, sync).or_throw();
+}
+
+Status Queue::try_launch(const Kernel& kernel, const Launch& launch, const Arguments& arguments,
+                         const Sync& sync) {
+  Status status = set_arguments(kernel, launch, arguments);
+  if (!status.ok()) return status;
+  Waits waits(sync);
+  const ze_group_count_t groups{launch.groups[0], launch.groups[1], launch.groups[2]};
+  const auto list = impl_->open();
+  status = launch.cooperative ? ZE_CALL(zeCommandListAppendLaunchCooperativeKernel, list, native(kernel),
+                                        &groups, waits.signal, waits.count(), waits.data())
+                              : ZE_CALL(zeCommandListAppendLaunchKernel, list, native(kernel), &groups,
+                                        waits.signal, waits.count(), waits.data());
+  impl_->submit(list);  // also after a refusal: the list is then empty, and a queue without gaps is simpler
+  return status;
+}
+
+void Queue::barrier(const Sync& sync) {
+  Waits waits(sync);
+  const auto list = impl_->open();
+  ZE_CALL(zeCommandListAppendBarrier, list, waits.signal, waits.count(), waits.data()).or_throw();
+  impl_->submit(list);
+}
+
+Status Queue::try_synchronize(Nanoseconds timeout) { return impl_->try_synchronize(timeout); }
+
+void Queue::synchronize(Nanoseconds timeout) { try_synchronize(timeout).or_throw(); }
+
+bool Queue::idle() {
+  const Status status = try_synchronize(Nanoseconds::zero());
+  if (!status.ok() && !status.not_ready()) throw Error(status);
+  return status.ok();
+}
+
+ze_command_queue_handle_t native(const Queue& queue) { return queue.impl().queue; }
+
+ze_command_list_handle_t immediate_list(const Queue& queue) { return queue.impl().immediate; }
+
+}  // namespace proctor::accel

@@ -1,0 +1,50 @@
+#include "suites/accel/xpu/level_zero.h"
+#include "suites/accel/xpu/native.h"
+#include "suites/main/skipped.h"
+
+namespace proctor::accel {
+
+std::string Status::name() const { return xpu::result_name(static_cast<ze_result_t>(code_)); }
+
+bool Status::not_ready() const { return code_ == ZE_RESULT_NOT_READY; }
+
+bool Status::out_of_memory() const {
+  return code_ == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY || code_ == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY ||
+         code_ == ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
+}
+
+bool Status::device_lost() const {
+  constexpr std::uint32_t kRequiresReset =
+      0x70000006;  // ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET, Level Zero 1.5
+  return code_ == ZE_RESULT_ERROR_DEVICE_LOST || code_ == kRequiresReset;
+}
+
+bool Status::unsupported() const { return code_ == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE; }
+
+void Status::or_throw() const {
+  if (!ok()) throw Error(*this);
+}
+
+Error::Error(Status status) : status_(status), text_(std::string(status.call()) + ": " + status.name()) {}
+
+const char* to_string(Kind kind) {
+  switch (kind) {
+    case Kind::kUnknown:
+      return "unknown";
+    case Kind::kHost:
+      return "host";
+    case Kind::kDevice:
+      return "device";
+    case Kind::kShared:
+      return "shared";
+  }
+  return "";
+}
+
+void symbol_missing(const char* name) { throw suite::Skipped(std::string("symbol_missing:") + name); }
+
+std::uint64_t in_ze(Nanoseconds timeout) {
+  return timeout == Nanoseconds::max() ? UINT64_MAX : static_cast<std::uint64_t>(timeout.count());
+}
+
+}  // namespace proctor::accel

@@ -1,0 +1,199 @@
+// What goes wrong, in a process of its own: kernels that hang, that leave their memory, processes that fork.
+// The check is that the answer is the right one, and that the next process finds a healthy device.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
+#include "suites/accel/given.h"
+#include "suites/main/check.h"
+#include "suites/main/helper.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::Helper;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kLost = "Level Zero specification, ZE_RESULT_ERROR_DEVICE_LOST";
+constexpr const char* kPrintf = "OpenCL C specification, printf; OpenCL-CTS printf";
+
+// A transform of a thousand words: {"right":BOOL}.
+PROCTOR_HELPER(smoke) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  auto expected = noise_words(1000, 1);
+  const auto from = device_copy(queue, context, expected);
+  const Buffer to = device_memory(context, 4000);
+  queue.launch(Kernel(module, "transform"), cover(1000, 50), arguments(from, to, 3u, 1000u));
+  queue.synchronize();
+  for (auto& word : expected) word = word * 3 + 3;
+  suite::answer({{"right", read_as<std::uint32_t>(queue, context, to) == expected}});
+}
+
+// Starts a kernel that never ends, says so, and waits for its own end.
+PROCTOR_HELPER(hang) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "hazard");
+  const auto stop = device_copy(queue, context, std::vector<std::uint32_t>(2));
+  queue.launch(Kernel(module, "spin_for_ever"), groups_of(1, 1), arguments(stop));
+  const Status status = queue.try_synchronize(std::chrono::milliseconds(50));
+  suite::answer({{"ready", status.ok()}});
+  queue.try_synchronize(Nanoseconds::max());
+  suite::answer({{"ended", true}});
+}
+
+// Stores to an address that is nobody's, and tells what the driver says afterwards.
+PROCTOR_HELPER(store_out_of_bounds) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "hazard");
+  suite::answer({{"launched", true}});
+  Status status =
+      queue.try_launch(Kernel(module, "store_at"), groups_of(1, 1), arguments(std::uint64_t{0xdead0000}, 1u));
+  if (status.ok()) status = queue.try_synchronize(std::chrono::seconds(5));
+  const Status device = context.device().try_status();
+  suite::answer({{"status", status.name()}, {"ok", status.ok()}, {"device_ok", device.ok()}});
+  _exit(0);  // nothing that the driver still has is worth tidying up
+}
+
+PROCTOR_HELPER(read_null) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "hazard");
+  const auto address = device_copy(queue, context, std::vector<std::uint64_t>(1));
+  const Buffer out = device_memory(context, 4);
+  suite::answer({{"launched", true}});
+  Status status = queue.try_launch(Kernel(module, "chase"), groups_of(1, 1), arguments(address, out));
+  if (status.ok()) status = queue.try_synchronize(std::chrono::seconds(5));
+  suite::answer({{"status", status.name()}, {"ok", status.ok()}});
+  _exit(0);
+}
+
+// Prints into the file that the first word names, which is its standard output.
+PROCTOR_HELPER(print) {
+  if (std::freopen(words.at(0).c_str(), "w", stdout) == nullptr)
+    suite::fail_because("setup", "failed to reopen stdout");
+  const auto context = leased();
+  need(context.device().properties().printf, "unsupported:printf");
+  Queue queue(context);
+  const Module module = Module::load(context, "print");
+  queue.launch(Kernel(module, "print_line"), groups_of(1, 4), arguments(7u));
+  queue.synchronize();
+  std::fflush(stdout);
+  suite::answer({{"printed", true}});
+  suite::wait_for_input();
+}
+
+// Forks after initialisation. The child only leaves; the parent goes on working.
+PROCTOR_HELPER(fork_and_go_on) {
+  const auto context = leased();
+  Queue queue(context);
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  const auto sent = noise(10000, 1);
+  const auto buffer = device_copy(queue, context, sent);
+  suite::answer({{"same", read_bytes(queue, context, buffer.data(), sent.size()) == sent}});
+}
+
+// Whether a fresh process gets the right result.
+void expect_healthy(const std::string& after) {
+  Helper helper("smoke");
+  expect_true(helper.answer().at("right").get<bool>(), "the next process computes correctly after " + after);
+}
+
+// Either answer is right: the driver reports it, or it ends the process. Silence is not.
+void expect_fault_is_reported(const std::string& mode) {
+  Helper helper(mode);
+  helper.answer();
+  const auto outcome = helper.try_answer();
+  const auto end = helper.finish();
+  if (outcome) {
+    expect_true(!outcome->at("ok").get<bool>(), "the next synchronise reports the access, it says " +
+                                                    outcome->at("status").get<std::string>());
+  } else {
+    expect_true(end.signal != 0 || end.exit_code != 0 || end.hung,
+                "the process is ended when nothing is reported");
+    expect_true(!end.hung, "it does not hang");
+  }
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Hazard, EndlessKernelIsEndedByKillingItsProcess, "K49", "a deadline must be enough", kGate,
+              {"kernel.skip:kernel=spin_for_ever"}) {
+  step("given a second process with a kernel that never ends");
+  Helper helper("hang");
+  expect_true(!helper.answer().at("ready").get<bool>(), "the kernel is not done after 50 ms");
+  expect_true(!helper.try_answer(std::chrono::milliseconds(200)).has_value(), "nor a little later");
+  helper.kill();
+  expect_healthy("a kernel that hung");
+}
+
+PROCTOR_CHECK(Hazard, StoreOutOfBoundsIsReported, "K47", kLost, kGate, {"kernel.fault_swallowed"}) {
+  step("given a second process whose kernel writes to nobody's memory");
+  expect_fault_is_reported("store_out_of_bounds");
+}
+
+PROCTOR_CHECK(Hazard, NullReadIsReported, "K47", kLost, kGate, {"kernel.fault_swallowed"}) {
+  step("given a second process whose kernel reads through a null pointer");
+  expect_fault_is_reported("read_null");
+}
+
+PROCTOR_CHECK(Hazard, LostDeviceSaysSo, "K47", "Level Zero specification, zeDeviceGetStatus", kWarn,
+              {"state.lost_unnoticed"}) {
+  step("given a second process whose kernel writes to nobody's memory");
+  Helper helper("store_out_of_bounds");
+  helper.answer();
+  const auto outcome = helper.try_answer();
+  if (!outcome || outcome->at("status") != "ZE_RESULT_ERROR_DEVICE_LOST")
+    suite::skip("needs:device_lost_code");
+  expect_true(!outcome->at("device_ok").get<bool>(), "zeDeviceGetStatus says that the device is lost");
+}
+
+PROCTOR_CHECK(Hazard, NextProcessIsHealthy, "K48", "CUDA and Level Zero: the process must be started anew",
+              kGate, {"kernel.wrong_result:kernel=transform,arg=1,at=4"}) {
+  step("given a second process whose kernel writes to nobody's memory");
+  {
+    Helper helper("store_out_of_bounds");
+    helper.answer();
+    helper.try_answer();
+  }
+  expect_healthy("an access out of bounds");
+}
+
+PROCTOR_CHECK(Hazard, ParentWorksAfterAFork, "K50", "POSIX fork; no driver call in the child", kGate,
+              {"memory.corrupt_copy:at=17,times=1", "copy.skip"}) {
+  step("given a process that forks after initialisation and goes on");
+  Helper helper("fork_and_go_on");
+  expect_true(helper.answer().at("same").get<bool>(), "its copies are byte-exact after the fork");
+}
+
+PROCTOR_CHECK(Printf, AppearsAtTheNextSynchronise, "K51", kPrintf, kGate, .faults = {"kernel.printf_lost"},
+              .needs = {"printf"}) {
+  const char* base = std::getenv("TMPDIR");
+  std::string path = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/printf-XXXXXX";
+  const int file = mkstemp(path.data());
+  expect_true(file >= 0, "a scratch file can be made");
+  close(file);
+  step("given a kernel that prints a line");
+  Helper helper("print", {path});
+  helper.answer();
+  std::ifstream stream(path);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  unlink(path.c_str());
+  expect_same("standard output", "device says 7 -5 text\n", text);
+}
+
+}  // namespace proctor::accel

@@ -1,0 +1,301 @@
+// A launch: its shape, its limits, its arguments.
+#include <algorithm>
+
+#include "suites/accel/given.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kGroupSize = "Level Zero specification, zeKernelSetGroupSize";
+constexpr const char* kLocal = "oneapi-src/level-zero-tests negative test_module_errors.cpp";
+constexpr const char* kIds = "SPIR-V specification, built-ins; OpenCL-CTS thread_dimensions";
+constexpr const char* kArgument = "Level Zero specification, zeKernelSetArgumentValue";
+
+// What ids.cl writes for a launch.
+std::vector<std::uint32_t> expected_ids(const Launch& launch) {
+  std::array<std::uint32_t, 3> size{};
+  for (std::size_t axis = 0; axis < 3; ++axis) size[axis] = launch.groups[axis] * launch.group[axis];
+  std::vector<std::uint32_t> words;
+  for (std::uint32_t z = 0; z < size[2]; ++z) {
+    for (std::uint32_t y = 0; y < size[1]; ++y) {
+      for (std::uint32_t x = 0; x < size[0]; ++x) {
+        const auto& g = launch.group;
+        const std::uint32_t local = x % g[0] + g[0] * (y % g[1] + g[1] * (z % g[2]));
+        const std::uint32_t group = x / g[0] + launch.groups[0] * (y / g[1] + launch.groups[1] * (z / g[2]));
+        words.insert(words.end(),
+                     {x + launch.offset[0], y + launch.offset[1], z + launch.offset[2], local, group,
+                      g[0] * g[1] * g[2], launch.groups[0] * launch.groups[1] * launch.groups[2],
+                      size[0] * size[1] * size[2]});
+      }
+    }
+  }
+  return words;
+}
+
+void expect_ids(const Launch& launch) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "ids");
+  const auto expected = expected_ids(launch);
+  const auto out = device_copy(queue, context, std::vector<std::uint32_t>(expected.size()));
+  step("given a launch of " + std::to_string(expected.size() / 8) + " work-items");
+  queue.launch(Kernel(module, "ids"), launch, arguments(out));
+  queue.synchronize();
+  expect_words("ids (8 words a work-item)", expected, read_as<std::uint32_t>(queue, context, out),
+               context.device());
+}
+
+// The largest group that is a power of two along x.
+std::uint32_t largest_group(const Device& device) {
+  return std::min(device.properties().largest_group, device.properties().group_limit[0]);
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Launch, IdsInOneDimension, "K17", kIds, kGate,
+              {"kernel.wrong_group_id:at=1", "kernel.skip_group:at=2"}) {
+  expect_ids({.groups = {5, 1, 1}, .group = {7, 1, 1}});
+}
+
+PROCTOR_CHECK(Launch, IdsInTwoDimensions, "K17", kIds, kGate,
+              {"kernel.wrong_group_id:at=3", "kernel.skip_group:at=2"}) {
+  expect_ids({.groups = {3, 5, 1}, .group = {4, 2, 1}});
+}
+
+PROCTOR_CHECK(Launch, IdsInThreeDimensions, "K17", kIds, kGate,
+              {"kernel.wrong_group_id:at=5", "kernel.skip_group:at=2"}) {
+  expect_ids({.groups = {3, 2, 4}, .group = {2, 3, 2}});
+}
+
+PROCTOR_CHECK(Launch, OffsetsAreAdded, "K17", "Level Zero specification, zeKernelSetGlobalOffsetExp", kGate,
+              {"kernel.offset_ignored"}) {
+  expect_ids({.groups = {3, 2, 2}, .group = {4, 2, 1}, .offset = {100, 7, 3}});
+}
+
+PROCTOR_CHECK(Launch, EveryGroupRunsOnce, "K17", kIds, kGate,
+              {"kernel.run_twice", "kernel.skip_group:at=0"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "ids");
+  const auto counts = device_copy(queue, context, std::vector<std::uint32_t>(1000));
+  step("given a thousand groups that count themselves");
+  queue.launch(Kernel(module, "count_groups"), groups_of(1000, 4), arguments(counts));
+  queue.synchronize();
+  expect_words("runs of each group", std::vector<std::uint32_t>(1000, 1),
+               read_as<std::uint32_t>(queue, context, counts), context.device());
+}
+
+PROCTOR_CHECK(Launch, LargestGroupRuns, "K13", kGroupSize, kGate, {"kernel.limits_lie"}) {
+  step("given groups as large as the device reports");
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  const Kernel kernel(module, "fill");
+  const std::uint32_t size = largest_group(context.device());
+  const auto out = device_copy(queue, context, std::vector<std::uint32_t>(2 * size));
+  const Status status = queue.try_launch(kernel, groups_of(2, size), arguments(out, 5u, 2 * size));
+  expect_status("ZE_RESULT_SUCCESS", status);
+  queue.synchronize();
+  expect_words("what they wrote", std::vector<std::uint32_t>(2 * size, 5),
+               read_as<std::uint32_t>(queue, context, out), context.device());
+}
+
+PROCTOR_CHECK(Launch, LargerGroupIsRefused, "K13", kGroupSize, kGate, {"kernel.limit_ignored"}) {
+  const auto context = leased();
+  const Module module = Module::load(context, "basic");
+  Kernel kernel(module, "fill");
+  const auto& properties = context.device().properties();
+  step("given one work-item too many");
+  expect_status("ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION",
+                kernel.try_group_size({properties.group_limit[0] + 1, 1, 1}));
+  step("given axes that are allowed and a product that is not");
+  expect_status("ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION",
+                kernel.try_group_size({properties.largest_group, 2, 1}));
+}
+
+PROCTOR_CHECK(Launch, EmptyGroupIsRefused, "K12", "measured: Intel compute-runtime 26.27 refuses it", kWarn,
+              {"error.swallowed"}) {
+  const auto context = leased();
+  const Module module = Module::load(context, "basic");
+  Kernel kernel(module, "fill");
+  step("given a group of no work-items");
+  expect_refused("group of 0 x 1 x 1", kernel.try_group_size({0, 1, 1}));
+}
+
+PROCTOR_CHECK(Launch, LocalMemoryUpToTheLimit, "K14", kLocal, kGate, {"kernel.limits_lie"}) {
+  step("given as much local memory as the device reports");
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "group_xpu");
+  const std::uint32_t bytes = context.device().properties().local_memory;
+  const auto out = device_copy(queue, context, std::vector<std::uint32_t>(2));
+  const Status status = queue.try_launch(Kernel(module, "touch_local"), groups_of(2, 8),
+                                         arguments(out, LocalMemory{bytes}, bytes / 4));
+  expect_status("ZE_RESULT_SUCCESS", status);
+  queue.synchronize();
+  expect_words("what its last word held", std::vector<std::uint32_t>(2, 42),
+               read_as<std::uint32_t>(queue, context, out), context.device());
+}
+
+PROCTOR_CHECK(Launch, MoreLocalMemoryIsRefused, "K14", kLocal, kGate, {"error.swallowed"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "group_xpu");
+  const std::uint32_t bytes = context.device().properties().local_memory + 4096;
+  const auto out = device_copy(queue, context, std::vector<std::uint32_t>(2));
+  step("given a page more local memory than there is");
+  Status status = queue.try_launch(Kernel(module, "touch_local"), groups_of(2, 8),
+                                   arguments(out, LocalMemory{bytes}, bytes / 4));
+  if (status.ok()) status = queue.try_synchronize(kPatience);
+  expect_refused("a launch with " + std::to_string(bytes) + " bytes of local memory", status);
+}
+
+PROCTOR_CHECK(Launch, EachDeviceRunsItsOwn, "V44", "identity, not count: the work names where it ran", kGate,
+              {"kernel.skip", "kernel.wrong_argument:arg=1"}) {
+  const auto devices = Device::list();
+  need(!devices.empty(), "no_device");
+  step("given a kernel on each of " + std::to_string(devices.size()) + " devices, that writes its number");
+  for (std::uint32_t i = 0; i < devices.size(); ++i) {
+    const Context context(devices[i]);
+    Queue queue(context);
+    const Module module = Module::load(context, "basic");
+    const auto out = device_copy(queue, context, std::vector<std::uint32_t>(1, 999));
+    queue.launch(Kernel(module, "write_ordinal"), groups_of(1, 1), arguments(out, i + 5));
+    queue.synchronize();
+    expect_words("device " + std::to_string(i), std::vector<std::uint32_t>{i + 5},
+                 read_as<std::uint32_t>(queue, context, out), devices[i]);
+  }
+}
+
+// ---- arguments ----
+
+PROCTOR_CHECK(Arguments, ScalarsArriveUnchanged, "K16", kArgument, kGate,
+              {"kernel.wrong_argument:arg=3", "kernel.wrong_argument:arg=8"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "arguments");
+  const auto out = device_copy(queue, context, std::vector<std::uint64_t>(9));
+  step("given nine scalars of every width");
+  queue.launch(Kernel(module, "scalars"), groups_of(1, 1),
+               arguments(out, std::uint8_t{0xf1}, std::int8_t{-7}, std::uint16_t{0xfedc},
+                         std::int16_t{-12345}, std::uint32_t{0xfedcba98}, std::int32_t{-123456789},
+                         std::uint64_t{0xfedcba9876543210}, std::int64_t{-1234567890123456789}, 1.5f));
+  queue.synchronize();
+  const auto wide = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+  expect_longs("scalars",
+               std::vector<std::uint64_t>{0xf1, wide(-7), 0xfedc, wide(-12345), 0xfedcba98, wide(-123456789),
+                                          0xfedcba9876543210, wide(-1234567890123456789), 0x3fc00000},
+               read_as<std::uint64_t>(queue, context, out), context.device());
+}
+
+PROCTOR_CHECK(Arguments, StructureArrivesUnchanged, "K16", kArgument, kGate,
+              {"kernel.wrong_argument:arg=1"}) {
+  struct Mixed {
+    std::uint8_t a;
+    std::uint16_t b;
+    std::uint32_t c;
+    std::uint64_t d;
+    float e[3];
+  };
+  Mixed sent;
+  std::memset(&sent, 0, sizeof sent);  // the kernel writes zeros between the members
+  sent = {.a = 0xa1, .b = 0xb1b2, .c = 0xc1c2c3c4, .d = 0xd1d2d3d4d5d6d7d8, .e = {1.5f, -2.5f, 3.25f}};
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "arguments");
+  const Buffer out = device_memory(context, sizeof sent);
+  step("given a structure by value");
+  queue.launch(Kernel(module, "structure"), groups_of(1, 1), arguments(out, sent));
+  queue.synchronize();
+  Mixed got;
+  std::memcpy(&got, read_bytes(queue, context, out.data(), sizeof got).data(), sizeof got);
+  const auto members = [](const Mixed& mixed) {
+    return std::vector<std::uint64_t>{mixed.a,
+                                      mixed.b,
+                                      mixed.c,
+                                      mixed.d,
+                                      static_cast<std::uint64_t>(mixed.e[0] * 4),
+                                      static_cast<std::uint64_t>(-mixed.e[1] * 4),
+                                      static_cast<std::uint64_t>(mixed.e[2] * 4)};
+  };
+  expect_longs("members", members(sent), members(got), context.device());
+}
+
+PROCTOR_CHECK(Arguments, SixteenArriveInTheirPlaces, "K16", kArgument, kGate,
+              {"kernel.wrong_argument:arg=16", "kernel.wrong_argument:arg=1"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "arguments");
+  const auto out = device_copy(queue, context, std::vector<std::uint64_t>(16));
+  std::vector<std::uint64_t> sent;
+  Arguments all = arguments(out);
+  for (std::uint64_t i = 0; i < 16; ++i) {
+    sent.push_back(i * 0x0101010101010101 + 1);
+    all.push_back(argument(sent.back()));
+  }
+  step("given sixteen numbers behind a pointer");
+  queue.launch(Kernel(module, "many"), groups_of(1, 1), all);
+  queue.synchronize();
+  expect_longs("numbers", sent, read_as<std::uint64_t>(queue, context, out), context.device());
+}
+
+PROCTOR_CHECK(Arguments, AreTakenWhenTheLaunchIsAppended, "K16", kArgument, kGate,
+              {"kernel.wrong_argument:arg=1,kernel=write_ordinal", "kernel.skip:kernel=write_ordinal"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  const Kernel kernel(module, "write_ordinal");
+  std::vector<Buffer> outs;
+  for (std::uint32_t i = 0; i < 8; ++i)
+    outs.push_back(device_copy(queue, context, std::vector<std::uint32_t>(1)));
+  step("given one kernel that is launched eight times with other arguments, all behind a gate");
+  Gate gate(context);
+  gate.hold(queue);
+  for (std::uint32_t i = 0; i < 8; ++i) queue.launch(kernel, groups_of(1, 1), arguments(outs[i], 100 + i));
+  gate.open();
+  queue.synchronize();
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    expect_words("launch " + std::to_string(i), std::vector<std::uint32_t>{100 + i},
+                 read_as<std::uint32_t>(queue, context, outs[i]), context.device());
+  }
+}
+
+PROCTOR_CHECK(Arguments, PointersInMemoryAreFollowed, "K16",
+              "Level Zero specification, zeKernelSetIndirectAccess", kGate,
+              {"kernel.wrong_result:arg=1,at=4", "kernel.skip"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "arguments");
+  const auto values = noise_words(64, 1);
+  const auto words = device_copy(queue, context, values);
+  std::vector<std::uint64_t> addresses;
+  for (std::size_t i = 0; i < 64; ++i) {
+    addresses.push_back(reinterpret_cast<std::uintptr_t>(words.data()) + 4 * (63 - i));
+  }
+  const auto table = device_copy(queue, context, addresses);
+  const Buffer out = device_memory(context, 256);
+  step("given addresses that lie in memory");
+  queue.launch(Kernel(module, "indirect"), groups_of(4, 16), arguments(table, out));
+  queue.synchronize();
+  expect_words("what lies there", std::vector<std::uint32_t>(values.rbegin(), values.rend()),
+               read_as<std::uint32_t>(queue, context, out), context.device());
+}
+
+PROCTOR_CHECK(Arguments, UnknownIndexIsRefused, "K16", "measured: Intel compute-runtime 26.27 refuses it",
+              kWarn, {"error.swallowed"}) {
+  const auto context = leased();
+  const Module module = Module::load(context, "basic");
+  Kernel kernel(module, "fill");
+  const std::uint32_t value = 1;
+  step("given argument 99 of 3");
+  expect_refused("argument 99", kernel.try_argument(99, sizeof value, &value));
+}
+
+}  // namespace proctor::accel

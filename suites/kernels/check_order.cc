@@ -1,0 +1,302 @@
+// When things happen: events, queues, waits, time. What must not have happened yet is asserted while a gated
+// kernel holds it back, never by waiting for some time.
+#include <algorithm>
+#include <chrono>
+
+#include "suites/accel/given.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using std::chrono::milliseconds;
+using suite::expect_true;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kEvents = "Level Zero specification, Events";
+constexpr const char* kTimes = "Level Zero specification, zeEventQueryKernelTimestamp";
+constexpr const char* kSync = "Level Zero specification, zeCommandQueueSynchronize, timeout";
+constexpr const char* kQueues = "Level Zero programming guide, Command Queues and Command Lists";
+
+// A word of device memory and a kernel that adds one to it.
+struct Counter {
+  explicit Counter(const Context& its_context)
+      : context(its_context),
+        queue(context),
+        module(Module::load(context, "basic")),
+        kernel(module, "increment"),
+        words(device_copy(queue, context, std::vector<std::uint32_t>(64))) {}
+
+  void add_one(Queue& to, const Sync& sync = {}) {
+    to.launch(kernel, groups_of(1, 64), arguments(words, 64u), sync);
+  }
+  std::uint32_t value() { return read_as<std::uint32_t>(queue, context, words)[63]; }
+
+  Context context;
+  Queue queue;
+  Module module;
+  Kernel kernel;
+  Buffer words;
+};
+
+}  // namespace
+
+PROCTOR_CHECK(Event, FreshOneIsNotReady, "K40", kEvents, kGate, {"order.event_born_signaled"}) {
+  const auto context = leased();
+  step("given new events");
+  for (int i = 0; i < 4; ++i) expect_status("ZE_RESULT_NOT_READY", Event(context).query());
+}
+
+PROCTOR_CHECK(Event, HostSignalIsSeenAndResetClearsIt, "K40", kEvents, kGate,
+              {"order.reset_ignored", "order.query_never_ready"}) {
+  const auto context = leased();
+  Event event(context);
+  step("given an event that the host signals and resets");
+  event.signal_from_host();
+  expect_status("ZE_RESULT_SUCCESS", event.query());
+  event.reset();
+  expect_status("ZE_RESULT_NOT_READY", event.query());
+}
+
+PROCTOR_CHECK(Event, ResetAfterWorkClearsIt, "K40", kEvents, kGate, {"order.reset_ignored"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Event done(context);
+  step("given an event that a kernel signals, twice");
+  for (int i = 0; i < 2; ++i) {
+    counter.add_one(counter.queue, {.wait = {}, .signal = &done});
+    counter.queue.synchronize();
+    expect_status("ZE_RESULT_SUCCESS", done.query());
+    done.reset();
+    expect_status("ZE_RESULT_NOT_READY", done.query());
+  }
+}
+
+PROCTOR_CHECK(Event, FollowsItsKernel, "K39", kEvents, kGate,
+              {"order.query_lies", "order.query_never_ready"}) {
+  const auto context = leased();
+  Queue queue(context);
+  Gate gate(context);
+  const Event done(context);
+  step("given a kernel that waits for the host and signals an event");
+  gate.hold(queue, {.wait = {}, .signal = &done});
+  expect_status("ZE_RESULT_NOT_READY", done.query());
+  expect_true(!queue.idle(), "the queue is busy while the kernel runs");
+  gate.open();
+  queue.synchronize();
+  expect_status("ZE_RESULT_SUCCESS", done.query());
+  expect_true(queue.idle(), "the queue is idle afterwards");
+}
+
+PROCTOR_CHECK(Event, MeansThatTheWorkIsDone, "S1.7", kEvents, kGate, {"order.signal_before_work:us=20000"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  constexpr std::uint32_t kWords = 1 << 16;
+  const Buffer out = host_memory(context, kWords * 4);
+  std::fill_n(out.as<std::uint32_t>().begin(), kWords, 0u);
+  const Event done(context);
+  step("given a kernel that fills host memory and signals an event");
+  queue.launch(Kernel(module, "fill"), cover(kWords, 64), arguments(out, 7u, kWords),
+               {.wait = {}, .signal = &done});
+  done.synchronize();
+  const std::vector<std::uint32_t> seen(out.as<std::uint32_t>().begin(), out.as<std::uint32_t>().end());
+  queue.synchronize();
+  expect_words("memory when the event was signalled", std::vector<std::uint32_t>(kWords, 7), seen,
+               context.device());
+}
+
+PROCTOR_CHECK(Event, HostReleasesADevice, "K43", "Level Zero specification, zeEventHostSignal", kGate,
+              {"order.host_signal_lost:times=1", "order.ignore_wait_events"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Queue queue(context);
+  Event go(context);
+  const Event done(context);
+  step("given a kernel that waits for an event of the host");
+  counter.add_one(queue, {.wait = {&go}, .signal = &done});
+  expect_status("ZE_RESULT_NOT_READY", done.try_synchronize(milliseconds(20)));
+  go.signal_from_host();
+  expect_status("ZE_RESULT_SUCCESS", done.try_synchronize(std::chrono::seconds(5)));
+  go.signal_from_host();
+  queue.synchronize();
+  suite::expect_same("what the kernel counted", "1", std::to_string(counter.value()));
+}
+
+// ---- queues ----
+
+PROCTOR_CHECK(Queue, WaitsForAnEventOfAnother, "S1.7", kQueues, kGate, {"order.ignore_wait_events"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Queue first(context), second(context);
+  Gate gate(context);
+  const Event opened(context), counted(context);
+  step("given a second queue that waits for an event behind a gate in the first");
+  gate.hold(first, {.wait = {}, .signal = &opened});
+  counter.add_one(second, {.wait = {&opened}, .signal = &counted});
+  expect_status("ZE_RESULT_NOT_READY", counted.try_synchronize(milliseconds(20)));
+  suite::expect_same("count before the gate opens", "0", std::to_string(counter.value()));
+  gate.open();
+  second.synchronize();
+  first.synchronize();
+  suite::expect_same("count afterwards", "1", std::to_string(counter.value()));
+}
+
+PROCTOR_CHECK(Queue, DataCrossesWithTheEvent, "S1.7", kQueues, kGate, {"order.signal_before_work:us=20000"}) {
+  const auto context = leased();
+  Queue first(context), second(context);
+  const Module module = Module::load(context, "basic");
+  constexpr std::uint32_t kWords = 1 << 14;
+  const Buffer words = device_memory(context, kWords * 4);
+  const auto result = device_copy(first, context, std::vector<std::uint32_t>(kWords));
+  const Event filled(context);
+  step("given a queue that reads what another one writes, ordered by an event");
+  first.launch(Kernel(module, "fill"), cover(kWords, 64), arguments(words, 5u, kWords),
+               {.wait = {}, .signal = &filled});
+  second.launch(Kernel(module, "transform"), cover(kWords, 64), arguments(words, result, 1u, kWords),
+                {.wait = {&filled}, .signal = nullptr});
+  second.synchronize();
+  first.synchronize();
+  expect_words("what the second queue made", std::vector<std::uint32_t>(kWords, 16),
+               read_as<std::uint32_t>(second, context, result), context.device());
+}
+
+PROCTOR_CHECK(Queue, RunsBesideAnother, "K38", kQueues, kWarn, {"order.query_never_ready"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Queue held(context), free(context);
+  Gate gate(context);
+  const Event counted(context);
+  step("given a queue that a gate holds, and work in a second one");
+  gate.hold(held);
+  counter.add_one(free, {.wait = {}, .signal = &counted});
+  counted.synchronize(std::chrono::seconds(5));
+  expect_status("ZE_RESULT_SUCCESS", counted.query());
+  gate.open();
+  held.synchronize();
+  free.synchronize();
+}
+
+PROCTOR_CHECK(Queue, KernelsRunInOrder, "K38", kQueues, kGate, {"kernel.skip:after=5,times=1"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  const Kernel transform(module, "transform");
+  const auto start = noise_words(256, 1);
+  const Buffer words[] = {device_copy(queue, context, start), device_memory(context, 1024)};
+  step("given twelve kernels that each use what the one before left");
+  auto expected = start;
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    queue.launch(transform, cover(256, 64), arguments(words[i % 2], words[(i + 1) % 2], i, 256u));
+    for (auto& word : expected) word = word * 3 + i;
+  }
+  queue.synchronize();
+  expect_words("after the last", expected, read_as<std::uint32_t>(queue, context, words[0]),
+               context.device());
+}
+
+PROCTOR_CHECK(Queue, ImmediateListRunsInOrder, "K38",
+              "Level Zero specification, zeCommandListCreateImmediate", kGate,
+              {"kernel.skip:times=1", "kernel.run_twice:times=1"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Queue queue(context, Queue::Mode::kImmediate);
+  step("given twenty kernels in an immediate list");
+  for (int i = 0; i < 20; ++i) counter.add_one(queue);
+  queue.synchronize();
+  suite::expect_same("count", "20", std::to_string(counter.value()));
+}
+
+PROCTOR_CHECK(Queue, SynchroniseKeepsItsTimeout, "K42", kSync, kGate,
+              {"order.timeout_ignored", "order.early_sync"}) {
+  const auto context = leased();
+  Queue queue(context);
+  Gate gate(context);
+  gate.hold(queue);
+  for (const milliseconds timeout : {milliseconds(1), milliseconds(30)}) {
+    step("given a busy queue and a limit of " + std::to_string(timeout.count()) + " ms");
+    const auto begin = Clock::now();
+    const Status status = queue.try_synchronize(timeout);
+    const auto waited = Clock::now() - begin;
+    expect_status("ZE_RESULT_NOT_READY", status);
+    // Only the lower end is certain: a busy machine may wake us late.
+    expect_true(waited >= timeout * 9 / 10,
+                "it waited that long, not " +
+                    std::to_string(std::chrono::duration<double, std::milli>(waited).count()) + " ms");
+  }
+  gate.open();
+  queue.synchronize(Nanoseconds::max());
+}
+
+PROCTOR_CHECK(Event, SynchroniseKeepsItsTimeout, "K42", "Level Zero specification, zeEventHostSynchronize",
+              kGate, {"order.timeout_ignored", "order.early_event_sync"}) {
+  const auto context = leased();
+  const Event never(context);
+  step("given an event that nobody signals and a limit of 30 ms");
+  const auto begin = Clock::now();
+  const Status status = never.try_synchronize(milliseconds(30));
+  expect_status("ZE_RESULT_NOT_READY", status);
+  expect_true(Clock::now() - begin >= milliseconds(27), "it waited that long");
+}
+
+// ---- time ----
+
+PROCTOR_CHECK(Time, EndIsNotBeforeBegin, "K41", kTimes, kGate,
+              {"state.swapped_timestamps", "state.clock_backwards"}) {
+  const auto context = leased();
+  Counter counter(context);
+  step("given eight kernels with time stamps");
+  for (int i = 0; i < 8; ++i) {
+    const Event done(context);
+    counter.add_one(counter.queue, {.wait = {}, .signal = &done});
+    counter.queue.synchronize();
+    expect_true(time_of(done).duration_ns() >= 0, "kernel " + std::to_string(i) + " took " +
+                                                      std::to_string(time_of(done).duration_ns()) + " ns");
+  }
+}
+
+PROCTOR_CHECK(Time, LaterWorkHasLaterStamps, "K41", kTimes, kGate,
+              {"state.clock_backwards", "state.timestamp_zero"}) {
+  const auto context = leased();
+  Counter counter(context);
+  std::vector<Event> events;
+  step("given eight kernels, each after the one before");
+  for (int i = 0; i < 8; ++i) {
+    events.emplace_back(context);
+    counter.add_one(counter.queue, {.wait = {}, .signal = &events.back()});
+    counter.queue.synchronize();
+  }
+  for (std::size_t i = 1; i < events.size(); ++i) {
+    expect_true(elapsed_ns(events[i - 1], events[i]) > 0,
+                "kernel " + std::to_string(i) + " ended after the one before");
+  }
+}
+
+PROCTOR_CHECK(Time, DurationAgreesWithTheHost, "K41", kTimes, kGate,
+              {"state.timestamp_scale", "state.timestamp_zero"}) {
+  const auto context = leased();
+  Queue queue(context);
+  Gate gate(context);
+  const Event started(context), done(context);
+  queue.record(started);
+  gate.hold(queue, {.wait = {}, .signal = &done});
+  step("given a kernel that the host holds for 30 ms");
+  started.synchronize();
+  const auto begin = Clock::now();
+  while (Clock::now() - begin < milliseconds(30)) {
+  }
+  gate.open();
+  queue.synchronize();
+  const double host = std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+  const double device = elapsed_ns(started, done);
+  suite::measure("kernels.timer_ratio", device / host, "1");
+  // The device sees at least the time that the gate was shut, and cannot see much more than the host.
+  expect_true(device >= 25e6 && device <= 4 * host + 100e6,
+              "the device measured 30 ms or what the host did, not " + std::to_string(device / 1e6) +
+                  " ms of " + std::to_string(host / 1e6));
+}
+
+}  // namespace proctor::accel

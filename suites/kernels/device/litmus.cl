@@ -1,0 +1,57 @@
+// Memory ordering and communication between groups and with the host.
+#include "suites/kernels/device/portable.h"
+
+// Message passing (two groups at a time, in pairs): the even group writes data and then releases a flag, the
+// odd one waits a bounded number of looks for the flag and then reads the data. out[pair] = 2 when the flag
+// did not come in time, 1 when it came with the data, 0 when it came without: the forbidden result.
+KERNEL message_passing(volatile GLOBAL atomic_uint* flags, volatile GLOBAL uint* data, GLOBAL uint* out,
+                       uint looks) {
+  if (LOCAL_ID(0) != 0) return;
+  const uint pair = GROUP_ID(0) / 2u;
+  if (GROUP_ID(0) % 2u == 0) {
+    data[pair] = 42u;
+    atomic_store_explicit(flags + pair, 1u, memory_order_release, memory_scope_device);
+    return;
+  }
+  uint seen = 0, i = 0;
+  do {
+    seen = atomic_load_explicit(flags + pair, memory_order_acquire, memory_scope_device);
+    ++i;
+  } while (seen == 0u && i < looks);
+  const uint value = data[pair];
+  out[pair] = seen == 0u ? 2u : value == 42u ? 1u : 0u;
+}
+
+// Loops here test at their end: of others llvm-spirv-15 makes blocks in an order that SPIR-V forbids.
+
+// Waits until the host writes `open` (bounded, so that a lost write is an answer and no hang), then writes 1
+// to `done`, and how often it had to look.
+KERNEL gate(GLOBAL uint* open, GLOBAL uint* done, ulong looks) {
+  if (GLOBAL_ID(0) != 0) return;
+  uint seen = 0;
+  ulong i = 0;
+  do {
+    seen = ATOMIC_LOAD_SYSTEM(open);
+    ++i;
+  } while (seen == 0u && i < looks);
+  ATOMIC_STORE_SYSTEM(done, seen != 0u ? 1u : 2u);
+}
+
+// All groups meet `rounds` times, at least once: each adds itself and looks, at most `looks` times, until all have. For
+// cooperative launches; where groups run one after another, the first one gives up and tells how many it saw.
+KERNEL grid_barrier(volatile GLOBAL atomic_uint* arrived, GLOBAL uint* out, uint rounds, uint looks) {
+  uint round = 0;
+  do {
+    ++round;
+    if (LOCAL_ID(0) == 0) {
+      atomic_fetch_add_explicit(arrived, 1u, memory_order_acq_rel, memory_scope_device);
+      uint seen, i = 0;
+      do {
+        seen = atomic_load_explicit(arrived, memory_order_acquire, memory_scope_device);
+        ++i;
+      } while (seen < round * GROUPS(0) && i < looks);
+      out[GROUP_ID(0)] = seen;
+    }
+    GROUP_BARRIER();
+  } while (round < rounds);
+}

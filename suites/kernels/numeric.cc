@@ -1,0 +1,91 @@
+#include "suites/kernels/numeric.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace proctor::kernels {
+namespace {
+
+// One unit in the last place at `reference` for a type with `digits` of mantissa and smallest exponent
+// `lowest`.
+template <typename Wide>
+Wide ulp_at(Wide reference, int digits, int lowest) {
+  const int exponent = reference == 0 ? lowest : std::max(std::ilogb(reference), lowest);
+  return std::scalbn(Wide{1}, exponent - (digits - 1));
+}
+
+template <typename Narrow, typename Wide>
+double distance(Wide reference, Narrow got) {
+  using Limits = std::numeric_limits<Narrow>;
+  constexpr double kFar = std::numeric_limits<double>::infinity();
+  if (std::isnan(reference)) return std::isnan(got) ? 0 : kFar;
+  if (std::isnan(got)) return kFar;
+  if (std::isinf(reference)) return static_cast<Wide>(got) == reference ? 0 : kFar;
+  Wide value = got;
+  if (std::isinf(got)) value = std::copysign(std::scalbn(Wide{1}, Limits::max_exponent), value);
+  return static_cast<double>(std::fabs(value - reference) /
+                             ulp_at(reference, Limits::digits, Limits::min_exponent - 1));
+}
+
+}  // namespace
+
+double ulp_distance(double reference, float got) { return distance(reference, got); }
+double ulp_distance(long double reference, double got) { return distance(reference, got); }
+
+bool is_denormal_float(double reference) {
+  return reference != 0 && std::fabs(reference) < static_cast<double>(std::numeric_limits<float>::min());
+}
+
+std::uint16_t half_from_float(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7e00);
+  const double magnitude = std::fabs(static_cast<double>(value));
+  if (magnitude >= 65520) return static_cast<std::uint16_t>(sign | 0x7c00);  // halfway to 2^16 rounds up
+  // In units of the last place at this size; the default rounding mode of nearbyint is to nearest even.
+  const int exponent = magnitude == 0 ? -14 : std::max(std::ilogb(magnitude), -14);
+  const auto steps = static_cast<std::uint32_t>(std::nearbyint(std::scalbn(magnitude, 10 - exponent)));
+  // A carry out of the mantissa is the right carry into the exponent.
+  return static_cast<std::uint16_t>(sign | ((static_cast<std::uint32_t>(exponent + 14) << 10) + steps));
+}
+
+float float_from_half(std::uint16_t half) {
+  const int exponent = half >> 10 & 0x1f;
+  const int mantissa = half & 0x3ff;
+  float magnitude = 0;
+  if (exponent == 0x1f) {
+    magnitude =
+        mantissa == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  } else if (exponent == 0) {
+    magnitude = std::scalbn(static_cast<float>(mantissa), -24);
+  } else {
+    magnitude = std::scalbn(static_cast<float>(mantissa + 1024), exponent - 25);
+  }
+  return (half & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+double rounding_bound(std::size_t roundings) {
+  const double nu = static_cast<double>(roundings) * 0x1p-24;
+  return nu / (1 - nu);
+}
+
+std::string first_over_bound(std::span<const Judged> expected, std::span<const float> got,
+                             std::size_t roundings) {
+  if (expected.size() != got.size())
+    return fmt::format("{} elements instead of {}", got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    // The smallest denormal is the error of a result that underflows.
+    const double bound = rounding_bound(roundings) * expected[i].weight + 0x1p-149;
+    const double error = std::fabs(static_cast<double>(got[i]) - expected[i].reference);
+    if (error <= bound) continue;
+    return fmt::format(
+        "element {}: {:.9g} instead of {:.9g}, error {:.3g} over the bound {:.3g} = g({}) * {:.3g}", i,
+        got[i], expected[i].reference, error, bound, roundings, expected[i].weight);
+  }
+  return {};
+}
+
+}  // namespace proctor::kernels

@@ -1,0 +1,81 @@
+#include "suites/kernels/numeric.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace proctor::kernels {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+TEST(UlpDistance, CountsStepsOfTheType) {
+  EXPECT_EQ(ulp_distance(1.0, 1.0f), 0);
+  EXPECT_EQ(ulp_distance(1.0, std::nextafterf(1.0f, 2.0f)), 1);
+  EXPECT_EQ(ulp_distance(1.0, std::nextafterf(1.0f, 0.0f)),
+            0.5);  // steps below a power of two are half as large
+  EXPECT_EQ(ulp_distance(1.0L, std::nextafter(1.0, 2.0)), 1);
+  EXPECT_EQ(ulp_distance(0.0, 0x1p-149f), 1);
+}
+
+TEST(UlpDistance, FractionsOfAStepCount) { EXPECT_EQ(ulp_distance(1.0 + 0x1p-24, 1.0f), 0.5); }
+
+TEST(UlpDistance, UnexpectedNanIsInfinitelyFar) {
+  EXPECT_EQ(ulp_distance(1.0, kNan), kInfinity);
+  EXPECT_EQ(ulp_distance(kInfinity, kNan), kInfinity);
+  EXPECT_EQ(ulp_distance(std::nan(""), 1.0f), kInfinity);
+  EXPECT_EQ(ulp_distance(std::nan(""), kNan), 0);
+}
+
+TEST(UlpDistance, InfinityMustHaveItsSign) {
+  EXPECT_EQ(ulp_distance(kInfinity, std::numeric_limits<float>::infinity()), 0);
+  EXPECT_EQ(ulp_distance(kInfinity, -std::numeric_limits<float>::infinity()), kInfinity);
+}
+
+TEST(UlpDistance, EarlyOverflowCountsAsTheNextPowerOfTwo) {
+  const double largest = static_cast<double>(std::numeric_limits<float>::max());
+  EXPECT_EQ(ulp_distance(largest, std::numeric_limits<float>::infinity()), 1);
+}
+
+TEST(Half, EveryFiniteValueSurvivesTheRoundTrip) {
+  for (unsigned half = 0; half < 0x10000; ++half) {
+    const auto bits = static_cast<std::uint16_t>(half);
+    if ((half & 0x7c00) == 0x7c00 && (half & 0x3ff) != 0) {
+      EXPECT_TRUE(std::isnan(float_from_half(bits)));
+    } else {
+      EXPECT_EQ(half_from_float(float_from_half(bits)), bits);
+    }
+  }
+}
+
+TEST(Half, TiesGoToEven) {
+  EXPECT_EQ(half_from_float(1.0f), 0x3c00);
+  EXPECT_EQ(half_from_float(1.0f + 0x1p-11f), 0x3c00);
+  EXPECT_EQ(half_from_float(1.0f + 3 * 0x1p-11f), 0x3c02);
+  EXPECT_EQ(half_from_float(65504.0f), 0x7bff);
+  EXPECT_EQ(half_from_float(65519.0f), 0x7bff);
+  EXPECT_EQ(half_from_float(65520.0f), 0x7c00);
+  EXPECT_EQ(half_from_float(0x1p-25f), 0);
+  EXPECT_EQ(half_from_float(0x1.8p-25f), 1);
+  EXPECT_EQ(half_from_float(-0.0f), 0x8000);
+  EXPECT_TRUE(std::isnan(float_from_half(half_from_float(kNan))));
+}
+
+TEST(FirstOverBound, SaysWhichAndWhy) {
+  const std::vector<Judged> expected = {{1.0, 1.0}, {2.0, 2.0}};
+  EXPECT_EQ(first_over_bound(expected, std::vector{1.0f, 2.0f}, 4), "");
+  EXPECT_EQ(first_over_bound(expected, std::vector{1.0f, std::nextafterf(2.0f, 3.0f)}, 4), "");
+  EXPECT_TRUE(first_over_bound(expected, std::vector{1.0f, 2.00001f}, 4).starts_with("element 1: "));
+  EXPECT_TRUE(first_over_bound(expected, std::vector{kNan, 2.0f}, 4).starts_with("element 0: nan"));
+  EXPECT_EQ(first_over_bound(expected, std::vector{1.0f}, 4), "1 elements instead of 2");
+}
+
+TEST(RoundingBound, GrowsWithTheRoundings) {
+  EXPECT_DOUBLE_EQ(rounding_bound(1), 0x1p-24 / (1 - 0x1p-24));
+  EXPECT_GT(rounding_bound(100), 100 * 0x1p-24);
+}
+
+}  // namespace
+}  // namespace proctor::kernels

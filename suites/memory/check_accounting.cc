@@ -1,0 +1,264 @@
+// What the management interface says about free memory, before, during and after.
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "suites/accel/given.h"
+#include "suites/main/check.h"
+#include "suites/main/helper.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::Helper;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kState = "Level Zero specification, zesMemoryGetState";
+constexpr const char* kIsolation = "a process that has ended holds nothing";
+// What contexts, queues and the allocator's granularity may take.
+constexpr std::uint64_t kSlack = 8 << 20;
+constexpr std::uint64_t kHeld = 256 << 20;
+
+// Waits for a driver that gives memory back late; tells how much is missing in the end.
+std::uint64_t missing_after(const Device& device, std::uint64_t free_before) {
+  // Only a real driver may be late.
+  const auto patience = std::chrono::seconds(suite::on_simgpu() ? 1 : 10);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    const std::uint64_t free = device.memory().free;
+    const std::uint64_t missing = free_before > free ? free_before - free : 0;
+    if (missing <= kSlack || std::chrono::steady_clock::now() > deadline) return missing;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+void expect_returned(const Device& device, std::uint64_t free_before) {
+  const std::uint64_t missing = missing_after(device, free_before);
+  expect_true(missing <= kSlack, "free memory of " + describe(device) + " is back within " +
+                                     std::to_string(kSlack) + " bytes, missing are " +
+                                     std::to_string(missing));
+}
+
+PROCTOR_HELPER(hold_memory) {
+  const auto context = leased();
+  const Buffer buffer = device_memory(context, std::stoull(words.at(0)));
+  Queue queue(context);
+  write(queue, context, buffer.data(), noise(4096, 1));
+  suite::answer({{"uuid", context.device().properties().uuid}});
+  suite::wait_for_input();
+}
+
+PROCTOR_HELPER(leave_memory) {
+  const auto context = leased();
+  Buffer buffer = device_memory(context, std::stoull(words.at(0)));
+  suite::answer({{"uuid", context.device().properties().uuid}});
+  static_cast<void>(new Buffer(std::move(buffer)));  // never freed: the end of the process has to do it
+  _exit(0);
+}
+
+// Takes pieces of memory until one is refused; `status` tells how that was.
+struct Filling {
+  explicit Filling(const Context& context) {
+    const std::uint64_t free = context.device().memory().free;
+    piece = std::clamp<std::uint64_t>(free / 16, 1 << 20, context.device().properties().largest_allocation);
+    const std::uint64_t enough = free / piece * 2;  // a memory that never ends must not be filled for ever
+    while (status.ok() && buffers.size() < enough) {
+      Buffer next;
+      status = Buffer::try_allocate(context, {.bytes = piece}, next);
+      if (status.ok()) buffers.push_back(std::move(next));
+    }
+  }
+  std::uint64_t bytes() const { return buffers.size() * piece; }
+
+  std::uint64_t piece = 0;
+  std::vector<Buffer> buffers{};
+  Status status{};
+};
+
+PROCTOR_HELPER(exhaust_memory) {
+  const auto context = leased();
+  const Filling filling(context);
+  suite::answer({{"refused", !filling.status.ok()}, {"bytes", filling.bytes()}});
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Accounting, FreeIsAtMostTotal, "M16", kState, kGate, {"sysman.size_lie"}) {
+  const Device device = leased_device();
+  step("given the state of the device's memory");
+  const MemoryInfo info = device.memory();
+  expect_true(info.free > 0, "some memory is free");
+  expect_true(info.free <= info.total, "free is at most the total");
+  expect_true(device.properties().memory <= info.total,
+              "programs can use at most what the device has: " + std::to_string(device.properties().memory) +
+                  " of " + std::to_string(info.total));
+}
+
+PROCTOR_CHECK(Accounting, FreeFallsByWhatIsTaken, "M17", kState, kGate, {"sysman.memory_lie"}) {
+  const auto context = leased();
+  const std::uint64_t before = context.device().memory().free;
+  step("given 256 MiB of device memory");
+  Queue queue(context);
+  const Buffer held = device_memory(context, kHeld);
+  write(queue, context, held.data(), noise(4096, 1));
+  const std::uint64_t fallen = before - std::min(before, context.device().memory().free);
+  expect_true(fallen + kSlack >= kHeld && fallen <= kHeld + kSlack,
+              "free memory fell by 256 MiB, give or take 8: by " + std::to_string(fallen));
+}
+
+PROCTOR_CHECK(Accounting, FreeReturns, "M17", kState, kGate, {"alloc.leak_on_free"}) {
+  const auto context = leased();
+  const std::uint64_t before = context.device().memory().free;
+  step("given 256 MiB of device memory that is freed again");
+  Buffer held = device_memory(context, kHeld);
+  held.try_free().or_throw();
+  expect_returned(context.device(), before);
+}
+
+// The sum of many small losses is seen where each is below the slack.
+PROCTOR_CHECK(Accounting, CyclesDoNotLeak, "M18", "a loop of the same work holds the same memory", kGate,
+              .faults = {"alloc.leak_on_free:every=3"},
+              .sizes = {.smoke = 20, .ci = 60, .full = 1000, .unit = "cycles"}) {
+  const auto context = leased();
+  const auto cycles = suite::sized();
+  const auto cycle = [&] {
+    Queue queue(context);
+    const Event event(context);
+    const Buffer buffer = device_memory(context, 1 << 20);
+    queue.fill(buffer.data(), noise(4, 1), buffer.bytes(), {.wait = {}, .signal = &event});
+    queue.synchronize();
+  };
+  for (int i = 0; i < 3; ++i) cycle();  // what is made once
+  const std::uint64_t before = context.device().memory().free;
+  step("given " + std::to_string(cycles) + " cycles of buffer, queue and event");
+  for (std::int64_t i = 0; i < cycles; ++i) cycle();
+  const std::uint64_t after = context.device().memory().free;
+  const std::uint64_t lost = before - std::min(before, after);
+  suite::measure("memory.slope", static_cast<double>(lost) / static_cast<double>(cycles), "B/cycle", cycles);
+  expect_true(lost < static_cast<std::uint64_t>(cycles) * 4096,
+              "a cycle loses less than a page of device memory, all of them lost " + std::to_string(lost));
+}
+
+PROCTOR_CHECK(Accounting, OtherDevicesKeepTheirs, "S4.5", "zesMemoryGetState, per device", kGate,
+              .faults = {"sysman.memory_lie"}, .devices = 2) {
+  const auto devices = leased_devices(2);
+  const Context context(devices[0]);
+  const std::uint64_t first = devices[0].memory().free;
+  const std::uint64_t second = devices[1].memory().free;
+  step("given 256 MiB on the first of two devices");
+  const Buffer held = device_memory(context, kHeld);
+  expect_true(devices[0].memory().free + kHeld <= first + kSlack, "the first device has less free memory");
+  expect_true(devices[1].memory().free + kSlack >= second, "the second device has what it had");
+}
+
+PROCTOR_CHECK(Accounting, TileMemoryIsTakenFromItsTile, "S4.5",
+              "Level Zero specification, zes_mem_properties_t", kGate, .faults = {"alloc.wrong_device"},
+              .needs = {"tiles>=2"}) {
+  const Device card = leased_device();
+  const auto tiles = card.tiles();
+  need(tiles.size() >= 2, "needs:tiles>=2");
+  const Context context(card);
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    step("given 256 MiB on tile " + std::to_string(i));
+    const std::uint64_t before = tiles[i].memory().free;
+    const Buffer held(context, {.bytes = kHeld, .device = tiles[i]});
+    const std::uint64_t after = tiles[i].memory().free;
+    expect_true(
+        after + kHeld <= before + kSlack,
+        "that tile has 256 MiB less, it had " + std::to_string(before) + " and has " + std::to_string(after));
+  }
+}
+
+PROCTOR_CHECK(Accounting, AnotherProcessIsSeen, "M45", kState, kGate, {"sysman.memory_lie"}) {
+  const Device device = leased_device();
+  const std::uint64_t before = device.memory().free;
+  step("given a second process with 256 MiB");
+  Helper holder("hold_memory", {std::to_string(kHeld)});
+  expect_same("its device", device.properties().uuid, holder.answer().at("uuid").get<std::string>());
+  expect_true(device.memory().free + kHeld <= before + kSlack, "this process sees less free memory");
+  holder.finish();
+}
+
+PROCTOR_CHECK(Accounting, ExitReturnsMemory, "M19", kIsolation, kGate, {"sysman.leak_after_exit"}) {
+  const Device device = leased_device();
+  const std::uint64_t before = device.memory().free;
+  step("given a second process that ends without freeing its 256 MiB");
+  Helper leaver("leave_memory", {std::to_string(kHeld)});
+  leaver.answer();
+  leaver.finish();
+  expect_returned(device, before);
+}
+
+PROCTOR_CHECK(Accounting, SigkillReturnsMemory, "S2.9", kIsolation, kGate, {"sysman.leak_after_exit"}) {
+  const Device device = leased_device();
+  const std::uint64_t before = device.memory().free;
+  step("given a second process with 256 MiB that is killed");
+  Helper holder("hold_memory", {std::to_string(kHeld)});
+  holder.answer();
+  holder.kill();
+  expect_returned(device, before);
+}
+
+// ---- the end of memory ----
+
+PROCTOR_CHECK(Exhaustion, MemoryEndsAndComesBack, "M06",
+              "NVIDIA DCGM memory plugin; nothing of this is sticky", kGate,
+              {"alloc.capacity_ignored", "alloc.leak_on_free"}) {
+  const auto context = leased();
+  Queue queue(context);
+  step("given pieces of memory until no more can be had");
+  auto filling = std::make_unique<Filling>(context);
+  const std::uint64_t piece = filling->piece;
+  expect_true(!filling->buffers.empty(), "a piece can be had");
+  expect_true(!filling->status.ok(),
+              "memory ends, after " + std::to_string(filling->bytes()) + " bytes it had not");
+  expect_true(filling->status.ok() || filling->status.out_of_memory(),
+              "the refusal says out of memory, it says " + filling->status.name());
+  filling.reset();
+  step("then a piece again");
+  Buffer again;
+  const Status status = Buffer::try_allocate(context, {.bytes = piece}, again);
+  expect_true(status.ok(), "a piece can be had again, it says " + status.name());
+  if (!status.ok()) return;
+  const auto sent = noise(4096, 1);
+  write(queue, context, again.data(), sent);
+  expect_bytes("what it holds", sent, read_bytes(queue, context, again.data(), 4096), context.device());
+}
+
+PROCTOR_CHECK(Exhaustion, ThreeQuartersAreReachable, "M07", "NVIDIA DCGM memory plugin: 75 % of free", kWarn,
+              {"alloc.leak_on_free"}) {
+  const auto context = leased();
+  const std::uint64_t free = context.device().memory().free;
+  for (const char* round : {"first", "second"}) {
+    step(std::string("given the ") + round + " filling of the memory");
+    const Filling filling(context);
+    suite::measure("memory.reachable", static_cast<double>(filling.bytes()), "B");
+    expect_true(filling.bytes() >= free / 4 * 3, std::string(round) + " filling reaches 75 % of " +
+                                                     std::to_string(free) + ", it reached " +
+                                                     std::to_string(filling.bytes()));
+  }
+}
+
+PROCTOR_CHECK(Exhaustion, NeighbourKeepsItsContents, "M08", "isolation: two jobs on one device", kGate,
+              {"alloc.capacity_ignored"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const auto mine = noise(1 << 20, 2);
+  const auto buffer = device_copy(queue, context, mine);
+  step("given a second process that takes all memory there is");
+  Helper eater("exhaust_memory");
+  const auto eaten = eater.answer();
+  expect_true(eaten.at("bytes").get<std::uint64_t>() > 0, "the second process gets memory");
+  expect_true(eaten.at("refused").get<bool>(), "the second process comes to the end of memory");
+  eater.finish();
+  expect_bytes("this process's buffer", mine, read_bytes(queue, context, buffer.data(), buffer.bytes()),
+               context.device());
+}
+
+}  // namespace proctor::accel

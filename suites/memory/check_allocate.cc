@@ -1,0 +1,248 @@
+// Getting and giving back memory: addresses, sizes, refusals.
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "suites/accel/given.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_true;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kAlloc = "Level Zero specification, zeMemAllocDevice";
+constexpr const char* kFree = "Level Zero specification, zeMemFree";
+constexpr const char* kMeasured = "measured: Intel compute-runtime 26.27 without hardware";
+
+std::uintptr_t address(const Buffer& buffer) { return reinterpret_cast<std::uintptr_t>(buffer.data()); }
+
+// Reports any two that share a byte.
+void expect_disjoint(const std::vector<Buffer>& buffers, const Device& device) {
+  std::map<std::uintptr_t, std::size_t> begins;
+  for (const Buffer& buffer : buffers) begins.emplace(address(buffer), buffer.bytes());
+  expect_true(begins.size() == buffers.size(),
+              "every buffer has an address of its own on " + describe(device));
+  std::uintptr_t end = 0;
+  for (const auto& [begin, bytes] : begins) {
+    if (begin < end) {
+      suite::report({.message = "two live buffers share memory",
+                     .expected = "an address from " + std::to_string(end),
+                     .got = std::to_string(begin),
+                     .device = describe(device)});
+    }
+    end = std::max(end, begin + bytes);
+  }
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Allocate, AlignmentIsHonoured, "M02", "oneapi-src/level-zero-tests test_memory.cpp", kGate,
+              {"alloc.misaligned"}) {
+  const auto context = leased();
+  for (const Kind kind : {Kind::kDevice, Kind::kHost}) {
+    for (std::size_t alignment = 8; alignment <= 65536; alignment *= 2) {
+      step(std::string("given ") + to_string(kind) + " memory with alignment " + std::to_string(alignment));
+      for (const std::size_t bytes : {1, 10, 4095, 4097}) {
+        const Buffer buffer(context, {.kind = kind, .bytes = bytes, .alignment = alignment});
+        suite::expect_same("address modulo " + std::to_string(alignment), "0",
+                           std::to_string(address(buffer) % alignment));
+      }
+    }
+  }
+}
+
+PROCTOR_CHECK(Allocate, ZeroBytesAreRefused, "M01", kAlloc, kGate,
+              {"alloc.zero_size_accepted", "error.wrong_code:err=0x78000004"}) {
+  const auto context = leased();
+  for (const Kind kind : {Kind::kDevice, Kind::kHost}) {
+    step(std::string("given 0 bytes of ") + to_string(kind) + " memory");
+    Buffer none;
+    expect_status("ZE_RESULT_ERROR_UNSUPPORTED_SIZE",
+                  Buffer::try_allocate(context, {.kind = kind, .bytes = 0}, none));
+  }
+}
+
+PROCTOR_CHECK(Allocate, AbsurdSizesAreRefused, "M03", kMeasured, kGate, {"alloc.huge_accepted"}) {
+  const auto context = leased();
+  for (const std::size_t bytes : {std::size_t{1} << 50, SIZE_MAX - 4096, SIZE_MAX}) {
+    step("given " + std::to_string(bytes) + " bytes");
+    Buffer none;
+    expect_refused("memory of " + std::to_string(bytes) + " bytes",
+                   Buffer::try_allocate(context, {.bytes = bytes}, none));
+  }
+}
+
+// Which code is right is not fixed: the specification says size, the driver may also be out of memory.
+PROCTOR_CHECK(Allocate, AboveTheLargestIsRefusedAndASmallOneWorks, "S4.1",
+              "Level Zero specification, maxMemAllocSize", kGate, {"alloc.huge_accepted"}) {
+  const auto context = leased();
+  const std::uint64_t largest = context.device().properties().largest_allocation;
+  step("given one byte more than maxMemAllocSize");
+  Buffer none;
+  const Status refusal = Buffer::try_allocate(context, {.bytes = largest + 1}, none);
+  expect_true(refusal.out_of_memory(), "zeMemAllocDevice refuses the size, it says " + refusal.name());
+  step("then a small one");
+  Queue queue(context);
+  const auto sent = noise(4096, 1);
+  const auto small = device_copy(queue, context, sent);
+  expect_bytes("the small one", sent, read_bytes(queue, context, small.data(), 4096), context.device());
+}
+
+PROCTOR_CHECK(Allocate, LargestBlockIsMeasured, "S4.1", "Level Zero specification, maxMemAllocSize", kWarn,
+              {"copy.offset_ignored", "copy.skip"}) {
+  const auto context = leased();
+  const auto& properties = context.device().properties();
+  const std::uint64_t limit = std::min(properties.largest_allocation, context.device().memory().free);
+  step("given a bisection up to " + std::to_string(limit));
+  std::uint64_t works = 0;
+  std::uint64_t fails = limit + 1;
+  while (fails - works > (1 << 20)) {
+    const std::uint64_t middle = works + (fails - works) / 2;
+    Buffer block;
+    (Buffer::try_allocate(context, {.bytes = middle}, block).ok() ? works : fails) = middle;
+  }
+  suite::measure("memory.largest_block", static_cast<double>(works), "B");
+  Queue queue(context);
+  const Buffer block = device_memory(context, works);
+  for (const std::uint64_t offset : {std::uint64_t{0}, works / 2, works - 4096}) {
+    write(queue, context, block.data() + offset, noise(4096, offset));
+  }
+  for (const std::uint64_t offset : {std::uint64_t{0}, works / 2, works - 4096}) {
+    expect_bytes("page at " + std::to_string(offset), noise(4096, offset),
+                 read_bytes(queue, context, block.data() + offset, 4096), context.device());
+  }
+  expect_true(works >= limit / 2, "one block of at least half of the free memory can be had, largest is " +
+                                      std::to_string(works) + " of " + std::to_string(limit));
+}
+
+PROCTOR_CHECK(Allocate, LiveBuffersDoNotOverlap, "M49", kAlloc, kGate, {"alloc.double_use"}) {
+  const auto context = leased();
+  Queue queue(context);
+  std::vector<Buffer> buffers;
+  step("given sixty-four live buffers, each with its own contents");
+  for (std::uint64_t i = 0; i < 64; ++i) {
+    buffers.push_back(device_memory(context, 1000 + 997 * i));
+    write(queue, context, buffers.back().data(), noise(256, i));
+  }
+  expect_disjoint(buffers, context.device());
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    expect_bytes("buffer " + std::to_string(i), noise(256, i),
+                 read_bytes(queue, context, buffers[i].data(), 256), context.device());
+  }
+}
+
+PROCTOR_CHECK(Allocate, ThreadsGetDifferentMemory, "M49", "oneapi-src/level-zero-tests test_multithread",
+              kGate, {"alloc.double_use"}) {
+  const auto context = leased();
+  std::mutex mutex;
+  std::vector<Buffer> kept;
+  std::string problem;
+  step("given four threads that allocate and free");
+  const auto work = [&](std::size_t thread) {
+    try {
+      for (std::size_t i = 0; i < 25; ++i) {
+        Buffer passing = device_memory(context, 4096 + thread * 64);
+        Buffer staying = device_memory(context, 512 + i);
+        const std::lock_guard lock(mutex);
+        kept.push_back(std::move(staying));
+      }
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(mutex);
+      problem = error.what();
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < 4; ++i) threads.emplace_back(work, i);
+  threads.clear();
+  suite::expect_same("problem in a thread", "", problem);
+  suite::expect_same("buffers", "100", std::to_string(kept.size()));
+  expect_disjoint(kept, context.device());
+  // Two addresses may still lead to the same memory.
+  Queue queue(context);
+  for (std::size_t i = 0; i < kept.size(); ++i) write(queue, context, kept[i].data(), noise(512, i));
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    expect_bytes("buffer " + std::to_string(i), noise(512, i),
+                 read_bytes(queue, context, kept[i].data(), 512), context.device());
+  }
+}
+
+PROCTOR_CHECK(Allocate, NewMemoryHidesTheOldContext, "M15",
+              "isolation: what one job leaves, the next must not read", kWarn, {"alloc.stale_contents"}) {
+  const Device device = leased_device();
+  const auto secret = noise(65536, 7);
+  {
+    const Context first(device);
+    Queue queue(first);
+    const auto buffer = device_copy(queue, first, secret);
+  }
+  step("given memory in a new context");
+  const Context second(device);
+  Queue queue(second);
+  const Buffer buffer = device_memory(second, secret.size());
+  const auto seen = read_bytes(queue, second, buffer.data(), buffer.bytes());
+  expect_true(!std::equal(seen.begin(), seen.begin() + 4096, secret.begin()),
+              "new memory does not show what another context wrote");
+}
+
+// ---- freeing ----
+
+PROCTOR_CHECK(Free, DoubleFreeIsRefused, "M10", kMeasured, kWarn, {"alloc.double_free_accepted"}) {
+  const auto context = leased();
+  Buffer buffer = device_memory(context, 4096);
+  void* pointer = buffer.data();
+  buffer.try_free().or_throw();
+  step("given memory that is free already");
+  expect_refused("the second free", try_free(context, pointer));
+}
+
+PROCTOR_CHECK(Free, UnknownPointerIsRefused, "M11", kMeasured, kWarn, {"alloc.bad_free_accepted"}) {
+  const auto context = leased();
+  int on_the_stack = 0;
+  step("given an address of the stack");
+  expect_refused("free of a local variable", try_free(context, &on_the_stack));
+}
+
+PROCTOR_CHECK(Free, NullIsRefused, "M09", kFree, kWarn, {"error.swallowed"}) {
+  const auto context = leased();
+  step("given a null pointer");
+  expect_refused("free of null", try_free(context, nullptr));
+}
+
+PROCTOR_CHECK(Free, NeighboursKeepTheirContents, "M10", kFree, kGate, {"alloc.free_hits_neighbour"}) {
+  const auto context = leased();
+  Queue queue(context);
+  std::vector<Buffer> buffers;
+  for (std::uint64_t i = 0; i < 9; ++i) buffers.push_back(device_copy(queue, context, noise(4096, i)));
+  step("given that every second buffer is freed");
+  for (std::size_t freed = 1; freed < 9; freed += 2) {
+    buffers[freed].try_free().or_throw();
+    for (std::size_t i = 0; i < 9; i += 2) {
+      expect_bytes("buffer " + std::to_string(i) + " after the free of buffer " + std::to_string(freed),
+                   noise(4096, i), read_bytes(queue, context, buffers[i].data(), 4096), context.device());
+    }
+  }
+}
+
+PROCTOR_CHECK(Free, MemoryCanBeHadAgain, "M18", kFree, kGate, {"alloc.leak_on_free"}) {
+  const auto context = leased();
+  const std::uint64_t free = context.device().memory().free;
+  const std::uint64_t piece = std::min(context.device().properties().largest_allocation, free / 2);
+  step("given twice the free memory, taken and freed piece by piece");
+  for (std::uint64_t taken = 0; taken < 2 * free; taken += piece) {
+    Buffer buffer;
+    const Status status = Buffer::try_allocate(context, {.bytes = piece}, buffer);
+    if (status.ok()) continue;
+    suite::report({.message = "after " + std::to_string(taken) + " bytes, all of them freed",
+                   .expected = "ZE_RESULT_SUCCESS",
+                   .got = status.name(),
+                   .device = describe(context.device())});
+    return;
+  }
+}
+
+}  // namespace proctor::accel

@@ -1,0 +1,97 @@
+// What the driver says about a pointer is what was asked for when it was allocated.
+#include "suites/accel/given.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::kGate;
+using suite::step;
+
+constexpr const char* kProperties = "Level Zero specification, zeMemGetAllocProperties";
+constexpr const char* kRange = "Level Zero specification, zeMemGetAddressRange";
+
+std::string text(const void* pointer) { return std::to_string(reinterpret_cast<std::uintptr_t>(pointer)); }
+
+}  // namespace
+
+PROCTOR_CHECK(Pointer, KindIsTold, "M42", kProperties, kGate, {"alloc.wrong_type"}) {
+  const auto context = leased();
+  for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
+    if (kind == Kind::kShared && !context.device().properties().shared_memory) continue;
+    step(std::string("given ") + to_string(kind) + " memory");
+    const Buffer buffer(context, {.kind = kind, .bytes = 5000});
+    expect_same("kind at its begin", to_string(kind), to_string(pointer_info(context, buffer.data()).kind));
+    expect_same("kind inside", to_string(kind), to_string(pointer_info(context, buffer.data() + 4999).kind));
+  }
+}
+
+PROCTOR_CHECK(Pointer, DeviceIsTold, "S3.11", kProperties, kGate, {"alloc.wrong_device"}) {
+  const auto cards = Device::list();
+  need(!cards.empty(), "no_device");
+  const Context context(cards);
+  auto devices = cards;
+  for (const Device& card : cards) {
+    for (const Device& tile : card.tiles()) devices.push_back(tile);
+  }
+  for (const Device& device : devices) {
+    step("given memory of " + describe(device));
+    const Buffer buffer(context, {.bytes = 100, .device = device});
+    const Device told = pointer_info(context, buffer.data()).device;
+    expect_same("UUID of the pointer's device", device.properties().uuid,
+                told == Device() ? "none" : told.properties().uuid);
+  }
+}
+
+PROCTOR_CHECK(Pointer, BaseIsTold, "M42", kRange, kGate, {"alloc.wrong_base"}) {
+  const auto context = leased();
+  const Buffer buffer = device_memory(context, 10000);
+  for (const std::size_t offset : {0, 3, 9999}) {
+    step("given byte " + std::to_string(offset) + " of 10000");
+    void* base = nullptr;
+    std::size_t bytes = 0;
+    try_address_range(context, buffer.data() + offset, &base, &bytes).or_throw();
+    expect_same("base address", text(buffer.data()), text(base));
+  }
+}
+
+PROCTOR_CHECK(Pointer, SizeIsTold, "M42", kRange, kGate, {"alloc.wrong_size"}) {
+  const auto context = leased();
+  for (const std::size_t size : {100, 4096, 10000}) {
+    step("given " + std::to_string(size) + " bytes");
+    const Buffer buffer = device_memory(context, size);
+    void* base = nullptr;
+    std::size_t bytes = 0;
+    try_address_range(context, buffer.data(), &base, &bytes).or_throw();
+    expect_same("size", std::to_string(size), std::to_string(bytes));
+  }
+}
+
+PROCTOR_CHECK(Pointer, OtherMemoryIsUnknown, "M42", kProperties, kGate, {"alloc.unknown_pointer_claimed"}) {
+  const auto context = leased();
+  const std::vector<std::byte> heap(100);
+  step("given an address of malloc");
+  expect_same("kind", "unknown", to_string(pointer_info(context, heap.data()).kind));
+}
+
+PROCTOR_CHECK(Pointer, FreedMemoryIsUnknown, "M42", kProperties, kGate, {"alloc.unknown_pointer_claimed"}) {
+  const auto context = leased();
+  Buffer buffer = device_memory(context, 100);
+  const void* pointer = buffer.data();
+  buffer.try_free().or_throw();
+  step("given an address that was freed");
+  expect_same("kind", "unknown", to_string(pointer_info(context, pointer).kind));
+}
+
+PROCTOR_CHECK(Pointer, RangeOfOtherMemoryIsRefused, "B.0", kRange, kGate, {"alloc.unknown_pointer_claimed"}) {
+  const auto context = leased();
+  const std::vector<std::byte> heap(100);
+  void* base = nullptr;
+  std::size_t bytes = 0;
+  step("given an address of malloc");
+  expect_refused("its range", try_address_range(context, heap.data(), &base, &bytes));
+}
+
+}  // namespace proctor::accel

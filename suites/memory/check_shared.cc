@@ -1,0 +1,149 @@
+// Memory that host and device both use, and what moves it between them.
+#include <algorithm>
+
+#include "suites/accel/given.h"
+#include "suites/accel/xpu/native.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::kGate;
+using suite::step;
+
+constexpr const char* kShared = "Level Zero specification, Shared Memory";
+
+std::vector<std::uint32_t> transformed(std::vector<std::uint32_t> words, std::uint32_t seed) {
+  for (auto& word : words) word = word * 3 + seed;
+  return words;
+}
+
+// The host writes, a kernel transforms into `to`, the host reads.
+void expect_transformed(const Context& context, const Buffer& from, const Buffer& to) {
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  const Kernel kernel(module, "transform");
+  const auto sent = noise_words(1000, 1);
+  std::copy(sent.begin(), sent.end(), from.as<std::uint32_t>().begin());
+  queue.launch(kernel, cover(1000, 64), arguments(from, to, 5u, 1000u));
+  queue.synchronize();
+  expect_words("what the host reads", transformed(sent, 5), to.as<std::uint32_t>(), context.device());
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Shared, HostSeesWhatAKernelWrites, "M35", kShared, kGate, {"memory.shared_not_coherent"}) {
+  const auto context = leased();
+  step("given a kernel that reads and writes shared memory");
+  expect_transformed(context, shared_memory(context, 4000), shared_memory(context, 4000));
+}
+
+PROCTOR_CHECK(Shared, PingPong, "M35", "oneapi-src/level-zero-tests test_usm", kGate,
+              .faults = {"memory.shared_not_coherent", "kernel.skip"},
+              .sizes = {.smoke = 4, .ci = 16, .full = 200, .unit = "rounds"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  const Kernel increment(module, "increment");
+  const Buffer words = shared_memory(context, 1024);
+  std::fill_n(words.as<std::uint32_t>().begin(), 256, 0u);
+  step("given that host and device add one in turn");
+  const auto rounds = static_cast<std::uint32_t>(suite::sized());
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    queue.launch(increment, cover(256, 64), arguments(words, 256u));
+    queue.synchronize();
+    for (auto& word : words.as<std::uint32_t>()) ++word;
+  }
+  expect_words("after " + std::to_string(rounds) + " rounds", std::vector(256, 2 * rounds),
+               words.as<std::uint32_t>(), context.device());
+}
+
+PROCTOR_CHECK(Shared, KernelReadsHostMemory, "M33", "Level Zero specification, zeMemAllocHost", kGate,
+              {"kernel.wrong_result:arg=1,at=17", "kernel.skip"}) {
+  const auto context = leased();
+  step("given a kernel that reads and writes host memory");
+  expect_transformed(context, host_memory(context, 4000), host_memory(context, 4000));
+}
+
+PROCTOR_CHECK(Shared, PrefetchKeepsTheBytes, "M37",
+              "Level Zero specification, zeCommandListAppendMemoryPrefetch", kGate,
+              {"copy.prefetch_corrupts:at=17,times=1"}) {
+  const auto context = leased();
+  const Buffer buffer = shared_memory(context, 8192);
+  const auto sent = noise(8192, 2);
+  std::copy(sent.begin(), sent.end(), buffer.data());
+  step("given a prefetch and advice");
+  Queue queue(context, Queue::Mode::kImmediate);
+  const auto list = immediate_list(queue);
+  ZE_CALL(zeCommandListAppendMemoryPrefetch, list, buffer.data(), buffer.bytes()).or_throw();
+  ZE_CALL(zeCommandListAppendMemAdvise, list, native(context.device()), buffer.data(), buffer.bytes(),
+          ZE_MEMORY_ADVICE_SET_READ_MOSTLY)
+      .or_throw();
+  queue.barrier();
+  queue.synchronize();
+  expect_bytes("shared memory after it", sent, {buffer.data(), buffer.bytes()}, context.device());
+}
+
+PROCTOR_CHECK(Shared, EvictedMemoryComesBack, "M48", "Level Zero specification, zeContextEvictMemory", kGate,
+              {"alloc.evict_loses:at=17"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const auto sent = noise(1 << 16, 3);
+  const auto buffer = device_copy(queue, context, sent);
+  step("given memory that is evicted and made resident three times");
+  for (int i = 0; i < 3; ++i) {
+    evict(context, buffer);
+    make_resident(context, buffer);
+  }
+  expect_bytes("the memory", sent, read_bytes(queue, context, buffer.data(), buffer.bytes()),
+               context.device());
+}
+
+// ---- offload: to the host, freed, and back ----
+
+PROCTOR_CHECK(Offload, RoundTripIsBitEqualAndFreesMemory, "S3.7", "activation offload of training frameworks",
+              kGate, .faults = {"memory.corrupt_copy:at=17,min=1000000,times=1", "sysman.memory_lie"},
+              .sizes = {.smoke = 1 << 20, .ci = 1 << 24, .full = 1 << 28, .unit = "bytes"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const auto bytes = static_cast<std::size_t>(suite::sized());
+  step("given a tensor that goes to the host, is freed, and comes back");
+  const auto sent = noise(bytes, 4);
+  Buffer tensor = device_copy(queue, context, sent);
+  const std::uint64_t with_tensor = context.device().memory().free;
+  const Buffer host = host_memory(context, bytes);
+  queue.copy(host.data(), tensor.data(), bytes);
+  queue.synchronize();
+  tensor.try_free().or_throw();
+  const std::uint64_t without = context.device().memory().free;
+  suite::expect_true(without >= with_tensor + bytes / 2, "device memory is free in between");
+  const Buffer back = device_memory(context, bytes);
+  queue.copy(back.data(), host.data(), bytes);
+  queue.synchronize();
+  expect_bytes("the tensor after its return", sent, read_bytes(queue, context, back.data(), bytes),
+               context.device());
+}
+
+PROCTOR_CHECK(Offload, ComesBackToItsDevice, "S3.11", "Level Zero specification, zeMemGetAllocProperties",
+              kGate, {"alloc.wrong_device"}) {
+  const auto devices = Device::list();
+  need(!devices.empty(), "no_device");
+  const Context context(devices);
+  const auto tiles = devices.back().tiles();
+  const Device home = tiles.empty() ? devices.back() : tiles.back();
+  Queue queue(context, Queue::Mode::kLists, home);
+  const Buffer host = host_memory(context, 4096);
+  step("given a tensor of the last device or tile, to the host and back");
+  Buffer tensor(context, {.bytes = 4096, .device = home});
+  queue.copy(host.data(), tensor.data(), 4096);
+  queue.synchronize();
+  tensor.try_free().or_throw();
+  const Buffer back(context, {.bytes = 4096, .device = home});
+  queue.copy(back.data(), host.data(), 4096);
+  queue.synchronize();
+  const Device told = pointer_info(context, back.data()).device;
+  suite::expect_same("UUID of its device", home.properties().uuid,
+                     told == Device() ? "none" : told.properties().uuid);
+}
+
+}  // namespace proctor::accel

@@ -1,0 +1,3 @@
+#include "suites/main/helper.h"
+
+int main(int argc, char** argv) { return proctor::suite::run_main_with_helpers(argc, argv); }

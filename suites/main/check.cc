@@ -1,5 +1,6 @@
 #include "suites/main/check.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -61,6 +62,12 @@ bool add_check(CheckInfo info, std::function<Check*()> make) {
   testing::RegisterTest(info.group.c_str(), info.name.c_str(), nullptr, nullptr, info.file, info.line,
                         [make = std::move(make)] { return make(); });
   return true;
+}
+
+bool require_added(bool added, const char* name) {
+  if (added) return true;
+  std::fprintf(stderr, "%s: its table has no rows when it is registered\n", name);
+  std::abort();
 }
 
 void step(std::string_view what) { Session::get().emit_timed("step", {{"name", what}}); }

@@ -103,6 +103,9 @@ class Check : public testing::Test {
 // Registers one check; tables call it in a loop before main runs the tests. A second one of the same name
 // aborts the program: two cases with one id would share one verdict.
 bool add_check(CheckInfo info, std::function<Check*()> make);
+// Aborts the program when a table was empty: a check without cases looks like a check that passed. A table of
+// another file may be empty only because it is initialised later.
+bool require_added(bool added, const char* name);
 
 // ---- inside a check ----
 
@@ -163,13 +166,14 @@ void expect_true(bool condition, const std::string& what, const char* file = __b
     void body() override;                                                                                 \
   };                                                                                                      \
   [[maybe_unused]] const bool group##_##name##_added = [] {                                               \
+    bool added = false;                                                                                   \
     for (const auto& parameter_ : parameters) {                                                           \
-      ::proctor::suite::add_check(                                                                        \
+      added = ::proctor::suite::add_check(                                                                \
           {#group, std::string(#name "/").append(parameter_), rule, source, severity, __FILE__, __LINE__, \
            ::proctor::suite::CheckTraits{__VA_ARGS__}},                                                   \
           [] { return new group##_##name; });                                                             \
     }                                                                                                     \
-    return true;                                                                                          \
+    return ::proctor::suite::require_added(added, #group "." #name);                                      \
   }();                                                                                                    \
   }                                                                                                       \
   void group##_##name::body()

@@ -32,6 +32,8 @@ class Summariser {
     return matrix_.checks[row_of(result).check].id;
   }
   bool is_blanket(std::string_view name) const;
+  // Only one fault was asked for: its checks may have others that kill them.
+  bool is_of_one_fault() const { return matrix_.partial && matrix_.faults.size() == 1; }
   bool is_aside(std::size_t check) const { return aside_.contains(check); }
 
   void problem(std::string text) { summary_.problems.push_back(std::move(text)); }
@@ -113,7 +115,7 @@ void Summariser::judge_checks(const std::vector<Exemption>& exemptions) {
       ++summary_.checks;
       if (killed) ++summary_.killed;
       if (!killed && blanket_killed_.contains(i)) {
-        problem(fmt::format("{} is killed by blanket faults only", id));
+        if (!is_of_one_fault()) problem(fmt::format("{} is killed by blanket faults only", id));
       } else if (!killed && matrix_.checks[i].faults.empty()) {
         problem(fmt::format("{} has no killer: it lists no fault", id));
       } else if (!killed) {

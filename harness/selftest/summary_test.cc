@@ -18,9 +18,9 @@ using testing_support::small_catalogue;
 
 class Summary : public testing::Test {
  protected:
-  void plan(const std::vector<PlannedCheck>& checks, bool full = false) {
+  void plan(const std::vector<PlannedCheck>& checks, bool full = false, const std::string& fault = {}) {
     plan_ = plan_of(checks);
-    auto matrix = make_matrix(plan_, small_catalogue(), {.full = full, .fault = {}, .check = {}});
+    auto matrix = make_matrix(plan_, small_catalogue(), {.full = full, .fault = fault, .check = {}});
     ASSERT_TRUE(matrix) << matrix.error().what;
     matrix_ = *std::move(matrix);
     results_ = all_good(matrix_);
@@ -74,6 +74,13 @@ TEST_F(Summary, ABlanketFaultIsNeverTheOnlyKiller) {
   EXPECT_EQ(sum.caught, 3);
   EXPECT_EQ(sum.killed, 1);
   EXPECT_THAT(sum.problems, ElementsAre("s.xpu/A.Two is killed by blanket faults only"));
+}
+
+TEST_F(Summary, ABlanketFaultAloneSaysNothingOfItsChecks) {
+  plan({{"A.One", {"x.a", "y.all"}}, {"A.Two", {"x.b"}}}, false, "y.all");
+  const auto sum = summary();
+  EXPECT_EQ(sum.caught, 1);
+  EXPECT_THAT(sum.problems, IsEmpty());
 }
 
 TEST_F(Summary, AFaultThatNeverFiredIsAProblem) {

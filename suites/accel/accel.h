@@ -109,6 +109,17 @@ struct MemoryInfo {
   std::uint64_t total = 0;
 };
 
+// The sensor that is nearest to its limit. Degrees Celsius.
+struct Heat {
+  double now = 0;
+  double limit = 0;
+};
+// What the device has drawn since some moment in the past.
+struct Energy {
+  std::uint64_t microjoules = 0;
+  std::uint64_t at_us = 0;  // of the counter's own clock
+};
+
 struct DeviceRecord;  // of the implementation
 
 // A value that names one device; all devices live as long as the process.
@@ -125,6 +136,8 @@ class Device {
   // Memory of the whole device or tile, of all processes. Ends the check as a skip where the driver does not
   // say.
   MemoryInfo memory() const;
+  Heat heat() const;      // of the card; ends the check as a skip where no sensor has a limit
+  Energy energy() const;  // of the card; ends the check as a skip where nothing counts it
   bool reaches(const Device& peer) const;  // can access the peer's memory
   Status try_status() const;               // not ok: the device is lost
 

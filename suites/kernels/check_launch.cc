@@ -80,7 +80,9 @@ PROCTOR_CHECK(Launch, OffsetsAreAdded, "K17", "Level Zero specification, zeKerne
 }
 
 PROCTOR_CHECK(Launch, EveryGroupRunsOnce, "K17", kIds, kGate,
-              {"kernel.run_twice", "kernel.skip_group:at=0"}) {
+              .faults = {"kernel.run_twice", "kernel.skip_group:at=0", "alloc.oom_late", "kernel.launch_fail",
+                         "state.device_lost", "kernel.hang"},
+              .expects = suite::kHang) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "ids");

@@ -200,7 +200,8 @@ PROCTOR_CHECK(Queue, KernelsRunInOrder, "K38", kQueues, kGate, {"kernel.skip:aft
 
 PROCTOR_CHECK(Queue, ImmediateListRunsInOrder, "K38",
               "Level Zero specification, zeCommandListCreateImmediate", kGate,
-              {"kernel.skip:times=1", "kernel.run_twice:times=1"}) {
+              .faults = {"kernel.skip:times=1", "kernel.run_twice:times=1", "order.lost_signal"},
+              .expects = suite::kHang) {
   const auto context = leased();
   Counter counter(context);
   Queue queue(context, Queue::Mode::kImmediate);

@@ -97,7 +97,8 @@ PROCTOR_CHECK(Async, ChainKeepsItsOrder, "M28", kEvents, kGate, {"copy.skip:min=
 }
 
 PROCTOR_CHECK(Async, SynchroniseMeansThatTheBytesAreThere, "S1.4",
-              "Level Zero specification, zeCommandQueueSynchronize", kGate, {"order.early_sync"}) {
+              "Level Zero specification, zeCommandQueueSynchronize", kGate,
+              .faults = {"order.early_sync", "order.hang_in_sync"}, .expects = suite::kHang) {
   const auto context = leased();
   Queue queue(context);
   Gate gate(context);

@@ -22,7 +22,7 @@ const Variables kValidation = {{"ZE_ENABLE_VALIDATION_LAYER", "1"}, {"ZE_ENABLE_
 }  // namespace
 
 PROCTOR_CHECK(Enumerate, TwiceGivesTheSameHandles, "V25", kDeviceGet, kGate,
-              .faults = {"visibility.handle_changes:times=1"}) {
+              .faults = {"visibility.handle_changes:times=1", "visibility.count_changes"}) {
   control();
   step("given a process that lists its devices twice");
   const auto answer = ask({"twice"});

@@ -1,6 +1,5 @@
 // Which physical device is which: order by PCI address, and the management interface's view of the same
 // devices.
-#include <algorithm>
 #include <map>
 
 #include "suites/main/check.h"
@@ -78,24 +77,28 @@ PROCTOR_CHECK(Identity, PciAddressesAreDistinctAndStable, "V30",
 }
 
 PROCTOR_CHECK(Identity, ManagementIgnoresTheMask, "V23", kSysman, kGate,
-              .faults = {"sysman.masked_by_affinity"}) {
+              .faults = {"sysman.masked_by_affinity", "sysman.order"}) {
   control_with_devices(2);
   step("given the management interface without a mask");
   const auto whole = sysman_under({});
-  step("then it lists the same devices in the same order under mask 0, and in FLAT");
+  step("then it lists the same devices in the same order under mask 0, in FLAT, and with the order variable");
   expect_same("management devices under mask 0", whole.dump(), sysman_under({{kMask, "0"}}).dump());
   expect_same("management devices in FLAT", whole.dump(), sysman_under({{kHierarchy, "FLAT"}}).dump());
+  expect_same("management devices in PCI order", whole.dump(), sysman_under(kInPciOrder).dump());
 }
 
 PROCTOR_CHECK(Identity, EveryDeviceHasOneManagementTwin, "V24", kSysman, kGate,
-              .faults = {"sysman.wrong_pci_address"}) {
+              .faults = {"sysman.wrong_pci_address", "sysman.wrong_uuid"}) {
+  step("given the devices of both interfaces");
   const auto unmasked = control();
   const auto managed = sysman_under({});
   require_pci(unmasked);
   for (const auto& device : unmasked.devices) {
-    const auto twins = std::count_if(managed.begin(), managed.end(),
-                                     [&](const auto& entry) { return entry.at("pci") == device.pci; });
-    expect_same("management devices at " + device.pci, "1", std::to_string(twins));
+    std::vector<std::string> twins;
+    for (const auto& entry : managed) {
+      if (entry.at("pci") == device.pci) twins.push_back(entry.at("uuid"));
+    }
+    expect_same("UUIDs of the management devices at " + device.pci, device.uuid, joined(twins));
   }
 }
 

@@ -32,7 +32,8 @@ std::string shape_of(const std::vector<std::vector<std::uint32_t>>& tiles) {
 }  // namespace
 
 PROCTOR_CHECK(Mask, UnsetShowsEveryDevice, "V01", kSpec, kGate,
-              .faults = {"visibility.wrong_subdevice_count"}) {
+              .faults = {"visibility.wrong_subdevice_count", "visibility.missing_device",
+                         "visibility.subdevice_id_wrong", "visibility.init_fail", "host.crash"}) {
   step("given no mask, enumerate");
   const auto seen = enumerate({{kMask, std::nullopt}});
 

@@ -39,7 +39,9 @@
   X(zeKernelCreate) X(zeKernelDestroy) X(zeKernelGetProperties) X(zeKernelSetGroupSize)                            \
   X(zeKernelSuggestGroupSize) X(zeKernelSuggestMaxCooperativeGroupCount) X(zeKernelSetArgumentValue)               \
   X(zeKernelSetIndirectAccess) X(zeKernelSetGlobalOffsetExp) X(zeKernelGetName)                                    \
-  X(zesDeviceEnumMemoryModules) X(zesMemoryGetState) X(zesMemoryGetProperties)
+  X(zesDeviceEnumMemoryModules) X(zesMemoryGetState) X(zesMemoryGetProperties)                                     \
+  X(zesDeviceEnumTemperatureSensors) X(zesTemperatureGetProperties) X(zesTemperatureGetState)                      \
+  X(zesDeviceEnumPowerDomains) X(zesPowerGetEnergyCounter)
 // clang-format on
 
 namespace proctor::accel {

@@ -1,6 +1,6 @@
-// Free memory, through the management interface. It has two generations: a core handle that is used as a
-// management handle (ZES_ENABLE_SYSMAN before zeInit), and since Level Zero 1.5 one of its own (zesInit),
-// found by UUID.
+// Free memory, temperature and energy, through the management interface. It has two generations: a core
+// handle that is used as a management handle (ZES_ENABLE_SYSMAN before zeInit), and since Level Zero 1.5 one
+// of its own (zesInit), found by UUID.
 #include <cstring>
 #include <optional>
 
@@ -11,12 +11,21 @@
 namespace proctor::accel {
 namespace {
 
+// LISTED(zesDeviceEnumMemoryModules, zes_mem_handle_t, device): all of them; none where the call fails.
+#define LISTED(call, Handle, device)                                                \
+  [&] {                                                                             \
+    std::uint32_t count = 0;                                                        \
+    std::vector<Handle> all;                                                        \
+    if (!ZE_CALL(call, device, &count, nullptr).ok()) return all;                   \
+    all.resize(count);                                                              \
+    if (count == 0 || !ZE_CALL(call, device, &count, all.data()).ok()) all.clear(); \
+    return all;                                                                     \
+  }()
+
 // Of a card, or of one tile of it.
 std::optional<MemoryInfo> memory_of(zes_device_handle_t device, std::optional<std::uint32_t> tile) {
-  std::uint32_t count = 0;
-  if (!ZE_CALL(zesDeviceEnumMemoryModules, device, &count, nullptr).ok() || count == 0) return std::nullopt;
-  std::vector<zes_mem_handle_t> modules(count);
-  if (!ZE_CALL(zesDeviceEnumMemoryModules, device, &count, modules.data()).ok()) return std::nullopt;
+  const auto modules = LISTED(zesDeviceEnumMemoryModules, zes_mem_handle_t, device);
+  if (modules.empty()) return std::nullopt;
   MemoryInfo info;
   for (const zes_mem_handle_t module : modules) {
     zes_mem_properties_t properties{};
@@ -30,6 +39,30 @@ std::optional<MemoryInfo> memory_of(zes_device_handle_t device, std::optional<st
     info.total += state.size;
   }
   return info;
+}
+
+std::optional<Heat> heat_of(zes_device_handle_t device) {
+  std::optional<Heat> nearest;
+  for (const zes_temp_handle_t sensor : LISTED(zesDeviceEnumTemperatureSensors, zes_temp_handle_t, device)) {
+    zes_temp_properties_t properties{};
+    properties.stype = ZES_STRUCTURE_TYPE_TEMP_PROPERTIES;
+    Heat heat;
+    if (!ZE_CALL(zesTemperatureGetProperties, sensor, &properties).ok()) continue;
+    if (!ZE_CALL(zesTemperatureGetState, sensor, &heat.now).ok()) continue;
+    heat.limit = properties.maxTemperature;
+    if (heat.limit <= 0) continue;  // -1: not known
+    if (!nearest || heat.limit - heat.now < nearest->limit - nearest->now) nearest = heat;
+  }
+  return nearest;
+}
+
+std::optional<Energy> energy_of(zes_device_handle_t device) {
+  for (const zes_pwr_handle_t domain : LISTED(zesDeviceEnumPowerDomains, zes_pwr_handle_t, device)) {
+    zes_power_energy_counter_t counter{};
+    if (!ZE_CALL(zesPowerGetEnergyCounter, domain, &counter).ok()) continue;
+    return Energy{counter.energy, counter.timestamp};
+  }
+  return std::nullopt;
 }
 
 zes_device_handle_t managed_twin(const std::string& uuid) {
@@ -55,17 +88,27 @@ zes_device_handle_t managed_twin(const std::string& uuid) {
   return nullptr;
 }
 
+// What `read` finds through the core handle, else through the management interface's own.
+template <typename Read>
+auto managed(const DeviceRecord& record, Read read, const char* what) {
+  const ze_device_handle_t card = record.root != nullptr ? record.root : record.handle;
+  if (const auto found = read(reinterpret_cast<zes_device_handle_t>(card))) return *found;
+  if (const zes_device_handle_t twin = managed_twin(record.properties.uuid)) {
+    if (const auto found = read(twin)) return *found;
+  }
+  throw suite::Skipped(std::string("unsupported:") + what);
+}
+
 }  // namespace
 
 MemoryInfo Device::memory() const {
-  const bool is_tile = record_->root != nullptr;
-  const auto tile = is_tile ? std::optional(record_->tile) : std::nullopt;
-  const ze_device_handle_t card = is_tile ? record_->root : record_->handle;
-  if (const auto info = memory_of(reinterpret_cast<zes_device_handle_t>(card), tile)) return *info;
-  if (const zes_device_handle_t twin = managed_twin(record_->properties.uuid)) {
-    if (const auto info = memory_of(twin, tile)) return *info;
-  }
-  throw suite::Skipped("unsupported:sysman_memory");
+  const auto tile = record_->root != nullptr ? std::optional(record_->tile) : std::nullopt;
+  return managed(
+      *record_, [&](zes_device_handle_t device) { return memory_of(device, tile); }, "sysman_memory");
 }
+
+Heat Device::heat() const { return managed(*record_, heat_of, "sysman_temperature"); }
+
+Energy Device::energy() const { return managed(*record_, energy_of, "sysman_energy"); }
 
 }  // namespace proctor::accel

@@ -1,0 +1,48 @@
+// What the management interface measures on a device that works.
+#include "suites/accel/given.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_true;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kTemperature = "Level Zero specification, zes_temp_properties_t maxTemperature";
+constexpr const char* kEnergy =
+    "Level Zero specification, zes_power_energy_counter_t: the monotonic energy counter";
+
+void work(const Context& context) {
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  const Buffer words = device_memory(context, 40'000);
+  queue.launch(Kernel(module, "fill"), cover(10'000, 50), arguments(words, 7u, 10'000u));
+  queue.synchronize();
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Sensors, TemperatureStaysBelowItsLimit, "K53", kTemperature, kWarn, {"sysman.hot"}) {
+  const auto context = leased();
+  step("given a device that has worked");
+  work(context);
+  const Heat heat = context.device().heat();
+  suite::measure("temperature", heat.now, "C");
+  expect_true(heat.now < heat.limit, "the sensor nearest to its limit is below it, it shows " +
+                                         std::to_string(heat.now) + " of " + std::to_string(heat.limit));
+}
+
+PROCTOR_CHECK(Sensors, EnergyNeverFalls, "K54", kEnergy, kWarn, {"sysman.energy_backwards"}) {
+  const auto context = leased();
+  step("given the energy counter before and after work");
+  const Energy before = context.device().energy();
+  work(context);
+  const Energy after = context.device().energy();
+  expect_true(after.at_us >= before.at_us, "the counter's clock goes on");
+  expect_true(after.microjoules >= before.microjoules,
+              "it counts up, it says " + std::to_string(before.microjoules) + " and then " +
+                  std::to_string(after.microjoules) + " microjoules");
+}
+
+}  // namespace proctor::accel

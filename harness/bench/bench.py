@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Speed and memory of the runner against their targets. Ratios come from interleaved rounds of one run, so that a
+"""Speed and memory of the runner and of the simulated devices against their targets. Ratios come from interleaved rounds of one run, so that a
 loaded machine slows both sides; the minimum of each side is compared.
 
 usage: bench.py BIN_DIR [--rounds N]
@@ -48,10 +48,11 @@ class Table:
     def __init__(self):
         self.failed = False
 
-    def row(self, what, value, target, unit, figure):
-        ok = value <= target
+    def row(self, what, value, target, unit, figure, at_least=False):
+        ok = value >= target if at_least else value <= target
         self.failed |= not ok
-        print(f"{what:<46} {value:8.2f} {unit:<4} target <= {target:<6g} {'ok' if ok else 'OVER':<5} {figure}")
+        sign, miss = (">=", "UNDER") if at_least else ("<=", "OVER")
+        print(f"{what:<46} {value:8.2f} {unit:<4} target {sign} {target:<6g} {'ok' if ok else miss:<5} {figure}")
 
 
 def compare_runners(bin_dir, work, rounds, table):
@@ -107,6 +108,47 @@ def flood(bin_dir, work, table):
     table.row("512 MiB flood: runner's peak RSS", peak / 1024, 64, "MiB", f"{seconds:.2f} s, {dropped >> 20} MiB dropped")
 
 
+def best_of(rounds, argv, **kwargs):
+    best = 1e9
+    for _ in range(rounds):
+        seconds, code = timed(argv, **kwargs)
+        if code != 0:
+            sys.exit(f"bench: {argv[0]} ended {code}")
+        best = min(best, seconds)
+    return best
+
+
+def interpreter(bin_dir, table):
+    program = bin_dir / "spirv_bench"
+    if not program.exists():
+        print("spirv_bench was not built: not measured")
+        return
+    done = subprocess.run([program, "--benchmark_format=json", "--benchmark_repetitions=5"], capture_output=True,
+                          text=True, check=True)
+    runs = {}
+    for entry in json.loads(done.stdout)["benchmarks"]:
+        if entry["run_type"] == "iteration":
+            runs.setdefault(entry["name"], []).append(entry)
+    load = min(runs["load_largest_module"], key=lambda entry: entry["cpu_time"])
+    table.row("load of the suites' largest module", load["cpu_time"], 1, "ms", load["label"])
+    rate = max(entry["instructions"] for entry in runs["tiled_matmul"])
+    table.row("tiled matmul, SPIR-V instructions on one core", rate / 1e6, 150, "M/s", "", at_least=True)
+
+
+def simulated_devices(bin_dir, work, table):
+    driver = bin_dir / "libproctor_ze_sim.so"
+    state = work / "state"
+    state.mkdir()
+    env = {**os.environ, "ZE_ENABLE_ALT_DRIVERS": str(driver), "PROCTOR_SIM_TOPOLOGY": "xpu:2x2",
+           "PROCTOR_SIM_STATE": str(state)}
+    probe = best_of(50, [bin_dir / "proctor-probe-xpu", "--stdout"], env=env) - best_of(50, ["/bin/true"])
+    table.row("start, zeInit, list of 2 x 2 over /bin/true", probe * 1000, 4, "ms", "minimum of 50")
+    suites = best_of(2, [bin_dir / "proctor", "run", "--sim", "xpu:2x2", "--jobs", "2"], cwd=work)
+    table.row("all XPU suites, size ci, on 2 x 2", suites, 60, "s", "")
+    proof = best_of(1, [bin_dir / "proctor", "selftest"], cwd=work)
+    table.row("self-test, each check's cheapest fault", proof, 90, "s", "")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bin_dir", type=pathlib.Path)
@@ -119,6 +161,8 @@ def main():
         compare_runners(bin_dir, pathlib.Path(work), options.rounds, table)
         start_to_first_case(bin_dir, pathlib.Path(work), table)
         flood(bin_dir, pathlib.Path(work), table)
+        interpreter(bin_dir, table)
+        simulated_devices(bin_dir, pathlib.Path(work), table)
     sys.exit(1 if table.failed else 0)
 
 

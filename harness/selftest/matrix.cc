@@ -102,19 +102,24 @@ void add_cheapest(SelftestMatrix& matrix) {
   }
 }
 
+// How narrowly a fault is aimed: "copy.skip:min=5000,times=1" by two keys.
+auto keys(std::string_view spec) { return std::ranges::count(spec, '='); }
+
+// With the narrowest text by which a check names it: one that fails most of a suite even so tells nothing
+// apart.
 void add_spread(SelftestMatrix& matrix) {
   for (const auto& fault : matrix.faults) {
     if (fault.blanket) continue;
-    const SelftestRow* first = nullptr;
+    const SelftestRow* narrowest = nullptr;
     std::set<std::size_t> listed;
     for (const auto& row : matrix.rows) {
       if (row.purpose != RowPurpose::kListed || fault_name(row.fault) != fault.name) continue;
-      if (first == nullptr) first = &row;
+      if (narrowest == nullptr || keys(row.fault) > keys(narrowest->fault)) narrowest = &row;
       listed.insert(row.check);
     }
-    if (first == nullptr) continue;
-    const std::string spec = first->fault;
-    const std::size_t suite = matrix.checks[first->check].suite;
+    if (narrowest == nullptr) continue;
+    const std::string spec = narrowest->fault;
+    const std::size_t suite = matrix.checks[narrowest->check].suite;
     for (std::size_t i = 0; i < matrix.checks.size(); ++i) {
       if (matrix.checks[i].suite != suite || listed.contains(i)) continue;
       matrix.rows.push_back({RowPurpose::kSpread, spec, i, {matrix.checks[i].cases.front()}});

@@ -233,7 +233,7 @@ PROCTOR_CHECK(Queue, SynchroniseKeepsItsTimeout, "K42", kSync, kGate,
 }
 
 PROCTOR_CHECK(Event, SynchroniseKeepsItsTimeout, "K42", "Level Zero specification, zeEventHostSynchronize",
-              kGate, {"order.timeout_ignored", "order.early_event_sync"}) {
+              kGate, {"order.timeout_ignored:api=zeEventHostSynchronize", "order.early_event_sync"}) {
   const auto context = leased();
   const Event never(context);
   step("given an event that nobody signals and a limit of 30 ms");

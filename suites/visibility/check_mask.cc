@@ -124,7 +124,7 @@ PROCTOR_CHECK(Mask, InvalidEntryIsSkipped, "V08", kParser, kWarn, .faults = {"vi
 }
 
 PROCTOR_CHECK(Mask, FirstOutOfRangeSelectsNothing, "V09", kParser, kWarn,
-              .faults = {"visibility.ignore_mask"}) {
+              .faults = {"visibility.ignore_mask:dev=1"}) {
   const auto unmasked = control();
   const auto past_the_end = std::to_string(unmasked.devices.size());
   step("given mask " + past_the_end + ", the first ordinal that does not exist");

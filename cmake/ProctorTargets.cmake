@@ -1,5 +1,6 @@
 # proctor_library(NAME SOURCES... [DEPS ...])   a module of ours
 # proctor_test(NAME SOURCES... [DEPS ...])      its unit tests: one GoogleTest binary, one CTest entry per binary
+# proctor_fuzz(NAME SOURCES...)                 a libFuzzer program in target `fuzzers`; only where the compiler is clang
 # proctor_static(TARGET)                        links statically unless a sanitizer forbids it
 
 function(proctor_library name)
@@ -19,6 +20,22 @@ function(proctor_test name)
                                              PROCTOR_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()
+
+# Everything that is fuzzed is compiled with the fuzzer's instrumentation: the sources, not the library.
+function(proctor_fuzz name)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    return()
+  endif()
+  if(NOT TARGET fuzzers)
+    add_custom_target(fuzzers)
+  endif()
+  set(instrument -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined)
+  add_executable(${name} EXCLUDE_FROM_ALL ${ARGN})
+  target_link_libraries(${name} PRIVATE proctor_plain_options fmt::fmt-header-only)
+  target_compile_options(${name} PRIVATE ${instrument} -O1 -g1)
+  target_link_options(${name} PRIVATE ${instrument})
+  add_dependencies(fuzzers ${name})
 endfunction()
 
 function(proctor_static target)

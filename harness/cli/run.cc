@@ -12,6 +12,7 @@
 #include "harness/cli/run_devices.h"
 #include "harness/cli/run_directory.h"
 #include "harness/cli/run_discovery.h"
+#include "harness/cli/run_launcher.h"
 #include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
@@ -193,6 +194,10 @@ Result<void> RunCommand::prepare() {
   auto devices = find_devices(plan_, simulation_, *containment_, caller_environment());
   if (!devices) return devices.error();
   devices_ = std::move(*devices);
+  if (devices_.simulation && !devices_.simulation->launcher.empty()) {
+    auto launched = launch_through(devices_.simulation->launcher, Backend::kXpu, search_path(), plan_);
+    if (!launched) return launched;
+  }
   warnings_.insert(warnings_.end(), devices_.warnings.begin(), devices_.warnings.end());
   if (simulation_ && !simulation_->faults.empty()) {
     devices_.stack.emplace_back("sim.faults", simulation_->faults);
@@ -268,6 +273,7 @@ RunSetup RunCommand::make_setup() {
   setup.scratch = scratch_.get();
   setup.devices = devices_.pool;
   setup.unusable = devices_.unusable;
+  setup.lacking = devices_.lacking;
   setup.run_dir = run_dir_;
   setup.repeat = budget_.repeat;
   setup.until_fail = options_.until_fail;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/core/child_protocol.h"
 #include "harness/devices/inventory.h"
 
 namespace proctor::cli {
@@ -53,6 +54,7 @@ void add_simulated(const Simulation& simulation, Containment& containment, const
     inventory.problem = devices.simulation->missing;
   }
   devices.stack = inventory.stack;
+  if (intel) devices.lacking[kXpu] = {child::kExecutionNeed, child::kManagementNeed};
   for (const auto& device : intel ? simulated_devices(simulation) : inventory.devices) {
     devices.pool.push_back({.device = to_planned(device), .shared = intel});
     devices.leasable.push_back(to_leased(device, static_cast<int>(devices.leasable.size())));

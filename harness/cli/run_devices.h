@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,9 +20,10 @@ namespace proctor::cli {
 
 struct RunDevices {
   std::vector<PoolDevice> pool;
-  std::vector<LeasedDevice> leasable;           // the same devices, as masks need them
-  std::map<std::string, std::string> unusable;  // backend -> reason of the skip
-  std::string no_device_for;                    // a backend that cases need and of which there is nothing
+  std::vector<LeasedDevice> leasable;                    // the same devices, as masks need them
+  std::map<std::string, std::string> unusable;           // backend -> reason of the skip
+  std::map<std::string, std::set<std::string>> lacking;  // backend -> needs that its devices do not meet
+  std::string no_device_for;  // a backend that cases need and of which there is nothing
   std::vector<std::pair<std::string, std::string>> stack;
   std::optional<SimEnvironment> simulation;
   std::vector<Warning> warnings;

@@ -109,12 +109,16 @@ std::string shared_file(const std::string& name) {
 
 Environment caller_environment() { return read_environment(::environ); }
 
+std::string search_path() {
+  const Environment caller = caller_environment();
+  const auto path = caller.find("PATH");
+  return path == caller.end() ? "/usr/bin:/bin" : path->second;
+}
+
 Result<PlanOutcome> discover_plan(const PlanOptions& options, Containment& containment) {
   const auto config = load_config(options.config, options.limits, builtin_suites());
   if (!config) return config.error();
-  const Environment caller = caller_environment();
-  const auto path = caller.find("PATH");
-  return make_plan(*config, options.selection, path == caller.end() ? "/usr/bin:/bin" : path->second,
+  return make_plan(*config, options.selection, search_path(),
                    [&](const auto& argv, const auto& extra_env, const auto& directory) {
                      return run_listing(containment, argv, extra_env, directory);
                    });

@@ -24,6 +24,8 @@ std::string shared_file(const std::string& name);
 
 // The caller's environment, as of now.
 Environment caller_environment();
+// Its PATH, or where programs are looked for without one.
+std::string search_path();
 
 // Reads the configuration and asks the suites for their cases. Listing commands run in `containment`, with
 // every device hidden: a driver that hangs must not hang discovery.

@@ -47,10 +47,10 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
   command.add_option("--config", options.config.config_file, "Read this file instead of ./proctor.toml");
   command.add_option("--profile", options.config.profile, "Apply [profile.NAME] of the config");
   command.add_option("--sim", options.sim, "Simulated devices, e.g. xpu:2x2 (two cards with two tiles each)");
-  command.add_option(
-      "--sim-driver", options.sim_driver,
-      "What simulates them: simgpu (the default), or intel[@PREFIX], Intel's own driver in its "
-      "no-hardware mode");
+  command.add_option("--sim-driver", options.sim_driver,
+                     "What simulates them: simgpu (the default), or intel[@DIR], Intel's own driver in its "
+                     "no-hardware mode, "
+                     "which executes nothing; with DIR, the one that is unpacked below it");
   command.add_option("--size", options.size,
                      "How much our checks do: smoke, ci (the default), full or stress");
   command.add_option("--containment", options.containment,

@@ -12,12 +12,18 @@
 //   PROCTOR_SIM_TOPOLOGY   "xpu:2x2" when the devices are simulated (absent on hardware)
 //   PROCTOR_SIM_DRIVER     "simgpu", our own simulator, or "intel", the vendor's driver without hardware
 //                          (absent on hardware)
+//   PROCTOR_SELF           the case's program, and PROCTOR_LAUNCHER, a JSON array of the words before it,
+//   where
+//                          it was started through a dynamic loader (/proc/self/exe is then that loader);
+//                          absent otherwise. A program that starts itself again needs both.
 //   PROCTOR_SIZE           smoke | ci | full | stress: how much a check does; ci when absent
 //
 // A `proctor`-kind binary understands two options:
 //   --proctor-list         for each case, exits 0; all but event and case are optional:
 //     {"v":1,"event":"case","case":"Group.Name","devices":N,"rule":..,"source":..,
-//      "severity":"gate|warn|info","needs":[TEXT..],
+//      "severity":"gate|warn|info",
+//      "needs":[TEXT..],                           the case skips itself without them; what devices cannot
+//                                                  be asked for (below) the runner answers, before it starts
 //      "sizes":{"smoke":N,"ci":N,"full":N,"stress":N,"unit":TEXT},
 //      "faults":[SPEC..],                          simulator faults that must make the case fail
 //      "expects":"hang|lost|abort"}                how they end it when not by a failed assertion
@@ -50,10 +56,17 @@ inline constexpr const char* kRunDirVariable = "PROCTOR_RUN_DIR";
 inline constexpr const char* kDevicesVariable = "PROCTOR_DEVICES";
 inline constexpr const char* kSimTopologyVariable = "PROCTOR_SIM_TOPOLOGY";
 inline constexpr const char* kSimDriverVariable = "PROCTOR_SIM_DRIVER";
+inline constexpr const char* kSelfVariable = "PROCTOR_SELF";
+inline constexpr const char* kLauncherVariable = "PROCTOR_LAUNCHER";
 inline constexpr const char* kSizeVariable = "PROCTOR_SIZE";
 
 inline constexpr const char* kSimgpuDriver = "simgpu";  // a value of PROCTOR_SIM_DRIVER
 inline constexpr const char* kIntelDriver = "intel";
+
+// Needs that no case could find out about by itself: a vendor's driver without hardware accepts all work,
+// reports success and executes nothing; and its management interface, which reads hardware, does not start.
+inline constexpr const char* kExecutionNeed = "execution";
+inline constexpr const char* kManagementNeed = "management";
 
 inline constexpr const char* kListOption = "--proctor-list";
 inline constexpr const char* kCaseOption = "--proctor-case=";

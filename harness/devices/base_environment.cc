@@ -15,6 +15,14 @@ const std::vector<std::string>& strict_allow_list() {
       "PATH", "HOME", "USER", "LOGNAME", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "ONEAPI_ROOT",
       // Which driver the Level Zero loader takes is part of the set-up; hiding overrides it.
       "ZE_ENABLE_ALT_DRIVERS",
+      // So are its layers between program and driver: they check, trace and log, and change no device.
+      // Source: oneapi-src/level-zero, README.md and source/layers/validation/README.md.
+      "ZE_ENABLE_LOADER_INTERCEPT", "ZE_ENABLE_LOADER_DEBUG_TRACE", "ZE_ENABLE_TRACING_LAYER",
+      "ZET_ENABLE_API_TRACING_EXP", "ZE_ENABLE_VALIDATION_LAYER", "ZE_ENABLE_PARAMETER_VALIDATION",
+      "ZE_ENABLE_HANDLE_LIFETIME", "ZE_ENABLE_MEMORY_TRACKER", "ZE_ENABLE_THREADING_VALIDATION",
+      "ZEL_ENABLE_BASIC_LEAK_CHECKER", "ZEL_ENABLE_CERTIFICATION_CHECKER", "ZEL_ENABLE_EVENTS_CHECKER",
+      "ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER", "ZEL_ENABLE_LOADER_LOGGING", "ZEL_LOADER_LOGGING_LEVEL",
+      "ZEL_LOADER_LOG_CONSOLE", "ZEL_LOADER_LOG_DIR", "ZEL_LOADER_LOG_FILE", "ZEL_LOADER_LOG_PATTERN",
       // Sanitizers of the suites.
       "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH"};
   return kNames;

@@ -262,6 +262,20 @@ TEST(BaseEnvironment, TheScratchPathMustLeaveRoomForSockets) {
   EXPECT_FALSE(base_environment(SuiteKind::kProctor, {}, ""));
 }
 
+TEST(BaseEnvironment, LayersOfTheLoaderReachTheStrictKindButNotWhatChangesDevices) {
+  const Environment layers = {{"ZE_ENABLE_LOADER_INTERCEPT", "1"},
+                              {"ZE_ENABLE_PARAMETER_VALIDATION", "1"},
+                              {"ZE_ENABLE_VALIDATION_LAYER", "1"}};
+  Environment caller = layers;
+  caller["ZE_ENABLE_NULL_DRIVER"] = "1";
+  caller["ZEL_DRIVERS_ORDER"] = "DISCRETE_GPU_ONLY";
+  const auto environment = base_environment(SuiteKind::kProctor, caller, "/tmp/p1");
+  ASSERT_TRUE(environment);
+  for (const auto& [name, value] : layers) EXPECT_EQ(environment->at(name), value);
+  EXPECT_FALSE(environment->contains("ZE_ENABLE_NULL_DRIVER"));
+  EXPECT_FALSE(environment->contains("ZEL_DRIVERS_ORDER"));
+}
+
 TEST(BaseEnvironment, NoMaskIsOnTheAllowList) {
   for (const std::string& name : strict_allow_list()) {
     EXPECT_EQ(name.find("VISIBLE_DEVICES"), std::string::npos);

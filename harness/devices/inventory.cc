@@ -152,7 +152,8 @@ Inventory probe_xpu(Containment& containment, ProbeOptions options) {
   if (options.probe.empty()) options.probe = default_xpu_probe();
   std::string document;
   ProcessSpec spec;
-  spec.argv = {options.probe};
+  spec.argv = options.launcher;
+  spec.argv.push_back(options.probe);
   spec.env = options.env;
   const ScratchDirectory scratch;
   if (scratch.path().empty()) return failed("probe_failed:mkdtemp", std::strerror(errno));
@@ -179,6 +180,7 @@ Inventory probe_simulated_xpu(Containment& containment, const Simulation& simula
   if (state.path().empty()) return failed("probe_failed:mkdtemp", std::strerror(errno));
   if (!intel) bind(environment, {.state = state.path(), .log = {}, .faults = {}});
   options.env = with_simulation(std::move(options.env), environment);
+  options.launcher = environment.launcher;
   auto inventory = probe_xpu(containment, std::move(options));
   for (std::size_t i = 0; i < inventory.devices.size(); ++i) {
     inventory.devices[i].id = simulated_id(i);

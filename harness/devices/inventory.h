@@ -32,8 +32,9 @@ struct Inventory {
 };
 
 struct ProbeOptions {
-  std::string probe;             // path of proctor-probe-xpu; "" = default_xpu_probe()
-  std::vector<std::string> env;  // NAME=VALUE: the whole environment of the probe, masks included
+  std::string probe;                    // path of proctor-probe-xpu; "" = default_xpu_probe()
+  std::vector<std::string> launcher{};  // words before it, see SimEnvironment
+  std::vector<std::string> env;         // NAME=VALUE: the whole environment of the probe, masks included
   Milliseconds timeout{15'000};
 };
 

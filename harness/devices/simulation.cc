@@ -1,7 +1,11 @@
 #include "harness/devices/simulation.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/text.h"
@@ -13,6 +17,19 @@ namespace {
 constexpr const char* kXpuDriverLibrary = "libze_intel_gpu.so.1";
 constexpr const char* kXpuLoaderLibrary = "libze_loader.so.1";
 constexpr const char* kSimulatorLibrary = "libproctor_ze_sim.so";
+
+// Empty when no C library stands in `directories`.
+std::vector<std::string> launcher_of(const std::vector<std::string>& directories) {
+  const std::string loader = find_library(kDynamicLoader, directories);
+  if (loader.empty()) return {};
+  return {loader, "--library-path", fmt::format("{}", fmt::join(directories, ":"))};
+}
+
+// What is below a prefix is found by processes in any directory.
+std::vector<std::string> driver_directories(const SimDriver& driver, std::string_view library_path) {
+  if (driver.prefix.empty()) return system_library_directories(library_path);
+  return prefix_library_directories(std::filesystem::absolute(driver.prefix).lexically_normal().string());
+}
 
 }  // namespace
 
@@ -92,10 +109,12 @@ std::vector<Device> simulated_devices(const Simulation& simulation) {
 SimEnvironment intel_environment(const simgpu::CardGroup& cards, const SimDriver& driver,
                                  std::string_view library_path) {
   SimEnvironment environment;
-  const auto directories = driver.prefix.empty() ? system_library_directories(library_path)
-                                                 : prefix_library_directories(driver.prefix);
+  const auto directories = driver_directories(driver, library_path);
+  if (!driver.prefix.empty()) environment.launcher = launcher_of(directories);
   environment.driver_path = find_library(kXpuDriverLibrary, directories);
-  const auto everywhere = system_library_directories(library_path);
+  // A foreign C library takes no loader from here.
+  const auto everywhere =
+      environment.launcher.empty() ? system_library_directories(library_path) : directories;
   if (environment.driver_path.empty()) {
     environment.missing = fmt::format("library_missing:{}", kXpuDriverLibrary);
   } else if (find_library(kXpuLoaderLibrary, directories).empty() &&
@@ -115,7 +134,10 @@ SimEnvironment intel_environment(const simgpu::CardGroup& cards, const SimDriver
   // A mask or another driver of the caller would shrink or replace what was asked for.
   environment.unset = {"ZE_AFFINITY_MASK", "ZE_ENABLE_ALT_DRIVERS", "ZE_FLAT_DEVICE_HIERARCHY",
                        "ZE_ENABLE_PCI_ID_DEVICE_ORDER"};
-  if (!driver.prefix.empty() && !environment.driver_path.empty()) {
+  if (!environment.launcher.empty()) {
+    // The launcher names the directories, to this program only: what it starts by name is of this system.
+    environment.set.emplace_back(child::kLauncherVariable, nlohmann::json(environment.launcher).dump());
+  } else if (!driver.prefix.empty() && !environment.driver_path.empty()) {
     auto path = environment.driver_path.substr(0, environment.driver_path.rfind('/'));
     if (!library_path.empty()) path += fmt::format(":{}", library_path);
     environment.set.emplace_back("LD_LIBRARY_PATH", std::move(path));

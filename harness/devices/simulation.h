@@ -5,7 +5,8 @@
 //                              faults can be injected. The devices are leased and masked as hardware is.
 //   --sim-driver intel[@DIR]   Intel's own Level Zero driver in its no-hardware mode: enumeration, masks and
 //                              memory are the vendor's code, nothing executes. Each process has a topology of
-//                              its own, which no lease can narrow. @DIR: a driver unpacked below DIR.
+//                              its own, which no lease can narrow. @DIR: a driver unpacked below DIR, which
+//                              may be a whole root with a C library of its own.
 //
 // The no-hardware mode is a set of debug keys of Intel's compute-runtime (source: intel/compute-runtime,
 // shared/source/debug_settings/debug_variables_base.inl); it writes *.aub files into the working directory,
@@ -28,6 +29,13 @@ namespace proctor {
 inline constexpr const char* kSimStateVariable = "PROCTOR_SIM_STATE";
 inline constexpr const char* kSimLogVariable = "PROCTOR_SIM_LOG";
 inline constexpr const char* kSimFaultsVariable = "PROCTOR_SIM_FAULTS";
+
+// Of the C library that a directory of drivers may have.
+#if defined(__aarch64__)
+inline constexpr const char* kDynamicLoader = "ld-linux-aarch64.so.1";
+#else
+inline constexpr const char* kDynamicLoader = "ld-linux-x86-64.so.2";
+#endif
 
 enum class SimDriverKind { kSimgpu, kIntel };
 
@@ -66,6 +74,9 @@ struct SimEnvironment {
   std::string missing;
   std::string driver_path;  // the driver library that was found
   bool whole = false;       // the topology is whole in every process: no mask
+  // The driver comes with a C library of its own, to which only that library's dynamic loader can bind a
+  // program: words to put before it. Empty: programs start as they are.
+  std::vector<std::string> launcher;
 };
 
 // `library_path` is the caller's LD_LIBRARY_PATH: it is searched first, and kept behind the prefix.

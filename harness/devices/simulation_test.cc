@@ -6,12 +6,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 namespace proctor {
 namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 using testing::Pair;
 
 TEST(SimTopology, IsReadAsWritten) {
@@ -94,6 +96,28 @@ TEST_F(Prefix, ADriverBelowItIsFoundAndPutFirst) {
   EXPECT_THAT(environment.set, Contains(Pair("CreateMultipleRootDevices", "2")));
   EXPECT_THAT(environment.set, Contains(Pair("CreateMultipleSubDevices", "4")));
   EXPECT_THAT(environment.unset, Contains("ZE_AFFINITY_MASK"));
+}
+
+TEST_F(Prefix, ACLibraryBelowItStartsTheProgramsAndNothingElse) {
+  for (const char* library : {"libze_intel_gpu.so.1", "libze_loader.so.1", kDynamicLoader}) {
+    put(std::string("usr/lib64/") + library);
+  }
+  const auto environment = intel_environment({2, 4}, {SimDriverKind::kIntel, root_}, "/mine");
+  EXPECT_EQ(environment.missing, "");
+  ASSERT_EQ(environment.launcher.size(), 3U);
+  EXPECT_EQ(environment.launcher[0], root_ + "/usr/lib64/" + kDynamicLoader);
+  EXPECT_EQ(environment.launcher[1], "--library-path");
+  EXPECT_THAT(environment.launcher[2], HasSubstr(root_ + "/usr/lib64"));
+  EXPECT_THAT(environment.set,
+              Contains(Pair("PROCTOR_LAUNCHER", nlohmann::json(environment.launcher).dump())));
+  EXPECT_THAT(environment.set, Not(Contains(Pair("LD_LIBRARY_PATH", testing::_))));
+}
+
+TEST_F(Prefix, ACLibraryBelowItTakesNoLoaderFromElsewhere) {
+  put("usr/lib64/libze_intel_gpu.so.1");
+  put(std::string("usr/lib64/") + kDynamicLoader);
+  EXPECT_EQ(intel_environment({1, 1}, {SimDriverKind::kIntel, root_}, "").missing,
+            "library_missing:libze_loader.so.1");
 }
 
 TEST_F(Prefix, ADriverThatIsNotThereIsNamed) {

@@ -54,6 +54,7 @@ class Runner {
   const Suite& suite(std::size_t index) const { return setup_.plan->suites[test(index).suite]; }
 
   void admit_cases();
+  std::optional<std::string> unmet_need(std::size_t index) const;
   void start_more();
   bool start_first_that_fits();
   void start_attempt(Slot slot);
@@ -118,6 +119,8 @@ void Runner::admit_cases() {
       announce_end(i, {Outcome::kSkip, "disabled"}, {}, "disabled in its own source");
     } else if (const auto why = setup_.unusable.find(backend); why != setup_.unusable.end()) {
       announce_end(i, {Outcome::kSkip, why->second}, {}, "");
+    } else if (const auto need = unmet_need(i)) {
+      announce_end(i, {Outcome::kSkip, "needs:" + *need}, {}, "");
     } else if (devices > 0 && !pool_.can_ever_lease(backend, devices)) {
       const bool none = pool_.width(backend) == 0;
       announce_end(i, {Outcome::kSkip, none ? "no_device" : "needs:devices>=" + std::to_string(devices)}, {},
@@ -126,6 +129,15 @@ void Runner::admit_cases() {
       pending_.push_back(i);
     }
   }
+}
+
+std::optional<std::string> Runner::unmet_need(std::size_t index) const {
+  const auto lacking = setup_.lacking.find(std::string(to_string(suite(index).backend)));
+  if (lacking == setup_.lacking.end()) return std::nullopt;
+  for (const auto& need : test(index).needs) {
+    if (lacking->second.contains(need)) return need;
+  }
+  return std::nullopt;
 }
 
 void Runner::start_more() {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ struct RunSetup {
   // Backends that cannot be used here, with the reason of the skip: "xpu" ->
   // "library_missing:libze_loader.so.1".
   std::map<std::string, std::string> unusable;
+  // What the devices of a backend do not have: cases that need it are skipped as needs:NEED.
+  std::map<std::string, std::set<std::string>> lacking;
   std::vector<Warning> warnings;  // from before the run; they follow the plan
   std::string run_dir;            // absolute; its logs/ exists
 

@@ -179,6 +179,7 @@ void expect_true(bool condition, const std::string& what, const char* file = __b
   void group##_##name::body()
 
 // main() of every suite: understands --proctor-list and --proctor-case=NAME, else GoogleTest's own options.
-int run_main(int argc, char** argv);
+// `needs`: what each check of the suite needs, on top of its own.
+int run_main(int argc, char** argv, const std::vector<std::string>& needs = {});
 
 }  // namespace proctor::suite

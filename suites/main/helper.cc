@@ -15,6 +15,7 @@
 #include <map>
 
 #include "suites/main/check.h"
+#include "suites/main/self.h"
 #include "suites/main/skipped.h"
 
 namespace proctor::suite {
@@ -25,11 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kAnswerFd = 3;
 constexpr int kFirstFreeFd = 10;  // above every descriptor that the child gets a fixed number for
-
-std::string program() {
-  const char* self = std::getenv("PROCTOR_SELF");
-  return self != nullptr && *self != '\0' ? self : "/proc/self/exe";
-}
 
 void close_once(int& fd) {
   if (fd >= 0) close(fd);
@@ -46,13 +42,6 @@ Pipe make_pipe() {
   if (pipe2(fds, O_CLOEXEC) != 0)
     fail_because("setup", std::string("failed to make a pipe: ") + std::strerror(errno));
   return {fds[0], fds[1]};
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (auto& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
 }
 
 std::vector<std::string> environment_with(const Helper::Variables& variables) {
@@ -143,18 +132,18 @@ Helper::Helper(const std::string& name, const std::vector<std::string>& words, c
   posix_spawn_file_actions_adddup2(&actions, answer_end, kAnswerFd);
   posix_spawn_file_actions_adddup2(&actions, order_end, STDIN_FILENO);
 
-  const std::string path = program();
-  std::vector<std::string> argv = {path, kHelperOption, name};
+  std::vector<std::string> argv = self_command();
+  argv.insert(argv.end(), {kHelperOption, name});
   argv.insert(argv.end(), words.begin(), words.end());
   auto environment = environment_with(variables);
-  const int error = posix_spawn(&state_->pid, path.c_str(), &actions, nullptr, pointers(argv).data(),
+  const int error = posix_spawn(&state_->pid, argv[0].c_str(), &actions, nullptr, pointers(argv).data(),
                                 pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   close(answer_end);
   close(order_end);
   if (error != 0) {
     state_->pid = -1;
-    fail_because("setup", "failed to start " + path + ": " + std::strerror(error));
+    fail_because("setup", "failed to start " + argv[0] + ": " + std::strerror(error));
   }
 }
 
@@ -244,8 +233,8 @@ std::string wait_for_input() {
   return line;
 }
 
-int run_main_with_helpers(int argc, char** argv) {
-  if (argc < 3 || std::strcmp(argv[1], kHelperOption) != 0) return run_main(argc, argv);
+int run_main_with_helpers(int argc, char** argv, const std::vector<std::string>& needs) {
+  if (argc < 3 || std::strcmp(argv[1], kHelperOption) != 0) return run_main(argc, argv, needs);
   return run_helper(argv[2], {argv + 3, argv + argc});
 }
 

@@ -11,7 +11,7 @@
 //   holder.kill();
 //
 // Answers are lines of JSON on descriptor 3, orders are lines on the standard input. The program is
-// PROCTOR_SELF, for suites that are started through a dynamic loader of their own, else /proc/self/exe.
+// started as self.h says.
 #pragma once
 
 #include <chrono>
@@ -73,6 +73,6 @@ std::string wait_for_input();  // a line of orders; "" at its end
   static void helper_##name([[maybe_unused]] const std::vector<std::string>& words)
 
 // main() of a suite with helpers: a helper when it is asked for one, else run_main().
-int run_main_with_helpers(int argc, char** argv);
+int run_main_with_helpers(int argc, char** argv, const std::vector<std::string>& needs = {});
 
 }  // namespace proctor::suite

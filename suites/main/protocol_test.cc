@@ -65,7 +65,8 @@ TEST(Protocol, ListsEveryCheckWithItsRule) {
                                   {"devices", 1},
                                   {"rule", "R1"},
                                   {"source", "the protocol"},
-                                  {"severity", "gate"}}));
+                                  {"severity", "gate"},
+                                  {"needs", {"patience"}}}));
   EXPECT_EQ(told.events[1], json({{"v", 1},
                                   {"event", "case"},
                                   {"case", "Sample.Mismatches"},
@@ -74,11 +75,11 @@ TEST(Protocol, ListsEveryCheckWithItsRule) {
                                   {"source", "the protocol"},
                                   {"severity", "warn"},
                                   {"faults", {"memory.corrupt_copy:at=17,after=2", "memory.short_copy"}},
-                                  {"needs", {"fp64"}},
+                                  {"needs", {"patience", "fp64"}},
                                   {"sizes", {{"smoke", 16}, {"full", 64}, {"unit", "bytes"}}},
                                   {"expects", "hang"}}));
   EXPECT_EQ(told.events[9].at("case"), "Sample.KnowsItsParameter/fp32");
-  EXPECT_EQ(told.events[9].at("needs"), json({"fp16"}));
+  EXPECT_EQ(told.events[9].at("needs"), json({"patience", "fp16"}));
 }
 
 TEST(Protocol, PassTellsStepsMeasuresAndWarnings) {

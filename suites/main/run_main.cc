@@ -20,39 +20,40 @@ nlohmann::json listed_sizes(const Sizes& sizes) {
   return fields;
 }
 
-nlohmann::json listed(const CheckInfo& info) {
+nlohmann::json listed(const CheckInfo& info, std::vector<std::string> needs) {
   const CheckTraits& traits = info.traits;
+  needs.insert(needs.end(), traits.needs.begin(), traits.needs.end());
   nlohmann::json fields = {{"devices", traits.devices},
                            {"rule", info.rule},
                            {"source", info.source},
                            {"severity", to_string(info.severity)}};
   if (!traits.faults.empty()) fields["faults"] = traits.faults;
-  if (!traits.needs.empty()) fields["needs"] = traits.needs;
+  if (!needs.empty()) fields["needs"] = std::move(needs);
   if (auto sizes = listed_sizes(traits.sizes); !sizes.empty()) fields["sizes"] = std::move(sizes);
   if (traits.expects != kFail) fields["expects"] = to_string(traits.expects);
   return fields;
 }
 
 // One "case" event per check; for people without a descriptor, the names on stdout.
-int list_checks(EventWriter writer) {
+int list_checks(EventWriter writer, const std::vector<std::string>& needs) {
   for (const CheckInfo& info : Session::get().checks()) {
     if (!writer.listening()) {
       std::cout << info.full_name() << "\n";
       continue;
     }
-    writer.write(info.full_name(), "case", listed(info));
+    writer.write(info.full_name(), "case", listed(info, needs));
   }
   return 0;
 }
 
 }  // namespace
 
-int run_main(int argc, char** argv) {
+int run_main(int argc, char** argv, const std::vector<std::string>& needs) {
   testing::InitGoogleTest(&argc, argv);
   const EventWriter writer = EventWriter::from_environment();
   const std::size_t case_option = std::strlen(child::kCaseOption);
   for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], child::kListOption) == 0) return list_checks(writer);
+    if (std::strcmp(argv[i], child::kListOption) == 0) return list_checks(writer, needs);
     if (std::strncmp(argv[i], child::kCaseOption, case_option) != 0) {
       std::cerr << "unknown option '" << argv[i] << "'\n";
       return kUsage;

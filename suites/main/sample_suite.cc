@@ -40,4 +40,4 @@ PROCTOR_CHECK_EACH((std::vector<std::string>{"fp16", "fp32"}), Sample, KnowsItsP
 
 }  // namespace proctor::suite
 
-int main(int argc, char** argv) { return proctor::suite::run_main(argc, argv); }
+int main(int argc, char** argv) { return proctor::suite::run_main(argc, argv, {"patience"}); }

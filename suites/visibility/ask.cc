@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "suites/main/check.h"
+#include "suites/main/self.h"
 #include "suites/visibility/child.h"
 
 namespace proctor::visibility {
@@ -44,13 +45,6 @@ std::vector<std::string> child_environment(const Variables& variables) {
     if (value) environment.push_back(name + "=" + *value);
   }
   return environment;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (auto& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
 }
 
 std::string make_scratch() {
@@ -149,11 +143,12 @@ Child::Child(const std::vector<std::string>& mode, const Variables& variables)
   posix_spawn_file_actions_adddup2(&actions, read_end, STDIN_FILENO);
   posix_spawn_file_actions_addchdir_np(&actions, state_->scratch.c_str());
 
-  std::vector<std::string> argv = {"/proc/self/exe", kChildOption};
+  std::vector<std::string> argv = suite::self_command();
+  argv.emplace_back(kChildOption);
   argv.insert(argv.end(), mode.begin(), mode.end());
   auto environment = child_environment(variables);
-  const int error = posix_spawn(&state_->pid, "/proc/self/exe", &actions, nullptr, pointers(argv).data(),
-                                pointers(environment).data());
+  const int error = posix_spawn(&state_->pid, argv[0].c_str(), &actions, nullptr,
+                                suite::pointers(argv).data(), suite::pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   close(write_end);
   close(read_end);

@@ -2,6 +2,7 @@
 // devices.
 #include <map>
 
+#include "harness/core/child_protocol.h"
 #include "suites/main/check.h"
 #include "suites/visibility/given.h"
 
@@ -77,7 +78,7 @@ PROCTOR_CHECK(Identity, PciAddressesAreDistinctAndStable, "V30",
 }
 
 PROCTOR_CHECK(Identity, ManagementIgnoresTheMask, "V23", kSysman, kGate,
-              .faults = {"sysman.masked_by_affinity", "sysman.order"}) {
+              .faults = {"sysman.masked_by_affinity", "sysman.order"}, .needs = {child::kManagementNeed}) {
   control_with_devices(2);
   step("given the management interface without a mask");
   const auto whole = sysman_under({});
@@ -88,7 +89,8 @@ PROCTOR_CHECK(Identity, ManagementIgnoresTheMask, "V23", kSysman, kGate,
 }
 
 PROCTOR_CHECK(Identity, EveryDeviceHasOneManagementTwin, "V24", kSysman, kGate,
-              .faults = {"sysman.wrong_pci_address", "sysman.wrong_uuid"}) {
+              .faults = {"sysman.wrong_pci_address", "sysman.wrong_uuid"},
+              .needs = {child::kManagementNeed}) {
   step("given the devices of both interfaces");
   const auto unmasked = control();
   const auto managed = sysman_under({});

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "suites/accel/xpu/level_zero.h"
+#include "suites/main/self.h"
 #include "suites/visibility/look.h"
 
 namespace proctor::visibility {
@@ -84,9 +85,12 @@ json twice(const LevelZero& ze) {
 [[noreturn]] void become_grandchild() {
   const int flags = fcntl(kAnswerFd, F_GETFD);
   fcntl(kAnswerFd, F_SETFD, flags & ~FD_CLOEXEC);
+  auto argv = suite::self_command();
+  argv.insert(argv.end(), {kChildOption, "enumerate"});
+  const auto words = suite::pointers(argv);
   const pid_t pid = fork();  // nothing of Level Zero has been loaded yet
   if (pid == 0) {
-    execl("/proc/self/exe", "/proc/self/exe", kChildOption, "enumerate", static_cast<char*>(nullptr));
+    execv(words[0], words.data());
     _exit(127);
   }
   int status = 0;

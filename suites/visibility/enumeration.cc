@@ -17,6 +17,7 @@ json device_to_json(const DeviceRecord& device) {
           {"memory_bytes", device.memory_bytes},
           {"execution_units", device.execution_units},
           {"is_sub_device", device.is_sub_device},
+          {"sub_id", device.sub_id},
           {"driver", device.driver},
           {"root", device.root},
           {"sub_ids", device.sub_ids}};
@@ -32,6 +33,7 @@ DeviceRecord device_from_json(const json& entry) {
   entry.at("memory_bytes").get_to(device.memory_bytes);
   entry.at("execution_units").get_to(device.execution_units);
   entry.at("is_sub_device").get_to(device.is_sub_device);
+  entry.at("sub_id").get_to(device.sub_id);
   entry.at("driver").get_to(device.driver);
   entry.at("root").get_to(device.root);
   entry.at("sub_ids").get_to(device.sub_ids);

@@ -18,6 +18,7 @@ struct DeviceRecord {
   std::uint64_t memory_bytes = 0;
   std::uint32_t execution_units = 0;   // slices * subslices * EUs
   bool is_sub_device = false;          // ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE
+  std::uint32_t sub_id = 0;            // subdeviceId
   int driver = 0;                      // index of the driver that lists it
   std::string root;                    // uuid of its root; "" when it has none
   std::vector<std::uint32_t> sub_ids;  // subdeviceId of each sub-device, in the driver's order

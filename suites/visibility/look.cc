@@ -48,6 +48,7 @@ DeviceRecord describe(const LevelZero& ze, ze_device_handle_t device, int driver
   record.execution_units =
       properties.numSlices * properties.numSubslicesPerSlice * properties.numEUsPerSubslice;
   record.is_sub_device = (properties.flags & ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE) != 0;
+  record.sub_id = properties.subdeviceId;
   record.driver = driver;
   record.root = root_of(ze, device);
   for (const auto sub_device : xpu::list_sub_devices(ze, device).handles) {

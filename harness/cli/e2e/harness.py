@@ -10,7 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-BIN = Path(os.environ.get("PROCTOR_BIN_DIR", Path(__file__).resolve().parents[3] / "build" / "bin"))
+ROOT = Path(__file__).resolve().parents[3]
+BIN = Path(os.environ.get("PROCTOR_BIN_DIR", ROOT / "build" / "bin"))
 SKIP = 77  # CTest's SKIP_RETURN_CODE
 LAYERS = ("cgroup", "pidns", "subreaper")
 
@@ -176,8 +177,9 @@ class Sandbox:
 
     def proctor(self, *args, timeout=180, **more):
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
-        return subprocess.run(self.command(*args), cwd=self.path, env=self.env, stdin=subprocess.DEVNULL,
-                              text=True, errors="replace", timeout=timeout, **options)
+        options.setdefault("env", self.env)
+        return subprocess.run(self.command(*args), cwd=self.path, stdin=subprocess.DEVNULL, text=True, errors="replace",
+                              timeout=timeout, **options)
 
     def start(self, *args, wrap=None, env=None, **more):
         command = self.command(*args)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The XPU visibility suite on Intel's own driver without hardware, through the real loader, with all its reports."""
+"""The XPU suites on Intel's own driver without hardware, through the real loader: visibility with all its reports, and
+the suites that execute something are skipped, because that driver reports success and executes nothing."""
 
 import glob
 import json
@@ -62,6 +63,27 @@ def check_cases(out, document):
     print(f"ok {len(rows)} mask rows and {len(executed) - len(rows)} other checks were executed")
 
 
+def check_own_dynamic_loader(sandbox, document):
+    """The same through a root that has a C library of its own; here the root is this system's."""
+    out = sandbox.out()
+    done = sandbox.proctor("run", "visibility", "--sim", "xpu:2x2", "--sim-driver", "intel@/", "--out", out)
+    check(done.returncode == 0, "exit", done.returncode, done.stdout[-4000:], done.stderr)
+    verdicts = [{case["id"]: case["outcome"] for case in each["cases"]} for each in (document, report(out))]
+    check(verdicts[0] == verdicts[1], "other verdicts through a dynamic loader:", verdicts)
+    print("ok the same verdicts when each program is started through a dynamic loader")
+
+
+def check_nothing_executes(sandbox):
+    out = sandbox.out()
+    done = sandbox.proctor("run", "memory", "kernels", "--sim", "xpu:2x2", "--sim-driver", "intel", "--out", out)
+    check(done.returncode == 3, "exit", done.returncode, done.stdout[-4000:], done.stderr)
+    cases = report(out)["cases"]
+    check({case["suite"] for case in cases} == {"memory", "kernels"}, "the suites have no cases")
+    verdicts = {(case["outcome"], case["reason"]) for case in cases}
+    check(verdicts == {("skip", "needs:execution")}, "outcomes:", verdicts)
+    print(f"ok {len(cases)} cases that execute something are skipped")
+
+
 def main():
     with Sandbox() as sandbox:
         out = sandbox.out()
@@ -76,6 +98,8 @@ def main():
         check_junit(out)
         check_json(document)
         check_cases(out, document)
+        check_own_dynamic_loader(sandbox, document)
+        check_nothing_executes(sandbox)
 
 
 if __name__ == "__main__":

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <fstream>
 #include <iterator>
 #include <regex>
@@ -5,19 +7,30 @@
 #include "harness/devices/probe/describe.h"
 
 namespace proctor::probe {
+namespace {
+
+// The YY.WW before `needle` in a whole C string YY.WW.BUILD, with or without a fourth number behind it.
+std::string year_and_week(const std::string& bytes, const std::string& needle) {
+  const std::regex release(R"(\d\d\.\d\d)");
+  for (auto at = bytes.find(needle); at != std::string::npos; at = bytes.find(needle, at + 1)) {
+    if (at < 6 || bytes[at - 6] != '\0') continue;
+    const char after = at + needle.size() < bytes.size() ? bytes[at + needle.size()] : '\0';
+    if (after != '\0' && after != '.') continue;
+    auto text = bytes.substr(at - 5, 5);
+    if (std::regex_match(text, release)) return text;
+  }
+  return {};
+}
+
+}  // namespace
 
 std::string release_name(const std::string& library_path, unsigned build) {
   std::ifstream file(library_path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const std::string needle = "." + std::to_string(build);
-  const std::regex release(R"(\d\d\.\d\d)");
-  for (auto at = bytes.find(needle); at != std::string::npos; at = bytes.find(needle, at + 1)) {
-    // A whole C string of the form YY.WW.BUILD, with or without a fourth number behind it.
-    if (at < 6 || bytes[at - 6] != '\0') continue;
-    const char after = at + needle.size() < bytes.size() ? bytes[at + needle.size()] : '\0';
-    if (after != '\0' && after != '.') continue;
-    const std::string year_week = bytes.substr(at - 5, 5);
-    if (std::regex_match(year_week, release)) return year_week + needle;
+  // Debian's 26.27 writes the build with six digits.
+  for (const auto& needle : {fmt::format(".{}", build), fmt::format(".{:06}", build)}) {
+    const auto release = year_and_week(bytes, needle);
+    if (!release.empty()) return fmt::format("{}.{}", release, build);
   }
   return {};
 }

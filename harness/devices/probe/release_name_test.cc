@@ -22,6 +22,7 @@ TEST(ReleaseName, IsTheStringThatCarriesTheBuildNumber) {
   EXPECT_EQ(found_in("ELF" + nul + "22.43.24595" + nul + "more", 24595), "22.43.24595");
   EXPECT_EQ(found_in("ELF" + nul + "26.27.38646.4" + nul, 38646), "26.27.38646");
   EXPECT_EQ(found_in("ELF" + nul + "22.43.24595", 24595), "22.43.24595");
+  EXPECT_EQ(found_in("ELF" + nul + "26.27.039122" + nul, 39122), "26.27.39122");
 }
 
 TEST(ReleaseName, NothingElseIsTakenForOne) {

@@ -1,0 +1,16 @@
+// How a suite starts its own program again: in a second process nothing of a driver is loaded yet.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace proctor::suite {
+
+// The words before its arguments; the first is an absolute path. [PROGRAM], or, where the runner started the
+// program through a dynamic loader, that loader and its options before it.
+std::vector<std::string> self_command();
+
+// For exec and posix_spawn: the words, which must outlive the result, and a null.
+std::vector<char*> pointers(std::vector<std::string>& words);
+
+}  // namespace proctor::suite

@@ -1,0 +1,64 @@
+#include "suites/visibility/mask_table.h"
+
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "suites/visibility/ask.h"
+#include "suites/visibility/mask_rows.h"
+
+namespace proctor::visibility {
+namespace {
+
+using nlohmann::json;
+
+json selected_by(const Enumeration& seen) {
+  std::map<std::string, int> first_of_root;
+  json devices = json::array();
+  for (const auto& device : seen.devices) {
+    const auto position = static_cast<int>(devices.size());
+    const int root = device.root.empty() ? -1 : first_of_root.emplace(device.root, position).first->second;
+    devices.push_back({{"sub_device", device.is_sub_device},
+                       {"sub_id", device.sub_id},
+                       {"root", root},
+                       {"sub_ids", device.sub_ids}});
+  }
+  return {{"init", seen.init}, {"devices", std::move(devices)}};
+}
+
+std::string end_text(const ChildEnd& end) {
+  if (end.hung) return "hang";
+  if (end.signal != 0) return "signal:" + std::to_string(end.signal);
+  if (!end.answer || end.exit_code != 0) return "exit:" + std::to_string(end.exit_code);
+  return "answer";
+}
+
+json look_at(const MaskRow& row, const std::string& hierarchy) {
+  const auto value = row.value == nullptr ? std::nullopt : std::optional<std::string>(row.value);
+  const ChildEnd end = Child({"enumerate"}, {{kMask, value}, {kHierarchy, hierarchy}}).finish();
+  json line = {{"row", row.name}, {"value", nullptr}, {"hierarchy", hierarchy}, {"end", end_text(end)}};
+  if (value) line["value"] = *value;
+  if (line["end"] != "answer") return line;
+  if (const auto seen = parse_enumeration(end.answer->value("seen", json()))) {
+    line["selected"] = selected_by(*seen);
+  } else {
+    line["end"] = end.answer->value("problem", "unreadable");
+  }
+  return line;
+}
+
+}  // namespace
+
+int write_mask_table(const std::string& file, const std::vector<std::string>& hierarchies) {
+  std::ofstream out(file);
+  for (const auto& hierarchy : hierarchies) {
+    for (const MaskRow& row : mask_rows()) out << look_at(row, hierarchy).dump() << "\n";
+  }
+  out.close();
+  if (out) return 0;
+  std::cerr << "failed to write " << file << "\n";
+  return 1;
+}
+
+}  // namespace proctor::visibility

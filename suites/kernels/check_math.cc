@@ -264,12 +264,12 @@ PROCTOR_CHECK(Math, DenormalsAreAsDeclared, "K24", "Level Zero specification, ze
 }
 
 PROCTOR_CHECK(Math, HalfArithmeticIsCorrectlyRounded, "K22", kUlp, kGate,
-              .faults = {"kernel.wrong_result:arg=2,at=8"}, .needs = {"fp16"}) {
+              .faults = {"kernel.wrong_result:arg=3,at=8"}, .needs = {"fp16"}) {
   const auto context = leased();
   need(context.device().properties().fp16, "unsupported:fp16");
   Queue queue(context);
   const Module module = Module::load(context, "halves");
-  const Kernel kernel(module, "half_arithmetic");
+  const Kernel kernel(module, "math");
   std::vector<std::uint16_t> x, y;
   for (const std::uint32_t word : noise_words(kCount, 4)) {
     x.push_back(kernels::half_from_float(static_cast<float>(word & 0xffff) / 256 - 128));
@@ -280,7 +280,7 @@ PROCTOR_CHECK(Math, HalfArithmeticIsCorrectlyRounded, "K22", kUlp, kGate,
   for (const std::uint32_t which : {0u, 1u, 2u}) {
     step(fmt::format("given operation {} (+ - *) on halves", which));
     const Buffer out = device_memory(context, kCount * 2);
-    queue.launch(kernel, cover(kCount, 64), arguments(a, b, out, which, kCount));
+    queue.launch(kernel, cover(kCount, 64), arguments(a, b, b, out, which, kCount));
     queue.synchronize();
     std::vector<std::uint32_t> expected, got;
     for (const std::uint16_t half : read_as<std::uint16_t>(queue, context, out)) got.push_back(half);

@@ -35,6 +35,16 @@ double distance(Wide reference, Narrow got) {
 double ulp_distance(double reference, float got) { return distance(reference, got); }
 double ulp_distance(long double reference, double got) { return distance(reference, got); }
 
+double half_ulp_distance(double reference, std::uint16_t got) {
+  constexpr double kFar = std::numeric_limits<double>::infinity();
+  const double value = static_cast<double>(float_from_half(got));
+  if (std::isnan(reference) || std::isnan(value))
+    return std::isnan(reference) && std::isnan(value) ? 0 : kFar;
+  if (std::isinf(reference)) return value == reference ? 0 : kFar;
+  const double finite = std::isinf(value) ? std::copysign(0x1p16, value) : value;
+  return std::fabs(finite - reference) / ulp_at(reference, 11, -14);
+}
+
 bool is_denormal_float(double reference) {
   return reference != 0 && std::fabs(reference) < static_cast<double>(std::numeric_limits<float>::min());
 }

@@ -16,6 +16,9 @@ namespace proctor::kernels {
 double ulp_distance(double reference, float got);
 double ulp_distance(long double reference, double got);
 
+// The same for IEEE 754 binary16, by its bits.
+double half_ulp_distance(double reference, std::uint16_t got);
+
 // Whether a reference would be a denormal number of the type, so that a device that flushes may answer zero.
 bool is_denormal_float(double reference);
 

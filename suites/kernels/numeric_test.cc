@@ -77,5 +77,15 @@ TEST(RoundingBound, GrowsWithTheRoundings) {
   EXPECT_GT(rounding_bound(100), 100 * 0x1p-24);
 }
 
+TEST(UlpDistance, OfHalvesCountsInTheirUnits) {
+  EXPECT_EQ(half_ulp_distance(1, 0x3c00), 0);
+  EXPECT_EQ(half_ulp_distance(1, 0x3c01), 1);
+  EXPECT_EQ(half_ulp_distance(0, 0x0002), 2);
+  EXPECT_EQ(half_ulp_distance(65504, 0x7c00), 1);
+  EXPECT_TRUE(std::isinf(half_ulp_distance(1, 0x7e00)));
+  EXPECT_TRUE(std::isinf(half_ulp_distance(INFINITY, 0x7bff)));
+  EXPECT_EQ(half_ulp_distance(NAN, 0x7e00), 0);
+}
+
 }  // namespace
 }  // namespace proctor::kernels

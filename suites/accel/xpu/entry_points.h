@@ -9,7 +9,7 @@
 
 // clang-format off
 #define PROCTOR_ZE_ENTRY_POINTS(X)                                                                                \
-  X(zeInit) X(zeDriverGet) X(zeDriverGetIpcProperties)                                                             \
+  X(zeInit) X(zeDriverGet) X(zeDriverGetIpcProperties) X(zeDriverGetProperties)                                    \
   X(zeDeviceGet) X(zeDeviceGetSubDevices) X(zeDeviceGetProperties) X(zeDeviceGetComputeProperties)                 \
   X(zeDeviceGetModuleProperties) X(zeDeviceGetMemoryProperties) X(zeDeviceGetMemoryAccessProperties)               \
   X(zeDeviceGetCommandQueueGroupProperties) X(zeDeviceCanAccessPeer) X(zeDeviceGetStatus)                          \

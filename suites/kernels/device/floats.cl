@@ -5,6 +5,9 @@
 #ifdef FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double T;
+#elif defined FP16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef half T;
 #else
 typedef float T;
 #endif

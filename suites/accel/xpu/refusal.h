@@ -1,0 +1,68 @@
+// Calls with bad arguments. A driver need not validate anything (Level Zero specification, "Error Handling"):
+// what a bad argument does is undefined, so each such call is made in a second process. With the loader's
+// validation layer, the answer is the code that the specification names; without it, all that can be asked is
+// an end.
+//
+//   const BadCall kBadCalls[] = {
+//       {"zeMemFree", "the pointer is null", kNullPointer, [](Victim& victim) {
+//          return ZE_CALL(zeMemFree, native(victim.context), nullptr);
+//        }}, ...};
+//   PROCTOR_HELPER(bad_call) { make_bad_calls(kBadCalls, words); }
+//   PROCTOR_CHECK_EACH(functions_of(kBadCalls), Refusal, BadArguments, ...) {
+//     expect_refusals(kBadCalls, "bad_call");
+//   }
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "suites/accel/given.h"
+#include "suites/accel/xpu/native.h"
+
+namespace proctor::accel {
+
+// What the calls of a table use: all of it good, and there before the first of them.
+struct Victim {
+  Victim();
+
+  Context context;
+  Queue queue;
+  Module module;
+  Kernel kernel;  // fill(words, value, n) of basic.cl
+  Event event;
+  Buffer memory;
+  ze_device_handle_t device;
+  ze_command_list_handle_t list;  // immediate
+  void* pointer = nullptr;        // for answers
+  std::size_t size = 0;           // for answers
+};
+
+struct BadCall {
+  const char* function;
+  const char* what;  // is bad about it
+  const char* expected;
+  Status (*call)(Victim&);
+};
+
+inline constexpr const char* kNullHandle = "ZE_RESULT_ERROR_INVALID_NULL_HANDLE";
+inline constexpr const char* kNullPointer = "ZE_RESULT_ERROR_INVALID_NULL_POINTER";
+inline constexpr const char* kEnumeration = "ZE_RESULT_ERROR_INVALID_ENUMERATION";
+inline constexpr const char* kInvalidSize = "ZE_RESULT_ERROR_INVALID_SIZE";
+inline constexpr const char* kUnsupportedSize = "ZE_RESULT_ERROR_UNSUPPORTED_SIZE";
+inline constexpr const char* kUnsupportedAlignment = "ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT";
+
+// No flag and no value of any enumeration of the specification.
+inline constexpr std::uint32_t kNoSuchFlag = 0x40000000;
+
+// The functions that the table names, each once.
+std::vector<std::string> functions_of(std::span<const BadCall> calls);
+
+// The second process. Words: the function, and the number of one of its calls or "all". Answers for each call
+// {"code", "kept"}: kept is whether the victim's memory still holds its bytes. Before them {"layer":BOOL}.
+void make_bad_calls(std::span<const BadCall> calls, const std::vector<std::string>& words);
+
+// The check: the calls of the function parameter().
+void expect_refusals(std::span<const BadCall> calls, const std::string& helper);
+
+}  // namespace proctor::accel

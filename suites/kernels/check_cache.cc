@@ -1,0 +1,111 @@
+// Modules that a cache on disk keeps between processes: a hit computes the same, and damage is noticed.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "suites/accel/given.h"
+#include "suites/main/check.h"
+#include "suites/main/helper.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_true;
+using suite::Helper;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kCache = "intel/compute-runtime programmers-guide/COMPILER_CACHE.md";
+
+PROCTOR_HELPER(increment_once) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  auto expected = noise_words(500, 1);
+  const auto buffer = device_copy(queue, context, expected);
+  queue.launch(Kernel(module, "increment"), cover(500, 50), arguments(buffer, 500u));
+  queue.synchronize();
+  for (auto& word : expected) ++word;
+  suite::answer({{"right", read_as<std::uint32_t>(queue, context, buffer) == expected}});
+}
+
+// A directory of its own that a cache is told to use.
+class CacheDirectory {
+ public:
+  CacheDirectory() {
+    std::string path = (std::filesystem::temp_directory_path() / "cache-XXXXXX").string();
+    if (mkdtemp(path.data()) == nullptr) suite::fail_because("setup", "failed to make a directory");
+    path_ = path;
+  }
+  ~CacheDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  CacheDirectory(const CacheDirectory&) = delete;
+  CacheDirectory& operator=(const CacheDirectory&) = delete;
+
+  // What a process that uses the cache answers.
+  void expect_right(const std::string& what) const {
+    Helper helper("increment_once", {}, {{"NEO_CACHE_PERSISTENT", "1"}, {"NEO_CACHE_DIR", path_}});
+    expect_true(helper.answer().at("right").get<bool>(), "a kernel of " + what + " computes the right words");
+    helper.finish();
+  }
+
+  std::vector<std::filesystem::path> files() const {
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {
+      if (entry.is_regular_file()) found.push_back(entry.path());
+    }
+    return found;
+  }
+
+ private:
+  std::string path_;
+};
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void damage(const std::filesystem::path& path, const std::string& how) {
+  std::string bytes = contents(path);
+  if (how == "changed") {
+    for (std::size_t i = bytes.size() / 2; i < bytes.size(); i += 64) bytes[i] = static_cast<char>(~bytes[i]);
+  } else {
+    bytes.resize(how == "truncated" ? bytes.size() / 2 : 0);
+  }
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// A cache with something in it, made by a first process.
+void fill(const CacheDirectory& cache) {
+  cache.expect_right("the first process");
+  need(!cache.files().empty(), "unsupported:compile_cache");
+}
+
+const std::vector<std::string> kDamages = {"changed", "truncated", "emptied"};
+
+}  // namespace
+
+PROCTOR_CHECK(Cache, SecondProcessComputesTheSame, "K52", kCache, kWarn,
+              {"kernel.wrong_result:kernel=increment,at=4", "kernel.skip:kernel=increment"}) {
+  const CacheDirectory cache;
+  step("given a module that another process has left in the cache");
+  fill(cache);
+  const auto before = cache.files();
+  cache.expect_right("the second process");
+  suite::expect_same("files in the cache", std::to_string(before.size()),
+                     std::to_string(cache.files().size()));
+}
+
+PROCTOR_CHECK_EACH(kDamages, Cache, DamageIsNoticed, "K52", kCache, kWarn, {"kernel.cache_unchecked"}) {
+  const CacheDirectory cache;
+  fill(cache);
+  step("given a cache in which every file is " + suite::parameter());
+  for (const auto& file : cache.files()) damage(file, suite::parameter());
+  cache.expect_right("the next process");
+}
+
+}  // namespace proctor::accel

@@ -1,0 +1,65 @@
+// Atomic operations of host and device on the same word at the same time.
+#include <algorithm>
+#include <atomic>
+
+#include "suites/accel/given.h"
+#include "suites/accel/xpu/native.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::kGate;
+using suite::step;
+
+constexpr const char* kCapabilities =
+    "Level Zero specification, ze_memory_access_cap_flag_t CONCURRENT_ATOMIC";
+constexpr std::uint32_t kItems = 512;
+constexpr std::uint32_t kTimes = 16;
+
+void need_concurrent_atomics(const Context& context, Kind kind) {
+  ze_device_memory_access_properties_t access{};
+  access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
+  ZE_CALL(zeDeviceGetMemoryAccessProperties, native(context.device()), &access).or_throw();
+  const auto can =
+      kind == Kind::kHost ? access.hostAllocCapabilities : access.sharedSingleDeviceAllocCapabilities;
+  need((can & ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC) != 0, "unsupported:system_atomics");
+}
+
+// The host adds from the launch until its end, at least once.
+void expect_exact_total(Kind kind) {
+  const auto context = leased();
+  need_concurrent_atomics(context, kind);
+  Queue queue(context);
+  const Module module = Module::load(context, "system_atomics");
+  const Buffer memory(context, {.kind = kind, .bytes = 4});
+  const std::atomic_ref word(memory.as<std::uint32_t>()[0]);
+  word = 0;
+  const Event done(context);
+  step("given " + std::to_string(kItems) + " work-items and the host that add to one word");
+  queue.launch(Kernel(module, "system_add"), cover(kItems, 64), arguments(memory, kTimes),
+               {.wait = {}, .signal = &done});
+  std::uint32_t by_host = 0;
+  do {
+    for (int i = 0; i < 100; ++i) word.fetch_add(1, std::memory_order_relaxed);
+    by_host += 100;
+  } while (done.query().not_ready());
+  queue.synchronize();
+  suite::measure("kernels.additions_by_host", by_host, "additions");
+  expect_words("the word", std::vector<std::uint32_t>{kItems * kTimes + by_host}, memory.as<std::uint32_t>(),
+               context.device());
+}
+
+}  // namespace
+
+PROCTOR_CHECK(SystemAtomic, HostMemoryIsExact, "K35", kCapabilities, kGate,
+              {"kernel.racy_atomics", "kernel.skip_group"}) {
+  expect_exact_total(Kind::kHost);
+}
+
+PROCTOR_CHECK(SystemAtomic, SharedMemoryIsExact, "K35", kCapabilities, kGate,
+              {"kernel.racy_atomics", "kernel.skip_group"}) {
+  expect_exact_total(Kind::kShared);
+}
+
+}  // namespace proctor::accel

@@ -1,0 +1,30 @@
+// Formats of 8 and 16 bits on the host, as their definitions read: IEEE 754 binary16, bfloat16, and the two
+// of "OCP 8-bit Floating Point Specification (OFP8)", revision 1.0.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace proctor::kernels {
+
+struct NarrowFormat {
+  std::string_view name;
+  int exponent_bits;
+  int mantissa_bits;
+  bool has_infinity;  // else all ones is the only NaN, and the rest of the largest exponent are numbers
+
+  int bits() const { return 1 + exponent_bits + mantissa_bits; }
+  int bias() const { return (1 << (exponent_bits - 1)) - 1; }
+};
+
+std::span<const NarrowFormat> narrow_formats();
+const NarrowFormat& narrow_format(std::string_view name);
+
+// Exact; NaN for every NaN.
+double value_of(const NarrowFormat& format, std::uint32_t bits);
+// The nearest, of two the even one. What is too large becomes infinite, or NaN where there is no infinity.
+std::uint32_t bits_of(const NarrowFormat& format, double value);
+bool is_nan(const NarrowFormat& format, std::uint32_t bits);
+
+}  // namespace proctor::kernels

@@ -1,0 +1,73 @@
+// How fast copies are, between which kinds of memory. A measurement, not a verdict: the figures go into the
+// report, where a known-good one of the same device can be compared with them. What is judged is that every
+// timed copy arrived.
+#include <algorithm>
+
+#include "suites/accel/given.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::kGate;
+using suite::step;
+
+constexpr const char* kMethod = "NVIDIA nvbandwidth: warm-up, median, every sample verified";
+constexpr int kSamples = 9;
+
+struct Route {
+  const char* name;
+  Kind from, to;
+};
+constexpr Route kRoutes[] = {{"host_to_device", Kind::kHost, Kind::kDevice},
+                             {"device_to_host", Kind::kDevice, Kind::kHost},
+                             {"device_to_device", Kind::kDevice, Kind::kDevice}};
+
+std::vector<std::string> route_names() {
+  std::vector<std::string> names;
+  for (const Route& route : kRoutes) names.emplace_back(route.name);
+  return names;
+}
+
+// Nanoseconds of one copy by the device's clock. Another seed each time: an old sample must not pass for a
+// new one.
+double time_copy(Queue& queue, const Context& context, const Buffer& from, const Buffer& to, int seed) {
+  const auto sent = noise(from.bytes(), static_cast<std::uint64_t>(seed));
+  write(queue, context, from.data(), sent);
+  const Event done(context);
+  queue.copy(to.data(), from.data(), from.bytes(), {.wait = {}, .signal = &done});
+  queue.synchronize();
+  expect_bytes("copy " + std::to_string(seed), sent, read_bytes(queue, context, to.data(), to.bytes()),
+               context.device());
+  return time_of(done).duration_ns();
+}
+
+}  // namespace
+
+PROCTOR_CHECK_EACH(
+    route_names(), Bandwidth, IsMeasuredOnCopiesThatArrive, "M46", kMethod, kGate,
+    .faults = {"memory.corrupt_copy:at=17,after=10,times=1", "copy.skip:after=10,times=1",
+               "state.timestamp_zero"},
+    .sizes = {.smoke = 1 << 16, .ci = 1 << 18, .full = 1 << 24, .stress = 1 << 26, .unit = "bytes"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Route& route = *std::find_if(std::begin(kRoutes), std::end(kRoutes),
+                                     [](const Route& each) { return each.name == suite::parameter(); });
+  const auto bytes = static_cast<std::size_t>(suite::sized());
+  const Buffer from(context, {.kind = route.from, .bytes = bytes});
+  const Buffer to(context, {.kind = route.to, .bytes = bytes});
+  step("given " + std::to_string(kSamples) + " copies of " + std::to_string(bytes) +
+       " bytes after one of warm-up");
+  time_copy(queue, context, from, to, 0);
+  std::vector<double> times;
+  for (int sample = 1; sample <= kSamples; ++sample)
+    times.push_back(time_copy(queue, context, from, to, sample));
+  std::sort(times.begin(), times.end());
+  suite::expect_true(times.front() > 0, "every copy took time by the device's clock");
+  if (times.front() <= 0) return;
+  const auto rate = [&](double nanoseconds) { return static_cast<double>(bytes) / nanoseconds; };
+  suite::measure(std::string("memory.bandwidth.") + route.name, rate(times[kSamples / 2]), "GB/s", kSamples,
+                 rate(times.front()) - rate(times.back()));
+}
+
+}  // namespace proctor::accel

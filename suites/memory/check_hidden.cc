@@ -1,0 +1,74 @@
+// A device that the mask hides is not touched: memory of a masked process lies on the device that it was
+// left.
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "suites/accel/given.h"
+#include "suites/main/check.h"
+#include "suites/main/helper.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_true;
+using suite::Helper;
+using suite::kGate;
+
+constexpr const char* kMask = "ZE_AFFINITY_MASK";
+constexpr const char* kGuide = "Level Zero programming guide, Affinity Mask; zesMemoryGetState";
+constexpr std::uint64_t kHeld = 256 << 20;
+constexpr std::uint64_t kSlack = 8 << 20;  // contexts, queues, granularity
+
+// The mask that leaves a second process one of this process's own devices, or one tile of a single card.
+std::string mask_of_one() {
+  const char* own = std::getenv(kMask);
+  if (own == nullptr || *own == '\0') return "0";
+  const std::string_view all(own);
+  return std::string(all.substr(0, all.find(',')));
+}
+
+PROCTOR_HELPER(hold_under_mask) {
+  const auto devices = Device::list();
+  need(devices.size() == 1, "needs:a_mask_of_one_device");
+  const Context context(devices);
+  const Buffer buffer = device_memory(context, std::stoull(words.at(0)));
+  Queue queue(context);
+  write(queue, context, buffer.data(), noise(4096, 1));
+  suite::answer({{"uuid", context.device().properties().uuid}});
+  suite::wait_for_input();
+}
+
+std::vector<std::uint64_t> free_of(const std::vector<Device>& devices) {
+  std::vector<std::uint64_t> bytes;
+  for (const Device& device : devices) bytes.push_back(device.memory().free);
+  return bytes;
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Hidden, MemoryLiesOnTheVisibleDevice, "V45", kGuide, kGate,
+              .faults = {"visibility.hidden_reachable"}, .devices = 2) {
+  const auto devices = leased_devices(2);
+  const auto before = free_of(devices);
+  suite::step("given a second process with 256 MiB, under the mask " + mask_of_one());
+  Helper holder("hold_under_mask", {std::to_string(kHeld)}, {{kMask, mask_of_one()}});
+  const auto uuid = holder.answer().at("uuid").get<std::string>();
+  const auto during = free_of(devices);
+  const auto is_it = [&](const Device& device) { return device.properties().uuid == uuid; };
+  expect_true(std::count_if(devices.begin(), devices.end(), is_it) == 1,
+              "it is one of this process's devices");
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const bool visible = is_it(devices[i]);
+    const std::string what = describe(devices[i]) + " has ";
+    if (visible) {
+      expect_true(during[i] + kHeld <= before[i] + kSlack,
+                  what + "256 MiB less, and is the one that is visible");
+    } else {
+      expect_true(during[i] + kSlack >= before[i], what + "what it had, and is hidden");
+    }
+  }
+  holder.finish();
+}
+
+}  // namespace proctor::accel

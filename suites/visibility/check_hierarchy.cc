@@ -32,7 +32,7 @@ Enumeration under(const char* hierarchy) {
 }  // namespace
 
 PROCTOR_CHECK(Hierarchy, CountsFollowTheVariable, "V34", kSpec, kGate,
-              .faults = {"visibility.hierarchy_ignored:dev=1"}) {
+              .faults = {"visibility.wrong_subdevice_count", "visibility.hierarchy_ignored"}) {
   const auto composite = control_with_tiles(1, 2);
   require_hierarchy(composite);
 

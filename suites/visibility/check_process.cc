@@ -29,7 +29,7 @@ PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20",
 
 PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21",
               "Level Zero programming guide, Environment Variables", kGate,
-              .faults = {"visibility.ignore_mask"}) {
+              .faults = {"visibility.early_environment", "visibility.ignore_mask"}) {
   const auto unmasked = control_with_devices(2);
   step("given a process that was started with mask 0");
   const auto started_with = enumerate({{kMask, "0"}});
@@ -42,7 +42,7 @@ PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21",
 
 PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22",
               "Level Zero programming guide, Environment Variables", kGate,
-              .faults = {"visibility.ignore_mask"}) {
+              .faults = {"visibility.uuid_changes", "visibility.ignore_mask"}) {
   const auto unmasked = control_with_devices(2);
   const auto expected = enumerate({{kMask, "0"}});
   step("given a child under mask 0 that execs a child of its own");
@@ -54,7 +54,7 @@ PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22",
 }
 
 PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", "isolation: two jobs on one machine", kGate,
-              .faults = {"visibility.ignore_mask", "visibility.mask_off_by_one"}) {
+              .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto unmasked = control_with_devices(2);
   const auto kind = required_identity(unmasked);
   step("given two processes at the same time, under mask 0 and under mask 1");

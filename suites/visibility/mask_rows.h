@@ -16,7 +16,7 @@ struct MaskRow {
   const char* source;
   suite::Severity severity;
   // A fault of the simulator that makes the row fail on two cards with two tiles each.
-  const char* fault = "visibility.ignore_mask";
+  const char* fault = "visibility.mask_off_by_one";
 };
 
 std::span<const MaskRow> mask_rows();

@@ -10,6 +10,7 @@
 #include "harness/cli/device_report.h"
 #include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
+#include "harness/devices/lease.h"
 #include "harness/devices/library_search.h"
 
 namespace proctor::cli {
@@ -66,6 +67,22 @@ void print_libraries(std::ostream& out) {
   }
 }
 
+// Whom a run shares its devices with, and who has which now.
+void print_leases(std::ostream& out) {
+  out << "leases\n";
+  const auto leases = LeaseDirectory::open(LeaseDirectory::kDefaultPath);
+  if (!leases) {
+    out << fmt::format("  cannot be had: failed to {}\n", leases.error().what);
+    return;
+  }
+  out << fmt::format("  {} (scope: {})\n", leases->path(), to_string(leases->scope()));
+  for (const auto& entry : leases->list()) {
+    if (entry.held) out << "  " << describe(entry.record) << '\n';
+    if (!entry.held && entry.record.dirty)
+      out << fmt::format("  {} was left dirty by run {}\n", entry.record.device, entry.record.holder.run);
+  }
+}
+
 int run_doctor(const SimulationOptions& options) {
   const auto report = report_devices(options);
   if (!report) return fail(report.error());
@@ -74,6 +91,7 @@ int run_doctor(const SimulationOptions& options) {
   print_nodes(std::cout);
   print_libraries(std::cout);
   print_containment(std::cout);
+  print_leases(std::cout);
   std::cout << "next: ";
   if (report->inventory.devices.empty()) {
     std::cout << "proctor run --sim xpu:2x2    (no device needed)\n";

@@ -112,6 +112,7 @@ class RunCommand {
  private:
   Result<void> check();
   Result<void> prepare();
+  Result<void> set_up_leases();
   Result<void> set_up_directory();
   RunPlanned describe() const;
   RunSetup make_setup();
@@ -131,6 +132,7 @@ class RunCommand {
   std::unique_ptr<Containment> containment_;
   Plan plan_;
   RunDevices devices_;
+  std::optional<LeaseDirectory> leases_;
   std::vector<Warning> warnings_;
   std::unique_ptr<ScratchRoot> scratch_;
   std::unique_ptr<Journal> journal_;
@@ -206,7 +208,23 @@ Result<void> RunCommand::prepare() {
   return {};
 }
 
+// Cards that this run alone simulates are nobody else's; what every process builds for itself is not leased.
+Result<void> RunCommand::set_up_leases() {
+  const bool any = std::any_of(devices_.pool.begin(), devices_.pool.end(),
+                               [](const PoolDevice& entry) { return !entry.shared; });
+  if (!any || (simulation_ && options_.plan.sim_state.empty())) return {};
+  std::string path = options_.state_dir.empty() ? LeaseDirectory::kDefaultPath : options_.state_dir;
+  if (simulation_) path = options_.plan.sim_state + "/leases";
+  auto leases = LeaseDirectory::open(path);
+  if (!leases) return leases.error();
+  leases_ = std::move(*leases);
+  devices_.stack.emplace_back("leases", path);
+  devices_.stack.emplace_back("leases.scope", std::string(to_string(leases_->scope())));
+  return {};
+}
+
 Result<void> RunCommand::set_up_directory() {
+  if (auto leases = set_up_leases(); !leases) return leases;
   auto scratch = ScratchRoot::create();
   if (!scratch) return scratch.error();
   scratch_ = std::move(*scratch);
@@ -227,7 +245,8 @@ Result<void> RunCommand::set_up_directory() {
   }
   if (simulation_ && simulation_->driver.kind == SimDriverKind::kSimgpu && devices_.simulation) {
     // One ledger for all cases of the run, so that each sees what the others leak.
-    auto state = scratch_->new_directory();
+    auto state = options_.plan.sim_state.empty() ? scratch_->new_directory()
+                                                 : Result<std::string>(options_.plan.sim_state);
     if (!state) return state.error();
     bind(*devices_.simulation,
          {.state = *state, .log = run_dir_ + "/sim_faults.jsonl", .faults = simulation_->faults});
@@ -272,6 +291,8 @@ RunSetup RunCommand::make_setup() {
   setup.containment = containment_.get();
   setup.scratch = scratch_.get();
   setup.devices = devices_.pool;
+  setup.leases = leases_;
+  setup.lease_wait = budget_.lease_wait;
   setup.unusable = devices_.unusable;
   setup.lacking = devices_.lacking;
   setup.run_dir = run_dir_;

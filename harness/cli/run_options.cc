@@ -51,6 +51,9 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
                      "What simulates them: simgpu (the default), or intel[@DIR], Intel's own driver in its "
                      "no-hardware mode, "
                      "which executes nothing; with DIR, the one that is unpacked below it");
+  command.add_option(
+      "--sim-state", options.sim_state,
+      "Directory of a simulated machine that several runs share; they lease its cards from each other");
   command.add_option("--size", options.size,
                      "How much our checks do: smoke, ci (the default), full or stress");
   command.add_option("--containment", options.containment,
@@ -67,6 +70,10 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--retries", options.plan.limits.retries, "More attempts after a bad one");
   command.add_option("--deadline", options.deadline,
                      "Time for the whole run; what is left then is notrun(budget)");
+  command.add_option("--state-dir", options.state_dir,
+                     "Where devices are leased from other runs (default: /dev/shm/proctor-leases)");
+  command.add_option("--lease-wait", options.lease_wait,
+                     "Longest wait for devices that other runs hold (default: 10m)");
   command.add_option("--jobs,-j", options.jobs, "Cases at once; never more than there are devices to give")
       ->check(CLI::Range(1, 10'000));
   command.add_option("--repeat", options.repeat, "Run every case so many times")
@@ -91,6 +98,11 @@ Result<Budget> parse_budget(const RunOptions& options) {
     const auto deadline = parse_duration(options.deadline);
     if (!deadline) return Error::usage("read --deadline: " + deadline.error().what, deadline.error().hint);
     budget.deadline = *deadline;
+  }
+  if (!options.lease_wait.empty()) {
+    const auto wait = parse_duration(options.lease_wait);
+    if (!wait) return Error::usage("read --lease-wait: " + wait.error().what, wait.error().hint);
+    budget.lease_wait = *wait;
   }
   if (options.repeat > 0) {
     budget.repeat = options.repeat;
@@ -124,6 +136,10 @@ Result<std::unique_ptr<Containment>> open_containment(const PlanOptions& options
 }
 
 Result<std::optional<Simulation>> parse_simulation_options(const PlanOptions& options) {
+  if (options.sim.empty() && !options.sim_state.empty()) {
+    return Error::usage("read --sim-state " + options.sim_state + ": there is no --sim",
+                        "Add the devices to simulate, e.g. --sim xpu:2x2.");
+  }
   if (options.sim.empty()) {
     if (options.sim_driver.empty()) return std::optional<Simulation>();
     return Error::usage("read --sim-driver " + options.sim_driver + ": there is no --sim",

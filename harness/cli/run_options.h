@@ -23,6 +23,7 @@ struct PlanOptions {
   LimitOptions limits;
   std::string sim;
   std::string sim_driver;
+  std::string sim_state;  // "" = a simulated machine of this run alone
   std::string size = "ci";
   std::string containment = "auto";
   std::string require_containment;
@@ -32,6 +33,8 @@ struct RunOptions {
   PlanOptions plan;
   std::string known_failures;
   std::string deadline;
+  std::string state_dir;  // "" = LeaseDirectory::kDefaultPath
+  std::string lease_wait;
   std::string out;
   std::string junit;
   std::string debugger;
@@ -52,6 +55,7 @@ void add_run_options(CLI::App& command, RunOptions& options);
 struct Budget {
   int repeat = 1;
   std::optional<Milliseconds> deadline;
+  Milliseconds lease_wait{600'000};
 };
 Result<Budget> parse_budget(const RunOptions& options);
 

@@ -80,6 +80,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     GuardSetup setup;
     setup.umask = spec_.umask;
     setup.terminal = spec_.inherit_stdio && isatty(STDIN_FILENO) != 0;
+    setup.leases = spec_.leases;
     CaseOutput::CaseEnds ends;
     if (auto error = output_->make_pipes(setup, ends)) return error;
     auto started = start_guard(recipe_, spec_.argv, environment(), spec_.directory, setup);

@@ -47,8 +47,11 @@ struct ProcessSpec {
   int umask = -1;                 // -1 = inherit
   std::string log_path;           // combined log (process/capture.h); "" = no log on disk
   bool events = false;            // give the child PROCTOR_EVENTS_FD
-  bool inherit_stdio = false;     // --no-capture, --debugger: fds 0-2 are the runner's own
-  bool keep_stdout = false;  // also keep all of stdout in memory, up to max_kept_stdout (discovery, probes)
+  // Locks that the whole tree of the case holds, so that they end with its last process and never earlier. At
+  // most 32.
+  std::vector<int> leases{};
+  bool inherit_stdio = false;  // --no-capture, --debugger: fds 0-2 are the runner's own
+  bool keep_stdout = false;    // also keep all of stdout in memory, up to max_kept_stdout (discovery, probes)
   std::size_t max_kept_stdout = 16 * 1024 * 1024;
 
   std::optional<Milliseconds> timeout;

@@ -158,6 +158,30 @@ TEST_P(ContainedProcessTest, StartsCleanWhateverTheRunnerInherited) {
   EXPECT_EQ(end.kept_stdout, "0 1 2 3 SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }
 
+// The lease is the write end of a FIFO: its reader sees the end exactly when nobody holds it any more.
+TEST_P(ContainedProcessTest, TheWholeTreeHoldsItsLeases) {
+  const std::string fifo = make_fifo();
+  const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  UniqueFd held(open(fifo.c_str(), O_WRONLY | O_CLOEXEC));
+  boost::asio::io_context io;
+  std::optional<ProcessEnd> end;
+  std::shared_ptr<ContainedProcess> process;
+  ProcessSpec spec = shell("test -e /proc/self/fd/6 && echo has it >&$PROCTOR_EVENTS_FD; exec sleep 100");
+  spec.events = true;
+  spec.leases = {held.get()};
+  bool held_by_the_case = false;
+  spec.on_event_line = [&](std::string_view) {
+    held.reset();
+    held_by_the_case = !reads_eof(reader.get(), 0);
+    process->stop(SIGKILL, Milliseconds(0));
+  };
+  process = ContainedProcess::start(io, *containment_, spec, [&](ProcessEnd e) { end = std::move(e); });
+  io.run();
+  EXPECT_EQ(end->cause, EndCause::kStopped);
+  EXPECT_TRUE(held_by_the_case);
+  EXPECT_TRUE(reads_eof(reader.get(), 0)) << "nobody is left";
+}
+
 TEST_P(ContainedProcessTest, TheUmaskIsTheOneAskedFor) {
   ProcessSpec spec = shell("umask");
   spec.keep_stdout = true;

@@ -15,6 +15,8 @@
 #include <cstring>
 #include <variant>
 
+#include "harness/process/guard/protocol.h"
+
 // The child runs on the parent's memory while the parent sleeps; the sanitizers' shadow of its stack is not
 // theirs.
 #define PROCTOR_NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
@@ -23,8 +25,9 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kStackBytes = 16 * 1024;
-constexpr int kFirstScratchFd =
-    64;  // above every final number, so that moving down never overwrites a source
+constexpr int kMaxFds = guard::kFirstLeaseFd + guard::kMaxLeases;
+constexpr int kFirstScratchFd = 64;  // above every final number: moving down never overwrites a source
+static_assert(kFirstScratchFd >= kMaxFds);
 
 struct ChildPlan {
   char* const* argv;
@@ -93,7 +96,7 @@ PROCTOR_NO_SANITIZE void default_dispositions() {
 }
 
 PROCTOR_NO_SANITIZE bool place_descriptors(const ChildPlan& plan, const char*& step) {
-  int moved[8];
+  int moved[kMaxFds];
   step = "dup";
   for (int i = 0; i < plan.fd_count; ++i) {
     moved[i] = plan.fds[i];

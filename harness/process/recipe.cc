@@ -30,6 +30,7 @@ std::string flags_of(const Recipe& recipe, const GuardSetup& setup) {
   if (recipe.layer == Layer::kPidns) flags += guard::kFlagInit;
   if (setup.terminal) flags += guard::kFlagTerminal;
   if (setup.events >= 0) flags += guard::kFlagEvents;
+  flags.append(setup.leases.size(), guard::kFlagLease);
   return flags;
 }
 
@@ -58,6 +59,7 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
   spec.umask = setup.umask;
   spec.fds = {setup.in,    setup.out, setup.err, guard_end.get(), guard.leaf ? guard.leaf->fd() : -1,
               setup.events};
+  spec.fds.insert(spec.fds.end(), setup.leases.begin(), setup.leases.end());
   spec.pid_namespace = recipe.layer == Layer::kPidns;
   spec.user_namespace = recipe.user_namespace;
   spec.fresh_proc = recipe.fresh_proc;

@@ -45,6 +45,7 @@ struct GuardSetup {
   int events = -1;
   bool terminal = false;
   int umask = -1;
+  std::vector<int> leases{};  // at most guard::kMaxLeases
 };
 
 // Starts the guard, which starts `argv`. What went wrong with argv itself comes as a kSpawnFailed report.

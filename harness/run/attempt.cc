@@ -102,6 +102,7 @@ ProcessSpec RunningAttempt::make_spec() {
   spec.log_path = context_.run_dir + "/" + attempt_log(test.id, plan_.attempt, plan_.repeat);
   spec.grace = test.policy.grace;
   spec.inherit_stdio = context_.inherit_stdio;
+  spec.leases = plan_.leases;
   if (context_.debugger.empty()) {
     spec.timeout = test.policy.timeout;
     if (!spec.inherit_stdio) spec.stall = test.policy.stall;  // its output cannot be seen

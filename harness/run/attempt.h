@@ -33,6 +33,7 @@ struct AttemptPlan {
   int attempt = 1;
   int repeat = 1;
   std::vector<std::string> devices;      // leased ids
+  std::vector<int> leases;               // descriptors of their leases
   std::vector<std::string> environment;  // NAME=VALUE, without what is particular to the attempt
 };
 

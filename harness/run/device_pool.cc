@@ -4,19 +4,77 @@
 
 namespace proctor {
 
-std::optional<std::vector<std::string>> DevicePool::lease(const std::string& backend, int count) {
+DevicePool::DevicePool(std::vector<PoolDevice> devices, std::optional<LeaseDirectory> leases, std::string run)
+    : devices_(std::move(devices)),
+      leases_(std::move(leases)),
+      run_(std::move(run)),
+      busy_(devices_.size()) {}
+
+std::optional<std::vector<std::string>> DevicePool::lease(const std::string& backend, int count,
+                                                          const std::string& what) {
+  held_elsewhere_.clear();
   if (!width(backend)) return shared_ids(backend);
-  std::vector<std::size_t> chosen;
-  for (std::size_t i = 0; i < devices_.size() && static_cast<int>(chosen.size()) < count; ++i) {
-    if (devices_[i].device.backend == backend && !busy_[i]) chosen.push_back(i);
-  }
-  if (static_cast<int>(chosen.size()) < count) return std::nullopt;
+  const auto free = free_devices(backend);
+  if (static_cast<int>(free.size()) < count) return std::nullopt;
   std::vector<std::string> ids;
-  for (const auto i : chosen) {
-    busy_[i] = true;
-    ids.push_back(devices_[i].device.id);
+  for (const auto& id : free) {
+    if (static_cast<int>(ids.size()) < count && take(id, what)) ids.push_back(id);
+  }
+  if (static_cast<int>(ids.size()) < count) {  // another run was faster
+    // Never some of them: two runs that each hold half would wait for each other.
+    for (const auto& id : ids) end_lease(id, &Lease::mark_as_found);
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    if (std::find(ids.begin(), ids.end(), devices_[i].device.id) != ids.end()) busy_[i] = true;
   }
   return ids;
+}
+
+std::vector<std::string> DevicePool::free_devices(const std::string& backend) {
+  std::vector<std::string> free;
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    const std::string& id = devices_[i].device.id;
+    if (devices_[i].device.backend != backend || busy_[i]) continue;
+    const auto conflict = leases_ ? leases_->look(id) : std::nullopt;
+    if (conflict) {
+      note(*conflict);
+    } else {
+      free.push_back(id);
+    }
+  }
+  return free;
+}
+
+void DevicePool::note(const LeaseConflict& conflict) {
+  held_elsewhere_.push_back(conflict.holder ? describe(*conflict.holder)
+                                            : conflict.device + " is held by another run");
+}
+
+// A lease file that cannot be used counts as held: exclusivity is never given up for want of a file.
+bool DevicePool::take(const std::string& id, const std::string& what) {
+  if (!leases_) return true;
+  auto taken = leases_->take(id, {.run = run_, .command = what});
+  if (!taken) {
+    held_elsewhere_.push_back("failed to " + taken.error().what);
+    return false;
+  }
+  if (const auto* conflict = std::get_if<LeaseConflict>(&*taken)) {
+    note(*conflict);
+    return false;
+  }
+  auto& lease = std::get<Lease>(*taken);
+  if (lease.left_dirty()) warnings_.push_back({"lease_dirty", id + ": " + *lease.left_dirty()});
+  held_.insert_or_assign(id, std::move(lease));
+  return true;
+}
+
+std::vector<int> DevicePool::descriptors(const std::vector<std::string>& ids) const {
+  std::vector<int> fds;
+  for (const auto& id : ids) {
+    if (const auto lease = held_.find(id); lease != held_.end()) fds.push_back(lease->second.fd());
+  }
+  return fds;
 }
 
 std::vector<std::string> DevicePool::shared_ids(const std::string& backend) const {
@@ -31,9 +89,19 @@ void DevicePool::release(const std::vector<std::string>& ids) {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (std::find(ids.begin(), ids.end(), devices_[i].device.id) != ids.end()) busy_[i] = false;
   }
+  for (const auto& id : ids) end_lease(id, &Lease::mark_clean);
+}
+
+void DevicePool::end_lease(const std::string& id, Result<void> (Lease::*mark)()) {
+  const auto lease = held_.find(id);
+  if (lease == held_.end()) return;
+  if (auto marked = (lease->second.*mark)(); !marked)
+    warnings_.push_back({"lease_record", "failed to " + marked.error().what});
+  held_.erase(lease);
 }
 
 void DevicePool::retire(const std::vector<std::string>& ids) {
+  for (const auto& id : ids) held_.erase(id);  // dirty; the process that does not die still has it
   for (std::size_t i = devices_.size(); i-- > 0;) {
     if (devices_[i].shared || std::find(ids.begin(), ids.end(), devices_[i].device.id) == ids.end()) continue;
     devices_.erase(devices_.begin() + static_cast<std::ptrdiff_t>(i));

@@ -1,12 +1,15 @@
-// The devices of a run and who holds which. Leases are by identity and all-or-nothing; they live in this
-// process only (leases between runs are a later layer).
+// The devices of a run and who holds which. Leases are by identity and all-or-nothing. Devices that other
+// runs can see as well are leased from them too, through files (harness/devices/lease.h).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/core/events.h"
+#include "harness/devices/lease.h"
 
 namespace proctor {
 
@@ -19,15 +22,26 @@ struct PoolDevice {
 
 class DevicePool {
  public:
-  explicit DevicePool(std::vector<PoolDevice> devices)
-      : devices_(std::move(devices)), busy_(devices_.size()) {}
+  // `leases`: where the devices are leased from other runs; none: no other run can see them. `run`: its id.
+  explicit DevicePool(std::vector<PoolDevice> devices, std::optional<LeaseDirectory> leases = {},
+                      std::string run = {});
 
-  // `count` devices of `backend`, or none if so many are not free now. Where they are shared, a case gets
-  // the whole topology, whatever `count` is.
-  std::optional<std::vector<std::string>> lease(const std::string& backend, int count);
+  // `count` devices of `backend` for the case `what`, or none if so many are not free now; held_elsewhere()
+  // says who has those that only other runs keep from it. Where they are shared, a case gets the whole
+  // topology, whatever `count` is. Never waits.
+  std::optional<std::vector<std::string>> lease(const std::string& backend, int count,
+                                                const std::string& what);
+  // Gives them back clean.
   void release(const std::vector<std::string>& ids);
   // Takes devices out for the rest of the run: a process that does not die may still hold them.
   void retire(const std::vector<std::string>& ids);
+
+  // To be held by the whole tree of the case (ProcessSpec::leases).
+  std::vector<int> descriptors(const std::vector<std::string>& ids) const;
+  // Of the last lease() that gave none: one sentence per device that another run holds.
+  const std::vector<std::string>& held_elsewhere() const { return held_elsewhere_; }
+  // What came up since the last call: devices that were left dirty, lease files that cannot be used.
+  std::vector<Warning> take_warnings() { return std::exchange(warnings_, {}); }
 
   // Whether `lease` could ever succeed, with nothing else running.
   bool can_ever_lease(const std::string& backend, int count) const;
@@ -35,12 +49,22 @@ class DevicePool {
   std::optional<int> width(const std::string& backend) const;
 
   const std::vector<PoolDevice>& devices() const { return devices_; }
+  const std::optional<LeaseDirectory>& leases() const { return leases_; }
 
  private:
   std::vector<std::string> shared_ids(const std::string& backend) const;
+  std::vector<std::string> free_devices(const std::string& backend);
+  void note(const LeaseConflict& conflict);
+  bool take(const std::string& id, const std::string& what);
+  void end_lease(const std::string& id, Result<void> (Lease::*mark)());
 
   std::vector<PoolDevice> devices_;
+  std::optional<LeaseDirectory> leases_;
+  std::string run_;
   std::vector<bool> busy_;
+  std::map<std::string, Lease> held_;
+  std::vector<std::string> held_elsewhere_;
+  std::vector<Warning> warnings_;
 };
 
 }  // namespace proctor

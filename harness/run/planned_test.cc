@@ -29,25 +29,25 @@ Plan plan_of(Backend backend, const std::vector<int>& devices) {
 
 TEST(DevicePool, LeasesAreExclusiveAndAllOrNothing) {
   DevicePool pool({device("a"), device("b"), device("c")});
-  const auto first = pool.lease("xpu", 2);
+  const auto first = pool.lease("xpu", 2, "case");
   ASSERT_TRUE(first);
   EXPECT_THAT(*first, ElementsAre("a", "b"));
-  EXPECT_FALSE(pool.lease("xpu", 2));
-  const auto second = pool.lease("xpu", 1);
+  EXPECT_FALSE(pool.lease("xpu", 2, "case"));
+  const auto second = pool.lease("xpu", 1, "case");
   ASSERT_TRUE(second);
   EXPECT_THAT(*second, ElementsAre("c"));
   pool.release(*first);
-  EXPECT_TRUE(pool.lease("xpu", 2));
-  EXPECT_FALSE(pool.lease("cuda", 1));
+  EXPECT_TRUE(pool.lease("xpu", 2, "case"));
+  EXPECT_FALSE(pool.lease("cuda", 1, "case"));
 }
 
 TEST(DevicePool, ARetiredDeviceIsNotGivenAgain) {
   DevicePool pool({device("a"), device("b")});
-  const auto lease = pool.lease("xpu", 1);
+  const auto lease = pool.lease("xpu", 1, "case");
   ASSERT_TRUE(lease);
   pool.retire(*lease);
   pool.release(*lease);
-  const auto next = pool.lease("xpu", 1);
+  const auto next = pool.lease("xpu", 1, "case");
   ASSERT_TRUE(next);
   EXPECT_THAT(*next, ElementsAre("b"));
   EXPECT_FALSE(pool.can_ever_lease("xpu", 2));
@@ -56,7 +56,7 @@ TEST(DevicePool, ARetiredDeviceIsNotGivenAgain) {
 TEST(DevicePool, ASharedTopologySatisfiesAnyNumberOfCases) {
   DevicePool pool({device("sim:0", true), device("sim:1", true)});
   for (int i = 0; i < 5; ++i) {
-    const auto lease = pool.lease("xpu", 1);
+    const auto lease = pool.lease("xpu", 1, "case");
     ASSERT_TRUE(lease);
     EXPECT_THAT(*lease, ElementsAre("sim:0", "sim:1"));
   }

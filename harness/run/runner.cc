@@ -1,10 +1,14 @@
 #include "harness/run/runner.h"
 
 #include <signal.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <list>
+#include <set>
 
 #include "harness/run/attempt.h"
 #include "harness/run/case_progress.h"
@@ -18,6 +22,7 @@ constexpr auto kTick = std::chrono::milliseconds(200);
 constexpr Milliseconds kStopGrace{3'500};
 constexpr Milliseconds kStopBudget{4'500};
 constexpr Milliseconds kKillBudget{1'000};  // after a second signal
+constexpr Milliseconds kLeaseLook{1'000};
 
 class Runner {
  public:
@@ -32,11 +37,13 @@ class Runner {
                  .run_dir = setup.run_dir,
                  .inherit_stdio = setup.inherit_stdio,
                  .debugger = setup.debugger},
-        pool_(setup.devices),
+        pool_(setup.devices, setup.leases, setup.planned.run_id),
         signals_(io_, [this](int signal, bool parent_died) { on_signal(signal, parent_died); }),
         deadline_(io_),
         give_up_(io_),
-        tick_(io_) {}
+        tick_(io_),
+        lease_wait_(io_),
+        lease_watch_(io_) {}
 
   RunResult run();
 
@@ -69,6 +76,10 @@ class Runner {
   void on_deadline();
   void stop_running(int signal, Milliseconds grace, Milliseconds budget);
   void abandon_running();
+  void watch_leases();
+  void await_lease_change();
+  void wait_for_leases();
+  void give_up_waiting();
   void drop_pending(const Verdict& verdict, const std::string& note);
   void arm_tick();
 
@@ -86,6 +97,11 @@ class Runner {
   std::optional<int> stop_signal_;
   bool stopping_ = false;
   bool starting_ = false;
+  boost::asio::steady_timer lease_wait_;
+  boost::asio::posix::stream_descriptor lease_watch_;
+  std::set<std::string> holders_;  // sentences: what other runs hold, at the last look
+  Clock::time_point wait_until_;
+  bool waiting_ = false;  // nothing of ours runs, and the rest waits for other runs
 };
 
 RunResult Runner::run() {
@@ -102,8 +118,9 @@ RunResult Runner::run() {
     });
   }
   arm_tick();
+  watch_leases();
   start_more();
-  if (!running_.empty()) io_.run();
+  if (!running_.empty() || waiting_) io_.run();
   hold_stop_signals();
   const auto elapsed = std::chrono::duration_cast<Milliseconds>(Clock::now() - context_.run_started);
   sink_.on(RunEnded{.finished = utc_now(), .at_ms = elapsed.count()});
@@ -146,19 +163,35 @@ void Runner::start_more() {
   while (static_cast<int>(running_.size()) < setup_.planned.jobs && start_first_that_fits()) {
   }
   starting_ = false;
-  if (!running_.empty()) return;
+  for (const auto& warning : pool_.take_warnings()) sink_.on(warning);
+  if (!running_.empty()) {
+    waiting_ = false;
+    return;
+  }
+  if (!pending_.empty() && !holders_.empty()) return wait_for_leases();
   // Nothing runs and nothing fits: what is left waits for devices that were taken out.
   drop_pending({Outcome::kNotrun, "device_lost"}, "its device was held by a process that did not die");
   io_.stop();
 }
 
 bool Runner::start_first_that_fits() {
+  holders_.clear();
+  std::map<std::string, int> refused;  // backend -> least number of devices that could not be had
   for (auto it = pending_.begin(); it != pending_.end(); ++it) {
     const std::size_t index = *it;
     std::vector<std::string> devices;
     if (test(index).devices > 0) {
-      auto leased = pool_.lease(std::string(to_string(suite(index).backend)), test(index).devices);
-      if (!leased) continue;
+      const std::string backend(to_string(suite(index).backend));
+      // Asking again for as many costs a look at every lease file, and gets the same answer.
+      if (const auto least = refused.find(backend);
+          least != refused.end() && test(index).devices >= least->second)
+        continue;
+      auto leased = pool_.lease(backend, test(index).devices, test(index).id);
+      if (!leased) {
+        refused[backend] = test(index).devices;
+        for (const auto& holder : pool_.held_elsewhere()) holders_.insert(holder);
+        continue;
+      }
       devices = std::move(*leased);
     }
     pending_.erase(it);
@@ -185,6 +218,7 @@ void Runner::start_attempt(Slot slot) {
                    .attempt = slot->progress.attempt(),
                    .repeat = slot->progress.repeat(),
                    .devices = slot->devices,
+                   .leases = pool_.descriptors(slot->devices),
                    .environment = std::move(*environment)};
   slot->attempt = std::make_unique<RunningAttempt>(
       context_, std::move(plan), [this, slot](const AttemptEnded& ended) { on_attempt_ended(slot, ended); });
@@ -209,6 +243,54 @@ void Runner::end_case(Slot slot, const std::string& note) {
   running_.erase(slot);
   announce_end(index, progress.verdict(), progress.marks(), note);
   start_more();
+}
+
+// Leases of other runs end at any moment, also while cases of ours run.
+void Runner::watch_leases() {
+  if (!pool_.leases()) return;
+  auto watch = pool_.leases()->watch();
+  if (!watch) {
+    sink_.on(
+        Warning{"lease_watch", "failed to " + watch.error().what + "; leases are looked at once a second"});
+    return;
+  }
+  lease_watch_.assign(watch->release());
+  await_lease_change();
+}
+
+void Runner::await_lease_change() {
+  lease_watch_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const auto& error) {
+    if (error) return;
+    char events[4096];
+    while (read(lease_watch_.native_handle(), events, sizeof events) > 0) {
+    }
+    if (!stopping_) start_more();
+    await_lease_change();
+  });
+}
+
+// The watch tells of leases that end on this machine; the look once a second is for directories that others
+// reach from elsewhere.
+void Runner::wait_for_leases() {
+  const auto now = Clock::now();
+  if (!waiting_) {
+    waiting_ = true;
+    wait_until_ = now + setup_.lease_wait;
+    for (const auto& holder : holders_) sink_.on(Warning{"lease_wait", holder + "; waiting"});
+  }
+  if (now >= wait_until_) return give_up_waiting();
+  lease_wait_.expires_at(std::min(wait_until_, now + kLeaseLook));
+  lease_wait_.async_wait([this](const auto& error) {
+    if (!error && !stopping_) start_more();
+  });
+}
+
+void Runner::give_up_waiting() {
+  std::string who;
+  for (const auto& holder : holders_) who += (who.empty() ? "" : "; ") + holder;
+  drop_pending({Outcome::kError, "lease_timeout"},
+               "waited " + format_duration(setup_.lease_wait) + " for devices: " + who);
+  io_.stop();
 }
 
 std::optional<KnownVerdict> Runner::known_failure(std::size_t index, const Verdict& verdict) const {

@@ -40,6 +40,10 @@ struct RunSetup {
   Containment* containment = nullptr;
   ScratchRoot* scratch = nullptr;
   std::vector<PoolDevice> devices;
+  // Where the devices are leased from other runs, and how long a case waits for them. None: nobody else can
+  // see them.
+  std::optional<LeaseDirectory> leases;
+  Milliseconds lease_wait{600'000};
   // Backends that cannot be used here, with the reason of the skip: "xpu" ->
   // "library_missing:libze_loader.so.1".
   std::map<std::string, std::string> unusable;

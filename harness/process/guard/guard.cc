@@ -33,6 +33,7 @@ struct Options {
   bool init = false;
   bool terminal = false;
   bool events = false;
+  int leases = 0;
   char* leaf = nullptr;
   char** command = nullptr;
 };
@@ -89,14 +90,15 @@ void exec_command(char** command) {
   } else if (setsid() < 0) {
     fail_exec(pipe_fd, "setsid", errno);
   }
-  const int moved_pipe = fcntl(pipe_fd, F_DUPFD_CLOEXEC, 16);
+  const int moved_pipe = fcntl(pipe_fd, F_DUPFD_CLOEXEC, kFirstLeaseFd + kMaxLeases);
   if (moved_pipe < 0) fail_exec(pipe_fd, "dup", errno);
   int first_unused = kChildEventsFd;
   if (options.events) {
     if (dup2(kEventsFd, kChildEventsFd) < 0) fail_exec(moved_pipe, "dup2", errno);
     first_unused = kChildEventsFd + 1;
   }
-  syscall(SYS_close_range, first_unused, moved_pipe - 1, 0);
+  syscall(SYS_close_range, first_unused, kFirstLeaseFd - 1, 0);
+  syscall(SYS_close_range, kFirstLeaseFd + options.leases, moved_pipe - 1, 0);
   syscall(SYS_close_range, moved_pipe + 1, ~0U, 0);
   sigset_t none;
   sigemptyset(&none);
@@ -302,6 +304,7 @@ int main(int argc, char** argv) {
     options.init |= *flag == kFlagInit;
     options.terminal |= *flag == kFlagTerminal;
     options.events |= *flag == kFlagEvents;
+    options.leases += *flag == kFlagLease ? 1 : 0;
   }
   options.leaf = argv[2];
   options.command = argv + 3;

@@ -10,6 +10,10 @@ namespace proctor::guard {
 inline constexpr int kControlFd = 3;
 inline constexpr int kCgroupFd = 4;  // directory of the case's leaf
 inline constexpr int kEventsFd = 5;  // write end of the events pipe
+// Locks that are held as long as any process of the case lives: kept open in the guard and, under the same
+// numbers, in the leader and what it starts.
+inline constexpr int kFirstLeaseFd = 6;
+inline constexpr int kMaxLeases = 32;
 
 // The number under which the case sees its events pipe.
 inline constexpr int kChildEventsFd = 3;
@@ -20,6 +24,7 @@ inline constexpr char kFlagCgroup = 'c';    // the leader starts inside kCgroupF
 inline constexpr char kFlagInit = 'n';      // the guard is PID 1 of its own namespace
 inline constexpr char kFlagTerminal = 't';  // the leader becomes the terminal's foreground group
 inline constexpr char kFlagEvents = 'e';    // kEventsFd is open
+inline constexpr char kFlagLease = 'l';     // once per lease
 
 enum class CommandType : int32_t {
   kSignal = 1,  // value: signal number, sent to every process of the case

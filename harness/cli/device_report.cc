@@ -16,7 +16,7 @@ constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 void add_simulation_options(CLI::App& command, SimulationOptions& options) {
   command.add_option("--sim", options.topology,
-                     "simulated devices instead of the machine's own, e.g. xpu:2x2");
+                     "simulated devices instead of the machine's own, e.g. xpu:2x2, or FILE.toml");
   command.add_option("--sim-driver", options.driver,
                      "simgpu (default), or intel[@DIR]: Intel's own driver in its no-hardware mode");
 }
@@ -41,7 +41,7 @@ Result<DeviceReport> report_devices(const SimulationOptions& options) {
 void print_devices(const DeviceReport& report, std::ostream& out) {
   const Inventory& inventory = report.inventory;
   if (report.simulation) {
-    out << "simulated: " << report.simulation->topology.text << ", no result counts as hardware evidence\n";
+    out << "simulated: " << report.simulation->topology.name << ", no result counts as hardware evidence\n";
   }
   for (const Device& device : inventory.devices) {
     out << fmt::format("{:<22} {}  {} tile{}  {:.1f} GiB{}{}\n", device.id, device.name, device.tiles,

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console.h"
@@ -93,6 +95,15 @@ std::vector<Warning> known_failure_warnings(const std::string& file, const Plan&
   std::vector<std::string> ids;
   for (const auto& test : plan.cases) ids.push_back(test.id);
   return list ? list->warnings(ids, today_utc()) : std::vector<Warning>{};
+}
+
+// The machine of this run, whatever becomes of the file that described it.
+Result<void> write_machine(const std::string& path, const simgpu::Topology& topology) {
+  std::ofstream file(path, std::ios::binary);
+  file << topology.text;
+  file.close();
+  if (!file) return Error::system("write " + path, errno);
+  return {};
 }
 
 int print_plan(const Plan& plan) {
@@ -242,6 +253,10 @@ Result<void> RunCommand::set_up_directory() {
     warnings_.push_back(
         {"run_record", "failed to " + record.error().what +
                            "; if this runner is killed, the next run cannot sweep what it leaves"});
+  }
+  if (simulation_ && simulation_->topology.described()) {
+    auto kept = write_machine(run_dir_ + "/sim_topology.toml", simulation_->topology);
+    if (!kept) return kept;
   }
   if (simulation_ && simulation_->driver.kind == SimDriverKind::kSimgpu && devices_.simulation) {
     // One ledger for all cases of the run, so that each sees what the others leak.

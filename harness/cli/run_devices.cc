@@ -41,7 +41,7 @@ Environment unmasked(Environment environment) {
 void add_simulated(const Simulation& simulation, Containment& containment, const Environment& caller,
                    RunDevices& devices) {
   const bool intel = simulation.driver.kind == SimDriverKind::kIntel;
-  devices.simulation = intel ? intel_environment(simulation.topology.xpu.front(), simulation.driver,
+  devices.simulation = intel ? intel_environment(equal_cards(simulation.topology), simulation.driver,
                                                  value_of(caller, "LD_LIBRARY_PATH"))
                              : simgpu_environment(simulation.topology, simulator_directories());
   Inventory inventory;

@@ -46,7 +46,10 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
       ->allow_extra_args(false);
   command.add_option("--config", options.config.config_file, "Read this file instead of ./proctor.toml");
   command.add_option("--profile", options.config.profile, "Apply [profile.NAME] of the config");
-  command.add_option("--sim", options.sim, "Simulated devices, e.g. xpu:2x2 (two cards with two tiles each)");
+  command.add_option(
+      "--sim", options.sim,
+      "Simulated devices, e.g. xpu:2x2 (two cards with two tiles each), or FILE.toml, which describes "
+      "each card");
   command.add_option("--sim-driver", options.sim_driver,
                      "What simulates them: simgpu (the default), or intel[@DIR], Intel's own driver in its "
                      "no-hardware mode, "

@@ -165,7 +165,7 @@ Result<void> SelftestCommand::set_up_directory() {
   record_.emplace(std::move(*record));
   info_.started = utc_now();
   info_.backend = options_.plan.selection.backend;
-  info_.topology = simulation_->topology.text;
+  info_.topology = simulation_->topology.name;
   info_.mode = options_.matrix.full ? "full" : "quick";
   return {};
 }
@@ -176,7 +176,7 @@ Result<std::vector<std::string>> SelftestCommand::environment_of(const Case& tes
   const auto wanted = static_cast<std::size_t>(std::max(test.devices, 0));
   if (wanted > devices_.pool.size()) {
     return Error::usage("lease " + std::to_string(wanted) + " devices for " + test.id + " from --sim " +
-                        simulation_->topology.text);
+                        simulation_->topology.name);
   }
   std::vector<std::string> ids;
   for (std::size_t i = 0; i < wanted; ++i) ids.push_back(devices_.pool[i].device.id);

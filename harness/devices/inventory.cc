@@ -169,7 +169,7 @@ Inventory probe_xpu(Containment& containment, ProbeOptions options) {
 Inventory probe_simulated_xpu(Containment& containment, const Simulation& simulation, ProbeOptions options) {
   if (simulation.topology.xpu.empty()) return failed("no_device", "the simulation has no xpu devices");
   const bool intel = simulation.driver.kind == SimDriverKind::kIntel;
-  auto environment = intel ? intel_environment(simulation.topology.xpu.front(), simulation.driver,
+  auto environment = intel ? intel_environment(equal_cards(simulation.topology), simulation.driver,
                                                library_path_of(options.env))
                            : simgpu_environment(simulation.topology, simulator_directories());
   if (!environment.missing.empty()) {

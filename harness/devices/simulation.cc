@@ -4,10 +4,13 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "fixtures/simgpu/spec/machine_file.h"
 #include "harness/core/child_protocol.h"
+#include "harness/core/read_file.h"
 #include "harness/core/text.h"
 #include "harness/devices/library_search.h"
 
@@ -31,9 +34,26 @@ std::vector<std::string> driver_directories(const SimDriver& driver, std::string
   return prefix_library_directories(std::filesystem::absolute(driver.prefix).lexically_normal().string());
 }
 
+Result<simgpu::Topology> read_machine(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text) {
+    return Error::usage(fmt::format("read --sim '{}': {}", path, text.error().what), text.error().hint);
+  }
+  auto topology = simgpu::parse_machine(*text, path);
+  if (!topology) return Error::usage(topology.error().what(path), topology.error().hint);
+  return *std::move(topology);
+}
+
+bool are_equal(const std::vector<simgpu::Card>& cards) {
+  return std::all_of(cards.begin(), cards.end(), [&](const simgpu::Card& card) {
+    return card.device_id == cards.front().device_id && card.tiles.size() == cards.front().tiles.size();
+  });
+}
+
 }  // namespace
 
 Result<simgpu::Topology> parse_sim_topology(std::string_view text) {
+  if (simgpu::is_machine_file(text)) return read_machine(std::string(text));
   auto topology = simgpu::parse_topology(text);
   if (!topology) return Error::usage(topology.error().what("--sim"), topology.error().hint);
   return *std::move(topology);
@@ -75,7 +95,12 @@ Result<Simulation> parse_simulation(std::string_view topology, std::string_view 
                                     intel ? "Intel's driver" : "simgpu"),
                         "Leave out cuda:N.");
   }
-  if (intel && parsed_topology->xpu.size() > 1) {
+  if (intel && parsed_topology->described()) {
+    return Error::usage(
+        fmt::format("simulate --sim '{}': Intel's driver has only cards of its own", topology),
+        "Use --sim-driver simgpu, or give cards and tiles, for example xpu:2x2.");
+  }
+  if (intel && !are_equal(parsed_topology->xpu)) {
     return Error::usage(fmt::format("simulate --sim '{}': Intel's driver has only equal cards", topology),
                         "Give one group, for example xpu:2x2, or use --sim-driver simgpu.");
   }
@@ -84,29 +109,31 @@ Result<Simulation> parse_simulation(std::string_view topology, std::string_view 
 
 SimInfo to_sim_info(const Simulation& simulation) {
   const bool intel = simulation.driver.kind == SimDriverKind::kIntel;
-  return {simulation.topology.text, intel ? child::kIntelDriver : child::kSimgpuDriver};
+  return {simulation.topology.name, intel ? child::kIntelDriver : child::kSimgpuDriver};
+}
+
+EqualCards equal_cards(const simgpu::Topology& topology) {
+  return {topology.xpu_cards(), topology.most_tiles()};
 }
 
 std::string simulated_id(std::size_t card) { return fmt::format("xpu-sim:{}", card); }
 
 std::vector<Device> simulated_devices(const Simulation& simulation) {
   std::vector<Device> devices;
-  for (const simgpu::CardGroup& group : simulation.topology.xpu) {
-    for (int card = 0; card < group.cards; ++card) {
-      Device device;
-      device.id = simulated_id(devices.size());
-      device.backend = "xpu";
-      device.name = "Intel driver without hardware";
-      device.type = "gpu";
-      device.tiles = group.tiles;
-      device.simulated = true;
-      devices.push_back(std::move(device));
-    }
+  for (const simgpu::Card& card : simulation.topology.xpu) {
+    Device device;
+    device.id = simulated_id(devices.size());
+    device.backend = "xpu";
+    device.name = "Intel driver without hardware";
+    device.type = "gpu";
+    device.tiles = static_cast<int>(card.tiles.size());
+    device.simulated = true;
+    devices.push_back(std::move(device));
   }
   return devices;
 }
 
-SimEnvironment intel_environment(const simgpu::CardGroup& cards, const SimDriver& driver,
+SimEnvironment intel_environment(const EqualCards& cards, const SimDriver& driver,
                                  std::string_view library_path) {
   SimEnvironment environment;
   const auto directories = driver_directories(driver, library_path);

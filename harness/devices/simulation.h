@@ -1,6 +1,7 @@
 // Simulated devices as asked for with --sim and --sim-driver, and the environment that makes them appear.
 //
 //   --sim TOPOLOGY             fixtures/simgpu/spec/topology.h has the grammar: xpu:2x2, xpu:1x2+2x1,cuda:4
+//   --sim FILE.toml            any other machine, card by card: fixtures/simgpu/spec/machine_file.h
 //   --sim-driver simgpu        our simulator below the real Level Zero loader (the default): kernels execute,
 //                              faults can be injected. The devices are leased and masked as hardware is.
 //   --sim-driver intel[@DIR]   Intel's own Level Zero driver in its no-hardware mode: enumeration, masks and
@@ -44,6 +45,12 @@ struct SimDriver {
   std::string prefix;  // Intel's: of an unpacked driver; "" = the system's
 };
 
+// What Intel's no-hardware mode can make.
+struct EqualCards {
+  int cards = 0;
+  int tiles = 1;  // per card
+};
+
 struct Simulation {
   simgpu::Topology topology;
   SimDriver driver;
@@ -53,12 +60,14 @@ struct Simulation {
 // Errors are usage errors that name value, place and near miss.
 Result<simgpu::Topology> parse_sim_topology(std::string_view text);
 Result<SimDriver> parse_sim_driver(std::string_view text);
-// Both options together; also refuses what the driver cannot simulate (cuda cards, or unequal ones on Intel's
-// driver). An empty `driver` is simgpu.
+// Both options together; also refuses what the driver cannot simulate (cuda cards, or on Intel's driver
+// unequal or described ones). An empty `driver` is simgpu.
 Result<Simulation> parse_simulation(std::string_view topology, std::string_view driver);
 
 // What the journal says about the simulation.
 SimInfo to_sim_info(const Simulation& simulation);
+// Of a simulation by Intel's driver.
+EqualCards equal_cards(const simgpu::Topology& topology);
 // The devices that Intel's driver provides, without asking it: "xpu-sim:0" ... in card order.
 std::vector<Device> simulated_devices(const Simulation& simulation);
 
@@ -80,7 +89,7 @@ struct SimEnvironment {
 };
 
 // `library_path` is the caller's LD_LIBRARY_PATH: it is searched first, and kept behind the prefix.
-SimEnvironment intel_environment(const simgpu::CardGroup& cards, const SimDriver& driver,
+SimEnvironment intel_environment(const EqualCards& cards, const SimDriver& driver,
                                  std::string_view library_path);
 
 // `directories`: where the simulator's library is looked for. Faults are not part of it: a probe has none.

@@ -1,5 +1,6 @@
 #include "harness/devices/simulation.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@ using testing::Pair;
 TEST(SimTopology, IsReadAsWritten) {
   const auto both = parse_sim_topology("xpu:2x4,cuda:3");
   ASSERT_TRUE(both);
-  EXPECT_EQ(both->xpu, (std::vector<simgpu::CardGroup>{{2, 4}}));
+  ASSERT_EQ(both->xpu_cards(), 2);
+  EXPECT_EQ(both->xpu_tiles(), 8);
   EXPECT_EQ(both->cuda_cards, 3);
   EXPECT_EQ(both->text, "xpu:2x4,cuda:3");
 }
@@ -31,6 +33,36 @@ TEST(SimTopology, MistakesAreUsageErrorsThatNameOptionAndValue) {
   EXPECT_EQ(parsed.error().kind, ErrorKind::kUsage);
   EXPECT_THAT(parsed.error().what, HasSubstr("--sim 'xpuu:2x2'"));
   EXPECT_THAT(parsed.error().hint, HasSubstr("xpu"));
+}
+
+class MachineFile : public testing::Test {
+ protected:
+  MachineFile() { std::ofstream(path_) << "[[xpu]]\ntiles = 2\n[[xpu]]\n"; }
+  ~MachineFile() override { std::filesystem::remove(path_); }
+  const std::string path_ = testing::TempDir() + fmt::format("cards-{}.toml", getpid());
+};
+
+TEST_F(MachineFile, IsNamedInReportsAndReadByNobodyElse) {
+  const auto simulation = parse_simulation(path_, "");
+  ASSERT_TRUE(simulation) << simulation.error().what;
+  EXPECT_EQ(to_sim_info(*simulation).topology, path_);
+  EXPECT_EQ(simulation->topology.xpu_tiles(), 3);
+  EXPECT_THAT(simgpu_environment(simulation->topology, {}).set,
+              Contains(Pair("PROCTOR_SIM_TOPOLOGY", "[[xpu]]\ntiles = 2\n[[xpu]]\n")));
+}
+
+TEST_F(MachineFile, IsNotForIntelsDriver) {
+  EXPECT_THAT(parse_simulation(path_, "intel").error().what, HasSubstr("cards of its own"));
+}
+
+TEST_F(MachineFile, MistakesAreUsageErrorsThatNameFileAndLine) {
+  std::ofstream(path_) << "[[xpu]]\ntile = 2\n";
+  const auto parsed = parse_sim_topology(path_);
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().kind, ErrorKind::kUsage);
+  EXPECT_THAT(parsed.error().what, HasSubstr(path_ + ":2: "));
+  EXPECT_THAT(parsed.error().hint, HasSubstr("`tiles`"));
+  EXPECT_EQ(parse_sim_topology("/nowhere/cards.toml").error().kind, ErrorKind::kUsage);
 }
 
 TEST(SimDriver, IntelWithAndWithoutPrefix) {

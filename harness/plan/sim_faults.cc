@@ -18,12 +18,6 @@ bool has_backend_of(const simgpu::FaultInfo& fault, const simgpu::Topology& topo
          (topology.cuda_cards > 0 && simgpu::applies_to(fault, "cuda"));
 }
 
-int most_tiles(const simgpu::Topology& topology) {
-  int tiles = 1;
-  for (const auto& group : topology.xpu) tiles = std::max(tiles, group.tiles);
-  return tiles;
-}
-
 }  // namespace
 
 Result<void> check_sim_faults(std::string_view faults, const simgpu::Topology* topology) {
@@ -38,15 +32,15 @@ Result<void> check_sim_faults(std::string_view faults, const simgpu::Topology* t
   for (const simgpu::FaultSpec& spec : *specs) {
     if (!has_backend_of(*spec.fault, *topology)) {
       return refused(faults,
-                     fmt::format("no device of --sim '{}' can have {}", topology->text, spec.fault->name));
+                     fmt::format("no device of --sim '{}' can have {}", topology->name, spec.fault->name));
     }
     if (spec.dev && *spec.dev >= cards) {
       return refused(faults, fmt::format("dev={}: --sim '{}' has {} cards, counted from 0", *spec.dev,
-                                         topology->text, cards));
+                                         topology->name, cards));
     }
-    if (spec.tile && *spec.tile >= most_tiles(*topology)) {
+    if (spec.tile && *spec.tile >= std::max(1, topology->most_tiles())) {
       return refused(faults, fmt::format("tile={}: no card of --sim '{}' has so many tiles", *spec.tile,
-                                         topology->text));
+                                         topology->name));
     }
   }
   return {};

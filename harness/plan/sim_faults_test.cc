@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const simgpu::Topology k2x2{.text = "xpu:2x2", .xpu = {{2, 2}}, .cuda_cards = 0};
+const simgpu::Topology k2x2 = *simgpu::parse_topology("xpu:2x2");
 
 TEST(SimFaults, KnownOnesAreAccepted) {
   EXPECT_TRUE(check_sim_faults("", nullptr));

@@ -1,5 +1,3 @@
-#define TOML_IMPLEMENTATION
-
 #include "harness/plan/toml_reader.h"
 
 #include <fmt/format.h>

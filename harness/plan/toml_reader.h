@@ -1,12 +1,6 @@
 // TOML with positions: reads one table key by key and remembers the first mistake, with file, line, value and
-// near miss. The only place that includes toml++; its implementation is compiled once, into toml_reader.cc.
+// near miss.
 #pragma once
-
-#define TOML_HEADER_ONLY 0
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-
-#include <toml++/toml.h>
 
 #include <map>
 #include <optional>
@@ -14,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fixtures/simgpu/spec/toml.h"
 #include "harness/core/duration.h"
 #include "harness/core/result.h"
 

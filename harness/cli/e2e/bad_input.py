@@ -21,6 +21,7 @@ COMMAND_LINES = [
     ("backend", ["run", "--backend", "cudda"], ["cudda", "cuda"]),
     ("topology", ["run", "--sim", "xpu:two"], ["xpu:two"]),
     ("tiles", ["run", "--sim", "xpu:2x5"], ["xpu:2x5", "1 to 4"]),
+    ("machine file", ["run", "--sim", "missing.toml"], ["missing.toml", "--sim"]),
     ("simulated cuda", ["run", "--sim", "cuda:2"], ["cuda:2", "simgpu"]),
     ("simulator", ["run", "--sim", "xpu:2x2", "--sim-driver", "simgpuu"], ["simgpuu", "simgpu"]),
     ("size", ["run", "--size", "smok"], ["smok", "smoke"]),
@@ -55,6 +56,17 @@ CONFIGS = [
     ("min_version", 'min_version = "99.0"\n[suite.attention]\ncommand = ["true"]\n', ["99.0", "min_version"]),
     ("no TOML", "[suite.attention\n", ["bad.toml", "1"]),
     ("executable", '[suite.attention]\ncommand = ["./no-such-program"]\n', ["no-such-program"]),
+]
+
+# name, text of the file given to --sim, what the message must hold
+MACHINES = [
+    ("key", "[[xpu]]\ntile = 2\n", ["machine.toml:2", "`tile`", "`tiles`"]),
+    ("table", "[[xpuu]]\n", ["machine.toml:1", "`xpuu`", "`xpu`"]),
+    ("value", '[[xpu]]\nfp64 = "no"\n', ["machine.toml:2", "`fp64`", '"no"', "true or false"]),
+    ("size", '[[xpu]]\nmemory = "16GB"\n', ["machine.toml:2", "`memory`", "16GB"]),
+    ("identity", '[[xpu]]\n[[xpu]]\npci = "0000:03:00.0"\n', ["machine.toml:2", "0000:03:00.0"]),
+    ("no TOML", "[[xpu]\n", ["machine.toml:1"]),
+    ("no card", "\n", ["machine.toml", "[[xpu]]"]),
 ]
 
 
@@ -116,6 +128,12 @@ def main():
         for name, text, words in CONFIGS:
             bad.write_text(text)
             refused(sandbox, f"config: {name}", ["run", "--config", bad], words)
+        machine = sandbox.path / "machine.toml"
+        for name, text, words in MACHINES:
+            machine.write_text(text)
+            refused(sandbox, f"machine: {name}", ["run", "--sim", machine], words)
+        machine.write_text("[[xpu]]\n")
+        refused(sandbox, "machine: Intel's driver", ["run", "--sim", machine, "--sim-driver", "intel"], ["simgpu"])
         check(not ran.exists(), "the command of a refused plan was started")
         done = sandbox.proctor("run", "--out", sandbox.out())
         check(done.returncode == 0 and ran.exists(), "the good config fails:", done.stdout, done.stderr)

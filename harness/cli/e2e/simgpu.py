@@ -55,12 +55,59 @@ def check_red(sandbox):
         check(failure[key], f"the failure does not say {key}")
 
 
+MACHINE = """
+[[xpu]]
+pci = "0000:8a:00.0"
+name = "Narrow 1"
+tiles = 2
+memory = ["8GiB", "16GiB"]
+fp16 = false
+fp64 = false
+int64_atomics = false
+float_atomics = false
+peer_to_peer = false
+max_group_size = 512
+local_memory = "32KiB"
+
+[[xpu]]
+pci = "0000:17:00.0"
+name = "Narrow 2"
+device_id = 0x5a31
+memory = "5GiB"
+fp16 = false
+fp64 = false
+int64_atomics = false
+float_atomics = false
+peer_to_peer = false
+"""
+
+
+def check_described(sandbox):
+    """A machine from a file: the cases see it, the run directory keeps it, and what it cannot do is skipped by name."""
+    machine = sandbox.path / "narrow.toml"
+    machine.write_text(MACHINE)
+    devices = sandbox.proctor("devices", "--sim", machine).stdout
+    for words in ("Simulated Narrow 2  1 tile  5.0 GiB", "Simulated Narrow 1  2 tiles  24.0 GiB"):
+        check(words in devices, f"`{words}` is not in", devices)
+    out = sandbox.out()
+    done = sandbox.proctor("run", "--sim", machine, "--strict", "--out", out, timeout=600)
+    check(done.returncode == 0, "exit", done.returncode, done.stdout[-3000:], done.stderr)
+    document = report(out)
+    check(document["run"]["sim"]["topology"] == str(machine), document["run"]["sim"])
+    check((out / "sim_topology.toml").read_text() == MACHINE, "the run directory does not hold the machine")
+    reasons = {case["reason"] for case in document["cases"] if case["outcome"] == "skip"}
+    for need in ("fp16", "fp64", "int64_atomics"):
+        check(f"unsupported:{need}" in reasons, f"nothing is skipped with unsupported:{need}", reasons)
+    print(f"ok described machine: {document['summary']}")
+
+
 def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
     with Sandbox() as sandbox:
         check_green(sandbox)
         check_red(sandbox)
+        check_described(sandbox)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,9 @@ std::string headline(const RunModel& model, const CaseRecord& record);
 // The same for one attempt of it.
 std::string headline(const RunModel& model, const CaseRecord& record, const Attempt& attempt);
 
+// The entry of RunPlanned::stack that holds PROCTOR_SIM_FAULTS: without it a rerun is not the same run.
+inline constexpr const char* kSimFaultsEntry = "sim.faults";
+
 // The command that runs this case again: the run's own command with its selection replaced, quoted for a
 // shell. It starts in RunPlanned::directory.
 std::string rerun_command(const RunModel& model, const CaseRecord& record);

@@ -62,6 +62,17 @@ TEST(RerunCommand, LeavesTheCommandOfAnAdHocSuiteAlone) {
       "proctor run --case 'my/A'\\''s [b]' -- './my test' --filter x --");
 }
 
+TEST(RerunCommand, TakesTheFaultsOfTheSimulatedDevicesAlong) {
+  RunPlanned plan = plan_of({planned("memory.xpu/A.B")});
+  plan.command_line = {"proctor", "run", "memory", "--sim", "xpu:2x2"};
+  plan.stack.emplace_back(kSimFaultsEntry, "memory.corrupt_copy:at=17;copy.short");
+  const RunModel model = model_of({plan});
+  EXPECT_EQ(
+      rerun_command(model, model.cases()[0]),
+      "PROCTOR_SIM_FAULTS='memory.corrupt_copy:at=17;copy.short' proctor run memory --sim xpu:2x2 --case "
+      "memory.xpu/A.B");
+}
+
 TEST(RerunCommand, AnotherSubcommandBecomesRun) {
   EXPECT_EQ(rerun_of({"proctor", "rerun", "out/latest"}), "proctor run memory --case memory.xpu/A.B");
   EXPECT_EQ(rerun_of({}), "proctor run memory --case memory.xpu/A.B");

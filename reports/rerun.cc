@@ -36,9 +36,12 @@ std::string rerun_command(const RunModel& model, const CaseRecord& record) {
   if (words.size() < 2 || words[1] != "run") {
     words = {words.empty() ? "proctor" : words[0], "run", record.planned.suite};
   }
+  std::string out;
+  for (const auto& [name, value] : model.plan().stack) {
+    if (name == kSimFaultsEntry) out += "PROCTOR_SIM_FAULTS=" + shell_quote(value) + ' ';
+  }
   // Options end at `--`: what follows is the command of an ad hoc suite.
   const auto command = std::find(words.begin(), words.end(), "--");
-  std::string out;
   for (auto word = words.begin(); word != command; ++word) {
     if (const Option* option = dropped_option(*word)) {
       const bool value_follows = option->has_value && word->find('=') == word->npos;

@@ -27,6 +27,7 @@
 #include "harness/run/scratch.h"
 #include "harness/run/signals.h"
 #include "reports/exit_code.h"
+#include "reports/explain.h"
 #include "reports/render.h"
 #include "reports/run_model.h"
 
@@ -213,7 +214,7 @@ Result<void> RunCommand::prepare() {
   }
   warnings_.insert(warnings_.end(), devices_.warnings.begin(), devices_.warnings.end());
   if (simulation_ && !simulation_->faults.empty()) {
-    devices_.stack.emplace_back("sim.faults", simulation_->faults);
+    devices_.stack.emplace_back(kSimFaultsEntry, simulation_->faults);
   }
   stack_.insert(devices_.stack.begin(), devices_.stack.end());
   return {};

@@ -51,6 +51,8 @@ def check_red(sandbox):
     failure = case["attempts"][-1]["failures"][0]
     print(failure)
     check("byte 17" in failure["message"], "the failure does not name byte 17")
+    rerun = next(line for line in (out / "summary.md").read_text().splitlines() if line.startswith("- rerun: "))
+    check("PROCTOR_SIM_FAULTS=memory.corrupt_copy:at=17 " in rerun, "not the same run:", rerun)
     for key in ("expected", "got", "device", "rule"):
         check(failure[key], f"the failure does not say {key}")
 

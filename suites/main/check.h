@@ -30,6 +30,8 @@
 #include <string_view>
 #include <vector>
 
+#include "suites/main/require_added.h"
+
 // A bare TEST has no rule and turns a lost exception into noise.
 #undef TEST
 #undef TEST_F
@@ -103,9 +105,6 @@ class Check : public testing::Test {
 // Registers one check; tables call it in a loop before main runs the tests. A second one of the same name
 // aborts the program: two cases with one id would share one verdict.
 bool add_check(CheckInfo info, std::function<Check*()> make);
-// Aborts the program when a table was empty: a check without cases looks like a check that passed. A table of
-// another file may be empty only because it is initialised later.
-bool require_added(bool added, const char* name);
 
 // ---- inside a check ----
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/core/child_protocol.h"
+#include "suites/main/require_added.h"
 
 namespace proctor::suite {
 namespace {
@@ -54,6 +55,12 @@ Told run_case(const std::string& name, const std::string& environment = "") {
 }
 
 constexpr const char* kOnSimgpu = "PROCTOR_SIM_DRIVER=simgpu";
+
+// What a table that is initialised later would do to its checks: nothing would run, and nothing would be red.
+TEST(RequireAdded, ATableWithoutRowsEndsTheProgram) {
+  EXPECT_TRUE(require_added(true, "Mask.Row"));
+  EXPECT_DEATH(require_added(false, "Mask.Row"), "Mask.Row: its table has no rows when it is registered");
+}
 
 TEST(Protocol, ListsEveryCheckWithItsRule) {
   const auto told = run_sample("--proctor-list");

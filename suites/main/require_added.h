@@ -1,0 +1,10 @@
+// What tables of checks ask of themselves. Apart from check.h, so that an ordinary GoogleTest can test it.
+#pragma once
+
+namespace proctor::suite {
+
+// Aborts the program when a table was empty: a check without cases looks like a check that passed. A table of
+// another file may be empty only because it is initialised later.
+bool require_added(bool added, const char* name);
+
+}  // namespace proctor::suite

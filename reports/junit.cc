@@ -63,7 +63,7 @@ std::string shortened(std::string name, const std::string& id) {
 struct Name {
   std::string classname;
   std::string name;
-  auto operator<=>(const Name&) const = default;  // NOLINT(modernize-use-nullptr): the check misreads it
+  auto operator<=>(const Name&) const = default;
 };
 
 // The (classname, name) of every case, in the planned order and each once.

@@ -18,6 +18,7 @@
 #include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
+#include "harness/devices/inventory.h"
 #include "harness/plan/known_failures.h"
 #include "harness/run/case_environment.h"
 #include "harness/run/journal.h"
@@ -128,6 +129,7 @@ class RunCommand {
   Result<void> set_up_directory();
   RunPlanned describe() const;
   RunSetup make_setup();
+  std::optional<MonitorSetup> make_monitor();
   std::optional<KnownVerdict> known_failure(const Case& test, const Verdict& verdict) const;
   int run();
 
@@ -140,6 +142,7 @@ class RunCommand {
   KnownFailures known_failures_;
   std::map<std::string, std::string> stack_;
   std::string run_id_;
+  std::string sim_state_;
   std::string run_dir_;
   std::unique_ptr<Containment> containment_;
   Plan plan_;
@@ -264,8 +267,9 @@ Result<void> RunCommand::set_up_directory() {
     auto state = options_.plan.sim_state.empty() ? scratch_->new_directory()
                                                  : Result<std::string>(options_.plan.sim_state);
     if (!state) return state.error();
+    sim_state_ = *state;
     bind(*devices_.simulation,
-         {.state = *state, .log = run_dir_ + "/sim_faults.jsonl", .faults = simulation_->faults});
+         {.state = sim_state_, .log = run_dir_ + "/sim_faults.jsonl", .faults = simulation_->faults});
   }
   environments_ = std::make_unique<CaseEnvironments>(
       caller_environment(), devices_.leasable, devices_.simulation, scratch_->path(), options_.plan.size);
@@ -300,6 +304,23 @@ std::optional<KnownVerdict> RunCommand::known_failure(const Case& test, const Ve
   return KnownVerdict{.verdict = known, .source = entry->source, .note = ""};
 }
 
+// It sees the simulated machine without its faults: they belong to the programs that run on it.
+std::optional<MonitorSetup> RunCommand::make_monitor() {
+  if (devices_.probed.empty()) return std::nullopt;
+  MonitorSetup setup;
+  setup.env = devices_.probe_env;
+  if (devices_.simulation) {
+    SimEnvironment machine = *devices_.simulation;
+    bind(machine, {.state = sim_state_, .log = {}, .faults = {}});
+    setup.env = with_simulation(std::move(setup.env), machine);
+    setup.argv = machine.launcher;
+  }
+  setup.argv.push_back(default_xpu_probe());
+  setup.fifo = scratch_->new_file_name();
+  setup.ids = devices_.probed;
+  return setup;
+}
+
 RunSetup RunCommand::make_setup() {
   RunSetup setup;
   setup.plan = &plan_;
@@ -309,6 +330,8 @@ RunSetup RunCommand::make_setup() {
   setup.devices = devices_.pool;
   setup.leases = leases_;
   setup.lease_wait = budget_.lease_wait;
+  setup.monitor = make_monitor();
+  setup.settle = budget_.settle;
   setup.unusable = devices_.unusable;
   setup.lacking = devices_.lacking;
   setup.run_dir = run_dir_;

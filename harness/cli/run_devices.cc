@@ -50,6 +50,7 @@ void add_simulated(const Simulation& simulation, Containment& containment, const
     // The caller's mask is about the real machine.
     options.env = to_list(unmasked(caller));
     inventory = probe_simulated_xpu(containment, simulation, options);
+    devices.probe_env = options.env;
   } else {
     inventory.problem = devices.simulation->missing;
   }
@@ -58,6 +59,7 @@ void add_simulated(const Simulation& simulation, Containment& containment, const
   for (const auto& device : intel ? simulated_devices(simulation) : inventory.devices) {
     devices.pool.push_back({.device = to_planned(device), .shared = intel});
     devices.leasable.push_back(to_leased(device, static_cast<int>(devices.leasable.size())));
+    if (!intel) devices.probed.push_back(device.id);
   }
   if (inventory.problem.starts_with("library_missing:")) {
     devices.unusable[kXpu] = inventory.problem;
@@ -87,6 +89,8 @@ Result<void> add_real(Containment& containment, const Environment& caller, RunDe
   options.env = to_list(unmasked(caller));
   const Inventory inventory = probe_xpu(containment, options);
   devices.stack = inventory.stack;
+  devices.probe_env = options.env;
+  for (const auto& device : inventory.devices) devices.probed.push_back(device.id);
   if (!inventory.problem.empty()) {
     devices.warnings.push_back(
         {"probe", "no XPU device can be used: " + inventory.problem +

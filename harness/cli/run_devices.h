@@ -26,6 +26,10 @@ struct RunDevices {
   std::string no_device_for;  // a backend that cases need and of which there is nothing
   std::vector<std::pair<std::string, std::string>> stack;
   std::optional<SimEnvironment> simulation;
+  // The devices that a probe in this environment (NAME=VALUE, without the simulation) finds, in its order, as
+  // far as they can be watched.
+  std::vector<std::string> probed;
+  std::vector<std::string> probe_env;
   std::vector<Warning> warnings;
 };
 

@@ -77,6 +77,8 @@ void add_run_options(CLI::App& command, RunOptions& options) {
                      "Where devices are leased from other runs (default: /dev/shm/proctor-leases)");
   command.add_option("--lease-wait", options.lease_wait,
                      "Longest wait for devices that other runs hold (default: 10m)");
+  command.add_option("--settle", options.settle,
+                     "Longest wait for the memory of a case to come back to its device (default: 60s)");
   command.add_option("--jobs,-j", options.jobs, "Cases at once; never more than there are devices to give")
       ->check(CLI::Range(1, 10'000));
   command.add_option("--repeat", options.repeat, "Run every case so many times")
@@ -102,10 +104,12 @@ Result<Budget> parse_budget(const RunOptions& options) {
     if (!deadline) return Error::usage("read --deadline: " + deadline.error().what, deadline.error().hint);
     budget.deadline = *deadline;
   }
-  if (!options.lease_wait.empty()) {
-    const auto wait = parse_duration(options.lease_wait);
-    if (!wait) return Error::usage("read --lease-wait: " + wait.error().what, wait.error().hint);
-    budget.lease_wait = *wait;
+  for (const auto& [name, text, value] : {std::tuple{"--lease-wait", &options.lease_wait, &budget.lease_wait},
+                                          std::tuple{"--settle", &options.settle, &budget.settle}}) {
+    if (text->empty()) continue;
+    const auto wait = parse_duration(*text);
+    if (!wait) return Error::usage(std::string("read ") + name + ": " + wait.error().what, wait.error().hint);
+    *value = *wait;
   }
   if (options.repeat > 0) {
     budget.repeat = options.repeat;

@@ -35,6 +35,7 @@ struct RunOptions {
   std::string deadline;
   std::string state_dir;  // "" = LeaseDirectory::kDefaultPath
   std::string lease_wait;
+  std::string settle;
   std::string out;
   std::string junit;
   std::string debugger;
@@ -56,6 +57,7 @@ struct Budget {
   int repeat = 1;
   std::optional<Milliseconds> deadline;
   Milliseconds lease_wait{600'000};
+  Milliseconds settle{60'000};
 };
 Result<Budget> parse_budget(const RunOptions& options);
 

@@ -1,10 +1,8 @@
 #include "harness/run/runner.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <list>
@@ -12,6 +10,8 @@
 
 #include "harness/run/attempt.h"
 #include "harness/run/case_progress.h"
+#include "harness/run/device_care.h"
+#include "harness/run/lease_wait.h"
 #include "harness/run/signals.h"
 
 namespace proctor {
@@ -22,7 +22,6 @@ constexpr auto kTick = std::chrono::milliseconds(200);
 constexpr Milliseconds kStopGrace{3'500};
 constexpr Milliseconds kStopBudget{4'500};
 constexpr Milliseconds kKillBudget{1'000};  // after a second signal
-constexpr Milliseconds kLeaseLook{1'000};
 
 class Runner {
  public:
@@ -42,8 +41,11 @@ class Runner {
         deadline_(io_),
         give_up_(io_),
         tick_(io_),
-        lease_wait_(io_),
-        lease_watch_(io_) {}
+        lease_wait_(io_, setup.lease_wait, [this] { start_more(); }) {
+    if (!setup.monitor) return;
+    care_ = std::make_unique<DeviceCare>(
+        io_, std::make_unique<DeviceMonitor>(io_, *setup.containment, *setup.monitor), setup.settle);
+  }
 
   RunResult run();
 
@@ -53,7 +55,7 @@ class Runner {
     std::size_t index;
     CaseProgress progress;
     std::vector<std::string> devices;
-    std::unique_ptr<RunningAttempt> attempt;
+    std::unique_ptr<RunningAttempt> attempt;  // none: its devices are waited for
   };
   using Slot = std::list<Running>::iterator;
 
@@ -66,7 +68,9 @@ class Runner {
   bool start_first_that_fits();
   void start_attempt(Slot slot);
   void on_attempt_ended(Slot slot, const AttemptEnded& ended);
-  void end_case(Slot slot, const std::string& note);
+  void on_settled(Slot slot, CaseProgress::Next next, const std::vector<DeviceFinding>& findings);
+  void go_on(Slot slot, CaseProgress::Next next);
+  void end_case(Slot slot, const std::string& note, std::optional<Verdict> instead = {});
   void announce_end(std::size_t index, Verdict verdict, std::vector<std::string> marks,
                     const std::string& note);
   std::optional<KnownVerdict> known_failure(std::size_t index, const Verdict& verdict) const;
@@ -76,8 +80,8 @@ class Runner {
   void on_deadline();
   void stop_running(int signal, Milliseconds grace, Milliseconds budget);
   void abandon_running();
-  void watch_leases();
-  void await_lease_change();
+  void begin();
+  void leave();
   void wait_for_leases();
   void give_up_waiting();
   void drop_pending(const Verdict& verdict, const std::string& note);
@@ -97,11 +101,9 @@ class Runner {
   std::optional<int> stop_signal_;
   bool stopping_ = false;
   bool starting_ = false;
-  boost::asio::steady_timer lease_wait_;
-  boost::asio::posix::stream_descriptor lease_watch_;
-  std::set<std::string> holders_;  // sentences: what other runs hold, at the last look
-  Clock::time_point wait_until_;
-  bool waiting_ = false;  // nothing of ours runs, and the rest waits for other runs
+  LeaseWait lease_wait_;
+  std::set<std::string> holders_;     // sentences: what other runs hold, at the last look
+  std::unique_ptr<DeviceCare> care_;  // none: nobody can say how the devices are
 };
 
 RunResult Runner::run() {
@@ -118,13 +120,33 @@ RunResult Runner::run() {
     });
   }
   arm_tick();
-  watch_leases();
-  start_more();
-  if (!running_.empty() || waiting_) io_.run();
+  if (!pending_.empty()) {
+    begin();
+    io_.run();
+  }
   hold_stop_signals();
   const auto elapsed = std::chrono::duration_cast<Milliseconds>(Clock::now() - context_.run_started);
   sink_.on(RunEnded{.finished = utc_now(), .at_ms = elapsed.count()});
   return {stop_signal_};
+}
+
+void Runner::begin() {
+  if (const auto& leases = pool_.leases()) {
+    if (auto watched = lease_wait_.watch(*leases); !watched)
+      sink_.on(Warning{"lease_watch",
+                       "failed to " + watched.error().what + "; leases are looked at once a second"});
+  }
+  if (!care_) return start_more();
+  care_->begin([this](const std::string& problem) {
+    if (!problem.empty()) sink_.on(Warning{"device_unknown", "failed to " + problem});
+    start_more();
+  });
+}
+
+// Ends the loop, once nothing of ours is left on it.
+void Runner::leave() {
+  if (!care_) return io_.stop();
+  care_->stop([this] { io_.stop(); });
 }
 
 // Decides what can be decided without starting anything.
@@ -165,13 +187,13 @@ void Runner::start_more() {
   starting_ = false;
   for (const auto& warning : pool_.take_warnings()) sink_.on(warning);
   if (!running_.empty()) {
-    waiting_ = false;
+    lease_wait_.end();
     return;
   }
   if (!pending_.empty() && !holders_.empty()) return wait_for_leases();
   // Nothing runs and nothing fits: what is left waits for devices that were taken out.
-  drop_pending({Outcome::kNotrun, "device_lost"}, "its device was held by a process that did not die");
-  io_.stop();
+  drop_pending({Outcome::kNotrun, "device_lost"}, "the devices that it needs are lost to this run");
+  leave();
 }
 
 bool Runner::start_first_that_fits() {
@@ -230,59 +252,53 @@ void Runner::on_attempt_ended(Slot slot, const AttemptEnded& ended) {
     return known && known->verdict.outcome == Outcome::kXfail;
   }();
   const auto next = slot->progress.add(ended.verdict, ended.marks, expected);
-  if (ended.termination.unreapable) pool_.retire(slot->devices);
-  if (next == CaseProgress::Next::kDone || stopping_ || ended.termination.unreapable)
+  slot->attempt.reset();
+  if (ended.termination.unreapable) {
+    pool_.retire(slot->devices);
     return end_case(slot, "");
+  }
+  if (!care_ || slot->devices.empty() || stopping_) return go_on(slot, next);
+  care_->settle(slot->devices, [this, slot, next](const std::vector<DeviceFinding>& findings) {
+    on_settled(slot, next, findings);
+  });
+}
+
+void Runner::on_settled(Slot slot, CaseProgress::Next next, const std::vector<DeviceFinding>& findings) {
+  std::vector<std::string> sick;
+  bool lost = false;
+  for (const auto& finding : findings) {
+    if (auto warning = warning_of(finding, test(slot->index).id)) sink_.on(*warning);
+    if (finding.settled == Settled::kNotBack || finding.settled == Settled::kLost)
+      sick.push_back(finding.device);
+    lost = lost || finding.settled == Settled::kLost;
+  }
+  if (sick.empty()) return go_on(slot, next);
+  pool_.retire(sick);
+  if (!lost || !is_bad(slot->progress.verdict().outcome)) return end_case(slot, "");
+  end_case(slot, "its device is lost: what it says is no verdict on the code",
+           Verdict{Outcome::kDeviceLost, "device:" + sick.front()});
+}
+
+void Runner::go_on(Slot slot, CaseProgress::Next next) {
+  if (stopping_) pool_.retire(slot->devices);  // nobody waited for them: the next run is told
+  if (next == CaseProgress::Next::kDone || stopping_) return end_case(slot, "");
   start_attempt(slot);
 }
 
-void Runner::end_case(Slot slot, const std::string& note) {
+void Runner::end_case(Slot slot, const std::string& note, std::optional<Verdict> instead) {
   const std::size_t index = slot->index;
   const CaseProgress progress = std::move(slot->progress);
   pool_.release(slot->devices);
   running_.erase(slot);
-  announce_end(index, progress.verdict(), progress.marks(), note);
+  announce_end(index, instead ? *std::move(instead) : progress.verdict(), progress.marks(), note);
   start_more();
 }
 
-// Leases of other runs end at any moment, also while cases of ours run.
-void Runner::watch_leases() {
-  if (!pool_.leases()) return;
-  auto watch = pool_.leases()->watch();
-  if (!watch) {
-    sink_.on(
-        Warning{"lease_watch", "failed to " + watch.error().what + "; leases are looked at once a second"});
-    return;
-  }
-  lease_watch_.assign(watch->release());
-  await_lease_change();
-}
-
-void Runner::await_lease_change() {
-  lease_watch_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const auto& error) {
-    if (error) return;
-    char events[4096];
-    while (read(lease_watch_.native_handle(), events, sizeof events) > 0) {
-    }
-    if (!stopping_) start_more();
-    await_lease_change();
-  });
-}
-
-// The watch tells of leases that end on this machine; the look once a second is for directories that others
-// reach from elsewhere.
 void Runner::wait_for_leases() {
-  const auto now = Clock::now();
-  if (!waiting_) {
-    waiting_ = true;
-    wait_until_ = now + setup_.lease_wait;
-    for (const auto& holder : holders_) sink_.on(Warning{"lease_wait", holder + "; waiting"});
-  }
-  if (now >= wait_until_) return give_up_waiting();
-  lease_wait_.expires_at(std::min(wait_until_, now + kLeaseLook));
-  lease_wait_.async_wait([this](const auto& error) {
-    if (!error && !stopping_) start_more();
-  });
+  const auto step = lease_wait_.wait();
+  if (step == LeaseWait::Step::kOver) give_up_waiting();
+  if (step != LeaseWait::Step::kBegan) return;
+  for (const auto& holder : holders_) sink_.on(Warning{"lease_wait", holder + "; waiting"});
 }
 
 void Runner::give_up_waiting() {
@@ -290,7 +306,7 @@ void Runner::give_up_waiting() {
   for (const auto& holder : holders_) who += (who.empty() ? "" : "; ") + holder;
   drop_pending({Outcome::kError, "lease_timeout"},
                "waited " + format_duration(setup_.lease_wait) + " for devices: " + who);
-  io_.stop();
+  leave();
 }
 
 std::optional<KnownVerdict> Runner::known_failure(std::size_t index, const Verdict& verdict) const {
@@ -344,8 +360,9 @@ void Runner::on_deadline() {
 
 void Runner::stop_running(int signal, Milliseconds grace, Milliseconds budget) {
   const char* reason = stop_signal_ ? "interrupted" : "budget";
+  if (care_) care_->give_up();
   for (auto& entry : running_) entry.attempt->stop(signal, grace, reason);
-  if (running_.empty()) return io_.stop();
+  if (running_.empty()) return leave();
   give_up_.expires_after(budget);
   give_up_.async_wait([this](const auto& error) {
     if (!error) abandon_running();
@@ -359,7 +376,7 @@ void Runner::abandon_running() {
                  "its processes did not die in time and may still run");
   }
   running_.clear();
-  io_.stop();
+  leave();
 }
 
 void Runner::drop_pending(const Verdict& verdict, const std::string& note) {

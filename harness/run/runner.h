@@ -19,6 +19,7 @@
 
 #include "harness/core/events.h"
 #include "harness/core/result.h"
+#include "harness/devices/device_monitor.h"
 #include "harness/plan/plan.h"
 #include "harness/run/device_pool.h"
 
@@ -44,6 +45,10 @@ struct RunSetup {
   // see them.
   std::optional<LeaseDirectory> leases;
   Milliseconds lease_wait{600'000};
+  // How the devices are watched; none: nobody can say how they are. `settle`: how long a device may take to
+  // come back after a case.
+  std::optional<MonitorSetup> monitor;
+  Milliseconds settle{60'000};
   // Backends that cannot be used here, with the reason of the skip: "xpu" ->
   // "library_missing:libze_loader.so.1".
   std::map<std::string, std::string> unusable;

@@ -9,28 +9,21 @@
 //    "sub_devices":[{"uuid","subdevice_id"}]}]}]}
 // Codes are spelled as in the specification, e.g. ZE_RESULT_ERROR_UNINITIALIZED. Exit status: 0 whenever a
 // document was written, 2 for a usage error, 1 when it could not be written.
+//
+// With --monitor FIFO it stays and says how the devices are whenever it is asked (monitor.h).
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "harness/core/child_protocol.h"
 #include "harness/devices/probe/describe.h"
+#include "harness/devices/probe/monitor.h"
+#include "harness/devices/probe/write_line.h"
 
 namespace {
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
 
 int events_fd() {
   const char* value = std::getenv(proctor::child::kEventsFdVariable);
@@ -41,14 +34,14 @@ int events_fd() {
 
 int main(int argc, char** argv) {
   const bool to_stdout = argc == 2 && std::strcmp(argv[1], "--stdout") == 0;
+  const bool stays = argc == 3 && std::strcmp(argv[1], "--monitor") == 0;
   const int fd = to_stdout ? STDOUT_FILENO : events_fd();
-  if ((argc > 1 && !to_stdout) || fd < 0) {
+  if ((argc > 1 && !to_stdout && !stays) || fd < 0) {
     std::cerr << "usage: proctor-probe-xpu --stdout   (or with PROCTOR_EVENTS_FD set)\n";
     return 2;
   }
-  const auto document = proctor::probe::describe_level_zero();
-  const auto text = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  if (stays) _exit(proctor::probe::monitor(argv[2], fd));
+  const bool written = proctor::probe::write_line(fd, proctor::probe::describe_level_zero());
   // No destructor of a driver may spoil the answer: the exit handlers of drivers are where probes hang.
-  const bool written = write_all(fd, text);
   _exit(written ? 0 : 1);
 }

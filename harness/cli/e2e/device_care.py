@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Devices after a case: the next one starts when the memory is back; a card that is lost costs one case."""
+
+import sys
+
+from harness import BIN, Sandbox, check, report, skip, write_config
+
+SIMULATOR = "libproctor_ze_sim.so"
+HELD = 256 << 20
+CARDS, CASES, SICK = 4, 60, 3
+
+
+def command_suite(command, faults=""):
+    return {"kind": "command", "command": [*(["env", f"PROCTOR_SIM_FAULTS={faults}"] if faults else []), *command],
+            "backend": "xpu", "devices": 1}
+
+
+def run(sandbox, suites, *arguments):
+    config = sandbox.path / "care.toml"
+    write_config(config, suites)
+    out = sandbox.out()
+    done = sandbox.proctor("run", "--config", config, "--out", out, *arguments)
+    return done, report(out)
+
+
+def warnings(document, code):
+    return [warning["text"] for warning in document["warnings"] if warning["code"] == code]
+
+
+def leaver(us=None):
+    return command_suite([str(BIN / "memory_xpu"), "--helper", "leave_memory", str(HELD)],
+                         "sysman.leak_after_exit" + (f":us={us}" if us else ""))
+
+
+def copy():
+    return command_suite([str(BIN / "memory_xpu"), "--gtest_filter=Copy.HostToDeviceIsByteExact"])
+
+
+def late(sandbox):
+    """Memory that comes back late is waited for, and nobody is blamed."""
+    done, document = run(sandbox, {"leaver": leaver(us=1_000_000), "next": copy()}, "--sim", "xpu:1x1")
+    check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
+    waited = warnings(document, "device_waited")
+    check(len(waited) == 1 and "after leaver/" in waited[0], "what the report says of the wait:", document["warnings"])
+    print("ok", waited[0])
+
+
+def leaking(sandbox):
+    """A card whose memory does not come back gets no more cases; the others go on."""
+    suites = {"leaver": leaver(), **{f"next{i}": copy() for i in range(4)}}
+    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--settle", "300ms")
+    check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
+    check(len(warnings(document, "device_not_back")) == 1, document["warnings"])
+    devices = {case["id"].split("/")[0]: case["attempts"][-1]["devices"] for case in document["cases"]}
+    sick = devices["leaver"]
+    # The case that ran beside it had the other card; of the rest none gets the sick one.
+    check(all(devices[name] != sick for name in devices if name != "leaver"), "cases on the sick card:", devices)
+    print("ok the leaking card was taken out after one case")
+
+
+def lost(sandbox):
+    """One card of four is lost in one case: one device_lost, no other case is the worse for it."""
+    suites = {f"case{i:03}": copy() for i in range(CASES)}
+    suites[f"case{SICK:03}"]["command"] = ["env", "PROCTOR_SIM_FAULTS=state.card_lost", *copy()["command"]]
+    done, document = run(sandbox, suites, "--sim", f"xpu:{CARDS}x1", "--jobs", str(CARDS))
+    check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
+    ended = {case["id"].split("/")[0]: case["outcome"] for case in document["cases"]}
+    check([name for name, outcome in ended.items() if outcome == "device_lost"] == [f"case{SICK:03}"],
+          "device_lost:", ended)
+    check(sum(outcome == "pass" for outcome in ended.values()) == CASES - 1, "the others:", ended)
+    print(f"ok one of {CARDS} cards lost: 1 device_lost, {CASES - 1} pass on the others")
+
+
+def all_lost(sandbox):
+    """Without a card that is left the rest is notrun: nothing fails for it."""
+    suites = {"first": command_suite(copy()["command"], "state.card_lost"), "second": copy(), "third": copy()}
+    done, document = run(sandbox, suites, "--sim", "xpu:1x1")
+    check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
+    ended = [(case["outcome"], case["reason"]) for case in document["cases"]]
+    check(ended[0][0] == "device_lost" and ended[1:] == [("notrun", "device_lost")] * 2, ended)
+    print("ok the last card is lost: the rest is notrun(device_lost)")
+
+
+def main():
+    if not (BIN / SIMULATOR).exists():
+        skip(f"library_missing:{SIMULATOR}")
+    for test in (late, leaking, lost, all_lost):
+        with Sandbox() as sandbox:
+            test(sandbox)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+#include "harness/devices/device_monitor.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+
+DeviceState parse_state(const json& entry) {
+  DeviceState state;
+  state.state = entry.at("state");
+  if (const json& memory = entry.at("memory"); !memory.is_null()) state.used_bytes = memory.at("used");
+  if (const json& holders = entry.at("holders"); !holders.is_null()) {
+    state.holders.emplace();
+    for (const json& holder : holders) state.holders->push_back({holder.at("pid"), holder.at("bytes")});
+  }
+  return state;
+}
+
+std::string how_it_ended(const ProcessEnd& end) {
+  if (end.spawn_error)
+    return "cannot be started: " + end.spawn_error->step + ": " + std::strerror(end.spawn_error->err);
+  if (end.exit_signal) return "was ended by signal " + std::to_string(*end.exit_signal);
+  return "ended with exit code " + std::to_string(end.exit_code.value_or(-1));
+}
+
+}  // namespace
+
+DeviceMonitor::Look parse_look(std::string_view line, std::size_t devices) {
+  const json document = json::parse(line, nullptr, false);
+  try {  // the edge of the JSON library
+    std::vector<DeviceState> states;
+    for (const json& entry : document.at("devices")) states.push_back(parse_state(entry));
+    if (states.size() == devices) return states;
+    return Error::internal("look at the devices: " + std::to_string(states.size()) + " of " +
+                           std::to_string(devices) + " answered");
+  } catch (const json::exception& error) {
+    return Error::internal(std::string("read how the devices are: ") + error.what());
+  }
+}
+
+DeviceMonitor::DeviceMonitor(boost::asio::io_context& io, Containment& containment, MonitorSetup setup)
+    : io_(io), containment_(containment), setup_(std::move(setup)), deadline_(io) {}
+
+DeviceMonitor::~DeviceMonitor() {
+  end_child();
+  ::unlink(setup_.fifo.c_str());
+}
+
+void DeviceMonitor::look(OnLook on_look) {
+  waiting_.push_back(std::move(on_look));
+  if (asked_.empty()) ask();
+}
+
+void DeviceMonitor::stop(std::function<void()> gone) {
+  asked_.clear();
+  waiting_.clear();
+  deadline_.cancel();
+  if (!process_) return boost::asio::post(io_, std::move(gone));
+  gone_ = std::move(gone);
+  process_->stop(SIGKILL, Milliseconds(0));
+}
+
+void DeviceMonitor::end_child() {
+  if (heard_) *heard_ = false;
+  if (process_) process_->stop(SIGKILL, Milliseconds(0));
+  process_.reset();
+  requests_.reset();
+}
+
+bool DeviceMonitor::start() {
+  if (mkfifo(setup_.fifo.c_str(), 0600) != 0 && errno != EEXIST) return false;
+  // For reading too: without a reader yet, a FIFO that is only written cannot be opened.
+  requests_ = UniqueFd(open(setup_.fifo.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  if (!requests_) return false;
+  heard_ = std::make_shared<bool>(true);
+  ProcessSpec spec;
+  spec.argv = setup_.argv;
+  spec.argv.insert(spec.argv.end(), {"--monitor", setup_.fifo});
+  spec.env = setup_.env;
+  spec.events = true;
+  spec.on_event_line = [this, heard = heard_](std::string_view line) {
+    if (*heard) answer(parse_look(line, setup_.ids.size()));
+  };
+  process_ = ContainedProcess::start(io_, containment_, std::move(spec),
+                                     [this, heard = heard_](const ProcessEnd& end) {
+                                       if (!*heard) return;
+                                       if (gone_) return gone_();
+                                       give_up("the monitor of the devices " + how_it_ended(end));
+                                     });
+  return true;
+}
+
+void DeviceMonitor::ask() {
+  asked_ = std::exchange(waiting_, {});
+  const char request = '?';
+  if ((!process_ && !start()) || write(requests_.get(), &request, 1) != 1) {
+    const std::string why = std::string("ask how the devices are: ") + std::strerror(errno);
+    boost::asio::post(io_, [this, heard = heard_, why] {
+      if (!heard || *heard) give_up(why);
+    });
+    return;
+  }
+  deadline_.expires_after(setup_.deadline);
+  deadline_.async_wait([this, heard = heard_](const auto& error) {
+    if (!error && *heard)
+      give_up("the driver did not say how the devices are within " + format_duration(setup_.deadline));
+  });
+}
+
+void DeviceMonitor::answer(const Look& look) {
+  deadline_.cancel();
+  const auto answered = std::exchange(asked_, {});
+  for (const auto& on_look : answered) on_look(look);
+  if (asked_.empty() && !waiting_.empty()) ask();
+}
+
+void DeviceMonitor::give_up(const std::string& why) {
+  end_child();
+  answer(Error{ErrorKind::kSystem, why, "", 0});
+}
+
+}  // namespace proctor

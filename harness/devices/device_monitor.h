@@ -1,0 +1,80 @@
+// How the devices are, asked again and again while a run lasts. A contained child (proctor-probe-xpu
+// --monitor) holds the management interface open, so that a look costs a message and not the start of a
+// driver. A driver that hangs costs one deadline; the next look starts a new child.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/duration.h"
+#include "harness/core/result.h"
+#include "harness/process/contained_process.h"
+#include "harness/process/unique_fd.h"
+
+namespace proctor {
+
+struct DeviceHolder {
+  int pid = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct DeviceState {
+  std::string state;  // "ok", "lost", or the code that the driver answers
+  std::optional<std::uint64_t> used_bytes;
+  std::optional<std::vector<DeviceHolder>> holders;  // none: the driver does not say
+};
+
+struct MonitorSetup {
+  std::vector<std::string> argv;  // the probe, with what has to stand before it
+  std::vector<std::string> env;   // NAME=VALUE, that of the probe which found the devices
+  std::string fifo;               // a path that does not exist yet
+  std::vector<std::string> ids;   // of the devices, in the probe's order
+  Milliseconds deadline{10'000};
+};
+
+class DeviceMonitor {
+ public:
+  // In the order of MonitorSetup::ids.
+  using Look = Result<std::vector<DeviceState>>;
+  using OnLook = std::function<void(const Look&)>;
+
+  DeviceMonitor(boost::asio::io_context& io, Containment& containment, MonitorSetup setup);
+  ~DeviceMonitor();
+  DeviceMonitor(const DeviceMonitor&) = delete;
+  DeviceMonitor& operator=(const DeviceMonitor&) = delete;
+
+  const std::vector<std::string>& ids() const { return setup_.ids; }
+  // A look that begins after this call; `on_look` is called from the loop.
+  void look(OnLook on_look);
+  // Ends the child and calls `gone`, from the loop, when it is; looks under way are forgotten.
+  void stop(std::function<void()> gone);
+
+ private:
+  bool start();
+  void ask();
+  void answer(const Look& look);
+  void give_up(const std::string& why);
+  void end_child();
+
+  boost::asio::io_context& io_;
+  Containment& containment_;
+  MonitorSetup setup_;
+  boost::asio::steady_timer deadline_;
+  UniqueFd requests_;
+  std::shared_ptr<ContainedProcess> process_;
+  std::vector<OnLook> asked_;    // answered by the look under way
+  std::vector<OnLook> waiting_;  // by the next one
+  std::function<void()> gone_;
+  // Of the current child; what an earlier one still says is not heard.
+  std::shared_ptr<bool> heard_;
+};
+
+// One answer of the child.
+DeviceMonitor::Look parse_look(std::string_view line, std::size_t devices);
+
+}  // namespace proctor

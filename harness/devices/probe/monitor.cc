@@ -1,0 +1,133 @@
+#include "harness/devices/probe/monitor.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "harness/devices/probe/write_line.h"
+#include "suites/accel/xpu/level_zero.h"
+
+namespace proctor::probe {
+namespace {
+
+using nlohmann::json;
+using xpu::LevelZero;
+
+template <typename Function>
+Function symbol(const LevelZero& ze, const char* name) {
+  return reinterpret_cast<Function>(dlsym(ze.library, name));
+}
+
+// A device handle stands for its management handle (ZES_ENABLE_SYSMAN before zeInit): the one way that every
+// loader knows.
+class Management {
+ public:
+  explicit Management(const LevelZero& ze)
+      : get_state_(symbol<decltype(get_state_)>(ze, "zesDeviceGetState")),
+        get_status_(symbol<decltype(get_status_)>(ze, "zeDeviceGetStatus")),
+        enum_memory_(symbol<decltype(enum_memory_)>(ze, "zesDeviceEnumMemoryModules")),
+        get_memory_(symbol<decltype(get_memory_)>(ze, "zesMemoryGetState")),
+        get_processes_(symbol<decltype(get_processes_)>(ze, "zesDeviceProcessesGetState")) {}
+
+  json look(ze_device_handle_t device) const {
+    return {{"state", state(device)}, {"memory", memory(device)}, {"holders", holders(device)}};
+  }
+
+ private:
+  std::string state(ze_device_handle_t device) const {
+    if (get_status_ != nullptr) {
+      const auto status = get_status_(device);
+      if (status == ZE_RESULT_ERROR_DEVICE_LOST) return "lost";
+      if (status != ZE_RESULT_SUCCESS && status != ZE_RESULT_ERROR_UNSUPPORTED_FEATURE)
+        return xpu::result_name(status);
+    }
+    zes_device_state_t state{};
+    state.stype = ZES_STRUCTURE_TYPE_DEVICE_STATE;
+    if (get_state_ == nullptr || get_state_(device, &state) != ZE_RESULT_SUCCESS) return "ok";
+    return (state.reset & ZES_RESET_REASON_FLAG_WEDGED) != 0 ? "lost" : "ok";
+  }
+
+  json memory(ze_device_handle_t device) const {
+    if (enum_memory_ == nullptr || get_memory_ == nullptr) return nullptr;
+    std::uint32_t count = 0;
+    if (enum_memory_(device, &count, nullptr) != ZE_RESULT_SUCCESS || count == 0) return nullptr;
+    std::vector<zes_mem_handle_t> modules(count);
+    if (enum_memory_(device, &count, modules.data()) != ZE_RESULT_SUCCESS) return nullptr;
+    std::uint64_t used = 0;
+    std::uint64_t total = 0;
+    for (const auto module : modules) {
+      zes_mem_state_t state{};
+      state.stype = ZES_STRUCTURE_TYPE_MEM_STATE;
+      if (get_memory_(module, &state) != ZE_RESULT_SUCCESS) return nullptr;
+      used += state.size - state.free;
+      total += state.size;
+    }
+    return {{"used", used}, {"total", total}};
+  }
+
+  json holders(ze_device_handle_t device) const {
+    std::uint32_t count = 0;
+    if (get_processes_ == nullptr || get_processes_(device, &count, nullptr) != ZE_RESULT_SUCCESS)
+      return nullptr;
+    std::vector<zes_process_state_t> processes(count);
+    for (auto& process : processes) process.stype = ZES_STRUCTURE_TYPE_PROCESS_STATE;
+    if (count != 0 && get_processes_(device, &count, processes.data()) != ZE_RESULT_SUCCESS) return nullptr;
+    processes.resize(count);
+    json holders = json::array();
+    for (const auto& process : processes) {
+      if (process.processId == static_cast<std::uint32_t>(getpid())) continue;
+      holders.push_back({{"pid", process.processId}, {"bytes", process.memSize}});
+    }
+    return holders;
+  }
+
+  decltype(&::zesDeviceGetState) get_state_;
+  ze_result_t (*get_status_)(ze_device_handle_t);
+  decltype(&::zesDeviceEnumMemoryModules) enum_memory_;
+  decltype(&::zesMemoryGetState) get_memory_;
+  decltype(&::zesDeviceProcessesGetState) get_processes_;
+};
+
+std::vector<ze_device_handle_t> all_devices(const LevelZero& ze) {
+  std::vector<ze_device_handle_t> all;
+  for (const auto driver : xpu::list_drivers(ze).handles) {
+    const auto devices = xpu::list_devices(ze, driver).handles;
+    all.insert(all.end(), devices.begin(), devices.end());
+  }
+  return all;
+}
+
+// False at the end of the FIFO.
+bool next_request(int fd) {
+  char request = 0;
+  ssize_t got = 0;
+  do {
+    got = read(fd, &request, 1);
+  } while (got < 0 && errno == EINTR);
+  return got == 1;
+}
+
+}  // namespace
+
+int monitor(const char* fifo, int out_fd) {
+  const int requests = open(fifo, O_RDONLY | O_CLOEXEC);
+  if (requests < 0) return 1;
+  setenv("ZES_ENABLE_SYSMAN", "1", 1);
+  std::string why;
+  const auto ze = xpu::load_level_zero(why);
+  if (!ze || ze->init(0) != ZE_RESULT_SUCCESS) return 1;
+  const auto devices = all_devices(*ze);
+  const Management management(*ze);
+  while (next_request(requests)) {
+    json document = {{"v", 1}, {"devices", json::array()}};
+    for (const auto device : devices) document["devices"].push_back(management.look(device));
+    if (!write_line(out_fd, document)) return 1;
+  }
+  return 0;
+}
+
+}  // namespace proctor::probe

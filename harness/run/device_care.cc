@@ -1,0 +1,164 @@
+#include "harness/run/device_care.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/core/read_file.h"
+
+namespace proctor {
+namespace {
+
+constexpr Milliseconds kLookAgain{100};
+
+// A process that can be named: its command line, or its name when it has none.
+std::string describe_holder(const DeviceHolder& holder) {
+  auto command = read_file(fmt::format("/proc/{}/cmdline", holder.pid));
+  if (command) std::replace(command->begin(), command->end(), '\0', ' ');
+  const bool known = command && !command->empty();
+  return fmt::format("pid {} ({}) has {} MiB", holder.pid, known ? *command : "not visible from here",
+                     holder.bytes >> 20);
+}
+
+// Another look may change what is found.
+bool may_change(const DeviceFinding& finding) {
+  return finding.settled == Settled::kNotBack || finding.settled == Settled::kForeign;
+}
+
+}  // namespace
+
+std::string_view to_string(Settled settled) {
+  switch (settled) {
+    case Settled::kBack:
+      return "back";
+    case Settled::kUnknown:
+      return "unknown";
+    case Settled::kForeign:
+      return "foreign_holder";
+    case Settled::kNotBack:
+      return "not_back";
+    case Settled::kLost:
+      return "lost";
+  }
+  return "unknown";
+}
+
+std::optional<Warning> warning_of(const DeviceFinding& finding, const std::string& case_id) {
+  constexpr Milliseconds kNotable{100};
+  const std::string missing =
+      fmt::format("{} MiB of {} after {}", finding.left_bytes >> 20, finding.device, case_id);
+  switch (finding.settled) {
+    case Settled::kBack:
+      if (finding.waited < kNotable) return std::nullopt;
+      return Warning{"device_waited", fmt::format("{} had all its memory back {} after {}", finding.device,
+                                                  format_duration(finding.waited), case_id)};
+    case Settled::kUnknown:
+      return Warning{"device_unknown",
+                     fmt::format("{} after {}: {}", finding.device, case_id, finding.detail)};
+    case Settled::kForeign:
+      return Warning{"device_foreign_holder", fmt::format("{} are in use: {}", missing, finding.detail)};
+    case Settled::kNotBack:
+      return Warning{"device_not_back",
+                     fmt::format("{} did not come back within {}; the device is taken out of the run",
+                                 missing, format_duration(finding.waited))};
+    case Settled::kLost:
+      return Warning{"device_lost", fmt::format("{} after {}: {}; the device is taken out of the run",
+                                                finding.device, case_id, finding.detail)};
+  }
+  return std::nullopt;
+}
+
+DeviceCare::DeviceCare(boost::asio::io_context& io, std::unique_ptr<DeviceMonitor> monitor,
+                       Milliseconds settle)
+    : io_(io), monitor_(std::move(monitor)), settle_(settle) {}
+
+void DeviceCare::begin(std::function<void(const std::string&)> ready) {
+  monitor_->look([this, ready = std::move(ready)](const DeviceMonitor::Look& look) {
+    for (std::size_t i = 0; look && i < look->size(); ++i) {
+      if (const auto used = (*look)[i].used_bytes) baseline_[monitor_->ids()[i]] = *used;
+    }
+    ready(look ? "" : look.error().what);
+  });
+}
+
+void DeviceCare::settle(const std::vector<std::string>& devices, OnSettled done) {
+  waiting_.push_back({devices, std::move(done), Clock::now(), boost::asio::steady_timer(io_)});
+  look_again(std::prev(waiting_.end()));
+}
+
+void DeviceCare::give_up() {
+  *alive_ = false;
+  alive_ = std::make_shared<bool>(true);
+  for (auto& waiting : std::exchange(waiting_, {})) {
+    std::vector<DeviceFinding> findings;
+    for (const auto& device : waiting.devices)
+      findings.push_back({.device = device, .settled = Settled::kUnknown, .detail = "the run was stopped"});
+    waiting.done(findings);
+  }
+}
+
+void DeviceCare::stop(std::function<void()> gone) {
+  *alive_ = false;
+  waiting_.clear();
+  monitor_->stop(std::move(gone));
+}
+
+void DeviceCare::look_again(Wait wait) {
+  monitor_->look([this, wait, alive = alive_](const DeviceMonitor::Look& look) {
+    if (*alive) judge(wait, look);
+  });
+}
+
+void DeviceCare::judge(Wait wait, const DeviceMonitor::Look& look) {
+  const auto waited = std::chrono::duration_cast<Milliseconds>(Clock::now() - wait->began);
+  std::vector<DeviceFinding> findings;
+  for (const auto& device : wait->devices) {
+    findings.push_back(find(device, look));
+    findings.back().waited = waited;
+  }
+  if (waited < settle_ && std::any_of(findings.begin(), findings.end(), may_change)) {
+    wait->next.expires_after(kLookAgain);
+    wait->next.async_wait([this, wait, alive = alive_](const auto& error) {
+      if (!error && *alive) look_again(wait);
+    });
+    return;
+  }
+  const auto done = std::move(wait->done);
+  waiting_.erase(wait);
+  done(findings);
+}
+
+DeviceFinding DeviceCare::find(const std::string& device, const DeviceMonitor::Look& look) {
+  DeviceFinding finding{.device = device};
+  const auto id = std::find(monitor_->ids().begin(), monitor_->ids().end(), device);
+  if (!look || id == monitor_->ids().end()) {
+    finding.settled = Settled::kUnknown;
+    finding.detail = look ? "nobody watches it" : look.error().what;
+    return finding;
+  }
+  const DeviceState& state = (*look)[static_cast<std::size_t>(id - monitor_->ids().begin())];
+  if (state.state != "ok") {
+    finding.settled = Settled::kLost;
+    finding.detail = state.state == "lost" ? "the driver says that it is lost" : state.state;
+    return finding;
+  }
+  if (!state.used_bytes) {
+    finding.settled = Settled::kUnknown;
+    finding.detail = "the driver does not say how much of its memory is in use";
+    return finding;
+  }
+  auto& baseline = baseline_.try_emplace(device, *state.used_bytes).first->second;
+  baseline = std::min(baseline, *state.used_bytes);
+  if (*state.used_bytes <= baseline + kGranularity) return finding;
+  finding.left_bytes = *state.used_bytes - baseline;
+  finding.settled = Settled::kNotBack;
+  for (const auto& holder : state.holders.value_or(std::vector<DeviceHolder>{})) {
+    if (holder.bytes == 0) continue;
+    finding.settled = Settled::kForeign;
+    finding.detail += (finding.detail.empty() ? "" : ", ") + describe_holder(holder);
+  }
+  return finding;
+}
+
+}  // namespace proctor

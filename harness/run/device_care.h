@@ -1,0 +1,80 @@
+// Whether devices are back after a case: alive, and without the memory that the case had on them. The next
+// case on a device starts when it is, so that no case pays for what another one left.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/clock.h"
+#include "harness/core/events.h"
+#include "harness/devices/device_monitor.h"
+
+namespace proctor {
+
+enum class Settled {
+  kBack,
+  kUnknown,  // nobody says how the device is; `detail` says why
+  kForeign,  // memory is missing, but processes that are not ours are on the device
+  kNotBack,  // memory is missing after the settle time
+  kLost,
+};
+std::string_view to_string(Settled settled);  // "back", "unknown", ...
+
+struct DeviceFinding {
+  std::string device;
+  Settled settled = Settled::kBack;
+  Milliseconds waited{0};
+  std::uint64_t left_bytes = 0;  // over the baseline
+  std::string detail{};
+};
+
+// What the run's reports say about a finding after a case; none: the device was simply there again.
+std::optional<Warning> warning_of(const DeviceFinding& finding, const std::string& case_id);
+
+class DeviceCare {
+ public:
+  // Device memory is given out in pages of up to 2 MiB, and drivers keep a few for themselves.
+  static constexpr std::uint64_t kGranularity = 4 << 20;
+
+  // `settle`: how long memory may take to come back.
+  DeviceCare(boost::asio::io_context& io, std::unique_ptr<DeviceMonitor> monitor, Milliseconds settle);
+
+  // Learns what is in use before the run's first case. `ready` gets why it could not, or "".
+  void begin(std::function<void(const std::string& problem)> ready);
+  // Waits until the devices are back or will not be. `done` is called from the loop, with one finding per
+  // device.
+  using OnSettled = std::function<void(const std::vector<DeviceFinding>&)>;
+  void settle(const std::vector<std::string>& devices, OnSettled done);
+  // Calls every `done` now, with findings that know nothing.
+  void give_up();
+  // Forgets who waits; `gone` is called when nothing of this is left on the loop.
+  void stop(std::function<void()> gone);
+
+ private:
+  struct Waiting {
+    std::vector<std::string> devices;
+    OnSettled done;
+    Clock::time_point began;
+    boost::asio::steady_timer next;
+  };
+  using Wait = std::list<Waiting>::iterator;
+
+  void look_again(Wait wait);
+  void judge(Wait wait, const DeviceMonitor::Look& look);
+  DeviceFinding find(const std::string& device, const DeviceMonitor::Look& look);
+
+  boost::asio::io_context& io_;
+  std::unique_ptr<DeviceMonitor> monitor_;
+  Milliseconds settle_;
+  std::map<std::string, std::uint64_t> baseline_;  // the least that was ever seen in use
+  std::list<Waiting> waiting_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace proctor

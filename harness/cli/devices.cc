@@ -1,7 +1,9 @@
-// proctor devices: what this machine has, found by contained probes.
+// proctor devices: what this machine has, found by contained probes, and which of it gets no cases.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -9,11 +11,14 @@
 #include "harness/cli/device_report.h"
 #include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/text.h"
+#include "harness/devices/drained.h"
+#include "harness/devices/lease.h"
 
 namespace proctor::cli {
 namespace {
 
-nlohmann::json to_json(const DeviceReport& report) {
+nlohmann::json to_json(const DeviceReport& report, const std::vector<DrainedDevice>& drained) {
   nlohmann::json devices = nlohmann::json::array();
   for (const Device& device : report.inventory.devices) {
     devices.push_back({{"id", device.id},
@@ -27,24 +32,104 @@ nlohmann::json to_json(const DeviceReport& report) {
                        {"integrated", device.integrated},
                        {"simulated", device.simulated}});
   }
+  nlohmann::json out = nlohmann::json::array();
+  for (const auto& device : drained) {
+    out.push_back({{"device", device.device},
+                   {"reason", device.reason},
+                   {"evidence", device.evidence},
+                   {"since", device.since},
+                   {"run", device.run}});
+  }
   nlohmann::json stack = nlohmann::json::object();
   for (const auto& [name, value] : report.inventory.stack) stack[name] = value;
   return {{"devices", devices},
+          {"drained", out},
           {"stack", stack},
           {"problem", report.inventory.problem},
           {"detail", report.inventory.detail},
           {"missing_symbols", report.inventory.missing_symbols}};
 }
 
-int run_devices(const SimulationOptions& options, bool json) {
+int run_devices(const SimulationOptions& options, const std::string& state_dir, bool json) {
   const auto report = report_devices(options);
   if (!report) return fail(report.error());
+  const auto drained = DrainList(state_dir).list();
   if (json) {
-    std::cout << to_json(*report).dump(2) << '\n';
+    std::cout << to_json(*report, drained).dump(2) << '\n';
   } else {
     print_devices(*report, std::cout);
+    for (const auto& device : drained) std::cout << describe(device) << '\n';
   }
   return report->inventory.devices.empty() ? kExitIncomplete : kExitGreen;
+}
+
+std::string did_you_mean(const std::string& device, const std::vector<std::string>& ids) {
+  const auto near = near_miss(device, ids);
+  if (!near.empty()) return fmt::format("Did you mean `{}`?", near);
+  return ids.empty() ? "" : fmt::format("There are: {}.", fmt::join(ids, ", "));
+}
+
+struct DrainOptions {
+  SimulationOptions simulation;
+  std::string state_dir = LeaseDirectory::kDefaultPath;
+  std::string device;
+  std::string reason;
+};
+
+// A name that nobody has would drain nothing. Where no device can be listed, any name is taken: the driver of
+// the very device may be dead.
+Result<void> check_name(const DrainOptions& options) {
+  const auto report = report_devices(options.simulation);
+  if (!report) return report.error();
+  std::vector<std::string> ids;
+  for (const auto& device : report->inventory.devices) ids.push_back(device.id);
+  if (ids.empty() || std::find(ids.begin(), ids.end(), options.device) != ids.end()) return {};
+  return Error::usage("drain " + options.device + ": this machine has no such device",
+                      did_you_mean(options.device, ids));
+}
+
+int drain(const DrainOptions& options) {
+  if (auto known = check_name(options); !known) return fail(known.error());
+  const auto leases = LeaseDirectory::open(options.state_dir);
+  if (!leases) return fail(leases.error());
+  const DrainList list(leases->path());
+  auto drained = list.drain({.device = options.device, .reason = "by hand", .evidence = options.reason});
+  if (!drained) return fail(drained.error());
+  std::cout << describe(*list.find(options.device)) << '\n';
+  return kExitGreen;
+}
+
+int undrain(const DrainOptions& options) {
+  const DrainList list(options.state_dir);
+  const auto undrained = list.undrain(options.device);
+  if (!undrained) return fail(undrained.error());
+  if (*undrained) {
+    std::cout << options.device << " gets cases again\n";
+    return kExitGreen;
+  }
+  std::vector<std::string> ids;
+  for (const auto& device : list.list()) ids.push_back(device.device);
+  return fail(Error::usage("undrain " + options.device + ": it is not drained in " + options.state_dir,
+                           did_you_mean(options.device, ids)));
+}
+
+void add_state_dir(CLI::App& command, std::string& state_dir) {
+  command.add_option("--state-dir", state_dir, "where leases and drained devices are kept");
+}
+
+void add_drain_commands(CLI::App& devices, Action& action) {
+  auto options = std::make_shared<DrainOptions>();
+  CLI::App* out = devices.add_subcommand("drain", "give a device no more cases, of any run");
+  out->add_option("DEVICE", options->device, "its id, see `proctor devices`")->required();
+  out->add_option("--reason", options->reason, "one sentence, for whoever finds it drained")->required();
+  add_simulation_options(*out, options->simulation);
+  add_state_dir(*out, options->state_dir);
+  out->callback([&action, options] { action = [options] { return drain(*options); }; });
+
+  CLI::App* back = devices.add_subcommand("undrain", "give a drained device cases again");
+  back->add_option("DEVICE", options->device, "its id")->required();
+  add_state_dir(*back, options->state_dir);
+  back->callback([&action, options] { action = [options] { return undrain(*options); }; });
 }
 
 }  // namespace
@@ -54,13 +139,18 @@ void add_devices_command(CLI::App& app, Action& action) {
       app.add_subcommand("devices", "list the devices of this machine, found by contained probes");
   CLI::App* list = command->add_subcommand("list", "the same");
   auto options = std::make_shared<SimulationOptions>();
+  auto state_dir = std::make_shared<std::string>(LeaseDirectory::kDefaultPath);
   auto json = std::make_shared<bool>(false);
   for (CLI::App* each : {command, list}) {
     add_simulation_options(*each, *options);
+    add_state_dir(*each, *state_dir);
     each->add_flag("--json", *json, "one JSON document");
   }
-  command->callback(
-      [&action, options, json] { action = [options, json] { return run_devices(*options, *json); }; });
+  command->callback([&action, command, list, options, state_dir, json] {
+    if (!command->get_subcommands().empty() && !list->parsed()) return;  // drain and undrain have their own
+    action = [options, state_dir, json] { return run_devices(*options, *state_dir, *json); };
+  });
+  add_drain_commands(*command, action);
 }
 
 }  // namespace proctor::cli

@@ -44,6 +44,8 @@ std::string_view to_string(Settled settled) {
   return "unknown";
 }
 
+bool is_sick(Settled settled) { return settled == Settled::kNotBack || settled == Settled::kLost; }
+
 std::optional<Warning> warning_of(const DeviceFinding& finding, const std::string& case_id) {
   constexpr Milliseconds kNotable{100};
   const std::string missing =

@@ -25,6 +25,8 @@ enum class Settled {
   kLost,
 };
 std::string_view to_string(Settled settled);  // "back", "unknown", ...
+// The device gets no more cases.
+bool is_sick(Settled settled);
 
 struct DeviceFinding {
   std::string device;

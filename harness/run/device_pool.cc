@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "harness/devices/drained.h"
+
 namespace proctor {
 
 DevicePool::DevicePool(std::vector<PoolDevice> devices, std::optional<LeaseDirectory> leases, std::string run)
@@ -31,7 +33,29 @@ std::optional<std::vector<std::string>> DevicePool::lease(const std::string& bac
   return ids;
 }
 
+void DevicePool::drain(const std::string& id, const std::string& reason, const std::string& evidence) {
+  if (leases_) {
+    const DrainList list(leases_->path());
+    auto drained = list.drain({.device = id, .reason = reason, .evidence = evidence, .run = run_});
+    if (!drained) warnings_.push_back({"drain", "failed to " + drained.error().what});
+  }
+  retire({id});
+}
+
+// Another run may find out that a device is sick.
+bool DevicePool::drained_meanwhile(const std::string& id) {
+  const auto drained = leases_ ? DrainList(leases_->path()).find(id) : std::nullopt;
+  if (drained) warnings_.push_back({"device_drained", describe(*drained)});
+  return drained.has_value();
+}
+
 std::vector<std::string> DevicePool::free_devices(const std::string& backend) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    const std::string& id = devices_[i].device.id;
+    if (devices_[i].device.backend == backend && !busy_[i] && drained_meanwhile(id)) out.push_back(id);
+  }
+  retire(out);
   std::vector<std::string> free;
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     const std::string& id = devices_[i].device.id;

@@ -35,6 +35,8 @@ class DevicePool {
   void release(const std::vector<std::string>& ids);
   // Takes devices out for the rest of the run: a process that does not die may still hold them.
   void retire(const std::vector<std::string>& ids);
+  // The same, and for every other run too, until a probe or a person says that it is well.
+  void drain(const std::string& id, const std::string& reason, const std::string& evidence);
 
   // To be held by the whole tree of the case (ProcessSpec::leases).
   std::vector<int> descriptors(const std::vector<std::string>& ids) const;
@@ -55,6 +57,7 @@ class DevicePool {
   std::vector<std::string> shared_ids(const std::string& backend) const;
   std::vector<std::string> free_devices(const std::string& backend);
   void note(const LeaseConflict& conflict);
+  bool drained_meanwhile(const std::string& id);
   bool take(const std::string& id, const std::string& what);
   void end_lease(const std::string& id, Result<void> (Lease::*mark)());
 

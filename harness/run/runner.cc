@@ -254,7 +254,8 @@ void Runner::on_attempt_ended(Slot slot, const AttemptEnded& ended) {
   const auto next = slot->progress.add(ended.verdict, ended.marks, expected);
   slot->attempt.reset();
   if (ended.termination.unreapable) {
-    pool_.retire(slot->devices);
+    for (const auto& device : slot->devices)
+      pool_.drain(device, "unreapable", "a process of " + test(slot->index).id + " does not die");
     return end_case(slot, "");
   }
   if (!care_ || slot->devices.empty() || stopping_) return go_on(slot, next);
@@ -264,19 +265,21 @@ void Runner::on_attempt_ended(Slot slot, const AttemptEnded& ended) {
 }
 
 void Runner::on_settled(Slot slot, CaseProgress::Next next, const std::vector<DeviceFinding>& findings) {
-  std::vector<std::string> sick;
-  bool lost = false;
+  const std::string& id = test(slot->index).id;
+  bool sick = false;
+  std::string lost;
   for (const auto& finding : findings) {
-    if (auto warning = warning_of(finding, test(slot->index).id)) sink_.on(*warning);
-    if (finding.settled == Settled::kNotBack || finding.settled == Settled::kLost)
-      sick.push_back(finding.device);
-    lost = lost || finding.settled == Settled::kLost;
+    const auto warning = warning_of(finding, id);
+    if (warning) sink_.on(*warning);
+    if (!is_sick(finding.settled)) continue;
+    sick = true;
+    if (finding.settled == Settled::kLost) lost = finding.device;
+    pool_.drain(finding.device, std::string(to_string(finding.settled)), warning ? warning->text : "");
   }
-  if (sick.empty()) return go_on(slot, next);
-  pool_.retire(sick);
-  if (!lost || !is_bad(slot->progress.verdict().outcome)) return end_case(slot, "");
+  if (!sick) return go_on(slot, next);
+  if (lost.empty() || !is_bad(slot->progress.verdict().outcome)) return end_case(slot, "");
   end_case(slot, "its device is lost: what it says is no verdict on the code",
-           Verdict{Outcome::kDeviceLost, "device:" + sick.front()});
+           Verdict{Outcome::kDeviceLost, "device:" + lost});
 }
 
 void Runner::go_on(Slot slot, CaseProgress::Next next) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Devices after a case: the next one starts when the memory is back; a card that is lost costs one case."""
 
+import json
 import sys
 
 from harness import BIN, Sandbox, check, report, skip, write_config
@@ -81,10 +82,44 @@ def all_lost(sandbox):
     print("ok the last card is lost: the rest is notrun(device_lost)")
 
 
+def drained(sandbox):
+    """What one run finds lost, no later run uses until a person says that it is well."""
+    state = sandbox.path / "machine"
+    shared = ["--sim", "xpu:2x1", "--sim-state", state]
+    done, _ = run(sandbox, {"first": command_suite(copy()["command"], "state.card_lost")}, *shared)
+    check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
+    listed = sandbox.proctor("devices", "--sim", "xpu:2x1", "--json", "--state-dir", state / "leases")
+    out = json.loads(listed.stdout)["drained"]
+    check(len(out) == 1 and out[0]["reason"] == "lost", "drained:", out)
+
+    sick = out[0]["device"]
+    done, document = run(sandbox, {f"next{i}": copy() for i in range(3)}, *shared)
+    check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
+    used = {device for case in document["cases"] for device in case["attempts"][-1]["devices"]}
+    check(sick not in used and used, f"cases on {sick}, which is drained:", used)
+    check(len(warnings(document, "device_drained")) == 1, document["warnings"])
+
+    near = sandbox.proctor("devices", "undrain", sick + "0", "--state-dir", state / "leases")
+    check(near.returncode == 2 and sick in near.stderr, "a near miss:", near.returncode, near.stderr)
+    back = sandbox.proctor("devices", "undrain", sick, "--state-dir", state / "leases")
+    check(back.returncode == 0, "undrain:", back.returncode, back.stderr)
+    wrong = sandbox.proctor("devices", "drain", "xpu-sim:7", "--reason", "typo", "--sim", "xpu:2x1", "--state-dir",
+                            state / "leases")
+    check(wrong.returncode == 2 and "xpu-sim:0" in wrong.stderr, "an unknown device:", wrong.returncode, wrong.stderr)
+    for card in ("xpu-sim:0", "xpu-sim:1"):
+        by_hand = sandbox.proctor("devices", "drain", card, "--reason", "smells", "--sim", "xpu:2x1", "--state-dir",
+                                  state / "leases")
+        check(by_hand.returncode == 0 and "smells" in by_hand.stdout, by_hand.stdout, by_hand.stderr)
+    done, document = run(sandbox, {"last": copy()}, *shared)
+    check(done.returncode == 75, "exit without a device:", done.returncode, done.stdout, done.stderr)
+    check(document["cases"][0]["outcome"] == "notrun", document["cases"])
+    print("ok", sick, "stays drained until somebody undrains it")
+
+
 def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
-    for test in (late, leaking, lost, all_lost):
+    for test in (late, leaking, lost, all_lost, drained):
         with Sandbox() as sandbox:
             test(sandbox)
 

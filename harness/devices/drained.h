@@ -1,0 +1,49 @@
+// Devices that get no cases until a probe or a person says that they are well again: the list outlives the
+// run that found them sick.
+//
+// One JSON file per device beside the lease files, DEVICE.drained, so that a node controller can read who is
+// out and why: {"format":1, "device", "reason", "evidence", "since", "run", "uid"}. A file that cannot be
+// read counts: a device is never used for want of a readable reason.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/result.h"
+
+namespace proctor {
+
+struct DrainedDevice {
+  std::string device;    // "xpu:0000:03:00.0"
+  std::string reason;    // "lost", "not_back", "unreapable", or a person's words
+  std::string evidence;  // one sentence
+  std::string since{};   // UTC
+  std::string run{};     // "" = a person did it
+  uid_t uid = 0;
+};
+
+// "xpu:0000:03:00.0 is drained since ... (lost, by run X): EVIDENCE".
+std::string describe(const DrainedDevice& drained);
+
+class DrainList {
+ public:
+  // `path`: a lease directory that exists (LeaseDirectory::open).
+  explicit DrainList(std::string path) : path_(std::move(path)) {}
+
+  // The first reason stays: what comes later is often its consequence. `since` and `uid` are filled in.
+  Result<void> drain(DrainedDevice drained) const;
+  // False: it was not drained.
+  Result<bool> undrain(const std::string& device) const;
+  std::optional<DrainedDevice> find(const std::string& device) const;
+  std::vector<DrainedDevice> list() const;
+
+ private:
+  std::string path_of(std::string device) const;
+
+  std::string path_;
+};
+
+}  // namespace proctor

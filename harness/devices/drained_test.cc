@@ -1,0 +1,66 @@
+#include "harness/devices/drained.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace proctor {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kCard = "xpu:0000:03:00.0";
+
+class DrainListTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/drained-XXXXXX";
+    path_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(path_); }
+  DrainList list() const { return DrainList(path_); }
+
+  std::string path_;
+};
+
+TEST_F(DrainListTest, ADeviceIsOutUntilItIsUndrained) {
+  EXPECT_FALSE(list().find(kCard));
+  ASSERT_TRUE(
+      list().drain({.device = kCard, .reason = "lost", .evidence = "the driver says so", .run = "r1"}));
+  const auto found = list().find(kCard);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(describe(*found), HasSubstr("(lost, by run r1): the driver says so"));
+  EXPECT_FALSE(list().find("xpu:0000:06:00.0"));
+  ASSERT_EQ(list().list().size(), 1u);
+  EXPECT_TRUE(*list().undrain(kCard));
+  EXPECT_FALSE(list().find(kCard));
+  EXPECT_FALSE(*list().undrain(kCard));
+}
+
+TEST_F(DrainListTest, TheFirstReasonStays) {
+  ASSERT_TRUE(list().drain({.device = kCard, .reason = "lost", .evidence = "first"}));
+  ASSERT_TRUE(list().drain({.device = kCard, .reason = "not_back", .evidence = "second"}));
+  EXPECT_EQ(list().find(kCard)->evidence, "first");
+  EXPECT_EQ(list().list().size(), 1u);
+}
+
+TEST_F(DrainListTest, WhatCannotBeReadCounts) {
+  for (const char* text : {"", "{", "[]", R"({"device":"xpu:other"})"}) {
+    std::ofstream(path_ + "/" + kCard + ".drained", std::ios::trunc) << text;
+    ASSERT_TRUE(list().find(kCard)) << text;
+    EXPECT_EQ(list().find(kCard)->reason, "unreadable") << text;
+    EXPECT_EQ(list().list().at(0).device, kCard);
+  }
+}
+
+TEST_F(DrainListTest, ADirectoryThatCannotBeWrittenIsNamed) {
+  const DrainList gone(path_ + "/gone");
+  const auto drained = gone.drain({.device = kCard, .reason = "lost", .evidence = ""});
+  ASSERT_FALSE(drained);
+  EXPECT_THAT(drained.error().what, HasSubstr(path_ + "/gone/" + kCard));
+}
+
+}  // namespace
+}  // namespace proctor

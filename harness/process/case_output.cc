@@ -37,7 +37,11 @@ CaseOutput::CaseOutput(boost::asio::io_context& io, const ProcessSpec& spec, Clo
       events_(io),
       last_activity_(start),
       capture_(spec.log_path, start),
-      event_lines_(child::kMaxEventBytes) {}
+      event_lines_(child::kMaxEventBytes) {
+  if (!spec.pass_through) return;
+  out_reader_ = std::make_shared<PassThrough>(io, STDOUT_FILENO);
+  err_reader_ = std::make_shared<PassThrough>(io, STDERR_FILENO);
+}
 
 std::optional<SpawnError> CaseOutput::make_pipes(GuardSetup& setup, CaseEnds& ends) {
   const auto connect = [](Descriptor& ours, UniqueFd& theirs, int& place) {
@@ -53,9 +57,14 @@ std::optional<SpawnError> CaseOutput::make_pipes(GuardSetup& setup, CaseEnds& en
     setup.out = STDOUT_FILENO;
     setup.err = STDERR_FILENO;
   } else {
-    ends.in = UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    setup.in = ends.in.get();
-    if (!ends.in) return SpawnError{"open /dev/null", errno};
+    // The case has a session of its own: a terminal of the caller's would be read by both.
+    if (spec_.pass_through && isatty(STDIN_FILENO) == 0) {
+      setup.in = STDIN_FILENO;
+    } else {
+      ends.in = UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+      setup.in = ends.in.get();
+      if (!ends.in) return SpawnError{"open /dev/null", errno};
+    }
     if (!connect(out_, ends.out, setup.out) || !connect(err_, ends.err, setup.err))
       return SpawnError{"pipe", errno};
   }
@@ -75,13 +84,36 @@ void CaseOutput::watch_one(Descriptor& descriptor, Source source) {
                         [self = shared_from_this(), &descriptor, source](boost::system::error_code ec) {
                           // Closed meanwhile: the wait was aborted, or its completion was already queued.
                           if (ec == boost::asio::error::operation_aborted || !descriptor.is_open()) return;
-                          const ssize_t got = self->read_once(descriptor, source);
-                          if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
-                            return self->watch_one(descriptor, source);
-                          descriptor.close(ec);
-                          const auto on_closed = self->on_closed_;  // it may call close()
-                          on_closed();
+                          self->read_and_go_on(descriptor, source);
                         });
+}
+
+void CaseOutput::read_and_go_on(Descriptor& descriptor, Source source) {
+  const ssize_t got = read_once(descriptor, source);
+  PassThrough* reader = reader_of(source);
+  const bool retry = got < 0 && (errno == EAGAIN || errno == EINTR);
+  if ((got <= 0 && !retry) || (reader && reader->is_gone())) return close_one(descriptor);
+  if (!reader || !reader->is_full()) return watch_one(descriptor, source);
+  ++paused_;
+  reader->on_empty([self = shared_from_this(), &descriptor, source, reader] {
+    --self->paused_;
+    self->forgive_silence();
+    if (!descriptor.is_open()) return;
+    if (reader->is_gone()) return self->close_one(descriptor);
+    self->watch_one(descriptor, source);
+  });
+}
+
+void CaseOutput::close_one(Descriptor& descriptor) {
+  boost::system::error_code ignored;
+  descriptor.close(ignored);
+  const auto on_closed = on_closed_;  // it may call close()
+  if (on_closed) on_closed();
+}
+
+PassThrough* CaseOutput::reader_of(Source source) const {
+  if (source == Source::kEvents) return nullptr;
+  return source == Source::kOut ? out_reader_.get() : err_reader_.get();
 }
 
 // The buffer lives on the stack: one per stream would have to be zeroed and faulted in per case.
@@ -100,6 +132,7 @@ void CaseOutput::take(Source source, std::string_view bytes) {
   }
   if (source == Source::kOut && spec_.keep_stdout) keep(bytes);
   capture_.append(source == Source::kOut ? Stream::kOut : Stream::kErr, bytes, last_activity_);
+  if (PassThrough* reader = reader_of(source)) reader->write(bytes);
 }
 
 void CaseOutput::keep(std::string_view bytes) {
@@ -121,16 +154,34 @@ void CaseOutput::drain(Descriptor& descriptor, Source source) {
   }
 }
 
-void CaseOutput::finish(ProcessEnd& end) {
+bool CaseOutput::read_rest(std::function<void()> then) {
   drain(out_, Source::kOut);
   drain(err_, Source::kErr);
   drain(events_, Source::kEvents);
-  event_lines_.finish([this](std::string_view line) { deliver(line); });
   close();
+  for (PassThrough* reader : {out_reader_.get(), err_reader_.get()}) {
+    if (!reader || reader->is_empty()) continue;
+    reader->on_empty(std::move(then));
+    return false;
+  }
+  return true;
+}
+
+void CaseOutput::abandon_readers() {
+  for (PassThrough* reader : {out_reader_.get(), err_reader_.get()}) {
+    if (reader) reader->abandon();
+  }
+}
+
+void CaseOutput::finish(ProcessEnd& end) {
+  event_lines_.finish([this](std::string_view line) { deliver(line); });
   end.output = capture_.finish();
   end.kept_stdout = std::move(kept_stdout_);
   end.kept_stdout_cut = kept_stdout_cut_;
   end.events_too_long = event_lines_.too_long();
+  for (PassThrough* reader : {out_reader_.get(), err_reader_.get()}) {
+    if (reader && end.pass_through_lost.empty()) end.pass_through_lost = reader->lost();
+  }
 }
 
 void CaseOutput::close() {

@@ -11,6 +11,7 @@
 #include "harness/process/capture.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/line_splitter.h"
+#include "harness/process/pass_through.h"
 #include "harness/process/recipe.h"
 #include "harness/process/unique_fd.h"
 
@@ -18,7 +19,8 @@ namespace proctor {
 
 class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
  public:
-  // `spec` must outlive this; its log_path, events, keep_stdout, max_kept_stdout and on_event_line are used.
+  // `spec` must outlive this; its log_path, events, keep_stdout, max_kept_stdout, pass_through and
+  // on_event_line are used.
   CaseOutput(boost::asio::io_context& io, const ProcessSpec& spec, Clock::time_point start);
 
   // The case's ends, to be closed when the guard has them. Sets in, out, err and events of `setup`.
@@ -31,11 +33,16 @@ class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
   void watch(std::function<void()> on_closed);
 
   bool is_open() const { return out_.is_open() || err_.is_open() || events_.is_open(); }
-  Clock::time_point last_activity() const { return last_activity_; }
+  // A case that waits for the reader of its own output is not silent.
+  Clock::time_point last_activity() const { return paused_ ? Clock::now() : last_activity_; }
   void forgive_silence() { last_activity_ = Clock::now(); }
 
-  // What is left in the pipes once everything is dead, bounded: somebody outside may hold an end. Then
-  // closes, and moves all that was read into `end`. Call once.
+  // Once everything is dead: reads what is left in the pipes, bounded, because somebody outside may hold an
+  // end, and closes them. True when all of it has been passed through; else `then` is called when it has.
+  bool read_rest(std::function<void()> then);
+  // Gives up on a reader that takes nothing.
+  void abandon_readers();
+  // Moves all that was read into `end`. Call once.
   void finish(ProcessEnd& end);
   void close();
 
@@ -44,6 +51,9 @@ class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
   using Descriptor = boost::asio::posix::stream_descriptor;
 
   void watch_one(Descriptor& descriptor, Source source);
+  void read_and_go_on(Descriptor& descriptor, Source source);
+  void close_one(Descriptor& descriptor);
+  PassThrough* reader_of(Source source) const;
   ssize_t read_once(Descriptor& descriptor, Source source);
   void take(Source source, std::string_view bytes);
   void keep(std::string_view bytes);
@@ -56,10 +66,13 @@ class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
   Descriptor events_;
   std::function<void()> on_closed_;
   Clock::time_point last_activity_;
+  int paused_ = 0;  // streams whose reader has no room
   Capture capture_;
   LineSplitter event_lines_;
   std::string kept_stdout_;
   bool kept_stdout_cut_ = false;
+  std::shared_ptr<PassThrough> out_reader_;
+  std::shared_ptr<PassThrough> err_reader_;
 };
 
 }  // namespace proctor

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -17,6 +18,7 @@
 #include "harness/process/case_output.h"
 #include "harness/process/recipe.h"
 #include "harness/process/strays.h"
+#include "harness/process/terminal.h"
 
 namespace proctor {
 namespace {
@@ -63,6 +65,8 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
       terminate(signal, grace);
     } else if (phase_ == Phase::kDraining) {
       kill_everything();
+    } else if (phase_ == Phase::kPassingOn) {
+      asio::post(io_, [self = shared_from_this()] { self->end(); });
     } else if (phase_ == Phase::kTerminating && Clock::now() + grace < step_timer_.expiry()) {
       arm_grace(grace);
     }
@@ -71,7 +75,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   int leader_pid() const override { return guard_gone_ || leader_status_ ? 0 : find_leader(guard_pid_); }
 
  private:
-  enum class Phase { kRunning, kDraining, kTerminating, kKilling, kEnded };
+  enum class Phase { kRunning, kDraining, kTerminating, kKilling, kPassingOn, kEnded };
   using Descriptor = asio::posix::stream_descriptor;
 
   // ---- start ----
@@ -214,7 +218,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void watch_control() {
     control_.async_wait(Descriptor::wait_read, [self = shared_from_this()](error_code ec) {
-      if (ec || self->phase_ == Phase::kEnded) return;
+      if (ec || self->phase_ >= Phase::kPassingOn) return;
       if (self->read_reports()) return self->watch_control();
       error_code ignored;
       self->control_.close(ignored);
@@ -253,7 +257,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void watch_guard() {
     guard_watch_.async_wait(Descriptor::wait_read, [self = shared_from_this()](error_code ec) {
-      if (ec || self->phase_ == Phase::kEnded) return;
+      if (ec || self->phase_ >= Phase::kPassingOn) return;
       if (!self->reap_guard()) self->watch_guard();
     });
   }
@@ -262,7 +266,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     if (guard_gone_ || reap_guard()) return;
     auto timer = std::make_shared<asio::steady_timer>(io_, kReapPoll);
     timer->async_wait([self = shared_from_this(), timer](error_code ec) {
-      if (!ec && self->phase_ != Phase::kEnded) self->poll_guard();
+      if (!ec && self->phase_ < Phase::kPassingOn) self->poll_guard();
     });
   }
 
@@ -294,7 +298,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   }
 
   void check_done() {
-    if (!guard_gone_ || phase_ == Phase::kEnded || end_.spawn_error || waits_for_retry_) return;
+    if (!guard_gone_ || phase_ >= Phase::kPassingOn || end_.spawn_error || waits_for_retry_) return;
     if (phase_ == Phase::kDraining && output_->is_open()) return;  // end-of-file, or the fixed window
     finish();
   }
@@ -312,10 +316,25 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     leaf_.reset();
   }
 
+  // Nothing more is expected of the case; its output may still wait for the runner's own reader.
   void finish() {
+    if (phase_ == Phase::kPassingOn || phase_ == Phase::kEnded) return;
+    phase_ = Phase::kPassingOn;
+    if (output_->read_rest([self = shared_from_this()] { self->end(); })) return end();
+    step_timer_.cancel();
+    if (end_.cause == EndCause::kExited && !spec_.timeout) return;  // it waits for its reader, as `cat` does
+    const auto limit = end_.started + spec_.timeout.value_or(Milliseconds(0));
+    step_timer_.expires_at(std::max(limit, Clock::now() + spec_.grace));
+    step_timer_.async_wait([self = shared_from_this()](error_code ec) {
+      if (!ec) self->end();
+    });
+  }
+
+  void end() {
     if (phase_ == Phase::kEnded) return;
-    output_->finish(end_);
     phase_ = Phase::kEnded;
+    output_->abandon_readers();
+    output_->finish(end_);
     close_all();
     if (spec_.inherit_stdio && isatty(STDIN_FILENO) != 0) take_terminal_back();
     end_.ended = Clock::now();
@@ -325,16 +344,6 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     if (leader_status_ && WIFSIGNALED(*leader_status_)) end_.exit_signal = WTERMSIG(*leader_status_);
     spec_.on_event_line = nullptr;
     std::exchange(on_end_, nullptr)(std::move(end_));
-  }
-
-  static void take_terminal_back() {
-    sigset_t ttou;
-    sigset_t saved;
-    sigemptyset(&ttou);
-    sigaddset(&ttou, SIGTTOU);
-    pthread_sigmask(SIG_BLOCK, &ttou, &saved);
-    tcsetpgrp(STDIN_FILENO, getpgrp());
-    pthread_sigmask(SIG_SETMASK, &saved, nullptr);
   }
 
   asio::io_context& io_;

@@ -51,7 +51,10 @@ struct ProcessSpec {
   // most 32.
   std::vector<int> leases{};
   bool inherit_stdio = false;  // --no-capture, --debugger: fds 0-2 are the runner's own
-  bool keep_stdout = false;    // also keep all of stdout in memory, up to max_kept_stdout (discovery, probes)
+  // `exec`: stdout and stderr also go to the runner's own as they come, and stdin is the runner's unless that
+  // is a terminal (process/pass_through.h).
+  bool pass_through = false;
+  bool keep_stdout = false;  // also keep all of stdout in memory, up to max_kept_stdout (discovery, probes)
   std::size_t max_kept_stdout = 16 * 1024 * 1024;
 
   std::optional<Milliseconds> timeout;
@@ -79,6 +82,7 @@ struct ProcessEnd {
   std::string kept_stdout;
   bool kept_stdout_cut = false;
   std::uint64_t events_too_long = 0;
+  std::string pass_through_lost;  // why output did not arrive at the runner's own stdout or stderr
   Clock::time_point started;
   Clock::time_point leader_ended;
   Clock::time_point ended;

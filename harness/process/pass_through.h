@@ -1,0 +1,51 @@
+// Writes what a case prints to a descriptor of the runner's own, as it comes and byte for byte.
+//
+// The loop never blocks on a slow reader: what it has no room for is kept, and once that is much the case's
+// pipe is not read any more. So the command waits for its reader, exactly as it would without a runner in
+// between. A reader that is gone closes the case's pipe: the command gets SIGPIPE, as it would.
+#pragma once
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace proctor {
+
+class PassThrough : public std::enable_shared_from_this<PassThrough> {
+ public:
+  // `fd` stays the caller's.
+  PassThrough(boost::asio::io_context& io, int fd);
+
+  void write(std::string_view bytes);
+
+  // So much is waiting that no more should be read.
+  bool is_full() const;
+  bool is_empty() const { return pending_.empty(); }
+  // The reader closed its end; nothing is kept any more.
+  bool is_gone() const { return gone_; }
+  // Why bytes were lost ("No space left on device"), or "". A reader that is gone lost nothing.
+  const std::string& lost() const { return lost_; }
+
+  // Calls `then` once, from the loop, when everything is written, gone or lost.
+  void on_empty(std::function<void()> then);
+  // Gives up on what is still waiting, and on `then`.
+  void abandon();
+
+ private:
+  void flush();
+  void wait();
+  void fail(int err);
+
+  int fd_;
+  bool regular_file_;
+  bool gone_ = false;
+  bool waiting_ = false;
+  std::string lost_;
+  std::string pending_;
+  boost::asio::posix::stream_descriptor room_;
+  std::function<void()> then_;
+};
+
+}  // namespace proctor

@@ -1,6 +1,7 @@
 #include "reports/exit_code.h"
 
 #include "harness/core/exit_code.h"
+#include "reports/exec_end.h"
 
 namespace proctor {
 namespace {
@@ -56,8 +57,13 @@ int exit_code(const RunModel& model) {
   return kExitGreen;
 }
 
+int ending_signal(const RunModel& model) {
+  return model.plan().exec ? exec_end(model).signal : model.stop_signal();
+}
+
 int shell_exit_code(const RunModel& model) {
-  return model.stop_signal() != 0 ? 128 + model.stop_signal() : exit_code(model);
+  if (const int signal = ending_signal(model); signal != 0) return 128 + signal;
+  return model.plan().exec ? exec_end(model).code : exit_code(model);
 }
 
 }  // namespace proctor

@@ -13,7 +13,11 @@ namespace proctor {
 // A run that was stopped by a signal ends by that signal afterwards; that is the caller's business.
 int exit_code(const RunModel& model);
 
-// What a shell sees: 128 + n when signal n stopped the run, else exit_code.
+// The signal by which the runner ends itself after the reports, or 0: the one that stopped the run, or for
+// `exec` the one that ended the command.
+int ending_signal(const RunModel& model);
+
+// What a shell sees: 128 + ending_signal, else exit_code; for `exec` see exec_end.h.
 int shell_exit_code(const RunModel& model);
 
 }  // namespace proctor

@@ -121,10 +121,18 @@ void add_place(std::string& places, const std::string& place) {
   places += place;
 }
 
+// A command of `exec` that was not started got no device: a skip for a suite, but not for its caller.
+Blame blame_in(const RunModel& model, const Verdict& verdict) {
+  const bool kept_out = model.plan().exec && verdict.outcome == Outcome::kSkip;
+  return kept_out ? Blame::kMachine : blame_of(verdict);
+}
+
 // For outcomes that have neither a source line nor a log.
-std::string next_action(const Verdict& verdict) {
-  if (value_of(verdict.reason, "spawn")) return "the command of the suite in its config, and PATH";
-  switch (blame_of(verdict)) {
+std::string next_action(const RunModel& model, const Verdict& verdict) {
+  if (value_of(verdict.reason, "spawn")) {
+    return model.plan().exec ? "the command, and PATH" : "the command of the suite in its config, and PATH";
+  }
+  switch (blame_in(model, verdict)) {
     case Blame::kMachine:
       return "proctor doctor, and the kernel log (dmesg)";
     case Blame::kSetup:
@@ -163,7 +171,8 @@ std::string where_to_look(const RunModel& model, const CaseRecord& record) {
     add_place(places, attempt->start.log);
   }
   if (record.end && !record.end->known_failure.empty()) add_place(places, record.end->known_failure);
-  if (places.empty() || blame_of(verdict) == Blame::kMachine) add_place(places, next_action(verdict));
+  const bool machine = blame_in(model, verdict) == Blame::kMachine;
+  if (places.empty() || machine) add_place(places, next_action(model, verdict));
   return one_line(clean_text(places), 4 * kHeadlineBytes);
 }
 
@@ -174,7 +183,7 @@ std::string explain_failure(const RunModel& model, const CaseRecord& record) {
     what += "; " + one_line(clean_text(record.end->note), kHeadlineBytes);
   }
   return fmt::format("whose problem: {}\nwhat:          {}\nrerun:         {}\nwhere to look: {}\n",
-                     to_string(blame_of(verdict)), one_line(what, 4 * kHeadlineBytes),
+                     to_string(blame_in(model, verdict)), one_line(what, 4 * kHeadlineBytes),
                      rerun_command(model, record), where_to_look(model, record));
 }
 

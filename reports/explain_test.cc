@@ -78,6 +78,27 @@ TEST(RerunCommand, AnotherSubcommandBecomesRun) {
   EXPECT_EQ(rerun_of({}), "proctor run memory --case memory.xpu/A.B");
 }
 
+TEST(RerunCommand, OfExecIsTheSameWithoutItsReports) {
+  RunPlanned plan = plan_of({planned("pytest/pytest", "command")});
+  plan.exec = true;
+  plan.command_line = {"proctor",    "exec", "--gpus", "1",      "--out", "here", "--junit=x.xml",
+                       "--deadline", "5m",   "--",     "pytest", "--out", "mine"};
+  const RunModel model = model_of({plan});
+  EXPECT_EQ(rerun_command(model, model.cases()[0]),
+            "proctor exec --gpus 1 --deadline 5m -- pytest --out mine");
+}
+
+TEST(ExplainFailure, ACommandThatGotNoDeviceIsTheMachines) {
+  RunPlanned plan = plan_of({planned("pytest/pytest", "command")});
+  const CaseEnded skipped = concluded("pytest/pytest", {Outcome::kSkip, "no_device"});
+  const RunModel suite = model_of({plan, skipped});
+  EXPECT_THAT(explain_failure(suite, suite.cases()[0]), HasSubstr("whose problem: nobody"));
+  plan.exec = true;
+  const RunModel exec = model_of({plan, skipped});
+  EXPECT_THAT(explain_failure(exec, exec.cases()[0]), HasSubstr("whose problem: machine"));
+  EXPECT_THAT(where_to_look(exec, exec.cases()[0]), HasSubstr("proctor doctor"));
+}
+
 std::string headline_of(const AttemptEnded& end) {
   const RunModel model = model_of({plan_of({planned(end.case_id)}), started(end.case_id), end});
   return headline(model, model.cases()[0]);

@@ -29,10 +29,27 @@ const Option* dropped_option(std::string_view word) {
   return found != kDropped.end() ? &*found : nullptr;
 }
 
+// Everything of `proctor exec` but where the reports go.
+std::string exec_again(const std::vector<std::string>& words) {
+  const auto command = std::find(words.begin(), words.end(), "--");
+  std::string out;
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    const Option* option = word < command ? dropped_option(*word) : nullptr;
+    const bool reports = option != nullptr && (option->name == "--out" || option->name == "--junit");
+    if (!reports) {
+      out += (out.empty() ? "" : " ") + shell_quote(*word);
+    } else if (word->find('=') == word->npos && word + 1 < command) {
+      ++word;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string rerun_command(const RunModel& model, const CaseRecord& record) {
   std::vector<std::string> words = model.plan().command_line;
+  if (model.plan().exec) return exec_again(words);
   if (words.size() < 2 || words[1] != "run") {
     words = {words.empty() ? "proctor" : words[0], "run", record.planned.suite};
   }

@@ -16,6 +16,7 @@ using Action = std::function<int()>;
 using AfterDashes = std::optional<std::vector<std::string>>;
 
 void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
+void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
 void add_list_command(CLI::App& app, Action& action,
                       const AfterDashes& after_dashes);   // shares run's selection
 void add_report_command(CLI::App& app, Action& action);   // report render

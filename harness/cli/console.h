@@ -9,17 +9,17 @@
 
 #include "harness/cli/console_output.h"
 #include "harness/cli/live_status.h"
+#include "harness/cli/run_display.h"
 #include "harness/core/clock.h"
 #include "harness/core/events.h"
 
 namespace proctor {
-class RunModel;
 struct Summary;
 }  // namespace proctor
 
 namespace proctor::cli {
 
-class Console : public EventSink {
+class Console : public RunDisplay {
  public:
   // `notes` follow the header, one line each: how kinds were recognised, what could not be found.
   // `quiet_status`: no status line, the terminal belongs to the case (--no-capture, --debugger).
@@ -27,9 +27,9 @@ class Console : public EventSink {
 
   void on(const Event& event) override;
   // Redraws the status line.
-  void tick();
+  void tick() override;
   // The reds with their answers, the summary line, the exit code in words, where the reports are.
-  void finish(const RunModel& model, int shell_code, const Result<void>& rendered);
+  void finish(const RunModel& model, int shell_code, const Result<void>& rendered) override;
 
  private:
   void show(const RunPlanned& planned);

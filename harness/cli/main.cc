@@ -62,11 +62,12 @@ Error unknown_word(const CLI::App& app, const std::string& word) {
 
 int parse_error(const CLI::App& app, const CLI::ParseError& error) {
   const auto unknown = app.remaining(/*recurse=*/true);
+  const auto refuse = innermost(app).get_name() == "exec" ? fail_exec : fail;
   const bool about_words =
       dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error);
-  if (about_words && !unknown.empty()) return fail(unknown_word(app, unknown.front()));
+  if (about_words && !unknown.empty()) return refuse(unknown_word(app, unknown.front()));
   const std::string place = &innermost(app) == &app ? "proctor" : "proctor " + innermost(app).get_name();
-  return fail(
+  return refuse(
       Error::usage("read the command line of " + place + ": " + error.what(), "See `" + place + " --help`."));
 }
 
@@ -80,6 +81,7 @@ int run_main(int argc, char** argv) {
   app.require_subcommand(1);
   Action action;
   add_run_command(app, action, after_dashes);
+  add_exec_command(app, action, after_dashes);
   add_list_command(app, action, after_dashes);
   add_report_command(app, action);
   add_finish_command(app, action);
@@ -98,7 +100,7 @@ int run_main(int argc, char** argv) {
     return parse_error(app, error);
   }
   const std::string chosen = app.get_subcommands().front()->get_name();
-  if (after_dashes && chosen != "run" && chosen != "list") {
+  if (after_dashes && chosen != "run" && chosen != "exec" && chosen != "list") {
     return fail(
         Error::usage("read the command line of proctor " + chosen + ": it takes no command after `--`"));
   }

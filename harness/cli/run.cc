@@ -11,21 +11,14 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console.h"
-#include "harness/cli/run_devices.h"
+#include "harness/cli/run_command.h"
 #include "harness/cli/run_directory.h"
 #include "harness/cli/run_discovery.h"
 #include "harness/cli/run_launcher.h"
-#include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/devices/inventory.h"
-#include "harness/plan/known_failures.h"
-#include "harness/run/case_environment.h"
-#include "harness/run/journal.h"
 #include "harness/run/planned.h"
-#include "harness/run/run_record.h"
-#include "harness/run/runner.h"
-#include "harness/run/scratch.h"
 #include "harness/run/signals.h"
 #include "reports/exit_code.h"
 #include "reports/explain.h"
@@ -115,53 +108,27 @@ int print_plan(const Plan& plan) {
   return kExitGreen;
 }
 
-class RunCommand {
- public:
-  RunCommand(RunOptions options, AfterDashes after_dashes)
-      : options_(std::move(options)), after_dashes_(std::move(after_dashes)), output_(STDOUT_FILENO) {}
+}  // namespace
 
-  int execute();
-
- private:
-  Result<void> check();
-  Result<void> prepare();
-  Result<void> set_up_leases();
-  Result<void> set_up_directory();
-  RunPlanned describe() const;
-  RunSetup make_setup();
-  std::optional<MonitorSetup> make_monitor();
-  std::optional<KnownVerdict> known_failure(const Case& test, const Verdict& verdict) const;
-  int run();
-
-  RunOptions options_;
-  AfterDashes after_dashes_;
-  ConsoleOutput output_;
-  Budget budget_;
-  std::vector<std::string> debugger_;
-  std::optional<Simulation> simulation_;
-  KnownFailures known_failures_;
-  std::map<std::string, std::string> stack_;
-  std::string run_id_;
-  std::string sim_state_;
-  std::string run_dir_;
-  std::unique_ptr<Containment> containment_;
-  Plan plan_;
-  RunDevices devices_;
-  std::optional<LeaseDirectory> leases_;
-  std::vector<Warning> warnings_;
-  std::unique_ptr<ScratchRoot> scratch_;
-  std::unique_ptr<Journal> journal_;
-  std::optional<RunRecordFiles> record_;
-  std::unique_ptr<CaseEnvironments> environments_;
-};
+RunCommand::RunCommand(RunOptions options, AfterDashes after_dashes)
+    : options_(std::move(options)), after_dashes_(std::move(after_dashes)), output_(STDOUT_FILENO) {}
 
 int RunCommand::execute() {
   ignore_sigpipe();
-  if (auto checked = check(); !checked) return fail(checked.error());
-  if (auto prepared = prepare(); !prepared) return fail(prepared.error());
+  if (auto checked = check(); !checked) return refuse(checked.error());
+  if (auto prepared = prepare(); !prepared) return refuse(prepared.error());
   if (options_.dry_run) return print_plan(plan_);
-  if (auto set_up = set_up_directory(); !set_up) return fail(set_up.error());
+  if (auto set_up = set_up_directory(); !set_up) return refuse(set_up.error());
   return run();
+}
+
+int RunCommand::refuse(const Error& error) const { return fail(error); }
+
+Result<PlanOutcome> RunCommand::make_plan() { return discover_plan(options_.plan, *containment_); }
+
+std::unique_ptr<RunDisplay> RunCommand::make_display() {
+  return std::make_unique<Console>(output_, run_dir_, suite_notes(plan_),
+                                   options_.no_capture || !debugger_.empty());
 }
 
 // What can be refused without starting anything.
@@ -196,7 +163,7 @@ Result<void> RunCommand::prepare() {
   auto containment = open_containment(options_.plan, run_id_);
   if (!containment) return containment.error();
   containment_ = std::move(*containment);
-  auto outcome = discover_plan(options_.plan, *containment_);
+  auto outcome = make_plan();
   if (!outcome) return outcome.error();
   plan_ = std::move(outcome->plan);
   warnings_.insert(warnings_.end(), outcome->warnings.begin(), outcome->warnings.end());
@@ -353,10 +320,10 @@ int RunCommand::run() {
   RunModel model;
   EventFanout events;
   RunSetup setup = make_setup();
-  Console console(output_, run_dir_, suite_notes(plan_), setup.inherit_stdio);
+  const auto display = make_display();
   events.add(*journal_);
   events.add(model);
-  events.add(console);
+  events.add(*display);
   journal_->on_lost([&](const Warning& warning) { events.on(warning); });
   output_.on_lost([&](const std::string& why) {
     std::fprintf(stderr, "proctor: failed to write to stdout: %s; the run goes on\n", why.c_str());
@@ -364,29 +331,28 @@ int RunCommand::run() {
   });
   setup.on_tick = [&] {
     journal_->sync_if_due();
-    console.tick();
+    display->tick();
   };
   setup.warnings = std::move(warnings_);
 
-  const RunResult result = run_plan(setup, events);
+  run_plan(setup, events);
 
   auto rendered = render(model, run_dir_);
   if (rendered && !options_.junit.empty()) rendered = copy_report(run_dir_ + "/junit.xml", options_.junit);
   const int code = shell_exit_code(model);
-  console.finish(model, code, rendered);
+  display->finish(model, code, rendered);
   if (!rendered) std::fprintf(stderr, "proctor: failed to %s\n", rendered.error().what.c_str());
   output_.on_lost(nullptr);
   release_stop_signals();
-  if (!result.stop_signal) return exit_code(model);
+  const int signal = ending_signal(model);
+  if (signal == 0) return code;
 
   record_.reset();  // what destructors would do, before the end by signal
   scratch_.reset();
   journal_.reset();
   containment_.reset();
-  die_by_signal(*result.stop_signal);
+  die_by_signal(signal);
 }
-
-}  // namespace
 
 void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
   auto* command = app.add_subcommand("run", "Run suites, or a command after `--`");

@@ -29,6 +29,45 @@ Result<std::optional<Layer>> parse_layer_option(const char* option, const std::s
                       did_you_mean(text, {"auto", "cgroup", "pidns", "subreaper"}));
 }
 
+// What `run` and `exec` share: what stands around a case.
+void add_isolation_options(CLI::App& command, PlanOptions& options) {
+  command.add_option(
+      "--sim", options.sim,
+      "Simulated devices, e.g. xpu:2x2 (two cards with two tiles each), or FILE.toml, which describes "
+      "each card");
+  command.add_option("--sim-driver", options.sim_driver,
+                     "What simulates them: simgpu (the default), or intel[@DIR], Intel's own driver in its "
+                     "no-hardware mode, "
+                     "which executes nothing; with DIR, the one that is unpacked below it");
+  command.add_option(
+      "--sim-state", options.sim_state,
+      "Directory of a simulated machine that several runs share; they lease its cards from each other");
+  command.add_option("--containment", options.containment,
+                     "What holds each case: auto, cgroup, pidns or subreaper");
+  command.add_option("--require-containment", options.require_containment,
+                     "Refuse to run with anything weaker");
+}
+
+void add_limit_options(CLI::App& command, LimitOptions& limits) {
+  command.add_option("--timeout", limits.timeout, "Time limit of a case, e.g. 90s");
+  command.add_option("--grace", limits.grace, "From SIGTERM to SIGKILL after a limit");
+  command.add_option("--stall", limits.stall, "Longest silence of a case, or off");
+}
+
+void add_lease_options(CLI::App& command, RunOptions& options) {
+  command.add_option("--state-dir", options.state_dir,
+                     "Where devices are leased from other runs (default: /dev/shm/proctor-leases)");
+  command.add_option("--lease-wait", options.lease_wait,
+                     "Longest wait for devices that other runs hold (default: 10m)");
+  command.add_option("--settle", options.settle,
+                     "Longest wait for the memory of a case to come back to its device (default: 60s)");
+}
+
+void add_report_options(CLI::App& command, RunOptions& options) {
+  command.add_option("--out", options.out, "Run directory; must be new or empty");
+  command.add_option("--junit", options.junit, "Also write junit.xml to this file");
+}
+
 }  // namespace
 
 void add_plan_options(CLI::App& command, PlanOptions& options) {
@@ -46,39 +85,18 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
       ->allow_extra_args(false);
   command.add_option("--config", options.config.config_file, "Read this file instead of ./proctor.toml");
   command.add_option("--profile", options.config.profile, "Apply [profile.NAME] of the config");
-  command.add_option(
-      "--sim", options.sim,
-      "Simulated devices, e.g. xpu:2x2 (two cards with two tiles each), or FILE.toml, which describes "
-      "each card");
-  command.add_option("--sim-driver", options.sim_driver,
-                     "What simulates them: simgpu (the default), or intel[@DIR], Intel's own driver in its "
-                     "no-hardware mode, "
-                     "which executes nothing; with DIR, the one that is unpacked below it");
-  command.add_option(
-      "--sim-state", options.sim_state,
-      "Directory of a simulated machine that several runs share; they lease its cards from each other");
   command.add_option("--size", options.size,
                      "How much our checks do: smoke, ci (the default), full or stress");
-  command.add_option("--containment", options.containment,
-                     "What holds each case: auto, cgroup, pidns or subreaper");
-  command.add_option("--require-containment", options.require_containment,
-                     "Refuse to run with anything weaker");
+  add_isolation_options(command, options);
 }
 
 void add_run_options(CLI::App& command, RunOptions& options) {
   add_plan_options(command, options.plan);
-  command.add_option("--timeout", options.plan.limits.timeout, "Time limit of a case, e.g. 90s");
-  command.add_option("--grace", options.plan.limits.grace, "From SIGTERM to SIGKILL after a limit");
-  command.add_option("--stall", options.plan.limits.stall, "Longest silence of a case, or off");
+  add_limit_options(command, options.plan.limits);
   command.add_option("--retries", options.plan.limits.retries, "More attempts after a bad one");
   command.add_option("--deadline", options.deadline,
                      "Time for the whole run; what is left then is notrun(budget)");
-  command.add_option("--state-dir", options.state_dir,
-                     "Where devices are leased from other runs (default: /dev/shm/proctor-leases)");
-  command.add_option("--lease-wait", options.lease_wait,
-                     "Longest wait for devices that other runs hold (default: 10m)");
-  command.add_option("--settle", options.settle,
-                     "Longest wait for the memory of a case to come back to its device (default: 60s)");
+  add_lease_options(command, options);
   command.add_option("--jobs,-j", options.jobs, "Cases at once; never more than there are devices to give")
       ->check(CLI::Range(1, 10'000));
   command.add_option("--repeat", options.repeat, "Run every case so many times")
@@ -87,14 +105,26 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_flag("--fail-fast", options.fail_fast, "Start nothing more after the first bad case");
   command.add_option("--known-failures", options.known_failures, "File of failures that are known");
   command.add_flag("--strict", options.strict, "A warning of a case makes it fail");
-  command.add_option("--out", options.out, "Run directory; must be new or empty");
-  command.add_option("--junit", options.junit, "Also write junit.xml to this file");
+  add_report_options(command, options);
   command.add_option("--min-executed", options.min_executed, "Exit 3 if fewer cases were executed")
       ->check(CLI::NonNegativeNumber);
   command.add_flag("--dry-run", options.dry_run, "Print the plan, start nothing");
   command.add_flag("--no-capture", options.no_capture, "One case on this terminal, nothing captured");
   command.add_option("--debugger", options.debugger,
                      "One case under this command, e.g. 'gdb --args'; no limits");
+}
+
+void add_exec_options(CLI::App& command, RunOptions& options) {
+  command.add_option("--gpus", options.plan.selection.gpus, "Devices that the command gets, and no others");
+  command.add_option("--backend", options.plan.selection.backend,
+                     "Their kind: cuda, xpu or none; default: what --sim has, else xpu");
+  add_isolation_options(command, options.plan);
+  add_limit_options(command, options.plan.limits);
+  command.add_option("--deadline", options.deadline, "Time limit of the whole run");
+  add_lease_options(command, options);
+  add_report_options(command, options);
+  command.add_flag("--no-capture", options.no_capture,
+                   "Give the command this terminal; nothing is kept in the log");
 }
 
 Result<Budget> parse_budget(const RunOptions& options) {

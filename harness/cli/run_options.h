@@ -51,6 +51,7 @@ struct RunOptions {
 
 void add_plan_options(CLI::App& command, PlanOptions& options);
 void add_run_options(CLI::App& command, RunOptions& options);
+void add_exec_options(CLI::App& command, RunOptions& options);
 
 // The repeats and the deadline together: --until-fail without --repeat runs until --deadline.
 struct Budget {
@@ -77,5 +78,7 @@ Result<std::vector<std::string>> split_words(const std::string& text);
 
 // Prints an error the way every command does and gives the exit code: 2 for a user's mistake, else 75.
 int fail(const Error& error);
+// The same for `exec`, whose other exit codes are its command's: 125 for a user's mistake.
+int fail_exec(const Error& error);
 
 }  // namespace proctor::cli

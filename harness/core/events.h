@@ -69,6 +69,7 @@ struct RunPlanned {
   int jobs = 1;
   int min_executed = 0;
   bool strict = false;        // warn counts as fail
+  bool exec = false;          // `proctor exec`: the exit code is the command's own
   std::string no_device_for;  // backend of which no device exists, or empty
   std::vector<PlannedDevice> devices;
   std::vector<PlannedCase> cases;
@@ -154,6 +155,9 @@ struct CaseEnded {
   std::string known_failure;       // source of the matching entry, if any
   std::string note;                // one sentence, e.g. why it was not run
 };
+
+// Code of the warning that `exec` could not pass on what its command printed.
+inline constexpr std::string_view kOutputNotPassed = "output_not_passed";
 
 // A swallowed error: nothing fails silently.
 struct Warning {

@@ -39,7 +39,8 @@ void fields(auto& io, Is<RunPlanned> auto& r) {
   io("run_id", r.run_id), io("started", r.started), io("proctor_version", r.proctor_version);
   io("command_line", r.command_line), io("directory", r.directory), io("hostname", r.hostname);
   io("plan_digest", r.plan_digest), io("containment", r.containment), io("sim", r.sim), io("jobs", r.jobs);
-  io("min_executed", r.min_executed), io("strict", r.strict), io("no_device_for", r.no_device_for);
+  io("min_executed", r.min_executed), io("strict", r.strict), io("exec", r.exec),
+      io("no_device_for", r.no_device_for);
   io("devices", r.devices), io("cases", r.cases), io("stack", r.stack);
 }
 

@@ -23,7 +23,7 @@ std::optional<Backend> parse_backend(std::string_view text);
 
 // Limits and policy of a suite or of one case, after all layers and overrides.
 struct CasePolicy {
-  Milliseconds timeout{};
+  Milliseconds timeout{};  // zero: none (`exec` only; a configuration cannot say so)
   Milliseconds grace{};
   std::optional<Milliseconds> stall;  // none: off
   int retries = 0;

@@ -23,15 +23,6 @@ std::string known(std::string_view word, const std::set<std::string>& candidates
   return text;
 }
 
-// Ids use letters, digits, `-` and `_` before the '/'.
-std::string ad_hoc_name(const std::string& program) {
-  std::string name = std::filesystem::path(program).filename().string();
-  for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-') c = '_';
-  }
-  return name.empty() ? "command" : name;
-}
-
 Result<std::vector<SuiteConfig>> ad_hoc_suite(const Config& config, const SelectionOptions& options,
                                               std::optional<Backend> backend) {
   if (!options.suites.empty()) {
@@ -189,6 +180,14 @@ Result<void> mark(const char* option, const std::vector<std::string>& patterns,
 }
 
 }  // namespace
+
+std::string ad_hoc_name(const std::string& program) {
+  std::string name = std::filesystem::path(program).filename().string();
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-') c = '_';
+  }
+  return name.empty() ? "command" : name;
+}
 
 Result<std::optional<Backend>> parse_backend_option(std::string_view text) {
   if (text.empty() || text == "all") return std::optional<Backend>();

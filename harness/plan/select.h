@@ -16,6 +16,9 @@ namespace proctor {
 // "" and "all" are nullopt.
 Result<std::optional<Backend>> parse_backend_option(std::string_view text);
 
+// The suite of an ad hoc command, from its program: ids use letters, digits, `-` and `_` before the '/'.
+std::string ad_hoc_name(const std::string& program);
+
 // The suites to discover. Without names: those of the files, or the built-in ones when the files define none.
 // An ad hoc command is one suite, named after its program; suites and a command together are refused.
 Result<std::vector<SuiteConfig>> select_suites(const Config& config, const SelectionOptions& options);

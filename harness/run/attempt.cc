@@ -103,8 +103,9 @@ ProcessSpec RunningAttempt::make_spec() {
   spec.grace = test.policy.grace;
   spec.inherit_stdio = context_.inherit_stdio;
   spec.leases = plan_.leases;
+  spec.pass_through = context_.pass_through;
   if (context_.debugger.empty()) {
-    spec.timeout = test.policy.timeout;
+    if (test.policy.timeout.count() > 0) spec.timeout = test.policy.timeout;
     if (!spec.inherit_stdio) spec.stall = test.policy.stall;  // its output cannot be seen
   } else {
     spec.argv.insert(spec.argv.begin(), context_.debugger.begin(), context_.debugger.end());
@@ -207,6 +208,11 @@ void RunningAttempt::clean_up(const ProcessEnd& end) {
 void RunningAttempt::finish(const ProcessEnd& end) {
   const AttemptEnded event = describe(end);
   warn_about_child();
+  if (!end.pass_through_lost.empty()) {
+    context_.sink.on(
+        Warning{std::string(kOutputNotPassed),
+                "the output of " + plan_.test->id + " was not passed on in full: " + end.pass_through_lost});
+  }
   clean_up(end);
   context_.sink.on(event);
   const auto done = std::move(on_done_);

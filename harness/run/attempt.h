@@ -24,6 +24,7 @@ struct AttemptContext {
   Clock::time_point run_started;
   std::string run_dir;                // absolute
   bool inherit_stdio = false;         // --no-capture, --debugger
+  bool pass_through = false;          // exec
   std::vector<std::string> debugger;  // put in front of the command; no limits then
 };
 

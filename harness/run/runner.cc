@@ -35,6 +35,7 @@ class Runner {
                  .run_started = Clock::now(),
                  .run_dir = setup.run_dir,
                  .inherit_stdio = setup.inherit_stdio,
+                 .pass_through = setup.pass_through,
                  .debugger = setup.debugger},
         pool_(setup.devices, setup.leases, setup.planned.run_id),
         signals_(io_, [this](int signal, bool parent_died) { on_signal(signal, parent_died); }),

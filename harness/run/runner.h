@@ -62,6 +62,7 @@ struct RunSetup {
   bool fail_fast = false;
   std::optional<Milliseconds> deadline;  // for the whole run
   bool inherit_stdio = false;
+  bool pass_through = false;  // output also goes to the runner's own stdout and stderr
   std::vector<std::string> debugger;
   bool watch_parent = false;  // CI=true
 

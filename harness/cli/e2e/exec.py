@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""`proctor exec`: whatever the command does, the caller sees it as without us; what we do to it has codes of its own.
+
+    exec.py [SCENARIO...]
+"""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from harness import BIN, Sandbox, check, check_sums, killed, misbehaving, new_token, report, survivors, wait_until
+
+
+def run(sandbox, *words, options=(), **more):
+    """A finished `proctor exec`, its reports checked against how it ended."""
+    out = sandbox.out()
+    done = subprocess.run(sandbox.command("exec", "--out", out, *options, "--", *words), cwd=sandbox.path,
+                          timeout=120, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": sandbox.env,
+                                          **({} if "input" in more else {"stdin": subprocess.DEVNULL}), **more})
+    code = killed(done)
+    document = report(out)
+    check_sums(document)
+    check(document["run"]["exit_code"] == code, "the report says exit", document["run"]["exit_code"], "not", code)
+    return code, done, document["cases"][0]
+
+
+def codes(sandbox):
+    for number in (0, 1, 2, 3, 5, 75, 77, 124, 125, 255):
+        code, _, _ = run(sandbox, "sh", "-c", f"exit {number}")
+        check(code == number, "exit", number, "became", code)
+    plain = sandbox.path / "plain.txt"
+    plain.write_text("no program\n")
+    check(run(sandbox, "no-such-program")[0] == 127, "not found is not 127")
+    check(run(sandbox, str(plain))[0] == 126, "not executable is not 126")
+    plain.chmod(0o755)
+    check(run(sandbox, str(plain))[0] == 126, "no executable format is not 126")
+    for words in (["exec"], ["exec", "--"], ["exec", "--", ""], ["exec", "--nonsense", "--", "true"],
+                  ["exec", "--timeout", "soon", "--", "true"], ["exec", "--gpus", "-1", "--", "true"],
+                  ["exec", "--sim", "xpu:0x0", "--", "true"]):
+        done = sandbox.proctor(*words)
+        check(done.returncode == 125 and "proctor: failed to" in done.stderr, words, done.returncode, done.stderr)
+
+
+def signals_of_its_own(sandbox):
+    for name in ("SEGV", "ABRT", "KILL", "TERM"):
+        code, _, case = run(sandbox, "sh", "-c", f"kill -{name} $$")
+        check(code == 128 + getattr(signal, "SIG" + name), name, "became", code)
+        check(case["outcome"] == "crash", "outcome", case["outcome"])
+
+
+def limits(sandbox):
+    for options, outcome in ((["--timeout", "1s", "--grace", "500ms"], "timeout"),
+                             (["--stall", "1s", "--grace", "500ms"], "stall"),
+                             (["--deadline", "1s", "--grace", "500ms"], "notrun")):
+        token = new_token()
+        code, done, case = run(sandbox, *misbehaving("ignore-term", token), options=options)
+        check(code == 124, options, "gave", code)
+        check(case["outcome"] == outcome, "outcome", case["outcome"])
+        check(case["attempts"][0]["termination"]["forced"], "not forced")
+        check(not survivors(token), "left alive:", survivors(token))
+        check(b"proctor: " + outcome.encode() in done.stderr, "stderr does not say it:", done.stderr)
+
+
+def orphans(sandbox):
+    token = new_token()
+    code, done, case = run(sandbox, "sh", "-c", 'sh -c "sleep 300; : $0" "$0" & exit 4', token)
+    check(code == 4, "exit", code)
+    check(not survivors(token), "left alive:", survivors(token))
+    check("leaky" in case["marks"] and b"left behind" in done.stderr, "the orphan is not named:", done.stderr)
+
+
+def bytes_and_order(sandbox):
+    every = bytes(range(256))
+    code, done, _ = run(sandbox, sys.executable, "-c", "import os; os.write(1, bytes(range(256)) * 40000)")
+    check((code, done.stdout) == (0, every * 40000), "stdout is not what was written:", len(done.stdout))
+    check(done.stderr == b"", "a command that ends with 0 has a line of ours:", done.stderr)
+    code, done, _ = run(sandbox, "sh", "-c", "echo to-out; echo to-err >&2; exit 0")
+    check((done.stdout, done.stderr) == (b"to-out\n", b"to-err\n"), "streams:", done.stdout, done.stderr)
+    # One at a time into one pipe: the order is the writer's.
+    both = subprocess.run(sandbox.command("exec", "--out", sandbox.out(), "--", "sh", "-c",
+                                          "for i in 1 2 3; do echo o$i; sleep 0.2; echo e$i >&2; sleep 0.2; done"),
+                          cwd=sandbox.path, env=sandbox.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    check(both.stdout.split() == [b"o1", b"e1", b"o2", b"e2", b"o3", b"e3"], "order:", both.stdout)
+    code, done, _ = run(sandbox, "cat", input=every * 1000)
+    check((code, done.stdout) == (0, every * 1000), "stdin did not arrive")
+
+
+def live(sandbox):
+    process = subprocess.Popen(sandbox.command("exec", "--out", sandbox.out(), "--", "sh", "-c", "echo up; read line"),
+                               cwd=sandbox.path, env=sandbox.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    check(process.stdout.readline() == b"up\n", "output does not come while the command runs")
+    process.communicate(b"go on\n", timeout=60)
+    check(process.returncode == 0, "exit", process.returncode)
+
+
+def readers(sandbox):
+    """A slow reader loses nothing, one that leaves ends the command as it would without us, a full disk is told."""
+    out = sandbox.out()
+    words = ["exec", "--out", out, "--timeout", "60s", "--", "seq", "1", "600000"]
+    process = subprocess.Popen(sandbox.command(*words), cwd=sandbox.path, env=sandbox.env, stdout=subprocess.PIPE)
+    wait_until(lambda: (out / "journal.jsonl").exists() and "attempt_started" in (out / "journal.jsonl").read_text(),
+               60, "start")
+    time.sleep(0.5)  # the reader is slow; how slow does not matter
+    got = hashlib.sha256(process.stdout.read()).hexdigest()
+    check(process.wait(60) == 0, "exit", process.returncode)
+    want = subprocess.run(["seq", "1", "600000"], capture_output=True, check=True).stdout
+    check(got == hashlib.sha256(want).hexdigest(), "a slow reader got other bytes")
+
+    process = subprocess.Popen(sandbox.command("exec", "--out", sandbox.out(), "--", "yes"), cwd=sandbox.path,
+                               env=sandbox.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process.stdout.readline()
+    process.stdout.close()
+    check(process.wait(60) == -signal.SIGPIPE, "a reader that left:", process.returncode)
+
+    # Nobody reads, nobody leaves: the limit still ends it.
+    read, write = os.pipe()
+    done = subprocess.run(sandbox.command("exec", "--out", sandbox.out(), "--timeout", "1s", "--grace", "1s", "--",
+                                          "yes"), cwd=sandbox.path, env=sandbox.env, stdout=write, timeout=60,
+                          stderr=subprocess.DEVNULL)
+    os.close(read), os.close(write)
+    check(done.returncode == 124, "a stuck reader:", done.returncode)
+
+    with open("/dev/full", "wb") as full:
+        code, done, _ = run(sandbox, "echo", "x", stdout=full)
+    check(code == 125 and b"No space left" in done.stderr, "a full disk:", code, done.stderr)
+
+
+def forwarded(sandbox):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for script, want in (("sleep 300; : TOKEN", 128 + number),
+                             ("trap 'exit 9' TERM INT HUP; echo up; sleep 300 & wait; : TOKEN", 9),
+                             ("trap '' TERM INT HUP; echo up; while :; do sleep 300; done; : TOKEN", 128 + number)):
+            token, out = new_token(), sandbox.out()
+            process = subprocess.Popen(
+                sandbox.command("exec", "--out", out, "--grace", "500ms", "--", "sh", "-c",
+                                "echo up; " + script.replace("TOKEN", token)),
+                cwd=sandbox.path, env=sandbox.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                start_new_session=True)
+            process.stdout.readline()
+            wait_until(lambda: survivors(token), 60, "command")
+            if "trap" in script:
+                process.stdout.readline()  # the trap is set
+            process.send_signal(number)
+            process.wait(60)
+            check(killed(process) == want, number, script, "gave", killed(process), "not", want)
+            check(not survivors(token), "left alive:", survivors(token))
+            document = report(out)
+            check(document["cases"][0]["reason"] == "interrupted", "reason", document["cases"][0]["reason"])
+            check(document["run"]["exit_code"] == want, "the report says", document["run"]["exit_code"])
+
+
+def environment(sandbox):
+    env = {**sandbox.env, "MINE": "kept", "RANK": "3", "CUDA_VISIBLE_DEVICES": "0"}
+    _, done, _ = run(sandbox, "env", env=env)
+    lines = done.stdout.decode().splitlines()
+    check("MINE=kept" in lines, "the caller's variable is gone")
+    check(not any(line.startswith("RANK=") for line in lines), "a rank variable of the caller's job is left")
+    check("CUDA_VISIBLE_DEVICES=" in lines, "no device was asked for, but CUDA is not hidden")
+
+
+def simulated(sandbox):
+    """A suite's own binary below a mask: it must see what it was given and nothing else."""
+    suite = BIN / "visibility_xpu"
+    if not suite.exists():
+        return print("visibility_xpu is not built: left out")
+    print_devices = [sys.executable, "-c", "import os; print(os.environ['PROCTOR_DEVICES'])"]
+    for gpus in (1, 2):
+        code, done, case = run(sandbox, *print_devices, options=["--sim", "xpu:2x2", "--gpus", str(gpus)])
+        check(code == 0, "exit", code, done.stderr)
+        check(len(case["devices"]) == gpus and case["simulated"], "devices:", case["devices"])
+        check(all(device.encode() in done.stdout for device in case["devices"]), "PROCTOR_DEVICES:", done.stdout)
+    code, done, _ = run(sandbox, suite, "--proctor-case=Process.MaskSetBeforeInitIsEffective",
+                        options=["--sim", "xpu:2x2", "--gpus", "1"])
+    check(code == 0, "the suite under a mask:", code, done.stdout, done.stderr)
+    code, _, case = run(sandbox, "true", options=["--sim", "xpu:2x2", "--gpus", "3"])
+    check((code, case["reason"]) == (75, "needs:devices>=3"), "too many devices:", code, case["reason"])
+
+
+def leased(sandbox):
+    """Two commands on one simulated machine with one card: the second waits, and says for whom."""
+    if not (BIN / "libproctor_ze_sim.so").exists():
+        return print("libproctor_ze_sim.so is not built: left out")
+    (sandbox.path / "machine").mkdir()
+    card = ["--sim", "xpu:1x1", "--sim-state", sandbox.path / "machine", "--gpus", "1"]
+    holder = subprocess.Popen(
+        sandbox.command("exec", "--out", sandbox.out(), *card, "--", "sh", "-c", "echo up; read line"),
+        cwd=sandbox.path, env=sandbox.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    check(holder.stdout.readline() == b"up\n", "the holder did not start")
+    code, done, case = run(sandbox, "true", options=[*card, "--lease-wait", "300ms"])
+    check((code, case["reason"]) == (75, "lease_timeout"), "a held card:", code, case["reason"])
+    check(str(holder.pid).encode() in done.stderr, "the holder is not named:", done.stderr)
+    holder.communicate(b"go on\n", timeout=60)
+    check(holder.returncode == 0, "exit", holder.returncode)
+    check(run(sandbox, "true", options=card)[0] == 0, "the card was not given back")
+
+
+SCENARIOS = (codes, signals_of_its_own, limits, orphans, bytes_and_order, live, readers, forwarded, environment,
+             simulated, leased)
+
+
+def main():
+    wanted = sys.argv[1:]
+    for scenario in SCENARIOS:
+        if wanted and scenario.__name__ not in wanted:
+            continue
+        with Sandbox() as sandbox:
+            scenario(sandbox)
+        print(f"{scenario.__name__}: ok", flush=True)
+
+
+main()

@@ -1,0 +1,59 @@
+#include "harness/plan/opaque.h"
+
+#include <fmt/format.h>
+
+#include "harness/plan/config_tables.h"
+#include "harness/plan/discovery.h"
+#include "harness/plan/select.h"
+
+namespace proctor {
+namespace {
+
+constexpr Milliseconds kGrace{10'000};
+
+// Backend and number of devices. Devices without a backend are the likely one's; a backend alone is one
+// device.
+Result<void> choose_devices(const OpaqueCommand& options, Suite& suite) {
+  if (options.backend == "all") {
+    return Error::usage("use --backend all with one command", "Name one of cuda, xpu, none.");
+  }
+  const auto backend = parse_backend_option(options.backend);
+  if (!backend) return backend.error();
+  if (options.gpus && *options.gpus < 0)
+    return Error::usage(fmt::format("use --gpus {}: it is below zero", *options.gpus));
+  const int wanted = options.gpus.value_or(*backend && **backend != Backend::kNone ? 1 : 0);
+  suite.backend = backend->value_or(wanted > 0 ? options.likely : Backend::kNone);
+  suite.devices = wanted;
+  if (wanted > 0 && suite.backend == Backend::kNone) {
+    return Error::usage(fmt::format("use --gpus {} with --backend none", wanted));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Plan> plan_opaque(const OpaqueCommand& options) {
+  if (options.command.empty() || options.command.front().empty())
+    return Error::usage("run an empty command after `--`");
+  Limits limits;
+  if (auto error = read_limit_options(options.limits, limits)) return *error;
+  Suite suite;
+  suite.name = ad_hoc_name(options.command.front());
+  suite.kind = SuiteKind::kCommand;
+  suite.kind_reason = "exec";
+  suite.command = options.command;
+  suite.directory = options.directory;
+  suite.process = "suite";
+  suite.origin = "command line";
+  if (auto chosen = choose_devices(options, suite); !chosen) return chosen.error();
+  suite.policy = {.timeout = limits.timeout.value_or(Milliseconds(0)),
+                  .grace = limits.grace.value_or(kGrace),
+                  .stall = limits.stall.value_or(std::nullopt),
+                  .retries = 0};
+  auto cases = discover(suite, 0, nullptr, std::nullopt);
+  if (!cases) return cases.error();
+  for (Case& test : *cases) test.policy = suite.policy;
+  return Plan{.suites = {std::move(suite)}, .cases = *std::move(cases)};
+}
+
+}  // namespace proctor

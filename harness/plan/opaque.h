@@ -1,0 +1,26 @@
+// `proctor exec`: one command as a plan of one case, judged by its exit code. Nothing is recognised, listed
+// or read from a configuration file: whatever the command is, it is started once, as it was typed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/result.h"
+#include "harness/plan/options.h"
+#include "harness/plan/plan.h"
+
+namespace proctor {
+
+struct OpaqueCommand {
+  std::vector<std::string> command;
+  std::string directory;
+  std::string backend;              // --backend, as typed; "" = `likely` when devices are wanted
+  Backend likely = Backend::kNone;  // what the simulated devices are, or what this machine has
+  std::optional<int> gpus;          // --gpus
+  LimitOptions limits;
+};
+
+// Without --timeout there is no time limit; the grace is 10 s; stall is off.
+Result<Plan> plan_opaque(const OpaqueCommand& options);
+
+}  // namespace proctor

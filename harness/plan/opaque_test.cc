@@ -1,0 +1,94 @@
+#include "harness/plan/opaque.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+OpaqueCommand command(std::string backend = "", std::optional<int> gpus = std::nullopt) {
+  OpaqueCommand made;
+  made.command = {"./train.sh", "--filter", "*"};
+  made.directory = "/somewhere";
+  made.backend = std::move(backend);
+  made.gpus = gpus;
+  made.likely = Backend::kXpu;
+  return made;
+}
+
+std::string refusal(const OpaqueCommand& options) {
+  const auto plan = plan_opaque(options);
+  return plan ? "accepted" : plan.error().what;
+}
+
+TEST(PlanOpaque, OneCaseThatIsTheCommandAsTyped) {
+  const auto plan = plan_opaque(command());
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->cases.size(), 1u);
+  const Case& test = plan->cases[0];
+  EXPECT_THAT(test.argv, ElementsAre("./train.sh", "--filter", "*"));
+  EXPECT_EQ(test.id.substr(0, test.id.find('/')), "train_sh");
+  EXPECT_EQ(plan->suites[0].directory, "/somewhere");
+}
+
+TEST(PlanOpaque, NoLimitsThatNobodyAskedFor) {
+  const auto plan = plan_opaque(command());
+  ASSERT_TRUE(plan);
+  const CasePolicy& policy = plan->cases[0].policy;
+  EXPECT_EQ(policy.timeout.count(), 0);
+  EXPECT_FALSE(policy.stall);
+  EXPECT_EQ(policy.grace, Milliseconds(10'000));
+  EXPECT_EQ(policy.retries, 0);
+}
+
+TEST(PlanOpaque, LimitsAsTyped) {
+  OpaqueCommand options = command();
+  options.limits.timeout = "2m";
+  options.limits.grace = "1s";
+  options.limits.stall = "30s";
+  const auto plan = plan_opaque(options);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->cases[0].policy.timeout, Milliseconds(120'000));
+  EXPECT_EQ(plan->cases[0].policy.grace, Milliseconds(1'000));
+  EXPECT_EQ(plan->cases[0].policy.stall, Milliseconds(30'000));
+  options.limits.timeout = "soon";
+  EXPECT_THAT(refusal(options), HasSubstr("soon"));
+}
+
+struct DeviceRow {
+  const char* backend;
+  std::optional<int> gpus;
+  Backend wanted;
+  int devices;
+};
+
+TEST(PlanOpaque, DevicesAndTheirBackend) {
+  for (const DeviceRow& row : {DeviceRow{"", std::nullopt, Backend::kNone, 0},
+                               {"", 0, Backend::kNone, 0},
+                               {"", 2, Backend::kXpu, 2},
+                               {"cuda", std::nullopt, Backend::kCuda, 1},
+                               {"cuda", 4, Backend::kCuda, 4},
+                               {"xpu", 0, Backend::kXpu, 0},
+                               {"none", std::nullopt, Backend::kNone, 0}}) {
+    const auto plan = plan_opaque(command(row.backend, row.gpus));
+    ASSERT_TRUE(plan) << row.backend;
+    EXPECT_EQ(plan->suites[0].backend, row.wanted) << row.backend;
+    EXPECT_EQ(plan->cases[0].devices, row.devices) << row.backend;
+  }
+}
+
+TEST(PlanOpaque, RefusesWhatContradictsItself) {
+  EXPECT_THAT(refusal(command("", -1)), HasSubstr("below zero"));
+  EXPECT_THAT(refusal(command("none", 1)), HasSubstr("--backend none"));
+  EXPECT_THAT(refusal(command("all")), HasSubstr("--backend all"));
+  EXPECT_THAT(refusal(command("rocm")), HasSubstr("rocm"));
+  OpaqueCommand empty = command();
+  empty.command = {""};
+  EXPECT_THAT(refusal(empty), HasSubstr("empty command"));
+}
+
+}  // namespace
+}  // namespace proctor

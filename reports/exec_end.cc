@@ -1,0 +1,86 @@
+#include "reports/exec_end.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <string_view>
+
+#include "harness/core/exit_code.h"
+
+namespace proctor {
+namespace {
+
+constexpr std::array<std::string_view, 5> kNoResources = {"spawn:EAGAIN", "spawn:ENOMEM", "spawn:EMFILE",
+                                                          "spawn:ENFILE", "spawn:ENOSPC"};
+
+int spawn_code(std::string_view reason) {
+  if (reason == "spawn:ENOENT") return kExecNotFound;
+  const bool machine = std::find(kNoResources.begin(), kNoResources.end(), reason) != kNoResources.end();
+  return machine ? kExitMachine : kExecNotExecutable;
+}
+
+bool output_was_lost(const RunModel& model) {
+  return std::any_of(model.warnings().begin(), model.warnings().end(),
+                     [](const Warning& warning) { return warning.code == kOutputNotPassed; });
+}
+
+// The last attempt, if its end is known.
+const AttemptEnded* end_of(const RunModel& model) {
+  if (model.cases().empty() || model.cases().front().attempts.empty()) return nullptr;
+  const Attempt& attempt = model.cases().front().attempts.back();
+  return attempt.end ? &*attempt.end : nullptr;
+}
+
+// What the command itself did, when nothing of ours decided.
+ExecEnd own_end(const RunModel& model, const AttemptEnded& end) {
+  if (end.exit_code) {
+    const bool lost = *end.exit_code == 0 && output_was_lost(model);
+    return {.code = lost ? kExecInternal : *end.exit_code, .signal = 0};
+  }
+  if (model.stop_signal() != 0 && (end.termination.forced || !end.exit_signal))
+    return {.code = 0, .signal = model.stop_signal()};
+  if (end.exit_signal) return {.code = 0, .signal = *end.exit_signal};
+  return {.code = kExecInternal, .signal = 0};
+}
+
+}  // namespace
+
+ExecEnd exec_end(const RunModel& model) {
+  const AttemptEnded* end = end_of(model);
+  if (!end) {  // never started, or the runner was killed
+    if (model.stop_signal() != 0) return {.code = 0, .signal = model.stop_signal()};
+    const bool started = !model.cases().empty() && !model.cases().front().attempts.empty();
+    return {.code = started ? kExecInternal : kExitMachine, .signal = 0};
+  }
+  if (end->termination.unreapable) return {.code = kExitMachine, .signal = 0};
+  const std::string_view reason = end->verdict.reason;
+  switch (end->verdict.outcome) {
+    case Outcome::kDeviceLost:
+      return {.code = kExitMachine, .signal = 0};
+    case Outcome::kTimeout:
+    case Outcome::kStall:
+      return {.code = kExecTimeout, .signal = 0};
+    case Outcome::kNotrun:
+      if (reason == "budget") return {.code = kExecTimeout, .signal = 0};
+      return own_end(model, *end);
+    case Outcome::kError:
+      return {.code = reason.starts_with("spawn:") ? spawn_code(reason) : kExecInternal, .signal = 0};
+    case Outcome::kPass:
+    case Outcome::kFail:
+    case Outcome::kCrash:
+    case Outcome::kSkip:
+    case Outcome::kXfail:
+    case Outcome::kXpass:
+      return own_end(model, *end);
+  }
+  return {.code = kExecInternal, .signal = 0};
+}
+
+bool ended_by_itself(const RunModel& model) {
+  const AttemptEnded* end = end_of(model);
+  if (!end || end->termination.unreapable) return false;
+  const Outcome outcome = end->verdict.outcome;
+  return outcome == Outcome::kPass || outcome == Outcome::kFail || outcome == Outcome::kSkip;
+}
+
+}  // namespace proctor

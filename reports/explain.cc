@@ -144,6 +144,18 @@ std::string next_action(const RunModel& model, const Verdict& verdict) {
   return "journal.jsonl";
 }
 
+// What its processes did when the limit was hit, at most ten lines.
+std::string evidence_text(const RunModel& model, const CaseRecord& record) {
+  const Attempt* attempt = deciding_attempt(record, model.verdict(record));
+  std::string text;
+  if (attempt == nullptr || !attempt->end) return text;
+  for (const std::string& line : attempt->end->evidence.lines) {
+    text +=
+        fmt::format("{:15}{}\n", text.empty() ? "evidence:" : "", one_line(clean_text(line), kHeadlineBytes));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string headline(const RunModel& model, const CaseRecord& record) {
@@ -165,6 +177,7 @@ std::string where_to_look(const RunModel& model, const CaseRecord& record) {
       add_place(places, fmt::format("{}:{}", end.failures[0].file, end.failures[0].line));
     }
     if (!attempt->start.log.empty()) add_place(places, attempt->start.log);
+    if (!end.evidence.file.empty()) add_place(places, end.evidence.file);
     if (!end.rule.empty()) add_place(places, "rule " + end.rule);
     if (!end.source.empty()) add_place(places, end.source);
   } else if (attempt != nullptr && !attempt->start.log.empty()) {
@@ -182,9 +195,10 @@ std::string explain_failure(const RunModel& model, const CaseRecord& record) {
   if (record.end && !record.end->note.empty()) {
     what += "; " + one_line(clean_text(record.end->note), kHeadlineBytes);
   }
-  return fmt::format("whose problem: {}\nwhat:          {}\nrerun:         {}\nwhere to look: {}\n",
+  return fmt::format("whose problem: {}\nwhat:          {}\n{}rerun:         {}\nwhere to look: {}\n",
                      to_string(blame_in(model, verdict)), one_line(what, 4 * kHeadlineBytes),
-                     rerun_command(model, record), where_to_look(model, record));
+                     evidence_text(model, record), rerun_command(model, record),
+                     where_to_look(model, record));
 }
 
 }  // namespace proctor

@@ -25,7 +25,7 @@ std::string rerun_command(const RunModel& model, const CaseRecord& record);
 // them.
 std::string where_to_look(const RunModel& model, const CaseRecord& record);
 
-// The four answers, one line each, every line with its newline.
+// The four answers, one line each, and the evidence of a limit, at most ten; every line with its newline.
 std::string explain_failure(const RunModel& model, const CaseRecord& record);
 
 }  // namespace proctor

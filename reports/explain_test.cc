@@ -146,6 +146,20 @@ TEST(Explain, GivesTheFourAnswers) {
             "1.13, 5.2\n");
 }
 
+TEST(Explain, ShowsTheEvidenceOfALimit) {
+  AttemptEnded late = ended("memory.xpu/A.B", {Outcome::kTimeout, ""});
+  late.evidence = {
+      "evidence/0123456789abcdef.1.txt", {"python3 (pid 9): state D", "Python: step at a.py:3"}, 812};
+  const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), late});
+  EXPECT_EQ(explain_failure(model, model.cases()[0]),
+            "whose problem: code\n"
+            "what:          timeout: still running after 1 min 00 s, its time limit\n"
+            "evidence:      python3 (pid 9): state D\n"
+            "               Python: step at a.py:3\n"
+            "rerun:         proctor run memory --backend xpu --case memory.xpu/A.B\n"
+            "where to look: logs/0123456789abcdef.1.log · evidence/0123456789abcdef.1.txt\n");
+}
+
 TEST(Explain, HasFourFilledLinesForEveryBadOutcome) {
   const RunModel model = model_of(rich_journal());
   int bad = 0;
@@ -153,7 +167,9 @@ TEST(Explain, HasFourFilledLinesForEveryBadOutcome) {
     if (!is_bad(model.verdict(record).outcome)) continue;
     ++bad;
     const std::string text = explain_failure(model, record);
-    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
+    const auto& end = deciding_attempt(record, model.verdict(record));
+    const std::size_t evidence = end && end->end ? end->end->evidence.lines.size() : 0;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), static_cast<std::ptrdiff_t>(4 + evidence)) << text;
     EXPECT_THAT(text, ::testing::Not(HasSubstr(": \n")));
     EXPECT_THAT(text, ::testing::Not(HasSubstr("nobody")));
     EXPECT_LE(headline(model, record).size(), 200u);

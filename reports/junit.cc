@@ -149,6 +149,10 @@ std::string attempt_text(const RunModel& model, const CaseRecord& record, const 
     for (const Stray& stray : attempt.end->termination.strays) {
       text += fmt::format("left behind: process {} ({})\n", stray.pid, stray.command);
     }
+    for (const std::string& line : attempt.end->evidence.lines) text += fmt::format("evidence: {}\n", line);
+    if (!attempt.end->evidence.file.empty()) {
+      text += fmt::format("all evidence: {}\n", attempt.end->evidence.file);
+    }
     if (attempt.end->termination.unreapable) text += "a process could not be killed\n";
   }
   if (!attempt.start.log.empty()) text += fmt::format("log: {}\n", attempt.start.log);

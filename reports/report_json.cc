@@ -108,6 +108,9 @@ Json attempt_json(const Attempt& attempt) {
                     {"bytes", end.output.bytes},
                     {"dropped_bytes", end.output.dropped_bytes},
                     {"lost", end.output.lost}};
+  json["evidence"] = {{"file", clean_text(end.evidence.file)},
+                      {"lines", strings(end.evidence.lines)},
+                      {"duration_ms", end.evidence.duration_ms}};
   json["last_step"] = clean_text(end.last_step);
   json["failures"] = failures_json(end.failures);
   return json;

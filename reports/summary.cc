@@ -90,6 +90,14 @@ void add_counts(std::string& out, const RunModel& model) {
   }
 }
 
+std::string evidence_list(const RunModel& model, const CaseRecord& record) {
+  const Attempt* attempt = deciding_attempt(record, model.verdict(record));
+  if (attempt == nullptr || !attempt->end || attempt->end->evidence.lines.empty()) return "";
+  std::string out = "- evidence:\n";
+  for (const std::string& line : attempt->end->evidence.lines) out += fmt::format("  - {}\n", code(line));
+  return out;
+}
+
 void add_bad(std::string& out, const RunModel& model) {
   std::size_t bad = 0;
   std::string more;
@@ -106,6 +114,7 @@ void add_bad(std::string& out, const RunModel& model) {
           code(record.planned.id), to_string(blame_of(verdict)), code(to_string(verdict)),
           prose(headline(model, record)), note, code(rerun_command(model, record)),
           prose(where_to_look(model, record)));
+      out += evidence_list(model, record);
     } else if (bad <= kMaxListed) {
       more += fmt::format("- {}: {}\n", code(record.planned.id), code(to_string(verdict)));
     }

@@ -98,6 +98,7 @@ std::vector<Event> rich_journal() {
     end.measures = {{text, 1.5, "GB/s", 3, 0.1}};
     end.termination = {15, true, false, 12, {{4711, text}}};
     end.output = {"", text.size() + 70'000, 5, true, text.substr(0, 65'536), text.substr(0, 65'536)};
+    end.evidence = {text, {text, "native: ioctl"}, 812};
     end.last_step = text;
     end.marks = {"leaky"};
     end.rule = end.source = end.severity = text;

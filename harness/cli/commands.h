@@ -18,13 +18,14 @@ using AfterDashes = std::optional<std::vector<std::string>>;
 void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
 void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
 void add_list_command(CLI::App& app, Action& action,
-                      const AfterDashes& after_dashes);   // shares run's selection
-void add_report_command(CLI::App& app, Action& action);   // report render
-void add_finish_command(CLI::App& app, Action& action);   // finish RUN_DIR
-void add_devices_command(CLI::App& app, Action& action);  // devices
-void add_doctor_command(CLI::App& app, Action& action);   // doctor
-void add_mask_command(CLI::App& app, Action& action);     // mask lint|explain
-void add_explain_command(CLI::App& app, Action& action);  // explain CASE
+                      const AfterDashes& after_dashes);           // shares run's selection
+void add_report_command(CLI::App& app, Action& action);           // report render
+void add_gather_evidence_command(CLI::App& app, Action& action);  // the runner's own; not in the help
+void add_finish_command(CLI::App& app, Action& action);           // finish RUN_DIR
+void add_devices_command(CLI::App& app, Action& action);          // devices
+void add_doctor_command(CLI::App& app, Action& action);           // doctor
+void add_mask_command(CLI::App& app, Action& action);             // mask lint|explain
+void add_explain_command(CLI::App& app, Action& action);          // explain CASE
 void add_selftest_command(CLI::App& app, Action& action);
 
 }  // namespace proctor::cli

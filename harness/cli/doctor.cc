@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <utility>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/device_report.h"
@@ -12,6 +13,8 @@
 #include "harness/core/exit_code.h"
 #include "harness/devices/lease.h"
 #include "harness/devices/library_search.h"
+#include "harness/evidence/permission.h"
+#include "harness/evidence/tools.h"
 
 namespace proctor::cli {
 namespace {
@@ -83,6 +86,23 @@ void print_leases(std::ostream& out) {
   }
 }
 
+// What looks at a case before a limit ends it, and whether it may.
+void print_evidence_tools(std::ostream& out) {
+  const char* path = std::getenv("PATH");
+  const std::string search = path == nullptr ? "" : path;
+  out << "evidence of a timeout\n  Python stacks of 3.11 to 3.13: read by proctor itself\n";
+  for (const auto& [name, how] :
+       {std::pair("gdb", "apt-get install gdb: native stacks"),
+        std::pair("eu-stack", "apt-get install elfutils: native stacks, without gdb"),
+        std::pair("py-spy", "pip install py-spy: stacks of other Python versions")}) {
+    const std::string found = find_tool(name, search);
+    out << fmt::format("  {:<22} {}\n", name, found.empty() ? std::string("not found; ") + how : found);
+  }
+  const TracePermission permission = read_trace_permission();
+  out << fmt::format("  {:<22} {}\n", "permission",
+                     allows_tracing(permission) ? "yes" : "no; " + how_to_allow_tracing(permission));
+}
+
 int run_doctor(const SimulationOptions& options) {
   const auto report = report_devices(options);
   if (!report) return fail(report.error());
@@ -92,6 +112,7 @@ int run_doctor(const SimulationOptions& options) {
   print_libraries(std::cout);
   print_containment(std::cout);
   print_leases(std::cout);
+  print_evidence_tools(std::cout);
   std::cout << "next: ";
   if (report->inventory.devices.empty()) {
     std::cout << "proctor run --sim xpu:2x2    (no device needed)\n";

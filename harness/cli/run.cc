@@ -108,6 +108,11 @@ int print_plan(const Plan& plan) {
   return kExitGreen;
 }
 
+std::string own_path() {
+  std::error_code unreadable;  // then no case could have been started either: the guard lies beside it
+  return std::filesystem::read_symlink("/proc/self/exe", unreadable).string();
+}
+
 }  // namespace
 
 RunCommand::RunCommand(RunOptions options, AfterDashes after_dashes)
@@ -307,6 +312,8 @@ RunSetup RunCommand::make_setup() {
   setup.fail_fast = options_.fail_fast;
   setup.deadline = budget_.deadline;
   setup.inherit_stdio = options_.no_capture || !debugger_.empty();
+  setup.evidence_program = own_path();
+  setup.evidence_environment = to_list(caller_environment());
   setup.debugger = debugger_;
   setup.watch_parent = is_ci();
   setup.environment = [this](const Suite& suite, const auto& ids) { return environments_->of(suite, ids); };

@@ -127,6 +127,13 @@ struct OutputInfo {
   std::string stderr_tail;
 };
 
+// What was seen of the processes before they were ended: on a timeout or a stall.
+struct EvidenceInfo {
+  std::string file;                // relative to the run directory; "": none was gathered
+  std::vector<std::string> lines;  // at most ten, for people
+  std::int64_t duration_ms = 0;
+};
+
 struct AttemptEnded {
   std::string case_id;
   int attempt = 1;
@@ -138,6 +145,7 @@ struct AttemptEnded {
   std::optional<int> exit_signal;
   Termination termination;
   OutputInfo output;
+  EvidenceInfo evidence;
   std::string last_step;  // the last `step` that the child announced
   std::vector<Failure> failures;
   std::vector<Measure> measures;

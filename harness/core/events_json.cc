@@ -70,11 +70,16 @@ void fields(auto& io, Is<OutputInfo> auto& r) {
   io("stdout_tail", r.stdout_tail), io("stderr_tail", r.stderr_tail);
 }
 
+void fields(auto& io, Is<EvidenceInfo> auto& r) {
+  io("file", r.file), io("lines", r.lines), io("duration_ms", r.duration_ms);
+}
+
 void fields(auto& io, Is<AttemptEnded> auto& r) {
   io("case", r.case_id), io("attempt", r.attempt), io("repeat", r.repeat), io("at_ms", r.at_ms);
   io("duration_ms", r.duration_ms), io("verdict", r.verdict), io("exit_code", r.exit_code);
   io("exit_signal", r.exit_signal), io("termination", r.termination), io("output", r.output);
-  io("last_step", r.last_step), io("failures", r.failures), io("measures", r.measures), io("marks", r.marks);
+  io("evidence", r.evidence), io("last_step", r.last_step), io("failures", r.failures),
+      io("measures", r.measures), io("marks", r.marks);
   io("rule", r.rule), io("source", r.source), io("severity", r.severity);
 }
 

@@ -48,6 +48,7 @@ AttemptEnded full_attempt() {
   end.exit_signal = 11;
   end.termination = {15, true, true, 250, {{4711, "sleep 1"}}};
   end.output = {"logs/x.log", 18'000'000'000'000'000'000u, 3, true, "out", "err"};
+  end.evidence = {"evidence/x.txt", {"python3 (pid 1): state D", "native: ioctl"}, 812};
   end.last_step = "touch 3/8";
   end.failures = {{"M-1", "read 0x00", "a.cc", 12, "0xA5", "0x00", "xpu-sim:0"}};
   end.measures = {{"bandwidth", 12.25, "GB/s", 7, 0.5}};
@@ -87,8 +88,9 @@ PROCTOR_COUNT_FIELDS(Measure, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(Failure, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Termination, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(OutputInfo, 6, f1, f2, f3, f4, f5, f6)
-PROCTOR_COUNT_FIELDS(AttemptEnded, 17, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17)
+PROCTOR_COUNT_FIELDS(EvidenceInfo, 3, f1, f2, f3)
+PROCTOR_COUNT_FIELDS(AttemptEnded, 18, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18)
 PROCTOR_COUNT_FIELDS(CaseEnded, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(Warning, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(StopRequested, 3, f1, f2, f3)
@@ -109,6 +111,7 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(end["termination"].size(), field_count(Termination{}));
   EXPECT_EQ(end["termination"]["strays"][0].size(), field_count(Stray{}));
   EXPECT_EQ(end["output"].size(), field_count(OutputInfo{}));
+  EXPECT_EQ(end["evidence"].size(), field_count(EvidenceInfo{}));
   EXPECT_EQ(end["failures"][0].size(), field_count(Failure{}));
   EXPECT_EQ(end["measures"][0].size(), field_count(Measure{}));
 }
@@ -140,6 +143,7 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_EQ(end.verdict, (Verdict{Outcome::kCrash, "signal:11"}));
   EXPECT_EQ(end.exit_signal, 11);
   EXPECT_EQ(end.output.bytes, 18'000'000'000'000'000'000u);
+  EXPECT_EQ(end.evidence.lines.at(1), "native: ioctl");
   EXPECT_EQ(end.termination.strays.at(0).pid, 4711);
   EXPECT_EQ(end.failures.at(0).line, 12);
   EXPECT_EQ(end.measures.at(0).value, 12.25);

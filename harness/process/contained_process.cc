@@ -63,6 +63,8 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     if (phase_ == Phase::kRunning) {
       end_.cause = EndCause::kStopped;
       terminate(signal, grace);
+    } else if (phase_ == Phase::kLimitHook) {
+      terminate(signal, grace);
     } else if (phase_ == Phase::kDraining) {
       kill_everything();
     } else if (phase_ == Phase::kPassingOn) {
@@ -75,7 +77,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   int leader_pid() const override { return guard_gone_ || leader_status_ ? 0 : find_leader(guard_pid_); }
 
  private:
-  enum class Phase { kRunning, kDraining, kTerminating, kKilling, kPassingOn, kEnded };
+  enum class Phase { kRunning, kLimitHook, kDraining, kTerminating, kKilling, kPassingOn, kEnded };
   using Descriptor = asio::posix::stream_descriptor;
 
   // ---- start ----
@@ -83,6 +85,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   std::optional<SpawnError> spawn() {
     GuardSetup setup;
     setup.umask = spec_.umask;
+    setup.host_pids = spec_.host_pids;
     setup.terminal = spec_.inherit_stdio && isatty(STDIN_FILENO) != 0;
     setup.leases = spec_.leases;
     CaseOutput::CaseEnds ends;
@@ -161,8 +164,21 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void hit_limit(EndCause cause) {
     end_.cause = cause;
-    if (spec_.on_limit) spec_.on_limit(leader_pid());
+    if (!spec_.on_limit) return terminate(SIGTERM, spec_.grace);
+    phase_ = Phase::kLimitHook;
+    step_timer_.expires_after(spec_.limit_hook);
+    step_timer_.async_wait([self = shared_from_this()](error_code ec) {
+      if (!ec) self->leave_limit_hook();
+    });
+    spec_.on_limit(guard_pid_, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->leave_limit_hook();
+    });
+  }
+
+  void leave_limit_hook() {
+    if (phase_ != Phase::kLimitHook) return;
     terminate(SIGTERM, spec_.grace);
+    check_done();  // it may have ended by itself meanwhile
   }
 
   // ---- the ladder ----
@@ -285,7 +301,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void on_guard_gone() {
     if (spawn_failure_) return fail_to_start(*std::exchange(spawn_failure_, std::nullopt));
-    if (!leader_status_ && recipe_.layer != Layer::kPidns) lose_guard();
+    if (!leader_status_ && (recipe_.layer != Layer::kPidns || spec_.host_pids)) lose_guard();
     if (!leader_status_ && end_.cause == EndCause::kExited) end_.cause = EndCause::kGuardLost;
     check_done();
   }
@@ -299,6 +315,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void check_done() {
     if (!guard_gone_ || phase_ >= Phase::kPassingOn || end_.spawn_error || waits_for_retry_) return;
+    if (phase_ == Phase::kLimitHook) return;
     if (phase_ == Phase::kDraining && output_->is_open()) return;  // end-of-file, or the fixed window
     finish();
   }
@@ -343,6 +360,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     if (leader_status_ && WIFEXITED(*leader_status_)) end_.exit_code = WEXITSTATUS(*leader_status_);
     if (leader_status_ && WIFSIGNALED(*leader_status_)) end_.exit_signal = WTERMSIG(*leader_status_);
     spec_.on_event_line = nullptr;
+    spec_.on_limit = nullptr;
     std::exchange(on_end_, nullptr)(std::move(end_));
   }
 
@@ -378,15 +396,6 @@ std::shared_ptr<ContainedProcess> ContainedProcess::start(asio::io_context& io, 
   auto process = std::make_shared<Case>(io, containment, std::move(spec), std::move(on_end));
   process->begin();
   return process;
-}
-
-ProcessEnd run_contained(Containment& containment, ProcessSpec spec) {
-  asio::io_context io(1);
-  std::optional<ProcessEnd> result;
-  const auto process = ContainedProcess::start(io, containment, std::move(spec),
-                                               [&](ProcessEnd end) { result = std::move(end); });
-  io.run();
-  return *std::move(result);
 }
 
 }  // namespace proctor

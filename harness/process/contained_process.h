@@ -7,6 +7,9 @@
 //   ended(spawn error)    terminating --grace--> killing --empty--> ended
 //                            (TERM+CONT to the tree)  `--reap deadline (30 s)--> ended(unreapable)
 //
+// Between a timeout or a stall and the first signal, whoever wants to may look at the tree: `on_limit`, at
+// most `limit_hook`. With `pass_through`, ended waits for the reader of the output.
+//
 // The leader's exit decides the verdict, whoever still holds its pipes. SIGKILL to the whole containment
 // always follows, also when the leader died on the first signal.
 //
@@ -45,8 +48,10 @@ struct ProcessSpec {
   std::vector<std::string> env;   // NAME=VALUE, the whole environment
   std::string directory;          // "" = inherit
   int umask = -1;                 // -1 = inherit
-  std::string log_path;           // combined log (process/capture.h); "" = no log on disk
-  bool events = false;            // give the child PROCTOR_EVENTS_FD
+  // The runner's own tools that look at other processes: no PID namespace of their own under any layer.
+  bool host_pids = false;
+  std::string log_path;  // combined log (process/capture.h); "" = no log on disk
+  bool events = false;   // give the child PROCTOR_EVENTS_FD
   // Locks that the whole tree of the case holds, so that they end with its last process and never earlier. At
   // most 32.
   std::vector<int> leases{};
@@ -66,8 +71,10 @@ struct ProcessSpec {
   // Each complete line that the child wrote to its events fd, in order, without the newline. A line over 64
   // KiB is delivered cut, and counted in ProcessEnd::events_too_long.
   std::function<void(std::string_view)> on_event_line;
-  // Evidence hook: called before the first signal of a timeout or a stall. May be empty.
-  std::function<void(int leader_pid)> on_limit;
+  // Evidence hook: called before the first signal of a timeout or a stall. The tree hangs below `guard_pid`;
+  // the ladder goes on when `done` is called, which may be never. May be empty.
+  std::function<void(int guard_pid, std::function<void()> done)> on_limit;
+  Milliseconds limit_hook{5'500};  // longest wait for `done`; a little more than evidence may take
 };
 
 enum class EndCause { kExited, kTimeout, kStall, kStopped, kSpawnFailed, kGuardLost };

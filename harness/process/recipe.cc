@@ -24,10 +24,14 @@ Result<std::string> guard_path() {
 
 namespace {
 
+bool in_pid_namespace(const Recipe& recipe, const GuardSetup& setup) {
+  return recipe.layer == Layer::kPidns && !setup.host_pids;
+}
+
 std::string flags_of(const Recipe& recipe, const GuardSetup& setup) {
   std::string flags = "-";
   if (recipe.layer == Layer::kCgroup) flags += guard::kFlagCgroup;
-  if (recipe.layer == Layer::kPidns) flags += guard::kFlagInit;
+  if (in_pid_namespace(recipe, setup)) flags += guard::kFlagInit;
   if (setup.terminal) flags += guard::kFlagTerminal;
   if (setup.events >= 0) flags += guard::kFlagEvents;
   flags.append(setup.leases.size(), guard::kFlagLease);
@@ -60,9 +64,9 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
   spec.fds = {setup.in,    setup.out, setup.err, guard_end.get(), guard.leaf ? guard.leaf->fd() : -1,
               setup.events};
   spec.fds.insert(spec.fds.end(), setup.leases.begin(), setup.leases.end());
-  spec.pid_namespace = recipe.layer == Layer::kPidns;
-  spec.user_namespace = recipe.user_namespace;
-  spec.fresh_proc = recipe.fresh_proc;
+  spec.pid_namespace = in_pid_namespace(recipe, setup);
+  spec.user_namespace = spec.pid_namespace && recipe.user_namespace;
+  spec.fresh_proc = spec.pid_namespace && recipe.fresh_proc;
   auto launched = launch(spec);
   if (auto* error = std::get_if<SpawnError>(&launched)) return *error;
   guard.process = std::get<Launched>(std::move(launched));

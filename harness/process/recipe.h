@@ -45,6 +45,7 @@ struct GuardSetup {
   int events = -1;
   bool terminal = false;
   int umask = -1;
+  bool host_pids = false;     // no PID namespace, whatever the layer
   std::vector<int> leases{};  // at most guard::kMaxLeases
 };
 

@@ -1,5 +1,6 @@
 #include "harness/run/attempt.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/digest.h"
+#include "harness/evidence/gatherer.h"
 #include "harness/run/verdict.h"
 
 namespace proctor {
@@ -34,12 +36,20 @@ std::string anchored(const std::string& program, const std::string& directory) {
   return (std::filesystem::path(directory) / program).string();
 }
 
+std::string attempt_stem(const std::string& case_id, int attempt, int repeat) {
+  std::string stem = sha256_hex(case_id).substr(0, kHashDigits) + "." + std::to_string(attempt);
+  if (repeat > 1) stem += ".r" + std::to_string(repeat);
+  return stem;
+}
+
 }  // namespace
 
 std::string attempt_log(const std::string& case_id, int attempt, int repeat) {
-  std::string log = "logs/" + sha256_hex(case_id).substr(0, kHashDigits) + "." + std::to_string(attempt);
-  if (repeat > 1) log += ".r" + std::to_string(repeat);
-  return log + ".log";
+  return "logs/" + attempt_stem(case_id, attempt, repeat) + ".log";
+}
+
+std::string attempt_evidence(const std::string& case_id, int attempt, int repeat) {
+  return "evidence/" + attempt_stem(case_id, attempt, repeat) + ".txt";
 }
 
 RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnDone on_done)
@@ -61,7 +71,10 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnDone
                                      });
 }
 
-RunningAttempt::~RunningAttempt() { *alive_ = false; }
+RunningAttempt::~RunningAttempt() {
+  *alive_ = false;
+  if (gathering_) gathering_->stop(SIGKILL, Milliseconds(0));
+}
 
 // Foreign kinds keep their own TMPDIR and working directory; only a GoogleTest needs a place for its result.
 void RunningAttempt::take_scratch() {
@@ -110,7 +123,34 @@ ProcessSpec RunningAttempt::make_spec() {
   } else {
     spec.argv.insert(spec.argv.begin(), context_.debugger.begin(), context_.debugger.end());
   }
+  if (!context_.evidence_program.empty()) {
+    spec.on_limit = [this, alive = alive_](int guard_pid, std::function<void()> then) {
+      if (*alive) gather(guard_pid, std::move(then));
+    };
+  }
   return spec;
+}
+
+void RunningAttempt::gather(int guard_pid, std::function<void()> then) {
+  const Clock::time_point begin = Clock::now();
+  evidence_.file = attempt_evidence(plan_.test->id, plan_.attempt, plan_.repeat);
+  const GatherRequest request{.program = context_.evidence_program,
+                              .guard = guard_pid,
+                              .devices = plan_.devices,
+                              .file = context_.run_dir + "/" + evidence_.file,
+                              .environment = context_.evidence_environment};
+  gathering_ = gather_evidence(
+      context_.io, context_.containment, request,
+      [this, alive = alive_, begin, then = std::move(then)](Gathered gathered) {
+        if (!*alive) return;
+        evidence_.lines = std::move(gathered.lines);
+        evidence_.duration_ms = ms_between(begin, Clock::now());
+        gathering_.reset();
+        if (!gathered.problem.empty()) {
+          context_.sink.on(Warning{"evidence", "the evidence of " + plan_.test->id + " " + gathered.problem});
+        }
+        then();
+      });
 }
 
 void RunningAttempt::stop(int signal, Milliseconds grace, const std::string& reason) {
@@ -156,6 +196,7 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd& end) {
     event.output.stdout_tail.clear();
     event.output.stderr_tail.clear();
   }
+  event.evidence = evidence_;
   event.last_step = child_.last_step();
   if (evidence.gtest) {
     event.failures = std::move(evidence.gtest->failures);

@@ -22,9 +22,11 @@ struct AttemptContext {
   EventSink& sink;
   ScratchRoot& scratch;
   Clock::time_point run_started;
-  std::string run_dir;                // absolute
-  bool inherit_stdio = false;         // --no-capture, --debugger
-  bool pass_through = false;          // exec
+  std::string run_dir;           // absolute
+  bool inherit_stdio = false;    // --no-capture, --debugger
+  bool pass_through = false;     // exec
+  std::string evidence_program;  // proctor itself; "": nothing is gathered before a limit ends a case
+  std::vector<std::string> evidence_environment;
   std::vector<std::string> debugger;  // put in front of the command; no limits then
 };
 
@@ -40,6 +42,8 @@ struct AttemptPlan {
 
 // logs/HASH.ATTEMPT[.rR].log: HASH is the first 16 hex digits of SHA-256 of the id.
 std::string attempt_log(const std::string& case_id, int attempt, int repeat);
+// evidence/HASH.ATTEMPT[.rR].txt, likewise.
+std::string attempt_evidence(const std::string& case_id, int attempt, int repeat);
 
 class RunningAttempt {
  public:
@@ -59,6 +63,7 @@ class RunningAttempt {
 
  private:
   ProcessSpec make_spec();
+  void gather(int guard_pid, std::function<void()> then);
   void finish(const ProcessEnd& end);
   AttemptEnded describe(const ProcessEnd& end);
   void warn_about_child();
@@ -74,6 +79,8 @@ class RunningAttempt {
   std::string stop_reason_;
   Clock::time_point started_;
   std::shared_ptr<ContainedProcess> process_;
+  std::shared_ptr<ContainedProcess> gathering_;  // of evidence, while it lasts
+  EvidenceInfo evidence_;
   // The process may outlive an abandoned attempt; its callbacks ask here first.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -36,6 +36,8 @@ class Runner {
                  .run_dir = setup.run_dir,
                  .inherit_stdio = setup.inherit_stdio,
                  .pass_through = setup.pass_through,
+                 .evidence_program = setup.evidence_program,
+                 .evidence_environment = setup.evidence_environment,
                  .debugger = setup.debugger},
         pool_(setup.devices, setup.leases, setup.planned.run_id),
         signals_(io_, [this](int signal, bool parent_died) { on_signal(signal, parent_died); }),

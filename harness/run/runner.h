@@ -62,7 +62,9 @@ struct RunSetup {
   bool fail_fast = false;
   std::optional<Milliseconds> deadline;  // for the whole run
   bool inherit_stdio = false;
-  bool pass_through = false;  // output also goes to the runner's own stdout and stderr
+  bool pass_through = false;     // output also goes to the runner's own stdout and stderr
+  std::string evidence_program;  // proctor itself; "": nothing is gathered before a limit ends a case
+  std::vector<std::string> evidence_environment;
   std::vector<std::string> debugger;
   bool watch_parent = false;  // CI=true
 

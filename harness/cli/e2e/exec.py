@@ -6,12 +6,13 @@
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
-from harness import BIN, Sandbox, check, check_sums, killed, misbehaving, new_token, report, survivors, wait_until
+from harness import BIN, LAYERS, Sandbox, check, check_sums, killed, misbehaving, new_token, report, survivors, wait_until
 
 
 def run(sandbox, *words, options=(), **more):
@@ -62,6 +63,91 @@ def limits(sandbox):
         check(case["attempts"][0]["termination"]["forced"], "not forced")
         check(not survivors(token), "left alive:", survivors(token))
         check(b"proctor: " + outcome.encode() in done.stderr, "stderr does not say it:", done.stderr)
+
+
+BLOCKED = """import ctypes
+def wait_for_the_device():
+    ctypes.CDLL(None).pause()
+def main():
+    wait_for_the_device()
+main()
+"""
+
+
+def evidence(sandbox):
+    """A Python program blocked in a native call: at most ten lines name its line, the native frame and the device."""
+    program = sandbox.path / "blocked.py"
+    program.write_text(BLOCKED)
+    simulated = (BIN / "libproctor_ze_sim.so").exists()
+    device = ["--sim", "xpu:1x1", "--gpus", "1"] if simulated else []
+    read_here = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    for layer in LAYERS:
+        if reason := sandbox.why_not(layer):
+            print(f"{layer} does not work here: {reason}")
+            continue
+        code, done, case = run(sandbox, sys.executable, program,
+                               options=["--timeout", "1s", "--grace", "500ms", "--containment", layer, *device])
+        check(code == 124, layer, "gave", code)
+        found = case["attempts"][0]["evidence"]
+        text = "\n".join(found["lines"])
+        check(1 <= len(found["lines"]) <= 10 and found["duration_ms"] < 5500, layer, found)
+        check("(pid " in text, layer, "no process is named:", text)
+        if "not permitted" in text:
+            check("allow" in text or "SYS_PTRACE" in text or "seccomp" in text, "not said how to allow it:", text)
+            continue
+        if read_here:
+            check("wait_for_the_device at " in text and "blocked.py:3" in text, layer, "no Python line:", text)
+        if shutil.which("gdb") or shutil.which("eu-stack"):
+            check("native: " in text and "pause" in text, layer, "no native frame:", text)
+        else:
+            check("apt-get install gdb" in text, layer, "not said what to install:", text)
+        if simulated:
+            check(f"devices: {case['devices'][0]}" in text, layer, "no device:", text)
+        for line in found["lines"]:
+            check(line.strip().encode() in done.stderr, layer, "not on stderr:", line, done.stderr)
+        check("blocked.py" in (sandbox.last_out() / found["file"]).read_text(), layer, "the file has less")
+        junit = (sandbox.last_out() / "junit.xml").read_text()
+        check("evidence: " in junit and found["file"] in junit, layer, "JUnit has none")
+        check("evidence" in (sandbox.last_out() / "summary.md").read_text(), layer, "the summary has none")
+
+
+def evidence_of_many(sandbox):
+    """Ranks have one line each; a device node is named by who holds it."""
+    program = sandbox.path / "blocked.py"
+    program.write_text(BLOCKED)
+    script = "for r in 0 1 2 3; do RANK=$r python3 blocked.py & done; wait"
+    _, _, case = run(sandbox, "sh", "-c", script, options=["--timeout", "2s", "--grace", "500ms"])
+    lines = case["attempts"][0]["evidence"]["lines"]
+    for rank in range(4):
+        check(sum(f", rank {rank})" in line for line in lines) == 1, "rank", rank, lines)
+    if os.geteuid() != 0:
+        return print("not root: no device node")
+    mounts = "mount -t tmpfs none /dev && mkdir /dev/dri && : > /dev/dri/renderD128 && exec sleep 300 7< /dev/dri/renderD128"
+    _, _, case = run(sandbox, "unshare", "-m", "sh", "-c", mounts, options=["--timeout", "1s", "--grace", "500ms"])
+    lines = case["attempts"][0]["evidence"]["lines"]
+    check(any("holds /dev/dri/renderD128" in line for line in lines), "no device node:", lines)
+
+
+def evidence_that_hangs(sandbox):
+    """A debugger that hangs delays the end by at most 5 s, is gone then, and is named; a stop does not wait for it."""
+    token = new_token()
+    (sandbox.path / "tools").mkdir()
+    gdb = sandbox.path / "tools" / "gdb"
+    gdb.write_text(f"#!/bin/sh\nexec {BIN}/misbehaving ignore-term --token {token}\n")
+    gdb.chmod(0o755)
+    env = {**sandbox.env, "PATH": f"{gdb.parent}:{os.environ['PATH']}"}
+    code, _, case = run(sandbox, "sleep", "300", options=["--timeout", "500ms", "--grace", "500ms"], env=env)
+    found = case["attempts"][0]["evidence"]
+    check(code == 124 and any("gdb: killed after" in line for line in found["lines"]), "not named:", code, found)
+    check(not survivors(token), "left alive:", survivors(token))
+    process = subprocess.Popen(sandbox.command("exec", "--out", sandbox.out(), "--timeout", "300ms", "--", "sleep", "300"),
+                               cwd=sandbox.path, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               start_new_session=True)
+    wait_until(lambda: survivors(token), 60, "debugger")
+    process.send_signal(signal.SIGTERM)
+    process.wait(60)
+    check(killed(process) == 124, "a stop during the evidence of a timeout:", killed(process))
+    wait_until(lambda: not survivors(token), 60, "end of the debugger")
 
 
 def orphans(sandbox):
@@ -197,8 +283,8 @@ def leased(sandbox):
     check(run(sandbox, "true", options=card)[0] == 0, "the card was not given back")
 
 
-SCENARIOS = (codes, signals_of_its_own, limits, orphans, bytes_and_order, live, readers, forwarded, environment,
-             simulated, leased)
+SCENARIOS = (codes, signals_of_its_own, limits, evidence, evidence_of_many, evidence_that_hangs, orphans,
+             bytes_and_order, live, readers, forwarded, environment, simulated, leased)
 
 
 def main():

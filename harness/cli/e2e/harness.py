@@ -172,6 +172,9 @@ class Sandbox:
         self.runs += 1
         return self.path / f"run{self.runs}"
 
+    def last_out(self):
+        return self.path / f"run{self.runs}"
+
     def command(self, *args):
         return [str(BIN / "proctor"), *map(str, args)]
 

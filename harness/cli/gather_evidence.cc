@@ -1,0 +1,65 @@
+// `proctor gather-evidence`: the child that looks at a case's processes before they are ended
+// (harness/evidence/). The runner starts it; nobody types it.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/run_discovery.h"
+#include "harness/cli/run_options.h"
+#include "harness/core/exit_code.h"
+#include "harness/devices/environment.h"
+#include "harness/evidence/collect.h"
+#include "harness/evidence/gatherer.h"
+
+namespace proctor::cli {
+namespace {
+
+struct GatherOptions {
+  CollectRequest request;
+  std::string budget;
+  std::string file;
+};
+
+// One write, so that the runner gets all of it or nothing.
+void print_digest(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + '\n';
+  text += std::string(kDigestEnd) + '\n';
+  (void)!::write(STDOUT_FILENO, text.data(), text.size());
+}
+
+int gather(GatherOptions& options) {
+  const auto budget = parse_duration(options.budget);
+  if (!budget) return fail(budget.error());
+  options.request.budget = *budget;
+  options.request.environment = caller_environment();
+  std::error_code ignored;  // opening the file says it
+  std::filesystem::create_directories(std::filesystem::path(options.file).parent_path(), ignored);
+  std::ofstream file(options.file, std::ios::trunc);
+  if (!file) return fail(Error::system("write " + options.file, errno));
+  auto tools = Containment::open(Layer::kSubreaper, "evidence");
+  if (!tools) return fail(tools.error());
+  collect_evidence(options.request, **tools, file, print_digest);
+  file.close();
+  return file ? kExitGreen : fail(Error::system("write " + options.file, errno));
+}
+
+}  // namespace
+
+void add_gather_evidence_command(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("gather-evidence", "Look at the processes of a case")->group("");
+  auto options = std::make_shared<GatherOptions>();
+  command->add_option("--guard", options->request.guard, "Pid of the case's guard")->required();
+  command->add_option("--device", options->request.devices, "A device of the case; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--budget", options->budget, "Time for all of it")->required();
+  command->add_option("--file", options->file, "Gets everything; the ten lines go to stdout")->required();
+  command->callback([options, &action] { action = [options] { return gather(*options); }; });
+}
+
+}  // namespace proctor::cli

@@ -1,0 +1,30 @@
+// Looks at a case's processes from outside, in the order of what is cheap and certain: /proc, Python stacks,
+// native stacks. Runs in a process of its own that may be killed at any step; what was found until then is
+// already written.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "harness/core/duration.h"
+#include "harness/evidence/findings.h"
+#include "harness/process/containment.h"
+
+namespace proctor {
+
+struct CollectRequest {
+  int guard = 0;  // the case's processes are below it
+  std::vector<std::string> devices;
+  Milliseconds budget{4'500};
+  std::map<std::string, std::string> environment;  // of the tools; PATH is where they are looked for
+};
+
+// `text` gets everything; `digest` is called with the ten lines whenever they are better than before.
+// `containment` holds the tools.
+void collect_evidence(const CollectRequest& request, Containment& containment, std::ostream& text,
+                      const std::function<void(const std::vector<std::string>&)>& digest);
+
+}  // namespace proctor

@@ -1,0 +1,37 @@
+// What was found out about the processes of a case before it is ended.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/evidence/process_facts.h"
+#include "harness/evidence/python_frames.h"
+#include "harness/evidence/stack_frame.h"
+
+namespace proctor {
+
+struct ProcessFinding {
+  ProcessFacts facts;
+  PythonStacks python;
+  std::string cgroup;               // its figures, one a line
+  std::vector<ThreadStack> native;  // the main thread first
+  std::string native_text;          // as the tool printed it
+  std::string python_text;          // py-spy's, where our own reader knows nothing
+};
+
+struct Findings {
+  std::vector<std::string> devices;  // leased ids
+  std::vector<ProcessFinding> processes;
+  // What could not be had, each with how to allow it. One sentence each.
+  std::vector<std::string> gaps;
+};
+
+// For people in a hurry: at most ten lines, the process that holds a device first. Of many processes (ranks)
+// each has one line, so that a disagreement is seen.
+std::vector<std::string> ten_lines(const Findings& findings);
+
+// Everything about one process, as it goes into the file.
+std::string facts_text(const ProcessFinding& process);
+std::string python_text(const ProcessFinding& process);
+
+}  // namespace proctor

@@ -1,0 +1,59 @@
+#include "harness/evidence/gatherer.h"
+
+#include <sstream>
+
+namespace proctor {
+namespace {
+
+constexpr Milliseconds kOwnBudget{4'500};  // of the child, which then says itself what it could not finish
+
+std::string problem_of(const ProcessEnd& end) {
+  if (end.spawn_error)
+    return "cannot be started: " + Error::system(end.spawn_error->step, end.spawn_error->err).what;
+  if (end.cause == EndCause::kTimeout) return "was not complete after " + human_duration(kEvidenceLimit);
+  if (end.exit_code == 0) return "";
+  return "failed: " + (end.output.stderr_tail.empty() ? "no reason given" : end.output.stderr_tail);
+}
+
+}  // namespace
+
+std::vector<std::string> last_digest(const std::string& text) {
+  std::vector<std::string> complete;
+  std::vector<std::string> current;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line == kDigestEnd) {
+      complete = std::exchange(current, {});
+    } else {
+      current.push_back(line);
+    }
+  }
+  return complete;
+}
+
+std::vector<std::string> gather_arguments(const GatherRequest& request) {
+  std::vector<std::string> arguments = {"gather-evidence", "--guard=" + std::to_string(request.guard),
+                                        "--file=" + request.file, "--budget=" + format_duration(kOwnBudget)};
+  for (const std::string& device : request.devices) arguments.push_back("--device=" + device);
+  return arguments;
+}
+
+std::shared_ptr<ContainedProcess> gather_evidence(boost::asio::io_context& io, Containment& containment,
+                                                  const GatherRequest& request,
+                                                  std::function<void(Gathered)> on_done) {
+  ProcessSpec spec;
+  spec.argv = gather_arguments(request);
+  spec.argv.insert(spec.argv.begin(), request.program);
+  spec.env = request.environment;
+  spec.directory = "/";
+  spec.host_pids = true;
+  spec.keep_stdout = true;
+  spec.timeout = kEvidenceLimit;
+  spec.grace = Milliseconds(0);
+  return ContainedProcess::start(
+      io, containment, std::move(spec), [on_done = std::move(on_done)](const ProcessEnd& end) {
+        on_done({.lines = last_digest(end.kept_stdout), .problem = problem_of(end)});
+      });
+}
+
+}  // namespace proctor

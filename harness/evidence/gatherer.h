@@ -1,0 +1,45 @@
+// Evidence as the runner has it gathered: in a child with a deadline, so that nothing that the case's
+// processes do can hold the runner up.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/core/duration.h"
+#include "harness/process/contained_process.h"
+#include "harness/process/containment.h"
+
+namespace proctor {
+
+inline constexpr Milliseconds kEvidenceLimit{5'000};
+
+struct GatherRequest {
+  std::string program;  // proctor itself
+  int guard = 0;        // of the case
+  std::vector<std::string> devices;
+  std::string file;                      // absolute; gets everything
+  std::vector<std::string> environment;  // of the tools
+};
+
+struct Gathered {
+  std::vector<std::string> lines;  // at most ten
+  std::string problem;             // why there may be less than usual, or ""
+};
+
+// Between two versions of the ten lines that the child prints: the last complete one counts.
+inline constexpr const char* kDigestEnd = "\f";
+
+std::vector<std::string> last_digest(const std::string& text);
+
+// The command line of the child, without the program.
+std::vector<std::string> gather_arguments(const GatherRequest& request);
+
+// `on_done` is called once from the loop, at the latest at the deadline. The process that is returned may be
+// stopped and dropped at any time.
+std::shared_ptr<ContainedProcess> gather_evidence(boost::asio::io_context& io, Containment& containment,
+                                                  const GatherRequest& request,
+                                                  std::function<void(Gathered)> on_done);
+
+}  // namespace proctor

@@ -1,0 +1,113 @@
+#include "harness/evidence/native_stacks.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <sstream>
+
+#include "harness/core/text.h"
+#include "harness/evidence/tools.h"
+
+namespace proctor {
+namespace {
+
+constexpr const char* kMaxFrames = "100";
+
+int number_after(std::string_view line, std::string_view mark) {
+  const std::size_t at = line.find(mark);
+  if (at == line.npos) return 0;
+  int value = 0;
+  std::from_chars(line.data() + at + mark.size(), line.data() + line.size(), value);
+  return value;
+}
+
+// `Thread 2 (Thread 0x7f… (LWP 4711) "worker"):` of gdb, `TID 4711:` of eu-stack.
+std::optional<ThreadStack> parse_thread(std::string_view line) {
+  ThreadStack thread;
+  if (line.starts_with("TID ")) {
+    thread.tid = number_after(line, "TID ");
+  } else if (line.starts_with("Thread ")) {
+    thread.tid = number_after(line, "(LWP ");
+    if (thread.tid == 0) thread.tid = number_after(line, "process ");
+    const std::size_t quote = line.find('"');
+    const std::size_t end = line.rfind('"');
+    if (quote != line.npos && end > quote) thread.name = clean_text(line.substr(quote + 1, end - quote - 1));
+  }
+  if (thread.tid == 0) return std::nullopt;
+  return thread;
+}
+
+// gdb: `#3  0x0000 in name (args) at file:line`, or without the address; eu-stack: `#3  0x0000 name`.
+std::optional<StackFrame> parse_frame(std::string_view line) {
+  std::size_t at = 1;
+  if (line.size() < 2 || line[0] != '#' || std::isdigit(static_cast<unsigned char>(line[1])) == 0)
+    return std::nullopt;
+  const auto skip = [&](auto is) {
+    while (at < line.size() && is(line[at])) ++at;
+  };
+  const auto blank = [](char c) { return c == ' '; };
+  const auto word = [](char c) { return c != ' '; };
+  skip(word);
+  skip(blank);
+  if (line.substr(at).starts_with("0x")) {
+    skip(word);
+    skip(blank);
+    if (line.substr(at).starts_with("in ")) at += 3;
+  }
+  const std::string_view rest = line.substr(std::min(at, line.size()));
+  const std::size_t arguments = rest.find(" (", rest.starts_with('(') ? 1 : 0);
+  StackFrame frame{.function = clean_text(rest.substr(0, arguments)), .place = ""};
+  if (const std::size_t place = rest.rfind(") at "); place != rest.npos)
+    frame.place = clean_text(rest.substr(place + 5));
+  if (frame.function.empty()) frame.function = "??";
+  return frame;
+}
+
+}  // namespace
+
+std::optional<StackTool> find_stack_tool(const std::string& search) {
+  if (std::string path = find_tool("gdb", search); !path.empty())
+    return StackTool{StackTool::Kind::kGdb, path};
+  if (std::string path = find_tool("eu-stack", search); !path.empty())
+    return StackTool{StackTool::Kind::kEuStack, path};
+  return std::nullopt;
+}
+
+std::vector<std::string> stack_command(const StackTool& tool, int pid) {
+  if (tool.kind == StackTool::Kind::kEuStack) return {tool.path, "-n", kMaxFrames, "-p", std::to_string(pid)};
+  // No start-up files and no scripts of the program's: they would run with our rights.
+  return {tool.path,
+          "-nx",
+          "-batch",
+          "-iex",
+          "set auto-load off",
+          "-iex",
+          "set sysroot /",  // not through the program's mount namespace, which needs rights of its own
+          "-iex",
+          "set width 0",
+          "-iex",
+          "set confirm off",
+          "-iex",
+          "set print frame-arguments none",
+          "-iex",
+          "set print thread-events off",
+          "-p",
+          std::to_string(pid),
+          "-ex",
+          std::string("thread apply all backtrace ") + kMaxFrames};
+}
+
+std::vector<ThreadStack> parse_native_stacks(std::string_view text) {
+  std::vector<ThreadStack> threads;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    if (auto thread = parse_thread(line)) {
+      threads.push_back(std::move(*thread));
+    } else if (auto frame = parse_frame(line); frame && !threads.empty()) {
+      threads.back().frames.push_back(std::move(*frame));
+    }
+  }
+  return threads;
+}
+
+}  // namespace proctor

@@ -1,0 +1,27 @@
+// User stacks of all threads of a process, by gdb or eu-stack, whichever is installed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/evidence/stack_frame.h"
+
+namespace proctor {
+
+struct StackTool {
+  enum class Kind { kGdb, kEuStack };
+  Kind kind = Kind::kGdb;
+  std::string path;
+};
+
+// gdb first: it reads more kinds of debug information. `search` as in PATH.
+std::optional<StackTool> find_stack_tool(const std::string& search);
+
+std::vector<std::string> stack_command(const StackTool& tool, int pid);
+
+// What either of them prints. Threads in the order of the text.
+std::vector<ThreadStack> parse_native_stacks(std::string_view text);
+
+}  // namespace proctor

@@ -1,0 +1,148 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "harness/core/text.h"
+#include "harness/evidence/findings.h"
+
+namespace proctor {
+namespace {
+
+constexpr std::size_t kMaxLines = 10;
+constexpr std::size_t kMaxLineBytes = 200;
+constexpr std::size_t kMaxInFull = 2;  // processes; more get one line each
+constexpr std::size_t kMaxFrames = 4;
+constexpr std::size_t kMaxGaps = 2;
+
+bool has_children(const Findings& findings, int pid) {
+  return std::any_of(findings.processes.begin(), findings.processes.end(),
+                     [pid](const ProcessFinding& process) { return process.facts.parent == pid; });
+}
+
+// A shell that waits for its command says nothing that the command does not say.
+bool only_waits_for_a_child(const Findings& findings, const ProcessFacts& facts) {
+  return facts.device_nodes.empty() && facts.threads.size() == 1 &&
+         facts.threads.front().wchan == "do_wait" && has_children(findings, facts.pid);
+}
+
+// Those that hold a device, then those that wait for nobody else; else in the order of the tree.
+std::vector<const ProcessFinding*> by_interest(const Findings& findings) {
+  std::vector<const ProcessFinding*> sorted;
+  for (const ProcessFinding& process : findings.processes) {
+    if (!only_waits_for_a_child(findings, process.facts)) sorted.push_back(&process);
+  }
+  const auto weight = [&](const ProcessFinding* process) {
+    const bool leaf = !has_children(findings, process->facts.pid);
+    return (process->facts.device_nodes.empty() ? 0 : 2) + (leaf ? 1 : 0);
+  };
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](const auto* a, const auto* b) { return weight(a) > weight(b); });
+  return sorted;
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : std::string(between)) + word;
+  return text;
+}
+
+std::string python_stack(const ProcessFinding& process, std::size_t most) {
+  if (process.python.threads.empty()) return "";
+  std::vector<std::string> frames;
+  for (const StackFrame& frame : process.python.threads.front().frames) {
+    if (frames.size() == most) break;
+    const bool first = frames.empty();  // its whole path can be opened
+    frames.push_back(frame.function + " at " +
+                     (first ? frame.place : frame.place.substr(frame.place.rfind('/') + 1)));
+  }
+  return joined(frames, " < ");
+}
+
+// Where the interpreter begins, the Python stack says more.
+bool is_interpreter(std::string_view function) {
+  constexpr std::array<std::string_view, 8> kPrefixes = {
+      "Py",       "_Py", "ffi_", "_ctypes", "_call_function_pointer", "cfunction_", "method_vectorcall",
+      "type_call"};
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [function](std::string_view prefix) { return function.starts_with(prefix); });
+}
+
+std::string native_stack(const ProcessFinding& process, std::size_t most) {
+  if (process.native.empty()) return "";
+  std::vector<std::string> frames;
+  for (const StackFrame& frame : process.native.front().frames) {
+    if (frames.size() == most ||
+        (process.python.is_python && !frames.empty() && is_interpreter(frame.function)))
+      break;
+    if (frame.function == "??") continue;
+    const std::string place = frame.place.substr(frame.place.rfind('/') + 1);
+    frames.push_back(frame.function + (place.empty() ? "" : " at " + place));
+  }
+  return joined(frames, " < ");
+}
+
+std::string kernel_wait(const ProcessFacts& facts) {
+  return facts.threads.empty() ? "" : facts.threads.front().wchan;
+}
+
+std::string who(const ProcessFacts& facts) {
+  const std::string rank = facts.rank.empty() ? "" : ", rank " + facts.rank;
+  return fmt::format("{} (pid {}{})", facts.name, facts.pid, rank);
+}
+
+std::string holds(const ProcessFacts& facts) {
+  return facts.device_nodes.empty() ? "" : "holds " + joined(facts.device_nodes, " ");
+}
+
+void add_in_full(const ProcessFinding& process, std::vector<std::string>& lines) {
+  const ProcessFacts& facts = process.facts;
+  std::string head = fmt::format("{}: state {}{}", who(facts), facts.state,
+                                 facts.state == 'D' ? " (cannot be interrupted)" : "");
+  if (const std::string wait = kernel_wait(facts); !wait.empty()) head += " in " + wait;
+  head += fmt::format(", {} thread{}, {} MiB", facts.threads.size(), facts.threads.size() == 1 ? "" : "s",
+                      facts.resident_kib / 1024);
+  if (!facts.device_nodes.empty()) head += ", " + holds(facts);
+  lines.push_back(head);
+  if (const std::string stack = python_stack(process, kMaxFrames); !stack.empty())
+    lines.push_back("  Python: " + stack);
+  if (const std::string stack = native_stack(process, kMaxFrames); !stack.empty())
+    lines.push_back("  native: " + stack);
+}
+
+std::string in_one_line(const ProcessFinding& process) {
+  std::vector<std::string> parts;
+  for (std::string part : {python_stack(process, 1), native_stack(process, 1), kernel_wait(process.facts),
+                           holds(process.facts)}) {
+    if (!part.empty()) parts.push_back(std::move(part));
+  }
+  return who(process.facts) + ": " + joined(parts, "; ");
+}
+
+}  // namespace
+
+std::vector<std::string> ten_lines(const Findings& findings) {
+  std::vector<std::string> lines;
+  if (!findings.devices.empty()) lines.push_back("devices: " + joined(findings.devices, ", "));
+  const std::size_t gaps = std::min(findings.gaps.size(), kMaxGaps);
+  const auto processes = by_interest(findings);
+  if (processes.size() <= kMaxInFull) {
+    for (const ProcessFinding* process : processes) add_in_full(*process, lines);
+  } else {
+    const std::size_t room = kMaxLines - gaps - lines.size();
+    const std::size_t shown = processes.size() <= room ? processes.size() : room - 1;
+    for (std::size_t i = 0; i < shown; ++i) lines.push_back(in_one_line(*processes[i]));
+    if (shown < processes.size())
+      lines.push_back(fmt::format("and {} more processes", processes.size() - shown));
+  }
+  if (processes.empty()) lines.push_back("no process was left");
+  lines.insert(lines.end(), findings.gaps.begin(), findings.gaps.begin() + static_cast<std::ptrdiff_t>(gaps));
+  for (std::string& line : lines) {
+    line = clean_text(line);
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    if (line.size() > kMaxLineBytes) line = line.substr(0, kMaxLineBytes - 3) + "...";
+  }
+  return lines;
+}
+
+}  // namespace proctor

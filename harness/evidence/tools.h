@@ -1,0 +1,27 @@
+// Other people's tools, looked up on PATH and run under a deadline.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/duration.h"
+#include "harness/process/containment.h"
+
+namespace proctor {
+
+// The full path, or "" when no directory of `search` (as in PATH) has it.
+std::string find_tool(const std::string& name, const std::string& search);
+
+struct ToolRun {
+  std::string output;   // stdout
+  std::string errors;   // the end of stderr
+  std::string problem;  // why it did not end well: "killed after 3.0 s", "exit 1"; or ""
+};
+
+// All at once; each is killed with everything it started when the limit is over. What it printed until then
+// is kept. Results in the order of the commands.
+std::vector<ToolRun> run_tools(Containment& containment,
+                               const std::vector<std::vector<std::string>>& commands,
+                               const std::vector<std::string>& environment, Milliseconds limit);
+
+}  // namespace proctor

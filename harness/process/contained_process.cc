@@ -314,8 +314,8 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   }
 
   void check_done() {
-    if (!guard_gone_ || phase_ >= Phase::kPassingOn || end_.spawn_error || waits_for_retry_) return;
-    if (phase_ == Phase::kLimitHook) return;
+    if (!guard_gone_ || phase_ >= Phase::kPassingOn || end_.spawn_error) return;
+    if (waits_for_retry_ || phase_ == Phase::kLimitHook) return;
     if (phase_ == Phase::kDraining && output_->is_open()) return;  // end-of-file, or the fixed window
     finish();
   }
@@ -388,7 +388,6 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   std::optional<Clock::time_point> killed_at_;
   std::shared_ptr<CaseOutput> output_;
 };
-
 }  // namespace
 
 std::shared_ptr<ContainedProcess> ContainedProcess::start(asio::io_context& io, Containment& containment,

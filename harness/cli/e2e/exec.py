@@ -12,7 +12,8 @@ import subprocess
 import sys
 import time
 
-from harness import BIN, LAYERS, Sandbox, check, check_sums, killed, misbehaving, new_token, report, survivors, wait_until
+from harness import (BIN, LAYERS, Sandbox, check, check_sums, killed, misbehaving, new_token, report, survivors,
+                     wait_until)
 
 
 def run(sandbox, *words, options=(), **more):
@@ -122,7 +123,8 @@ def evidence_of_many(sandbox):
         check(sum(f", rank {rank})" in line for line in lines) == 1, "rank", rank, lines)
     if os.geteuid() != 0:
         return print("not root: no device node")
-    mounts = "mount -t tmpfs none /dev && mkdir /dev/dri && : > /dev/dri/renderD128 && exec sleep 300 7< /dev/dri/renderD128"
+    mounts = ("mount -t tmpfs none /dev && mkdir /dev/dri && : > /dev/dri/renderD128 && "
+              "exec sleep 300 7< /dev/dri/renderD128")
     _, _, case = run(sandbox, "unshare", "-m", "sh", "-c", mounts, options=["--timeout", "1s", "--grace", "500ms"])
     lines = case["attempts"][0]["evidence"]["lines"]
     check(any("holds /dev/dri/renderD128" in line for line in lines), "no device node:", lines)
@@ -140,9 +142,9 @@ def evidence_that_hangs(sandbox):
     found = case["attempts"][0]["evidence"]
     check(code == 124 and any("gdb: killed after" in line for line in found["lines"]), "not named:", code, found)
     check(not survivors(token), "left alive:", survivors(token))
-    process = subprocess.Popen(sandbox.command("exec", "--out", sandbox.out(), "--timeout", "300ms", "--", "sleep", "300"),
-                               cwd=sandbox.path, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               start_new_session=True)
+    words = ["exec", "--out", sandbox.out(), "--timeout", "300ms", "--", "sleep", "300"]
+    process = subprocess.Popen(sandbox.command(*words), cwd=sandbox.path, env=env, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, start_new_session=True)
     wait_until(lambda: survivors(token), 60, "debugger")
     process.send_signal(signal.SIGTERM)
     process.wait(60)

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/commands.h"
+#include "harness/cli/ctest_resources.h"
 #include "harness/cli/device_report.h"
 #include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
@@ -50,11 +51,22 @@ nlohmann::json to_json(const DeviceReport& report, const std::vector<DrainedDevi
           {"missing_symbols", report.inventory.missing_symbols}};
 }
 
-int run_devices(const SimulationOptions& options, const std::string& state_dir, bool json) {
-  const auto report = report_devices(options);
+struct ListOptions {
+  SimulationOptions simulation;
+  std::string state_dir = LeaseDirectory::kDefaultPath;
+  bool json = false;
+  bool ctest_resource_spec = false;
+};
+
+int run_devices(const ListOptions& options) {
+  const auto report = report_devices(options.simulation);
   if (!report) return fail(report.error());
-  const auto drained = DrainList(state_dir).list();
-  if (json) {
+  if (options.ctest_resource_spec) {
+    std::cout << ctest_resource_spec(report->inventory.devices).dump(2) << '\n';
+    return report->inventory.devices.empty() ? kExitIncomplete : kExitGreen;
+  }
+  const auto drained = DrainList(options.state_dir).list();
+  if (options.json) {
     std::cout << to_json(*report, drained).dump(2) << '\n';
   } else {
     print_devices(*report, std::cout);
@@ -138,17 +150,17 @@ void add_devices_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("devices", "list the devices of this machine, found by contained probes");
   CLI::App* list = command->add_subcommand("list", "the same");
-  auto options = std::make_shared<SimulationOptions>();
-  auto state_dir = std::make_shared<std::string>(LeaseDirectory::kDefaultPath);
-  auto json = std::make_shared<bool>(false);
+  auto options = std::make_shared<ListOptions>();
   for (CLI::App* each : {command, list}) {
-    add_simulation_options(*each, *options);
-    add_state_dir(*each, *state_dir);
-    each->add_flag("--json", *json, "one JSON document");
+    add_simulation_options(*each, options->simulation);
+    add_state_dir(*each, options->state_dir);
+    each->add_flag("--json", options->json, "one JSON document");
+    each->add_flag("--ctest-resource-spec", options->ctest_resource_spec,
+                   "a file for `ctest --resource-spec-file`");
   }
-  command->callback([&action, command, list, options, state_dir, json] {
+  command->callback([&action, command, list, options] {
     if (!command->get_subcommands().empty() && !list->parsed()) return;  // drain and undrain have their own
-    action = [options, state_dir, json] { return run_devices(*options, *state_dir, *json); };
+    action = [options] { return run_devices(*options); };
   });
   add_drain_commands(*command, action);
 }

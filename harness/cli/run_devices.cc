@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "harness/cli/ctest_resources.h"
 #include "harness/core/child_protocol.h"
 #include "harness/devices/inventory.h"
 
@@ -112,6 +113,21 @@ Result<void> add_real(Containment& containment, const Environment& caller, RunDe
   return {};
 }
 
+// CTest has given some of the devices to this test, and the others to its neighbours.
+Result<void> keep_what_ctest_allocated(const Environment& caller, RunDevices& devices) {
+  std::vector<std::string> ids;
+  for (const auto& device : devices.leasable) ids.push_back(device.id);
+  const auto allocated = ctest_allocation(caller, ids);
+  if (!allocated) return allocated.error();
+  if (!*allocated) return {};
+  const auto given_away = [&](const std::string& id) {
+    return std::find((*allocated)->begin(), (*allocated)->end(), id) == (*allocated)->end();
+  };
+  std::erase_if(devices.pool, [&](const PoolDevice& entry) { return given_away(entry.device.id); });
+  std::erase_if(devices.leasable, [&](const LeasedDevice& device) { return given_away(device.id); });
+  return {};
+}
+
 }  // namespace
 
 Result<RunDevices> find_devices(const Plan& plan, const std::optional<Simulation>& simulation,
@@ -123,6 +139,7 @@ Result<RunDevices> find_devices(const Plan& plan, const std::optional<Simulation
   } else if (xpu) {
     if (auto added = add_real(containment, caller, devices); !added) return added.error();
   }
+  if (auto kept = keep_what_ctest_allocated(caller, devices); !kept) return kept.error();
   const DevicePool pool(devices.pool);
   for (const auto& test : plan.cases) {
     const auto backend = std::string(to_string(plan.suites[test.suite].backend));

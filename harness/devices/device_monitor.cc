@@ -96,7 +96,7 @@ bool DeviceMonitor::start() {
                                      [this, heard = heard_](const ProcessEnd& end) {
                                        if (!*heard) return;
                                        if (gone_) return gone_();
-                                       give_up("the monitor of the devices " + how_it_ended(end));
+                                       give_up("the program that asks " + how_it_ended(end));
                                      });
   return true;
 }
@@ -105,7 +105,7 @@ void DeviceMonitor::ask() {
   asked_ = std::exchange(waiting_, {});
   const char request = '?';
   if ((!process_ && !start()) || write(requests_.get(), &request, 1) != 1) {
-    const std::string why = std::string("ask how the devices are: ") + std::strerror(errno);
+    const std::string why = std::strerror(errno);
     boost::asio::post(io_, [this, heard = heard_, why] {
       if (!heard || *heard) give_up(why);
     });
@@ -114,7 +114,7 @@ void DeviceMonitor::ask() {
   deadline_.expires_after(setup_.deadline);
   deadline_.async_wait([this, heard = heard_](const auto& error) {
     if (!error && *heard)
-      give_up("the driver did not say how the devices are within " + format_duration(setup_.deadline));
+      give_up("the driver did not answer within " + format_duration(setup_.deadline));
   });
 }
 
@@ -127,7 +127,7 @@ void DeviceMonitor::answer(const Look& look) {
 
 void DeviceMonitor::give_up(const std::string& why) {
   end_child();
-  answer(Error{ErrorKind::kSystem, why, "", 0});
+  answer(Error{ErrorKind::kSystem, "ask how the devices are: " + why, "", 0});
 }
 
 }  // namespace proctor

@@ -90,7 +90,7 @@ TEST_F(Monitor, AHangCostsOneDeadlineAndTheNextLookANewChild) {
       2, Milliseconds(2'000));
   ASSERT_EQ(seen.size(), 2u);
   ASSERT_FALSE(seen[0]);
-  EXPECT_THAT(seen[0].error().what, HasSubstr("did not say how the devices are within 2s"));
+  EXPECT_THAT(seen[0].error().what, HasSubstr("did not answer within 2s"));
   EXPECT_TRUE(seen[1]) << seen[1].error().what;
 }
 

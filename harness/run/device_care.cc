@@ -136,7 +136,7 @@ DeviceFinding DeviceCare::find(const std::string& device, const DeviceMonitor::L
   const auto id = std::find(monitor_->ids().begin(), monitor_->ids().end(), device);
   if (!look || id == monitor_->ids().end()) {
     finding.settled = Settled::kUnknown;
-    finding.detail = look ? "nobody watches it" : look.error().what;
+    finding.detail = look ? "nobody watches it" : "failed to " + look.error().what;
     return finding;
   }
   const DeviceState& state = (*look)[static_cast<std::size_t>(id - monitor_->ids().begin())];

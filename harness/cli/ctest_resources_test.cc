@@ -1,0 +1,44 @@
+#include "harness/cli/ctest_resources.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace proctor::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::vector<std::string> kIds = {"xpu:0000:03:00.0", "xpu:0000:06:00.0"};
+
+TEST(CtestResources, IdsAreThoseThatCtestAllows) {
+  const auto spec = ctest_resource_spec({{.id = kIds[0]}, {.id = "cuda:GPU-AB12"}});
+  EXPECT_EQ(spec.dump(),
+            R"({"local":[{"gpus":[{"id":"xpu_0000_03_00_0","slots":1},{"id":"cuda_gpu_ab12","slots":1}]}],)"
+            R"("version":{"major":1,"minor":0}})");
+}
+
+TEST(CtestResources, WithoutAnAllocationAllDevicesAreAllowed) {
+  EXPECT_EQ(*ctest_allocation({{"CTEST_RESOURCE_GROUP_COUNT", "0"}}, kIds), std::nullopt);
+}
+
+TEST(CtestResources, AllocatedDevicesAreFoundByName) {
+  const Environment one = {{"CTEST_RESOURCE_GROUP_COUNT", "1"},
+                           {"CTEST_RESOURCE_GROUP_0", "gpus"},
+                           {"CTEST_RESOURCE_GROUP_0_GPUS", "id:xpu_0000_06_00_0,slots:1"}};
+  EXPECT_THAT(**ctest_allocation(one, kIds), ElementsAre(kIds[1]));
+  const Environment two = {
+      {"CTEST_RESOURCE_GROUP_0_GPUS", "id:xpu_0000_06_00_0,slots:1;id:xpu_0000_03_00_0,slots:1"}};
+  EXPECT_THAT(**ctest_allocation(two, kIds), ElementsAre(kIds[1], kIds[0]));
+}
+
+TEST(CtestResources, AnotherMachinesSpecificationIsRefused) {
+  const auto refused = ctest_allocation({{"CTEST_RESOURCE_GROUP_0_GPUS", "id:0,slots:1"}}, kIds);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("no device '0'"));
+}
+
+}  // namespace
+}  // namespace proctor::cli

@@ -60,6 +60,8 @@ std::string notrun_text(std::string_view reason, const RunModel& model, bool sta
   if (reason == "budget") return "not run: it no longer fitted into --deadline";
   if (reason == "device_lost") return "not run: its device was lost";
   if (reason == "fail_fast") return "not run: an earlier case failed and --fail-fast was given";
+  if (reason == "start_up")
+    return "not run: the process that it shares with others ended before it ran anything";
   if (reason != "interrupted") return fmt::format("not run: {}", reason);
   const std::string verb = started ? "cut short" : "not run";
   if (model.stop_signal() != 0) {
@@ -96,7 +98,7 @@ std::string verdict_text(const RunModel& model, const CaseRecord& record, const 
     case Outcome::kXfail:
       return verdict.reason.empty() ? "fails as known" : fmt::format("fails as known: {}", verdict.reason);
     case Outcome::kXpass:
-      return "passed although it is listed as a known failure; remove the entry";
+      return "passed although it is expected to fail; remove its entry in the list, or its xfail marker";
     case Outcome::kNotrun:
       return notrun_text(verdict.reason, model, !record.attempts.empty());
   }

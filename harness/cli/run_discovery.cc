@@ -118,7 +118,12 @@ std::string search_path() {
 Result<PlanOutcome> discover_plan(const PlanOptions& options, Containment& containment) {
   const auto config = load_config(options.config, options.limits, builtin_suites());
   if (!config) return config.error();
-  return make_plan(*config, options.selection, search_path(),
+  const Environment caller = caller_environment();
+  const auto python_path = caller.find("PYTHONPATH");
+  const SearchPaths paths{.path = search_path(),
+                          .python_path = python_path == caller.end() ? "" : python_path->second,
+                          .pytest_plugin = shared_file("pytest")};
+  return make_plan(*config, options.selection, paths,
                    [&](const auto& argv, const auto& extra_env, const auto& directory) {
                      return run_listing(containment, argv, extra_env, directory);
                    });

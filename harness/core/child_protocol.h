@@ -5,7 +5,7 @@
 // Environment of every child:
 //   PROCTOR_EVENTS_FD      number of an inherited descriptor; one JSON object per line, at most 64 KiB each,
 //                          one write
-//   PROCTOR_CASE           full id of the case (absent in discovery)
+//   PROCTOR_CASE           full id of the case (absent in discovery, and where a process runs several)
 //   PROCTOR_ATTEMPT        1..
 //   PROCTOR_RUN_DIR        absolute path of the run directory
 //   PROCTOR_DEVICES        JSON array with what was leased: [{"id":..,"uuid":..,"pci":..}]
@@ -37,6 +37,11 @@
 //      "reason":..}                                e.g. "driver_crash:11", becomes fail(reason)
 //     {"v":1,"case":NAME,"event":"warn","message":..}
 //     {"v":1,"case":NAME,"event":"end","result":"pass|fail|skip|error","reason":..}
+//
+// Our pytest plugin speaks the same. It may run several cases in one process, each from its `start` to the
+// next one's; its results are also "xfail" and "xpass"; and it adds
+//     {"v":1,"event":"case",..,"file":..,"classname":..,"name":..,"markers":{NAME:[ARGUMENT..]}}
+//     {"v":1,"case":NAME,"event":"output","text":..}
 //
 // The verdict is `end`: without it, or with one that contradicts the exit status (0 with fail, not 0 with
 // pass), the case is error(no_result), or error(result_mismatch).

@@ -115,6 +115,11 @@ class Loader {
       return Error::usage(place + " needs the key `command`", "Write command = [\"program\", \"argument\"].");
     }
     if (suite.devices < 0) suite.devices = suite.backend == Backend::kNone ? 0 : 1;
+    if (!suite.devices_marker.empty() && suite.backend == Backend::kNone) {
+      return Error::usage(
+          fmt::format("{} asks for devices by marker `{}`, of backend \"none\"", place, suite.devices_marker),
+          "Write backend = \"cuda\" or backend = \"xpu\".");
+    }
     if (suite.devices > 0 && suite.backend == Backend::kNone) {
       return Error::usage(fmt::format("{} asks for {} devices of backend \"none\"", place, suite.devices),
                           "Write backend = \"cuda\" or backend = \"xpu\".");

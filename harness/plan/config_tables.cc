@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "harness/plan/version.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int kMaxDevices = 1024;
 constexpr int kMaxRetries = 100;
+constexpr std::string_view kMarkerPrefix = "marker:";
 
 using Keys = std::vector<std::string>;
 
@@ -174,9 +176,7 @@ class FileReader {
     }
     read_program(reader, table, config);
     Suite& suite = config.suite;
-    std::optional<int> devices;
-    reader.read("devices", devices, 0, kMaxDevices);
-    if (devices) suite.devices = *devices;
+    read_devices(reader, suite);
     std::optional<std::string> mask;
     reader.read_choice("mask", mask, {"uuid", "index"});
     if (mask) suite.mask = *mask;
@@ -185,6 +185,27 @@ class FileReader {
     if (labels) suite.labels = std::move(*labels);
     read_env(reader, suite.env);
     read_limits(reader, config.limits);
+  }
+
+  // A number, or "marker:NAME": then the number is what a test without the marker needs, the default.
+  void read_devices(TableReader& reader, Suite& suite) {
+    const toml::node* node = reader.node("devices");
+    if (node == nullptr) return;
+    if (const auto* text = node->as_string()) {
+      const std::string marker =
+          text->get().starts_with(kMarkerPrefix) ? text->get().substr(kMarkerPrefix.size()) : std::string();
+      if (marker.empty()) {
+        return reader.fail("devices", fmt::format("`devices` is {}, but must be a number or \"marker:NAME\"",
+                                                  value_text(*node)));
+      }
+      suite.devices_marker = marker;
+      return;
+    }
+    std::optional<int> devices;
+    reader.read("devices", devices, 0, kMaxDevices);
+    if (!devices) return;
+    suite.devices = *devices;
+    suite.devices_marker.clear();
   }
 
   void read_program(TableReader& reader, const toml::table& table, SuiteConfig& config) {
@@ -200,9 +221,6 @@ class FileReader {
     if (backend) suite.backend = *parse_backend(*backend);
     std::optional<std::string> process;
     reader.read_choice("process", process, {"case", "file", "suite"});
-    if (process == "file") {
-      reader.fail("process", "`process` = \"file\" is not supported yet", "Write \"case\" or \"suite\".");
-    }
     if (process) suite.process = *process;
     read_command(reader, table, suite);
   }

@@ -11,6 +11,7 @@
 #include "harness/core/child_protocol.h"
 #include "harness/core/text.h"
 #include "harness/plan/gtest_list.h"
+#include "harness/plan/pytest_list.h"
 
 namespace proctor {
 
@@ -175,6 +176,43 @@ Result<std::vector<Case>> cases_of_gtest(const Suite& suite, const std::vector<s
   return cases;
 }
 
+// How many devices a test needs: its marker's number, or the suite's where the marker says none.
+Result<int> devices_of(const Suite& suite, const PytestTest& test) {
+  const auto marker = test.markers.find(suite.devices_marker);
+  if (suite.devices_marker.empty() || marker == test.markers.end()) return suite.devices;
+  if (!marker->second || *marker->second < 0 || *marker->second > 1024) {
+    return Error::usage(fmt::format("has the marker `{}` without a number of devices: {}",
+                                    suite.devices_marker, clean_text(test.nodeid)));
+  }
+  return *marker->second;
+}
+
+std::string group_of(const Suite& suite, const PytestTest& test) {
+  if (suite.process == "file") return test.file;
+  return suite.process == "suite" ? "*" : "";
+}
+
+Result<std::vector<Case>> cases_of_pytest(const Suite& suite, const std::vector<std::string>& argv,
+                                          const ListOutput& out) {
+  std::vector<Case> cases;
+  for (std::size_t i = 0; i < out.event_lines.size(); ++i) {
+    const Result<PytestTest> listed = parse_pytest_test(out.event_lines[i]);
+    const Result<int> devices = listed ? devices_of(suite, *listed) : listed.error();
+    if (!devices) {
+      return refused(suite, argv, fmt::format("wrote event line {}, which {}", i + 1, devices.error().what));
+    }
+    Case test;
+    test.id = listed->nodeid;
+    test.name = listed->name;
+    test.classname = listed->classname;
+    test.devices = *devices;
+    test.group = group_of(suite, *listed);
+    test.argv = pytest_case_command(suite.command, listed->nodeid);
+    cases.push_back(std::move(test));
+  }
+  return cases;
+}
+
 Case whole_command(const Suite& suite) {
   Case test;
   test.name = std::filesystem::path(suite.command.front()).filename().string();
@@ -197,16 +235,37 @@ std::optional<Error> check_unique(const Suite& suite, const std::vector<Case>& c
   return {};
 }
 
+std::vector<std::string> list_command(const Suite& suite) {
+  if (suite.kind == SuiteKind::kPytest) return pytest_list_command(suite.command);
+  return with(suite.command, suite.kind == SuiteKind::kProctor ? child::kListOption : "--gtest_list_tests");
+}
+
+// What pytest could not collect it says on stdout, at length; the plugin says it in events.
+std::optional<Error> check_collected(const Suite& suite, const std::vector<std::string>& argv,
+                                     const ListOutput& out) {
+  if (suite.kind != SuiteKind::kPytest) return {};
+  const std::vector<std::string> messages = pytest_list_failures(out.event_lines);
+  if (messages.empty()) return {};
+  return refused(suite, argv, fmt::format("could not collect {} of the tests' files", messages.size()),
+                 messages.front());
+}
+
+Result<std::vector<Case>> read_list(const Suite& suite, const std::vector<std::string>& argv,
+                                    const ListOutput& out) {
+  if (suite.kind == SuiteKind::kPytest) return cases_of_pytest(suite, argv, out);
+  return suite.kind == SuiteKind::kProctor ? cases_of_proctor(suite, argv, out)
+                                           : cases_of_gtest(suite, argv, out);
+}
+
 Result<std::vector<Case>> list_cases(const Suite& suite, const ListRunner& run,
                                      const std::optional<ListOutput>& listing) {
-  const bool ours = suite.kind == SuiteKind::kProctor;
-  const std::vector<std::string> argv = with(suite.command, ours ? child::kListOption : "--gtest_list_tests");
+  const std::vector<std::string> argv = list_command(suite);
   const Result<ListOutput> out =
       listing ? Result<ListOutput>(*listing) : run(argv, suite.env, suite.directory);
   if (!out) return out.error();
+  if (auto error = check_collected(suite, argv, *out)) return *error;
   if (auto error = check_end(suite, argv, *out)) return *error;
-  Result<std::vector<Case>> cases =
-      ours ? cases_of_proctor(suite, argv, *out) : cases_of_gtest(suite, argv, *out);
+  Result<std::vector<Case>> cases = read_list(suite, argv, *out);
   if (cases && cases->empty()) return refused(suite, argv, "listed no case", out->stderr_tail);
   return cases;
 }
@@ -220,12 +279,13 @@ std::string id_prefix(const Suite& suite) {
 
 Result<std::vector<Case>> discover(const Suite& suite, std::size_t suite_index, const ListRunner& run,
                                    const std::optional<ListOutput>& listing) {
-  const bool whole = suite.kind == SuiteKind::kCommand || suite.process == "suite";
+  const bool pytest = suite.kind == SuiteKind::kPytest;
+  const bool whole = suite.kind == SuiteKind::kCommand || (suite.process == "suite" && !pytest);
   Result<std::vector<Case>> cases = whole ? Result<std::vector<Case>>(std::vector<Case>{whole_command(suite)})
                                           : list_cases(suite, run, listing);
   if (!cases) return cases;
   for (Case& test : *cases) {
-    test.id = id_prefix(suite) + "/" + test.name;
+    test.id = id_prefix(suite) + "/" + (pytest ? test.id : test.name);
     test.suite = suite_index;
     // JUnit has the class in its own attribute; foreign names stay as their framework has them.
     if (suite.kind == SuiteKind::kGtest && !whole) test.name.erase(0, test.classname.size() + 1);

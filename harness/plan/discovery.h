@@ -1,8 +1,10 @@
 // From a suite to its cases: the suite's own program lists them, in a contained child with its own deadline.
 //
-//   proctor  CMD --proctor-list         events of type `case` (stdout is never believed)    CMD
-//   --proctor-case=NAME gtest    CMD --gtest_list_tests     stdout (stderr is never merged) CMD
-//   --gtest_filter=NAME command  nothing to list: one case CMD
+//   kind     list                                                 one case
+//   proctor  CMD --proctor-list: events of type `case`            CMD --proctor-case=NAME
+//   gtest    CMD --gtest_list_tests: stdout, never its stderr     CMD --gtest_filter=NAME
+//   pytest   CMD -p proctor_pytest --proctor-list: `case` events  CMD -p proctor_pytest --proctor-case=NODEID
+//   command  nothing to list                                      CMD
 //
 // A list that cannot be read completely refuses the plan: a case that silently went missing would look like
 // green.

@@ -213,5 +213,77 @@ TEST(PlanDigest, DependsOnTheIdsOnly) {
   EXPECT_NE(digest({"a", "bc"}), digest({"ab", "c"}));
 }
 
+// ---- pytest ----
+
+class PytestDiscoveryTest : public DiscoveryTest {
+ protected:
+  Suite pytest(const std::string& lines) {
+    Suite made = suite(
+        SuiteKind::kPytest,
+        {scratch_.write_script("pytest", R"([ "$1 $2 $3 $4" = "t -p proctor_pytest --proctor-list" ] || exit 9
+cat >&3 <<'LINES'
+)" + lines + "LINES\n"),
+         "t"});
+    made.backend = Backend::kXpu;
+    made.devices = 1;
+    return made;
+  }
+  static std::string listed(const std::string& file, const std::string& name, const std::string& markers) {
+    return R"({"v":1,"event":"case","case":")" + file + "::" + name + R"(","file":")" + file +
+           R"(","classname":"t.a","name":")" + name + R"(","markers":{)" + markers + "}}\n";
+  }
+};
+
+TEST_F(PytestDiscoveryTest, IdsAreNodeIdsAndNamesAreThoseOfItsJunit) {
+  const auto cases = discover(pytest(listed("t/a.py", "f[fp16-128]", "")), 3, run_listing);
+  ASSERT_TRUE(cases) << cases.error().what;
+  const Case& test = cases->at(0);
+  EXPECT_EQ(test.id, "s/t/a.py::f[fp16-128]");
+  EXPECT_EQ(framework_id(test), "t/a.py::f[fp16-128]");
+  EXPECT_EQ(test.classname, "t.a");
+  EXPECT_EQ(test.name, "f[fp16-128]");
+  EXPECT_EQ(test.group, "");
+  EXPECT_EQ(test.argv.back(), "--proctor-case=t/a.py::f[fp16-128]");
+}
+
+TEST_F(PytestDiscoveryTest, DevicesComeFromTheMarker) {
+  Suite made = pytest(listed("t/a.py", "two", R"("gpus":[2])") + listed("t/a.py", "none", R"("gpus":[0])") +
+                      listed("t/a.py", "unmarked", R"("slow":[7])"));
+  made.devices_marker = "gpus";
+  const auto cases = discover(made, 0, run_listing);
+  ASSERT_TRUE(cases) << cases.error().what;
+  EXPECT_EQ(cases->at(0).devices, 2);
+  EXPECT_EQ(cases->at(1).devices, 0);
+  EXPECT_EQ(cases->at(2).devices, 1) << "an unmarked test needs what the suite says";
+  for (const char* wrong : {R"("gpus":[])", R"("gpus":[null])", R"("gpus":[-1])", R"("gpus":[1025])"}) {
+    Suite bad = pytest(listed("t/a.py", "odd", wrong));
+    bad.devices_marker = "gpus";
+    EXPECT_THAT(refusal(bad), HasSubstr("wrote event line 1, which has the marker `gpus` without a number of "
+                                        "devices: t/a.py::odd"))
+        << wrong;
+  }
+}
+
+TEST_F(PytestDiscoveryTest, ProcessSaysWhichCasesShareOne) {
+  Suite made = pytest(listed("t/a.py", "one", "") + listed("t/b.py", "two", ""));
+  made.process = "file";
+  const auto by_file = discover(made, 0, run_listing);
+  ASSERT_TRUE(by_file) << by_file.error().what;
+  EXPECT_EQ(by_file->at(0).group, "t/a.py");
+  EXPECT_EQ(by_file->at(1).group, "t/b.py");
+  made.process = "suite";
+  const auto all = discover(made, 0, run_listing);
+  ASSERT_TRUE(all) << all.error().what;
+  EXPECT_NE(all->at(0).group, "");
+  EXPECT_EQ(all->at(0).group, all->at(1).group);
+}
+
+TEST_F(PytestDiscoveryTest, AFileThatCannotBeCollectedRefusesThePlan) {
+  EXPECT_THAT(refusal(pytest(listed("t/a.py", "one", "") +
+                             "{\"v\":1,\"event\":\"fail\",\"message\":\"t/b.py: no module named x\"}\n")),
+              HasSubstr("could not collect 1 of the tests' files; it wrote: t/b.py: no module named x"));
+  EXPECT_THAT(refusal(pytest("")), HasSubstr("listed no case"));
+}
+
 }  // namespace
 }  // namespace proctor

@@ -49,6 +49,10 @@ std::optional<Backend> parse_backend(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view framework_id(const Case& test) {
+  return std::string_view(test.id).substr(test.id.find('/') + 1);
+}
+
 std::string plan_digest(const std::vector<Case>& cases) {
   std::vector<std::string> ids;
   ids.reserve(cases.size());

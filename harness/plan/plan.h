@@ -38,6 +38,7 @@ struct Suite {
   std::string directory;  // working directory of its processes
   Backend backend = Backend::kNone;
   int devices = 0;
+  std::string devices_marker;    // kind pytest: the marker that says how many devices a test needs; "" = none
   std::string process = "case";  // case | file | suite
   std::string mask = "uuid";     // uuid | index
   CasePolicy policy;
@@ -49,9 +50,11 @@ struct Suite {
 struct Case {
   std::string id;
   std::size_t suite = 0;  // index into Plan::suites
-  std::string name;       // JUnit: "Group.Name" of ours, "Name" of a GoogleTest, else the program
-  std::string classname;  // JUnit: proctor.SUITE.BACKEND, the GoogleTest's group, else the suite
+  std::string name;       // JUnit: "Group.Name" of ours, the framework's own name, else the program
+  std::string classname;  // JUnit: proctor.SUITE.BACKEND, the framework's own, else the suite
   std::vector<std::string> argv;
+  // Cases of one suite with the same group and number of devices share a process; "" = each has its own.
+  std::string group;
   int devices = 0;
   CasePolicy policy;
   bool disabled = false;  // the framework itself would not run it: skip(disabled)
@@ -64,6 +67,9 @@ struct Case {
   std::vector<std::string> faults;  // simulator faults, each of which must make the case fail; cheapest first
   std::string expects;  // how they end it, when not by a failed assertion: "hang", "lost", "abort"
 };
+
+// What the suite's own framework calls the case: its id without the suite.
+std::string_view framework_id(const Case& test);
 
 struct Plan {
   std::vector<Suite> suites;

@@ -20,7 +20,7 @@ Error unsupported(const Suite& suite, const std::string& what, const std::string
 }
 
 Result<void> check_supported(const Suite& suite) {
-  if (suite.kind == SuiteKind::kPytest || suite.kind == SuiteKind::kBenchmark) {
+  if (suite.kind == SuiteKind::kBenchmark) {
     return unsupported(
         suite, fmt::format("kind \"{}\" ({})", to_string(suite.kind), suite.kind_reason),
         "Write kind = \"command\" in its [suite.NAME] of proctor.toml meanwhile: the whole command is "
@@ -29,22 +29,48 @@ Result<void> check_supported(const Suite& suite) {
   if (suite.kind == SuiteKind::kProctor && suite.process == "suite") {
     return unsupported(suite, "process = \"suite\" with kind \"proctor\"", "Write process = \"case\".");
   }
+  if (suite.kind == SuiteKind::kPytest) return {};
+  if (suite.process == "file") {
+    return unsupported(suite, fmt::format("process = \"file\" with kind \"{}\"", to_string(suite.kind)),
+                       "Only pytest has files. Write process = \"case\" or \"suite\".");
+  }
+  if (!suite.devices_marker.empty()) {
+    return unsupported(suite, fmt::format("devices = \"marker:...\" with kind \"{}\"", to_string(suite.kind)),
+                       "Only pytest has markers. Write devices = 1.");
+  }
   return {};
 }
 
-// A caller's sharding would make a process that is asked for one test run none, and call that a success.
-void settle_environment(Suite& suite) {
-  if (suite.kind != SuiteKind::kGtest || suite.process != "case") return;
-  suite.env.emplace("GTEST_TOTAL_SHARDS", "1");
-  suite.env.emplace("GTEST_SHARD_INDEX", "0");
+// Python finds our plugin first, and everything else where it did.
+Result<void> add_pytest_plugin(Suite& suite, const SearchPaths& paths) {
+  if (paths.pytest_plugin.empty()) {
+    return Error{ErrorKind::kSystem,
+                 fmt::format("plan suite `{}` ({}): proctor_pytest.py is not in share/proctor/pytest beside "
+                             "the proctor executable",
+                             suite.name, suite.origin),
+                 "Copy proctor together with its share directory.", 0};
+  }
+  std::string& python_path = suite.env.try_emplace("PYTHONPATH", paths.python_path).first->second;
+  python_path = paths.pytest_plugin + (python_path.empty() ? "" : ":" + python_path);
+  return {};
 }
 
-Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const std::string& path,
+Result<void> settle_environment(Suite& suite, const SearchPaths& paths) {
+  if (suite.kind == SuiteKind::kPytest) return add_pytest_plugin(suite, paths);
+  // A caller's sharding would make a process that is asked for one test run none, and call that a success.
+  if (suite.kind == SuiteKind::kGtest && suite.process == "case") {
+    suite.env.emplace("GTEST_TOTAL_SHARDS", "1");
+    suite.env.emplace("GTEST_SHARD_INDEX", "0");
+  }
+  return {};
+}
+
+Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const SearchPaths& paths,
                                    const ListRunner& run) {
   Suite& suite = config.suite;
   const auto own_path = suite.env.find("PATH");
   const Result<std::string> executable =
-      find_executable(suite, own_path != suite.env.end() ? own_path->second : path);
+      find_executable(suite, own_path != suite.env.end() ? own_path->second : paths.path);
   if (!executable) return executable.error();
   std::optional<ListOutput> listing;
   if (!config.kind) {
@@ -56,7 +82,7 @@ Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const
   }
   suite.kind = *config.kind;
   if (Result<void> supported = check_supported(suite); !supported) return supported.error();
-  settle_environment(suite);
+  if (Result<void> settled = settle_environment(suite, paths); !settled) return settled.error();
   return discover(suite, index, run, listing);
 }
 
@@ -132,7 +158,7 @@ std::vector<Warning> override_warnings(const Config& config, const std::vector<C
 
 }  // namespace
 
-Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& options, const std::string& path,
+Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& options, const SearchPaths& paths,
                               const ListRunner& run) {
   Result<std::vector<SuiteConfig>> suites = select_suites(config, options);
   if (!suites) return suites.error();
@@ -140,7 +166,7 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   Plan& plan = outcome.plan;
   for (std::size_t i = 0; i < suites->size(); ++i) {
     SuiteConfig& suite = (*suites)[i];
-    Result<std::vector<Case>> cases = cases_of(suite, i, path, run);
+    Result<std::vector<Case>> cases = cases_of(suite, i, paths, run);
     if (!cases) return cases.error();
     suite.suite.policy = resolve_policy(config, suite, suite.suite.kind, "");
     for (Case& test : *cases) {

@@ -17,8 +17,15 @@ struct PlanOutcome {
   std::vector<Warning> warnings;
 };
 
-// `path`: the caller's PATH. `run` starts the listing commands, contained and with a deadline.
-Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& options, const std::string& path,
+// Where programs and Python modules are looked for.
+struct SearchPaths {
+  std::string path;           // the caller's PATH
+  std::string python_path;    // the caller's PYTHONPATH; "" = none
+  std::string pytest_plugin;  // the directory of proctor_pytest.py; "" = it is not installed
+};
+
+// `run` starts the listing commands, contained and with a deadline.
+Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& options, const SearchPaths& paths,
                               const ListRunner& run);
 
 }  // namespace proctor

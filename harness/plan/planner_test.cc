@@ -22,7 +22,9 @@ class PlannerTest : public testing::Test {
     scratch_.write("proctor.toml", toml);
     const Result<Config> config = load_config({scratch_.path(), "", "", profile}, limits, builtins);
     if (!config) return config.error();
-    return make_plan(*config, options, "/usr/bin:/bin", run_listing);
+    return make_plan(*config, options,
+                     {.path = "/usr/bin:/bin", .python_path = "/own", .pytest_plugin = "/plugin"},
+                     run_listing);
   }
   static std::vector<std::string> ids(const PlanOutcome& outcome) {
     std::vector<std::string> result;
@@ -140,19 +142,41 @@ TEST_F(PlannerTest, OverrideForASuiteThatWasNotAskedForIsNoWarning) {
 }
 
 TEST_F(PlannerTest, UnsupportedKindsSayWhatToUse) {
-  const Result<PlanOutcome> configured = plan("[suite.a]\nkind = \"pytest\"\ncommand = [\"true\"]\n");
+  const Result<PlanOutcome> configured = plan("[suite.a]\nkind = \"benchmark\"\ncommand = [\"true\"]\n");
   ASSERT_FALSE(configured);
   EXPECT_EQ(configured.error().kind, ErrorKind::kUsage);
   EXPECT_EQ(configured.error().what,
-            "plan suite `a` (proctor.toml:1): kind \"pytest\" (config) is not supported yet");
+            "plan suite `a` (proctor.toml:1): kind \"benchmark\" (config) is not supported yet");
   EXPECT_THAT(configured.error().hint, HasSubstr("Write kind = \"command\""));
-  SelectionOptions options;
-  options.command = {scratch_.write_script("pytest", "exit 9"), "-q"};
-  const Result<PlanOutcome> ad_hoc = plan("", options);
-  ASSERT_FALSE(ad_hoc);
+}
+
+TEST_F(PlannerTest, OnlyPytestHasFilesAndMarkers) {
+  const Result<PlanOutcome> file =
+      plan("[suite.a]\nkind = \"gtest\"\nprocess = \"file\"\ncommand = [\"true\"]\n");
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().what,
+            "plan suite `a` (proctor.toml:1): process = \"file\" with kind \"gtest\" is not supported yet");
+  const Result<PlanOutcome> marker = plan(
+      "[suite.a]\nkind = \"command\"\nbackend = \"xpu\"\ndevices = \"marker:gpus\"\ncommand = [\"true\"]\n");
+  ASSERT_FALSE(marker);
   EXPECT_EQ(
-      ad_hoc.error().what,
-      "plan suite `pytest` (command line): kind \"pytest\" (the command is pytest) is not supported yet");
+      marker.error().what,
+      "plan suite `a` (proctor.toml:1): devices = \"marker:...\" with kind \"command\" is not supported yet");
+}
+
+TEST_F(PlannerTest, PytestFindsThePluginBesideWhatItFoundBefore) {
+  const char* list =
+      "echo '{\"v\":1,\"event\":\"case\",\"case\":\"t\",\"name\":\"'$PYTHONPATH'\",\"markers\":{}}' >&3";
+  SelectionOptions options;
+  options.command = {scratch_.write_script("pytest", list), "-q"};
+  const Result<PlanOutcome> ad_hoc = plan("", options);
+  ASSERT_TRUE(ad_hoc) << ad_hoc.error().what;
+  EXPECT_EQ(ad_hoc->plan.suites.at(0).kind, SuiteKind::kPytest);
+  EXPECT_EQ(ad_hoc->plan.cases.at(0).name, "/plugin:/own");
+  const Result<PlanOutcome> configured =
+      plan("[suite.a]\ncommand = [\"" + scratch_.path() + "/pytest\"]\nenv.PYTHONPATH = \"/suites\"\n");
+  ASSERT_TRUE(configured) << configured.error().what;
+  EXPECT_EQ(configured->plan.cases.at(0).name, "/plugin:/suites");
 }
 
 TEST_F(PlannerTest, ProctorSuiteAsOneProcessIsRefused) {
@@ -167,8 +191,9 @@ TEST_F(PlannerTest, ProctorSuiteAsOneProcessIsRefused) {
 TEST_F(PlannerTest, UnsupportedSuiteThatWasNotAskedForDoesNotMatter) {
   SelectionOptions options;
   options.suites = {"b"};
-  EXPECT_TRUE(plan("[suite.a]\nkind = \"pytest\"\ncommand = [\"nowhere\"]\n[suite.b]\ncommand = [\"true\"]\n",
-                   options));
+  EXPECT_TRUE(
+      plan("[suite.a]\nkind = \"benchmark\"\ncommand = [\"nowhere\"]\n[suite.b]\ncommand = [\"true\"]\n",
+           options));
 }
 
 TEST_F(PlannerTest, MissingExecutableNamesSuiteAndPlace) {

@@ -113,6 +113,7 @@ Result<void> set_devices(std::vector<SuiteConfig>& suites, std::optional<int> gp
   for (SuiteConfig& suite : suites) {
     if (suite.suite.backend == Backend::kNone) continue;
     suite.suite.devices = *gpus;
+    suite.suite.devices_marker.clear();  // the option says it for all cases
     used = true;
   }
   if (!used && *gpus > 0) {

@@ -74,6 +74,18 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     }
   }
 
+  void restart_clock(const ProcessLimits& limits) override {
+    if (phase_ != Phase::kRunning) return;
+    spec_.timeout = limits.timeout;
+    spec_.stall = limits.stall;
+    spec_.grace = limits.grace;
+    forgave_lateness_ = false;
+    limit_timer_.cancel();
+    stall_timer_.cancel();
+    if (spec_.timeout) arm_limit(Clock::now() + *spec_.timeout);
+    if (spec_.stall) arm_stall();
+  }
+
   int leader_pid() const override { return guard_gone_ || leader_status_ ? 0 : find_leader(guard_pid_); }
 
  private:
@@ -137,7 +149,8 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   void arm_limit(Clock::time_point deadline) {
     limit_timer_.expires_at(deadline);
     limit_timer_.async_wait([self = shared_from_this(), deadline](error_code ec) {
-      if (ec || self->phase_ != Phase::kRunning) return;
+      // Expired just before another deadline was set: its completion was already queued.
+      if (ec || self->phase_ != Phase::kRunning || self->limit_timer_.expiry() != deadline) return;
       if (const auto late = self->runner_was_stopped(deadline)) return self->arm_limit(Clock::now() + *late);
       self->hit_limit(EndCause::kTimeout);
     });
@@ -147,7 +160,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     const Clock::time_point deadline = output_->last_activity() + *spec_.stall;
     stall_timer_.expires_at(deadline);
     stall_timer_.async_wait([self = shared_from_this(), deadline](error_code ec) {
-      if (ec || self->phase_ != Phase::kRunning) return;
+      if (ec || self->phase_ != Phase::kRunning || self->stall_timer_.expiry() != deadline) return;
       if (self->runner_was_stopped(deadline)) self->output_->forgive_silence();
       if (self->output_->last_activity() + *self->spec_.stall > Clock::now()) return self->arm_stall();
       self->hit_limit(EndCause::kStall);

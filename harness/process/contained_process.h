@@ -43,6 +43,12 @@ struct SpawnError {
   int err = 0;       // errno
 };
 
+struct ProcessLimits {
+  std::optional<Milliseconds> timeout;
+  std::optional<Milliseconds> stall;  // no byte on stdout, stderr or the events fd for so long
+  Milliseconds grace{10'000};
+};
+
 struct ProcessSpec {
   std::vector<std::string> argv;  // argv[0] is looked up in env's PATH when it has no slash
   std::vector<std::string> env;   // NAME=VALUE, the whole environment
@@ -109,6 +115,9 @@ class ContainedProcess {
   // Ends the case early: sends `signal` to the tree, then SIGKILL after `grace` (0: SIGKILL at once). A
   // second call only shortens the grace.
   virtual void stop(int signal, Milliseconds grace) = 0;
+
+  // The clock of the next case in the same process: `timeout` counts from now, `stall` from the last output.
+  virtual void restart_clock(const ProcessLimits& limits) = 0;
 
   // The leader's pid as the runner sees it, 0 before it runs. For evidence only.
   virtual int leader_pid() const = 0;

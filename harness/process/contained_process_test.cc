@@ -52,6 +52,16 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
   }
   ProcessEnd run(ProcessSpec spec) { return run_contained(*containment_, std::move(spec)); }
 
+  // With `process` there for what the callbacks of `spec` do with it.
+  ProcessEnd run_with(const ProcessSpec& spec, std::shared_ptr<ContainedProcess>& process) {
+    boost::asio::io_context io(1);
+    std::optional<ProcessEnd> end;
+    process = ContainedProcess::start(io, *containment_, spec, [&](ProcessEnd e) { end = std::move(e); });
+    io.run();
+    process.reset();
+    return *std::move(end);
+  }
+
   // For scripts that print "up" once they are ready for the limit: a machine so slow that the limit came
   // first gets another try with twice the time.
   ProcessEnd run_past_up(ProcessSpec spec) {
@@ -197,6 +207,40 @@ TEST_P(ContainedProcessTest, TimeoutEndsAPoliteTreeWithoutForce) {
   EXPECT_EQ(end.termination.signal_sent, SIGTERM);
   EXPECT_FALSE(end.termination.forced);
   EXPECT_THAT(end.exit_code, Optional(3)) << "signal " << end.exit_signal.value_or(0);
+}
+
+TEST_P(ContainedProcessTest, ARestartedClockGivesTimeAgain) {
+  ProcessSpec spec = shell("echo begin >&$PROCTOR_EVENTS_FD; sleep 1; exit 7");
+  spec.events = true;
+  std::shared_ptr<ContainedProcess> process;
+  bool begun = false;
+  spec.on_event_line = [&](std::string_view) {
+    begun = true;
+    process->restart_clock({.timeout = Milliseconds(20'000), .stall = {}});
+  };
+  // The first limit is shorter than the sleep, and on a slow machine also than the way to it.
+  for (spec.timeout = Milliseconds(200); !begun; spec.timeout = *spec.timeout * 2) {
+    const ProcessEnd end = run_with(spec, process);
+    if (begun) {
+      EXPECT_THAT(end.exit_code, Optional(7));
+    }
+  }
+}
+
+TEST_P(ContainedProcessTest, ARestartedClockStrikes) {
+  for (const bool stall : {false, true}) {
+    ProcessSpec spec =
+        shell("trap 'exit 3' TERM; echo begin >&$PROCTOR_EVENTS_FD; while :; do sleep 0.05; done");
+    spec.events = true;
+    spec.timeout = Milliseconds(600'000);
+    std::shared_ptr<ContainedProcess> process;
+    spec.on_event_line = [&](std::string_view) {
+      ProcessLimits limits;
+      (stall ? limits.stall : limits.timeout) = Milliseconds(200);
+      process->restart_clock(limits);
+    };
+    EXPECT_EQ(run_with(spec, process).cause, stall ? EndCause::kStall : EndCause::kTimeout);
+  }
 }
 
 TEST_P(ContainedProcessTest, TimeoutForcesADeafTree) {

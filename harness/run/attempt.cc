@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/digest.h"
 #include "harness/evidence/gatherer.h"
+#include "harness/plan/pytest_list.h"
 #include "harness/run/verdict.h"
 
 namespace proctor {
@@ -36,6 +39,11 @@ std::string anchored(const std::string& program, const std::string& directory) {
   return (std::filesystem::path(directory) / program).string();
 }
 
+// What the child calls the case: a foreign framework's own id, ours by its name.
+std::string name_for_child(const Suite& suite, const Case& test) {
+  return suite.kind == SuiteKind::kPytest ? std::string(framework_id(test)) : test.name;
+}
+
 std::string attempt_stem(const std::string& case_id, int attempt, int repeat) {
   std::string stem = sha256_hex(case_id).substr(0, kHashDigits) + "." + std::to_string(attempt);
   if (repeat > 1) stem += ".r" + std::to_string(repeat);
@@ -52,19 +60,18 @@ std::string attempt_evidence(const std::string& case_id, int attempt, int repeat
   return "evidence/" + attempt_stem(case_id, attempt, repeat) + ".txt";
 }
 
-RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnDone on_done)
+RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCaseEnded on_case_ended,
+                               OnDone on_done)
     : context_(context),
       plan_(std::move(plan)),
+      on_case_ended_(std::move(on_case_ended)),
       on_done_(std::move(on_done)),
-      child_(plan_.test->name),
-      started_(Clock::now()) {
+      begun_(plan_.cases.size()) {
+  const AttemptCase& first = plan_.cases.front();
+  log_ = attempt_log(first.test->id, first.attempt, first.repeat);
+  child_ = ChildReport(name_for_child(*plan_.suite, *first.test));
   take_scratch();
-  context_.sink.on(AttemptStarted{.case_id = plan_.test->id,
-                                  .attempt = plan_.attempt,
-                                  .repeat = plan_.repeat,
-                                  .at_ms = ms_between(context_.run_started, started_),
-                                  .devices = plan_.devices,
-                                  .log = attempt_log(plan_.test->id, plan_.attempt, plan_.repeat)});
+  if (!is_batch()) begin(0, Clock::now());
   process_ = ContainedProcess::start(context_.io, context_.containment, make_spec(),
                                      [this, alive = alive_](const ProcessEnd& end) {
                                        if (*alive) finish(end);
@@ -76,145 +83,201 @@ RunningAttempt::~RunningAttempt() {
   if (gathering_) gathering_->stop(SIGKILL, Milliseconds(0));
 }
 
-// Foreign kinds keep their own TMPDIR and working directory; only a GoogleTest needs a place for its result.
+// ---- the process ----
+
+// Foreign kinds keep their own TMPDIR and working directory; only a GoogleTest needs a place for its result,
+// and a batch one for its cases.
 void RunningAttempt::take_scratch() {
   const SuiteKind kind = plan_.suite->kind;
   if (kind == SuiteKind::kGtest) result_file_ = context_.scratch.new_file_name();
+  if (is_batch()) write_cases();
   if (kind != SuiteKind::kProctor) return;
   if (auto directory = context_.scratch.lease_directory(); directory) {
     scratch_ = std::move(*directory);
   } else {
-    context_.sink.on(Warning{"scratch", "failed to " + directory.error().what + "; " + plan_.test->id +
+    context_.sink.on(Warning{"scratch", "failed to " + directory.error().what + "; " +
+                                            plan_.cases.front().test->id +
                                             " runs without a directory of its own"});
   }
 }
 
+void RunningAttempt::write_cases() {
+  cases_file_ = context_.scratch.new_file_name();
+  auto names = nlohmann::json::array();
+  for (const auto& entry : plan_.cases) names.push_back(name_for_child(*plan_.suite, *entry.test));
+  std::ofstream file(cases_file_, std::ios::binary);
+  file << names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  file.close();
+  if (!file) context_.sink.on(Warning{"scratch", "failed to write " + cases_file_});
+}
+
 ProcessSpec RunningAttempt::make_spec() {
-  const Case& test = *plan_.test;
+  const AttemptCase& first = plan_.cases.front();
+  const SuiteKind kind = plan_.suite->kind;
   ProcessSpec spec;
-  spec.argv = test.argv;
+  spec.argv = is_batch() ? pytest_batch_command(first.test->argv, cases_file_) : first.test->argv;
   spec.env = std::move(plan_.environment);
   spec.directory = plan_.suite->directory;
   if (!result_file_.empty()) spec.argv.push_back("--gtest_output=json:" + result_file_);
-  if (plan_.suite->kind == SuiteKind::kProctor) {
-    spec.events = true;
+  if (kind == SuiteKind::kProctor) {
     spec.umask = kStrictUmask;
     if (!scratch_.empty()) {
       if (!spec.argv.empty()) spec.argv[0] = anchored(spec.argv[0], spec.directory);
       spec.directory = scratch_;
       set_variable(spec.env, "TMPDIR", scratch_);
     }
+  }
+  if (kind == SuiteKind::kProctor || kind == SuiteKind::kPytest) {
+    spec.events = true;
     spec.on_event_line = [this, alive = alive_](std::string_view line) {
-      if (*alive) child_.add_line(line);
+      if (*alive) on_line(line);
     };
   }
-  set_variable(spec.env, child::kCaseVariable, test.id);
-  set_variable(spec.env, child::kAttemptVariable, std::to_string(plan_.attempt));
+  if (!is_batch()) set_variable(spec.env, child::kCaseVariable, first.test->id);
+  set_variable(spec.env, child::kAttemptVariable, std::to_string(first.attempt));
   set_variable(spec.env, child::kRunDirVariable, context_.run_dir);
 
-  spec.log_path = context_.run_dir + "/" + attempt_log(test.id, plan_.attempt, plan_.repeat);
-  spec.grace = test.policy.grace;
+  spec.log_path = context_.run_dir + "/" + log_;
   spec.inherit_stdio = context_.inherit_stdio;
   spec.leases = plan_.leases;
   spec.pass_through = context_.pass_through;
-  if (context_.debugger.empty()) {
-    if (test.policy.timeout.count() > 0) spec.timeout = test.policy.timeout;
-    if (!spec.inherit_stdio) spec.stall = test.policy.stall;  // its output cannot be seen
-  } else {
-    spec.argv.insert(spec.argv.begin(), context_.debugger.begin(), context_.debugger.end());
-  }
-  if (!context_.evidence_program.empty()) {
-    spec.on_limit = [this, alive = alive_](int guard_pid, std::function<void()> then) {
-      if (*alive) gather(guard_pid, std::move(then));
-    };
-  }
+  spec.on_limit = [this, alive = alive_](int guard_pid, std::function<void()> then) {
+    if (!*alive) return;
+    ending_ = true;
+    if (context_.evidence_program.empty()) return then();
+    gather(guard_pid, std::move(then));
+  };
+  set_limits(spec);
   return spec;
 }
 
 void RunningAttempt::gather(int guard_pid, std::function<void()> then) {
   const Clock::time_point begin = Clock::now();
-  evidence_.file = attempt_evidence(plan_.test->id, plan_.attempt, plan_.repeat);
+  const AttemptCase& entry = blamed();
+  evidence_.file = attempt_evidence(entry.test->id, entry.attempt, entry.repeat);
   const GatherRequest request{.program = context_.evidence_program,
                               .guard = guard_pid,
                               .devices = plan_.devices,
                               .file = context_.run_dir + "/" + evidence_.file,
                               .environment = context_.evidence_environment};
-  gathering_ = gather_evidence(
-      context_.io, context_.containment, request,
-      [this, alive = alive_, begin, then = std::move(then)](Gathered gathered) {
-        if (!*alive) return;
-        evidence_.lines = std::move(gathered.lines);
-        evidence_.duration_ms = ms_between(begin, Clock::now());
-        gathering_.reset();
-        if (!gathered.problem.empty()) {
-          context_.sink.on(Warning{"evidence", "the evidence of " + plan_.test->id + " " + gathered.problem});
-        }
-        then();
-      });
+  gathering_ =
+      gather_evidence(context_.io, context_.containment, request,
+                      [this, alive = alive_, begin, then = std::move(then)](Gathered gathered) {
+                        if (!*alive) return;
+                        evidence_.lines = std::move(gathered.lines);
+                        evidence_.duration_ms = ms_between(begin, Clock::now());
+                        gathering_.reset();
+                        if (!gathered.problem.empty()) {
+                          context_.sink.on(Warning{
+                              "evidence", "the evidence of " + blamed().test->id + " " + gathered.problem});
+                        }
+                        then();
+                      });
 }
 
-void RunningAttempt::stop(int signal, Milliseconds grace, const std::string& reason) {
-  if (stop_reason_.empty()) stop_reason_ = reason;
-  process_->stop(signal, std::min(grace, plan_.test->policy.grace));
+void RunningAttempt::set_limits(ProcessSpec& spec) const {
+  const ProcessLimits limits = limits_of(*plan_.cases.front().test);
+  spec.timeout = limits.timeout;
+  spec.stall = limits.stall;
+  spec.grace = limits.grace;
+  spec.argv.insert(spec.argv.begin(), context_.debugger.begin(), context_.debugger.end());
 }
 
-void RunningAttempt::abandon() {
-  *alive_ = false;
-  ProcessEnd end;
-  end.cause = EndCause::kStopped;
-  end.termination = {.signal_sent = 9, .forced = true, .unreapable = true, .strays = {}};
-  end.started = started_;
-  end.leader_ended = end.ended = Clock::now();
-  context_.sink.on(describe(end));
+ProcessLimits RunningAttempt::limits_of(const Case& test) const {
+  ProcessLimits limits;
+  limits.grace = test.policy.grace;
+  if (!context_.debugger.empty()) return limits;
+  if (test.policy.timeout.count() > 0) limits.timeout = test.policy.timeout;
+  if (!context_.inherit_stdio) limits.stall = test.policy.stall;  // its output cannot be seen
+  return limits;
 }
 
-AttemptEnded RunningAttempt::describe(const ProcessEnd& end) {
-  AttemptEvidence evidence{.kind = plan_.suite->kind,
-                           .cause = end.cause,
-                           .spawn_error = end.spawn_error,
-                           .exit_code = end.exit_code,
-                           .exit_signal = end.exit_signal,
-                           .stop_reason = stop_reason_.empty() ? "interrupted" : stop_reason_,
-                           .child = child_,
-                           .gtest = std::nullopt};
-  if (!result_file_.empty()) evidence.gtest = read_gtest_result(result_file_);
+// ---- its cases ----
 
+void RunningAttempt::on_line(std::string_view line) {
+  if (is_batch()) {
+    const auto name = ChildReport::started_case(line);
+    const auto which = name ? find_not_begun(*name) : std::nullopt;
+    if (which) {
+      if (ending_) return;  // a limit or a stop: whoever had begun answers for it
+      if (open_) conclude(nullptr);
+      if (no_more_) return stop(SIGTERM, limits_of(*of(*which).test).grace, "");
+      child_ = ChildReport(*name);
+      begin(*which, Clock::now());
+      process_->restart_clock(limits_of(*of(*which).test));
+    }
+  }
+  child_.add_line(line);
+  if (open_ && !open_->reported && child_.result()) open_->reported = Clock::now();
+}
+
+std::optional<std::size_t> RunningAttempt::find_not_begun(const std::string& name) const {
+  for (std::size_t which = 0; which < plan_.cases.size(); ++which) {
+    if (!begun_[which] && name_for_child(*plan_.suite, *of(which).test) == name) return which;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::size_t> RunningAttempt::not_begun() const {
+  std::vector<std::size_t> rest;
+  for (std::size_t which = 0; which < begun_.size(); ++which) {
+    if (!begun_[which]) rest.push_back(which);
+  }
+  return rest;
+}
+
+void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
+  const AttemptCase& entry = of(which);
+  begun_[which] = true;
+  open_ = Open{.which = which, .started = now, .reported = {}};
+  context_.sink.on(AttemptStarted{.case_id = entry.test->id,
+                                  .attempt = entry.attempt,
+                                  .repeat = entry.repeat,
+                                  .at_ms = ms_between(context_.run_started, now),
+                                  .devices = plan_.devices,
+                                  .log = log_});
+}
+
+void RunningAttempt::conclude(const ProcessEnd* end) {
+  const AttemptEnded event = describe(end);
+  const std::size_t which = open_->which;
+  for (const auto& text : child_.warnings())
+    context_.sink.on(Warning{"case_warning", of(which).test->id + ": " + text});
+  open_.reset();
+  const Outcome outcome = event.verdict.outcome;
+  another_was_bad_ = another_was_bad_ || outcome == Outcome::kFail || outcome == Outcome::kError;
+  context_.sink.on(event);
+  on_case_ended_(which, event, end == nullptr);
+}
+
+AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
+  const AttemptCase& entry = of(open_->which);
   AttemptEnded event;
-  event.case_id = plan_.test->id;
-  event.attempt = plan_.attempt;
-  event.repeat = plan_.repeat;
+  event.case_id = entry.test->id;
+  event.attempt = entry.attempt;
+  event.repeat = entry.repeat;
   event.at_ms = ms_between(context_.run_started, Clock::now());
-  event.verdict = judge(evidence);
-  event.exit_code = end.exit_code;
-  event.exit_signal = end.exit_signal;
-  event.termination = end.termination;
-  event.termination.kill_to_empty_ms = end.kill_to_empty.count();
-  event.output = end.output;
-  event.output.log = attempt_log(plan_.test->id, plan_.attempt, plan_.repeat);
-  if (!is_bad(
-          event.verdict.outcome)) {  // nobody asks: the log has it all, and a journal of passes stays small
-    event.output.stdout_tail.clear();
-    event.output.stderr_tail.clear();
-  }
-  event.evidence = evidence_;
   event.last_step = child_.last_step();
-  if (evidence.gtest) {
-    event.failures = std::move(evidence.gtest->failures);
-  } else {
-    event.failures = child_.failures();
-  }
+  event.failures = child_.failures();
   event.measures = child_.measures();
   event.rule = child_.rule();
   event.source = child_.source();
   event.severity = child_.severity();
-
-  if (end.spawn_error) {
-    Failure failure;
-    failure.message = "failed to " + end.spawn_error->step + " " + plan_.test->argv.front() + ": " +
-                      std::strerror(end.spawn_error->err);
-    event.failures.push_back(std::move(failure));
+  event.verdict = judge_case(end, event);
+  if (end) {
+    describe_process(*end, event);
   } else {
-    event.duration_ms = ms_between(end.started, end.leader_ended);
+    event.duration_ms = ms_between(open_->started, open_->reported.value_or(Clock::now()));
+  }
+  event.output.log = log_;
+  // Its own output, and not that of all cases, where the framework told them apart.
+  if (is_batch() && !child_.output().empty() && event.verdict.outcome == Outcome::kFail) {
+    event.output.stdout_tail = child_.output();
+    event.output.stderr_tail.clear();
+  }
+  if (!is_bad(event.verdict.outcome)) {  // nobody asks: the log has it, and a journal of passes stays small
+    event.output.stdout_tail.clear();
+    event.output.stderr_tail.clear();
   }
   if (child_.violations() > 0) {
     Failure failure;
@@ -223,41 +286,99 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd& end) {
                       " that are not its events; the first: " + child_.first_violation();
     event.failures.push_back(std::move(failure));
   }
-
-  if (end.cause == EndCause::kExited && !end.termination.strays.empty()) event.marks.push_back("leaky");
   if (!child_.warnings().empty()) event.marks.push_back("warn");
-  const auto limit = static_cast<double>(plan_.test->policy.timeout.count());
+  const auto limit = static_cast<double>(entry.test->policy.timeout.count());
   const bool slow = limit > 0 && static_cast<double>(event.duration_ms) > kSlowShare * limit;
-  if (slow && end.cause == EndCause::kExited) event.marks.push_back("slow");
+  if (slow && (!end || end->cause == EndCause::kExited)) event.marks.push_back("slow");
   return event;
 }
 
-void RunningAttempt::warn_about_child() {
-  for (const auto& text : child_.warnings())
-    context_.sink.on(Warning{"case_warning", plan_.test->id + ": " + text});
+// Fills in the failures that a result file has, too.
+Verdict RunningAttempt::judge_case(const ProcessEnd* end, AttemptEnded& event) const {
+  AttemptEvidence evidence{.kind = plan_.suite->kind,
+                           .stop_reason = stop_reason_.empty() ? "interrupted" : stop_reason_,
+                           .child = child_,
+                           .went_on = end == nullptr,
+                           .another_was_bad = another_was_bad_};
+  if (end) {
+    evidence.cause = end->cause;
+    evidence.spawn_error = end->spawn_error;
+    evidence.exit_code = end->exit_code;
+    evidence.exit_signal = end->exit_signal;
+    if (!result_file_.empty()) evidence.gtest = read_gtest_result(result_file_);
+  }
+  const Verdict verdict = judge(evidence);
+  if (evidence.gtest) event.failures = std::move(evidence.gtest->failures);
+  return verdict;
+}
+
+void RunningAttempt::describe_process(const ProcessEnd& end, AttemptEnded& event) const {
+  event.exit_code = end.exit_code;
+  event.exit_signal = end.exit_signal;
+  event.termination = end.termination;
+  event.termination.kill_to_empty_ms = end.kill_to_empty.count();
+  event.evidence = evidence_;
+  event.output = end.output;
+  if (end.spawn_error) {
+    Failure failure;
+    failure.message = "failed to " + end.spawn_error->step + " " + of(open_->which).test->argv.front() +
+                      ": " + std::strerror(end.spawn_error->err);
+    event.failures.push_back(std::move(failure));
+  } else {
+    event.duration_ms = ms_between(is_batch() ? open_->started : end.started, end.leader_ended);
+  }
+  if (end.cause == EndCause::kExited && !end.termination.strays.empty()) event.marks.push_back("leaky");
+}
+
+// ---- the end ----
+
+void RunningAttempt::stop(int signal, Milliseconds grace, const std::string& reason) {
+  if (stop_reason_.empty()) stop_reason_ = reason;
+  if (is_batch() && open_ && open_->reported) conclude(nullptr);
+  ending_ = true;
+  process_->stop(signal, std::min(grace, plan_.cases.front().test->policy.grace));
+}
+
+void RunningAttempt::abandon() {
+  *alive_ = false;
+  if (!open_) return;
+  ProcessEnd end;
+  end.cause = EndCause::kStopped;
+  end.termination = {.signal_sent = 9, .forced = true, .unreapable = true, .strays = {}};
+  end.started = open_->started;
+  end.leader_ended = end.ended = Clock::now();
+  context_.sink.on(describe(&end));
 }
 
 void RunningAttempt::clean_up(const ProcessEnd& end) {
-  if (!result_file_.empty()) ::unlink(result_file_.c_str());
+  for (const auto& file : {result_file_, cases_file_}) {
+    if (!file.empty()) ::unlink(file.c_str());
+  }
   if (scratch_.empty() || end.termination.unreapable) return;  // what cannot be killed may still write there
   if (auto emptied = context_.scratch.give_back(scratch_); !emptied) {
-    context_.sink.on(
-        Warning{"scratch_left", "failed to " + emptied.error().what + " after " + plan_.test->id});
+    context_.sink.on(Warning{"scratch_left",
+                             "failed to " + emptied.error().what + " after " + plan_.cases.front().test->id});
   }
 }
 
 void RunningAttempt::finish(const ProcessEnd& end) {
-  const AttemptEnded event = describe(end);
-  warn_about_child();
   if (!end.pass_through_lost.empty()) {
-    context_.sink.on(
-        Warning{std::string(kOutputNotPassed),
-                "the output of " + plan_.test->id + " was not passed on in full: " + end.pass_through_lost});
+    context_.sink.on(Warning{
+        std::string(kOutputNotPassed),
+        "the output of " + blamed().test->id + " was not passed on in full: " + end.pass_through_lost});
   }
+  const bool none_began = std::find(begun_.begin(), begun_.end(), true) == begun_.end();
+  auto fate = ProcessFate::kEnded;
+  if (none_began && end.cause != EndCause::kStopped) {
+    fate = ProcessFate::kNeverBegan;
+    begin(0, end.started);
+  } else if (open_ && !(end.cause == EndCause::kExited && end.exit_code && open_->reported)) {
+    fate = ProcessFate::kDiedInCase;
+  }
+  if (open_) conclude(&end);
   clean_up(end);
-  context_.sink.on(event);
   const auto done = std::move(on_done_);
-  done(event);  // may destroy this
+  done(fate);  // may destroy this
 }
 
 }  // namespace proctor

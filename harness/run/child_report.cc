@@ -12,6 +12,7 @@ using nlohmann::json;
 constexpr std::size_t kMaxKept =
     1000;  // failures, measures and warnings of one case; a loop must not eat memory
 constexpr std::size_t kViolationText = 200;
+constexpr std::size_t kMaxOutput = 64 * 1024;
 
 // Scalars of any type as text: `expected` and `got` are often numbers.
 std::string text_of(const json& event, const char* key) {
@@ -30,6 +31,8 @@ std::optional<ChildResult> parse_result(const std::string& text) {
   if (text == "pass") return ChildResult::kPass;
   if (text == "fail") return ChildResult::kFail;
   if (text == "skip") return ChildResult::kSkip;
+  if (text == "xfail") return ChildResult::kXfail;
+  if (text == "xpass") return ChildResult::kXpass;
   if (text == "error") return ChildResult::kError;
   return std::nullopt;
 }
@@ -63,6 +66,12 @@ void ChildReport::violate(std::string_view line) {
   if (violations_++ == 0) first_violation_ = line.substr(0, kViolationText);
 }
 
+std::optional<std::string> ChildReport::started_case(std::string_view line) {
+  const json event = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!event.is_object() || text_of(event, "event") != "start") return std::nullopt;
+  return text_of(event, "case");
+}
+
 void ChildReport::add_line(std::string_view line) {
   const json event = json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!event.is_object() || !event.contains("event") || number_of(event, "v", 0) != child::kProtocolVersion) {
@@ -90,6 +99,9 @@ void ChildReport::add_line(std::string_view line) {
     keep(failures_, failure_of(event));
   } else if (name == "warn") {
     keep(warnings_, text_of(event, "message"));
+  } else if (name == "output") {
+    output_ += text_of(event, "text");
+    if (output_.size() > kMaxOutput) output_.erase(0, output_.size() - kMaxOutput);
   } else if (name == "end") {
     result_ = parse_result(text_of(event, "result"));
     end_reason_ = text_of(event, "reason");

@@ -1,4 +1,5 @@
-// What a `proctor`-kind child said through its events descriptor (core/child_protocol.h), line by line.
+// What a child of kind proctor or pytest said through its events descriptor (core/child_protocol.h), line by
+// line.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace proctor {
 
-enum class ChildResult { kPass, kFail, kSkip, kError };
+enum class ChildResult { kPass, kFail, kSkip, kXfail, kXpass, kError };
 
 class ChildReport {
  public:
@@ -21,6 +22,9 @@ class ChildReport {
   explicit ChildReport(std::string case_name) : case_name_(std::move(case_name)) {}
 
   void add_line(std::string_view line);
+
+  // The case that a `start` event is about; none: the line is something else.
+  static std::optional<std::string> started_case(std::string_view line);
 
   // The `end` event; none until it came.
   const std::optional<ChildResult>& result() const { return result_; }
@@ -34,6 +38,8 @@ class ChildReport {
   const std::vector<Measure>& measures() const { return measures_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
   const std::string& last_step() const { return last_step_; }
+  // What the framework captured or has to say at length, of `output` events; its end when it is much.
+  const std::string& output() const { return output_; }
   // When the check's set-up was over, its first step or else its start, and when it first failed. On
   // CLOCK_MONOTONIC; 0: it did not say.
   std::int64_t set_up_ns() const { return first_step_ns_ != 0 ? first_step_ns_ : start_ns_; }
@@ -56,6 +62,7 @@ class ChildReport {
   std::vector<Measure> measures_;
   std::vector<std::string> warnings_;
   std::string last_step_;
+  std::string output_;
   std::int64_t start_ns_ = 0;
   std::int64_t first_step_ns_ = 0;
   std::int64_t first_failure_ns_ = 0;

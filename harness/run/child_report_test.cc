@@ -79,5 +79,24 @@ TEST(ChildReport, AFloodOfFailuresIsBounded) {
   EXPECT_EQ(report.failures().size(), 1000u);
 }
 
+TEST(ChildReport, TellsWhichCaseStarts) {
+  EXPECT_EQ(ChildReport::started_case(R"({"v":1,"case":"G.N","event":"start","t_ns":1})"), "G.N");
+  EXPECT_EQ(ChildReport::started_case(R"({"v":1,"case":"G.N","event":"end","result":"pass"})"), std::nullopt);
+  EXPECT_EQ(ChildReport::started_case("start"), std::nullopt);
+}
+
+TEST(ChildReport, KeepsTheEndOfMuchOutput) {
+  ChildReport report("G.N");
+  report.add_line(R"({"v":1,"case":"G.N","event":"output","text":"first"})");
+  EXPECT_EQ(report.output(), "first");
+  const std::string much(40'000, 'x');
+  for (int i = 0; i < 2; ++i)
+    report.add_line(R"({"v":1,"case":"G.N","event":"output","text":")" + much + R"("})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"output","text":"last"})");
+  EXPECT_EQ(report.output().size(), 64u * 1024);
+  EXPECT_TRUE(report.output().ends_with("xlast"));
+  EXPECT_EQ(report.violations(), 0);
+}
+
 }  // namespace
 }  // namespace proctor

@@ -8,8 +8,9 @@
 #include <list>
 #include <set>
 
+#include "harness/run/admission.h"
 #include "harness/run/attempt.h"
-#include "harness/run/case_progress.h"
+#include "harness/run/case_group.h"
 #include "harness/run/device_care.h"
 #include "harness/run/lease_wait.h"
 #include "harness/run/signals.h"
@@ -53,27 +54,36 @@ class Runner {
   RunResult run();
 
  private:
-  // A case that has begun; it keeps its slot and its devices until its last attempt has ended.
+  // A group that has begun; it keeps its slot and its devices until the last attempt of its last case has
+  // ended.
   struct Running {
-    std::size_t index;
-    CaseProgress progress;
+    CaseGroup group;
     std::vector<std::string> devices;
-    std::unique_ptr<RunningAttempt> attempt;  // none: its devices are waited for
+    std::unique_ptr<RunningAttempt> attempt = nullptr;  // none: its devices are waited for
+    std::optional<std::size_t> last = {};               // of its cases, that in which the process ended
+    std::optional<CaseGroup::Finished> held = {};       // its final word, while the devices are looked at
+    bool lost_devices = false;
   };
   using Slot = std::list<Running>::iterator;
 
+  std::string why_stopped() const { return stop_signal_ ? "interrupted" : "budget"; }
   const Case& test(std::size_t index) const { return setup_.plan->cases[index]; }
   const Suite& suite(std::size_t index) const { return setup_.plan->suites[test(index).suite]; }
 
   void admit_cases();
-  std::optional<std::string> unmet_need(std::size_t index) const;
   void start_more();
   bool start_first_that_fits();
   void start_attempt(Slot slot);
-  void on_attempt_ended(Slot slot, const AttemptEnded& ended);
-  void on_settled(Slot slot, CaseProgress::Next next, const std::vector<DeviceFinding>& findings);
-  void go_on(Slot slot, CaseProgress::Next next);
-  void end_case(Slot slot, const std::string& note, std::optional<Verdict> instead = {});
+  AttemptPlan plan_attempt(Slot slot);
+  void on_case_ended(Slot slot, std::size_t which, const AttemptEnded& ended, bool went_on);
+  void on_process_ended(Slot slot, ProcessFate fate);
+  void on_settled(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun,
+                  const std::vector<DeviceFinding>& findings);
+  void hold_last(Slot slot);
+  void go_on(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun);
+  void end_group(Slot slot);
+  void announce_all(const std::vector<CaseGroup::Finished>& cases);
+  void fail_fast(const std::string& case_id);
   void announce_end(std::size_t index, Verdict verdict, std::vector<std::string> marks,
                     const std::string& note);
   std::optional<KnownVerdict> known_failure(std::size_t index, const Verdict& verdict) const;
@@ -99,11 +109,12 @@ class Runner {
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer give_up_;
   boost::asio::steady_timer tick_;
-  std::deque<std::size_t> pending_;
+  std::deque<CaseGroup> pending_;
   std::list<Running> running_;
   std::optional<int> stop_signal_;
   bool stopping_ = false;
   bool starting_ = false;
+  bool failing_fast_ = false;
   LeaseWait lease_wait_;
   std::set<std::string> holders_;     // sentences: what other runs hold, at the last look
   std::unique_ptr<DeviceCare> care_;  // none: nobody can say how the devices are
@@ -152,34 +163,16 @@ void Runner::leave() {
   care_->stop([this] { io_.stop(); });
 }
 
-// Decides what can be decided without starting anything.
 void Runner::admit_cases() {
   for (std::size_t i = 0; i < setup_.plan->cases.size(); ++i) {
-    const auto backend = std::string(to_string(suite(i).backend));
-    const int devices = test(i).devices;
-    if (test(i).disabled) {
-      announce_end(i, {Outcome::kSkip, "disabled"}, {}, "disabled in its own source");
-    } else if (const auto why = setup_.unusable.find(backend); why != setup_.unusable.end()) {
-      announce_end(i, {Outcome::kSkip, why->second}, {}, "");
-    } else if (const auto need = unmet_need(i)) {
-      announce_end(i, {Outcome::kSkip, "needs:" + *need}, {}, "");
-    } else if (devices > 0 && !pool_.can_ever_lease(backend, devices)) {
-      const bool none = pool_.width(backend) == 0;
-      announce_end(i, {Outcome::kSkip, none ? "no_device" : "needs:devices>=" + std::to_string(devices)}, {},
-                   "");
-    } else {
-      pending_.push_back(i);
+    if (const auto refusal = refuse(setup_, pool_, suite(i), test(i))) {
+      announce_end(i, refusal->verdict, {}, refusal->note);
+      continue;
     }
+    group_for(pending_, *setup_.plan, i)
+        .add(i,
+             {.retries = test(i).policy.retries, .repeat = setup_.repeat, .until_fail = setup_.until_fail});
   }
-}
-
-std::optional<std::string> Runner::unmet_need(std::size_t index) const {
-  const auto lacking = setup_.lacking.find(std::string(to_string(suite(index).backend)));
-  if (lacking == setup_.lacking.end()) return std::nullopt;
-  for (const auto& need : test(index).needs) {
-    if (lacking->second.contains(need)) return need;
-  }
-  return std::nullopt;
 }
 
 void Runner::start_more() {
@@ -203,7 +196,7 @@ bool Runner::start_first_that_fits() {
   holders_.clear();
   std::map<std::string, int> refused;  // backend -> least number of devices that could not be had
   for (auto it = pending_.begin(); it != pending_.end(); ++it) {
-    const std::size_t index = *it;
+    const std::size_t index = it->first();
     std::vector<std::string> devices;
     if (test(index).devices > 0) {
       const std::string backend(to_string(suite(index).backend));
@@ -219,13 +212,8 @@ bool Runner::start_first_that_fits() {
       }
       devices = std::move(*leased);
     }
+    running_.push_back({.group = std::move(*it), .devices = std::move(devices)});
     pending_.erase(it);
-    running_.push_back({.index = index,
-                        .progress = CaseProgress({.retries = test(index).policy.retries,
-                                                  .repeat = setup_.repeat,
-                                                  .until_fail = setup_.until_fail}),
-                        .devices = std::move(devices),
-                        .attempt = nullptr});
     start_attempt(std::prev(running_.end()));
     return true;
   }
@@ -233,71 +221,113 @@ bool Runner::start_first_that_fits() {
 }
 
 void Runner::start_attempt(Slot slot) {
-  auto environment = setup_.environment(suite(slot->index), slot->devices);
+  AttemptPlan plan = plan_attempt(slot);
+  auto environment = setup_.environment(*plan.suite, slot->devices);
   if (!environment) {  // a lease that no mask can express; never started with more than it holds
-    slot->progress.add({Outcome::kError, "environment"}, {}, /*expected=*/true);
-    return end_case(slot, "failed to " + environment.error().what);
+    announce_all(
+        slot->group.give_up({Outcome::kError, "environment"}, "failed to " + environment.error().what));
+    return end_group(slot);
   }
-  AttemptPlan plan{.suite = &suite(slot->index),
-                   .test = &test(slot->index),
-                   .attempt = slot->progress.attempt(),
-                   .repeat = slot->progress.repeat(),
-                   .devices = slot->devices,
-                   .leases = pool_.descriptors(slot->devices),
-                   .environment = std::move(*environment)};
+  plan.environment = std::move(*environment);
   slot->attempt = std::make_unique<RunningAttempt>(
-      context_, std::move(plan), [this, slot](const AttemptEnded& ended) { on_attempt_ended(slot, ended); });
+      context_, std::move(plan),
+      [this, slot](std::size_t which, const AttemptEnded& ended, bool went_on) {
+        on_case_ended(slot, which, ended, went_on);
+      },
+      [this, slot](ProcessFate fate) { on_process_ended(slot, fate); });
 }
 
-void Runner::on_attempt_ended(Slot slot, const AttemptEnded& ended) {
-  const bool expected = [&] {
-    const auto known = known_failure(slot->index, ended.verdict);
-    return known && known->verdict.outcome == Outcome::kXfail;
-  }();
-  const auto next = slot->progress.add(ended.verdict, ended.marks, expected);
-  slot->attempt.reset();
+AttemptPlan Runner::plan_attempt(Slot slot) {
+  AttemptPlan plan{.suite = &suite(slot->group.first()),
+                   .cases = {},
+                   .devices = slot->devices,
+                   .leases = pool_.descriptors(slot->devices),
+                   .environment = {}};
+  for (const auto& turn : slot->group.next_process())
+    plan.cases.push_back({.test = &test(turn.index), .attempt = turn.attempt, .repeat = turn.repeat});
+  return plan;
+}
+
+void Runner::on_case_ended(Slot slot, std::size_t which, const AttemptEnded& ended, bool went_on) {
+  const std::size_t index = slot->group.case_of(which);
   if (ended.termination.unreapable) {
+    slot->lost_devices = true;
     for (const auto& device : slot->devices)
-      pool_.drain(device, "unreapable", "a process of " + test(slot->index).id + " does not die");
-    return end_case(slot, "");
+      pool_.drain(device, "unreapable", "a process of " + test(index).id + " does not die");
   }
-  if (!care_ || slot->devices.empty() || stopping_) return go_on(slot, next);
-  care_->settle(slot->devices, [this, slot, next](const std::vector<DeviceFinding>& findings) {
-    on_settled(slot, next, findings);
+  const auto known = known_failure(index, ended.verdict);
+  const bool expected = known && known->verdict.outcome == Outcome::kXfail;
+  auto finished = slot->group.attempt_ended(which, ended.verdict, ended.marks, expected,
+                                            /*last=*/stopping_ || slot->lost_devices);
+  if (!went_on) {
+    slot->last = which;
+    slot->held = std::move(finished);
+  } else if (finished) {
+    announce_all({*finished});
+  }
+}
+
+void Runner::on_process_ended(Slot slot, ProcessFate fate) {
+  const auto not_begun = slot->attempt->not_begun();
+  slot->attempt.reset();
+  if (!care_ || slot->devices.empty() || stopping_ || slot->lost_devices) return go_on(slot, fate, not_begun);
+  care_->settle(slot->devices, [this, slot, fate, not_begun](const std::vector<DeviceFinding>& findings) {
+    on_settled(slot, fate, not_begun, findings);
   });
 }
 
-void Runner::on_settled(Slot slot, CaseProgress::Next next, const std::vector<DeviceFinding>& findings) {
-  const std::string& id = test(slot->index).id;
-  bool sick = false;
+void Runner::on_settled(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun,
+                        const std::vector<DeviceFinding>& findings) {
+  const std::string& id = test(slot->group.case_of(slot->last.value_or(0))).id;
   std::string lost;
   for (const auto& finding : findings) {
     const auto warning = warning_of(finding, id);
     if (warning) sink_.on(*warning);
     if (!is_sick(finding.settled)) continue;
-    sick = true;
+    slot->lost_devices = true;
     if (finding.settled == Settled::kLost) lost = finding.device;
     pool_.drain(finding.device, std::string(to_string(finding.settled)), warning ? warning->text : "");
   }
-  if (!sick) return go_on(slot, next);
-  if (lost.empty() || !is_bad(slot->progress.verdict().outcome)) return end_case(slot, "");
-  end_case(slot, "its device is lost: what it says is no verdict on the code",
-           Verdict{Outcome::kDeviceLost, "device:" + lost});
+  if (!slot->lost_devices || !slot->last) return go_on(slot, fate, not_begun);
+  hold_last(slot);
+  if (!lost.empty() && is_bad(slot->held->verdict.outcome)) {
+    slot->held->verdict = {Outcome::kDeviceLost, "device:" + lost};
+    slot->held->note = "its device is lost: what it says is no verdict on the code";
+  }
+  go_on(slot, fate, not_begun);
 }
 
-void Runner::go_on(Slot slot, CaseProgress::Next next) {
+// The last case of the process is not tried again.
+void Runner::hold_last(Slot slot) {
+  if (slot->last && !slot->held) slot->held = slot->group.end_now(*slot->last);
+}
+
+void Runner::go_on(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun) {
   if (stopping_) pool_.retire(slot->devices);  // nobody waited for them: the next run is told
-  if (next == CaseProgress::Next::kDone || stopping_) return end_case(slot, "");
-  start_attempt(slot);
+  if (stopping_ || slot->lost_devices) hold_last(slot);
+  slot->last.reset();
+  if (auto held = std::exchange(slot->held, std::nullopt)) announce_all({*std::move(held)});
+  if (stopping_) {
+    announce_all(
+        slot->group.give_up({Outcome::kNotrun, why_stopped()}, "not started, because the run was stopped"));
+  } else {
+    announce_all(slot->group.process_ended(slot->lost_devices ? ProcessFate::kDiedInCase : fate, not_begun,
+                                           failing_fast_));
+  }
+  if (!slot->group.empty() && !slot->lost_devices) return start_attempt(slot);
+  if (!slot->group.empty()) pending_.push_front(std::move(slot->group));
+  end_group(slot);
 }
 
-void Runner::end_case(Slot slot, const std::string& note, std::optional<Verdict> instead) {
-  const std::size_t index = slot->index;
-  const CaseProgress progress = std::move(slot->progress);
+void Runner::end_group(Slot slot) {
   pool_.release(slot->devices);
   running_.erase(slot);
-  announce_end(index, instead ? *std::move(instead) : progress.verdict(), progress.marks(), note);
   start_more();
+}
+
+void Runner::announce_all(const std::vector<CaseGroup::Finished>& cases) {
+  for (const auto& finished : cases)
+    announce_end(finished.index, finished.verdict, finished.marks, finished.note);
 }
 
 void Runner::wait_for_leases() {
@@ -334,10 +364,19 @@ void Runner::announce_end(std::size_t index, Verdict verdict, std::vector<std::s
   }
   sink_.on(ended);
   const auto outcome = ended.verdict.outcome;
-  if (setup_.fail_fast && is_bad(outcome) && outcome != Outcome::kNotrun && !pending_.empty()) {
-    request_stop(0, "fail_fast");
-    drop_pending({Outcome::kNotrun, "fail_fast"}, "not started, because " + ended.case_id + " had failed");
+  if (setup_.fail_fast && is_bad(outcome) && outcome != Outcome::kNotrun) fail_fast(ended.case_id);
+}
+
+void Runner::fail_fast(const std::string& case_id) {
+  const bool rest = std::any_of(running_.begin(), running_.end(),
+                                [](const Running& entry) { return entry.group.is_shared(); });
+  if (failing_fast_ || (pending_.empty() && !rest)) return;
+  failing_fast_ = true;
+  request_stop(0, "fail_fast");
+  for (auto& entry : running_) {
+    if (entry.attempt) entry.attempt->begin_no_more();
   }
+  drop_pending({Outcome::kNotrun, "fail_fast"}, "not started, because " + case_id + " had failed");
 }
 
 void Runner::request_stop(int signal, const std::string& reason) {
@@ -365,9 +404,8 @@ void Runner::on_deadline() {
 }
 
 void Runner::stop_running(int signal, Milliseconds grace, Milliseconds budget) {
-  const char* reason = stop_signal_ ? "interrupted" : "budget";
   if (care_) care_->give_up();
-  for (auto& entry : running_) entry.attempt->stop(signal, grace, reason);
+  for (auto& entry : running_) entry.attempt->stop(signal, grace, why_stopped());
   if (running_.empty()) return leave();
   give_up_.expires_after(budget);
   give_up_.async_wait([this](const auto& error) {
@@ -378,16 +416,16 @@ void Runner::stop_running(int signal, Milliseconds grace, Milliseconds budget) {
 void Runner::abandon_running() {
   for (auto& entry : running_) entry.attempt->abandon();
   for (auto& entry : running_) {
-    announce_end(entry.index, {Outcome::kNotrun, stop_signal_ ? "interrupted" : "budget"}, {},
-                 "its processes did not die in time and may still run");
+    announce_all(entry.group.give_up({Outcome::kNotrun, why_stopped()},
+                                     "its processes did not die in time and may still run"));
   }
   running_.clear();
   leave();
 }
 
 void Runner::drop_pending(const Verdict& verdict, const std::string& note) {
-  const auto dropped = std::exchange(pending_, {});
-  for (const auto index : dropped) announce_end(index, verdict, {}, note);
+  auto dropped = std::exchange(pending_, {});
+  for (auto& group : dropped) announce_all(group.give_up(verdict, note));
 }
 
 void Runner::arm_tick() {

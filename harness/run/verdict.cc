@@ -45,13 +45,49 @@ Verdict judge_proctor(int code, const ChildReport& child) {
       if (failed || (code != 0 && code != kSkipExitCode)) return mismatch;
       return child.reason().empty() ? Verdict{Outcome::kError, "skip_without_reason"}
                                     : Verdict{Outcome::kSkip, child.reason()};
+    case ChildResult::kXfail:  // what is expected to fail, the known-failure list says
+    case ChildResult::kXpass:
+      return {Outcome::kError, "protocol"};
     case ChildResult::kError:
       return {Outcome::kError, child.reason().empty() ? "child" : child.reason()};
   }
   return mismatch;
 }
 
+// Whether pytest's exit code (its documentation, "Exit codes") agrees with a case that did not fail: 5 is "no
+// tests were collected", which a module that skips itself leads to.
+bool agrees(const AttemptEvidence& evidence) {
+  constexpr int kTestsFailed = 1;
+  constexpr int kNoTests = 5;
+  if (evidence.went_on || evidence.exit_code == 0) return true;
+  if (evidence.exit_code == kTestsFailed) return evidence.another_was_bad;
+  return evidence.exit_code == kNoTests && evidence.child.result() == ChildResult::kSkip;
+}
+
+Verdict judge_pytest(const AttemptEvidence& evidence) {
+  const ChildReport& child = evidence.child;
+  if (child.violations() > 0) return {Outcome::kError, "protocol"};
+  if (!child.result()) return {Outcome::kError, "no_result"};
+  const Verdict mismatch{Outcome::kError, "result_mismatch"};
+  switch (*child.result()) {
+    case ChildResult::kFail:
+      return evidence.went_on || evidence.exit_code != 0 ? Verdict{Outcome::kFail, child.reason()} : mismatch;
+    case ChildResult::kError:
+      return {Outcome::kError, child.reason().empty() ? "child" : child.reason()};
+    case ChildResult::kPass:
+      return agrees(evidence) ? Verdict{Outcome::kPass, {}} : mismatch;
+    case ChildResult::kSkip:
+      return agrees(evidence) ? Verdict{Outcome::kSkip, child.reason()} : mismatch;
+    case ChildResult::kXfail:
+      return agrees(evidence) ? Verdict{Outcome::kXfail, child.reason()} : mismatch;
+    case ChildResult::kXpass:
+      return agrees(evidence) ? Verdict{Outcome::kXpass, child.reason()} : mismatch;
+  }
+  return mismatch;
+}
+
 Verdict judge_exit(const AttemptEvidence& evidence) {
+  if (evidence.went_on) return judge_pytest(evidence);
   if (evidence.exit_signal) return {Outcome::kCrash, "signal:" + std::to_string(*evidence.exit_signal)};
   if (!evidence.exit_code) return {Outcome::kError, "no_exit_status"};
   switch (evidence.kind) {
@@ -59,8 +95,9 @@ Verdict judge_exit(const AttemptEvidence& evidence) {
       return judge_proctor(*evidence.exit_code, evidence.child);
     case SuiteKind::kGtest:
       return judge_gtest(*evidence.exit_code, evidence.gtest);
-    case SuiteKind::kBenchmark:
     case SuiteKind::kPytest:
+      return judge_pytest(evidence);
+    case SuiteKind::kBenchmark:
     case SuiteKind::kCommand:
       return judge_command(*evidence.exit_code);
   }

@@ -12,10 +12,19 @@
 //   exit N         gtest     no readable result file               error(no_result)
 //                            0, completed | skipped | failures     pass | skip(framework) |
 //                            error(result_mismatch) not 0, failures | none                fail | fail(exit:N)
+//   exit N         pytest    no `end` event                        error(no_result)
+//                            events that are no events             error(protocol)
+//                            end contradicts the exit code         error(result_mismatch)
+//                            end pass | fail | skip | ...          pass | fail(R) | skip(R) | xfail(R) |
+//                            xpass(R)
+//   went on        pytest    as exit N; there is no exit code that end could contradict
 //   exit N         proctor   no `end` event                        error(no_result)
 //                            events that are no events             error(protocol)
 //                            end contradicts events or exit code   error(result_mismatch)
 //                            end pass | fail | skip | error        pass | fail(R) | skip(R) | error(R)
+//
+// "went on": the process began another case. When its last one has ended, its exit code speaks for all of
+// them.
 //
 // A limit wins over whatever exit code the process had while it was being ended: it raced with our own
 // signal.
@@ -40,7 +49,9 @@ struct AttemptEvidence {
   std::optional<int> exit_code = {};
   std::optional<int> exit_signal = {};
   std::string stop_reason = "interrupted";  // why the runner stopped it: "interrupted" or "budget"
-  ChildReport child = {};                   // kind proctor
+  ChildReport child = {};                   // kinds proctor and pytest
+  bool went_on = false;                     // kind pytest: the process began another case
+  bool another_was_bad = false;             // kind pytest: a case before it in the same process
   std::optional<GtestResult> gtest = {};    // kind gtest: none when there is no readable result file
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <map>
 
 namespace proctor {
 namespace {
@@ -159,6 +160,64 @@ TEST(Verdict, Proctor) {
     evidence.child = said(row.lines);
     EXPECT_EQ(to_string(judge(evidence)), row.verdict)
         << row.code << ' ' << testing::PrintToString(row.lines);
+  }
+}
+
+constexpr auto kEndXfail = R"({"v":1,"case":"G.N","event":"end","result":"xfail","reason":"known"})";
+constexpr auto kEndXpass = R"({"v":1,"case":"G.N","event":"end","result":"xpass"})";
+
+TEST(Verdict, Pytest) {
+  const struct {
+    int code;
+    std::vector<std::string> lines;
+    bool another_was_bad;
+    const char* verdict;
+  } rows[] = {
+      {0, {}, false, "error(no_result)"},
+      {4, {}, false, "error(no_result)"},
+      {0, {kStart}, false, "error(no_result)"},
+      {0, {"garbage", kStart, kEndPass}, false, "error(protocol)"},
+      {0, {kStart, kEndPass}, false, "pass"},
+      {1, {kStart, kEndPass}, false, "error(result_mismatch)"},
+      {1, {kStart, kEndPass}, true, "pass"},
+      {2, {kStart, kEndPass}, true, "error(result_mismatch)"},
+      {5, {kStart, kEndPass}, false, "error(result_mismatch)"},
+      {1, {kStart, kFailEvent, kEndFail}, false, "fail(driver_crash:11)"},
+      {0, {kStart, kFailEvent, kEndFail}, true, "error(result_mismatch)"},
+      {0, {kStart, kSkipEvent, kEndSkip}, false, "skip(needs:devices>=2)"},
+      {5, {kStart, kSkipEvent, kEndSkip}, false, "skip(needs:devices>=2)"},
+      {1, {kStart, kSkipEvent, kEndSkip}, false, "error(result_mismatch)"},
+      {0, {kStart, kFailEvent, kEndXfail}, false, "xfail(known)"},
+      {1, {kStart, kEndXfail}, false, "error(result_mismatch)"},
+      {0, {kStart, kEndXpass}, false, "xpass"},
+      {1, {kStart, kEndXpass}, true, "xpass"},
+      {1, {kStart, kEndError}, false, "error(mask_mismatch)"},
+  };
+  for (const auto& row : rows) {
+    AttemptEvidence evidence{.kind = SuiteKind::kPytest};
+    evidence.exit_code = row.code;
+    evidence.child = said(row.lines);
+    evidence.another_was_bad = row.another_was_bad;
+    EXPECT_EQ(to_string(judge(evidence)), row.verdict)
+        << row.code << ' ' << testing::PrintToString(row.lines);
+  }
+}
+
+TEST(Verdict, ACaseAfterWhichItsProcessWentOnNeedsNoExitCode) {
+  for (const auto& [line, verdict] : std::map<std::string, std::string>{
+           {kEndPass, "pass"}, {kEndFail, "fail"}, {kEndXpass, "xpass"}, {kStart, "error(no_result)"}}) {
+    AttemptEvidence evidence{.kind = SuiteKind::kPytest, .went_on = true};
+    evidence.child = said({line});
+    EXPECT_EQ(to_string(judge(evidence)), verdict);
+  }
+}
+
+TEST(Verdict, OnlyPytestJudgesExpectations) {
+  for (const auto* line : {kEndXfail, kEndXpass}) {
+    AttemptEvidence evidence{.kind = SuiteKind::kProctor};
+    evidence.exit_code = 0;
+    evidence.child = said({kStart, line});
+    EXPECT_EQ(to_string(judge(evidence)), "error(protocol)") << line;
   }
 }
 

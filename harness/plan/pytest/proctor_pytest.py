@@ -1,0 +1,308 @@
+"""The pytest plugin of Proctor: speaks its child protocol (harness/core/child_protocol.h) on PROCTOR_EVENTS_FD.
+
+    pytest ARGS -p proctor_pytest --proctor-list            one `case` event for each test that ARGS select
+    pytest ARGS -p proctor_pytest --proctor-case=NODEID     runs exactly that one
+    pytest ARGS -p proctor_pytest --proctor-cases=FILE      runs those of a JSON array, in one process
+
+Each test is announced by `start`, `step` (setup, call, teardown), `fail`, `skip` and `end`, as it happens: when the
+process dies, the last `start` names the test that did it. What decides is always pytest's own report.
+
+One file, for Python >= 3.9 and pytest >= 7, with nothing else to install.
+"""
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+MAX_LINE = 64 * 1024
+MAX_MESSAGE = 4 * 1024
+MAX_OUTPUT = 32 * 1024
+MAX_REASON = 200
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("proctor", "Proctor's child protocol")
+    group.addoption("--proctor-list", action="store_true", help="announce the tests instead of running them")
+    group.addoption("--proctor-case", metavar="NODEID", help="run exactly this test")
+    group.addoption("--proctor-cases", metavar="FILE", help="run exactly the tests of this JSON array")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    option = config.option
+    if not (option.proctor_list or option.proctor_case or option.proctor_cases):
+        return
+    events = Events()
+    # One process, and its verdicts are reported by Proctor. The selection was made when the tests were listed.
+    for name, value in {"numprocesses": None, "dist": "no", "tx": [], "xmlpath": None}.items():
+        if hasattr(option, name):
+            setattr(option, name, value)
+    if option.proctor_list:
+        option.collectonly = True
+        config.pluginmanager.register(Lister(config, events), "proctor-lister")
+        return
+    for name in ("lf", "failedfirst", "newfirst", "stepwise", "maxfail", "collectonly"):
+        if hasattr(option, name):
+            setattr(option, name, 0 if name == "maxfail" else False)
+    option.continue_on_collection_errors = True
+    wanted = [option.proctor_case]
+    if option.proctor_cases:
+        wanted = json.loads(Path(option.proctor_cases).read_text(encoding="utf-8"))
+    narrow(config, wanted)
+    config.pluginmanager.register(Teller(config, events, wanted), "proctor-teller")
+
+
+def narrow(config, wanted):
+    """Collects only the files of the wanted tests; rootdir and conftest files stay those of the whole command."""
+    files = list(dict.fromkeys(str(config.rootpath / id.split("::")[0]) for id in wanted))
+    if all(os.path.exists(file) for file in files):  # an id may also be no path: then all is collected
+        config.args = files
+
+
+class Events:
+    """One line of JSON per event, each in one write."""
+
+    def __init__(self):
+        fd = os.environ.pop("PROCTOR_EVENTS_FD", None)
+        if fd is None:
+            raise pytest.UsageError("--proctor-list and --proctor-case(s) need PROCTOR_EVENTS_FD, a descriptor to write to")
+        self.fd = int(fd)
+        self.pid = os.getpid()
+        os.set_inheritable(self.fd, False)  # the programs that a test starts have nothing to say here
+
+    def send(self, event, **fields):
+        if os.getpid() != self.pid:  # a fork of a test that came back into pytest
+            return
+        line = encode(event, fields)
+        while len(line) > MAX_LINE:
+            longest = max((key for key in fields if isinstance(fields[key], str)), key=lambda key: len(fields[key]))
+            fields[longest] = fields[longest][-len(fields[longest]) // 2 :]
+            line = encode(event, fields)
+        while line:
+            line = line[os.write(self.fd, line) :]
+
+
+def encode(event, fields):
+    record = {"v": 1, "event": event, **{key: value for key, value in fields.items() if value is not None}}
+    return json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def readable(text):
+    """As Proctor can read it back: no lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def one_line(text):
+    return " ".join(readable(text).split())[:MAX_REASON]
+
+
+def junit_names(nodeid, prefix):
+    """(classname, name) as pytest's own --junitxml has them."""
+    path, bracket, parameters = nodeid.partition("[")
+    names = path.split("::")
+    names[0] = re.sub(r"\.py$", "", names[0].replace("/", "."))
+    names[-1] += bracket + parameters
+    return ".".join(([prefix] if prefix else []) + names[:-1]), names[-1]
+
+
+def marker_values(mark):
+    return [value if isinstance(value, int) else None for value in mark.args]
+
+
+def skip_reason(report):
+    """The words of a skipped test or collector."""
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return one_line(text.removeprefix("Skipped: ")) or "framework"
+
+
+def failure(report):
+    """message, file and line of a failed report."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is None:
+        return {"message": str(report.longrepr)[-MAX_MESSAGE:]}
+    return {"message": crash.message[:MAX_MESSAGE], "file": str(crash.path), "line": crash.lineno}
+
+
+class Lister:
+    """Announces what is collected, in pytest's order."""
+
+    def __init__(self, config, events):
+        self.events = events
+        self.prefix = getattr(config.option, "junitprefix", None)
+        self.skipped = []
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.events.send("fail", message=f"{report.nodeid}: {report.longreprtext}"[-MAX_MESSAGE:])
+        elif report.skipped:
+            self.skipped.append(report.nodeid)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session):
+        for item in session.items:
+            markers = {}
+            for mark in item.iter_markers():  # the closest first
+                markers.setdefault(mark.name, marker_values(mark))
+            self.announce(item.nodeid, markers)
+        for nodeid in self.skipped:
+            self.announce(nodeid, {})
+
+    def announce(self, nodeid, markers):
+        classname, name = junit_names(nodeid, self.prefix)
+        self.events.send("case", case=readable(nodeid), file=readable(nodeid.split("::")[0]),
+                         classname=readable(classname), name=readable(name), markers=markers)
+
+
+class Case:
+    """What one wanted id has come to. It has several items when its file was skipped as a whole while it was listed."""
+
+    def __init__(self):
+        self.items = 0  # collected and not yet over
+        self.begun = False
+        self.failed = None  # the phase
+        self.skipped = None
+        self.xfailed = None
+        self.xpassed = None
+        self.passed = False
+
+    def add(self, report):
+        expected = getattr(report, "wasxfail", None)
+        if report.failed:
+            self.failed = self.failed or ("" if report.when == "call" else report.when)
+        elif report.skipped and expected is not None:
+            self.xfailed = expected
+        elif report.skipped:
+            self.skipped = skip_reason(report)
+        elif report.when == "call" and expected is not None:
+            self.xpassed = expected
+        elif report.when == "call":
+            self.passed = True
+
+    def verdict(self):
+        if self.failed is not None:
+            return "fail", self.failed
+        for result, reason in (("xpass", self.xpassed), ("pass", "" if self.passed else None),
+                               ("xfail", self.xfailed), ("skip", self.skipped)):
+            if reason is not None:
+                return result, one_line(reason.removeprefix("reason: "))  # so pytest.xfail() begins it
+        return "error", "no_report"
+
+
+class Teller:
+    """Runs the wanted tests and tells how each goes."""
+
+    def __init__(self, config, events, wanted):
+        self.events = events
+        self.cases = {id: Case() for id in wanted}
+        self.owners = {}  # node id of an item -> wanted id
+        self.current = None  # wanted id
+        self.broken_off = False
+        self.unread = {}  # node id of a collector that failed or was skipped -> its report
+
+    # ---- collection ----
+
+    def pytest_collectstart(self, collector):
+        self.events.send("step", name=f"collecting {collector.nodeid or 'the tests'}", t_ns=time.monotonic_ns())
+
+    def pytest_collectreport(self, report):
+        if not report.passed:
+            self.unread[readable(report.nodeid)] = report
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config, items):
+        kept, left_out = [], []
+        for item in items:
+            chain = [readable(node.nodeid) for node in reversed(item.listchain())]
+            owner = next((nodeid for nodeid in chain if nodeid in self.cases), None)
+            if owner is None:
+                left_out.append(item)
+                continue
+            self.owners[item.nodeid] = owner
+            self.cases[owner].items += 1
+            kept.append(item)
+        if left_out:
+            config.hook.pytest_deselected(items=left_out)
+            items[:] = kept
+
+    # ---- run ----
+
+    def tell(self, event, **fields):
+        if self.current is not None:
+            self.events.send(event, case=self.current, **fields)
+
+    def begin(self, id):
+        self.current = id
+        if not self.cases[id].begun:
+            self.cases[id].begun = True
+            self.tell("start", t_ns=time.monotonic_ns())
+
+    def end(self):
+        result, reason = self.cases[self.current].verdict()
+        self.tell("end", result=result, reason=reason or None, t_ns=time.monotonic_ns())
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item):
+        self.begin(self.owners[item.nodeid])
+        outcome = yield
+        if outcome.excinfo is not None:  # pytest ends here (pytest.exit, Ctrl-C): the test has no result
+            self.broken_off = True
+            return
+        case = self.cases[self.current]
+        case.items -= 1
+        if case.items == 0:
+            self.end()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item):
+        self.tell("step", name=f"setup of {item.name}", t_ns=time.monotonic_ns())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self, item):
+        self.tell("step", name=f"call of {item.name}", t_ns=time.monotonic_ns())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self, item):
+        self.tell("step", name=f"teardown of {item.name}", t_ns=time.monotonic_ns())
+
+    def pytest_runtest_logreport(self, report):
+        if self.current is None or report.outcome == "rerun":  # pytest-rerunfailures: only its last word counts
+            return
+        self.cases[self.current].add(report)
+        if report.failed:
+            self.tell("fail", t_ns=time.monotonic_ns(), **failure(report))
+            sections = "".join(f"\n---- {title} ----\n{content}" for title, content in report.sections)
+            self.tell("output", text=(report.longreprtext + sections)[-MAX_OUTPUT:])
+
+    # ---- end ----
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session):
+        if self.broken_off or session.exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR):
+            return  # who was running has no result, and the rest did not begin
+        missing = [id for id, case in self.cases.items() if not case.begun]
+        for id in missing:
+            self.begin(id)
+            self.explain(id)
+            self.end()
+        if any(self.cases[id].failed is not None for id in missing):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def explain(self, id):
+        """Why a wanted test was not collected: its file, or what is above it, could not be read or was skipped."""
+        case = self.cases[id]
+        parts = id.split("::")
+        above = ["::".join(parts[:n]) for n in range(len(parts), 0, -1)]
+        report = next((self.unread[nodeid] for nodeid in above if nodeid in self.unread), None)
+        if report is None:
+            case.failed = "not_collected"
+            self.tell("fail", message="pytest listed this test, but did not collect it again")
+        elif report.skipped:
+            case.skipped = skip_reason(report)
+        else:
+            case.failed = "collection"
+            self.tell("fail", **failure(report))
+            self.tell("output", text=report.longreprtext[-MAX_OUTPUT:])

@@ -1,0 +1,59 @@
+#include "harness/plan/pytest_list.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+TEST(PytestListTest, ReadsOneTest) {
+  const auto test =
+      parse_pytest_test(R"({"v":1,"event":"case","case":"t/test_a.py::C::f[fp16-128]","file":"t/test_a.py",)"
+                        R"("classname":"t.test_a.C","name":"f[fp16-128]",)"
+                        R"("markers":{"gpus":[2],"slow":[],"skipif":[null],"big":[99999999999]}})");
+  ASSERT_TRUE(test) << test.error().what;
+  EXPECT_EQ(test->nodeid, "t/test_a.py::C::f[fp16-128]");
+  EXPECT_EQ(test->file, "t/test_a.py");
+  EXPECT_EQ(test->classname, "t.test_a.C");
+  EXPECT_EQ(test->name, "f[fp16-128]");
+  EXPECT_THAT(test->markers, UnorderedElementsAre(Pair("gpus", 2), Pair("slow", std::nullopt),
+                                                  Pair("skipif", std::nullopt), Pair("big", std::nullopt)));
+}
+
+TEST(PytestListTest, SaysWhatIsWrongWithALine) {
+  const auto wrong = [](const std::string& line) { return parse_pytest_test(line).error().what; };
+  EXPECT_EQ(wrong("nonsense"), "is no event of type \"case\", version 1");
+  EXPECT_EQ(wrong("[1]"), "is no event of type \"case\", version 1");
+  EXPECT_EQ(wrong(R"({"v":2,"event":"case","case":"a","name":"a","markers":{}})"),
+            "is no event of type \"case\", version 1");
+  EXPECT_EQ(wrong(R"({"v":1,"event":"fail","message":"a"})"), "is no event of type \"case\", version 1");
+  EXPECT_EQ(wrong(R"({"v":1,"event":"case","case":"a\u0001","name":"a","markers":{}})"),
+            "has no readable name in \"case\"");
+  EXPECT_EQ(wrong(R"({"v":1,"event":"case","case":"a","markers":{}})"), "has no \"name\"");
+  EXPECT_EQ(wrong(R"({"v":1,"event":"case","case":"a","name":"a"})"), "has no object in \"markers\"");
+}
+
+TEST(PytestListTest, FailuresAreWhatCouldNotBeCollected) {
+  EXPECT_THAT(pytest_list_failures({"nonsense", R"({"v":1,"event":"case","case":"a"})",
+                                    R"({"v":1,"event":"fail","message":"t.py: no module named x"})"}),
+              ElementsAre("t.py: no module named x"));
+  EXPECT_THAT(pytest_list_failures({}), IsEmpty());
+}
+
+TEST(PytestListTest, ABatchIsTheCommandOfOneCaseWithAnotherLastWord) {
+  const auto one = pytest_case_command({"loader", "pytest", "t"}, "t/a.py::f[a b]");
+  EXPECT_THAT(one,
+              ElementsAre("loader", "pytest", "t", "-p", "proctor_pytest", "--proctor-case=t/a.py::f[a b]"));
+  EXPECT_THAT(pytest_batch_command(one, "/f"),
+              ElementsAre("loader", "pytest", "t", "-p", "proctor_pytest", "--proctor-cases=/f"));
+  EXPECT_THAT(pytest_list_command({"pytest"}),
+              ElementsAre("pytest", "-p", "proctor_pytest", "--proctor-list"));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,42 @@
+#include "harness/run/admission.h"
+
+#include <algorithm>
+
+namespace proctor {
+namespace {
+
+std::optional<std::string> unmet_need(const RunSetup& setup, const std::string& backend, const Case& test) {
+  const auto lacking = setup.lacking.find(backend);
+  if (lacking == setup.lacking.end()) return std::nullopt;
+  for (const auto& need : test.needs) {
+    if (lacking->second.contains(need)) return need;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, const Suite& suite,
+                              const Case& test) {
+  const std::string backend(to_string(suite.backend));
+  if (test.disabled) return Refusal{{Outcome::kSkip, "disabled"}, "disabled in its own source"};
+  if (const auto why = setup.unusable.find(backend); why != setup.unusable.end())
+    return Refusal{{Outcome::kSkip, why->second}, ""};
+  if (const auto need = unmet_need(setup, backend, test))
+    return Refusal{{Outcome::kSkip, "needs:" + *need}, ""};
+  if (test.devices == 0 || pool.can_ever_lease(backend, test.devices)) return std::nullopt;
+  const bool none = pool.width(backend) == 0;
+  return Refusal{{Outcome::kSkip, none ? "no_device" : "needs:devices>=" + std::to_string(test.devices)}, ""};
+}
+
+CaseGroup& group_for(std::deque<CaseGroup>& pending, const Plan& plan, std::size_t index) {
+  const Case& wanted = plan.cases[index];
+  if (wanted.group.empty()) return pending.emplace_back();
+  const auto group = std::find_if(pending.begin(), pending.end(), [&](const CaseGroup& candidate) {
+    const Case& first = plan.cases[candidate.first()];
+    return first.suite == wanted.suite && first.group == wanted.group && first.devices == wanted.devices;
+  });
+  return group != pending.end() ? *group : pending.emplace_back();
+}
+
+}  // namespace proctor

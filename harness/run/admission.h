@@ -1,0 +1,27 @@
+// What can be decided about a case without starting anything: whether it can run, and with whom.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "harness/plan/plan.h"
+#include "harness/run/case_group.h"
+#include "harness/run/device_pool.h"
+#include "harness/run/runner.h"
+
+namespace proctor {
+
+struct Refusal {
+  Verdict verdict;
+  std::string note;
+};
+
+// None: the case can run as soon as its devices are free.
+std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, const Suite& suite,
+                              const Case& test);
+
+// The pending group that a case joins, a new one where no process may be shared.
+CaseGroup& group_for(std::deque<CaseGroup>& pending, const Plan& plan, std::size_t index);
+
+}  // namespace proctor

@@ -113,8 +113,7 @@ void DeviceMonitor::ask() {
   }
   deadline_.expires_after(setup_.deadline);
   deadline_.async_wait([this, heard = heard_](const auto& error) {
-    if (!error && *heard)
-      give_up("the driver did not answer within " + format_duration(setup_.deadline));
+    if (!error && *heard) give_up("the driver did not answer within " + format_duration(setup_.deadline));
   });
 }
 

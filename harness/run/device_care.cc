@@ -56,6 +56,7 @@ std::optional<Warning> warning_of(const DeviceFinding& finding, const std::strin
       return Warning{"device_waited", fmt::format("{} had all its memory back {} after {}", finding.device,
                                                   format_duration(finding.waited), case_id)};
     case Settled::kUnknown:
+      if (finding.detail.empty()) return std::nullopt;
       return Warning{"device_unknown",
                      fmt::format("{} after {}: {}", finding.device, case_id, finding.detail)};
     case Settled::kForeign:
@@ -131,13 +132,16 @@ void DeviceCare::judge(Wait wait, const DeviceMonitor::Look& look) {
   done(findings);
 }
 
+DeviceFinding DeviceCare::unknown(const std::string& device, const std::string& why) {
+  const bool new_to_the_run = told_.emplace(device, why).second;
+  return {.device = device, .settled = Settled::kUnknown, .detail = new_to_the_run ? why : ""};
+}
+
 DeviceFinding DeviceCare::find(const std::string& device, const DeviceMonitor::Look& look) {
   DeviceFinding finding{.device = device};
   const auto id = std::find(monitor_->ids().begin(), monitor_->ids().end(), device);
   if (!look || id == monitor_->ids().end()) {
-    finding.settled = Settled::kUnknown;
-    finding.detail = look ? "nobody watches it" : "failed to " + look.error().what;
-    return finding;
+    return unknown(device, look ? "nobody watches it" : "failed to " + look.error().what);
   }
   const DeviceState& state = (*look)[static_cast<std::size_t>(id - monitor_->ids().begin())];
   if (state.state != "ok") {
@@ -146,9 +150,7 @@ DeviceFinding DeviceCare::find(const std::string& device, const DeviceMonitor::L
     return finding;
   }
   if (!state.used_bytes) {
-    finding.settled = Settled::kUnknown;
-    finding.detail = "the driver does not say how much of its memory is in use";
-    return finding;
+    return unknown(device, "the driver does not say how much of its memory is in use");
   }
   auto& baseline = baseline_.try_emplace(device, *state.used_bytes).first->second;
   baseline = std::min(baseline, *state.used_bytes);

@@ -8,7 +8,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/core/clock.h"
@@ -33,7 +35,7 @@ struct DeviceFinding {
   Settled settled = Settled::kBack;
   Milliseconds waited{0};
   std::uint64_t left_bytes = 0;  // over the baseline
-  std::string detail{};
+  std::string detail{};          // of what is unknown: only when it is new to the run
 };
 
 // What the run's reports say about a finding after a case; none: the device was simply there again.
@@ -69,12 +71,14 @@ class DeviceCare {
 
   void look_again(Wait wait);
   void judge(Wait wait, const DeviceMonitor::Look& look);
+  DeviceFinding unknown(const std::string& device, const std::string& why);
   DeviceFinding find(const std::string& device, const DeviceMonitor::Look& look);
 
   boost::asio::io_context& io_;
   std::unique_ptr<DeviceMonitor> monitor_;
   Milliseconds settle_;
-  std::map<std::string, std::uint64_t> baseline_;  // the least that was ever seen in use
+  std::map<std::string, std::uint64_t> baseline_;       // the least that was ever seen in use
+  std::set<std::pair<std::string, std::string>> told_;  // what is unknown: device, why
   std::list<Waiting> waiting_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

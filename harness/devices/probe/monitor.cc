@@ -31,6 +31,7 @@ class Management {
         get_status_(symbol<decltype(get_status_)>(ze, "zeDeviceGetStatus")),
         enum_memory_(symbol<decltype(enum_memory_)>(ze, "zesDeviceEnumMemoryModules")),
         get_memory_(symbol<decltype(get_memory_)>(ze, "zesMemoryGetState")),
+        describe_memory_(symbol<decltype(describe_memory_)>(ze, "zesMemoryGetProperties")),
         get_processes_(symbol<decltype(get_processes_)>(ze, "zesDeviceProcessesGetState")) {}
 
   json look(ze_device_handle_t device) const {
@@ -51,12 +52,22 @@ class Management {
     return (state.reset & ZES_RESET_REASON_FLAG_WEDGED) != 0 ? "lost" : "ok";
   }
 
+  // The machine's own memory, which integrated devices use, is in use by everybody.
+  bool is_on_device(zes_mem_handle_t module) const {
+    zes_mem_properties_t properties{};
+    properties.stype = ZES_STRUCTURE_TYPE_MEM_PROPERTIES;
+    return describe_memory_(module, &properties) == ZE_RESULT_SUCCESS &&
+           properties.location == ZES_MEM_LOC_DEVICE;
+  }
+
   json memory(ze_device_handle_t device) const {
-    if (enum_memory_ == nullptr || get_memory_ == nullptr) return nullptr;
+    if (enum_memory_ == nullptr || get_memory_ == nullptr || describe_memory_ == nullptr) return nullptr;
     std::uint32_t count = 0;
     if (enum_memory_(device, &count, nullptr) != ZE_RESULT_SUCCESS || count == 0) return nullptr;
     std::vector<zes_mem_handle_t> modules(count);
     if (enum_memory_(device, &count, modules.data()) != ZE_RESULT_SUCCESS) return nullptr;
+    std::erase_if(modules, [this](zes_mem_handle_t module) { return !is_on_device(module); });
+    if (modules.empty()) return nullptr;
     std::uint64_t used = 0;
     std::uint64_t total = 0;
     for (const auto module : modules) {
@@ -89,6 +100,7 @@ class Management {
   ze_result_t (*get_status_)(ze_device_handle_t);
   decltype(&::zesDeviceEnumMemoryModules) enum_memory_;
   decltype(&::zesMemoryGetState) get_memory_;
+  decltype(&::zesMemoryGetProperties) describe_memory_;
   decltype(&::zesDeviceProcessesGetState) get_processes_;
 };
 

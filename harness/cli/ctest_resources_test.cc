@@ -13,8 +13,14 @@ using testing::HasSubstr;
 
 const std::vector<std::string> kIds = {"xpu:0000:03:00.0", "xpu:0000:06:00.0"};
 
+Device device(const std::string& id) {
+  Device named;
+  named.id = id;
+  return named;
+}
+
 TEST(CtestResources, IdsAreThoseThatCtestAllows) {
-  const auto spec = ctest_resource_spec({{.id = kIds[0]}, {.id = "cuda:GPU-AB12"}});
+  const auto spec = ctest_resource_spec({device(kIds[0]), device("cuda:GPU-AB12")});
   EXPECT_EQ(spec.dump(),
             R"({"local":[{"gpus":[{"id":"xpu_0000_03_00_0","slots":1},{"id":"cuda_gpu_ab12","slots":1}]}],)"
             R"("version":{"major":1,"minor":0}})");

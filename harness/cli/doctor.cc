@@ -32,7 +32,7 @@ void print_containment(std::ostream& out) {
   out << "containment (the best one that works is used)\n";
   for (const LayerProbe& probe : Containment::probe_all()) {
     out << fmt::format("  {:<10} {}\n", to_string(probe.layer),
-                       probe.works ? "works" : "no: " + probe.why_not);
+                       probe.works ? "works" : "no: failed to " + probe.why_not);
     for (const std::string& text : probe.not_guaranteed)
       out << "             not guaranteed: " << text << '\n';
     for (const std::string& text : probe.how_to_improve) out << "             to mend it: " << text << '\n';

@@ -81,7 +81,8 @@ PROCTOR_CHECK(Launch, OffsetsAreAdded, "K17", "Level Zero specification, zeKerne
 
 PROCTOR_CHECK(Launch, EveryGroupRunsOnce, "K17", kIds, kGate,
               .faults = {"kernel.run_twice", "kernel.skip_group:at=0,kernel=count_groups", "alloc.oom_late",
-                         "kernel.launch_fail", "state.device_lost", "state.card_lost", "kernel.hang"},
+                         "kernel.launch_fail", "state.device_lost", "state.card_lost", "state.card_hung",
+                         "kernel.hang"},
               .expects = suite::kHang) {
   const auto context = leased();
   Queue queue(context);

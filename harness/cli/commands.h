@@ -22,6 +22,7 @@ void add_list_command(CLI::App& app, Action& action,
 void add_report_command(CLI::App& app, Action& action);           // report render
 void add_gather_evidence_command(CLI::App& app, Action& action);  // the runner's own; not in the help
 void add_finish_command(CLI::App& app, Action& action);           // finish RUN_DIR
+void add_dump_command(CLI::App& app, Action& action);             // dump RUN_DIR
 void add_devices_command(CLI::App& app, Action& action);          // devices
 void add_doctor_command(CLI::App& app, Action& action);           // doctor
 void add_mask_command(CLI::App& app, Action& action);             // mask lint|explain

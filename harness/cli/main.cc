@@ -85,6 +85,7 @@ int run_main(int argc, char** argv) {
   add_list_command(app, action, after_dashes);
   add_report_command(app, action);
   add_finish_command(app, action);
+  add_dump_command(app, action);
   add_gather_evidence_command(app, action);
   add_devices_command(app, action);
   add_doctor_command(app, action);

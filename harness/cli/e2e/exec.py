@@ -285,8 +285,33 @@ def leased(sandbox):
     check(run(sandbox, "true", options=card)[0] == 0, "the card was not given back")
 
 
+def dumped(sandbox):
+    """`proctor dump` says where a living command is, under every layer, and disturbs it in nothing."""
+    program = sandbox.path / "blocked.py"
+    program.write_text("def wait_to_be_told():\n    return input('up\\n')\nprint('told', wait_to_be_told())\n")
+    for layer in LAYERS:
+        if sandbox.why_not(layer):
+            continue
+        out = sandbox.out()
+        living = subprocess.Popen(sandbox.command("exec", "--containment", layer, "--out", out, "--", sys.executable,
+                                                  program), cwd=sandbox.path, env=sandbox.env, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE)
+        check(living.stdout.readline() == b"up\n", "the command did not start")
+        done = sandbox.proctor("dump", out)
+        check(done.returncode == 0 and "(pid " in done.stdout, layer, done.stdout, done.stderr)
+        if "not permitted" not in done.stdout and (3, 11) <= sys.version_info[:2] <= (3, 13):
+            check("wait_to_be_told at " in done.stdout, layer, "no Python line:", done.stdout)
+        check(len(list((out / "evidence").glob("*.dump-*.txt"))) == 1, layer, "no file")
+        said, _ = living.communicate(b"now\n", timeout=60)
+        check(living.returncode == 0 and said == b"told now\n", layer, "disturbed:", living.returncode, said)
+        ended = sandbox.proctor("dump", out)
+        check(ended.returncode == 2 and "it has ended" in ended.stderr, ended.returncode, ended.stderr)
+    stranger = sandbox.proctor("dump", sandbox.path)
+    check(stranger.returncode == 2 and "no run directory" in stranger.stderr, stranger.returncode, stranger.stderr)
+
+
 SCENARIOS = (codes, signals_of_its_own, limits, evidence, evidence_of_many, evidence_that_hangs, orphans,
-             bytes_and_order, live, readers, forwarded, environment, simulated, leased)
+             bytes_and_order, live, readers, forwarded, environment, simulated, leased, dumped)
 
 
 def main():

@@ -1,0 +1,177 @@
+// `proctor dump RUN_DIR`: what the cases of a living run are doing now, as it is gathered before a limit ends
+// one. The run is not disturbed.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/run_discovery.h"
+#include "harness/cli/run_options.h"
+#include "harness/core/child_protocol.h"
+#include "harness/core/clock.h"
+#include "harness/core/digest.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/read_file.h"
+#include "harness/core/text.h"
+#include "harness/evidence/gatherer.h"
+#include "harness/process/guard/tree.h"
+#include "harness/run/run_record.h"
+#include "reports/run_model.h"
+
+namespace proctor::cli {
+namespace {
+
+// A process tree of the run: the guard above it, and the case that answers for it now.
+struct Tree {
+  int guard = 0;
+  std::string case_id;  // "": one process for several cases, and none of them has begun
+  std::vector<std::string> devices;
+  std::string file;  // relative to the run directory
+  Gathered found;
+};
+
+std::string proc_text(int pid, const char* file) {
+  auto text = read_file(fmt::format("/proc/{}/{}", pid, file));
+  return text ? *std::move(text) : "";
+}
+
+// Of the guard, not of the case: a stuck process may never answer for its own environment (proc(5)), and the
+// guard was started with the same one.
+std::string variable_of(int pid, std::string_view name) {
+  const std::string wanted = '\0' + std::string(name) + '=';
+  const std::string all = '\0' + proc_text(pid, "environ");
+  const std::size_t at = all.find(wanted);
+  if (at == all.npos) return "";
+  const std::size_t begin = at + wanted.size();
+  return all.substr(begin, all.find('\0', begin) - begin);
+}
+
+bool is_child_of(int pid, int parent) {
+  const std::string stat = proc_text(pid, "stat");
+  const std::size_t after_name = stat.rfind(") ");
+  return after_name != stat.npos && std::atoi(stat.c_str() + after_name + 4) == parent;
+}
+
+std::vector<const CaseRecord*> running_cases(const RunModel& model) {
+  std::vector<const CaseRecord*> running;
+  for (const CaseRecord& record : model.cases()) {
+    if (!record.attempts.empty() && !record.attempts.back().end) running.push_back(&record);
+  }
+  return running;
+}
+
+std::string dump_file(const std::string& case_id, int guard) {
+  return fmt::format("evidence/{}.dump-{}.txt", sha256_hex(case_id).substr(0, 16), guard);
+}
+
+void describe(Tree& tree, const CaseRecord& record) {
+  tree.case_id = record.planned.id;
+  tree.devices = record.attempts.back().start.devices;
+}
+
+// The runner's children that are guards of cases; its own helpers do not know the run directory.
+std::vector<Tree> find_trees(const RunRecord& run, const RunModel& model) {
+  std::vector<const CaseRecord*> running = running_cases(model);
+  std::vector<Tree> trees;
+  for (const int pid : guard::descendants(run.pid)) {
+    if (!is_child_of(pid, run.pid) || variable_of(pid, child::kRunDirVariable) != run.run_dir) continue;
+    Tree tree{.guard = pid, .case_id = {}, .devices = {}, .file = {}, .found = {}};
+    const std::string id = variable_of(pid, child::kCaseVariable);
+    const auto known = std::find_if(running.begin(), running.end(),
+                                    [&](const CaseRecord* record) { return record->planned.id == id; });
+    if (known != running.end()) {
+      describe(tree, **known);
+      running.erase(known);
+    }
+    trees.push_back(std::move(tree));
+  }
+  // A process for several cases names none: it has the one that no other process claims.
+  const auto shared = [](const Tree& tree) { return tree.case_id.empty(); };
+  if (running.size() == 1 && std::count_if(trees.begin(), trees.end(), shared) == 1)
+    describe(*std::find_if(trees.begin(), trees.end(), shared), *running.front());
+  for (Tree& tree : trees) tree.file = dump_file(tree.case_id, tree.guard);
+  return trees;
+}
+
+// All at once: together they take as long as the slowest.
+void look_at(std::vector<Tree>& trees, const std::string& run_dir, Containment& tools) {
+  boost::asio::io_context io;
+  std::error_code unreadable;  // then the child cannot be started, and says so
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", unreadable);
+  std::vector<std::shared_ptr<ContainedProcess>> gathering;
+  for (Tree& tree : trees) {
+    const GatherRequest request{.program = self,
+                                .guard = tree.guard,
+                                .devices = tree.devices,
+                                .file = run_dir + "/" + tree.file,
+                                .environment = to_list(caller_environment())};
+    gathering.push_back(
+        gather_evidence(io, tools, request, [&tree](Gathered found) { tree.found = std::move(found); }));
+  }
+  io.run();
+}
+
+void print(const Tree& tree, const std::string& run_dir) {
+  std::printf("%s\n",
+              clean_text(tree.case_id.empty() ? "a process for several cases" : tree.case_id).c_str());
+  for (const std::string& line : tree.found.lines) std::printf("  %s\n", clean_text(line).c_str());
+  if (!tree.found.problem.empty()) std::printf("  this %s\n", clean_text(tree.found.problem).c_str());
+  std::printf("  all of it: %s/%s\n", clean_text(run_dir).c_str(), tree.file.c_str());
+}
+
+// The run's record, if its runner lives and can be seen.
+Result<RunRecord> living_run(const std::string& run_dir) {
+  const auto record = read_run_record(run_dir);
+  if (!record) return record.error();
+  std::error_code unreadable;
+  if (!std::filesystem::exists(run_dir + "/journal.jsonl", unreadable)) {
+    return Error::usage("look at the run in " + run_dir + ": it is no run directory",
+                        "That is what was given to --out, or proctor-out/latest.");
+  }
+  if (!*record) {
+    return Error::usage("look at the run in " + run_dir + ": it has ended",
+                        "What was seen of its cases before a limit ended them is in report.json.");
+  }
+  switch (runner_state(**record)) {
+    case RunnerState::kAlive:
+      return **record;
+    case RunnerState::kGone:
+      return Error::usage("look at the run in " + run_dir + ": its runner is gone",
+                          "`proctor finish " + run_dir + "` ends what it left and writes its reports.");
+    case RunnerState::kUnknown:
+      break;
+  }
+  return Error::usage("look at the run in " + run_dir + ": its runner is in another PID namespace",
+                      "Start this command in the same container.");
+}
+
+int dump(const std::string& run_dir) {
+  const auto run = living_run(run_dir);
+  if (!run) return fail(run.error());
+  const auto model = load_journal(run->run_dir + "/journal.jsonl");
+  if (!model) return fail(model.error());
+  auto tools = Containment::open(Layer::kSubreaper, "dump");
+  if (!tools) return fail(tools.error());
+  auto trees = find_trees(*run, *model);
+  look_at(trees, run->run_dir, **tools);
+  for (const Tree& tree : trees) print(tree, run->run_dir);
+  if (trees.empty()) std::printf("no case runs at this moment\n");
+  return kExitGreen;
+}
+
+}  // namespace
+
+void add_dump_command(CLI::App& app, Action& action) {
+  auto* command =
+      app.add_subcommand("dump", "What the cases of a living run are doing now: stacks, states, devices");
+  auto run_dir = std::make_shared<std::string>("proctor-out/latest");
+  command->add_option("run_dir", *run_dir, "Run directory")->capture_default_str();
+  command->callback([run_dir, &action] { action = [run_dir] { return dump(*run_dir); }; });
+}
+
+}  // namespace proctor::cli

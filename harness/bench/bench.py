@@ -135,6 +135,17 @@ def interpreter(bin_dir, table):
     table.row("tiled matmul, SPIR-V instructions on one core", rate / 1e6, 150, "M/s", "", at_least=True)
 
 
+def leases(bin_dir, table):
+    program = bin_dir / "lease_bench"
+    if not program.exists():
+        print("lease_bench was not built: not measured")
+        return
+    done = subprocess.run([program, "--benchmark_format=json", "--benchmark_repetitions=5"], capture_output=True,
+                          text=True, check=True)
+    best = min(entry["real_time"] for entry in json.loads(done.stdout)["benchmarks"] if entry["run_type"] == "iteration")
+    table.row("lease: take and release, uncontended", best, 200, "us", "")
+
+
 def simulated_devices(bin_dir, work, table):
     driver = bin_dir / "libproctor_ze_sim.so"
     state = work / "state"
@@ -162,6 +173,7 @@ def main():
         start_to_first_case(bin_dir, pathlib.Path(work), table)
         flood(bin_dir, pathlib.Path(work), table)
         interpreter(bin_dir, table)
+        leases(bin_dir, table)
         simulated_devices(bin_dir, pathlib.Path(work), table)
     sys.exit(1 if table.failed else 0)
 

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,84 +14,13 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/process/containment.h"
+#include "harness/process/process_fixture.h"
 #include "harness/process/unique_fd.h"
 
 namespace proctor {
 namespace {
 
 using testing::Optional;
-
-// Every test runs under each layer that works here; a layer that does not says why.
-class ContainedProcessTest : public testing::TestWithParam<Layer> {
- protected:
-  void SetUp() override {
-    auto opened = Containment::open(GetParam(), "test-" + std::to_string(getpid()));
-    if (!opened) GTEST_SKIP() << opened.error().what << ". " << opened.error().hint;
-    containment_ = *std::move(opened);
-    std::string pattern = testing::TempDir() + "/pr-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-  }
-  void TearDown() override {
-    if (containment_ == nullptr) return;
-    containment_.reset();
-    std::filesystem::remove_all(directory_);
-    // Nothing of ours may be left, not even a zombie.
-    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
-    EXPECT_EQ(errno, ECHILD);
-  }
-
-  static ProcessSpec shell(const std::string& script) {
-    ProcessSpec spec;
-    spec.argv = {"/bin/sh", "-c", script};
-    spec.env = {"PATH=/usr/bin:/bin"};
-    spec.timeout = Milliseconds(20'000);
-    spec.grace = Milliseconds(5'000);
-    return spec;
-  }
-  ProcessEnd run(ProcessSpec spec) { return run_contained(*containment_, std::move(spec)); }
-
-  // With `process` there for what the callbacks of `spec` do with it.
-  ProcessEnd run_with(const ProcessSpec& spec, std::shared_ptr<ContainedProcess>& process) {
-    boost::asio::io_context io(1);
-    std::optional<ProcessEnd> end;
-    process = ContainedProcess::start(io, *containment_, spec, [&](ProcessEnd e) { end = std::move(e); });
-    io.run();
-    process.reset();
-    return *std::move(end);
-  }
-
-  // For scripts that print "up" once they are ready for the limit: a machine so slow that the limit came
-  // first gets another try with twice the time.
-  ProcessEnd run_past_up(ProcessSpec spec) {
-    spec.keep_stdout = true;
-    for (;; spec.timeout = *spec.timeout * 2) {
-      ProcessEnd end = run(spec);
-      if (end.kept_stdout.rfind("up\n", 0) == 0 || *spec.timeout > Milliseconds(20'000)) return end;
-    }
-  }
-
-  // A FIFO whose reader sees end-of-file exactly when no process of the case holds it any more.
-  std::string make_fifo() const {
-    const std::string path = directory_ + "/alive";
-    EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
-    return path;
-  }
-
-  std::unique_ptr<Containment> containment_;
-  std::string directory_;
-};
-
-bool reads_eof(int fd, int timeout_ms) {
-  for (;;) {
-    pollfd poll_fd{fd, POLLIN, 0};
-    if (poll(&poll_fd, 1, timeout_ms) <= 0) return false;
-    char buffer[256];
-    const ssize_t got = read(fd, buffer, sizeof(buffer));
-    if (got == 0) return true;
-    if (got < 0 && errno != EAGAIN) return false;
-  }
-}
 
 TEST_P(ContainedProcessTest, ExitCodeAndSignalAreTheLeadersOwn) {
   EXPECT_THAT(run(shell("exit 7")).exit_code, Optional(7));
@@ -199,74 +127,6 @@ TEST_P(ContainedProcessTest, TheUmaskIsTheOneAskedFor) {
   EXPECT_EQ(run(spec).kept_stdout, "0027\n");
 }
 
-TEST_P(ContainedProcessTest, TimeoutEndsAPoliteTreeWithoutForce) {
-  ProcessSpec spec = shell("trap 'exit 3' TERM; echo up; while :; do sleep 0.05; done");
-  spec.timeout = Milliseconds(200);
-  const ProcessEnd end = run_past_up(spec);
-  EXPECT_EQ(end.cause, EndCause::kTimeout);
-  EXPECT_EQ(end.termination.signal_sent, SIGTERM);
-  EXPECT_FALSE(end.termination.forced);
-  EXPECT_THAT(end.exit_code, Optional(3)) << "signal " << end.exit_signal.value_or(0);
-}
-
-TEST_P(ContainedProcessTest, ARestartedClockGivesTimeAgain) {
-  ProcessSpec spec = shell("echo begin >&$PROCTOR_EVENTS_FD; sleep 1; exit 7");
-  spec.events = true;
-  std::shared_ptr<ContainedProcess> process;
-  bool begun = false;
-  spec.on_event_line = [&](std::string_view) {
-    begun = true;
-    process->restart_clock({.timeout = Milliseconds(20'000), .stall = {}});
-  };
-  // The first limit is shorter than the sleep, and on a slow machine also than the way to it.
-  for (spec.timeout = Milliseconds(200); !begun; spec.timeout = *spec.timeout * 2) {
-    const ProcessEnd end = run_with(spec, process);
-    if (begun) {
-      EXPECT_THAT(end.exit_code, Optional(7));
-    }
-  }
-}
-
-TEST_P(ContainedProcessTest, ARestartedClockStrikes) {
-  for (const bool stall : {false, true}) {
-    ProcessSpec spec =
-        shell("trap 'exit 3' TERM; echo begin >&$PROCTOR_EVENTS_FD; while :; do sleep 0.05; done");
-    spec.events = true;
-    spec.timeout = Milliseconds(600'000);
-    std::shared_ptr<ContainedProcess> process;
-    spec.on_event_line = [&](std::string_view) {
-      ProcessLimits limits;
-      (stall ? limits.stall : limits.timeout) = Milliseconds(200);
-      process->restart_clock(limits);
-    };
-    EXPECT_EQ(run_with(spec, process).cause, stall ? EndCause::kStall : EndCause::kTimeout);
-  }
-}
-
-TEST_P(ContainedProcessTest, TimeoutForcesADeafTree) {
-  ProcessSpec spec = shell("trap '' TERM; echo up; while :; do sleep 0.05; done");
-  spec.timeout = Milliseconds(200);
-  spec.grace = Milliseconds(200);
-  const ProcessEnd end = run_past_up(spec);
-  EXPECT_EQ(end.cause, EndCause::kTimeout);
-  EXPECT_TRUE(end.termination.forced);
-  EXPECT_THAT(end.exit_signal, Optional(SIGKILL));
-}
-
-TEST_P(ContainedProcessTest, AChildThatOutlivesThePoliteLeaderIsKilledAndNamed) {
-  const std::string fifo = make_fifo();
-  const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  ProcessSpec spec =
-      shell("(trap '' TERM; exec 9>" + fifo + "; echo up; while :; do sleep 0.05; done) & wait");
-  spec.timeout = Milliseconds(200);
-  spec.grace = Milliseconds(200);
-  const ProcessEnd end = run_past_up(spec);
-  EXPECT_EQ(end.cause, EndCause::kTimeout);
-  EXPECT_TRUE(end.termination.forced);
-  EXPECT_FALSE(end.termination.strays.empty());
-  EXPECT_TRUE(reads_eof(reader.get(), 0));
-}
-
 TEST_P(ContainedProcessTest, TheLeadersExitDecidesWhoeverHoldsThePipes) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -283,25 +143,6 @@ TEST_P(ContainedProcessTest, TheLeadersExitDecidesWhoeverHoldsThePipes) {
     ASSERT_FALSE(end.termination.strays.empty()) << stray;
     EXPECT_TRUE(reads_eof(reader.get(), 0)) << stray;
   }
-}
-
-TEST_P(ContainedProcessTest, AStoppedLeaderSeesTheSignal) {
-  ProcessSpec spec = shell("trap 'exit 5' TERM; echo up; kill -STOP $$; while :; do sleep 0.05; done");
-  spec.timeout = Milliseconds(200);
-  const ProcessEnd end = run_past_up(spec);
-  EXPECT_EQ(end.cause, EndCause::kTimeout);
-  EXPECT_THAT(end.exit_code, Optional(5));
-  EXPECT_FALSE(end.termination.forced);
-}
-
-TEST_P(ContainedProcessTest, StallIsSilenceNotLength) {
-  ProcessSpec silent = shell("echo up; exec sleep 1000");
-  silent.stall = Milliseconds(300);
-  EXPECT_EQ(run(silent).cause, EndCause::kStall);
-
-  ProcessSpec talking = shell("i=0; while [ $i -lt 20 ]; do echo $i; sleep 0.05; i=$((i+1)); done");
-  talking.stall = Milliseconds(800);
-  EXPECT_EQ(run(talking).cause, EndCause::kExited);
 }
 
 TEST_P(ContainedProcessTest, ATestCannotEscapeByAttackingItsGuard) {
@@ -426,8 +267,7 @@ TEST_P(ContainedProcessTest, WhatCannotBeKilledIsReportedAndTheRunGoesOn) {
   if (!containment_->run_cgroup().empty()) rmdir((containment_->run_cgroup() + "/2").c_str());
 }
 
-INSTANTIATE_TEST_SUITE_P(Layers, ContainedProcessTest, testing::ValuesIn(kAllLayers),
-                         [](const auto& info) { return std::string(to_string(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Layers, ContainedProcessTest, testing::ValuesIn(kAllLayers), layer_name);
 
 TEST(Containment, NamesWhatALayerDoesNotGuarantee) {
   for (const LayerProbe& probe : Containment::probe_all()) {

@@ -1,0 +1,107 @@
+// Time limit, stall limit and the ladder that follows one.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "harness/process/process_fixture.h"
+#include "harness/process/unique_fd.h"
+
+namespace proctor {
+namespace {
+
+using testing::Optional;
+
+class LimitsTest : public ContainedProcessTest {};
+
+TEST_P(LimitsTest, TimeoutEndsAPoliteTreeWithoutForce) {
+  ProcessSpec spec = shell("trap 'exit 3' TERM; echo up; while :; do sleep 0.05; done");
+  spec.timeout = Milliseconds(200);
+  const ProcessEnd end = run_past_up(spec);
+  EXPECT_EQ(end.cause, EndCause::kTimeout);
+  EXPECT_EQ(end.termination.signal_sent, SIGTERM);
+  EXPECT_FALSE(end.termination.forced);
+  EXPECT_THAT(end.exit_code, Optional(3)) << "signal " << end.exit_signal.value_or(0);
+}
+
+TEST_P(LimitsTest, ARestartedClockGivesTimeAgain) {
+  ProcessSpec spec = shell("echo begin >&$PROCTOR_EVENTS_FD; sleep 1; exit 7");
+  spec.events = true;
+  std::shared_ptr<ContainedProcess> process;
+  bool begun = false;
+  spec.on_event_line = [&](std::string_view) {
+    begun = true;
+    process->restart_clock({.timeout = Milliseconds(20'000), .stall = {}});
+  };
+  // The first limit is shorter than the sleep, and on a slow machine also than the way to it.
+  for (spec.timeout = Milliseconds(200); !begun; spec.timeout = *spec.timeout * 2) {
+    const ProcessEnd end = run_with(spec, process);
+    if (begun) {
+      EXPECT_THAT(end.exit_code, Optional(7));
+    }
+  }
+}
+
+TEST_P(LimitsTest, ARestartedClockStrikes) {
+  for (const bool stall : {false, true}) {
+    ProcessSpec spec =
+        shell("trap 'exit 3' TERM; echo begin >&$PROCTOR_EVENTS_FD; while :; do sleep 0.05; done");
+    spec.events = true;
+    spec.timeout = Milliseconds(600'000);
+    std::shared_ptr<ContainedProcess> process;
+    spec.on_event_line = [&](std::string_view) {
+      ProcessLimits limits;
+      (stall ? limits.stall : limits.timeout) = Milliseconds(200);
+      process->restart_clock(limits);
+    };
+    EXPECT_EQ(run_with(spec, process).cause, stall ? EndCause::kStall : EndCause::kTimeout);
+  }
+}
+
+TEST_P(LimitsTest, TimeoutForcesADeafTree) {
+  ProcessSpec spec = shell("trap '' TERM; echo up; while :; do sleep 0.05; done");
+  spec.timeout = Milliseconds(200);
+  spec.grace = Milliseconds(200);
+  const ProcessEnd end = run_past_up(spec);
+  EXPECT_EQ(end.cause, EndCause::kTimeout);
+  EXPECT_TRUE(end.termination.forced);
+  EXPECT_THAT(end.exit_signal, Optional(SIGKILL));
+}
+
+TEST_P(LimitsTest, AChildThatOutlivesThePoliteLeaderIsKilledAndNamed) {
+  const std::string fifo = make_fifo();
+  const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ProcessSpec spec =
+      shell("(trap '' TERM; exec 9>" + fifo + "; echo up; while :; do sleep 0.05; done) & wait");
+  spec.timeout = Milliseconds(200);
+  spec.grace = Milliseconds(200);
+  const ProcessEnd end = run_past_up(spec);
+  EXPECT_EQ(end.cause, EndCause::kTimeout);
+  EXPECT_TRUE(end.termination.forced);
+  EXPECT_FALSE(end.termination.strays.empty());
+  EXPECT_TRUE(reads_eof(reader.get(), 0));
+}
+
+TEST_P(LimitsTest, AStoppedLeaderSeesTheSignal) {
+  ProcessSpec spec = shell("trap 'exit 5' TERM; echo up; kill -STOP $$; while :; do sleep 0.05; done");
+  spec.timeout = Milliseconds(200);
+  const ProcessEnd end = run_past_up(spec);
+  EXPECT_EQ(end.cause, EndCause::kTimeout);
+  EXPECT_THAT(end.exit_code, Optional(5));
+  EXPECT_FALSE(end.termination.forced);
+}
+
+TEST_P(LimitsTest, StallIsSilenceNotLength) {
+  ProcessSpec silent = shell("echo up; exec sleep 1000");
+  silent.stall = Milliseconds(300);
+  EXPECT_EQ(run(silent).cause, EndCause::kStall);
+
+  ProcessSpec talking = shell("i=0; while [ $i -lt 20 ]; do echo $i; sleep 0.05; i=$((i+1)); done");
+  talking.stall = Milliseconds(800);
+  EXPECT_EQ(run(talking).cause, EndCause::kExited);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, LimitsTest, testing::ValuesIn(kAllLayers), layer_name);
+
+}  // namespace
+}  // namespace proctor

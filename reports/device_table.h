@@ -1,0 +1,47 @@
+// Code or card: how often each case failed on each device, and what may be concluded from it.
+//
+// A device is blamed when the case failed on it and it fails there more often than elsewhere, by more than
+// chance explains: Fisher's exact test, one-sided, on the table (bad, good) x (this device, all others).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "reports/run_model.h"
+
+namespace proctor {
+
+struct DeviceCount {
+  int bad = 0;
+  int good = 0;
+};
+
+enum class Suspect {
+  kNone,     // no attempt was bad
+  kCode,     // bad wherever it ran, on two devices or more
+  kDevice,   // bad on `devices`, by more than chance
+  kUnclear,  // bad somewhere, and too few attempts, or devices, to say whose fault it is
+};
+std::string_view to_string(Suspect suspect);  // "none", "code", "device", "unclear"
+
+struct DeviceRow {
+  std::string case_id;
+  std::map<std::string, DeviceCount> counts;  // device, or devices joined by '+', -> attempts
+  Suspect suspect = Suspect::kNone;
+  std::vector<std::string> devices;  // kDevice: the blamed ones
+  double p = 1;                      // kDevice, kUnclear: the least chance that luck explains it
+};
+
+// The probability of at least `bad` bad attempts among the `here` attempts of one device, when `all_bad` of
+// `all` attempts are bad and the device does not matter.
+double chance_of_so_many(int bad, int here, int all_bad, int all);
+
+// Attempts that say nothing about code or card (skip, notrun) are not counted.
+DeviceRow device_row(const CaseRecord& record);
+
+// For people: one line per case and device, the conclusion of each case last. "" when no case has attempts on
+// two devices.
+std::string device_table(const RunModel& model);
+
+}  // namespace proctor

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "reports/run_model.h"
 
@@ -17,8 +18,15 @@ std::string headline(const RunModel& model, const CaseRecord& record, const Atte
 // The entry of RunPlanned::stack that holds PROCTOR_SIM_FAULTS: without it a rerun is not the same run.
 inline constexpr const char* kSimFaultsEntry = "sim.faults";
 
-// The command that runs this case again: the run's own command with its selection replaced, quoted for a
-// shell. It starts in RunPlanned::directory.
+// What runs these cases again, in RunPlanned::directory: the run's own command with its selection replaced.
+// Of `exec` it is the whole command, whatever the ids.
+struct RerunCommand {
+  std::vector<std::string> environment;  // NAME=VALUE
+  std::vector<std::string> words;
+};
+RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& case_ids);
+
+// The same for one case, quoted for a shell.
 std::string rerun_command(const RunModel& model, const CaseRecord& record);
 
 // Source line, log (relative to the run directory), rule and source; what to look at when there is none of

@@ -13,7 +13,7 @@ namespace {
 using namespace testing_support;
 using ::testing::HasSubstr;
 
-std::string rerun_of(std::vector<std::string> command_line, const std::string& id = "memory.xpu/A.B") {
+std::string command_of(std::vector<std::string> command_line, const std::string& id = "memory.xpu/A.B") {
   RunPlanned plan = plan_of({planned(id)});
   plan.command_line = std::move(command_line);
   const RunModel model = model_of({plan});
@@ -22,43 +22,43 @@ std::string rerun_of(std::vector<std::string> command_line, const std::string& i
 
 TEST(RerunCommand, KeepsHowItRanAndReplacesWhatItRan) {
   EXPECT_EQ(
-      rerun_of({"build/bin/proctor", "run", "memory", "visibility", "--backend", "xpu", "--sim",
-                "xpu:2x2,cuda:4", "--config=my file.toml"}),
+      command_of({"build/bin/proctor", "run", "memory", "visibility", "--backend", "xpu", "--sim",
+                  "xpu:2x2,cuda:4", "--config=my file.toml"}),
       "build/bin/proctor run memory visibility --backend xpu --sim xpu:2x2,cuda:4 '--config=my file.toml' "
       "--case memory.xpu/A.B");
-  EXPECT_EQ(rerun_of({"proctor",
-                      "run",
-                      "--filter",
-                      "A*",
-                      "--case",
-                      "x",
-                      "--case=y",
-                      "--exclude",
-                      "z",
-                      "--label",
-                      "l",
-                      "--shard",
-                      "1/2",
-                      "--repeat",
-                      "9",
-                      "--out",
-                      "d",
-                      "--junit=f",
-                      "--min-executed",
-                      "3",
-                      "--fail-fast",
-                      "--until-fail",
-                      "--jobs=2",
-                      "memory",
-                      "--timeout",
-                      "5s"}),
+  EXPECT_EQ(command_of({"proctor",
+                        "run",
+                        "--filter",
+                        "A*",
+                        "--case",
+                        "x",
+                        "--case=y",
+                        "--exclude",
+                        "z",
+                        "--label",
+                        "l",
+                        "--shard",
+                        "1/2",
+                        "--repeat",
+                        "9",
+                        "--out",
+                        "d",
+                        "--junit=f",
+                        "--min-executed",
+                        "3",
+                        "--fail-fast",
+                        "--until-fail",
+                        "--jobs=2",
+                        "memory",
+                        "--timeout",
+                        "5s"}),
             "proctor run memory --timeout 5s --case memory.xpu/A.B");
-  EXPECT_EQ(rerun_of({"proctor", "run", "--filter"}), "proctor run --case memory.xpu/A.B");
+  EXPECT_EQ(command_of({"proctor", "run", "--filter"}), "proctor run --case memory.xpu/A.B");
 }
 
 TEST(RerunCommand, LeavesTheCommandOfAnAdHocSuiteAlone) {
   EXPECT_EQ(
-      rerun_of({"proctor", "run", "--repeat", "2", "--", "./my test", "--filter", "x", "--"}, "my/A's [b]"),
+      command_of({"proctor", "run", "--repeat", "2", "--", "./my test", "--filter", "x", "--"}, "my/A's [b]"),
       "proctor run --case 'my/A'\\''s [b]' -- './my test' --filter x --");
 }
 
@@ -74,8 +74,8 @@ TEST(RerunCommand, TakesTheFaultsOfTheSimulatedDevicesAlong) {
 }
 
 TEST(RerunCommand, AnotherSubcommandBecomesRun) {
-  EXPECT_EQ(rerun_of({"proctor", "rerun", "out/latest"}), "proctor run memory --case memory.xpu/A.B");
-  EXPECT_EQ(rerun_of({}), "proctor run memory --case memory.xpu/A.B");
+  EXPECT_EQ(command_of({"proctor", "rerun", "out/latest"}), "proctor run memory --case memory.xpu/A.B");
+  EXPECT_EQ(command_of({}), "proctor run memory --case memory.xpu/A.B");
 }
 
 TEST(RerunCommand, OfExecIsTheSameWithoutItsReports) {

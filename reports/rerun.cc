@@ -30,45 +30,72 @@ const Option* dropped_option(std::string_view word) {
 }
 
 // Everything of `proctor exec` but where the reports go.
-std::string exec_again(const std::vector<std::string>& words) {
+std::vector<std::string> exec_again(const std::vector<std::string>& words) {
   const auto command = std::find(words.begin(), words.end(), "--");
-  std::string out;
+  std::vector<std::string> again;
   for (auto word = words.begin(); word != words.end(); ++word) {
     const Option* option = word < command ? dropped_option(*word) : nullptr;
     const bool reports = option != nullptr && (option->name == "--out" || option->name == "--junit");
     if (!reports) {
-      out += (out.empty() ? "" : " ") + shell_quote(*word);
+      again.push_back(*word);
     } else if (word->find('=') == word->npos && word + 1 < command) {
       ++word;
     }
   }
-  return out;
+  return again;
 }
 
-}  // namespace
-
-std::string rerun_command(const RunModel& model, const CaseRecord& record) {
-  std::vector<std::string> words = model.plan().command_line;
-  if (model.plan().exec) return exec_again(words);
-  if (words.size() < 2 || words[1] != "run") {
-    words = {words.empty() ? "proctor" : words[0], "run", record.planned.suite};
-  }
-  std::string out;
-  for (const auto& [name, value] : model.plan().stack) {
-    if (name == kSimFaultsEntry) out += "PROCTOR_SIM_FAULTS=" + shell_quote(value) + ' ';
-  }
-  // Options end at `--`: what follows is the command of an ad hoc suite.
+// Options end at `--`: what follows is the command of an ad hoc suite.
+std::vector<std::string> run_again(const std::vector<std::string>& words,
+                                   const std::vector<std::string>& case_ids) {
   const auto command = std::find(words.begin(), words.end(), "--");
+  std::vector<std::string> again;
   for (auto word = words.begin(); word != command; ++word) {
     if (const Option* option = dropped_option(*word)) {
       const bool value_follows = option->has_value && word->find('=') == word->npos;
       if (value_follows && word + 1 != command) ++word;
       continue;
     }
-    out += shell_quote(*word) + ' ';
+    again.push_back(*word);
   }
-  out += "--case " + shell_quote(record.planned.id);
-  for (auto word = command; word != words.end(); ++word) out += ' ' + shell_quote(*word);
+  for (const auto& id : case_ids) again.insert(again.end(), {"--case", id});
+  again.insert(again.end(), command, words.end());
+  return again;
+}
+
+}  // namespace
+
+RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& case_ids) {
+  std::vector<std::string> words = model.plan().command_line;
+  RerunCommand again;
+  for (const auto& [name, value] : model.plan().stack) {
+    if (name == kSimFaultsEntry) again.environment.push_back("PROCTOR_SIM_FAULTS=" + value);
+  }
+  if (model.plan().exec) {
+    again.words = exec_again(words);
+    return again;
+  }
+  if (words.size() < 2 || words[1] != "run") {
+    words = {words.empty() ? "proctor" : words[0], "run"};
+    for (const auto& id : case_ids) {
+      const CaseRecord* record = model.find(id);
+      if (record != nullptr && std::find(words.begin(), words.end(), record->planned.suite) == words.end())
+        words.push_back(record->planned.suite);
+    }
+  }
+  again.words = run_again(words, case_ids);
+  return again;
+}
+
+std::string rerun_command(const RunModel& model, const CaseRecord& record) {
+  const RerunCommand again = rerun_of(model, {record.planned.id});
+  std::string out;
+  for (const auto& variable : again.environment) {
+    const std::size_t value = variable.find('=') + 1;
+    out += variable.substr(0, value) + shell_quote(variable.substr(value)) + ' ';
+  }
+  for (const auto& word : again.words) out += shell_quote(word) + ' ';
+  out.pop_back();
   return out;
 }
 

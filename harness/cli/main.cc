@@ -84,6 +84,7 @@ int run_main(int argc, char** argv) {
   add_exec_command(app, action, after_dashes);
   add_list_command(app, action, after_dashes);
   add_report_command(app, action);
+  add_rerun_command(app, action);
   add_finish_command(app, action);
   add_dump_command(app, action);
   add_gather_evidence_command(app, action);

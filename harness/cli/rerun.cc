@@ -1,0 +1,130 @@
+// `proctor rerun RUN`: the same run again, with the cases that are asked for. Becomes that `proctor run`, so
+// its output, its signals and its exit code are the run's own.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/run_options.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/text.h"
+#include "reports/explain.h"
+#include "reports/run_model.h"
+
+namespace proctor::cli {
+namespace {
+
+struct RerunOptions {
+  std::string run_dir;
+  bool failed = false;
+  bool each_device = false;
+  bool dry_run = false;
+  std::vector<std::string> cases;
+  int repeat = 0;  // 0: not given
+  std::string out;
+};
+
+std::vector<std::string> all_ids(const RunModel& model) {
+  std::vector<std::string> ids;
+  for (const auto& record : model.cases()) ids.push_back(record.planned.id);
+  return ids;
+}
+
+// Empty: the whole run.
+Result<std::vector<std::string>> selected_cases(const RerunOptions& options, const RunModel& model) {
+  for (const auto& id : options.cases) {
+    if (model.find(id) != nullptr) continue;
+    const auto near = near_miss(id, all_ids(model));
+    return Error::usage("find the case `" + id + "` in " + options.run_dir,
+                        near.empty() ? "`proctor list` shows the ids." : "Did you mean `" + near + "`?");
+  }
+  std::vector<std::string> ids = options.cases;
+  for (const auto& record : model.cases()) {
+    if (options.failed && is_bad(model.verdict(record).outcome)) ids.push_back(record.planned.id);
+  }
+  return ids;
+}
+
+// `exec` knows one command and no repeats.
+Result<void> check_exec(const RerunOptions& options) {
+  if (options.cases.empty() && options.repeat == 0 && !options.each_device) return {};
+  return Error::usage(
+      "select from " + options.run_dir + ": it is a run of `proctor exec`, which has one case",
+      "`proctor run --repeat N --each-device -- COMMAND` repeats a command.");
+}
+
+// `--name value` before the `--` that ends our options.
+void add_option(std::vector<std::string>& words, const std::vector<std::string>& option) {
+  words.insert(std::find(words.begin(), words.end(), "--"), option.begin(), option.end());
+}
+
+Result<void> add_options(const RerunOptions& options, std::vector<std::string>& words) {
+  if (options.repeat > 0) add_option(words, {"--repeat", std::to_string(options.repeat)});
+  if (options.each_device) add_option(words, {"--each-device"});
+  if (options.dry_run) add_option(words, {"--dry-run"});
+  if (options.out.empty()) return {};
+  std::error_code ec;  // it is relative to where we are, not to where the run was
+  const auto out = std::filesystem::absolute(options.out, ec);
+  if (ec) return Error::system("find " + options.out, ec.value());
+  add_option(words, {"--out", out.string()});
+  return {};
+}
+
+Error become(const RerunCommand& command, const std::string& directory) {
+  if (::chdir(directory.c_str()) != 0)
+    return Error::system("go to " + directory + ", where the run was", errno);
+  for (const auto& variable : command.environment) {
+    const std::size_t equals = variable.find('=');
+    ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+  }
+  std::vector<char*> words;
+  std::vector<std::string> copies = command.words;
+  for (auto& word : copies) words.push_back(word.data());
+  words.push_back(nullptr);
+  ::execv("/proc/self/exe", words.data());
+  return Error::system("start proctor again", errno);
+}
+
+int rerun(const RerunOptions& options) {
+  const auto model = load_journal(options.run_dir + "/journal.jsonl");
+  if (!model) return fail(Error::usage(model.error().what, model.error().hint));
+  if (auto fits = model->plan().exec ? check_exec(options) : Result<void>(); !fits) return fail(fits.error());
+  const auto ids = selected_cases(options, *model);
+  if (!ids) return fail(ids.error());
+  if (options.failed && ids->empty()) {
+    std::printf("nothing to run again: no case of %s was bad\n", clean_text(options.run_dir).c_str());
+    return kExitGreen;
+  }
+  RerunCommand command = rerun_of(*model, *ids);
+  if (auto added = add_options(options, command.words); !added) return fail(added.error());
+  std::string line;
+  for (const auto& word : command.words) line += ' ' + shell_quote(word);
+  std::fprintf(stderr, "proctor: again:%s\n", clean_text(line).c_str());
+  return fail(become(command, model->plan().directory));
+}
+
+}  // namespace
+
+void add_rerun_command(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("rerun", "Run the cases of a run again, the way it ran them");
+  auto options = std::make_shared<RerunOptions>();
+  command->add_option("run", options->run_dir, "Run directory")->required();
+  command->add_flag("--failed", options->failed, "Only the cases that were bad");
+  command->add_option("--case", options->cases, "Only the case with exactly this id; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--repeat", options->repeat, "Run every case so many times")
+      ->check(CLI::Range(1, 1'000'000));
+  command->add_flag("--each-device", options->each_device,
+                    "Every case on every device, and a table that tells code from card");
+  command->add_option("--out", options->out, "Run directory of the new run; must be new or empty");
+  command->add_flag("--dry-run", options->dry_run, "Print the plan, start nothing");
+  command->callback([options, &action] { action = [options] { return rerun(*options); }; });
+}
+
+}  // namespace proctor::cli

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>
-#include <deque>
 #include <list>
 #include <set>
 
-#include "harness/run/admission.h"
 #include "harness/run/attempt.h"
+#include "harness/run/case_ends.h"
 #include "harness/run/case_group.h"
 #include "harness/run/device_care.h"
 #include "harness/run/lease_wait.h"
+#include "harness/run/pending_cases.h"
 #include "harness/run/signals.h"
 
 namespace proctor {
@@ -41,6 +41,8 @@ class Runner {
                  .evidence_environment = setup.evidence_environment,
                  .debugger = setup.debugger},
         pool_(setup.devices, setup.leases, setup.planned.run_id),
+        pending_(setup, pool_),
+        ends_(setup, sink, [this](const CaseEnded& ended) { on_announced(ended); }),
         signals_(io_, [this](int signal, bool parent_died) { on_signal(signal, parent_died); }),
         deadline_(io_),
         give_up_(io_),
@@ -70,7 +72,6 @@ class Runner {
   const Case& test(std::size_t index) const { return setup_.plan->cases[index]; }
   const Suite& suite(std::size_t index) const { return setup_.plan->suites[test(index).suite]; }
 
-  void admit_cases();
   void start_more();
   bool start_first_that_fits();
   void start_attempt(Slot slot);
@@ -82,11 +83,8 @@ class Runner {
   void hold_last(Slot slot);
   void go_on(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun);
   void end_group(Slot slot);
-  void announce_all(const std::vector<CaseGroup::Finished>& cases);
+  void on_announced(const CaseEnded& ended);
   void fail_fast(const std::string& case_id);
-  void announce_end(std::size_t index, Verdict verdict, std::vector<std::string> marks,
-                    const std::string& note);
-  std::optional<KnownVerdict> known_failure(std::size_t index, const Verdict& verdict) const;
 
   void request_stop(int signal, const std::string& reason);
   void on_signal(int signal, bool parent_died);
@@ -105,18 +103,18 @@ class Runner {
   boost::asio::io_context io_{1};
   AttemptContext context_;
   DevicePool pool_;
+  PendingCases pending_;
+  CaseEnds ends_;
   StopSignals signals_;
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer give_up_;
   boost::asio::steady_timer tick_;
-  std::deque<CaseGroup> pending_;
   std::list<Running> running_;
   std::optional<int> stop_signal_;
   bool stopping_ = false;
   bool starting_ = false;
   bool failing_fast_ = false;
   LeaseWait lease_wait_;
-  std::set<std::string> holders_;     // sentences: what other runs hold, at the last look
   std::unique_ptr<DeviceCare> care_;  // none: nobody can say how the devices are
 };
 
@@ -126,7 +124,7 @@ RunResult Runner::run() {
   if (setup_.watch_parent && !signals_.watch_parent()) {
     sink_.on(Warning{"parent_watch", "the death of the parent process cannot be noticed here"});
   }
-  admit_cases();
+  pending_.admit([this](const CaseGroup::Finished& refused) { ends_.announce(refused); });
   if (setup_.deadline) {
     deadline_.expires_at(context_.run_started + *setup_.deadline);
     deadline_.async_wait([this](const auto& error) {
@@ -163,18 +161,6 @@ void Runner::leave() {
   care_->stop([this] { io_.stop(); });
 }
 
-void Runner::admit_cases() {
-  for (std::size_t i = 0; i < setup_.plan->cases.size(); ++i) {
-    if (const auto refusal = refuse(setup_, pool_, suite(i), test(i))) {
-      announce_end(i, refusal->verdict, {}, refusal->note);
-      continue;
-    }
-    group_for(pending_, *setup_.plan, i)
-        .add(i,
-             {.retries = test(i).policy.retries, .repeat = setup_.repeat, .until_fail = setup_.until_fail});
-  }
-}
-
 void Runner::start_more() {
   if (starting_) return;  // a case that ended without a process is inside this very loop
   starting_ = true;
@@ -186,45 +172,25 @@ void Runner::start_more() {
     lease_wait_.end();
     return;
   }
-  if (!pending_.empty() && !holders_.empty()) return wait_for_leases();
+  if (!pending_.empty() && !pending_.holders().empty()) return wait_for_leases();
   // Nothing runs and nothing fits: what is left waits for devices that were taken out.
   drop_pending({Outcome::kNotrun, "device_lost"}, "the devices that it needs are lost to this run");
   leave();
 }
 
 bool Runner::start_first_that_fits() {
-  holders_.clear();
-  std::map<std::string, int> refused;  // backend -> least number of devices that could not be had
-  for (auto it = pending_.begin(); it != pending_.end(); ++it) {
-    const std::size_t index = it->first();
-    std::vector<std::string> devices;
-    if (test(index).devices > 0) {
-      const std::string backend(to_string(suite(index).backend));
-      // Asking again for as many costs a look at every lease file, and gets the same answer.
-      if (const auto least = refused.find(backend);
-          least != refused.end() && test(index).devices >= least->second)
-        continue;
-      auto leased = pool_.lease(backend, test(index).devices, test(index).id);
-      if (!leased) {
-        refused[backend] = test(index).devices;
-        for (const auto& holder : pool_.held_elsewhere()) holders_.insert(holder);
-        continue;
-      }
-      devices = std::move(*leased);
-    }
-    running_.push_back({.group = std::move(*it), .devices = std::move(devices)});
-    pending_.erase(it);
-    start_attempt(std::prev(running_.end()));
-    return true;
-  }
-  return false;
+  auto start = pending_.take_first_that_fits();
+  if (!start) return false;
+  running_.push_back({.group = std::move(start->group), .devices = std::move(start->devices)});
+  start_attempt(std::prev(running_.end()));
+  return true;
 }
 
 void Runner::start_attempt(Slot slot) {
   AttemptPlan plan = plan_attempt(slot);
   auto environment = setup_.environment(*plan.suite, slot->devices);
   if (!environment) {  // a lease that no mask can express; never started with more than it holds
-    announce_all(
+    ends_.announce(
         slot->group.give_up({Outcome::kError, "environment"}, "failed to " + environment.error().what));
     return end_group(slot);
   }
@@ -255,7 +221,7 @@ void Runner::on_case_ended(Slot slot, std::size_t which, const AttemptEnded& end
     for (const auto& device : slot->devices)
       pool_.drain(device, "unreapable", "a process of " + test(index).id + " does not die");
   }
-  const auto known = known_failure(index, ended.verdict);
+  const auto known = ends_.known_failure(index, ended.verdict);
   const bool expected = known && known->verdict.outcome == Outcome::kXfail;
   auto finished = slot->group.attempt_ended(which, ended.verdict, ended.marks, expected,
                                             /*last=*/stopping_ || slot->lost_devices);
@@ -263,7 +229,7 @@ void Runner::on_case_ended(Slot slot, std::size_t which, const AttemptEnded& end
     slot->last = which;
     slot->held = std::move(finished);
   } else if (finished) {
-    announce_all({*finished});
+    ends_.announce(*finished);
   }
 }
 
@@ -306,16 +272,16 @@ void Runner::go_on(Slot slot, ProcessFate fate, const std::vector<std::size_t>& 
   if (stopping_) pool_.retire(slot->devices);  // nobody waited for them: the next run is told
   if (stopping_ || slot->lost_devices) hold_last(slot);
   slot->last.reset();
-  if (auto held = std::exchange(slot->held, std::nullopt)) announce_all({*std::move(held)});
+  if (auto held = std::exchange(slot->held, std::nullopt)) ends_.announce(*held);
   if (stopping_) {
-    announce_all(
+    ends_.announce(
         slot->group.give_up({Outcome::kNotrun, why_stopped()}, "not started, because the run was stopped"));
   } else {
-    announce_all(slot->group.process_ended(slot->lost_devices ? ProcessFate::kDiedInCase : fate, not_begun,
-                                           failing_fast_));
+    ends_.announce(slot->group.process_ended(slot->lost_devices ? ProcessFate::kDiedInCase : fate, not_begun,
+                                             failing_fast_));
   }
   if (!slot->group.empty() && !slot->lost_devices) return start_attempt(slot);
-  if (!slot->group.empty()) pending_.push_front(std::move(slot->group));
+  if (!slot->group.empty()) pending_.put_back(std::move(slot->group));
   end_group(slot);
 }
 
@@ -325,44 +291,22 @@ void Runner::end_group(Slot slot) {
   start_more();
 }
 
-void Runner::announce_all(const std::vector<CaseGroup::Finished>& cases) {
-  for (const auto& finished : cases)
-    announce_end(finished.index, finished.verdict, finished.marks, finished.note);
-}
-
 void Runner::wait_for_leases() {
   const auto step = lease_wait_.wait();
   if (step == LeaseWait::Step::kOver) give_up_waiting();
   if (step != LeaseWait::Step::kBegan) return;
-  for (const auto& holder : holders_) sink_.on(Warning{"lease_wait", holder + "; waiting"});
+  for (const auto& holder : pending_.holders()) sink_.on(Warning{"lease_wait", holder + "; waiting"});
 }
 
 void Runner::give_up_waiting() {
   std::string who;
-  for (const auto& holder : holders_) who += (who.empty() ? "" : "; ") + holder;
+  for (const auto& holder : pending_.holders()) who += (who.empty() ? "" : "; ") + holder;
   drop_pending({Outcome::kError, "lease_timeout"},
                "waited " + format_duration(setup_.lease_wait) + " for devices: " + who);
   leave();
 }
 
-std::optional<KnownVerdict> Runner::known_failure(std::size_t index, const Verdict& verdict) const {
-  if (!setup_.known_failure) return std::nullopt;
-  return setup_.known_failure(suite(index), test(index), verdict);
-}
-
-void Runner::announce_end(std::size_t index, Verdict verdict, std::vector<std::string> marks,
-                          const std::string& note) {
-  CaseEnded ended{.case_id = test(index).id,
-                  .verdict = std::move(verdict),
-                  .marks = std::move(marks),
-                  .known_failure = {},
-                  .note = note};
-  if (auto known = known_failure(index, ended.verdict)) {
-    ended.verdict = std::move(known->verdict);
-    ended.known_failure = std::move(known->source);
-    if (!known->note.empty()) ended.note = std::move(known->note);
-  }
-  sink_.on(ended);
+void Runner::on_announced(const CaseEnded& ended) {
   const auto outcome = ended.verdict.outcome;
   if (setup_.fail_fast && is_bad(outcome) && outcome != Outcome::kNotrun) fail_fast(ended.case_id);
 }
@@ -416,16 +360,15 @@ void Runner::stop_running(int signal, Milliseconds grace, Milliseconds budget) {
 void Runner::abandon_running() {
   for (auto& entry : running_) entry.attempt->abandon();
   for (auto& entry : running_) {
-    announce_all(entry.group.give_up({Outcome::kNotrun, why_stopped()},
-                                     "its processes did not die in time and may still run"));
+    ends_.announce(entry.group.give_up({Outcome::kNotrun, why_stopped()},
+                                       "its processes did not die in time and may still run"));
   }
   running_.clear();
   leave();
 }
 
 void Runner::drop_pending(const Verdict& verdict, const std::string& note) {
-  auto dropped = std::exchange(pending_, {});
-  for (auto& group : dropped) announce_all(group.give_up(verdict, note));
+  ends_.announce(pending_.drop(verdict, note));
 }
 
 void Runner::arm_tick() {

@@ -22,11 +22,11 @@ Light light_of(const Verdict& verdict, const std::string& kind) {
     case Outcome::kXpass:
       return kind == "proctor" ? Light::kRed : Light::kGreen;
     case Outcome::kError:
-      return verdict.reason == "no_result" ? Light::kRed : Light::kMachine;
+      return is_machine_outcome(verdict) ? Light::kMachine : Light::kRed;
     case Outcome::kDeviceLost:
       return Light::kMachine;
     case Outcome::kNotrun:
-      return verdict.reason == "device_lost" ? Light::kMachine : Light::kIncomplete;
+      return is_machine_outcome(verdict) ? Light::kMachine : Light::kIncomplete;
   }
   return Light::kMachine;
 }

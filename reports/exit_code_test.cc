@@ -39,6 +39,7 @@ constexpr Ending kEndings[] = {
     {Outcome::kNotrun, "interrupted", "proctor", 'i', false},
     {Outcome::kNotrun, "budget", "proctor", 'i', false},
     {Outcome::kNotrun, "device_lost", "proctor", 'm', false},
+    {Outcome::kNotrun, "breaker", "proctor", 'm', false},
 };
 
 // Circumstances of the run that decide too.

@@ -59,6 +59,7 @@ std::string error_text(std::string_view reason) {
 std::string notrun_text(std::string_view reason, const RunModel& model, bool started) {
   if (reason == "budget") return "not run: it no longer fitted into --deadline";
   if (reason == "device_lost") return "not run: its device was lost";
+  if (reason == "breaker") return "not run: the machine had failed too many cases in a row";
   if (reason == "fail_fast") return "not run: an earlier case failed and --fail-fast was given";
   if (reason == "start_up")
     return "not run: the process that it shares with others ended before it ran anything";

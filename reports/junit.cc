@@ -219,6 +219,9 @@ class SuiteWriter {
       property("proctor.sim.topology", plan.sim->topology);
       property("proctor.sim.driver", plan.sim->driver);
     }
+    for (const DeviceHealth& health : model_.health()) {
+      if (health.what == "drained") property("proctor.drained." + health.device, health.evidence);
+    }
     for (const auto& [name, value] : plan.stack) property("stack." + name, value);
     xml_.close();
   }

@@ -44,8 +44,8 @@ TEST(ReportJson, TheSchemaMayGrowButNotShrink) {
   EXPECT_EQ(report_json_complaint(file, false), "");
   EXPECT_NE(report_json_complaint(file, true), "");
 
-  for (const char* path :
-       {"/run/simulated", "/cases/0/outcome", "/cases/0/attempts/0/exit", "/summary/xpass"}) {
+  for (const char* path : {"/run/simulated", "/health/1/evidence", "/cases/0/outcome",
+                           "/cases/0/attempts/0/exit", "/summary/xpass"}) {
     json broken = report;
     const json::json_pointer pointer(path);
     broken[pointer.parent_pointer()].erase(pointer.back());

@@ -152,6 +152,16 @@ Json case_json(const RunModel& model, const CaseRecord& record) {
   return json;
 }
 
+Json health_json(const DeviceHealth& health) {
+  return {{"device", clean_text(health.device)},
+          {"what", clean_text(health.what)},
+          {"case", clean_text(health.case_id)},
+          {"at_ms", health.at_ms},
+          {"wait_ms", health.wait_ms},
+          {"bytes", health.bytes},
+          {"evidence", clean_text(health.evidence)}};
+}
+
 }  // namespace
 
 std::string report_json(const RunModel& model) {
@@ -165,6 +175,8 @@ std::string report_json(const RunModel& model) {
   for (const Warning& warning : model.warnings()) {
     json["warnings"].push_back({{"code", clean_text(warning.code)}, {"text", clean_text(warning.text)}});
   }
+  json["health"] = Json::array();
+  for (const DeviceHealth& health : model.health()) json["health"].push_back(health_json(health));
   return json.dump(1) + "\n";
 }
 

@@ -130,6 +130,11 @@ void RunModel::add(const CaseEnded& end) {
   if (CaseRecord* record = planned_case(end.case_id)) record->end = end;
 }
 
+void RunModel::add(const DeviceHealth& health) {
+  elapsed_ms_ = std::max(elapsed_ms_, health.at_ms);
+  health_.push_back(health);
+}
+
 void RunModel::add(const Warning& warning) { warnings_.push_back(warning); }
 
 void RunModel::add(const StopRequested& stop) {

@@ -67,6 +67,7 @@ class RunModel : public EventSink {
   const std::vector<CaseRecord>& cases() const { return cases_; }  // in the planned order
   const CaseRecord* find(std::string_view case_id) const;
   const std::vector<Warning>& warnings() const { return warnings_; }
+  const std::vector<DeviceHealth>& health() const { return health_; }
   const std::optional<StopRequested>& stop() const { return stop_; }  // the first one
   const std::optional<RunEnded>& ended() const { return ended_; }
 
@@ -91,6 +92,7 @@ class RunModel : public EventSink {
   void add(const AttemptStarted& start);
   void add(const AttemptEnded& end);
   void add(const CaseEnded& end);
+  void add(const DeviceHealth& health);
   void add(const Warning& warning);
   void add(const StopRequested& stop);
   void add(const RunEnded& ended);
@@ -103,6 +105,7 @@ class RunModel : public EventSink {
   RunPlanned plan_;
   std::vector<CaseRecord> cases_;
   std::map<std::string, std::size_t, std::less<>> index_;
+  std::vector<DeviceHealth> health_;
   std::vector<Warning> warnings_;
   std::optional<StopRequested> stop_;
   std::optional<RunEnded> ended_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "harness/core/duration.h"
 #include "harness/core/exit_code.h"
@@ -166,6 +167,18 @@ void add_marks(std::string& out, const RunModel& model) {
   }
 }
 
+// A device that gets no more cases is news for whoever looks after the machine.
+void add_drained(std::string& out, const RunModel& model) {
+  bool any = false;
+  for (const DeviceHealth& health : model.health()) {
+    if (health.what != "drained") continue;
+    if (!std::exchange(any, true)) out += "\n## Drained devices\n\n";
+    out += fmt::format("- {}: {}", code(health.device), prose(health.evidence));
+    if (!health.case_id.empty()) out += fmt::format(" (at {})", code(health.case_id));
+    out += '\n';
+  }
+}
+
 void add_surroundings(std::string& out, const RunModel& model) {
   const RunPlanned& plan = model.plan();
   if (!model.warnings().empty()) {
@@ -209,6 +222,7 @@ std::string summary_markdown(const RunModel& model) {
   add_by_reason(out, model, Outcome::kSkip, "Skipped");
   add_by_reason(out, model, Outcome::kXfail, "Known failures");
   add_marks(out, model);
+  add_drained(out, model);
   add_surroundings(out, model);
   return out;
 }

@@ -24,7 +24,9 @@ TEST(Summary, SaysEverythingAPersonNeedsFirst) {
       {plan, concluded("memory.xpu/A.Pass", {Outcome::kPass, ""}),
        concluded("memory.xpu/A.Skip", {Outcome::kSkip, "needs:devices>=2"}),
        concluded("memory.xpu/B.Skip", {Outcome::kSkip, "needs:devices>=2"}), started("memory.xpu/A.Fail"),
-       failed, Warning{"output_lost", "no space"}, RunEnded{"2026-01-31T12:00:09Z", 9000}}));
+       failed, DeviceHealth{"xpu-sim:1", "waited", "memory.xpu/A.Fail", 7, 300, 0, "late"},
+       DeviceHealth{"xpu-sim:1", "drained", "memory.xpu/A.Fail", 8, 0, 0, "lost: gone"},
+       Warning{"output_lost", "no space"}, RunEnded{"2026-01-31T12:00:09Z", 9000}}));
   EXPECT_TRUE(text.starts_with("# Proctor: RED: the code (exit code 1)\n\n> **SIMULATED.**")) << text;
   EXPECT_THAT(text, HasSubstr("| **planned** | **4** |\n| pass | 1 |\n| fail | 1 |\n| skip | 2 |\n"));
   EXPECT_THAT(
@@ -33,6 +35,7 @@ TEST(Summary, SaysEverythingAPersonNeedsFirst) {
                       "- where to look: copy.cc:1 · logs/"));
   EXPECT_THAT(text, HasSubstr("- 2 × `needs:devices>=2`: `memory.xpu/A.Skip`, `memory.xpu/B.Skip`\n"));
   EXPECT_THAT(text, HasSubstr("- 1 × `leaky`: `memory.xpu/A.Fail`\n"));
+  EXPECT_THAT(text, HasSubstr("## Drained devices\n\n- `xpu-sim:1`: lost: gone (at `memory.xpu/A.Fail`)\n"));
   EXPECT_THAT(text, HasSubstr("- `output_lost`: no space\n"));
   EXPECT_THAT(text, HasSubstr("not guaranteed: a memory limit"));
 }

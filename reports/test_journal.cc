@@ -143,6 +143,8 @@ std::vector<Event> rich_journal() {
   plan.stack.emplace_back(awkward_text(), awkward_text());
   plan.stack.emplace_back("xpu.driver", "a second value of one name");
   events.front() = std::move(plan);
+  events.push_back(DeviceHealth{"xpu-sim:0", "l1_fail", thrice, 1500, 0, 0, awkward_text()});
+  events.push_back(DeviceHealth{awkward_text(), "drained", thrice, 1500, 250, 1 << 20, awkward_text()});
   events.push_back(Warning{"journal_lost", awkward_text()});
   events.push_back(StopRequested{0, "deadline", 2000});
   events.push_back(RunEnded{"2026-01-31T12:00:09Z", 9000});

@@ -11,6 +11,7 @@
 #include "harness/cli/ctest_resources.h"
 #include "harness/cli/device_report.h"
 #include "harness/cli/run_options.h"
+#include "harness/cli/undrain.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/devices/drained.h"
@@ -111,25 +112,11 @@ int drain(const DrainOptions& options) {
   return kExitGreen;
 }
 
-int undrain(const DrainOptions& options) {
-  const DrainList list(options.state_dir);
-  const auto undrained = list.undrain(options.device);
-  if (!undrained) return fail(undrained.error());
-  if (*undrained) {
-    std::cout << options.device << " gets cases again\n";
-    return kExitGreen;
-  }
-  std::vector<std::string> ids;
-  for (const auto& device : list.list()) ids.push_back(device.device);
-  return fail(Error::usage("undrain " + options.device + ": it is not drained in " + options.state_dir,
-                           did_you_mean(options.device, ids)));
-}
-
 void add_state_dir(CLI::App& command, std::string& state_dir) {
   command.add_option("--state-dir", state_dir, "where leases and drained devices are kept");
 }
 
-void add_drain_commands(CLI::App& devices, Action& action) {
+void add_drain_command(CLI::App& devices, Action& action) {
   auto options = std::make_shared<DrainOptions>();
   CLI::App* out = devices.add_subcommand("drain", "give a device no more cases, of any run");
   out->add_option("DEVICE", options->device, "its id, see `proctor devices`")->required();
@@ -137,11 +124,6 @@ void add_drain_commands(CLI::App& devices, Action& action) {
   add_simulation_options(*out, options->simulation);
   add_state_dir(*out, options->state_dir);
   out->callback([&action, options] { action = [options] { return drain(*options); }; });
-
-  CLI::App* back = devices.add_subcommand("undrain", "give a drained device cases again");
-  back->add_option("DEVICE", options->device, "its id")->required();
-  add_state_dir(*back, options->state_dir);
-  back->callback([&action, options] { action = [options] { return undrain(*options); }; });
 }
 
 }  // namespace
@@ -162,7 +144,8 @@ void add_devices_command(CLI::App& app, Action& action) {
     if (!command->get_subcommands().empty() && !list->parsed()) return;  // drain and undrain have their own
     action = [options] { return run_devices(*options); };
   });
-  add_drain_commands(*command, action);
+  add_drain_command(*command, action);
+  add_undrain_command(*command, action);
 }
 
 }  // namespace proctor::cli

@@ -171,6 +171,9 @@ Result<void> RunCommand::prepare() {
   auto outcome = make_plan();
   if (!outcome) return outcome.error();
   plan_ = std::move(outcome->plan);
+  policy_ = outcome->run;
+  if (options_.breaker) policy_.breaker = options_.breaker;
+  if (!options_.foreign.empty()) policy_.foreign = parse_foreign_policy(options_.foreign);
   warnings_.insert(warnings_.end(), outcome->warnings.begin(), outcome->warnings.end());
   for (auto& warning : known_failure_warnings(options_.known_failures, plan_))
     warnings_.push_back(std::move(warning));
@@ -293,6 +296,23 @@ std::optional<MonitorSetup> RunCommand::make_monitor() {
   return setup;
 }
 
+// It sees the device as a case does, the faults of a simulated one included.
+std::optional<HealthRequest> RunCommand::health_request(const std::string& device) {
+  const auto entry = std::find_if(devices_.pool.begin(), devices_.pool.end(),
+                                  [&](const PoolDevice& candidate) { return candidate.device.id == device; });
+  if (entry == devices_.pool.end() || entry->shared) return std::nullopt;
+  const std::string program = health_program(entry->device.backend);
+  const auto backend = parse_backend(entry->device.backend);
+  if (program.empty() || !backend) return std::nullopt;
+  Suite suite;
+  suite.kind = SuiteKind::kProctor;
+  suite.backend = *backend;
+  auto environment = environments_->of(suite, {device});
+  if (!environment) return std::nullopt;
+  return HealthRequest{
+      .argv = {program}, .env = *std::move(environment), .directory = scratch_->path(), .leases = {}};
+}
+
 RunSetup RunCommand::make_setup() {
   RunSetup setup;
   setup.plan = &plan_;
@@ -304,6 +324,9 @@ RunSetup RunCommand::make_setup() {
   setup.lease_wait = budget_.lease_wait;
   setup.monitor = make_monitor();
   setup.settle = budget_.settle;
+  setup.health = [this](const std::string& device) { return health_request(device); };
+  setup.foreign = policy_.foreign.value_or(setup.foreign);
+  setup.breaker = policy_.breaker.value_or(setup.breaker);
   setup.unusable = devices_.unusable;
   setup.lacking = devices_.lacking;
   setup.run_dir = run_dir_;

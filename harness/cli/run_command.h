@@ -51,6 +51,7 @@ class RunCommand {
   Result<void> set_up_directory();
   RunPlanned describe() const;
   std::optional<MonitorSetup> make_monitor();
+  std::optional<HealthRequest> health_request(const std::string& device);
   std::optional<KnownVerdict> known_failure(const Case& test, const Verdict& verdict) const;
   int run();
 
@@ -67,6 +68,7 @@ class RunCommand {
   std::string run_dir_;
   std::unique_ptr<Containment> containment_;
   Plan plan_;
+  RunPolicy policy_;
   RunDevices devices_;
   std::optional<LeaseDirectory> leases_;
   std::vector<Warning> warnings_;

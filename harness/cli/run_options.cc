@@ -61,6 +61,11 @@ void add_lease_options(CLI::App& command, RunOptions& options) {
                      "Longest wait for devices that other runs hold (default: 10m)");
   command.add_option("--settle", options.settle,
                      "Longest wait for the memory of a case to come back to its device (default: 60s)");
+  command
+      .add_option("--foreign", options.foreign,
+                  "When others have memory on a case's device: wait (the default; for --settle), fail, or "
+                  "other, which takes another device")
+      ->check(CLI::IsMember({"wait", "fail", "other"}));
 }
 
 void add_report_options(CLI::App& command, RunOptions& options) {
@@ -103,6 +108,10 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       ->check(CLI::Range(1, 1'000'000));
   command.add_flag("--until-fail", options.until_fail, "Stop repeating a case when it fails");
   command.add_flag("--fail-fast", options.fail_fast, "Start nothing more after the first bad case");
+  command
+      .add_option("--breaker", options.breaker,
+                  "End the run after so many machine outcomes in a row (default: 5; 0: never)")
+      ->check(CLI::NonNegativeNumber);
   command.add_option("--known-failures", options.known_failures, "File of failures that are known");
   command.add_flag("--strict", options.strict, "A warning of a case makes it fail");
   add_report_options(command, options);

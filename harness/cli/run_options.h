@@ -36,6 +36,8 @@ struct RunOptions {
   std::string state_dir;  // "" = LeaseDirectory::kDefaultPath
   std::string lease_wait;
   std::string settle;
+  std::string foreign;         // "" = as configured
+  std::optional<int> breaker;  // none = as configured
   std::string out;
   std::string junit;
   std::string debugger;

@@ -164,6 +164,25 @@ struct CaseEnded {
   std::string note;                // one sentence, e.g. why it was not run
 };
 
+// What was found out about a device, after the case `case_id` or before it began. `what`:
+//   waited          its memory came back, or its foreign holder went, after `wait_ms`
+//   not_back        `bytes` are still missing after `wait_ms`
+//   lost            the driver says so
+//   foreign_holder  processes that are not ours have `bytes` on it
+//   unknown         nobody can tell; never taken for well
+//   l1_pass l1_fail the health probe copied, computed and compared
+//   drained         it gets no more cases
+// Readers take other words for news that they do not know.
+struct DeviceHealth {
+  std::string device;
+  std::string what;
+  std::string case_id;  // may be empty
+  std::int64_t at_ms = 0;
+  std::int64_t wait_ms = 0;
+  std::uint64_t bytes = 0;
+  std::string evidence;  // one sentence
+};
+
 // Code of the warning that `exec` could not pass on what its command printed.
 inline constexpr std::string_view kOutputNotPassed = "output_not_passed";
 
@@ -184,8 +203,8 @@ struct RunEnded {
   std::int64_t at_ms = 0;
 };
 
-using Event =
-    std::variant<RunPlanned, AttemptStarted, AttemptEnded, CaseEnded, Warning, StopRequested, RunEnded>;
+using Event = std::variant<RunPlanned, AttemptStarted, AttemptEnded, CaseEnded, DeviceHealth, Warning,
+                           StopRequested, RunEnded>;
 
 // One line of JSON without the newline. Any bytes are allowed in the strings; what is not UTF-8 is made
 // visible.

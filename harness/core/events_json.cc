@@ -88,6 +88,11 @@ void fields(auto& io, Is<CaseEnded> auto& r) {
   io("note", r.note);
 }
 
+void fields(auto& io, Is<DeviceHealth> auto& r) {
+  io("device", r.device), io("what", r.what), io("case", r.case_id), io("at_ms", r.at_ms);
+  io("wait_ms", r.wait_ms), io("bytes", r.bytes), io("evidence", r.evidence);
+}
+
 void fields(auto& io, Is<Warning> auto& r) { io("code", r.code), io("text", r.text); }
 
 void fields(auto& io, Is<StopRequested> auto& r) {
@@ -226,6 +231,8 @@ template <>
 constexpr const char* kTypeName<AttemptEnded> = "attempt_ended";
 template <>
 constexpr const char* kTypeName<CaseEnded> = "case_ended";
+template <>
+constexpr const char* kTypeName<DeviceHealth> = "device_health";
 template <>
 constexpr const char* kTypeName<Warning> = "warning";
 template <>

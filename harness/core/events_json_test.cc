@@ -64,6 +64,7 @@ std::vector<Event> all_events() {
           AttemptStarted{"m.xpu/A.B", 2, 3, 55, {"xpu-sim:0"}, "logs/x.log"},
           full_attempt(),
           CaseEnded{"m.xpu/A.B", {Outcome::kXfail, "known"}, {"flaky"}, "bugs.example/1", "a note"},
+          DeviceHealth{"xpu-sim:1", "not_back", "m.xpu/A.B", 77, 60'000, 268'435'456, "256 MiB"},
           Warning{"journal_lost", "the disk is full"},
           StopRequested{15, "signal", 99},
           RunEnded{"2026-01-31T12:00:09Z", 9000}};
@@ -92,6 +93,7 @@ PROCTOR_COUNT_FIELDS(EvidenceInfo, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(AttemptEnded, 18, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
                      f17, f18)
 PROCTOR_COUNT_FIELDS(CaseEnded, 5, f1, f2, f3, f4, f5)
+PROCTOR_COUNT_FIELDS(DeviceHealth, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Warning, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(StopRequested, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(RunEnded, 2, f1, f2)

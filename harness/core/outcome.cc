@@ -65,7 +65,7 @@ Blame blame_of(const Verdict& verdict) {
     case Outcome::kDeviceLost:
       return Blame::kMachine;
     case Outcome::kNotrun:
-      return verdict.reason == "device_lost" ? Blame::kMachine : Blame::kSetup;
+      return is_machine_outcome(verdict) ? Blame::kMachine : Blame::kSetup;
   }
   return Blame::kMachine;
 }
@@ -82,6 +82,27 @@ std::string_view to_string(Blame blame) {
       return "set-up";
   }
   return "?";
+}
+
+bool is_machine_outcome(const Verdict& verdict) {
+  switch (verdict.outcome) {
+    case Outcome::kError:
+      return verdict.reason != "no_result";
+    case Outcome::kDeviceLost:
+      return true;
+    case Outcome::kNotrun:
+      return verdict.reason == "device_lost" || verdict.reason == "breaker";
+    case Outcome::kPass:
+    case Outcome::kFail:
+    case Outcome::kTimeout:
+    case Outcome::kStall:
+    case Outcome::kCrash:
+    case Outcome::kSkip:
+    case Outcome::kXfail:
+    case Outcome::kXpass:
+      return false;
+  }
+  return false;
 }
 
 bool is_bad(Outcome outcome) {

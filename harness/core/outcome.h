@@ -57,6 +57,9 @@ enum class Blame { kNobody, kCode, kMachine, kSetup };
 Blame blame_of(const Verdict& verdict);
 std::string_view to_string(Blame blame);
 
+// Makes the machine red, not the code: "retry elsewhere" (DESIGN.md section 3, exit code 75).
+bool is_machine_outcome(const Verdict& verdict);
+
 // Anything but pass, skip and xfail.
 bool is_bad(Outcome outcome);
 

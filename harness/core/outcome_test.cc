@@ -38,6 +38,7 @@ TEST(Outcome, TheReasonDecidesWhoseProblemItIs) {
   EXPECT_EQ(blame_of({Outcome::kError, "spawn:ENOENT"}), Blame::kSetup);
   EXPECT_EQ(blame_of({Outcome::kError, "guard_lost"}), Blame::kMachine);
   EXPECT_EQ(blame_of({Outcome::kNotrun, "device_lost"}), Blame::kMachine);
+  EXPECT_EQ(blame_of({Outcome::kNotrun, "breaker"}), Blame::kMachine);
 }
 
 }  // namespace

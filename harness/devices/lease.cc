@@ -125,7 +125,7 @@ Result<void> Lease::mark_clean() {
 }
 
 Result<void> Lease::mark_as_found() {
-  if (!left_dirty_) return mark_clean();
+  if (!left_dirty_) return mark_clean();  // also when it was found well meanwhile
   return write_record(fd_.get(), last_.value_or(record_), device_);
 }
 

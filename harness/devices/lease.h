@@ -56,6 +56,8 @@ class Lease {
   // a record that cannot be read: nothing is known then.
   const std::optional<std::string>& left_dirty() const { return left_dirty_; }
 
+  // Somebody has looked at it since, and it is well.
+  void found_well() { left_dirty_.reset(); }
   // Says that the device came back clean. The lease itself ends with the last descriptor.
   Result<void> mark_clean();
   // Says what the last holder said, for a device that was not used after all.

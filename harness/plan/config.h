@@ -39,6 +39,12 @@ struct Override {
   std::string origin;  // "proctor.toml:12"
 };
 
+// What holds for a run as a whole.
+struct RunPolicy {
+  std::optional<int> breaker;
+  std::optional<ForeignPolicy> foreign;
+};
+
 // A suite as configured. `suite.policy` is not resolved yet: it may depend on a kind that is only recognised
 // later.
 struct SuiteConfig {
@@ -64,6 +70,7 @@ struct Config {
   std::vector<SuiteConfig> suites;  // built-in ones first, then in order of appearance
   std::vector<DefaultsLayer> defaults;
   std::vector<Override> overrides;
+  RunPolicy run;  // merged: the embedded defaults set every key
   Limits profile;
   Limits options;
   std::vector<std::string> files;                   // that were read, weakest first
@@ -87,7 +94,7 @@ std::string user_config_file(const char* xdg_config_home, const char* home);
 // The text of defaults.toml, which is also the reference page.
 std::string_view embedded_defaults();
 
-// Every key that a table understands: "", "defaults", "suite", "override" or "profile" (sorted).
+// Every key that a table understands: "", "run", "defaults", "suite", "override" or "profile" (sorted).
 std::vector<std::string> config_keys(std::string_view table);
 
 }  // namespace proctor

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kMaxDevices = 1024;
 constexpr int kMaxRetries = 100;
+constexpr int kMaxBreaker = 1'000'000;
 constexpr std::string_view kMarkerPrefix = "marker:";
 
 using Keys = std::vector<std::string>;
@@ -80,6 +81,7 @@ class FileReader {
     if (error_) return error_;
     TableReader top(file_.name, root_, "the top level", config_keys(""));
     if (const toml::table* defaults = top.table("defaults")) read_defaults(*defaults);
+    if (const toml::table* run = top.table("run")) read_run(*run);
     if (const toml::table* suites = top.table("suite")) read_suites(*suites);
     for (const toml::table* entry : top.tables("override")) read_override(*entry);
     if (const toml::table* profiles = top.table("profile")) read_profiles(*profiles);
@@ -123,6 +125,15 @@ class FileReader {
     }
     keep(reader.error());
     config_.defaults.push_back(std::move(layer));
+  }
+
+  void read_run(const toml::table& table) {
+    TableReader reader(file_.name, table, "[run]", config_keys("run"));
+    reader.read("breaker", config_.run.breaker, 0, kMaxBreaker);
+    std::optional<std::string> foreign;
+    reader.read_choice("foreign", foreign, {"wait", "fail", "other"});
+    if (foreign) config_.run.foreign = parse_foreign_policy(*foreign);
+    keep(reader.error());
   }
 
   void read_suites(const toml::table& suites) {
@@ -312,7 +323,8 @@ std::vector<std::string> config_keys(std::string_view table) {
   }
   if (table == "override") return limit_keys({"match"});
   if (table == "profile") return limit_keys({"env"});
-  return {"defaults", "min_version", "override", "profile", "suite"};
+  if (table == "run") return {"breaker", "foreign"};
+  return {"defaults", "min_version", "override", "profile", "run", "suite"};
 }
 
 }  // namespace proctor

@@ -24,6 +24,7 @@ TEST_F(ConfigTest, ExamplesOfTheReferencePageAreValidAndComplete) {
   ASSERT_TRUE(root);
   const std::map<std::string, const toml::table*> tables = {
       {"", &*root},
+      {"run", root->at_path("run").as_table()},
       {"suite", root->at_path("suite.attention").as_table()},
       {"override", root->at_path("override[0]").as_table()},
       {"profile", root->at_path("profile.ci").as_table()}};
@@ -41,22 +42,23 @@ TEST(ConfigPage, StatesTheEmbeddedDefaults) {
   ASSERT_TRUE(page) << page.error().what;
   const Result<toml::table> root = parse_toml(embedded_defaults(), "defaults.toml");
   ASSERT_TRUE(root);
-  const toml::table& defaults = *(*root)["defaults"].as_table();
   const auto row = [&](const std::string& key, const toml::node& value) {
     return fmt::format("| `{}` | `{}` |", key, value_text(value));
   };
   int rows = 0;
-  for (const auto& [key, value] : defaults) {
-    if (value.is_table()) {
-      for (const auto& [inner, inner_value] : *value.as_table()) {
-        const std::string name = fmt::format("{}.{}", key.str(), inner.str());
-        EXPECT_THAT(*page, HasSubstr(row(name, inner_value)));
-        ++rows;
-      }
-    } else {
-      EXPECT_THAT(*page, HasSubstr(row(std::string(key.str()), value)));
-      ++rows;
+  const auto expect_row = [&](const std::string& key, const toml::node& value) {
+    EXPECT_THAT(*page, HasSubstr(row(key, value)));
+    ++rows;
+  };
+  for (const auto& [key, value] : *(*root)["run"].as_table())
+    expect_row("run." + std::string(key.str()), value);
+  for (const auto& [key, value] : *(*root)["defaults"].as_table()) {
+    if (!value.is_table()) {
+      expect_row(std::string(key.str()), value);
+      continue;
     }
+    for (const auto& [inner, inner_value] : *value.as_table())
+      expect_row(fmt::format("{}.{}", key.str(), inner.str()), inner_value);
   }
   const std::regex any_row("\\| `[a-z.]+` \\| `[^`]+` \\|");
   EXPECT_EQ(std::distance(std::sregex_iterator(page->begin(), page->end(), any_row), std::sregex_iterator()),

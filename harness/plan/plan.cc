@@ -49,6 +49,25 @@ std::optional<Backend> parse_backend(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view to_string(ForeignPolicy policy) {
+  switch (policy) {
+    case ForeignPolicy::kWait:
+      return "wait";
+    case ForeignPolicy::kFail:
+      return "fail";
+    case ForeignPolicy::kOther:
+      return "other";
+  }
+  return "wait";
+}
+
+std::optional<ForeignPolicy> parse_foreign_policy(std::string_view text) {
+  for (ForeignPolicy policy : {ForeignPolicy::kWait, ForeignPolicy::kFail, ForeignPolicy::kOther}) {
+    if (to_string(policy) == text) return policy;
+  }
+  return std::nullopt;
+}
+
 std::string_view framework_id(const Case& test) {
   return std::string_view(test.id).substr(test.id.find('/') + 1);
 }

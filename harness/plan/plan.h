@@ -71,6 +71,15 @@ struct Case {
 // What the suite's own framework calls the case: its id without the suite.
 std::string_view framework_id(const Case& test);
 
+// What happens when processes that are not ours have memory on a device that a case is to get.
+enum class ForeignPolicy {
+  kWait,   // until they are gone, for the settle time; then the case starts beside them
+  kFail,   // the case is error(foreign_holder)
+  kOther,  // the case gets another device, or waits for one as for a lease
+};
+std::string_view to_string(ForeignPolicy policy);  // "wait", ...
+std::optional<ForeignPolicy> parse_foreign_policy(std::string_view text);
+
 struct Plan {
   std::vector<Suite> suites;
   std::vector<Case> cases;

@@ -163,6 +163,7 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   Result<std::vector<SuiteConfig>> suites = select_suites(config, options);
   if (!suites) return suites.error();
   PlanOutcome outcome;
+  outcome.run = config.run;
   Plan& plan = outcome.plan;
   for (std::size_t i = 0; i < suites->size(); ++i) {
     SuiteConfig& suite = (*suites)[i];

@@ -15,6 +15,7 @@ namespace proctor {
 struct PlanOutcome {
   Plan plan;
   std::vector<Warning> warnings;
+  RunPolicy run{};  // as configured; of `exec`: nothing
 };
 
 // Where programs and Python modules are looked for.

@@ -47,12 +47,11 @@ CaseGroup::Finished CaseGroup::end_now(std::size_t which) {
 
 std::vector<CaseGroup::Finished> CaseGroup::process_ended(ProcessFate fate,
                                                           const std::vector<std::size_t>& not_begun,
-                                                          bool failing_fast) {
+                                                          const std::optional<NoMore>& no_more) {
   never_began_ = fate == ProcessFate::kNeverBegan ? never_began_ + 1 : 0;
   std::vector<std::size_t> rest;
   for (const auto which : not_begun) rest.push_back(in_process_[which]);
-  if (failing_fast)
-    return drop(rest, {Outcome::kNotrun, "fail_fast"}, "not started, because a case had failed");
+  if (no_more) return drop(rest, no_more->verdict, no_more->note);
   if (fate == ProcessFate::kEnded) {
     return drop(rest, {Outcome::kError, "no_result"},
                 "its process ended without having run it, and nobody had ended it");

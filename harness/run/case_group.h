@@ -36,6 +36,12 @@ class CaseGroup {
     std::string note;
   };
 
+  // Why cases that have not begun never will.
+  struct NoMore {
+    Verdict verdict;
+    std::string note;
+  };
+
   void add(std::size_t index, RepeatPolicy policy) { members_.push_back({index, CaseProgress(policy)}); }
   bool empty() const { return members_.empty(); }
   std::size_t first() const { return members_.front().index; }
@@ -51,10 +57,10 @@ class CaseGroup {
                                         const std::vector<std::string>& marks, bool expected, bool last);
   // The same whatever tries it had left; it must not have ended.
   Finished end_now(std::size_t which);
-  // The process has ended; `not_begun` of its cases never began. `failing_fast`: no more shall begin. The
+  // The process has ended; `not_begun` of its cases never began. `no_more`: none shall begin. The
   // cases that end with it; the others go on in another process.
   std::vector<Finished> process_ended(ProcessFate fate, const std::vector<std::size_t>& not_begun,
-                                      bool failing_fast);
+                                      const std::optional<NoMore>& no_more);
   // All that are left.
   std::vector<Finished> give_up(const Verdict& verdict, const std::string& note);
 

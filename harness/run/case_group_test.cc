@@ -29,9 +29,9 @@ class CaseGroupTest : public testing::Test {
     return finished ? to_string(finished->verdict) : "goes on";
   }
   std::vector<std::string> process_ended(ProcessFate fate, const std::vector<std::size_t>& not_begun,
-                                         bool failing_fast = false) {
+                                         const std::optional<CaseGroup::NoMore>& no_more = {}) {
     std::vector<std::string> lines;
-    for (const auto& finished : group_.process_ended(fate, not_begun, failing_fast))
+    for (const auto& finished : group_.process_ended(fate, not_begun, no_more))
       lines.push_back(std::to_string(finished.index) + " " + to_string(finished.verdict));
     return lines;
   }
@@ -111,8 +111,9 @@ TEST_F(CaseGroupTest, FailFastEndsWhatHasNotBegunButNotARetry) {
   add(3, {.retries = 1});
   next();
   EXPECT_EQ(ended(0, kCrash), "goes on");
-  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {1, 2}, true),
-              ElementsAre("11 notrun(fail_fast)", "12 notrun(fail_fast)"));
+  EXPECT_THAT(
+      process_ended(ProcessFate::kDiedInCase, {1, 2}, CaseGroup::NoMore{{Outcome::kNotrun, "fail_fast"}, ""}),
+      ElementsAre("11 notrun(fail_fast)", "12 notrun(fail_fast)"));
   EXPECT_EQ(next(), "10.2");
 }
 

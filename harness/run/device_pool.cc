@@ -2,9 +2,15 @@
 
 #include <algorithm>
 
+#include "harness/core/duration.h"
 #include "harness/devices/drained.h"
 
 namespace proctor {
+namespace {
+
+constexpr Milliseconds kLeftOut{1'000};
+
+}  // namespace
 
 DevicePool::DevicePool(std::vector<PoolDevice> devices, std::optional<LeaseDirectory> leases, std::string run)
     : devices_(std::move(devices)),
@@ -63,7 +69,7 @@ std::vector<std::string> DevicePool::free_devices(const std::string& backend) {
     const auto conflict = leases_ ? leases_->look(id) : std::nullopt;
     if (conflict) {
       note(*conflict);
-    } else {
+    } else if (!is_left_out(id)) {
       free.push_back(id);
     }
   }
@@ -109,11 +115,39 @@ std::vector<std::string> DevicePool::shared_ids(const std::string& backend) cons
   return ids;
 }
 
-void DevicePool::release(const std::vector<std::string>& ids) {
+std::optional<std::string> DevicePool::left_dirty(const std::string& id) const {
+  const auto lease = held_.find(id);
+  return lease == held_.end() ? std::nullopt : lease->second.left_dirty();
+}
+
+void DevicePool::found_well(const std::string& id) {
+  if (const auto lease = held_.find(id); lease != held_.end()) lease->second.found_well();
+}
+
+void DevicePool::leave_out(const std::string& id, const std::string& why) {
+  left_out_[id] = {Clock::now() + kLeftOut, why};
+}
+
+bool DevicePool::is_left_out(const std::string& id) {
+  const auto entry = left_out_.find(id);
+  if (entry == left_out_.end()) return false;
+  if (Clock::now() >= entry->second.until) {
+    left_out_.erase(entry);
+    return false;
+  }
+  held_elsewhere_.push_back(entry->second.why);
+  return true;
+}
+
+void DevicePool::release(const std::vector<std::string>& ids) { free(ids, &Lease::mark_clean); }
+
+void DevicePool::return_unused(const std::vector<std::string>& ids) { free(ids, &Lease::mark_as_found); }
+
+void DevicePool::free(const std::vector<std::string>& ids, Result<void> (Lease::*mark)()) {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (std::find(ids.begin(), ids.end(), devices_[i].device.id) != ids.end()) busy_[i] = false;
   }
-  for (const auto& id : ids) end_lease(id, &Lease::mark_clean);
+  for (const auto& id : ids) end_lease(id, mark);
 }
 
 void DevicePool::end_lease(const std::string& id, Result<void> (Lease::*mark)()) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/core/clock.h"
 #include "harness/core/events.h"
 #include "harness/devices/lease.h"
 
@@ -31,6 +32,14 @@ class DevicePool {
   // topology, whatever `count` is. Never waits.
   std::optional<std::vector<std::string>> lease(const std::string& backend, int count,
                                                 const std::string& what);
+  // How the last holder left a device that is leased now, unless it was clean.
+  std::optional<std::string> left_dirty(const std::string& id) const;
+  // Somebody has looked since: it is no longer dirty.
+  void found_well(const std::string& id);
+  // Gives it to nobody for a moment, because of `why`: a sentence for held_elsewhere().
+  void leave_out(const std::string& id, const std::string& why);
+  // Gives back what was not used after all: as it was found.
+  void return_unused(const std::vector<std::string>& ids);
   // Gives them back clean.
   void release(const std::vector<std::string>& ids);
   // Takes devices out for the rest of the run: a process that does not die may still hold them.
@@ -55,6 +64,13 @@ class DevicePool {
 
  private:
   std::vector<std::string> shared_ids(const std::string& backend) const;
+  struct LeftOut {
+    Clock::time_point until;
+    std::string why;
+  };
+
+  void free(const std::vector<std::string>& ids, Result<void> (Lease::*mark)());
+  bool is_left_out(const std::string& id);
   std::vector<std::string> free_devices(const std::string& backend);
   void note(const LeaseConflict& conflict);
   bool drained_meanwhile(const std::string& id);
@@ -66,6 +82,7 @@ class DevicePool {
   std::string run_;
   std::vector<bool> busy_;
   std::map<std::string, Lease> held_;
+  std::map<std::string, LeftOut> left_out_;
   std::vector<std::string> held_elsewhere_;
   std::vector<Warning> warnings_;
 };

@@ -1,122 +1,15 @@
 #include "harness/run/runner.h"
 
-#include <signal.h>
+#include <utility>
 
-#include <algorithm>
-#include <boost/asio/steady_timer.hpp>
-#include <list>
-#include <set>
-
-#include "harness/run/attempt.h"
-#include "harness/run/case_ends.h"
-#include "harness/run/case_group.h"
-#include "harness/run/device_care.h"
-#include "harness/run/lease_wait.h"
-#include "harness/run/pending_cases.h"
-#include "harness/run/signals.h"
+#include "harness/run/run_loop.h"
 
 namespace proctor {
 namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(200);
-// A stop from outside must leave time for the reports: CI services kill a job seconds after they asked.
-constexpr Milliseconds kStopGrace{3'500};
-constexpr Milliseconds kStopBudget{4'500};
-constexpr Milliseconds kKillBudget{1'000};  // after a second signal
 
-class Runner {
- public:
-  Runner(const RunSetup& setup, EventSink& sink)
-      : setup_(setup),
-        sink_(sink),
-        context_{.io = io_,
-                 .containment = *setup.containment,
-                 .sink = sink,
-                 .scratch = *setup.scratch,
-                 .run_started = Clock::now(),
-                 .run_dir = setup.run_dir,
-                 .inherit_stdio = setup.inherit_stdio,
-                 .pass_through = setup.pass_through,
-                 .evidence_program = setup.evidence_program,
-                 .evidence_environment = setup.evidence_environment,
-                 .debugger = setup.debugger},
-        pool_(setup.devices, setup.leases, setup.planned.run_id),
-        pending_(setup, pool_),
-        ends_(setup, sink, [this](const CaseEnded& ended) { on_announced(ended); }),
-        signals_(io_, [this](int signal, bool parent_died) { on_signal(signal, parent_died); }),
-        deadline_(io_),
-        give_up_(io_),
-        tick_(io_),
-        lease_wait_(io_, setup.lease_wait, [this] { start_more(); }) {
-    if (!setup.monitor) return;
-    care_ = std::make_unique<DeviceCare>(
-        io_, std::make_unique<DeviceMonitor>(io_, *setup.containment, *setup.monitor), setup.settle);
-  }
-
-  RunResult run();
-
- private:
-  // A group that has begun; it keeps its slot and its devices until the last attempt of its last case has
-  // ended.
-  struct Running {
-    CaseGroup group;
-    std::vector<std::string> devices;
-    std::unique_ptr<RunningAttempt> attempt = nullptr;  // none: its devices are waited for
-    std::optional<std::size_t> last = {};               // of its cases, that in which the process ended
-    std::optional<CaseGroup::Finished> held = {};       // its final word, while the devices are looked at
-    bool lost_devices = false;
-  };
-  using Slot = std::list<Running>::iterator;
-
-  std::string why_stopped() const { return stop_signal_ ? "interrupted" : "budget"; }
-  const Case& test(std::size_t index) const { return setup_.plan->cases[index]; }
-  const Suite& suite(std::size_t index) const { return setup_.plan->suites[test(index).suite]; }
-
-  void start_more();
-  bool start_first_that_fits();
-  void start_attempt(Slot slot);
-  AttemptPlan plan_attempt(Slot slot);
-  void on_case_ended(Slot slot, std::size_t which, const AttemptEnded& ended, bool went_on);
-  void on_process_ended(Slot slot, ProcessFate fate);
-  void on_settled(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun,
-                  const std::vector<DeviceFinding>& findings);
-  void hold_last(Slot slot);
-  void go_on(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun);
-  void end_group(Slot slot);
-  void on_announced(const CaseEnded& ended);
-  void fail_fast(const std::string& case_id);
-
-  void request_stop(int signal, const std::string& reason);
-  void on_signal(int signal, bool parent_died);
-  void on_deadline();
-  void stop_running(int signal, Milliseconds grace, Milliseconds budget);
-  void abandon_running();
-  void begin();
-  void leave();
-  void wait_for_leases();
-  void give_up_waiting();
-  void drop_pending(const Verdict& verdict, const std::string& note);
-  void arm_tick();
-
-  const RunSetup& setup_;
-  EventSink& sink_;
-  boost::asio::io_context io_{1};
-  AttemptContext context_;
-  DevicePool pool_;
-  PendingCases pending_;
-  CaseEnds ends_;
-  StopSignals signals_;
-  boost::asio::steady_timer deadline_;
-  boost::asio::steady_timer give_up_;
-  boost::asio::steady_timer tick_;
-  std::list<Running> running_;
-  std::optional<int> stop_signal_;
-  bool stopping_ = false;
-  bool starting_ = false;
-  bool failing_fast_ = false;
-  LeaseWait lease_wait_;
-  std::unique_ptr<DeviceCare> care_;  // none: nobody can say how the devices are
-};
+}  // namespace
 
 RunResult Runner::run() {
   sink_.on(setup_.planned);
@@ -148,17 +41,12 @@ void Runner::begin() {
       sink_.on(Warning{"lease_watch",
                        "failed to " + watched.error().what + "; leases are looked at once a second"});
   }
-  if (!care_) return start_more();
-  care_->begin([this](const std::string& problem) {
-    if (!problem.empty()) sink_.on(Warning{"device_unknown", "failed to " + problem});
-    start_more();
-  });
+  gate_.begin([this] { start_more(); });
 }
 
 // Ends the loop, once nothing of ours is left on it.
 void Runner::leave() {
-  if (!care_) return io_.stop();
-  care_->stop([this] { io_.stop(); });
+  gate_.stop([this] { io_.stop(); });
 }
 
 void Runner::start_more() {
@@ -168,10 +56,7 @@ void Runner::start_more() {
   }
   starting_ = false;
   for (const auto& warning : pool_.take_warnings()) sink_.on(warning);
-  if (!running_.empty()) {
-    lease_wait_.end();
-    return;
-  }
+  if (!running_.empty()) return;
   if (!pending_.empty() && !pending_.holders().empty()) return wait_for_leases();
   // Nothing runs and nothing fits: what is left waits for devices that were taken out.
   drop_pending({Outcome::kNotrun, "device_lost"}, "the devices that it needs are lost to this run");
@@ -182,11 +67,42 @@ bool Runner::start_first_that_fits() {
   auto start = pending_.take_first_that_fits();
   if (!start) return false;
   running_.push_back({.group = std::move(start->group), .devices = std::move(start->devices)});
-  start_attempt(std::prev(running_.end()));
+  begin_process(std::prev(running_.end()));
   return true;
 }
 
+void Runner::begin_process(Slot slot) {
+  const std::string& id = test(slot->group.first()).id;
+  gate_.enter(slot->devices, id, [this, slot](const DeviceGate::Entry& entry) { on_entered(slot, entry); });
+}
+
+void Runner::on_entered(Slot slot, const DeviceGate::Entry& entry) {
+  const bool new_while_finishing = finishing_ && !slot->begun;
+  if (entry.open && !stopping_ && !new_while_finishing) return start_attempt(slot);
+  pool_.return_unused(std::exchange(slot->devices, {}));
+  if (entry.refused && !new_while_finishing) {
+    ends_.announce(slot->group.give_up(*entry.refused, entry.note));
+  } else {
+    go_on_elsewhere(std::move(slot->group));
+  }
+  end_group(slot);
+}
+
+// On other devices, if there is still time for it.
+void Runner::go_on_elsewhere(CaseGroup group) {
+  if (stopping_) {
+    ends_.announce(
+        group.give_up({Outcome::kNotrun, why_stopped()}, "not started, because the run was stopped"));
+  } else if (finishing_) {
+    ends_.announce(group.give_up(finishing_->verdict, finishing_->note));
+  } else {
+    pending_.put_back(std::move(group));
+  }
+}
+
 void Runner::start_attempt(Slot slot) {
+  lease_wait_.end();
+  slot->begun = true;
   AttemptPlan plan = plan_attempt(slot);
   auto environment = setup_.environment(*plan.suite, slot->devices);
   if (!environment) {  // a lease that no mask can express; never started with more than it holds
@@ -219,8 +135,9 @@ void Runner::on_case_ended(Slot slot, std::size_t which, const AttemptEnded& end
   if (ended.termination.unreapable) {
     slot->lost_devices = true;
     for (const auto& device : slot->devices)
-      pool_.drain(device, "unreapable", "a process of " + test(index).id + " does not die");
+      gate_.drain(device, "unreapable", "a process of " + test(index).id + " does not die", test(index).id);
   }
+  slot->doubt = slot->doubt || casts_doubt(ended);
   const auto known = ends_.known_failure(index, ended.verdict);
   const bool expected = known && known->verdict.outcome == Outcome::kXfail;
   auto finished = slot->group.attempt_ended(which, ended.verdict, ended.marks, expected,
@@ -236,28 +153,19 @@ void Runner::on_case_ended(Slot slot, std::size_t which, const AttemptEnded& end
 void Runner::on_process_ended(Slot slot, ProcessFate fate) {
   const auto not_begun = slot->attempt->not_begun();
   slot->attempt.reset();
-  if (!care_ || slot->devices.empty() || stopping_ || slot->lost_devices) return go_on(slot, fate, not_begun);
-  care_->settle(slot->devices, [this, slot, fate, not_begun](const std::vector<DeviceFinding>& findings) {
-    on_settled(slot, fate, not_begun, findings);
-  });
+  if (stopping_ || slot->lost_devices) return go_on(slot, fate, not_begun);
+  gate_.leave(
+      slot->devices, test(slot->group.case_of(slot->last.value_or(0))).id, std::exchange(slot->doubt, false),
+      [this, slot, fate, not_begun](const DeviceGate::Left& left) { on_left(slot, fate, not_begun, left); });
 }
 
-void Runner::on_settled(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun,
-                        const std::vector<DeviceFinding>& findings) {
-  const std::string& id = test(slot->group.case_of(slot->last.value_or(0))).id;
-  std::string lost;
-  for (const auto& finding : findings) {
-    const auto warning = warning_of(finding, id);
-    if (warning) sink_.on(*warning);
-    if (!is_sick(finding.settled)) continue;
-    slot->lost_devices = true;
-    if (finding.settled == Settled::kLost) lost = finding.device;
-    pool_.drain(finding.device, std::string(to_string(finding.settled)), warning ? warning->text : "");
-  }
+void Runner::on_left(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun,
+                     const DeviceGate::Left& left) {
+  slot->lost_devices = left.any_sick;
   if (!slot->lost_devices || !slot->last) return go_on(slot, fate, not_begun);
   hold_last(slot);
-  if (!lost.empty() && is_bad(slot->held->verdict.outcome)) {
-    slot->held->verdict = {Outcome::kDeviceLost, "device:" + lost};
+  if (!left.lost.empty() && is_bad(slot->held->verdict.outcome)) {
+    slot->held->verdict = {Outcome::kDeviceLost, "device:" + left.lost};
     slot->held->note = "its device is lost: what it says is no verdict on the code";
   }
   go_on(slot, fate, not_begun);
@@ -278,10 +186,10 @@ void Runner::go_on(Slot slot, ProcessFate fate, const std::vector<std::size_t>& 
         slot->group.give_up({Outcome::kNotrun, why_stopped()}, "not started, because the run was stopped"));
   } else {
     ends_.announce(slot->group.process_ended(slot->lost_devices ? ProcessFate::kDiedInCase : fate, not_begun,
-                                             failing_fast_));
+                                             finishing_));
   }
-  if (!slot->group.empty() && !slot->lost_devices) return start_attempt(slot);
-  if (!slot->group.empty()) pending_.put_back(std::move(slot->group));
+  if (!slot->group.empty() && !slot->lost_devices) return begin_process(slot);
+  if (!slot->group.empty()) go_on_elsewhere(std::move(slot->group));
   end_group(slot);
 }
 
@@ -308,63 +216,11 @@ void Runner::give_up_waiting() {
 
 void Runner::on_announced(const CaseEnded& ended) {
   const auto outcome = ended.verdict.outcome;
-  if (setup_.fail_fast && is_bad(outcome) && outcome != Outcome::kNotrun) fail_fast(ended.case_id);
-}
-
-void Runner::fail_fast(const std::string& case_id) {
-  const bool rest = std::any_of(running_.begin(), running_.end(),
-                                [](const Running& entry) { return entry.group.is_shared(); });
-  if (failing_fast_ || (pending_.empty() && !rest)) return;
-  failing_fast_ = true;
-  request_stop(0, "fail_fast");
-  for (auto& entry : running_) {
-    if (entry.attempt) entry.attempt->begin_no_more();
+  if (breaker_.add(ended.verdict)) {
+    finish("breaker", "the machine had failed " + std::to_string(setup_.breaker) + " cases in a row");
+  } else if (setup_.fail_fast && is_bad(outcome) && outcome != Outcome::kNotrun) {
+    finish("fail_fast", ended.case_id + " had failed");
   }
-  drop_pending({Outcome::kNotrun, "fail_fast"}, "not started, because " + case_id + " had failed");
-}
-
-void Runner::request_stop(int signal, const std::string& reason) {
-  const auto elapsed = std::chrono::duration_cast<Milliseconds>(Clock::now() - context_.run_started);
-  sink_.on(StopRequested{.signal = signal, .reason = reason, .at_ms = elapsed.count()});
-}
-
-void Runner::on_signal(int signal, bool parent_died) {
-  if (parent_died && stop_signal_)
-    return;  // the signal that stopped us took the parent too: not a second wish
-  request_stop(signal, parent_died ? "parent_died" : "signal");
-  if (stop_signal_) return stop_running(SIGKILL, Milliseconds(0), kKillBudget);
-  stop_signal_ = signal;
-  stopping_ = true;
-  drop_pending({Outcome::kNotrun, "interrupted"}, "not started, because the run was stopped");
-  stop_running(signal, kStopGrace, kStopBudget);
-}
-
-void Runner::on_deadline() {
-  if (stopping_) return;
-  stopping_ = true;
-  request_stop(0, "deadline");
-  drop_pending({Outcome::kNotrun, "budget"}, "not started, because the run's time was used up");
-  stop_running(SIGTERM, kStopGrace, kStopBudget);
-}
-
-void Runner::stop_running(int signal, Milliseconds grace, Milliseconds budget) {
-  if (care_) care_->give_up();
-  for (auto& entry : running_) entry.attempt->stop(signal, grace, why_stopped());
-  if (running_.empty()) return leave();
-  give_up_.expires_after(budget);
-  give_up_.async_wait([this](const auto& error) {
-    if (!error) abandon_running();
-  });
-}
-
-void Runner::abandon_running() {
-  for (auto& entry : running_) entry.attempt->abandon();
-  for (auto& entry : running_) {
-    ends_.announce(entry.group.give_up({Outcome::kNotrun, why_stopped()},
-                                       "its processes did not die in time and may still run"));
-  }
-  running_.clear();
-  leave();
 }
 
 void Runner::drop_pending(const Verdict& verdict, const std::string& note) {
@@ -380,8 +236,6 @@ void Runner::arm_tick() {
     arm_tick();
   });
 }
-
-}  // namespace
 
 RunResult run_plan(const RunSetup& setup, EventSink& sink) { return Runner(setup, sink).run(); }
 

@@ -1,6 +1,7 @@
 // Runs a plan: one event loop on one thread, as many cases at once as there are slots and devices to give.
 //
 //   running --bad verdict, --fail-fast--> finishing: nothing new starts, what runs goes on
+//   running --too many machine outcomes in a row--> finishing: what is left is notrun(breaker)
 //   running | finishing --deadline--> stopping: TERM to every case, what is left is notrun(budget)
 //   running | finishing --INT, TERM, HUP, parent's death--> stopping: forwarded, what is left is
 //   notrun(interrupted) stopping --second signal--> killing: KILL to every case stopping | killing --stop
@@ -20,7 +21,9 @@
 #include "harness/core/events.h"
 #include "harness/core/result.h"
 #include "harness/devices/device_monitor.h"
+#include "harness/devices/health_check.h"
 #include "harness/plan/plan.h"
+#include "harness/run/breaker.h"
 #include "harness/run/device_pool.h"
 
 namespace proctor {
@@ -49,6 +52,9 @@ struct RunSetup {
   // come back after a case.
   std::optional<MonitorSetup> monitor;
   Milliseconds settle{60'000};
+  // What examines a device on suspicion; none: nothing can. May be empty.
+  std::function<std::optional<HealthRequest>(const std::string& device)> health;
+  ForeignPolicy foreign = ForeignPolicy::kWait;
   // Backends that cannot be used here, with the reason of the skip: "xpu" ->
   // "library_missing:libze_loader.so.1".
   std::map<std::string, std::string> unusable;
@@ -60,6 +66,7 @@ struct RunSetup {
   int repeat = 1;
   bool until_fail = false;
   bool fail_fast = false;
+  int breaker = Breaker::kDefault;       // machine outcomes in a row that end the run; 0: none do
   std::optional<Milliseconds> deadline;  // for the whole run
   bool inherit_stdio = false;
   bool pass_through = false;     // output also goes to the runner's own stdout and stderr

@@ -1,0 +1,29 @@
+// Ends a run on a machine that is sick: after so many machine outcomes in a row what follows would say
+// nothing about the code. Pure.
+#pragma once
+
+#include "harness/core/outcome.h"
+
+namespace proctor {
+
+class Breaker {
+ public:
+  static constexpr int kDefault = 5;
+
+  // 0: never.
+  explicit Breaker(int limit) : limit_(limit) {}
+
+  // Takes the verdict of the next case that ended; true: that was the last straw. A case that was not
+  // executed says nothing about the machine.
+  bool add(const Verdict& verdict) {
+    if (verdict.outcome == Outcome::kNotrun || verdict.outcome == Outcome::kSkip) return false;
+    in_a_row_ = is_machine_outcome(verdict) ? in_a_row_ + 1 : 0;
+    return limit_ > 0 && in_a_row_ == limit_;
+  }
+
+ private:
+  int limit_;
+  int in_a_row_ = 0;
+};
+
+}  // namespace proctor

@@ -16,7 +16,10 @@ constexpr Milliseconds kNotable{100};  // a wait that people are told of
 // A process that can be named: its command line, or its name when it has none.
 std::string describe_holder(const DeviceHolder& holder) {
   auto command = read_file(fmt::format("/proc/{}/cmdline", holder.pid));
-  if (command) std::replace(command->begin(), command->end(), '\0', ' ');
+  if (command) {
+    while (!command->empty() && command->back() == '\0') command->pop_back();
+    std::replace(command->begin(), command->end(), '\0', ' ');
+  }
   const bool known = command && !command->empty();
   return fmt::format("pid {} ({}) has {} MiB", holder.pid, known ? *command : "not visible from here",
                      holder.bytes >> 20);

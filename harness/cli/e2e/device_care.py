@@ -4,11 +4,12 @@
 import json
 import sys
 
-from harness import BIN, Sandbox, check, report, skip, write_config
+from harness import BIN, Sandbox, check, of_type, records, report, skip, write_config
 
 SIMULATOR = "libproctor_ze_sim.so"
 HELD = 256 << 20
-CARDS, CASES, SICK = 4, 60, 3
+CARDS, CASES, SICK = 4, 200, 3
+LATE_US, LATE_SLOWLY_US = 1_000_000, 8_000_000
 
 
 def command_suite(command, faults=""):
@@ -37,13 +38,23 @@ def copy():
     return command_suite([str(BIN / "memory_xpu"), "--gtest_filter=Copy.HostToDeviceIsByteExact"])
 
 
-def late(sandbox):
+def late(sandbox, us=LATE_US):
     """Memory that comes back late is waited for, and nobody is blamed."""
-    done, document = run(sandbox, {"leaver": leaver(us=1_000_000), "next": copy()}, "--sim", "xpu:1x1")
+    done, document = run(sandbox, {"leaver": leaver(us=us), "next": copy()}, "--sim", "xpu:1x1")
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
     waited = warnings(document, "device_waited")
     check(len(waited) == 1 and "after leaver/" in waited[0], "what the report says of the wait:", document["warnings"])
+    event = [entry for entry in document["health"] if entry["what"] == "waited"]
+    # The simulator counts from when somebody first notices that the process has ended: before or at the first look.
+    check(len(event) == 1 and event[0]["wait_ms"] * 1000 >= us / 2, "how long it was:", document["health"])
+    journal = records(sandbox.last_out())
+    started = [record["at_ms"] for record in of_type(journal, "attempt_started") if record["case"].startswith("next/")]
+    check(started[0] >= event[0]["at_ms"], "the next case started before the memory was back:", started, event)
     print("ok", waited[0])
+
+
+def slowly(sandbox):
+    late(sandbox, us=LATE_SLOWLY_US)
 
 
 def leaking(sandbox):
@@ -61,14 +72,22 @@ def leaking(sandbox):
 
 def lost(sandbox):
     """One card of four is lost in one case: one device_lost, no other case is the worse for it."""
-    suites = {f"case{i:03}": copy() for i in range(CASES)}
-    suites[f"case{SICK:03}"]["command"] = ["env", "PROCTOR_SIM_FAULTS=state.card_lost", *copy()["command"]]
+    tiny = command_suite([str(BIN / "health_xpu")])  # copies, computes and compares
+    suites = {f"case{i:03}": tiny for i in range(1, CASES + 1)}
+    suites[f"case{SICK:03}"] = command_suite(copy()["command"], "state.card_lost")
     done, document = run(sandbox, suites, "--sim", f"xpu:{CARDS}x1", "--jobs", str(CARDS))
     check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
     ended = {case["id"].split("/")[0]: case["outcome"] for case in document["cases"]}
     check([name for name, outcome in ended.items() if outcome == "device_lost"] == [f"case{SICK:03}"],
           "device_lost:", ended)
     check(sum(outcome == "pass" for outcome in ended.values()) == CASES - 1, "the others:", ended)
+    journal = of_type(records(sandbox.last_out()), "attempt_started")
+    starts = [(record["case"].split("/")[0], record["devices"]) for record in journal]
+    sick = next(card for name, card in starts if name == f"case{SICK:03}")
+    after = starts[[name for name, _ in starts].index(f"case{SICK:03}") + 1:]
+    check(all(card != sick for _, card in after), "cases on the lost card:", after)
+    check(len({tuple(card) for _, card in after}) == CARDS - 1, "not all of the other cards were used:", after)
+    check(sum(entry["what"] == "drained" for entry in document["health"]) == 1, document["health"])
     print(f"ok one of {CARDS} cards lost: 1 device_lost, {CASES - 1} pass on the others")
 
 
@@ -119,7 +138,7 @@ def drained(sandbox):
 def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
-    for test in (late, leaking, lost, all_lost, drained):
+    for test in (slowly,) if "--slow" in sys.argv else (late, leaking, lost, all_lost, drained):
         with Sandbox() as sandbox:
             test(sandbox)
 

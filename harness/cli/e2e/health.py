@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Devices in doubt are examined: those that fail are drained, those that pass go on; a sick machine ends the run."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+from harness import BIN, Sandbox, check, report, skip, wait_until, write_config
+
+SIMULATOR = "libproctor_ze_sim.so"
+SICK = "kernel.skip:dev=0"  # of the first card: every call succeeds, and nothing is computed
+
+
+def xpu(*command):
+    return {"kind": "command", "command": list(command), "backend": "xpu", "devices": 1}
+
+
+def crash():
+    return xpu("/bin/sh", "-c", "kill -SEGV $$")
+
+
+def losing():
+    """A case that loses its card for everybody."""
+    return xpu("env", "PROCTOR_SIM_FAULTS=state.card_lost", str(BIN / "memory_xpu"),
+               "--gtest_filter=Copy.HostToDeviceIsByteExact")
+
+
+def run(sandbox, suites, *arguments, faults=None, **more):
+    config = sandbox.path / "health.toml"
+    write_config(config, suites)
+    env = {**sandbox.env, **({"PROCTOR_SIM_FAULTS": faults} if faults else {})}
+    done = sandbox.proctor("run", "--config", config, "--out", sandbox.out(), *arguments, env=env, **more)
+    return done, report(sandbox.last_out())
+
+
+def found(document, what):
+    return [entry for entry in document["health"] if entry["what"] == what]
+
+
+def outcomes(document):
+    return [f"{case['outcome']}({case['reason']})" if case["reason"] else case["outcome"] for case in document["cases"]]
+
+
+def devices(document, suite):
+    case = next(case for case in document["cases"] if case["suite"] == suite)
+    return case["attempts"][-1]["devices"] if case["attempts"] else []
+
+
+def passes(sandbox):
+    """A crash casts a doubt, the probe removes it: the next case gets the same card."""
+    done, document = run(sandbox, {"crash": crash(), "next": xpu("/bin/true")}, "--sim", "xpu:1x1")
+    check(done.returncode == 1, "exit", done.returncode, done.stdout, done.stderr)
+    check(outcomes(document) == ["crash(signal:11)", "pass"], outcomes(document))
+    passed = found(document, "l1_pass")
+    check(len(passed) == 1 and passed[0]["case"].startswith("crash/"), document["health"])
+    check(not found(document, "drained"), document["health"])
+    print("ok a healthy card goes on after a crash")
+
+
+def no_doubt(sandbox):
+    """A card whose cases end well is not examined."""
+    done, document = run(sandbox, {"good": xpu("/bin/true"), "bad": xpu("/bin/false")}, "--sim", "xpu:1x1")
+    check(done.returncode == 1 and not document["health"], done.returncode, document["health"])
+    print("ok nothing is examined without a doubt")
+
+
+def fails(sandbox):
+    """A card that computes nothing is drained; the crash that cast the doubt stays a crash."""
+    suites = {"crash": crash(), **{f"next{i}": xpu("/bin/true") for i in range(4)}}
+    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--jobs", "1", faults=SICK)
+    check(done.returncode == 1, "exit", done.returncode, done.stdout, done.stderr)
+    check(outcomes(document) == ["crash(signal:11)"] + ["pass"] * 4, outcomes(document))
+    sick = devices(document, "crash")
+    check(all(devices(document, f"next{i}") != sick for i in range(4)), "cases on", sick)
+    words = found(document, "l1_fail")[0]["evidence"]
+    check("expected" in words, "what the probe saw:", words)
+    drained = found(document, "drained")
+    check(len(drained) == 1 and drained[0]["evidence"].startswith("health_failed") and drained[0]["device"] == sick[0],
+          document["health"])
+    check("device_health_failed" in [warning["code"] for warning in document["warnings"]], document["warnings"])
+    check("Drained devices" in (sandbox.last_out() / "summary.md").read_text(), "summary.md does not say it")
+    print("ok a sick card is drained:", words)
+
+
+def last_fails(sandbox):
+    """Without another card the rest is notrun(device_lost)."""
+    done, document = run(sandbox, {"crash": crash(), "next": xpu("/bin/true")}, "--sim", "xpu:1x1", faults=SICK)
+    check(outcomes(document) == ["crash(signal:11)", "notrun(device_lost)"], outcomes(document))
+    print("ok the last card fails: the rest is not run on it")
+
+
+def without_program(sandbox):
+    """Without a program that can ask, nothing is known, and that is said once."""
+    place = sandbox.path / "bin"
+    place.mkdir()
+    for name in ("proctor", "proctor-guard", "proctor-probe-xpu", SIMULATOR):
+        shutil.copy2(BIN / name, place / name)
+    config = sandbox.path / "alone.toml"
+    write_config(config, {"one": crash(), "two": crash(), "three": xpu("/bin/true")})
+    out = sandbox.out()
+    done = subprocess.run([place / "proctor", "run", "--config", config, "--out", out, "--sim", "xpu:1x1"],
+                          cwd=sandbox.path, env=sandbox.env, capture_output=True, text=True, timeout=120)
+    check(done.returncode == 1, "exit", done.returncode, done.stdout, done.stderr)
+    document = report(out)
+    check([entry["what"] for entry in document["health"]] == ["unknown"], document["health"])
+    check(outcomes(document)[2] == "pass", outcomes(document))
+    print("ok without the program:", document["health"][0]["evidence"])
+
+
+def leave_dirty(sandbox, machine):
+    """A killed runner leaves the first card dirty."""
+    ready = sandbox.path / "ready"
+    config = sandbox.path / "hold.toml"
+    write_config(config, {"hold": xpu("/bin/sh", "-c", f"echo up > {ready}; exec sleep 1000")})
+    held = sandbox.start("run", "--config", config, "--out", sandbox.out(), *machine)
+    wait_until(ready.exists, 30, "the case that holds the card")
+    os.kill(held.pid, signal.SIGKILL)
+    held.wait()
+
+
+def dirty(sandbox):
+    """A card whose holder died is examined before it is used."""
+    machine = ["--sim", "xpu:1x1", "--sim-state", sandbox.path / "machine"]
+    leave_dirty(sandbox, machine)
+    done, document = run(sandbox, {"next": xpu("/bin/true")}, *machine)
+    check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
+    check([entry["what"] for entry in document["health"]] == ["l1_pass"], document["health"])
+    done, document = run(sandbox, {"later": xpu("/bin/true")}, *machine)
+    check(done.returncode == 0 and not document["health"] and not document["warnings"], document["warnings"])
+    print("ok a card that was left dirty is examined once")
+
+
+def dirty_and_sick(sandbox):
+    """One that fails is never used; its case runs elsewhere."""
+    machine = ["--sim", "xpu:2x1", "--sim-state", sandbox.path / "machine"]
+    leave_dirty(sandbox, machine)
+    done, document = run(sandbox, {"next": xpu("/bin/true")}, *machine, faults=SICK)
+    check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
+    drained = found(document, "drained")
+    check(len(drained) == 1 and devices(document, "next") not in ([], [drained[0]["device"]]), document["health"])
+    print("ok", drained[0]["device"], "was left dirty and is sick: it is drained before its first case")
+
+
+def breaker(sandbox):
+    """So many machine outcomes in a row end the run."""
+    suites = {f"case{i}": losing() for i in range(8)}
+    shown = {}
+    for limit, arguments in ((5, []), (2, ["--breaker", "2"]), (0, ["--breaker", "0"])):
+        done, document = run(sandbox, suites, "--sim", "xpu:8x1", "--jobs", "1", *arguments)
+        check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
+        lost = limit or 8
+        ended = outcomes(document)
+        check(all(outcome.startswith("device_lost") for outcome in ended[:lost]), ended)
+        check(ended[lost:] == ["notrun(breaker)"] * (8 - lost), ended)
+        shown[limit] = lost
+    config = sandbox.path / "broken.toml"
+    write_config(config, suites)
+    config.write_text("[run]\nbreaker = 3\n" + config.read_text())
+    done = sandbox.proctor("run", "--config", config, "--out", sandbox.out(), "--sim", "xpu:8x1", "--jobs", "1")
+    ended = outcomes(report(sandbox.last_out()))
+    check(done.returncode == 75 and ended[3:] == ["notrun(breaker)"] * 5, done.returncode, ended)
+    print("ok the breaker: limit -> cases that were started", shown)
+
+
+def undrain(sandbox):
+    """A drained card comes back only when it is well, and nobody holds it."""
+    state = sandbox.path / "machine"
+    machine = ["--sim", "xpu:2x1", "--sim-state", state]
+    done, document = run(sandbox, {"first": losing()}, *machine)
+    check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
+    sick = found(document, "drained")[0]["device"]
+    well = next(card for card in ("xpu-sim:0", "xpu-sim:1") if card != sick)
+
+    def drained():
+        listed = sandbox.proctor("devices", "--sim", "xpu:2x1", "--json", "--state-dir", state / "leases")
+        return [entry["device"] for entry in json.loads(listed.stdout)["drained"]]
+
+    def ask(card, *arguments):
+        return sandbox.proctor("devices", "undrain", card, "--probe", *machine, *arguments)
+
+    refused = ask(sick)
+    check(refused.returncode == 75 and "stays drained" in refused.stdout, refused.stdout, refused.stderr)
+    check(drained() == [sick], "drained:", drained())
+    never = ask(well)
+    check(never.returncode == 2 and "not drained" in never.stderr, never.returncode, never.stderr)
+
+    ready = sandbox.path / "ready"
+    config = sandbox.path / "hold.toml"
+    write_config(config, {"hold": xpu("/bin/sh", "-c", f"echo up > {ready}; exec sleep 1000")})
+    holder = sandbox.start("run", "--config", config, "--out", sandbox.out(), *machine)
+    wait_until(ready.exists, 30, "the case that holds the card")
+    by_hand = sandbox.proctor("devices", "drain", well, "--reason", "smells", "--sim", "xpu:2x1", "--state-dir",
+                              state / "leases")
+    check(by_hand.returncode == 0, by_hand.stdout, by_hand.stderr)
+    busy = ask(well)
+    check(busy.returncode == 75 and str(holder.pid) in busy.stderr, "held:", busy.returncode, busy.stderr)
+    holder.send_signal(signal.SIGTERM)
+    sandbox.finish(holder)
+    back = ask(well)
+    check(back.returncode == 0 and "gets cases again" in back.stdout, back.returncode, back.stdout, back.stderr)
+    check(drained() == [sick], "drained:", drained())
+    print("ok", back.stdout.strip())
+
+
+def main():
+    for name in (SIMULATOR, "kernels/basic.spv"):
+        if not (BIN / name).exists():
+            skip(f"missing:{name}")
+    for test in (passes, no_doubt, fails, last_fails, without_program, dirty, dirty_and_sick, breaker, undrain):
+        with Sandbox() as sandbox:
+            test(sandbox)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

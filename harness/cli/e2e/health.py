@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 from harness import BIN, Sandbox, check, report, skip, wait_until, write_config
 
@@ -144,6 +145,34 @@ def dirty_and_sick(sandbox):
     print("ok", drained[0]["device"], "was left dirty and is sick: it is drained before its first case")
 
 
+def stopped(sandbox):
+    """A run can be stopped while a probe hangs in a driver; nothing of it is left."""
+    config = sandbox.path / "hang.toml"
+    write_config(config, {"crash": crash(), "next": xpu("/bin/true")})
+    held = sandbox.start("run", "--config", config, "--out", sandbox.out(), "--sim", "xpu:1x1",
+                         env={"PROCTOR_SIM_FAULTS": "order.hang_in_sync"})
+
+    def probes():
+        children = Path(f"/proc/{held.pid}/task/{held.pid}/children").read_text().split()
+        below = [pid for child in children for pid in Path(f"/proc/{child}/task/{child}/children").read_text().split()]
+        return [pid for pid in below if b"health_xpu" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+    def hangs():
+        try:
+            return probes()
+        except OSError:  # one that has just ended
+            return []
+
+    wait_until(hangs, 30, "the probe")
+    probe = probes()[0]
+    held.send_signal(signal.SIGTERM)
+    sandbox.finish(held, seconds=30)
+    check(not Path(f"/proc/{probe}").exists(), "the probe", probe, "outlives its run")
+    ended = outcomes(report(sandbox.last_out()))
+    check(ended[1] == "notrun(interrupted)", ended)
+    print("ok a run is stopped while its probe hangs:", ended)
+
+
 def breaker(sandbox):
     """So many machine outcomes in a row end the run."""
     suites = {f"case{i}": losing() for i in range(8)}
@@ -209,7 +238,7 @@ def main():
     for name in (SIMULATOR, "kernels/basic.spv"):
         if not (BIN / name).exists():
             skip(f"missing:{name}")
-    for test in (passes, no_doubt, fails, last_fails, without_program, dirty, dirty_and_sick, breaker, undrain):
+    for test in (passes, no_doubt, fails, last_fails, without_program, dirty, dirty_and_sick, stopped, breaker, undrain):
         with Sandbox() as sandbox:
             test(sandbox)
 

@@ -28,7 +28,7 @@ from harness import check, check_sums, misbehaving, new_token, of_type, records,
 CARDS = 4
 USERS = (10001, 10002)
 PROGRAMS = ("proctor", "proctor-guard", "proctor-probe-xpu", "libproctor_ze_sim.so", "memory_xpu",
-            "kernels_xpu", "misbehaving")
+            "kernels_xpu", "health_xpu", "misbehaving")
 HELD_TWICE = 99
 MODES = ("ignore-term", "child-ignores-term", "double-fork", "setsid", "leak-chatty", "leak-null", "polite-term")
 MORE_CASES = 2  # that a card may get after the one in which it fell sick

@@ -57,6 +57,19 @@ def slowly(sandbox):
     late(sandbox, us=LATE_SLOWLY_US)
 
 
+def hung(sandbox):
+    """A card on which nothing ends any more is drained after one case; the probe's two deadlines are the price."""
+    suites = {"sick": {**command_suite(copy()["command"], "state.card_hung"), "timeout": "1s", "grace": "0s"},
+              **{f"next{i}": copy() for i in range(3)}}
+    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--jobs", "1")
+    check(done.returncode == 1, "exit", done.returncode, done.stdout, done.stderr)
+    ended = [case["outcome"] for case in document["cases"]]
+    check(ended == ["timeout"] + ["pass"] * 3, ended)
+    drained = [entry["evidence"] for entry in document["health"] if entry["what"] == "drained"]
+    check(len(drained) == 1 and "no answer within 10s" in drained[0], document["health"])
+    print("ok", drained[0])
+
+
 def leaking(sandbox):
     """A card whose memory does not come back gets no more cases; the others go on."""
     suites = {"leaver": leaver(), **{f"next{i}": copy() for i in range(4)}}
@@ -138,7 +151,7 @@ def drained(sandbox):
 def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
-    for test in (slowly,) if "--slow" in sys.argv else (late, leaking, lost, all_lost, drained):
+    for test in (slowly, hung) if "--slow" in sys.argv else (late, leaking, lost, all_lost, drained):
         with Sandbox() as sandbox:
             test(sandbox)
 

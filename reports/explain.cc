@@ -52,6 +52,7 @@ std::string error_text(std::string_view reason) {
   if (reason == "protocol") return "wrote something that is no event to its events descriptor";
   if (reason == "guard_lost") return "the process that guards the case died";
   if (reason == "mask_mismatch") return "it sees other devices than it was given";
+  if (reason == "foreign_holder") return "not started: processes that are not ours have memory on its device";
   if (const auto name = value_of(reason, "spawn")) return fmt::format("could not be started: {}", *name);
   return fmt::format("the harness could not run or read it: {}", reason);
 }

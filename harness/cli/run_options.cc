@@ -111,7 +111,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command
       .add_option("--breaker", options.breaker,
                   "End the run after so many machine outcomes in a row (default: 5; 0: never)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1'000'000));
   command.add_option("--known-failures", options.known_failures, "File of failures that are known");
   command.add_flag("--strict", options.strict, "A warning of a case makes it fail");
   add_report_options(command, options);

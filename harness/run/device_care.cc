@@ -96,7 +96,7 @@ std::optional<Warning> warning_before(const DeviceFinding& finding, const std::s
       return Warning{"device_waited",
                      fmt::format("nobody else was on {} after {}; {} starts", device, waited, case_id)};
     case Settled::kForeign:
-      if (finding.waited >= kNotable) {
+      if (finding.waited.count() > 0) {
         return Warning{"device_foreign_holder",
                        fmt::format("{} is still in use after {}: {}; {} starts beside it", device, waited,
                                    finding.detail, case_id)};
@@ -171,7 +171,7 @@ void DeviceCare::judge(Wait wait, const DeviceMonitor::Look& look) {
   std::vector<DeviceFinding> findings;
   for (const auto& device : wait->devices) {
     findings.push_back(find(wait->find, device, look));
-    findings.back().waited = waited;
+    if (wait->patience.count() > 0) findings.back().waited = waited;  // a single look waits for nothing
     findings.back().endured = endured_.contains({device, findings.back().holders});
   }
   if (waited < wait->patience && std::any_of(findings.begin(), findings.end(), may_change)) {

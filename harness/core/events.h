@@ -134,6 +134,22 @@ struct EvidenceInfo {
   std::int64_t duration_ms = 0;
 };
 
+// Why an attempt ended badly, as far as the rules of harness/classify/ can tell (docs/diagnosis.md).
+struct Diagnosis {
+  std::string rule{};               // "xid:79"
+  std::string error_class{};        // "device_lost", "oom_device", "test_failure", ...
+  Blame problem = Blame::kMachine;  // whose it is
+  std::string severity{};           // fatal | error | suspect | note
+  std::string where{};              // signal | kernel_log | code | output | outcome
+  std::string line{};               // that matched; "": the end of the process alone
+  std::string next{};               // one sentence for an engineer
+  std::string source{};
+  std::vector<std::string> others{};  // rules that match as well, in the order of judgement
+  std::vector<std::string> gaps{};    // what could not be looked at, each with how to allow it
+
+  friend bool operator==(const Diagnosis&, const Diagnosis&) = default;
+};
+
 struct AttemptEnded {
   std::string case_id;
   int attempt = 1;
@@ -153,6 +169,7 @@ struct AttemptEnded {
   std::string rule;
   std::string source;
   std::string severity;
+  std::optional<Diagnosis> diagnosis;  // of a bad verdict that the runner did not cause itself
 };
 
 // The final word on a case, after its retries and the known-failure list.

@@ -74,6 +74,12 @@ void fields(auto& io, Is<EvidenceInfo> auto& r) {
   io("file", r.file), io("lines", r.lines), io("duration_ms", r.duration_ms);
 }
 
+void fields(auto& io, Is<Diagnosis> auto& r) {
+  io("rule", r.rule), io("class", r.error_class), io("problem", r.problem), io("severity", r.severity);
+  io("where", r.where), io("line", r.line), io("next", r.next), io("source", r.source);
+  io("others", r.others), io("gaps", r.gaps);
+}
+
 void fields(auto& io, Is<AttemptEnded> auto& r) {
   io("case", r.case_id), io("attempt", r.attempt), io("repeat", r.repeat), io("at_ms", r.at_ms);
   io("duration_ms", r.duration_ms), io("verdict", r.verdict), io("exit_code", r.exit_code);
@@ -81,6 +87,7 @@ void fields(auto& io, Is<AttemptEnded> auto& r) {
   io("evidence", r.evidence), io("last_step", r.last_step), io("failures", r.failures),
       io("measures", r.measures), io("marks", r.marks);
   io("rule", r.rule), io("source", r.source), io("severity", r.severity);
+  io("diagnosis", r.diagnosis);
 }
 
 void fields(auto& io, Is<CaseEnded> auto& r) {
@@ -126,6 +133,7 @@ class Writer {
   static Json json_of(const Verdict& value) {
     return Json{{"outcome", std::string(to_string(value.outcome))}, {"reason", clean_text(value.reason)}};
   }
+  static Json json_of(Blame value) { return std::string(to_string(value)); }
   template <typename T>
   static Json json_of(const std::optional<T>& value) {
     return value ? json_of(*value) : Json(nullptr);
@@ -197,6 +205,9 @@ class Reader {
     } else {  // written by a newer proctor: never taken for something good
       value = {Outcome::kError, "unknown_outcome:" + outcome};
     }
+  }
+  static void read(const Json& json, Blame& value) {
+    if (json.is_string()) value = parse_blame(json.get<std::string>()).value_or(value);
   }
   template <typename T>
   static void read(const Json& json, std::optional<T>& value) {

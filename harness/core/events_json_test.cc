@@ -56,6 +56,16 @@ AttemptEnded full_attempt() {
   end.rule = "M-1";
   end.source = "spec 3.2";
   end.severity = "gate";
+  end.diagnosis = Diagnosis{.rule = "xid:79",
+                            .error_class = "device_lost",
+                            .problem = Blame::kSetup,
+                            .severity = "fatal",
+                            .where = "kernel_log",
+                            .line = "NVRM: Xid",
+                            .next = "Reboot.",
+                            .source = "docs",
+                            .others = {"cuda:719"},
+                            .gaps = {"no log"}};
   return end;
 }
 
@@ -90,8 +100,9 @@ PROCTOR_COUNT_FIELDS(Failure, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Termination, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(OutputInfo, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(EvidenceInfo, 3, f1, f2, f3)
-PROCTOR_COUNT_FIELDS(AttemptEnded, 18, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18)
+PROCTOR_COUNT_FIELDS(Diagnosis, 10, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10)
+PROCTOR_COUNT_FIELDS(AttemptEnded, 19, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19)
 PROCTOR_COUNT_FIELDS(CaseEnded, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(DeviceHealth, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Warning, 2, f1, f2)
@@ -114,6 +125,7 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(end["termination"]["strays"][0].size(), field_count(Stray{}));
   EXPECT_EQ(end["output"].size(), field_count(OutputInfo{}));
   EXPECT_EQ(end["evidence"].size(), field_count(EvidenceInfo{}));
+  EXPECT_EQ(end["diagnosis"].size(), field_count(Diagnosis{}));
   EXPECT_EQ(end["failures"][0].size(), field_count(Failure{}));
   EXPECT_EQ(end["measures"][0].size(), field_count(Measure{}));
 }

@@ -105,6 +105,13 @@ bool is_machine_outcome(const Verdict& verdict) {
   return false;
 }
 
+std::optional<Blame> parse_blame(std::string_view text) {
+  for (const Blame blame : {Blame::kNobody, Blame::kCode, Blame::kMachine, Blame::kSetup}) {
+    if (to_string(blame) == text) return blame;
+  }
+  return std::nullopt;
+}
+
 bool is_bad(Outcome outcome) {
   return outcome != Outcome::kPass && outcome != Outcome::kSkip && outcome != Outcome::kXfail;
 }

@@ -52,10 +52,12 @@ struct Verdict {
 };
 std::string to_string(const Verdict& verdict);
 
-// Whose problem an outcome is; the first of the four answers that every red gives.
+// Whose problem an outcome is; the first of the four answers that every red gives. blame_of() is the answer
+// where there is no diagnosis of an attempt (harness/classify/): it knows nothing but the outcome.
 enum class Blame { kNobody, kCode, kMachine, kSetup };
 Blame blame_of(const Verdict& verdict);
 std::string_view to_string(Blame blame);
+std::optional<Blame> parse_blame(std::string_view text);
 
 // Makes the machine red, not the code: "retry elsewhere" (DESIGN.md section 3, exit code 75).
 bool is_machine_outcome(const Verdict& verdict);

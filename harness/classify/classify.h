@@ -1,0 +1,38 @@
+// From what an attempt left behind to whose problem it is. A pure function of its symptoms and of the rules.
+//
+// A line counts for the first rule that it matches; the first rule that has a line is the diagnosis, and the
+// others are listed beside it. Lines of the kernel log count only if they name a device of the attempt
+// (unless the rule says otherwise): whoever calls passes those of the attempt's time alone.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/classify/kernel_subject.h"
+#include "harness/classify/rules.h"
+#include "harness/core/events.h"
+
+namespace proctor {
+
+struct Symptoms {
+  Verdict verdict;                      // as judged from the process and its kind
+  std::vector<KernelLine> kernel = {};  // of the attempt's time
+  std::vector<std::string> pci = {};    // addresses of its devices
+  std::vector<std::string> said = {};   // its failures, then what it wrote
+  // Whether a process that the kernel names is none of ours; empty: nobody knows.
+  std::function<bool(const KernelProcess&)> is_foreign = {};
+};
+
+// `symptoms.verdict` is bad: there always is a diagnosis.
+Diagnosis classify(const RuleSet& rules, const Symptoms& symptoms);
+
+// The outcome that the diagnosis makes of `verdict`: device_lost or crash(oom_host) where its rule says so
+// and the attempt failed, crashed or hit a limit; else `verdict`.
+Verdict corrected(const RuleSet& rules, const Diagnosis& diagnosis, const Verdict& verdict);
+
+// The lines that name one of these devices.
+std::vector<KernelLine> lines_about(const std::vector<KernelLine>& lines,
+                                    const std::vector<std::string>& pci);
+
+}  // namespace proctor

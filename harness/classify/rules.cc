@@ -1,0 +1,163 @@
+#include "harness/classify/rules.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include "fixtures/simgpu/spec/toml.h"
+
+namespace proctor {
+namespace {
+
+constexpr std::array kAllWhere = {Where::kSignal, Where::kKernelLog, Where::kCode, Where::kOutput,
+                                  Where::kOutcome};
+
+constexpr std::size_t kMinAnchor = 4;  // LineMatcher finds patterns by so many bytes
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Collects the first mistake of one rule.
+class RuleReader {
+ public:
+  explicit RuleReader(const toml::table& table) : table_(table) {}
+
+  Result<Rule> read();
+
+ private:
+  void fail(const std::string& what) {
+    if (problem_.empty()) problem_ = what;
+  }
+  std::string text(const char* key);
+  std::string choice(const char* key, std::initializer_list<std::string_view> words);
+  std::vector<Pattern> patterns(const char* key);
+  Where where();
+  Blame problem();
+  std::optional<Verdict> becomes();
+
+  const toml::table& table_;
+  std::string problem_;
+};
+
+std::string RuleReader::text(const char* key) {
+  auto value = table_[key].value<std::string>().value_or("");
+  if (value.empty()) fail(std::string(key) + " is missing");
+  return value;
+}
+
+std::string RuleReader::choice(const char* key, std::initializer_list<std::string_view> words) {
+  std::string word = text(key);
+  if (!is_one_of(word, words)) fail(std::string(key) + " cannot be " + word);
+  return word;
+}
+
+std::vector<Pattern> RuleReader::patterns(const char* key) {
+  std::vector<Pattern> found;
+  const toml::array* array = table_[key].as_array();
+  for (std::size_t i = 0; array && i < array->size(); ++i) {
+    found.emplace_back((*array)[i].value<std::string>().value_or(""));
+    if (found.back().anchor().size() < kMinAnchor)
+      fail(std::string(key) + " holds a pattern without a long piece");
+  }
+  return found;
+}
+
+Where RuleReader::where() {
+  const std::string name = text("where");
+  for (const Where where : kAllWhere) {
+    if (to_string(where) == name) return where;
+  }
+  fail("where cannot be " + name);
+  return Where::kOutput;
+}
+
+Blame RuleReader::problem() {
+  return parse_blame(choice("problem", {"code", "machine", "set-up"})).value_or(Blame::kCode);
+}
+
+std::optional<Verdict> RuleReader::becomes() {
+  const auto name = table_["becomes"].value<std::string>();
+  if (!name) return std::nullopt;
+  if (*name == "device_lost") return Verdict{Outcome::kDeviceLost, ""};
+  if (*name == "crash(oom_host)") return Verdict{Outcome::kCrash, "oom_host"};
+  fail("becomes cannot be " + *name);
+  return std::nullopt;
+}
+
+Result<Rule> RuleReader::read() {
+  for (const auto& [key, value] : table_) {
+    if (!is_one_of(key.str(), {"id", "where", "pattern", "kernel", "vendor", "class", "severity", "problem",
+                               "next", "source", "any_device", "fits", "becomes"}))
+      fail("unknown key " + std::string(key.str()));
+  }
+  Rule rule;
+  rule.id = text("id");
+  rule.where = where();
+  rule.patterns = patterns("pattern");
+  rule.kernel = patterns("kernel");
+  rule.vendor = choice("vendor", {"nvidia", "intel", "any"});
+  rule.error_class = text("class");
+  rule.severity = choice("severity", {"fatal", "error", "suspect", "note"});
+  rule.problem = problem();
+  rule.next = text("next");
+  rule.source = text("source");
+  rule.any_device = table_["any_device"].value_or(false);
+  rule.fits = table_["fits"].value_or(false);
+  rule.becomes = becomes();
+  if (rule.patterns.empty()) fail("pattern is missing");
+  if (!problem_.empty()) return Error::internal("read rule `" + rule.id + "`: " + problem_);
+  return rule;
+}
+
+}  // namespace
+
+std::string_view to_string(Where where) {
+  switch (where) {
+    case Where::kSignal:
+      return "signal";
+    case Where::kKernelLog:
+      return "kernel_log";
+    case Where::kCode:
+      return "code";
+    case Where::kOutput:
+      return "output";
+    case Where::kOutcome:
+      return "outcome";
+  }
+  return "?";
+}
+
+Result<RuleSet> parse_rules(std::string_view text) {
+  const toml::parse_result parsed = toml::parse(text);
+  if (!parsed) return Error::internal("read the rules: " + std::string(parsed.error().description()));
+  RuleSet rules;
+  const toml::array* array = parsed.table()["rule"].as_array();
+  for (std::size_t i = 0; array && i < array->size(); ++i) {
+    const toml::table* table = (*array)[i].as_table();
+    if (!table) return Error::internal("read the rules: one is no table");
+    auto rule = RuleReader(*table).read();
+    if (!rule) return rule.error();
+    if (find_rule(rules, rule->id)) return Error::internal("read rule `" + rule->id + "`: it is there twice");
+    rules.push_back(*std::move(rule));
+  }
+  if (rules.empty()) return Error::internal("read the rules: there are none");
+  return rules;
+}
+
+const RuleSet& rules() {
+  // What is embedded is read by a unit test: a mistake cannot reach a program that runs.
+  static const RuleSet embedded = [] {
+    auto parsed = parse_rules(embedded_rules());
+    return parsed ? *std::move(parsed) : RuleSet();
+  }();
+  return embedded;
+}
+
+const Rule* find_rule(const RuleSet& rules, std::string_view id) {
+  const auto found =
+      std::find_if(rules.begin(), rules.end(), [id](const Rule& rule) { return rule.id == id; });
+  return found == rules.end() ? nullptr : &*found;
+}
+
+}  // namespace proctor

@@ -1,0 +1,51 @@
+// The rules of the classifier: one embedded TOML file (rules.toml), in the order of judgement.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/classify/pattern.h"
+#include "harness/core/outcome.h"
+#include "harness/core/result.h"
+
+namespace proctor {
+
+enum class Where {
+  kSignal,     // how the process ended: `crash(signal:9)`, `fail(exit:137)`
+  kKernelLog,  // lines of the attempt's time window that name one of its devices
+  kCode,       // what the case said, for the names and numbers of error codes
+  kOutput,     // what the case said, for prose
+  kOutcome,    // the outcome, when nothing else says why
+};
+std::string_view to_string(Where where);
+
+struct Rule {
+  std::string id;  // "xid:79"
+  Where where = Where::kOutput;
+  std::vector<Pattern> patterns;  // one of them
+  // A rule of kSignal counts only if one of these is in the kernel log of the window, too.
+  std::vector<Pattern> kernel;
+  std::string vendor;       // "nvidia", "intel" or "any"
+  std::string error_class;  // "device_lost", "oom_device", ...
+  std::string severity;     // fatal | error | suspect | note
+  Blame problem = Blame::kCode;
+  std::string next;                // one sentence for an engineer
+  std::string source;              // public URL or document
+  bool any_device = false;         // kKernelLog: also when the line names no device
+  bool fits = false;               // only if the line says that more was free than was asked for
+  std::optional<Verdict> becomes;  // what a bad attempt's outcome becomes
+};
+
+using RuleSet = std::vector<Rule>;
+
+std::string_view embedded_rules();
+Result<RuleSet> parse_rules(std::string_view text);
+// The embedded ones, read once.
+const RuleSet& rules();
+
+// The rule with this id, or null.
+const Rule* find_rule(const RuleSet& rules, std::string_view id);
+
+}  // namespace proctor

@@ -1,0 +1,93 @@
+#include "harness/classify/rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace proctor {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kGood = R"([[rule]]
+id = "a:1"
+where = "code"
+pattern = ["some text"]
+vendor = "any"
+class = "c"
+severity = "note"
+problem = "set-up"
+next = "Do it."
+source = "docs"
+)";
+
+std::string complaint(const std::string& from, const std::string& to) {
+  std::string text = kGood;
+  text.replace(text.find(from), from.size(), to);
+  const auto parsed = parse_rules(text);
+  return parsed ? "" : parsed.error().what;
+}
+
+TEST(Rules, AreReadStrictly) {
+  const auto good = parse_rules(kGood);
+  ASSERT_TRUE(good) << good.error().what;
+  EXPECT_EQ(good->front().problem, Blame::kSetup);
+  EXPECT_THAT(complaint("\"code\"", "\"somewhere\""), HasSubstr("where cannot be somewhere"));
+  EXPECT_THAT(complaint("\"set-up\"", "\"nobody\""), HasSubstr("problem cannot be nobody"));
+  EXPECT_THAT(complaint("[\"some text\"]", "[]"), HasSubstr("pattern is missing"));
+  EXPECT_THAT(complaint("[\"some text\"]", "[\"a*b\"]"), HasSubstr("without a long piece"));
+  EXPECT_THAT(complaint("next = \"Do it.\"", ""), HasSubstr("next is missing"));
+  EXPECT_THAT(complaint("next", "nxt"), HasSubstr("unknown key nxt"));
+  EXPECT_THAT(complaint("vendor = \"any\"", "vendor = \"any\"\nbecomes = \"pass\""),
+              HasSubstr("becomes cannot be"));
+  EXPECT_THAT(complaint("[[rule]]", "[[rule"), HasSubstr("read the rules"));
+  const auto twice = parse_rules(kGood + kGood);
+  ASSERT_FALSE(twice);
+  EXPECT_THAT(twice.error().what, HasSubstr("twice"));
+}
+
+TEST(Rules, TheEmbeddedOnesCanBeRead) {
+  const auto parsed = parse_rules(embedded_rules());
+  ASSERT_TRUE(parsed) << parsed.error().what;
+  EXPECT_EQ(parsed->size(), rules().size());
+}
+
+TEST(Rules, NextIsOneSentence) {
+  for (const Rule& rule : rules()) {
+    EXPECT_TRUE(rule.next.ends_with('.') || rule.next.ends_with(')')) << rule.id;
+    EXPECT_LE(rule.next.size(), 160U) << rule.id;
+  }
+}
+
+// k8s-device-plugin's list of what an application causes; every other Xid is the machine's.
+TEST(Rules, OnlySixXidAreTheTests) {
+  std::set<std::string> tests;
+  for (const Rule& rule : rules()) {
+    if (rule.id.starts_with("xid:") && rule.problem == Blame::kCode) tests.insert(rule.id);
+  }
+  EXPECT_EQ(tests, (std::set<std::string>{"xid:13", "xid:31", "xid:43", "xid:45", "xid:68", "xid:109"}));
+}
+
+TEST(Rules, OnlyTheKernelLogTakesADeviceAway) {
+  for (const Rule& rule : rules()) {
+    if (!rule.becomes) continue;
+    const bool lost = rule.becomes->outcome == Outcome::kDeviceLost;
+    EXPECT_TRUE(lost ? rule.where == Where::kKernelLog : !rule.kernel.empty()) << rule.id;
+    EXPECT_EQ(rule.problem, Blame::kMachine) << rule.id;
+  }
+}
+
+TEST(Rules, StandInTheOrderOfJudgement) {
+  const auto stage = [](const Rule& rule) {
+    if (rule.where == Where::kSignal) return 0;
+    if (rule.where == Where::kKernelLog) return 1;
+    return rule.where == Where::kOutcome ? 3 : 2;
+  };
+  EXPECT_TRUE(std::is_sorted(rules().begin(), rules().end(),
+                             [&](const Rule& a, const Rule& b) { return stage(a) < stage(b); }));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,73 @@
+// The kernel log from now on, without ever waiting for it. Whoever wants to know what came during some time
+// marks its begin and asks for what came since: lines are told apart by their order in the log, not by
+// clocks.
+//
+// Each look takes at most 20 ms, and at most the newest 4,096 lines are kept: a flood of messages costs
+// lines, which are counted, and never time. Only what the kernel says itself is kept, not what programs write
+// into its log.
+//
+// Sources: Documentation/ABI/testing/dev-kmsg, Documentation/admin-guide/sysctl/kernel.rst (dmesg_restrict).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/kernel_line.h"
+#include "harness/process/unique_fd.h"
+
+namespace proctor {
+
+// Names a file that stands in for /dev/kmsg: for tests, and for containers that are given a copy of the
+// host's log. Its lines may be records of /dev/kmsg or plain text, as dmesg prints it.
+inline constexpr const char* kKernelLogVariable = "PROCTOR_KERNEL_LOG";
+
+// `6,339,5140900,-;text`, and lines ` KEY=VALUE` after it. None: not of the kernel itself, or no record.
+std::optional<KernelLine> parse_kmsg(std::string_view record);
+
+// What opening /dev/kmsg failed with, and how to allow it: one sentence.
+std::string how_to_read_kernel_log(const std::string& path, int error);
+
+class KernelLog {
+ public:
+  // `stand_in`: a file to read instead, or "".
+  explicit KernelLog(const std::string& stand_in = {});
+  // As the environment says.
+  static KernelLog from_environment();
+
+  // Why it cannot be read, with how to allow it; "" when it can.
+  const std::string& problem() const { return problem_; }
+  bool is_stand_in() const { return stand_in_; }
+
+  using Mark = std::uint64_t;
+  // Now.
+  Mark mark();
+
+  struct Lines {
+    std::vector<KernelLine> lines;
+    std::uint64_t lost = 0;  // overwritten before they were read, or too many
+  };
+  Lines since(Mark mark);
+
+ private:
+  static constexpr std::size_t kMaxLines = 4096;
+
+  void look();
+  bool read_record();  // false: nothing more for now
+  bool read_file_part();
+  void take_text(std::string_view line);
+  void keep(KernelLine line);
+
+  UniqueFd fd_;
+  bool stand_in_ = false;
+  std::string problem_;
+  std::deque<KernelLine> lines_;
+  Mark first_ = 0;                         // of lines_.front()
+  std::optional<std::uint64_t> sequence_;  // of the newest record
+  std::string rest_;                       // of a file: a line without its end
+};
+
+}  // namespace proctor

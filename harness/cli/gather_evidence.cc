@@ -57,6 +57,9 @@ void add_gather_evidence_command(CLI::App& app, Action& action) {
   command->add_option("--guard", options->request.guard, "Pid of the case's guard")->required();
   command->add_option("--device", options->request.devices, "A device of the case; repeatable")
       ->allow_extra_args(false);
+  command->add_option("--kernel-line", options->request.kernel_lines, "A line of the kernel log; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--kernel-gap", options->request.kernel_gap, "Why there may be more of them");
   command->add_option("--budget", options->budget, "Time for all of it")->required();
   command->add_option("--file", options->file, "Gets everything; the ten lines go to stdout")->required();
   command->callback([options, &action] { action = [options] { return gather(*options); }; });

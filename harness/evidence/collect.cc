@@ -32,6 +32,7 @@ class Collection {
         text_(text),
         end_(Clock::now() + request.budget - kReserve) {
     findings_.devices = request.devices;
+    findings_.kernel_lines = request.kernel_lines;
     if (const auto path = request.environment.find("PATH"); path != request.environment.end())
       search_ = path->second;
     for (const auto& [name, value] : request.environment) {
@@ -70,6 +71,8 @@ class Collection {
 
 void Collection::look_at_processes() {
   for (const std::string& device : request_.devices) text_ << "device " << clean_text(device) << '\n';
+  for (const std::string& line : request_.kernel_lines) text_ << "kernel log: " << clean_text(line) << '\n';
+  if (!request_.kernel_gap.empty()) add_gap(request_.kernel_gap);
   for (const int pid : living_descendants(request_.guard)) {
     ProcessFinding process;
     process.facts = read_process(pid);

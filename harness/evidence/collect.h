@@ -18,6 +18,8 @@ namespace proctor {
 struct CollectRequest {
   int guard = 0;  // the case's processes are below it
   std::vector<std::string> devices;
+  std::vector<std::string> kernel_lines{};  // of the case's time and devices
+  std::string kernel_gap{};                 // why there may be more of them, or ""
   Milliseconds budget{4'500};
   std::map<std::string, std::string> environment;  // of the tools; PATH is where they are looked for
 };

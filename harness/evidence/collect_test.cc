@@ -73,6 +73,16 @@ TEST_F(CollectTest, NamesTheFunctionThatAProgramWaitsIn) {
   EXPECT_THAT(text_.str(), HasSubstr("(worker)"));
 }
 
+TEST_F(CollectTest, HasTheKernelLogOfTheCaseOrSaysWhyNot) {
+  request_.environment["PATH"] = "/nowhere";
+  request_.kernel_lines = {"xe 0000:03:00.0: one", "xe 0000:03:00.0: two"};
+  request_.kernel_gap = "the kernel log cannot be read";
+  collect();
+  EXPECT_THAT(text_.str(), HasSubstr("kernel log: xe 0000:03:00.0: two\n"));
+  EXPECT_THAT(digests_.back(), Contains("kernel log: xe 0000:03:00.0: one"));
+  EXPECT_THAT(digests_.back(), Contains("the kernel log cannot be read"));
+}
+
 TEST_F(CollectTest, WithoutToolsSaysWhatToInstall) {
   request_.environment["PATH"] = "/nowhere";
   collect();

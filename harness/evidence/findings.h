@@ -20,10 +20,11 @@ struct ProcessFinding {
 };
 
 struct Findings {
-  std::vector<std::string> devices;  // leased ids
-  std::vector<ProcessFinding> processes;
+  std::vector<std::string> devices{};       // leased ids
+  std::vector<std::string> kernel_lines{};  // about them, since the case began
+  std::vector<ProcessFinding> processes{};
   // What could not be had, each with how to allow it. One sentence each.
-  std::vector<std::string> gaps;
+  std::vector<std::string> gaps{};
 };
 
 // For people in a hurry: at most ten lines, the process that holds a device first. Of many processes (ranks)

@@ -1,10 +1,13 @@
 #include "harness/evidence/gatherer.h"
 
+#include <algorithm>
 #include <sstream>
 
 namespace proctor {
 namespace {
 
+constexpr std::size_t kMaxKernelLines = 50;  // the newest; an argument each
+constexpr std::size_t kMaxKernelBytes = 1000;
 constexpr Milliseconds kOwnBudget{4'500};  // of the child, which then says itself what it could not finish
 
 std::string problem_of(const ProcessEnd& end) {
@@ -35,6 +38,10 @@ std::vector<std::string> gather_arguments(const GatherRequest& request) {
   std::vector<std::string> arguments = {"gather-evidence", "--guard=" + std::to_string(request.guard),
                                         "--file=" + request.file, "--budget=" + format_duration(kOwnBudget)};
   for (const std::string& device : request.devices) arguments.push_back("--device=" + device);
+  const std::size_t lines = request.kernel_lines.size();
+  for (std::size_t i = lines - std::min(lines, kMaxKernelLines); i < lines; ++i)
+    arguments.push_back("--kernel-line=" + request.kernel_lines[i].substr(0, kMaxKernelBytes));
+  if (!request.kernel_gap.empty()) arguments.push_back("--kernel-gap=" + request.kernel_gap);
   return arguments;
 }
 

@@ -19,8 +19,10 @@ struct GatherRequest {
   std::string program;  // proctor itself
   int guard = 0;        // of the case
   std::vector<std::string> devices;
-  std::string file;                      // absolute; gets everything
-  std::vector<std::string> environment;  // of the tools
+  std::string file;                         // absolute; gets everything
+  std::vector<std::string> kernel_lines{};  // of the case's time and devices
+  std::string kernel_gap{};                 // why there may be more of them, or ""
+  std::vector<std::string> environment;     // of the tools
 };
 
 struct Gathered {

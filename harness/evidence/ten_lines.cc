@@ -124,6 +124,8 @@ std::string in_one_line(const ProcessFinding& process) {
 std::vector<std::string> ten_lines(const Findings& findings) {
   std::vector<std::string> lines;
   if (!findings.devices.empty()) lines.push_back("devices: " + joined(findings.devices, ", "));
+  // The first one: what follows it is its consequence.
+  if (!findings.kernel_lines.empty()) lines.push_back("kernel log: " + findings.kernel_lines.front());
   const std::size_t gaps = std::min(findings.gaps.size(), kMaxGaps);
   const auto processes = by_interest(findings);
   if (processes.size() <= kMaxInFull) {

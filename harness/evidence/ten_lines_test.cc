@@ -70,6 +70,13 @@ TEST(TenLines, ManyRanksHaveOneLineEach) {
   EXPECT_THAT(lines[2], HasSubstr("save at /src/train.py:77"));
 }
 
+TEST(TenLines, HaveTheFirstLineOfTheKernelLog) {
+  const Findings findings{.devices = {"xpu-sim:0"}, .kernel_lines = {"xe: Timedout job", "xe: coredump"}};
+  EXPECT_EQ(ten_lines(findings),
+            (std::vector<std::string>{"devices: xpu-sim:0", "kernel log: xe: Timedout job",
+                                      "no process was left"}));
+}
+
 TEST(TenLines, AreNeverMoreThanTenAndNeverLong) {
   for (const std::size_t count : {0, 1, 2, 3, 9, 10, 64}) {
     Findings findings{

@@ -64,6 +64,8 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
                                OnDone on_done)
     : context_(context),
       plan_(std::move(plan)),
+      addresses_(context.diagnoser.devices_in(plan_.environment)),
+      process_mark_(context.diagnoser.mark()),
       on_case_ended_(std::move(on_case_ended)),
       on_done_(std::move(on_done)),
       begun_(plan_.cases.size()) {
@@ -154,11 +156,15 @@ ProcessSpec RunningAttempt::make_spec() {
 void RunningAttempt::gather(int guard_pid, std::function<void()> then) {
   const Clock::time_point begin = Clock::now();
   const AttemptCase& entry = blamed();
+  const KernelEvidence kernel =
+      context_.diagnoser.evidence(open_ ? open_->kernel_mark : process_mark_, addresses_);
   evidence_.file = attempt_evidence(entry.test->id, entry.attempt, entry.repeat);
   const GatherRequest request{.program = context_.evidence_program,
                               .guard = guard_pid,
                               .devices = plan_.devices,
                               .file = context_.run_dir + "/" + evidence_.file,
+                              .kernel_lines = kernel.lines,
+                              .kernel_gap = kernel.gap,
                               .environment = context_.evidence_environment};
   gathering_ =
       gather_evidence(context_.io, context_.containment, request,
@@ -228,8 +234,13 @@ std::vector<std::size_t> RunningAttempt::not_begun() const {
 
 void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
   const AttemptCase& entry = of(which);
+  // The start of the process belongs to its first case.
+  const bool first = std::find(begun_.begin(), begun_.end(), true) == begun_.end();
   begun_[which] = true;
-  open_ = Open{.which = which, .started = now, .reported = {}};
+  open_ = Open{.which = which,
+               .started = now,
+               .reported = {},
+               .kernel_mark = first ? process_mark_ : context_.diagnoser.mark()};
   context_.sink.on(AttemptStarted{.case_id = entry.test->id,
                                   .attempt = entry.attempt,
                                   .repeat = entry.repeat,
@@ -239,7 +250,8 @@ void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
 }
 
 void RunningAttempt::conclude(const ProcessEnd* end) {
-  const AttemptEnded event = describe(end);
+  AttemptEnded event = describe(end);
+  context_.diagnoser.judge(open_->kernel_mark, addresses_, event, context_.sink);
   const std::size_t which = open_->which;
   for (const auto& text : child_.warnings())
     context_.sink.on(Warning{"case_warning", of(which).test->id + ": " + text});

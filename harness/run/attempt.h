@@ -19,6 +19,7 @@
 #include "harness/process/contained_process.h"
 #include "harness/run/case_group.h"
 #include "harness/run/child_report.h"
+#include "harness/run/diagnose.h"
 #include "harness/run/scratch.h"
 
 namespace proctor {
@@ -36,6 +37,7 @@ struct AttemptContext {
   std::string evidence_program;  // proctor itself; "": nothing is gathered before a limit ends a case
   std::vector<std::string> evidence_environment;
   std::vector<std::string> debugger;  // put in front of the command; no limits then
+  Diagnoser diagnoser{};
 };
 
 struct AttemptCase {
@@ -86,6 +88,7 @@ class RunningAttempt {
     std::size_t which;
     Clock::time_point started;
     std::optional<Clock::time_point> reported;  // when its `end` event came
+    KernelLog::Mark kernel_mark = 0;
   };
 
   bool is_batch() const { return plan_.cases.size() > 1; }
@@ -112,6 +115,8 @@ class RunningAttempt {
 
   AttemptContext& context_;
   AttemptPlan plan_;
+  std::vector<LeasedAddress> addresses_;  // of its devices
+  KernelLog::Mark process_mark_;          // where its time begins in the kernel log
   OnCaseEnded on_case_ended_;
   OnDone on_done_;
   ChildReport child_;  // of the open case; before the first one began, of the process

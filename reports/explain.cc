@@ -14,6 +14,10 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kHeadlineBytes = 200;
+// Of harness/classify/rules.toml: what the outcome alone leads to, and the class that says no more than
+// `fail`.
+constexpr std::string_view kWhereOutcome = "outcome";
+constexpr std::string_view kTestFailure = "test_failure";
 
 // The value of a reason like `signal:11`.
 std::optional<std::string_view> value_of(std::string_view reason, std::string_view key) {
@@ -125,18 +129,13 @@ void add_place(std::string& places, const std::string& place) {
   places += place;
 }
 
-// A command of `exec` that was not started got no device: a skip for a suite, but not for its caller.
-Blame blame_in(const RunModel& model, const Verdict& verdict) {
-  const bool kept_out = model.plan().exec && verdict.outcome == Outcome::kSkip;
-  return kept_out ? Blame::kMachine : blame_of(verdict);
-}
-
 // For outcomes that have neither a source line nor a log.
-std::string next_action(const RunModel& model, const Verdict& verdict) {
+std::string next_action(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
   if (value_of(verdict.reason, "spawn")) {
     return model.plan().exec ? "the command, and PATH" : "the command of the suite in its config, and PATH";
   }
-  switch (blame_in(model, verdict)) {
+  switch (blame_in(model, record)) {
     case Blame::kMachine:
       return "proctor doctor, and the kernel log (dmesg)";
     case Blame::kSetup:
@@ -161,6 +160,35 @@ std::string evidence_text(const RunModel& model, const CaseRecord& record) {
 }
 
 }  // namespace
+
+const Diagnosis* diagnosis_of(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  const Attempt* attempt = deciding_attempt(record, verdict);
+  const bool shows = attempt != nullptr && attempt->end && attempt->end->verdict == verdict;
+  return shows && attempt->end->diagnosis ? &*attempt->end->diagnosis : nullptr;
+}
+
+Blame blame_in(const RunModel& model, const CaseRecord& record) {
+  if (const Diagnosis* diagnosis = diagnosis_of(model, record)) return diagnosis->problem;
+  const Verdict verdict = model.verdict(record);
+  // A command of `exec` that was not started got no device: a skip for a suite, but not for its caller.
+  const bool kept_out = model.plan().exec && verdict.outcome == Outcome::kSkip;
+  return kept_out ? Blame::kMachine : blame_of(verdict);
+}
+
+std::string cause_text(const Diagnosis* diagnosis) {
+  if (diagnosis == nullptr || diagnosis->where == kWhereOutcome) return "";
+  std::string text = fmt::format("{} ({}", diagnosis->error_class, diagnosis->rule);
+  for (const std::string& other : diagnosis->others) text += ", also " + other;
+  text += ")";
+  if (!diagnosis->line.empty()) text += ": " + diagnosis->line;
+  return one_line(clean_text(text), 2 * kHeadlineBytes);
+}
+
+std::string next_text(const Diagnosis* diagnosis) {
+  if (diagnosis == nullptr || diagnosis->error_class == kTestFailure) return "";
+  return one_line(clean_text(diagnosis->next), kHeadlineBytes);
+}
 
 std::string headline(const RunModel& model, const CaseRecord& record) {
   const Verdict verdict = model.verdict(record);
@@ -188,8 +216,8 @@ std::string where_to_look(const RunModel& model, const CaseRecord& record) {
     add_place(places, attempt->start.log);
   }
   if (record.end && !record.end->known_failure.empty()) add_place(places, record.end->known_failure);
-  const bool machine = blame_in(model, verdict) == Blame::kMachine;
-  if (places.empty() || machine) add_place(places, next_action(model, verdict));
+  const bool machine = blame_in(model, record) == Blame::kMachine;
+  if (places.empty() || machine) add_place(places, next_action(model, record));
   return one_line(clean_text(places), 4 * kHeadlineBytes);
 }
 
@@ -199,10 +227,14 @@ std::string explain_failure(const RunModel& model, const CaseRecord& record) {
   if (record.end && !record.end->note.empty()) {
     what += "; " + one_line(clean_text(record.end->note), kHeadlineBytes);
   }
-  return fmt::format("whose problem: {}\nwhat:          {}\n{}rerun:         {}\nwhere to look: {}\n",
-                     to_string(blame_in(model, verdict)), one_line(what, 4 * kHeadlineBytes),
-                     evidence_text(model, record), rerun_command(model, record),
-                     where_to_look(model, record));
+  const Diagnosis* diagnosis = diagnosis_of(model, record);
+  std::string problem(to_string(blame_in(model, record)));
+  if (const std::string cause = cause_text(diagnosis); !cause.empty()) problem += " · " + cause;
+  std::string next = next_text(diagnosis);
+  if (!next.empty()) next = fmt::format("next:          {}\n", next);
+  return fmt::format("whose problem: {}\n{}what:          {}\n{}rerun:         {}\nwhere to look: {}\n",
+                     problem, next, one_line(what, 4 * kHeadlineBytes), evidence_text(model, record),
+                     rerun_command(model, record), where_to_look(model, record));
 }
 
 }  // namespace proctor

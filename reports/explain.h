@@ -9,6 +9,18 @@
 
 namespace proctor {
 
+// Why the case ended badly, if an attempt shows its verdict and was diagnosed; else null.
+const Diagnosis* diagnosis_of(const RunModel& model, const CaseRecord& record);
+
+// Whose problem it is: the diagnosis says it or, without one, the outcome alone.
+Blame blame_in(const RunModel& model, const CaseRecord& record);
+
+// "device_lost (xid:79): NVRM: Xid ...", one line; "" when there is nothing that the outcome does not say.
+std::string cause_text(const Diagnosis* diagnosis);
+
+// What to do next, one sentence; "" when that is to read the failure.
+std::string next_text(const Diagnosis* diagnosis);
+
 // One line of at most 200 bytes: the first failed expectation, "killed by signal 11 (SIGSEGV); last step
 // ...", ...
 std::string headline(const RunModel& model, const CaseRecord& record);
@@ -33,7 +45,8 @@ std::string rerun_command(const RunModel& model, const CaseRecord& record);
 // them.
 std::string where_to_look(const RunModel& model, const CaseRecord& record);
 
-// The four answers, one line each, and the evidence of a limit, at most ten; every line with its newline.
+// The four answers, one line each (what to do next is a line of its own), and the evidence of a limit, at
+// most ten; every line with its newline.
 std::string explain_failure(const RunModel& model, const CaseRecord& record);
 
 }  // namespace proctor

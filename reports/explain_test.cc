@@ -160,6 +160,45 @@ TEST(Explain, ShowsTheEvidenceOfALimit) {
             "where to look: logs/0123456789abcdef.1.log · evidence/0123456789abcdef.1.txt\n");
 }
 
+TEST(Explain, SaysTheCauseAndWhatToDoInTwoLines) {
+  AttemptEnded lost = ended("memory.xpu/A.B", {Outcome::kDeviceLost, "device:xpu:0000:03:00.0"});
+  lost.diagnosis = Diagnosis{.rule = "xid:79",
+                             .error_class = "device_lost",
+                             .problem = Blame::kMachine,
+                             .where = "kernel_log",
+                             .line = "NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.",
+                             .next = "Reboot the node.",
+                             .others = {"cuda:719"}};
+  const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), lost});
+  EXPECT_THAT(explain_failure(model, model.cases()[0]),
+              ::testing::StartsWith("whose problem: machine · device_lost (xid:79, also cuda:719): NVRM: Xid "
+                                    "(PCI:0000:03:00): 79, GPU has fallen off the bus.\n"
+                                    "next:          Reboot the node.\n"
+                                    "what:          device_lost(device:xpu:0000:03:00.0): "));
+}
+
+TEST(Explain, ADiagnosisDecidesWhoseProblemItIs) {
+  AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
+  failed.diagnosis = Diagnosis{.rule = "ze:permissions", .problem = Blame::kSetup, .where = "code"};
+  RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
+  EXPECT_EQ(blame_in(model, model.cases()[0]), Blame::kSetup);
+  model.on(concluded("memory.xpu/A.B", {Outcome::kDeviceLost, "device:xpu:0000:03:00.0"}));
+  EXPECT_EQ(blame_in(model, model.cases()[0]), Blame::kMachine)
+      << "the case ended otherwise than its attempt";
+  EXPECT_EQ(diagnosis_of(model, model.cases()[0]), nullptr);
+}
+
+TEST(Explain, APlainFailureNeedsNoSecondLine) {
+  AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
+  failed.diagnosis = Diagnosis{.rule = "outcome:fail",
+                               .error_class = "test_failure",
+                               .problem = Blame::kCode,
+                               .where = "outcome",
+                               .next = "Look at the first failed expectation."};
+  const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
+  EXPECT_THAT(explain_failure(model, model.cases()[0]), ::testing::StartsWith("whose problem: code\nwhat: "));
+}
+
 TEST(Explain, HasFourFilledLinesForEveryBadOutcome) {
   const RunModel model = model_of(rich_journal());
   int bad = 0;
@@ -169,7 +208,9 @@ TEST(Explain, HasFourFilledLinesForEveryBadOutcome) {
     const std::string text = explain_failure(model, record);
     const auto& end = deciding_attempt(record, model.verdict(record));
     const std::size_t evidence = end && end->end ? end->end->evidence.lines.size() : 0;
-    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), static_cast<std::ptrdiff_t>(4 + evidence)) << text;
+    const std::size_t next = diagnosis_of(model, record) ? 1 : 0;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), static_cast<std::ptrdiff_t>(4 + next + evidence))
+        << text;
     EXPECT_THAT(text, ::testing::Not(HasSubstr(": \n")));
     EXPECT_THAT(text, ::testing::Not(HasSubstr("nobody")));
     EXPECT_LE(headline(model, record).size(), 200u);

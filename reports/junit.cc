@@ -167,8 +167,21 @@ std::string case_text(const RunModel& model, const CaseRecord& record) {
   if (!shows_verdict) text += headline(model, record) + "\n" + to_string(verdict) + "\n";
   if (attempt != nullptr) text += attempt_text(model, record, *attempt);
   if (record.end && !record.end->note.empty()) text += record.end->note + "\n";
-  return text + "whose problem: " + std::string(to_string(blame_of(verdict))) +
-         "\nrerun: " + rerun_command(model, record) + '\n';
+  const Diagnosis* diagnosis = diagnosis_of(model, record);
+  const std::string cause = cause_text(diagnosis);
+  const std::string next = next_text(diagnosis);
+  text += fmt::format("whose problem: {}{}{}\n", to_string(blame_in(model, record)),
+                      cause.empty() ? "" : " · ", cause);
+  if (!next.empty()) text += "next: " + next + '\n';
+  return text + "rerun: " + rerun_command(model, record) + '\n';
+}
+
+// What readers show in their lists: a cause that was found stands before what happened.
+std::string message_of(const RunModel& model, const CaseRecord& record) {
+  const Diagnosis* diagnosis = diagnosis_of(model, record);
+  if (cause_text(diagnosis).empty()) return headline(model, record);
+  return clean_text(fmt::format("[{}: {}] {}", to_string(diagnosis->problem), diagnosis->error_class,
+                                headline(model, record)));
 }
 
 class SuiteWriter {
@@ -245,7 +258,7 @@ class SuiteWriter {
 
   void write_bad(std::string_view element, const CaseRecord& record, const Verdict& verdict) {
     xml_.open(element)
-        .attribute("message", headline(model_, record))
+        .attribute("message", message_of(model_, record))
         .attribute("type", type_of(verdict))
         .text(case_text(model_, record))
         .close();

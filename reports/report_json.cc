@@ -91,6 +91,20 @@ Json termination_json(const Termination& termination) {
           {"strays", std::move(strays)}};
 }
 
+Json diagnosis_json(const std::optional<Diagnosis>& diagnosis) {
+  if (!diagnosis) return nullptr;
+  return {{"rule", clean_text(diagnosis->rule)},
+          {"class", clean_text(diagnosis->error_class)},
+          {"problem", std::string(to_string(diagnosis->problem))},
+          {"severity", clean_text(diagnosis->severity)},
+          {"where", clean_text(diagnosis->where)},
+          {"line", clean_text(diagnosis->line)},
+          {"next", clean_text(diagnosis->next)},
+          {"source", clean_text(diagnosis->source)},
+          {"others", strings(diagnosis->others)},
+          {"gaps", strings(diagnosis->gaps)}};
+}
+
 Json attempt_json(const Attempt& attempt) {
   const AttemptEnded end = attempt.end.value_or(AttemptEnded{});
   const Verdict verdict = verdict_of(attempt);
@@ -113,6 +127,7 @@ Json attempt_json(const Attempt& attempt) {
                       {"duration_ms", end.evidence.duration_ms}};
   json["last_step"] = clean_text(end.last_step);
   json["failures"] = failures_json(end.failures);
+  json["diagnosis"] = diagnosis_json(end.diagnosis);
   return json;
 }
 
@@ -136,6 +151,7 @@ Json case_json(const RunModel& model, const CaseRecord& record) {
   json["backend"] = clean_text(record.planned.backend);
   json["outcome"] = std::string(to_string(verdict.outcome));
   json["reason"] = clean_text(verdict.reason);
+  json["problem"] = std::string(to_string(blame_in(model, record)));
   json["marks"] = strings(model.marks(record));
   json["rule"] = clean_text(end.rule);
   json["source"] = clean_text(end.source);

@@ -99,6 +99,14 @@ std::string evidence_list(const RunModel& model, const CaseRecord& record) {
   return out;
 }
 
+std::string cause_and_next(const RunModel& model, const CaseRecord& record) {
+  const Diagnosis* diagnosis = diagnosis_of(model, record);
+  std::string out;
+  if (const std::string cause = cause_text(diagnosis); !cause.empty()) out += " · " + code(cause);
+  if (const std::string next = next_text(diagnosis); !next.empty()) out += "\n- next: " + prose(next);
+  return out;
+}
+
 void add_bad(std::string& out, const RunModel& model) {
   std::size_t bad = 0;
   std::string more;
@@ -111,9 +119,9 @@ void add_bad(std::string& out, const RunModel& model) {
       std::string note = record.end ? prose(record.end->note) : "";
       if (!note.empty()) note = " " + note;
       out += fmt::format(
-          "\n### {}\n\n- whose problem: **{}**\n- what: {}: {}{}\n- rerun: {}\n- where to look: {}\n",
-          code(record.planned.id), to_string(blame_of(verdict)), code(to_string(verdict)),
-          prose(headline(model, record)), note, code(rerun_command(model, record)),
+          "\n### {}\n\n- whose problem: **{}**{}\n- what: {}: {}{}\n- rerun: {}\n- where to look: {}\n",
+          code(record.planned.id), to_string(blame_in(model, record)), cause_and_next(model, record),
+          code(to_string(verdict)), prose(headline(model, record)), note, code(rerun_command(model, record)),
           prose(where_to_look(model, record)));
       out += evidence_list(model, record);
     } else if (bad <= kMaxListed) {

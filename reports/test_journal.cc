@@ -100,6 +100,16 @@ std::vector<Event> rich_journal() {
     end.output = {"", text.size() + 70'000, 5, true, text.substr(0, 65'536), text.substr(0, 65'536)};
     end.evidence = {text, {text, "native: ioctl"}, 812};
     end.last_step = text;
+    end.diagnosis = Diagnosis{.rule = "xid:79",
+                              .error_class = "device_lost",
+                              .problem = Blame::kMachine,
+                              .severity = "fatal",
+                              .where = "kernel_log",
+                              .line = text,
+                              .next = text + "Reboot.",
+                              .source = text,
+                              .others = {text},
+                              .gaps = {text}};
     end.marks = {"leaky"};
     end.rule = end.source = end.severity = text;
     auto& conclusion = std::get<CaseEnded>(events.back());

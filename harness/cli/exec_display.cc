@@ -54,7 +54,14 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
     if (own_end && !spoke_ && shell_code == 0) continue;
     say(to_string(model.verdict(record)) + " · exit " + std::to_string(shell_code) + " · reports in " +
         clean_text(run_dir_));
-    if (own_end) continue;
+    if (own_end) {  // its own words say the rest
+      const Diagnosis* diagnosis = diagnosis_of(model, record);
+      const std::string cause = cause_text(diagnosis);
+      if (cause.empty()) continue;
+      say("whose problem: " + std::string(to_string(diagnosis->problem)) + " · " + cause);
+      say("next:          " + next_text(diagnosis));
+      continue;
+    }
     std::istringstream answers(explain_failure(model, record));
     for (std::string line; std::getline(answers, line);) say(line);
   }

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <sstream>
 
 namespace proctor {
 namespace {
@@ -68,6 +70,13 @@ TEST(Rules, OnlySixXidAreTheTests) {
     if (rule.id.starts_with("xid:") && rule.problem == Blame::kCode) tests.insert(rule.id);
   }
   EXPECT_EQ(tests, (std::set<std::string>{"xid:13", "xid:31", "xid:43", "xid:45", "xid:68", "xid:109"}));
+}
+
+TEST(Rules, EveryClassIsDocumented) {
+  std::ostringstream page;
+  page << std::ifstream(PROCTOR_SOURCE_DIR "/docs/diagnosis.md").rdbuf();
+  for (const Rule& rule : rules())
+    EXPECT_THAT(page.str(), HasSubstr("`" + rule.error_class + "`")) << rule.id;
 }
 
 TEST(Rules, OnlyTheKernelLogTakesADeviceAway) {

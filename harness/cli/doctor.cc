@@ -13,6 +13,7 @@
 #include "harness/core/exit_code.h"
 #include "harness/devices/lease.h"
 #include "harness/devices/library_search.h"
+#include "harness/evidence/kernel_log.h"
 #include "harness/evidence/permission.h"
 #include "harness/evidence/tools.h"
 
@@ -103,6 +104,12 @@ void print_evidence_tools(std::ostream& out) {
                      allows_tracing(permission) ? "yes" : "no; " + how_to_allow_tracing(permission));
 }
 
+// Where a diagnosis finds what the drivers said about a device.
+void print_kernel_log(std::ostream& out) {
+  const KernelLog log = KernelLog::from_environment();
+  out << "kernel log\n  " << (log.problem().empty() ? "can be read" : log.problem()) << '\n';
+}
+
 int run_doctor(const SimulationOptions& options) {
   const auto report = report_devices(options);
   if (!report) return fail(report.error());
@@ -113,6 +120,7 @@ int run_doctor(const SimulationOptions& options) {
   print_containment(std::cout);
   print_leases(std::cout);
   print_evidence_tools(std::cout);
+  print_kernel_log(std::cout);
   std::cout << "next: ";
   if (report->inventory.devices.empty()) {
     std::cout << "proctor run --sim xpu:2x2    (no device needed)\n";

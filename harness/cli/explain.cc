@@ -1,4 +1,5 @@
 // `proctor explain CASE`: what a case of ours checks, where its rule comes from, and what must make it fail.
+// Also `proctor explain xid:79`: what a rule of the diagnosis means.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +9,7 @@
 
 #include "fixtures/simgpu/spec/fault_table.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/explain_rule.h"
 #include "harness/cli/run_directory.h"
 #include "harness/cli/run_discovery.h"
 #include "harness/cli/run_options.h"
@@ -119,7 +121,16 @@ std::string to_text(const Case& test) {
   return text;
 }
 
+int print(const std::string& text) {
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? kExitGreen : fail(Error::system("write to stdout", errno));
+}
+
 int explain(ExplainOptions options) {
+  const auto rule = explain_rule(options.id, options.json);
+  if (!rule) return fail(rule.error());
+  if (*rule) return print(**rule);
   if (auto completed = complete(options.plan, std::nullopt); !completed) return fail(completed.error());
   options.plan.selection.suites = suites_for(options.id);
   auto containment = open_containment(options.plan, new_run_id());
@@ -128,22 +139,23 @@ int explain(ExplainOptions options) {
   if (!outcome) return fail(outcome.error());
   const auto found = find_case(outcome->plan, options.id);
   if (!found) return fail(found.error());
-  const std::string text =
-      options.json ? to_json(**found).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
-                   : to_text(**found);
-  const std::string clean = options.json ? text : clean_text(text);
-  const bool written =
-      std::fwrite(clean.data(), 1, clean.size(), stdout) == clean.size() && std::fflush(stdout) == 0;
-  return written ? kExitGreen : fail(Error::system("write to stdout", errno));
+  return print(options.json
+                   ? to_json(**found).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+                   : clean_text(to_text(**found)));
 }
 
 }  // namespace
 
 void add_explain_command(CLI::App& app, Action& action) {
-  auto* command =
-      app.add_subcommand("explain", "What a case checks, by which rule, and which faults must fail it");
+  auto* command = app.add_subcommand(
+      "explain",
+      "What a case checks, by which rule, and which faults must fail it; or what a diagnosis means");
   auto options = std::make_shared<ExplainOptions>();
-  command->add_option("case", options->id, "Id of a case or a check, or Group.Name")->required();
+  command
+      ->add_option(
+          "case", options->id,
+          "Id of a case or a check, Group.Name, or a rule or class of a diagnosis (xid:79, device_lost)")
+      ->required();
   command->add_option("--config", options->plan.config.config_file,
                       "Read this file instead of ./proctor.toml");
   command->add_flag("--json", options->json, "One JSON document");

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Whose problem a red is: with a file in the place of the kernel log, simulated cards are lost as real ones are."""
+
+import sys
+
+from harness import BIN, Sandbox, check, report, skip, write_config
+
+SIMULATOR = "libproctor_ze_sim.so"
+# The address of the case's own device, as its driver would name it.
+ADDRESS = r"""pci=$(printf %s "$PROCTOR_DEVICES" | sed 's/.*"pci":"\([^"]*\)".*/\1/'); """
+WEDGED = 'echo "xe $pci: [drm] *ERROR* CRITICAL: Xe has declared device $pci as wedged." >> "$PROCTOR_KERNEL_LOG"; '
+
+
+def suite(script, **more):
+    return {"kind": "command", "command": ["/bin/sh", "-c", ADDRESS + script], "backend": "xpu", "devices": 1, **more}
+
+
+def run(sandbox, suites, *arguments):
+    log = sandbox.path / "kernel.log"
+    log.write_text("xe 0000:00:00.0: [drm] an old line\n")
+    config = sandbox.path / "diagnosis.toml"
+    write_config(config, suites)
+    out = sandbox.out()
+    sandbox.env["PROCTOR_KERNEL_LOG"] = str(log)
+    done = sandbox.proctor("run", "--config", config, "--out", out, "--sim", "xpu:4x1", "--jobs", "1", *arguments)
+    cases = {case["suite"]: case for case in report(out)["cases"]}
+    return done, cases, out
+
+
+def kernel_log(sandbox):
+    """The kernel's word about the case's own device, in its own time, takes the blame from the code."""
+    done, cases, out = run(sandbox, {
+        "lost": suite(WEDGED + "exit 1"),
+        "later": suite("exit 1"),
+        "elsewhere": suite('pci=ffff:ff:1f.0; ' + WEDGED + "exit 1"),
+        "killed": suite('echo "Out of memory: Killed process $$ (sh) total-vm:1kB" >> "$PROCTOR_KERNEL_LOG"; '
+                        "kill -9 $$"),
+        "fault": suite('echo "xe $pci: [drm] GT0: Engine memory cat error: engine_class=ccs, guc_id=6" '
+                       '>> "$PROCTOR_KERNEL_LOG"; echo "UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"; exit 1'),
+        "passes": suite(WEDGED + "exit 0"),
+    })
+    ended = {name: (case["outcome"], case["problem"]) for name, case in cases.items()}
+    check(ended == {"lost": ("device_lost", "machine"), "later": ("fail", "code"), "elsewhere": ("fail", "code"),
+                    "killed": ("crash", "machine"), "fault": ("fail", "code"), "passes": ("pass", "nobody")}, ended)
+    check(cases["killed"]["reason"] == "oom_host", cases["killed"])
+    lost = cases["lost"]["attempts"][0]
+    check(cases["lost"]["reason"] == "device:" + lost["devices"][0], cases["lost"]["reason"], lost["devices"])
+    check(lost["diagnosis"]["rule"] == "xe:wedged" and "as wedged" in lost["diagnosis"]["line"], lost["diagnosis"])
+    fault = cases["fault"]["attempts"][0]["diagnosis"]
+    check(fault["rule"] == "xe:cat_error" and fault["others"] == ["ze:oom_device"], fault)
+    check(cases["passes"]["attempts"][0]["diagnosis"] is None, cases["passes"])
+    for text in (done.stdout, (out / "summary.md").read_text(), (out / "junit.xml").read_text()):
+        check("device_lost (xe:wedged): xe 0" in text, "the line of the lost device:", text)
+        check("Rebind the driver or reboot" in text, "what to do next:", text)
+    print("ok the kernel log decides whose problem it is")
+
+
+def evidence(sandbox):
+    """A hang shows what the kernel said meanwhile, before it is ended."""
+    done, cases, out = run(sandbox, {"hang": suite(
+        'echo "xe $pci: [drm] GT0: Timedout job: seqno=1, guc_id=9, flags=0x20 in python [1]" '
+        '>> "$PROCTOR_KERNEL_LOG"; sleep 60', timeout="1s", grace="1s")})
+    attempt = cases["hang"]["attempts"][0]
+    check(cases["hang"]["outcome"] == "timeout", cases["hang"])
+    check(any(line.startswith("kernel log: xe 0") for line in attempt["evidence"]["lines"]), attempt["evidence"])
+    check("kernel log: xe 0" in (out / attempt["evidence"]["file"]).read_text(), "the file of all evidence")
+    check(attempt["diagnosis"]["class"] == "gpu_hang", attempt["diagnosis"])
+    print("ok the evidence of a hang has the kernel's lines")
+
+
+def unreadable(sandbox):
+    """A log that cannot be read is said once, with how to allow it."""
+    config = sandbox.path / "unreadable.toml"
+    write_config(config, {"one": suite("exit 1"), "two": suite("exit 1")})
+    out = sandbox.out()
+    sandbox.env["PROCTOR_KERNEL_LOG"] = "/nowhere/kernel.log"
+    sandbox.proctor("run", "--config", config, "--out", out, "--sim", "xpu:1x1")
+    doctor = sandbox.proctor("doctor")
+    document = report(out)
+    said = [warning["text"] for warning in document["warnings"] if warning["code"] == "kernel_log"]
+    check(len(said) == 1 and "PROCTOR_KERNEL_LOG" in said[0], "warnings:", document["warnings"])
+    check(all(case["attempts"][0]["diagnosis"]["gaps"] == said for case in document["cases"]), document["cases"])
+    check("the kernel log cannot be read" in doctor.stdout, doctor.stdout)
+    print("ok", said[0])
+
+
+def explained(sandbox):
+    """What a diagnosis means can be asked for."""
+    rule = sandbox.proctor("explain", "xid:79")
+    check(rule.returncode == 0 and "device_lost" in rule.stdout, rule.stdout, rule.stderr)
+    wrong = sandbox.proctor("explain", "xid:7900")
+    check(wrong.returncode == 2 and "xid:other" in wrong.stderr, wrong.returncode, wrong.stderr)
+    print("ok rules are explained")
+
+
+def main():
+    if not (BIN / SIMULATOR).exists():
+        skip(f"library_missing:{SIMULATOR}")
+    for test in (kernel_log, evidence, unreadable, explained):
+        with Sandbox() as sandbox:
+            test(sandbox)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -74,6 +74,8 @@ Result<RunCgroup> RunCgroup::create(const std::string& parent, const std::string
   }
   run.has_pids_limit_ =
       lists(path + "/cgroup.controllers", "pids") && write_file(path + "/cgroup.subtree_control", "+pids");
+  // For memory.peak of each case.
+  if (lists(path + "/cgroup.controllers", "memory")) write_file(path + "/cgroup.subtree_control", "+memory");
   return run;
 }
 

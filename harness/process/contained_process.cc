@@ -278,6 +278,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
         return;
       case guard::ReportType::kLeaderExited:
         leader_status_ = report.value;
+        leader_usage_ = {report.cpu_us, report.peak_rss_kib};
         end_.leader_ended = Clock::now();
         if (phase_ == Phase::kRunning) start_draining();
         return;
@@ -365,6 +366,8 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     phase_ = Phase::kEnded;
     output_->abandon_readers();
     output_->finish(end_);
+    end_.usage = cgroup_usage(leaf_ ? leaf_->path() : "");
+    if (leader_status_) end_.usage = with_leader(end_.usage, leader_usage_.first, leader_usage_.second);
     close_all();
     if (spec_.inherit_stdio && isatty(STDIN_FILENO) != 0) take_terminal_back();
     end_.ended = Clock::now();
@@ -387,6 +390,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   pid_t guard_pid_ = 0;
   bool guard_gone_ = true;
   std::optional<int> leader_status_;
+  std::pair<std::int64_t, std::int64_t> leader_usage_;  // microseconds, KiB
   std::optional<SpawnError> spawn_failure_;
   std::optional<CgroupLeaf> leaf_;
   int busy_text_retries_ = 0;

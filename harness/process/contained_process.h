@@ -28,6 +28,7 @@
 #include "harness/core/duration.h"
 #include "harness/core/events.h"
 #include "harness/core/result.h"
+#include "harness/process/host_usage.h"
 
 namespace boost::asio {
 class io_context;
@@ -92,6 +93,7 @@ struct ProcessEnd {
   std::optional<int> exit_signal;
   Termination termination;
   OutputInfo output;
+  HostUsage usage;
   std::string kept_stdout;
   bool kept_stdout_cut = false;
   std::uint64_t events_too_long = 0;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -49,6 +50,16 @@ void report(ReportType type, int value, const char* step = "") {
   message.value = value;
   strncpy(message.step, step, sizeof(message.step) - 1);
   // A refused message means that the runner is gone; the lifeline says so right after.
+  (void)send(kControlFd, &message, sizeof(message), MSG_NOSIGNAL);
+}
+
+void report_leader(int status, const rusage& used) {
+  Report message{};
+  message.type = ReportType::kLeaderExited;
+  message.value = status;
+  message.cpu_us = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * int64_t{1'000'000} +
+                   used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+  message.peak_rss_kib = used.ru_maxrss;
   (void)send(kControlFd, &message, sizeof(message), MSG_NOSIGNAL);
 }
 
@@ -171,7 +182,8 @@ enum class Children { kSome, kNone };
 Children reap(pid_t& leader) {
   for (;;) {
     int status = 0;
-    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    rusage used{};
+    const pid_t pid = wait4(-1, &status, WNOHANG, &used);
     if (pid == 0) return Children::kSome;
     if (pid < 0) {
       if (errno == EINTR) continue;
@@ -179,7 +191,7 @@ Children reap(pid_t& leader) {
     }
     if (pid == leader) {
       leader = 0;
-      report(ReportType::kLeaderExited, status);
+      report_leader(status, used);
     }
   }
 }

@@ -45,6 +45,9 @@ struct Report {
   ReportType type;
   int32_t value;
   char step[24];
+  // kLeaderExited: of the leader and of the children that it waited for.
+  int64_t cpu_us;
+  int64_t peak_rss_kib;  // of the largest of them
 };
 
 // The guard's own exit is the proof that nothing of the case is left: it exits only when it has no child any

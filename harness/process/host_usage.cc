@@ -1,0 +1,38 @@
+#include "harness/process/host_usage.h"
+
+#include <fstream>
+
+namespace proctor {
+
+HostUsage cgroup_usage(const std::string& directory) {
+  HostUsage usage;
+  if (directory.empty()) return usage;
+  std::ifstream stat(directory + "/cpu.stat");
+  std::string key;
+  std::uint64_t value = 0;
+  while (stat >> key >> value) {
+    if (key != "usage_usec") continue;
+    usage.cpu_s = static_cast<double>(value) / 1e6;
+    usage.cpu_source = "cgroup";
+    break;
+  }
+  if (std::ifstream(directory + "/memory.peak") >> value) {
+    usage.peak_bytes = value;
+    usage.peak_source = "cgroup";
+  }
+  return usage;
+}
+
+HostUsage with_leader(HostUsage usage, std::int64_t cpu_us, std::int64_t peak_rss_kib) {
+  if (!usage.cpu_s) {
+    usage.cpu_s = static_cast<double>(cpu_us) / 1e6;
+    usage.cpu_source = "rusage";
+  }
+  if (!usage.peak_bytes) {
+    usage.peak_bytes = static_cast<std::uint64_t>(peak_rss_kib) * 1024;
+    usage.peak_source = "rusage";
+  }
+  return usage;
+}
+
+}  // namespace proctor

@@ -1,10 +1,12 @@
 #include "harness/devices/device_monitor.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
@@ -59,12 +61,24 @@ DeviceMonitor::~DeviceMonitor() {
 
 void DeviceMonitor::look(OnLook on_look) {
   waiting_.push_back(std::move(on_look));
-  if (asked_.empty()) ask();
+  if (!is_asking()) ask();
+}
+
+void DeviceMonitor::sample(const std::vector<std::string>& ids, OnSample on_sample) {
+  std::uint64_t mask = 0;
+  for (std::size_t i = 0; i < setup_.ids.size() && i < 64; ++i) {
+    const bool wanted = std::find(ids.begin(), ids.end(), setup_.ids[i]) != ids.end();
+    mask |= static_cast<std::uint64_t>(wanted) << i;
+  }
+  samples_waiting_.push_back({ids.empty() ? "n" : fmt::format("s{:016x}", mask), std::move(on_sample)});
+  if (!is_asking()) ask();
 }
 
 void DeviceMonitor::stop(std::function<void()> gone) {
   asked_.clear();
   waiting_.clear();
+  sampling_.reset();
+  samples_waiting_.clear();
   deadline_.cancel();
   if (!process_) return boost::asio::post(io_, std::move(gone));
   gone_ = std::move(gone);
@@ -90,7 +104,7 @@ bool DeviceMonitor::start() {
   spec.env = setup_.env;
   spec.events = true;
   spec.on_event_line = [this, heard = heard_](std::string_view line) {
-    if (*heard) answer(parse_look(line, setup_.ids.size()));
+    if (*heard) hear(line);
   };
   process_ = ContainedProcess::start(io_, containment_, std::move(spec),
                                      [this, heard = heard_](const ProcessEnd& end) {
@@ -102,31 +116,57 @@ bool DeviceMonitor::start() {
 }
 
 void DeviceMonitor::ask() {
-  asked_ = std::exchange(waiting_, {});
-  const char request = '?';
-  if ((!process_ && !start()) || write(requests_.get(), &request, 1) != 1) {
+  if (!waiting_.empty()) {
+    asked_ = std::exchange(waiting_, {});
+    return send("?", setup_.deadline);
+  }
+  if (samples_waiting_.empty()) return;
+  SampleRequest request = std::move(samples_waiting_.front());
+  samples_waiting_.pop_front();
+  sampling_ = std::move(request.on_sample);
+  send(request.bytes, setup_.sample_deadline);
+}
+
+void DeviceMonitor::send(const std::string& request, Milliseconds deadline) {
+  const auto size = static_cast<ssize_t>(request.size());
+  if (!process_) deadline = std::max(deadline, setup_.deadline);  // it loads the driver first
+  if ((!process_ && !start()) || write(requests_.get(), request.data(), request.size()) != size) {
     const std::string why = std::strerror(errno);
     boost::asio::post(io_, [this, heard = heard_, why] {
       if (!heard || *heard) give_up(why);
     });
     return;
   }
-  deadline_.expires_after(setup_.deadline);
-  deadline_.async_wait([this, heard = heard_](const auto& error) {
-    if (!error && *heard) give_up("the driver did not answer within " + format_duration(setup_.deadline));
+  deadline_.expires_after(deadline);
+  deadline_.async_wait([this, deadline, heard = heard_](const auto& error) {
+    if (!error && *heard) give_up("the driver did not answer within " + format_duration(deadline));
   });
+}
+
+void DeviceMonitor::hear(std::string_view line) {
+  if (sampling_) return answer_sample(parse_sample(line, setup_.ids));
+  answer(parse_look(line, setup_.ids.size()));
 }
 
 void DeviceMonitor::answer(const Look& look) {
   deadline_.cancel();
   const auto answered = std::exchange(asked_, {});
   for (const auto& on_look : answered) on_look(look);
-  if (asked_.empty() && !waiting_.empty()) ask();
+  if (!is_asking()) ask();
+}
+
+void DeviceMonitor::answer_sample(const Result<Sample>& sample) {
+  deadline_.cancel();
+  const auto answered = std::exchange(sampling_, std::nullopt);
+  if (answered) (*answered)(sample);
+  if (!is_asking()) ask();
 }
 
 void DeviceMonitor::give_up(const std::string& why) {
   end_child();
-  answer(Error{ErrorKind::kSystem, "ask how the devices are: " + why, "", 0});
+  const Error error{ErrorKind::kSystem, "ask how the devices are: " + why, "", 0};
+  if (sampling_) return answer_sample(error);
+  answer(error);
 }
 
 }  // namespace proctor

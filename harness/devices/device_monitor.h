@@ -5,6 +5,7 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include "harness/core/duration.h"
 #include "harness/core/result.h"
+#include "harness/devices/telemetry_sample.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/unique_fd.h"
 
@@ -35,6 +37,7 @@ struct MonitorSetup {
   std::string fifo;               // a path that does not exist yet
   std::vector<std::string> ids;   // of the devices, in the probe's order
   Milliseconds deadline{10'000};
+  Milliseconds sample_deadline{3'000};
 };
 
 class DeviceMonitor {
@@ -51,13 +54,26 @@ class DeviceMonitor {
   const std::vector<std::string>& ids() const { return setup_.ids; }
   // A look that begins after this call; `on_look` is called from the loop.
   void look(OnLook on_look);
+  // One telemetry sample; looks go first. `ids`: of those devices, from Sysman; none: of all that NVML knows.
+  using OnSample = std::function<void(const Result<Sample>&)>;
+  void sample(const std::vector<std::string>& ids, OnSample on_sample);
   // Ends the child and calls `gone`, from the loop, when it is; looks under way are forgotten.
   void stop(std::function<void()> gone);
 
  private:
+  // What the child is asked for telemetry.
+  struct SampleRequest {
+    std::string bytes;
+    OnSample on_sample;
+  };
+
   bool start();
+  bool is_asking() const { return !asked_.empty() || sampling_; }
   void ask();
+  void send(const std::string& request, Milliseconds deadline);
+  void hear(std::string_view line);
   void answer(const Look& look);
+  void answer_sample(const Result<Sample>& sample);
   void give_up(const std::string& why);
   void end_child();
 
@@ -69,6 +85,8 @@ class DeviceMonitor {
   std::shared_ptr<ContainedProcess> process_;
   std::vector<OnLook> asked_;    // answered by the look under way
   std::vector<OnLook> waiting_;  // by the next one
+  std::optional<OnSample> sampling_;
+  std::deque<SampleRequest> samples_waiting_;
   std::function<void()> gone_;
   // Of the current child; what an earlier one still says is not heard.
   std::shared_ptr<bool> heard_;

@@ -6,8 +6,13 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
+#include "harness/devices/probe/nvml_sampler.h"
+#include "harness/devices/probe/sysman_sampler.h"
 #include "harness/devices/probe/write_line.h"
 #include "suites/accel/xpu/level_zero.h"
 
@@ -113,31 +118,63 @@ std::vector<ze_device_handle_t> all_devices(const LevelZero& ze) {
   return all;
 }
 
-// False at the end of the FIFO.
-bool next_request(int fd) {
-  char request = 0;
-  ssize_t got = 0;
-  do {
-    got = read(fd, &request, 1);
-  } while (got < 0 && errno == EINTR);
-  return got == 1;
+// Reads `size` bytes; false at the end of the FIFO.
+bool read_all(int fd, char* bytes, std::size_t size) {
+  while (size > 0) {
+    const ssize_t got = read(fd, bytes, size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    bytes += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
 }
+
+// Level Zero and who asks it, from the first question about it on.
+struct XpuDevices {
+  LevelZero ze;
+  std::vector<ze_device_handle_t> devices;
+  Management management;
+  SysmanSampler sampler;
+
+  static std::unique_ptr<XpuDevices> open() {
+    setenv("ZES_ENABLE_SYSMAN", "1", 1);
+    std::string why;
+    auto ze = xpu::load_level_zero(why);
+    if (!ze || ze->init(0) != ZE_RESULT_SUCCESS) return nullptr;
+    return std::make_unique<XpuDevices>(*std::move(ze));
+  }
+  explicit XpuDevices(LevelZero loaded)
+      : ze(std::move(loaded)), devices(all_devices(ze)), management(ze), sampler(ze, devices) {}
+
+  json look() const {
+    json document = {{"v", 1}, {"devices", json::array()}};
+    for (const auto device : devices) document["devices"].push_back(management.look(device));
+    return document;
+  }
+};
 
 }  // namespace
 
 int monitor(const char* fifo, int out_fd) {
   const int requests = open(fifo, O_RDONLY | O_CLOEXEC);
   if (requests < 0) return 1;
-  setenv("ZES_ENABLE_SYSMAN", "1", 1);
-  std::string why;
-  const auto ze = xpu::load_level_zero(why);
-  if (!ze || ze->init(0) != ZE_RESULT_SUCCESS) return 1;
-  const auto devices = all_devices(*ze);
-  const Management management(*ze);
-  while (next_request(requests)) {
-    json document = {{"v", 1}, {"devices", json::array()}};
-    for (const auto device : devices) document["devices"].push_back(management.look(device));
-    if (!write_line(out_fd, document)) return 1;
+  std::unique_ptr<XpuDevices> xpu;
+  std::optional<NvmlSampler> nvml;
+  for (char request = 0; read_all(requests, &request, 1);) {
+    if (request != kAskNvml && !xpu && !(xpu = XpuDevices::open())) return 1;
+    json answer;
+    if (request == kAskNvml) {
+      if (!nvml) nvml.emplace();
+      answer = nvml->sample();
+    } else if (request == kAskSysman) {
+      char mask[kMaskDigits + 1] = {};
+      if (!read_all(requests, mask, kMaskDigits)) return 0;
+      answer = xpu->sampler.sample(std::strtoull(mask, nullptr, 16));
+    } else {
+      answer = xpu->look();
+    }
+    if (!write_line(out_fd, answer)) return 1;
   }
   return 0;
 }

@@ -6,9 +6,20 @@
 //                       "memory":{"used":BYTES,"total":BYTES} | null,
 //                       "holders":[{"pid":PID,"bytes":BYTES}] | null}]}
 // in the order of describe_level_zero(). null: the driver does not say. The end of the FIFO ends the program.
+//
+// Two bytes ask for telemetry instead: kAskSysman, followed by 16 hex digits whose bits choose the devices by
+// that order, and kAskNvml. Their answer is one line as well, see sysman_sampler.h and nvml_sampler.h; its
+// keys are those of Metric (harness/devices/telemetry_sample.h). No driver is loaded that nobody asks about.
 #pragma once
 
+#include <cstddef>
+
 namespace proctor::probe {
+
+inline constexpr char kAskLook = '?';
+inline constexpr char kAskSysman = 's';
+inline constexpr char kAskNvml = 'n';
+inline constexpr std::size_t kMaskDigits = 16;
 
 // Returns the exit status: 0 after the end of the FIFO, 1 when the devices cannot be listed or the answer
 // cannot be written.

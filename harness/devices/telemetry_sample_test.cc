@@ -1,0 +1,64 @@
+#include "harness/devices/telemetry_sample.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/devices/probe/sysman_sampler.h"
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(ParseSample, TellsValuesFromReasons) {
+  const auto sample = parse_sample(
+      R"({"v":1,"source":"sysman","problem":"","devices":[{"device":1,"values":{"memory_used":7,)"
+      R"("throttle":["thermal_limit"]},"missing":{"power":"zesPowerGetEnergyCounter: X"}}]})",
+      {"a", "b"});
+  ASSERT_TRUE(sample) << sample.error().what;
+  EXPECT_EQ(sample->missing, "");
+  ASSERT_EQ(sample->devices.size(), 1u);
+  const DeviceSample& device = sample->devices.at("b");
+  EXPECT_EQ(reading(device, Metric::kMemoryUsed).value, 7);
+  EXPECT_EQ(reading(device, Metric::kMemoryUsed).source, "sysman");
+  EXPECT_THAT(reading(device, Metric::kThrottle).words, ElementsAre("thermal_limit"));
+  EXPECT_FALSE(reading(device, Metric::kPower).value);
+  EXPECT_EQ(reading(device, Metric::kPower).reason, "zesPowerGetEnergyCounter: X");
+  EXPECT_EQ(reading(device, Metric::kClock).reason, "the driver does not say");
+}
+
+TEST(ParseSample, NamesNvidiaDevicesByUuid) {
+  const auto sample = parse_sample(
+      R"({"v":1,"source":"nvml","problem":"","devices":[{"uuid":"GPU-a","values":{"clock":9},"missing":{}}]})",
+      {});
+  ASSERT_TRUE(sample) << sample.error().what;
+  EXPECT_EQ(reading(sample->devices.at("cuda:GPU-a"), Metric::kClock).value, 9);
+}
+
+TEST(ParseSample, OtherTextsAreErrors) {
+  for (const char* text :
+       {"", "{", "[]", "{}", R"({"source":"sysman","problem":"","devices":[{}]})",
+        R"({"source":"sysman","problem":"","devices":[{"device":2,"values":{}}]})",
+        R"({"source":"sysman","problem":"","devices":[{"device":0,"values":{"power":"hot"}}]})",
+        R"({"source":"sysman","problem":"","devices":[{"device":0,"values":{"throttle":3}}]})",
+        R"({"source":"sysman","problem":"","devices":[{"device":0,"values":7}]})"}) {
+    EXPECT_FALSE(parse_sample(text, {"a"})) << text;
+  }
+}
+
+TEST(RateBetween, IsOfTwoCountersThatWentForward) {
+  using probe::Counter;
+  using probe::rate_between;
+  std::string why;
+  EXPECT_EQ(rate_between(Counter{100, 10}, Counter{150, 110}, why), 0.5);
+  EXPECT_FALSE(rate_between(std::nullopt, Counter{150, 110}, why));
+  EXPECT_THAT(why, HasSubstr("two samples"));
+  EXPECT_FALSE(rate_between(Counter{100, 10}, Counter{99, 20}, why));
+  EXPECT_THAT(why, HasSubstr("backwards"));
+  EXPECT_FALSE(rate_between(Counter{100, 10}, Counter{150, 10}, why));
+  EXPECT_THAT(why, HasSubstr("stands still"));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -10,6 +10,7 @@
 #include "harness/core/text.h"
 #include "reports/cut.h"
 #include "reports/explain.h"
+#include "reports/telemetry_text.h"
 #include "reports/xml.h"
 
 namespace proctor {
@@ -154,6 +155,8 @@ std::string attempt_text(const RunModel& model, const CaseRecord& record, const 
       text += fmt::format("all evidence: {}\n", attempt.end->evidence.file);
     }
     if (attempt.end->termination.unreapable) text += "a process could not be killed\n";
+    const std::string telemetry = telemetry_text(attempt.end->telemetry);
+    if (!telemetry.empty()) text += fmt::format("telemetry: {}\n", telemetry);
   }
   if (!attempt.start.log.empty()) text += fmt::format("log: {}\n", attempt.start.log);
   return cut_middle(clean_text(text));

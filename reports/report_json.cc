@@ -105,6 +105,33 @@ Json diagnosis_json(const std::optional<Diagnosis>& diagnosis) {
           {"gaps", strings(diagnosis->gaps)}};
 }
 
+Json figures_json(const std::vector<TelemetryFigure>& figures) {
+  Json array = Json::array();
+  for (const TelemetryFigure& f : figures) {
+    const auto value = [](const std::optional<double>& one) { return one ? number(*one) : Json(nullptr); };
+    array.push_back({{"name", clean_text(f.name)},
+                     {"unit", clean_text(f.unit)},
+                     {"source", clean_text(f.source)},
+                     {"samples", f.samples},
+                     {"first", value(f.first)},
+                     {"last", value(f.last)},
+                     {"mean", value(f.mean)},
+                     {"peak", value(f.peak)},
+                     {"delta", value(f.delta)},
+                     {"seen", strings(f.seen)},
+                     {"note", clean_text(f.note)}});
+  }
+  return array;
+}
+
+Json telemetry_json(const TelemetryInfo& telemetry) {
+  Json devices = Json::array();
+  for (const DeviceTelemetry& device : telemetry.devices) {
+    devices.push_back({{"device", clean_text(device.device)}, {"figures", figures_json(device.figures)}});
+  }
+  return {{"host", figures_json(telemetry.host)}, {"devices", std::move(devices)}};
+}
+
 Json attempt_json(const Attempt& attempt) {
   const AttemptEnded end = attempt.end.value_or(AttemptEnded{});
   const Verdict verdict = verdict_of(attempt);
@@ -125,6 +152,7 @@ Json attempt_json(const Attempt& attempt) {
   json["evidence"] = {{"file", clean_text(end.evidence.file)},
                       {"lines", strings(end.evidence.lines)},
                       {"duration_ms", end.evidence.duration_ms}};
+  json["telemetry"] = telemetry_json(end.telemetry);
   json["last_step"] = clean_text(end.last_step);
   json["failures"] = failures_json(end.failures);
   json["diagnosis"] = diagnosis_json(end.diagnosis);

@@ -11,6 +11,7 @@
 #include "harness/core/text.h"
 #include "reports/cut.h"
 #include "reports/exit_code.h"
+#include "reports/telemetry_text.h"
 
 namespace proctor {
 namespace {
@@ -91,6 +92,12 @@ void add_counts(std::string& out, const RunModel& model) {
   }
 }
 
+std::string telemetry_item(const RunModel& model, const CaseRecord& record) {
+  const Attempt* attempt = deciding_attempt(record, model.verdict(record));
+  const std::string text = attempt && attempt->end ? telemetry_text(attempt->end->telemetry) : "";
+  return text.empty() ? "" : fmt::format("- telemetry: {}\n", prose(text));
+}
+
 std::string evidence_list(const RunModel& model, const CaseRecord& record) {
   const Attempt* attempt = deciding_attempt(record, model.verdict(record));
   if (attempt == nullptr || !attempt->end || attempt->end->evidence.lines.empty()) return "";
@@ -123,7 +130,7 @@ void add_bad(std::string& out, const RunModel& model) {
           code(record.planned.id), to_string(blame_in(model, record)), cause_and_next(model, record),
           code(to_string(verdict)), prose(headline(model, record)), note, code(rerun_command(model, record)),
           prose(where_to_look(model, record)));
-      out += evidence_list(model, record);
+      out += evidence_list(model, record) + telemetry_item(model, record);
     } else if (bad <= kMaxListed) {
       more += fmt::format("- {}: {}\n", code(record.planned.id), code(to_string(verdict)));
     }

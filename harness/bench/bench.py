@@ -146,6 +146,25 @@ def leases(bin_dir, table):
     table.row("lease: take and release, uncontended", best, 200, "us", "")
 
 
+def cpu_of_exec(bin_dir, work, rate, seconds):
+    """CPU seconds of the runner and all that it started, while its command sleeps on a simulated device."""
+    process = subprocess.Popen([bin_dir / "proctor", "exec", "--gpus", "1", "--sim", "xpu:2x2", "--telemetry", str(rate),
+                                "--out", tempfile.mkdtemp(dir=work), "--", "sleep", str(seconds)],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"bench: exec ended {process.returncode}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def telemetry(bin_dir, work, table):
+    seconds = 5
+    cost = {rate: min(cpu_of_exec(bin_dir, work, rate, seconds) for _ in range(3)) for rate in (0, 10)}
+    share = 100 * (cost[10] - cost[0]) / seconds
+    table.row("telemetry at 10 Hz, runner and monitor", share, 1, "%", f"of one core; {cost[0] * 1000:.0f} ms without")
+
+
 def simulated_devices(bin_dir, work, table):
     driver = bin_dir / "libproctor_ze_sim.so"
     state = work / "state"
@@ -172,6 +191,7 @@ def main():
         compare_runners(bin_dir, pathlib.Path(work), options.rounds, table)
         start_to_first_case(bin_dir, pathlib.Path(work), table)
         flood(bin_dir, pathlib.Path(work), table)
+        telemetry(bin_dir, pathlib.Path(work), table)
         interpreter(bin_dir, table)
         leases(bin_dir, table)
         simulated_devices(bin_dir, pathlib.Path(work), table)

@@ -173,6 +173,7 @@ Result<void> RunCommand::prepare() {
   plan_ = std::move(outcome->plan);
   policy_ = outcome->run;
   if (options_.breaker) policy_.breaker = options_.breaker;
+  if (options_.telemetry) policy_.telemetry = options_.telemetry;
   if (!options_.foreign.empty()) policy_.foreign = parse_foreign_policy(options_.foreign);
   warnings_.insert(warnings_.end(), outcome->warnings.begin(), outcome->warnings.end());
   for (auto& warning : known_failure_warnings(options_.known_failures, plan_))
@@ -327,6 +328,8 @@ RunSetup RunCommand::make_setup() {
   setup.health = [this](const std::string& device) { return health_request(device); };
   setup.foreign = policy_.foreign.value_or(setup.foreign);
   setup.breaker = policy_.breaker.value_or(setup.breaker);
+  setup.telemetry.rate = policy_.telemetry.value_or(setup.telemetry.rate);
+  setup.telemetry.tool.env = to_list(caller_environment());
   setup.unusable = devices_.unusable;
   setup.lacking = devices_.lacking;
   setup.run_dir = run_dir_;

@@ -69,6 +69,10 @@ void add_lease_options(CLI::App& command, RunOptions& options) {
 }
 
 void add_report_options(CLI::App& command, RunOptions& options) {
+  command
+      .add_option("--telemetry", options.telemetry,
+                  "Samples a second of the devices of running cases (default: 10); 0: none")
+      ->check(CLI::Range(0, kMostTelemetry));
   command.add_option("--out", options.out, "Run directory; must be new or empty");
   command.add_option("--junit", options.junit, "Also write junit.xml to this file");
 }

@@ -38,6 +38,7 @@ struct RunOptions {
   std::string settle;
   std::string foreign;         // "" = as configured
   std::optional<int> breaker;  // none = as configured
+  std::optional<int> telemetry;
   std::string out;
   std::string junit;
   std::string debugger;

@@ -150,6 +150,32 @@ struct Diagnosis {
   friend bool operator==(const Diagnosis&, const Diagnosis&) = default;
 };
 
+// One figure of an attempt. Numbers are missing where nobody gave any; `note` says why, or what they leave
+// out.
+struct TelemetryFigure {
+  std::string name;    // "memory_used", "temperature", ...; docs/telemetry.md has all
+  std::string unit;    // "bytes", "%", "C", "W", "MHz", "errors", "s"; "" for words
+  std::string source;  // "sysman", "nvml", "nvidia-smi", "xpu-smi", "cgroup", "rusage"; "": no number
+  std::int64_t samples = 0;
+  std::optional<double> first;
+  std::optional<double> last;
+  std::optional<double> mean;
+  std::optional<double> peak;
+  std::optional<double> delta;    // of counters: last - first
+  std::vector<std::string> seen;  // of throttle reasons: all that were seen
+  std::string note;
+};
+
+struct DeviceTelemetry {
+  std::string device;
+  std::vector<TelemetryFigure> figures;
+};
+
+struct TelemetryInfo {
+  std::vector<TelemetryFigure> host;     // of the processes of the case
+  std::vector<DeviceTelemetry> devices;  // leased; none when nobody samples
+};
+
 struct AttemptEnded {
   std::string case_id;
   int attempt = 1;
@@ -162,6 +188,7 @@ struct AttemptEnded {
   Termination termination;
   OutputInfo output;
   EvidenceInfo evidence;
+  TelemetryInfo telemetry;
   std::string last_step;  // the last `step` that the child announced
   std::vector<Failure> failures;
   std::vector<Measure> measures;

@@ -80,12 +80,22 @@ void fields(auto& io, Is<Diagnosis> auto& r) {
   io("others", r.others), io("gaps", r.gaps);
 }
 
+void fields(auto& io, Is<TelemetryFigure> auto& r) {
+  io("name", r.name), io("unit", r.unit), io("source", r.source), io("samples", r.samples);
+  io("first", r.first), io("last", r.last), io("mean", r.mean), io("peak", r.peak), io("delta", r.delta);
+  io("seen", r.seen), io("note", r.note);
+}
+
+void fields(auto& io, Is<DeviceTelemetry> auto& r) { io("device", r.device), io("figures", r.figures); }
+
+void fields(auto& io, Is<TelemetryInfo> auto& r) { io("host", r.host), io("devices", r.devices); }
+
 void fields(auto& io, Is<AttemptEnded> auto& r) {
   io("case", r.case_id), io("attempt", r.attempt), io("repeat", r.repeat), io("at_ms", r.at_ms);
   io("duration_ms", r.duration_ms), io("verdict", r.verdict), io("exit_code", r.exit_code);
   io("exit_signal", r.exit_signal), io("termination", r.termination), io("output", r.output);
-  io("evidence", r.evidence), io("last_step", r.last_step), io("failures", r.failures),
-      io("measures", r.measures), io("marks", r.marks);
+  io("evidence", r.evidence), io("telemetry", r.telemetry), io("last_step", r.last_step),
+      io("failures", r.failures), io("measures", r.measures), io("marks", r.marks);
   io("rule", r.rule), io("source", r.source), io("severity", r.severity);
   io("diagnosis", r.diagnosis);
 }
@@ -134,6 +144,17 @@ class Writer {
     return Json{{"outcome", std::string(to_string(value.outcome))}, {"reason", clean_text(value.reason)}};
   }
   static Json json_of(Blame value) { return std::string(to_string(value)); }
+  // Most of a figure is empty most of the time, and there are many.
+  static Json json_of(const TelemetryFigure& figure) {
+    Json object = Json::object();
+    Writer writer(object);
+    fields(writer, figure);
+    for (auto it = object.begin(); it != object.end();) {
+      const bool says_nothing = it->is_null() || *it == "" || (it->is_array() && it->empty());
+      it = says_nothing ? object.erase(it) : std::next(it);
+    }
+    return object;
+  }
   template <typename T>
   static Json json_of(const std::optional<T>& value) {
     return value ? json_of(*value) : Json(nullptr);
@@ -211,7 +232,8 @@ class Reader {
   }
   template <typename T>
   static void read(const Json& json, std::optional<T>& value) {
-    if (std::is_integral_v<T> ? !json.is_number_integer() : !json.is_object()) return;
+    if (std::is_integral_v<T> ? !json.is_number_integer() : json.is_null()) return;
+    if (std::is_class_v<T> && !json.is_object()) return;
     T inner{};
     read(json, inner);
     value = std::move(inner);

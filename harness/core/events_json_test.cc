@@ -49,6 +49,8 @@ AttemptEnded full_attempt() {
   end.termination = {15, true, true, 250, {{4711, "sleep 1"}}};
   end.output = {"logs/x.log", 18'000'000'000'000'000'000u, 3, true, "out", "err"};
   end.evidence = {"evidence/x.txt", {"python3 (pid 1): state D", "native: ioctl"}, 812};
+  end.telemetry = {{{"cpu_time", "s", "cgroup", 1, 0.5, 1.5, 1.25, 1.5, 1.0, {"word"}, "of the tree"}},
+                   {{"xpu-sim:0", {{"power", "W", "", 0, {}, {}, {}, {}, {}, {}, "not offered"}}}}};
   end.last_step = "touch 3/8";
   end.failures = {{"M-1", "read 0x00", "a.cc", 12, "0xA5", "0x00", "xpu-sim:0"}};
   end.measures = {{"bandwidth", 12.25, "GB/s", 7, 0.5}};
@@ -101,8 +103,11 @@ PROCTOR_COUNT_FIELDS(Termination, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(OutputInfo, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(EvidenceInfo, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(Diagnosis, 10, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10)
-PROCTOR_COUNT_FIELDS(AttemptEnded, 19, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19)
+PROCTOR_COUNT_FIELDS(TelemetryFigure, 11, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11)
+PROCTOR_COUNT_FIELDS(DeviceTelemetry, 2, f1, f2)
+PROCTOR_COUNT_FIELDS(TelemetryInfo, 2, f1, f2)
+PROCTOR_COUNT_FIELDS(AttemptEnded, 20, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20)
 PROCTOR_COUNT_FIELDS(CaseEnded, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(DeviceHealth, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Warning, 2, f1, f2)
@@ -126,6 +131,9 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(end["output"].size(), field_count(OutputInfo{}));
   EXPECT_EQ(end["evidence"].size(), field_count(EvidenceInfo{}));
   EXPECT_EQ(end["diagnosis"].size(), field_count(Diagnosis{}));
+  EXPECT_EQ(end["telemetry"].size(), field_count(TelemetryInfo{}));
+  EXPECT_EQ(end["telemetry"]["host"][0].size(), field_count(TelemetryFigure{}));
+  EXPECT_EQ(end["telemetry"]["devices"][0].size(), field_count(DeviceTelemetry{}));
   EXPECT_EQ(end["failures"][0].size(), field_count(Failure{}));
   EXPECT_EQ(end["measures"][0].size(), field_count(Measure{}));
 }
@@ -140,6 +148,16 @@ TEST(EventsJson, EveryRecordRoundTrips) {
     EXPECT_EQ((*back)->index(), event.index());
     EXPECT_EQ(to_json_line(**back), line);
   }
+}
+
+TEST(EventsJson, AFigureWritesNothingThatItDoesNotSay) {
+  const auto line = to_json_line(full_attempt());
+  EXPECT_EQ(json::parse(line)["telemetry"]["devices"][0]["figures"][0],
+            json({{"name", "power"}, {"unit", "W"}, {"samples", 0}, {"note", "not offered"}}));
+  const auto end = std::get<AttemptEnded>(**parse_json_line(line));
+  EXPECT_EQ(end.telemetry.host.at(0).delta, 1.0);
+  EXPECT_EQ(end.telemetry.devices.at(0).figures.at(0).note, "not offered");
+  EXPECT_FALSE(end.telemetry.devices.at(0).figures.at(0).peak);
 }
 
 TEST(EventsJson, ValuesSurvive) {

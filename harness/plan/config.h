@@ -19,6 +19,8 @@
 
 namespace proctor {
 
+inline constexpr int kMostTelemetry = 100;  // samples a second
+
 // The limits that one table sets; what it leaves out is nullopt.
 struct Limits {
   std::optional<Milliseconds> timeout;
@@ -43,6 +45,7 @@ struct Override {
 struct RunPolicy {
   std::optional<int> breaker;
   std::optional<ForeignPolicy> foreign;
+  std::optional<int> telemetry;  // samples a second of the devices of running cases
 };
 
 // A suite as configured. `suite.policy` is not resolved yet: it may depend on a kind that is only recognised

@@ -130,6 +130,7 @@ class FileReader {
   void read_run(const toml::table& table) {
     TableReader reader(file_.name, table, "[run]", config_keys("run"));
     reader.read("breaker", config_.run.breaker, 0, kMaxBreaker);
+    reader.read("telemetry", config_.run.telemetry, 0, kMostTelemetry);
     std::optional<std::string> foreign;
     reader.read_choice("foreign", foreign, {"wait", "fail", "other"});
     if (foreign) config_.run.foreign = parse_foreign_policy(*foreign);
@@ -323,7 +324,7 @@ std::vector<std::string> config_keys(std::string_view table) {
   }
   if (table == "override") return limit_keys({"match"});
   if (table == "profile") return limit_keys({"env"});
-  if (table == "run") return {"breaker", "foreign"};
+  if (table == "run") return {"breaker", "foreign", "telemetry"};
   return {"defaults", "min_version", "override", "profile", "run", "suite"};
 }
 

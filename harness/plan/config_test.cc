@@ -146,6 +146,17 @@ TEST_F(ConfigTest, StallCanBeSwitchedOffAndOn) {
   EXPECT_EQ(resolve_policy(*off, suite(*off, "visibility"), SuiteKind::kProctor, "").stall, std::nullopt);
 }
 
+TEST_F(ConfigTest, TelemetryIsReadAndBounded) {
+  const auto embedded = load("");
+  ASSERT_TRUE(embedded) << embedded.error().what;
+  EXPECT_EQ(embedded->run.telemetry, 10);
+  const auto own = load("[run]\ntelemetry = 0\n");
+  ASSERT_TRUE(own) << own.error().what;
+  EXPECT_EQ(own->run.telemetry, 0);
+  for (const std::string bad : {"-1", "101", "\"10Hz\""})
+    EXPECT_FALSE(load("[run]\ntelemetry = " + bad + "\n")) << bad;
+}
+
 TEST_F(ConfigTest, MinVersionEqualIsFine) { EXPECT_TRUE(load("min_version = \"" PROCTOR_VERSION "\"\n")); }
 
 TEST(UserConfigFile, FollowsTheBaseDirectorySpecification) {

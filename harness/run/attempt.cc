@@ -240,7 +240,9 @@ void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
   open_ = Open{.which = which,
                .started = now,
                .reported = {},
-               .kernel_mark = first ? process_mark_ : context_.diagnoser.mark()};
+               .kernel_mark = first ? process_mark_ : context_.diagnoser.mark(),
+               .telemetry = 0};
+  if (context_.telemetry) open_->telemetry = context_.telemetry->begin(plan_.devices);
   context_.sink.on(AttemptStarted{.case_id = entry.test->id,
                                   .attempt = entry.attempt,
                                   .repeat = entry.repeat,
@@ -252,6 +254,7 @@ void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
 void RunningAttempt::conclude(const ProcessEnd* end) {
   AttemptEnded event = describe(end);
   context_.diagnoser.judge(open_->kernel_mark, addresses_, event, context_.sink);
+  event.telemetry = take_telemetry(end);
   const std::size_t which = open_->which;
   for (const auto& text : child_.warnings())
     context_.sink.on(Warning{"case_warning", of(which).test->id + ": " + text});
@@ -260,6 +263,14 @@ void RunningAttempt::conclude(const ProcessEnd* end) {
   another_was_bad_ = another_was_bad_ || outcome == Outcome::kFail || outcome == Outcome::kError;
   context_.sink.on(event);
   on_case_ended_(which, event, end == nullptr);
+}
+
+TelemetryInfo RunningAttempt::take_telemetry(const ProcessEnd* end) {
+  TelemetryInfo telemetry;
+  telemetry.host = host_figures(end ? end->usage : HostUsage(), is_batch());
+  if (context_.telemetry)
+    telemetry.devices = context_.telemetry->end(open_->telemetry, of(open_->which).test->id);
+  return telemetry;
 }
 
 AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
@@ -359,7 +370,9 @@ void RunningAttempt::abandon() {
   end.termination = {.signal_sent = 9, .forced = true, .unreapable = true, .strays = {}};
   end.started = open_->started;
   end.leader_ended = end.ended = Clock::now();
-  context_.sink.on(describe(&end));
+  AttemptEnded event = describe(&end);
+  event.telemetry = take_telemetry(&end);
+  context_.sink.on(event);
 }
 
 void RunningAttempt::clean_up(const ProcessEnd& end) {

@@ -21,6 +21,7 @@
 #include "harness/run/child_report.h"
 #include "harness/run/diagnose.h"
 #include "harness/run/scratch.h"
+#include "harness/run/telemetry.h"
 
 namespace proctor {
 
@@ -38,6 +39,7 @@ struct AttemptContext {
   std::vector<std::string> evidence_environment;
   std::vector<std::string> debugger;  // put in front of the command; no limits then
   Diagnoser diagnoser{};
+  Telemetry* telemetry = nullptr;     // none: devices are not sampled
 };
 
 struct AttemptCase {
@@ -89,6 +91,7 @@ class RunningAttempt {
     Clock::time_point started;
     std::optional<Clock::time_point> reported;  // when its `end` event came
     KernelLog::Mark kernel_mark = 0;
+    Telemetry::Window telemetry = 0;
   };
 
   bool is_batch() const { return plan_.cases.size() > 1; }
@@ -108,6 +111,7 @@ class RunningAttempt {
   // `end`: of the process, or null when it has gone on.
   void conclude(const ProcessEnd* end);
   AttemptEnded describe(const ProcessEnd* end) const;
+  TelemetryInfo take_telemetry(const ProcessEnd* end);
   void describe_process(const ProcessEnd& end, AttemptEnded& event) const;
   Verdict judge_case(const ProcessEnd* end, AttemptEnded& event) const;
   void finish(const ProcessEnd& end);

@@ -66,6 +66,7 @@ class DeviceCare {
   void look(const std::vector<std::string>& devices, OnSettled done);
   // Forgets who waits.
   void forget();
+  DeviceMonitor& monitor() const { return *monitor_; }
   // Forgets who waits; `gone` is called when nothing of this is left on the loop.
   void stop(std::function<void()> gone);
 

@@ -63,6 +63,9 @@ class DeviceGate {
   void drain(const std::string& device, const std::string& reason, const std::string& evidence,
              const std::string& case_id);
 
+  // Who watches the devices; null: nobody can.
+  DeviceMonitor* monitor() const { return care_ ? &care_->monitor() : nullptr; }
+
   // Answers everybody who waits: the entry is closed, and nothing is known of those who left.
   void give_up();
   // Calls `gone`, from the loop, when nothing of this is left on it.

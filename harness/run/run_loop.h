@@ -17,6 +17,7 @@
 #include "harness/run/pending_cases.h"
 #include "harness/run/runner.h"
 #include "harness/run/signals.h"
+#include "harness/run/telemetry.h"
 
 namespace proctor {
 
@@ -45,7 +46,10 @@ class Runner {
         tick_(io_),
         lease_wait_(io_, setup.lease_wait, [this] { start_more(); }),
         breaker_(setup.breaker),
-        gate_(io_, setup, pool_, sink, context_.run_started) {}
+        gate_(io_, setup, pool_, sink, context_.run_started),
+        telemetry_(io_, *setup.containment, gate_.monitor(), setup.telemetry, sink) {
+    context_.telemetry = &telemetry_;
+  }
 
   RunResult run();
 
@@ -116,6 +120,7 @@ class Runner {
   LeaseWait lease_wait_;
   Breaker breaker_;
   DeviceGate gate_;
+  Telemetry telemetry_;
 };
 
 }  // namespace proctor

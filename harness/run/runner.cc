@@ -46,7 +46,7 @@ void Runner::begin() {
 
 // Ends the loop, once nothing of ours is left on it.
 void Runner::leave() {
-  gate_.stop([this] { io_.stop(); });
+  telemetry_.stop([this] { gate_.stop([this] { io_.stop(); }); });
 }
 
 void Runner::start_more() {

@@ -25,6 +25,7 @@
 #include "harness/plan/plan.h"
 #include "harness/run/breaker.h"
 #include "harness/run/device_pool.h"
+#include "harness/run/telemetry.h"
 
 namespace proctor {
 
@@ -55,6 +56,8 @@ struct RunSetup {
   // What examines a device on suspicion; none: nothing can. May be empty.
   std::function<std::optional<HealthRequest>(const std::string& device)> health;
   ForeignPolicy foreign = ForeignPolicy::kWait;
+  // How often the devices of running cases are sampled, and what a vendor's tool needs.
+  TelemetrySetup telemetry;
   // Backends that cannot be used here, with the reason of the skip: "xpu" ->
   // "library_missing:libze_loader.so.1".
   std::map<std::string, std::string> unusable;

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Telemetry of a run: each attempt has the figures of its own device, each number its source, each gap a reason."""
+
+import sys
+
+from harness import BIN, Sandbox, check, report, skip
+
+SIMULATOR = "libproctor_ze_sim.so"
+METRICS = ["memory_used", "utilisation", "temperature", "power", "clock", "throttle", "ecc_errors"]
+
+
+def telemetry_of(document):
+    return document["cases"][0]["attempts"][-1]["telemetry"]
+
+
+def by_name(figures):
+    return {figure["name"]: figure for figure in figures}
+
+
+def check_gaps(figures):
+    for figure in figures:
+        silent = all(figure[key] is None for key in ("first", "last", "mean", "peak", "delta")) and not figure["samples"]
+        check(not silent or figure["note"], "a gap without a reason:", figure)
+        check(bool(figure["source"]) == (figure["samples"] > 0), "a number without a source:", figure)
+
+
+def sampled(sandbox):
+    """While a command has a device, all that the device says is sampled."""
+    out = sandbox.out()
+    done = sandbox.proctor("exec", "--gpus", "1", "--sim", "xpu:2x1", "--out", out, "--", "sleep", "1.5")
+    check(done.returncode == 0, "exit", done.returncode, done.stderr)
+    document = report(out)
+    telemetry = telemetry_of(document)
+    check(len(telemetry["devices"]) == 1, telemetry)
+    device = telemetry["devices"][0]
+    check(device["device"] == document["cases"][0]["attempts"][-1]["devices"][0], "of another device:", device["device"])
+    figures = by_name(device["figures"])
+    check(list(figures) == METRICS, list(figures))
+    check_gaps(device["figures"] + telemetry["host"])
+    for name in METRICS:
+        check(figures[name]["source"] == "sysman" and figures[name]["samples"] >= 2, figures[name])
+    check(figures["temperature"]["peak"] == 48 and figures["power"]["peak"] == 150, figures)
+    check(figures["throttle"]["seen"] == [] and figures["ecc_errors"]["delta"] == 0, figures)
+    host = by_name(telemetry["host"])
+    check(host["cpu_time"]["delta"] is not None and host["host_memory"]["peak"] > 0, host)
+    check(not document["warnings"], document["warnings"])
+    print("ok", figures["memory_used"]["samples"], "samples")
+
+
+def switched_off(sandbox):
+    """Rate 0, by option or by configuration: nothing is sampled; the option wins."""
+    config = sandbox.path / "off.toml"
+    text = 'telemetry = 0\n[suite.s]\nkind = "command"\ncommand = ["sleep", "0.5"]\nbackend = "xpu"\ndevices = 1\n'
+    config.write_text(text)
+    for arguments, devices in (([], 0), (["--telemetry", "20"], 1)):
+        out = sandbox.out()
+        done = sandbox.proctor("run", "s", "--sim", "xpu:1x1", "--config", config, "--out", out, *arguments)
+        check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
+        telemetry = telemetry_of(report(out))
+        check(len(telemetry["devices"]) == devices, arguments, telemetry)
+        check_gaps(telemetry["host"])
+    for rate in ("-1", "101", "often"):
+        done = sandbox.proctor("run", "--telemetry", rate, "--", "true")
+        check(done.returncode == 2, rate, done.returncode)
+    print("ok off is off")
+
+
+def without_devices(sandbox):
+    """A case without devices has the figures of its processes."""
+    out = sandbox.out()
+    done = sandbox.proctor("run", "--out", out, "--", "sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
+    check(done.returncode == 0, "exit", done.returncode, done.stderr)
+    telemetry = telemetry_of(report(out))
+    check(telemetry["devices"] == [], telemetry)
+    host = by_name(telemetry["host"])
+    check(host["cpu_time"]["delta"] > 0.01, host)
+    check(host["cpu_time"]["source"] in ("cgroup", "rusage"), host)
+    print("ok", host["cpu_time"]["delta"], "s of CPU by", host["cpu_time"]["source"])
+
+
+def unwatched(sandbox):
+    """Devices that nobody can ask have no numbers, and the reason."""
+    out = sandbox.out()
+    done = sandbox.proctor("exec", "--gpus", "1", "--sim", "xpu:1x1", "--sim-driver", "intel", "--out", out, "--", "sleep",
+                           "0.3")
+    if done.returncode != 0:
+        return print("not checked: Intel's driver is not here")
+    for device in telemetry_of(report(out))["devices"]:
+        check_gaps(device["figures"])
+        check("simulated" in device["figures"][0]["note"], device["figures"][0])
+    print("ok devices that nobody can ask")
+
+
+def main():
+    if not (BIN / SIMULATOR).exists():
+        skip(f"{SIMULATOR} was not built")
+    with Sandbox() as sandbox:
+        for scenario in (sampled, switched_off, without_devices, unwatched):
+            scenario(sandbox)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

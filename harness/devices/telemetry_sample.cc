@@ -1,6 +1,7 @@
 #include "harness/devices/telemetry_sample.h"
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 namespace proctor {
 namespace {

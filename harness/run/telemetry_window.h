@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "harness/core/events.h"
 #include "harness/devices/telemetry_sample.h"

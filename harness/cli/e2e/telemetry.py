@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Telemetry of a run: each attempt has the figures of its own device, each number its source, each gap a reason."""
 
+import subprocess
 import sys
 
-from harness import BIN, Sandbox, check, report, skip
+from harness import BIN, Sandbox, check, report, skip, write_config
 
 SIMULATOR = "libproctor_ze_sim.so"
 METRICS = ["memory_used", "utilisation", "temperature", "power", "clock", "throttle", "ecc_errors"]
@@ -78,6 +79,30 @@ def without_devices(sandbox):
     print("ok", host["cpu_time"]["delta"], "s of CPU by", host["cpu_time"]["source"])
 
 
+def shared_process(sandbox):
+    """Cases of one process: each has the samples of its own time, and none what the process used."""
+    python = next((one for one in (sys.executable, "/usr/bin/python3")
+                   if subprocess.run([one, "-m", "pytest", "--version"], capture_output=True).returncode == 0), None)
+    if python is None:
+        return print("not checked: pytest is not installed")
+    (sandbox.path / "test_two.py").write_text(
+        "import time\ndef test_long(): time.sleep(1.5)\ndef test_short(): time.sleep(0.5)\n")
+    config = sandbox.path / "shared.toml"
+    write_config(config, {"two": {"kind": "pytest", "command": [python, "-m", "pytest", "test_two.py"], "process": "file",
+                                  "backend": "xpu", "devices": 1}})
+    out = sandbox.out()
+    done = sandbox.proctor("run", "two", "--sim", "xpu:1x1", "--config", config, "--out", out)
+    check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
+    samples = {}
+    for case in report(out)["cases"]:
+        telemetry = case["attempts"][-1]["telemetry"]
+        check(all("other cases" in figure["note"] for figure in telemetry["host"]), telemetry["host"])
+        check_gaps(telemetry["host"] + telemetry["devices"][0]["figures"])
+        samples[case["id"].rsplit("::")[-1]] = by_name(telemetry["devices"][0]["figures"])["clock"]["samples"]
+    check(0 < samples["test_short"] < samples["test_long"], samples)
+    print("ok cases of one process:", samples)
+
+
 def unwatched(sandbox):
     """Devices that nobody can ask have no numbers, and the reason."""
     out = sandbox.out()
@@ -95,7 +120,7 @@ def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"{SIMULATOR} was not built")
     with Sandbox() as sandbox:
-        for scenario in (sampled, switched_off, without_devices, unwatched):
+        for scenario in (sampled, switched_off, without_devices, shared_process, unwatched):
             scenario(sandbox)
     return 0
 

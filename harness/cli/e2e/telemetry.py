@@ -51,7 +51,7 @@ def sampled(sandbox):
 def switched_off(sandbox):
     """Rate 0, by option or by configuration: nothing is sampled; the option wins."""
     config = sandbox.path / "off.toml"
-    text = 'telemetry = 0\n[suite.s]\nkind = "command"\ncommand = ["sleep", "0.5"]\nbackend = "xpu"\ndevices = 1\n'
+    text = '[run]\ntelemetry = 0\n[suite.s]\nkind = "command"\ncommand = ["sleep", "0.5"]\nbackend = "xpu"\ndevices = 1\n'
     config.write_text(text)
     for arguments, devices in (([], 0), (["--telemetry", "20"], 1)):
         out = sandbox.out()

@@ -111,6 +111,11 @@ DeviceRow device_row(const CaseRecord& record) {
   return row;
 }
 
+bool is_fault_of_devices(const CaseRecord& record) {
+  const DeviceRow row = device_row(record);
+  return row.suspect == Suspect::kDevice && !fails_elsewhere(row);
+}
+
 std::string device_table(const RunModel& model) {
   std::string text;
   bool several = false;

@@ -40,6 +40,9 @@ double chance_of_so_many(int bad, int here, int all_bad, int all);
 // Attempts that say nothing about code or card (skip, notrun) are not counted.
 DeviceRow device_row(const CaseRecord& record);
 
+// The case fails on some devices, by more than chance, and nowhere else: no verdict on the code.
+bool is_fault_of_devices(const CaseRecord& record);
+
 // For people: one line per case and device, the conclusion of each case last. "" when no case has attempts on
 // two devices.
 std::string device_table(const RunModel& model);

@@ -1,6 +1,10 @@
 #include "reports/exit_code.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "harness/core/exit_code.h"
+#include "reports/device_table.h"
 #include "reports/exec_end.h"
 
 namespace proctor {
@@ -31,6 +35,11 @@ Light light_of(const Verdict& verdict, const std::string& kind) {
   return Light::kMachine;
 }
 
+bool has_mark(const RunModel& model, const CaseRecord& record, std::string_view mark) {
+  const auto marks = model.marks(record);
+  return std::find(marks.begin(), marks.end(), mark) != marks.end();
+}
+
 bool unkillable(const CaseRecord& record) {
   for (const Attempt& attempt : record.attempts) {
     if (attempt.end && attempt.end->termination.unreapable) return true;
@@ -40,14 +49,27 @@ bool unkillable(const CaseRecord& record) {
 
 }  // namespace
 
+FlakyCases flaky_cases(const RunModel& model) {
+  FlakyCases flaky;
+  for (const CaseRecord& record : model.cases())
+    flaky.count += !is_bad(model.verdict(record).outcome) && has_mark(model, record, "flaky") ? 1 : 0;
+  const int most =
+      model.plan().flaky_passes ? model.summary().executed() * model.plan().flaky_budget / 100 : 0;
+  flaky.allowed = flaky.count <= most;
+  return flaky;
+}
+
 int exit_code(const RunModel& model) {
-  bool red = false;
+  bool red = !flaky_cases(model).allowed;
   bool machine = false;
   bool incomplete = !model.plan().no_device_for.empty();
   for (const CaseRecord& record : model.cases()) {
-    const Light light = light_of(model.verdict(record), record.planned.kind);
+    Light light = light_of(model.verdict(record), record.planned.kind);
+    if (light == Light::kRed && model.plan().each_device && is_fault_of_devices(record))
+      light = Light::kMachine;
     red = red || light == Light::kRed;
-    machine = machine || light == Light::kMachine || unkillable(record);
+    machine = machine || light == Light::kMachine || unkillable(record) ||
+              has_mark(model, record, "device_suspect");
     incomplete = incomplete || light == Light::kIncomplete;
   }
   if (red) return kExitRed;

@@ -117,6 +117,36 @@ TEST(ExitCode, EveryOutcomeIsInTheTable) {
   }
 }
 
+int code_with_marks(std::size_t flaky, std::size_t of, bool passes, int budget, const char* mark = "flaky") {
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events(1);
+  for (std::size_t i = 0; i < of; ++i) {
+    const std::string id = "s/" + std::to_string(i);
+    cases.push_back(planned(id));
+    events.push_back(started(id));
+    events.push_back(ended(id, {Outcome::kPass, ""}));
+    events.push_back(concluded(id, {Outcome::kPass, ""},
+                               i < flaky ? std::vector<std::string>{mark} : std::vector<std::string>{}));
+  }
+  RunPlanned plan = plan_of(cases);
+  plan.flaky_passes = passes;
+  plan.flaky_budget = budget;
+  events.front() = plan;
+  return exit_code(model_of(events));
+}
+
+TEST(ExitCode, AFlakyCaseIsRedUnlessThePolicyHasABudgetForIt) {
+  EXPECT_EQ(code_with_marks(1, 100, false, 100), 1);
+  EXPECT_EQ(code_with_marks(2, 100, true, 2), 0);
+  EXPECT_EQ(code_with_marks(3, 100, true, 2), 1);
+  EXPECT_EQ(code_with_marks(1, 10, true, 2), 1) << "2 % of 10 is none";
+  EXPECT_EQ(code_with_marks(0, 10, false, 0), 0);
+}
+
+TEST(ExitCode, ASuspectDeviceIsTheMachines) {
+  EXPECT_EQ(code_with_marks(1, 10, false, 0, "device_suspect"), 75);
+}
+
 TEST(ExitCode, AKilledRunnerLeavesAnIncompleteRun) {
   EXPECT_EQ(exit_code(model_of({plan_of({planned("s/a")}), started("s/a")})), 3);
   EXPECT_EQ(exit_code(RunModel()), 3);

@@ -9,6 +9,7 @@
 #include "harness/core/duration.h"
 #include "harness/core/text.h"
 #include "reports/cut.h"
+#include "reports/device_table.h"
 
 namespace proctor {
 namespace {
@@ -169,6 +170,7 @@ const Diagnosis* diagnosis_of(const RunModel& model, const CaseRecord& record) {
 }
 
 Blame blame_in(const RunModel& model, const CaseRecord& record) {
+  if (model.plan().each_device && is_fault_of_devices(record)) return Blame::kMachine;
   if (const Diagnosis* diagnosis = diagnosis_of(model, record)) return diagnosis->problem;
   const Verdict verdict = model.verdict(record);
   // A command of `exec` that was not started got no device: a skip for a suite, but not for its caller.

@@ -20,7 +20,8 @@ constexpr std::array kDropped = {
     Option{"--label", true},       Option{"--shard", true},        Option{"--repeat", true},
     Option{"--retries", true},     Option{"--deadline", true},     Option{"--out", true},
     Option{"--junit", true},       Option{"--min-executed", true}, Option{"--jobs", true},
-    Option{"--until-fail", false}, Option{"--fail-fast", false},   Option{"--dry-run", false}};
+    Option{"--until-fail", false}, Option{"--fail-fast", false},   Option{"--dry-run", false},
+    Option{"--each-device", false}};
 
 const Option* dropped_option(std::string_view word) {
   const std::string_view name = word.substr(0, word.find('='));

@@ -5,6 +5,8 @@
 
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
+#include "reports/device_table.h"
+#include "reports/exit_code.h"
 #include "reports/explain.h"
 #include "reports/run_model.h"
 
@@ -74,6 +76,13 @@ std::string exit_code_meaning(int shell_code) {
     default:
       return shell_code > 128 ? "stopped by signal " + std::to_string(shell_code - 128) : "unknown";
   }
+}
+
+std::string flaky_line(const RunModel& model, const FlakyCases& flaky) {
+  const std::string policy =
+      model.plan().flaky_passes ? "pass, up to " + std::to_string(model.plan().flaky_budget) + " %" : "fail";
+  return "flaky: " + std::to_string(flaky.count) + " of " + std::to_string(model.summary().executed()) +
+         " executed, " + (flaky.allowed ? "within" : "over") + " the policy (" + policy + ")";
 }
 
 Console::Console(ConsoleOutput& output, std::string run_dir, std::vector<std::string> notes,
@@ -210,6 +219,8 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
           " device was found here; next: `proctor doctor`, or simulate devices "
           "with --sim xpu:2x2");
   }
+  if (model.plan().each_device) output_.write(device_table(model) + '\n');
+  if (const auto flaky = flaky_cases(model); flaky.count > 0) print(flaky_line(model, flaky));
   print(summary_line(model.summary()) + " · " + human_duration(Milliseconds(model.elapsed_ms())) +
         (model.simulated() ? " · simulated: no evidence about hardware" : ""));
   print("exit " + std::to_string(shell_code) + " (" + exit_code_meaning(shell_code) + ")");

@@ -174,6 +174,8 @@ Result<void> RunCommand::prepare() {
   policy_ = outcome->run;
   if (options_.breaker) policy_.breaker = options_.breaker;
   if (options_.telemetry) policy_.telemetry = options_.telemetry;
+  if (!options_.flaky.empty()) policy_.flaky_passes = options_.flaky == "pass";
+  if (options_.flaky_budget) policy_.flaky_budget = options_.flaky_budget;
   if (!options_.foreign.empty()) policy_.foreign = parse_foreign_policy(options_.foreign);
   warnings_.insert(warnings_.end(), outcome->warnings.begin(), outcome->warnings.end());
   for (auto& warning : known_failure_warnings(options_.known_failures, plan_))
@@ -264,6 +266,9 @@ RunPlanned RunCommand::describe() const {
   if (simulation_) planned.sim = to_sim_info(*simulation_);
   planned.min_executed = options_.min_executed;
   planned.strict = options_.strict;
+  planned.each_device = options_.each_device;
+  planned.flaky_passes = policy_.flaky_passes.value_or(false);
+  planned.flaky_budget = policy_.flaky_budget.value_or(0);
   planned.no_device_for = devices_.no_device_for;
   planned.stack = devices_.stack;
   const DevicePool pool(devices_.pool);

@@ -111,6 +111,14 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--repeat", options.repeat, "Run every case so many times")
       ->check(CLI::Range(1, 1'000'000));
   command.add_flag("--until-fail", options.until_fail, "Stop repeating a case when it fails");
+  command.add_flag("--each-device", options.each_device,
+                   "Every case on every device, and a table that tells code from card");
+  command
+      .add_option("--flaky", options.flaky,
+                  "Cases that were bad and then good: fail (the default), or pass within --flaky-budget")
+      ->check(CLI::IsMember({"fail", "pass"}));
+  command.add_option("--flaky-budget", options.flaky_budget, "Percent of the executed cases (default: 2)")
+      ->check(CLI::Range(0, 100));
   command.add_flag("--fail-fast", options.fail_fast, "Start nothing more after the first bad case");
   command
       .add_option("--breaker", options.breaker,

@@ -39,6 +39,9 @@ struct RunOptions {
   std::string foreign;         // "" = as configured
   std::optional<int> breaker;  // none = as configured
   std::optional<int> telemetry;
+  std::string flaky;  // "" = as configured
+  std::optional<int> flaky_budget;
+  bool each_device = false;
   std::string out;
   std::string junit;
   std::string debugger;

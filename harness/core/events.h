@@ -71,6 +71,9 @@ struct RunPlanned {
   bool strict = false;        // warn counts as fail
   bool exec = false;          // `proctor exec`: the exit code is the command's own
   std::string no_device_for;  // backend of which no device exists, or empty
+  bool each_device = false;   // every case runs on every device
+  bool flaky_passes = false;  // else a flaky case is as red as a failed one
+  int flaky_budget = 0;       // flaky_passes: most flaky cases, in percent of the executed ones
   std::vector<PlannedDevice> devices;
   std::vector<PlannedCase> cases;
   std::vector<std::pair<std::string, std::string>> stack;  // "xpu.driver" -> "22.43.24595.41", ...
@@ -203,7 +206,7 @@ struct AttemptEnded {
 struct CaseEnded {
   std::string case_id;
   Verdict verdict;
-  std::vector<std::string> marks;  // also "flaky"
+  std::vector<std::string> marks;  // also "flaky", "device_suspect"
   std::string known_failure;       // source of the matching entry, if any
   std::string note;                // one sentence, e.g. why it was not run
 };

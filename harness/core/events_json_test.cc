@@ -29,6 +29,9 @@ RunPlanned full_plan() {
   plan.min_executed = 2;
   plan.strict = true;
   plan.exec = true;
+  plan.each_device = true;
+  plan.flaky_passes = true;
+  plan.flaky_budget = 5;
   plan.no_device_for = "cuda";
   plan.devices = {{"xpu-sim:0", "xpu", "Card", true}};
   plan.cases = {{"m.xpu/A.B", "m", "xpu", "proctor", "proctor.m.xpu", "A.B", 2, 4, 60'000}};
@@ -93,8 +96,8 @@ PROCTOR_COUNT_FIELDS(PlannedCase, 9, f1, f2, f3, f4, f5, f6, f7, f8, f9)
 PROCTOR_COUNT_FIELDS(PlannedDevice, 4, f1, f2, f3, f4)
 PROCTOR_COUNT_FIELDS(ContainmentInfo, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(SimInfo, 2, f1, f2)
-PROCTOR_COUNT_FIELDS(RunPlanned, 17, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17)
+PROCTOR_COUNT_FIELDS(RunPlanned, 20, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20)
 PROCTOR_COUNT_FIELDS(AttemptStarted, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(Measure, 5, f1, f2, f3, f4, f5)
@@ -169,6 +172,9 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_EQ(plan.stack.at(1).second, "1.8.12");
   EXPECT_EQ(plan.containment.how_to_improve.at(0), "delegate a cgroup");
   EXPECT_TRUE(plan.strict);
+  EXPECT_TRUE(plan.each_device);
+  EXPECT_TRUE(plan.flaky_passes);
+  EXPECT_EQ(plan.flaky_budget, 5);
   EXPECT_TRUE(plan.exec);
 
   const auto end = std::get<AttemptEnded>(**parse_json_line(to_json_line(full_attempt())));

@@ -46,6 +46,8 @@ struct RunPolicy {
   std::optional<int> breaker;
   std::optional<ForeignPolicy> foreign;
   std::optional<int> telemetry;  // samples a second of the devices of running cases
+  std::optional<bool> flaky_passes;
+  std::optional<int> flaky_budget;  // percent
 };
 
 // A suite as configured. `suite.policy` is not resolved yet: it may depend on a kind that is only recognised

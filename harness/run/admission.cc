@@ -29,14 +29,17 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
   return Refusal{{Outcome::kSkip, none ? "no_device" : "needs:devices>=" + std::to_string(test.devices)}, ""};
 }
 
-CaseGroup& group_for(std::deque<CaseGroup>& pending, const Plan& plan, std::size_t index) {
+CaseGroup& group_for(std::deque<CaseGroup>& pending, const Plan& plan, std::size_t index,
+                     const std::string& device) {
   const Case& wanted = plan.cases[index];
-  if (wanted.group.empty()) return pending.emplace_back();
   const auto group = std::find_if(pending.begin(), pending.end(), [&](const CaseGroup& candidate) {
     const Case& first = plan.cases[candidate.first()];
-    return first.suite == wanted.suite && first.group == wanted.group && first.devices == wanted.devices;
+    return !wanted.group.empty() && first.suite == wanted.suite && first.group == wanted.group &&
+           first.devices == wanted.devices && candidate.pinned_to() == device;
   });
-  return group != pending.end() ? *group : pending.emplace_back();
+  if (group != pending.end()) return *group;
+  pending.emplace_back().pin_to(device);
+  return pending.back();
 }
 
 }  // namespace proctor

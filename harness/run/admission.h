@@ -21,7 +21,9 @@ struct Refusal {
 std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, const Suite& suite,
                               const Case& test);
 
-// The pending group that a case joins, a new one where no process may be shared.
-CaseGroup& group_for(std::deque<CaseGroup>& pending, const Plan& plan, std::size_t index);
+// The pending group that a case joins, a new one where no process may be shared. `device`: the only one that
+// will do, or "".
+CaseGroup& group_for(std::deque<CaseGroup>& pending, const Plan& plan, std::size_t index,
+                     const std::string& device = "");
 
 }  // namespace proctor

@@ -1,5 +1,6 @@
 #include "harness/run/case_ends.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace proctor {
@@ -14,6 +15,34 @@ std::optional<KnownVerdict> CaseEnds::known_failure(std::size_t index, const Ver
 }
 
 void CaseEnds::announce(const CaseGroup::Finished& finished) {
+  if (const auto all = whole(finished)) tell(*all);
+}
+
+// What a part that ran says counts for more than that another one did not run.
+std::optional<CaseGroup::Finished> CaseEnds::whole(const CaseGroup::Finished& part) {
+  const auto entry = parts_.find(part.index);
+  if (entry == parts_.end()) return part;
+  auto& [left, so_far] = entry->second;
+  const auto weight = [](const Verdict& verdict) {
+    if (verdict.outcome == Outcome::kNotrun) return 1;
+    return is_bad(verdict.outcome) ? 2 : 0;
+  };
+  if (!so_far) {
+    so_far = part;
+  } else {
+    for (const auto& mark : part.marks) {
+      if (std::find(so_far->marks.begin(), so_far->marks.end(), mark) == so_far->marks.end())
+        so_far->marks.push_back(mark);
+    }
+    if (weight(part.verdict) > weight(so_far->verdict)) {
+      so_far->verdict = part.verdict;
+      so_far->note = part.note;
+    }
+  }
+  return --left == 0 ? so_far : std::nullopt;
+}
+
+void CaseEnds::tell(const CaseGroup::Finished& finished) {
   CaseEnded ended{.case_id = setup_.plan->cases[finished.index].id,
                   .verdict = finished.verdict,
                   .marks = finished.marks,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,14 +18,25 @@ class CaseEnds {
   // `on_end` is called after each one.
   CaseEnds(const RunSetup& setup, EventSink& sink, std::function<void(const CaseEnded&)> on_end);
 
+  // The case is announced when all of its parts have ended: with the first bad verdict among them.
+  void expect(std::size_t index, std::size_t parts) { parts_[index].left = parts; }
   void announce(const CaseGroup::Finished& finished);
   void announce(const std::vector<CaseGroup::Finished>& cases);
   std::optional<KnownVerdict> known_failure(std::size_t index, const Verdict& verdict) const;
 
  private:
+  struct Parts {
+    std::size_t left = 0;
+    std::optional<CaseGroup::Finished> so_far = {};
+  };
+
+  std::optional<CaseGroup::Finished> whole(const CaseGroup::Finished& part);
+  void tell(const CaseGroup::Finished& finished);
+
   const RunSetup& setup_;
   EventSink& sink_;
   std::function<void(const CaseEnded&)> on_end_;
+  std::map<std::size_t, Parts> parts_;  // by case
 };
 
 }  // namespace proctor

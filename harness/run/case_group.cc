@@ -29,11 +29,20 @@ std::vector<CaseGroup::Turn> CaseGroup::next_process() {
   return turns;
 }
 
+bool CaseGroup::wants_other_devices() const {
+  constexpr int kElsewhereFrom = 3;
+  return pinned_to_.empty() && !members_.empty() &&
+         std::all_of(members_.begin(), members_.end(),
+                     [](const Member& member) { return member.progress.attempt() > 1; }) &&
+         members_.front().progress.attempt() >= kElsewhereFrom;
+}
+
 std::optional<CaseGroup::Finished> CaseGroup::attempt_ended(std::size_t which, const Verdict& verdict,
                                                             const std::vector<std::string>& marks,
-                                                            bool expected, bool last) {
+                                                            bool expected, bool last,
+                                                            const std::string& where) {
   const auto member = find(in_process_[which]);
-  const auto next = member->progress.add(verdict, marks, expected);
+  const auto next = member->progress.add(verdict, marks, expected, where);
   if (next != CaseProgress::Next::kDone && !last) return std::nullopt;
   return end_now(which);
 }

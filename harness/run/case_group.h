@@ -3,10 +3,15 @@
 //
 // A process takes all cases that are not tried again; those each run alone. A process that ended before any
 // case began gives the others one more; what cannot start is not tried once for each of its cases.
+//
+// The second attempt of a case is on the same devices as the first. From the third on each is on devices that
+// the group has not had, while there are any: avoids().
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/run/case_progress.h"
@@ -51,10 +56,19 @@ class CaseGroup {
   std::size_t case_of(std::size_t which) const { return in_process_[which]; }
   bool is_shared() const { return in_process_.size() > 1; }
 
+  // The device that every process of it gets; "": any.
+  const std::string& pinned_to() const { return pinned_to_; }
+  void pin_to(std::string device) { pinned_to_ = std::move(device); }
+  // Whether the next process should have other devices than the last one had.
+  bool wants_other_devices() const;
+  const std::set<std::string>& avoids() const { return avoids_; }
+  void avoid(const std::vector<std::string>& devices) { avoids_.insert(devices.begin(), devices.end()); }
+
   // An attempt of the `which`-th case of the process has ended. The case's end, if it was its last.
-  // `expected` as in CaseProgress::add; `last`: nothing is tried again.
+  // `expected` and `where` as in CaseProgress::add; `last`: nothing is tried again.
   std::optional<Finished> attempt_ended(std::size_t which, const Verdict& verdict,
-                                        const std::vector<std::string>& marks, bool expected, bool last);
+                                        const std::vector<std::string>& marks, bool expected, bool last,
+                                        const std::string& where = "");
   // The same whatever tries it had left; it must not have ended.
   Finished end_now(std::size_t which);
   // The process has ended; `not_begun` of its cases never began. `no_more`: none shall begin. The
@@ -77,7 +91,9 @@ class CaseGroup {
 
   std::vector<Member> members_;          // whose last attempt has not ended
   std::vector<std::size_t> in_process_;  // the cases of the present process, by index
-  int never_began_ = 0;                  // processes in a row that ended before any of their cases began
+  std::string pinned_to_;
+  std::set<std::string> avoids_;
+  int never_began_ = 0;  // processes in a row that ended before any of their cases began
 };
 
 }  // namespace proctor

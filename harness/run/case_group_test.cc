@@ -71,6 +71,28 @@ TEST_F(CaseGroupTest, WhatIsTriedAgainRunsAloneAndLast) {
   EXPECT_TRUE(group_.empty());
 }
 
+TEST_F(CaseGroupTest, TheThirdAttemptWantsOtherDevices) {
+  CaseGroup group;
+  group.add(0, {.retries = 2});
+  for (const bool elsewhere : {false, true}) {
+    group.next_process();
+    EXPECT_FALSE(group.wants_other_devices());
+    EXPECT_FALSE(group.attempt_ended(0, {Outcome::kFail, ""}, {}, false, false, "a"));
+    group.process_ended(ProcessFate::kEnded, {}, {});
+    EXPECT_EQ(group.wants_other_devices(), elsewhere);
+  }
+  group.avoid({"a"});
+  EXPECT_THAT(group.avoids(), testing::ElementsAre("a"));
+  CaseGroup pinned;
+  pinned.add(0, {.retries = 2});
+  pinned.pin_to("a");
+  for (int i = 0; i < 2; ++i) {
+    pinned.next_process();
+    pinned.attempt_ended(0, {Outcome::kFail, ""}, {}, false, false, "a");
+  }
+  EXPECT_FALSE(pinned.wants_other_devices()) << "it may have no other";
+}
+
 TEST_F(CaseGroupTest, ARepeatSharesAProcessAgain) {
   add(2, {.repeat = 2});
   next();

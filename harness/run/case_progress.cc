@@ -5,9 +5,9 @@
 namespace proctor {
 
 CaseProgress::Next CaseProgress::add(const Verdict& verdict, const std::vector<std::string>& marks,
-                                     bool expected) {
+                                     bool expected, const std::string& where) {
   const bool bad = is_bad(verdict.outcome);
-  (bad ? any_bad_ : any_good_) = true;
+  (bad ? bad_on_ : good_on_).insert(where);
   for (const auto& mark : marks) {
     if (std::find(marks_.begin(), marks_.end(), mark) == marks_.end()) marks_.push_back(mark);
   }
@@ -21,7 +21,7 @@ CaseProgress::Next CaseProgress::add(const Verdict& verdict, const std::vector<s
     return Next::kRetry;
   }
   decided_ = decided_ || bad;
-  if (repeat_ >= policy_.repeat || (bad && policy_.until_fail)) return Next::kDone;
+  if (repeat_ - policy_.first_repeat + 1 >= policy_.repeat || (bad && policy_.until_fail)) return Next::kDone;
   ++repeat_;
   attempt_ = 1;
   return Next::kRepeat;
@@ -29,7 +29,9 @@ CaseProgress::Next CaseProgress::add(const Verdict& verdict, const std::vector<s
 
 std::vector<std::string> CaseProgress::marks() const {
   auto marks = marks_;
-  if (any_good_ && any_bad_ && verdict_.outcome != Outcome::kNotrun) marks.push_back("flaky");
+  if (good_on_.empty() || bad_on_.empty() || verdict_.outcome == Outcome::kNotrun) return marks;
+  const bool one_place = bad_on_.size() == 1 && !good_on_.contains(*bad_on_.begin());
+  marks.push_back(one_place ? "device_suspect" : "flaky");
   return marks;
 }
 

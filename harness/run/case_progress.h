@@ -1,10 +1,12 @@
 // What follows an attempt, and what a case's attempts add up to. Pure; no clock, no process.
 //
 // A repeat ends with its first good attempt, or when its retries are used up; its verdict is that of its last
-// attempt. The case's verdict is the first bad one of its repeats, else that of the last repeat. `flaky`:
-// some attempt was bad and another one was not.
+// attempt. The case's verdict is the first bad one of its repeats, else that of the last repeat. Marks:
+// `flaky`: some attempt was bad and another one was not; `device_suspect` instead: all bad ones were on the
+// same devices, and all good ones on others.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,17 +18,19 @@ struct RepeatPolicy {
   int retries = 0;
   int repeat = 1;
   bool until_fail = false;  // the first bad repeat is the last one
+  int first_repeat = 1;     // the number of the first repeat
 };
 
 class CaseProgress {
  public:
   enum class Next { kRetry, kRepeat, kDone };
 
-  explicit CaseProgress(RepeatPolicy policy) : policy_(policy) {}
+  explicit CaseProgress(RepeatPolicy policy) : policy_(policy), repeat_(policy.first_repeat) {}
 
   // Takes the verdict of the attempt numbered attempt()/repeat() and moves on. `expected`: the bad verdict is
-  // a known failure, so trying again would prove nothing.
-  Next add(const Verdict& verdict, const std::vector<std::string>& marks, bool expected);
+  // a known failure, so trying again would prove nothing. `where`: the devices that it had.
+  Next add(const Verdict& verdict, const std::vector<std::string>& marks, bool expected,
+           const std::string& where = "");
 
   int attempt() const { return attempt_; }
   int repeat() const { return repeat_; }
@@ -36,10 +40,10 @@ class CaseProgress {
  private:
   RepeatPolicy policy_;
   int attempt_ = 1;
-  int repeat_ = 1;
+  int repeat_;
   bool decided_ = false;  // a repeat was bad: the verdict stands
-  bool any_good_ = false;
-  bool any_bad_ = false;
+  std::set<std::string> good_on_;
+  std::set<std::string> bad_on_;
   Verdict verdict_;
   std::vector<std::string> marks_;
 };

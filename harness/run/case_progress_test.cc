@@ -29,6 +29,35 @@ TEST(CaseProgress, FailThenPassIsAFlakyPass) {
   EXPECT_THAT(progress.marks(), ElementsAre("leaky", "flaky"));
 }
 
+TEST(CaseProgress, BadOnOneDeviceAndGoodOnAnotherSuspectsTheDevice) {
+  CaseProgress progress({.retries = 2});
+  progress.add(kBad, {}, false, "a");
+  progress.add(kBad, {}, false, "a");
+  EXPECT_EQ(progress.add(kGood, {}, false, "b"), Next::kDone);
+  EXPECT_EQ(progress.verdict(), kGood);
+  EXPECT_THAT(progress.marks(), ElementsAre("device_suspect"));
+}
+
+TEST(CaseProgress, BadAndGoodOnOneDeviceIsFlakyWhateverOthersSay) {
+  CaseProgress progress({.retries = 2});
+  progress.add(kBad, {}, false, "a");
+  progress.add(kGood, {}, false, "a");
+  EXPECT_THAT(progress.marks(), ElementsAre("flaky"));
+  CaseProgress elsewhere({.retries = 3});
+  elsewhere.add(kBad, {}, false, "a");
+  elsewhere.add(kBad, {}, false, "b");
+  elsewhere.add(kGood, {}, false, "c");
+  EXPECT_THAT(elsewhere.marks(), ElementsAre("flaky"));
+}
+
+TEST(CaseProgress, RepeatsAreNumberedFromWhereTheyBegin) {
+  CaseProgress progress({.repeat = 2, .first_repeat = 5});
+  EXPECT_EQ(progress.repeat(), 5);
+  EXPECT_EQ(progress.add(kGood, {}, false), Next::kRepeat);
+  EXPECT_EQ(progress.repeat(), 6);
+  EXPECT_EQ(progress.add(kGood, {}, false), Next::kDone);
+}
+
 TEST(CaseProgress, RetriesAreUsedUpAndTheLastVerdictCounts) {
   CaseProgress progress({.retries = 1});
   EXPECT_EQ(progress.add(kBad, {}, false), Next::kRetry);

@@ -19,10 +19,11 @@ DevicePool::DevicePool(std::vector<PoolDevice> devices, std::optional<LeaseDirec
       busy_(devices_.size()) {}
 
 std::optional<std::vector<std::string>> DevicePool::lease(const std::string& backend, int count,
-                                                          const std::string& what) {
+                                                          const std::string& what, const DeviceWish& wish) {
   held_elsewhere_.clear();
   if (!width(backend)) return shared_ids(backend);
-  const auto free = free_devices(backend);
+  auto free = free_devices(backend);
+  std::erase_if(free, [&](const std::string& id) { return !wish.fits(id); });
   if (static_cast<int>(free.size()) < count) return std::nullopt;
   std::vector<std::string> ids;
   for (const auto& id : free) {
@@ -167,9 +168,11 @@ void DevicePool::retire(const std::vector<std::string>& ids) {
   }
 }
 
-bool DevicePool::can_ever_lease(const std::string& backend, int count) const {
-  const auto most = width(backend);
-  return !most || *most >= count;
+bool DevicePool::can_ever_lease(const std::string& backend, int count, const DeviceWish& wish) const {
+  if (!width(backend)) return true;
+  return count <= std::count_if(devices_.begin(), devices_.end(), [&](const PoolDevice& entry) {
+           return entry.device.backend == backend && wish.fits(entry.device.id);
+         });
 }
 
 std::optional<int> DevicePool::width(const std::string& backend) const {

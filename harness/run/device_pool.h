@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,13 @@ struct PoolDevice {
   bool shared = false;
 };
 
+// Which devices will do.
+struct DeviceWish {
+  std::string only = {};  // "": any
+  std::set<std::string> none_of = {};
+  bool fits(const std::string& id) const { return (only.empty() || id == only) && !none_of.contains(id); }
+};
+
 class DevicePool {
  public:
   // `leases`: where the devices are leased from other runs; none: no other run can see them. `run`: its id.
@@ -31,7 +39,7 @@ class DevicePool {
   // says who has those that only other runs keep from it. Where they are shared, a case gets the whole
   // topology, whatever `count` is. Never waits.
   std::optional<std::vector<std::string>> lease(const std::string& backend, int count,
-                                                const std::string& what);
+                                                const std::string& what, const DeviceWish& wish = {});
   // How the last holder left a device that is leased now, unless it was clean.
   std::optional<std::string> left_dirty(const std::string& id) const;
   // Somebody has looked since: it is no longer dirty.
@@ -55,7 +63,7 @@ class DevicePool {
   std::vector<Warning> take_warnings() { return std::exchange(warnings_, {}); }
 
   // Whether `lease` could ever succeed, with nothing else running.
-  bool can_ever_lease(const std::string& backend, int count) const;
+  bool can_ever_lease(const std::string& backend, int count, const DeviceWish& wish = {}) const;
   // How many one-device cases of `backend` can run at once; none: no bound by devices.
   std::optional<int> width(const std::string& backend) const;
 

@@ -18,8 +18,10 @@ class PendingCases {
  public:
   PendingCases(const RunSetup& setup, DevicePool& pool) : setup_(setup), pool_(pool) {}
 
-  // Takes every case of the plan that can run here; `refused` gets the others.
-  void admit(const std::function<void(const CaseGroup::Finished&)>& refused);
+  // Takes every case of the plan that can run here; `refused` gets the others. `in_parts` gets those of which
+  // each device has a part (--each-device), and how many parts: each ends on its own.
+  void admit(const std::function<void(const CaseGroup::Finished&)>& refused,
+             const std::function<void(std::size_t index, std::size_t parts)>& in_parts);
   // The first group for which there are devices now; it is no longer pending, and holds them.
   struct Start {
     CaseGroup group;
@@ -36,6 +38,8 @@ class PendingCases {
   std::vector<CaseGroup::Finished> drop(const Verdict& verdict, const std::string& note);
 
  private:
+  DeviceWish wish_of(const CaseGroup& group, const std::string& backend, int count) const;
+
   const RunSetup& setup_;
   DevicePool& pool_;
   std::deque<CaseGroup> groups_;

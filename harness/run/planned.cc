@@ -33,10 +33,21 @@ int effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int 
   return requested > 0 ? std::min(requested, most) : most;
 }
 
+std::vector<std::string> places_of(const DevicePool& pool, const Case& test, std::string_view backend,
+                                   bool each_device) {
+  std::vector<std::string> places;
+  if (!each_device || test.devices != 1) return places;
+  for (const auto& entry : pool.devices()) {
+    if (entry.device.backend == backend && !entry.shared) places.push_back(entry.device.id);
+  }
+  return places;
+}
+
 void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlanned& planned) {
   planned.cases.reserve(plan.cases.size());
   for (const auto& test : plan.cases) {
     const Suite& suite = plan.suites[test.suite];
+    const auto places = places_of(pool, test, to_string(suite.backend), planned.each_device);
     planned.cases.push_back({.id = test.id,
                              .suite = suite.name,
                              .backend = std::string(to_string(suite.backend)),
@@ -44,7 +55,7 @@ void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlan
                              .classname = test.classname,
                              .name = test.name,
                              .devices = test.devices,
-                             .repeat = repeat,
+                             .repeat = repeat * std::max(1, static_cast<int>(places.size())),
                              .timeout_ms = test.policy.timeout.count()});
   }
   planned.plan_digest = plan_digest(plan.cases);

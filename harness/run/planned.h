@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/events.h"
@@ -17,7 +18,11 @@ int usable_cores();
 // worth of slot, cases with devices need devices.
 int effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int cores);
 
-// Fills in cases, devices, jobs and digest; the rest of RunPlanned is the caller's.
+// The devices on each of which the case runs (--each-device); none: on any that are free.
+std::vector<std::string> places_of(const DevicePool& pool, const Case& test, std::string_view backend,
+                                   bool each_device);
+
+// Fills in cases, devices, jobs and digest; the rest of RunPlanned, `each_device` too, is the caller's.
 void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlanned& planned);
 
 }  // namespace proctor

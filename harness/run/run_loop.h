@@ -79,11 +79,13 @@ class Runner {
   void start_attempt(Slot slot);
   AttemptPlan plan_attempt(Slot slot);
   void on_case_ended(Slot slot, std::size_t which, const AttemptEnded& ended, bool went_on);
+  void tell_suspect(const Running& entry, const CaseGroup::Finished& finished);
   void on_process_ended(Slot slot, ProcessFate fate);
   void on_left(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun,
                const DeviceGate::Left& left);
   void hold_last(Slot slot);
   void go_on(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun);
+  bool moves_on(Running& entry);
   void end_group(Slot slot);
   void on_announced(const CaseEnded& ended);
   void finish(const std::string& reason, const std::string& why);

@@ -1,5 +1,6 @@
 #include "harness/run/runner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "harness/run/run_loop.h"
@@ -9,6 +10,12 @@ namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(200);
 
+std::string joined(const std::vector<std::string>& devices) {
+  std::string all;
+  for (const auto& device : devices) all += (all.empty() ? "" : "+") + device;
+  return all;
+}
+
 }  // namespace
 
 RunResult Runner::run() {
@@ -17,7 +24,8 @@ RunResult Runner::run() {
   if (setup_.watch_parent && !signals_.watch_parent()) {
     sink_.on(Warning{"parent_watch", "the death of the parent process cannot be noticed here"});
   }
-  pending_.admit([this](const CaseGroup::Finished& refused) { ends_.announce(refused); });
+  pending_.admit([this](const CaseGroup::Finished& refused) { ends_.announce(refused); },
+                 [this](std::size_t index, std::size_t parts) { ends_.expect(index, parts); });
   if (setup_.deadline) {
     deadline_.expires_at(context_.run_started + *setup_.deadline);
     deadline_.async_wait([this](const auto& error) {
@@ -141,13 +149,25 @@ void Runner::on_case_ended(Slot slot, std::size_t which, const AttemptEnded& end
   const auto known = ends_.known_failure(index, ended.verdict);
   const bool expected = known && known->verdict.outcome == Outcome::kXfail;
   auto finished = slot->group.attempt_ended(which, ended.verdict, ended.marks, expected,
-                                            /*last=*/stopping_ || slot->lost_devices);
+                                            /*last=*/stopping_ || slot->lost_devices, joined(slot->devices));
+  if (finished) tell_suspect(*slot, *finished);
+  // Before it is tried again: was it the device?
+  slot->doubt = slot->doubt || (!finished && is_bad(ended.verdict.outcome));
   if (!went_on) {
     slot->last = which;
     slot->held = std::move(finished);
   } else if (finished) {
     ends_.announce(*finished);
   }
+}
+
+void Runner::tell_suspect(const Running& entry, const CaseGroup::Finished& finished) {
+  const auto& marks = finished.marks;
+  if (std::find(marks.begin(), marks.end(), "device_suspect") == marks.end()) return;
+  const auto& had = entry.group.avoids();
+  sink_.on(Warning{"device_suspect", test(finished.index).id + " failed on " +
+                                         joined({had.begin(), had.end()}) + " and passed on " +
+                                         joined(entry.devices)});
 }
 
 void Runner::on_process_ended(Slot slot, ProcessFate fate) {
@@ -188,9 +208,18 @@ void Runner::go_on(Slot slot, ProcessFate fate, const std::vector<std::size_t>& 
     ends_.announce(slot->group.process_ended(slot->lost_devices ? ProcessFate::kDiedInCase : fate, not_begun,
                                              finishing_));
   }
-  if (!slot->group.empty() && !slot->lost_devices) return begin_process(slot);
+  if (!slot->group.empty() && !slot->lost_devices && !moves_on(*slot)) return begin_process(slot);
   if (!slot->group.empty()) go_on_elsewhere(std::move(slot->group));
   end_group(slot);
+}
+
+// The third attempt is on another device, if there is one: does it fail there, too?
+bool Runner::moves_on(Running& entry) {
+  if (entry.devices.empty() || !entry.group.wants_other_devices()) return false;
+  entry.group.avoid(entry.devices);
+  const Suite& own = suite(entry.group.first());
+  return pool_.can_ever_lease(std::string(to_string(own.backend)), test(entry.group.first()).devices,
+                              {.none_of = entry.group.avoids()});
 }
 
 void Runner::end_group(Slot slot) {

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Trying again: the third attempt is on another device, `rerun` repeats a run, `--each-device` tells code from card."""
+
+import subprocess
+import sys
+
+from harness import BIN, Sandbox, check, check_sums, report, skip, write_config
+
+SIMULATOR = "libproctor_ze_sim.so"
+SIM = ("--sim", "xpu:4x1")
+
+
+def on_card(bad, then="exit 1"):
+    """Bad on the card with this mask only."""
+    return f'if [ "$ZE_AFFINITY_MASK" = "{bad}" ]; then {then}; fi'
+
+
+def suite(script, **more):
+    return {"kind": "command", "command": ["sh", "-c", script], "backend": "xpu", "devices": 1, **more}
+
+
+def run(sandbox, suites, *arguments):
+    config = sandbox.path / "again.toml"
+    write_config(config, suites)
+    out = sandbox.out()
+    done = sandbox.proctor("run", "--config", config, "--out", out, *arguments)
+    document = report(out)
+    check_sums(document)
+    return done, document
+
+
+def attempts(document, index=0):
+    return [(attempt["outcome"], attempt["devices"][0]) for attempt in document["cases"][index]["attempts"]]
+
+
+def fails_on_the_first_card(sandbox):
+    """A case that is bad wherever it goes first, and good elsewhere: two attempts there, the third on another card."""
+    mark = sandbox.path / "first"
+    script = f'[ -e {mark} ] || echo "$ZE_AFFINITY_MASK" > {mark}; [ "$ZE_AFFINITY_MASK" != "$(cat {mark})" ]'
+    done, document = run(sandbox, {"card": suite(script, retries=2)}, *SIM)
+    tried = attempts(document)
+    check([outcome for outcome, _ in tried] == ["fail", "fail", "pass"], tried)
+    check(tried[0][1] == tried[1][1] != tried[2][1], "the second attempt is not where the first was:", tried)
+    check(document["cases"][0]["marks"] == ["device_suspect"], document["cases"][0]["marks"])
+    check(any(warning["code"] == "device_suspect" and tried[0][1] in warning["text"]
+              for warning in document["warnings"]), document["warnings"])
+    check(done.returncode == 75, "exit", done.returncode, done.stdout)
+    print("ok a suspect card costs two attempts, and is named")
+
+
+def fails_everywhere(sandbox):
+    done, document = run(sandbox, {"code": suite("exit 1", retries=3)}, *SIM)
+    cards = [card for _, card in attempts(document)]
+    check(done.returncode == 1 and len(cards) == 4, done.returncode, cards)
+    check(len(set(cards)) == 3 and cards[0] == cards[1], "from the third on each has a card of its own:", cards)
+    done, document = run(sandbox, {"code": suite("exit 1", retries=2)}, "--sim", "xpu:1x1")
+    check(done.returncode == 1 and len(attempts(document)) == 3, "with one card:", done.returncode, attempts(document))
+    print("ok what fails everywhere is the code's")
+
+
+def flaky(sandbox):
+    script = f'echo x >> {sandbox.path}/tries; [ "$(wc -l < {sandbox.path}/tries)" -ge 2 ]'
+    (sandbox.path / "tries").touch()
+    for arguments, code in (((), 1), (("--flaky", "pass", "--flaky-budget", "100"), 0), (("--flaky", "pass"), 1)):
+        (sandbox.path / "tries").write_text("")
+        done, document = run(sandbox, {"flaky": suite(script, retries=1)}, *SIM, *arguments)
+        check(document["cases"][0]["marks"] == ["flaky"], document["cases"][0])
+        check(done.returncode == code and "flaky: 1 of 1" in done.stdout, arguments, done.returncode, done.stdout)
+    print("ok a flaky case is red unless the policy has a budget for it")
+
+
+def each_device(sandbox):
+    """25 times on each of four cards, one of which is bad."""
+    config = sandbox.path / "again.toml"
+    write_config(config, {"card": suite(on_card(2)), "fine": suite("true"), "host": {
+        "kind": "command", "command": ["true"]}})
+    first = sandbox.out()
+    done = sandbox.proctor("run", "--config", config, "--out", first, *SIM, "--repeat", "8")
+    check(done.returncode in (0, 1), "exit", done.returncode, done.stderr)
+    out = sandbox.out()
+    done = sandbox.proctor("rerun", first, "--case", "card/sh", "--case", "fine/sh", "--case", "host/true",
+                           "--repeat", "25", "--each-device", "--out", out)
+    check(done.returncode != 2, "refused:", done.stderr)
+    document = report(out)
+    check_sums(document)
+    cases = {case["suite"]: case for case in document["cases"]}
+    counts = {}
+    for attempt in cases["card"]["attempts"]:
+        counts.setdefault(attempt["devices"][0], []).append(attempt["outcome"])
+    check(len(counts) == 4 and all(len(outcomes) == 25 for outcomes in counts.values()), counts)
+    bad = [card for card, outcomes in counts.items() if "fail" in outcomes]
+    check(len(bad) == 1 and set(counts[bad[0]]) == {"fail"}, counts)
+    check(f"{bad[0]}: it fails there more often than luck explains" in done.stdout, "the table:", done.stdout)
+    check("no failure" in done.stdout and cases["fine"]["outcome"] == "pass", done.stdout)
+    check(len(cases["host"]["attempts"]) == 25, "without devices it runs as ever")
+    check(cases["card"]["outcome"] == "fail" and done.returncode == 75, "it is the card's:", done.returncode, done.stdout)
+    print("ok the table tells the card from the code")
+
+
+def rerun(sandbox):
+    """Only what was bad; the run's own options; the exit code is the new run's."""
+    write_config(sandbox.path / "proctor.toml", {"good": suite("true"), "bad": suite("exit 1"), "worse": suite("kill -9 $$")})
+    first = sandbox.out()
+    sandbox.proctor("run", "--out", first, *SIM)
+    out = sandbox.out()
+    done = subprocess.run(sandbox.command("rerun", first, "--failed", "--repeat", "2", "--out", out), cwd="/",
+                          env=sandbox.env, capture_output=True, text=True, timeout=60)
+    document = report(out)
+    check(done.returncode == 1, "exit", done.returncode, done.stderr)
+    check(sorted(case["suite"] for case in document["cases"]) == ["bad", "worse"], document["cases"])
+    check(document["run"]["sim"]["topology"] == "xpu:4x1" and len(document["cases"][0]["attempts"]) == 2, document["run"])
+    near = sandbox.proctor("rerun", first, "--case", "good/shh")
+    check(near.returncode == 2 and "Did you mean `good/sh`?" in near.stderr, near.returncode, near.stderr)
+    nothing = sandbox.proctor("rerun", sandbox.path)
+    check(nothing.returncode == 2, nothing.returncode, nothing.stderr)
+    green = sandbox.out()
+    sandbox.proctor("run", "good", "--out", green, *SIM)
+    done = sandbox.proctor("rerun", green, "--failed")
+    check(done.returncode == 0 and "nothing to run again" in done.stdout, done.returncode, done.stdout)
+    opaque = sandbox.out()
+    sandbox.proctor("exec", "--out", opaque, "--", "false")
+    done = sandbox.proctor("rerun", opaque, "--failed")
+    check(done.returncode == 1 and "exec -- false" in done.stderr, done.returncode, done.stderr)
+    done = sandbox.proctor("rerun", opaque, "--repeat", "3")
+    check(done.returncode == 2 and "proctor exec" in done.stderr, done.returncode, done.stderr)
+    print("ok rerun repeats what was bad, the way it ran")
+
+
+def main():
+    if not (BIN / SIMULATOR).exists():
+        skip(f"library_missing:{SIMULATOR}")
+    for test in (fails_on_the_first_card, fails_everywhere, flaky, each_device, rerun):
+        with Sandbox() as sandbox:
+            test(sandbox)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -135,7 +135,7 @@ int explain(ExplainOptions options) {
   options.plan.selection.suites = suites_for(options.id);
   auto containment = open_containment(options.plan, new_run_id());
   if (!containment) return fail(containment.error());
-  const auto outcome = discover_plan(options.plan, **containment);
+  const auto outcome = discover_plan(options.plan, "", std::nullopt, **containment);
   if (!outcome) return fail(outcome.error());
   const auto found = find_case(outcome->plan, options.id);
   if (!found) return fail(found.error());

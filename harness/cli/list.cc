@@ -41,10 +41,11 @@ nlohmann::json to_json(const Plan& plan) {
 
 int list(ListOptions options, const AfterDashes& after_dashes) {
   if (auto completed = complete(options.plan, after_dashes); !completed) return fail(completed.error());
-  if (auto simulation = parse_simulation_options(options.plan); !simulation) return fail(simulation.error());
+  const auto simulation = parse_simulation_options(options.plan);
+  if (!simulation) return fail(simulation.error());
   auto containment = open_containment(options.plan, new_run_id());
   if (!containment) return fail(containment.error());
-  const auto outcome = discover_plan(options.plan, **containment);
+  const auto outcome = discover_plan(options.plan, "", *simulation, **containment);
   if (!outcome) return fail(outcome.error());
   for (const auto& warning : outcome->warnings) {
     std::fprintf(stderr, "proctor: warning: %s\n", clean_text(warning.text).c_str());

@@ -11,6 +11,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console.h"
+#include "harness/cli/listing.h"
 #include "harness/cli/run_command.h"
 #include "harness/cli/run_directory.h"
 #include "harness/cli/run_discovery.h"
@@ -129,7 +130,9 @@ int RunCommand::execute() {
 
 int RunCommand::refuse(const Error& error) const { return fail(error); }
 
-Result<PlanOutcome> RunCommand::make_plan() { return discover_plan(options_.plan, *containment_); }
+Result<PlanOutcome> RunCommand::make_plan() {
+  return discover_plan(options_.plan, options_.state_dir, simulation_, *containment_);
+}
 
 std::unique_ptr<RunDisplay> RunCommand::make_display() {
   return std::make_unique<Console>(output_, run_dir_, suite_notes(plan_),
@@ -205,9 +208,8 @@ Result<void> RunCommand::prepare() {
 Result<void> RunCommand::set_up_leases() {
   const bool any = std::any_of(devices_.pool.begin(), devices_.pool.end(),
                                [](const PoolDevice& entry) { return !entry.shared; });
-  if (!any || (simulation_ && options_.plan.sim_state.empty())) return {};
-  std::string path = options_.state_dir.empty() ? LeaseDirectory::kDefaultPath : options_.state_dir;
-  if (simulation_) path = options_.plan.sim_state + "/leases";
+  const std::string path = lease_path(options_.plan, options_.state_dir, simulation_.has_value());
+  if (!any || path.empty()) return {};
   auto leases = LeaseDirectory::open(path);
   if (!leases) return leases.error();
   leases_ = std::move(*leases);

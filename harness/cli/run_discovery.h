@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,8 @@ Environment caller_environment();
 // Its PATH, or where programs are looked for without one.
 std::string search_path();
 
-// Reads the configuration and asks the suites for their cases. Listing commands run in `containment`, with
-// every device hidden: a driver that hangs must not hang discovery.
-Result<PlanOutcome> discover_plan(const PlanOptions& options, Containment& containment);
+// Reads the configuration and asks the suites for their cases (listing.h). `state_dir`: as typed.
+Result<PlanOutcome> discover_plan(const PlanOptions& options, const std::string& state_dir,
+                                  const std::optional<Simulation>& simulation, Containment& containment);
 
 }  // namespace proctor::cli

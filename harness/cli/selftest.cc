@@ -112,7 +112,7 @@ Result<void> SelftestCommand::prepare() {
   auto containment = open_containment(options_.plan, info_.id);
   if (!containment) return containment.error();
   containment_ = std::move(*containment);
-  auto outcome = discover_plan(options_.plan, *containment_);
+  auto outcome = discover_plan(options_.plan, "", std::nullopt, *containment_);
   if (!outcome) return outcome.error();
   plan_ = std::move(outcome->plan);
   // Foreign suites list no faults.

@@ -257,11 +257,22 @@ Result<std::vector<Case>> read_list(const Suite& suite, const std::vector<std::s
                                            : cases_of_gtest(suite, argv, out);
 }
 
+// Tests in Python are often made, and skipped, by what the module sees when it is imported.
+bool lists_with_devices(const Suite& suite) {
+  return suite.kind == SuiteKind::kPytest && suite.backend != Backend::kNone &&
+         (suite.devices > 0 || !suite.devices_marker.empty());
+}
+
 Result<std::vector<Case>> list_cases(const Suite& suite, const ListRunner& run,
-                                     const std::optional<ListOutput>& listing) {
+                                     const std::optional<ListOutput>& listing,
+                                     const DeviceListRunner& run_with_devices) {
   const std::vector<std::string> argv = list_command(suite);
-  const Result<ListOutput> out =
-      listing ? Result<ListOutput>(*listing) : run(argv, suite.env, suite.directory);
+  const auto list = [&]() -> Result<ListOutput> {
+    if (listing) return *listing;
+    return run_with_devices && lists_with_devices(suite) ? run_with_devices(suite, argv)
+                                                         : run(argv, suite.env, suite.directory);
+  };
+  const Result<ListOutput> out = list();
   if (!out) return out.error();
   if (auto error = check_collected(suite, argv, *out)) return *error;
   if (auto error = check_end(suite, argv, *out)) return *error;
@@ -278,11 +289,12 @@ std::string id_prefix(const Suite& suite) {
 }
 
 Result<std::vector<Case>> discover(const Suite& suite, std::size_t suite_index, const ListRunner& run,
-                                   const std::optional<ListOutput>& listing) {
+                                   const std::optional<ListOutput>& listing,
+                                   const DeviceListRunner& run_with_devices) {
   const bool pytest = suite.kind == SuiteKind::kPytest;
   const bool whole = suite.kind == SuiteKind::kCommand || (suite.process == "suite" && !pytest);
   Result<std::vector<Case>> cases = whole ? Result<std::vector<Case>>(std::vector<Case>{whole_command(suite)})
-                                          : list_cases(suite, run, listing);
+                                          : list_cases(suite, run, listing, run_with_devices);
   if (!cases) return cases;
   for (Case& test : *cases) {
     test.id = id_prefix(suite) + "/" + (pytest ? test.id : test.name);

@@ -40,10 +40,16 @@ using ListRunner = std::function<Result<ListOutput>(const std::vector<std::strin
                                                     const std::map<std::string, std::string>& extra_env,
                                                     const std::string& directory)>;
 
+// The same for a suite that may list other cases with devices than without: it sees some of its backend. May
+// be empty: there are none.
+using DeviceListRunner =
+    std::function<Result<ListOutput>(const Suite& suite, const std::vector<std::string>& argv)>;
+
 // The cases of `suite` (whose kind is known), without ids clashing inside it; policies are not filled in.
 // `suite_index` goes into Case::suite. `listing`: output of the listing command when it has been run already.
 Result<std::vector<Case>> discover(const Suite& suite, std::size_t suite_index, const ListRunner& run,
-                                   const std::optional<ListOutput>& listing = std::nullopt);
+                                   const std::optional<ListOutput>& listing = std::nullopt,
+                                   const DeviceListRunner& run_with_devices = {});
 
 // The prefix of ids before '/': "memory.xpu" for proctor suites, the suite's name for foreign ones.
 std::string id_prefix(const Suite& suite);

@@ -66,7 +66,7 @@ Result<void> settle_environment(Suite& suite, const SearchPaths& paths) {
 }
 
 Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const SearchPaths& paths,
-                                   const ListRunner& run) {
+                                   const ListRunner& run, const DeviceListRunner& run_with_devices) {
   Suite& suite = config.suite;
   const auto own_path = suite.env.find("PATH");
   const Result<std::string> executable =
@@ -83,7 +83,7 @@ Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const
   suite.kind = *config.kind;
   if (Result<void> supported = check_supported(suite); !supported) return supported.error();
   if (Result<void> settled = settle_environment(suite, paths); !settled) return settled.error();
-  return discover(suite, index, run, listing);
+  return discover(suite, index, run, listing, run_with_devices);
 }
 
 Result<void> check_unique(const Plan& plan) {
@@ -159,7 +159,7 @@ std::vector<Warning> override_warnings(const Config& config, const std::vector<C
 }  // namespace
 
 Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& options, const SearchPaths& paths,
-                              const ListRunner& run) {
+                              const ListRunner& run, const DeviceListRunner& run_with_devices) {
   Result<std::vector<SuiteConfig>> suites = select_suites(config, options);
   if (!suites) return suites.error();
   PlanOutcome outcome;
@@ -167,7 +167,7 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   Plan& plan = outcome.plan;
   for (std::size_t i = 0; i < suites->size(); ++i) {
     SuiteConfig& suite = (*suites)[i];
-    Result<std::vector<Case>> cases = cases_of(suite, i, paths, run);
+    Result<std::vector<Case>> cases = cases_of(suite, i, paths, run, run_with_devices);
     if (!cases) return cases.error();
     suite.suite.policy = resolve_policy(config, suite, suite.suite.kind, "");
     for (Case& test : *cases) {

@@ -25,8 +25,8 @@ struct SearchPaths {
   std::string pytest_plugin;  // the directory of proctor_pytest.py; "" = it is not installed
 };
 
-// `run` starts the listing commands, contained and with a deadline.
+// `run` and `run_with_devices` start the listing commands, contained and with a deadline.
 Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& options, const SearchPaths& paths,
-                              const ListRunner& run);
+                              const ListRunner& run, const DeviceListRunner& run_with_devices = {});
 
 }  // namespace proctor

@@ -39,7 +39,7 @@ struct AttemptContext {
   std::vector<std::string> evidence_environment;
   std::vector<std::string> debugger;  // put in front of the command; no limits then
   Diagnoser diagnoser{};
-  Telemetry* telemetry = nullptr;     // none: devices are not sampled
+  Telemetry* telemetry = nullptr;  // none: devices are not sampled
 };
 
 struct AttemptCase {

@@ -261,6 +261,28 @@ def markers(sandbox):
     print("ok each test has as many devices as its marker says, and shares a process only with its like")
 
 
+DEPENDS = """import json, os, pytest
+SEEN = json.loads(os.environ.get("PROCTOR_DEVICES", "[]"))
+@pytest.mark.parametrize("card", range(len(SEEN)))
+def test_each(card): assert SEEN[card]
+"""
+
+
+def listed_with_devices(sandbox):
+    """Tests that are made by what a module sees exist; without a free device the listing says what it lacked."""
+    if not ((BIN / "libproctor_ze_sim.so").exists() and (BIN / "proctor-probe-xpu").exists()):
+        return print("skipped: listing with devices: library_missing:libproctor_ze_sim.so")
+    project = Project(sandbox, "depends", {"test_a.py": DEPENDS}, backend="xpu", devices=2)
+    _, cases = project.run("--sim", "xpu:3x1", code=0)
+    said = {id.rpartition("::")[2]: text for id, text in verdicts(cases).items()}
+    check(said == {"test_each[0]": "pass", "test_each[1]": "pass"}, said)
+    listed = sandbox.proctor("list", "--config", project.config, "--sim", "xpu:3x1")
+    check(listed.stdout.count("test_each[") == 2, "list and run differ:", listed.stdout, listed.stderr)
+    few = sandbox.proctor("list", "--config", project.config, "--sim", "xpu:1x1")
+    check("was listed without its 2 xpu device(s)" in few.stderr, few.stdout, few.stderr)
+    print("ok tests that depend on the devices are listed with them")
+
+
 def main():
     with Sandbox() as sandbox:
         three_hundred(sandbox)
@@ -269,6 +291,7 @@ def main():
         fail_fast(sandbox)
         interrupted(sandbox)
         markers(sandbox)
+        listed_with_devices(sandbox)
 
 
 if __name__ == "__main__":

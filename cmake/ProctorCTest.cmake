@@ -7,6 +7,8 @@
 #   proctor_add_suite(NAME COMMAND word... [KIND command|gtest] [BACKEND ...] [DEVICES ...] [TIMEOUT ...]
 #                     [LABELS ...] [OPTIONS ...])
 #       One test for the whole suite.
+#   target_link_libraries(TARGET PRIVATE Proctor::gtest_listener)
+#       TARGET tells of its cases as they happen; then they can share a process (docs/gtest.md).
 #
 # BACKEND without DEVICES means one device per case. OPTIONS go to `proctor run`, e.g. --sim xpu:2x1.
 # A case that Proctor skips is skipped for CTest. Several `ctest -j` on one machine share its devices through

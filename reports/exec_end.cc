@@ -65,8 +65,10 @@ ExecEnd exec_end(const RunModel& model) {
       return own_end(model, *end);
     case Outcome::kError:
       return {.code = reason.starts_with("spawn:") ? spawn_code(reason) : kExecInternal, .signal = 0};
-    case Outcome::kPass:
     case Outcome::kFail:
+      if (reason == "not_ready") return {.code = kExitRed, .signal = 0};
+      return own_end(model, *end);
+    case Outcome::kPass:
     case Outcome::kCrash:
     case Outcome::kSkip:
     case Outcome::kXfail:

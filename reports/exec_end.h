@@ -8,6 +8,7 @@
 //   guard lost, no end recorded                      125  we failed
 //   stopped by a signal, killed after the grace      that signal
 //   ended by a signal                                that signal
+//   exited with 0 before it was ready                1    (--ready-regex)
 //   exited with 0, its output could not be passed on 125
 //   exited with N                                    N, also after a signal was forwarded to it
 #pragma once

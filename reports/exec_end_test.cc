@@ -52,6 +52,8 @@ const std::vector<Row> kRows = {
     {"its own signal", {Outcome::kCrash, "signal:11"}, {}, SIGSEGV, 0, false, 0, SIGSEGV},
     {"time limit", {Outcome::kTimeout, ""}, {}, SIGTERM, 0, false, 124, 0},
     {"time limit, then it says 0", {Outcome::kTimeout, ""}, 0, {}, 0, false, 124, 0},
+    {"ended well before it was ready", {Outcome::kFail, "not_ready"}, 0, {}, 0, false, 1, 0},
+    {"not ready in time", {Outcome::kTimeout, "not_ready"}, {}, SIGTERM, 0, false, 124, 0},
     {"stall limit", {Outcome::kStall, ""}, {}, SIGKILL, 0, true, 124, 0},
     {"--deadline", {Outcome::kNotrun, "budget"}, {}, SIGTERM, 0, false, 124, 0},
     {"stopped", {Outcome::kNotrun, "interrupted"}, {}, SIGTERM, SIGTERM, false, 0, SIGTERM},

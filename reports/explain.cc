@@ -43,6 +43,7 @@ std::string fail_text(std::string_view reason, const AttemptEnded* end) {
     }
   }
   if (reason == "warn") return "it warned, and --strict turns warnings into failures";
+  if (reason == "not_ready") return "ended before a line of its output matched --ready-regex";
   if (reason == "setup") return "its framework failed to set it up";
   if (const auto code = value_of(reason, "exit")) return fmt::format("exited with code {}", *code);
   if (const auto signal = value_of(reason, "driver_crash")) {
@@ -90,6 +91,8 @@ std::string verdict_text(const RunModel& model, const CaseRecord& record, const 
     case Outcome::kError:
       return error_text(verdict.reason);
     case Outcome::kTimeout:
+      if (verdict.reason == "not_ready")
+        return "not ready in time: no line of its output matched --ready-regex";
       return fmt::format("still running after {}, its time limit",
                          human_duration(Milliseconds(record.planned.timeout_ms)));
     case Outcome::kStall:

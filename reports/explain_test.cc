@@ -111,6 +111,9 @@ TEST(Headline, SaysWhatHappened) {
   EXPECT_EQ(of(Outcome::kFail, "exit:3"), "exited with code 3");
   EXPECT_EQ(of(Outcome::kFail, "driver_crash:11"), "the driver crashed its process with signal 11 (SIGSEGV)");
   EXPECT_EQ(of(Outcome::kTimeout, ""), "still running after 1 min 00 s, its time limit");
+  EXPECT_EQ(of(Outcome::kTimeout, "not_ready"),
+            "not ready in time: no line of its output matched --ready-regex");
+  EXPECT_EQ(of(Outcome::kFail, "not_ready"), "ended before a line of its output matched --ready-regex");
   EXPECT_EQ(of(Outcome::kCrash, "signal:6"), "killed by signal 6 (SIGABRT)");
   EXPECT_EQ(of(Outcome::kCrash, "signal:250"), "killed by signal 250");
   EXPECT_EQ(of(Outcome::kError, "spawn:ENOENT"), "could not be started: ENOENT");

@@ -1,8 +1,11 @@
 // `proctor exec`: one command, started as it was typed, under containment, mask, limits and reports. It is a
 // run with a plan of one case; the command's output, its exit code and its signal are passed on.
+#include <unistd.h>
+
 #include "harness/cli/commands.h"
 #include "harness/cli/exec_display.h"
 #include "harness/cli/run_command.h"
+#include "harness/cli/run_directory.h"
 #include "harness/core/exit_code.h"
 #include "harness/plan/opaque.h"
 
@@ -20,8 +23,35 @@ class ExecCommand : public RunCommand {
   RunSetup make_setup() override;
 
  private:
+  Result<void> read_readiness();
   Backend likely_backend() const;
+
+  std::optional<ReadyPolicy> ready_;
 };
+
+Result<void> ExecCommand::read_readiness() {
+  const RunOptions& typed = options();
+  if (!typed.ready_regex) {
+    const char* without = !typed.ready_timeout.empty() ? "--ready-timeout"
+                          : !typed.ready_file.empty()  ? "--ready-file"
+                                                       : nullptr;
+    if (!without) return {};
+    return Error::usage(std::string("read ") + without + ": there is no --ready-regex",
+                        "Add what the command prints when it is ready.");
+  }
+  if (typed.no_capture) {
+    return Error::usage("read --ready-regex: with --no-capture nobody sees what the command prints");
+  }
+  auto regex = LineRegex::compile(*typed.ready_regex);
+  if (!regex) return regex.error();
+  ready_ = ReadyPolicy{.regex = *std::move(regex), .timeout = {}, .file = typed.ready_file};
+  if (!typed.ready_timeout.empty()) {
+    const auto limit = parse_duration(typed.ready_timeout);
+    if (!limit) return Error::usage("read --ready-timeout: " + limit.error().what, limit.error().hint);
+    ready_->timeout = *limit;
+  }
+  return typed.ready_file.empty() ? Result<void>() : check_output_file("--ready-file", typed.ready_file);
+}
 
 // Devices that are asked for without their backend.
 Backend ExecCommand::likely_backend() const {
@@ -34,6 +64,7 @@ Result<PlanOutcome> ExecCommand::make_plan() {
     return Error::usage("read the command line of proctor exec: there is no command",
                         "Write it after `--`: proctor exec [OPTIONS] -- COMMAND ARGS…");
   }
+  if (auto read = read_readiness(); !read) return read.error();
   const PlanOptions& typed = options().plan;
   auto plan = plan_opaque({.command = *after_dashes(),
                            .directory = typed.config.directory,
@@ -49,6 +80,11 @@ RunSetup ExecCommand::make_setup() {
   RunSetup setup = RunCommand::make_setup();
   setup.planned.exec = true;
   setup.pass_through = !setup.inherit_stdio;
+  setup.ready = ready_;
+  // A server is started in the background: it outlives the step of a workflow that started it.
+  if (ready_) setup.watch_parent = false;
+  // Nobody may take the file of a run that was killed for this one's.
+  if (ready_ && !ready_->file.empty()) ::unlink(ready_->file.c_str());
   return setup;
 }
 

@@ -144,6 +144,11 @@ void add_exec_options(CLI::App& command, RunOptions& options) {
   command.add_option("--deadline", options.deadline, "Time limit of the whole run");
   add_lease_options(command, options);
   add_report_options(command, options);
+  command.add_option("--ready-regex", options.ready_regex,
+                     "A server: ready when a line of its output matches this (POSIX extended); --timeout "
+                     "counts from then");
+  command.add_option("--ready-timeout", options.ready_timeout, "Time until then (default: --timeout)");
+  command.add_option("--ready-file", options.ready_file, "File that exists while it is ready, with the pid");
   command.add_flag("--no-capture", options.no_capture,
                    "Give the command this terminal; nothing is kept in the log");
 }

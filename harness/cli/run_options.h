@@ -44,6 +44,9 @@ struct RunOptions {
   bool each_device = false;
   std::string out;
   std::string junit;
+  std::optional<std::string> ready_regex;
+  std::string ready_timeout;
+  std::string ready_file;
   std::string debugger;
   int jobs = 0;
   int repeat = 0;  // 0: not given

@@ -170,6 +170,7 @@ Result<std::vector<Case>> cases_of_gtest(const Suite& suite, const std::vector<s
     test.classname = (*names)[i].group;
     test.devices = suite.devices;
     test.disabled = (*names)[i].disabled && !runs_disabled(suite);
+    test.group = suite.process == "suite" ? "*" : "";
     test.argv = with(suite.command, "--gtest_filter=" + *filter);
     cases.push_back(std::move(test));
   }
@@ -235,11 +236,6 @@ std::optional<Error> check_unique(const Suite& suite, const std::vector<Case>& c
   return {};
 }
 
-std::vector<std::string> list_command(const Suite& suite) {
-  if (suite.kind == SuiteKind::kPytest) return pytest_list_command(suite.command);
-  return with(suite.command, suite.kind == SuiteKind::kProctor ? child::kListOption : "--gtest_list_tests");
-}
-
 // What pytest could not collect it says on stdout, at length; the plugin says it in events.
 std::optional<Error> check_collected(const Suite& suite, const std::vector<std::string>& argv,
                                      const ListOutput& out) {
@@ -288,11 +284,21 @@ std::string id_prefix(const Suite& suite) {
   return fmt::format("{}.{}", suite.name, to_string(suite.backend));
 }
 
+bool is_one_case(const Suite& suite) {
+  if (suite.kind == SuiteKind::kGtest) return suite.process == "suite" && !suite.listener;
+  return suite.kind == SuiteKind::kCommand;
+}
+
+std::vector<std::string> list_command(const Suite& suite) {
+  if (suite.kind == SuiteKind::kPytest) return pytest_list_command(suite.command);
+  return with(suite.command, suite.kind == SuiteKind::kProctor ? child::kListOption : "--gtest_list_tests");
+}
+
 Result<std::vector<Case>> discover(const Suite& suite, std::size_t suite_index, const ListRunner& run,
                                    const std::optional<ListOutput>& listing,
                                    const DeviceListRunner& run_with_devices) {
   const bool pytest = suite.kind == SuiteKind::kPytest;
-  const bool whole = suite.kind == SuiteKind::kCommand || (suite.process == "suite" && !pytest);
+  const bool whole = is_one_case(suite);
   Result<std::vector<Case>> cases = whole ? Result<std::vector<Case>>(std::vector<Case>{whole_command(suite)})
                                           : list_cases(suite, run, listing, run_with_devices);
   if (!cases) return cases;

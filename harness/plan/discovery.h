@@ -6,6 +6,8 @@
 //   pytest   CMD -p proctor_pytest --proctor-list: `case` events  CMD -p proctor_pytest --proctor-case=NODEID
 //   command  nothing to list                                      CMD
 //
+// Kind gtest with process = "suite" is one case too, unless the program has our listener.
+//
 // A list that cannot be read completely refuses the plan: a case that silently went missing would look like
 // green.
 #pragma once
@@ -50,6 +52,12 @@ using DeviceListRunner =
 Result<std::vector<Case>> discover(const Suite& suite, std::size_t suite_index, const ListRunner& run,
                                    const std::optional<ListOutput>& listing = std::nullopt,
                                    const DeviceListRunner& run_with_devices = {});
+
+// Whether the whole command is one case, which nothing has to list.
+bool is_one_case(const Suite& suite);
+
+// What lists the cases of the others.
+std::vector<std::string> list_command(const Suite& suite);
 
 // The prefix of ids before '/': "memory.xpu" for proctor suites, the suite's name for foreign ones.
 std::string id_prefix(const Suite& suite);

@@ -200,6 +200,17 @@ TEST_F(DiscoveryTest, GtestAsOneProcessIsOneCase) {
   EXPECT_EQ((*cases)[0].argv, made.command);
 }
 
+TEST_F(DiscoveryTest, GtestWithOurListenerSharesOneProcess) {
+  Suite made = suite(SuiteKind::kGtest, {testing_support::listener_gtest(), "--gtest_filter=Plain.*"});
+  made.process = "suite";
+  made.listener = true;
+  const Result<std::vector<Case>> cases = discover(made, 0, run_listing);
+  ASSERT_TRUE(cases) << cases.error().what;
+  ASSERT_EQ(cases->size(), 7u);
+  EXPECT_EQ((*cases)[0].id, "s/Plain.Passes");
+  for (const Case& test : *cases) EXPECT_EQ(test.group, "*") << test.id;
+}
+
 TEST(PlanDigest, DependsOnTheIdsOnly) {
   const auto digest = [](const std::vector<std::string>& ids) {
     std::vector<Case> cases(ids.size());

@@ -40,6 +40,7 @@ struct Suite {
   int devices = 0;
   std::string devices_marker;    // kind pytest: the marker that says how many devices a test needs; "" = none
   std::string process = "case";  // case | file | suite
+  bool listener = false;         // kind gtest: the program tells of its cases as they happen
   std::string mask = "uuid";     // uuid | index
   CasePolicy policy;
   std::map<std::string, std::string> env;

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <unordered_map>
 #include <utility>
 
 #include "harness/core/text.h"
+#include "harness/plan/gtest_batch.h"
 #include "harness/plan/recognise.h"
 #include "harness/plan/select.h"
 
@@ -57,16 +59,39 @@ Result<void> add_pytest_plugin(Suite& suite, const SearchPaths& paths) {
 
 Result<void> settle_environment(Suite& suite, const SearchPaths& paths) {
   if (suite.kind == SuiteKind::kPytest) return add_pytest_plugin(suite, paths);
-  // A caller's sharding would make a process that is asked for one test run none, and call that a success.
-  if (suite.kind == SuiteKind::kGtest && suite.process == "case") {
+  // A caller's sharding would make a process that is asked for one test run none, and call that a success;
+  // whether others run after a failure, we decide.
+  if (suite.kind == SuiteKind::kGtest && !is_one_case(suite)) {
     suite.env.emplace("GTEST_TOTAL_SHARDS", "1");
     suite.env.emplace("GTEST_SHARD_INDEX", "0");
+    suite.env.emplace("GTEST_FAIL_FAST", "0");
   }
   return {};
 }
 
+// Whether the cases of a GoogleTest program can share a process and still be told apart.
+Result<void> ask_for_listener(Suite& suite, const ListRunner& run, std::optional<ListOutput>& listing,
+                              std::vector<Warning>& warnings) {
+  if (suite.kind != SuiteKind::kGtest || suite.process != "suite") return {};
+  if (!listing) {
+    Result<ListOutput> out = run(list_command(suite), suite.env, suite.directory);
+    if (!out) return out.error();
+    listing = std::move(*out);
+  }
+  suite.listener = announces_gtest_listener(listing->event_lines);
+  if (suite.listener) return {};
+  warnings.push_back(
+      {"gtest_listener", fmt::format("suite `{}` ({}) is one case, because its program does not tell of its "
+                                     "cases; this line of CMake gives each its own verdict: "
+                                     "target_link_libraries({} PRIVATE Proctor::gtest_listener)",
+                                     suite.name, suite.origin,
+                                     std::filesystem::path(suite.command.front()).filename().string())});
+  return {};
+}
+
 Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const SearchPaths& paths,
-                                   const ListRunner& run, const DeviceListRunner& run_with_devices) {
+                                   const ListRunner& run, const DeviceListRunner& run_with_devices,
+                                   std::vector<Warning>& warnings) {
   Suite& suite = config.suite;
   const auto own_path = suite.env.find("PATH");
   const Result<std::string> executable =
@@ -82,6 +107,7 @@ Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const
   }
   suite.kind = *config.kind;
   if (Result<void> supported = check_supported(suite); !supported) return supported.error();
+  if (Result<void> asked = ask_for_listener(suite, run, listing, warnings); !asked) return asked.error();
   if (Result<void> settled = settle_environment(suite, paths); !settled) return settled.error();
   return discover(suite, index, run, listing, run_with_devices);
 }
@@ -167,7 +193,7 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   Plan& plan = outcome.plan;
   for (std::size_t i = 0; i < suites->size(); ++i) {
     SuiteConfig& suite = (*suites)[i];
-    Result<std::vector<Case>> cases = cases_of(suite, i, paths, run, run_with_devices);
+    Result<std::vector<Case>> cases = cases_of(suite, i, paths, run, run_with_devices, outcome.warnings);
     if (!cases) return cases.error();
     suite.suite.policy = resolve_policy(config, suite, suite.suite.kind, "");
     for (Case& test : *cases) {
@@ -177,7 +203,8 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
     plan.suites.push_back(suite.suite);
   }
   if (Result<void> unique = check_unique(plan); !unique) return unique.error();
-  outcome.warnings = override_warnings(config, plan.cases, suites_left_out(config, *suites));
+  for (Warning& warning : override_warnings(config, plan.cases, suites_left_out(config, *suites)))
+    outcome.warnings.push_back(std::move(warning));
   Result<std::vector<Case>> selected = select_cases(std::move(plan.cases), options);
   if (!selected) return selected.error();
   plan.cases = std::move(*selected);

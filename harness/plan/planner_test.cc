@@ -101,6 +101,25 @@ TEST_F(PlannerTest, GtestCasesDoNotInheritSharding) {
   }
 }
 
+TEST_F(PlannerTest, OneProcessForAllCasesOfAProgramThatTellsOfThem) {
+  const std::string toml = "[suite.unit]\nprocess = \"suite\"\ncommand = [\"";
+  const Result<PlanOutcome> told = plan(toml + testing_support::listener_gtest() + "\"]\n");
+  ASSERT_TRUE(told) << told.error().what;
+  EXPECT_TRUE(told->plan.suites[0].listener);
+  EXPECT_GT(told->plan.cases.size(), 10u);
+  EXPECT_EQ(told->plan.cases[0].group, "*");
+  EXPECT_EQ(told->plan.suites[0].env.at("GTEST_TOTAL_SHARDS"), "1");
+  EXPECT_TRUE(told->warnings.empty());
+
+  const Result<PlanOutcome> untold = plan(toml + testing_support::sample_gtest() + "\"]\n");
+  ASSERT_TRUE(untold) << untold.error().what;
+  EXPECT_THAT(ids(*untold), ElementsAre("unit/plan_sample_gtest"));
+  EXPECT_TRUE(untold->plan.suites[0].env.empty()) << "the whole command is the caller's";
+  EXPECT_THAT(
+      warnings(*untold),
+      ElementsAre(HasSubstr("target_link_libraries(plan_sample_gtest PRIVATE Proctor::gtest_listener)")));
+}
+
 TEST_F(PlannerTest, OverridesApplyPerCase) {
   const Result<PlanOutcome> outcome = plan(
       gtest_suite("unit") + "timeout = \"9s\"\n[[override]]\nmatch = \"unit/Plain.P*\"\ntimeout = \"20m\"\n");

@@ -15,6 +15,7 @@
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/text.h"
+#include "harness/plan/gtest_batch.h"
 #include "harness/plan/gtest_list.h"
 
 namespace proctor {
@@ -173,7 +174,8 @@ Result<Recognition> ask_both(const Suite& suite, const ListRunner& run) {
   argv.emplace_back("--gtest_list_tests");
   Result<ListOutput> out = run(argv, suite.env, suite.directory);
   if (!out) return out.error();
-  if (out->event_lines.empty() && lists_gtest(*out)) {
+  const bool no_cases = out->event_lines.empty() || announces_gtest_listener(out->event_lines);
+  if (no_cases && lists_gtest(*out)) {
     return Recognition{SuiteKind::kGtest, "lists GoogleTest tests", std::move(*out)};
   }
   return Recognition{SuiteKind::kProctor, "speaks the child protocol", {}};

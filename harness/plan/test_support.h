@@ -37,5 +37,7 @@ Result<ListOutput> refuse_to_run(const std::vector<std::string>& argv,
 
 // The built sample_gtest program.
 std::string sample_gtest();
+// The same of testdata/listener_gtest.cc, which has our listener.
+std::string listener_gtest();
 
 }  // namespace proctor::testing_support

@@ -131,7 +131,9 @@ void CaseOutput::take(Source source, std::string_view bytes) {
     return;
   }
   if (source == Source::kOut && spec_.keep_stdout) keep(bytes);
-  capture_.append(source == Source::kOut ? Stream::kOut : Stream::kErr, bytes, last_activity_);
+  const Stream stream = source == Source::kOut ? Stream::kOut : Stream::kErr;
+  capture_.append(stream, bytes, last_activity_);
+  if (spec_.on_output) spec_.on_output(stream, bytes);
   if (PassThrough* reader = reader_of(source)) reader->write(bytes);
 }
 

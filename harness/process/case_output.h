@@ -19,8 +19,8 @@ namespace proctor {
 
 class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
  public:
-  // `spec` must outlive this; its log_path, events, keep_stdout, max_kept_stdout, pass_through and
-  // on_event_line are used.
+  // `spec` must outlive this; its log_path, events, keep_stdout, max_kept_stdout, pass_through,
+  // on_output and on_event_line are used.
   CaseOutput(boost::asio::io_context& io, const ProcessSpec& spec, Clock::time_point start);
 
   // The case's ends, to be closed when the guard has them. Sets in, out, err and events of `setup`.

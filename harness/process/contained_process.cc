@@ -376,6 +376,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     if (leader_status_ && WIFEXITED(*leader_status_)) end_.exit_code = WEXITSTATUS(*leader_status_);
     if (leader_status_ && WIFSIGNALED(*leader_status_)) end_.exit_signal = WTERMSIG(*leader_status_);
     spec_.on_event_line = nullptr;
+    spec_.on_output = nullptr;
     spec_.on_limit = nullptr;
     std::exchange(on_end_, nullptr)(std::move(end_));
   }

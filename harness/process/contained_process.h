@@ -37,6 +37,7 @@ class io_context;
 namespace proctor {
 
 class Containment;
+enum class Stream;
 
 // Which step of starting a child failed; never confused with the child's own exit 127.
 struct SpawnError {
@@ -78,6 +79,8 @@ struct ProcessSpec {
   // Each complete line that the child wrote to its events fd, in order, without the newline. A line over 64
   // KiB is delivered cut, and counted in ProcessEnd::events_too_long.
   std::function<void(std::string_view)> on_event_line;
+  // What the child writes to stdout and stderr, as it comes. May be empty; must not destroy the process.
+  std::function<void(Stream, std::string_view)> on_output = nullptr;
   // Evidence hook: called before the first signal of a timeout or a stall. The tree hangs below `guard_pid`;
   // the ladder goes on when `done` is called, which may be never. May be empty.
   std::function<void(int guard_pid, std::function<void()> done)> on_limit;

@@ -7,12 +7,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "harness/core/child_protocol.h"
-#include "harness/core/digest.h"
 #include "harness/evidence/gatherer.h"
-#include "harness/plan/pytest_list.h"
+#include "harness/run/attempt_files.h"
+#include "harness/run/batch.h"
 #include "harness/run/verdict.h"
 
 namespace proctor {
@@ -20,7 +19,6 @@ namespace {
 
 constexpr int kStrictUmask = 022;  // kind proctor: the same on every machine
 
-constexpr std::size_t kHashDigits = 16;
 constexpr double kSlowShare = 0.5;  // of the time limit
 
 std::int64_t ms_between(Clock::time_point from, Clock::time_point to) {
@@ -39,26 +37,7 @@ std::string anchored(const std::string& program, const std::string& directory) {
   return (std::filesystem::path(directory) / program).string();
 }
 
-// What the child calls the case: a foreign framework's own id, ours by its name.
-std::string name_for_child(const Suite& suite, const Case& test) {
-  return suite.kind == SuiteKind::kPytest ? std::string(framework_id(test)) : test.name;
-}
-
-std::string attempt_stem(const std::string& case_id, int attempt, int repeat) {
-  std::string stem = sha256_hex(case_id).substr(0, kHashDigits) + "." + std::to_string(attempt);
-  if (repeat > 1) stem += ".r" + std::to_string(repeat);
-  return stem;
-}
-
 }  // namespace
-
-std::string attempt_log(const std::string& case_id, int attempt, int repeat) {
-  return "logs/" + attempt_stem(case_id, attempt, repeat) + ".log";
-}
-
-std::string attempt_evidence(const std::string& case_id, int attempt, int repeat) {
-  return "evidence/" + attempt_stem(case_id, attempt, repeat) + ".txt";
-}
 
 RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCaseEnded on_case_ended,
                                OnDone on_done)
@@ -91,7 +70,7 @@ RunningAttempt::~RunningAttempt() {
 // and a batch one for its cases.
 void RunningAttempt::take_scratch() {
   const SuiteKind kind = plan_.suite->kind;
-  if (kind == SuiteKind::kGtest) result_file_ = context_.scratch.new_file_name();
+  if (kind == SuiteKind::kGtest && !is_batch()) result_file_ = context_.scratch.new_file_name();
   if (is_batch()) write_cases();
   if (kind != SuiteKind::kProctor) return;
   if (auto directory = context_.scratch.lease_directory(); directory) {
@@ -105,10 +84,10 @@ void RunningAttempt::take_scratch() {
 
 void RunningAttempt::write_cases() {
   cases_file_ = context_.scratch.new_file_name();
-  auto names = nlohmann::json::array();
-  for (const auto& entry : plan_.cases) names.push_back(name_for_child(*plan_.suite, *entry.test));
+  std::vector<const Case*> cases;
+  for (const auto& entry : plan_.cases) cases.push_back(entry.test);
   std::ofstream file(cases_file_, std::ios::binary);
-  file << names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  file << batch_file(*plan_.suite, cases);
   file.close();
   if (!file) context_.sink.on(Warning{"scratch", "failed to write " + cases_file_});
 }
@@ -117,7 +96,7 @@ ProcessSpec RunningAttempt::make_spec() {
   const AttemptCase& first = plan_.cases.front();
   const SuiteKind kind = plan_.suite->kind;
   ProcessSpec spec;
-  spec.argv = is_batch() ? pytest_batch_command(first.test->argv, cases_file_) : first.test->argv;
+  spec.argv = is_batch() ? batch_command(*plan_.suite, *first.test, cases_file_) : first.test->argv;
   spec.env = std::move(plan_.environment);
   spec.directory = plan_.suite->directory;
   if (!result_file_.empty()) spec.argv.push_back("--gtest_output=json:" + result_file_);
@@ -129,7 +108,7 @@ ProcessSpec RunningAttempt::make_spec() {
       set_variable(spec.env, "TMPDIR", scratch_);
     }
   }
-  if (kind == SuiteKind::kProctor || kind == SuiteKind::kPytest) {
+  if (kind == SuiteKind::kProctor || kind == SuiteKind::kPytest || is_batch()) {
     spec.events = true;
     spec.on_event_line = [this, alive = alive_](std::string_view line) {
       if (*alive) on_line(line);
@@ -150,7 +129,20 @@ ProcessSpec RunningAttempt::make_spec() {
     gather(guard_pid, std::move(then));
   };
   set_limits(spec);
+  if (context_.ready) watch_readiness(spec);
   return spec;
+}
+
+// Until it is ready it has a limit of its own, and from then on the case's.
+void RunningAttempt::watch_readiness(ProcessSpec& spec) {
+  readiness_.emplace(*context_.ready, Clock::now());
+  if (readiness_->timeout()) spec.timeout = readiness_->timeout();
+  spec.on_output = [this, alive = alive_](Stream stream, std::string_view bytes) {
+    if (!*alive || ending_ || !readiness_->look(stream, bytes, Clock::now())) return;
+    process_->restart_clock(limits_of(*plan_.cases.front().test));
+    if (auto told = readiness_->tell(plan_.devices); !told)
+      context_.sink.on(Warning{"ready_file", "failed to " + told.error().what});
+  };
 }
 
 void RunningAttempt::gather(int guard_pid, std::function<void()> then) {
@@ -283,6 +275,7 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
   event.last_step = child_.last_step();
   event.failures = child_.failures();
   event.measures = child_.measures();
+  if (readiness_ && readiness_->is_ready()) event.measures.push_back(*readiness_->measure());
   event.rule = child_.rule();
   event.source = child_.source();
   event.severity = child_.severity();
@@ -322,7 +315,9 @@ Verdict RunningAttempt::judge_case(const ProcessEnd* end, AttemptEnded& event) c
                            .stop_reason = stop_reason_.empty() ? "interrupted" : stop_reason_,
                            .child = child_,
                            .went_on = end == nullptr,
-                           .another_was_bad = another_was_bad_};
+                           .another_was_bad = another_was_bad_,
+                           .batch = is_batch(),
+                           .not_ready = readiness_ && !readiness_->is_ready()};
   if (end) {
     evidence.cause = end->cause;
     evidence.spawn_error = end->spawn_error;
@@ -392,6 +387,7 @@ void RunningAttempt::finish(const ProcessEnd& end) {
         std::string(kOutputNotPassed),
         "the output of " + blamed().test->id + " was not passed on in full: " + end.pass_through_lost});
   }
+  if (readiness_ && !ending_) readiness_->streams_ended(Clock::now());
   const bool none_began = std::find(begun_.begin(), begun_.end(), true) == begun_.end();
   auto fate = ProcessFate::kEnded;
   if (none_began && end.cause != EndCause::kStopped) {
@@ -402,6 +398,7 @@ void RunningAttempt::finish(const ProcessEnd& end) {
   }
   if (open_) conclude(&end);
   clean_up(end);
+  readiness_.reset();
   const auto done = std::move(on_done_);
   done(fate);  // may destroy this
 }

@@ -20,6 +20,7 @@
 #include "harness/run/case_group.h"
 #include "harness/run/child_report.h"
 #include "harness/run/diagnose.h"
+#include "harness/run/readiness.h"
 #include "harness/run/scratch.h"
 #include "harness/run/telemetry.h"
 
@@ -39,7 +40,8 @@ struct AttemptContext {
   std::vector<std::string> evidence_environment;
   std::vector<std::string> debugger;  // put in front of the command; no limits then
   Diagnoser diagnoser{};
-  Telemetry* telemetry = nullptr;  // none: devices are not sampled
+  Telemetry* telemetry = nullptr;      // none: devices are not sampled
+  std::optional<ReadyPolicy> ready{};  // none: nobody waits for a case to be ready
 };
 
 struct AttemptCase {
@@ -55,11 +57,6 @@ struct AttemptPlan {
   std::vector<int> leases;               // descriptors of their leases
   std::vector<std::string> environment;  // NAME=VALUE, without what is particular to the attempt
 };
-
-// logs/HASH.ATTEMPT[.rR].log: HASH is the first 16 hex digits of SHA-256 of the id.
-std::string attempt_log(const std::string& case_id, int attempt, int repeat);
-// evidence/HASH.ATTEMPT[.rR].txt, likewise.
-std::string attempt_evidence(const std::string& case_id, int attempt, int repeat);
 
 class RunningAttempt {
  public:
@@ -101,6 +98,7 @@ class RunningAttempt {
   ProcessLimits limits_of(const Case& test) const;
   // The case that answers for the process now.
   const AttemptCase& blamed() const { return of(open_ ? open_->which : 0); }
+  void watch_readiness(ProcessSpec& spec);
   void gather(int guard_pid, std::function<void()> then);
   void take_scratch();
   void write_cases();
@@ -129,6 +127,7 @@ class RunningAttempt {
   bool no_more_ = false;
   bool ending_ = false;  // somebody is ending the process: no case begins any more
   bool another_was_bad_ = false;
+  std::optional<Readiness> readiness_;
   std::string log_;
   std::string scratch_;      // kind proctor: its working directory and TMPDIR
   std::string result_file_;  // kind gtest

@@ -25,6 +25,7 @@
 #include "harness/plan/plan.h"
 #include "harness/run/breaker.h"
 #include "harness/run/device_pool.h"
+#include "harness/run/readiness.h"
 #include "harness/run/telemetry.h"
 
 namespace proctor {
@@ -72,8 +73,9 @@ struct RunSetup {
   int breaker = Breaker::kDefault;       // machine outcomes in a row that end the run; 0: none do
   std::optional<Milliseconds> deadline;  // for the whole run
   bool inherit_stdio = false;
-  bool pass_through = false;     // output also goes to the runner's own stdout and stderr
-  std::string evidence_program;  // proctor itself; "": nothing is gathered before a limit ends a case
+  std::optional<ReadyPolicy> ready;  // `exec --ready-regex`
+  bool pass_through = false;         // output also goes to the runner's own stdout and stderr
+  std::string evidence_program;      // proctor itself; "": nothing is gathered before a limit ends a case
   std::vector<std::string> evidence_environment;
   std::vector<std::string> debugger;
   bool watch_parent = false;  // CI=true

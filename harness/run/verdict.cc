@@ -86,15 +86,34 @@ Verdict judge_pytest(const AttemptEvidence& evidence) {
   return mismatch;
 }
 
+// GoogleTest exits with 1 when anything failed (its main: `return RUN_ALL_TESTS()`).
+Verdict judge_gtest_batch(const AttemptEvidence& evidence) {
+  constexpr int kTestsFailed = 1;
+  const ChildReport& child = evidence.child;
+  if (child.violations() > 0) return {Outcome::kError, "protocol"};
+  if (!child.result()) return {Outcome::kError, "no_result"};
+  const int code = evidence.went_on ? 0 : evidence.exit_code.value_or(0);
+  if (child.result() == ChildResult::kFail) {
+    return evidence.went_on || code != 0 ? Verdict{Outcome::kFail, {}}
+                                         : Verdict{Outcome::kError, "result_mismatch"};
+  }
+  if (code != 0 && !(code == kTestsFailed && evidence.another_was_bad))
+    return {Outcome::kFail, exit_reason(code)};
+  if (child.result() == ChildResult::kPass) return {Outcome::kPass, {}};
+  if (child.result() == ChildResult::kSkip) return {Outcome::kSkip, "framework"};
+  return {Outcome::kError, "protocol"};
+}
+
 Verdict judge_exit(const AttemptEvidence& evidence) {
-  if (evidence.went_on) return judge_pytest(evidence);
+  const bool gtest_batch = evidence.kind == SuiteKind::kGtest && evidence.batch;
+  if (evidence.went_on) return gtest_batch ? judge_gtest_batch(evidence) : judge_pytest(evidence);
   if (evidence.exit_signal) return {Outcome::kCrash, "signal:" + std::to_string(*evidence.exit_signal)};
   if (!evidence.exit_code) return {Outcome::kError, "no_exit_status"};
   switch (evidence.kind) {
     case SuiteKind::kProctor:
       return judge_proctor(*evidence.exit_code, evidence.child);
     case SuiteKind::kGtest:
-      return judge_gtest(*evidence.exit_code, evidence.gtest);
+      return gtest_batch ? judge_gtest_batch(evidence) : judge_gtest(*evidence.exit_code, evidence.gtest);
     case SuiteKind::kPytest:
       return judge_pytest(evidence);
     case SuiteKind::kBenchmark:
@@ -102,6 +121,12 @@ Verdict judge_exit(const AttemptEvidence& evidence) {
       return judge_command(*evidence.exit_code);
   }
   return {Outcome::kError, "no_result"};
+}
+
+// A server that ends well before it served has not done its work.
+Verdict judge_readiness(const AttemptEvidence& evidence, Verdict verdict) {
+  if (!evidence.not_ready || verdict.outcome != Outcome::kPass) return verdict;
+  return {Outcome::kFail, "not_ready"};
 }
 
 }  // namespace
@@ -114,13 +139,13 @@ Verdict judge(const AttemptEvidence& evidence) {
     case EndCause::kGuardLost:
       return {Outcome::kError, "guard_lost"};
     case EndCause::kTimeout:
-      return {Outcome::kTimeout, {}};
+      return {Outcome::kTimeout, evidence.not_ready ? "not_ready" : ""};
     case EndCause::kStall:
       return {Outcome::kStall, {}};
     case EndCause::kStopped:
       return {Outcome::kNotrun, evidence.stop_reason};
     case EndCause::kExited:
-      return judge_exit(evidence);
+      return judge_readiness(evidence, judge_exit(evidence));
   }
   return {Outcome::kError, "no_result"};
 }

@@ -12,16 +12,24 @@
 //   exit N         gtest     no readable result file               error(no_result)
 //                            0, completed | skipped | failures     pass | skip(framework) |
 //                            error(result_mismatch) not 0, failures | none                fail | fail(exit:N)
+//   exit N         gtest,    no `end` event                        error(no_result)
+//                  batch     events that are no events             error(protocol)
+//                            end fail, exit 0                      error(result_mismatch)
+//                            end pass | fail | skip                pass | fail | skip(framework)
+//                            end pass | skip, exit not 0 and not
+//                            because of a case before it           fail(exit:N)
 //   exit N         pytest    no `end` event                        error(no_result)
 //                            events that are no events             error(protocol)
 //                            end contradicts the exit code         error(result_mismatch)
 //                            end pass | fail | skip | ...          pass | fail(R) | skip(R) | xfail(R) |
 //                            xpass(R)
-//   went on        pytest    as exit N; there is no exit code that end could contradict
+//   went on        gtest, pytest as exit N; there is no exit code that end could contradict
 //   exit N         proctor   no `end` event                        error(no_result)
 //                            events that are no events             error(protocol)
 //                            end contradicts events or exit code   error(result_mismatch)
 //                            end pass | fail | skip | error        pass | fail(R) | skip(R) | error(R)
+//
+// "not ready": its time limit is timeout(not_ready), and a pass is fail(not_ready).
 //
 // "went on": the process began another case. When its last one has ended, its exit code speaks for all of
 // them.
@@ -49,9 +57,11 @@ struct AttemptEvidence {
   std::optional<int> exit_code = {};
   std::optional<int> exit_signal = {};
   std::string stop_reason = "interrupted";  // why the runner stopped it: "interrupted" or "budget"
-  ChildReport child = {};                   // kinds proctor and pytest
-  bool went_on = false;                     // kind pytest: the process began another case
-  bool another_was_bad = false;             // kind pytest: a case before it in the same process
+  ChildReport child = {};                   // kinds proctor and pytest, and gtest in a batch
+  bool went_on = false;                     // the process began another case
+  bool another_was_bad = false;             // a case before it in the same process
+  bool batch = false;                       // kind gtest: events tell of its cases, no result file
+  bool not_ready = false;                   // exec: no line had said that it was ready
   std::optional<GtestResult> gtest = {};    // kind gtest: none when there is no readable result file
 };
 

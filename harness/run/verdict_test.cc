@@ -52,6 +52,21 @@ TEST(Verdict, CausesOtherThanExitDecideAloneForEveryKind) {
   }
 }
 
+TEST(Verdict, WhatWasNotReady) {
+  AttemptEvidence evidence{.not_ready = true};
+  for (const auto& [code, verdict] :
+       std::map<int, std::string>{{0, "fail(not_ready)"}, {5, "fail(exit:5)"}, {77, "skip(exit:77)"}}) {
+    evidence.exit_code = code;
+    EXPECT_EQ(to_string(judge(evidence)), verdict);
+  }
+  evidence.cause = EndCause::kTimeout;
+  EXPECT_EQ(to_string(judge(evidence)), "timeout(not_ready)");
+  evidence.cause = EndCause::kStall;
+  EXPECT_EQ(to_string(judge(evidence)), "stall");
+  evidence.cause = EndCause::kStopped;
+  EXPECT_EQ(to_string(judge(evidence)), "notrun(interrupted)");
+}
+
 TEST(Verdict, ReasonOfAStopIsTheRunners) {
   AttemptEvidence evidence{.cause = EndCause::kStopped};
   evidence.stop_reason = "budget";
@@ -209,6 +224,42 @@ TEST(Verdict, ACaseAfterWhichItsProcessWentOnNeedsNoExitCode) {
     AttemptEvidence evidence{.kind = SuiteKind::kPytest, .went_on = true};
     evidence.child = said({line});
     EXPECT_EQ(to_string(judge(evidence)), verdict);
+  }
+}
+
+TEST(Verdict, GtestInABatch) {
+  const struct {
+    std::optional<int> code;  // none: it went on
+    std::vector<std::string> lines;
+    bool another_was_bad;
+    const char* verdict;
+  } rows[] = {
+      {std::nullopt, {kStart, kEndPass}, false, "pass"},
+      {std::nullopt, {kStart, kFailEvent, kEndFail}, false, "fail"},
+      {std::nullopt, {kStart, kSkipEvent, kEndSkip}, true, "skip(framework)"},
+      {std::nullopt, {kStart}, false, "error(no_result)"},
+      {0, {kStart, kEndPass}, false, "pass"},
+      {0, {kStart, kSkipEvent, kEndSkip}, false, "skip(framework)"},
+      {0, {kStart, kFailEvent, kEndFail}, true, "error(result_mismatch)"},
+      {0, {}, false, "error(no_result)"},
+      {3, {kStart}, false, "error(no_result)"},
+      {1, {kStart, kFailEvent, kEndFail}, false, "fail"},
+      {1, {kStart, kEndPass}, true, "pass"},
+      {1, {kStart, kSkipEvent, kEndSkip}, true, "skip(framework)"},
+      {1, {kStart, kEndPass}, false, "fail(exit:1)"},
+      {1, {kStart, kSkipEvent, kEndSkip}, false, "fail(exit:1)"},
+      {23, {kStart, kEndPass}, true, "fail(exit:23)"},
+      {0, {kStart, kEndPass, "garbage"}, false, "error(protocol)"},
+      {0, {kStart, kEndXfail}, false, "error(protocol)"},
+  };
+  for (const auto& row : rows) {
+    AttemptEvidence evidence{.kind = SuiteKind::kGtest, .batch = true};
+    evidence.went_on = !row.code;
+    evidence.exit_code = row.code;
+    evidence.child = said(row.lines);
+    evidence.another_was_bad = row.another_was_bad;
+    EXPECT_EQ(to_string(judge(evidence)), row.verdict)
+        << row.code.value_or(-1) << ' ' << testing::PrintToString(row.lines);
   }
 }
 

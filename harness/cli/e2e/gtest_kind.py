@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""GoogleTest programs of another project: in one process each case is judged as in a process of its own, and a crash
+or a hang is blamed on exactly the case that did it."""
+
+import json
+import os
+import shutil
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+from harness import BIN, Sandbox, check, check_sums, of_type, records, report, skip
+
+CRASH, HANG = "Many/Plain.Case/17", "Many/Plain.Case/31"
+PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(other LANGUAGES CXX)
+find_package(GTest REQUIRED)
+find_package(Proctor REQUIRED)
+add_executable(told told.cc)
+target_compile_options(told PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+target_link_libraries(told PRIVATE GTest::gtest_main Proctor::gtest_listener)
+add_executable(untold told.cc)
+target_link_libraries(untold PRIVATE GTest::gtest_main)
+"""
+PROGRAM = """#include <gtest/gtest.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <string>
+
+static void began() {  // how many processes there were
+  static const bool once = [] {
+    const char* file = getenv("PROCESSES");
+    return file && system(("echo x >> " + std::string(file)).c_str()) == 0;
+  }();
+  (void)once;
+}
+class Plain : public testing::TestWithParam<int> {};
+TEST_P(Plain, Case) {
+  began();
+  if (GetParam() == 17) raise(SIGSEGV);
+  if (GetParam() == 31) for (;;) pause();
+}
+INSTANTIATE_TEST_SUITE_P(Many, Plain, testing::Range(0, 50));
+
+TEST(Special, Fails) { EXPECT_EQ(1, 2) << "\\xff odd \\"words\\""; }
+TEST(Special, Skips) { GTEST_SKIP() << "no such card"; }
+TEST(Special, DISABLED_Never) { FAIL(); }
+TEST(Special, EndsTheProcess) { exit(0); }
+TEST(Special, DiesAsItShould) { EXPECT_DEATH(abort(), ""); }
+TEST(Special, DiesAsItShouldInAFreshProgram) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(abort(), "");
+}
+TEST(Special, Passes) { EXPECT_EQ(getenv("PROCTOR_EVENTS_FD"), nullptr); }
+class Torn : public testing::Test {
+ public:
+  static void TearDownTestSuite() { if (getenv("TORN")) ADD_FAILURE() << "torn down"; }
+};
+TEST_F(Torn, One) {}
+TEST_F(Torn, Two) {}
+template <typename T> class Typed : public testing::Test {};
+using Types = testing::Types<int, char>;
+TYPED_TEST_SUITE(Typed, Types);
+TYPED_TEST(Typed, Holds) {}
+TEST(Flaky, OnlyTheFirstTime) {
+  if (!getenv("FLAKY")) return;
+  if (access(getenv("FLAKY"), F_OK) != 0) { close(creat(getenv("FLAKY"), 0600)); FAIL(); }
+}
+static void at_the_end() { if (getenv("EXIT_WITH")) _exit(atoi(getenv("EXIT_WITH"))); }
+static const int registered = atexit(at_the_end);
+"""
+
+
+def build(directory):
+    if not (shutil.which("cmake") and shutil.which("ninja")):
+        skip("needs cmake and ninja")
+    directory.mkdir()
+    (directory / "CMakeLists.txt").write_text(PROJECT)
+    (directory / "told.cc").write_text(PROGRAM)
+    for command in (["cmake", "-G", "Ninja", "-S", ".", "-B", "build", f"-DProctor_DIR={BIN.parent}"],
+                    ["cmake", "--build", "build"]):
+        done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600)
+        check(done.returncode == 0, command, done.stdout, done.stderr)
+
+
+class Suite:
+    """A proctor.toml for one of the programs."""
+
+    def __init__(self, sandbox, name, process, program="told", env=None, options=(), **keys):
+        self.sandbox = sandbox
+        self.processes = sandbox.path / f"{name}.processes"
+        keys = {"kind": "gtest", "command": [f"{sandbox.path}/other/build/{program}", *options], "process": process,
+                "timeout": "60s", **keys}
+        lines = ["[suite.t]"] + [f"{key} = {json.dumps(value)}" for key, value in keys.items()]
+        lines += ["[suite.t.env]", f'PROCESSES = "{self.processes}"']
+        lines += [f"{key} = {json.dumps(str(value))}" for key, value in (env or {}).items()]
+        lines += ["[[override]]", f'match = "t/{HANG}"', 'timeout = "2s"']
+        self.config = sandbox.path / f"{name}.toml"
+        self.config.write_text("\n".join(lines) + "\n")
+
+    def run(self, *more, code=1):
+        out = self.sandbox.out()
+        run = self.sandbox.start("run", "--config", self.config, "--out", out, *more)
+        self.errors = self.sandbox.finish(run, seconds=300)
+        check(run.returncode == code, "exit", run.returncode, "instead of", code, self.errors)
+        document = report(out)
+        check_sums(document)
+        return out, {case["id"].partition("/")[2]: case for case in document["cases"]}
+
+
+def verdict(case):
+    return f"{case['outcome']}({case['reason']})" if case["reason"] else case["outcome"]
+
+
+def verdicts(cases):
+    return {id: verdict(case) for id, case in cases.items()}
+
+
+def failures(out):
+    """{case: [(place, message)]} of its last attempt."""
+    return {record["case"]: [(failure.get("file", ""), failure.get("line", 0), failure.get("message", ""))
+                             for failure in record.get("failures", [])]
+            for record in of_type(records(out), "attempt_ended")}
+
+
+def junit(out):
+    return {(case.get("classname"), case.get("name")): sorted(child.tag for child in case)
+            for case in ElementTree.parse(out / "junit.xml").iter("testcase")}
+
+
+def exactly_those_blamed(sandbox):
+    alone_out, alone = Suite(sandbox, "alone", "case").run()
+    suite = Suite(sandbox, "shared", "suite")
+    shared_out, shared = suite.run()
+    said = verdicts(shared)
+    check(len(said) == 62, "planned", len(said))
+    check(said == verdicts(alone), "differs:", set(said.items()) ^ set(verdicts(alone).items()))
+    check(junit(shared_out) == junit(alone_out), "JUnit differs")
+    special = {id: text for id, text in said.items() if text != "pass"}
+    check(special == {CRASH: "crash(signal:11)", HANG: "timeout", "Special.Fails": "fail",
+                      "Special.Skips": "skip(framework)", "Special.DISABLED_Never": "skip(disabled)",
+                      "Special.EndsTheProcess": "error(no_result)"}, special)
+    count = len(suite.processes.read_text().split())
+    check(count == 3, "processes that came to the parametrised cases:", count)
+    told = failures(shared_out)["t/Special.Fails"]
+    check(len(told) == 1 and told[0][0].endswith("told.cc") and "odd" in told[0][2] and "\\xff" in told[0][2], told)
+    for id in (CRASH, HANG):
+        check(len(shared[id]["attempts"]) == 1, id, shared[id]["attempts"])
+    check(shared[HANG]["attempts"][0]["evidence"]["lines"], "no evidence of the hang")
+    print(f"ok {len(said)} cases: those that crash, hang, fail and end the process are blamed, all as one by one")
+
+
+def retried_alone(sandbox):
+    marker = sandbox.path / "flaky.marker"
+    options = ["--gtest_filter=Flaky.*:Torn.*:Typed*", "--gtest_fail_fast", "--gtest_repeat=3"]
+    suite = Suite(sandbox, "retries", "suite", env={"FLAKY": marker, "GTEST_TOTAL_SHARDS": 1, "GTEST_SHARD_INDEX": 0},
+                  options=options, retries=1)
+    out, cases = suite.run(code=0)
+    check(verdicts(cases)["Flaky.OnlyTheFirstTime"] == "pass", verdicts(cases))
+    attempts = {id: [attempt["outcome"] for attempt in case["attempts"]] for id, case in cases.items()}
+    check(attempts.pop("Flaky.OnlyTheFirstTime") == ["fail", "pass"], attempts)
+    check(set(map(tuple, attempts.values())) == {("pass",)}, attempts)
+    logs = {record["case"] + str(record["attempt"]): record["output"]["log"]
+            for record in of_type(records(out), "attempt_ended")}
+    check(len(set(logs.values())) == 2, "the retry had no process of its own:", logs)
+    print("ok what failed is tried again alone")
+
+
+def ends_badly(sandbox):
+    """All cases passed, and yet the process did not."""
+    options = ["--gtest_filter=Torn.*:Typed*:Special.Passes"]
+    _, cases = Suite(sandbox, "exit", "suite", env={"EXIT_WITH": 9}, options=options).run()
+    bad = {text for text in verdicts(cases).values() if text != "pass"}
+    check(bad == {"fail(exit:9)"} and len(cases) == 5, verdicts(cases))
+    _, cases = Suite(sandbox, "torn", "suite", env={"TORN": 1}, options=options).run()
+    bad = {id: text for id, text in verdicts(cases).items() if text != "pass"}
+    check(bad == {"Torn.Two": "fail"}, verdicts(cases))
+    print("ok a process that ends badly is not green")
+
+
+def more_than_an_argument(sandbox):
+    """Filters of more than 128 KiB, Linux's limit for one argument."""
+    source = sandbox.path / "other" / "told.cc"
+    name = "N" * 900
+    cases = "\n".join(f"TEST(Long, {name}{i}) {{}}" for i in range(200))
+    source.write_text("#include <gtest/gtest.h>\n" + cases + "\n")
+    done = subprocess.run(["cmake", "--build", "build", "--target", "told"], cwd=source.parent, capture_output=True)
+    check(done.returncode == 0, done.stdout)
+    out, found = Suite(sandbox, "long", "suite").run(code=0)
+    check(len(found) == 200 and set(verdicts(found).values()) == {"pass"}, verdicts(found))
+    logs = {record["output"]["log"] for record in of_type(records(out), "attempt_ended")}
+    check(len(logs) == 1, "processes", logs)
+    print("ok 200 names of 900 bytes in one process")
+
+
+def without_listener(sandbox):
+    suite = Suite(sandbox, "untold", "suite", program="untold", options=["--gtest_filter=Torn.*"])
+    _, cases = suite.run(code=0)
+    check(verdicts(cases) == {"untold": "pass"}, verdicts(cases))
+    line = "target_link_libraries(untold PRIVATE Proctor::gtest_listener)"
+    document = report(sandbox.last_out())
+    check(line in json.dumps(document["warnings"]), "no hint:", document["warnings"])
+    print("ok without the listener it is one case, and a warning says what would help")
+
+
+def main():
+    os.environ.pop("GTEST_FILTER", None)
+    with Sandbox() as sandbox:
+        build(sandbox.path / "other")
+        exactly_those_blamed(sandbox)
+        retried_alone(sandbox)
+        ends_badly(sandbox)
+        without_listener(sandbox)
+        more_than_an_argument(sandbox)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,268 @@
+// The GoogleTest listener of Proctor: tells the runner of each case as it happens, so that a whole program
+// can run in one process and a crash or a hang is still blamed on exactly the case that did it.
+//
+//   target_link_libraries(my_test PRIVATE Proctor::gtest_listener)      # after find_package(Proctor)
+//
+// or compile this one file into the program. It registers itself, and is silent unless PROCTOR_EVENTS_FD
+// names an open descriptor. To that it writes one line of JSON per event, each with one write() of at most 64
+// KiB:
+//
+//   {"v":1,"event":"listener","name":"gtest"}                    once, while the program is loaded
+//   {"v":1,"event":"start","case":"Suite.Name","t_ns":N}
+//   {"v":1,"event":"fail","case":...,"message":...,"file":...,"line":N}
+//   {"v":1,"event":"skip","case":...,"reason":...}
+//   {"v":1,"event":"end","case":...,"result":"pass|fail|skip"}
+//
+// A case ends when the next one, or its group, begins, the last one after the environments were torn down:
+// what fails in between, fails it. What failed in the set-up of a group or of the program, fails each of its
+// cases.
+//
+// For GoogleTest >= 1.10 and C++11; nothing else is needed.
+#include <errno.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#if defined(GTEST_HAS_ABSL) && GTEST_HAS_ABSL
+#error \
+    "Proctor's listener needs GoogleTest's own --gtest_flagfile; this GoogleTest was built with Abseil's flags"
+#endif
+
+namespace {
+
+const size_t kMaxText = 20 * 1024;  // of one field as escaped; a line has three of them at most
+const int kMaxFailures = 1000;      // told of one case; a loop must not fill the runner's memory
+
+// The length of the well-formed UTF-8 sequence at `p` (RFC 3629), or 0.
+size_t sequence_length(const unsigned char* p, size_t left) {
+  if (p[0] < 0x80) return 1;
+  const size_t length = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+  if (p[0] < 0xc2 || p[0] > 0xf4 || left < length) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((p[i] & 0xc0) != 0x80) return 0;
+  }
+  const bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
+  const bool surrogate = p[0] == 0xed && p[1] >= 0xa0;
+  const bool beyond = p[0] == 0xf4 && p[1] >= 0x90;
+  return overlong || surrogate || beyond ? 0 : length;
+}
+
+// As the inside of a JSON string, cut where it becomes too long. A byte that is no UTF-8 becomes \xHH as
+// text.
+std::string escape(const std::string& text) {
+  std::string out;
+  const unsigned char* p = reinterpret_cast<const unsigned char*>(text.data());
+  for (size_t i = 0; i < text.size() && out.size() < kMaxText;) {
+    const size_t length = sequence_length(p + i, text.size() - i);
+    char code[8];
+    if (length == 0) {
+      snprintf(code, sizeof code, "\\\\x%02x", static_cast<unsigned>(p[i]));
+      out += code;
+    } else if (p[i] == '"' || p[i] == '\\') {
+      out += '\\';
+      out += text[i];
+    } else if (p[i] < 0x20) {
+      snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(p[i]));
+      out += code;
+    } else {
+      out.append(text, i, length);
+    }
+    i += length == 0 ? 1 : length;
+  }
+  return out;
+}
+
+// One line to be.
+class Line {
+ public:
+  explicit Line(const char* event) : text_(std::string("{\"v\":1,\"event\":\"") + event + '"') {}
+  Line& add(const char* key, const std::string& value) {
+    text_ += std::string(",\"") + key + "\":\"" + escape(value) + '"';
+    return *this;
+  }
+  Line& add(const char* key, int64_t value) {
+    text_ += std::string(",\"") + key + "\":" + std::to_string(value);
+    return *this;
+  }
+  std::string end() const { return text_ + "}\n"; }
+
+ private:
+  std::string text_;
+};
+
+struct Failure {
+  std::string message;
+  std::string file;
+  int line;
+};
+
+int64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
+std::string name_of(const testing::TestInfo& test) {
+  return std::string(test.test_suite_name()) + "." + test.name();
+}
+
+class ProctorListener : public testing::EmptyTestEventListener {
+ public:
+  explicit ProctorListener(int fd)
+      : fd_(fd), pid_(getpid()), in_group_(false), any_began_(false), failures_(0), result_("") {
+    send(Line("listener").add("name", std::string("gtest")));
+  }
+
+  void OnTestSuiteStart(const testing::TestSuite&) override {
+    if (is_fork()) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    close();
+    in_group_ = true;
+    group_failures_.clear();
+  }
+
+  void OnTestStart(const testing::TestInfo& test) override {
+    if (is_fork()) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    close();
+    open(test);
+  }
+
+  // In any thread.
+  void OnTestPartResult(const testing::TestPartResult& part) override {
+    if (is_fork() || !part.failed()) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const Failure failure = {part.message(), part.file_name() ? part.file_name() : "",
+                             part.line_number() > 0 ? part.line_number() : 0};
+    if (open_.empty()) {
+      (in_group_ ? group_failures_ : program_failures_).push_back(failure);
+    } else {
+      tell(failure);
+    }
+  }
+
+  void OnTestEnd(const testing::TestInfo& test) override {
+    if (is_fork()) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const testing::TestResult& result = *test.result();
+    if (result.Failed()) result_ = "fail";
+    if (result_[0] == '\0') result_ = result.Skipped() ? "skip" : "pass";
+    if (result_[0] == 's') send(Line("skip").add("case", open_).add("reason", skip_reason(result)));
+  }
+
+  void OnEnvironmentsTearDownEnd(const testing::UnitTest& program) override {
+    if (is_fork()) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    close();
+    if (!any_began_) tell_none_began(program);
+  }
+
+ private:
+  // A death test's child, or any other fork: it has nothing to say here, and must not take a lock that
+  // another thread of its parent held.
+  bool is_fork() const { return getpid() != pid_; }
+
+  void open(const testing::TestInfo& test) {
+    open_ = name_of(test);
+    any_began_ = true;
+    failures_ = 0;
+    result_ = "";
+    send(Line("start").add("case", open_).add("t_ns", now_ns()));
+    for (const Failure& failure : program_failures_) tell(failure);
+    for (const Failure& failure : group_failures_) tell(failure);
+  }
+
+  void tell(const Failure& failure) {
+    result_ = "fail";
+    if (++failures_ > kMaxFailures) return;
+    send(Line("fail")
+             .add("case", open_)
+             .add("message", failure.message)
+             .add("file", failure.file)
+             .add("line", static_cast<int64_t>(failure.line)));
+  }
+
+  void close() {
+    if (!open_.empty()) send(Line("end").add("case", open_).add("result", std::string(result_)));
+    open_.clear();
+  }
+
+  // The set-up of the program failed, or said that nothing can run here.
+  void tell_none_began(const testing::UnitTest& program) {
+    const bool skipped = program.ad_hoc_test_result().Skipped();
+    if (program_failures_.empty() && !skipped) return;
+    group_failures_.clear();
+    for (int i = 0; i < program.total_test_suite_count(); ++i) {
+      const testing::TestSuite& group = *program.GetTestSuite(i);
+      for (int k = 0; k < group.total_test_count(); ++k) {
+        const testing::TestInfo& test = *group.GetTestInfo(k);
+        if (!test.should_run()) continue;
+        open(test);
+        if (program_failures_.empty()) {
+          result_ = "skip";
+          send(Line("skip").add("case", open_).add("reason", skip_reason(program.ad_hoc_test_result())));
+        }
+        close();
+      }
+    }
+  }
+
+  static std::string skip_reason(const testing::TestResult& result) {
+    for (int i = 0; i < result.total_part_count(); ++i) {
+      if (result.GetTestPartResult(i).skipped()) return result.GetTestPartResult(i).message();
+    }
+    return "";
+  }
+
+  void send(const Line& line) {
+    const std::string text = line.end();
+    for (size_t sent = 0; sent < text.size();) {  // one write, unless a signal cuts it short
+      const ssize_t wrote = write(fd_, text.data() + sent, text.size() - sent);
+      if (wrote < 0 && errno != EINTR) return;
+      if (wrote > 0) sent += static_cast<size_t>(wrote);
+    }
+  }
+
+  const int fd_;
+  const pid_t pid_;
+  std::mutex mutex_;
+  bool in_group_;
+  bool any_began_;
+  int failures_;        // told of the open case
+  const char* result_;  // of the open case, "" until it is known
+  std::string open_;    // the case that has begun; "": none
+  std::vector<Failure> group_failures_;
+  std::vector<Failure> program_failures_;
+};
+
+// The descriptor that the environment names, kept from the programs that the tests start; or -1.
+int take_events_fd() {
+  const char* text = getenv("PROCTOR_EVENTS_FD");
+  if (text == nullptr || *text == '\0') return -1;
+  char* end = nullptr;
+  const long fd = strtol(text, &end, 10);
+  if (*end != '\0' || fd < 0 || fd > INT32_MAX) return -1;
+  const int flags = fcntl(static_cast<int>(fd), F_GETFD);
+  if (flags < 0 || fcntl(static_cast<int>(fd), F_SETFD, flags | FD_CLOEXEC) != 0) return -1;
+  unsetenv("PROCTOR_EVENTS_FD");
+  return static_cast<int>(fd);
+}
+
+bool add_listener() {
+  const int fd = take_events_fd();
+  if (fd < 0) return false;
+  testing::UnitTest::GetInstance()->listeners().Append(new ProctorListener(fd));
+  return true;
+}
+
+const bool kAdded __attribute__((unused)) = add_listener();
+
+}  // namespace

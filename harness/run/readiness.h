@@ -1,0 +1,76 @@
+// When a server is ready: `exec --ready-regex`. A line of its output says so; then its clock starts, and a
+// file tells others.
+#pragma once
+
+#include <regex.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/clock.h"
+#include "harness/core/duration.h"
+#include "harness/core/events.h"
+#include "harness/core/result.h"
+#include "harness/process/capture.h"
+#include "harness/process/line_splitter.h"
+
+namespace proctor {
+
+// A POSIX extended regular expression.
+class LineRegex {
+ public:
+  static Result<LineRegex> compile(const std::string& pattern);
+  // Somewhere in `line`. Of a line that may go on, `$` does not match the end.
+  bool matches(std::string_view line, bool complete) const;
+
+ private:
+  std::shared_ptr<const regex_t> regex_;
+};
+
+struct ReadyPolicy {
+  LineRegex regex;
+  std::optional<Milliseconds>
+      timeout;       // until it is ready; none: the case's own, which counts again from then
+  std::string file;  // exists from then until the command has ended; "": none
+};
+
+// Of one process. Looks at both streams line by line, each cut at 4 KiB, also at a last line that has no end
+// yet.
+class Readiness {
+ public:
+  Readiness(ReadyPolicy policy, Clock::time_point started);
+  ~Readiness();
+  Readiness(const Readiness&) = delete;
+  Readiness& operator=(const Readiness&) = delete;
+
+  // True once: these bytes said that it is ready.
+  bool look(Stream stream, std::string_view bytes, Clock::time_point now);
+  // No byte follows: a last line is complete now.
+  void streams_ended(Clock::time_point now);
+
+  bool is_ready() const { return ready_at_.has_value(); }
+  const std::optional<Milliseconds>& timeout() const { return policy_.timeout; }
+  // How long it took; none: not ready.
+  std::optional<Measure> measure() const;
+
+  // Creates the file, whole or not at all: one line of JSON with the pid of this process, the line that
+  // matched and `devices`. Removed at the end.
+  Result<void> tell(const std::vector<std::string>& devices);
+
+ private:
+  LineSplitter& lines_of(Stream stream) { return stream == Stream::kOut ? out_ : err_; }
+  void consider(std::string_view line, bool complete, Clock::time_point now);
+
+  ReadyPolicy policy_;
+  Clock::time_point started_;
+  LineSplitter out_;
+  LineSplitter err_;
+  std::optional<Clock::time_point> ready_at_;
+  std::string line_;
+  bool told_ = false;
+};
+
+}  // namespace proctor

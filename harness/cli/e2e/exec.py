@@ -346,7 +346,7 @@ def served(sandbox):
     wait_until(lambda: report(out)["run"]["exit_code"] == 0, 60, "exit 0: " + log.read_text())
     case = report(out)["cases"][0]
     check(case["reason"] == "interrupted", case["outcome"], case["reason"])
-    measures = {measure["name"]: measure for measure in case["attempts"][0]["measures"]}
+    measures = {measure["name"]: measure for measure in case["measures"]}
     check(measures["ready"]["unit"] == "ms" and measures["ready"]["value"] > 0, measures)
 
 
@@ -370,7 +370,7 @@ def readiness(sandbox):
         code, done, case = run(sandbox, "sh", "-c", script.replace("TOKEN", token), options=[*options, *more])
         check((code, case["outcome"], case["reason"]) == (want, outcome, reason), script, more, "gave", code, case)
         check(not file.exists() and not survivors(token), script, more, "left something behind")
-        measures = [measure["name"] for measure in case["attempts"][0]["measures"]]
+        measures = [measure["name"] for measure in case["measures"]]
         check(measures == (["ready"] if "up" in script else []), script, measures)
         if reason == "not_ready":
             check(b"--ready-regex" in done.stderr or want == 1, "stderr does not say it:", done.stderr)

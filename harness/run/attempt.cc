@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "harness/core/child_protocol.h"
 #include "harness/evidence/gatherer.h"
@@ -17,8 +16,7 @@
 namespace proctor {
 namespace {
 
-constexpr int kStrictUmask = 022;  // kind proctor: the same on every machine
-
+constexpr int kStrictUmask = 022;   // kind proctor: the same on every machine
 constexpr double kSlowShare = 0.5;  // of the time limit
 
 std::int64_t ms_between(Clock::time_point from, Clock::time_point to) {
@@ -64,8 +62,6 @@ RunningAttempt::~RunningAttempt() {
   if (gathering_) gathering_->stop(SIGKILL, Milliseconds(0));
 }
 
-// ---- the process ----
-
 // Foreign kinds keep their own TMPDIR and working directory; only a GoogleTest needs a place for its result,
 // and a batch one for its cases.
 void RunningAttempt::take_scratch() {
@@ -86,10 +82,8 @@ void RunningAttempt::write_cases() {
   cases_file_ = context_.scratch.new_file_name();
   std::vector<const Case*> cases;
   for (const auto& entry : plan_.cases) cases.push_back(entry.test);
-  std::ofstream file(cases_file_, std::ios::binary);
-  file << batch_file(*plan_.suite, cases);
-  file.close();
-  if (!file) context_.sink.on(Warning{"scratch", "failed to write " + cases_file_});
+  if (!write_batch_file(cases_file_, *plan_.suite, cases))
+    context_.sink.on(Warning{"scratch", "failed to write " + cases_file_});
 }
 
 ProcessSpec RunningAttempt::make_spec() {
@@ -140,8 +134,8 @@ void RunningAttempt::watch_readiness(ProcessSpec& spec) {
   spec.on_output = [this, alive = alive_](Stream stream, std::string_view bytes) {
     if (!*alive || ending_ || !readiness_->look(stream, bytes, Clock::now())) return;
     process_->restart_clock(limits_of(*plan_.cases.front().test));
-    if (auto told = readiness_->tell(plan_.devices); !told)
-      context_.sink.on(Warning{"ready_file", "failed to " + told.error().what});
+    const auto told = readiness_->tell(plan_.devices);
+    if (!told) context_.sink.on(Warning{"ready_file", "failed to " + told.error().what});
   };
 }
 

@@ -1,5 +1,6 @@
 #include "harness/run/batch.h"
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "harness/plan/gtest_batch.h"
@@ -20,6 +21,13 @@ std::string batch_file(const Suite& suite, const std::vector<const Case*>& cases
   auto names = nlohmann::json::array();
   for (const Case* test : cases) names.push_back(name_for_child(suite, *test));
   return names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+bool write_batch_file(const std::string& path, const Suite& suite, const std::vector<const Case*>& cases) {
+  std::ofstream file(path, std::ios::binary);
+  file << batch_file(suite, cases);
+  file.close();
+  return !file.fail();
 }
 
 std::vector<std::string> batch_command(const Suite& suite, const Case& first, const std::string& file) {

@@ -49,7 +49,7 @@ TEST(Special, DISABLED_Never) { FAIL(); }
 TEST(Special, EndsTheProcess) { exit(0); }
 TEST(Special, DiesAsItShould) { EXPECT_DEATH(abort(), ""); }
 TEST(Special, DiesAsItShouldInAFreshProgram) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(abort(), "");
 }
 static void at_the_end() { _exit(atoi(getenv("EXIT_WITH"))); }

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -31,6 +33,34 @@ std::string boot_id() {
   if (!id) return {};
   std::erase(*id, '\n');
   return *id;
+}
+
+// Both appear under their names with their modes already set: the umask cuts what mkdir and open are given,
+// and a user who comes in between would be refused. True also when somebody was faster; else errno says why
+// not.
+bool make_shared_directory(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return true;
+  std::string draft = path + ".XXXXXX";
+  if (mkdtemp(draft.data()) == nullptr) return false;
+  const bool made = chmod(draft.c_str(), 01777) == 0 &&
+                    renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
+  const int why = errno;
+  if (!made) rmdir(draft.c_str());
+  errno = why;
+  return made || (why == EEXIST && stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode));
+}
+
+bool make_shared_file(const std::string& path) {
+  std::string draft = path + ".XXXXXX";
+  const UniqueFd fd(mkostemp(draft.data(), O_CLOEXEC));
+  if (!fd) return false;
+  const bool made =
+      fchmod(fd.get(), kForEverybody) == 0 && (link(draft.c_str(), path.c_str()) == 0 || errno == EEXIST);
+  const int why = errno;
+  unlink(draft.c_str());
+  errno = why;
+  return made;
 }
 
 bool lock_whole(int fd, short type) {
@@ -130,14 +160,9 @@ Result<void> Lease::mark_as_found() {
 }
 
 Result<LeaseDirectory> LeaseDirectory::open(const std::string& path) {
-  std::error_code made;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), made);
-  // mkdir's mode is cut by the umask, and another user's directory need not be ours to change.
-  if (mkdir(path.c_str(), 0777) == 0) {
-    if (chmod(path.c_str(), 01777) != 0) return Error::system("open " + path + " to all users", errno);
-  } else if (errno != EEXIST) {
-    return Error::system("make the lease directory " + path, errno);
-  }
+  std::error_code ignored;  // making what lies below says it
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  if (!make_shared_directory(path)) return Error::system("make the lease directory " + path, errno);
   LeaseDirectory directory(path);
   auto trial = directory.open_file("trial");
   if (!trial) return trial.error();
@@ -172,21 +197,17 @@ LeaseScope LeaseDirectory::scope() const {
 Result<UniqueFd> LeaseDirectory::open_file(const std::string& device) const {
   const std::string path = path_of(device);
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    UniqueFd fd(::open(path.c_str(), kFlags));
-    if (!fd && errno == ENOENT) {
-      fd = UniqueFd(::open(path.c_str(), kFlags | O_CREAT | O_EXCL, kForEverybody));
-      if (fd) fchmod(fd.get(), kForEverybody);  // the umask must not keep other users out
-      if (!fd && errno == EEXIST) continue;     // somebody was faster
-    }
-    if (!fd) return Error::system("open the lease file " + path, errno);
-    struct stat info {};
-    if (fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
-      return Error{ErrorKind::kSystem, "use the lease file " + path + ": it is no regular file", "", 0};
-    }
-    return fd;
+  UniqueFd fd(::open(path.c_str(), kFlags));
+  if (!fd && errno == ENOENT) {
+    if (!make_shared_file(path)) return Error::system("make the lease file " + path, errno);
+    fd = UniqueFd(::open(path.c_str(), kFlags));
   }
-  return Error::system("open the lease file " + path, EEXIST);
+  if (!fd) return Error::system("open the lease file " + path, errno);
+  struct stat info {};
+  if (fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return Error{ErrorKind::kSystem, "use the lease file " + path + ": it is no regular file", "", 0};
+  }
+  return fd;
 }
 
 // Without a descriptor that can write: closing that would wake everybody who waits, who would look, ...

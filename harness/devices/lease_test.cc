@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -152,6 +154,36 @@ TEST_F(LeaseTest, OtherUsersMayUseIt) {
   EXPECT_EQ(info.st_mode & 07777, 0666u);
   ASSERT_EQ(stat(path_.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 01777u);
+}
+
+// A directory or a file that appears before it is everybody's refuses whoever comes in between.
+TEST_F(LeaseTest, UsersThatStartAtTheSameMomentMakeItTogether) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs:root";
+  constexpr int kRounds = 300;
+  const std::string parent = std::filesystem::path(path_).parent_path();
+  ASSERT_EQ(chmod(parent.c_str(), 01777), 0);
+  void* shared =
+      mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  auto& arrived = *new (shared) std::atomic<int>(0);
+  const auto refusals = [&] {
+    std::vector<std::string> refused;
+    for (int round = 0; round < kRounds; ++round) {
+      ++arrived;
+      while (arrived < 2 * (round + 1)) {
+      }
+      const auto opened = LeaseDirectory::open(parent + "/" + std::to_string(round));
+      if (!opened) refused.push_back(opened.error().what);
+    }
+    return refused;
+  };
+  const pid_t child = fork();
+  if (child == 0) _exit(setuid(65534) == 0 && refusals().empty() ? 0 : 1);
+  EXPECT_THAT(refusals(), testing::IsEmpty());
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << "the other user was refused";
+  munmap(shared, sizeof(std::atomic<int>));
 }
 
 TEST_F(LeaseTest, ALinkIsNotFollowed) {

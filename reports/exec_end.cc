@@ -80,7 +80,7 @@ ExecEnd exec_end(const RunModel& model) {
 
 bool ended_by_itself(const RunModel& model) {
   const AttemptEnded* end = end_of(model);
-  if (!end || end->termination.unreapable) return false;
+  if (!end || end->termination.unreapable || end->verdict.reason == "not_ready") return false;
   const Outcome outcome = end->verdict.outcome;
   return outcome == Outcome::kPass || outcome == Outcome::kFail || outcome == Outcome::kSkip;
 }

@@ -141,7 +141,7 @@ def exactly_those_blamed(sandbox):
     check(len(said) == 62, "planned", len(said))
     check(said == verdicts(alone), "differs:", set(said.items()) ^ set(verdicts(alone).items()))
     one, other = junit(shared_out), junit(alone_out)
-    check(one == other, "JUnit differs:", [(key, one.get(key), other[key]) for key in other if one.get(key) != other[key]])
+    check(one == other, "JUnit differs:", {key: (one.get(key), other.get(key)) for key in {**one, **other}})
     special = {id: text for id, text in said.items() if text != "pass"}
     check(special == {CRASH: "crash(signal:11)", HANG: "timeout", "Special.Fails": "fail",
                       "Special.Skips": "skip(framework)", "Special.DISABLED_Never": "skip(disabled)",

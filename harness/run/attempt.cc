@@ -63,11 +63,11 @@ RunningAttempt::~RunningAttempt() {
 }
 
 // Foreign kinds keep their own TMPDIR and working directory; only a GoogleTest needs a place for its result,
-// and a batch one for its cases.
+// or one for its cases, and pytest the latter for a batch.
 void RunningAttempt::take_scratch() {
   const SuiteKind kind = plan_.suite->kind;
-  if (kind == SuiteKind::kGtest && !is_batch()) result_file_ = context_.scratch.new_file_name();
-  if (is_batch()) write_cases();
+  if (kind == SuiteKind::kGtest && !plan_.suite->listener) result_file_ = context_.scratch.new_file_name();
+  if (is_batch() || plan_.suite->listener) write_cases();
   if (kind != SuiteKind::kProctor) return;
   if (auto directory = context_.scratch.lease_directory(); directory) {
     scratch_ = std::move(*directory);
@@ -90,7 +90,7 @@ ProcessSpec RunningAttempt::make_spec() {
   const AttemptCase& first = plan_.cases.front();
   const SuiteKind kind = plan_.suite->kind;
   ProcessSpec spec;
-  spec.argv = is_batch() ? batch_command(*plan_.suite, *first.test, cases_file_) : first.test->argv;
+  spec.argv = cases_file_.empty() ? first.test->argv : batch_command(*plan_.suite, *first.test, cases_file_);
   spec.env = std::move(plan_.environment);
   spec.directory = plan_.suite->directory;
   if (!result_file_.empty()) spec.argv.push_back("--gtest_output=json:" + result_file_);
@@ -102,7 +102,7 @@ ProcessSpec RunningAttempt::make_spec() {
       set_variable(spec.env, "TMPDIR", scratch_);
     }
   }
-  if (kind == SuiteKind::kProctor || kind == SuiteKind::kPytest || is_batch()) {
+  if (kind == SuiteKind::kProctor || kind == SuiteKind::kPytest || plan_.suite->listener) {
     spec.events = true;
     spec.on_event_line = [this, alive = alive_](std::string_view line) {
       if (*alive) on_line(line);
@@ -310,7 +310,7 @@ Verdict RunningAttempt::judge_case(const ProcessEnd* end, AttemptEnded& event) c
                            .child = child_,
                            .went_on = end == nullptr,
                            .another_was_bad = another_was_bad_,
-                           .batch = is_batch(),
+                           .listener = plan_.suite->listener,
                            .not_ready = readiness_ && !readiness_->is_ready()};
   if (end) {
     evidence.cause = end->cause;

@@ -52,6 +52,18 @@ TEST_F(GtestResultTest, SkippedAndNotRun) {
   EXPECT_FALSE(disabled->skipped);
 }
 
+// What GoogleTest 1.12 writes when an environment's SetUp() said GTEST_SKIP.
+TEST_F(GtestResultTest, WhatNeverBeganWasSkipped) {
+  const auto of = [&](const std::string& start, const std::string& result) {
+    return read(report(R"({"name":"N","status":"RUN","result":")" + result + R"(","timestamp":")" + start +
+                       R"(","time":"0s"})"));
+  };
+  EXPECT_TRUE(of("1970-01-01T00:00:00Z", "COMPLETED")->skipped);
+  EXPECT_TRUE(of("1969-12-31T19:00:00Z", "COMPLETED")->skipped) << "local time";
+  EXPECT_FALSE(of("2026-01-01T00:00:00Z", "COMPLETED")->skipped);
+  EXPECT_TRUE(of("1970-01-01T00:00:00Z", "SKIPPED")->skipped) << "its group's set-up failed or was skipped";
+}
+
 TEST_F(GtestResultTest, FailuresHaveAPlaceWhereGoogleTestGivesOne) {
   const auto result = read(report(
       R"({"name":"N","status":"RUN","result":"COMPLETED","failures":[

@@ -87,7 +87,7 @@ Verdict judge_pytest(const AttemptEvidence& evidence) {
 }
 
 // GoogleTest exits with 1 when anything failed (its main: `return RUN_ALL_TESTS()`).
-Verdict judge_gtest_batch(const AttemptEvidence& evidence) {
+Verdict judge_listener(const AttemptEvidence& evidence) {
   constexpr int kTestsFailed = 1;
   const ChildReport& child = evidence.child;
   if (child.violations() > 0) return {Outcome::kError, "protocol"};
@@ -105,15 +105,15 @@ Verdict judge_gtest_batch(const AttemptEvidence& evidence) {
 }
 
 Verdict judge_exit(const AttemptEvidence& evidence) {
-  const bool gtest_batch = evidence.kind == SuiteKind::kGtest && evidence.batch;
-  if (evidence.went_on) return gtest_batch ? judge_gtest_batch(evidence) : judge_pytest(evidence);
+  const bool listener = evidence.kind == SuiteKind::kGtest && evidence.listener;
+  if (evidence.went_on) return listener ? judge_listener(evidence) : judge_pytest(evidence);
   if (evidence.exit_signal) return {Outcome::kCrash, "signal:" + std::to_string(*evidence.exit_signal)};
   if (!evidence.exit_code) return {Outcome::kError, "no_exit_status"};
   switch (evidence.kind) {
     case SuiteKind::kProctor:
       return judge_proctor(*evidence.exit_code, evidence.child);
     case SuiteKind::kGtest:
-      return gtest_batch ? judge_gtest_batch(evidence) : judge_gtest(*evidence.exit_code, evidence.gtest);
+      return listener ? judge_listener(evidence) : judge_gtest(*evidence.exit_code, evidence.gtest);
     case SuiteKind::kPytest:
       return judge_pytest(evidence);
     case SuiteKind::kBenchmark:

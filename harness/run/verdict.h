@@ -13,7 +13,7 @@
 //                            0, completed | skipped | failures     pass | skip(framework) |
 //                            error(result_mismatch) not 0, failures | none                fail | fail(exit:N)
 //   exit N         gtest,    no `end` event                        error(no_result)
-//                  batch     events that are no events             error(protocol)
+//                  listener  events that are no events             error(protocol)
 //                            end fail, exit 0                      error(result_mismatch)
 //                            end pass | fail | skip                pass | fail | skip(framework)
 //                            end pass | skip, exit not 0 and not
@@ -57,10 +57,10 @@ struct AttemptEvidence {
   std::optional<int> exit_code = {};
   std::optional<int> exit_signal = {};
   std::string stop_reason = "interrupted";  // why the runner stopped it: "interrupted" or "budget"
-  ChildReport child = {};                   // kinds proctor and pytest, and gtest in a batch
+  ChildReport child = {};                   // kinds proctor and pytest, and gtest with our listener
   bool went_on = false;                     // the process began another case
   bool another_was_bad = false;             // a case before it in the same process
-  bool batch = false;                       // kind gtest: events tell of its cases, no result file
+  bool listener = false;                    // kind gtest: events tell of its cases, no result file
   bool not_ready = false;                   // exec: no line had said that it was ready
   std::optional<GtestResult> gtest = {};    // kind gtest: none when there is no readable result file
 };

@@ -227,7 +227,7 @@ TEST(Verdict, ACaseAfterWhichItsProcessWentOnNeedsNoExitCode) {
   }
 }
 
-TEST(Verdict, GtestInABatch) {
+TEST(Verdict, GtestWithOurListener) {
   const struct {
     std::optional<int> code;  // none: it went on
     std::vector<std::string> lines;
@@ -253,7 +253,7 @@ TEST(Verdict, GtestInABatch) {
       {0, {kStart, kEndXfail}, false, "error(protocol)"},
   };
   for (const auto& row : rows) {
-    AttemptEvidence evidence{.kind = SuiteKind::kGtest, .batch = true};
+    AttemptEvidence evidence{.kind = SuiteKind::kGtest, .listener = true};
     evidence.went_on = !row.code;
     evidence.exit_code = row.code;
     evidence.child = said(row.lines);

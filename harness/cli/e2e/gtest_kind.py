@@ -57,6 +57,10 @@ TEST(Special, Passes) {
   if (getenv("EXIT_WITH")) atexit(at_the_end);
   EXPECT_EQ(getenv("PROCTOR_EVENTS_FD"), nullptr);
 }
+class Surroundings : public testing::Environment {
+  void SetUp() override { if (getenv("NO_CARD")) GTEST_SKIP() << "no card at all"; }
+};
+static testing::Environment* const surroundings = testing::AddGlobalTestEnvironment(new Surroundings);
 class Torn : public testing::Test {
  public:
   static void TearDownTestSuite() { if (getenv("TORN")) ADD_FAILURE() << "torn down"; }
@@ -184,6 +188,14 @@ def ends_badly(sandbox):
     print("ok a process that ends badly is not green")
 
 
+def skipped_by_its_environment(sandbox):
+    for process in ("case", "suite"):
+        suite = Suite(sandbox, f"skip_{process}", process, env={"NO_CARD": 1}, options=["--gtest_filter=Torn.*"])
+        _, cases = suite.run(code=3)  # nothing was executed
+        check(set(verdicts(cases).values()) == {"skip(framework)"}, process, verdicts(cases))
+    print("ok what the environment of a program skips is no pass")
+
+
 def more_than_an_argument(sandbox):
     """Filters of more than 128 KiB, Linux's limit for one argument."""
     source = sandbox.path / "other" / "told.cc"
@@ -216,6 +228,7 @@ def main():
         exactly_those_blamed(sandbox)
         retried_alone(sandbox)
         ends_badly(sandbox)
+        skipped_by_its_environment(sandbox)
         without_listener(sandbox)
         more_than_an_argument(sandbox)
 

@@ -24,7 +24,7 @@ struct ExecEnd {
 
 ExecEnd exec_end(const RunModel& model);
 
-// Whether the command ended by itself, so that its code or signal is passed on.
+// Whether the command ended by itself, and its code or signal is passed on.
 bool ended_by_itself(const RunModel& model);
 
 }  // namespace proctor

@@ -82,7 +82,8 @@ TEST(ExecEnd, AgreesWithTheTable) {
 
 TEST(ExecEnd, NothingThatWasEndedByUsEndedByItself) {
   for (const Row& row : kRows) {
-    const bool own = row.verdict.outcome == Outcome::kPass || row.verdict.outcome == Outcome::kFail;
+    const bool own = (row.verdict.outcome == Outcome::kPass || row.verdict.outcome == Outcome::kFail) &&
+                     row.verdict.reason != "not_ready";  // there the code is ours
     EXPECT_EQ(ended_by_itself(model_of_row(row)), own) << row.what;
   }
 }

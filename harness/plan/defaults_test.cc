@@ -60,7 +60,7 @@ TEST(ConfigPage, StatesTheEmbeddedDefaults) {
     for (const auto& [inner, inner_value] : *value.as_table())
       expect_row(fmt::format("{}.{}", key.str(), inner.str()), inner_value);
   }
-  const std::regex any_row("\\| `[a-z.]+` \\| `[^`]+` \\|");
+  const std::regex any_row("\\| `[a-z._]+` \\| `[^`]+` \\|");
   EXPECT_EQ(std::distance(std::sregex_iterator(page->begin(), page->end(), any_row), std::sregex_iterator()),
             rows)
       << "docs/config.md states a default that the embedded file does not have";

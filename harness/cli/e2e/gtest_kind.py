@@ -165,7 +165,7 @@ def retried_alone(sandbox):
     options = ["--gtest_filter=Flaky.*:Torn.*:Typed*", "--gtest_fail_fast", "--gtest_repeat=3"]
     suite = Suite(sandbox, "retries", "suite", env={"FLAKY": marker, "GTEST_TOTAL_SHARDS": 1, "GTEST_SHARD_INDEX": 0},
                   options=options, retries=1)
-    out, cases = suite.run(code=0)
+    out, cases = suite.run(code=1)  # flaky
     check(verdicts(cases)["Flaky.OnlyTheFirstTime"] == "pass", verdicts(cases))
     attempts = {id: [attempt["outcome"] for attempt in case["attempts"]] for id, case in cases.items()}
     check(attempts.pop("Flaky.OnlyTheFirstTime") == ["fail", "pass"], attempts)

@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include "harness/core/child_protocol.h"
-#include "harness/evidence/gatherer.h"
 #include "harness/run/attempt_files.h"
 #include "harness/run/batch.h"
 #include "harness/run/verdict.h"
@@ -137,34 +136,6 @@ void RunningAttempt::watch_readiness(ProcessSpec& spec) {
     const auto told = readiness_->tell(plan_.devices);
     if (!told) context_.sink.on(Warning{"ready_file", "failed to " + told.error().what});
   };
-}
-
-void RunningAttempt::gather(int guard_pid, std::function<void()> then) {
-  const Clock::time_point begin = Clock::now();
-  const AttemptCase& entry = blamed();
-  const KernelEvidence kernel =
-      context_.diagnoser.evidence(open_ ? open_->kernel_mark : process_mark_, addresses_);
-  evidence_.file = attempt_evidence(entry.test->id, entry.attempt, entry.repeat);
-  const GatherRequest request{.program = context_.evidence_program,
-                              .guard = guard_pid,
-                              .devices = plan_.devices,
-                              .file = context_.run_dir + "/" + evidence_.file,
-                              .kernel_lines = kernel.lines,
-                              .kernel_gap = kernel.gap,
-                              .environment = context_.evidence_environment};
-  gathering_ =
-      gather_evidence(context_.io, context_.containment, request,
-                      [this, alive = alive_, begin, then = std::move(then)](Gathered gathered) {
-                        if (!*alive) return;
-                        evidence_.lines = std::move(gathered.lines);
-                        evidence_.duration_ms = ms_between(begin, Clock::now());
-                        gathering_.reset();
-                        if (!gathered.problem.empty()) {
-                          context_.sink.on(Warning{
-                              "evidence", "the evidence of " + blamed().test->id + " " + gathered.problem});
-                        }
-                        then();
-                      });
 }
 
 void RunningAttempt::set_limits(ProcessSpec& spec) const {

@@ -99,6 +99,7 @@ class RunningAttempt {
   // The case that answers for the process now.
   const AttemptCase& blamed() const { return of(open_ ? open_->which : 0); }
   void watch_readiness(ProcessSpec& spec);
+  std::vector<std::string> devices_and_load() const;
   void gather(int guard_pid, std::function<void()> then);
   void take_scratch();
   void write_cases();

@@ -33,6 +33,13 @@ Telemetry::Window Telemetry::begin(const std::vector<std::string>& devices) {
   return window;
 }
 
+std::optional<double> Telemetry::utilisation(Window window, const std::string& device) const {
+  const auto open = open_.find(window);
+  if (open == open_.end()) return std::nullopt;
+  const auto samples = open->second.devices.find(device);
+  return samples == open->second.devices.end() ? std::nullopt : samples->second.last(Metric::kUtilisation);
+}
+
 std::vector<DeviceTelemetry> Telemetry::end(Window window, const std::string& case_id) {
   std::vector<DeviceTelemetry> devices;
   const auto open = open_.find(window);

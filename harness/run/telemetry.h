@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ class Telemetry {
   using Window = std::uint64_t;
   Window begin(const std::vector<std::string>& devices);
   std::vector<DeviceTelemetry> end(Window window, const std::string& case_id);
+  // How busy the device was at its last sample in the window, in percent; none: nobody says.
+  std::optional<double> utilisation(Window window, const std::string& device) const;
   // Asks no more; `gone` is called when nothing of this is left on the loop.
   void stop(std::function<void()> gone);
 

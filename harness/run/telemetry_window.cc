@@ -67,6 +67,11 @@ TelemetryFigure TelemetryWindow::figure(Metric metric, const Series& series) {
   return figure;
 }
 
+std::optional<double> TelemetryWindow::last(Metric metric) const {
+  const Series& series = series_[static_cast<std::size_t>(metric)];
+  return series.samples > 0 ? std::optional(series.last) : std::nullopt;
+}
+
 std::vector<TelemetryFigure> TelemetryWindow::figures() const {
   std::vector<TelemetryFigure> figures;
   for (const Metric metric : kAllMetrics)

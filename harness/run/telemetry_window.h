@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ class TelemetryWindow {
   void miss(const std::string& why);
 
   std::vector<TelemetryFigure> figures() const;
+  std::optional<double> last(Metric metric) const;
 
  private:
   struct Series {

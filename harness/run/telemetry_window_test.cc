@@ -46,6 +46,12 @@ TEST(TelemetryWindow, GaugesHaveFirstLastMeanAndPeak) {
   EXPECT_EQ(memory.note, "");
 }
 
+TEST(TelemetryWindow, KnowsTheLastValueWhileItIsOpen) {
+  const auto window = window_of(Metric::kTemperature, {40, 70, 55}, "sysman");
+  EXPECT_EQ(window.last(Metric::kTemperature), 55);
+  EXPECT_EQ(window.last(Metric::kUtilisation), std::nullopt);
+}
+
 // What Sysman's counters did before the case began is not the case's.
 TEST(TelemetryWindow, TheFirstRateOfACounterIsNotCounted) {
   const auto busy = figure(window_of(Metric::kUtilisation, {100, 20, 40}, "sysman"), Metric::kUtilisation);

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from harness import BIN, ROOT, Sandbox, check, check_sums, report, wait_until, write_config
 
+SCRIPTS = ("exec.py", "mishaps.py", "leases.py", "device_care.py", "health.py", "foreign_holders.py", "diagnosis.py",
+           "telemetry.py", "rerun.py")
 IMAGE = "localhost/proctor-debian12:e2e"
 UID = 10001
 NEW_NAMESPACES = [1 << bit for bit in (17, 25, 26, 27, 28, 29, 30)]  # CLONE_NEW* of clone(2)
@@ -123,7 +125,7 @@ def main():
             doctor_says_why(containers, layer)
             suites_pass(containers, layer)
             tests_pass(containers, layer, "torture.py", "--layer", layer)
-            for script in ("exec.py", "mishaps.py", "leases.py", "device_care.py"):
+            for script in SCRIPTS:
                 tests_pass(containers, layer, script)
         leases_between_containers(containers)
 

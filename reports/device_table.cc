@@ -20,12 +20,6 @@ bool counts_for_a_verdict(Outcome outcome) {
   return outcome != Outcome::kSkip && outcome != Outcome::kNotrun;
 }
 
-std::string name_of(const std::vector<std::string>& devices) {
-  std::string name;
-  for (const auto& device : devices) name += (name.empty() ? "" : "+") + device;
-  return name;
-}
-
 void conclude(DeviceRow& row) {
   int bad = 0;
   int all = 0;
@@ -65,7 +59,8 @@ std::string conclusion(const DeviceRow& row) {
       return "the code: it fails on every device";
     case Suspect::kDevice:
       return fmt::format("{}: it fails there more often than luck explains (p = {:.1g}){}",
-                         name_of(row.devices), row.p, fails_elsewhere(row) ? ", and elsewhere too" : "");
+                         fmt::join(row.devices, "+"), row.p,
+                         fails_elsewhere(row) ? ", and elsewhere too" : "");
     case Suspect::kUnclear:
       if (row.counts.size() < 2) return "unclear: it ran on one device only";
       return fmt::format("unclear: luck would do it too (p = {:.2g}); repeat it more often", row.p);
@@ -104,7 +99,7 @@ DeviceRow device_row(const CaseRecord& record) {
   for (const Attempt& attempt : record.attempts) {
     const Outcome outcome = verdict_of(attempt).outcome;
     if (attempt.start.devices.empty() || !counts_for_a_verdict(outcome)) continue;
-    DeviceCount& count = row.counts[name_of(attempt.start.devices)];
+    DeviceCount& count = row.counts[fmt::format("{}", fmt::join(attempt.start.devices, "+"))];
     ++(is_bad(outcome) ? count.bad : count.good);
   }
   conclude(row);

@@ -131,8 +131,8 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const std::vector<s
   words.insert(words.end(), argv.begin(), argv.end());
   auto output = run(
       {.argv = words, .env = *environment, .directory = suite.directory, .leases = pool.descriptors(*ids)});
-  // What was killed may have left something on the device: the next holder is told.
-  if (output && output->exit_code) pool.release(*ids);
+  // As it was found: nobody has examined it. What was killed may have left something there, and stays dirty.
+  if (output && output->exit_code) pool.return_unused(*ids);
   return output;
 }
 

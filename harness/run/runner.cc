@@ -1,5 +1,7 @@
 #include "harness/run/runner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,12 +11,6 @@ namespace proctor {
 namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(200);
-
-std::string joined(const std::vector<std::string>& devices) {
-  std::string all;
-  for (const auto& device : devices) all += (all.empty() ? "" : "+") + device;
-  return all;
-}
 
 }  // namespace
 
@@ -149,7 +145,8 @@ void Runner::on_case_ended(Slot slot, std::size_t which, const AttemptEnded& end
   const auto known = ends_.known_failure(index, ended.verdict);
   const bool expected = known && known->verdict.outcome == Outcome::kXfail;
   auto finished = slot->group.attempt_ended(which, ended.verdict, ended.marks, expected,
-                                            /*last=*/stopping_ || slot->lost_devices, joined(slot->devices));
+                                            /*last=*/stopping_ || slot->lost_devices,
+                                            fmt::format("{}", fmt::join(slot->devices, "+")));
   if (finished) tell_suspect(*slot, *finished);
   // Before it is tried again: was it the device?
   slot->doubt = slot->doubt || (!finished && is_bad(ended.verdict.outcome));
@@ -165,9 +162,8 @@ void Runner::tell_suspect(const Running& entry, const CaseGroup::Finished& finis
   const auto& marks = finished.marks;
   if (std::find(marks.begin(), marks.end(), "device_suspect") == marks.end()) return;
   const auto& had = entry.group.avoids();
-  sink_.on(Warning{"device_suspect", test(finished.index).id + " failed on " +
-                                         joined({had.begin(), had.end()}) + " and passed on " +
-                                         joined(entry.devices)});
+  sink_.on(Warning{"device_suspect", fmt::format("{} failed on {} and passed on {}", test(finished.index).id,
+                                                 fmt::join(had, "+"), fmt::join(entry.devices, "+"))});
 }
 
 void Runner::on_process_ended(Slot slot, ProcessFate fate) {

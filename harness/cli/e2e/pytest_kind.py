@@ -283,6 +283,28 @@ def listed_with_devices(sandbox):
     print("ok tests that depend on the devices are listed with them")
 
 
+def listing_keeps_a_doubt(sandbox):
+    """A card that a killed runner left dirty is still dirty after a listing has seen it: nobody has examined it."""
+    if not (BIN / "libproctor_ze_sim.so").exists():
+        return print("skipped: a dirty card: library_missing:libproctor_ze_sim.so")
+    machine, ready = sandbox.path / "doubtful", sandbox.path / "up"
+    card = ["--sim", "xpu:1x1", "--sim-state", machine]
+    run = sandbox.start("exec", "--gpus", "1", *card, "--", "sh", "-c", f"echo up > {ready}; exec sleep 1000")
+    wait_until(ready.exists, 30, "holder of the card")
+    run.kill()
+    run.communicate()
+    dirty = [path for path in (machine / "leases").glob("xpu*.lease") if json.loads(path.read_text())["dirty"]]
+    check(len(dirty) == 1, "the killed runner left no dirty lease")
+    project = Project(sandbox, "doubt", {"test_a.py": DEPENDS}, backend="xpu", devices=1)
+
+    def listed_on_it():
+        return "test_each[0]" in sandbox.proctor("list", "--config", project.config, *card).stdout
+
+    wait_until(listed_on_it, 30, "end of the killed runner's case")
+    check(json.loads(dirty[0].read_text())["dirty"], "the listing has wiped the doubt away")
+    print("ok a listing leaves a dirty card dirty")
+
+
 def main():
     with Sandbox() as sandbox:
         three_hundred(sandbox)
@@ -292,6 +314,7 @@ def main():
         interrupted(sandbox)
         markers(sandbox)
         listed_with_devices(sandbox)
+        listing_keeps_a_doubt(sandbox)
 
 
 if __name__ == "__main__":

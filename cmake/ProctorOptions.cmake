@@ -20,9 +20,11 @@ endif()
 
 # Everything of ours, also what must stay free of sanitizers: the guard and the misbehaving programs.
 add_library(proctor_plain_options INTERFACE)
-target_compile_options(proctor_plain_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion)
+# Not for what nvcc compiles: its host code is full of line directives that -Wpedantic does not like.
+target_compile_options(proctor_plain_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion>)
 if(PROCTOR_WERROR)
-  target_compile_options(proctor_plain_options INTERFACE -Werror)
+  target_compile_options(proctor_plain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 target_include_directories(proctor_plain_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 target_compile_definitions(proctor_plain_options INTERFACE _GNU_SOURCE)

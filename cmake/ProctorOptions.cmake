@@ -15,7 +15,9 @@ endif()
 
 find_program(PROCTOR_CCACHE ccache)
 if(PROCTOR_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${PROCTOR_CCACHE})
+  # Without these it compiles anew whatever uses precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${PROCTOR_CCACHE})
 endif()
 
 # Everything of ours, also what must stay free of sanitizers: the guard and the misbehaving programs.

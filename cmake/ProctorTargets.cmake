@@ -2,11 +2,25 @@
 # proctor_test(NAME SOURCES... [DEPS ...])      its unit tests: one GoogleTest binary, one CTest entry per binary
 # proctor_fuzz(NAME SOURCES...)                 a libFuzzer program in target `fuzzers`; only where the compiler is clang
 # proctor_static(TARGET)                        links statically unless a sanitizer forbids it
+# proctor_precompiled(TARGET)                   GoogleTest's headers are compiled once for all targets that say so
 
 function(proctor_library name)
   cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
   add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC proctor_options ${arg_DEPS})
+endfunction()
+
+# More than half of the time to compile a test goes into these headers.
+function(proctor_precompiled target)
+  if(NOT TARGET proctor_gtest_headers)
+    file(WRITE ${PROJECT_BINARY_DIR}/gtest_headers.cc "")
+    add_library(proctor_gtest_headers OBJECT ${PROJECT_BINARY_DIR}/gtest_headers.cc)
+    target_link_libraries(proctor_gtest_headers PRIVATE proctor_options GTest::gmock)
+    target_precompile_headers(proctor_gtest_headers PRIVATE
+      <gmock/gmock.h> <gtest/gtest.h> <algorithm> <array> <chrono> <filesystem> <fstream> <functional> <map> <memory>
+      <optional> <span> <sstream> <string> <string_view> <thread> <variant> <vector>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM proctor_gtest_headers)
 endfunction()
 
 function(proctor_test name)
@@ -18,6 +32,7 @@ function(proctor_test name)
   target_link_libraries(${name} PRIVATE proctor_options ${arg_DEPS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE PROCTOR_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              PROCTOR_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
+  proctor_precompiled(${name})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
 endfunction()

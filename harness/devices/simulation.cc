@@ -90,7 +90,7 @@ Result<Simulation> parse_simulation(std::string_view topology, std::string_view 
   auto parsed_driver = parse_sim_driver(driver.empty() ? "simgpu" : driver);
   if (!parsed_driver) return parsed_driver.error();
   const bool intel = parsed_driver->kind == SimDriverKind::kIntel;
-  if (parsed_topology->cuda_cards > 0) {
+  if (parsed_topology->cuda_cards() > 0) {
     return Error::usage(fmt::format("simulate --sim '{}': {} has no 'cuda' devices", topology,
                                     intel ? "Intel's driver" : "simgpu"),
                         "Leave out cuda:N.");

@@ -22,7 +22,7 @@ TEST(SimTopology, IsReadAsWritten) {
   ASSERT_TRUE(both);
   ASSERT_EQ(both->xpu_cards(), 2);
   EXPECT_EQ(both->xpu_tiles(), 8);
-  EXPECT_EQ(both->cuda_cards, 3);
+  EXPECT_EQ(both->cuda_cards(), 3);
   EXPECT_EQ(both->text, "xpu:2x4,cuda:3");
 }
 

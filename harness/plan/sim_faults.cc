@@ -15,7 +15,7 @@ Error refused(std::string_view faults, const std::string& why, std::string hint 
 
 bool has_backend_of(const simgpu::FaultInfo& fault, const simgpu::Topology& topology) {
   return (!topology.xpu.empty() && simgpu::applies_to(fault, "xpu")) ||
-         (topology.cuda_cards > 0 && simgpu::applies_to(fault, "cuda"));
+         (topology.cuda_cards() > 0 && simgpu::applies_to(fault, "cuda"));
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ Result<void> check_sim_faults(std::string_view faults, const simgpu::Topology* t
     return refused(faults, "nothing in this run is simulated by simgpu",
                    "Add --sim xpu:2x2, or unset the variable.");
   }
-  const int cards = std::max(topology->xpu_cards(), topology->cuda_cards);
+  const int cards = std::max(topology->xpu_cards(), topology->cuda_cards());
   for (const simgpu::FaultSpec& spec : *specs) {
     if (!has_backend_of(*spec.fault, *topology)) {
       return refused(faults,

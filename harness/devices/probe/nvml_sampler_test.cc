@@ -75,6 +75,22 @@ TEST_F(Nvml, WhatADeviceDoesNotOfferIsMissingWithTheCallThatSaidSo) {
             "nvmlDeviceGetCurrentClocksThrottleReasons: NOT_SUPPORTED");
 }
 
+TEST_F(Nvml, SimulatedCardsAnswerAllOfIt) {
+  const auto state = testing::TempDir() + "/nvml-state-" + std::to_string(getpid());
+  const auto seen = sample({"LD_LIBRARY_PATH=" PROCTOR_BIN_DIR "/cuda_sim", "PROCTOR_SIM_TOPOLOGY=cuda:2",
+                            "PROCTOR_SIM_STATE=" + state});
+  std::filesystem::remove_all(state);
+  ASSERT_TRUE(seen) << seen.error().what;
+  EXPECT_EQ(seen->missing, "");
+  ASSERT_EQ(seen->devices.size(), 2u);
+  for (const auto& [id, device] : seen->devices) {
+    EXPECT_TRUE(id.starts_with("cuda:GPU-")) << id;
+    for (const auto& one : device) EXPECT_EQ(one.reason, "") << id;
+    EXPECT_EQ(reading(device, Metric::kMemoryUsed).value, 0);
+    EXPECT_THAT(reading(device, Metric::kThrottle).words, testing::IsEmpty());
+  }
+}
+
 TEST_F(Nvml, ADriverThatIsNotLoadedIsNoDevice) {
   const auto seen = sample({library_, "PROCTOR_TEST_NVML=no_init"});
   ASSERT_TRUE(seen) << seen.error().what;

@@ -179,6 +179,7 @@ Result<void> RunCommand::prepare() {
   if (options_.telemetry) policy_.telemetry = options_.telemetry;
   if (!options_.flaky.empty()) policy_.flaky_passes = options_.flaky == "pass";
   if (options_.flaky_budget) policy_.flaky_budget = options_.flaky_budget;
+  if (!options_.reset.empty()) policy_.reset_sick = options_.reset == "sick";
   if (!options_.foreign.empty()) policy_.foreign = parse_foreign_policy(options_.foreign);
   warnings_.insert(warnings_.end(), outcome->warnings.begin(), outcome->warnings.end());
   for (auto& warning : known_failure_warnings(options_.known_failures, plan_))
@@ -317,8 +318,10 @@ std::optional<HealthRequest> RunCommand::health_request(const std::string& devic
   suite.backend = *backend;
   auto environment = environments_->of(suite, {device});
   if (!environment) return std::nullopt;
-  return HealthRequest{
+  HealthRequest request{
       .argv = {program}, .env = *std::move(environment), .directory = scratch_->path(), .leases = {}};
+  if (policy_.reset_sick.value_or(false)) request.reset = {program, "--reset"};
+  return request;
 }
 
 RunSetup RunCommand::make_setup() {
@@ -334,6 +337,7 @@ RunSetup RunCommand::make_setup() {
   setup.settle = budget_.settle;
   setup.health = [this](const std::string& device) { return health_request(device); };
   setup.foreign = policy_.foreign.value_or(setup.foreign);
+  setup.reset_sick = policy_.reset_sick.value_or(setup.reset_sick);
   setup.breaker = policy_.breaker.value_or(setup.breaker);
   setup.telemetry.rate = policy_.telemetry.value_or(setup.telemetry.rate);
   setup.telemetry.tool.env = to_list(caller_environment());

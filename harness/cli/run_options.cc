@@ -66,6 +66,12 @@ void add_lease_options(CLI::App& command, RunOptions& options) {
                   "When others have memory on a case's device: wait (the default; for --settle), fail, or "
                   "other, which takes another device")
       ->check(CLI::IsMember({"wait", "fail", "other"}));
+  command
+      .add_option(
+          "--reset", options.reset,
+          "A device that fails its health probe: never (the default: it is drained), or sick, which resets "
+          "its card first")
+      ->check(CLI::IsMember({"never", "sick"}));
 }
 
 void add_report_options(CLI::App& command, RunOptions& options) {

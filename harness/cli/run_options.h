@@ -37,6 +37,7 @@ struct RunOptions {
   std::string lease_wait;
   std::string settle;
   std::string foreign;         // "" = as configured
+  std::string reset;           // "" = as configured
   std::optional<int> breaker;  // none = as configured
   std::optional<int> telemetry;
   std::string flaky;  // "" = as configured

@@ -218,6 +218,7 @@ struct CaseEnded {
 //   foreign_holder  processes that are not ours have `bytes` on it
 //   unknown         nobody can tell; never taken for well
 //   l1_pass l1_fail the health probe copied, computed and compared
+//   reset           it was sick, and was reset, which the policy allows
 //   drained         it gets no more cases
 // Readers take other words for news that they do not know.
 struct DeviceHealth {

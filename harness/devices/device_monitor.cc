@@ -54,10 +54,7 @@ DeviceMonitor::Look parse_look(std::string_view line, std::size_t devices) {
 DeviceMonitor::DeviceMonitor(boost::asio::io_context& io, Containment& containment, MonitorSetup setup)
     : io_(io), containment_(containment), setup_(std::move(setup)), deadline_(io) {}
 
-DeviceMonitor::~DeviceMonitor() {
-  end_child();
-  ::unlink(setup_.fifo.c_str());
-}
+DeviceMonitor::~DeviceMonitor() { end_child(); }
 
 void DeviceMonitor::look(OnLook on_look) {
   waiting_.push_back(std::move(on_look));
@@ -90,10 +87,11 @@ void DeviceMonitor::end_child() {
   if (process_) process_->stop(SIGKILL, Milliseconds(0));
   process_.reset();
   requests_.reset();
+  ::unlink(setup_.fifo.c_str());  // the next child gets one that this one cannot read from
 }
 
 bool DeviceMonitor::start() {
-  if (mkfifo(setup_.fifo.c_str(), 0600) != 0 && errno != EEXIST) return false;
+  if (mkfifo(setup_.fifo.c_str(), 0600) != 0) return false;
   // For reading too: without a reader yet, a FIFO that is only written cannot be opened.
   requests_ = UniqueFd(open(setup_.fifo.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   if (!requests_) return false;
@@ -116,6 +114,7 @@ bool DeviceMonitor::start() {
 }
 
 void DeviceMonitor::ask() {
+  if (std::exchange(stale_, false)) end_child();
   if (!waiting_.empty()) {
     asked_ = std::exchange(waiting_, {});
     return send("?", setup_.deadline);

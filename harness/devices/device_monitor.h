@@ -57,6 +57,9 @@ class DeviceMonitor {
   // One telemetry sample; looks go first. `ids`: of those devices, from Sysman; none: of all that NVML knows.
   using OnSample = std::function<void(const Result<Sample>&)>;
   void sample(const std::vector<std::string>& ids, OnSample on_sample);
+  // A device was reset, so that what the child knows of it is void: a new one takes what is asked from now
+  // on.
+  void renew() { stale_ = true; }
   // Ends the child and calls `gone`, from the loop, when it is; looks under way are forgotten.
   void stop(std::function<void()> gone);
 
@@ -88,6 +91,7 @@ class DeviceMonitor {
   std::optional<OnSample> sampling_;
   std::deque<SampleRequest> samples_waiting_;
   std::function<void()> gone_;
+  bool stale_ = false;
   // Of the current child; what an earlier one still says is not heard.
   std::shared_ptr<bool> heard_;
 };

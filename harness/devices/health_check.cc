@@ -71,13 +71,13 @@ HealthAnswer judge_health(const ProcessEnd& end, std::string_view line, Millisec
 
 void HealthChecks::examine(HealthRequest request, OnAnswer on_answer) {
   running_.push_back({.request = std::move(request), .on_answer = std::move(on_answer)});
-  start(std::prev(running_.end()));
+  start(std::prev(running_.end()), running_.back().request.argv);
 }
 
-void HealthChecks::start(Place place) {
+void HealthChecks::start(Place place, const std::vector<std::string>& argv) {
   place->line.clear();
   ProcessSpec spec;
-  spec.argv = place->request.argv;
+  spec.argv = argv;
   spec.env = place->request.env;
   spec.directory = place->request.directory;
   spec.leases = place->request.leases;
@@ -94,17 +94,34 @@ void HealthChecks::start(Place place) {
 void HealthChecks::on_end(Place place, const ProcessEnd& end) {
   HealthAnswer answer = judge_health(end, place->line, place->request.deadline);
   // What cannot be killed would still be there beside a second one.
-  const bool again = place->on_answer && !end.termination.unreapable;
-  if (again && answer.verdict == HealthVerdict::kFail && ++place->failed < kExaminations) {
-    place->words = answer.words;
-    return start(place);
-  }
+  const bool may_go_on = place->on_answer && !end.termination.unreapable;
+  if (const auto* argv = may_go_on ? next(*place, answer) : nullptr) return start(place, *argv);
+  if (place->reset == Examination::Reset::kRunning) answer.verdict = HealthVerdict::kFail;
+  answer.reset = place->reset == Examination::Reset::kDone;
   if (!place->words.empty() && place->words != answer.words)
     answer.words = place->words + "; then " + answer.words;
   const auto on_answer = std::move(place->on_answer);
   running_.erase(place);
   if (on_answer) on_answer(answer);
   if (running_.empty() && gone_) std::exchange(gone_, nullptr)();
+}
+
+const std::vector<std::string>* HealthChecks::next(Examination& examination, const HealthAnswer& answer) {
+  using Reset = Examination::Reset;
+  if (examination.reset == Reset::kRunning) {
+    if (answer.verdict != HealthVerdict::kPass) return nullptr;
+    examination.reset = Reset::kDone;
+    examination.words += "; then it was reset";
+    return &examination.request.argv;
+  }
+  if (answer.verdict != HealthVerdict::kFail || examination.reset == Reset::kDone) return nullptr;
+  if (++examination.failed < kExaminations) {
+    examination.words = answer.words;
+    return &examination.request.argv;
+  }
+  if (examination.request.reset.empty()) return nullptr;
+  examination.reset = Reset::kRunning;
+  return &examination.request.reset;
 }
 
 void HealthChecks::give_up() {

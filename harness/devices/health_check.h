@@ -1,6 +1,7 @@
 // Whether a device is well, asked on suspicion: a contained program of its own (health_xpu beside proctor,
 // suites/health) copies, computes and compares, under a deadline. A failed examination is repeated once: a
-// device is sick after two.
+// device is sick after two. Where the policy allows it, a sick device is reset then, and examined a last
+// time.
 #pragma once
 
 #include <functional>
@@ -24,7 +25,8 @@ enum class HealthVerdict {
 
 struct HealthAnswer {
   HealthVerdict verdict = HealthVerdict::kUnknown;
-  std::string words;  // of the program, or about it: one sentence
+  std::string words;   // of the program, or about it: one sentence
+  bool reset = false;  // the device was reset before the last examination
 };
 
 struct HealthRequest {
@@ -33,6 +35,7 @@ struct HealthRequest {
   std::string directory;          // where drivers may write their files
   std::vector<int> leases;        // descriptors of the device's lease
   Milliseconds deadline{10'000};
+  std::vector<std::string> reset = {};  // the command that resets the device; empty: it must not be reset
 };
 
 class HealthChecks {
@@ -57,14 +60,17 @@ class HealthChecks {
     HealthRequest request;
     OnAnswer on_answer;  // none: forgotten
     int failed = 0;
+    enum class Reset { kNo, kRunning, kDone } reset = Reset::kNo;
     std::string words{};
     std::string line{};  // the first of the program that is no pass, else its last
     std::shared_ptr<ContainedProcess> process{};
   };
   using Place = std::list<Examination>::iterator;
 
-  void start(Place place);
+  void start(Place place, const std::vector<std::string>& argv);
   void on_end(Place place, const ProcessEnd& end);
+  // Whether the examination goes on after this answer, and with what.
+  const std::vector<std::string>* next(Examination& examination, const HealthAnswer& answer);
 
   boost::asio::io_context& io_;
   Containment& containment_;

@@ -114,6 +114,42 @@ TEST_F(Examination, NoAnswerInTimeIsAFailure) {
   EXPECT_EQ(runs(), 2);
 }
 
+// The script of a device that is sick until it is reset; the file `reset` is what the reset leaves.
+TEST_F(Examination, ASickDeviceIsResetWhereThatIsAllowed) {
+  const auto script = "if [ -e reset ]; then " + say(kPass, 0) + "; fi; " + say(kFail, 1);
+  HealthRequest how = request(script);
+  const auto unasked = examine_now(*containment_, how);
+  EXPECT_EQ(unasked.verdict, HealthVerdict::kFail);
+  EXPECT_FALSE(unasked.reset);
+  how.reset = request("touch reset; " + say(kPass, 0)).argv;
+  const auto answer = examine_now(*containment_, how);
+  EXPECT_EQ(answer.verdict, HealthVerdict::kPass);
+  EXPECT_TRUE(answer.reset);
+  EXPECT_THAT(answer.words, AllOf(HasSubstr("word 3 is 0; then it was reset; then"), HasSubstr("compared")));
+  EXPECT_EQ(runs(), 2 + 4);
+}
+
+TEST_F(Examination, ADeviceThatIsStillSickAfterItsResetIsSick) {
+  HealthRequest how = request(say(kFail, 1));
+  how.reset = request(say(kPass, 0)).argv;
+  const auto answer = examine_now(*containment_, how);
+  EXPECT_EQ(answer.verdict, HealthVerdict::kFail);
+  EXPECT_TRUE(answer.reset);
+  EXPECT_EQ(runs(), 4);
+}
+
+// Refused while somebody uses it, or nobody here may.
+TEST_F(Examination, AResetThatFailsLeavesTheDeviceSick) {
+  for (const int code : {1, 3}) {
+    HealthRequest how = request(say(kFail, 1));
+    how.reset = request("exit " + std::to_string(code)).argv;
+    const auto answer = examine_now(*containment_, how);
+    EXPECT_EQ(answer.verdict, HealthVerdict::kFail) << code;
+    EXPECT_FALSE(answer.reset) << code;
+  }
+  EXPECT_EQ(runs(), 2 * 3);
+}
+
 TEST_F(Examination, GivingUpForgetsTheAnswerAndLeavesNoProcess) {
   boost::asio::io_context io(1);
   HealthChecks checks(io, *containment_);

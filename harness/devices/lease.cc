@@ -78,9 +78,10 @@ bool is_locked(int fd) {
 }
 
 std::string text_of(const LeaseRecord& record) {
-  return json{{"format", kFormat},     {"device", record.device},   {"pid", record.pid},
-              {"uid", record.uid},     {"run", record.holder.run},  {"command", record.holder.command},
-              {"since", record.since}, {"boot_id", record.boot_id}, {"dirty", record.dirty}}
+  return json{{"format", kFormat},        {"device", record.device},   {"pid", record.pid},
+              {"uid", record.uid},        {"run", record.holder.run},  {"command", record.holder.command},
+              {"since", record.since},    {"boot_id", record.boot_id}, {"dirty", record.dirty},
+              {"endured", record.endured}}
              .dump(-1, ' ', false, json::error_handler_t::replace) +
          "\n";
 }
@@ -106,6 +107,7 @@ Reading parse_record(const std::string& text) {
     record.since = document.at("since");
     record.boot_id = document.at("boot_id");
     record.dirty = document.at("dirty");
+    record.endured = document.value("endured", "");
     return {record, ""};
   } catch (const json::exception&) {
     return {{}, "is no lease record"};
@@ -151,6 +153,11 @@ std::string_view to_string(LeaseScope scope) {
 
 Result<void> Lease::mark_clean() {
   record_.dirty = false;
+  return write_record(fd_.get(), record_, device_);
+}
+
+Result<void> Lease::endure(std::string others) {
+  record_.endured = std::move(others);
   return write_record(fd_.get(), record_, device_);
 }
 
@@ -236,6 +243,8 @@ Result<std::variant<Lease, LeaseConflict>> LeaseDirectory::take(const std::strin
   lease.record_.since = utc_now();
   lease.record_.boot_id = boot_id();
   lease.record_.dirty = true;
+  if (last.record && last.record->boot_id == lease.record_.boot_id)
+    lease.record_.endured = last.record->endured;
   if (auto written = write_record(lease.fd(), lease.record_, device); !written) return written.error();
   return std::variant<Lease, LeaseConflict>(std::move(lease));
 }

@@ -39,6 +39,7 @@ struct LeaseRecord {
   std::string since;  // UTC
   std::string boot_id;
   bool dirty = false;
+  std::string endured{};  // who else was on it since boot and was waited for in vain; the runner's own words
 };
 
 // One sentence for people: "xpu:0000:03:00.0 is held by pid 4711 (uid 0, run X, since ...): pytest".
@@ -58,6 +59,9 @@ class Lease {
 
   // Somebody has looked at it since, and it is well.
   void found_well() { left_dirty_.reset(); }
+  // Kept for the next holders, so that not every one of them waits for the same.
+  const std::string& endured() const { return record_.endured; }
+  Result<void> endure(std::string others);
   // Says that the device came back clean. The lease itself ends with the last descriptor.
   Result<void> mark_clean();
   // Says what the last holder said, for a device that was not used after all.

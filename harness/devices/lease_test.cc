@@ -107,6 +107,21 @@ TEST_F(LeaseTest, WhoDidNotUseItLeavesItAsItWas) {
   EXPECT_EQ(text(), dirty);
 }
 
+TEST_F(LeaseTest, WhomAHolderEnduredTheNextOneKnows) {
+  EXPECT_EQ(must_take().endured(), "");
+  EXPECT_TRUE(must_take().endure("4711 "));
+  {
+    Lease clean = must_take();
+    EXPECT_TRUE(clean.mark_clean());
+  }
+  EXPECT_EQ(must_take().endured(), "4711 ");
+  std::string other_boot = text();
+  const auto at = other_boot.find("\"boot_id\":\"") + 11;
+  other_boot[at] = other_boot[at] == '0' ? '1' : '0';
+  write(other_boot);
+  EXPECT_EQ(must_take().endured(), "");
+}
+
 TEST_F(LeaseTest, ARestartOfTheMachineCleans) {
   must_take();
   std::string old = text();

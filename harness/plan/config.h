@@ -45,6 +45,7 @@ struct Override {
 struct RunPolicy {
   std::optional<int> breaker;
   std::optional<ForeignPolicy> foreign;
+  std::optional<bool> reset_sick;
   std::optional<int> telemetry;  // samples a second of the devices of running cases
   std::optional<bool> flaky_passes;
   std::optional<int> flaky_budget;  // percent

@@ -134,6 +134,9 @@ class FileReader {
     std::optional<std::string> foreign;
     reader.read_choice("foreign", foreign, {"wait", "fail", "other"});
     if (foreign) config_.run.foreign = parse_foreign_policy(*foreign);
+    std::optional<std::string> reset;
+    reader.read_choice("reset", reset, {"never", "sick"});
+    if (reset) config_.run.reset_sick = *reset == "sick";
     std::optional<std::string> flaky;
     reader.read_choice("flaky", flaky, {"fail", "pass"});
     if (flaky) config_.run.flaky_passes = *flaky == "pass";
@@ -328,7 +331,7 @@ std::vector<std::string> config_keys(std::string_view table) {
   }
   if (table == "override") return limit_keys({"match"});
   if (table == "profile") return limit_keys({"env"});
-  if (table == "run") return {"breaker", "flaky", "flaky_budget", "foreign", "telemetry"};
+  if (table == "run") return {"breaker", "flaky", "flaky_budget", "foreign", "reset", "telemetry"};
   return {"defaults", "min_version", "override", "profile", "run", "suite"};
 }
 

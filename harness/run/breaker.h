@@ -2,6 +2,8 @@
 // nothing about the code. Pure.
 #pragma once
 
+#include <string_view>
+
 #include "harness/core/outcome.h"
 
 namespace proctor {
@@ -14,14 +16,19 @@ class Breaker {
   explicit Breaker(int limit) : limit_(limit) {}
 
   // Takes the verdict of the next case that ended; true: that was the last straw. A case that was not
-  // executed says nothing about the machine.
+  // executed says nothing about the machine, nor does a command that is not there.
   bool add(const Verdict& verdict) {
     if (verdict.outcome == Outcome::kNotrun || verdict.outcome == Outcome::kSkip) return false;
+    if (verdict.outcome == Outcome::kError && is_missing_command(verdict.reason)) return false;
     in_a_row_ = is_machine_outcome(verdict) ? in_a_row_ + 1 : 0;
     return limit_ > 0 && in_a_row_ == limit_;
   }
 
  private:
+  static bool is_missing_command(std::string_view reason) {
+    return reason == "spawn:ENOENT" || reason == "spawn:EACCES" || reason == "spawn:ENOEXEC";
+  }
+
   int limit_;
   int in_a_row_ = 0;
 };

@@ -38,6 +38,15 @@ TEST(Breaker, WhatWasNotExecutedDoesNot) {
   }
 }
 
+TEST(Breaker, ACommandThatIsNotThereSaysNothingAboutTheMachine) {
+  Breaker breaker(2);
+  for (const char* missing : {"spawn:ENOENT", "spawn:EACCES", "spawn:ENOEXEC"}) {
+    EXPECT_FALSE(breaker.add({Outcome::kError, missing})) << missing;
+  }
+  EXPECT_FALSE(breaker.add({Outcome::kError, "spawn:EAGAIN"}));
+  EXPECT_TRUE(breaker.add({Outcome::kError, "spawn:EAGAIN"}));
+}
+
 TEST(Breaker, ZeroIsNever) {
   Breaker breaker(0);
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(breaker.add(kLost));

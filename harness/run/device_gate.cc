@@ -96,6 +96,12 @@ std::optional<HealthRequest> DeviceGate::request(const std::string& device, cons
 }
 
 bool DeviceGate::judge(Place visit, const std::string& device, const HealthAnswer& answer) {
+  if (answer.reset) {
+    care_->monitor().renew();
+    note(device, "reset", visit->case_id, answer.words);
+    sink_.on(Warning{"device_reset", fmt::format("{} at {} was sick and has been reset: {}", device,
+                                                 visit->case_id, answer.words)});
+  }
   switch (answer.verdict) {
     case HealthVerdict::kPass:
       note(device, "l1_pass", visit->case_id, answer.words);
@@ -169,7 +175,7 @@ void DeviceGate::apply_policy(Place visit, const std::vector<DeviceFinding>& for
   for (const auto& finding : foreign) {
     const Warning warning = *warning_before(finding, visit->case_id);
     who += (who.empty() ? "" : "; ") + warning.text;
-    endured = endured && finding.endured;
+    endured = endured && (finding.endured || finding.holders == pool_.endured(finding.device));
     if (is_new(finding.device, finding.holders)) tell(finding, visit->case_id, warning);
   }
   switch (setup_.foreign) {
@@ -192,6 +198,7 @@ void DeviceGate::apply_policy(Place visit, const std::vector<DeviceFinding>& for
 void DeviceGate::after_waiting(Place visit, const std::vector<DeviceFinding>& findings) {
   for (const auto& finding : findings) {
     tell(finding, visit->case_id, warning_before(finding, visit->case_id));
+    if (finding.settled == Settled::kForeign) pool_.endure(finding.device, finding.holders);
   }
   const bool lost = drain_lost(visit, findings);
   enter_now(visit, {.open = !lost});
@@ -228,6 +235,12 @@ void DeviceGate::after_settling(Place visit, const std::vector<DeviceFinding>& f
   std::vector<std::string> doubtful;
   for (const auto& finding : findings) {
     const bool missing = finding.settled == Settled::kNotBack;
+    if (finding.settled == Settled::kLost && setup_.reset_sick) {
+      visit->result.lost = finding.device;
+      note(finding.device, "lost", visit->case_id, finding.detail);
+      doubtful.push_back(finding.device);
+      continue;
+    }
     if (missing) visit->not_back.push_back(finding);
     if (!missing) {
       const auto warning = warning_of(finding, visit->case_id);

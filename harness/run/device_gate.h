@@ -5,8 +5,9 @@
 //
 //   doubt: the case ended in timeout, stall, crash or device loss, or memory did not come back.
 //   examined: a contained program copies, computes and compares (harness/devices/health_check.h). A device
-//   that passes goes on, if its memory is back by then; one that fails twice is drained. Where nothing can
-//   examine it, that is said once, and the device goes on as "unknown".
+//   that passes goes on, if its memory is back by then; one that fails twice is drained, or reset first where
+//   the policy allows it. Where nothing can examine it, that is said once, and the device goes on as
+//   "unknown".
 //
 // It tells what it finds as DeviceHealth events, and what people must see as warnings.
 #pragma once

@@ -125,6 +125,19 @@ void DevicePool::found_well(const std::string& id) {
   if (const auto lease = held_.find(id); lease != held_.end()) lease->second.found_well();
 }
 
+std::string DevicePool::endured(const std::string& id) const {
+  const auto lease = held_.find(id);
+  return lease == held_.end() ? "" : lease->second.endured();
+}
+
+void DevicePool::endure(const std::string& id, const std::string& others) {
+  const auto lease = held_.find(id);
+  if (lease == held_.end()) return;
+  if (auto kept = lease->second.endure(others); !kept) {
+    warnings_.push_back({"lease", "failed to " + kept.error().what});
+  }
+}
+
 void DevicePool::leave_out(const std::string& id, const std::string& why) {
   left_out_[id] = {Clock::now() + kLeftOut, why};
 }

@@ -44,6 +44,9 @@ class DevicePool {
   std::optional<std::string> left_dirty(const std::string& id) const;
   // Somebody has looked since: it is no longer dirty.
   void found_well(const std::string& id);
+  // Others who are on a leased device and were waited for in vain, by this run or an earlier one.
+  std::string endured(const std::string& id) const;
+  void endure(const std::string& id, const std::string& others);
   // Gives it to nobody for a moment, because of `why`: a sentence for held_elsewhere().
   void leave_out(const std::string& id, const std::string& why);
   // Gives back what was not used after all: as it was found.

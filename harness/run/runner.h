@@ -57,6 +57,7 @@ struct RunSetup {
   // What examines a device on suspicion; none: nothing can. May be empty.
   std::function<std::optional<HealthRequest>(const std::string& device)> health;
   ForeignPolicy foreign = ForeignPolicy::kWait;
+  bool reset_sick = false;  // the health requests say how
   // How often the devices of running cases are sampled, and what a vendor's tool needs.
   TelemetrySetup telemetry;
   // Backends that cannot be used here, with the reason of the skip: "xpu" ->

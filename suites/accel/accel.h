@@ -140,6 +140,8 @@ class Device {
   Energy energy() const;  // of the card; ends the check as a skip where nothing counts it
   bool reaches(const Device& peer) const;  // can access the peer's memory
   Status try_status() const;               // not ok: the device is lost
+  // Of the whole card, with all that is on it; refused while anybody uses it.
+  Status try_reset() const;
 
   const DeviceRecord* record() const { return record_; }
   friend bool operator==(const Device&, const Device&) = default;

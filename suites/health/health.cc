@@ -87,4 +87,16 @@ Finding examine(accel::Device device) {
   }
 }
 
+Finding reset(accel::Device device) {
+  const std::string step = "reset the device";
+  try {
+    device.try_reset().or_throw();
+    return {};
+  } catch (const suite::Skipped& skipped) {
+    return {Result::kUnknown, step, skipped.reason()};
+  } catch (const std::exception& error) {
+    return {Result::kFail, step, error.what()};
+  }
+}
+
 }  // namespace proctor::health

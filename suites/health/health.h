@@ -22,5 +22,7 @@ struct Finding {
 };
 
 Finding examine(accel::Device device);
+// Resets its card, with everything that is on it.
+Finding reset(accel::Device device);
 
 }  // namespace proctor::health

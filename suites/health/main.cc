@@ -1,5 +1,7 @@
-// Tells of every device that is visible whether it is well: to PROCTOR_EVENTS_FD, else to the standard
-// output, one line of JSON per device:
+// health_xpu [--reset]
+//
+// Tells of every device that is visible whether it is well, or whether it could be reset: to
+// PROCTOR_EVENTS_FD, else to the standard output, one line of JSON per device:
 //
 //   {"v":1,"device":"Simulated Intel GPU 0000:03:00.0","result":"pass"|"fail"|"unknown","step":TEXT,
 //    "detail":TEXT,"ms":N}
@@ -13,6 +15,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "harness/core/child_protocol.h"
 #include "suites/accel/given.h"
@@ -59,7 +62,7 @@ int exit_code(Result worst) {
   return worst == Result::kUnknown ? kUnknown : 0;
 }
 
-int examine_all(int fd) {
+int judge_all(int fd, Finding (*judge)(proctor::accel::Device)) {
   const auto began = Clock::now();
   if (const Finding none = without_device(); none.result != Result::kPass) {
     return write_line(fd, "", none, Clock::now() - began) ? exit_code(none.result) : kUnknown;
@@ -67,7 +70,7 @@ int examine_all(int fd) {
   Result worst = Result::kPass;
   for (const auto& device : proctor::accel::Device::list()) {
     const auto start = Clock::now();
-    const Finding finding = proctor::health::examine(device);
+    const Finding finding = judge(device);
     if (!write_line(fd, proctor::accel::describe(device), finding, Clock::now() - start)) return kUnknown;
     if (worst != Result::kFail && finding.result != Result::kPass) worst = finding.result;
   }
@@ -76,13 +79,14 @@ int examine_all(int fd) {
 
 }  // namespace
 
-int main(int argc, char**) {
-  if (argc > 1) {
-    std::cerr << "usage: health_xpu   (it takes no arguments)\n";
+int main(int argc, char** argv) {
+  const bool reset = argc == 2 && std::string_view(argv[1]) == "--reset";
+  if (argc > 1 && !reset) {
+    std::cerr << "usage: " << argv[0] << " [--reset]\n";
     return kUsage;
   }
   const char* events = std::getenv(proctor::child::kEventsFdVariable);
   const int fd = events != nullptr && *events != '\0' ? std::atoi(events) : STDOUT_FILENO;
   // No destructor of a driver may spoil the answer: exit handlers are where sick drivers hang.
-  _exit(examine_all(fd));
+  _exit(judge_all(fd, reset ? proctor::health::reset : proctor::health::examine));
 }

@@ -65,12 +65,16 @@ def check_named(document, holder):
 
 
 def in_vain(sandbox):
-    """wait: a holder that stays is waited for once; then cases run beside it."""
+    """wait: a holder that stays is waited for once; then cases run beside it, of this run and of the next."""
     state = shared_machine(sandbox, 1)
     with Holder(sandbox, state, "xpu:1x1") as holder:
         done = sandbox.proctor(*arguments(sandbox, state, 1, 3, "--settle", "400ms"))
+        document = report(sandbox.last_out())
+        again = sandbox.proctor(*arguments(sandbox, state, 1, 1, "--settle", "1h"))
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
-    document = report(sandbox.last_out())
+    check(again.returncode == 0, "exit", again.returncode, again.stdout, again.stderr)
+    waits = [entry["wait_ms"] for entry in found(report(sandbox.last_out()), "foreign_holder")]
+    check(waits == [0], "the next run names it and does not wait:", waits)
     check_named(document, holder)
     told = found(document, "foreign_holder")
     check(len(told) == 2 and told[0]["wait_ms"] == 0 and told[1]["wait_ms"] >= 400, "named, then waited:", told)

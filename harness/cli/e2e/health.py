@@ -86,6 +86,18 @@ def fails(sandbox):
     print("ok a sick card is drained:", words)
 
 
+def lost_and_reset(sandbox):
+    """A card that is lost is drained; where the policy allows it, it is reset and goes on."""
+    suites = {"lose": losing(), "next": xpu("/bin/true")}
+    _, kept = run(sandbox, suites, "--sim", "xpu:1x1")
+    check(outcomes(kept)[1] == "notrun(device_lost)" and not found(kept, "reset"), outcomes(kept), kept["health"])
+    done, document = run(sandbox, suites, "--sim", "xpu:1x1", "--reset", "sick")
+    check(done.returncode in (1, 75) and outcomes(document)[1] == "pass", done.returncode, outcomes(document))
+    check([entry["what"] for entry in document["health"]] == ["lost", "reset", "l1_pass"], document["health"])
+    check("device_reset" in [warning["code"] for warning in document["warnings"]], document["warnings"])
+    print("ok", found(document, "reset")[0]["evidence"])
+
+
 def last_fails(sandbox):
     """Without another card the rest is notrun(device_lost)."""
     done, document = run(sandbox, {"crash": crash(), "next": xpu("/bin/true")}, "--sim", "xpu:1x1", faults=SICK)
@@ -238,7 +250,8 @@ def main():
     for name in (SIMULATOR, "kernels/basic.spv"):
         if not (BIN / name).exists():
             skip(f"missing:{name}")
-    for test in (passes, no_doubt, fails, last_fails, without_program, dirty, dirty_and_sick, stopped, breaker, undrain):
+    for test in (passes, no_doubt, fails, lost_and_reset, last_fails, without_program, dirty, dirty_and_sick, stopped,
+                 breaker, undrain):
         with Sandbox() as sandbox:
             test(sandbox)
 

@@ -111,4 +111,12 @@ Heat Device::heat() const { return managed(*record_, heat_of, "sysman_temperatur
 
 Energy Device::energy() const { return managed(*record_, energy_of, "sysman_energy"); }
 
+Status Device::try_reset() const {
+  const auto reset = [](zes_device_handle_t device) -> std::optional<Status> {
+    const Status answer = ZE_CALL(zesDeviceReset, device, false);
+    return answer.unsupported() ? std::nullopt : std::optional(answer);
+  };
+  return managed(*record_, reset, "sysman_reset");
+}
+
 }  // namespace proctor::accel

@@ -1,5 +1,5 @@
 // The vendor API that the suites are written against: what CUDA and Level Zero have in common, as move-only
-// handles. One header; xpu/ (and later cuda/) implement it, chosen at link time.
+// handles. One header; xpu/ and cuda/ implement it, chosen at link time.
 //
 //   Context context(leased_device());
 //   Buffer words(context, {.kind = Kind::kDevice, .bytes = 4096});
@@ -16,7 +16,8 @@
 //
 // Threads. A Queue, an Event and a Kernel belong to one thread at a time; Device, Context and Module may be
 // shared. Destructors wait for nothing: what is still used by work on a device must outlive that work. Queues
-// do wait, at most a second, because a driver may crash when one is destroyed while it is busy.
+// of Level Zero do wait, at most a second, because a driver may crash when one is destroyed while it is busy;
+// memory of CUDA does, because that is how its runtime frees.
 #pragma once
 
 #include <array>
@@ -98,6 +99,8 @@ struct Properties {
   bool fp32_denormals = false;  // kept, not flushed
   bool fp64_denormals = false;
   bool shared_memory = false;  // Kind::kShared
+  bool host_atomics = false;   // of host and device at once, on host memory
+  bool shared_atomics = false;  // and on shared memory
   bool ipc = false;
   bool printf = false;
 
@@ -174,17 +177,15 @@ const char* to_string(Kind kind);
 struct Allocation {
   Kind kind = Kind::kDevice;
   std::size_t bytes = 0;
-  std::size_t alignment = 0;  // 0: the driver's choice
+  std::size_t alignment = 0;  // 0: the driver's choice, as always on CUDA
   Device device{};            // unset: the context's first
+  bool large = false;         // may be larger than what the device calls its largest allocation
 };
 
 // What the driver knows about a pointer. kUnknown: not its memory.
 struct PointerInfo {
   Kind kind = Kind::kUnknown;
   Device device{};  // unset where there is none
-  std::uint64_t id = 0;
-  void* base = nullptr;
-  std::size_t bytes = 0;
 };
 
 class Buffer {
@@ -210,9 +211,10 @@ class Buffer {
 
  private:
   friend class Ipc;
-  Buffer(Context context, std::byte* data, std::size_t bytes, bool imported);
+  Buffer(Context context, Kind kind, std::byte* data, std::size_t bytes, bool imported);
 
   std::shared_ptr<Context::Impl> context_;
+  Kind kind_ = Kind::kUnknown;
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
   bool imported_ = false;  // from another process: closed, not freed
@@ -222,12 +224,6 @@ class Buffer {
 Status try_free(const Context& context, void* pointer);
 
 PointerInfo pointer_info(const Context& context, const void* pointer);
-// The same by the driver's address-range call alone. Not ok: it does not know the pointer.
-Status try_address_range(const Context& context, const void* pointer, void** base, std::size_t* bytes);
-
-// Asks that memory is (not) kept on the device. Evicted memory must come back with its contents.
-void make_resident(const Context& context, const Buffer& buffer);
-void evict(const Context& context, const Buffer& buffer);
 
 // Memory of another process. Both sides of the transfer are here because the bytes alone do not suffice: a
 // Level Zero handle carries a file descriptor, which the other process has to fetch from the exporter.
@@ -240,10 +236,11 @@ class Ipc {
 
 // ---- modules and kernels ----
 
-// The build's file kernels/NAME.spv. Ends the check as skip(spirv_missing:NAME) when it was not built.
+// The build's file kernels/NAME.spv, or NAME.fatbin on CUDA. Ends the check as skip(spirv_missing:NAME) or
+// skip(fatbin_missing:NAME) when it was not built.
 std::vector<std::byte> module_file(const std::string& name);
 
-enum class Image { kSpirv, kNative };
+enum class Image { kPortable, kNative };
 
 struct Constant {  // specialization
   std::uint32_t id = 0;
@@ -251,8 +248,9 @@ struct Constant {  // specialization
   std::size_t bytes = 4;
 };
 
+// CUDA has neither flags nor constants here: what they say is said when the file is compiled.
 struct ModuleOptions {
-  Image image = Image::kSpirv;
+  Image image = Image::kPortable;
   std::string flags{};
   std::vector<Constant> constants{};
 };
@@ -312,7 +310,8 @@ using Arguments = std::vector<Argument>;
 
 // ---- queues and events ----
 
-// A moment in a queue. Fresh and after reset() it is not ready.
+// A moment in a queue. On Level Zero it is not ready when fresh and after reset(); CUDA's is ready until the
+// command that signals it is submitted, and the host can neither reset nor signal it.
 class Event {
  public:
   explicit Event(const Context& context);
@@ -333,8 +332,8 @@ class Event {
   std::unique_ptr<Impl> impl_;
 };
 
-// Begin and end of the command that signalled the event, in nanoseconds of the device's clock, which may
-// wrap.
+// Begin and end of the command that signalled the event, in nanoseconds of the device's clock, which may wrap
+// (CUDA: since the command began).
 struct Span {
   double begin_ns = 0;
   double end_ns = 0;

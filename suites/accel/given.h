@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "suites/accel/accel.h"
+#include "suites/accel/vendor.h"
 
 namespace proctor::accel {
 
@@ -27,7 +28,7 @@ Buffer shared_memory(const Context& context, std::size_t bytes);
 std::vector<std::byte> noise(std::size_t bytes, std::uint64_t seed);
 std::vector<std::uint32_t> noise_words(std::size_t words, std::uint64_t seed);
 
-// Through host memory of the context, synchronously.
+// Synchronously.
 void write(Queue& queue, const Context& context, void* to, std::span<const std::byte> bytes);
 std::vector<std::byte> read_bytes(Queue& queue, const Context& context, const void* from, std::size_t bytes);
 

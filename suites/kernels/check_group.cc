@@ -85,7 +85,7 @@ PROCTOR_CHECK(Group, LocalBuffersAreApart, "K29", kBarrier, kGate, {"kernel.drop
 PROCTOR_CHECK(Group, LocalArgumentHoldsItsGroup, "K14", kBarrier, kGate, {"kernel.drop_barrier"}) {
   const auto context = leased();
   Queue queue(context);
-  const Module module = Module::load(context, "group_xpu");
+  const Module module = Module::load(context, "group_local");
   const auto in = noise_words(kItems, 3);
   const auto from = device_copy(queue, context, in);
   const Buffer to = device_memory(context, from.bytes());
@@ -102,7 +102,7 @@ PROCTOR_CHECK(Group, LocalMemoryHidesOtherGroups, "K14",
               {"kernel.stale_local_memory"}) {
   const auto context = leased();
   Queue queue(context);
-  const Module module = Module::load(context, "group_xpu");
+  const Module module = Module::load(context, "group_local");
   const Kernel kernel(module, "leave_secret");
   const auto found = device_copy(queue, context, std::vector<std::uint32_t>(kGroups));
   step("given groups that leave a pattern in local memory and look for it");
@@ -187,7 +187,7 @@ PROCTOR_CHECK(SubGroup, ShufflesReadTheRightLane, "K37", kSubGroup, kGate, {"ker
   need(std::find(sizes.begin(), sizes.end(), 16u) != sizes.end(), "needs:sub_group_size=16");
   const auto in = noise_words(kItems, 5);
   step("given lanes that read each other");
-  const auto got = run(context, "shuffles", "shuffles", in, 4, kGroup);
+  const auto got = run(context, "shuffles_16", "shuffles", in, 4, kGroup);
   std::vector<std::uint32_t> expected;
   for (std::uint32_t i = 0; i < kItems; ++i) {
     const std::uint32_t lane = i % 16;

@@ -136,7 +136,7 @@ PROCTOR_CHECK(Launch, LocalMemoryUpToTheLimit, "K14", kLocal, kGate, {"kernel.li
   step("given as much local memory as the device reports");
   const auto context = leased();
   Queue queue(context);
-  const Module module = Module::load(context, "group_xpu");
+  const Module module = Module::load(context, "group_local");
   const std::uint32_t bytes = context.device().properties().local_memory;
   const auto out = device_copy(queue, context, std::vector<std::uint32_t>(2));
   const Status status = queue.try_launch(Kernel(module, "touch_local"), groups_of(2, 8),
@@ -150,7 +150,7 @@ PROCTOR_CHECK(Launch, LocalMemoryUpToTheLimit, "K14", kLocal, kGate, {"kernel.li
 PROCTOR_CHECK(Launch, MoreLocalMemoryIsRefused, "K14", kLocal, kGate, {"error.swallowed"}) {
   const auto context = leased();
   Queue queue(context);
-  const Module module = Module::load(context, "group_xpu");
+  const Module module = Module::load(context, "group_local");
   const std::uint32_t bytes = context.device().properties().local_memory + 4096;
   const auto out = device_copy(queue, context, std::vector<std::uint32_t>(2));
   step("given a page more local memory than there is");

@@ -93,6 +93,9 @@ void read_memory(DeviceRecord& record) {
   ze_device_memory_access_properties_t access{};
   access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
   ZE_CALL(zeDeviceGetMemoryAccessProperties, record.handle, &access).or_throw();
+  constexpr auto kConcurrentAtomic = ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC;
+  record.properties.host_atomics = (access.hostAllocCapabilities & kConcurrentAtomic) != 0;
+  record.properties.shared_atomics = (access.sharedSingleDeviceAllocCapabilities & kConcurrentAtomic) != 0;
   record.properties.shared_memory =
       (access.sharedSingleDeviceAllocCapabilities & ZE_MEMORY_ACCESS_CAP_FLAG_RW) != 0;
 

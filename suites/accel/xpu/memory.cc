@@ -28,14 +28,18 @@ ze_driver_handle_t driver_of(const Context& context) { return context.device().r
 namespace {
 
 constexpr ze_device_mem_alloc_desc_t kDeviceMemory = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
+constexpr ze_relaxed_allocation_limits_exp_desc_t kRelaxed = {
+    ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC, nullptr,
+    ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE};
+constexpr ze_device_mem_alloc_desc_t kLargeMemory = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &kRelaxed, 0, 0};
 constexpr ze_host_mem_alloc_desc_t kHostMemory = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
 
 Status allocate(const Context& context, const Allocation& what, void** pointer) {
   const Device device = what.device == Device() ? context.device() : what.device;
   switch (what.kind) {
     case Kind::kDevice:
-      return ZE_CALL(zeMemAllocDevice, native(context), &kDeviceMemory, what.bytes, what.alignment,
-                     native(device), pointer);
+      return ZE_CALL(zeMemAllocDevice, native(context), what.large ? &kLargeMemory : &kDeviceMemory, what.bytes,
+                     what.alignment, native(device), pointer);
     case Kind::kHost:
       return ZE_CALL(zeMemAllocHost, native(context), &kHostMemory, what.bytes, what.alignment, pointer);
     case Kind::kShared:
@@ -53,8 +57,8 @@ Buffer::Buffer(const Context& context, const Allocation& allocation) {
   try_allocate(context, allocation, *this).or_throw();
 }
 
-Buffer::Buffer(Context context, std::byte* data, std::size_t bytes, bool imported)
-    : context_(context.impl()), data_(data), bytes_(bytes), imported_(imported) {}
+Buffer::Buffer(Context context, Kind kind, std::byte* data, std::size_t bytes, bool imported)
+    : context_(context.impl()), kind_(kind), data_(data), bytes_(bytes), imported_(imported) {}
 
 Buffer::~Buffer() {
   if (data_ != nullptr) try_free();  // a destructor has nobody to tell
@@ -62,12 +66,14 @@ Buffer::~Buffer() {
 
 Buffer::Buffer(Buffer&& other) noexcept
     : context_(std::move(other.context_)),
+      kind_(other.kind_),
       data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)),
       imported_(other.imported_) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   std::swap(context_, other.context_);
+  std::swap(kind_, other.kind_);
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   std::swap(imported_, other.imported_);
@@ -77,7 +83,9 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 Status Buffer::try_allocate(const Context& context, const Allocation& allocation, Buffer& out) {
   void* pointer = nullptr;
   const Status status = allocate(context, allocation, &pointer);
-  if (status.ok()) out = Buffer(context, static_cast<std::byte*>(pointer), allocation.bytes, false);
+  if (status.ok()) {
+    out = Buffer(context, allocation.kind, static_cast<std::byte*>(pointer), allocation.bytes, false);
+  }
   return status;
 }
 
@@ -100,7 +108,6 @@ PointerInfo pointer_info(const Context& context, const void* pointer) {
   ze_device_handle_t device = nullptr;
   ZE_CALL(zeMemGetAllocProperties, native(context), pointer, &properties, &device).or_throw();
   PointerInfo info;
-  info.id = properties.id;
   if (properties.type == ZE_MEMORY_TYPE_HOST) info.kind = Kind::kHost;
   if (properties.type == ZE_MEMORY_TYPE_DEVICE) info.kind = Kind::kDevice;
   if (properties.type == ZE_MEMORY_TYPE_SHARED) info.kind = Kind::kShared;
@@ -110,7 +117,6 @@ PointerInfo pointer_info(const Context& context, const void* pointer) {
       if (native(tile) == device) info.device = tile;
     }
   }
-  if (info.kind != Kind::kUnknown) try_address_range(context, pointer, &info.base, &info.bytes).or_throw();
   return info;
 }
 

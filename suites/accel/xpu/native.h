@@ -68,6 +68,13 @@ ze_command_list_handle_t immediate_list(const Queue& queue);
 // each time. A management handle is asked for by setting ZES_ENABLE_SYSMAN, which must precede zeInit.
 const std::vector<DeviceRecord>& all_devices();
 
+// Begin and size of the allocation that a pointer lies in. Not ok: the driver does not know the pointer.
+Status try_address_range(const Context& context, const void* pointer, void** base, std::size_t* bytes);
+
+// Asks that memory is (not) kept on the device. Evicted memory must come back with its contents.
+void make_resident(const Context& context, const Buffer& buffer);
+void evict(const Context& context, const Buffer& buffer);
+
 std::uint64_t in_ze(Nanoseconds timeout);  // the vendor's "wait for ever" for Nanoseconds::max()
 
 }  // namespace proctor::accel

@@ -21,26 +21,6 @@ bool Status::device_lost() const {
 
 bool Status::unsupported() const { return code_ == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE; }
 
-void Status::or_throw() const {
-  if (!ok()) throw Error(*this);
-}
-
-Error::Error(Status status) : status_(status), text_(std::string(status.call()) + ": " + status.name()) {}
-
-const char* to_string(Kind kind) {
-  switch (kind) {
-    case Kind::kUnknown:
-      return "unknown";
-    case Kind::kHost:
-      return "host";
-    case Kind::kDevice:
-      return "device";
-    case Kind::kShared:
-      return "shared";
-  }
-  return "";
-}
-
 void symbol_missing(const char* name) { throw suite::Skipped(std::string("symbol_missing:") + name); }
 
 std::uint64_t in_ze(Nanoseconds timeout) {

@@ -20,11 +20,7 @@ KERNEL scalars(GLOBAL ulong* out, uchar a, char b, ushort c, short d, uint e, in
   out[5] = (ulong)(long)f;
   out[6] = g;
   out[7] = (ulong)h;
-#ifdef __CUDACC__
-  out[8] = __float_as_uint(i);
-#else
   out[8] = as_uint(i);
-#endif
 }
 
 KERNEL structure(GLOBAL uchar* out, Mixed mixed) {

@@ -1,38 +1,37 @@
-// Every atomic operation on one word under contention; the totals are exact whatever the order. Level Zero
-// only: CUDA names and signatures differ in every one.
+// Every atomic operation on one word under contention; the totals are exact whatever the order.
 #include "suites/kernels/device/portable.h"
 
 // words[0..9]: add sub inc dec min max and or xor xchg. The last keeps some work-item's id.
 KERNEL atomic_operations(GLOBAL uint* words) {
   const uint i = GLOBAL_ID(0);
-  atomic_add(words + 0, i);
-  atomic_sub(words + 1, i);
-  atomic_inc(words + 2);
-  atomic_dec(words + 3);
-  atomic_min(words + 4, i);
-  atomic_max(words + 5, i);
-  atomic_and(words + 6, ~(1u << (i % 31u)));
-  atomic_or(words + 7, 1u << (i % 31u));
-  atomic_xor(words + 8, i);
-  atomic_xchg(words + 9, i);
+  ATOMIC_ADD(words + 0, i);
+  ATOMIC_SUB(words + 1, i);
+  ATOMIC_INC(words + 2);
+  ATOMIC_DEC(words + 3);
+  ATOMIC_MIN(words + 4, i);
+  ATOMIC_MAX(words + 5, i);
+  ATOMIC_AND(words + 6, ~(1u << (i % 31u)));
+  ATOMIC_OR(words + 7, 1u << (i % 31u));
+  ATOMIC_XOR(words + 8, i);
+  ATOMIC_EXCHANGE(words + 9, i);
 }
 
 KERNEL atomic_signed_extremes(GLOBAL int* words) {
   const int i = (int)GLOBAL_ID(0) - 512;
-  atomic_min(words + 0, i);
-  atomic_max(words + 1, i);
+  ATOMIC_MIN(words + 0, i);
+  ATOMIC_MAX(words + 1, i);
 }
 
 // tickets[i] = what the counter was: all different, or an increment was lost.
 KERNEL atomic_tickets(GLOBAL uint* counter, GLOBAL uint* tickets) {
-  tickets[GLOBAL_ID(0)] = atomic_inc(counter);
+  tickets[GLOBAL_ID(0)] = ATOMIC_INC(counter);
 }
 
 // n additions by compare-and-exchange.
 KERNEL atomic_exchange_add(GLOBAL uint* word) {
   uint seen = *(volatile GLOBAL uint*)word;
   while (true) {
-    const uint found = atomic_cmpxchg(word, seen, seen + 3u);
+    const uint found = ATOMIC_COMPARE_EXCHANGE(word, seen, seen + 3u);
     if (found == seen) return;
     seen = found;
   }
@@ -42,7 +41,7 @@ KERNEL atomic_exchange_add(GLOBAL uint* word) {
 KERNEL atomic_float_add(GLOBAL uint* word, float value) {
   uint seen = *(volatile GLOBAL uint*)word;
   while (true) {
-    const uint found = atomic_cmpxchg(word, seen, as_uint(as_float(seen) + value));
+    const uint found = ATOMIC_COMPARE_EXCHANGE(word, seen, as_uint(as_float(seen) + value));
     if (found == seen) return;
     seen = found;
   }
@@ -53,12 +52,12 @@ KERNEL atomic_local_add(GLOBAL uint* total) {
   LOCAL uint count;
   if (LOCAL_ID(0) == 0) count = 0u;
   GROUP_BARRIER();
-  atomic_add(&count, LOCAL_ID(0) + 1u);
+  ATOMIC_ADD(&count, LOCAL_ID(0) + 1u);
   GROUP_BARRIER();
-  if (LOCAL_ID(0) == 0) atomic_add(total, count);
+  if (LOCAL_ID(0) == 0) ATOMIC_ADD(total, count);
 }
 
 // A histogram: distinct addresses.
 KERNEL atomic_scatter(GLOBAL uint* bins, uint bin_count) {
-  atomic_inc(bins + (GLOBAL_ID(0) * 7u) % bin_count);
+  ATOMIC_INC(bins + (GLOBAL_ID(0) * 7u) % bin_count);
 }

@@ -1,7 +1,8 @@
 // What is decided outside the source: specialization constants 0 to 2, and variables that the host can reach by name.
-// Level Zero only.
+// The former are Level Zero's.
 #include "suites/kernels/device/portable.h"
 
+#ifndef __CUDACC__
 // The translator makes an OpSpecConstant with this id and default of a call to it.
 int __attribute__((overloadable)) __spirv_SpecConstant(int id, int initial);
 long __attribute__((overloadable)) __spirv_SpecConstant(int id, long initial);
@@ -13,7 +14,8 @@ KERNEL specialised(GLOBAL ulong* out) {
   out[1] = (ulong)__spirv_SpecConstant(1, 20L);
   out[2] = (ulong)as_uint(__spirv_SpecConstant(2, 1.5f));
 }
+#endif
 
-__global uint host_visible[4] = {11u, 22u, 33u, 44u};
+GLOBAL_VARIABLE uint host_visible[4] = {11u, 22u, 33u, 44u};
 
 KERNEL read_host_visible(GLOBAL uint* out) { out[GLOBAL_ID(0)] = host_visible[GLOBAL_ID(0) % 4u]; }

@@ -1,5 +1,5 @@
 // From float to integers and halves and back, in every rounding mode that OpenCL C names.
-#include "suites/kernels/device/portable.h"
+#include "suites/kernels/device/portable_cuda.h"
 
 // Six words a work-item: to int by zero, even, up, down; saturated to signed and unsigned bytes.
 KERNEL float_to_int(GLOBAL const float* x, GLOBAL int* out) {

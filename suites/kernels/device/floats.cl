@@ -1,12 +1,16 @@
 // One kernel that applies function number `which` to each element, so that a table on the host can sweep them
 // all. T is the type (float, double, half); the numbers are those of suites/kernels/math_table.cc.
-#include "suites/kernels/device/portable.h"
+#include "suites/kernels/device/portable_cuda.h"
 
 #ifdef FP64
+#ifndef __CUDACC__
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
 typedef double T;
 #elif defined FP16
+#ifndef __CUDACC__
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#endif
 typedef half T;
 #else
 typedef float T;

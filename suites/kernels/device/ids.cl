@@ -1,13 +1,13 @@
-// Who each work-item thinks it is. Level Zero only: CUDA has no global offset.
+// Who each work-item thinks it is.
 #include "suites/kernels/device/portable.h"
 
 // Eight words a work-item, at its linear index without the offset: global id x y z, local id as one number,
 // group id as one number, and the sizes as each sees them.
 KERNEL ids(GLOBAL uint* out) {
-  const uint gx = GLOBAL_ID(0) - (uint)get_global_offset(0);
-  const uint gy = GLOBAL_ID(1) - (uint)get_global_offset(1);
-  const uint gz = GLOBAL_ID(2) - (uint)get_global_offset(2);
-  const uint sx = (uint)get_global_size(0), sy = (uint)get_global_size(1);
+  const uint gx = GLOBAL_ID(0) - GLOBAL_OFFSET(0);
+  const uint gy = GLOBAL_ID(1) - GLOBAL_OFFSET(1);
+  const uint gz = GLOBAL_ID(2) - GLOBAL_OFFSET(2);
+  const uint sx = GLOBAL_SIZE(0), sy = GLOBAL_SIZE(1);
   GLOBAL uint* mine = out + 8u * (gx + sx * (gy + sy * gz));
   mine[0] = GLOBAL_ID(0);
   mine[1] = GLOBAL_ID(1);
@@ -16,7 +16,7 @@ KERNEL ids(GLOBAL uint* out) {
   mine[4] = GROUP_ID(0) + GROUPS(0) * (GROUP_ID(1) + GROUPS(1) * GROUP_ID(2));
   mine[5] = GROUP_SIZE(0) * GROUP_SIZE(1) * GROUP_SIZE(2);
   mine[6] = GROUPS(0) * GROUPS(1) * GROUPS(2);
-  mine[7] = sx * sy * (uint)get_global_size(2);
+  mine[7] = sx * sy * GLOBAL_SIZE(2);
 }
 
 // Each group counts itself once: a group that runs twice or never shows.

@@ -1,5 +1,5 @@
 // Integer operations whose results are exact, as words of 32 and 64 bits.
-#include "suites/kernels/device/portable.h"
+#include "suites/kernels/device/portable_cuda.h"
 
 // Eight words a work-item.
 KERNEL integers32(GLOBAL const uint* x, GLOBAL const uint* y, GLOBAL uint* out) {

@@ -4,18 +4,18 @@
 // Message passing (two groups at a time, in pairs): the even group writes data and then releases a flag, the
 // odd one waits a bounded number of looks for the flag and then reads the data. out[pair] = 2 when the flag
 // did not come in time, 1 when it came with the data, 0 when it came without: the forbidden result.
-KERNEL message_passing(volatile GLOBAL atomic_uint* flags, volatile GLOBAL uint* data, GLOBAL uint* out,
+KERNEL message_passing(volatile GLOBAL atomic_word* flags, volatile GLOBAL uint* data, GLOBAL uint* out,
                        uint looks) {
   if (LOCAL_ID(0) != 0) return;
   const uint pair = GROUP_ID(0) / 2u;
   if (GROUP_ID(0) % 2u == 0) {
     data[pair] = 42u;
-    atomic_store_explicit(flags + pair, 1u, memory_order_release, memory_scope_device);
+    store_release(flags + pair, 1u);
     return;
   }
   uint seen = 0, i = 0;
   do {
-    seen = atomic_load_explicit(flags + pair, memory_order_acquire, memory_scope_device);
+    seen = load_acquire(flags + pair);
     ++i;
   } while (seen == 0u && i < looks);
   const uint value = data[pair];
@@ -39,15 +39,15 @@ KERNEL gate(GLOBAL uint* open, GLOBAL uint* done, ulong looks) {
 
 // All groups meet `rounds` times, at least once: each adds itself and looks, at most `looks` times, until all have. For
 // cooperative launches; where groups run one after another, the first one gives up and tells how many it saw.
-KERNEL grid_barrier(volatile GLOBAL atomic_uint* arrived, GLOBAL uint* out, uint rounds, uint looks) {
+KERNEL grid_barrier(volatile GLOBAL atomic_word* arrived, GLOBAL uint* out, uint rounds, uint looks) {
   uint round = 0;
   do {
     ++round;
     if (LOCAL_ID(0) == 0) {
-      atomic_fetch_add_explicit(arrived, 1u, memory_order_acq_rel, memory_scope_device);
+      add_acquire_release(arrived, 1u);
       uint seen, i = 0;
       do {
-        seen = atomic_load_explicit(arrived, memory_order_acquire, memory_scope_device);
+        seen = load_acquire(arrived);
         ++i;
       } while (seen < round * GROUPS(0) && i < looks);
       out[GROUP_ID(0)] = seen;

@@ -22,6 +22,12 @@ using ulong = unsigned long;
 #define CONSTANT const
 #define DEVICE static __device__ inline
 #define VOLATILE volatile
+#define GLOBAL_VARIABLE __device__
+
+// Local memory whose size the launch decides: an argument of its own in OpenCL, none in CUDA. The first stands in
+// the list of parameters, the second begins the body.
+#define LOCAL_PARAMETER(type, name)
+#define LOCAL_ARGUMENT(type, name) extern __shared__ type name[]
 
 #define GLOBAL_ID(axis)                                \
   (axis == 0   ? blockIdx.x * blockDim.x + threadIdx.x \
@@ -31,12 +37,47 @@ using ulong = unsigned long;
 #define GROUP_ID(axis) (axis == 0 ? blockIdx.x : axis == 1 ? blockIdx.y : blockIdx.z)
 #define GROUP_SIZE(axis) (axis == 0 ? blockDim.x : axis == 1 ? blockDim.y : blockDim.z)
 #define GROUPS(axis) (axis == 0 ? gridDim.x : axis == 1 ? gridDim.y : gridDim.z)
+#define GLOBAL_SIZE(axis) (GROUPS(axis) * GROUP_SIZE(axis))
+#define GLOBAL_OFFSET(axis) 0u  // CUDA has none
 #define GROUP_BARRIER() __syncthreads()
 
+// Atomic operations on words, relaxed, between all work-items of the device.
 #define ATOMIC_ADD(pointer, value) atomicAdd(pointer, value)
+#define ATOMIC_SUB(pointer, value) atomicSub(pointer, value)
+#define ATOMIC_INC(pointer) atomicAdd(pointer, 1u)
+#define ATOMIC_DEC(pointer) atomicSub(pointer, 1u)
+#define ATOMIC_MIN(pointer, value) atomicMin(pointer, value)
+#define ATOMIC_MAX(pointer, value) atomicMax(pointer, value)
+#define ATOMIC_AND(pointer, value) atomicAnd(pointer, value)
+#define ATOMIC_OR(pointer, value) atomicOr(pointer, value)
+#define ATOMIC_XOR(pointer, value) atomicXor(pointer, value)
+#define ATOMIC_EXCHANGE(pointer, value) atomicExch(pointer, value)
+#define ATOMIC_COMPARE_EXCHANGE(pointer, seen, value) atomicCAS(pointer, seen, value)
+#define ATOMIC_ADD_64(pointer, value) atomicAdd((unsigned long long*)(pointer), (unsigned long long)(value))
+#define ATOMIC_ADD_SYSTEM(pointer, value) atomicAdd_system((uint*)(pointer), value)
+
+// The same with an order, for messages between groups.
+using atomic_word = uint;
+DEVICE uint load_acquire(const volatile uint* pointer) {
+  const uint value = *pointer;
+  __threadfence();
+  return value;
+}
+DEVICE void store_release(volatile uint* pointer, uint value) {
+  __threadfence();
+  *pointer = value;
+}
+DEVICE void add_acquire_release(volatile uint* pointer, uint value) {
+  __threadfence();
+  atomicAdd((uint*)pointer, value);
+  __threadfence();
+}
 #define ATOMIC_LOAD_SYSTEM(pointer) (*(volatile uint*)(pointer))
 #define ATOMIC_STORE_SYSTEM(pointer, value) (__threadfence_system(), *(volatile uint*)(pointer) = (value))
+
 #define FMA(a, b, c) fma(a, b, c)
+#define as_uint(value) __float_as_uint(value)
+#define as_float(bits) __uint_as_float(bits)
 
 #else
 
@@ -47,6 +88,9 @@ using ulong = unsigned long;
 #define CONSTANT __constant
 #define DEVICE static inline
 #define VOLATILE volatile
+#define GLOBAL_VARIABLE __global
+#define LOCAL_PARAMETER(type, name) , __local type* name
+#define LOCAL_ARGUMENT(type, name)
 
 // 32 bits, as CUDA's: every launch of the suites is smaller than 2^32 work-items.
 #define GLOBAL_ID(axis) ((uint)get_global_id(axis))
@@ -54,9 +98,31 @@ using ulong = unsigned long;
 #define GROUP_ID(axis) ((uint)get_group_id(axis))
 #define GROUP_SIZE(axis) ((uint)get_local_size(axis))
 #define GROUPS(axis) ((uint)get_num_groups(axis))
+#define GLOBAL_SIZE(axis) ((uint)get_global_size(axis))
+#define GLOBAL_OFFSET(axis) ((uint)get_global_offset(axis))
 #define GROUP_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
 #define ATOMIC_ADD(pointer, value) atomic_add(pointer, value)
+#define ATOMIC_SUB(pointer, value) atomic_sub(pointer, value)
+#define ATOMIC_INC(pointer) atomic_inc(pointer)
+#define ATOMIC_DEC(pointer) atomic_dec(pointer)
+#define ATOMIC_MIN(pointer, value) atomic_min(pointer, value)
+#define ATOMIC_MAX(pointer, value) atomic_max(pointer, value)
+#define ATOMIC_AND(pointer, value) atomic_and(pointer, value)
+#define ATOMIC_OR(pointer, value) atomic_or(pointer, value)
+#define ATOMIC_XOR(pointer, value) atomic_xor(pointer, value)
+#define ATOMIC_EXCHANGE(pointer, value) atomic_xchg(pointer, value)
+#define ATOMIC_COMPARE_EXCHANGE(pointer, seen, value) atomic_cmpxchg(pointer, seen, value)
+#define ATOMIC_ADD_64(pointer, value) atom_add(pointer, value)  // needs cl_khr_int64_base_atomics
+#define ATOMIC_ADD_SYSTEM(pointer, value) \
+  atomic_fetch_add_explicit(pointer, value, memory_order_relaxed, memory_scope_all_svm_devices)
+
+#define atomic_word atomic_uint
+#define load_acquire(pointer) atomic_load_explicit(pointer, memory_order_acquire, memory_scope_device)
+#define store_release(pointer, value) \
+  atomic_store_explicit(pointer, value, memory_order_release, memory_scope_device)
+#define add_acquire_release(pointer, value) \
+  atomic_fetch_add_explicit(pointer, value, memory_order_acq_rel, memory_scope_device)
 #define ATOMIC_LOAD_SYSTEM(pointer)                                                   \
   atomic_load_explicit((volatile GLOBAL atomic_uint*)(pointer), memory_order_acquire, \
                        memory_scope_all_svm_devices)

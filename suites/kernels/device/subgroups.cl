@@ -1,8 +1,10 @@
-// What a sub-group does together. Level Zero only. Every result is told lane by lane, because a sum over all
+// What a sub-group does together. Every result is told lane by lane, because a sum over all
 // lanes cannot see lanes that were exchanged.
-#include "suites/kernels/device/portable.h"
+#include "suites/kernels/device/portable_cuda.h"
 
+#ifndef __CUDACC__
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#endif
 
 // Eight words a work-item: lane, size of its sub-group, number of the sub-group, sum, inclusive and exclusive
 // sums over lower lanes, largest, and what lane 1 (or the only one) has.

@@ -1,0 +1,131 @@
+// Devices: initialisation, enumeration, and what each says about itself.
+#include <algorithm>
+#include <cstdio>
+
+#include "suites/accel/cuda/native.h"
+#include "suites/main/skipped.h"
+
+namespace proctor::accel {
+namespace {
+
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text;
+  for (const char byte : uuid.bytes) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
+    text += digits;
+  }
+  return text;
+}
+
+std::string pci_text(const cudaDeviceProp& native) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%04x:%02x:%02x.0", static_cast<unsigned>(native.pciDomainID),
+                static_cast<unsigned>(native.pciBusID), static_cast<unsigned>(native.pciDeviceID));
+  return text;
+}
+
+std::array<std::uint32_t, 3> sizes(const int (&values)[3]) {
+  std::array<std::uint32_t, 3> result{};
+  std::copy(values, values + 3, result.begin());
+  return result;
+}
+
+// Devices of the architectures that CUDA 13 knows: half, double and 64-bit atomics are in all of them.
+Properties describe(const cudaDeviceProp& native) {
+  Properties properties;
+  properties.name = native.name;
+  properties.uuid = uuid_text(native.uuid);
+  properties.pci = pci_text(native);
+  properties.vendor_id = 0x10de;
+  properties.device_id = native.gpuPciDeviceID >> 16;
+  properties.memory = native.totalGlobalMem;
+  properties.largest_allocation = native.totalGlobalMem;
+  properties.local_memory = static_cast<std::uint32_t>(native.sharedMemPerBlock);
+  properties.largest_group = static_cast<std::uint32_t>(native.maxThreadsPerBlock);
+  properties.group_limit = sizes(native.maxThreadsDim);
+  properties.grid_limit = sizes(native.maxGridSize);
+  properties.sub_group_sizes = {static_cast<std::uint32_t>(native.warpSize)};
+  properties.argument_bytes = native.major >= 7 ? 32764 : 4096;
+  properties.compute_units = static_cast<std::uint32_t>(native.multiProcessorCount);
+  properties.fp16 = properties.fp64 = true;
+  properties.int64_atomics = properties.fp32_atomic_add = true;
+  properties.fp32_denormals = properties.fp64_denormals = true;
+  properties.shared_memory = native.managedMemory != 0;
+  properties.host_atomics = native.hostNativeAtomicSupported != 0;
+  properties.shared_atomics =
+      native.hostNativeAtomicSupported != 0 && native.concurrentManagedAccess != 0;
+  properties.ipc = native.unifiedAddressing != 0;
+  properties.printf = true;
+  properties.timer_hz = 1'000'000'000;
+  return properties;
+}
+
+// Why there is nothing to run on. The runtime leaves its count alone when it fails.
+[[noreturn]] void skip_without_devices(const Status& status) {
+  if (status.code() == cudaErrorNoDevice) throw suite::Skipped("no_device");
+  int driver = 0;
+  int runtime = 0;
+  static_cast<void>(CUDA_CALL(cudaDriverGetVersion, &driver));
+  static_cast<void>(CUDA_CALL(cudaRuntimeGetVersion, &runtime));
+  if (driver == 0) throw suite::Skipped("no_driver");
+  if (status.code() == cudaErrorInsufficientDriver && driver < runtime) {
+    throw suite::Skipped("driver_too_old:" + std::to_string(driver) + "<" + std::to_string(runtime));
+  }
+  throw suite::Skipped("driver_fails:" + status.name());
+}
+
+std::vector<DeviceRecord> enumerate() {
+  int count = 0;
+  const Status status = CUDA_CALL(cudaGetDeviceCount, &count);
+  if (!status.ok()) skip_without_devices(status);
+  std::vector<DeviceRecord> records;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    DeviceRecord record{.ordinal = ordinal, .native = {}, .properties = {}};
+    CUDA_CALL(cudaGetDeviceProperties, &record.native, ordinal).or_throw();
+    record.properties = describe(record.native);
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+}  // namespace
+
+const std::vector<DeviceRecord>& all_devices() {
+  static const std::vector<DeviceRecord> records = enumerate();
+  return records;
+}
+
+std::vector<Device> Device::list() {
+  std::vector<Device> devices;
+  for (const DeviceRecord& record : all_devices()) devices.emplace_back(&record);
+  return devices;
+}
+
+const Properties& Device::properties() const { return record_->properties; }
+
+std::vector<Device> Device::tiles() const { return {}; }
+
+MemoryInfo Device::memory() const {
+  use(*this);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  CUDA_CALL(cudaMemGetInfo, &free, &total).or_throw();
+  return {free, total};
+}
+
+bool Device::reaches(const Device& peer) const {
+  int reachable = 0;
+  CUDA_CALL(cudaDeviceCanAccessPeer, &reachable, native(*this), native(peer)).or_throw();
+  return reachable != 0;
+}
+
+// Freeing nothing succeeds, except on a device whose context is broken.
+Status Device::try_status() const {
+  const Status used = try_use(*this);
+  return used.ok() ? CUDA_CALL(cudaFree, nullptr) : used;
+}
+
+Status try_use(const Device& device) { return CUDA_CALL(cudaSetDevice, native(device)); }
+
+}  // namespace proctor::accel

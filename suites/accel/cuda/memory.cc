@@ -1,0 +1,148 @@
+// Contexts, memory, and memory of another process.
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "suites/accel/cuda/native.h"
+
+namespace proctor::accel {
+
+Context::Context(std::vector<Device> devices) : impl_(std::make_shared<Impl>(std::move(devices))) {}
+
+const Device& Context::device() const { return impl_->devices.front(); }
+const std::vector<Device>& Context::devices() const { return impl_->devices; }
+
+// ---- buffers ----
+
+namespace {
+
+// Alignments are the runtime's: 256 bytes at least.
+Status allocate(const Context& context, const Allocation& what, void** pointer) {
+  const Status used = try_use(what.device == Device() ? context.device() : what.device);
+  if (!used.ok()) return used;
+  switch (what.kind) {
+    case Kind::kDevice:
+      return CUDA_CALL(cudaMalloc, pointer, what.bytes);
+    case Kind::kHost:
+      return CUDA_CALL(cudaHostAlloc, pointer, what.bytes, cudaHostAllocPortable | cudaHostAllocMapped);
+    case Kind::kShared:
+      return CUDA_CALL(cudaMallocManaged, pointer, what.bytes, cudaMemAttachGlobal);
+    case Kind::kUnknown:
+      break;
+  }
+  return {cudaErrorInvalidValue, "accel::Buffer"};
+}
+
+}  // namespace
+
+Buffer::Buffer(const Context& context, const Allocation& allocation) {
+  try_allocate(context, allocation, *this).or_throw();
+}
+
+Buffer::Buffer(Context context, Kind kind, std::byte* data, std::size_t bytes, bool imported)
+    : context_(context.impl()), kind_(kind), data_(data), bytes_(bytes), imported_(imported) {}
+
+Buffer::~Buffer() {
+  if (data_ != nullptr) try_free();  // a destructor has nobody to tell
+}
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : context_(std::move(other.context_)),
+      kind_(other.kind_),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      imported_(other.imported_) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(context_, other.context_);
+  std::swap(kind_, other.kind_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(imported_, other.imported_);
+  return *this;
+}
+
+Status Buffer::try_allocate(const Context& context, const Allocation& allocation, Buffer& out) {
+  void* pointer = nullptr;
+  const Status status = allocate(context, allocation, &pointer);
+  if (status.ok()) {
+    out = Buffer(context, allocation.kind, static_cast<std::byte*>(pointer), allocation.bytes, false);
+  }
+  return status;
+}
+
+Status Buffer::try_free() {
+  void* pointer = std::exchange(data_, nullptr);
+  bytes_ = 0;
+  if (imported_) return CUDA_CALL(cudaIpcCloseMemHandle, pointer);
+  if (kind_ == Kind::kHost) return CUDA_CALL(cudaFreeHost, pointer);
+  return CUDA_CALL(cudaFree, pointer);
+}
+
+Status try_free(const Context& context, void* pointer) {
+  const Status used = try_use(context.device());
+  return used.ok() ? CUDA_CALL(cudaFree, pointer) : used;
+}
+
+// ---- what the driver knows ----
+
+PointerInfo pointer_info(const Context& context, const void* pointer) {
+  use(context.device());
+  cudaPointerAttributes attributes{};
+  CUDA_CALL(cudaPointerGetAttributes, &attributes, pointer).or_throw();
+  PointerInfo info;
+  if (attributes.type == cudaMemoryTypeHost) info.kind = Kind::kHost;
+  if (attributes.type == cudaMemoryTypeDevice) info.kind = Kind::kDevice;
+  if (attributes.type == cudaMemoryTypeManaged) info.kind = Kind::kShared;
+  if (info.kind == Kind::kUnknown) return info;
+  for (const Device& candidate : context.devices()) {
+    if (native(candidate) == attributes.device) info.device = candidate;
+  }
+  return info;
+}
+
+// ---- between processes ----
+
+namespace {
+
+std::string to_hex(const cudaIpcMemHandle_t& handle) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char byte : handle.reserved) {
+    text += kDigits[static_cast<unsigned char>(byte) >> 4];
+    text += kDigits[static_cast<unsigned char>(byte) & 15];
+  }
+  return text;
+}
+
+bool from_hex(const std::string& text, cudaIpcMemHandle_t& handle) {
+  if (text.size() != 2 * sizeof handle.reserved) return false;
+  for (std::size_t i = 0; i < sizeof handle.reserved; ++i) {
+    unsigned value = 0;
+    const char* begin = text.data() + 2 * i;
+    if (std::from_chars(begin, begin + 2, value, 16).ptr != begin + 2) return false;
+    handle.reserved[i] = static_cast<char>(value);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string Ipc::export_memory(const Context& context, const Buffer& buffer) {
+  use(context.device());
+  cudaIpcMemHandle_t handle{};
+  CUDA_CALL(cudaIpcGetMemHandle, &handle, buffer.data()).or_throw();
+  return to_hex(handle);
+}
+
+Status Ipc::try_import(const Context& context, const std::string& token, std::size_t bytes, Buffer& out) {
+  cudaIpcMemHandle_t handle{};
+  if (!from_hex(token, handle)) return {cudaErrorInvalidValue, "accel::Ipc::try_import"};
+  use(context.device());
+  void* pointer = nullptr;
+  const Status status = CUDA_CALL(cudaIpcOpenMemHandle, &pointer, handle, cudaIpcMemLazyEnablePeerAccess);
+  if (status.ok()) out = Buffer(context, Kind::kDevice, static_cast<std::byte*>(pointer), bytes, true);
+  return status;
+}
+
+}  // namespace proctor::accel

@@ -1,0 +1,135 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "suites/accel/cuda/native.h"
+#include "suites/main/skipped.h"
+
+namespace proctor::accel {
+namespace {
+
+// The suite's own program: PROCTOR_SELF where it was started through a dynamic loader.
+std::filesystem::path program() {
+  if (const char* self = std::getenv("PROCTOR_SELF"); self != nullptr && *self != '\0') return self;
+  return std::filesystem::read_symlink("/proc/self/exe");
+}
+
+std::filesystem::path file_of(const std::string& name) {
+  const auto path = program().parent_path() / "kernels" / (name + ".fatbin");
+  if (!std::filesystem::exists(path)) throw suite::Skipped("fatbin_missing:" + name);
+  return path;
+}
+
+void need_no_options(const ModuleOptions& options) {
+  if (!options.constants.empty()) throw suite::Skipped("unsupported:specialization_constants");
+}
+
+}  // namespace
+
+std::vector<std::byte> module_file(const std::string& name) {
+  std::ifstream file(file_of(name), std::ios::binary);
+  if (!file) throw suite::Skipped("fatbin_missing:" + name);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
+  return {data, data + bytes.size()};
+}
+
+// ---- modules ----
+
+Module::Impl::~Impl() {
+  if (handle != nullptr) static_cast<void>(cudaLibraryUnload(handle));
+}
+
+Module::~Module() = default;
+Module::Module(Module&&) noexcept = default;
+Module& Module::operator=(Module&&) noexcept = default;
+
+Module::Module(const Context& context, std::span<const std::byte> image, const ModuleOptions& options) {
+  try_build(context, image, options, *this).or_throw();
+}
+
+Module Module::load(const Context& context, const std::string& name, const ModuleOptions& options) {
+  need_no_options(options);
+  use(context.device());
+  Module module;
+  module.impl_ = std::make_shared<Impl>();
+  module.impl_->context = context.impl();
+  CUDA_CALL(cudaLibraryLoadFromFile, &module.impl_->handle, file_of(name).c_str(), nullptr, nullptr, 0, nullptr,
+            nullptr, 0)
+      .or_throw();
+  return module;
+}
+
+// The runtime tells nothing of a build beside its code.
+Status Module::try_build(const Context& context, std::span<const std::byte> image,
+                         const ModuleOptions& options, Module& out, std::string* log) {
+  need_no_options(options);
+  if (log != nullptr) throw suite::Skipped("unsupported:build_log");
+  const Status used = try_use(context.device());
+  if (!used.ok()) return used;
+  auto made = std::make_shared<Impl>();
+  made->context = context.impl();
+  const Status status =
+      CUDA_CALL(cudaLibraryLoadData, &made->handle, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  if (!status.ok()) {
+    made->handle = nullptr;  // whatever the driver left there is no module
+  } else {
+    out.impl_ = std::move(made);
+  }
+  return status;
+}
+
+std::vector<std::string> Module::kernel_names() const {
+  unsigned count = 0;
+  CUDA_CALL(cudaLibraryGetKernelCount, &count, impl_->handle).or_throw();
+  std::vector<cudaKernel_t> kernels(count);
+  CUDA_CALL(cudaLibraryEnumerateKernels, kernels.data(), count, impl_->handle).or_throw();
+  std::vector<std::string> names;
+  for (const cudaKernel_t kernel : kernels) {
+    const char* name = nullptr;
+    CUDA_CALL(cudaFuncGetName, &name, static_cast<const void*>(kernel)).or_throw();
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+std::vector<std::byte> Module::native_image() const { throw suite::Skipped("unsupported:native_image"); }
+
+Status Module::try_global(const std::string& name, void** pointer, std::size_t* bytes) const {
+  return CUDA_CALL(cudaLibraryGetGlobal, pointer, bytes, impl_->handle, name.c_str());
+}
+
+// ---- kernels ----
+
+Kernel::Kernel(const Module& module, const std::string& name) { try_create(module, name, *this).or_throw(); }
+
+Status Kernel::try_create(const Module& module, const std::string& name, Kernel& out) {
+  auto made = std::make_shared<Impl>();
+  made->module = module.impl();
+  const Status status = CUDA_CALL(cudaLibraryGetKernel, &made->handle, module.impl()->handle, name.c_str());
+  if (status.ok()) out.impl_ = std::move(made);
+  return status;
+}
+
+Kernel::Facts Kernel::facts() const {
+  cudaFuncAttributes attributes{};
+  CUDA_CALL(cudaFuncGetAttributes, &attributes, impl_->handle).or_throw();
+  Facts facts;
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+  while (CUDA_CALL(cudaFuncGetParamInfo, impl_->handle, facts.arguments, &offset, &bytes).ok()) ++facts.arguments;
+  facts.sub_group = impl_->module->context->devices.front().properties().sub_group_sizes.front();
+  facts.local_memory = static_cast<std::uint32_t>(attributes.sharedSizeBytes);
+  return facts;
+}
+
+Status Kernel::try_group_size(std::array<std::uint32_t, 3>) { throw suite::Skipped("unsupported:group_size"); }
+
+Status Kernel::try_argument(std::uint32_t, std::size_t, const void*) {
+  throw suite::Skipped("unsupported:single_arguments");
+}
+
+}  // namespace proctor::accel

@@ -1,0 +1,154 @@
+#include <algorithm>
+
+#include "suites/accel/cuda/native.h"
+#include "suites/accel/cuda/patience.h"
+#include "suites/main/skipped.h"
+
+namespace proctor::accel {
+
+// A stream that the legacy default stream does not wait for, nor it for that one.
+struct Queue::Impl {
+  Impl(const Context& its_context, Device its_device)
+      : context(its_context), device(its_device == Device() ? its_context.device() : its_device) {
+    use(device);
+    CUDA_CALL(cudaStreamCreateWithFlags, &stream, cudaStreamNonBlocking).or_throw();
+  }
+  // A stream that is destroyed ends when its work has.
+  ~Impl() {
+    if (stream != nullptr) static_cast<void>(cudaStreamDestroy(stream));
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  Status query() const { return CUDA_CALL(cudaStreamQuery, stream); }
+
+  Context context;
+  Device device;
+  cudaStream_t stream = nullptr;
+};
+
+namespace {
+
+// Waits before a command, and marks its begin and its end for the event that it signals.
+class Framed {
+ public:
+  Framed(const Queue::Impl& queue, const Sync& sync) : queue_(queue), signal_(sync.signal) {
+    use(queue.device);
+    for (const Event* event : sync.wait) {
+      CUDA_CALL(cudaStreamWaitEvent, queue.stream, event->impl().end, 0).or_throw();
+    }
+    if (signal_ != nullptr) CUDA_CALL(cudaEventRecord, signal_->impl().begin, queue.stream).or_throw();
+  }
+  void submitted() const {
+    if (signal_ != nullptr) CUDA_CALL(cudaEventRecord, signal_->impl().end, queue_.stream).or_throw();
+  }
+
+ private:
+  const Queue::Impl& queue_;
+  const Event* signal_;
+};
+
+// A region in the runtime's terms: rows and slices by pitch and height of a "pitched pointer".
+cudaPitchedPtr pitched(const Pitched& at) {
+  cudaPitchedPtr result{};
+  result.ptr = at.pointer;
+  result.pitch = at.pitch;
+  result.xsize = at.pitch;
+  result.ysize = at.slice_pitch / at.pitch;
+  return result;
+}
+cudaPos position(const Pitched& at) { return {at.origin[0], at.origin[1], at.origin[2]}; }
+
+dim3 dimensions(const std::array<std::uint32_t, 3>& sizes) { return {sizes[0], sizes[1], sizes[2]}; }
+
+}  // namespace
+
+Queue::Queue(const Context& context, Mode, Device device) : impl_(std::make_unique<Impl>(context, device)) {}
+Queue::~Queue() = default;
+Queue::Queue(Queue&&) noexcept = default;
+Queue& Queue::operator=(Queue&&) noexcept = default;
+
+void Queue::copy(void* to, const void* from, std::size_t bytes, const Sync& sync) {
+  const Framed command(*impl_, sync);
+  CUDA_CALL(cudaMemcpyAsync, to, from, bytes, cudaMemcpyDefault, impl_->stream).or_throw();
+  command.submitted();
+}
+
+// The runtime fills with one byte. A longer pattern is put down once, and what is there is then doubled.
+void Queue::fill(void* to, std::span<const std::byte> pattern, std::size_t bytes, const Sync& sync) {
+  const Framed command(*impl_, sync);
+  if (pattern.size() == 1) {
+    CUDA_CALL(cudaMemsetAsync, to, std::to_integer<int>(pattern[0]), bytes, impl_->stream).or_throw();
+  } else {
+    auto* begin = static_cast<std::byte*>(to);
+    CUDA_CALL(cudaMemcpyAsync, begin, pattern.data(), std::min(bytes, pattern.size()), cudaMemcpyDefault,
+              impl_->stream)
+        .or_throw();
+    for (std::size_t done = pattern.size(); done < bytes; done *= 2) {
+      CUDA_CALL(cudaMemcpyAsync, begin + done, begin, std::min(done, bytes - done), cudaMemcpyDefault,
+                impl_->stream)
+          .or_throw();
+    }
+  }
+  command.submitted();
+}
+
+void Queue::copy_region(const Pitched& to, const Pitched& from, std::array<std::size_t, 3> size,
+                        const Sync& sync) {
+  const Framed command(*impl_, sync);
+  cudaMemcpy3DParms what{};
+  what.srcPos = position(from);
+  what.srcPtr = pitched(from);
+  what.dstPos = position(to);
+  what.dstPtr = pitched(to);
+  what.extent = {size[0], size[1], size[2]};
+  what.kind = cudaMemcpyDefault;
+  CUDA_CALL(cudaMemcpy3DAsync, &what, impl_->stream).or_throw();
+  command.submitted();
+}
+
+void Queue::launch(const Kernel& kernel, const Launch& launch, const Arguments& arguments, const Sync& sync) {
+  try_launch(kernel, launch, arguments, sync).or_throw();
+}
+
+// Local memory is no argument of a CUDA kernel: its size is one of the launch's own.
+Status Queue::try_launch(const Kernel& kernel, const Launch& launch, const Arguments& arguments,
+                         const Sync& sync) {
+  if (launch.offset != std::array<std::uint32_t, 3>{0, 0, 0}) throw suite::Skipped("unsupported:launch_offset");
+  std::vector<void*> values;
+  std::size_t local_bytes = 0;
+  for (const Argument& argument : arguments) {
+    local_bytes += argument.local_bytes;
+    // The runtime reads what it is given; its type says otherwise.
+    if (argument.local_bytes == 0) values.push_back(const_cast<std::byte*>(argument.value.data()));
+  }
+  const Framed command(*impl_, sync);
+  const dim3 groups = dimensions(launch.groups);
+  const dim3 group = dimensions(launch.group);
+  const Status status = launch.cooperative
+                            ? CUDA_CALL(cudaLaunchCooperativeKernel, native(kernel), groups, group,
+                                        values.data(), local_bytes, impl_->stream)
+                            : CUDA_CALL(cudaLaunchKernel, native(kernel), groups, group, values.data(),
+                                        local_bytes, impl_->stream);
+  if (status.ok()) command.submitted();
+  return status;
+}
+
+void Queue::barrier(const Sync& sync) { Framed(*impl_, sync).submitted(); }
+
+Status Queue::try_synchronize(Nanoseconds timeout) {
+  if (is_patient(timeout)) return CUDA_CALL(cudaStreamSynchronize, impl_->stream);
+  return poll([&] { return impl_->query(); }, timeout);
+}
+
+void Queue::synchronize(Nanoseconds timeout) { try_synchronize(timeout).or_throw(); }
+
+bool Queue::idle() {
+  const Status status = impl_->query();
+  if (!status.ok() && !status.not_ready()) throw Error(status);
+  return status.ok();
+}
+
+cudaStream_t native(const Queue& queue) { return queue.impl().stream; }
+
+}  // namespace proctor::accel

@@ -98,8 +98,8 @@ struct Properties {
   bool fp32_atomic_add = false;
   bool fp32_denormals = false;  // kept, not flushed
   bool fp64_denormals = false;
-  bool shared_memory = false;  // Kind::kShared
-  bool host_atomics = false;   // of host and device at once, on host memory
+  bool shared_memory = false;   // Kind::kShared
+  bool host_atomics = false;    // of host and device at once, on host memory
   bool shared_atomics = false;  // and on shared memory
   bool ipc = false;
   bool printf = false;

@@ -93,8 +93,8 @@ std::vector<std::uint32_t> noise_words(std::size_t words, std::uint64_t seed) {
 
 namespace {
 
-// Whether copies stage memory of malloc by themselves. CUDA's do, and its calls for host memory may wait for work
-// that a check holds back; Level Zero promises neither.
+// Whether copies stage memory of malloc by themselves. CUDA's do, and its calls for host memory may wait for
+// work that a check holds back; Level Zero promises neither.
 constexpr bool kCopiesTakeAnyMemory = by_vendor(false, true);
 
 }  // namespace

@@ -1,10 +1,16 @@
-// Which vendor's API this build of a suite is for. Checks are written once and compiled for each of them; where
-// a rule differs, both of its rows stand in one place:
+// Which vendor's API this build of a suite is for. Checks are written once and compiled for each of them;
+// where a rule differs, both of its rows stand in one place:
 //
-//   const char* const kCopy = by_vendor("Level Zero specification, ...", "CUDA Runtime API, cudaMemcpyAsync");
+//   const char* const kCopy = by_vendor("Level Zero specification, ...", "CUDA Runtime API,
+//   cudaMemcpyAsync");
 #pragma once
 
+#include <string>
+#include <vector>
+
 namespace proctor::accel {
+
+using Texts = std::vector<std::string>;
 
 enum class Vendor { kIntel, kNvidia };
 inline constexpr Vendor kVendor = Vendor::PROCTOR_ACCEL_VENDOR;

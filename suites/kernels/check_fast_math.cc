@@ -71,8 +71,9 @@ bool within(const Allowance& allowed, double reference, float got) {
 }  // namespace
 
 PROCTOR_CHECK_EACH(function_names(), Math, FastFunctionIsWithinItsBound, "K23",
-                   "OpenCL C specification, relative error with -cl-fast-relaxed-math; OpenCL-CTS "
-                   "math_brute_force",
+                   by_vendor("OpenCL C specification, relative error with -cl-fast-relaxed-math; OpenCL-CTS "
+                             "math_brute_force",
+                             "CUDA C++ Programming Guide, Intrinsic Functions; the wider bounds of OpenCL C"),
                    suite::kGate, {"kernel.wrong_result:arg=3,at=7,xor=0x40"}) {
   const auto context = leased();
   Queue queue(context);

@@ -14,8 +14,12 @@ using suite::kGate;
 using suite::kWarn;
 using suite::step;
 
-constexpr const char* kBarrier = "SPIR-V specification, OpControlBarrier; OpenCL-CTS basic/test_barrier";
-constexpr const char* kSubGroup = "OpenCL-CTS subgroups";
+constexpr const char* kBarrier =
+    by_vendor("SPIR-V specification, OpControlBarrier; OpenCL-CTS basic/test_barrier",
+              "CUDA C++ Programming Guide, Synchronization Functions");
+constexpr const char* kSubGroup =
+    by_vendor("OpenCL-CTS subgroups", "CUDA C++ Programming Guide, Warp Shuffle and Vote Functions");
+constexpr std::uint32_t kLanes = by_vendor(16u, 32u);  // of the module that shuffles
 constexpr std::uint32_t kGroup = 64;
 constexpr std::uint32_t kGroups = 32;
 constexpr std::uint32_t kItems = kGroup * kGroups;
@@ -115,8 +119,9 @@ PROCTOR_CHECK(Group, LocalMemoryHidesOtherGroups, "K14",
 }
 
 PROCTOR_CHECK(Cooperative, GroupsMeet, "K18",
-              "Level Zero specification, zeCommandListAppendLaunchCooperativeKernel", kGate,
-              {"kernel.grid_barrier_broken"}) {
+              by_vendor("Level Zero specification, zeCommandListAppendLaunchCooperativeKernel",
+                        "CUDA C++ Programming Guide, Cooperative Groups"),
+              kGate, {"kernel.grid_barrier_broken"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "litmus");
@@ -160,39 +165,20 @@ PROCTOR_CHECK(SubGroup, LanesReduceAndScan, "K37", kSubGroup, kGate, {"kernel.vo
   expect_words("lane, size, number, sum, scans, largest, broadcast", expected, got, context.device());
 }
 
-PROCTOR_CHECK(SubGroup, SizeIsOneThatTheDeviceNames, "K37",
-              "Level Zero specification, ze_device_compute_properties_t", kGate,
-              {"kernel.sub_group_size_wrong"}) {
-  const auto context = leased();
-  const auto& sizes = context.device().properties().sub_group_sizes;
-  Queue queue(context);
-  const Module module = Module::load(context, "subgroup_sizes");
-  const auto out = device_copy(queue, context, std::vector<std::uint32_t>(128));
-  int tried = 0;
-  for (const std::uint32_t size : {8u, 16u, 32u}) {
-    if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) continue;
-    ++tried;
-    step("given a kernel that requires sub-groups of " + std::to_string(size));
-    queue.launch(Kernel(module, "sub_group_" + std::to_string(size)), groups_of(2, 64), arguments(out));
-    queue.synchronize();
-    expect_words("size of the sub-group", std::vector<std::uint32_t>(128, size),
-                 read_as<std::uint32_t>(queue, context, out), context.device());
-  }
-  need(tried != 0, "needs:sub_group_size=8|16|32");
-}
-
 PROCTOR_CHECK(SubGroup, ShufflesReadTheRightLane, "K37", kSubGroup, kGate, {"kernel.shuffle_wrong"}) {
   const auto context = leased();
   const auto& sizes = context.device().properties().sub_group_sizes;
-  need(std::find(sizes.begin(), sizes.end(), 16u) != sizes.end(), "needs:sub_group_size=16");
+  need(std::find(sizes.begin(), sizes.end(), kLanes) != sizes.end(),
+       "needs:sub_group_size=" + std::to_string(kLanes));
   const auto in = noise_words(kItems, 5);
   step("given lanes that read each other");
-  const auto got = run(context, "shuffles_16", "shuffles", in, 4, kGroup);
+  const auto got = run(context, "shuffles_" + std::to_string(kLanes), "shuffles", in, 4, kGroup);
   std::vector<std::uint32_t> expected;
   for (std::uint32_t i = 0; i < kItems; ++i) {
-    const std::uint32_t lane = i % 16;
+    const std::uint32_t lane = i % kLanes;
     const std::uint32_t first = i - lane;
-    expected.insert(expected.end(), {in[first + (lane + 1) % 16], in[first + (lane ^ 1u)], in[first], lane});
+    expected.insert(expected.end(),
+                    {in[first + (lane + 1) % kLanes], in[first + (lane ^ 1u)], in[first], lane});
   }
   expect_words("next lane, neighbour, lane 0, own lane", expected, got, context.device());
 }

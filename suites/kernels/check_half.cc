@@ -11,8 +11,10 @@
 namespace proctor::accel {
 namespace {
 
-constexpr const char* kUlp =
-    "OpenCL C specification, ULP values for half precision built-in functions; OpenCL-CTS math_brute_force";
+constexpr const char* kUlp = by_vendor(
+    "OpenCL C specification, ULP values for half precision built-in functions; OpenCL-CTS math_brute_force",
+    "OpenCL C specification, ULP values for half precision built-in functions; CUDA Math API, half "
+    "arithmetic");
 constexpr std::uint32_t kCount = 4096;
 
 struct Row {

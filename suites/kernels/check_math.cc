@@ -21,8 +21,11 @@ using suite::kGate;
 using suite::kWarn;
 using suite::step;
 
-constexpr const char* kUlp = "OpenCL C specification, relative error as ULPs; OpenCL-CTS math_brute_force";
-constexpr const char* kEdge = "OpenCL C specification, edge case behavior";
+constexpr const char* kUlp =
+    by_vendor("OpenCL C specification, relative error as ULPs; OpenCL-CTS math_brute_force",
+              "CUDA C++ Programming Guide, Mathematical Functions; the wider bounds of OpenCL C");
+constexpr const char* kEdge =
+    by_vendor("OpenCL C specification, edge case behavior", "CUDA Math API; IEEE 754");
 constexpr std::uint32_t kCount = 4096;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -240,8 +243,10 @@ PROCTOR_CHECK(Math, SpecialValuesFollowTheRules, "K25", kEdge, kGate,
   }
 }
 
-PROCTOR_CHECK(Math, DenormalsAreAsDeclared, "K24", "Level Zero specification, ze_device_fp_flag_t", kGate,
-              {"kernel.ftz"}) {
+PROCTOR_CHECK(Math, DenormalsAreAsDeclared, "K24",
+              by_vendor("Level Zero specification, ze_device_fp_flag_t",
+                        "CUDA C++ Programming Guide, Floating-Point Standard"),
+              kGate, {"kernel.ftz"}) {
   const auto context = leased();
   step("given products that are denormal numbers");
   Inputs<float> in;

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "suites/accel/given.h"
+#include "suites/kernels/counter.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {
@@ -16,64 +17,14 @@ using suite::kWarn;
 using suite::step;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kEvents = "Level Zero specification, Events";
-constexpr const char* kTimes = "Level Zero specification, zeEventQueryKernelTimestamp";
-constexpr const char* kSync = "Level Zero specification, zeCommandQueueSynchronize, timeout";
-constexpr const char* kQueues = "Level Zero programming guide, Command Queues and Command Lists";
-
-// A word of device memory and a kernel that adds one to it.
-struct Counter {
-  explicit Counter(const Context& its_context)
-      : context(its_context),
-        queue(context),
-        module(Module::load(context, "basic")),
-        kernel(module, "increment"),
-        words(device_copy(queue, context, std::vector<std::uint32_t>(64))) {}
-
-  void add_one(Queue& to, const Sync& sync = {}) {
-    to.launch(kernel, groups_of(1, 64), arguments(words, 64u), sync);
-  }
-  std::uint32_t value() { return read_as<std::uint32_t>(queue, context, words)[63]; }
-
-  Context context;
-  Queue queue;
-  Module module;
-  Kernel kernel;
-  Buffer words;
-};
+constexpr const char* kEvents =
+    by_vendor("Level Zero specification, Events", "CUDA Runtime API, Event Management");
+constexpr const char* kTimes = by_vendor("Level Zero specification, zeEventQueryKernelTimestamp",
+                                         "CUDA Runtime API, cudaEventElapsedTime");
+constexpr const char* kQueues = by_vendor("Level Zero programming guide, Command Queues and Command Lists",
+                                          "CUDA C++ Programming Guide, Streams");
 
 }  // namespace
-
-PROCTOR_CHECK(Event, FreshOneIsNotReady, "K40", kEvents, kGate, {"order.event_born_signaled"}) {
-  const auto context = leased();
-  step("given new events");
-  for (int i = 0; i < 4; ++i) expect_status("ZE_RESULT_NOT_READY", Event(context).query());
-}
-
-PROCTOR_CHECK(Event, HostSignalIsSeenAndResetClearsIt, "K40", kEvents, kGate,
-              {"order.reset_ignored", "order.query_never_ready"}) {
-  const auto context = leased();
-  Event event(context);
-  step("given an event that the host signals and resets");
-  event.signal_from_host();
-  expect_status("ZE_RESULT_SUCCESS", event.query());
-  event.reset();
-  expect_status("ZE_RESULT_NOT_READY", event.query());
-}
-
-PROCTOR_CHECK(Event, ResetAfterWorkClearsIt, "K40", kEvents, kGate, {"order.reset_ignored"}) {
-  const auto context = leased();
-  Counter counter(context);
-  Event done(context);
-  step("given an event that a kernel signals, twice");
-  for (int i = 0; i < 2; ++i) {
-    counter.add_one(counter.queue, {.wait = {}, .signal = &done});
-    counter.queue.synchronize();
-    expect_status("ZE_RESULT_SUCCESS", done.query());
-    done.reset();
-    expect_status("ZE_RESULT_NOT_READY", done.query());
-  }
-}
 
 PROCTOR_CHECK(Event, FollowsItsKernel, "K39", kEvents, kGate,
               {"order.query_lies", "order.query_never_ready"}) {
@@ -83,11 +34,11 @@ PROCTOR_CHECK(Event, FollowsItsKernel, "K39", kEvents, kGate,
   const Event done(context);
   step("given a kernel that waits for the host and signals an event");
   gate.hold(queue, {.wait = {}, .signal = &done});
-  expect_status("ZE_RESULT_NOT_READY", done.query());
+  expect_status(kNotReady, done.query());
   expect_true(!queue.idle(), "the queue is busy while the kernel runs");
   gate.open();
   queue.synchronize();
-  expect_status("ZE_RESULT_SUCCESS", done.query());
+  expect_status(kSuccess, done.query());
   expect_true(queue.idle(), "the queue is idle afterwards");
 }
 
@@ -109,23 +60,6 @@ PROCTOR_CHECK(Event, MeansThatTheWorkIsDone, "S1.7", kEvents, kGate, {"order.sig
                context.device());
 }
 
-PROCTOR_CHECK(Event, HostReleasesADevice, "K43", "Level Zero specification, zeEventHostSignal", kGate,
-              {"order.host_signal_lost:times=1", "order.ignore_wait_events"}) {
-  const auto context = leased();
-  Counter counter(context);
-  Queue queue(context);
-  Event go(context);
-  const Event done(context);
-  step("given a kernel that waits for an event of the host");
-  counter.add_one(queue, {.wait = {&go}, .signal = &done});
-  expect_status("ZE_RESULT_NOT_READY", done.try_synchronize(milliseconds(20)));
-  go.signal_from_host();
-  expect_status("ZE_RESULT_SUCCESS", done.try_synchronize(std::chrono::seconds(5)));
-  go.signal_from_host();
-  queue.synchronize();
-  suite::expect_same("what the kernel counted", "1", std::to_string(counter.value()));
-}
-
 // ---- queues ----
 
 PROCTOR_CHECK(Queue, WaitsForAnEventOfAnother, "S1.7", kQueues, kGate, {"order.ignore_wait_events"}) {
@@ -137,7 +71,7 @@ PROCTOR_CHECK(Queue, WaitsForAnEventOfAnother, "S1.7", kQueues, kGate, {"order.i
   step("given a second queue that waits for an event behind a gate in the first");
   gate.hold(first, {.wait = {}, .signal = &opened});
   counter.add_one(second, {.wait = {&opened}, .signal = &counted});
-  expect_status("ZE_RESULT_NOT_READY", counted.try_synchronize(milliseconds(20)));
+  expect_status(kNotReady, counted.try_synchronize(milliseconds(20)));
   suite::expect_same("count before the gate opens", "0", std::to_string(counter.value()));
   gate.open();
   second.synchronize();
@@ -174,7 +108,7 @@ PROCTOR_CHECK(Queue, RunsBesideAnother, "K38", kQueues, kWarn, {"order.query_nev
   gate.hold(held);
   counter.add_one(free, {.wait = {}, .signal = &counted});
   counted.synchronize(std::chrono::seconds(5));
-  expect_status("ZE_RESULT_SUCCESS", counted.query());
+  expect_status(kSuccess, counted.query());
   gate.open();
   held.synchronize();
   free.synchronize();
@@ -196,51 +130,6 @@ PROCTOR_CHECK(Queue, KernelsRunInOrder, "K38", kQueues, kGate, {"kernel.skip:aft
   queue.synchronize();
   expect_words("after the last", expected, read_as<std::uint32_t>(queue, context, words[0]),
                context.device());
-}
-
-PROCTOR_CHECK(Queue, ImmediateListRunsInOrder, "K38",
-              "Level Zero specification, zeCommandListCreateImmediate", kGate,
-              .faults = {"kernel.skip:times=1", "kernel.run_twice:times=1", "order.lost_signal"},
-              .expects = suite::kHang) {
-  const auto context = leased();
-  Counter counter(context);
-  Queue queue(context, Queue::Mode::kImmediate);
-  step("given twenty kernels in an immediate list");
-  for (int i = 0; i < 20; ++i) counter.add_one(queue);
-  queue.synchronize();
-  suite::expect_same("count", "20", std::to_string(counter.value()));
-}
-
-PROCTOR_CHECK(Queue, SynchroniseKeepsItsTimeout, "K42", kSync, kGate,
-              {"order.timeout_ignored", "order.early_sync"}) {
-  const auto context = leased();
-  Queue queue(context);
-  Gate gate(context);
-  gate.hold(queue);
-  for (const milliseconds timeout : {milliseconds(1), milliseconds(30)}) {
-    step("given a busy queue and a limit of " + std::to_string(timeout.count()) + " ms");
-    const auto begin = Clock::now();
-    const Status status = queue.try_synchronize(timeout);
-    const auto waited = Clock::now() - begin;
-    expect_status("ZE_RESULT_NOT_READY", status);
-    // Only the lower end is certain: a busy machine may wake us late.
-    expect_true(waited >= timeout * 9 / 10,
-                "it waited that long, not " +
-                    std::to_string(std::chrono::duration<double, std::milli>(waited).count()) + " ms");
-  }
-  gate.open();
-  queue.synchronize(Nanoseconds::max());
-}
-
-PROCTOR_CHECK(Event, SynchroniseKeepsItsTimeout, "K42", "Level Zero specification, zeEventHostSynchronize",
-              kGate, {"order.timeout_ignored:api=zeEventHostSynchronize", "order.early_event_sync"}) {
-  const auto context = leased();
-  const Event never(context);
-  step("given an event that nobody signals and a limit of 30 ms");
-  const auto begin = Clock::now();
-  const Status status = never.try_synchronize(milliseconds(30));
-  expect_status("ZE_RESULT_NOT_READY", status);
-  expect_true(Clock::now() - begin >= milliseconds(27), "it waited that long");
 }
 
 // ---- time ----

@@ -3,7 +3,6 @@
 #include <atomic>
 
 #include "suites/accel/given.h"
-#include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {
@@ -13,23 +12,17 @@ using suite::kGate;
 using suite::step;
 
 constexpr const char* kCapabilities =
-    "Level Zero specification, ze_memory_access_cap_flag_t CONCURRENT_ATOMIC";
+    by_vendor("Level Zero specification, ze_memory_access_cap_flag_t CONCURRENT_ATOMIC",
+              "CUDA Runtime API, cudaDeviceProp::hostNativeAtomicSupported");
 constexpr std::uint32_t kItems = 512;
 constexpr std::uint32_t kTimes = 16;
-
-void need_concurrent_atomics(const Context& context, Kind kind) {
-  ze_device_memory_access_properties_t access{};
-  access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
-  ZE_CALL(zeDeviceGetMemoryAccessProperties, native(context.device()), &access).or_throw();
-  const auto can =
-      kind == Kind::kHost ? access.hostAllocCapabilities : access.sharedSingleDeviceAllocCapabilities;
-  need((can & ZE_MEMORY_ACCESS_CAP_FLAG_CONCURRENT_ATOMIC) != 0, "unsupported:system_atomics");
-}
 
 // The host adds from the launch until its end, at least once.
 void expect_exact_total(Kind kind) {
   const auto context = leased();
-  need_concurrent_atomics(context, kind);
+  const auto& properties = context.device().properties();
+  need(kind == Kind::kHost ? properties.host_atomics : properties.shared_atomics,
+       "unsupported:system_atomics");
   Queue queue(context);
   const Module module = Module::load(context, "system_atomics");
   const Buffer memory(context, {.kind = kind, .bytes = 4});

@@ -1,4 +1,4 @@
-// What the management interface says about free memory, before, during and after.
+// What the driver (for Level Zero its management interface) says about free memory, before, during and after.
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@ using suite::kGate;
 using suite::kWarn;
 using suite::step;
 
-constexpr const char* kState = "Level Zero specification, zesMemoryGetState";
+constexpr const char* kState =
+    by_vendor("Level Zero specification, zesMemoryGetState", "CUDA Runtime API, cudaMemGetInfo");
 constexpr const char* kIsolation = "a process that has ended holds nothing";
 // What contexts, queues and the allocator's granularity may take.
 constexpr std::uint64_t kSlack = 8 << 20;
@@ -145,8 +146,8 @@ PROCTOR_CHECK(Accounting, CyclesDoNotLeak, "M18", "a loop of the same work holds
               "a cycle loses less than a page of device memory, all of them lost " + std::to_string(lost));
 }
 
-PROCTOR_CHECK(Accounting, OtherDevicesKeepTheirs, "S4.5", "zesMemoryGetState, per device", kGate,
-              .faults = {"sysman.memory_lie"}, .devices = 2) {
+PROCTOR_CHECK(Accounting, OtherDevicesKeepTheirs, "S4.5", kState, kGate, .faults = {"sysman.memory_lie"},
+              .devices = 2) {
   const auto devices = leased_devices(2);
   const Context context(devices[0]);
   const std::uint64_t first = devices[0].memory().free;
@@ -155,25 +156,6 @@ PROCTOR_CHECK(Accounting, OtherDevicesKeepTheirs, "S4.5", "zesMemoryGetState, pe
   const Buffer held = device_memory(context, kHeld);
   expect_true(devices[0].memory().free + kHeld <= first + kSlack, "the first device has less free memory");
   expect_true(devices[1].memory().free + kSlack >= second, "the second device has what it had");
-}
-
-PROCTOR_CHECK(Accounting, TileMemoryIsTakenFromItsTile, "S4.5",
-              "Level Zero specification, zes_mem_properties_t", kGate,
-              .faults = {"alloc.wrong_device", "visibility.hidden_reachable", "alloc.oom"},
-              .needs = {"tiles>=2"}) {
-  const Device card = leased_device();
-  const auto tiles = card.tiles();
-  need(tiles.size() >= 2, "needs:tiles>=2");
-  const Context context(card);
-  for (std::size_t i = 0; i < tiles.size(); ++i) {
-    step("given 256 MiB on tile " + std::to_string(i));
-    const std::uint64_t before = tiles[i].memory().free;
-    const Buffer held(context, {.bytes = kHeld, .device = tiles[i]});
-    const std::uint64_t after = tiles[i].memory().free;
-    expect_true(
-        after + kHeld <= before + kSlack,
-        "that tile has 256 MiB less, it had " + std::to_string(before) + " and has " + std::to_string(after));
-  }
 }
 
 PROCTOR_CHECK(Accounting, AnotherProcessIsSeen, "M45", kState, kGate, {"sysman.memory_lie"}) {

@@ -11,8 +11,11 @@ using suite::expect_true;
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kEvents = "Level Zero specification, Events";
-constexpr const char* kCopyEngines = "Level Zero programming guide, Command Queues";
+constexpr const char* kEvents =
+    by_vendor("Level Zero specification, Events", "CUDA Runtime API, Event Management");
+constexpr const char* kCopyEngines =
+    by_vendor("Level Zero programming guide, Command Queues",
+              "CUDA C++ Programming Guide, Overlap of Data Transfer and Kernel Execution");
 
 }  // namespace
 
@@ -97,17 +100,21 @@ PROCTOR_CHECK(Async, ChainKeepsItsOrder, "M28", kEvents, kGate, {"copy.skip:min=
 }
 
 PROCTOR_CHECK(Async, SynchroniseMeansThatTheBytesAreThere, "S1.4",
-              "Level Zero specification, zeCommandQueueSynchronize", kGate,
-              .faults = {"order.early_sync", "order.hang_in_sync"}, .expects = suite::kHang) {
+              by_vendor("Level Zero specification, zeCommandQueueSynchronize",
+                        "CUDA Runtime API, cudaStreamQuery"),
+              kGate,
+              .faults = by_vendor<Texts>({"order.early_sync", "order.hang_in_sync"},
+                                         {"order.query_lies", "order.hang_in_sync"}),
+              .expects = suite::kHang) {
   const auto context = leased();
   Queue queue(context);
   Gate gate(context);
   step("given a queue that a kernel holds");
   gate.hold(queue);
   const Status early = queue.try_synchronize(std::chrono::milliseconds(20));
-  expect_status("ZE_RESULT_NOT_READY", early);
+  expect_status(kNotReady, early);
   gate.open();
-  expect_status("ZE_RESULT_SUCCESS", queue.try_synchronize(kPatience));
+  expect_status(kSuccess, queue.try_synchronize(kPatience));
 }
 
 }  // namespace proctor::accel

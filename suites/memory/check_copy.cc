@@ -3,6 +3,7 @@
 
 #include "suites/accel/given.h"
 #include "suites/main/check.h"
+#include "suites/memory/guarded.h"
 
 namespace proctor::accel {
 namespace {
@@ -11,64 +12,10 @@ using suite::kGate;
 using suite::kWarn;
 using suite::step;
 
-constexpr const char* kCopy = "Level Zero specification, zeCommandListAppendMemoryCopy";
-constexpr const char* kRegion = "Level Zero specification, zeCommandListAppendMemoryCopyRegion";
-constexpr std::size_t kGuard = 64;
-constexpr std::size_t kSizes[] = {4096, 1, 3, 255, 4095, 4097, 65537};
-
-// Where the bytes lie before and after.
-struct Route {
-  Kind from = Kind::kDevice;
-  Kind to = Kind::kDevice;
-  Queue::Mode mode = Queue::Mode::kLists;
-  std::size_t offset = 0;  // makes both addresses odd
-};
-
-void set(Queue& queue, const Context& context, const Buffer& buffer, Kind kind,
-         std::span<const std::byte> bytes) {
-  if (kind == Kind::kDevice) return write(queue, context, buffer.data(), bytes);
-  std::copy(bytes.begin(), bytes.end(), buffer.data());
-}
-
-std::vector<std::byte> get(Queue& queue, const Context& context, const Buffer& buffer, Kind kind) {
-  if (kind == Kind::kDevice) return read_bytes(queue, context, buffer.data(), buffer.bytes());
-  return {buffer.data(), buffer.data() + buffer.bytes()};
-}
-
-// A destination full of one pattern, in the middle of which another one must arrive.
-void copy_between_guards(const Context& context, const Route& route, std::size_t bytes) {
-  Queue queue(context, route.mode);
-  const std::size_t room = bytes + 2 * kGuard;
-  Buffer from(context, {.kind = route.from, .bytes = room});
-  Buffer to(context, {.kind = route.to, .bytes = room});
-  const auto before = noise(room, 1);
-  const auto sent = noise(room, 2);
-  set(queue, context, to, route.to, before);
-  set(queue, context, from, route.from, sent);
-
-  const std::size_t source = kGuard - route.offset;
-  const std::size_t begin = kGuard + route.offset;
-  queue.copy(to.data() + begin, from.data() + source, bytes);
-  queue.synchronize();
-
-  const auto got = get(queue, context, to, route.to);
-  const std::string what = "copy of " + std::to_string(bytes) + " bytes from " + to_string(route.from) +
-                           " to " + to_string(route.to) + " memory";
-  const auto part = [](const std::vector<std::byte>& all, std::size_t first, std::size_t count) {
-    return std::span(all).subspan(first, count);
-  };
-  const std::size_t end = begin + bytes;
-  expect_bytes(what, part(sent, source, bytes), part(got, begin, bytes), context.device());
-  expect_bytes(what + ", bytes before it", part(before, 0, begin), part(got, 0, begin), context.device());
-  expect_bytes(what + ", bytes behind it", part(before, end, room - end), part(got, end, room - end),
-               context.device());
-}
-
-void copy_all_sizes(const Route& route) {
-  const auto context = leased();
-  step(std::string("given a copy from ") + to_string(route.from) + " to " + to_string(route.to) + " memory");
-  for (const std::size_t bytes : kSizes) copy_between_guards(context, route, bytes);
-}
+constexpr const char* kCopy =
+    by_vendor("Level Zero specification, zeCommandListAppendMemoryCopy", "CUDA Runtime API, cudaMemcpyAsync");
+constexpr const char* kRegion = by_vendor("Level Zero specification, zeCommandListAppendMemoryCopyRegion",
+                                          "CUDA Runtime API, cudaMemcpy3DAsync");
 
 }  // namespace
 
@@ -88,12 +35,6 @@ PROCTOR_CHECK(Copy, DeviceToDeviceIsByteExact, "M22", kCopy, kGate,
 
 PROCTOR_CHECK(Copy, HostToHostIsByteExact, "M22", kCopy, kGate, {"memory.corrupt_copy:at=17,times=1"}) {
   copy_all_sizes({.from = Kind::kHost, .to = Kind::kHost});
-}
-
-PROCTOR_CHECK(Copy, ImmediateListIsByteExact, "M22", "Level Zero specification, zeCommandListCreateImmediate",
-              kGate, {"memory.corrupt_copy:at=17,times=1", "copy.short"}) {
-  copy_all_sizes({.from = Kind::kHost, .to = Kind::kDevice, .mode = Queue::Mode::kImmediate});
-  copy_all_sizes({.from = Kind::kDevice, .to = Kind::kHost, .mode = Queue::Mode::kImmediate});
 }
 
 PROCTOR_CHECK(Copy, OddAddressesAreByteExact, "M22", kCopy, kGate,
@@ -122,8 +63,10 @@ PROCTOR_CHECK(
 }
 
 // Memory of malloc: the driver stages it (the official tests do this too).
-PROCTOR_CHECK(Copy, PageableMemoryIsByteExact, "M29", "oneapi-src/level-zero-tests test_copy.cpp", kWarn,
-              {"memory.corrupt_copy:at=17,times=1", "copy.short"}) {
+PROCTOR_CHECK(Copy, PageableMemoryIsByteExact, "M29",
+              by_vendor("oneapi-src/level-zero-tests test_copy.cpp",
+                        "CUDA Runtime API, API synchronization behavior"),
+              by_vendor(kWarn, kGate), {"memory.corrupt_copy:at=17,times=1", "copy.short"}) {
   const auto context = leased();
   Queue queue(context);
   step("given source and destination from malloc");
@@ -136,7 +79,8 @@ PROCTOR_CHECK(Copy, PageableMemoryIsByteExact, "M29", "oneapi-src/level-zero-tes
   expect_bytes("pageable memory there and back", sent, got, context.device());
 }
 
-PROCTOR_CHECK(Copy, NoBytesChangeNothing, "M23", "oneapi-src/level-zero-tests test_empty_copy.cpp", kGate,
+PROCTOR_CHECK(Copy, NoBytesChangeNothing, "M23",
+              by_vendor("oneapi-src/level-zero-tests test_empty_copy.cpp", "ROCm/hip-tests hipMemcpy"), kGate,
               {"copy.empty_writes"}) {
   const auto context = leased();
   step("given a copy of 0 bytes");
@@ -221,7 +165,9 @@ PROCTOR_CHECK(Copy, RegionHasAllItsSlices, "M25", kRegion, kGate,
 
 // ---- between cards ----
 
-PROCTOR_CHECK(Copy, BetweenDevicesIsByteExact, "S1.18", "Level Zero specification, zeDeviceCanAccessPeer",
+PROCTOR_CHECK(Copy, BetweenDevicesIsByteExact, "S1.18",
+              by_vendor("Level Zero specification, zeDeviceCanAccessPeer",
+                        "CUDA C++ Programming Guide, Peer-to-Peer Memory Copy"),
               kGate, .faults = {"copy.peer_stale"}, .devices = 2, .needs = {"p2p"}) {
   const auto devices = leased_devices(2);
   need(devices[0].reaches(devices[1]), "needs:p2p");

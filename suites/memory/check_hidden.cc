@@ -15,8 +15,10 @@ using suite::expect_true;
 using suite::Helper;
 using suite::kGate;
 
-constexpr const char* kMask = "ZE_AFFINITY_MASK";
-constexpr const char* kGuide = "Level Zero programming guide, Affinity Mask; zesMemoryGetState";
+constexpr const char* kMask = by_vendor("ZE_AFFINITY_MASK", "CUDA_VISIBLE_DEVICES");
+constexpr const char* kGuide =
+    by_vendor("Level Zero programming guide, Affinity Mask; zesMemoryGetState",
+              "CUDA Programming Guide, CUDA Environment Variables; cudaMemGetInfo");
 constexpr std::uint64_t kHeld = 256 << 20;
 constexpr std::uint64_t kSlack = 8 << 20;  // contexts, queues, granularity
 

@@ -11,7 +11,8 @@ using suite::Helper;
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kIpc = "Level Zero specification, Inter-Process Communication";
+constexpr const char* kIpc = by_vendor("Level Zero specification, Inter-Process Communication",
+                                       "CUDA C++ Programming Guide, Interprocess Communication");
 constexpr std::size_t kBytes = 10000;
 
 // Opens TOKEN; then, ordered word by word: "read SEED" tells whether the bytes are noise(SEED), "write SEED"
@@ -39,8 +40,7 @@ struct Shared {
     importer = std::make_unique<Helper>("import_memory", std::vector{Ipc::export_memory(context, memory)});
     const auto opened = importer->answer();
     if (!opened.at("ok").get<bool>()) {
-      suite::fail_because("ipc_refused",
-                          "zeMemOpenIpcHandle answers " + opened.at("status").get<std::string>());
+      suite::fail_because("ipc_refused", "the import answers " + opened.at("status").get<std::string>());
     }
   }
   bool order(const std::string& line) {

@@ -1,6 +1,6 @@
-// Allocations above 4 GiB, which need a wish of their own when they are made and when a module is built.
+// Allocations above 4 GiB, which on Level Zero need a wish of their own when they are made and when a module
+// is built.
 #include "suites/accel/given.h"
-#include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {
@@ -9,36 +9,21 @@ namespace {
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kRelaxed =
+constexpr const char* kRelaxed = by_vendor(
     "Level Zero specification, ze_relaxed_allocation_limits_exp_desc_t; intel/compute-runtime "
-    "ALLOCATIONS_GREATER_THAN_4GB.md";
+    "ALLOCATIONS_GREATER_THAN_4GB.md",
+    "CUDA Runtime API, cudaMalloc");
 constexpr std::uint64_t kWords = 80;  // one of them at 4 GiB exactly
 constexpr std::uint64_t kStrideBytes = 64 << 20;
 constexpr std::uint64_t kBytes = kWords * kStrideBytes;  // 5 GiB
 static_assert(kBytes > std::uint64_t{1} << 32);
 
-class Large {
- public:
-  explicit Large(const Context& context) : context_(context) {
-    need(context.device().memory().free > kBytes + (kBytes >> 2), "needs:device_memory>=7GiB");
-    ze_relaxed_allocation_limits_exp_desc_t relaxed{};
-    relaxed.stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC;
-    relaxed.flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE;
-    ze_device_mem_alloc_desc_t description{};
-    description.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC;
-    description.pNext = &relaxed;
-    ZE_CALL(zeMemAllocDevice, native(context), &description, kBytes, 0, native(context.device()), &pointer_)
-        .or_throw();
-  }
-  ~Large() { static_cast<void>(try_free(context_, pointer_)); }
-  Large(const Large&) = delete;
-  Large& operator=(const Large&) = delete;
-  std::byte* data() const { return static_cast<std::byte*>(pointer_); }
-
- private:
-  Context context_;
-  void* pointer_ = nullptr;
-};
+Buffer large_memory(const Context& context) {
+  const std::uint64_t free = context.device().memory().free;
+  constexpr std::uint64_t kNeeded = kBytes + (kBytes >> 2);
+  need(free > kNeeded, "not_enough_memory:" + std::to_string(kNeeded) + ">" + std::to_string(free));
+  return Buffer(context, {.bytes = kBytes, .large = true});
+}
 
 std::vector<std::uint32_t> marks() {
   std::vector<std::uint32_t> words;
@@ -53,7 +38,7 @@ PROCTOR_CHECK(Large, CopiesReachEveryPart, "M47", kRelaxed, kGate,
               {"memory.address_alias:at=0,bytes=4294967296", "copy.offset_ignored"}) {
   const auto context = leased();
   Queue queue(context);
-  const Large large(context);
+  const Buffer large = large_memory(context);
   step("given a block of 5 GiB with a page of its own contents at its begin, at 4 GiB and at its end");
   const std::uint64_t places[] = {0, std::uint64_t{1} << 32, kBytes - 4096};
   for (const std::uint64_t place : places) write(queue, context, large.data() + place, noise(4096, place));
@@ -67,14 +52,14 @@ PROCTOR_CHECK(Large, KernelsReachEveryPart, "M47", kRelaxed, kGate,
               {"memory.address_alias:at=0,bytes=4294967296", "kernel.wrong_result:arg=2,at=16"}) {
   const auto context = leased();
   Queue queue(context);
-  const Large large(context);
+  const Buffer large = large_memory(context);
   const Module module = Module::load(context, "large", {.flags = "-ze-opt-greater-than-4GB-buffer-required"});
   const auto n = static_cast<std::uint32_t>(kWords);
   const std::uint64_t stride = kStrideBytes / 4;
   const auto out = device_copy(queue, context, std::vector<std::uint32_t>(n));
   step("given a kernel that writes, and one that reads, a word each 64 MiB of 5 GiB");
-  queue.launch(Kernel(module, "write_apart"), cover(n, 64), arguments(large.data(), stride, n));
-  queue.launch(Kernel(module, "read_apart"), cover(n, 64), arguments(large.data(), stride, out, n));
+  queue.launch(Kernel(module, "write_apart"), cover(n, 64), arguments(large, stride, n));
+  queue.launch(Kernel(module, "read_apart"), cover(n, 64), arguments(large, stride, out, n));
   queue.synchronize();
   expect_words("words", marks(), read_as<std::uint32_t>(queue, context, out), context.device());
 }

@@ -18,8 +18,10 @@ using suite::Helper;
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kHostMemory = "Level Zero specification, ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY";
-constexpr const char* kOvercommit = "oneapi-src/level-zero-tests test_memory_overcommit";
+constexpr const char* kHostMemory = by_vendor("Level Zero specification, ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY",
+                                              "CUDA Runtime API, cudaHostAlloc");
+constexpr const char* kOvercommit =
+    by_vendor("oneapi-src/level-zero-tests test_memory_overcommit", "ROCm/hip-tests hipHmmOvrSubscription");
 constexpr std::size_t kPiece = 32 << 20;
 constexpr std::size_t kPage = 4096;
 
@@ -115,7 +117,8 @@ PROCTOR_CHECK(Limit, LockedMemoryEndsCleanly, "M31", kHostMemory, kGate,
 }
 
 PROCTOR_CHECK(Limit, AddressSpaceEndsCleanly, "M31", kHostMemory, kGate,
-              {"error.wrong_code:err=0x78000004,api=zeMemAllocHost"}) {
+              by_vendor<Texts>({"error.wrong_code:err=0x78000004,api=zeMemAllocHost"},
+                               {"error.wrong_code:err=1,api=cudaHostAlloc"})) {
   step("given a second process whose addresses end before 256 MiB of host memory");
   expect_true(expect_clean_end("address_space"), "the limit is met");
 }
@@ -123,7 +126,8 @@ PROCTOR_CHECK(Limit, AddressSpaceEndsCleanly, "M31", kHostMemory, kGate,
 // Either answer is right: a driver may move what does not fit, or refuse it. Only on a machine that could
 // hold all of it, and never more than that.
 PROCTOR_CHECK(Limit, MoreSharedMemoryThanTheDeviceHas, "M36", kOvercommit, kGate,
-              {"alloc.double_use", "error.wrong_code:err=0x78000004,api=zeMemAllocShared"}) {
+              {"alloc.double_use", by_vendor("error.wrong_code:err=0x78000004,api=zeMemAllocShared",
+                                             "error.wrong_code:err=1,api=cudaMallocManaged")}) {
   const auto context = leased();
   need(context.device().properties().shared_memory, "unsupported:shared_memory");
   const std::uint64_t wanted = context.device().memory().free / 4 * 5;

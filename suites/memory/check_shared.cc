@@ -1,8 +1,7 @@
-// Memory that host and device both use, and what moves it between them.
+// Memory that host and device both use.
 #include <algorithm>
 
 #include "suites/accel/given.h"
-#include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {
@@ -11,7 +10,10 @@ namespace {
 using suite::kGate;
 using suite::step;
 
-constexpr const char* kShared = "Level Zero specification, Shared Memory";
+constexpr const char* kShared = by_vendor("Level Zero specification, Shared Memory",
+                                          "CUDA C++ Programming Guide, Unified Memory Programming");
+constexpr const char* kHome = by_vendor("Level Zero specification, zeMemGetAllocProperties",
+                                        "CUDA Runtime API, cudaPointerGetAttributes");
 
 std::vector<std::uint32_t> transformed(std::vector<std::uint32_t> words, std::uint32_t seed) {
   for (auto& word : words) word = word * 3 + seed;
@@ -38,7 +40,8 @@ PROCTOR_CHECK(Shared, HostSeesWhatAKernelWrites, "M35", kShared, kGate, {"memory
   expect_transformed(context, shared_memory(context, 4000), shared_memory(context, 4000));
 }
 
-PROCTOR_CHECK(Shared, PingPong, "M35", "oneapi-src/level-zero-tests test_usm", kGate,
+PROCTOR_CHECK(Shared, PingPong, "M35",
+              by_vendor("oneapi-src/level-zero-tests test_usm", "ROCm/hip-tests hipMallocManaged"), kGate,
               .faults = {"memory.shared_not_coherent", "kernel.skip"},
               .sizes = {.smoke = 4, .ci = 16, .full = 200, .unit = "rounds"}) {
   const auto context = leased();
@@ -58,45 +61,12 @@ PROCTOR_CHECK(Shared, PingPong, "M35", "oneapi-src/level-zero-tests test_usm", k
                words.as<std::uint32_t>(), context.device());
 }
 
-PROCTOR_CHECK(Shared, KernelReadsHostMemory, "M33", "Level Zero specification, zeMemAllocHost", kGate,
+PROCTOR_CHECK(Shared, KernelReadsHostMemory, "M33",
+              by_vendor("Level Zero specification, zeMemAllocHost", "CUDA Runtime API, cudaHostAlloc"), kGate,
               {"kernel.wrong_result:arg=1,at=17", "kernel.skip"}) {
   const auto context = leased();
   step("given a kernel that reads and writes host memory");
   expect_transformed(context, host_memory(context, 4000), host_memory(context, 4000));
-}
-
-PROCTOR_CHECK(Shared, PrefetchKeepsTheBytes, "M37",
-              "Level Zero specification, zeCommandListAppendMemoryPrefetch", kGate,
-              {"copy.prefetch_corrupts:at=17,times=1"}) {
-  const auto context = leased();
-  const Buffer buffer = shared_memory(context, 8192);
-  const auto sent = noise(8192, 2);
-  std::copy(sent.begin(), sent.end(), buffer.data());
-  step("given a prefetch and advice");
-  Queue queue(context, Queue::Mode::kImmediate);
-  const auto list = immediate_list(queue);
-  ZE_CALL(zeCommandListAppendMemoryPrefetch, list, buffer.data(), buffer.bytes()).or_throw();
-  ZE_CALL(zeCommandListAppendMemAdvise, list, native(context.device()), buffer.data(), buffer.bytes(),
-          ZE_MEMORY_ADVICE_SET_READ_MOSTLY)
-      .or_throw();
-  queue.barrier();
-  queue.synchronize();
-  expect_bytes("shared memory after it", sent, {buffer.data(), buffer.bytes()}, context.device());
-}
-
-PROCTOR_CHECK(Shared, EvictedMemoryComesBack, "M48", "Level Zero specification, zeContextEvictMemory", kGate,
-              {"alloc.evict_loses:at=17"}) {
-  const auto context = leased();
-  Queue queue(context);
-  const auto sent = noise(1 << 16, 3);
-  const auto buffer = device_copy(queue, context, sent);
-  step("given memory that is evicted and made resident three times");
-  for (int i = 0; i < 3; ++i) {
-    evict(context, buffer);
-    make_resident(context, buffer);
-  }
-  expect_bytes("the memory", sent, read_bytes(queue, context, buffer.data(), buffer.bytes()),
-               context.device());
 }
 
 // ---- offload: to the host, freed, and back ----
@@ -124,8 +94,7 @@ PROCTOR_CHECK(Offload, RoundTripIsBitEqualAndFreesMemory, "S3.7", "activation of
                context.device());
 }
 
-PROCTOR_CHECK(Offload, ComesBackToItsDevice, "S3.11", "Level Zero specification, zeMemGetAllocProperties",
-              kGate, {"alloc.wrong_device"}) {
+PROCTOR_CHECK(Offload, ComesBackToItsDevice, "S3.11", kHome, kGate, {"alloc.wrong_device"}) {
   const auto devices = Device::list();
   need(!devices.empty(), "no_device");
   const Context context(devices);

@@ -53,8 +53,7 @@ Properties describe(const cudaDeviceProp& native) {
   properties.fp32_denormals = properties.fp64_denormals = true;
   properties.shared_memory = native.managedMemory != 0;
   properties.host_atomics = native.hostNativeAtomicSupported != 0;
-  properties.shared_atomics =
-      native.hostNativeAtomicSupported != 0 && native.concurrentManagedAccess != 0;
+  properties.shared_atomics = native.hostNativeAtomicSupported != 0 && native.concurrentManagedAccess != 0;
   properties.ipc = native.unifiedAddressing != 0;
   properties.printf = true;
   properties.timer_hz = 1'000'000'000;

@@ -43,10 +43,10 @@ void Event::reset() { throw suite::Skipped("unsupported:event_reset"); }
 void Event::signal_from_host() { throw suite::Skipped("unsupported:event_signal_from_host"); }
 
 // The runtime tells distances only: the begin of the command is the origin.
-Span time_of(const Event& event) {
-  return {0, between_ns(event.impl().begin, event.impl().end)};
-}
+Span time_of(const Event& event) { return {0, between_ns(event.impl().begin, event.impl().end)}; }
 
-double elapsed_ns(const Event& first, const Event& second) { return between_ns(native(first), native(second)); }
+double elapsed_ns(const Event& first, const Event& second) {
+  return between_ns(native(first), native(second));
+}
 
 }  // namespace proctor::accel

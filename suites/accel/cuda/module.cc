@@ -57,8 +57,8 @@ Module Module::load(const Context& context, const std::string& name, const Modul
   Module module;
   module.impl_ = std::make_shared<Impl>();
   module.impl_->context = context.impl();
-  CUDA_CALL(cudaLibraryLoadFromFile, &module.impl_->handle, file_of(name).c_str(), nullptr, nullptr, 0, nullptr,
-            nullptr, 0)
+  CUDA_CALL(cudaLibraryLoadFromFile, &module.impl_->handle, file_of(name).c_str(), nullptr, nullptr, 0,
+            nullptr, nullptr, 0)
       .or_throw();
   return module;
 }
@@ -120,13 +120,16 @@ Kernel::Facts Kernel::facts() const {
   Facts facts;
   std::size_t offset = 0;
   std::size_t bytes = 0;
-  while (CUDA_CALL(cudaFuncGetParamInfo, impl_->handle, facts.arguments, &offset, &bytes).ok()) ++facts.arguments;
+  while (CUDA_CALL(cudaFuncGetParamInfo, impl_->handle, facts.arguments, &offset, &bytes).ok())
+    ++facts.arguments;
   facts.sub_group = impl_->module->context->devices.front().properties().sub_group_sizes.front();
   facts.local_memory = static_cast<std::uint32_t>(attributes.sharedSizeBytes);
   return facts;
 }
 
-Status Kernel::try_group_size(std::array<std::uint32_t, 3>) { throw suite::Skipped("unsupported:group_size"); }
+Status Kernel::try_group_size(std::array<std::uint32_t, 3>) {
+  throw suite::Skipped("unsupported:group_size");
+}
 
 Status Kernel::try_argument(std::uint32_t, std::size_t, const void*) {
   throw suite::Skipped("unsupported:single_arguments");

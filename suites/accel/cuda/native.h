@@ -12,10 +12,9 @@
 
 namespace proctor::accel {
 
-// CUDA_CALL(cudaMalloc, &pointer, bytes): what the call answered. Not all failures are remembered by the runtime;
-// those that are stay there for cudaGetLastError.
-#define CUDA_CALL(call, ...) \
-  ::proctor::accel::Status(static_cast<std::uint32_t>(::call(__VA_ARGS__)), #call)
+// CUDA_CALL(cudaMalloc, &pointer, bytes): what the call answered. Not all failures are remembered by the
+// runtime; those that are stay there for cudaGetLastError.
+#define CUDA_CALL(call, ...) ::proctor::accel::Status(static_cast<std::uint32_t>(::call(__VA_ARGS__)), #call)
 
 struct DeviceRecord {
   int ordinal = 0;
@@ -58,8 +57,8 @@ cudaStream_t native(const Queue& queue);
 Status try_use(const Device& device);
 inline void use(const Device& device) { try_use(device).or_throw(); }
 
-// Every device that is visible, initialising the runtime at the first call. Where there is none, or no driver that
-// works, the check ends as a skip: no_driver, driver_too_old:12040<13000, no_device, driver_fails:NAME.
+// Every device that is visible, initialising the runtime at the first call. Where there is none, or no driver
+// that works, the check ends as a skip: no_driver, driver_too_old:12040<13000, no_device, driver_fails:NAME.
 const std::vector<DeviceRecord>& all_devices();
 
 }  // namespace proctor::accel

@@ -1,5 +1,5 @@
-// Waits with a limit, which the runtime has not: its waits end with the work. So a wait that is patient enough is
-// the runtime's own, which the runner's deadline ends, and a shorter one asks again and again.
+// Waits with a limit, which the runtime has not: its waits end with the work. So a wait that is patient
+// enough is the runtime's own, which the runner's deadline ends, and a shorter one asks again and again.
 #pragma once
 
 #include <chrono>

@@ -114,7 +114,8 @@ void Queue::launch(const Kernel& kernel, const Launch& launch, const Arguments& 
 // Local memory is no argument of a CUDA kernel: its size is one of the launch's own.
 Status Queue::try_launch(const Kernel& kernel, const Launch& launch, const Arguments& arguments,
                          const Sync& sync) {
-  if (launch.offset != std::array<std::uint32_t, 3>{0, 0, 0}) throw suite::Skipped("unsupported:launch_offset");
+  if (launch.offset != std::array<std::uint32_t, 3>{0, 0, 0})
+    throw suite::Skipped("unsupported:launch_offset");
   std::vector<void*> values;
   std::size_t local_bytes = 0;
   for (const Argument& argument : arguments) {
@@ -125,11 +126,10 @@ Status Queue::try_launch(const Kernel& kernel, const Launch& launch, const Argum
   const Framed command(*impl_, sync);
   const dim3 groups = dimensions(launch.groups);
   const dim3 group = dimensions(launch.group);
-  const Status status = launch.cooperative
-                            ? CUDA_CALL(cudaLaunchCooperativeKernel, native(kernel), groups, group,
-                                        values.data(), local_bytes, impl_->stream)
-                            : CUDA_CALL(cudaLaunchKernel, native(kernel), groups, group, values.data(),
-                                        local_bytes, impl_->stream);
+  const Status status = launch.cooperative ? CUDA_CALL(cudaLaunchCooperativeKernel, native(kernel), groups,
+                                                       group, values.data(), local_bytes, impl_->stream)
+                                           : CUDA_CALL(cudaLaunchKernel, native(kernel), groups, group,
+                                                       values.data(), local_bytes, impl_->stream);
   if (status.ok()) command.submitted();
   return status;
 }

@@ -31,15 +31,16 @@ constexpr ze_device_mem_alloc_desc_t kDeviceMemory = {ZE_STRUCTURE_TYPE_DEVICE_M
 constexpr ze_relaxed_allocation_limits_exp_desc_t kRelaxed = {
     ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC, nullptr,
     ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE};
-constexpr ze_device_mem_alloc_desc_t kLargeMemory = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &kRelaxed, 0, 0};
+constexpr ze_device_mem_alloc_desc_t kLargeMemory = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &kRelaxed, 0,
+                                                     0};
 constexpr ze_host_mem_alloc_desc_t kHostMemory = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
 
 Status allocate(const Context& context, const Allocation& what, void** pointer) {
   const Device device = what.device == Device() ? context.device() : what.device;
   switch (what.kind) {
     case Kind::kDevice:
-      return ZE_CALL(zeMemAllocDevice, native(context), what.large ? &kLargeMemory : &kDeviceMemory, what.bytes,
-                     what.alignment, native(device), pointer);
+      return ZE_CALL(zeMemAllocDevice, native(context), what.large ? &kLargeMemory : &kDeviceMemory,
+                     what.bytes, what.alignment, native(device), pointer);
     case Kind::kHost:
       return ZE_CALL(zeMemAllocHost, native(context), &kHostMemory, what.bytes, what.alignment, pointer);
     case Kind::kShared:

@@ -69,7 +69,8 @@ Status Module::try_build(const Context& context, std::span<const std::byte> imag
 
   ze_module_desc_t description{};
   description.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
-  description.format = options.image == Image::kPortable ? ZE_MODULE_FORMAT_IL_SPIRV : ZE_MODULE_FORMAT_NATIVE;
+  description.format =
+      options.image == Image::kPortable ? ZE_MODULE_FORMAT_IL_SPIRV : ZE_MODULE_FORMAT_NATIVE;
   description.inputSize = image.size();
   description.pInputModule = reinterpret_cast<const std::uint8_t*>(image.data());
   description.pBuildFlags = options.flags.c_str();

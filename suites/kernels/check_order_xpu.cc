@@ -1,0 +1,115 @@
+// Events that the host signals and resets, waits with a limit, immediate lists.
+#include <chrono>
+
+#include "suites/accel/given.h"
+#include "suites/kernels/counter.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using std::chrono::milliseconds;
+using suite::expect_true;
+using suite::kGate;
+using suite::step;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kEvents = "Level Zero specification, Events";
+constexpr const char* kSync = "Level Zero specification, zeCommandQueueSynchronize, timeout";
+
+}  // namespace
+
+PROCTOR_CHECK(Event, FreshOneIsNotReady, "K40", kEvents, kGate, {"order.event_born_signaled"}) {
+  const auto context = leased();
+  step("given new events");
+  for (int i = 0; i < 4; ++i) expect_status("ZE_RESULT_NOT_READY", Event(context).query());
+}
+
+PROCTOR_CHECK(Event, HostSignalIsSeenAndResetClearsIt, "K40", kEvents, kGate,
+              {"order.reset_ignored", "order.query_never_ready"}) {
+  const auto context = leased();
+  Event event(context);
+  step("given an event that the host signals and resets");
+  event.signal_from_host();
+  expect_status("ZE_RESULT_SUCCESS", event.query());
+  event.reset();
+  expect_status("ZE_RESULT_NOT_READY", event.query());
+}
+
+PROCTOR_CHECK(Event, ResetAfterWorkClearsIt, "K40", kEvents, kGate, {"order.reset_ignored"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Event done(context);
+  step("given an event that a kernel signals, twice");
+  for (int i = 0; i < 2; ++i) {
+    counter.add_one(counter.queue, {.wait = {}, .signal = &done});
+    counter.queue.synchronize();
+    expect_status("ZE_RESULT_SUCCESS", done.query());
+    done.reset();
+    expect_status("ZE_RESULT_NOT_READY", done.query());
+  }
+}
+
+PROCTOR_CHECK(Event, HostReleasesADevice, "K43", "Level Zero specification, zeEventHostSignal", kGate,
+              {"order.host_signal_lost:times=1", "order.ignore_wait_events"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Queue queue(context);
+  Event go(context);
+  const Event done(context);
+  step("given a kernel that waits for an event of the host");
+  counter.add_one(queue, {.wait = {&go}, .signal = &done});
+  expect_status("ZE_RESULT_NOT_READY", done.try_synchronize(milliseconds(20)));
+  go.signal_from_host();
+  expect_status("ZE_RESULT_SUCCESS", done.try_synchronize(std::chrono::seconds(5)));
+  go.signal_from_host();
+  queue.synchronize();
+  suite::expect_same("what the kernel counted", "1", std::to_string(counter.value()));
+}
+
+PROCTOR_CHECK(Queue, ImmediateListRunsInOrder, "K38",
+              "Level Zero specification, zeCommandListCreateImmediate", kGate,
+              .faults = {"kernel.skip:times=1", "kernel.run_twice:times=1", "order.lost_signal"},
+              .expects = suite::kHang) {
+  const auto context = leased();
+  Counter counter(context);
+  Queue queue(context, Queue::Mode::kImmediate);
+  step("given twenty kernels in an immediate list");
+  for (int i = 0; i < 20; ++i) counter.add_one(queue);
+  queue.synchronize();
+  suite::expect_same("count", "20", std::to_string(counter.value()));
+}
+
+PROCTOR_CHECK(Queue, SynchroniseKeepsItsTimeout, "K42", kSync, kGate,
+              {"order.timeout_ignored", "order.early_sync"}) {
+  const auto context = leased();
+  Queue queue(context);
+  Gate gate(context);
+  gate.hold(queue);
+  for (const milliseconds timeout : {milliseconds(1), milliseconds(30)}) {
+    step("given a busy queue and a limit of " + std::to_string(timeout.count()) + " ms");
+    const auto begin = Clock::now();
+    const Status status = queue.try_synchronize(timeout);
+    const auto waited = Clock::now() - begin;
+    expect_status("ZE_RESULT_NOT_READY", status);
+    // Only the lower end is certain: a busy machine may wake us late.
+    expect_true(waited >= timeout * 9 / 10,
+                "it waited that long, not " +
+                    std::to_string(std::chrono::duration<double, std::milli>(waited).count()) + " ms");
+  }
+  gate.open();
+  queue.synchronize(Nanoseconds::max());
+}
+
+PROCTOR_CHECK(Event, SynchroniseKeepsItsTimeout, "K42", "Level Zero specification, zeEventHostSynchronize",
+              kGate, {"order.timeout_ignored:api=zeEventHostSynchronize", "order.early_event_sync"}) {
+  const auto context = leased();
+  const Event never(context);
+  step("given an event that nobody signals and a limit of 30 ms");
+  const auto begin = Clock::now();
+  const Status status = never.try_synchronize(milliseconds(30));
+  expect_status("ZE_RESULT_NOT_READY", status);
+  expect_true(Clock::now() - begin >= milliseconds(27), "it waited that long");
+}
+
+}  // namespace proctor::accel

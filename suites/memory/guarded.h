@@ -1,0 +1,28 @@
+// Copies and fills whose surroundings are judged too: what lies in the range arrives, what lies around it
+// stays.
+#pragma once
+
+#include <cstddef>
+
+#include "suites/accel/given.h"
+
+namespace proctor::accel {
+
+// Where the bytes lie before and after.
+struct Route {
+  Kind from = Kind::kDevice;
+  Kind to = Kind::kDevice;
+  Queue::Mode mode = Queue::Mode::kLists;
+  std::size_t offset = 0;  // makes both addresses odd
+};
+
+// A destination full of one pattern, in the middle of which another one must arrive.
+void copy_between_guards(const Context& context, const Route& route, std::size_t bytes);
+// The same for sizes around those that hardware likes.
+void copy_all_sizes(const Route& route);
+
+// `times` patterns of `pattern_bytes` in the middle of other bytes.
+void fill_between_guards(const Context& context, Queue::Mode mode, std::size_t pattern_bytes,
+                         std::size_t times);
+
+}  // namespace proctor::accel

@@ -1,0 +1,67 @@
+// Bad arguments, as tables with a row per bad argument. CUDA's runtime validates its arguments and documents
+// the code that each mistake gets, so the calls are made in the process of the check.
+//
+//   constexpr BadCall kBadCalls[] = {
+//       {"cudaMalloc", "the place for the pointer is null", cudaErrorInvalidValue,
+//        [](Victim&) { return CUDA_CALL(cudaMalloc, nullptr, 64); }}, ...};
+//   PROCTOR_CHECK_EACH(functions_of(kBadCalls), Refusal, BadArgumentsGetTheirCode, ...) {
+//     expect_refusals(kBadCalls);
+//   }
+#pragma once
+
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "suites/accel/cuda/native.h"
+#include "suites/accel/given.h"
+
+namespace proctor::accel {
+
+// What the calls of a table use: all of it good, and there before the first of them.
+struct Victim {
+  Victim();
+
+  Context context;
+  Queue queue;
+  cudaStream_t stream;
+  Module module;
+  Kernel kernel;  // fill(words, value, n) of basic.cl
+  Buffer memory;  // of the device, with known bytes
+  Buffer host;    // pinned
+  int on_the_stack = 0;
+  void* pointer = nullptr;  // for answers
+  std::size_t size = 0;     // for answers
+  int number = 0;           // for answers
+};
+
+struct BadCall {
+  const char* function;
+  const char* what;  // is bad about it
+  cudaError_t expected;
+  Status (*call)(Victim&);
+};
+
+inline constexpr std::size_t kVictimBytes = 4096;
+// No flag and no value of any enumeration.
+inline constexpr unsigned kNoSuchFlag = 0x40000000;
+
+// A number that the enumeration does not have, and for which its type may have no room.
+template <typename Enumeration>
+Enumeration no_such() {
+  constexpr int kNumber = 9999;
+  Enumeration value;
+  static_assert(sizeof value == sizeof kNumber);
+  std::memcpy(&value, &kNumber, sizeof value);
+  return value;
+}
+
+// The functions that the table names, each once.
+std::vector<std::string> functions_of(std::span<const BadCall> calls);
+
+// The check: the calls of the function parameter(). Each gets its code, which is no lasting damage: memory
+// holds its bytes, and work goes on.
+void expect_refusals(std::span<const BadCall> calls);
+
+}  // namespace proctor::accel

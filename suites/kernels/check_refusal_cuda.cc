@@ -1,0 +1,236 @@
+// What calls of the CUDA Runtime answer to bad launches, libraries, streams and events.
+#include "suites/accel/cuda/refusal.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+void ignore_stream(cudaStream_t, cudaError_t, void*) {}
+
+// A launch of fill() that writes four words, but for what is said.
+struct Shape {
+  dim3 grid{1, 1, 1};
+  dim3 block{4, 1, 1};
+  std::size_t shared = 0;
+};
+
+Status launch(Victim& v, const Shape& shape, const void* function, bool cooperative = false) {
+  const std::byte* words = v.host.data();
+  std::uint32_t value = 5;
+  std::uint32_t n = 4;
+  void* arguments[] = {&words, &value, &n};
+  if (cooperative) {
+    return CUDA_CALL(cudaLaunchCooperativeKernel, function, shape.grid, shape.block, arguments, shape.shared,
+                     v.stream);
+  }
+  return CUDA_CALL(cudaLaunchKernel, function, shape.grid, shape.block, arguments, shape.shared, v.stream);
+}
+Status launch(Victim& v, const Shape& shape) { return launch(v, shape, native(v.kernel)); }
+
+// Two events, recorded or not, with or without times.
+struct Events {
+  explicit Events(unsigned flags = cudaEventDefault) {
+    CUDA_CALL(cudaEventCreateWithFlags, &first, flags).or_throw();
+    CUDA_CALL(cudaEventCreateWithFlags, &second, flags).or_throw();
+  }
+  ~Events() {
+    static_cast<void>(cudaEventDestroy(first));
+    static_cast<void>(cudaEventDestroy(second));
+  }
+  Events(const Events&) = delete;
+  Events& operator=(const Events&) = delete;
+  Status elapsed() const {
+    float milliseconds = 0;
+    return CUDA_CALL(cudaEventElapsedTime, &milliseconds, first, second);
+  }
+  cudaEvent_t first = nullptr;
+  cudaEvent_t second = nullptr;
+};
+
+Status load(const char* path) {
+  cudaLibrary_t library = nullptr;
+  return CUDA_CALL(cudaLibraryLoadFromFile, &library, path, nullptr, nullptr, 0, nullptr, nullptr, 0);
+}
+
+Status get_kernel(Victim& v, const char* name) {
+  cudaKernel_t kernel = nullptr;
+  return CUDA_CALL(cudaLibraryGetKernel, &kernel, native(v.module), name);
+}
+
+// Codes: what the CUDA Runtime API lists under each function; which of them an argument gets is what
+// ROCm/hip-tests asserts where it is compiled for NVIDIA. A row is one call; its other arguments are good.
+constexpr BadCall kBadCalls[] = {
+    {"cudaLaunchKernel", "the function is null", cudaErrorInvalidDeviceFunction,
+     [](Victim& v) { return launch(v, {}, nullptr); }},
+    {"cudaLaunchKernel", "the function is no kernel", cudaErrorInvalidDeviceFunction,
+     [](Victim& v) { return launch(v, {}, &v.on_the_stack); }},
+    {"cudaLaunchKernel", "the grid is empty", cudaErrorInvalidConfiguration,
+     [](Victim& v) {
+       return launch(v, {.grid = {0, 1, 1}});
+     }},
+    {"cudaLaunchKernel", "the grid is too wide along y", cudaErrorInvalidConfiguration,
+     [](Victim& v) {
+       return launch(v, {.grid = {1, 65536, 1}});
+     }},
+    {"cudaLaunchKernel", "the grid is too wide along z", cudaErrorInvalidConfiguration,
+     [](Victim& v) {
+       return launch(v, {.grid = {1, 1, 65536}});
+     }},
+    {"cudaLaunchKernel", "the block is empty", cudaErrorInvalidConfiguration,
+     [](Victim& v) {
+       return launch(v, {.block = {1, 0, 1}});
+     }},
+    {"cudaLaunchKernel", "the block has one thread too many", cudaErrorInvalidConfiguration,
+     [](Victim& v) {
+       return launch(v, {.block = {1025, 1, 1}});
+     }},
+    {"cudaLaunchKernel", "the block is too wide along z", cudaErrorInvalidConfiguration,
+     [](Victim& v) {
+       return launch(v, {.block = {1, 1, 65}});
+     }},
+    {"cudaLaunchKernel", "a block wants more shared memory than there is", cudaErrorInvalidValue,
+     [](Victim& v) { return launch(v, {.shared = 1 << 20}); }},
+
+    {"cudaLaunchCooperativeKernel", "the block is empty", cudaErrorInvalidConfiguration,
+     [](Victim& v) {
+       return launch(v, {.block = {0, 1, 1}}, native(v.kernel), true);
+     }},
+    {"cudaLaunchCooperativeKernel", "more blocks are wanted than can run at once",
+     cudaErrorCooperativeLaunchTooLarge,
+     [](Victim& v) {
+       return launch(v, {.grid = {1 << 20, 1, 1}}, native(v.kernel), true);
+     }},
+    {"cudaLaunchKernelExC", "the configuration is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaLaunchKernelExC, nullptr, native(v.kernel), nullptr); }},
+
+    {"cudaFuncGetAttributes", "the place for the attributes is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaFuncGetAttributes, nullptr, native(v.kernel)); }},
+    {"cudaFuncGetAttributes", "the function is null", cudaErrorInvalidDeviceFunction,
+     [](Victim&) {
+       cudaFuncAttributes attributes{};
+       return CUDA_CALL(cudaFuncGetAttributes, &attributes, static_cast<const void*>(nullptr));
+     }},
+    {"cudaFuncSetAttribute", "there is no such attribute", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaFuncSetAttribute, native(v.kernel), no_such<cudaFuncAttribute>(), 1);
+     }},
+    {"cudaFuncSetAttribute", "more shared memory is wanted than there is", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaFuncSetAttribute, native(v.kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                        1 << 24);
+     }},
+    {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", "the place for the answer is null",
+     cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, nullptr, native(v.kernel), 64, 0);
+     }},
+    {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", "the function is null", cudaErrorInvalidDeviceFunction,
+     [](Victim& v) {
+       return CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, &v.number,
+                        static_cast<const void*>(nullptr), 64, 0);
+     }},
+    {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", "the block is empty", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, &v.number, native(v.kernel), 0, 0);
+     }},
+
+    {"cudaLibraryLoadFromFile", "there is no such file", cudaErrorFileNotFound,
+     [](Victim&) { return load("/no/such/file.fatbin"); }},
+    {"cudaLibraryLoadFromFile", "the name is null", cudaErrorInvalidValue,
+     [](Victim&) { return load(nullptr); }},
+    {"cudaLibraryGetKernel", "there is no such kernel", cudaErrorSymbolNotFound,
+     [](Victim& v) { return get_kernel(v, "no_such_kernel"); }},
+    {"cudaLibraryGetKernel", "the name is null", cudaErrorInvalidValue,
+     [](Victim& v) { return get_kernel(v, nullptr); }},
+    {"cudaLibraryGetKernel", "the place for the kernel is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaLibraryGetKernel, nullptr, native(v.module), "fill"); }},
+    {"cudaLibraryGetGlobal", "there is no such variable", cudaErrorSymbolNotFound,
+     [](Victim& v) {
+       return CUDA_CALL(cudaLibraryGetGlobal, &v.pointer, &v.size, native(v.module), "no_such_variable");
+     }},
+    {"cudaLibraryUnload", "the library is null", cudaErrorInvalidResourceHandle,
+     [](Victim&) { return CUDA_CALL(cudaLibraryUnload, nullptr); }},
+
+    {"cudaStreamCreateWithFlags", "the place for the stream is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaStreamCreateWithFlags, nullptr, cudaStreamDefault); }},
+    {"cudaStreamCreateWithFlags", "a flag does not exist", cudaErrorInvalidValue,
+     [](Victim&) {
+       cudaStream_t stream = nullptr;
+       return CUDA_CALL(cudaStreamCreateWithFlags, &stream, kNoSuchFlag);
+     }},
+    {"cudaStreamDestroy", "the stream is the default stream", cudaErrorInvalidResourceHandle,
+     [](Victim&) { return CUDA_CALL(cudaStreamDestroy, nullptr); }},
+    {"cudaStreamWaitEvent", "the event is null", cudaErrorInvalidResourceHandle,
+     [](Victim& v) { return CUDA_CALL(cudaStreamWaitEvent, v.stream, nullptr, 0); }},
+    {"cudaStreamGetFlags", "the place for the flags is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaStreamGetFlags, v.stream, nullptr); }},
+    {"cudaStreamGetPriority", "the place for the priority is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaStreamGetPriority, v.stream, nullptr); }},
+    {"cudaLaunchHostFunc", "the function is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaLaunchHostFunc, v.stream, nullptr, nullptr); }},
+    {"cudaStreamAddCallback", "the function is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaStreamAddCallback, v.stream, nullptr, nullptr, 0); }},
+    {"cudaStreamAddCallback", "a flag is set", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaStreamAddCallback, v.stream, ignore_stream, nullptr, 1); }},
+
+    {"cudaEventCreateWithFlags", "the place for the event is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaEventCreateWithFlags, nullptr, cudaEventDefault); }},
+    {"cudaEventCreateWithFlags", "a flag does not exist", cudaErrorInvalidValue,
+     [](Victim&) {
+       cudaEvent_t event = nullptr;
+       return CUDA_CALL(cudaEventCreateWithFlags, &event, kNoSuchFlag);
+     }},
+    {"cudaEventRecord", "the event is null", cudaErrorInvalidResourceHandle,
+     [](Victim& v) { return CUDA_CALL(cudaEventRecord, nullptr, v.stream); }},
+    {"cudaEventQuery", "the event is null", cudaErrorInvalidResourceHandle,
+     [](Victim&) { return CUDA_CALL(cudaEventQuery, nullptr); }},
+    {"cudaEventSynchronize", "the event is null", cudaErrorInvalidResourceHandle,
+     [](Victim&) { return CUDA_CALL(cudaEventSynchronize, nullptr); }},
+    {"cudaEventElapsedTime", "the place for the time is null", cudaErrorInvalidValue,
+     [](Victim&) {
+       const Events events;
+       return CUDA_CALL(cudaEventElapsedTime, nullptr, events.first, events.second);
+     }},
+    {"cudaEventElapsedTime", "neither event was recorded", cudaErrorInvalidResourceHandle,
+     [](Victim&) { return Events().elapsed(); }},
+    {"cudaEventElapsedTime", "the events keep no times", cudaErrorInvalidResourceHandle,
+     [](Victim& v) {
+       const Events events(cudaEventDisableTiming);
+       CUDA_CALL(cudaEventRecord, events.first, v.stream).or_throw();
+       CUDA_CALL(cudaEventRecord, events.second, v.stream).or_throw();
+       v.queue.synchronize();
+       return events.elapsed();
+     }},
+
+    {"cudaStreamBeginCapture", "the stream is the default stream", cudaErrorStreamCaptureUnsupported,
+     [](Victim&) { return CUDA_CALL(cudaStreamBeginCapture, nullptr, cudaStreamCaptureModeThreadLocal); }},
+    {"cudaStreamEndCapture", "the stream does not capture", cudaErrorIllegalState,
+     [](Victim& v) {
+       cudaGraph_t graph = nullptr;
+       return CUDA_CALL(cudaStreamEndCapture, v.stream, &graph);
+     }},
+    {"cudaGraphInstantiate", "the graph is null", cudaErrorInvalidValue,
+     [](Victim&) {
+       cudaGraphExec_t graph = nullptr;
+       return CUDA_CALL(cudaGraphInstantiate, &graph, nullptr, 0);
+     }},
+
+    {"cudaDeviceGetAttribute", "the place for the value is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaDeviceGetAttribute, nullptr, cudaDevAttrWarpSize, 0); }},
+    {"cudaDeviceGetAttribute", "there is no such attribute", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaDeviceGetAttribute, &v.number, no_such<cudaDeviceAttr>(), 0); }},
+    {"cudaDeviceGetAttribute", "there is no such device", cudaErrorInvalidDevice,
+     [](Victim& v) { return CUDA_CALL(cudaDeviceGetAttribute, &v.number, cudaDevAttrWarpSize, -1); }},
+};
+
+}  // namespace
+
+PROCTOR_CHECK_EACH(
+    functions_of(kBadCalls), Refusal, BadArgumentsGetTheirCode, "K12",
+    "CUDA Runtime API, Execution Control, Library, Stream and Event Management; ROCm/hip-tests, "
+    "which run on NVIDIA",
+    suite::kGate, {"error.wrong_code", "error.swallowed"}) {
+  expect_refusals(kBadCalls);
+}
+
+}  // namespace proctor::accel

@@ -1,0 +1,91 @@
+// Getting and giving back memory: what only the CUDA Runtime says.
+#include "suites/accel/cuda/native.h"
+#include "suites/accel/given.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::kGate;
+using suite::step;
+
+constexpr const char* kMalloc = "CUDA Runtime API, cudaMalloc; ROCm/hip-tests hipMalloc, which run on NVIDIA";
+constexpr const char* kFree = "CUDA Runtime API, cudaFree; ROCm/hip-tests hipFree, which run on NVIDIA";
+constexpr const char* kErrors =
+    "CUDA Runtime API, cudaGetLastError, cudaPeekAtLastError; cudaErrorMemoryAllocation";
+
+Status last_error() { return CUDA_CALL(cudaGetLastError); }
+Status peeked_error() { return CUDA_CALL(cudaPeekAtLastError); }
+
+}  // namespace
+
+PROCTOR_CHECK(Allocate, ZeroBytesAreNothing, "M01", kMalloc, kGate, {"alloc.zero_size_accepted"}) {
+  const auto context = leased();
+  use(context.device());
+  step("given 0 bytes of device memory");
+  void* pointer = &pointer;
+  expect_status(kSuccess, CUDA_CALL(cudaMalloc, &pointer, 0));
+  expect_true(pointer == nullptr, "the pointer is null");
+}
+
+PROCTOR_CHECK(Free, NullFreesNothing, "M09", kFree, kGate,
+              {"alloc.free_hits_neighbour", "memory.corrupt_copy:at=17,after=1,times=1"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const auto sent = noise(4096, 1);
+  const auto buffer = device_copy(queue, context, sent);
+  step("given that null is freed, of the device and of the host");
+  expect_status(kSuccess, CUDA_CALL(cudaFree, nullptr));
+  expect_status(kSuccess, CUDA_CALL(cudaFreeHost, nullptr));
+  expect_bytes("a buffer after that", sent, read_bytes(queue, context, buffer.data(), sent.size()),
+               context.device());
+}
+
+PROCTOR_CHECK(Exhaustion, RefusalIsToldOnceAndIsNotSticky, "M06", kErrors, kGate, {"error.never_cleared"}) {
+  const auto context = leased();
+  Queue queue(context);
+  static_cast<void>(last_error());
+  step("given memory that is larger than any device's");
+  void* pointer = nullptr;
+  expect_status("cudaErrorMemoryAllocation", CUDA_CALL(cudaMalloc, &pointer, std::size_t{1} << 50));
+  expect_status("cudaErrorMemoryAllocation", peeked_error());
+  expect_status("cudaErrorMemoryAllocation", last_error());
+  expect_status(kSuccess, last_error());
+  const auto sent = noise(4096, 2);
+  const auto buffer = device_copy(queue, context, sent);
+  expect_bytes("memory that is had after it", sent, read_bytes(queue, context, buffer.data(), sent.size()),
+               context.device());
+}
+
+PROCTOR_CHECK(Free, WaitsForTheWorkOfTheDevice, "M13", "ROCm/hip-tests hipFreeImplicitSyncDev", suite::kWarn,
+              {"order.early_sync:api=cudaFree"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "litmus");
+  Buffer flags = host_memory(context, 128);
+  std::memset(flags.data(), 0, flags.bytes());
+  Buffer freed = device_memory(context, 4096);
+  const Event done(context);
+  step("given a kernel that looks at a flag for a while, and other memory that is freed meanwhile");
+  constexpr std::uint64_t kLooks = 100'000;
+  queue.launch(Kernel(module, "gate"), groups_of(1, 1), arguments(flags, flags.data() + 64, kLooks),
+               {.wait = {}, .signal = &done});
+  freed.try_free().or_throw();
+  expect_status(kSuccess, done.query());
+  queue.synchronize();
+}
+
+PROCTOR_CHECK(Accounting, TotalIsWhatThePropertiesSay, "M16",
+              "CUDA Runtime API, cudaMemGetInfo and cudaDeviceProp::totalGlobalMem", kGate,
+              {"sysman.size_lie"}) {
+  const auto devices = Device::list();
+  for (const Device& device : devices) {
+    step("given the memory of " + describe(device));
+    expect_same("total of cudaMemGetInfo", std::to_string(device.properties().memory),
+                std::to_string(device.memory().total));
+  }
+}
+
+}  // namespace proctor::accel

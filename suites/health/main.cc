@@ -1,4 +1,4 @@
-// health_xpu [--reset]
+// health_xpu, health_cuda [--reset]
 //
 // Tells of every device that is visible whether it is well, or whether it could be reset: to
 // PROCTOR_EVENTS_FD, else to the standard output, one line of JSON per device:

@@ -12,7 +12,7 @@
 #
 # BACKEND without DEVICES means one device per case. OPTIONS go to `proctor run`, e.g. --sim xpu:2x1.
 # A case that Proctor skips is skipped for CTest. Several `ctest -j` on one machine share its devices through
-# Proctor's leases; a test also claims DEVICES slots of the CTest resource `gpus`, for those who give CTest a
+# Proctor's leases; a test also claims DEVICES slots of the CTest resource `xpu_gpus` or `cuda_gpus`, for those who give CTest a
 # specification (`proctor devices --ctest-resource-spec`), and uses those that CTest allocated.
 include_guard(GLOBAL)
 
@@ -57,7 +57,7 @@ macro(_proctor_suite name kind)
     list(APPEND properties LABELS "${arg_LABELS}")
   endif()
   if(arg_DEVICES GREATER 0)
-    list(APPEND properties RESOURCE_GROUPS "${arg_DEVICES},gpus:1")
+    list(APPEND properties RESOURCE_GROUPS "${arg_DEVICES},${arg_BACKEND}_gpus:1")
   endif()
 endmacro()
 

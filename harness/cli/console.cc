@@ -216,8 +216,8 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
   print("");
   if (!model.plan().no_device_for.empty()) {
     print("no " + model.plan().no_device_for +
-          " device was found here; next: `proctor doctor`, or simulate devices "
-          "with --sim xpu:2x2");
+          " device was found here; next: `proctor doctor`, or simulate devices with --sim " +
+          (model.plan().no_device_for == "cuda" ? "cuda:4" : "xpu:2x2"));
   }
   if (model.plan().each_device) output_.write(device_table(model) + '\n');
   if (const auto flaky = flaky_cases(model); flaky.count > 0) print(flaky_line(model, flaky));

@@ -33,9 +33,17 @@ std::vector<std::string> allocated_ids(const std::string& value) {
 }  // namespace
 
 nlohmann::json ctest_resource_spec(const std::vector<Device>& devices) {
-  nlohmann::json slots = nlohmann::json::array();
-  for (const auto& device : devices) slots.push_back({{"id", resource_id(device.id)}, {"slots", 1}});
-  return {{"version", {{"major", 1}, {"minor", 0}}}, {"local", nlohmann::json::array({{{kType, slots}}})}};
+  nlohmann::json types = nlohmann::json::object();
+  nlohmann::json all = nlohmann::json::array();
+  bool one_backend = true;
+  for (const auto& device : devices) {
+    const nlohmann::json slot = {{"id", resource_id(device.id)}, {"slots", 1}};
+    types[device.backend + "_" + kType].push_back(slot);
+    all.push_back(slot);
+    one_backend = one_backend && device.backend == devices.front().backend;
+  }
+  if (one_backend) types[kType] = all;
+  return {{"version", {{"major", 1}, {"minor", 0}}}, {"local", nlohmann::json::array({types})}};
 }
 
 Result<std::optional<std::vector<std::string>>> ctest_allocation(const Environment& environment,

@@ -13,7 +13,8 @@
 
 namespace proctor::cli {
 
-// The specification file of this machine: one slot of `gpus` per device. CTest allows only [a-z0-9_] in ids.
+// The specification file of this machine: one slot of `xpu_gpus` or `cuda_gpus` per device; `gpus` has them
+// all on a machine of one vendor. CTest allows only [a-z0-9_] in ids.
 nlohmann::json ctest_resource_spec(const std::vector<Device>& devices);
 
 // Those of `ids` that CTest allocated to this process (CTEST_RESOURCE_GROUP_*); none: it allocated nothing.

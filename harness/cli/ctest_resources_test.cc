@@ -13,17 +13,26 @@ using testing::HasSubstr;
 
 const std::vector<std::string> kIds = {"xpu:0000:03:00.0", "xpu:0000:06:00.0"};
 
-Device device(const std::string& id) {
+Device device(const std::string& backend, const std::string& id) {
   Device named;
+  named.backend = backend;
   named.id = id;
   return named;
 }
 
 TEST(CtestResources, IdsAreThoseThatCtestAllows) {
-  const auto spec = ctest_resource_spec({device(kIds[0]), device("cuda:GPU-AB12")});
+  EXPECT_EQ(ctest_resource_spec({device("cuda", "cuda:GPU-AB12")}).dump(),
+            R"({"local":[{"cuda_gpus":[{"id":"cuda_gpu_ab12","slots":1}],)"
+            R"("gpus":[{"id":"cuda_gpu_ab12","slots":1}]}],"version":{"major":1,"minor":0}})");
+}
+
+TEST(CtestResources, ATestGetsDevicesOfItsBackendOnly) {
+  const auto spec = ctest_resource_spec({device("xpu", kIds[0]), device("cuda", "cuda:GPU-AB12")});
   EXPECT_EQ(spec.dump(),
-            R"({"local":[{"gpus":[{"id":"xpu_0000_03_00_0","slots":1},{"id":"cuda_gpu_ab12","slots":1}]}],)"
-            R"("version":{"major":1,"minor":0}})");
+            R"({"local":[{"cuda_gpus":[{"id":"cuda_gpu_ab12","slots":1}],)"
+            R"("xpu_gpus":[{"id":"xpu_0000_03_00_0","slots":1}]}],"version":{"major":1,"minor":0}})");
+  EXPECT_THAT(**ctest_allocation({{"CTEST_RESOURCE_GROUP_0_XPU_GPUS", "id:xpu_0000_03_00_0,slots:1"}}, kIds),
+              ElementsAre(kIds[0]));
 }
 
 TEST(CtestResources, WithoutAnAllocationAllDevicesAreAllowed) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "harness/core/result.h"
 #include "harness/devices/inventory.h"
@@ -17,16 +19,19 @@ namespace proctor::cli {
 struct SimulationOptions {
   std::string topology;  // --sim
   std::string driver;    // --sim-driver; "" = simgpu
+  std::string backend;   // --backend; "" = all that there may be
 };
 
 void add_simulation_options(CLI::App& command, SimulationOptions& options);
 
 struct DeviceReport {
   std::optional<Simulation> simulation;
-  Inventory inventory;
+  std::map<Backend, Inventory> inventories;  // of each backend that was asked
+
+  std::vector<Device> devices() const;
 };
 
-// Probes in a child under the best containment. Error: bad options, or no containment at all.
+// Probes in children under the best containment. Error: bad options, or no containment at all.
 Result<DeviceReport> report_devices(const SimulationOptions& options);
 
 void print_devices(const DeviceReport& report, std::ostream& out);

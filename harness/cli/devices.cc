@@ -20,20 +20,26 @@
 namespace proctor::cli {
 namespace {
 
+nlohmann::json to_json(const Device& device) {
+  nlohmann::json entry = {{"id", device.id},
+                          {"backend", device.backend},
+                          {"name", device.name},
+                          {"type", device.type},
+                          {"uuid", device.uuid},
+                          {"pci", device.pci},
+                          {"tiles", device.tiles},
+                          {"memory_bytes", device.memory_bytes},
+                          {"integrated", device.integrated},
+                          {"simulated", device.simulated}};
+  if (!device.capability.empty()) entry["compute_capability"] = device.capability;
+  return entry;
+}
+
+// "problem", "detail" and "missing_symbols" at the top are from when there was one backend: they are those of
+// the first one that was asked.
 nlohmann::json to_json(const DeviceReport& report, const std::vector<DrainedDevice>& drained) {
   nlohmann::json devices = nlohmann::json::array();
-  for (const Device& device : report.inventory.devices) {
-    devices.push_back({{"id", device.id},
-                       {"backend", device.backend},
-                       {"name", device.name},
-                       {"type", device.type},
-                       {"uuid", device.uuid},
-                       {"pci", device.pci},
-                       {"tiles", device.tiles},
-                       {"memory_bytes", device.memory_bytes},
-                       {"integrated", device.integrated},
-                       {"simulated", device.simulated}});
-  }
+  for (const Device& device : report.devices()) devices.push_back(to_json(device));
   nlohmann::json out = nlohmann::json::array();
   for (const auto& device : drained) {
     out.push_back({{"device", device.device},
@@ -43,13 +49,24 @@ nlohmann::json to_json(const DeviceReport& report, const std::vector<DrainedDevi
                    {"run", device.run}});
   }
   nlohmann::json stack = nlohmann::json::object();
-  for (const auto& [name, value] : report.inventory.stack) stack[name] = value;
+  nlohmann::json backends = nlohmann::json::object();
+  for (const auto& [backend, inventory] : report.inventories) {
+    for (const auto& [name, value] : inventory.stack) stack[name] = value;
+    backends[std::string(to_string(backend))] = {{"problem", inventory.problem},
+                                                 {"detail", inventory.detail},
+                                                 {"runtime_problem", inventory.runtime_problem},
+                                                 {"runtime_detail", inventory.runtime_detail},
+                                                 {"missing_symbols", inventory.missing_symbols}};
+  }
+  const auto xpu = report.inventories.find(Backend::kXpu);
+  const Inventory& first = xpu != report.inventories.end() ? xpu->second : report.inventories.begin()->second;
   return {{"devices", devices},
           {"drained", out},
           {"stack", stack},
-          {"problem", report.inventory.problem},
-          {"detail", report.inventory.detail},
-          {"missing_symbols", report.inventory.missing_symbols}};
+          {"backends", backends},
+          {"problem", first.problem},
+          {"detail", first.detail},
+          {"missing_symbols", first.missing_symbols}};
 }
 
 struct ListOptions {
@@ -63,8 +80,8 @@ int run_devices(const ListOptions& options) {
   const auto report = report_devices(options.simulation);
   if (!report) return fail(report.error());
   if (options.ctest_resource_spec) {
-    std::cout << ctest_resource_spec(report->inventory.devices).dump(2) << '\n';
-    return report->inventory.devices.empty() ? kExitIncomplete : kExitGreen;
+    std::cout << ctest_resource_spec(report->devices()).dump(2) << '\n';
+    return report->devices().empty() ? kExitIncomplete : kExitGreen;
   }
   const auto drained = DrainList(options.state_dir).list();
   if (options.json) {
@@ -73,7 +90,7 @@ int run_devices(const ListOptions& options) {
     print_devices(*report, std::cout);
     for (const auto& device : drained) std::cout << describe(device) << '\n';
   }
-  return report->inventory.devices.empty() ? kExitIncomplete : kExitGreen;
+  return report->devices().empty() ? kExitIncomplete : kExitGreen;
 }
 
 std::string did_you_mean(const std::string& device, const std::vector<std::string>& ids) {
@@ -95,7 +112,7 @@ Result<void> check_name(const DrainOptions& options) {
   const auto report = report_devices(options.simulation);
   if (!report) return report.error();
   std::vector<std::string> ids;
-  for (const auto& device : report->inventory.devices) ids.push_back(device.id);
+  for (const auto& device : report->devices()) ids.push_back(device.id);
   if (ids.empty() || std::find(ids.begin(), ids.end(), options.device) != ids.end()) return {};
   return Error::usage("drain " + options.device + ": this machine has no such device",
                       did_you_mean(options.device, ids));

@@ -27,7 +27,8 @@ struct VendorLibrary {
 constexpr VendorLibrary kVendorLibraries[] = {
     {"libze_loader.so.1", "Level Zero loader"}, {"libze_intel_gpu.so.1", "Intel GPU driver"},
     {"libcuda.so.1", "NVIDIA driver"},          {"libnvidia-ml.so.1", "NVIDIA management"},
-    {"libnccl.so.2", "NVIDIA collectives"},     {"libccl.so.1", "Intel collectives"}};
+    {"libcudart.so.13", "CUDA Runtime"},        {"libnccl.so.2", "NVIDIA collectives"},
+    {"libccl.so.1", "Intel collectives"}};
 
 void print_containment(std::ostream& out) {
   out << "containment (the best one that works is used)\n";
@@ -122,13 +123,13 @@ int run_doctor(const SimulationOptions& options) {
   print_evidence_tools(std::cout);
   print_kernel_log(std::cout);
   std::cout << "next: ";
-  if (report->inventory.devices.empty()) {
-    std::cout << "proctor run --sim xpu:2x2    (no device needed)\n";
+  if (report->devices().empty()) {
+    std::cout << "proctor run --sim xpu:2x2,cuda:4    (no device needed)\n";
   } else if (report->simulation) {
     std::cout << fmt::format("proctor run --sim {}{}\n", options.topology,
                              options.driver.empty() ? "" : " --sim-driver " + options.driver);
   } else {
-    std::cout << "proctor run visibility\n";
+    std::cout << "proctor run\n";
   }
   return kExitGreen;
 }

@@ -7,6 +7,7 @@
 #include "harness/cli/run_command.h"
 #include "harness/cli/run_directory.h"
 #include "harness/core/exit_code.h"
+#include "harness/devices/device_nodes.h"
 #include "harness/plan/opaque.h"
 
 namespace proctor::cli {
@@ -55,8 +56,8 @@ Result<void> ExecCommand::read_readiness() {
 
 // Devices that are asked for without their backend.
 Backend ExecCommand::likely_backend() const {
-  const bool only_cuda = simulation() && simulation()->topology.xpu.empty();
-  return only_cuda ? Backend::kCuda : Backend::kXpu;
+  if (simulation()) return backends_of(simulation()->topology).front();
+  return has_nvidia_node() && !has_intel_node() ? Backend::kCuda : Backend::kXpu;
 }
 
 Result<PlanOutcome> ExecCommand::make_plan() {

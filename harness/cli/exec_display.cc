@@ -46,7 +46,8 @@ void ExecDisplay::tick() { output_.write({}); }
 
 void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<void>& rendered) {
   if (const std::string& backend = model.plan().no_device_for; !backend.empty()) {
-    const std::string simulate = backend == "xpu" ? ", or simulate devices with --sim xpu:2x2" : "";
+    const std::string simulate =
+        std::string(", or simulate devices with --sim ") + (backend == "xpu" ? "xpu:2x2" : "cuda:4");
     say("no " + backend + " device was found here; next: `proctor doctor`" + simulate);
   }
   for (const CaseRecord& record : model.cases()) {

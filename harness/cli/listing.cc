@@ -116,18 +116,17 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const std::vector<s
   }
   auto scratch = ScratchRoot::create();
   if (!scratch) return scratch.error();
-  if (devices->simulation) {
+  if (!devices->simulations.empty()) {
     const auto state =
         options_.sim_state.empty() ? (*scratch)->new_directory() : Result<std::string>(options_.sim_state);
     if (!state) return state.error();
-    bind(*devices->simulation, {.state = *state, .log = {}, .faults = {}});
+    bind(devices->simulations, {.state = *state, .log = {}, .faults = {}});
   }
-  CaseEnvironments environments(caller_environment(), devices->leasable, devices->simulation,
+  CaseEnvironments environments(caller_environment(), devices->leasable, devices->simulations,
                                 (*scratch)->path(), options_.size);
   const auto environment = environments.of(suite, *ids);
   if (!environment) return environment.error();
-  std::vector<std::string> words =
-      devices->simulation ? devices->simulation->launcher : std::vector<std::string>();
+  std::vector<std::string> words = devices->simulations[suite.backend].launcher;
   words.insert(words.end(), argv.begin(), argv.end());
   auto output = run(
       {.argv = words, .env = *environment, .directory = suite.directory, .leases = pool.descriptors(*ids)});

@@ -58,13 +58,14 @@ bool is_ci() {
   return ci && std::strcmp(ci, "true") == 0;
 }
 
-// How each suite's kind was recognised, and how many cases it has.
-std::vector<std::string> suite_notes(const Plan& plan) {
-  std::vector<std::string> notes;
+// How each suite's kind was recognised, and how many cases it has; `devices` says why one has none.
+std::vector<std::string> suite_notes(const Plan& plan, const RunDevices& devices) {
+  std::vector<std::string> notes = devices.notes;
   for (std::size_t i = 0; i < plan.suites.size(); ++i) {
     const Suite& suite = plan.suites[i];
     const auto count =
         std::count_if(plan.cases.begin(), plan.cases.end(), [&](const Case& c) { return c.suite == i; });
+    if (count == 0 && suite.origin == kBuiltInOrigin) continue;
     notes.push_back("  suite        " + suite.name + ": " + std::string(to_string(suite.kind)) + " (" +
                     suite.kind_reason + "), backend " + std::string(to_string(suite.backend)) + ", " +
                     std::to_string(count) + (count == 1 ? " case" : " cases"));
@@ -103,7 +104,7 @@ Result<void> write_machine(const std::string& path, const simgpu::Topology& topo
 }
 
 int print_plan(const Plan& plan) {
-  for (const auto& note : suite_notes(plan)) std::printf("%s\n", clean_text(note).c_str());
+  for (const auto& note : suite_notes(plan, {})) std::printf("%s\n", clean_text(note).c_str());
   for (const auto& test : plan.cases) std::printf("%s\n", clean_text(test.id).c_str());
   std::printf("dry run: %zu cases planned, nothing started\n", plan.cases.size());
   return kExitGreen;
@@ -135,7 +136,7 @@ Result<PlanOutcome> RunCommand::make_plan() {
 }
 
 std::unique_ptr<RunDisplay> RunCommand::make_display() {
-  return std::make_unique<Console>(output_, run_dir_, suite_notes(plan_),
+  return std::make_unique<Console>(output_, run_dir_, suite_notes(plan_, devices_),
                                    options_.no_capture || !debugger_.empty());
 }
 
@@ -193,8 +194,10 @@ Result<void> RunCommand::prepare() {
   auto devices = find_devices(plan_, simulation_, *containment_, caller_environment());
   if (!devices) return devices.error();
   devices_ = std::move(*devices);
-  if (devices_.simulation && !devices_.simulation->launcher.empty()) {
-    auto launched = launch_through(devices_.simulation->launcher, Backend::kXpu, search_path(), plan_);
+  if (options_.plan.selection.backend.empty()) leave_out_absent(plan_, devices_);
+  for (const auto& [backend, simulated] : devices_.simulations) {
+    if (simulated.launcher.empty()) continue;
+    auto launched = launch_through(simulated.launcher, backend, search_path(), plan_);
     if (!launched) return launched;
   }
   warnings_.insert(warnings_.end(), devices_.warnings.begin(), devices_.warnings.end());
@@ -243,17 +246,17 @@ Result<void> RunCommand::set_up_directory() {
     auto kept = write_machine(run_dir_ + "/sim_topology.toml", simulation_->topology);
     if (!kept) return kept;
   }
-  if (simulation_ && simulation_->driver.kind == SimDriverKind::kSimgpu && devices_.simulation) {
+  if (simulation_ && simulation_->driver.kind == SimDriverKind::kSimgpu && !devices_.simulations.empty()) {
     // One ledger for all cases of the run, so that each sees what the others leak.
     auto state = options_.plan.sim_state.empty() ? scratch_->new_directory()
                                                  : Result<std::string>(options_.plan.sim_state);
     if (!state) return state.error();
     sim_state_ = *state;
-    bind(*devices_.simulation,
+    bind(devices_.simulations,
          {.state = sim_state_, .log = run_dir_ + "/sim_faults.jsonl", .faults = simulation_->faults});
   }
   environments_ = std::make_unique<CaseEnvironments>(
-      caller_environment(), devices_.leasable, devices_.simulation, scratch_->path(), options_.plan.size);
+      caller_environment(), devices_.leasable, devices_.simulations, scratch_->path(), options_.plan.size);
   return {};
 }
 
@@ -290,18 +293,22 @@ std::optional<KnownVerdict> RunCommand::known_failure(const Case& test, const Ve
 
 // It sees the simulated machine without its faults: they belong to the programs that run on it.
 std::optional<MonitorSetup> RunCommand::make_monitor() {
-  if (devices_.probed.empty()) return std::nullopt;
   MonitorSetup setup;
-  setup.env = devices_.probe_env;
-  if (devices_.simulation) {
-    SimEnvironment machine = *devices_.simulation;
-    bind(machine, {.state = sim_state_, .log = {}, .faults = {}});
-    setup.env = with_simulation(std::move(setup.env), machine);
-    setup.argv = machine.launcher;
+  for (const WatchedDevices& watched : devices_.watched) {
+    ProbeMonitorSetup probe;
+    probe.env = watched.env;
+    if (const auto found = devices_.simulations.find(watched.backend); found != devices_.simulations.end()) {
+      SimEnvironment machine = found->second;
+      bind(machine, {.state = sim_state_, .log = {}, .faults = {}});
+      probe.env = with_simulation(std::move(probe.env), machine);
+      probe.argv = machine.launcher;
+    }
+    probe.argv.push_back(default_probe(watched.backend));
+    probe.fifo = scratch_->new_file_name();
+    probe.ids = watched.ids;
+    setup.probes.push_back(std::move(probe));
   }
-  setup.argv.push_back(default_xpu_probe());
-  setup.fifo = scratch_->new_file_name();
-  setup.ids = devices_.probed;
+  if (setup.probes.empty()) return std::nullopt;
   return setup;
 }
 
@@ -342,6 +349,7 @@ RunSetup RunCommand::make_setup() {
   setup.telemetry.rate = policy_.telemetry.value_or(setup.telemetry.rate);
   setup.telemetry.tool.env = to_list(caller_environment());
   setup.unusable = devices_.unusable;
+  setup.unusable_by_ours = devices_.unusable_by_ours;
   setup.lacking = devices_.lacking;
   setup.run_dir = run_dir_;
   setup.repeat = budget_.repeat;

@@ -1,16 +1,16 @@
 #include "harness/cli/run_devices.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/cli/ctest_resources.h"
 #include "harness/core/child_protocol.h"
+#include "harness/devices/caller_devices.h"
 #include "harness/devices/inventory.h"
 
 namespace proctor::cli {
 namespace {
-
-constexpr const char* kXpu = "xpu";
-constexpr const char* kPciOrderVariable = "ZE_ENABLE_PCI_ID_DEVICE_ORDER";
 
 bool uses(const Plan& plan, Backend backend) {
   return std::any_of(plan.cases.begin(), plan.cases.end(),
@@ -22,86 +22,100 @@ std::string value_of(const Environment& environment, const std::string& name) {
   return it == environment.end() ? std::string() : it->second;
 }
 
-LeasedDevice to_leased(const Device& device, int ordinal) {
-  LeasedDevice leased;
-  leased.id = device.id;
-  leased.uuid = device.uuid;
-  leased.pci = device.pci;
-  leased.ordinal = ordinal;
-  leased.tiles = device.tiles;
-  return leased;
+std::string key_of(Backend backend) { return std::string(to_string(backend)); }
+
+// A vendor that is not there at all, as against one whose devices cannot be used.
+bool is_absence(const std::string& problem) {
+  return problem == "no_driver" || problem == "no_device" || problem.starts_with("library_missing:");
 }
 
-Environment unmasked(Environment environment) {
-  unmask_xpu(environment, Hierarchy::kComposite);
-  return environment;
-}
-
-// Intel's driver builds its topology in each process: nothing to lease, and known without asking. simgpu's
-// cards are one machine for all processes, found and leased like real ones.
-void add_simulated(const Simulation& simulation, Containment& containment, const Environment& caller,
-                   RunDevices& devices) {
-  const bool intel = simulation.driver.kind == SimDriverKind::kIntel;
-  devices.simulation = intel ? intel_environment(equal_cards(simulation.topology), simulation.driver,
-                                                 value_of(caller, "LD_LIBRARY_PATH"))
-                             : simgpu_environment(simulation.topology, simulator_directories());
+// Intel's driver builds its topology in each process: nothing to lease, and known without asking.
+void add_intel(const Simulation& simulation, Containment& containment, const Environment& caller,
+               RunDevices& devices) {
+  const std::string xpu = key_of(Backend::kXpu);
+  auto environment = environment_of(simulation, Backend::kXpu, value_of(caller, "LD_LIBRARY_PATH"));
   Inventory inventory;
-  if (devices.simulation->missing.empty()) {
+  inventory.problem = environment.missing;
+  if (environment.missing.empty()) {
     ProbeOptions options;
     // The caller's mask is about the real machine.
-    options.env = to_list(unmasked(caller));
-    inventory = probe_simulated_xpu(containment, simulation, options);
-    devices.probe_env = options.env;
-  } else {
-    inventory.problem = devices.simulation->missing;
+    options.env = to_list(unmasked(Backend::kXpu, caller));
+    inventory = probe_simulated(Backend::kXpu, containment, simulation, std::move(options));
   }
-  devices.stack = inventory.stack;
-  if (intel) devices.lacking[kXpu] = {child::kExecutionNeed, child::kManagementNeed};
-  for (const auto& device : intel ? simulated_devices(simulation) : inventory.devices) {
-    devices.pool.push_back({.device = to_planned(device), .shared = intel});
-    devices.leasable.push_back(to_leased(device, static_cast<int>(devices.leasable.size())));
-    if (!intel) devices.probed.push_back(device.id);
+  devices.simulations[Backend::kXpu] = std::move(environment);
+  devices.stack.insert(devices.stack.end(), inventory.stack.begin(), inventory.stack.end());
+  devices.lacking[xpu] = {child::kExecutionNeed, child::kManagementNeed};
+  int ordinal = 0;
+  for (const auto& device : simulated_devices(simulation)) {
+    devices.pool.push_back({.device = to_planned(device), .shared = true});
+    devices.leasable.push_back(to_leased(device, ordinal++));
   }
   if (inventory.problem.starts_with("library_missing:")) {
-    devices.unusable[kXpu] = inventory.problem;
+    devices.unusable[xpu] = inventory.problem;
   } else if (!inventory.problem.empty()) {
-    devices.warnings.push_back(
-        {"probe", "the simulated devices cannot be probed: " + inventory.problem +
-                      (inventory.detail.empty() ? "" : " (" + inventory.detail + ")")});
+    devices.warnings.push_back({"probe", "the simulated devices cannot be probed: " + inventory.words()});
   }
 }
 
-CallerOrdinals caller_ordinals(const Environment& caller, const std::vector<Device>& devices) {
-  const bool alike = std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
-    return device.device_id == devices.front().device_id && device.tiles == devices.front().tiles;
-  });
-  const bool one_tile =
-      std::all_of(devices.begin(), devices.end(), [](const Device& d) { return d.tiles == 1; });
-  const bool same_order = alike || value_of(caller, kPciOrderVariable) == "1";
-  const bool same_hierarchy =
-      one_tile || value_of(caller, kXpuHierarchyVariable) == to_string(Hierarchy::kComposite);
-  return same_order && same_hierarchy ? CallerOrdinals::kSameAsProbe : CallerOrdinals::kUnknown;
+// What a probe could not find or use.
+void note_problems(Backend backend, const Inventory& inventory, bool simulated, RunDevices& devices) {
+  const std::string key = key_of(backend);
+  const bool lacks_library = inventory.problem.starts_with("library_missing:");
+  if (!inventory.runtime_problem.empty()) devices.unusable_by_ours[key] = inventory.runtime_problem;
+  if (!inventory.problem.empty() && (!simulated || lacks_library)) devices.unusable[key] = inventory.problem;
+  if (inventory.words().empty() || (simulated && lacks_library)) return;
+  if (!simulated && inventory.devices.empty() && is_absence(inventory.problem)) {
+    devices.absent[key] = inventory.problem;
+    return;
+  }
+  devices.warnings.push_back({"probe", fmt::format("no {} device can be used: {}", key, inventory.words())});
 }
 
-Result<void> add_real(Containment& containment, const Environment& caller, RunDevices& devices) {
-  ProbeOptions options;
+// What the caller's own mask leaves.
+Result<std::vector<LeasedDevice>> narrow(Backend backend, const Inventory& inventory,
+                                         const DeviceProbe& probe, const Environment& caller,
+                                         RunDevices& devices) {
+  const auto mask = caller_mask(backend, caller);
+  auto allowed = caller_devices(backend, inventory.devices, caller, probe);
+  if (!allowed || !mask) return allowed;
+  const std::string variable = mask_variable(backend);
+  devices.stack.emplace_back(key_of(backend) + ".caller_mask", *mask);
+  std::string left;
+  for (const auto& device : *allowed) left += (left.empty() ? "" : ", ") + device.id;
+  devices.notes.push_back(fmt::format("  mask         {}={} of the caller: {}", variable, *mask,
+                                      left.empty() ? "nothing" : left));
+  if (allowed->empty()) {
+    devices.unusable[key_of(backend)] = "hidden:" + variable;
+    devices.absent[key_of(backend)] = "hidden:" + variable;
+  }
+  return allowed;
+}
+
+// The machine's own devices, or simgpu's: those are one machine for all processes, found, masked and leased
+// like real ones.
+Result<void> add_devices(Backend backend, const std::optional<Simulation>& simulation,
+                         Containment& containment, const Environment& caller, RunDevices& devices) {
+  const DeviceProbe probe = [&](const Environment& environment) {
+    ProbeOptions options;
+    options.env = to_list(environment);
+    return simulation ? probe_simulated(backend, containment, *simulation, std::move(options))
+                      : probe_devices(backend, containment, std::move(options));
+  };
+  if (simulation) {
+    auto environment = environment_of(*simulation, backend, value_of(caller, "LD_LIBRARY_PATH"));
+    if (environment.missing.empty()) devices.simulations[backend] = std::move(environment);
+  }
   // Without the caller's mask, under the variables that the cases will get: ordinals must mean the same to
   // both.
-  options.env = to_list(unmasked(caller));
-  const Inventory inventory = probe_xpu(containment, options);
-  devices.stack = inventory.stack;
-  devices.probe_env = options.env;
-  for (const auto& device : inventory.devices) devices.probed.push_back(device.id);
-  if (!inventory.problem.empty()) {
-    devices.warnings.push_back(
-        {"probe", "no XPU device can be used: " + inventory.problem +
-                      (inventory.detail.empty() ? "" : " (" + inventory.detail + ")")});
-  }
-  std::vector<LeasedDevice> all;
-  for (const auto& device : inventory.devices) all.push_back(to_leased(device, static_cast<int>(all.size())));
-  if (all.empty()) return {};
-  auto allowed = narrow_pool(Backend::kXpu, all, caller, caller_ordinals(caller, inventory.devices),
-                             Hierarchy::kComposite);
+  const Environment whole = unmasked(backend, caller);
+  const Inventory inventory = probe(whole);
+  devices.stack.insert(devices.stack.end(), inventory.stack.begin(), inventory.stack.end());
+  note_problems(backend, inventory, simulation.has_value(), devices);
+  if (inventory.devices.empty()) return {};
+  WatchedDevices watched{.backend = backend, .ids = {}, .env = to_list(whole)};
+  for (const auto& device : inventory.devices) watched.ids.push_back(device.id);
+  devices.watched.push_back(std::move(watched));
+  const auto allowed = narrow(backend, inventory, probe, caller, devices);
   if (!allowed) return allowed.error();
   for (const auto& leased : *allowed) {
     const auto device = std::find_if(inventory.devices.begin(), inventory.devices.end(),
@@ -128,25 +142,52 @@ Result<void> keep_what_ctest_allocated(const Environment& caller, RunDevices& de
   return {};
 }
 
+// A library that a simulation lacks, or devices that the caller hides, are a reason to skip; that a machine
+// has no such device makes the run incomplete as well.
+std::string backend_without_devices(const Plan& plan, const RunDevices& devices) {
+  const DevicePool pool(devices.pool);
+  std::string missing;
+  for (const auto& test : plan.cases) {
+    const auto backend = key_of(plan.suites[test.suite].backend);
+    if (test.devices == 0 || pool.width(backend) != 0) continue;
+    const auto absent = devices.absent.find(backend);
+    const bool nothing_there = absent != devices.absent.end() && !absent->second.starts_with("hidden:");
+    if (nothing_there || !devices.unusable.contains(backend)) missing = backend;
+  }
+  return missing;
+}
+
 }  // namespace
 
 Result<RunDevices> find_devices(const Plan& plan, const std::optional<Simulation>& simulation,
                                 Containment& containment, const Environment& caller) {
   RunDevices devices;
-  const bool xpu = uses(plan, Backend::kXpu);
-  if (simulation && xpu) {
-    add_simulated(*simulation, containment, caller, devices);
-  } else if (xpu) {
-    if (auto added = add_real(containment, caller, devices); !added) return added.error();
+  const bool intel = simulation && simulation->driver.kind == SimDriverKind::kIntel;
+  for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
+    if (!uses(plan, backend)) continue;
+    if (intel && backend == Backend::kXpu) {
+      add_intel(*simulation, containment, caller, devices);
+    } else if (auto added = add_devices(backend, simulation, containment, caller, devices); !added) {
+      return added.error();
+    }
   }
   if (auto kept = keep_what_ctest_allocated(caller, devices); !kept) return kept.error();
-  const DevicePool pool(devices.pool);
-  for (const auto& test : plan.cases) {
-    const auto backend = std::string(to_string(plan.suites[test.suite].backend));
-    if (test.devices == 0 || devices.unusable.contains(backend) || pool.width(backend) != 0) continue;
-    devices.no_device_for = backend;
-  }
+  devices.no_device_for = backend_without_devices(plan, devices);
   return devices;
+}
+
+void leave_out_absent(Plan& plan, RunDevices& devices) {
+  if (devices.pool.empty()) return;
+  const auto is_left_out = [&](const Suite& suite) {
+    return suite.origin == kBuiltInOrigin && devices.absent.contains(key_of(suite.backend));
+  };
+  for (const Suite& suite : plan.suites) {
+    if (!is_left_out(suite)) continue;
+    devices.notes.push_back(fmt::format("  left out     {}.{}: {}", suite.name, key_of(suite.backend),
+                                        devices.absent.at(key_of(suite.backend))));
+  }
+  std::erase_if(plan.cases, [&](const Case& test) { return is_left_out(plan.suites[test.suite]); });
+  devices.no_device_for = backend_without_devices(plan, devices);
 }
 
 }  // namespace proctor::cli

@@ -18,23 +18,37 @@
 
 namespace proctor::cli {
 
-struct RunDevices {
-  std::vector<PoolDevice> pool;
-  std::vector<LeasedDevice> leasable;                    // the same devices, as masks need them
-  std::map<std::string, std::string> unusable;           // backend -> reason of the skip
-  std::map<std::string, std::set<std::string>> lacking;  // backend -> needs that its devices do not meet
-  std::string no_device_for;  // a backend that cases need and of which there is nothing
-  std::vector<std::pair<std::string, std::string>> stack;
-  std::optional<SimEnvironment> simulation;
-  // The devices that a probe in this environment (NAME=VALUE, without the simulation) finds, in its order, as
-  // far as they can be watched.
-  std::vector<std::string> probed;
-  std::vector<std::string> probe_env;
-  std::vector<Warning> warnings;
+// The devices that a probe in this environment (NAME=VALUE, without the simulation) finds, in its order, as
+// far as they can be watched.
+struct WatchedDevices {
+  Backend backend = Backend::kNone;
+  std::vector<std::string> ids;
+  std::vector<std::string> env;
 };
 
-// Probes only what `plan` needs, in a contained child; nothing for a plan without backends.
+struct RunDevices {
+  std::vector<PoolDevice> pool;
+  std::vector<LeasedDevice> leasable;           // the same devices, as masks need them
+  std::map<std::string, std::string> unusable;  // backend -> reason of the skip
+  // The same, of our own suites only: they use the machine's runtime, others may bring their own.
+  std::map<std::string, std::string> unusable_by_ours;
+  std::map<std::string, std::set<std::string>> lacking;  // backend -> needs that its devices do not meet
+  std::map<std::string, std::string>
+      absent;                 // backend that the machine does not have, or the caller hides -> why
+  std::string no_device_for;  // a backend that cases need and of which there is nothing
+  std::vector<std::pair<std::string, std::string>> stack;
+  SimEnvironments simulations;
+  std::vector<WatchedDevices> watched;
+  std::vector<Warning> warnings;
+  std::vector<std::string> notes;  // for people, above the cases
+};
+
+// Probes only what `plan` needs, in contained children; nothing for a plan without backends.
 Result<RunDevices> find_devices(const Plan& plan, const std::optional<Simulation>& simulation,
                                 Containment& containment, const Environment& caller);
+
+// Nobody asked for a backend: our own suites run on those that the machine has. Without any they stay, to be
+// skipped with the reason.
+void leave_out_absent(Plan& plan, RunDevices& devices);
 
 }  // namespace proctor::cli

@@ -1,7 +1,9 @@
 #include "harness/cli/run_discovery.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "harness/cli/listing.h"
@@ -17,14 +19,19 @@ std::string program_directory() {
 
 std::vector<BuiltinSuite> builtin_suites() {
   std::vector<BuiltinSuite> suites;
-  for (const char* name : {"visibility", "memory", "kernels"}) {
-    suites.push_back({.name = name,
-                      .backend = Backend::kXpu,
-                      .command = {program_directory() + "/" + name + "_xpu"},
-                      .kind = SuiteKind::kProctor,
-                      .devices = 1,
-                      .labels = {},
-                      .env = {}});
+  for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
+    for (const char* name : {"visibility", "memory", "kernels"}) {
+      const auto program = fmt::format("{}/{}_{}", program_directory(), name, to_string(backend));
+      // What needs the CUDA toolkit may not have been built.
+      if (backend == Backend::kCuda && ::access(program.c_str(), X_OK) != 0) continue;
+      suites.push_back({.name = name,
+                        .backend = backend,
+                        .command = {program},
+                        .kind = SuiteKind::kProctor,
+                        .devices = 1,
+                        .labels = {},
+                        .env = {}});
+    }
   }
   return suites;
 }
@@ -48,7 +55,15 @@ std::string search_path() {
 
 Result<PlanOutcome> discover_plan(const PlanOptions& options, const std::string& state_dir,
                                   const std::optional<Simulation>& simulation, Containment& containment) {
-  const auto config = load_config(options.config, options.limits, builtin_suites());
+  auto builtins = builtin_suites();
+  // Nobody asked for a backend: those that are simulated.
+  if (simulation && options.selection.backend.empty()) {
+    const auto simulated = backends_of(simulation->topology);
+    std::erase_if(builtins, [&](const BuiltinSuite& suite) {
+      return std::find(simulated.begin(), simulated.end(), suite.backend) == simulated.end();
+    });
+  }
+  const auto config = load_config(options.config, options.limits, builtins);
   if (!config) return config.error();
   const Environment caller = caller_environment();
   const auto python_path = caller.find("PYTHONPATH");

@@ -33,8 +33,8 @@ Result<std::optional<Layer>> parse_layer_option(const char* option, const std::s
 void add_isolation_options(CLI::App& command, PlanOptions& options) {
   command.add_option(
       "--sim", options.sim,
-      "Simulated devices, e.g. xpu:2x2 (two cards with two tiles each), or FILE.toml, which describes "
-      "each card");
+      "Simulated devices, e.g. xpu:2x2 (two Intel cards with two tiles each), cuda:4 (four NVIDIA cards), "
+      "xpu:2x2,cuda:4, or FILE.toml, which describes each card");
   command.add_option("--sim-driver", options.sim_driver,
                      "What simulates them: simgpu (the default), or intel[@DIR], Intel's own driver in its "
                      "no-hardware mode, "
@@ -89,7 +89,9 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
   auto& selection = options.selection;
   command.add_option("suites", selection.suites,
                      "Suites by name; without any: all of the config, else the built-in ones");
-  command.add_option("--backend", selection.backend, "Only suites of this backend: cuda, xpu, none or all");
+  command.add_option("--backend", selection.backend,
+                     "Only suites of this backend: cuda, xpu, none or all; default: our own suites on what "
+                     "the machine, or --sim, has");
   command.add_option("--filter", selection.filters, "Cases whose id matches this glob (* and ?); repeatable")
       ->allow_extra_args(false);
   command.add_option("--case", selection.cases, "The case with exactly this id; repeatable")
@@ -143,8 +145,9 @@ void add_run_options(CLI::App& command, RunOptions& options) {
 
 void add_exec_options(CLI::App& command, RunOptions& options) {
   command.add_option("--gpus", options.plan.selection.gpus, "Devices that the command gets, and no others");
-  command.add_option("--backend", options.plan.selection.backend,
-                     "Their kind: cuda, xpu or none; default: what --sim has, else xpu");
+  command.add_option(
+      "--backend", options.plan.selection.backend,
+      "Their kind: cuda, xpu or none; default: what --sim or this machine has, xpu before cuda");
   add_isolation_options(command, options.plan);
   add_limit_options(command, options.plan.limits);
   command.add_option("--deadline", options.deadline, "Time limit of the whole run");

@@ -178,7 +178,7 @@ TEST_F(Run, MissingDevicesAreSaidWithTheNextCommand) {
   const Ended ended = run({});
   EXPECT_EQ(ended.exit_code, 3) << ended.out << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("proctor doctor"));
-  EXPECT_EQ(outcomes()["gpu/true"], "skip(no_device)") << read("out/report.json");
+  EXPECT_THAT(outcomes()["gpu/true"], testing::StartsWith("skip(no_")) << read("out/report.json");
 }
 
 TEST_F(Run, AClosedStdoutDoesNotStopTheRun) {

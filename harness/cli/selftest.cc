@@ -26,7 +26,9 @@ namespace proctor::cli {
 namespace {
 
 constexpr const char* kExemptionsFile = "selftest_exemptions.toml";
-constexpr const char* kTopology = "xpu:2x2";
+
+// The simulated machine of each row, unless another is asked for.
+const char* default_topology(const std::string& backend) { return backend == "cuda" ? "cuda:4" : "xpu:2x2"; }
 
 struct SelftestOptions {
   PlanOptions plan;
@@ -78,14 +80,21 @@ int SelftestCommand::execute() {
 // What can be refused without starting anything.
 Result<void> SelftestCommand::check() {
   if (auto completed = complete(options_.plan, std::nullopt); !completed) return completed;
-  if (options_.plan.selection.backend != "xpu") {
-    return Error::usage("read --backend " + options_.plan.selection.backend + ": simgpu has no such devices",
-                        "Give --backend xpu.");
+  const std::string& backend = options_.plan.selection.backend;
+  if (backend != "xpu" && backend != "cuda") {
+    return Error::usage("read --backend " + backend + ": simgpu has no such devices",
+                        "Give --backend xpu or --backend cuda.");
   }
+  if (options_.plan.sim.empty()) options_.plan.sim = default_topology(backend);
   narrowed_ = !options_.plan.selection.suites.empty();
   // A configuration in this directory would otherwise put its suites in the place of ours.
   if (!narrowed_) {
-    for (const auto& suite : builtin_suites()) options_.plan.selection.suites.push_back(suite.name);
+    for (const auto& suite : builtin_suites()) {
+      if (to_string(suite.backend) == backend) options_.plan.selection.suites.push_back(suite.name);
+    }
+    if (options_.plan.selection.suites.empty()) {
+      return Error{ErrorKind::kSystem, "find our suites for " + backend + ": they are not built here", {}, 0};
+    }
   }
   auto simulation = parse_simulation_options(options_.plan);
   if (!simulation) return simulation.error();
@@ -118,7 +127,7 @@ Result<void> SelftestCommand::prepare() {
   // Foreign suites list no faults.
   std::erase_if(plan_.cases,
                 [&](const Case& test) { return plan_.suites[test.suite].kind != SuiteKind::kProctor; });
-  auto matrix = make_matrix(plan_, fault_catalogue("xpu"), options_.matrix);
+  auto matrix = make_matrix(plan_, fault_catalogue(options_.plan.selection.backend), options_.matrix);
   if (!matrix) return matrix.error();
   matrix_ = std::move(*matrix);
   // Only some suites were looked at: faults that others list are not theirs to catch.
@@ -127,7 +136,8 @@ Result<void> SelftestCommand::prepare() {
   auto devices = find_devices(plan_, simulation_, *containment_, caller_environment());
   if (!devices) return devices.error();
   devices_ = std::move(*devices);
-  if (const auto lacks = devices_.unusable.find("xpu"); lacks != devices_.unusable.end()) {
+  if (const auto lacks = devices_.unusable.find(options_.plan.selection.backend);
+      lacks != devices_.unusable.end()) {
     return Error{ErrorKind::kSystem, "use the simulator: " + lacks->second, {}, 0};
   }
   if (devices_.pool.empty()) {
@@ -180,9 +190,9 @@ Result<std::vector<std::string>> SelftestCommand::environment_of(const Case& tes
   }
   std::vector<std::string> ids;
   for (std::size_t i = 0; i < wanted; ++i) ids.push_back(devices_.pool[i].device.id);
-  SimEnvironment environment = *devices_.simulation;
-  bind(environment, session);
-  return CaseEnvironments(caller_environment(), devices_.leasable, std::move(environment), scratch_->path(),
+  SimEnvironments environments = devices_.simulations;
+  bind(environments, session);
+  return CaseEnvironments(caller_environment(), devices_.leasable, std::move(environments), scratch_->path(),
                           options_.plan.size)
       .of(plan_.suites[test.suite], ids);
 }
@@ -234,8 +244,8 @@ void add_selftest_command(CLI::App& app, Action& action) {
       "selftest", "Run each check under the faults that it must notice, and say what nobody notices");
   auto options = std::make_shared<SelftestOptions>();
   options->plan.selection.backend = "xpu";
-  options->plan.sim = kTopology;
-  command->add_option("--backend", options->plan.selection.backend, "Whose devices to simulate: xpu");
+  command->add_option("--backend", options->plan.selection.backend,
+                      "Whose devices to simulate: xpu (the default) or cuda");
   command->add_option("--suite", options->plan.selection.suites, "Only this suite; repeatable")
       ->allow_extra_args(false);
   command->add_option("--fault", options->matrix.fault, "Only this fault, against every check that lists it");
@@ -246,7 +256,8 @@ void add_selftest_command(CLI::App& app, Action& action) {
                                   "Each check's cheapest fault, and each fault once (the default)");
   command->add_flag("--full", options->matrix.full, "Every check under every fault that it lists, and more")
       ->excludes(quick);
-  command->add_option("--sim", options->plan.sim, "The simulated devices of each row");
+  command->add_option("--sim", options->plan.sim,
+                      "The simulated devices of each row (default: xpu:2x2, cuda:4)");
   command->add_option("--size", options->plan.size, "How much the checks do: smoke, ci, full or stress");
   command->add_option("--config", options->plan.config.config_file,
                       "Read this file instead of ./proctor.toml");

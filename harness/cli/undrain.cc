@@ -68,6 +68,11 @@ Plan plan_for(Backend backend) {
   return plan;
 }
 
+// "cuda:GPU-...", "xpu-sim:0"
+Backend backend_of(const std::string& device) {
+  return parse_backend(device.substr(0, device.find_first_of(":-"))).value_or(Backend::kXpu);
+}
+
 class Prober {
  public:
   explicit Prober(const UndrainOptions& options) : options_(options) {}
@@ -97,7 +102,7 @@ Result<HealthRequest> Prober::request(Containment& containment, const std::strin
   if (!simulation) return simulation.error();
   const Environment caller = caller_environment();
   if (auto added = add_sim_faults(*simulation, caller); !added) return added.error();
-  const Plan plan = plan_for(Backend::kXpu);
+  const Plan plan = plan_for(backend_of(options_.device));
   auto devices = find_devices(plan, *simulation, containment, caller);
   if (!devices) return devices.error();
   const auto entry =
@@ -112,13 +117,13 @@ Result<HealthRequest> Prober::request(Containment& containment, const std::strin
     return cannot_probe(options_.device, "nothing here can examine it",
                         "Look at it, and undrain it without --probe.");
   }
-  if (devices->simulation) {
+  if (!devices->simulations.empty()) {
     const std::string& shared = options_.simulation.sim_state;
-    bind(*devices->simulation, {.state = shared.empty() ? directory : shared,
+    bind(devices->simulations, {.state = shared.empty() ? directory : shared,
                                 .log = {},
                                 .faults = *simulation ? (*simulation)->faults : ""});
   }
-  CaseEnvironments environments(caller, devices->leasable, devices->simulation, directory, "smoke");
+  CaseEnvironments environments(caller, devices->leasable, devices->simulations, directory, "smoke");
   auto environment = environments.of(plan.suites.front(), {options_.device});
   if (!environment) return environment.error();
   return HealthRequest{

@@ -1,102 +1,47 @@
-// How the devices are, asked again and again while a run lasts. A contained child (proctor-probe-xpu
-// --monitor) holds the management interface open, so that a look costs a message and not the start of a
-// driver. A driver that hangs costs one deadline; the next look starts a new child.
+// How the devices of a run are: one child for each vendor whose devices it has (probe_monitor.h), so that a
+// driver which hangs leaves the other vendor's devices known.
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
-#include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/core/duration.h"
-#include "harness/core/result.h"
-#include "harness/devices/telemetry_sample.h"
-#include "harness/process/contained_process.h"
-#include "harness/process/unique_fd.h"
+#include "harness/devices/probe_monitor.h"
 
 namespace proctor {
 
-struct DeviceHolder {
-  int pid = 0;
-  std::uint64_t bytes = 0;
-};
-
-struct DeviceState {
-  std::string state;  // "ok", "lost", or the code that the driver answers
-  std::optional<std::uint64_t> used_bytes;
-  std::optional<std::vector<DeviceHolder>> holders;  // none: the driver does not say
-};
-
 struct MonitorSetup {
-  std::vector<std::string> argv;  // the probe, with what has to stand before it
-  std::vector<std::string> env;   // NAME=VALUE, that of the probe which found the devices
-  std::string fifo;               // a path that does not exist yet
-  std::vector<std::string> ids;   // of the devices, in the probe's order
-  Milliseconds deadline{10'000};
-  Milliseconds sample_deadline{3'000};
+  std::vector<ProbeMonitorSetup> probes;
 };
 
 class DeviceMonitor {
  public:
-  // In the order of MonitorSetup::ids.
-  using Look = Result<std::vector<DeviceState>>;
-  using OnLook = std::function<void(const Look&)>;
+  // In the order of ids(). Devices whose child does not answer have a `problem`; an error when none answers.
+  using Look = ProbeMonitor::Look;
+  using OnLook = ProbeMonitor::OnLook;
+  using OnSample = ProbeMonitor::OnSample;
 
   DeviceMonitor(boost::asio::io_context& io, Containment& containment, MonitorSetup setup);
-  ~DeviceMonitor();
-  DeviceMonitor(const DeviceMonitor&) = delete;
-  DeviceMonitor& operator=(const DeviceMonitor&) = delete;
 
-  const std::vector<std::string>& ids() const { return setup_.ids; }
+  // Of all devices, vendor by vendor.
+  const std::vector<std::string>& ids() const { return ids_; }
   // A look that begins after this call; `on_look` is called from the loop.
-  void look(OnLook on_look);
-  // One telemetry sample; looks go first. `ids`: of those devices, from Sysman; none: of all that NVML knows.
-  using OnSample = std::function<void(const Result<Sample>&)>;
+  void look(const OnLook& on_look);
+  // One telemetry sample of devices of one vendor.
   void sample(const std::vector<std::string>& ids, OnSample on_sample);
-  // A device was reset, so that what the child knows of it is void: a new one takes what is asked from now
+  // A device was reset, so that what the children know of it is void: new ones take what is asked from now
   // on.
-  void renew() { stale_ = true; }
-  // Ends the child and calls `gone`, from the loop, when it is; looks under way are forgotten.
+  void renew();
+  // Ends the children and calls `gone`, from the loop, when they are; looks under way are forgotten.
   void stop(std::function<void()> gone);
 
  private:
-  // What the child is asked for telemetry.
-  struct SampleRequest {
-    std::string bytes;
-    OnSample on_sample;
-  };
-
-  bool start();
-  bool is_asking() const { return !asked_.empty() || sampling_; }
-  void ask();
-  void send(const std::string& request, Milliseconds deadline);
-  void hear(std::string_view line);
-  void answer(const Look& look);
-  void answer_sample(const Result<Sample>& sample);
-  void give_up(const std::string& why);
-  void end_child();
+  ProbeMonitor* probe_of(const std::string& id) const;
 
   boost::asio::io_context& io_;
-  Containment& containment_;
-  MonitorSetup setup_;
-  boost::asio::steady_timer deadline_;
-  UniqueFd requests_;
-  std::shared_ptr<ContainedProcess> process_;
-  std::vector<OnLook> asked_;    // answered by the look under way
-  std::vector<OnLook> waiting_;  // by the next one
-  std::optional<OnSample> sampling_;
-  std::deque<SampleRequest> samples_waiting_;
-  std::function<void()> gone_;
-  bool stale_ = false;
-  // Of the current child; what an earlier one still says is not heard.
-  std::shared_ptr<bool> heard_;
+  std::vector<std::unique_ptr<ProbeMonitor>> probes_;
+  std::vector<std::string> ids_;
 };
-
-// One answer of the child.
-DeviceMonitor::Look parse_look(std::string_view line, std::size_t devices);
 
 }  // namespace proctor

@@ -12,8 +12,6 @@
 namespace proctor {
 namespace {
 
-constexpr const char* kCudaOrderVariable = "CUDA_DEVICE_ORDER";
-constexpr const char* kXpuOrderVariable = "ZE_ENABLE_PCI_ID_DEVICE_ORDER";
 constexpr const char* kXpuDriversVariable = "ZE_ENABLE_ALT_DRIVERS";
 // Nobody can create a file below /proc, so this one stays missing.
 constexpr const char* kNoDriver = "/proc/proctor/no-level-zero-driver.so";
@@ -89,7 +87,7 @@ Result<std::vector<VariableChange>> plan_cuda(const VisibilityRequest& request) 
   std::vector<VariableChange> plan;
   plan.push_back({kCudaMaskVariable, *mask, "the leased devices"});
   if (request.mode == MaskMode::kIndex) {
-    plan.push_back({kCudaOrderVariable, "PCI_BUS_ID", "the ordinals are in PCI order"});
+    plan.push_back({kCudaOrderVariable, kCudaPciOrder, "the ordinals are in PCI order"});
   }
   plan.push_back(hide_xpu());
   return plan;
@@ -263,6 +261,21 @@ void unmask_xpu(Environment& environment, Hierarchy hierarchy) {
   }
   environment[kXpuHierarchyVariable] = to_string(hierarchy);
   environment[kXpuOrderVariable] = "1";
+}
+
+void unmask_cuda(Environment& environment) {
+  environment.erase(kCudaMaskVariable);
+  environment[kCudaOrderVariable] = kCudaPciOrder;
+}
+
+Environment unmasked(Backend backend, Environment environment) {
+  if (backend == Backend::kXpu) unmask_xpu(environment, Hierarchy::kComposite);
+  if (backend == Backend::kCuda) unmask_cuda(environment);
+  return environment;
+}
+
+const char* mask_variable(Backend backend) {
+  return backend == Backend::kCuda ? kCudaMaskVariable : kXpuMaskVariable;
 }
 
 std::optional<std::string> caller_mask(Backend backend, const Environment& caller) {

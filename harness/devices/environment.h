@@ -61,9 +61,18 @@ struct VisibilityRequest {
 Result<std::vector<VariableChange>> plan_visibility(const VisibilityRequest& request);
 void apply(const std::vector<VariableChange>& plan, Environment& environment);
 
+inline constexpr const char* kCudaOrderVariable = "CUDA_DEVICE_ORDER";
+inline constexpr const char* kCudaPciOrder = "PCI_BUS_ID";
+inline constexpr const char* kXpuOrderVariable = "ZE_ENABLE_PCI_ID_DEVICE_ORDER";
+// CUDA_VISIBLE_DEVICES or ZE_AFFINITY_MASK.
+const char* mask_variable(Backend backend);
+
 // The environment for a probe of the whole machine: no mask, the given hierarchy, PCI order, whatever name
 // the caller used. Ordinals found under it mean the same to a child whose visibility plan_visibility() made.
 void unmask_xpu(Environment& environment, Hierarchy hierarchy);
+void unmask_cuda(Environment& environment);
+// One of the two; Level Zero's as COMPOSITE.
+Environment unmasked(Backend backend, Environment environment);
 
 // The mask that is in force in the caller's environment; nullopt: none. Intel's driver also reads NEO_L0_ and
 // NEO_ prefixed names, before the plain one.

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
@@ -16,9 +15,7 @@
 namespace proctor {
 namespace {
 
-using nlohmann::json;
-
-constexpr const char* kProbeName = "proctor-probe-xpu";
+constexpr const char* kLibraryPath = "LD_LIBRARY_PATH";
 
 class ScratchDirectory {
  public:
@@ -40,42 +37,6 @@ class ScratchDirectory {
   std::string path_;
 };
 
-Device parse_device(const json& entry) {
-  Device device;
-  device.backend = "xpu";
-  device.name = entry.value("name", "");
-  device.type = entry.value("type", "");
-  device.uuid = entry.value("uuid", "");
-  device.pci = entry.value("pci", "");
-  device.vendor_id = entry.value("vendor_id", 0U);
-  device.device_id = entry.value("device_id", 0U);
-  device.tiles = std::max<int>(1, static_cast<int>(entry.value("sub_devices", json::array()).size()));
-  device.memory_bytes = entry.value("memory_bytes", std::uint64_t{0});
-  device.integrated = entry.value("integrated", false);
-  device.id = "xpu:" + (device.pci.empty() ? device.uuid : device.pci);
-  return device;
-}
-
-void add_stack(Inventory& inventory, std::string key, std::string value) {
-  if (!value.empty()) inventory.stack.emplace_back(std::move(key), std::move(value));
-}
-
-// A second driver (an NPU's, say) is "xpu.driver.1".
-void add_driver(Inventory& inventory, const json& driver, std::size_t index) {
-  const std::string suffix = index == 0 ? "" : fmt::format(".{}", index);
-  const std::string release = driver.value("release", "");
-  add_stack(inventory, "xpu.driver" + suffix, release.empty() ? driver.value("version", "") : release);
-  add_stack(inventory, "xpu.api" + suffix, driver.value("api", ""));
-  for (const json& entry : driver.value("devices", json::array())) {
-    if (const auto problem = entry.value("problem", ""); !problem.empty()) {
-      inventory.problem = problem;
-      inventory.detail = "the driver lists a device that it cannot describe";
-      continue;
-    }
-    inventory.devices.push_back(parse_device(entry));
-  }
-}
-
 Inventory failed(std::string problem, std::string detail) {
   Inventory inventory;
   inventory.problem = std::move(problem);
@@ -88,7 +49,8 @@ std::string first_line(const std::string& text) {
   return from == std::string::npos ? "" : text.substr(from, text.find('\n', from) - from);
 }
 
-Inventory judge_probe(const ProcessEnd& end, const std::string& document, const ProbeOptions& options) {
+Inventory judge_probe(Backend backend, const ProcessEnd& end, const std::string& document,
+                      const ProbeOptions& options) {
   const std::string said = first_line(end.output.stderr_tail);
   switch (end.cause) {
     case EndCause::kSpawnFailed:
@@ -106,50 +68,54 @@ Inventory judge_probe(const ProcessEnd& end, const std::string& document, const 
   }
   if (end.exit_signal) return failed(fmt::format("probe_crash:{}", *end.exit_signal), said);
   if (end.exit_code != 0) return failed(fmt::format("probe_failed:exit:{}", *end.exit_code), said);
-  auto inventory = parse_xpu_probe(document);
+  auto inventory = parse_probe(backend, document);
   if (!inventory) return failed("probe_unreadable", inventory.error().what);
   return *std::move(inventory);
 }
 
-std::string library_path_of(const std::vector<std::string>& env) {
-  constexpr std::string_view kName = "LD_LIBRARY_PATH=";
+std::string value_in(const std::vector<std::string>& env, const std::string& name) {
   for (const auto& variable : env) {
-    if (variable.starts_with(kName)) return variable.substr(kName.size());
+    if (variable.starts_with(name + "=")) return variable.substr(name.size() + 1);
   }
   return {};
 }
 
+void drop(std::vector<std::string>& env, const std::string& name) {
+  std::erase_if(env, [&](const std::string& variable) { return variable.starts_with(name + "="); });
+}
+
+// What a simulation lacks here, in words.
+const char* words_about_missing(Backend backend, const Simulation& simulation) {
+  if (backend == Backend::kCuda) return "our simulated CUDA Runtime is not beside this program";
+  return simulation.driver.kind == SimDriverKind::kIntel
+             ? "the simulated Intel cards need Intel's Level Zero driver"
+             : "our simulated Level Zero driver is not beside this program";
+}
+
+bool has_cards(Backend backend, const simgpu::Topology& topology) {
+  const auto backends = backends_of(topology);
+  return std::find(backends.begin(), backends.end(), backend) != backends.end();
+}
+
 }  // namespace
 
-std::string default_xpu_probe() {
+std::string Inventory::words() const {
+  const std::string& what = problem.empty() ? runtime_problem : problem;
+  const std::string& why = problem.empty() ? runtime_detail : detail;
+  return why.empty() ? what : what + ": " + why;
+}
+
+std::string default_probe(Backend backend) {
+  const std::string name = fmt::format("proctor-probe-{}", to_string(backend));
   char path[4096];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  if (length <= 0) return kProbeName;
+  if (length <= 0) return name;
   const std::string self(path, static_cast<std::size_t>(length));
-  return self.substr(0, self.rfind('/') + 1) + kProbeName;
+  return self.substr(0, self.rfind('/') + 1) + name;
 }
 
-Result<Inventory> parse_xpu_probe(std::string_view text) {
-  const json document = json::parse(text, nullptr, false);
-  if (!document.is_object() || !document.contains("v") || document["v"] != 1) {
-    return Error::internal("read the probe's answer: not a document of version 1");
-  }
-  try {  // a wrong type somewhere inside; the edge of the JSON library
-    Inventory inventory;
-    inventory.problem = document.value("problem", "");
-    inventory.detail = document.value("detail", "");
-    inventory.missing_symbols = document.value("missing_symbols", std::vector<std::string>{});
-    add_stack(inventory, "xpu.loader", document.value("loader", json::object()).value("version", ""));
-    const json drivers = document.value("drivers", json::array());
-    for (std::size_t i = 0; i < drivers.size(); ++i) add_driver(inventory, drivers[i], i);
-    return inventory;
-  } catch (const json::exception& error) {
-    return Error::internal(fmt::format("read the probe's answer: {}", error.what()));
-  }
-}
-
-Inventory probe_xpu(Containment& containment, ProbeOptions options) {
-  if (options.probe.empty()) options.probe = default_xpu_probe();
+Inventory probe_devices(Backend backend, Containment& containment, ProbeOptions options) {
+  if (options.probe.empty()) options.probe = default_probe(backend);
   std::string document;
   ProcessSpec spec;
   spec.argv = options.launcher;
@@ -163,41 +129,38 @@ Inventory probe_xpu(Containment& containment, ProbeOptions options) {
   spec.grace = Milliseconds{500};
   spec.on_event_line = [&document](std::string_view line) { document = line; };
   const ProcessEnd end = run_contained(containment, std::move(spec));
-  return judge_probe(end, document, options);
+  return judge_probe(backend, end, document, options);
 }
 
-Inventory probe_simulated_xpu(Containment& containment, const Simulation& simulation, ProbeOptions options) {
-  if (simulation.topology.xpu.empty()) return failed("no_device", "the simulation has no xpu devices");
-  const bool intel = simulation.driver.kind == SimDriverKind::kIntel;
-  auto environment = intel ? intel_environment(equal_cards(simulation.topology), simulation.driver,
-                                               library_path_of(options.env))
-                           : simgpu_environment(simulation.topology, simulator_directories());
-  if (!environment.missing.empty()) {
-    return failed(environment.missing, intel ? "the simulated Intel cards need Intel's Level Zero driver"
-                                             : "our simulated Level Zero driver is not beside this program");
-  }
+Inventory probe_simulated(Backend backend, Containment& containment, const Simulation& simulation,
+                          ProbeOptions options) {
+  if (!has_cards(backend, simulation.topology))
+    return failed("no_device", fmt::format("the simulation has no {} devices", to_string(backend)));
+  auto environment = environment_of(simulation, backend, value_in(options.env, kLibraryPath));
+  if (!environment.missing.empty())
+    return failed(environment.missing, words_about_missing(backend, simulation));
   const ScratchDirectory state;  // what the probe leaves in it concerns no run
   if (state.path().empty()) return failed("probe_failed:mkdtemp", std::strerror(errno));
-  if (!intel) bind(environment, {.state = state.path(), .log = {}, .faults = {}});
+  if (!environment.whole) bind(environment, {.state = state.path(), .log = {}, .faults = {}});
   options.env = with_simulation(std::move(options.env), environment);
   options.launcher = environment.launcher;
-  auto inventory = probe_xpu(containment, std::move(options));
+  auto inventory = probe_devices(backend, containment, options);
   for (std::size_t i = 0; i < inventory.devices.size(); ++i) {
-    inventory.devices[i].id = simulated_id(i);
+    inventory.devices[i].id = simulated_id(backend, i);
     inventory.devices[i].simulated = true;
   }
   return inventory;
 }
 
 std::vector<std::string> with_simulation(std::vector<std::string> env, const SimEnvironment& simulation) {
-  const auto drop = [&env](const std::string& name) {
-    std::erase_if(env, [&](const std::string& variable) { return variable.starts_with(name + "="); });
-  };
-  for (const auto& name : simulation.unset) drop(name);
-  for (const auto& [name, value] : simulation.set) {
-    drop(name);
+  const auto set = [&env](const std::string& name, const std::string& value) {
+    drop(env, name);
     env.push_back(name + "=" + value);
-  }
+  };
+  for (const auto& name : simulation.unset) drop(env, name);
+  for (const auto& [name, value] : simulation.set) set(name, value);
+  if (simulation.library_directory.empty()) return env;
+  set(kLibraryPath, prepended(simulation.library_directory, value_in(env, kLibraryPath)));
   return env;
 }
 

@@ -1,6 +1,6 @@
-// Which devices this machine has, found without loading a driver here: a contained child (proctor-probe-xpu)
-// does that under a deadline, and prints one JSON document. A driver that hangs or crashes costs one
-// deadline.
+// Which devices this machine has, found without loading a driver here: a contained child for each vendor
+// (proctor-probe-xpu, proctor-probe-cuda) does that under a deadline, and prints one JSON document. A driver
+// that hangs or crashes costs one deadline.
 #pragma once
 
 #include <string>
@@ -20,37 +20,46 @@ class Containment;
 struct Inventory {
   std::vector<Device> devices;
   // "xpu.loader" -> "1.8.12", "xpu.driver" -> "22.43.24595" (release name if the driver carries it, else its
-  // own number, e.g. "1.3.24595"), "xpu.api" -> "1.3".
+  // own number, e.g. "1.3.24595"), "xpu.api" -> "1.3". "cuda.driver" -> "580.95.05", "cuda.api" -> "13.0"
+  // (what that driver can do at most), "cuda.runtime" -> "13.0", "cuda.compatibility" -> "native"
+  // (cuda_versions.h).
   std::vector<std::pair<std::string, std::string>> stack;
-  // Why there is no device, or why they could not be listed; empty when all is well:
-  //   library_missing:libze_loader.so.1   no_driver   no_device   init:ZE_RESULT_...   probe_timeout
-  //   probe_crash:SIGNAL   probe_unreadable   probe_failed:STEP
+  // Why no program here can use a device, or why they could not be listed; empty when all is well:
+  //   library_missing:libze_loader.so.1   no_driver   no_device   init:ZE_RESULT_... init:cudaError...
+  //   driver_too_old:12.2<13.0   probe_timeout   probe_crash:SIGNAL   probe_unreadable   probe_failed:STEP
   std::string problem;
   std::string detail;  // one sentence about `problem`
+  // The same for programs that use this machine's CUDA Runtime, ours among them: others bring their own.
+  std::string runtime_problem;
+  std::string runtime_detail;
   // Level Zero entry points newer than 1.0 that this loader lacks: checks that need them are skipped.
   std::vector<std::string> missing_symbols;
+
+  // What `problem`, else `runtime_problem` says, with its sentence: for people.
+  std::string words() const;
 };
 
 struct ProbeOptions {
-  std::string probe;                    // path of proctor-probe-xpu; "" = default_xpu_probe()
+  std::string probe;                    // path of the probe; "" = default_probe()
   std::vector<std::string> launcher{};  // words before it, see SimEnvironment
   std::vector<std::string> env;         // NAME=VALUE: the whole environment of the probe, masks included
   Milliseconds timeout{15'000};
 };
 
-// `proctor-probe-xpu` beside the running executable.
-std::string default_xpu_probe();
+// `proctor-probe-xpu` or `proctor-probe-cuda` beside the running executable.
+std::string default_probe(Backend backend);
 
 // Never fails: what went wrong is `problem`. The probe runs in a scratch directory, because drivers write
 // files.
-Inventory probe_xpu(Containment& containment, ProbeOptions options);
+Inventory probe_devices(Backend backend, Containment& containment, ProbeOptions options);
 
-// The same through a simulation, without its faults: devices are "xpu-sim:N" and simulated. `env` is the
-// environment without it; on simgpu its mask, hierarchy and PCI order count as on hardware.
-Inventory probe_simulated_xpu(Containment& containment, const Simulation& simulation, ProbeOptions options);
+// The same through a simulation, without its faults: devices are "xpu-sim:N" or "cuda-sim:N" and simulated.
+// `env` is the environment without it; on simgpu its mask, hierarchy and order count as on hardware.
+Inventory probe_simulated(Backend backend, Containment& containment, const Simulation& simulation,
+                          ProbeOptions options);
 
-// The probe's JSON document as an inventory; for tests and for stored probes.
-Result<Inventory> parse_xpu_probe(std::string_view json);
+// A probe's JSON document as an inventory; for tests and for stored probes.
+Result<Inventory> parse_probe(Backend backend, std::string_view json);
 
 // `env` with the variables of a simulation applied.
 std::vector<std::string> with_simulation(std::vector<std::string> env, const SimEnvironment& simulation);

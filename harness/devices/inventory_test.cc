@@ -28,7 +28,7 @@ constexpr const char* kTwoCards = R"({"v":1,"problem":"","detail":"","init":"ZE_
    {"library":"","version":"1.2.3","release":"","api":"1.2","devices":[]}]})";
 
 TEST(ParseXpuProbe, DevicesAreNamedByIdentity) {
-  const auto inventory = parse_xpu_probe(kTwoCards);
+  const auto inventory = parse_probe(Backend::kXpu, kTwoCards);
   ASSERT_TRUE(inventory);
   ASSERT_EQ(inventory->devices.size(), 2U);
   EXPECT_EQ(inventory->devices[0].id, "xpu:0000:03:00.0");
@@ -41,7 +41,7 @@ TEST(ParseXpuProbe, DevicesAreNamedByIdentity) {
 }
 
 TEST(ParseXpuProbe, StackTellsReleaseNamesElseTheDriversNumber) {
-  const auto stack = parse_xpu_probe(kTwoCards)->stack;
+  const auto stack = parse_probe(Backend::kXpu, kTwoCards)->stack;
   EXPECT_THAT(stack, Contains(Pair("xpu.loader", "1.8.0")));
   EXPECT_THAT(stack, Contains(Pair("xpu.driver", "22.43.24595")));
   EXPECT_THAT(stack, Contains(Pair("xpu.driver.1", "1.2.3")));
@@ -50,7 +50,7 @@ TEST(ParseXpuProbe, StackTellsReleaseNamesElseTheDriversNumber) {
 TEST(ParseXpuProbe, OtherTextsAreErrors) {
   for (const char* text : {"", "{", "[]", "{}", R"({"v":2})", R"({"v":1,"problem":7})",
                            R"({"v":1,"drivers":[1]})", R"({"v":1,"drivers":[{"devices":[{"name":3}]}]})"}) {
-    EXPECT_FALSE(parse_xpu_probe(text)) << text;
+    EXPECT_FALSE(parse_probe(Backend::kXpu, text)) << text;
   }
 }
 
@@ -71,7 +71,8 @@ class Probe : public testing::Test {
       script << "#!/bin/sh\n" << body << "\n";
     }
     chmod(script_.c_str(), 0700);
-    return probe_xpu(*containment_, {.probe = script_, .env = {"PATH=/usr/bin:/bin"}, .timeout = timeout});
+    return probe_devices(Backend::kXpu, *containment_,
+                         {.probe = script_, .env = {"PATH=/usr/bin:/bin"}, .timeout = timeout});
   }
 
   std::unique_ptr<Containment> containment_;
@@ -101,7 +102,8 @@ TEST_F(Probe, AnExitCodeIsNamedWithItsFirstWords) {
 }
 
 TEST_F(Probe, AMissingProbeIsNamed) {
-  const auto inventory = probe_xpu(*containment_, {.probe = "/nonexistent/probe", .env = {}});
+  const auto inventory =
+      probe_devices(Backend::kXpu, *containment_, {.probe = "/nonexistent/probe", .env = {}});
   EXPECT_THAT(inventory.problem, StartsWith("probe_failed:"));
   EXPECT_THAT(inventory.detail, HasSubstr("/nonexistent/probe"));
 }
@@ -119,7 +121,7 @@ TEST_F(Probe, SeesTheSimulatedCards) {
   const auto simulation = parse_simulation("xpu:3x2", "intel");
   const ProbeOptions options{.probe = std::string(PROCTOR_BIN_DIR) + "/proctor-probe-xpu",
                              .env = {"PATH=/usr/bin"}};
-  const auto inventory = probe_simulated_xpu(*containment_, *simulation, options);
+  const auto inventory = probe_simulated(Backend::kXpu, *containment_, *simulation, options);
   if (inventory.problem.starts_with("library_missing:")) GTEST_SKIP() << inventory.problem;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers refuse the RTLD_DEEPBIND with which this driver opens its compiler";
@@ -135,7 +137,7 @@ TEST_F(Probe, SeesTheSimulatedCards) {
 TEST_F(Probe, WithoutADriverItSaysSo) {
   const ProbeOptions options{.probe = std::string(PROCTOR_BIN_DIR) + "/proctor-probe-xpu",
                              .env = {"PATH=/usr/bin", "ZE_ENABLE_ALT_DRIVERS=libze_no_such_driver.so.1"}};
-  const auto inventory = probe_xpu(*containment_, options);
+  const auto inventory = probe_devices(Backend::kXpu, *containment_, options);
   if (inventory.problem.starts_with("library_missing:")) GTEST_SKIP() << inventory.problem;
   EXPECT_EQ(inventory.problem, "no_driver");
 }

@@ -20,6 +20,8 @@ namespace {
 constexpr const char* kXpuDriverLibrary = "libze_intel_gpu.so.1";
 constexpr const char* kXpuLoaderLibrary = "libze_loader.so.1";
 constexpr const char* kSimulatorLibrary = "libproctor_ze_sim.so";
+constexpr const char* kCudaRuntimeLibrary = "libcudart.so.13";
+constexpr const char* kCudaSimulatorDirectory = "cuda_sim";
 
 // Empty when no C library stands in `directories`.
 std::vector<std::string> launcher_of(const std::vector<std::string>& directories) {
@@ -90,10 +92,9 @@ Result<Simulation> parse_simulation(std::string_view topology, std::string_view 
   auto parsed_driver = parse_sim_driver(driver.empty() ? "simgpu" : driver);
   if (!parsed_driver) return parsed_driver.error();
   const bool intel = parsed_driver->kind == SimDriverKind::kIntel;
-  if (parsed_topology->cuda_cards() > 0) {
-    return Error::usage(fmt::format("simulate --sim '{}': {} has no 'cuda' devices", topology,
-                                    intel ? "Intel's driver" : "simgpu"),
-                        "Leave out cuda:N.");
+  if (intel && parsed_topology->cuda_cards() > 0) {
+    return Error::usage(fmt::format("simulate --sim '{}': Intel's driver has no 'cuda' devices", topology),
+                        "Leave out cuda:N, or use --sim-driver simgpu.");
   }
   if (intel && parsed_topology->described()) {
     return Error::usage(
@@ -116,13 +117,22 @@ EqualCards equal_cards(const simgpu::Topology& topology) {
   return {topology.xpu_cards(), topology.most_tiles()};
 }
 
-std::string simulated_id(std::size_t card) { return fmt::format("xpu-sim:{}", card); }
+std::string simulated_id(Backend backend, std::size_t card) {
+  return fmt::format("{}-sim:{}", to_string(backend), card);
+}
+
+std::vector<Backend> backends_of(const simgpu::Topology& topology) {
+  std::vector<Backend> backends;
+  if (!topology.xpu.empty()) backends.push_back(Backend::kXpu);
+  if (topology.cuda_cards() > 0) backends.push_back(Backend::kCuda);
+  return backends;
+}
 
 std::vector<Device> simulated_devices(const Simulation& simulation) {
   std::vector<Device> devices;
   for (const simgpu::Card& card : simulation.topology.xpu) {
     Device device;
-    device.id = simulated_id(devices.size());
+    device.id = simulated_id(Backend::kXpu, devices.size());
     device.backend = "xpu";
     device.name = "Intel driver without hardware";
     device.type = "gpu";
@@ -193,6 +203,38 @@ SimEnvironment simgpu_environment(const simgpu::Topology& topology,
                      {child::kSimDriverVariable, child::kSimgpuDriver}};
   environment.unset = {kSimStateVariable, kSimLogVariable, kSimFaultsVariable};
   return environment;
+}
+
+SimEnvironment cuda_environment(const simgpu::Topology& topology,
+                                const std::vector<std::string>& directories) {
+  SimEnvironment environment;
+  std::vector<std::string> places;
+  for (const auto& directory : directories) places.push_back(directory + "/" + kCudaSimulatorDirectory);
+  environment.driver_path = find_library(kCudaRuntimeLibrary, places);
+  if (environment.driver_path.empty()) {
+    environment.missing = fmt::format("library_missing:{}/{}", kCudaSimulatorDirectory, kCudaRuntimeLibrary);
+  }
+  environment.library_directory = environment.driver_path.substr(0, environment.driver_path.rfind('/'));
+  environment.set = {{child::kSimTopologyVariable, topology.text},
+                     {child::kSimDriverVariable, child::kSimgpuDriver}};
+  environment.unset = {kSimStateVariable, kSimLogVariable, kSimFaultsVariable};
+  return environment;
+}
+
+SimEnvironment environment_of(const Simulation& simulation, Backend backend, std::string_view library_path) {
+  if (backend == Backend::kCuda) return cuda_environment(simulation.topology, simulator_directories());
+  if (simulation.driver.kind == SimDriverKind::kSimgpu)
+    return simgpu_environment(simulation.topology, simulator_directories());
+  return intel_environment(equal_cards(simulation.topology), simulation.driver, library_path);
+}
+
+std::string prepended(const std::string& directory, const std::string& library_path) {
+  if (directory.empty()) return library_path;
+  return library_path.empty() ? directory : directory + ":" + library_path;
+}
+
+void bind(SimEnvironments& environments, const SimSession& session) {
+  for (auto& [backend, environment] : environments) bind(environment, session);
 }
 
 void bind(SimEnvironment& environment, const SimSession& session) {

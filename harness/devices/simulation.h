@@ -2,7 +2,8 @@
 //
 //   --sim TOPOLOGY             fixtures/simgpu/spec/topology.h has the grammar: xpu:2x2, xpu:1x2+2x1,cuda:4
 //   --sim FILE.toml            any other machine, card by card: fixtures/simgpu/spec/machine_file.h
-//   --sim-driver simgpu        our simulator below the real Level Zero loader (the default): kernels execute,
+//   --sim-driver simgpu        our simulator (the default), for Intel cards below the real Level Zero loader,
+//                              for NVIDIA cards in the place of the CUDA Runtime and NVML: kernels execute,
 //                              faults can be injected. The devices are leased and masked as hardware is.
 //   --sim-driver intel[@DIR]   Intel's own Level Zero driver in its no-hardware mode: enumeration, masks and
 //                              memory are the vendor's code, nothing executes. Each process has a topology of
@@ -14,6 +15,7 @@
 // so every process that uses it needs a scratch directory of its own.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "fixtures/simgpu/spec/topology.h"
+#include "harness/core/backend.h"
 #include "harness/core/events.h"
 #include "harness/core/result.h"
 #include "harness/devices/device.h"
@@ -60,8 +63,8 @@ struct Simulation {
 // Errors are usage errors that name value, place and near miss.
 Result<simgpu::Topology> parse_sim_topology(std::string_view text);
 Result<SimDriver> parse_sim_driver(std::string_view text);
-// Both options together; also refuses what the driver cannot simulate (cuda cards, or on Intel's driver
-// unequal or described ones). An empty `driver` is simgpu.
+// Both options together; also refuses what the driver cannot simulate (Intel's: cuda cards, unequal or
+// described ones). An empty `driver` is simgpu.
 Result<Simulation> parse_simulation(std::string_view topology, std::string_view driver);
 
 // What the journal says about the simulation.
@@ -71,8 +74,10 @@ EqualCards equal_cards(const simgpu::Topology& topology);
 // The devices that Intel's driver provides, without asking it: "xpu-sim:0" ... in card order.
 std::vector<Device> simulated_devices(const Simulation& simulation);
 
-// "xpu-sim:1", the id of a simulated card.
-std::string simulated_id(std::size_t card);
+// "xpu-sim:1", "cuda-sim:1": the id of a simulated card.
+std::string simulated_id(Backend backend, std::size_t card);
+// Those of which `topology` has cards.
+std::vector<Backend> backends_of(const simgpu::Topology& topology);
 
 // How the children of a run reach the simulated devices.
 struct SimEnvironment {
@@ -82,7 +87,9 @@ struct SimEnvironment {
   // the backend are skipped with it.
   std::string missing;
   std::string driver_path;  // the driver library that was found
-  bool whole = false;       // the topology is whole in every process: no mask
+  // To be searched for libraries before all others; "": none.
+  std::string library_directory;
+  bool whole = false;  // the topology is whole in every process: no mask
   // The driver comes with a C library of its own, to which only that library's dynamic loader can bind a
   // program: words to put before it. Empty: programs start as they are.
   std::vector<std::string> launcher;
@@ -92,9 +99,13 @@ struct SimEnvironment {
 SimEnvironment intel_environment(const EqualCards& cards, const SimDriver& driver,
                                  std::string_view library_path);
 
-// `directories`: where the simulator's library is looked for. Faults are not part of it: a probe has none.
+// `directories`: where the simulator's libraries are looked for. Faults are not part of it: a probe has none.
 SimEnvironment simgpu_environment(const simgpu::Topology& topology,
                                   const std::vector<std::string>& directories);
+SimEnvironment cuda_environment(const simgpu::Topology& topology,
+                                const std::vector<std::string>& directories);
+// Whichever it is for the devices of `backend`.
+SimEnvironment environment_of(const Simulation& simulation, Backend backend, std::string_view library_path);
 // Beside the running executable, and in the lib directory beside its own.
 std::vector<std::string> simulator_directories();
 
@@ -106,5 +117,12 @@ struct SimSession {
   std::string faults;
 };
 void bind(SimEnvironment& environment, const SimSession& session);
+
+// How the children of each backend reach its simulated devices.
+using SimEnvironments = std::map<Backend, SimEnvironment>;
+void bind(SimEnvironments& environments, const SimSession& session);
+
+// `directory` before what LD_LIBRARY_PATH holds already.
+std::string prepended(const std::string& directory, const std::string& library_path);
 
 }  // namespace proctor

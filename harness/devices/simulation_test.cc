@@ -13,6 +13,7 @@ namespace proctor {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
@@ -88,7 +89,32 @@ TEST(SimDriver, OthersAreRefused) {
 TEST(Simulation, IntelsDriverHasNoCudaDevices) {
   EXPECT_TRUE(parse_simulation("xpu:2x2", "intel"));
   EXPECT_EQ(parse_simulation("xpu:2x2,cuda:1", "intel").error().kind, ErrorKind::kUsage);
-  EXPECT_EQ(parse_simulation("xpu:2x2,cuda:1", "simgpu").error().kind, ErrorKind::kUsage);
+  EXPECT_TRUE(parse_simulation("xpu:2x2,cuda:1", "simgpu"));
+}
+
+TEST(Simulation, BackendsAreThoseOfItsCards) {
+  EXPECT_THAT(backends_of(parse_simulation("xpu:2x2,cuda:1", "")->topology),
+              ElementsAre(Backend::kXpu, Backend::kCuda));
+  EXPECT_THAT(backends_of(parse_simulation("cuda:1", "")->topology), ElementsAre(Backend::kCuda));
+}
+
+TEST(CudaEnvironment, PutsOurRuntimeBeforeAnyOther) {
+  const std::string place = testing::TempDir() + fmt::format("cuda-{}", getpid());
+  const auto topology = parse_simulation("cuda:2", "")->topology;
+  EXPECT_EQ(cuda_environment(topology, {place}).missing, "library_missing:cuda_sim/libcudart.so.13");
+  std::filesystem::create_directories(place + "/cuda_sim");
+  std::ofstream(place + "/cuda_sim/libcudart.so.13") << "x";
+  const auto environment = cuda_environment(topology, {"/nowhere", place});
+  EXPECT_EQ(environment.missing, "");
+  EXPECT_EQ(environment.library_directory, place + "/cuda_sim");
+  EXPECT_THAT(environment.set, Contains(Pair("PROCTOR_SIM_TOPOLOGY", "cuda:2")));
+  std::filesystem::remove_all(place);
+}
+
+TEST(CudaEnvironment, KeepsTheCallersLibrariesBehindIt) {
+  EXPECT_EQ(prepended("/sim", ""), "/sim");
+  EXPECT_EQ(prepended("/sim", "/usr/x:/y"), "/sim:/usr/x:/y");
+  EXPECT_EQ(prepended("", "/usr/x"), "/usr/x");
 }
 
 TEST(Simulation, IntelsDriverHasOnlyEqualCards) {

@@ -82,10 +82,7 @@ Result<Sample> parse_sample(std::string_view line, const std::vector<std::string
     const std::string source = document.at("source");
     sample.missing = document.at("problem");
     for (const json& entry : document.at("devices")) {
-      const auto uuid = entry.find("uuid");
-      const auto id = uuid != entry.end() ? "cuda:" + uuid->get<std::string>()
-                                          : ids.at(entry.at("device").get<std::size_t>());
-      DeviceSample& device = sample.devices[id];
+      DeviceSample& device = sample.devices[ids.at(entry.at("device").get<std::size_t>())];
       for (const Metric metric : kAllMetrics) reading(device, metric) = read_metric(entry, metric, source);
     }
     return sample;

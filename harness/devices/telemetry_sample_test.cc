@@ -28,14 +28,6 @@ TEST(ParseSample, TellsValuesFromReasons) {
   EXPECT_EQ(reading(device, Metric::kClock).reason, "the driver does not say");
 }
 
-TEST(ParseSample, NamesNvidiaDevicesByUuid) {
-  const auto sample = parse_sample(
-      R"({"v":1,"source":"nvml","problem":"","devices":[{"uuid":"GPU-a","values":{"clock":9},"missing":{}}]})",
-      {});
-  ASSERT_TRUE(sample) << sample.error().what;
-  EXPECT_EQ(reading(sample->devices.at("cuda:GPU-a"), Metric::kClock).value, 9);
-}
-
 TEST(ParseSample, OtherTextsAreErrors) {
   for (const char* text :
        {"", "{", "[]", "{}", R"({"source":"sysman","problem":"","devices":[{}]})",

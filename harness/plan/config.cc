@@ -49,7 +49,7 @@ class Loader {
     suite.suite.devices = builtin.devices;
     suite.suite.labels = builtin.labels;
     suite.suite.env = builtin.env;
-    suite.suite.origin = "built in";
+    suite.suite.origin = kBuiltInOrigin;
     config_.suites.push_back(std::move(suite));
   }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/backend.h"
 #include "harness/core/duration.h"
 #include "harness/core/result.h"
 
@@ -17,10 +18,6 @@ enum class SuiteKind { kProctor, kGtest, kBenchmark, kPytest, kCommand };
 std::string_view to_string(SuiteKind kind);
 std::optional<SuiteKind> parse_suite_kind(std::string_view text);
 
-enum class Backend { kCuda, kXpu, kNone };
-std::string_view to_string(Backend backend);
-std::optional<Backend> parse_backend(std::string_view text);
-
 // Limits and policy of a suite or of one case, after all layers and overrides.
 struct CasePolicy {
   Milliseconds timeout{};  // zero: none (`exec` only; a configuration cannot say so)
@@ -28,6 +25,8 @@ struct CasePolicy {
   std::optional<Milliseconds> stall;  // none: off
   int retries = 0;
 };
+
+inline constexpr const char* kBuiltInOrigin = "built in";
 
 struct Suite {
   std::string name;

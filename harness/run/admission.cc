@@ -22,6 +22,9 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
   if (test.disabled) return Refusal{{Outcome::kSkip, "disabled"}, "disabled in its own source"};
   if (const auto why = setup.unusable.find(backend); why != setup.unusable.end())
     return Refusal{{Outcome::kSkip, why->second}, ""};
+  const auto ours = setup.unusable_by_ours.find(backend);
+  if (suite.kind == SuiteKind::kProctor && ours != setup.unusable_by_ours.end())
+    return Refusal{{Outcome::kSkip, ours->second}, ""};
   if (const auto need = unmet_need(setup, backend, test))
     return Refusal{{Outcome::kSkip, "needs:" + *need}, ""};
   if (test.devices == 0 || pool.can_ever_lease(backend, test.devices)) return std::nullopt;

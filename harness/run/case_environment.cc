@@ -16,11 +16,10 @@ std::string devices_json(const std::vector<LeasedDevice>& devices) {
 }
 
 CaseEnvironments::CaseEnvironments(Environment caller, std::vector<LeasedDevice> devices,
-                                   std::optional<SimEnvironment> simulation, std::string tmpdir,
-                                   std::string size)
+                                   SimEnvironments simulations, std::string tmpdir, std::string size)
     : caller_(std::move(caller)),
       devices_(std::move(devices)),
-      simulation_(std::move(simulation)),
+      simulations_(std::move(simulations)),
       tmpdir_(std::move(tmpdir)),
       size_(std::move(size)) {}
 
@@ -49,19 +48,25 @@ Result<Environment> CaseEnvironments::build(const Suite& suite,
     if (std::find(device_ids.begin(), device_ids.end(), device.id) != device_ids.end())
       leased.push_back(device);
   }
-  const bool simulated = simulation_ && suite.backend == Backend::kXpu;
-  request.simulated_intel = simulated && simulation_->whole;
+  const auto found = simulations_.find(suite.backend);
+  const SimEnvironment* simulation = found == simulations_.end() ? nullptr : &found->second;
+  request.simulated_intel = simulation != nullptr && simulation->whole;
   if (!request.simulated_intel) request.devices = leased;
   const auto visibility = plan_visibility(request);
   if (!visibility) return visibility.error();
   apply(*visibility, *environment);
 
-  if (simulated && (simulation_->whole || !leased.empty())) {
-    for (const auto& name : simulation_->unset) environment->erase(name);
-    for (const auto& [name, value] : simulation_->set) (*environment)[name] = value;
+  const bool reaches_simulation = simulation != nullptr && (simulation->whole || !leased.empty());
+  if (reaches_simulation) {
+    for (const auto& name : simulation->unset) environment->erase(name);
+    for (const auto& [name, value] : simulation->set) (*environment)[name] = value;
   }
   if (suite.kind == SuiteKind::kProctor) (*environment)[child::kSizeVariable] = size_;
   for (const auto& [name, value] : suite.env) (*environment)[name] = value;
+  if (reaches_simulation && !simulation->library_directory.empty()) {
+    auto& path = (*environment)["LD_LIBRARY_PATH"];
+    path = prepended(simulation->library_directory, path);
+  }
   if (!leased.empty()) (*environment)[child::kDevicesVariable] = devices_json(leased);
   return environment;
 }

@@ -21,8 +21,8 @@ class CaseEnvironments {
  public:
   // `tmpdir`: TMPDIR of kinds with a strict environment, until an attempt has its own. `size`: the run's
   // --size, for kind proctor.
-  CaseEnvironments(Environment caller, std::vector<LeasedDevice> devices,
-                   std::optional<SimEnvironment> simulation, std::string tmpdir, std::string size);
+  CaseEnvironments(Environment caller, std::vector<LeasedDevice> devices, SimEnvironments simulations,
+                   std::string tmpdir, std::string size);
 
   // The environment of a case of `suite` that holds the devices with these ids, as NAME=VALUE.
   Result<std::vector<std::string>> of(const Suite& suite, const std::vector<std::string>& device_ids);
@@ -32,7 +32,7 @@ class CaseEnvironments {
 
   Environment caller_;
   std::vector<LeasedDevice> devices_;
-  std::optional<SimEnvironment> simulation_;
+  SimEnvironments simulations_;
   std::string tmpdir_;
   std::string size_;
   std::map<std::string, std::vector<std::string>> built_;

@@ -38,10 +38,12 @@ SimEnvironment simulation(bool whole) {
   return environment;
 }
 
-std::vector<std::string> environment_of(std::optional<SimEnvironment> simulation,
+std::vector<std::string> environment_of(const std::optional<SimEnvironment>& simulation,
                                         const std::vector<std::string>& ids) {
+  SimEnvironments simulations;
+  if (simulation) simulations[Backend::kXpu] = *simulation;
   CaseEnvironments environments({{"PROCTOR_SIM_FAULTS", "copy.short"}, {"PATH", "/bin"}}, two_cards(),
-                                std::move(simulation), "/tmp/x", "smoke");
+                                std::move(simulations), "/tmp/x", "smoke");
   const auto environment = environments.of(xpu_suite(), ids);
   EXPECT_TRUE(environment) << environment.error().what;
   return environment ? *environment : std::vector<std::string>{};
@@ -67,6 +69,31 @@ TEST(CaseEnvironments, ACaseWithoutDevicesSeesNoSimulatedOne) {
   const auto environment = environment_of(simulation(false), {});
   EXPECT_THAT(environment, Each(Not(StartsWith("PROCTOR_SIM_"))));
   EXPECT_THAT(environment, Not(Contains("ZE_ENABLE_ALT_DRIVERS=/lib/simulator.so")));
+}
+
+// Both vendors are simulated in one run: a case reaches its own, and the other one is hidden from it.
+TEST(CaseEnvironments, ACaseReachesOneVendorsSimulation) {
+  auto devices = two_cards();
+  LeasedDevice nvidia;
+  nvidia.id = "cuda-sim:0";
+  nvidia.uuid = "GPU-a";
+  devices.push_back(nvidia);
+  SimEnvironments simulations = {{Backend::kXpu, simulation(false)}, {Backend::kCuda, {}}};
+  simulations[Backend::kCuda].library_directory = "/bin/cuda_sim";
+  CaseEnvironments environments({{"LD_LIBRARY_PATH", "/caller"}}, devices, simulations, "/tmp/x", "ci");
+  Suite suite = xpu_suite();
+  const auto xpu = environments.of(suite, {"xpu-sim:0"});
+  ASSERT_TRUE(xpu) << xpu.error().what;
+  EXPECT_THAT(*xpu, Contains("ZE_ENABLE_ALT_DRIVERS=/lib/simulator.so"));
+  EXPECT_THAT(*xpu, Contains("CUDA_VISIBLE_DEVICES="));
+  EXPECT_THAT(*xpu, Contains("LD_LIBRARY_PATH=/caller"));
+  suite.backend = Backend::kCuda;
+  suite.env = {{"LD_LIBRARY_PATH", "/of/the/suite"}};
+  const auto cuda = environments.of(suite, {"cuda-sim:0"});
+  ASSERT_TRUE(cuda) << cuda.error().what;
+  EXPECT_THAT(*cuda, Contains("CUDA_VISIBLE_DEVICES=GPU-a"));
+  EXPECT_THAT(*cuda, Contains("LD_LIBRARY_PATH=/bin/cuda_sim:/of/the/suite"));
+  EXPECT_THAT(*cuda, Contains(StartsWith("ZE_ENABLE_ALT_DRIVERS=/proc/")));
 }
 
 TEST(CaseEnvironments, OurSuitesGetTheSizeAndNoFaultsOfTheCaller) {

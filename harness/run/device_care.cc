@@ -201,6 +201,7 @@ DeviceFinding DeviceCare::find(Find find, const std::string& device, const Devic
     return unknown(device, look ? "nobody watches it" : "failed to " + look.error().what);
   }
   const DeviceState& state = (*look)[static_cast<std::size_t>(id - monitor_->ids().begin())];
+  if (!state.problem.empty()) return unknown(device, state.problem);
   if (state.state == "ok") return (this->*find)(device, state);
   return {.device = device,
           .settled = Settled::kLost,

@@ -63,6 +63,8 @@ struct RunSetup {
   // Backends that cannot be used here, with the reason of the skip: "xpu" ->
   // "library_missing:libze_loader.so.1".
   std::map<std::string, std::string> unusable;
+  // The same for suites of kind proctor only: they use the machine's own runtime, others may bring theirs.
+  std::map<std::string, std::string> unusable_by_ours;
   // What the devices of a backend do not have: cases that need it are skipped as needs:NEED.
   std::map<std::string, std::set<std::string>> lacking;
   std::vector<Warning> warnings;  // from before the run; they follow the plan

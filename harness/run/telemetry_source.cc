@@ -38,8 +38,7 @@ void TelemetrySource::sample(const std::vector<std::string>& ids, OnSample on_sa
 }
 
 void TelemetrySource::ask_library(const std::vector<std::string>& ids, OnSample on_sample) {
-  const auto wanted = backend_ == kXpu ? ids : std::vector<std::string>{};
-  monitor_->sample(wanted, [this, alive = alive_, ids, on_sample](const Result<Sample>& sample) {
+  monitor_->sample(ids, [this, alive = alive_, ids, on_sample](const Result<Sample>& sample) {
     if (!*alive) return;
     if (!sample) {
       warnings_.push_back(

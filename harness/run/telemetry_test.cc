@@ -58,12 +58,12 @@ class TelemetryTest : public testing::Test {
                              on_sample + "; touch done$n; done <$2";
     monitor_ = std::make_unique<DeviceMonitor>(
         io_, *containment_,
-        MonitorSetup{.argv = {"/bin/sh", "-c", "cd " + directory_ + "; " + loop, "probe"},
-                     .env = {"PATH=/usr/bin:/bin"},
-                     .fifo = directory_ + "/fifo",
-                     .ids = {kFirst, kSecond},
-                     .deadline = deadline,
-                     .sample_deadline = deadline});
+        MonitorSetup{{{.argv = {"/bin/sh", "-c", "cd " + directory_ + "; " + loop, "probe"},
+                       .env = {"PATH=/usr/bin:/bin"},
+                       .fifo = directory_ + "/fifo",
+                       .ids = {kFirst, kSecond},
+                       .deadline = deadline,
+                       .sample_deadline = deadline}}});
     telemetry_ = std::make_unique<Telemetry>(
         io_, *containment_, monitor_.get(),
         TelemetrySetup{.rate = rate,

@@ -7,7 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 
-#include "harness/devices/device_monitor.h"
+#include "harness/devices/probe_monitor.h"
 #include "harness/process/containment.h"
 
 namespace proctor {
@@ -15,6 +15,9 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+
+constexpr const char* kFirst = "cuda:GPU-11111111-2222-3333-4444-555555555555";
+constexpr const char* kOld = "cuda:GPU-old";
 
 class Nvml : public testing::Test {
  protected:
@@ -24,19 +27,35 @@ class Nvml : public testing::Test {
     containment_ = *std::move(opened);
   }
 
-  // One sample; no Level Zero library has to be there for it.
+  // One look at the devices.
+  ProbeMonitor::Look look(std::vector<std::string> env) {
+    boost::asio::io_context io;
+    ProbeMonitor monitor(io, *containment_, setup(std::move(env), Milliseconds(60'000)));
+    ProbeMonitor::Look seen = Error::internal("nothing answered");
+    monitor.look([&](const ProbeMonitor::Look& one) {
+      seen = one;
+      monitor.stop([&] { io.stop(); });
+    });
+    io.run();
+    return seen;
+  }
+
+  static ProbeMonitorSetup setup(std::vector<std::string> env, Milliseconds deadline) {
+    env.push_back("PATH=/usr/bin:/bin");
+    return {.argv = {PROCTOR_BIN_DIR "/proctor-probe-cuda"},
+            .env = std::move(env),
+            .fifo = testing::TempDir() + "/nvml-" + std::to_string(getpid()) + ".fifo",
+            .ids = {kFirst, kOld},
+            .deadline = deadline,
+            .sample_deadline = deadline};
+  }
+
+  // One sample; no other library has to be there for it.
   Result<Sample> sample(std::vector<std::string> env, Milliseconds deadline = Milliseconds(60'000)) {
     boost::asio::io_context io;
-    env.push_back("PATH=/usr/bin:/bin");
-    DeviceMonitor monitor(io, *containment_,
-                          {.argv = {PROCTOR_BIN_DIR "/proctor-probe-xpu"},
-                           .env = std::move(env),
-                           .fifo = testing::TempDir() + "/nvml-" + std::to_string(getpid()) + ".fifo",
-                           .ids = {},
-                           .deadline = deadline,
-                           .sample_deadline = deadline});
+    ProbeMonitor monitor(io, *containment_, setup(std::move(env), deadline));
     Result<Sample> seen = Error::internal("nothing answered");
-    monitor.sample({}, [&](const Result<Sample>& one) {
+    monitor.sample({kFirst, kOld}, [&](const Result<Sample>& one) {
       seen = one;
       monitor.stop([&] { io.stop(); });
     });
@@ -53,7 +72,7 @@ TEST_F(Nvml, SaysWhatEachDeviceDoes) {
   ASSERT_TRUE(seen) << seen.error().what;
   EXPECT_EQ(seen->missing, "");
   ASSERT_EQ(seen->devices.size(), 2u);
-  const auto& device = seen->devices.at("cuda:GPU-11111111-2222-3333-4444-555555555555");
+  const auto& device = seen->devices.at(kFirst);
   for (const auto& one : device) EXPECT_EQ(one.source, "nvml");
   EXPECT_EQ(reading(device, Metric::kMemoryUsed).value, 7);
   EXPECT_EQ(reading(device, Metric::kUtilisation).value, 61);
@@ -67,7 +86,7 @@ TEST_F(Nvml, SaysWhatEachDeviceDoes) {
 TEST_F(Nvml, WhatADeviceDoesNotOfferIsMissingWithTheCallThatSaidSo) {
   const auto seen = sample({library_});
   ASSERT_TRUE(seen) << seen.error().what;
-  const auto& old = seen->devices.at("cuda:GPU-old");
+  const auto& old = seen->devices.at(kOld);
   EXPECT_EQ(reading(old, Metric::kMemoryUsed).value, 7);
   EXPECT_FALSE(reading(old, Metric::kEccErrors).value);
   EXPECT_EQ(reading(old, Metric::kEccErrors).reason, "nvmlDeviceGetTotalEccErrors: NOT_SUPPORTED");
@@ -84,11 +103,37 @@ TEST_F(Nvml, SimulatedCardsAnswerAllOfIt) {
   EXPECT_EQ(seen->missing, "");
   ASSERT_EQ(seen->devices.size(), 2u);
   for (const auto& [id, device] : seen->devices) {
-    EXPECT_TRUE(id.starts_with("cuda:GPU-")) << id;
     for (const auto& one : device) EXPECT_EQ(one.reason, "") << id;
     EXPECT_EQ(reading(device, Metric::kMemoryUsed).value, 0);
     EXPECT_THAT(reading(device, Metric::kThrottle).words, testing::IsEmpty());
   }
+}
+
+TEST_F(Nvml, SaysHowEachDeviceIsAndWhoIsOnIt) {
+  const auto seen = look({library_});
+  ASSERT_TRUE(seen) << seen.error().what;
+  const DeviceState& first = seen->at(0);
+  EXPECT_EQ(first.state, "ok");
+  EXPECT_EQ(first.used_bytes, 7u);
+  ASSERT_TRUE(first.holders);
+  ASSERT_EQ(first.holders->size(), 2u);
+  EXPECT_EQ(first.holders->at(0).pid, 4711);
+  EXPECT_EQ(first.holders->at(0).bytes, 5u);
+  EXPECT_EQ(first.holders->at(1).bytes, 1u) << "somebody is there, with memory that nobody tells";
+  EXPECT_FALSE(seen->at(1).holders) << "not told is not nobody";
+}
+
+TEST_F(Nvml, ALostDeviceIsLostAndTheOtherIsNot) {
+  const auto seen = look({library_, "PROCTOR_TEST_NVML=lost"});
+  ASSERT_TRUE(seen) << seen.error().what;
+  EXPECT_EQ(seen->at(0).state, "ok");
+  EXPECT_EQ(seen->at(1).state, "lost");
+}
+
+TEST_F(Nvml, ALookWithoutTheDriverIsAnError) {
+  const auto seen = look({library_, "PROCTOR_TEST_NVML=no_init"});
+  ASSERT_FALSE(seen);
+  EXPECT_THAT(seen.error().what, HasSubstr("nvmlInit_v2: DRIVER_NOT_LOADED"));
 }
 
 TEST_F(Nvml, ADriverThatIsNotLoadedIsNoDevice) {

@@ -1,5 +1,6 @@
 // The functions of NVML that the probe uses, for its test: two devices, of which the second is an old one
-// that knows little. PROCTOR_TEST_NVML changes it: "no_init", or "hang", which never answers.
+// that knows little. PROCTOR_TEST_NVML changes it: "no_init", "hang", which never answers, "lost", after
+// which the second one is lost, or "mig", where the first one is divided in two.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -11,6 +12,9 @@ namespace {
 
 constexpr int kSuccess = 0;
 constexpr int kNotSupported = 3;
+constexpr int kNotFound = 6;
+constexpr int kInsufficientSize = 7;
+constexpr int kGpuIsLost = 15;
 constexpr int kDriverNotLoaded = 9;
 
 struct Device {
@@ -18,6 +22,7 @@ struct Device {
   bool old;
 };
 Device devices[] = {{"GPU-11111111-2222-3333-4444-555555555555", false}, {"GPU-old", true}};
+Device parts[] = {{"MIG-a", false}, {"MIG-b", false}};
 
 bool told(const char* word) {
   const char* text = std::getenv("PROCTOR_TEST_NVML");
@@ -33,6 +38,16 @@ int give(const void* device, Value* out, Value value) {
 
 struct Memory {
   unsigned long long total, free, used;
+};
+struct PciInfo {
+  char bus_id_legacy[16];
+  unsigned domain, bus, device, pci_device_id, pci_subsystem_id;
+  char bus_id[32];
+};
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long used_memory;
+  unsigned gpu_instance, compute_instance;
 };
 struct Utilization {
   unsigned int gpu, memory;
@@ -60,8 +75,59 @@ int nvmlDeviceGetUUID(void* device, char* uuid, unsigned size) {
   return kSuccess;
 }
 
-int nvmlDeviceGetMemoryInfo(void*, Memory* out) {
+int nvmlDeviceGetMemoryInfo(void* device, Memory* out) {
+  if (told("lost") && static_cast<Device*>(device)->old) return kGpuIsLost;
   *out = {.total = 100, .free = 93, .used = 7};
+  return kSuccess;
+}
+
+int nvmlSystemGetDriverVersion(char* version, unsigned size) {
+  std::strncpy(version, "535.104.05", size);
+  return kSuccess;
+}
+
+int nvmlDeviceGetName(void*, char* name, unsigned size) {
+  std::strncpy(name, "Test card", size);
+  return kSuccess;
+}
+
+int nvmlDeviceGetPciInfo_v3(void* device, PciInfo* out) {
+  *out = {};
+  out->domain = 0;
+  out->bus = static_cast<Device*>(device)->old ? 0x8a : 0x17;
+  out->pci_device_id = 0x233010de;
+  return kSuccess;
+}
+
+int nvmlDeviceGetCudaComputeCapability(void* device, int* major, int* minor) {
+  *minor = 0;
+  return give(device, major, 9);
+}
+
+int nvmlDeviceGetMigMode(void* device, unsigned* current, unsigned* pending) {
+  *pending = told("mig") ? 1 : 0;
+  return give(device, current, *pending);
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(void*, unsigned* count) {
+  *count = 7;
+  return kSuccess;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(void*, unsigned index, void** part) {
+  if (index >= std::size(parts)) return kNotFound;
+  *part = &parts[index];
+  return kSuccess;
+}
+
+// Two processes, of which the second one's memory is not told; old devices have none.
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, ProcessInfo* out) {
+  if (static_cast<Device*>(device)->old) return kNotSupported;
+  const unsigned room = *count;
+  *count = 2;
+  if (room < 2) return kInsufficientSize;
+  out[0] = {.pid = 4711, .used_memory = 5, .gpu_instance = 0, .compute_instance = 0};
+  out[1] = {.pid = 4712, .used_memory = ~0ULL, .gpu_instance = 0, .compute_instance = 0};
   return kSuccess;
 }
 

@@ -1,5 +1,3 @@
-#include "harness/devices/probe/describe.h"
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -7,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "harness/devices/probe/describe.h"
 #include "suites/accel/xpu/level_zero.h"
 
 namespace proctor::probe {

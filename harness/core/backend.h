@@ -1,0 +1,13 @@
+// Whose devices a suite uses, and by whom they are named.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace proctor {
+
+enum class Backend { kCuda, kXpu, kNone };
+std::string_view to_string(Backend backend);
+std::optional<Backend> parse_backend(std::string_view text);
+
+}  // namespace proctor

@@ -1,0 +1,166 @@
+// What the probe for CUDA makes of machines without a usable driver: the real CUDA Runtime over a
+// libcuda.so.1 that fails as it is told (fixtures/cuda_driver_stub), and a stand-in of NVML.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "harness/devices/inventory.h"
+#include "harness/process/containment.h"
+
+namespace proctor {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing::Pair;
+
+constexpr const char* kHost = R"({"v":1,"problem":"","detail":"","driver":"580.95.05","cuda":13000,
+  "nvml":{"problem":"","version":"13.580.95.05"},
+  "runtime":{"problem":"","detail":"","path":"/x/libcudart.so.13","version":13000,"code":""},
+  "devices":[{"name":"A","uuid":"GPU-aa","pci":"0000:17:00.0","device_id":9008,"memory_bytes":7,
+              "capability":"9.0","integrated":false,"ordinal":1},
+             {"name":"B","uuid":"MIG-bb","pci":"0000:8a:00.0","device_id":9008,"memory_bytes":8,
+              "capability":"9.0","integrated":false,"ordinal":-1}]})";
+
+TEST(ParseCudaProbe, DevicesAreNamedByUuid) {
+  const auto inventory = parse_probe(Backend::kCuda, kHost);
+  ASSERT_TRUE(inventory) << inventory.error().what;
+  EXPECT_EQ(inventory->words(), "");
+  ASSERT_EQ(inventory->devices.size(), 2u);
+  const Device& first = inventory->devices[0];
+  EXPECT_EQ(first.id, "cuda:GPU-aa");
+  EXPECT_EQ(first.uuid, "GPU-aa");
+  EXPECT_EQ(first.backend, "cuda");
+  EXPECT_EQ(first.ordinal, 1);
+  EXPECT_EQ(first.capability, "9.0");
+  EXPECT_EQ(first.memory_bytes, 7u);
+  EXPECT_EQ(inventory->devices[1].id, "cuda:MIG-bb");
+  EXPECT_EQ(inventory->devices[1].ordinal, -1);
+}
+
+TEST(ParseCudaProbe, TheStackSaysHowDriverAndRuntimeFit) {
+  const auto stack = parse_probe(Backend::kCuda, kHost)->stack;
+  EXPECT_THAT(stack, Contains(Pair("cuda.driver", "580.95.05")));
+  EXPECT_THAT(stack, Contains(Pair("cuda.api", "13.0")));
+  EXPECT_THAT(stack, Contains(Pair("cuda.runtime", "13.0")));
+  EXPECT_THAT(stack, Contains(Pair("cuda.compatibility", "native")));
+}
+
+// A container in CDI mode starts on any driver: the versions are compared all the same.
+TEST(ParseCudaProbe, ADriverThatIsTooOldIsFoundByItsVersions) {
+  const auto inventory = parse_probe(
+      Backend::kCuda, R"({"v":1,"problem":"","driver":"535.104.05","cuda":12020,"runtime":{"version":13000},
+                          "devices":[{"uuid":"GPU-a"}]})");
+  ASSERT_TRUE(inventory) << inventory.error().what;
+  EXPECT_EQ(inventory->problem, "") << "programs with a runtime of their own may use the device";
+  EXPECT_EQ(inventory->runtime_problem, "driver_too_old:12.2<13.0");
+  EXPECT_THAT(inventory->runtime_detail, HasSubstr("needs driver 580 or later; this one, 535.104.05,"));
+}
+
+TEST(ParseCudaProbe, OtherTextsAreErrors) {
+  for (const char* text :
+       {"", "[]", R"({"v":1,"cuda":"x"})", R"({"v":1,"runtime":3})", R"({"v":1,"devices":[{"uuid":7}]})"}) {
+    EXPECT_FALSE(parse_probe(Backend::kCuda, text)) << text;
+  }
+}
+
+class CudaProbe : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = Containment::open(std::nullopt, "cuda-probe-test-" + std::to_string(getpid()));
+    ASSERT_TRUE(opened) << opened.error().what;
+    containment_ = *std::move(opened);
+  }
+  Inventory probe(const std::string& library_path, std::vector<std::string> env = {}) {
+    env.insert(env.end(), {"PATH=/usr/bin:/bin", "LD_LIBRARY_PATH=" + library_path});
+    return probe_devices(Backend::kCuda, *containment_,
+                         {.probe = PROCTOR_BIN_DIR "/proctor-probe-cuda", .env = std::move(env)});
+  }
+  std::unique_ptr<Containment> containment_;
+};
+
+#ifdef PROCTOR_REAL_CUDART
+constexpr const char* kReal = PROCTOR_REAL_CUDART;
+
+struct FailingDriver {
+  const char* name;
+  std::vector<std::string> env;
+  const char* problem;
+};
+std::string name_of_case(const testing::TestParamInfo<FailingDriver>& info) { return info.param.name; }
+
+class RealRuntime : public CudaProbe, public testing::WithParamInterface<FailingDriver> {};
+
+TEST_P(RealRuntime, NamesWhyThereIsNoDevice) {
+  const auto inventory = probe(std::string(PROCTOR_CUDA_DRIVER_STUB ":") + kReal, GetParam().env);
+  EXPECT_EQ(inventory.problem, GetParam().problem);
+  EXPECT_NE(inventory.detail, "");
+  EXPECT_TRUE(inventory.devices.empty());
+  EXPECT_THAT(inventory.stack, Contains(Pair("cuda.runtime", testing::_)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Stub, RealRuntime,
+    testing::Values(
+        FailingDriver{"NoDevice", {"PROCTOR_STUB_CUDA_INIT=100"}, "no_device"},
+        FailingDriver{"InvalidDevice", {"PROCTOR_STUB_CUDA_INIT=101"}, "init:cudaErrorInvalidDevice"},
+        FailingDriver{"SystemNotReady", {"PROCTOR_STUB_CUDA_INIT=802"}, "init:cudaErrorSystemNotReady"},
+        FailingDriver{"DriverMismatch", {"PROCTOR_STUB_CUDA_INIT=803"}, "init:cudaErrorSystemDriverMismatch"},
+        FailingDriver{
+            "CompatNotSupported", {"PROCTOR_STUB_CUDA_INIT=804"}, "init:cudaErrorCompatNotSupportedOnDevice"},
+        FailingDriver{"Unknown", {"PROCTOR_STUB_CUDA_INIT=999"}, "init:cudaErrorUnknown"},
+        FailingDriver{
+            "OldDriver", {"PROCTOR_STUB_CUDA_VERSION=12040"}, "driver_too_old:12.4<" PROCTOR_REAL_CUDA}),
+    name_of_case);
+
+TEST_F(CudaProbe, ADriverThatIsMissingIsNoDriver) {
+  const auto inventory = probe(kReal);
+  if (inventory.stack.size() > 1) GTEST_SKIP() << "this machine has a driver";
+  EXPECT_EQ(inventory.problem, "no_driver");
+  EXPECT_THAT(inventory.detail, HasSubstr("libcuda.so.1"));
+}
+
+// NVML is there, and lists devices that the Runtime is too new for.
+TEST_F(CudaProbe, DevicesThatNvmlListsAreKnownToThoseWhoBringTheirOwnRuntime) {
+  const auto inventory = probe(std::string(PROCTOR_CUDA_DRIVER_STUB ":" PROCTOR_NVML_STAND_IN ":") + kReal,
+                               {"PROCTOR_STUB_CUDA_VERSION=12020"});
+  EXPECT_EQ(inventory.problem, "");
+  EXPECT_EQ(inventory.runtime_problem, "driver_too_old:12.2<" PROCTOR_REAL_CUDA);
+  EXPECT_THAT(inventory.runtime_detail, HasSubstr("535.104.05"));
+  ASSERT_EQ(inventory.devices.size(), 2u);
+  EXPECT_EQ(inventory.devices[0].id, "cuda:GPU-11111111-2222-3333-4444-555555555555");
+  EXPECT_EQ(inventory.devices[0].pci, "0000:17:00.0");
+  EXPECT_EQ(inventory.devices[0].name, "Test card");
+  EXPECT_EQ(inventory.devices[0].device_id, 0x2330u);
+  EXPECT_EQ(inventory.devices[0].capability, "9.0");
+}
+
+TEST_F(CudaProbe, ADriverThatNobodyCanInitialiseConcernsAllPrograms) {
+  const auto inventory = probe(std::string(PROCTOR_CUDA_DRIVER_STUB ":" PROCTOR_NVML_STAND_IN ":") + kReal,
+                               {"PROCTOR_STUB_CUDA_INIT=802"});
+  EXPECT_EQ(inventory.problem, "init:cudaErrorSystemNotReady");
+  EXPECT_THAT(inventory.detail, HasSubstr("NVML lists 2"));
+}
+#endif
+
+TEST_F(CudaProbe, AGpuThatIsDividedIsItsParts) {
+  const auto inventory = probe(PROCTOR_NVML_STAND_IN, {"PROCTOR_TEST_NVML=mig"});
+  ASSERT_EQ(inventory.devices.size(), 3u);
+  EXPECT_EQ(inventory.devices[0].id, "cuda:MIG-a");
+  EXPECT_EQ(inventory.devices[1].id, "cuda:MIG-b");
+  EXPECT_EQ(inventory.devices[1].pci, "0000:17:00.0");
+  EXPECT_EQ(inventory.devices[2].id, "cuda:GPU-old");
+}
+
+// A container that was given the management library only.
+TEST_F(CudaProbe, DevicesWithoutADriverAreNoUse) {
+  const auto inventory = probe(PROCTOR_NVML_STAND_IN);
+  if (inventory.problem.empty()) GTEST_SKIP() << "this machine has a driver";
+  EXPECT_EQ(inventory.problem, "no_driver");
+  EXPECT_THAT(inventory.detail, HasSubstr("NVIDIA_DRIVER_CAPABILITIES"));
+  EXPECT_EQ(inventory.devices.size(), 2u);
+}
+
+}  // namespace
+}  // namespace proctor

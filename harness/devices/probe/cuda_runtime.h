@@ -1,0 +1,31 @@
+// The CUDA Runtime as far as the probe asks it: found at run time and declared here, so that the build needs
+// no toolkit. Nothing here makes a context (source: NVIDIA, CUDA Runtime API, "Device Management").
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace proctor::probe {
+
+struct CudaRuntimeDevice {
+  std::string name;
+  std::string uuid;  // "GPU-..."
+  std::string pci;   // "0000:03:00.0"
+  unsigned long long memory_bytes = 0;
+  std::string capability;  // "9.0"
+  bool integrated = false;
+};
+
+struct CudaRuntime {
+  std::string problem;  // see main_cuda.cc
+  std::string detail;
+  std::string path;
+  int version = 0;                         // 13000; 0: not known
+  int driver = 0;                          // what the driver below can do at most; 0: there is none
+  std::string code;                        // what cudaGetDeviceCount answers when it is no success
+  std::vector<CudaRuntimeDevice> devices;  // in its order
+};
+
+CudaRuntime ask_cuda_runtime();
+
+}  // namespace proctor::probe

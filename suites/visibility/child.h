@@ -1,22 +1,32 @@
-// The other half of the visibility suite: `visibility_xpu --child MODE` is exec'd with a given environment,
+// The other half of a visibility suite: `visibility_xpu --child MODE` is exec'd with a given environment,
 // looks once, writes one JSON document to descriptor 3 and leaves without running any driver's exit handlers.
 // Because a mask is read once per process, and because a malformed one may crash the driver, nothing is ever
 // enumerated in the process of a check.
 //
+// Of every vendor:
 //   enumerate                    {"seen":ENUMERATION}
 //   enumerate-after-setenv NAME VALUE    sets it before the first call
-//   twice                        {"seen":.., "again":.., "same_handles":BOOL}
 //   setenv-after-init NAME VALUE {"seen":.., "again":..}: enumerates, sets it, initializes and enumerates
-//   again counts                       {"over":{result,count,devices}, "under":{result,count,same_first}}
+//                                again
+//   grandchild                   execs itself in mode enumerate
+//   hold                         {"seen":..}, then waits for the end of its input
+// Of Level Zero:
+//   twice                        {"seen":.., "again":.., "same_handles":BOOL}
+//   counts                       {"over":{result,count,devices}, "under":{result,count,same_first}}
 //   null-count                   {"validation_layer":BOOL, "result":CODE} of zeDeviceGet(driver, nullptr,
 //   nullptr), only
 //                                asked when the loader has mapped its validation layer
 //   peers                        {"seen":.., "peers":[[{"result","reachable"}]]}
 //   sysman                       {"result":CODE, "devices":[{"uuid","pci"}]}
-//   grandchild                   execs itself in mode enumerate
-//   hold                         {"seen":..}, then waits for the end of its input
-// Every document has "missing_symbols" and "loader"; without a loader it is {"problem":"library_missing:.."}.
+// Those of CUDA are in cuda/child.cc. Every document of Level Zero has "missing_symbols" and "loader";
+// without a loader it is {"problem":"library_missing:.."}.
 #pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace proctor::visibility {
 
@@ -25,5 +35,15 @@ inline constexpr int kAnswerFd = 3;
 
 // argv behind --child.
 int child_main(int argc, char** argv);
+
+// ---- what each vendor's half gives ----
+
+struct Mode {
+  const char* name;
+  std::size_t arguments = 0;  // behind the name
+};
+std::span<const Mode> modes();
+// The document for a mode of those and its arguments, but for grandchild.
+nlohmann::json answer_of(const std::vector<std::string>& arguments);
 
 }  // namespace proctor::visibility

@@ -9,6 +9,8 @@
 //   PROCTOR_ATTEMPT        1..
 //   PROCTOR_RUN_DIR        absolute path of the run directory
 //   PROCTOR_DEVICES        JSON array with what was leased: [{"id":..,"uuid":..,"pci":..}]
+//   PROCTOR_POOL           CUDA only: the same of all devices that the run may use, which is what the
+//                          caller's own mask left; no mask that a check builds must show more
 //   PROCTOR_SIM_TOPOLOGY   "xpu:2x2" when the devices are simulated (absent on hardware)
 //   PROCTOR_SIM_DRIVER     "simgpu", our own simulator, or "intel", the vendor's driver without hardware
 //                          (absent on hardware)
@@ -59,6 +61,7 @@ inline constexpr const char* kCaseVariable = "PROCTOR_CASE";
 inline constexpr const char* kAttemptVariable = "PROCTOR_ATTEMPT";
 inline constexpr const char* kRunDirVariable = "PROCTOR_RUN_DIR";
 inline constexpr const char* kDevicesVariable = "PROCTOR_DEVICES";
+inline constexpr const char* kPoolVariable = "PROCTOR_POOL";
 inline constexpr const char* kSimTopologyVariable = "PROCTOR_SIM_TOPOLOGY";
 inline constexpr const char* kSimDriverVariable = "PROCTOR_SIM_DRIVER";
 inline constexpr const char* kSelfVariable = "PROCTOR_SELF";

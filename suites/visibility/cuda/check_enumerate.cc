@@ -1,0 +1,247 @@
+// The calls that list devices and choose one, whatever the mask; bad arguments with their exact codes.
+#include <set>
+
+#include "suites/main/check.h"
+#include "suites/visibility/cuda/ask.h"
+
+namespace proctor::visibility {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::kGate;
+using suite::kInfo;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kDevices = "NVIDIA CUDA Runtime API, Device Management";
+constexpr const char* kPeers = "NVIDIA CUDA Runtime API, Peer Device Memory Access";
+constexpr const char* kSelectTests = "ROCm/hip-tests hipSetGetDevice.cc, also run on NVIDIA";
+
+nlohmann::json ask_pool(const std::string& mode, const Pool& pool) {
+  return ask({mode}, masked(pool.mask()));
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Enumerate, LeaseIsThere, "V03", "NVIDIA CUDA Programming Guide, CUDA Environment Variables",
+              kGate,
+              .faults = {"visibility.wrong_uuid", "visibility.missing_device", "visibility.init_fail",
+                         "host.crash"},
+              .devices = 2) {
+  step("given a process under the names of the leased devices");
+  const auto names = leased(2);
+  expect_same("it sees", expected_text(names), text_of(enumerate_under(joined(names, ","))));
+}
+
+PROCTOR_CHECK(Enumerate, TwiceGivesTheSame, "V25", kDevices, kGate, .faults = {"visibility.count_changes"}) {
+  const auto pool = pool_of();
+  step("given a process that lists its devices twice");
+  const auto answer = ask_pool("twice", pool);
+  expect_same("the second list", text_of(record(answer, "seen")), text_of(record(answer, "again")));
+  expect_same("the first list", expected_text(pool.names.pool), text_of(record(answer, "seen")));
+}
+
+PROCTOR_CHECK(Enumerate, NullCountIsRefused, "V27", kDevices, kGate,
+              .faults = {"error.swallowed", "error.wrong_code"}) {
+  const auto pool = pool_of();
+  step("given cudaGetDeviceCount(nullptr)");
+  expect_same("cudaGetDeviceCount returns", "cudaErrorInvalidValue",
+              ask_pool("null-count", pool).at("result"));
+}
+
+// Whoever tests the count without the code takes what was there before for devices.
+PROCTOR_CHECK(Enumerate, NothingVisibleIsNoDevice, "V09",
+              "measured on NVIDIA's runtime: the count is left alone on error", kGate,
+              .faults = {"visibility.nothing_means_all", "error.swallowed", "error.wrong_code"}) {
+  pool_of();
+  step("given an empty mask and a count of -7");
+  const auto answer = ask({"count-of-nothing"}, masked(""));
+  expect_same("cudaGetDeviceCount returns", "cudaErrorNoDevice", answer.at("result"));
+  expect_same("the count", "-7", answer.at("count").dump());
+}
+
+PROCTOR_CHECK(Enumerate, NothingCanBeSelectedUnderAnEmptyMask, "V09",
+              "ROCm/hip-tests hipSetGetDeviceMproc.cc, also run on NVIDIA", kGate,
+              .faults = {"visibility.nothing_means_all", "error.swallowed"}) {
+  pool_of();
+  step("given cudaSetDevice under an empty mask");
+  const auto outside = ask({"select"}, masked("")).at("outside");
+  expect_same("cudaSetDevice(0) returns", "cudaErrorNoDevice", outside.at("N"));
+}
+
+PROCTOR_CHECK(Enumerate, OrdinalsOutOfRangeAreRefused, "V28", kSelectTests, kGate,
+              .faults = {"error.wrong_code", "error.swallowed"}) {
+  const auto pool = pool_of();
+  step("given cudaSetDevice(-1) and cudaSetDevice(N)");
+  const auto outside = ask_pool("select", pool).at("outside");
+  expect_same("cudaSetDevice(-1) returns", "cudaErrorInvalidDevice", outside.at("-1"));
+  expect_same("cudaSetDevice(N) returns", "cudaErrorInvalidDevice", outside.at("N"));
+}
+
+PROCTOR_CHECK(Enumerate, EachThreadSelectsItsOwn, "V29", kSelectTests, kGate,
+              .faults = {"visibility.wrong_uuid", "visibility.duplicate_device"}) {
+  const auto pool = pool_of(2);
+  step("given a thread for each ordinal that selects it");
+  const auto inside = ask_pool("select", pool).at("inside");
+  expect_same("the number of devices", std::to_string(pool.devices.size()), std::to_string(inside.size()));
+  for (std::size_t i = 0; i < inside.size() && i < pool.devices.size(); ++i) {
+    const nlohmann::json expected = {
+        {"set", "cudaSuccess"}, {"get", "cudaSuccess"}, {"ordinal", i}, {"uuid", pool.uuid(i)}};
+    expect_same("the thread of ordinal " + std::to_string(i), expected.dump(), inside[i].dump());
+  }
+}
+
+PROCTOR_CHECK(Enumerate, BusIdLeadsBack, "V30",
+              "ROCm/hip-tests hipDeviceGetByPCIBusId.cc, also run on NVIDIA", kGate,
+              .faults = {"visibility.wrong_pci_address:dev=0"}) {
+  const auto pool = pool_of();
+  step("given the bus id of each device");
+  const auto round = ask_pool("bus-ids", pool).at("round");
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    expect_same("cudaDeviceGetByPCIBusId of " + round[i].at("id").get<std::string>(), "cudaSuccess",
+                round[i].at("result"));
+    expect_same("its ordinal", std::to_string(i), round[i].at("ordinal").dump());
+  }
+}
+
+PROCTOR_CHECK(Enumerate, BadBusIdsAreRefused, "V30",
+              "ROCm/hip-tests hipDeviceGetByPCIBusId.cc, also run on NVIDIA: 1 or 101", kGate,
+              .faults = {"error.swallowed", "error.wrong_code"}) {
+  const auto pool = pool_of();
+  step("given bus ids that no device has");
+  const auto bad = ask_pool("bus-ids", pool).at("bad");
+  const std::set<std::string> allowed = {"cudaErrorInvalidValue", "cudaErrorInvalidDevice"};
+  for (const auto& [text, code] : bad.items()) {
+    expect_true(allowed.contains(code),
+                "'" + text + "' is refused with one of both codes, not " + code.dump());
+  }
+}
+
+PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "NVIDIA CUDA Runtime API, cudaDeviceProp::uuid", kGate,
+              .faults = {"visibility.wrong_uuid", "visibility.duplicate_device"}) {
+  const auto pool = pool_of();
+  if (pool.names.machine.size() < 2) suite::skip("needs:devices>=2");
+  step("given all devices of the pool");
+  const auto listed = uuids(enumerate({{kOrder, kByBus}, {kMask, pool.mask()}}));
+  const std::set<std::string> distinct(listed.begin(), listed.end());
+  expect_same("how many of the UUIDs differ", std::to_string(listed.size()), std::to_string(distinct.size()));
+  step("and of the machine, of which only the number is told");
+  const auto machine = uuids(enumerate({{kOrder, kByBus}}));
+  const std::set<std::string> all(machine.begin(), machine.end());
+  expect_same("how many of the UUIDs differ", std::to_string(machine.size()), std::to_string(all.size()));
+}
+
+PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "NVIDIA CUDA Runtime API, cudaDeviceProp::uuid",
+              kGate, .faults = {"visibility.uuid_changes"}) {
+  const auto pool = pool_of();
+  step("given two processes, each masked by PCI place");
+  std::vector<std::string> ordinals;
+  for (std::size_t i = 0; i < pool.devices.size(); ++i) ordinals.push_back(pool.ordinal(i));
+  const auto mask = joined(ordinals, ",");
+  const auto first = enumerate_under(mask);
+  expect_same("UUIDs in the second process", text_of(first), text_of(enumerate_under(mask)));
+}
+
+PROCTOR_CHECK(Enumerate, EveryDeviceHasAName, "V32", "NVIDIA CUDA Runtime API, cudaDeviceProp::name", kGate,
+              .faults = {"visibility.name_empty"}) {
+  const auto pool = pool_of();
+  step("given the properties of each device");
+  for (const auto& device : enumerate_under(pool.mask()).devices) {
+    expect_true(!device.name.empty(), "device " + device.uuid + " has a name");
+  }
+}
+
+PROCTOR_CHECK(Enumerate, EqualNamesAreEqualModels, "V32", "one name stands for one product", kWarn,
+              .faults = {"visibility.name_empty"}) {
+  const auto pool = pool_of(2);
+  step("given the properties of each device");
+  const auto devices = enumerate_under(pool.mask()).devices;
+  for (const auto& device : devices) {
+    for (const auto& other : devices) {
+      if (device.name != other.name) continue;
+      auto renamed = other;  // what belongs to the one card
+      renamed.uuid = device.uuid;
+      renamed.pci = device.pci;
+      expect_true(renamed == device, device.uuid + " and " + other.uuid + " have the same properties");
+    }
+  }
+}
+
+PROCTOR_CHECK(Enumerate, MaskDoesNotChangeProperties, "V33", "a mask selects devices, it does not alter them",
+              kGate, .faults = {"visibility.property_lie"}) {
+  const auto pool = pool_of();
+  for (std::size_t i = 0; i < pool.devices.size(); ++i) {
+    step("given mask " + pool.ordinal(i));
+    auto expected = enumerate({{kOrder, kByBus}, {kMask, pool.ordinal(i)}});
+    expected.devices = {pool.devices[i]};
+    expect_same("device " + pool.ordinal(i) + " alone", to_json(expected).dump(),
+                to_json(enumerate_under(pool.ordinal(i))).dump());
+  }
+}
+
+PROCTOR_CHECK(Enumerate, PciAddressesAreDistinctAndStable, "V30", kDevices, kGate,
+              .faults = {"visibility.wrong_pci_address:dev=0", "visibility.uuid_changes"}) {
+  const auto pool = pool_of(2);
+  std::set<std::string> places;
+  step("given each device alone");
+  for (std::size_t i = 0; i < pool.devices.size(); ++i) {
+    const auto seen = enumerate_under(pool.ordinal(i));
+    expect_same("the device at " + pool.devices[i].pci, expected_text({pool.uuid(i)}), text_of(seen));
+    for (const auto& device : seen.devices) {
+      expect_same("PCI address of " + device.uuid, pool.devices[i].pci, device.pci);
+      expect_true(places.insert(device.pci).second, "no other device is at " + device.pci);
+    }
+  }
+}
+
+PROCTOR_CHECK(Enumerate, VersionsAreKnownAndFit, "V49",
+              "NVIDIA CUDA C++ Programming Guide, Versioning and Compatibility", kGate,
+              .faults = {"visibility.version_zero"}) {
+  const auto pool = pool_of();
+  step("given the versions of runtime and driver");
+  const auto seen = enumerate_under(pool.mask());
+  expect_true(!seen.api.empty() && seen.api != "0.0", "the runtime says its version, it says " + seen.api);
+  const auto driver_major = std::to_string(seen.driver_version / 1000);
+  expect_same("major version that the driver serves, against the runtime's",
+              seen.api.substr(0, seen.api.find('.')), driver_major);
+}
+
+PROCTOR_CHECK(Peers, OrdinalsOutOfRangeAreRefused, "V47",
+              "ROCm/hip-tests hipDeviceCanAccessPeer.cc, also run on NVIDIA", kGate,
+              .faults = {"error.wrong_code", "error.swallowed"}) {
+  const auto pool = pool_of();
+  step("given cudaDeviceCanAccessPeer with ordinals that name no device, and nowhere to answer to");
+  const auto answer = ask_pool("peers", pool);
+  expect_same("of device -1", "cudaErrorInvalidDevice", answer.at("outside").at("-1"));
+  expect_same("of device N", "cudaErrorInvalidDevice", answer.at("outside").at("N"));
+  expect_same("with a null pointer", "cudaErrorInvalidValue", answer.at("null"));
+}
+
+// NVIDIA does not say whether a device reaches itself; what it says must be said to every process.
+PROCTOR_CHECK(Peers, AccessIsWhatItSays, "V47", kPeers, kGate, .faults = {"visibility.peer_lie"},
+              .devices = 2) {
+  const auto mask = joined(leased(2), ",");
+  step("given peer access for each pair of leased devices, asked for and enabled");
+  const auto pairs = ask({"enable-peers"}, masked(mask)).at("pairs");
+  for (const auto& row : pairs) {
+    for (const auto& pair : row) {
+      const bool reachable = pair.at("reachable") == 1;
+      expect_same(
+          "cudaDeviceEnablePeerAccess after cudaDeviceCanAccessPeer said " + pair.at("reachable").dump(),
+          reachable ? "cudaSuccess" : "cudaErrorPeerAccessUnsupported", pair.at("enabled"));
+    }
+  }
+}
+
+PROCTOR_CHECK(Peers, HiddenDeviceIsNoPeer, "V48", "a mask hides devices from every call", kGate,
+              .faults = {"error.swallowed", "visibility.ignore_mask"}) {
+  const auto pool = pool_of(2);
+  step("given a process that sees one of two devices");
+  const auto answer = ask({"peers"}, masked(pool.uuid(0)));
+  expect_same("how many devices have peers", "1", std::to_string(answer.at("pairs").size()));
+  expect_same("cudaDeviceCanAccessPeer(0, 1) returns", "cudaErrorInvalidDevice",
+              answer.at("outside").at("N"));
+}
+
+}  // namespace proctor::visibility

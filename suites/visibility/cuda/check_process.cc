@@ -1,0 +1,135 @@
+// When the mask is read, who inherits it, and who else is hidden.
+#include <cstdlib>
+#include <filesystem>
+
+#include "harness/core/child_protocol.h"
+#include "suites/main/check.h"
+#include "suites/main/self.h"
+#include "suites/visibility/cuda/ask.h"
+
+namespace proctor::visibility {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kGuide = "NVIDIA CUDA Programming Guide, CUDA Environment Variables";
+
+// Gives a child back what the runner hides from a suite for CUDA: Level Zero.
+std::pair<std::string, std::optional<std::string>> level_zero_again() {
+  if (!suite::on_simgpu()) return {kLevelZeroDrivers, std::nullopt};
+  const char* topology = std::getenv(child::kSimTopologyVariable);
+  if (topology == nullptr || std::string_view(topology).find("xpu") == std::string_view::npos) {
+    return {kLevelZeroDrivers, "/proc/no-such-driver.so"};
+  }
+  const std::filesystem::path program = suite::self_command().back();
+  return {kLevelZeroDrivers, (program.parent_path() / "libproctor_ze_sim.so").string()};
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20", "PyTorch torch/cuda: the driver reads it once",
+              kWarn, .faults = {"visibility.late_environment"}) {
+  const auto pool = pool_of(2);
+  step("given a process that enumerates, masks itself and enumerates again");
+  const auto answer = ask({"setenv-after-init", kMask, pool.uuid(0)}, masked(pool.mask()));
+  expect_same("what it sees the second time", text_of(record(answer, "seen")),
+              text_of(record(answer, "again")));
+  expect_same("what it sees the first time", expected_text(pool.names.pool), text_of(record(answer, "seen")));
+}
+
+PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21", kGuide, kGate,
+              .faults = {"visibility.early_environment", "visibility.ignore_mask"}) {
+  const auto pool = pool_of(2);
+  step("given a process that masks itself before its first call");
+  const auto answer = ask({"enumerate-after-setenv", kMask, pool.uuid(1)}, masked(pool.mask()));
+  expect_same("what it sees", expected_text({pool.uuid(1)}), text_of(record(answer, "seen")));
+}
+
+PROCTOR_CHECK(Process, OrderSetAfterInitHasNoEffect, "V20", "PyTorch torch/cuda: the driver reads it once",
+              kWarn, .faults = {"visibility.late_environment"}) {
+  const auto pool = pool_of(2);
+  if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
+  step("given a process that enumerates by speed, asks for PCI order and enumerates again");
+  const auto answer = ask({"setenv-after-init", kOrder, kByBus});
+  expect_same("what it sees the second time", text_of(record(answer, "seen")),
+              text_of(record(answer, "again")));
+}
+
+PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22", kGuide, kGate,
+              .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
+  const auto pool = pool_of(2);
+  step("given a child under a mask that execs a child of its own");
+  const auto seen = record(ask({"grandchild"}, masked(pool.ordinal(0))), "seen");
+  expect_same("what the grandchild sees", expected_text({pool.uuid(0)}), text_of(seen));
+}
+
+PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", "isolation: two jobs on one machine", kGate,
+              .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
+  const auto pool = pool_of(2);
+  step("given two processes at the same time, each with a mask of its own");
+  Child first({"hold"}, masked(pool.ordinal(0)));
+  Child second({"hold"}, masked(pool.ordinal(1)));
+  const auto first_seen = record(accept(first.finish(), masked(pool.ordinal(0))), "seen");
+  const auto second_seen = record(accept(second.finish(), masked(pool.ordinal(1))), "seen");
+  expect_same("the first process sees", expected_text({pool.uuid(0)}), text_of(first_seen));
+  expect_same("the second process sees", expected_text({pool.uuid(1)}), text_of(second_seen));
+}
+
+// NVIDIA leaves a fork after the first call undefined: what is asked is that it neither succeeds nor hangs.
+PROCTOR_CHECK(Process, ForkAfterInitIsRefused, "S0.44",
+              "NVIDIA CUDA C++ Programming Guide: a forked child cannot use its parent's CUDA state", kGate,
+              .faults = {"host.fork_child_works"}) {
+  const auto mask = leased(1).front();
+  step("given a process that has a context and forks");
+  const auto answer = ask({"fork"}, masked(mask));
+  expect_same("cudaFree(nullptr) before the fork returns", "cudaSuccess", answer.at("before"));
+  const std::string after = answer.at("after");
+  expect_true(after != "cudaSuccess", "cudaMalloc in the forked child does not succeed");
+  expect_true(after != "hang", "cudaMalloc in the forked child returns");
+  if (after.starts_with("cuda")) expect_same("its code", "cudaErrorInitializationError", after);
+}
+
+PROCTOR_CHECK(Process, MemoryAppearsOnTheMaskedCard, "V45",
+              "NVIDIA NVML API Reference Guide, nvmlDeviceGetMemoryInfo", kGate,
+              .faults = {"visibility.hidden_reachable", "alloc.wrong_device"}) {
+  const auto mask = leased(1).front();
+  constexpr std::int64_t kBytes = 64 << 20;
+  step("given a process that sees one card and allocates 64 MiB");
+  const auto answer = ask({"allocate", std::to_string(kBytes)}, masked(mask));
+  expect_same("cudaMalloc returns", "cudaSuccess", answer.at("result"));
+  expect_same("the device", mask, answer.at("uuid"));
+  const auto before = answer.at("before").value(mask, std::int64_t{0});
+  const auto after = answer.at("after").value(mask, std::int64_t{0});
+  expect_true(after - before >= kBytes, "NVML shows the memory on that card, it shows " +
+                                            std::to_string(after - before) + " bytes more there");
+}
+
+PROCTOR_CHECK(Vendors, CudaChildSeesItsDevicesAndNoOther, "S0.22", "one backend per child", kGate,
+              .faults = {"visibility.mask_off_by_one"}) {
+  const auto pool = pool_of();
+  step("given a child planned for CUDA, which also asks Level Zero");
+  const auto answer =
+      ask({"level-zero"},
+          {{kOrder, kByBus}, {kMask, pool.ordinal(0)}, {kLevelZeroDrivers, "/proc/no-such-driver.so"}});
+  expect_same("CUDA shows", expected_text({pool.uuid(0)}), text_of(record(answer, "seen")));
+  expect_same("the number of Level Zero devices", "0",
+              std::to_string(record(answer, "level_zero").devices.size()));
+}
+
+PROCTOR_CHECK(Vendors, LevelZeroChildSeesNoCudaDevice, "S0.22", "one backend per child", kGate,
+              .faults = {"visibility.nothing_means_all"}) {
+  pool_of();
+  const auto drivers = level_zero_again();
+  const auto whole = record(ask({"level-zero"}, {drivers}), "level_zero");
+  step("given a child planned for Level Zero: CUDA_VISIBLE_DEVICES is empty");
+  const auto answer = ask({"level-zero"}, {drivers, {kMask, ""}});
+  expect_same("CUDA shows", expected_text({}), text_of(record(answer, "seen")));
+  expect_same("Level Zero shows what it does without CUDA's variable", to_json(whole).dump(),
+              to_json(record(answer, "level_zero")).dump());
+}
+
+}  // namespace proctor::visibility

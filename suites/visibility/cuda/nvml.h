@@ -1,0 +1,34 @@
+// What the suite asks NVIDIA's management library, found at run time and declared here as far as it is used.
+// Source: NVIDIA, NVML API Reference Guide (versioned functions keep their ABI).
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+namespace proctor::visibility {
+
+inline constexpr const char* kNvml = "libnvidia-ml.so.1";
+
+class Nvml {
+ public:
+  // Loads the library once; it is never unloaded. None: `why` says "library_missing:..", "nvmlInit_v2: 9".
+  static std::optional<Nvml> load(std::string& why);
+
+  // [{"uuid","pci","memory"}] in its own order.
+  nlohmann::json devices() const;
+  // {UUID: BYTES} of all processes.
+  nlohmann::json used() const;
+
+ private:
+  explicit Nvml(void* library) : library_(library) {}
+  template <typename... Arguments>
+  bool call(const char* function, Arguments... arguments) const;
+  template <typename Visit>
+  void each(const Visit& visit) const;
+
+  void* library_;
+};
+
+}  // namespace proctor::visibility

@@ -68,6 +68,13 @@ Result<Environment> CaseEnvironments::build(const Suite& suite,
     path = prepended(simulation->library_directory, path);
   }
   if (!leased.empty()) (*environment)[child::kDevicesVariable] = devices_json(leased);
+  if (!leased.empty() && suite.kind == SuiteKind::kProctor && suite.backend == Backend::kCuda) {
+    std::vector<LeasedDevice> pool;
+    for (const auto& device : devices_) {
+      if (device.id.starts_with("cuda")) pool.push_back(device);
+    }
+    (*environment)[child::kPoolVariable] = devices_json(pool);
+  }
   return environment;
 }
 

@@ -102,5 +102,28 @@ TEST(CaseEnvironments, OurSuitesGetTheSizeAndNoFaultsOfTheCaller) {
   EXPECT_THAT(environment, Each(Not(StartsWith("PROCTOR_SIM_FAULTS="))));
 }
 
+// So that a visibility check knows which other devices it may name in a mask.
+TEST(CaseEnvironments, OurSuitesForCudaAreToldThePool) {
+  std::vector<LeasedDevice> devices = two_cards();
+  for (const char* uuid : {"GPU-a", "GPU-b"}) {
+    LeasedDevice device;
+    device.id = std::string("cuda:") + uuid;
+    device.uuid = uuid;
+    devices.push_back(device);
+  }
+  CaseEnvironments environments({}, devices, {}, "/tmp/x", "ci");
+  Suite suite = xpu_suite();
+  suite.backend = Backend::kCuda;
+  const auto own = environments.of(suite, {"cuda:GPU-b"});
+  ASSERT_TRUE(own) << own.error().what;
+  EXPECT_THAT(*own, Contains("CUDA_VISIBLE_DEVICES=GPU-b"));
+  EXPECT_THAT(*own, Contains("PROCTOR_POOL=" + devices_json({devices[2], devices[3]})));
+  suite.name = "attention";
+  suite.kind = SuiteKind::kPytest;
+  const auto foreign = environments.of(suite, {"cuda:GPU-b"});
+  ASSERT_TRUE(foreign) << foreign.error().what;
+  EXPECT_THAT(*foreign, Each(Not(StartsWith("PROCTOR_POOL="))));
+}
+
 }  // namespace
 }  // namespace proctor

@@ -1,10 +1,11 @@
 # The CUDA toolkit, where there is one: PROCTOR_CUDA_FOUND says so, and configuration says what is left out without it.
 # Programs use the shared runtime (CUDA::cudart), so that the simulated one can stand in its place.
 #
-# proctor_fatbin(NAME source.cl [OPTIONS ...])
+# proctor_fatbin(NAME source.cl [ARCHITECTURE 75] [OPTIONS ...])
 #
 # Compiles a device kernel that is written in the common subset (suites/kernels/device/portable.h) to
-# build/bin/kernels/NAME.fatbin, with code for each of CMAKE_CUDA_ARCHITECTURES. OPTIONS go to nvcc. The target is named
+# build/bin/kernels/NAME.fatbin, with code for each of CMAKE_CUDA_ARCHITECTURES, or for
+# ARCHITECTURE alone. OPTIONS go to nvcc. The target is named
 # NAME_fatbin and is part of the default build; proctor_fatbin_dependencies(TARGET) makes TARGET wait for every fatbin
 # declared so far.
 
@@ -58,11 +59,15 @@ function(proctor_fatbin name source)
   if(NOT PROCTOR_CUDA_FOUND)
     return()
   endif()
-  cmake_parse_arguments(arg "" "" "OPTIONS" ${ARGN})
+  cmake_parse_arguments(arg "" "ARCHITECTURE" "OPTIONS" ${ARGN})
   cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   set(fatbin ${PROCTOR_KERNEL_DIRECTORY}/${name}.fatbin)
   set(depfile ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin.d)
-  proctor_cuda_code_flags(code)
+  if(arg_ARCHITECTURE)
+    set(code -gencode arch=compute_${arg_ARCHITECTURE},code=sm_${arg_ARCHITECTURE})
+  else()
+    proctor_cuda_code_flags(code)
+  endif()
   add_custom_command(
     OUTPUT ${fatbin}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROCTOR_KERNEL_DIRECTORY}

@@ -12,11 +12,12 @@ namespace {
 
 constexpr double kMostOfASuite = 0.5;  // that a pointed fault may fail
 
-// A skip for want of something that is not ours to simulate.
+// A skip for want of something that is not ours to simulate, or that the simulator cannot do.
 bool is_lack_of_this_machine(const Verdict& verdict) {
   if (verdict.outcome != Outcome::kSkip) return false;
   const std::string kind = verdict.reason.substr(0, verdict.reason.find(':'));
-  return kind == "symbol_missing" || kind == "library_missing" || kind == "package_missing";
+  return kind == "symbol_missing" || kind == "library_missing" || kind == "package_missing" ||
+         kind == "not_on_simulator";
 }
 
 class Summariser {

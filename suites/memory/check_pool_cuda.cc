@@ -149,7 +149,7 @@ PROCTOR_CHECK(Pool, TrimGivesMemoryBack, "M39", kTrim, kGate, {"alloc.trim_ignor
 }
 
 PROCTOR_CHECK(Pool, UseIsCounted, "M39", "CUDA Runtime API, cudaMemPoolAttrUsedMemCurrent, UsedMemHigh",
-              kGate, {"alloc.pool_count_lie"}) {
+              kGate, {"sysman.memory_lie:api=cudaMemPoolGetAttribute"}) {
   const auto context = leased();
   Queue queue(context);
   const Pool pool(context);

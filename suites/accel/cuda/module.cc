@@ -37,6 +37,15 @@ std::vector<std::byte> module_file(const std::string& name) {
   return {data, data + bytes.size()};
 }
 
+void or_throw_named(const Status& status, const Device& device) {
+  if (status.code() == cudaErrorNoKernelImageForDevice) {
+    const cudaDeviceProp& native = device.record()->native;
+    throw suite::Skipped("unsupported:compute_capability=" + std::to_string(native.major) + "." +
+                         std::to_string(native.minor));
+  }
+  status.or_throw();
+}
+
 // ---- modules ----
 
 Module::Impl::~Impl() {
@@ -48,7 +57,7 @@ Module::Module(Module&&) noexcept = default;
 Module& Module::operator=(Module&&) noexcept = default;
 
 Module::Module(const Context& context, std::span<const std::byte> image, const ModuleOptions& options) {
-  try_build(context, image, options, *this).or_throw();
+  or_throw_named(try_build(context, image, options, *this), context.device());
 }
 
 Module Module::load(const Context& context, const std::string& name, const ModuleOptions& options) {
@@ -57,9 +66,9 @@ Module Module::load(const Context& context, const std::string& name, const Modul
   Module module;
   module.impl_ = std::make_shared<Impl>();
   module.impl_->context = context.impl();
-  CUDA_CALL(cudaLibraryLoadFromFile, &module.impl_->handle, file_of(name).c_str(), nullptr, nullptr, 0,
-            nullptr, nullptr, 0)
-      .or_throw();
+  const Status status = CUDA_CALL(cudaLibraryLoadFromFile, &module.impl_->handle, file_of(name).c_str(),
+                                  nullptr, nullptr, 0, nullptr, nullptr, 0);
+  or_throw_named(status, context.device());
   return module;
 }
 
@@ -104,7 +113,9 @@ Status Module::try_global(const std::string& name, void** pointer, std::size_t* 
 
 // ---- kernels ----
 
-Kernel::Kernel(const Module& module, const std::string& name) { try_create(module, name, *this).or_throw(); }
+Kernel::Kernel(const Module& module, const std::string& name) {
+  or_throw_named(try_create(module, name, *this), module.impl()->context->devices.front());
+}
 
 Status Kernel::try_create(const Module& module, const std::string& name, Kernel& out) {
   auto made = std::make_shared<Impl>();

@@ -53,6 +53,10 @@ inline cudaLibrary_t native(const Module& module) { return module.impl()->handle
 inline const void* native(const Kernel& kernel) { return kernel.impl()->handle; }
 cudaStream_t native(const Queue& queue);
 
+// A failure for want of code for the device's architecture ends the check as
+// skip(unsupported:compute_capability=7.0); any other is thrown.
+void or_throw_named(const Status& status, const Device& device);
+
 // Makes the device current in this thread.
 Status try_use(const Device& device);
 inline void use(const Device& device) { try_use(device).or_throw(); }

@@ -108,7 +108,7 @@ void Queue::copy_region(const Pitched& to, const Pitched& from, std::array<std::
 }
 
 void Queue::launch(const Kernel& kernel, const Launch& launch, const Arguments& arguments, const Sync& sync) {
-  try_launch(kernel, launch, arguments, sync).or_throw();
+  or_throw_named(try_launch(kernel, launch, arguments, sync), impl_->device);
 }
 
 // Local memory is no argument of a CUDA kernel: its size is one of the launch's own.

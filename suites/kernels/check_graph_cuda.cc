@@ -1,0 +1,163 @@
+// Graphs that are captured from streams: nothing runs while they are captured, and everything each time that
+// they are launched.
+#include "suites/accel/cuda/native.h"
+#include "suites/accel/given.h"
+#include "suites/kernels/counter.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_same;
+using suite::kGate;
+using suite::step;
+
+constexpr const char* kGraphs = "CUDA C++ Programming Guide, CUDA Graphs, Stream Capture";
+constexpr const char* kCodes =
+    "CUDA Runtime API, cudaErrorStreamCaptureUnsupported to cudaErrorStreamCaptureWrongThread";
+
+void begin(const Queue& queue) {
+  CUDA_CALL(cudaStreamBeginCapture, native(queue), cudaStreamCaptureModeThreadLocal).or_throw();
+}
+
+// What was captured since begin(), ready to be launched.
+class Graph {
+ public:
+  explicit Graph(const Queue& queue) {
+    CUDA_CALL(cudaStreamEndCapture, native(queue), &graph_).or_throw();
+    CUDA_CALL(cudaGraphInstantiate, &runnable_, graph_, 0).or_throw();
+  }
+  ~Graph() {
+    if (runnable_ != nullptr) static_cast<void>(cudaGraphExecDestroy(runnable_));
+    if (graph_ != nullptr) static_cast<void>(cudaGraphDestroy(graph_));
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  void launch(const Queue& queue) const { CUDA_CALL(cudaGraphLaunch, runnable_, native(queue)).or_throw(); }
+  std::size_t nodes() const {
+    std::size_t count = 0;
+    CUDA_CALL(cudaGraphGetNodes, graph_, nullptr, &count).or_throw();
+    return count;
+  }
+
+ private:
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t runnable_ = nullptr;
+};
+
+// Ends a capture that went wrong on purpose.
+Status end(const Queue& queue) {
+  cudaGraph_t graph = nullptr;
+  const Status status = CUDA_CALL(cudaStreamEndCapture, native(queue), &graph);
+  if (graph != nullptr) static_cast<void>(cudaGraphDestroy(graph));
+  static_cast<void>(cudaGetLastError());
+  return status;
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Graph, NothingRunsWhileItIsCaptured, "K45", kGraphs, kGate, {"order.capture_runs"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Queue queue(context);
+  step("given a capture of five kernels that is never launched");
+  begin(queue);
+  for (int i = 0; i < 5; ++i) counter.add_one(queue);
+  const Graph graph(queue);
+  queue.synchronize();
+  expect_same("nodes of the graph", "5", std::to_string(graph.nodes()));
+  expect_same("count", "0", std::to_string(counter.value()));
+}
+
+PROCTOR_CHECK(Graph, EachLaunchRunsEverything, "K45", kGraphs, kGate,
+              {"kernel.skip:kernel=increment,after=7,times=1", "kernel.run_twice:kernel=increment,times=1"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Queue queue(context);
+  begin(queue);
+  for (int i = 0; i < 5; ++i) counter.add_one(queue);
+  const Graph graph(queue);
+  step("given a graph of five kernels that is launched three times");
+  for (int i = 0; i < 3; ++i) graph.launch(queue);
+  queue.synchronize();
+  expect_same("count", "15", std::to_string(counter.value()));
+}
+
+PROCTOR_CHECK(Graph, CopiesAndFillsAreReplayed, "K45", kGraphs, kGate,
+              {"memory.corrupt_copy:at=17,after=3,times=1", "copy.fill_skip"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Buffer from = host_memory(context, 4096), to = host_memory(context, 4096);
+  const Buffer there = device_memory(context, 8192);
+  const std::byte pattern{0x5a};
+  begin(queue);
+  queue.fill(there.data(), {&pattern, 1}, 8192);
+  queue.copy(there.data() + 2048, from.data(), 4096);
+  queue.copy(to.data(), there.data(), 4096);
+  const Graph graph(queue);
+  step("given a graph of a fill and two copies, launched with other bytes each time");
+  for (std::uint64_t round = 0; round < 4; ++round) {
+    const auto sent = noise(4096, round);
+    std::copy(sent.begin(), sent.end(), from.data());
+    graph.launch(queue);
+    queue.synchronize();
+    std::vector<std::byte> expected(4096, pattern);
+    std::copy_n(sent.begin(), 2048, expected.begin() + 2048);
+    expect_bytes("round " + std::to_string(round), expected, {to.data(), to.bytes()}, context.device());
+  }
+}
+
+PROCTOR_CHECK(Graph, StreamsThatForkAndJoinAreOneGraph, "K45", kGraphs, kGate,
+              {"kernel.skip:kernel=transform", "kernel.wrong_result:kernel=transform,arg=1,at=4"}) {
+  const auto context = leased();
+  Queue first(context), second(context);
+  const Module module = Module::load(context, "basic");
+  const Kernel fill(module, "fill"), transform(module, "transform");
+  const Buffer words = device_memory(context, 1024);
+  const auto result = device_copy(first, context, std::vector<std::uint32_t>(256));
+  const Event filled(context), made(context);
+  step("given a capture that a second stream joins by an event and leaves by another");
+  begin(first);
+  first.launch(fill, cover(256, 64), arguments(words, 5u, 256u));
+  CUDA_CALL(cudaEventRecord, native(filled), native(first)).or_throw();
+  CUDA_CALL(cudaStreamWaitEvent, native(second), native(filled), 0).or_throw();
+  second.launch(transform, cover(256, 64), arguments(words, result, 1u, 256u));
+  CUDA_CALL(cudaEventRecord, native(made), native(second)).or_throw();
+  CUDA_CALL(cudaStreamWaitEvent, native(first), native(made), 0).or_throw();
+  const Graph graph(first);
+  graph.launch(first);
+  first.synchronize();
+  expect_words("what the second stream made", std::vector<std::uint32_t>(256, 16),
+               read_as<std::uint32_t>(first, context, result), context.device());
+}
+
+PROCTOR_CHECK(Graph, WaitInACaptureIsRefusedAndEndsIt, "K45", kCodes, kGate,
+              {"error.wrong_code", "error.swallowed"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Queue queue(context);
+  step("given a wait for a stream that captures");
+  begin(queue);
+  counter.add_one(queue);
+  expect_status("cudaErrorStreamCaptureUnsupported", CUDA_CALL(cudaStreamSynchronize, native(queue)));
+  expect_status("cudaErrorStreamCaptureInvalidated", end(queue));
+  counter.add_one(queue);
+  queue.synchronize();
+  expect_same("count of what ran after it", "1", std::to_string(counter.value()));
+}
+
+PROCTOR_CHECK(Graph, StreamThatDoesNotComeBackIsRefused, "K45", kCodes, kGate,
+              {"error.wrong_code", "error.swallowed"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Queue first(context), second(context);
+  const Event forked(context);
+  step("given a second stream that joins a capture and does not leave it");
+  begin(first);
+  CUDA_CALL(cudaEventRecord, native(forked), native(first)).or_throw();
+  CUDA_CALL(cudaStreamWaitEvent, native(second), native(forked), 0).or_throw();
+  counter.add_one(second);
+  expect_status("cudaErrorStreamCaptureUnjoined", end(first));
+}
+
+}  // namespace proctor::accel

@@ -1,0 +1,112 @@
+// Libraries of kernels that the runtime refuses: damaged files, and code for other devices. Damage is tried
+// in a second process, because what reads it is a compiler.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "suites/accel/cuda/native.h"
+#include "suites/accel/given.h"
+#include "suites/main/check.h"
+#include "suites/main/helper.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_true;
+using suite::Helper;
+using suite::kGate;
+using suite::step;
+
+constexpr const char* kLoad = "CUDA Runtime API, cudaLibraryLoadFromFile; ROCm/hip-tests hipModuleLoad";
+
+const std::vector<std::string> kDamages = {"garbage", "text", "empty"};
+
+std::vector<std::byte> damaged(const std::string& how) {
+  if (how == "garbage") return noise(4096, 1);
+  if (how == "empty") return {};
+  const std::string text = "this is no library of kernels\n";
+  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+  return {bytes, bytes + text.size()};
+}
+
+// Loads the file that the first word names, and asks for a kernel, because the driver may read no sooner.
+PROCTOR_HELPER(load_library) {
+  const auto context = leased();
+  use(context.device());
+  cudaLibrary_t library = nullptr;
+  Status status = CUDA_CALL(cudaLibraryLoadFromFile, &library, words.at(0).c_str(), nullptr, nullptr, 0,
+                            nullptr, nullptr, 0);
+  cudaKernel_t kernel = nullptr;
+  if (status.ok()) status = CUDA_CALL(cudaLibraryGetKernel, &kernel, library, "fill");
+  suite::answer({{"ok", status.ok()}, {"status", status.name()}});
+}
+
+// A file that ends with this.
+class ScratchFile {
+ public:
+  explicit ScratchFile(const std::vector<std::byte>& bytes) {
+    path_ = (std::filesystem::temp_directory_path() / "library-XXXXXX").string();
+    const int file = mkstemp(path_.data());
+    if (file < 0) suite::fail_because("setup", "failed to make a file");
+    close(file);
+    std::ofstream(path_, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  ~ScratchFile() { unlink(path_.c_str()); }
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+PROCTOR_CHECK_EACH(kDamages, Module, DamagedFileIsRefused, "K03", kLoad, kGate,
+                   {"kernel.corrupt_accepted", "error.swallowed:api=cudaLibraryLoadFromFile"}) {
+  const ScratchFile file(damaged(suite::parameter()));
+  step("given a file that is " + suite::parameter());
+  Helper helper("load_library", {file.path()});
+  const auto answer = helper.answer();
+  expect_true(!answer.at("ok").get<bool>(), "it is refused, with " + answer.at("status").get<std::string>());
+}
+
+// Code for one generation of devices, and no text that others could compile for themselves.
+PROCTOR_CHECK(Module, CodeForOtherDevicesIsRefused, "K04",
+              "CUDA Runtime API, cudaErrorNoKernelImageForDevice", kGate) {
+  need(!suite::on_simgpu(), "not_on_simulator:kernel_images");
+  const auto context = leased();
+  const cudaDeviceProp& device = context.device().record()->native;
+  need(device.major != 7 || device.minor != 5, "needs:compute_capability!=7.5");
+  step("given a library with code for compute capability 7.5 alone");
+  Module module;
+  Status status = Module::try_build(context, module_file("only_75"), {}, module);
+  Kernel kernel;
+  if (status.ok()) status = Kernel::try_create(module, "fill", kernel);
+  if (status.ok()) {
+    Queue queue(context);
+    const Buffer words = device_memory(context, 64);
+    status = queue.try_launch(kernel, groups_of(1, 1), arguments(words, 1u, 1u));
+  }
+  expect_status("cudaErrorNoKernelImageForDevice", status);
+}
+
+// The bytes of a file are as good as the file.
+PROCTOR_CHECK(Module, LoadsFromMemory, "K01", "CUDA Runtime API, cudaLibraryLoadData", kGate,
+              {"kernel.wrong_result:kernel=increment,at=4", "kernel.skip:kernel=increment"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const auto image = module_file("basic");
+  step("given a library from memory");
+  const Module module(context, image);
+  auto expected = noise_words(500, 1);
+  const auto words = device_copy(queue, context, expected);
+  queue.launch(Kernel(module, "increment"), cover(500, 50), arguments(words, 500u));
+  queue.synchronize();
+  for (auto& word : expected) ++word;
+  expect_words("what its kernel computes", expected, read_as<std::uint32_t>(queue, context, words),
+               context.device());
+}
+
+}  // namespace proctor::accel

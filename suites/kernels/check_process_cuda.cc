@@ -1,0 +1,73 @@
+// Processes that fork: before the first call all is well; after it, the child has nothing to hope for, but
+// must be told.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "suites/accel/cuda/native.h"
+#include "suites/accel/given.h"
+#include "suites/main/check.h"
+#include "suites/main/helper.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_true;
+using suite::Helper;
+using suite::kGate;
+using suite::step;
+
+constexpr const char* kFork =
+    "pytorch/pytorch: Cannot re-initialize CUDA in forked subprocess; cudaErrorInitializationError";
+
+// Forks after initialisation; the child asks for memory and tells by its exit code whether it was refused.
+PROCTOR_HELPER(fork_after_init) {
+  const auto context = leased();
+  const Buffer held = device_memory(context, 4096);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(5);  // a call that hangs ends the child
+    void* pointer = nullptr;
+    _exit(cudaMalloc(&pointer, 4096) == cudaSuccess ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  suite::answer({{"refused", WIFEXITED(status) && WEXITSTATUS(status) == 0}});
+}
+
+// Forks before the first call; parent and child each use the device.
+PROCTOR_HELPER(fork_before_init) {
+  const pid_t child = fork();
+  bool same = false;
+  try {
+    const auto context = leased();
+    Queue queue(context);
+    const auto sent = noise(10000, 1);
+    const auto buffer = device_copy(queue, context, sent);
+    same = read_bytes(queue, context, buffer.data(), sent.size()) == sent;
+  } catch (const std::exception&) {
+    if (child != 0) throw;
+  }
+  if (child == 0) _exit(same ? 0 : 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  suite::answer({{"parent", same}, {"child", WIFEXITED(status) && WEXITSTATUS(status) == 0}});
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Fork, ChildAfterInitialisationIsRefused, "K50", kFork, kGate, {"host.fork_child_works"}) {
+  step("given a second process that forks after its first call");
+  Helper helper("fork_after_init");
+  expect_true(helper.answer().at("refused").get<bool>(), "its child is refused memory, at once");
+}
+
+PROCTOR_CHECK(Fork, BothWorkBeforeInitialisation, "K50", kFork, kGate,
+              {"memory.corrupt_copy:at=17,times=1", "copy.skip:times=1"}) {
+  step("given a second process that forks before its first call");
+  Helper helper("fork_before_init");
+  const auto answer = helper.answer();
+  expect_true(answer.at("parent").get<bool>(), "the parent's copies are byte-exact");
+  expect_true(answer.at("child").get<bool>(), "the child's copies are byte-exact");
+}
+
+}  // namespace proctor::accel

@@ -1,0 +1,434 @@
+// Streams and events as CUDA orders them: the default stream, priorities, waits of the host, functions of the
+// host.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "suites/accel/cuda/native.h"
+#include "suites/accel/given.h"
+#include "suites/kernels/counter.h"
+#include "suites/main/check.h"
+#include "suites/main/helper.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::Helper;
+using suite::kGate;
+using suite::step;
+
+constexpr const char* kDefault = "CUDA C++ Programming Guide, Default Stream";
+constexpr const char* kWaits = "CUDA Runtime API, API synchronization behavior";
+constexpr const char* kUnrecorded = "CUDA Runtime API, cudaEventQuery: an event that was never recorded";
+constexpr const char* kHostFunction = "CUDA Runtime API, cudaLaunchHostFunc";
+constexpr const char* kPriority = "CUDA Runtime API, cudaStreamCreateWithPriority";
+
+// A stream of any flags, which may be the default stream.
+class Stream {
+ public:
+  static Stream legacy() { return Stream(cudaStreamLegacy, false); }
+  static Stream blocking() { return made(cudaStreamDefault); }
+  static Stream non_blocking() { return made(cudaStreamNonBlocking); }
+  ~Stream() {
+    if (owned_) static_cast<void>(cudaStreamDestroy(handle_));
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  cudaStream_t handle() const { return handle_; }
+  Status query() const { return CUDA_CALL(cudaStreamQuery, handle_); }
+  void synchronize() const { CUDA_CALL(cudaStreamSynchronize, handle_).or_throw(); }
+
+ private:
+  Stream(cudaStream_t handle, bool owned) : handle_(handle), owned_(owned) {}
+  static Stream made(unsigned flags) {
+    cudaStream_t handle = nullptr;
+    CUDA_CALL(cudaStreamCreateWithFlags, &handle, flags).or_throw();
+    return {handle, true};
+  }
+
+  cudaStream_t handle_;
+  bool owned_;
+};
+
+template <typename... T>
+void launch(const Kernel& kernel, cudaStream_t stream, unsigned groups, unsigned group, T... values) {
+  void* arguments[] = {&values...};
+  CUDA_CALL(cudaLaunchKernel, native(kernel), dim3(groups), dim3(group), arguments, 0, stream).or_throw();
+}
+
+// A gate for streams of any kind: a kernel that waits for the host, and gives up after a bounded number of
+// looks.
+struct StreamGate {
+  explicit StreamGate(const Context& context)
+      : module(Module::load(context, "litmus")), kernel(module, "gate"), flags(host_memory(context, 128)) {
+    std::memset(flags.data(), 0, flags.bytes());
+  }
+  ~StreamGate() { open(); }
+  void hold(cudaStream_t stream) const {
+    launch(kernel, stream, 1, 1, flags.data(), flags.data() + 64, kLooks);
+  }
+  void open() const { std::atomic_ref(flags.as<std::uint32_t>()[0]).store(1, std::memory_order_release); }
+  // 1: it was opened in time.
+  std::uint32_t done() const {
+    return std::atomic_ref(flags.as<std::uint32_t>()[16]).load(std::memory_order_acquire);
+  }
+
+  static constexpr std::uint64_t kLooks = 2'000'000'000;
+  Module module;
+  Kernel kernel;
+  Buffer flags;
+};
+
+// Whether the stream has nothing left to do, at once or within `patience`.
+bool poll_done(cudaStream_t stream, std::chrono::milliseconds patience = std::chrono::milliseconds(20)) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    const Status status = CUDA_CALL(cudaStreamQuery, stream);
+    if (!status.not_ready()) {
+      status.or_throw();
+      return true;
+    }
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::yield();
+  }
+}
+
+// Opens the gate a little later, so that a wait which does not wait returns before that.
+class Later {
+ public:
+  explicit Later(const StreamGate& gate)
+      : thread_([&gate] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(30));
+          gate.open();
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+void expect_open(const StreamGate& gate, const std::string& wait) {
+  expect_same("what the kernel said when " + wait + " returned (1: it was done)", "1",
+              std::to_string(gate.done()));
+}
+
+}  // namespace
+
+// ---- the default stream ----
+
+PROCTOR_CHECK(DefaultStream, WaitsForBlockingStreams, "K38", kDefault, kGate, {"order.legacy_no_barrier"}) {
+  const auto context = leased();
+  Counter counter(context);
+  const Stream legacy = Stream::legacy(), blocking = Stream::blocking();
+  const StreamGate gate(context);
+  step("given a blocking stream that is held, and work in the default stream");
+  gate.hold(blocking.handle());
+  launch(counter.kernel, legacy.handle(), 1, 64, counter.words.data(), 64u);
+  expect_true(!poll_done(legacy.handle()), "the default stream waits");
+  gate.open();
+  legacy.synchronize();
+  expect_same("count", "1", std::to_string(counter.value()));
+}
+
+PROCTOR_CHECK(DefaultStream, BlockingStreamsWaitForIt, "K38", kDefault, kGate, {"order.legacy_no_barrier"}) {
+  const auto context = leased();
+  Counter counter(context);
+  const Stream legacy = Stream::legacy(), blocking = Stream::blocking();
+  const StreamGate gate(context);
+  step("given that the default stream is held, and work in a blocking stream");
+  gate.hold(legacy.handle());
+  launch(counter.kernel, blocking.handle(), 1, 64, counter.words.data(), 64u);
+  expect_true(!poll_done(blocking.handle()), "the blocking stream waits");
+  gate.open();
+  blocking.synchronize();
+  expect_same("count", "1", std::to_string(counter.value()));
+}
+
+PROCTOR_CHECK(DefaultStream, NonBlockingStreamsDoNotWaitForIt, "K38", kDefault, kGate,
+              {"order.query_never_ready:api=cudaStreamQuery"}) {
+  const auto context = leased();
+  Counter counter(context);
+  const Stream legacy = Stream::legacy(), free = Stream::non_blocking();
+  const StreamGate gate(context);
+  step("given that the default stream is held, and work in a non-blocking stream");
+  gate.hold(legacy.handle());
+  launch(counter.kernel, free.handle(), 1, 64, counter.words.data(), 64u);
+  const bool done = poll_done(free.handle(), std::chrono::seconds(5));
+  gate.open();
+  legacy.synchronize();
+  expect_true(done, "the non-blocking stream is done while the default stream is held");
+}
+
+PROCTOR_CHECK(DefaultStream, EachThreadMayHaveItsOwn, "K38", kDefault, kGate,
+              {"kernel.skip:kernel=increment,times=1", "kernel.run_twice:kernel=increment,times=1"}) {
+  const auto context = leased();
+  Counter counter(context);
+  step("given two threads that each use the default stream of their own");
+  const auto work = [&] {
+    use(context.device());
+    for (int i = 0; i < 5; ++i) launch(counter.kernel, cudaStreamPerThread, 1, 64, counter.words.data(), 64u);
+    CUDA_CALL(cudaStreamSynchronize, cudaStreamPerThread).or_throw();
+  };
+  std::string problem;
+  for (int thread = 0; thread < 2; ++thread) {  // one after the other: the counter is no atomic
+    std::jthread([&] {
+      try {
+        work();
+      } catch (const std::exception& error) {
+        problem = error.what();
+      }
+    }).join();
+  }
+  expect_same("problem in a thread", "", problem);
+  expect_same("count", "10", std::to_string(counter.value()));
+}
+
+// ---- waits of the host ----
+
+PROCTOR_CHECK(Wait, StreamSynchronizeWaits, "S1.4", kWaits, kGate,
+              {"order.early_sync:api=cudaStreamSynchronize"}) {
+  const auto context = leased();
+  const Queue queue(context);
+  const StreamGate gate(context);
+  step("given a kernel that another thread releases 30 ms later");
+  gate.hold(native(queue));
+  const Later later(gate);
+  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
+  expect_open(gate, "cudaStreamSynchronize");
+}
+
+PROCTOR_CHECK(Wait, DeviceSynchronizeWaitsForAllStreams, "S1.4", kWaits, kGate,
+              {"order.early_sync:api=cudaDeviceSynchronize"}) {
+  const auto context = leased();
+  const Queue first(context), second(context);
+  const StreamGate gate(context);
+  step("given a kernel in the second of two streams that another thread releases 30 ms later");
+  gate.hold(native(second));
+  const Later later(gate);
+  CUDA_CALL(cudaDeviceSynchronize).or_throw();
+  expect_open(gate, "cudaDeviceSynchronize");
+}
+
+PROCTOR_CHECK(Wait, EventSynchronizeWaits, "S1.4", kWaits, kGate,
+              {"order.early_event_sync:api=cudaEventSynchronize"}) {
+  const auto context = leased();
+  const Queue queue(context);
+  const Event event(context);
+  const StreamGate gate(context);
+  step("given an event behind a kernel that another thread releases 30 ms later");
+  gate.hold(native(queue));
+  CUDA_CALL(cudaEventRecord, native(event), native(queue)).or_throw();
+  const Later later(gate);
+  CUDA_CALL(cudaEventSynchronize, native(event)).or_throw();
+  expect_open(gate, "cudaEventSynchronize");
+}
+
+PROCTOR_CHECK(Wait, SynchronousCopyWaitsForTheDefaultStream, "S1.4", kWaits, kGate,
+              {"order.early_sync:api=cudaMemcpy"}) {
+  const auto context = leased();
+  use(context.device());
+  const Buffer from = device_memory(context, 4096), to = host_memory(context, 4096);
+  const StreamGate gate(context);
+  step("given a synchronous copy behind a kernel in the default stream, released 30 ms later");
+  gate.hold(cudaStreamLegacy);
+  const Later later(gate);
+  CUDA_CALL(cudaMemcpy, to.data(), from.data(), 4096, cudaMemcpyDefault).or_throw();
+  expect_open(gate, "cudaMemcpy");
+}
+
+// ---- events ----
+
+PROCTOR_CHECK(Event, UnrecordedOneIsReady, "K40", kUnrecorded, kGate, {"order.query_never_ready:api=cudaEventQuery"}) {
+  const auto context = leased();
+  step("given events that nothing was recorded in");
+  for (int i = 0; i < 4; ++i) {
+    const Event event(context);
+    expect_status(kSuccess, event.query());
+    expect_status(kSuccess, CUDA_CALL(cudaEventSynchronize, native(event)));
+  }
+}
+
+PROCTOR_CHECK(Event, ElapsedTimeOfPendingWorkIsNotReady, "K41", "CUDA Runtime API, cudaEventElapsedTime",
+              kGate,
+              {"error.swallowed:api=cudaEventElapsedTime", "error.wrong_code:api=cudaEventElapsedTime"}) {
+  const auto context = leased();
+  const Queue queue(context);
+  const Event first(context), second(context);
+  const StreamGate gate(context);
+  step("given that the second of two events stands behind a kernel that is held");
+  CUDA_CALL(cudaEventRecord, native(first), native(queue)).or_throw();
+  gate.hold(native(queue));
+  CUDA_CALL(cudaEventRecord, native(second), native(queue)).or_throw();
+  float milliseconds = 0;
+  const Status early = CUDA_CALL(cudaEventElapsedTime, &milliseconds, native(first), native(second));
+  gate.open();
+  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
+  expect_status(kNotReady, early);
+  expect_status(kSuccess, CUDA_CALL(cudaEventElapsedTime, &milliseconds, native(first), native(second)));
+}
+
+PROCTOR_CHECK(Event, RecordAgainMovesIt, "K40", "CUDA Runtime API, cudaEventRecord", kGate,
+              {"order.query_lies:api=cudaEventQuery"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Event event(context);
+  const StreamGate gate(context);
+  step("given an event that has happened and is recorded again behind a kernel that is held");
+  CUDA_CALL(cudaEventRecord, native(event), native(queue)).or_throw();
+  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
+  expect_status(kSuccess, event.query());
+  gate.hold(native(queue));
+  CUDA_CALL(cudaEventRecord, native(event), native(queue)).or_throw();
+  expect_status(kNotReady, event.query());
+  gate.open();
+  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
+  expect_status(kSuccess, event.query());
+}
+
+// ---- priorities, functions of the host ----
+
+PROCTOR_CHECK(Priority, IsToldAsItWasClamped, "K38", kPriority, kGate, {"order.priority_lost"}) {
+  const auto context = leased();
+  use(context.device());
+  int least = 0, greatest = 0;
+  CUDA_CALL(cudaDeviceGetStreamPriorityRange, &least, &greatest).or_throw();
+  need(greatest < least, "unsupported:stream_priorities");
+  step("given streams of the greatest priority, and of one beyond");
+  for (const int wanted : {greatest, greatest - 100}) {
+    cudaStream_t stream = nullptr;
+    CUDA_CALL(cudaStreamCreateWithPriority, &stream, cudaStreamNonBlocking, wanted).or_throw();
+    int got = least + 1;
+    const Status status = CUDA_CALL(cudaStreamGetPriority, stream, &got);
+    static_cast<void>(cudaStreamDestroy(stream));
+    expect_status(kSuccess, status);
+    expect_same("priority", std::to_string(greatest), std::to_string(got));
+  }
+}
+
+namespace {
+
+// What a function of the host sees when its turn comes.
+struct Witness {
+  const std::uint32_t* word;
+  std::uint32_t seen = 0xdead;
+};
+void look(void* data) {
+  auto* witness = static_cast<Witness*>(data);
+  witness->seen = *static_cast<const volatile std::uint32_t*>(witness->word);
+}
+void look_back(cudaStream_t, cudaError_t, void* data) { look(data); }
+
+}  // namespace
+
+PROCTOR_CHECK(HostFunction, RunsInItsTurn, "K44", kHostFunction, kGate,
+              {"order.host_function_lost", "kernel.skip:times=1"}) {
+  const auto context = leased();
+  const Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  const Kernel increment(module, "increment");
+  const Buffer words = host_memory(context, 4);
+  words.as<std::uint32_t>()[0] = 0;
+  Witness witnesses[3] = {};
+  step("given functions of the host between kernels that count");
+  for (Witness& witness : witnesses) {
+    witness.word = words.as<std::uint32_t>().data();
+    launch(increment, native(queue), 1, 1, words.data(), 1u);
+    CUDA_CALL(cudaLaunchHostFunc, native(queue), look, &witness).or_throw();
+  }
+  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
+  expect_words("counts that they saw", std::vector<std::uint32_t>{1, 2, 3},
+               std::vector{witnesses[0].seen, witnesses[1].seen, witnesses[2].seen}, context.device());
+}
+
+PROCTOR_CHECK(HostFunction, CallbackRunsAfterItsKernel, "K44", "CUDA Runtime API, cudaStreamAddCallback",
+              kGate, {"order.host_function_lost", "kernel.skip:times=1"}) {
+  const auto context = leased();
+  const Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  const Kernel increment(module, "increment");
+  const Buffer words = host_memory(context, 4);
+  words.as<std::uint32_t>()[0] = 41;
+  Witness witness{words.as<std::uint32_t>().data()};
+  step("given a callback behind a kernel");
+  launch(increment, native(queue), 1, 1, words.data(), 1u);
+  CUDA_CALL(cudaStreamAddCallback, native(queue), look_back, &witness, 0).or_throw();
+  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
+  expect_same("what it saw", "42", std::to_string(witness.seen));
+}
+
+// ---- other devices, other processes ----
+
+PROCTOR_CHECK(Stream, OfAnotherDeviceIsRefused, "K20",
+              "ROCm/hip-tests, which run on NVIDIA; cudaErrorInvalidResourceHandle", kGate,
+              .faults = {"error.wrong_code", "error.swallowed"}, .devices = 2) {
+  const auto devices = leased_devices(2);
+  const Context first(devices[0]);
+  const Queue elsewhere{Context(devices[1])};
+  const Module module = Module::load(first, "basic");
+  const Kernel fill(module, "fill");
+  const Buffer words = device_memory(first, 64);
+  step("given a launch on the first device with a stream of the second");
+  use(devices[0]);
+  const std::byte* pointer = words.data();
+  std::uint32_t value = 5, n = 1;
+  void* arguments[] = {&pointer, &value, &n};
+  expect_status("cudaErrorInvalidResourceHandle",
+                CUDA_CALL(cudaLaunchKernel, native(fill), dim3(1), dim3(1), arguments, 0, native(elsewhere)));
+}
+
+namespace {
+
+std::string to_hex(const cudaIpcEventHandle_t& handle) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char byte : handle.reserved) {
+    text += kDigits[static_cast<unsigned char>(byte) >> 4];
+    text += kDigits[static_cast<unsigned char>(byte) & 15];
+  }
+  return text;
+}
+
+// Opens the event; then tells, each time that it is asked, whether it has happened.
+PROCTOR_HELPER(watch_event) {
+  const auto context = leased();
+  use(context.device());
+  cudaIpcEventHandle_t handle{};
+  for (std::size_t i = 0; i < sizeof handle.reserved; ++i) {
+    handle.reserved[i] = static_cast<char>(std::stoi(words.at(0).substr(2 * i, 2), nullptr, 16));
+  }
+  cudaEvent_t event = nullptr;
+  suite::answer({{"opened", CUDA_CALL(cudaIpcOpenEventHandle, &event, handle).name()}});
+  while (!suite::wait_for_input().empty()) {
+    suite::answer({{"query", CUDA_CALL(cudaEventQuery, event).name()}});
+  }
+}
+
+}  // namespace
+
+PROCTOR_CHECK(EventIpc, OtherProcessSeesItHappen, "M41", "CUDA Runtime API, cudaIpcGetEventHandle", kGate,
+              {"ipc.event_not_shared"}) {
+  const auto context = leased();
+  need(context.device().record()->native.ipcEventSupported != 0, "unsupported:ipc_events");
+  const Queue queue(context);
+  const StreamGate gate(context);
+  cudaEvent_t event = nullptr;
+  cudaIpcEventHandle_t handle{};
+  CUDA_CALL(cudaEventCreateWithFlags, &event, cudaEventInterprocess | cudaEventDisableTiming).or_throw();
+  CUDA_CALL(cudaIpcGetEventHandle, &handle, event).or_throw();
+  step("given a second process that watches an event behind a kernel that is held");
+  gate.hold(native(queue));
+  CUDA_CALL(cudaEventRecord, event, native(queue)).or_throw();
+  Helper watcher("watch_event", {to_hex(handle)});
+  expect_same("the second process opens it", kSuccess, watcher.answer().at("opened").get<std::string>());
+  watcher.order("query");
+  expect_same("while the kernel is held", kNotReady, watcher.answer().at("query").get<std::string>());
+  gate.open();
+  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
+  watcher.order("query");
+  expect_same("afterwards", kSuccess, watcher.answer().at("query").get<std::string>());
+  watcher.finish();
+  static_cast<void>(cudaEventDestroy(event));
+}
+
+}  // namespace proctor::accel

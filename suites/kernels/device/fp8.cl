@@ -1,0 +1,35 @@
+// Floats of 8 bits, by the functions that the vendor has for them: CUDA's, which are instructions of the device from
+// compute capability 8.9 on; in OpenCL C, which has none, by arithmetic.
+#ifdef __CUDACC__
+
+#include <cuda_fp8.h>
+
+#include "suites/kernels/device/portable_cuda.h"
+
+#ifdef FINITE
+#define FORMAT __NV_E4M3
+#else
+#define FORMAT __NV_E5M2
+#endif
+
+DEVICE float widen_fp8(uchar stored) { return __half2float(__half(__nv_cvt_fp8_to_halfraw(stored, FORMAT))); }
+DEVICE uchar narrow_fp8(float value) { return (uchar)__nv_cvt_float_to_fp8(value, __NV_NOSAT, FORMAT); }
+
+#else
+
+#include "suites/kernels/device/narrow.cl"
+
+DEVICE float widen_fp8(uchar stored) { return widen(stored); }
+DEVICE uchar narrow_fp8(float value) { return narrowed(value); }
+
+#endif
+
+KERNEL fp8_to_float(GLOBAL const uchar* in, GLOBAL float* out, uint n) {
+  const uint i = GLOBAL_ID(0);
+  if (i < n) out[i] = widen_fp8(in[i]);
+}
+
+KERNEL float_to_fp8(GLOBAL const float* in, GLOBAL uchar* out, uint n) {
+  const uint i = GLOBAL_ID(0);
+  if (i < n) out[i] = narrow_fp8(in[i]);
+}

@@ -1,0 +1,17 @@
+// A product by tensor cores. CUDA only.
+#include <mma.h>
+
+#include "suites/kernels/device/portable.h"
+
+// c = a b for 16 x 16 matrices of halves, summed in float. One warp.
+KERNEL tensor_product(GLOBAL const half* a, GLOBAL const half* b, GLOBAL float* c) {
+  using namespace nvcuda;
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> left;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> right;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+  wmma::fill_fragment(sum, 0.0f);
+  wmma::load_matrix_sync(left, a, 16);
+  wmma::load_matrix_sync(right, b, 16);
+  wmma::mma_sync(sum, left, right, sum);
+  wmma::store_matrix_sync(c, sum, 16, wmma::mem_row_major);
+}

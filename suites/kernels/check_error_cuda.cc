@@ -98,7 +98,8 @@ void expect_sticky(const std::string& helper, const std::vector<std::string>& co
 
 }  // namespace
 
-PROCTOR_CHECK(Error, IsKeptUntilItIsTold, "M06", kLast, kGate, {"error.never_cleared"}) {
+PROCTOR_CHECK(Error, IsKeptUntilItIsTold, "M06", kLast, kGate,
+              {"error.never_cleared", "state.sticky_error"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "basic");

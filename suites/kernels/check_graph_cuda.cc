@@ -70,7 +70,7 @@ PROCTOR_CHECK(Graph, NothingRunsWhileItIsCaptured, "K45", kGraphs, kGate, {"orde
 }
 
 PROCTOR_CHECK(Graph, EachLaunchRunsEverything, "K45", kGraphs, kGate,
-              {"kernel.skip:kernel=increment,after=7,times=1", "kernel.run_twice:kernel=increment,times=1"}) {
+              {"order.list_runs_once", "kernel.skip:kernel=increment,after=7,times=1"}) {
   const auto context = leased();
   Counter counter(context);
   Queue queue(context);

@@ -67,9 +67,12 @@ PROCTOR_CHECK(Launch, IdsInThreeDimensions, "K17", kIds, kGate,
 }
 
 PROCTOR_CHECK(Launch, EveryGroupRunsOnce, "K17", kIds, kGate,
-              .faults = {"kernel.run_twice", "kernel.skip_group:at=0,kernel=count_groups", "alloc.oom_late",
-                         "kernel.launch_fail", "state.device_lost", "state.card_lost", "state.card_hung",
-                         "kernel.hang"},
+              .faults = by_vendor<Texts>({"kernel.run_twice", "kernel.skip_group:at=0,kernel=count_groups",
+                                          "alloc.oom_late", "kernel.launch_fail", "state.device_lost",
+                                          "state.card_lost", "state.card_hung", "kernel.hang"},
+                                         {"kernel.run_twice", "kernel.skip_group:at=0,kernel=count_groups",
+                                          "alloc.oom", "kernel.launch_fail", "state.device_lost",
+                                          "state.card_lost", "state.card_hung", "kernel.hang"}),
               .expects = suite::kHang) {
   const auto context = leased();
   Queue queue(context);

@@ -67,8 +67,7 @@ PROCTOR_CHECK(Attributes, LargestBlockRuns, "K13", kAttributes, kGate,
                read_as<std::uint32_t>(queue, context, words), context.device());
 }
 
-PROCTOR_CHECK(Occupancy, FitsTheMultiprocessor, "K19", kOccupancy, kGate,
-              {"kernel.limits_lie:api=cudaOccupancy*"}) {
+PROCTOR_CHECK(Occupancy, FitsTheMultiprocessor, "K19", kOccupancy, kGate, {"kernel.occupancy_lie"}) {
   const auto context = leased();
   use(context.device());
   const Module module = Module::load(context, "basic");

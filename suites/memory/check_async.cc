@@ -28,8 +28,12 @@ PROCTOR_CHECK(Async, EventMeansThatTheBytesAreThere, "S1.9", kEvents, kGate,
   const Buffer back = host_memory(context, sent.size());
   std::memset(back.data(), 0, back.bytes());
   const Event done(context);
-  step("given a copy to the host that signals an event");
+  Gate gate(context);
+  step("given a copy to the host behind a gate, that signals an event");
+  gate.hold(queue);
   queue.copy(back.data(), there.data(), sent.size(), {.wait = {}, .signal = &done});
+  expect_status(kNotReady, done.query());
+  gate.open();
   done.synchronize();
   const std::vector<std::byte> got(back.data(), back.data() + back.bytes());
   queue.synchronize();

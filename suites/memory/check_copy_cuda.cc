@@ -2,7 +2,7 @@
 // synchronous.
 #include <algorithm>
 
-#include "suites/accel/cuda/native.h"
+#include "suites/accel/cuda/refusal.h"
 #include "suites/accel/given.h"
 #include "suites/main/check.h"
 
@@ -60,7 +60,8 @@ void copy_volume(const cudaPitchedPtr& to, const cudaPitchedPtr& from) {
 
 }  // namespace
 
-PROCTOR_CHECK(Pitch, RowsLieAtTheirPitch, "M25", kPitch, kGate, {"copy.pitch_ignored", "copy.skip"}) {
+PROCTOR_CHECK(Pitch, RowsLieAtTheirPitch, "M25", kPitch, kGate,
+              {"memory.corrupt_copy:at=17,times=1", "copy.skip:times=1"}) {
   const auto context = leased();
   Queue queue(context);
   auto sent = noise(kWidth * kHeight, 1);
@@ -76,7 +77,7 @@ PROCTOR_CHECK(Pitch, RowsLieAtTheirPitch, "M25", kPitch, kGate, {"copy.pitch_ign
 }
 
 PROCTOR_CHECK(Pitch, PlaneComesBack, "M25", kPitch, kGate,
-              {"memory.corrupt_copy:at=17", "copy.pitch_ignored:after=1"}) {
+              {"memory.corrupt_copy:at=17,times=1", "copy.pitch_ignored"}) {
   const auto context = leased();
   const auto sent = noise(kWidth * kHeight, 2);
   std::vector<std::byte> got(sent.size());
@@ -108,7 +109,7 @@ PROCTOR_CHECK(Pitch, FillStaysInItsRows, "M27", kPitch, kGate,
 }
 
 PROCTOR_CHECK(Volume, ComesBack, "M25", kVolume, kGate,
-              {"memory.corrupt_copy:at=17", "copy.slice_ignored", "copy.pitch_ignored:after=1"}) {
+              {"memory.corrupt_copy:at=17,times=1", "copy.slice_ignored", "copy.pitch_ignored"}) {
   const auto context = leased();
   auto sent = noise(kWidth * kHeight * kDepth, 4);
   std::vector<std::byte> got(sent.size());
@@ -165,10 +166,22 @@ PROCTOR_CHECK(Synchronous, StatedDirectionsAreFollowed, "M26", "CUDA Runtime API
   expect_bytes("what came back", sent, got, context.device());
 }
 
+PROCTOR_CHECK(Synchronous, DirectionsThatAreNoneAreRefused, "M26",
+              "CUDA Runtime API, cudaErrorInvalidMemcpyDirection", kGate,
+              {"copy.direction_ignored", "error.wrong_code:api=cudaMemcpy"}) {
+  const auto context = leased();
+  use(context.device());
+  const Buffer there = device_memory(context, 4096);
+  std::vector<std::byte> here(4096);
+  step("given a direction that does not exist");
+  expect_status("cudaErrorInvalidMemcpyDirection",
+                CUDA_CALL(cudaMemcpy, here.data(), there.data(), 4096, no_such<cudaMemcpyKind>()));
+}
+
 // ---- between devices ----
 
 PROCTOR_CHECK(Peer, CopyIsByteExact, "M22", kPeer, kGate,
-              .faults = {"copy.peer_stale", "memory.corrupt_copy:at=17,times=1,min=20000"}, .devices = 2) {
+              .faults = {"copy.peer_stale", "memory.corrupt_copy:at=17,api=cudaMemcpyPeer"}, .devices = 2) {
   const auto devices = leased_devices(2);
   const Context first(devices[0]), second(devices[1]);
   Queue here(first), there(second);

@@ -23,7 +23,7 @@ constexpr std::size_t kWord = by_vendor<std::size_t>(4, 1);
 }  // namespace
 
 PROCTOR_CHECK(Fill, PatternsOfEverySize, "M27", kFill, kGate,
-              {"copy.fill_shift", "memory.corrupt_fill:at=17"}) {
+              {by_vendor("copy.fill_shift", "copy.fill_skip"), "memory.corrupt_fill:at=17"}) {
   const auto context = leased();
   for (const std::size_t pattern : kPatterns) {
     step("given a pattern of " + std::to_string(pattern) + " bytes");

@@ -136,4 +136,19 @@ PROCTOR_CHECK(Pointer, EachSideHasItsAddress, "M42", kAttributes, kGate, {"alloc
               "managed memory has one address for both");
 }
 
+PROCTOR_CHECK(Ipc, OwnHandleIsRefused, "M41",
+              "CUDA Runtime API, cudaIpcOpenMemHandle; ROCm/hip-tests hipIpcMemHandle", kGate,
+              {"ipc.opens_own"}) {
+  const auto context = leased();
+  const Buffer buffer = device_memory(context, 4096);
+  use(context.device());
+  cudaIpcMemHandle_t handle{};
+  CUDA_CALL(cudaIpcGetMemHandle, &handle, buffer.data()).or_throw();
+  step("given a handle of this process itself");
+  void* pointer = nullptr;
+  const Status status = CUDA_CALL(cudaIpcOpenMemHandle, &pointer, handle, cudaIpcMemLazyEnablePeerAccess);
+  expect_refused("the opening", status);
+  if (status.ok()) static_cast<void>(cudaIpcCloseMemHandle(pointer));
+}
+
 }  // namespace proctor::accel

@@ -125,9 +125,6 @@ Status Device::try_status() const {
   return used.ok() ? CUDA_CALL(cudaFree, nullptr) : used;
 }
 
-// No call of the runtime or of NVML does it: cudaDeviceReset() ends this process's context only.
-Status Device::try_reset() const { throw suite::Skipped("unsupported:device_reset"); }
-
 Status try_use(const Device& device) { return CUDA_CALL(cudaSetDevice, native(device)); }
 
 }  // namespace proctor::accel

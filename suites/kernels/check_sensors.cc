@@ -9,9 +9,12 @@ using suite::expect_true;
 using suite::kWarn;
 using suite::step;
 
-constexpr const char* kTemperature = "Level Zero specification, zes_temp_properties_t maxTemperature";
+constexpr const char* kTemperature =
+    by_vendor("Level Zero specification, zes_temp_properties_t maxTemperature",
+              "NVML API Reference Guide, nvmlDeviceGetTemperatureThreshold: slowdown");
 constexpr const char* kEnergy =
-    "Level Zero specification, zes_power_energy_counter_t: the monotonic energy counter";
+    by_vendor("Level Zero specification, zes_power_energy_counter_t: the monotonic energy counter",
+              "NVML API Reference Guide, nvmlDeviceGetTotalEnergyConsumption: since the driver was loaded");
 
 void work(const Context& context) {
   Queue queue(context);

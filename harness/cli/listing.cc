@@ -35,6 +35,15 @@ ListOutput to_list_output(ProcessEnd end, std::vector<std::string> lines) {
   return output;
 }
 
+// Our own suites for CUDA list their cases without it, but they start only where its library is. The
+// simulated one will do, after all that the caller has.
+void add_simulated_libraries(Environment& environment) {
+  const auto simulated = cuda_environment({}, simulator_directories());
+  if (simulated.library_directory.empty()) return;
+  auto& path = environment["LD_LIBRARY_PATH"];
+  path = path.empty() ? simulated.library_directory : prepended(path, simulated.library_directory);
+}
+
 // What find_devices() looks at of a plan.
 Plan plan_for(const Suite& suite, int devices) {
   Plan plan;
@@ -90,6 +99,7 @@ Result<ListOutput> Listing::without_devices(const std::vector<std::string>& argv
   if (!hidden) return hidden.error();
   apply(*hidden, environment);
   for (const auto& [name, value] : extra_env) environment[name] = value;
+  if (argv.front().starts_with(program_directory() + "/")) add_simulated_libraries(environment);
   return run({.argv = argv, .env = to_list(environment), .directory = directory});
 }
 

@@ -18,7 +18,6 @@
 #include "harness/cli/run_launcher.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
-#include "harness/devices/inventory.h"
 #include "harness/run/planned.h"
 #include "harness/run/signals.h"
 #include "reports/exit_code.h"
@@ -289,46 +288,6 @@ std::optional<KnownVerdict> RunCommand::known_failure(const Case& test, const Ve
   const Verdict known = apply(&*entry, verdict);
   if (known == verdict) return std::nullopt;
   return KnownVerdict{.verdict = known, .source = entry->source, .note = ""};
-}
-
-// It sees the simulated machine without its faults: they belong to the programs that run on it.
-std::optional<MonitorSetup> RunCommand::make_monitor() {
-  MonitorSetup setup;
-  for (const WatchedDevices& watched : devices_.watched) {
-    ProbeMonitorSetup probe;
-    probe.env = watched.env;
-    if (const auto found = devices_.simulations.find(watched.backend); found != devices_.simulations.end()) {
-      SimEnvironment machine = found->second;
-      bind(machine, {.state = sim_state_, .log = {}, .faults = {}});
-      probe.env = with_simulation(std::move(probe.env), machine);
-      probe.argv = machine.launcher;
-    }
-    probe.argv.push_back(default_probe(watched.backend));
-    probe.fifo = scratch_->new_file_name();
-    probe.ids = watched.ids;
-    setup.probes.push_back(std::move(probe));
-  }
-  if (setup.probes.empty()) return std::nullopt;
-  return setup;
-}
-
-// It sees the device as a case does, the faults of a simulated one included.
-std::optional<HealthRequest> RunCommand::health_request(const std::string& device) {
-  const auto entry = std::find_if(devices_.pool.begin(), devices_.pool.end(),
-                                  [&](const PoolDevice& candidate) { return candidate.device.id == device; });
-  if (entry == devices_.pool.end() || entry->shared) return std::nullopt;
-  const std::string program = health_program(entry->device.backend);
-  const auto backend = parse_backend(entry->device.backend);
-  if (program.empty() || !backend) return std::nullopt;
-  Suite suite;
-  suite.kind = SuiteKind::kProctor;
-  suite.backend = *backend;
-  auto environment = environments_->of(suite, {device});
-  if (!environment) return std::nullopt;
-  HealthRequest request{
-      .argv = {program}, .env = *std::move(environment), .directory = scratch_->path(), .leases = {}};
-  if (policy_.reset_sick.value_or(false)) request.reset = {program, "--reset"};
-  return request;
 }
 
 RunSetup RunCommand::make_setup() {

@@ -109,7 +109,7 @@ Result<void> SelftestCommand::check() {
   if (file.empty()) return Error::usage(std::string("find share/proctor/") + kExemptionsFile);
   auto exemptions = load_exemptions(file);
   if (!exemptions) return exemptions.error();
-  exemptions_ = std::move(*exemptions);
+  exemptions_ = exemptions_of(backend, *exemptions);
   return check_run_directory(options_.out);
 }
 

@@ -3,10 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include "harness/plan/toml_reader.h"
 
 namespace proctor {
+namespace {
+
+// "xpu" of "visibility.xpu/Group.Name".
+std::string_view backend_of(std::string_view check) {
+  const auto suite = check.substr(0, check.find('/'));
+  const auto dot = suite.rfind('.');
+  return dot == std::string_view::npos ? "" : suite.substr(dot + 1);
+}
+
+}  // namespace
 
 Result<std::vector<Exemption>> parse_exemptions(std::string_view text, const std::string& name) {
   const auto root = parse_toml(text, name);
@@ -27,11 +39,22 @@ Result<std::vector<Exemption>> parse_exemptions(std::string_view text, const std
     exemptions.push_back(std::move(entry));
   }
   if (top.error()) return *top.error();
-  if (exemptions.size() > kMaxExemptions) {
-    return Error::usage(fmt::format("read {}: {} checks are exempt, at most {} may be", name,
-                                    exemptions.size(), kMaxExemptions));
+  std::map<std::string_view, std::size_t> exempt;
+  for (const auto& entry : exemptions) {
+    const auto backend = backend_of(entry.check);
+    if (++exempt[backend] > kMaxExemptions) {
+      return Error::usage(fmt::format("read {}: more than {} checks of backend {} are exempt", name,
+                                      kMaxExemptions, backend));
+    }
   }
   return exemptions;
+}
+
+std::vector<Exemption> exemptions_of(std::string_view backend, const std::vector<Exemption>& all) {
+  std::vector<Exemption> some;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(some),
+               [&](const Exemption& entry) { return backend_of(entry.check) == backend; });
+  return some;
 }
 
 Result<std::vector<Exemption>> load_exemptions(const std::string& path) {

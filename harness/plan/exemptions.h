@@ -14,15 +14,19 @@
 
 namespace proctor {
 
-inline constexpr std::size_t kMaxExemptions = 5;
+inline constexpr std::size_t kMaxExemptions = 5;  // of one backend
 
 struct Exemption {
   std::string check;
   std::string reason;
 };
 
-// Errors are usage errors: bad TOML, an entry without a reason, a check twice, more than kMaxExemptions.
+// Errors are usage errors: bad TOML, an entry without a reason, a check twice, more than kMaxExemptions of
+// one backend.
 Result<std::vector<Exemption>> parse_exemptions(std::string_view text, const std::string& name);
 Result<std::vector<Exemption>> load_exemptions(const std::string& path);
+
+// Of the checks of one backend: "xpu" for visibility.xpu/Group.Name.
+std::vector<Exemption> exemptions_of(std::string_view backend, const std::vector<Exemption>& all);
 
 }  // namespace proctor

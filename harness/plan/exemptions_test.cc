@@ -32,13 +32,22 @@ TEST(Exemptions, MistakesAreRefused) {
   EXPECT_THAT(refusal("[[exemt]]\n"), HasSubstr("exemt"));
 }
 
-TEST(Exemptions, AreFew) {
+TEST(Exemptions, AreFewOfEachBackend) {
   std::string text;
-  for (std::size_t i = 0; i < kMaxExemptions; ++i) text += entry("A.B" + std::to_string(i), "x");
+  for (std::size_t i = 0; i < kMaxExemptions; ++i) text += entry("s.xpu/A.B" + std::to_string(i), "x");
   EXPECT_TRUE(parse_exemptions(text, "file.toml"));
-  const auto read = parse_exemptions(text + entry("A.C", "x"), "file.toml");
+  EXPECT_TRUE(parse_exemptions(text + entry("s.cuda/A.C", "x"), "file.toml"));
+  const auto read = parse_exemptions(text + entry("t.xpu/A.C", "x"), "file.toml");
   ASSERT_FALSE(read);
-  EXPECT_THAT(read.error().what, HasSubstr("at most 5"));
+  EXPECT_THAT(read.error().what, HasSubstr("more than 5 checks of backend xpu"));
+}
+
+TEST(Exemptions, OfOneBackendAreThoseOfItsChecks) {
+  const auto all = parse_exemptions(entry("s.xpu/A.B", "x") + entry("s.cuda/A.B", "y"), "file.toml");
+  ASSERT_TRUE(all) << all.error().what;
+  const auto some = exemptions_of("cuda", *all);
+  ASSERT_EQ(some.size(), 1u);
+  EXPECT_EQ(some.front().reason, "y");
 }
 
 // The file that ships is part of what this test covers.

@@ -164,5 +164,30 @@ TEST_F(Summary, APointedFaultMustNotFailMostOfItsSuite) {
   EXPECT_THAT(summary().problems, ElementsAre(HasSubstr("x.a fails 3 of 4 checks of its suite")));
 }
 
+TEST_F(Summary, WhatTheSimulatorIsNoModelOfIsSetAside) {
+  plan({{"A.One", {"x.a", "y.all"}}, {"A.Two", {"x.b"}}});
+  rows("Two", RowPurpose::kClean).front()->verdict = {Outcome::kSkip, "not_on_simulator:tensor_cores"};
+  for (auto* row : rows("Two", RowPurpose::kListed)) {
+    row->verdict = {Outcome::kSkip, "not_on_simulator:tensor_cores"};
+    row->kill = {};
+  }
+  const auto sum = summary();
+  EXPECT_THAT(sum.problems, IsEmpty());
+  ASSERT_EQ(sum.checks_set_aside.size(), 1u);
+  EXPECT_EQ(sum.checks_set_aside.front().reason, "not_on_simulator:tensor_cores");
+}
+
+TEST_F(Summary, TheSimulatorIsNoModelOfAFewCasesOnly) {
+  std::vector<PlannedCheck> checks;
+  for (int i = 0; i < 13; ++i) checks.push_back({"A.C" + std::to_string(i), {"x.a"}});
+  plan(checks);
+  for (auto& result : results_) {
+    result.verdict = {Outcome::kSkip, "not_on_simulator:graphs"};
+    result.kill = {};
+  }
+  EXPECT_THAT(summary().problems,
+              testing::Contains(testing::HasSubstr("13 cases are skipped as not_on_simulator")));
+}
+
 }  // namespace
 }  // namespace proctor

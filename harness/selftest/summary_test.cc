@@ -179,7 +179,9 @@ TEST_F(Summary, WhatTheSimulatorIsNoModelOfIsSetAside) {
 
 TEST_F(Summary, TheSimulatorIsNoModelOfAFewCasesOnly) {
   std::vector<PlannedCheck> checks;
-  for (int i = 0; i < 13; ++i) checks.push_back({"A.C" + std::to_string(i), {"x.a"}});
+  std::vector<std::string> names;
+  for (int i = 0; i < 13; ++i) names.push_back("A.C" + std::to_string(i));
+  for (const auto& name : names) checks.push_back({.name = name.c_str(), .faults = {"x.a"}});
   plan(checks);
   for (auto& result : results_) {
     result.verdict = {Outcome::kSkip, "not_on_simulator:graphs"};

@@ -36,6 +36,8 @@ def outcomes(document):
 def say_environment(sandbox, suites):
     """Suites of one command each, which leaves its environment behind in a file of its name."""
     config = sandbox.path / "commands.toml"
+    for name in suites:
+        (sandbox.path / f"{name}.env").unlink(missing_ok=True)
     write_config(config, {name: {"kind": "command", "command": ["sh", "-c", f"env > {sandbox.path}/{name}.env"], **keys}
                           for name, keys in suites.items()})
     return config

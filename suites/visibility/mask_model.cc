@@ -92,7 +92,8 @@ std::optional<Tiles> tiles_of_topology(const char* topology) {
   int tiles = 0;
   int length = 0;
   const bool read = std::sscanf(topology, "xpu:%dx%d%n", &cards, &tiles, &length) == 2;
-  if (!read || topology[length] != '\0' || cards < 0 || tiles < 0) return std::nullopt;
+  const bool ends = read && (topology[length] == '\0' || topology[length] == ',');
+  if (!ends || cards < 0 || tiles < 0) return std::nullopt;
   std::vector<std::uint32_t> ids(tiles > 1 ? static_cast<std::size_t>(tiles) : 0);
   std::iota(ids.begin(), ids.end(), 0U);
   return Tiles(static_cast<std::size_t>(cards), ids);

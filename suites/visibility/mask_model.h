@@ -38,7 +38,8 @@ std::string seen_text(const Enumeration& seen, IdentityKind kind);
 
 // The tiles of each card of an unmasked COMPOSITE enumeration.
 std::vector<std::vector<std::uint32_t>> tiles_of(const Enumeration& control);
-// The same of simulated cards that are all alike: "xpu:2x2". None: the text says something else.
+// The same of simulated cards that are all alike: "xpu:2x2", "xpu:2x2,cuda:4". None: the text says something
+// else.
 std::optional<std::vector<std::vector<std::uint32_t>>> tiles_of_topology(const char* topology);
 
 }  // namespace proctor::visibility

@@ -132,6 +132,13 @@ TEST(Texts, NothingSelectedIsAnInitializationThatFails) {
   EXPECT_NE(expected_text({}, control, IdentityKind::kNone), seen_text(seen, IdentityKind::kNone));
 }
 
+TEST(TilesOfTopology, AreThoseOfTheIntelCards) {
+  EXPECT_EQ(tiles_of_topology("xpu:2x2"), (Tiles{{0, 1}, {0, 1}}));
+  EXPECT_EQ(tiles_of_topology("xpu:1x1,cuda:4"), (Tiles{{}}));
+  for (const char* other : {"cuda:4", "xpu:1x2+2x1", "xpu:2", "xpu:1x2x", "[[xpu]]"})
+    EXPECT_EQ(tiles_of_topology(other), std::nullopt) << other;
+}
+
 TEST(MaskRows, AreUniqueAndReadable) {
   std::set<std::string> names;
   std::set<std::string> values;

@@ -68,7 +68,9 @@ void note_problems(Backend backend, const Inventory& inventory, bool simulated, 
     devices.absent[key] = inventory.problem;
     return;
   }
-  devices.warnings.push_back({"probe", fmt::format("no {} device can be used: {}", key, inventory.words())});
+  const char* who = inventory.problem.empty() ? "our own suites can use no" : "no";
+  const char* can = inventory.problem.empty() ? "" : " can be used";
+  devices.warnings.push_back({"probe", fmt::format("{} {} device{}: {}", who, key, can, inventory.words())});
 }
 
 // What the caller's own mask leaves.
@@ -146,15 +148,14 @@ Result<void> keep_what_ctest_allocated(const Environment& caller, RunDevices& de
 // has no such device makes the run incomplete as well.
 std::string backend_without_devices(const Plan& plan, const RunDevices& devices) {
   const DevicePool pool(devices.pool);
-  std::string missing;
   for (const auto& test : plan.cases) {
     const auto backend = key_of(plan.suites[test.suite].backend);
     if (test.devices == 0 || pool.width(backend) != 0) continue;
     const auto absent = devices.absent.find(backend);
     const bool nothing_there = absent != devices.absent.end() && !absent->second.starts_with("hidden:");
-    if (nothing_there || !devices.unusable.contains(backend)) missing = backend;
+    if (nothing_there || !devices.unusable.contains(backend)) return backend;
   }
-  return missing;
+  return {};
 }
 
 }  // namespace

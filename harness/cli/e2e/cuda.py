@@ -11,6 +11,7 @@ from harness import BIN, Sandbox, check, report, skip, write_config
 
 STAND_IN = BIN / "cuda_sim" / "libcudart.so.13"
 STUB = os.environ.get("PROCTOR_CUDA_DRIVER_STUB")  # the directory of a libcuda.so.1 that fails as it is told
+NVML = os.environ.get("PROCTOR_NVML_STAND_IN")  # the directory of a libnvidia-ml.so.1 with two cards on driver 535
 RUNTIME = os.environ.get("PROCTOR_REAL_CUDART")  # the directory of the toolkit's CUDA Runtime
 METRICS = {"memory_used", "utilisation", "temperature", "power", "clock", "throttle", "ecc_errors"}
 FAILURES = {  # what the stub is told -> the reason
@@ -168,11 +169,50 @@ def no_driver_is_named(sandbox):
     print("ok", len(FAILURES), "drivers that fail")
 
 
+def old_driver_is_for_others(sandbox):
+    """A driver too old for this CUDA Runtime: our suites are skipped with both versions; others may bring their own runtime."""
+    if not (STUB and RUNTIME and NVML and (BIN / "memory_cuda").exists()):
+        return print("not checked: this build has no CUDA toolkit")
+    env = {"LD_LIBRARY_PATH": f"{STUB}:{NVML}:{RUNTIME}", "PROCTOR_STUB_CUDA_VERSION": "12020"}
+    config = say_environment(sandbox, {"other": {"backend": "cuda", "devices": 1}})
+    done, document, _ = run(sandbox, config, "other", "memory", "--backend", "cuda", "--filter", "other/*", "--filter",
+                            "*/Copy.HostToDeviceIsByteExact", env=env)
+    check(done.returncode == 0, done.returncode, done.stdout, done.stderr)
+    found = outcomes(document)
+    check(found["other/sh"] == "pass", found)
+    ours = found["memory.cuda/Copy.HostToDeviceIsByteExact"]
+    check(ours.startswith("skip(driver_too_old:12.2<"), found)
+    check(any("needs driver 580 or later" in warning["text"] for warning in document["warnings"]), document["warnings"])
+    check(document["run"]["stack"]["cuda.compatibility"] == "too_old", document["run"]["stack"])
+    print("ok", ours)
+
+
+def absent_vendor_is_left_out(sandbox):
+    """Nobody asked for a backend: our suites for a vendor that the machine does not have are left out, and named."""
+    if not (BIN / "memory_cuda").exists() or not (BIN / "libproctor_ze_sim.so").exists():
+        return print("not checked: not both vendors' suites were built")
+    # To the probe, the simulated Intel cards of the caller's own environment are the machine's.
+    env = {"ZE_ENABLE_ALT_DRIVERS": str(BIN / "libproctor_ze_sim.so"), "PROCTOR_SIM_TOPOLOGY": "xpu:1x1",
+           "PROCTOR_SIM_DRIVER": "simgpu", "PROCTOR_SIM_STATE": str(sandbox.path / "own")}
+    if devices_of(sandbox, "--backend", "cuda")[0]["devices"]:
+        return print("not checked: this machine has an NVIDIA device")
+    chosen = ("memory", "--filter", "*/Copy.HostToDeviceIsByteExact", "--telemetry", "0")
+    for backend, vendors in (((), {"xpu"}), (("--backend", "all"), {"xpu", "cuda"})):
+        out = sandbox.out()
+        done = sandbox.proctor("run", *chosen, *backend, "--out", out, env={**sandbox.env, **env})
+        check({case["backend"] for case in report(out)["cases"]} == vendors, backend, done.stdout, done.stderr)
+        check(("left out     memory.cuda: no_driver" in done.stdout) == (not backend), done.stdout)
+    check(done.returncode == 3, "a backend that was asked for and is not there:", done.returncode)
+    print("ok left out, unless it is asked for")
+
+
 def main():
     with Sandbox() as sandbox:
         for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"):
             sandbox.env.pop(name, None)
         no_driver_is_named(sandbox)
+        old_driver_is_for_others(sandbox)
+        absent_vendor_is_left_out(sandbox)
         if not STAND_IN.exists():
             skip("the simulated CUDA Runtime was not built")
         cards = cards_differ(sandbox)

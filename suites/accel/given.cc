@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "suites/main/check.h"
+#include "suites/main/skipped.h"
 
 namespace proctor::accel {
 namespace {
@@ -50,6 +51,15 @@ Buffer allocate(const Context& context, Kind kind, std::size_t bytes) {
   return Buffer(context, {.kind = kind, .bytes = bytes});
 }
 
+// Where the driver does not say how much is free, nothing can be blamed on that.
+bool lacks_memory(const Device& device, std::uint64_t bytes) {
+  try {
+    return device.memory().free < bytes;
+  } catch (const suite::Skipped&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 Device leased_device() { return leased_devices(1).front(); }
@@ -65,8 +75,17 @@ void need(bool condition, const std::string& reason) {
   if (!condition) suite::skip(reason);
 }
 
+void need_memory(const Device& device, std::uint64_t bytes) {
+  const std::uint64_t free = device.memory().free;
+  need(bytes <= free, "not_enough_memory:" + std::to_string(bytes) + ">" + std::to_string(free));
+}
+
 Buffer device_memory(const Context& context, std::size_t bytes) {
-  return allocate(context, Kind::kDevice, bytes);
+  Buffer buffer;
+  const Status status = Buffer::try_allocate(context, {.bytes = bytes}, buffer);
+  if (status.out_of_memory() && lacks_memory(context.device(), bytes)) need_memory(context.device(), bytes);
+  status.or_throw();
+  return buffer;
 }
 Buffer host_memory(const Context& context, std::size_t bytes) {
   return allocate(context, Kind::kHost, bytes);

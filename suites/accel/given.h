@@ -20,6 +20,10 @@ inline Context leased() { return Context(leased_device()); }
 // Ends the check as skip(reason) unless `condition`.
 void need(bool condition, const std::string& reason);
 
+// Ends the check as skip(not_enough_memory:NEED>HAVE) when less than `bytes` of the device's memory are free.
+void need_memory(const Device& device, std::uint64_t bytes);
+
+// Device memory that cannot be had because the device has not so much ends the check likewise.
 Buffer device_memory(const Context& context, std::size_t bytes);
 Buffer host_memory(const Context& context, std::size_t bytes);
 Buffer shared_memory(const Context& context, std::size_t bytes);

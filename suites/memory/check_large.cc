@@ -19,9 +19,7 @@ constexpr std::uint64_t kBytes = kWords * kStrideBytes;  // 5 GiB
 static_assert(kBytes > std::uint64_t{1} << 32);
 
 Buffer large_memory(const Context& context) {
-  const std::uint64_t free = context.device().memory().free;
-  constexpr std::uint64_t kNeeded = kBytes + (kBytes >> 2);
-  need(free > kNeeded, "not_enough_memory:" + std::to_string(kNeeded) + ">" + std::to_string(free));
+  need_memory(context.device(), kBytes + (kBytes >> 2));
   return Buffer(context, {.bytes = kBytes, .large = true});
 }
 

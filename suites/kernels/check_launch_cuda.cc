@@ -67,7 +67,8 @@ PROCTOR_CHECK(Attributes, LargestBlockRuns, "K13", kAttributes, kGate,
                read_as<std::uint32_t>(queue, context, words), context.device());
 }
 
-PROCTOR_CHECK(Occupancy, FitsTheMultiprocessor, "K19", kOccupancy, kGate, {"kernel.occupancy_lie"}) {
+PROCTOR_CHECK(Occupancy, FitsTheMultiprocessor, "K19", kOccupancy, kGate,
+              {"kernel.limits_lie:api=cudaOccupancy*"}) {
   const auto context = leased();
   use(context.device());
   const Module module = Module::load(context, "basic");

@@ -255,7 +255,8 @@ PROCTOR_CHECK(Event, UnrecordedOneIsReady, "K40", kUnrecorded, kGate,
 }
 
 PROCTOR_CHECK(Event, ElapsedTimeOfPendingWorkIsNotReady, "K41", "CUDA Runtime API, cudaEventElapsedTime",
-              kGate, {"order.query_lies:api=cudaEventElapsedTime"}) {
+              kGate,
+              {"error.swallowed:api=cudaEventElapsedTime", "error.wrong_code:api=cudaEventElapsedTime"}) {
   const auto context = leased();
   const Queue queue(context);
   const Event first(context), second(context);

@@ -22,7 +22,7 @@ Status peeked_error() { return CUDA_CALL(cudaPeekAtLastError); }
 
 }  // namespace
 
-PROCTOR_CHECK(Allocate, ZeroBytesAreNothing, "M01", kMalloc, kGate, {"alloc.zero_size_pointer"}) {
+PROCTOR_CHECK(Allocate, ZeroBytesAreNothing, "M01", kMalloc, kGate, {"alloc.zero_size_accepted"}) {
   const auto context = leased();
   use(context.device());
   step("given 0 bytes of device memory");

@@ -61,7 +61,7 @@ void copy_volume(const cudaPitchedPtr& to, const cudaPitchedPtr& from) {
 }  // namespace
 
 PROCTOR_CHECK(Pitch, RowsLieAtTheirPitch, "M25", kPitch, kGate,
-              {"memory.corrupt_copy:at=17,times=1", "copy.skip:times=1"}) {
+              {"copy.pitch_ignored:times=1", "copy.skip:times=1"}) {
   const auto context = leased();
   Queue queue(context);
   auto sent = noise(kWidth * kHeight, 1);
@@ -77,7 +77,7 @@ PROCTOR_CHECK(Pitch, RowsLieAtTheirPitch, "M25", kPitch, kGate,
 }
 
 PROCTOR_CHECK(Pitch, PlaneComesBack, "M25", kPitch, kGate,
-              {"memory.corrupt_copy:at=17,times=1", "copy.pitch_ignored"}) {
+              {"memory.corrupt_copy:at=17,times=1", "copy.pitch_ignored:times=1"}) {
   const auto context = leased();
   const auto sent = noise(kWidth * kHeight, 2);
   std::vector<std::byte> got(sent.size());
@@ -109,7 +109,7 @@ PROCTOR_CHECK(Pitch, FillStaysInItsRows, "M27", kPitch, kGate,
 }
 
 PROCTOR_CHECK(Volume, ComesBack, "M25", kVolume, kGate,
-              {"memory.corrupt_copy:at=17,times=1", "copy.slice_ignored", "copy.pitch_ignored"}) {
+              {"memory.corrupt_copy:at=17,times=1", "copy.slice_ignored", "copy.pitch_ignored:times=1"}) {
   const auto context = leased();
   auto sent = noise(kWidth * kHeight * kDepth, 4);
   std::vector<std::byte> got(sent.size());

@@ -14,16 +14,18 @@ using nlohmann::json;
 constexpr const char* kSuccess = "cudaSuccess";
 constexpr const char* kNoDevice = "cudaErrorNoDevice";
 
-// The member "uuid" of each entry of a variable such as PROCTOR_DEVICES; none: it is not set.
-std::optional<std::vector<std::string>> uuids_in(const char* variable) {
+using Identities = std::vector<std::pair<std::string, std::string>>;  // UUID, PCI address
+
+// A variable such as PROCTOR_DEVICES; none: it is not set.
+std::optional<Identities> devices_in(const char* variable) {
   const char* text = std::getenv(variable);
   if (text == nullptr) return std::nullopt;
   const json list = json::parse(text, nullptr, false);
-  std::vector<std::string> names;
+  Identities devices;
   for (const auto& entry : list.is_array() ? list : json::array()) {
-    names.push_back(entry.is_object() ? entry.value("uuid", "") : "");
+    if (entry.is_object()) devices.emplace_back(entry.value("uuid", ""), entry.value("pci", ""));
   }
-  return names;
+  return devices;
 }
 
 // Why nothing can be enumerated; "" when it can.
@@ -35,13 +37,24 @@ std::string problem_of(const Enumeration& seen) {
   return "init:" + seen.init;
 }
 
-std::vector<std::string> allowed_names(const Enumeration& machine) {
-  if (auto names = uuids_in(child::kPoolVariable)) return *std::move(names);
-  const char* own = std::getenv(kMask);
-  if (own == nullptr) return uuids(machine);
-  Variables variables{{kMask, own}};
-  if (const char* order = std::getenv(kOrder)) variables.emplace_back(kOrder, order);
-  return uuids(enumerate(variables));
+Identities allowed_devices(const Enumeration& machine) {
+  if (auto told = devices_in(child::kPoolVariable)) return *std::move(told);
+  Enumeration seen = machine;
+  if (const char* own = std::getenv(kMask)) {
+    Variables variables{{kMask, own}};
+    if (const char* order = std::getenv(kOrder)) variables.emplace_back(kOrder, order);
+    seen = enumerate(variables);
+  }
+  Identities devices;
+  for (const auto& device : seen.devices) devices.emplace_back(device.uuid, device.pci);
+  return devices;
+}
+
+// By either name: a runtime that is wrong about one of them must not lose its devices by it.
+bool contains(const Identities& devices, const DeviceRecord& device) {
+  return std::ranges::any_of(devices, [&](const auto& one) {
+    return one.first == device.uuid || (!one.second.empty() && one.second == device.pci);
+  });
 }
 
 }  // namespace
@@ -51,21 +64,27 @@ const ChildRules& child_rules() {
   return rules;
 }
 
-std::string Pool::ordinal(std::size_t i) const {
-  return std::get<std::string>(mask_value("{" + std::to_string(i) + "}", names));
-}
+std::string Pool::ordinal(std::size_t i) const { return std::to_string(names.ordinals[i]); }
 
 std::string Pool::mask() const { return joined(names.pool, ","); }
+
+std::string Pool::ordinal_mask() const {
+  std::vector<std::string> ordinals;
+  for (std::size_t i = 0; i < names.pool.size(); ++i) ordinals.push_back(ordinal(i));
+  return joined(ordinals, ",");
+}
 
 Pool pool_of(std::size_t devices) {
   const auto machine = enumerate({{kOrder, kByBus}});
   if (const auto problem = problem_of(machine); !problem.empty()) suite::skip(problem);
-  const auto allowed = allowed_names(machine);
+  const auto allowed = allowed_devices(machine);
   Pool pool;
   pool.names.machine = uuids(machine);
-  for (const auto& device : machine.devices) {
-    if (std::ranges::find(allowed, device.uuid) == allowed.end()) continue;
+  for (std::size_t i = 0; i < machine.devices.size(); ++i) {
+    const auto& device = machine.devices[i];
+    if (!contains(allowed, device)) continue;
     pool.devices.push_back(device);
+    pool.names.ordinals.push_back(i);
     pool.names.pool.push_back(device.uuid);
   }
   if (pool.devices.empty()) suite::skip("no_device");
@@ -78,10 +97,12 @@ Variables masked(const std::string& mask) { return {{kOrder, kByBus}, {kMask, ma
 Enumeration enumerate_under(const std::string& mask) { return enumerate(masked(mask)); }
 
 std::vector<std::string> leased(std::size_t devices) {
-  auto names = uuids_in(child::kDevicesVariable);
-  if (!names) names = pool_of(devices).names.pool;  // by hand there are no leases
-  if (names->size() < devices) suite::skip("needs:devices>=" + std::to_string(devices));
-  return *std::move(names);
+  const auto told = devices_in(child::kDevicesVariable);
+  if (!told) return pool_of(devices).names.pool;  // by hand there are no leases
+  if (told->size() < devices) suite::skip("needs:devices>=" + std::to_string(devices));
+  std::vector<std::string> names;
+  for (const auto& [uuid, pci] : *told) names.push_back(uuid);
+  return names;
 }
 
 std::vector<std::string> uuids(const Enumeration& seen) { return identities(seen, IdentityKind::kUuid); }

@@ -24,6 +24,7 @@ struct Pool {
   const std::string& uuid(std::size_t i) const { return names.pool[i]; }
   std::string ordinal(std::size_t i) const;
   std::string mask() const;  // all of it, by name
+  std::string ordinal_mask() const;
 };
 
 // With at least `devices` devices: else the check ends as skip(needs:devices>=N), or, when the runtime has

@@ -11,10 +11,6 @@ constexpr std::size_t kShortest = std::string_view("GPU-0").size();
 
 using Value = std::variant<std::string, Lacking>;
 
-std::string ordinal_of(const std::string& name, const Names& names) {
-  return std::to_string(std::ranges::find(names.machine, name) - names.machine.begin());
-}
-
 std::string common_beginning(const std::vector<std::string>& pool) {
   for (std::size_t i = 0; i < pool.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -38,9 +34,9 @@ std::optional<std::size_t> number_behind(std::string_view word, std::string_view
 Value word_value(std::string_view word, const Names& names) {
   const auto& pool = names.pool;
   if (word == "N") return std::to_string(names.machine.size());
-  if (word == "last") return ordinal_of(pool.back(), names);
+  if (word == "last") return std::to_string(names.ordinals.back());
   if (word == "zero") {
-    if (pool.front() != names.machine.front()) return Lacking{"needs:device_0"};
+    if (names.ordinals.front() != 0) return Lacking{"needs:device_0"};
     return "0";
   }
   if (word == "common") {
@@ -56,7 +52,7 @@ Value word_value(std::string_view word, const Names& names) {
     if (kind == "uuid") return name;
     if (kind == "prefix") return shortest_unique_prefix(name, names.machine);
     if (kind == "bare") return name.substr(name.find('-') + 1);
-    return ordinal_of(name, names);
+    return std::to_string(names.ordinals[*number]);
   }
   return Lacking{"unknown word " + std::string(word)};
 }

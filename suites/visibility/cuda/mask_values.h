@@ -22,8 +22,9 @@
 namespace proctor::visibility {
 
 struct Names {
-  std::vector<std::string> pool;     // of the devices that the run may use, in PCI order
-  std::vector<std::string> machine;  // of all devices, in PCI order
+  std::vector<std::string> pool;      // of the devices that the run may use, in PCI order
+  std::vector<std::string> machine;   // of all devices, in PCI order
+  std::vector<std::size_t> ordinals;  // of the pool's devices among those of the machine
 };
 
 struct Lacking {

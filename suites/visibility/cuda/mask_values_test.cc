@@ -6,9 +6,11 @@ namespace proctor::visibility {
 namespace {
 
 const Names kMachine{.pool = {"GPU-8932f937-d72c", "GPU-0a6b1c2d-93f1", "GPU-8932f9aa-11aa"},
-                     .machine = {"GPU-8932f937-d72c", "GPU-0a6b1c2d-93f1", "GPU-8932f9aa-11aa"}};
+                     .machine = {"GPU-8932f937-d72c", "GPU-0a6b1c2d-93f1", "GPU-8932f9aa-11aa"},
+                     .ordinals = {0, 1, 2}};
 // The same machine, of which the run may use its two last devices.
-const Names kPart{.pool = {"GPU-0a6b1c2d-93f1", "GPU-8932f9aa-11aa"}, .machine = kMachine.machine};
+const Names kPart{
+    .pool = {"GPU-0a6b1c2d-93f1", "GPU-8932f9aa-11aa"}, .machine = kMachine.machine, .ordinals = {1, 2}};
 
 std::string value(const char* pattern, const Names& names) {
   const auto made = mask_value(pattern, names);

@@ -25,7 +25,7 @@ std::pair<std::string, std::optional<std::string>> level_zero_again() {
   if (topology == nullptr || std::string_view(topology).find("xpu") == std::string_view::npos) {
     return {kLevelZeroDrivers, "/proc/no-such-driver.so"};
   }
-  const std::filesystem::path program = suite::self_command().back();
+  const auto program = std::filesystem::canonical(suite::self_command().back());
   return {kLevelZeroDrivers, (program.parent_path() / "libproctor_ze_sim.so").string()};
 }
 
@@ -125,6 +125,7 @@ PROCTOR_CHECK(Vendors, LevelZeroChildSeesNoCudaDevice, "S0.22", "one backend per
   pool_of();
   const auto drivers = level_zero_again();
   const auto whole = record(ask({"level-zero"}, {drivers}), "level_zero");
+  suite::measure("level_zero_devices", static_cast<double>(whole.devices.size()), "devices");
   step("given a child planned for Level Zero: CUDA_VISIBLE_DEVICES is empty");
   const auto answer = ask({"level-zero"}, {drivers, {kMask, ""}});
   expect_same("CUDA shows", expected_text({}), text_of(record(answer, "seen")));

@@ -4,22 +4,22 @@
 // enumerated in the process of a check.
 //
 // Of every vendor:
-//   enumerate                    {"seen":ENUMERATION}
-//   enumerate-after-setenv NAME VALUE    sets it before the first call
-//   setenv-after-init NAME VALUE {"seen":.., "again":..}: enumerates, sets it, initializes and enumerates
-//                                again
-//   grandchild                   execs itself in mode enumerate
-//   hold                         {"seen":..}, then waits for the end of its input
-// Of Level Zero:
-//   twice                        {"seen":.., "again":.., "same_handles":BOOL}
-//   counts                       {"over":{result,count,devices}, "under":{result,count,same_first}}
-//   null-count                   {"validation_layer":BOOL, "result":CODE} of zeDeviceGet(driver, nullptr,
-//   nullptr), only
-//                                asked when the loader has mapped its validation layer
-//   peers                        {"seen":.., "peers":[[{"result","reachable"}]]}
-//   sysman                       {"result":CODE, "devices":[{"uuid","pci"}]}
-// Those of CUDA are in cuda/child.cc. Every document of Level Zero has "missing_symbols" and "loader";
-// without a loader it is {"problem":"library_missing:.."}.
+//   enumerate               {"seen":ENUMERATION}
+//   enumerate-after-setenv  NAME VALUE: sets it before the first call
+//   setenv-after-init       NAME VALUE: {"seen":.., "again":..}, enumerates, sets it and does so again
+//   grandchild              execs itself in mode enumerate
+//   hold                    {"seen":..}, then waits for the end of its input
+//
+// Of Level Zero (those of CUDA are in cuda/child.cc):
+//   twice                   {"seen":.., "again":.., "same_handles":BOOL}
+//   counts                  {"over":{result,count,devices}, "under":{result,count,same_first}}
+//   null-count              {"validation_layer":BOOL, "result":CODE} of zeDeviceGet(driver, nullptr,
+//                           nullptr), only asked when the loader has mapped its validation layer
+//   peers                   {"seen":.., "peers":[[{"result","reachable"}]]}
+//   sysman                  {"result":CODE, "devices":[{"uuid","pci"}]}
+//
+// Every document of Level Zero has "missing_symbols" and "loader"; without a loader it is
+// {"problem":"library_missing:.."}.
 #pragma once
 
 #include <cstddef>

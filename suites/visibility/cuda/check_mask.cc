@@ -79,7 +79,7 @@ PROCTOR_CHECK(Mask, PrefixListSelectsThatMany, "V06", "ROCm/hip-tests hipGetDevi
 
 PROCTOR_CHECK(Mask, FirstBadEntryEndsTheList, "V07", kGuide, kGate, .faults = {"visibility.mask_goes_on"}) {
   const auto pool = pool_of(2);
-  for (const char* bad : {"-1", "{N}", "4000", "none", "GPU-ffffffff-ffff-ffff-ffff-ffffffffffff", ""}) {
+  for (const char* bad : {"-1", "{N}", "4000", "none", "GPU-ffffffff-ffff-ffff-ffff-ffffffffffff"}) {
     const auto pattern = std::string("{0},") + bad + ",{1}";
     const auto mask = std::get<std::string>(mask_value(pattern, pool.names));
     step("given the mask " + mask);

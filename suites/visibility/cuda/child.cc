@@ -1,21 +1,20 @@
-// What a child of the suite answers; the modes of every vendor are in child.h, these are CUDA's:
+// What a child of the suite answers. The modes of every vendor are in child.h, these are CUDA's:
 //
-//   twice                 {"seen":.., "again":..}
-//   count-of-nothing      {"result":CODE,"count":N}: cudaGetDeviceCount with its answer set to -7 before
-//   null-count            {"result":CODE} of cudaGetDeviceCount(nullptr)
-//   select                {"inside":[{"set","get","ordinal","uuid"}], "outside":{"-1":CODE,"N":CODE}}: each
-//   in a
-//                         thread of its own
-//   bus-ids               {"round":[{"id","result","ordinal"}], "bad":{TEXT:CODE}}
-//   peers                 {"pairs":[[{"result","reachable"}]], "outside":{"-1":CODE,"N":CODE}, "null":CODE}
-//   enable-peers          {"pairs":[[{"reachable","enabled":CODE}]]}; makes contexts
-//   fork                  {"before":CODE, "after":CODE|"hang"|"signal:N"}: of cudaFree(nullptr), before a
-//   fork and
-//                         in the child of it; makes a context
-//   allocate BYTES        {"result":CODE,"uuid","before":{UUID:BYTES},"after":{..}} on device 0; makes a
-//   context management            {"devices":[{"uuid","pci","memory"}]} level-zero            {"seen":..,
-//   "level_zero":ENUMERATION} speed                 {"devices":[{"uuid","speed"}]}: multiprocessors times
-//   clock
+//   twice             {"seen":.., "again":..}
+//   count-of-nothing  {"result":CODE,"count":N}: cudaGetDeviceCount, its answer set to -7 before
+//   null-count        {"result":CODE}: cudaGetDeviceCount(nullptr)
+//   select            {"inside":[{"set","get","ordinal","uuid"}]}: each in a thread of its own;
+//                     "first":CODE, "outside":{"-1":CODE,"N":CODE}: cudaSetDevice(0), (-1), (N)
+//   bus-ids           {"round":[{"id","result","ordinal"}], "bad":{TEXT:CODE}}
+//   peers             {"pairs":[[{"result","reachable"}]], "outside":{"-1","N"}, "null":CODE}
+//   enable-peers      {"pairs":[[{"reachable","enabled":CODE}]]}; makes contexts
+//   fork              {"before":CODE, "after":CODE|"hang"|"signal:N"}: of cudaFree(nullptr), then of
+//                     cudaMalloc in the child of a fork; makes a context
+//   allocate BYTES    {"result":CODE,"uuid","before":{UUID:BYTES},"after":{..}}; makes a context
+//   management        {"devices":[{"uuid","pci","memory"}]}
+//   level-zero        {"seen":.., "level_zero":ENUMERATION}
+//   speed             {"devices":[{"uuid","speed"}]}: multiprocessors times clock
+//
 // "problem" in a document is why the check is skipped.
 #include "suites/visibility/child.h"
 
@@ -80,6 +79,7 @@ json select() {
   json inside = json::array();
   for (int i = 0; i < count; ++i) inside.push_back(select_one(i));
   return {{"inside", inside},
+          {"first", name(cudaSetDevice(0))},
           {"outside", {{"-1", name(cudaSetDevice(-1))}, {"N", name(cudaSetDevice(count))}}}};
 }
 

@@ -1,9 +1,9 @@
 // Sources:
 //   GUIDE     NVIDIA CUDA Programming Guide, "CUDA Environment Variables": the vendor's words
-//   PYTORCH   torch/cuda/__init__.py _parse_visible_devices with test/test_cuda_nvml_based_avail.py: a model
-//   of
-//             the driver where the guide is silent, tested as a model; not yet seen on hardware
+//   PYTORCH   torch/cuda/__init__.py _parse_visible_devices, test/test_cuda_nvml_based_avail.py: a model
+//             of the driver where the guide is silent, tested as a model; not yet seen on hardware
 //   HIP       ROCm/hip-tests, which also run on NVIDIA
+//
 // Rules that no document of NVIDIA states are warned of on hardware, and hold on the simulator.
 #include "suites/visibility/cuda/mask_rows.h"
 

@@ -1,14 +1,14 @@
 // Values of CUDA_VISIBLE_DEVICES written for any machine. A row says which of the devices that a run may use
 // it names, and only at run time it is known what they are called:
 //
-//   {0} {1} ..         the ordinal of the pool's first, second .. device, counted over the machine in PCI
-//   order {last}             that of its last device
-//   {zero}             that of the machine's first device
-//   {N}                the number of devices of the machine: the first ordinal that names none
-//   {uuid0} {uuid1}    a device's name, "GPU-8932f937-..."
-//   {prefix0}          as few digits of it as tell the device from every other of the machine
-//   {bare0}            the name without GPU-
-//   {common}           what the names of two devices of the pool have in common
+//   {0} {1} ..       the ordinal of the pool's first, second .. device: among all, in PCI order
+//   {last}           that of its last device
+//   {zero}           that of the machine's first device
+//   {N}              the number of devices of the machine: the first ordinal that names none
+//   {uuid0} ..       a device's name, "GPU-8932f937-..."
+//   {prefix0} ..     as few digits of it as tell the device from every other of the machine
+//   {bare0} ..       the name without GPU-
+//   {common}         what the names of two devices of the pool have in common
 //
 // Pure functions: no value that they make names a device outside of the pool.
 #pragma once

@@ -82,7 +82,7 @@ struct StreamGate {
 };
 
 // Whether the stream has nothing left to do, at once or within `patience`.
-bool poll_done(cudaStream_t stream, std::chrono::milliseconds patience = std::chrono::milliseconds(20)) {
+bool poll_done(cudaStream_t stream, std::chrono::milliseconds patience = std::chrono::milliseconds(200)) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (true) {
     const Status status = CUDA_CALL(cudaStreamQuery, stream);

@@ -193,6 +193,7 @@ PROCTOR_CHECK(Pool, FreeMemoryReturns, "M39", kTrim, kGate, {"alloc.trim_ignored
   constexpr std::size_t kHeld = 256 << 20;
   constexpr std::uint64_t kSlack = 8 << 20;
   const Pool pool(context);
+  need_memory(context.device(), kHeld);
   const std::uint64_t before = context.device().memory().free;
   step("given 256 MiB of a pool, freed and trimmed away");
   free(queue, pool.allocate(queue, kHeld));

@@ -106,7 +106,7 @@ const Properties& Device::properties() const { return record_->properties; }
 std::vector<Device> Device::tiles() const { return {}; }
 
 MemoryInfo Device::memory() const {
-  use(*this);
+  activate(*this);
   std::size_t free = 0;
   std::size_t total = 0;
   CUDA_CALL(cudaMemGetInfo, &free, &total).or_throw();
@@ -123,6 +123,15 @@ bool Device::reaches(const Device& peer) const {
 Status Device::try_status() const {
   const Status used = try_use(*this);
   return used.ok() ? CUDA_CALL(cudaFree, nullptr) : used;
+}
+
+// Some runtimes make the context with the device, others with the first call that needs it: freeing nothing
+// is one.
+void activate(const Device& device) {
+  Status status = try_use(device);
+  if (status.ok()) status = CUDA_CALL(cudaFree, nullptr);
+  if (status.out_of_memory()) throw suite::Skipped("not_enough_memory:context");
+  status.or_throw();
 }
 
 Status try_use(const Device& device) { return CUDA_CALL(cudaSetDevice, native(device)); }

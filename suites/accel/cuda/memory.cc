@@ -7,7 +7,9 @@
 
 namespace proctor::accel {
 
-Context::Context(std::vector<Device> devices) : impl_(std::make_shared<Impl>(std::move(devices))) {}
+Context::Context(std::vector<Device> devices) : impl_(std::make_shared<Impl>(std::move(devices))) {
+  for (const Device& device : impl_->devices) activate(device);
+}
 
 const Device& Context::device() const { return impl_->devices.front(); }
 const std::vector<Device>& Context::devices() const { return impl_->devices; }

@@ -60,6 +60,9 @@ void or_throw_named(const Status& status, const Device& device);
 // Makes the device current in this thread.
 Status try_use(const Device& device);
 inline void use(const Device& device) { try_use(device).or_throw(); }
+// The same, and makes its primary context if there is none yet. Where the card has no room for one, because others
+// hold its memory, the check ends as skip(not_enough_memory:context).
+void activate(const Device& device);
 
 // Every device that is visible, initialising the runtime at the first call. Where there is none, or no driver
 // that works, the check ends as a skip: no_driver, driver_too_old:12040<13000, no_device, driver_fails:NAME.

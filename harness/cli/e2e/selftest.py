@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`proctor selftest --quick`: every check can fail, every fault is caught, and the report says so."""
+"""`proctor selftest --quick --backend BACKEND`: every check can fail, every fault is caught, and the report says so."""
 
 import json
 import subprocess
@@ -9,18 +9,19 @@ from pathlib import Path
 from harness import BIN, Sandbox, check, skip
 
 SCHEMA = Path(__file__).resolve().parents[3] / "reports" / "schema" / "selftest.schema.json"
-SIMULATOR = "libproctor_ze_sim.so"
+SIMULATORS = {"xpu": "libproctor_ze_sim.so", "cuda": "cuda_sim/libcudart.so.13"}
 MIN_FAULTS = 60
 MIN_CHECKS = 135
 VALIDATE = "import json, jsonschema, sys; jsonschema.validate(*map(lambda p: json.load(open(p)), sys.argv[1:]))"
 
 
 def main():
-    if not (BIN / SIMULATOR).exists():
-        skip(f"library_missing:{SIMULATOR}")
+    backend = sys.argv[1] if len(sys.argv) > 1 else "xpu"
+    if not (BIN / SIMULATORS[backend]).exists():
+        skip(f"library_missing:{SIMULATORS[backend]}")
     with Sandbox() as sandbox:
         out = sandbox.out()
-        done = sandbox.proctor("selftest", "--quick", "--out", out, timeout=600)
+        done = sandbox.proctor("selftest", "--quick", "--backend", backend, "--out", out, timeout=600)
         print(done.stdout, done.stderr)
         check(done.returncode == 0, "exit", done.returncode)
         document = json.loads((out / "selftest.json").read_text())

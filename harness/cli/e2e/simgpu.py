@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""All XPU suites on simulated devices, through the real loader: green, and red where a fault is injected."""
+"""All suites on simulated devices, of both vendors in one run: green, and red where a fault is injected."""
 
 import ctypes
 import sys
@@ -7,8 +7,10 @@ import sys
 from harness import BIN, Sandbox, check, check_sums, report, skip
 
 SIMULATOR = "libproctor_ze_sim.so"
-SUITES = {"visibility": 45, "memory": 45, "kernels": 45}  # registered checks, at least
-MIN_EXECUTED = 130
+STAND_IN = BIN / "cuda_sim" / "libcudart.so.13"
+SUITES = {"visibility": 45, "memory": 45, "kernels": 45}  # registered checks of each backend, at least
+MIN_EXECUTED = {"xpu": 130, "cuda": 120}
+MAX_NOT_ON_SIMULATOR = 12
 NEWER_SYMBOLS = ("zesInit", "zeDeviceGetRootDevice")  # than the oldest loader that we support
 
 
@@ -16,9 +18,16 @@ def loader_has(symbol):
     return hasattr(ctypes.CDLL("libze_loader.so.1"), symbol)
 
 
+def has_cuda():
+    """Whether this build has what needs the CUDA toolkit."""
+    return STAND_IN.exists() and (BIN / "visibility_cuda").exists()
+
+
 def check_green(sandbox):
     out = sandbox.out()
-    done = sandbox.proctor("run", "--sim", "xpu:2x2", "--strict", "--out", out, timeout=600)
+    backends = ["xpu"] + (["cuda"] if has_cuda() else [])
+    topology = "xpu:2x2,cuda:4" if "cuda" in backends else "xpu:2x2"
+    done = sandbox.proctor("run", "--sim", topology, "--backend", "all", "--strict", "--out", out, timeout=600)
     check(done.returncode == 0, "exit", done.returncode, done.stdout[-3000:], done.stderr)
     document = report(out)
     check_sums(document)
@@ -26,25 +35,31 @@ def check_green(sandbox):
     check(all(case["simulated"] is True for case in document["cases"]), "a case that is not simulated")
     executed = [case for case in document["cases"] if case["outcome"] == "pass"]
     skipped = [case for case in document["cases"] if case["outcome"] == "skip"]
-    check(len(executed) >= MIN_EXECUTED, f"only {len(executed)} were executed")
+    for backend in backends:
+        count = sum(case["backend"] == backend for case in executed)
+        check(count >= MIN_EXECUTED[backend], f"only {count} were executed on {backend}")
     check(len(executed) + len(skipped) == len(document["cases"]), document["summary"])
     for case in skipped:
         print(f"{case['id']}: {case['reason']}")
         check(case["reason"], f"{case['id']} is skipped without a reason")
+    beyond = [case["id"] for case in skipped if case["reason"].startswith("not_on_simulator:")]
+    check(len(beyond) <= MAX_NOT_ON_SIMULATOR, "the simulator is no model of too much:", beyond)
     for symbol in NEWER_SYMBOLS:
         if loader_has(symbol):
             lacking = [case["id"] for case in skipped if case["reason"] == f"symbol_missing:{symbol}"]
             check(not lacking, f"the loader has {symbol}, but these skip for want of it:", lacking)
-    for suite, least in SUITES.items():
-        names = {case["id"].split("/")[1] for case in document["cases"] if case["suite"] == suite}
-        check(len(names) >= least, f"{suite} has only {len(names)} checks")
+    for backend in backends:
+        for suite, least in SUITES.items():
+            ids = [case["id"] for case in document["cases"] if (case["suite"], case["backend"]) == (suite, backend)]
+            names = {id.split("/")[1] for id in ids}
+            check(len(names) >= least, f"{suite}.{backend} has only {len(names)} checks")
     print(f"ok {len(executed)} executed, {len(skipped)} skipped")
 
 
-def check_red(sandbox):
+def check_red(sandbox, topology):
     sandbox.env["PROCTOR_SIM_FAULTS"] = "memory.corrupt_copy:at=17"
     out = sandbox.out()
-    done = sandbox.proctor("run", "memory", "--sim", "xpu:1x1", "--out", out, timeout=600)
+    done = sandbox.proctor("run", "memory", "--sim", topology, "--out", out, timeout=600)
     del sandbox.env["PROCTOR_SIM_FAULTS"]
     check(done.returncode == 1, "exit", done.returncode, done.stdout[-3000:], done.stderr)
     case = next(case for case in report(out)["cases"] if case["id"].endswith("Copy.HostToDeviceIsByteExact"))
@@ -108,7 +123,9 @@ def main():
         skip(f"library_missing:{SIMULATOR}")
     with Sandbox() as sandbox:
         check_green(sandbox)
-        check_red(sandbox)
+        check_red(sandbox, "xpu:1x1")
+        if has_cuda():
+            check_red(sandbox, "cuda:1")
         check_described(sandbox)
 
 

@@ -77,8 +77,12 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, const std::string&
         return listing.without_devices(argv, env, directory);
       },
       [&](const Suite& suite, const auto& argv) { return listing.with_devices(suite, argv); });
-  if (outcome)
-    outcome->warnings.insert(outcome->warnings.end(), listing.warnings().begin(), listing.warnings().end());
+  if (!outcome) {
+    Error error = outcome.error();
+    if (builtins.empty()) error.hint = "Our suites for CUDA are not built here: configure with nvcc on PATH.";
+    return error;
+  }
+  outcome->warnings.insert(outcome->warnings.end(), listing.warnings().begin(), listing.warnings().end());
   return outcome;
 }
 

@@ -69,6 +69,11 @@ std::string uuid_text(const unsigned char (&bytes)[16]) {
   return text;
 }
 
+std::string lower_case(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
 int attribute(const Functions& cuda, int attribute, int device) {
   int value = 0;
   return cuda.attribute(&value, attribute, device) == kSuccess ? value : 0;
@@ -83,7 +88,7 @@ CudaRuntimeDevice describe(const Functions& cuda, int ordinal) {
     device.memory_bytes = properties.memory_bytes;
   }
   char pci[32] = {};
-  if (cuda.pci_address(pci, sizeof pci - 1, ordinal) == kSuccess) device.pci = pci;
+  if (cuda.pci_address(pci, sizeof pci - 1, ordinal) == kSuccess) device.pci = lower_case(pci);
   device.capability = fmt::format("{}.{}", attribute(cuda, kCapabilityMajor, ordinal),
                                   attribute(cuda, kCapabilityMinor, ordinal));
   device.integrated = attribute(cuda, kIntegrated, ordinal) != 0;

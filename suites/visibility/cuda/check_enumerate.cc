@@ -81,15 +81,19 @@ PROCTOR_CHECK(Enumerate, OrdinalsOutOfRangeAreRefused, "V28", kSelectTests, kGat
 }
 
 PROCTOR_CHECK(Enumerate, EachThreadSelectsItsOwn, "V29", kSelectTests, kGate,
-              .faults = {"visibility.wrong_uuid", "visibility.duplicate_device"}) {
+              .faults = {"visibility.wrong_uuid", "visibility.duplicate_device",
+                         "visibility.current_device_shared"}) {
   const auto pool = pool_of(2);
-  step("given a thread for each ordinal that selects it");
+  step("given a thread for each ordinal that selects it, and the first thread, which selects none");
   const auto inside = ask({"select"}, masked(pool.ordinal_mask())).at("inside");
   expect_same("the number of devices", std::to_string(pool.devices.size()), std::to_string(inside.size()));
   std::set<std::string> distinct;
   for (std::size_t i = 0; i < inside.size() && i < pool.devices.size(); ++i) {
-    const nlohmann::json expected = {
-        {"set", "cudaSuccess"}, {"get", "cudaSuccess"}, {"ordinal", i}, {"uuid", pool.uuid(i)}};
+    const nlohmann::json expected = {{"set", "cudaSuccess"},
+                                     {"get", "cudaSuccess"},
+                                     {"ordinal", i},
+                                     {"uuid", pool.uuid(i)},
+                                     {"elsewhere", 0}};
     expect_same("the thread of ordinal " + std::to_string(i), expected.dump(), inside[i].dump());
     expect_true(distinct.insert(inside[i].at("uuid")).second, "no other thread has that device");
   }

@@ -71,6 +71,9 @@ json select_one(int ordinal) {
     cudaGetDeviceProperties(&properties, current);
     answer["uuid"] = uuid_text(properties.uuid);
   }).join();
+  int elsewhere = -1;
+  cudaGetDevice(&elsewhere);
+  answer["elsewhere"] = elsewhere;
   return answer;
 }
 

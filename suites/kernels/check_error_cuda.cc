@@ -151,10 +151,8 @@ PROCTOR_CHECK(Sticky, IllegalAddressStays, "K47", kSticky, kGate, {"error.not_st
   expect_sticky("break_by_address", {"cudaErrorIllegalAddress", "cudaErrorLaunchFailure"});
 }
 
-// The text of a failed assertion is CUDA's own; OpenCL C, which the simulated runtime runs, has no
-// assertions.
-PROCTOR_CHECK(Sticky, FailedAssertionStays, "K46", "CUDA C++ Programming Guide, Assertion", kGate) {
-  need(!suite::on_simgpu(), "not_on_simulator:device_assert");
+PROCTOR_CHECK(Sticky, FailedAssertionStays, "K46", "CUDA C++ Programming Guide, Assertion", kGate,
+              {"error.not_sticky", "kernel.fault_swallowed"}) {
   step("given a second process whose kernel asserts what is not so");
   expect_sticky("break_by_assertion", {"cudaErrorAssert"});
 }

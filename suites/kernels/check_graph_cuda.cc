@@ -34,6 +34,11 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
   void launch(const Queue& queue) const { CUDA_CALL(cudaGraphLaunch, runnable_, native(queue)).or_throw(); }
+  // Makes this one run what `other` was captured from.
+  void update(const Graph& other) const {
+    cudaGraphExecUpdateResultInfo result{};
+    CUDA_CALL(cudaGraphExecUpdate, runnable_, other.graph_, &result).or_throw();
+  }
   std::size_t nodes() const {
     std::size_t count = 0;
     CUDA_CALL(cudaGraphGetNodes, graph_, nullptr, &count).or_throw();
@@ -129,6 +134,31 @@ PROCTOR_CHECK(Graph, StreamsThatForkAndJoinAreOneGraph, "K45", kGraphs, kGate,
   first.synchronize();
   expect_words("what the second stream made", std::vector<std::uint32_t>(256, 16),
                read_as<std::uint32_t>(first, context, result), context.device());
+}
+
+PROCTOR_CHECK(Graph, UpdateChangesWhatRuns, "K45", "CUDA Runtime API, cudaGraphExecUpdate", kGate,
+              {"kernel.skip:kernel=fill,after=1", "kernel.wrong_argument:kernel=fill,arg=1,after=1"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  const Kernel fill(module, "fill");
+  const Buffer words = device_memory(context, 1024);
+  const auto capture = [&](std::uint32_t value) {
+    begin(queue);
+    queue.launch(fill, cover(256, 64), arguments(words, value, 256u));
+    return std::make_unique<Graph>(queue);
+  };
+  const auto first = capture(5), second = capture(9);
+  const auto expect = [&](std::uint32_t value) {
+    first->launch(queue);
+    queue.synchronize();
+    expect_words("what the graph wrote", std::vector<std::uint32_t>(256, value),
+                 read_as<std::uint32_t>(queue, context, words), context.device());
+  };
+  step("given a graph that is launched, updated to another one's arguments, and launched again");
+  expect(5);
+  first->update(*second);
+  expect(9);
 }
 
 PROCTOR_CHECK(Graph, WaitInACaptureIsRefusedAndEndsIt, "K45", kCodes, kGate,

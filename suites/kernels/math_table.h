@@ -1,6 +1,7 @@
-// The functions of floats.cl: what each computes, and how exact OpenCL C wants it. Source: The OpenCL C
+// The functions of floats.cl: what each computes, and how exact its language wants it. Sources: The OpenCL C
 // Specification, tables "ULP values for single precision built-in math functions" and "... double precision
-// ...", full profile.
+// ...", full profile; CUDA C++ Programming Guide, "Mathematical Functions", maximum ulp error of the standard
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,17 @@
 
 namespace proctor::kernels {
 
+// How far a result may be off, in units in the last place. 0: correctly rounded, compared by bits.
+struct UlpLimits {
+  double in_single;
+  double in_double;
+};
+
 struct MathFunction {
   std::string_view name;
   std::uint32_t which;  // the number in floats.cl
-  double single_ulp;    // 0: correctly rounded, compared by bits
-  double double_ulp;
+  UlpLimits opencl;
+  UlpLimits cuda;
   double low, high;                             // arguments are taken from here
   double (*in_double)(double, double, double);  // reference for single precision
   long double (*in_long_double)(long double, long double, long double);

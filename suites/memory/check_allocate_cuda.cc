@@ -79,8 +79,8 @@ PROCTOR_CHECK(Free, WaitsForTheWorkOfTheDevice, "M13", "ROCm/hip-tests hipFreeIm
 }
 
 PROCTOR_CHECK(Accounting, ManagementKnowsTheSameMemory, "M50",
-              "CUDA Runtime API, cudaMemGetInfo; NVML API Reference Guide, nvmlDeviceGetMemoryInfo", kGate,
-              {"sysman.size_lie"}) {
+              "CUDA Runtime API, cudaMemGetInfo; NVML API Reference Guide, nvmlDeviceGetMemoryInfo",
+              suite::kWarn, {"sysman.size_lie"}) {
   for (const Device& device : Device::list()) {
     step("given the memory of " + describe(device));
     const std::uint64_t total = managed_memory(device);

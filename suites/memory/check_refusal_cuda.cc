@@ -160,7 +160,7 @@ constexpr BadCall kBadCalls[] = {
 
     {"cudaMemPrefetchAsync", "the memory is no managed memory", cudaErrorInvalidValue,
      [](Victim& v) {
-       return CUDA_CALL(cudaMemPrefetchAsync, &v.on_the_stack, sizeof v.on_the_stack,
+       return CUDA_CALL(cudaMemPrefetchAsync, v.memory.data(), v.memory.bytes(),
                         on_device(native(v.context.device())), 0, v.stream);
      }},
     {"cudaMemAdvise", "there is no such advice", cudaErrorInvalidValue,

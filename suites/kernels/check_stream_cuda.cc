@@ -1,4 +1,4 @@
-// Streams and events as CUDA orders them: the default stream, priorities, waits of the host, functions of the
+// Streams as CUDA orders them: the default stream, priorities, waits of the host, functions of the
 // host.
 #include <atomic>
 #include <chrono>
@@ -7,21 +7,19 @@
 #include "suites/accel/cuda/native.h"
 #include "suites/accel/given.h"
 #include "suites/kernels/counter.h"
+#include "suites/kernels/stream_gate.h"
 #include "suites/main/check.h"
-#include "suites/main/helper.h"
 
 namespace proctor::accel {
 namespace {
 
 using suite::expect_same;
 using suite::expect_true;
-using suite::Helper;
 using suite::kGate;
 using suite::step;
 
 constexpr const char* kDefault = "CUDA C++ Programming Guide, Default Stream";
 constexpr const char* kWaits = "CUDA Runtime API, API synchronization behavior";
-constexpr const char* kUnrecorded = "CUDA Runtime API, cudaEventQuery: an event that was never recorded";
 constexpr const char* kHostFunction = "CUDA Runtime API, cudaLaunchHostFunc";
 constexpr const char* kPriority = "CUDA Runtime API, cudaStreamCreateWithPriority";
 
@@ -50,35 +48,6 @@ class Stream {
 
   cudaStream_t handle_;
   bool owned_;
-};
-
-template <typename... T>
-void launch(const Kernel& kernel, cudaStream_t stream, unsigned groups, unsigned group, T... values) {
-  void* arguments[] = {&values...};
-  CUDA_CALL(cudaLaunchKernel, native(kernel), dim3(groups), dim3(group), arguments, 0, stream).or_throw();
-}
-
-// A gate for streams of any kind: a kernel that waits for the host, and gives up after a bounded number of
-// looks.
-struct StreamGate {
-  explicit StreamGate(const Context& context)
-      : module(Module::load(context, "litmus")), kernel(module, "gate"), flags(host_memory(context, 128)) {
-    std::memset(flags.data(), 0, flags.bytes());
-  }
-  ~StreamGate() { open(); }
-  void hold(cudaStream_t stream) const {
-    launch(kernel, stream, 1, 1, flags.data(), flags.data() + 64, kLooks);
-  }
-  void open() const { std::atomic_ref(flags.as<std::uint32_t>()[0]).store(1, std::memory_order_release); }
-  // 1: it was opened in time.
-  std::uint32_t done() const {
-    return std::atomic_ref(flags.as<std::uint32_t>()[16]).load(std::memory_order_acquire);
-  }
-
-  static constexpr std::uint64_t kLooks = 2'000'000'000;
-  Module module;
-  Kernel kernel;
-  Buffer flags;
 };
 
 // Whether the stream has nothing left to do, at once or within `patience`.
@@ -237,60 +206,6 @@ PROCTOR_CHECK(Wait, SynchronousCopyWaitsForTheDefaultStream, "S1.4", kWaits, kGa
   expect_open(gate, "cudaMemcpy");
 }
 
-// ---- events ----
-
-PROCTOR_CHECK(Event, UnrecordedOneIsReady, "K40", kUnrecorded, kGate,
-              {"order.query_never_ready:api=cudaEventQuery"}) {
-  const auto context = leased();
-  const Queue queue(context);
-  step("given events that nothing was recorded in, and then something");
-  for (int i = 0; i < 4; ++i) {
-    const Event event(context);
-    expect_status(kSuccess, event.query());
-    expect_status(kSuccess, CUDA_CALL(cudaEventSynchronize, native(event)));
-    CUDA_CALL(cudaEventRecord, native(event), native(queue)).or_throw();
-    expect_status(kSuccess, CUDA_CALL(cudaEventSynchronize, native(event)));
-    expect_status(kSuccess, event.query());
-  }
-}
-
-PROCTOR_CHECK(Event, ElapsedTimeOfPendingWorkIsNotReady, "K41", "CUDA Runtime API, cudaEventElapsedTime",
-              kGate,
-              {"error.swallowed:api=cudaEventElapsedTime", "error.wrong_code:api=cudaEventElapsedTime"}) {
-  const auto context = leased();
-  const Queue queue(context);
-  const Event first(context), second(context);
-  const StreamGate gate(context);
-  step("given that the second of two events stands behind a kernel that is held");
-  CUDA_CALL(cudaEventRecord, native(first), native(queue)).or_throw();
-  gate.hold(native(queue));
-  CUDA_CALL(cudaEventRecord, native(second), native(queue)).or_throw();
-  float milliseconds = 0;
-  const Status early = CUDA_CALL(cudaEventElapsedTime, &milliseconds, native(first), native(second));
-  gate.open();
-  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
-  expect_status(kNotReady, early);
-  expect_status(kSuccess, CUDA_CALL(cudaEventElapsedTime, &milliseconds, native(first), native(second)));
-}
-
-PROCTOR_CHECK(Event, RecordAgainMovesIt, "K40", "CUDA Runtime API, cudaEventRecord", kGate,
-              {"order.query_lies:api=cudaEventQuery"}) {
-  const auto context = leased();
-  Queue queue(context);
-  const Event event(context);
-  const StreamGate gate(context);
-  step("given an event that has happened and is recorded again behind a kernel that is held");
-  CUDA_CALL(cudaEventRecord, native(event), native(queue)).or_throw();
-  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
-  expect_status(kSuccess, event.query());
-  gate.hold(native(queue));
-  CUDA_CALL(cudaEventRecord, native(event), native(queue)).or_throw();
-  expect_status(kNotReady, event.query());
-  gate.open();
-  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
-  expect_status(kSuccess, event.query());
-}
-
 // ---- priorities, functions of the host ----
 
 PROCTOR_CHECK(Priority, IsToldAsItWasClamped, "K38", kPriority, kGate, {"order.priority_lost"}) {
@@ -362,7 +277,7 @@ PROCTOR_CHECK(HostFunction, CallbackRunsAfterItsKernel, "K44", "CUDA Runtime API
   expect_same("what it saw", "42", std::to_string(witness.seen));
 }
 
-// ---- other devices, other processes ----
+// ---- other devices ----
 
 PROCTOR_CHECK(Stream, OfAnotherDeviceIsRefused, "K20",
               "ROCm/hip-tests, which run on NVIDIA; cudaErrorInvalidResourceHandle", kGate,
@@ -380,60 +295,6 @@ PROCTOR_CHECK(Stream, OfAnotherDeviceIsRefused, "K20",
   void* arguments[] = {&pointer, &value, &n};
   expect_status("cudaErrorInvalidResourceHandle",
                 CUDA_CALL(cudaLaunchKernel, native(fill), dim3(1), dim3(1), arguments, 0, native(elsewhere)));
-}
-
-namespace {
-
-std::string to_hex(const cudaIpcEventHandle_t& handle) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const char byte : handle.reserved) {
-    text += kDigits[static_cast<unsigned char>(byte) >> 4];
-    text += kDigits[static_cast<unsigned char>(byte) & 15];
-  }
-  return text;
-}
-
-// Opens the event; then tells, each time that it is asked, whether it has happened.
-PROCTOR_HELPER(watch_event) {
-  const auto context = leased();
-  use(context.device());
-  cudaIpcEventHandle_t handle{};
-  for (std::size_t i = 0; i < sizeof handle.reserved; ++i) {
-    handle.reserved[i] = static_cast<char>(std::stoi(words.at(0).substr(2 * i, 2), nullptr, 16));
-  }
-  cudaEvent_t event = nullptr;
-  suite::answer({{"opened", CUDA_CALL(cudaIpcOpenEventHandle, &event, handle).name()}});
-  while (!suite::wait_for_input().empty()) {
-    suite::answer({{"query", CUDA_CALL(cudaEventQuery, event).name()}});
-  }
-}
-
-}  // namespace
-
-PROCTOR_CHECK(EventIpc, OtherProcessSeesItHappen, "M41", "CUDA Runtime API, cudaIpcGetEventHandle", kGate,
-              {"ipc.event_not_shared"}) {
-  const auto context = leased();
-  need(context.device().record()->native.ipcEventSupported != 0, "unsupported:ipc_events");
-  const Queue queue(context);
-  const StreamGate gate(context);
-  cudaEvent_t event = nullptr;
-  cudaIpcEventHandle_t handle{};
-  CUDA_CALL(cudaEventCreateWithFlags, &event, cudaEventInterprocess | cudaEventDisableTiming).or_throw();
-  CUDA_CALL(cudaIpcGetEventHandle, &handle, event).or_throw();
-  step("given a second process that watches an event behind a kernel that is held");
-  gate.hold(native(queue));
-  CUDA_CALL(cudaEventRecord, event, native(queue)).or_throw();
-  Helper watcher("watch_event", {to_hex(handle)});
-  expect_same("the second process opens it", kSuccess, watcher.answer().at("opened").get<std::string>());
-  watcher.order("query");
-  expect_same("while the kernel is held", kNotReady, watcher.answer().at("query").get<std::string>());
-  gate.open();
-  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
-  watcher.order("query");
-  expect_same("afterwards", kSuccess, watcher.answer().at("query").get<std::string>());
-  watcher.finish();
-  static_cast<void>(cudaEventDestroy(event));
 }
 
 }  // namespace proctor::accel

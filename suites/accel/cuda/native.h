@@ -60,8 +60,8 @@ void or_throw_named(const Status& status, const Device& device);
 // Makes the device current in this thread.
 Status try_use(const Device& device);
 inline void use(const Device& device) { try_use(device).or_throw(); }
-// The same, and makes its primary context if there is none yet. Where the card has no room for one, because others
-// hold its memory, the check ends as skip(not_enough_memory:context).
+// The same, and makes its primary context if there is none yet. Where the card has no room for one, because
+// others hold its memory, the check ends as skip(not_enough_memory:context).
 void activate(const Device& device);
 
 // Every device that is visible, initialising the runtime at the first call. Where there is none, or no driver

@@ -1,5 +1,5 @@
-// What is decided outside the source: specialization constants 0 to 2, and variables that the host can reach by name.
-// The former are Level Zero's.
+// What is decided outside the source: specialization constants 0 to 2, and variables that the host can reach
+// by name. The former are Level Zero's.
 #include "suites/kernels/device/portable.h"
 
 #ifndef __CUDACC__

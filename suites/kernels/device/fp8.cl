@@ -1,5 +1,5 @@
-// Floats of 8 bits, by the functions that the vendor has for them: CUDA's, which are instructions of the device from
-// compute capability 8.9 on; in OpenCL C, which has none, by arithmetic.
+// Floats of 8 bits, by the functions that the vendor has for them: CUDA's, which are instructions of the
+// device from compute capability 8.9 on; in OpenCL C, which has none, by arithmetic.
 #ifdef __CUDACC__
 
 #include <cuda_fp8.h>

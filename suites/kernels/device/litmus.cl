@@ -37,8 +37,9 @@ KERNEL gate(GLOBAL uint* open, GLOBAL uint* done, ulong looks) {
   ATOMIC_STORE_SYSTEM(done, seen != 0u ? 1u : 2u);
 }
 
-// All groups meet `rounds` times, at least once: each adds itself and looks, at most `looks` times, until all have. For
-// cooperative launches; where groups run one after another, the first one gives up and tells how many it saw.
+// All groups meet `rounds` times, at least once: each adds itself and looks, at most `looks` times, until all
+// have. For cooperative launches; where groups run one after another, the first one gives up and tells how
+// many it saw.
 KERNEL grid_barrier(volatile GLOBAL atomic_word* arrived, GLOBAL uint* out, uint rounds, uint looks) {
   uint round = 0;
   do {

@@ -24,8 +24,8 @@ using ulong = unsigned long;
 #define VOLATILE volatile
 #define GLOBAL_VARIABLE __device__
 
-// Local memory whose size the launch decides: an argument of its own in OpenCL, none in CUDA. The first stands in
-// the list of parameters, the second begins the body.
+// Local memory whose size the launch decides: an argument of its own in OpenCL, none in CUDA. The first
+// stands in the list of parameters, the second begins the body.
 #define LOCAL_PARAMETER(type, name)
 #define LOCAL_ARGUMENT(type, name) extern __shared__ type name[]
 

@@ -77,9 +77,7 @@ DEVICE half rint(half a) { return hrint(a); }
 #define ALL_LANES 0xffffffffu
 #define WARP 32u
 
-DEVICE uint linear_local_id() {
-  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-}
+DEVICE uint linear_local_id() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
 DEVICE uint get_sub_group_local_id() { return linear_local_id() % WARP; }
 DEVICE uint get_sub_group_id() { return linear_local_id() / WARP; }
 DEVICE uint get_sub_group_size() { return WARP; }

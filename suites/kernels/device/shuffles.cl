@@ -1,4 +1,5 @@
-// Lanes that read each other, in sub-groups of LANES. In OpenCL: Intel's extension, which every device of theirs has.
+// Lanes that read each other, in sub-groups of LANES. In OpenCL: Intel's extension, which every device of
+// theirs has.
 #include "suites/kernels/device/portable_cuda.h"
 
 #ifdef __CUDACC__
@@ -12,8 +13,8 @@ uint __attribute__((overloadable)) intel_sub_group_shuffle(uint value, uint lane
 uint __attribute__((overloadable)) intel_sub_group_shuffle_xor(uint value, uint mask);
 #endif
 
-// Four words a work-item: what the next lane has (around), what the lane with the last bit flipped has, what lane 0
-// has, and the own lane.
+// Four words a work-item: what the next lane has (around), what the lane with the last bit flipped has, what
+// lane 0 has, and the own lane.
 KERNEL LANES_REQUIRED shuffles(GLOBAL const uint* in, GLOBAL uint* out) {
   const uint i = GLOBAL_ID(0);
   const uint value = in[i];

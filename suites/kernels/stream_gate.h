@@ -1,0 +1,40 @@
+// What checks of CUDA's streams hold back, in streams of any kind.
+#pragma once
+
+#include <atomic>
+
+#include "suites/accel/cuda/native.h"
+#include "suites/accel/given.h"
+
+namespace proctor::accel {
+
+template <typename... T>
+void launch(const Kernel& kernel, cudaStream_t stream, unsigned groups, unsigned group, T... values) {
+  void* arguments[] = {&values...};
+  CUDA_CALL(cudaLaunchKernel, native(kernel), dim3(groups), dim3(group), arguments, 0, stream).or_throw();
+}
+
+// A gate for streams of any kind: a kernel that waits for the host, and gives up after a bounded number of
+// looks.
+struct StreamGate {
+  explicit StreamGate(const Context& context)
+      : module(Module::load(context, "litmus")), kernel(module, "gate"), flags(host_memory(context, 128)) {
+    std::memset(flags.data(), 0, flags.bytes());
+  }
+  ~StreamGate() { open(); }
+  void hold(cudaStream_t stream) const {
+    launch(kernel, stream, 1, 1, flags.data(), flags.data() + 64, kLooks);
+  }
+  void open() const { std::atomic_ref(flags.as<std::uint32_t>()[0]).store(1, std::memory_order_release); }
+  // 1: it was opened in time.
+  std::uint32_t done() const {
+    return std::atomic_ref(flags.as<std::uint32_t>()[16]).load(std::memory_order_acquire);
+  }
+
+  static constexpr std::uint64_t kLooks = 2'000'000'000;
+  Module module;
+  Kernel kernel;
+  Buffer flags;
+};
+
+}  // namespace proctor::accel

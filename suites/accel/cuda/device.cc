@@ -38,7 +38,9 @@ Properties describe(const cudaDeviceProp& native) {
   properties.uuid = uuid_text(native.uuid);
   properties.pci = pci_text(native);
   properties.vendor_id = 0x10de;
+#if CUDART_VERSION >= 13000  // earlier ones do not tell
   properties.device_id = native.gpuPciDeviceID >> 16;
+#endif
   properties.memory = native.totalGlobalMem;
   properties.largest_allocation = native.totalGlobalMem;
   properties.local_memory = static_cast<std::uint32_t>(native.sharedMemPerBlock);

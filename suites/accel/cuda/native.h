@@ -10,6 +10,12 @@
 
 #include "suites/accel/accel.h"
 
+// Until CUDA 13 the forms with a place in them had names of their own.
+#if CUDART_VERSION < 13000
+#define cudaMemPrefetchAsync cudaMemPrefetchAsync_v2
+#define cudaMemAdvise cudaMemAdvise_v2
+#endif
+
 namespace proctor::accel {
 
 // CUDA_CALL(cudaMalloc, &pointer, bytes): what the call answered. Not all failures are remembered by the

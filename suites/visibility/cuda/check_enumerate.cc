@@ -140,7 +140,7 @@ PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "NVIDIA CUDA Runtime API, cudaDe
 }
 
 PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "NVIDIA CUDA Runtime API, cudaDeviceProp::uuid",
-              kGate, .faults = {"visibility.uuid_changes"}) {
+              kGate, .faults = {"visibility.uuid_changes:dev=1"}) {
   const auto pool = pool_of();
   step("given two processes, each masked by PCI place");
   const auto mask = pool.ordinal_mask();

@@ -134,6 +134,7 @@ TEST_F(CudaProbe, DevicesThatNvmlListsAreKnownToThoseWhoBringTheirOwnRuntime) {
   EXPECT_EQ(inventory.devices[0].name, "Test card");
   EXPECT_EQ(inventory.devices[0].device_id, 0x2330u);
   EXPECT_EQ(inventory.devices[0].capability, "9.0");
+  EXPECT_EQ(inventory.devices[1].ordinal, 1) << "in PCI order, as masks by ordinal need it";
 }
 
 TEST_F(CudaProbe, ADriverThatNobodyCanInitialiseConcernsAllPrograms) {
@@ -150,6 +151,7 @@ TEST_F(CudaProbe, AGpuThatIsDividedIsItsParts) {
   EXPECT_EQ(inventory.devices[0].id, "cuda:MIG-a");
   EXPECT_EQ(inventory.devices[1].id, "cuda:MIG-b");
   EXPECT_EQ(inventory.devices[1].pci, "0000:17:00.0");
+  EXPECT_EQ(inventory.devices[2].ordinal, -1) << "only a CUDA Runtime can count the parts";
   EXPECT_EQ(inventory.devices[2].id, "cuda:GPU-old");
 }
 

@@ -21,13 +21,24 @@ std::string version_of(const Nvml& nvml, const char* function) {
   return text;
 }
 
-int ordinal_of(const CudaRuntime& runtime, const std::string& uuid) {
+bool is_divided(const Nvml& nvml) {
+  const auto& devices = nvml.devices();
+  return std::any_of(devices.begin(), devices.end(),
+                     [](const Nvml::Device& device) { return device.handle != device.gpu; });
+}
+
+// Where nobody can ask a Runtime, NVML's order stands for it: both count in PCI order. Parts of GPUs only a
+// Runtime can count.
+int ordinal_of(const Nvml& nvml, std::size_t place, const CudaRuntime& runtime) {
+  if (runtime.devices.empty()) return is_divided(nvml) ? -1 : static_cast<int>(place);
+  const std::string& uuid = nvml.devices()[place].uuid;
   const auto found = std::find_if(runtime.devices.begin(), runtime.devices.end(),
                                   [&](const CudaRuntimeDevice& device) { return device.uuid == uuid; });
   return found == runtime.devices.end() ? -1 : static_cast<int>(found - runtime.devices.begin());
 }
 
-json describe_by_nvml(const Nvml& nvml, const Nvml::Device& device, const CudaRuntime& runtime) {
+json describe_by_nvml(const Nvml& nvml, std::size_t place, const CudaRuntime& runtime) {
+  const Nvml::Device& device = nvml.devices()[place];
   char name[nvml::kNameBytes] = {};
   if (nvml.call("nvmlDeviceGetName", device.handle, &name[0], nvml::kNameBytes).empty())
     name[nvml::kNameBytes - 1] = '\0';
@@ -39,14 +50,16 @@ json describe_by_nvml(const Nvml& nvml, const Nvml::Device& device, const CudaRu
   int minor = 0;
   const bool has_capability =
       nvml.call("nvmlDeviceGetCudaComputeCapability", device.gpu, &major, &minor).empty();
-  const int ordinal = ordinal_of(runtime, device.uuid);
+  const int ordinal = ordinal_of(nvml, place, runtime);
+  const auto index = static_cast<std::size_t>(ordinal);
+  const bool integrated = ordinal >= 0 && index < runtime.devices.size() && runtime.devices[index].integrated;
   return {{"name", name},
           {"uuid", device.uuid},
           {"pci", has_pci ? fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device) : ""},
           {"device_id", has_pci ? pci.pci_device_id >> 16 : 0},
           {"memory_bytes", has_memory ? memory.total : 0},
           {"capability", has_capability ? fmt::format("{}.{}", major, minor) : ""},
-          {"integrated", ordinal >= 0 && runtime.devices[static_cast<std::size_t>(ordinal)].integrated},
+          {"integrated", integrated},
           {"ordinal", ordinal}};
 }
 
@@ -110,8 +123,8 @@ json describe_cuda() {
         {"version", runtime.version},
         {"code", runtime.code}}},
       {"devices", json::array()}};
-  for (const auto& device : nvml.devices())
-    document["devices"].push_back(describe_by_nvml(nvml, device, runtime));
+  for (std::size_t i = 0; i < nvml.devices().size(); ++i)
+    document["devices"].push_back(describe_by_nvml(nvml, i, runtime));
   if (document["devices"].empty()) document["devices"] = describe_by_runtime(runtime);
   name_problem(document, runtime);
   return document;

@@ -59,6 +59,19 @@ def sick_card(sandbox):
     print("ok", drained[0]["evidence"])
 
 
+def lost_card(sandbox):
+    """A card that falls off the bus in a case: NVML says that it is lost, and it gets no more cases."""
+    losing = cuda("env", "PROCTOR_SIM_FAULTS=state.card_lost", str(BIN / "memory_cuda"),
+                  "--gtest_filter=Copy.HostToDeviceIsByteExact")
+    done, document = run(sandbox, {"lose": losing, "next": cuda("/bin/true")}, "--sim", "cuda:2")
+    check(done.returncode == 75 and outcomes(document) == ["device_lost", "pass"], done.stdout, done.stderr)
+    lost = found(document, "lost")
+    check(len(lost) == 1 and lost[0]["device"] == "cuda-sim:0", document["health"])
+    devices = [case["attempts"][-1]["devices"] for case in document["cases"]]
+    check(devices == [["cuda-sim:0"], ["cuda-sim:1"]], devices)
+    print("ok", lost[0]["evidence"])
+
+
 def healthy_card(sandbox):
     """After a crash a good card passes its examination and gets the next case."""
     done, document = run(sandbox, {"crash": crash(), "next": cuda("/bin/true")}, "--sim", "cuda:1")
@@ -117,7 +130,7 @@ def main():
     with Sandbox() as sandbox:
         for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"):
             sandbox.env.pop(name, None)
-        for scenario in (good_cards, healthy_card, sick_card, foreign_holder, drained_and_undrained):
+        for scenario in (good_cards, healthy_card, sick_card, lost_card, foreign_holder, drained_and_undrained):
             scenario(sandbox)
 
 

@@ -55,6 +55,7 @@ struct Utilization {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVML's
 extern "C" {
 
 int nvmlInit_v2() { return told("no_init") ? kDriverNotLoaded : kSuccess; }
@@ -155,3 +156,4 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* 
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

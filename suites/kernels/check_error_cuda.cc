@@ -9,6 +9,7 @@
 #include "suites/accel/given.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
+#include "suites/main/observe.h"
 
 namespace proctor::accel {
 namespace {
@@ -17,6 +18,7 @@ using suite::expect_same;
 using suite::expect_true;
 using suite::Helper;
 using suite::kGate;
+using suite::kInfo;
 using suite::step;
 
 constexpr const char* kLast = "CUDA Runtime API, cudaGetLastError, cudaPeekAtLastError";
@@ -67,7 +69,33 @@ PROCTOR_HELPER(break_by_assertion) {
   answer_with_what_follows(queue, status);
 }
 
-// Breaks its context, resets the device, and tells whether memory and kernels work then.
+// The answers of a process whose kernel broke its context and which then resets its device: the reset's, and
+// those of an allocation and a copy there and back.
+PROCTOR_HELPER(break_and_reset) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "hazard");
+  Status broken =
+      queue.try_launch(Kernel(module, "store_at"), groups_of(1, 1), arguments(std::uint64_t{0xdead0000}, 1u));
+  if (broken.ok()) broken = CUDA_CALL(cudaStreamSynchronize, native(queue));
+  const Status reset = CUDA_CALL(cudaDeviceReset);
+  const auto sent = noise(4096, 1);
+  std::vector<std::byte> got(sent.size());
+  void* memory = nullptr;
+  const Status allocated = CUDA_CALL(cudaMalloc, &memory, sent.size());
+  Status copied = CUDA_CALL(cudaMemcpy, memory, sent.data(), sent.size(), cudaMemcpyHostToDevice);
+  if (copied.ok()) {
+    copied = CUDA_CALL(cudaMemcpy, got.data(), memory, got.size(), cudaMemcpyDeviceToHost);
+  }
+  suite::answer({{"broken", broken.code()},
+                 {"reset", reset.code()},
+                 {"cudaMalloc", allocated.code()},
+                 {"cudaMemcpy", copied.code()},
+                 {"same", got == sent}});
+  _exit(0);  // nothing that the driver still has is worth tidying up
+}
+
+// Resets a sound device, and tells whether memory and kernels work then.
 PROCTOR_HELPER(reset_and_go_on) {
   const auto context = leased();
   void* before = nullptr;
@@ -165,6 +193,24 @@ PROCTOR_CHECK(Reset, FreesEverythingAndGoesOn, "K48", "CUDA Runtime API, cudaDev
   expect_same("the reset answers", kSuccess, answer.at("reset").get<std::string>());
   expect_true(!answer.at("known").get<bool>(), "memory from before is not known any more");
   expect_true(answer.at("same").get<bool>(), "new memory keeps its bytes");
+}
+
+// Documents disagree on whether a reset is enough or the process must end.
+PROCTOR_CHECK(Reset, AfterAnIllegalAddressIsRecorded, "K48",
+              "CUDA Runtime API, cudaDeviceReset and cudaErrorIllegalAddress, which disagree", kInfo,
+              {"state.reset_ignored"}) {
+  step("given a second process whose kernel writes to nobody's memory, and which then resets its device");
+  Helper child("break_and_reset");
+  const auto answer = child.answer();
+  expect_true(answer.at("broken") != 0, "the wait for the kernel reports an error");
+  for (const char* call : {"reset", "cudaMalloc", "cudaMemcpy"}) {
+    suite::observe("cudaDeviceReset after an illegal address", call, answer.at(call), "cudaError_t");
+    if (suite::on_simgpu()) expect_same(std::string(call) + " answers", "0", answer.at(call).dump());
+  }
+  // Whoever is told that the copies succeeded must have the bytes.
+  if (answer.at("cudaMemcpy") == 0) {
+    expect_true(answer.at("same").get<bool>(), "what was copied comes back");
+  }
 }
 
 }  // namespace proctor::accel

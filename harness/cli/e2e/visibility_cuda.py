@@ -2,11 +2,19 @@
 """The visibility suite for CUDA on simulated cards: all of it, in the pool that a caller's mask leaves, and beside Intel's cards."""
 
 import json
+import subprocess
 import sys
 
-from harness import BIN, Sandbox, check, check_sums, report, skip
+from harness import BIN, ROOT, Sandbox, check, check_sums, report, skip
 
 MIN_CASES = 45
+OBSERVED = ROOT / "suites" / "hardware" / "observed.py"
+# A fault of what no document settles, a check that then sees another answer, and one of what is settled.
+OPEN = [("visibility.mixed_mask_accepted", "MaskRow.22_ordinal_after_uuid", None),
+        ("visibility.late_environment", "Process.MaskSetAfterInitHasNoEffect", None),
+        ("error.wrong_code", "MaskRow.2_empty", "Enumerate.NullCountIsRefused"),
+        ("visibility.peer_lie", "Peers.SelfIsRecorded", "Peers.AccessIsWhatItSays"),
+        ("visibility.mask_goes_on", "MaskRow.16a_words_first", "MaskRow.7a_minus_one_inside")]
 SUITE = BIN / "visibility_cuda"
 
 
@@ -31,11 +39,27 @@ def names(sandbox, topology, **env):
 
 
 def everything_runs(sandbox):
-    document, _ = run(sandbox, "cuda:4")
+    document, out = run(sandbox, "cuda:4")
     verdicts = reasons(document)
     check(len(verdicts) >= MIN_CASES, len(verdicts), "cases")
     check(set(verdicts.values()) == {("pass", "")}, {name: v for name, v in verdicts.items() if v != ("pass", "")})
-    print(f"ok {len(verdicts)} cases")
+    table = sandbox.out() / "table.toml"
+    refused = subprocess.run([sys.executable, "-B", OBSERVED, out, "-o", table], capture_output=True, text=True, check=False)
+    check(refused.returncode == 2 and "is simulated (cuda:4" in refused.stderr and not table.exists(), refused)
+    print(f"ok {len(verdicts)} cases, none of them an observation of hardware")
+
+
+def open_answers_pass_on_hardware(sandbox):
+    """The suite, not told that its devices are ours, takes a wrong answer only where a document says what is right."""
+    for fault, open_check, settled_check in OPEN:
+        for name, passes in ((open_check, True), (settled_check, False)):
+            if name is None:
+                continue
+            env = {**sandbox.env, "LD_LIBRARY_PATH": str(BIN / "cuda_sim"), "PROCTOR_SIM_TOPOLOGY": "cuda:4",
+                   "PROCTOR_SIM_FAULTS": fault}
+            done = subprocess.run([SUITE, f"--proctor-case={name}"], env=env, capture_output=True, text=True, check=False)
+            check((done.returncode == 0) == passes, fault, name, done.stdout[-2000:], done.stderr)
+    print("ok what is open passes with another answer, what is settled fails")
 
 
 def a_hidden_card_is_not_named(sandbox):
@@ -69,6 +93,7 @@ def main():
         skip("needs:cuda_toolkit")
     with Sandbox() as sandbox:
         everything_runs(sandbox)
+        open_answers_pass_on_hardware(sandbox)
         a_hidden_card_is_not_named(sandbox)
         each_vendor_alone(sandbox)
 

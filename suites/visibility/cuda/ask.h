@@ -40,7 +40,7 @@ Variables masked(const std::string& mask);
 std::vector<std::string> leased(std::size_t devices);
 
 std::vector<std::string> uuids(const Enumeration& seen);
-// "cudaSuccess GPU-.. GPU-..", so that a failure shows all of it.
+// "cudaSuccess GPU-.. GPU-..", so that a failure shows all of it. Any failure is "nothing" on hardware.
 std::string text_of(const Enumeration& seen);
 std::string expected_text(const std::vector<std::string>& uuids);
 std::string joined(const std::vector<std::string>& parts, const char* between = " ");

@@ -3,7 +3,9 @@
 #include <set>
 
 #include "suites/main/check.h"
+#include "suites/main/observe.h"
 #include "suites/visibility/cuda/ask.h"
+#include "suites/visibility/cuda/observed.h"
 
 namespace proctor::visibility {
 namespace {
@@ -58,7 +60,10 @@ PROCTOR_CHECK(Enumerate, NothingVisibleIsNoDevice, "V09",
   pool_of();
   step("given an empty mask and a count of -7");
   const auto answer = ask({"count-of-nothing"}, masked(""));
-  expect_same("cudaGetDeviceCount returns", "cudaErrorNoDevice", answer.at("result"));
+  const std::string code = answer.at("result");
+  observe_code("cudaGetDeviceCount under an empty mask", code);
+  expect_true(code != "cudaSuccess", "cudaGetDeviceCount fails");
+  if (suite::on_simgpu()) expect_same("cudaGetDeviceCount returns", "cudaErrorNoDevice", code);
   expect_same("the count", "-7", answer.at("count").dump());
 }
 
@@ -224,7 +229,20 @@ PROCTOR_CHECK(Peers, OrdinalsOutOfRangeAreRefused, "V47",
   expect_same("with a null pointer", "cudaErrorInvalidValue", answer.at("null"));
 }
 
-// NVIDIA does not say whether a device reaches itself; what it says must be said to every process.
+// Whether a device is a peer of its own no document says.
+PROCTOR_CHECK(Peers, SelfIsRecorded, "V47", kPeers, kInfo, .faults = {"visibility.peer_lie"}) {
+  const auto pool = pool_of();
+  step("given cudaDeviceCanAccessPeer of a device and itself");
+  const auto pairs = ask_pool("peers", pool).at("pairs");
+  const auto& self = pairs.at(0).at(0);
+  observe_code("cudaDeviceCanAccessPeer(0, 0)", self.at("result"));
+  suite::observe("cudaDeviceCanAccessPeer(0, 0)", "reachable", self.at("reachable"), "bool");
+  if (!suite::on_simgpu()) return;
+  expect_same("cudaDeviceCanAccessPeer returns", "cudaSuccess", self.at("result"));
+  expect_same("the device reaches itself", "0", self.at("reachable").dump());
+}
+
+// What it says must be said to every process.
 PROCTOR_CHECK(Peers, AccessIsWhatItSays, "V47", kPeers, kGate, .faults = {"visibility.peer_lie"},
               .devices = 2) {
   const auto mask = joined(leased(2), ",");

@@ -4,7 +4,8 @@
 //             of the driver where the guide is silent, tested as a model; not yet seen on hardware
 //   HIP       ROCm/hip-tests, which also run on NVIDIA
 //
-// Rules that no document of NVIDIA states are warned of on hardware, and hold on the simulator.
+// Rules that no document of NVIDIA states (severity warn and info) hold on the simulator. On hardware the
+// answer is recorded, whatever it is.
 #include "suites/visibility/cuda/mask_rows.h"
 
 namespace proctor::visibility {

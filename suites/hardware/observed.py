@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""observed.py RUN_DIR [-o FILE]   what real cards did where no document says what they must, as a table.
+
+RUN_DIR is what bundle/run.sh wrote on the machine. FILE is suites/visibility/observed/DRIVER.toml unless given; the same
+run always gives the same bytes. Runs on simulated devices are refused: they say what our model does.
+"""
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+
+TABLES = Path(__file__).resolve().parents[1] / "visibility" / "observed"
+OBSERVATION = re.compile(r"observed: (?P<question>.*) -> (?P<part>\w+)")
+PLACE = re.compile(r"device_(\d+)")
+
+
+class Refused(Exception):
+    pass
+
+
+def read(path):
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise Refused(f"failed to read {path}: {error}") from error
+
+
+def text(value):
+    """As TOML has it; JSON's strings are a part of them."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def number(value):
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def evidence(run_dir):
+    """The report of a run on real NVIDIA cards."""
+    report = read(run_dir / "report.json")
+    run = report["run"]
+    if run["simulated"] or any(case["simulated"] for case in report["cases"]):
+        sim = run["sim"] or {"topology": "some devices", "driver": "a simulator"}
+        raise Refused(f"run {run['id']} is simulated ({sim['topology']} on {sim['driver']}): it says nothing of hardware")
+    if "cuda.driver" not in run["stack"]:
+        raise Refused(f"run {run['id']} does not know its driver: there is no cuda.driver in its stack")
+    return report
+
+
+def card_names(run_dir):
+    devices = read(run_dir / "devices-before.json")["devices"]
+    return [device["name"] for device in sorted(devices, key=lambda device: device["pci"])
+            if device["backend"] == "cuda"]
+
+
+def answers(case):
+    """{question: {part: number}} of one case, and what it measured beside them."""
+    observed, measured = {}, []
+    for measure in case["measures"]:
+        match = OBSERVATION.fullmatch(measure["name"])
+        if match and measure["value"] is not None:
+            observed.setdefault(match["question"], {})[match["part"]] = measure["value"]
+        elif not match:
+            measured.append(measure)
+    return observed, measured
+
+
+def result_lines(parts):
+    """Devices become one list, in the order in which they were seen; all else stands by its name."""
+    places = {int(match[1]): value for part, value in parts.items() if (match := PLACE.fullmatch(part))}
+    lines = [f"{part} = {number(value)}" for part, value in sorted(parts.items()) if not PLACE.fullmatch(part)]
+    if places:
+        lines.append(f"devices = [{', '.join(number(places[i]) for i in sorted(places))}]")
+    return lines
+
+
+def table(report, cards):
+    run = report["run"]
+    lines = ["# What an NVIDIA driver did where no document says what it must, and how fast its cards were.",
+             "# Written by suites/hardware/observed.py from one run on hardware. Devices are places in the pool, in PCI order;",
+             "# codes are cudaError_t; {0}, {uuid1} .. are the words of suites/visibility/cuda/mask_values.h.",
+             f"driver = {text(run['stack']['cuda.driver'])}",
+             f"runtime = {text(run['stack'].get('cuda.runtime', ''))}",
+             f"date = {run['started'][:10]}",
+             f"devices = [{', '.join(text(card) for card in cards)}]"]
+    speeds = []
+    questions = 0
+    for case in sorted(report["cases"], key=lambda case: case["id"]):
+        if case["outcome"] != "pass" or case["backend"] != "cuda":
+            continue
+        observed, measured = answers(case)
+        for question, parts in sorted(observed.items()):
+            questions += 1
+            lines += ["", "[[observed]]", f"case = {text(case['id'])}", f"value = {text(question)}", *result_lines(parts)]
+        for measure in sorted(measured, key=lambda measure: measure["name"]):
+            if measure["value"] is None or measure["spread"] is None or measure["n"] < 2:
+                continue
+            speeds += ["", "[[measured]]", f"name = {text(measure['name'])}", f"median = {float(measure['value'])!r}",
+                       f"unit = {text(measure['unit'])}", f"n = {measure['n']}", f"spread = {float(measure['spread'])!r}"]
+    if questions == 0:
+        raise Refused(f"run {run['id']} has no observation: no check that records one has passed in it")
+    return "\n".join(lines + speeds) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run_dir", type=Path)
+    parser.add_argument("-o", dest="out", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    try:
+        report = evidence(options.run_dir)
+        written = table(report, card_names(options.run_dir))
+        driver = re.sub(r"[^0-9A-Za-z.+-]", "_", report["run"]["stack"]["cuda.driver"])
+        out = options.out or TABLES / f"{driver}.toml"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(written, encoding="utf-8")
+    except Refused as refused:
+        print(f"observed: {refused}", file=sys.stderr)
+        return 2
+    except (KeyError, TypeError, AttributeError) as error:
+        print(f"observed: {options.run_dir} is no run directory of proctor: {error!r}", file=sys.stderr)
+        return 2
+    print(out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

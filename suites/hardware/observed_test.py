@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""observed.py on a made-up run, and on what it must refuse."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RUN = HERE / "testdata" / "run"
+
+
+class Observed(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.run_dir = Path(directory.name) / "run"
+        self.out = Path(directory.name) / "tables" / "driver.toml"
+        self.run_dir.mkdir()
+        self.report = json.loads((RUN / "report.json").read_text())
+        self.devices = json.loads((RUN / "devices-before.json").read_text())
+
+    def write(self):
+        (self.run_dir / "report.json").write_text(json.dumps(self.report))
+        (self.run_dir / "devices-before.json").write_text(json.dumps(self.devices))
+
+    def observed(self):
+        return subprocess.run([sys.executable, "-B", HERE / "observed.py", self.run_dir, "-o", self.out],
+                              capture_output=True, text=True, check=False)
+
+    def expect_refused(self, words):
+        done = self.observed()
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn(words, done.stderr)
+        self.assertFalse(self.out.exists())
+
+    def test_a_run_becomes_this_table_in_whatever_order_it_ran(self):
+        for cases in (self.report["cases"], self.report["cases"][::-1]):
+            self.report["cases"] = cases
+            self.write()
+            done = self.observed()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.out.read_text(), (HERE / "testdata" / "observed.toml").read_text())
+
+    def test_a_simulated_run_is_refused(self):
+        self.report["run"] |= {"simulated": True, "sim": {"topology": "cuda:4", "driver": "simgpu"}}
+        self.write()
+        self.expect_refused("is simulated (cuda:4 on simgpu)")
+
+    def test_one_simulated_case_is_enough(self):
+        self.report["cases"][0]["simulated"] = True
+        self.write()
+        self.expect_refused("is simulated")
+
+    def test_a_run_without_a_driver_is_refused(self):
+        del self.report["run"]["stack"]["cuda.driver"]
+        self.write()
+        self.expect_refused("does not know its driver")
+
+    def test_a_run_without_an_observation_is_refused(self):
+        self.report["cases"] = [case for case in self.report["cases"] if "memory" in case["id"]]
+        self.write()
+        self.expect_refused("has no observation")
+
+    def test_a_folder_that_is_no_run_is_refused(self):
+        self.expect_refused("report.json")
+        self.report = {}
+        self.write()
+        self.expect_refused("is no run directory of proctor")
+
+    def test_cards_without_names_are_refused(self):
+        self.write()
+        (self.run_dir / "devices-before.json").unlink()
+        self.expect_refused("devices-before.json")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,19 @@
+// What a device does where no document says what it must do. The answer goes into the report as a measure,
+// from which suites/hardware/observed.py makes a table of drivers; a check asserts it on the simulator only,
+// whose model is ours to fix.
+//
+//   observe("cudaDeviceCanAccessPeer(0, 0)", "reachable", 0, "bool");
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace proctor::suite {
+
+// The name of the measure. `part` is a word: a question has several answers where one number does not tell
+// all.
+std::string observation(std::string_view question, std::string_view part);
+
+void observe(std::string_view question, std::string_view part, double value, std::string_view unit);
+
+}  // namespace proctor::suite

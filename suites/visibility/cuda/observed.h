@@ -1,0 +1,20 @@
+// Answers of NVIDIA's driver that its documents leave open, as numbers for the report
+// (suites/main/observe.h).
+#pragma once
+
+#include <string>
+
+#include "suites/visibility/cuda/ask.h"
+
+namespace proctor::visibility {
+
+// The number behind a name, "cudaErrorNoDevice" -> 100; -1 where no code has that name.
+int code_of(const std::string& name);
+
+void observe_code(const std::string& question, const std::string& name);
+
+// The code of the enumeration and the devices in its order, by place in the pool. A device that is none of
+// the pool's is -1: it is hidden from the run, and not told.
+void observe_selection(const std::string& question, const Enumeration& seen, const Pool& pool);
+
+}  // namespace proctor::visibility

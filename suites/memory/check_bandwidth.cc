@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "suites/accel/given.h"
+#include "suites/accel/speed.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {
@@ -48,7 +49,7 @@ PROCTOR_CHECK_EACH(
     route_names(), Bandwidth, IsMeasuredOnCopiesThatArrive, "M46", kMethod, kGate,
     .faults = {"memory.corrupt_copy:at=17,after=10,times=1", "copy.skip:after=10,times=1",
                "state.timestamp_zero"},
-    .sizes = {.smoke = 1 << 16, .ci = 1 << 18, .full = 1 << 24, .stress = 1 << 26, .unit = "bytes"}) {
+    .sizes = {.smoke = 1 << 16, .ci = 1 << 18, .full = 1 << 25, .stress = 1 << 28, .unit = "bytes"}) {
   const auto context = leased();
   Queue queue(context);
   const Route& route = *std::find_if(std::begin(kRoutes), std::end(kRoutes),
@@ -68,6 +69,19 @@ PROCTOR_CHECK_EACH(
   const auto rate = [&](double nanoseconds) { return static_cast<double>(bytes) / nanoseconds; };
   suite::measure(std::string("memory.bandwidth.") + route.name, rate(times[kSamples / 2]), "GB/s", kSamples,
                  rate(times.front()) - rate(times.back()));
+}
+
+// What the speeds of kernels are compared with: two blocks that no cache holds, and bytes both read and
+// written.
+PROCTOR_CHECK(Bandwidth, CeilingIsMeasuredOnCopiesThatArrive, "M46", kMethod, kGate,
+              .faults = {"copy.skip:after=4,times=1", "memory.corrupt_copy:at=17,after=4,times=1",
+                         "state.timestamp_zero"},
+              .sizes = {.smoke = 1 << 16, .ci = 1 << 18, .full = 1LL << 31, .unit = "bytes"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const auto bytes = static_cast<std::size_t>(sized_for_speed(1 << 24));
+  step("given copies of " + std::to_string(bytes) + " bytes within the device");
+  tell("memory.ceiling", copy_ceiling(queue, context, bytes), "GB/s");
 }
 
 }  // namespace proctor::accel

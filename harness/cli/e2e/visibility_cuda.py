@@ -4,11 +4,19 @@
 import json
 import subprocess
 import sys
+import tomllib
 
 from harness import BIN, ROOT, Sandbox, check, check_sums, report, skip
 
 MIN_CASES = 45
 OBSERVED = ROOT / "suites" / "hardware" / "observed.py"
+# Of the simulator's model.
+OBSERVATIONS = {"CUDA_VISIBLE_DEVICES='{uuid1},{0}'": {"code": 0, "devices": [1]},
+                "CUDA_VISIBLE_DEVICES=' {1} ,{0}'": {"code": 0, "devices": [1, 0]},
+                "CUDA_VISIBLE_DEVICES='{0},{0}'": {"code": 100},
+                "CUDA_VISIBLE_DEVICES='{uuid0}' set after initialisation": {"code": 0, "devices": [0, 1, 2, 3]},
+                "cudaDeviceCanAccessPeer(0, 0)": {"code": 0, "reachable": 0},
+                "cudaMalloc in a forked child": {"code": 3}}
 # A fault of what no document settles, a check that then sees another answer, and one of what is settled.
 OPEN = [("visibility.mixed_mask_accepted", "MaskRow.22_ordinal_after_uuid", None),
         ("visibility.late_environment", "Process.MaskSetAfterInitHasNoEffect", None),
@@ -43,10 +51,27 @@ def everything_runs(sandbox):
     verdicts = reasons(document)
     check(len(verdicts) >= MIN_CASES, len(verdicts), "cases")
     check(set(verdicts.values()) == {("pass", "")}, {name: v for name, v in verdicts.items() if v != ("pass", "")})
-    table = sandbox.out() / "table.toml"
-    refused = subprocess.run([sys.executable, "-B", OBSERVED, out, "-o", table], capture_output=True, text=True, check=False)
+    print(f"ok {len(verdicts)} cases")
+    observations(sandbox, document, out)
+
+
+def observations(sandbox, document, out):
+    """A simulated run is refused. Were it one of hardware, its answers would make this table."""
+    table = sandbox.out().with_suffix(".toml")
+    command = [sys.executable, "-B", OBSERVED, out, "-o", table]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
     check(refused.returncode == 2 and "is simulated (cuda:4" in refused.stderr and not table.exists(), refused)
-    print(f"ok {len(verdicts)} cases, none of them an observation of hardware")
+    for entry in (document["run"], *document["cases"]):
+        entry["simulated"] = False
+    (out / "report.json").write_text(json.dumps(document))
+    (out / "devices-before.json").write_text(sandbox.proctor("devices", "list", "--json", "--sim", "cuda:4").stdout)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    made = tomllib.loads(table.read_text())
+    check(len(made["devices"]) == 4 and made["driver"] == document["run"]["stack"]["cuda.driver"], made)
+    rows = {row["value"]: row for row in made["observed"]}
+    for value, answer in OBSERVATIONS.items():
+        check(answer.items() <= rows[value].items(), value, rows[value])
+    print(f"ok {len(rows)} observations")
 
 
 def open_answers_pass_on_hardware(sandbox):

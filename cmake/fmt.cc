@@ -1,5 +1,5 @@
-// What fmt's headers declare for its library: its ordinary functions, and the templates of fmt 9 and 10 that its
-// headers promise to be instantiated elsewhere.
+// What fmt's headers declare for its library: its ordinary functions, and the templates of fmt 9 and 10 that
+// its headers promise to be instantiated elsewhere.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -154,6 +154,16 @@ void TableReader::read(const char* key, std::optional<std::string>& out) {
   }
 }
 
+void TableReader::read(const char* key, bool& out) {
+  const toml::node* node = wanted(key);
+  if (node == nullptr) return;
+  if (const auto* flag = node->as_boolean()) {
+    out = flag->get();
+  } else {
+    wrong_type(key, "true or false");
+  }
+}
+
 void TableReader::read(const char* key, std::optional<int>& out, int low, int high) {
   const toml::node* node = wanted(key);
   if (node == nullptr) return;

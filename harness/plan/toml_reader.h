@@ -43,6 +43,7 @@ class TableReader {
   // Each leaves `out` alone when the key is absent or a mistake was found before.
   void read(const char* key, std::string& out);
   void read(const char* key, std::optional<std::string>& out);
+  void read(const char* key, bool& out);
   void read(const char* key, std::optional<int>& out, int low, int high);
   void read(const char* key, std::optional<Milliseconds>& out, bool zero_allowed);
   // As a duration, or "off".

@@ -1,0 +1,278 @@
+#include "harness/stack/lock.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "harness/core/digest.h"
+#include "harness/core/text.h"
+#include "harness/plan/toml_reader.h"
+#include "harness/stack/lock_format.h"
+
+namespace proctor {
+namespace {
+
+constexpr int kLockVersion = 1;
+constexpr const char* kUnverifiedHint =
+    "Where the value is not known yet, leave it out and write unverified = true.";
+
+using Rule = bool (*)(std::string_view);
+
+// Reads the tables of one lock and stops at the first mistake.
+class LockReader {
+ public:
+  LockReader(const std::string& file, const toml::table& root) : file_(file), root_(root) {}
+
+  Result<StackLock> read();
+
+ private:
+  // A value that obeys `rule`; `expected` completes "must be ...".
+  void text(TableReader& table, const char* key, std::string& out, Rule rule, const char* expected);
+  void text(TableReader& table, const char* key, std::optional<std::string>& out, Rule rule,
+            const char* expected);
+  void words(TableReader& table, const char* key, std::vector<std::string>& out, Rule rule,
+             const char* expected);
+  // A pin may be missing only where the entry says so.
+  void pin(TableReader& table, const char* key, std::optional<std::string>& out, bool unverified, Rule rule,
+           const char* expected);
+
+  LockedBase base(const toml::table& table);
+  LockedRepository repository(const toml::table& table);
+  LockedPackage package(const toml::table& table);
+  LockedFile file(const toml::table& table);
+  LockedHost host(const toml::table& table);
+  void labels(const toml::table& table);
+  void run(const toml::table& table);
+  void once(TableReader& table, const std::string& name);
+  void packages_have_a_repository(TableReader& top);
+
+  // The mistake of a table that was read is the lock's.
+  void close(const TableReader& table) {
+    if (!error_ && table.error()) error_ = table.error();
+  }
+
+  const std::string& file_;
+  const toml::table& root_;
+  StackLock lock_;
+  std::set<std::string> names_;  // of packages and files: dpkg knows each once
+  std::optional<Error> error_;
+};
+
+void LockReader::text(TableReader& table, const char* key, std::optional<std::string>& out, Rule rule,
+                      const char* expected) {
+  table.read(key, out);
+  if (out && !rule(*out) && !table.error()) {
+    table.fail(key, fmt::format("`{}` is \"{}\", but must be {}", key, *out, expected));
+  }
+}
+
+void LockReader::text(TableReader& table, const char* key, std::string& out, Rule rule,
+                      const char* expected) {
+  table.require(key);
+  std::optional<std::string> value;
+  text(table, key, value, rule, expected);
+  if (value) out = *value;
+}
+
+void LockReader::words(TableReader& table, const char* key, std::vector<std::string>& out, Rule rule,
+                       const char* expected) {
+  std::optional<std::vector<std::string>> values;
+  table.read(key, values);
+  if (!values) return;
+  for (const std::string& value : *values) {
+    if (rule(value)) continue;
+    return table.fail(key, fmt::format("`{}` contains \"{}\", but takes only {}", key, value, expected));
+  }
+  out = *values;
+}
+
+void LockReader::pin(TableReader& table, const char* key, std::optional<std::string>& out, bool unverified,
+                     Rule rule, const char* expected) {
+  text(table, key, out, rule, expected);
+  if (!out && !unverified && !table.error()) {
+    table.fail(key, fmt::format("not pinned: the key `{}` is missing", key), kUnverifiedHint);
+  }
+}
+
+LockedBase LockReader::base(const toml::table& table) {
+  TableReader reader(file_, table, "[base]", {"image", "digest", "unverified"});
+  LockedBase base;
+  reader.read("unverified", base.unverified);
+  text(reader, "image", base.image, is_image_with_tag, "NAME:TAG, and not :latest");
+  pin(reader, "digest", base.digest, base.unverified, is_image_digest, "sha256: and 64 hex digits");
+  close(reader);
+  return base;
+}
+
+LockedRepository LockReader::repository(const toml::table& table) {
+  TableReader reader(file_, table, "[[repository]]",
+                     {"name", "url", "snapshot", "suites", "components", "key", "unverified"});
+  LockedRepository repository;
+  reader.read("unverified", repository.unverified);
+  text(reader, "name", repository.name, is_package_name, "lower-case letters and digits");
+  text(reader, "url", repository.url, is_web_address, "an address with http:// or https://");
+  if (repository.url.find("{snapshot}") == std::string::npos) {
+    reader.fail("url", "not pinned: `url` does not say where the date belongs",
+                "Write {snapshot} in its place.");
+  }
+  text(reader, "snapshot", repository.snapshot, is_snapshot, "a date such as 20261120T000000Z");
+  for (const char* key : {"suites", "components"}) reader.require(key);
+  words(reader, "suites", repository.suites, is_plain_word, "names of suites");
+  words(reader, "components", repository.components, is_plain_word, "names of components");
+  pin(reader, "key", repository.key, repository.unverified, is_key_fingerprint,
+      "a fingerprint of 40 upper-case hex digits");
+  close(reader);
+  return repository;
+}
+
+void LockReader::once(TableReader& table, const std::string& name) {
+  if (!names_.insert(name).second) table.fail("name", fmt::format("`{}` is in this lock twice", name));
+}
+
+LockedPackage LockReader::package(const toml::table& table) {
+  TableReader reader(file_, table, "[[package]]", {"name", "version"});
+  LockedPackage package;
+  text(reader, "name", package.name, is_package_name, "a package's name");
+  text(reader, "version", package.version, is_exact_version, "one exact version");
+  once(reader, package.name);
+  close(reader);
+  return package;
+}
+
+LockedFile LockReader::file(const toml::table& table) {
+  TableReader reader(file_, table, "[[file]]", {"name", "version", "url", "sha256", "unverified"});
+  LockedFile file;
+  reader.read("unverified", file.unverified);
+  text(reader, "name", file.name, is_package_name, "a package's name");
+  text(reader, "version", file.version, is_exact_version, "one exact version");
+  pin(reader, "url", file.url, file.unverified, is_web_address, "an address with http:// or https://");
+  pin(reader, "sha256", file.sha256, file.unverified, is_sha256, "64 lower-case hex digits");
+  once(reader, file.name);
+  close(reader);
+  return file;
+}
+
+LockedHost LockReader::host(const toml::table& table) {
+  TableReader reader(file_, table, "[host]", {"driver", "minimum", "source"});
+  LockedHost host;
+  text(reader, "driver", host.driver, is_plain_word, "the name of a kernel driver");
+  text(reader, "minimum", host.minimum, is_exact_version, "a version");
+  text(reader, "source", host.source, is_web_address, "an address with http:// or https://");
+  close(reader);
+  return host;
+}
+
+void LockReader::labels(const toml::table& table) {
+  for (const auto& [key, value] : table) {
+    const auto* text = value.as_string();
+    if (text != nullptr && is_label_text(text->get()) && is_plain_word(key.str())) {
+      lock_.labels[std::string(key.str())] = text->get();
+    } else if (!error_) {
+      error_ =
+          toml_error(file_, value.source(),
+                     fmt::format("label `{}` is {}, but must be one line without quotes, $ and backslashes",
+                                 key.str(), value_text(value)));
+    }
+  }
+}
+
+void LockReader::run(const toml::table& table) {
+  TableReader reader(file_, table, "[run]", {"shm_size", "environment"});
+  text(reader, "shm_size", lock_.shm_size, is_size, "a size such as \"8g\"");
+  words(reader, "environment", lock_.environment, is_variable_name, "names of variables");
+  close(reader);
+}
+
+void LockReader::packages_have_a_repository(TableReader& top) {
+  const bool installs = !lock_.packages.empty() || !lock_.files.empty();
+  if (installs && lock_.repositories.empty()) {
+    top.fail(lock_.packages.empty() ? "file" : "package",
+             "not pinned: packages and their dependencies come from a [[repository]], and there is none");
+  }
+}
+
+Result<StackLock> LockReader::read() {
+  TableReader top(
+      file_, root_, "the lock",
+      {"version", "title", "backend", "base", "repository", "package", "file", "host", "labels", "run"});
+  for (const char* key : {"version", "backend", "base", "run"}) top.require(key);
+  std::optional<int> version;
+  top.read("version", version, kLockVersion, kLockVersion);
+  lock_.name = std::filesystem::path(file_).stem();
+  text(top, "title", lock_.title, is_label_text, "one line without quotes, $ and backslashes");
+  std::optional<std::string> backend;
+  top.read_choice("backend", backend, {"cuda", "xpu", "none"});
+  if (backend) lock_.backend = *backend;
+  close(top);
+  if (const auto* table = top.table("base")) lock_.base = base(*table);
+  for (const auto* table : top.tables("repository")) lock_.repositories.push_back(repository(*table));
+  for (const auto* table : top.tables("package")) lock_.packages.push_back(package(*table));
+  for (const auto* table : top.tables("file")) lock_.files.push_back(file(*table));
+  if (const auto* table = top.table("host")) lock_.host = host(*table);
+  if (const auto* table = top.table("labels")) labels(*table);
+  if (const auto* table = top.table("run")) run(*table);
+  packages_have_a_repository(top);
+  close(top);
+  if (error_) return *error_;
+  return std::move(lock_);
+}
+
+}  // namespace
+
+std::string LockedRepository::url_at_snapshot() const {
+  constexpr std::string_view kPlace = "{snapshot}";
+  std::string text = url;
+  const auto at = text.find(kPlace);
+  return at == std::string::npos ? text : text.replace(at, kPlace.size(), snapshot);
+}
+
+std::vector<std::string> StackLock::unknown() const {
+  std::vector<std::string> names;
+  if (!base.digest) names.push_back("base.digest");
+  for (const auto& repository : repositories) {
+    if (!repository.key) names.push_back("repository." + repository.name + ".key");
+  }
+  for (const auto& file : files) {
+    if (!file.url) names.push_back("file." + file.name + ".url");
+    if (!file.sha256) names.push_back("file." + file.name + ".sha256");
+  }
+  return names;
+}
+
+Result<StackLock> parse_stack_lock(std::string_view text, const std::string& file) {
+  const auto root = parse_toml(text, file);
+  if (!root) return root.error();
+  auto lock = LockReader(file, *root).read();
+  if (lock) lock->digest = sha256_hex(text);
+  return lock;
+}
+
+Result<std::vector<std::string>> stack_names(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code ec;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ec)) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem());
+  }
+  if (names.empty()) {
+    return Error::usage(fmt::format("find a lock in {}", directory),
+                        "Name the directory that holds stacks/NAME.toml with --dir.");
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<StackLock> read_stack_lock(const std::string& directory, const std::string& name) {
+  const auto names = stack_names(directory);
+  if (!names) return names.error();
+  if (std::find(names->begin(), names->end(), name) == names->end()) {
+    return Error::usage(fmt::format("find the stack `{}` in {}", name, directory),
+                        suggestion(name, *names, "stacks"));
+  }
+  const std::string file = (std::filesystem::path(directory) / (name + ".toml")).string();
+  const auto text = read_text_file(file);
+  return text ? parse_stack_lock(*text, file) : text.error();
+}
+
+}  // namespace proctor

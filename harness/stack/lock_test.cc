@@ -1,0 +1,159 @@
+// What a lock says, and every way in which it can say too little.
+#include "harness/stack/lock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kGood = R"(version = 1
+title   = "A stack"
+backend = "xpu"
+[base]
+image  = "ubuntu:24.04"
+digest = "sha256:1111111111111111111111111111111111111111111111111111111111111111"
+[[repository]]
+name       = "ubuntu"
+url        = "http://snapshot.ubuntu.com/ubuntu/{snapshot}"
+snapshot   = "20260901T000000Z"
+suites     = ["noble"]
+components = ["main"]
+key        = "ABCDABCDABCDABCDABCDABCDABCDABCDABCDABCD"
+[[package]]
+name    = "ocl-icd-libopencl1"
+version = "2.3.1-1"
+[[file]]
+name    = "libze1"
+version = "1.32.0+u24.04"
+url     = "https://example.org/libze1_1.32.0+u24.04_amd64.deb"
+sha256  = "2222222222222222222222222222222222222222222222222222222222222222"
+[host]
+driver  = "nvidia"
+minimum = "580"
+source  = "https://docs.nvidia.com/deploy/cuda-compatibility"
+[labels]
+"org.opencontainers.image.licenses" = "Apache-2.0"
+[run]
+shm_size    = "8g"
+environment = ["ZE_AFFINITY_MASK"]
+)";
+
+// kGood with the first `from` replaced.
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = kGood;
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+std::string refusal(const std::string& text) {
+  const auto lock = parse_stack_lock(text, "docker/stacks/a.toml");
+  return lock ? "accepted" : lock.error().what + " | " + lock.error().hint;
+}
+
+TEST(StackLock, SaysWhatItHolds) {
+  const auto lock = parse_stack_lock(kGood, "docker/stacks/a.toml");
+  ASSERT_TRUE(lock) << lock.error().what;
+  EXPECT_EQ(lock->name, "a");
+  EXPECT_EQ(lock->backend, "xpu");
+  EXPECT_EQ(lock->base.image, "ubuntu:24.04");
+  EXPECT_EQ(lock->repositories.at(0).url_at_snapshot(), "http://snapshot.ubuntu.com/ubuntu/20260901T000000Z");
+  EXPECT_EQ(lock->packages.at(0).version, "2.3.1-1");
+  EXPECT_EQ(lock->files.at(0).name, "libze1");
+  EXPECT_EQ(lock->host->minimum, "580");
+  EXPECT_THAT(lock->environment, ElementsAre("ZE_AFFINITY_MASK"));
+  EXPECT_EQ(lock->digest.size(), 64U);
+  EXPECT_THAT(lock->unknown(), IsEmpty());
+}
+
+TEST(StackLock, WhatIsUnverifiedMayBeUnknownAndIsNamed) {
+  const auto text =
+      with("digest = \"sha256:1111111111111111111111111111111111111111111111111111111111111111\"",
+           "unverified = true");
+  const auto lock = parse_stack_lock(text, "a.toml");
+  ASSERT_TRUE(lock) << lock.error().what;
+  EXPECT_THAT(lock->unknown(), ElementsAre("base.digest"));
+}
+
+struct Mistake {
+  const char* name;
+  const char* from;
+  const char* to;
+  const char* said;
+};
+
+void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.name; }
+
+class StackLockMistake : public testing::TestWithParam<Mistake> {};
+
+TEST_P(StackLockMistake, IsRefusedWithValueAndPlace) {
+  EXPECT_THAT(refusal(with(GetParam().from, GetParam().to)), HasSubstr(GetParam().said));
+}
+
+constexpr Mistake kMistakes[] = {
+    {"BaseWithoutDigest",
+     "digest = \"sha256:1111111111111111111111111111111111111111111111111111111111111111\"", "",
+     "read docker/stacks/a.toml:4: not pinned: the key `digest` is missing | Where the value is not known "
+     "yet, "
+     "leave it out and write unverified = true."},
+    {"ShortDigest", "sha256:11", "sha256:1", "docker/stacks/a.toml:6: `digest` is \"sha256:1"},
+    {"DigestOfAnotherKind", "sha256:11", "sha512:11", "must be sha256: and 64 hex digits"},
+    {"LatestImage", "ubuntu:24.04", "ubuntu:latest", "`image` is \"ubuntu:latest\", but must be NAME:TAG"},
+    {"ImageWithoutTag", "ubuntu:24.04", "ubuntu", "must be NAME:TAG"},
+    {"FileWithoutHash", "sha256  = \"2222222222222222222222222222222222222222222222222222222222222222\"", "",
+     "a.toml:17: not pinned: the key `sha256` is missing"},
+    {"FileWithoutAddress", "url     = \"https://example.org/libze1_1.32.0+u24.04_amd64.deb\"", "",
+     "not pinned: the key `url` is missing"},
+    {"HashInUpperCase", "\"22", "\"AA", "`sha256` is \"AA"},
+    {"AddressOfAnotherKind", "https://example", "ftp://example",
+     "must be an address with http:// or https://"},
+    {"AddressThatAShellWouldRead", "example.org/", "example.org/$(id)", "must be an address"},
+    {"PackageWithoutVersion", "version = \"2.3.1-1\"", "", "[[package]] needs the key `version`"},
+    {"AnyVersion", "\"2.3.1-1\"", "\"*\"", "`version` is \"*\", but must be one exact version"},
+    {"VersionPattern", "\"2.3.1-1\"", "\"2.3.*\"", "must be one exact version"},
+    {"RepositoryWithoutDate", "{snapshot}", "noble", "not pinned: `url` does not say where the date belongs"},
+    {"DateOfAnotherKind", "20260901T000000Z", "2026-09-01", "`snapshot` is \"2026-09-01\""},
+    {"ShortKey", "ABCDABCDABCDABCDABCDABCDABCDABCDABCDABCD", "ABCDABCD", "`key` is \"ABCDABCD\""},
+    {"RepositoryWithoutKey", "key        = \"ABCDABCDABCDABCDABCDABCDABCDABCDABCDABCD\"", "",
+     "not pinned: the key `key` is missing"},
+    {"MisspelledKey", "shm_size", "shm_sizes", "unknown key `shm_sizes` in [run] | Did you mean `shm_size`?"},
+    {"MisspelledTable", "[[package]]", "[[packages]]", "Did you mean `package`?"},
+    {"MisspelledBackend", "\"xpu\"", "\"xpus\"", "Did you mean `xpu`?"},
+    {"TwiceTheSamePackage", "ocl-icd-libopencl1", "libze1", "`libze1` is in this lock twice"},
+    {"LaterFormat", "version = 1", "version = 2", "`version` in the lock is 2"},
+    {"LabelThatAShellWouldRead", "Apache-2.0", "$HOME", "label `org.opencontainers.image.licenses`"},
+    {"EnvironmentWithAValue", "ZE_AFFINITY_MASK", "A=1", "takes only names of variables"},
+    {"FlagAsText", "sha256  =", "unverified = \"yes\"\nsha256 =", "must be true or false"},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, StackLockMistake, testing::ValuesIn(kMistakes),
+                         [](const auto& mistake) { return std::string(mistake.param.name); });
+
+TEST(StackLock, PackagesNeedARepository) {
+  std::string text = kGood;
+  text.erase(text.find("[[repository]]"), text.find("[[package]]") - text.find("[[repository]]"));
+  EXPECT_THAT(refusal(text), HasSubstr("there is none"));
+}
+
+TEST(StackLocks, OurOwnAreReadAndTheNearestNameIsOffered) {
+  const std::string directory = std::string(PROCTOR_SOURCE_DIR) + "/docker/stacks";
+  const auto names = stack_names(directory);
+  ASSERT_TRUE(names);
+  EXPECT_THAT(*names, ElementsAre("cpu-sim", "cuda-12", "cuda-13", "xpu-lts", "xpu-rolling"));
+  for (const auto& name : *names) {
+    const auto lock = read_stack_lock(directory, name);
+    EXPECT_TRUE(lock) << lock.error().what;
+  }
+  const auto unknown = read_stack_lock(directory, "cuda-14");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().kind, ErrorKind::kUsage);
+  EXPECT_THAT(unknown.error().hint, HasSubstr("Did you mean `cuda-12`?"));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,20 @@
+// proctor stack: the driver stack as a value (docs/stacks.md). One function for each of its subcommands, with
+// what they print given, so that tests read it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/cli/commands.h"
+#include "harness/core/result.h"
+
+namespace proctor::cli {
+
+void add_stack_render(CLI::App& stack, Action& action);
+void add_stack_lint(CLI::App& stack, Action& action);
+
+// Prints it and gives its exit code: 2 for a mistake of the user, 75 for the machine.
+int fail_stack(const Error& error);
+
+}  // namespace proctor::cli

@@ -1,0 +1,97 @@
+// proctor stack render: Dockerfiles and run lines from the locks, or whether the committed ones are those.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "harness/cli/stack.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/read_file.h"
+#include "harness/stack/render.h"
+
+namespace proctor::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RenderRequest {
+  std::string directory = "docker";
+  std::vector<std::string> stacks;
+  bool check = false;
+};
+
+Result<std::vector<RenderedFile>> render(const RenderRequest& request) {
+  const std::string locks = (fs::path(request.directory) / "stacks").string();
+  auto names = request.stacks.empty() ? stack_names(locks) : request.stacks;
+  if (!names) return names.error();
+  std::vector<RenderedFile> files;
+  for (const auto& name : *names) {
+    const auto lock = read_stack_lock(locks, name);
+    if (!lock) return lock.error();
+    for (auto& file : render_stack(*lock)) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+Result<void> write(const fs::path& path, const RenderedFile& file) {
+  std::error_code ec;
+  fs::create_directories(path.parent_path(), ec);
+  if (ec) return Error::system("make " + path.parent_path().string(), ec.value());
+  std::ofstream out(path, std::ios::binary);
+  out << file.text;
+  out.close();
+  if (!out) return Error::system("write " + path.string(), errno);
+  if (file.executable) {
+    fs::permissions(path, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
+                    fs::perm_options::add, ec);
+    if (ec) return Error::system("make executable " + path.string(), ec.value());
+  }
+  return {};
+}
+
+// 1 when a file is not what its lock renders to.
+int check(const RenderRequest& request, const std::vector<RenderedFile>& files) {
+  int differing = 0;
+  for (const auto& file : files) {
+    const std::string path = (fs::path(request.directory) / file.path).string();
+    const auto text = read_file(path);
+    if (text && *text == file.text) continue;
+    ++differing;
+    std::cout << fmt::format("{}: {}\n", path,
+                             text ? "not what its lock renders to" : "cannot " + text.error().what);
+  }
+  if (differing == 0) {
+    std::cout << fmt::format("{} files are what their locks render to\n", files.size());
+    return kExitGreen;
+  }
+  std::cout << fmt::format("Write them anew: proctor stack render --dir {}\n", request.directory);
+  return kExitRed;
+}
+
+int run(const RenderRequest& request) {
+  const auto files = render(request);
+  if (!files) return fail_stack(files.error());
+  if (request.check) return check(request, *files);
+  for (const auto& file : *files) {
+    const fs::path path = fs::path(request.directory) / file.path;
+    if (const auto written = write(path, file); !written) return fail_stack(written.error());
+    std::cout << path.string() << '\n';
+  }
+  return kExitGreen;
+}
+
+}  // namespace
+
+void add_stack_render(CLI::App& stack, Action& action) {
+  CLI::App* command = stack.add_subcommand("render", "Dockerfiles and run lines from the locks");
+  const auto request = std::make_shared<RenderRequest>();
+  command->add_option("STACK", request->stacks, "names below DIR/stacks; all when absent");
+  command->add_option("--dir", request->directory, "where stacks/ is and the files go")
+      ->capture_default_str();
+  command->add_flag("--check", request->check, "write nothing; exit 1 when a file differs");
+  command->callback([request, &action] { action = [request] { return run(*request); }; });
+}
+
+}  // namespace proctor::cli

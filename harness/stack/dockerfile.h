@@ -1,0 +1,37 @@
+// A Dockerfile taken apart as far as rules about it need: instructions, and the commands of each RUN, every
+// word with the line on which it stands. It is no shell: what a variable holds is not known.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace proctor {
+
+struct DockerWord {
+  std::string text{};
+  int line = 0;
+};
+
+// One simple command of a RUN: "apt-get install foo". Assignments, sudo, env and shell keywords before it are
+// gone.
+struct DockerCommand {
+  std::vector<DockerWord> words{};
+  bool reads_pipe = false;  // it follows a `|`
+
+  std::string_view name() const { return words.empty() ? std::string_view() : words.front().text; }
+  int line() const { return words.empty() ? 0 : words.front().line; }
+  bool has(std::string_view word) const;
+};
+
+struct DockerInstruction {
+  std::string keyword{};  // in upper case
+  int line = 0;
+  std::vector<DockerWord> flags{};  // --from=..., --mount=..., before the arguments
+  std::vector<DockerWord> words{};
+  std::vector<DockerCommand> commands{};  // of RUN
+};
+
+std::vector<DockerInstruction> parse_dockerfile(std::string_view text);
+
+}  // namespace proctor

@@ -1,0 +1,151 @@
+// Each rule finds what it is for, on the right line, and lets the good form pass.
+#include "harness/stack/lint.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> found(std::string_view text) {
+  std::vector<std::string> all;
+  for (const auto& finding : lint_dockerfile(text)) {
+    EXPECT_FALSE(finding.what.empty() || finding.fix.empty()) << finding.rule;
+    all.push_back(fmt::format("{} {}", finding.line, finding.rule));
+  }
+  return all;
+}
+
+const std::string kFrom =
+    "FROM debian@sha256:1111111111111111111111111111111111111111111111111111111111111111\n";
+const std::string kUser = "\nUSER 10001\n";
+
+struct Sample {
+  const char* name;
+  const char* text;  // between a good FROM on line 1 and a good USER
+  std::vector<std::string> findings;
+};
+
+void PrintTo(const Sample& sample, std::ostream* out) { *out << sample.name; }
+
+class LintRule : public testing::TestWithParam<Sample> {};
+
+TEST_P(LintRule, FindsWhatItIsFor) { EXPECT_EQ(found(kFrom + GetParam().text + kUser), GetParam().findings); }
+
+const Sample kSamples[] = {
+    {"Clean",
+     "RUN apt-get update && apt-get install -y --no-install-recommends libze1=1.8.12-1 \\\n"
+     " && rm -rf /var/lib/apt/lists/*",
+     {}},
+    {"UnpinnedPackages",
+     "RUN apt-get update && apt-get install -y --no-install-recommends \\\n"
+     "      libze1 \\\n"
+     "      # a comment between\n"
+     "      clinfo=3.* \\\n"
+     "      curl=7.88.1-10 ./local.deb \\\n"
+     " && rm -rf /var/lib/apt/lists/*",
+     {"3 unpinned-package", "5 unpinned-package"}},
+    {"RecommendedPackages",
+     "RUN apt-get update; apt-get -y install a1=1; rm -rf /var/lib/apt/lists/*",
+     {"2 recommended-packages"}},
+    {"UpdateAndInstallApart",
+     "RUN apt-get update && rm -rf /var/lib/apt/lists/*\nRUN apt-get install --no-install-recommends a1=1",
+     {"2 update-alone", "3 install-without-update"}},
+    {"ListsKept", "RUN apt-get update && apt-get install -y --no-install-recommends a1=1", {"2 lists-kept"}},
+    {"ListsInACacheMount",
+     "RUN --mount=type=cache,target=/var/lib/apt apt-get update && apt-get install --no-install-recommends "
+     "a1=1",
+     {}},
+    {"Upgrade",
+     "RUN apt-get update && apt-get install --no-install-recommends a1=1 && apt-get -y upgrade && "
+     "rm -rf /var/lib/apt/lists/*",
+     {"2 upgrade"}},
+    {"Ppa", "RUN add-apt-repository -y ppa:kobuk-team/intel-graphics", {"2 ppa"}},
+    {"PpaByAddress",
+     "RUN echo 'deb https://ppa.launchpadcontent.net/a/b/ubuntu noble main' > /etc/apt/sources.list.d/a.list",
+     {"2 ppa"}},
+    {"Trusted",
+     "RUN echo 'deb [trusted=yes] http://example.org a main' > /etc/apt/sources.list.d/a.list",
+     {"2 unsigned-repository"}},
+    {"TrustedInAHeredoc",
+     "COPY <<EOF /etc/apt/sources.list.d/a.sources\nTypes: deb\nTrusted: yes\nEOF",
+     {"4 unsigned-repository"}},
+    {"CurlToShell",
+     "RUN curl -fsSL https://example.org/i.sh | sudo bash -s -- -y",
+     {"2 unchecked-download", "2 download-to-shell"}},
+    {"CurlInAString", "RUN bash -c \"$(curl -fsSL https://example.org/i.sh)\"", {"2 download-to-shell"}},
+    {"CurlToShellInsideAShell",
+     "RUN [\"sh\", \"-c\", \"curl https://example.org/i.sh | sh\"]",
+     {"2 unchecked-download", "2 download-to-shell"}},
+    {"CurlToShellInAHeredoc",
+     "RUN <<EOF\nset -e\nwget -qO- https://example.org/i.sh | sh\nEOF",
+     {"4 unchecked-download", "4 download-to-shell"}},
+    {"UncheckedDownload", "RUN curl -o /a.deb https://example.org/a.deb", {"2 unchecked-download"}},
+    {"CheckedDownload",
+     "RUN curl -o /a.deb https://example.org/a.deb && echo 'abc  /a.deb' | sha256sum --check --strict -",
+     {}},
+    {"SumWithoutCheck", "RUN wget https://example.org/a.deb && sha256sum a.deb", {"2 unchecked-download"}},
+    {"UncheckedAdd", "ADD https://example.org/a.deb /a.deb", {"2 unchecked-download"}},
+    {"CheckedAdd", "ADD --checksum=sha256:abc https://example.org/a.deb /a.deb", {}},
+    {"AddCheckedLater", "ADD https://example.org/a.deb /a.deb\nRUN sha256sum --check /sums", {}},
+    {"AddCheckedInAnotherStage",
+     "ADD https://example.org/a.deb /a.deb\nFROM scratch\nRUN sha256sum --check /sums",
+     {"2 unchecked-download"}},
+    {"UselessUser", "USER root\nUSER 7", {"2 useless-user", "3 useless-user"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, LintRule, testing::ValuesIn(kSamples),
+                         [](const auto& sample) { return std::string(sample.param.name); });
+
+TEST(LintUser, TheLastOfTheLastStageCounts) {
+  EXPECT_THAT(found(kFrom + "USER 7\nRUN true\nUSER root\n"), ElementsAre("4 root-user"));
+  EXPECT_THAT(found(kFrom + "USER 0:0\n"), ElementsAre("2 root-user"));
+  EXPECT_THAT(found(kFrom), ElementsAre("1 root-user"));
+  EXPECT_THAT(found(kFrom + "USER 7\nRUN true\n" + kFrom), ElementsAre("4 root-user"));
+}
+
+TEST(LintImage, ByDigestOrGivenToTheBuild) {
+  EXPECT_THAT(found("FROM ubuntu:24.04\nUSER 7\n"), ElementsAre("1 image-without-digest"));
+  EXPECT_THAT(found("ARG B=ubuntu:24.04\nFROM ${B}\nUSER 7\n"), ElementsAre("2 image-without-digest"));
+  EXPECT_THAT(found("ARG B=ubuntu@sha256:1\nFROM ${B}\nUSER 7\n"), IsEmpty());
+  EXPECT_THAT(found("ARG B\nFROM ${B}\nUSER 7\n"), IsEmpty());
+  EXPECT_THAT(found(kFrom.substr(0, kFrom.size() - 1) + " AS build\nFROM build\nUSER 7\n"), IsEmpty());
+}
+
+// As it stood in a public project's Dockerfile for Intel GPUs.
+TEST(LintSample, AnUnpinnedPpaInstallOfLevelZeroOpenClAndMediaPackages) {
+  const auto findings = lint_dockerfile(
+      "FROM intel/deep-learning-essentials:2025.3.2-0-devel-ubuntu24.04\n"
+      "USER root\n"
+      "RUN apt-get update && apt-get install -y software-properties-common && \\\n"
+      "    add-apt-repository -y ppa:kobuk-team/intel-graphics && \\\n"
+      "    apt-get update && apt-get install -y \\\n"
+      "      libze-intel-gpu1 libze1 intel-opencl-icd \\\n"
+      "      intel-media-va-driver-non-free libmfx-gen1\n"
+      "USER sdp\n");
+  std::vector<std::string> all;
+  for (const auto& finding : findings)
+    all.push_back(fmt::format("{} {}: {}", finding.line, finding.rule, finding.what));
+  EXPECT_THAT(
+      all,
+      ElementsAre("1 image-without-digest: `intel/deep-learning-essentials:2025.3.2-0-devel-ubuntu24.04` is "
+                  "another image tomorrow",
+                  "3 unpinned-package: `software-properties-common` is whatever is newest",
+                  "3 recommended-packages: installs more than is named",
+                  "3 lists-kept: the package lists stay in the image",
+                  "4 ppa: `ppa:kobuk-team/intel-graphics` lists only the newest version of each package",
+                  "5 recommended-packages: installs more than is named",
+                  "6 unpinned-package: `libze-intel-gpu1` is whatever is newest",
+                  "6 unpinned-package: `libze1` is whatever is newest",
+                  "6 unpinned-package: `intel-opencl-icd` is whatever is newest",
+                  "7 unpinned-package: `intel-media-va-driver-non-free` is whatever is newest",
+                  "7 unpinned-package: `libmfx-gen1` is whatever is newest"));
+}
+
+}  // namespace
+}  // namespace proctor

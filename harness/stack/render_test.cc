@@ -1,0 +1,123 @@
+// What our locks render to: the committed files, clean under our own rules, and a check of hashes that stops
+// a build.
+#include "harness/stack/render.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "harness/core/digest.h"
+#include "harness/core/read_file.h"
+#include "harness/stack/lint.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kDocker = std::string(PROCTOR_SOURCE_DIR) + "/docker";
+
+StackLock ours(const std::string& name) {
+  auto lock = read_stack_lock(kDocker + "/stacks", name);
+  EXPECT_TRUE(lock) << lock.error().what;
+  return lock ? *lock : StackLock{};
+}
+
+class OurStack : public testing::TestWithParam<const char*> {};
+
+TEST_P(OurStack, RendersToTheCommittedFiles) {
+  for (const auto& file : render_stack(ours(GetParam()))) {
+    const auto committed = read_file(kDocker + "/" + file.path);
+    ASSERT_TRUE(committed) << committed.error().what;
+    EXPECT_EQ(*committed, file.text) << file.path << ": run `proctor stack render`";
+    EXPECT_EQ(::access((kDocker + "/" + file.path).c_str(), X_OK) == 0, file.executable) << file.path;
+  }
+}
+
+TEST_P(OurStack, BreaksNoneOfOurRules) {
+  for (const auto& finding : lint_dockerfile(render_dockerfile(ours(GetParam())))) {
+    ADD_FAILURE() << finding.line << ": " << finding.rule << ": " << finding.what;
+  }
+}
+
+// buildah 1.28 and BuildKit without a frontend image: INSTRUCTIONS only, no syntax line, no heredoc.
+TEST_P(OurStack, NeedsNothingThatOnlyNewerBuildersHave) {
+  const std::string text = render_dockerfile(ours(GetParam()));
+  for (const char* newer : {"syntax=", "<<", "--checksum", "--link", "--network"}) {
+    EXPECT_THAT(text, Not(HasSubstr(newer)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OurStack,
+                         testing::Values("cpu-sim", "cuda-12", "cuda-13", "xpu-lts", "xpu-rolling"));
+
+TEST(RenderedLines, XpuTakesNodesPathsAndTheGroupOfTheHost) {
+  const std::string line = render_run_script(ours("xpu-rolling"));
+  EXPECT_THAT(line, HasSubstr("--device /dev/dri \\\n"));
+  EXPECT_THAT(line, HasSubstr("--volume /dev/dri/by-path:/dev/dri/by-path:ro \\\n"));
+  EXPECT_THAT(line, HasSubstr("render_group=$(stat -c %g /dev/dri/renderD128)\n"));
+  EXPECT_THAT(line, HasSubstr("--group-add \"$render_group\" \\\n"));
+  EXPECT_THAT(line, Not(HasSubstr("--gpus")));
+}
+
+TEST(RenderedLines, CudaTakesTheGpusAndNamesTheDriverOfTheHost) {
+  const std::string line = render_run_script(ours("cuda-13"));
+  EXPECT_THAT(line, HasSubstr("--gpus all \\\n"));
+  EXPECT_THAT(line, HasSubstr("# The host needs the driver nvidia >= 580"));
+  EXPECT_THAT(line, Not(HasSubstr("/dev/dri")));
+}
+
+TEST(RenderedDockerfile, ADigestIsTheDefaultOfTheBase) {
+  StackLock lock = ours("cuda-13");
+  lock.base.digest = "sha256:" + std::string(64, '1');
+  EXPECT_THAT(
+      render_dockerfile(lock),
+      HasSubstr("ARG BASE_IMAGE=nvidia/cuda:13.0.2-devel-ubuntu24.04@sha256:" + std::string(64, '1')));
+}
+
+// The check of the fetch stage, run by a shell over files in a directory of its own.
+class FetchCheck : public testing::Test {
+ protected:
+  FetchCheck() {
+    char name[] = "/tmp/proctor-fetch-XXXXXX";
+    directory_ = ::mkdtemp(name);
+    std::ofstream(directory_ / "libze1.deb") << "the package";
+    lock_.files = {{"libze1", "1.0-1", "https://example.org/a.deb", sha256_hex("the package"), false}};
+  }
+  ~FetchCheck() override { fs::remove_all(directory_); }
+
+  int exit_code() {
+    std::string text = render_dockerfile(lock_);
+    text = text.substr(text.find("RUN printf") + 4);
+    text = text.substr(0, text.find("\n\n"));
+    for (auto at = text.find("/debs"); at != std::string::npos;
+         at = text.find("/debs", at + directory_.string().size())) {
+      text.replace(at, 5, directory_.string());
+    }
+    std::ofstream(directory_ / "check.sh") << text;
+    const int status = std::system(("sh " + (directory_ / "check.sh").string() + " >/dev/null 2>&1").c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  fs::path directory_;
+  StackLock lock_;
+};
+
+TEST_F(FetchCheck, PassesTheFileThatWasMeant) { EXPECT_EQ(exit_code(), 0); }
+
+TEST_F(FetchCheck, OneFlippedBitStopsTheBuild) {
+  std::ofstream(directory_ / "libze1.deb") << "the packagd";
+  EXPECT_NE(exit_code(), 0);
+}
+
+TEST_F(FetchCheck, AHashThatNobodyGaveStopsTheBuild) {
+  lock_.files.at(0).sha256.reset();
+  EXPECT_NE(exit_code(), 0);
+}
+
+}  // namespace
+}  // namespace proctor

@@ -29,6 +29,6 @@ void add_doctor_command(CLI::App& app, Action& action);           // doctor
 void add_mask_command(CLI::App& app, Action& action);             // mask lint|explain
 void add_explain_command(CLI::App& app, Action& action);          // explain CASE
 void add_selftest_command(CLI::App& app, Action& action);
-void add_stack_command(CLI::App& app, Action& action);  // stack render|lint
+void add_stack_command(CLI::App& app, Action& action);  // stack capture|render|lint
 
 }  // namespace proctor::cli

@@ -18,6 +18,7 @@ void add_stack_command(CLI::App& app, Action& action) {
   CLI::App* stack =
       app.add_subcommand("stack", "the driver stack: lock files, Dockerfiles, what is installed");
   stack->require_subcommand(1);
+  add_stack_capture(*stack, action);
   add_stack_render(*stack, action);
   add_stack_lint(*stack, action);
 }

@@ -12,6 +12,7 @@
 namespace proctor::cli {
 
 void add_stack_render(CLI::App& stack, Action& action);
+void add_stack_capture(CLI::App& stack, Action& action);
 void add_stack_lint(CLI::App& stack, Action& action);
 
 // Prints it and gives its exit code: 2 for a mistake of the user, 75 for the machine.

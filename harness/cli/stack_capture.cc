@@ -1,0 +1,55 @@
+// proctor stack capture: the fingerprint of this machine's driver stack.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "harness/cli/stack.h"
+#include "harness/core/exit_code.h"
+#include "harness/stack/fingerprint.h"
+
+namespace proctor::cli {
+namespace {
+
+struct CaptureRequest {
+  std::string root = "/";
+  bool json = false;
+};
+
+std::optional<std::string> image_digest() {
+  const char* digest = std::getenv("PROCTOR_IMAGE_DIGEST");
+  return digest == nullptr ? std::nullopt : std::optional<std::string>(digest);
+}
+
+int run(const CaptureRequest& request) {
+  std::error_code ec;
+  if (!std::filesystem::is_directory(request.root, ec)) {
+    return fail_stack(Error::usage("read --root " + request.root + ": no such directory"));
+  }
+  const auto facts = capture_stack(request.root, image_digest());
+  if (request.json) {
+    std::cout << to_json(facts) << '\n';
+    return kExitGreen;
+  }
+  for (const auto& fact : facts) {
+    std::cout << fmt::format("{:<20} {}  ({})\n", fact.name, fact.value.value_or("unknown: " + fact.reason),
+                             fact.source);
+  }
+  return kExitGreen;
+}
+
+}  // namespace
+
+void add_stack_capture(CLI::App& stack, Action& action) {
+  CLI::App* command =
+      stack.add_subcommand("capture", "kernel, driver, firmware, libraries, glue, each with its source");
+  const auto request = std::make_shared<CaptureRequest>();
+  command->add_option("--root", request->root, "the machine's files are below this directory")
+      ->capture_default_str();
+  command->add_flag("--json", request->json, "value is null where unknown, with the reason");
+  command->callback([request, &action] { action = [request] { return run(*request); }; });
+}
+
+}  // namespace proctor::cli

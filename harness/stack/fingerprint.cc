@@ -1,0 +1,343 @@
+#include "harness/stack/fingerprint.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "harness/core/read_file.h"
+#include "harness/core/text.h"
+#include "harness/plan/toml_reader.h"
+#include "harness/stack/dpkg_status.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+using Lines = std::vector<std::string>;
+
+constexpr const char* kPackageDatabase = "/var/lib/dpkg/status";
+
+// One layer, and the names under which the channels ship it; a name that ends in "-" stands for all that
+// begin so.
+struct PackagedLayer {
+  const char* fact;
+  std::vector<const char*> packages;
+};
+
+const std::vector<PackagedLayer>& packaged_layers() {
+  static const std::vector<PackagedLayer> kLayers = {
+      {"umd.level_zero", {"libze-intel-gpu1", "intel-level-zero-gpu"}},
+      {"umd.opencl", {"intel-opencl-icd"}},
+      {"umd.igc", {"intel-igc-core-2", "libigc2", "intel-igc-core", "libigc1"}},
+      {"umd.gmmlib", {"libigdgmm12", "libigdgmm11"}},
+      {"umd.cuda_compat", {"cuda-compat-"}},
+      {"loader.level_zero", {"libze1", "level-zero"}},
+      {"library.nccl", {"libnccl2"}},
+      {"library.oneccl", {"intel-oneapi-ccl-"}},
+      {"glue.toolkit", {"nvidia-container-toolkit"}},
+  };
+  return kLayers;
+}
+
+Lines lines_of(const std::string& text) {
+  Lines lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string trimmed(std::string text) {
+  const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  text.erase(text.begin(), std::find_if_not(text.begin(), text.end(), is_space));
+  while (!text.empty() && is_space(text.back())) text.pop_back();
+  return text;
+}
+
+// What follows `field` on the first line that begins with it, without quotes.
+std::optional<std::string> field_of(const std::string& text, std::string_view field) {
+  for (const std::string& line : lines_of(text)) {
+    const std::string bare = trimmed(line);
+    if (!bare.starts_with(field)) continue;
+    std::string value = trimmed(bare.substr(field.size()));
+    if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
+      value = value.substr(1, value.size() - 2);
+    return value;
+  }
+  return std::nullopt;
+}
+
+// The first version-like word (digits and dots) after `mark`.
+std::optional<std::string> version_after(std::string_view text, std::string_view mark) {
+  const auto found = text.find(mark);
+  if (found == std::string_view::npos) return std::nullopt;
+  const auto begin = text.find_first_of("0123456789", found + mark.size());
+  if (begin == std::string_view::npos) return std::nullopt;
+  const auto end = std::min(text.find_first_not_of("0123456789.", begin), text.size());
+  return std::string(text.substr(begin, end - begin));
+}
+
+class Capture {
+ public:
+  explicit Capture(std::string root) : root_(std::move(root)) {
+    while (root_.ends_with('/')) root_.pop_back();
+  }
+
+  void host();
+  void nvidia_driver();
+  void intel_driver(const std::string& module);
+  void nvidia_firmware();
+  void intel_firmware(const char* fact, const char* file);
+  void packages();
+  void libcuda();
+  void cuda_toolkit();
+  void container_glue();
+  void image(const std::optional<std::string>& digest);
+
+  Fingerprint take() { return std::move(facts_); }
+
+ private:
+  void known(const std::string& name, std::string value, const std::string& source) {
+    facts_.push_back({name, clean_text(value), source, {}});
+  }
+  void unknown(const std::string& name, const std::string& source, const std::string& reason) {
+    facts_.push_back({name, std::nullopt, source, reason});
+  }
+  // The file's text; where it cannot be read, the fact is unknown, and for `absent` if there is no such file.
+  std::optional<std::string> read(const std::string& name, const std::string& path,
+                                  const std::string& absent);
+  // Below `directory`, sorted; empty where it is not there.
+  std::vector<fs::path> entries(const std::string& directory) const;
+  std::string shown(const fs::path& path) const { return path.string().substr(root_.size()); }
+
+  std::string root_;
+  Fingerprint facts_;
+};
+
+std::optional<std::string> Capture::read(const std::string& name, const std::string& path,
+                                         const std::string& absent) {
+  const auto text = read_file(root_ + path);
+  if (text) return *text;
+  unknown(name, path, text.error().sys_errno == ENOENT ? absent : "failed to " + text.error().what);
+  return std::nullopt;
+}
+
+std::vector<fs::path> Capture::entries(const std::string& directory) const {
+  std::vector<fs::path> paths;
+  std::error_code none;  // an absent directory has no entries
+  for (const auto& entry : fs::directory_iterator(root_ + directory, none)) paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+void Capture::host() {
+  if (const auto text = read("host.os", "/etc/os-release", "no such file")) {
+    known("host.os", field_of(*text, "PRETTY_NAME=").value_or("without a name"), "/etc/os-release");
+  }
+  const char* kernel = "/proc/sys/kernel/osrelease";
+  if (const auto text = read("host.kernel", kernel, "no such file"))
+    known("host.kernel", trimmed(*text), kernel);
+}
+
+void Capture::nvidia_driver() {
+  const char* version = "/sys/module/nvidia/version";
+  if (const auto text = read("kmd.nvidia", version, "the module nvidia is not loaded")) {
+    known("kmd.nvidia", trimmed(*text), version);
+  }
+  const char* words = "/proc/driver/nvidia/version";
+  if (const auto text = read("kmd.nvidia.flavour", words, "the module nvidia is not loaded")) {
+    const bool open = text->find("Open Kernel Module") != std::string::npos;
+    known("kmd.nvidia.flavour", open ? "open" : "closed", words);
+  }
+}
+
+// A driver of the kernel's own tree has no version but the kernel's; its source's digest tells a replaced
+// one.
+void Capture::intel_driver(const std::string& module) {
+  const std::string directory = "/sys/module/" + module;
+  std::error_code none;
+  if (!fs::exists(root_ + directory, none)) {
+    return unknown("kmd." + module, directory, "the module " + module + " is not loaded");
+  }
+  const auto version = read_file(root_ + directory + "/version");
+  const auto source = read_file(root_ + directory + "/srcversion");
+  std::string text = version ? trimmed(*version) : std::string("of the kernel");
+  if (source) text += ", source " + trimmed(*source);
+  known("kmd." + module, text, directory);
+}
+
+void Capture::nvidia_firmware() {
+  const char* directory = "/proc/driver/nvidia/gpus";
+  struct Field {
+    const char* fact;
+    const char* text;
+  };
+  for (const auto& [fact, field] :
+       {Field{"firmware.vbios", "Video BIOS:"}, Field{"firmware.gsp", "GPU Firmware:"}}) {
+    Lines found;
+    for (const auto& gpu : entries(directory)) {
+      const auto text = read_file((gpu / "information").string());
+      const auto value = text ? field_of(*text, field) : std::nullopt;
+      if (value) found.push_back(fmt::format("{} {}", gpu.filename().string(), *value));
+    }
+    if (found.empty()) {
+      unknown(fact, directory, "no NVIDIA card tells it");
+    } else {
+      known(fact, fmt::format("{}", fmt::join(found, ", ")), directory);
+    }
+  }
+}
+
+// xe has gt0, gt1 ... per card, i915 one gt.
+void Capture::intel_firmware(const char* fact, const char* file) {
+  const char* directory = "/sys/kernel/debug/dri";
+  Lines found;
+  for (const auto& card : entries(directory)) {
+    for (const char* tile : {"gt", "gt0", "gt1"}) {
+      const auto text = read_file((card / tile / "uc" / file).string());
+      const auto version = text ? version_after(*text, "found") : std::nullopt;
+      if (version) found.push_back(fmt::format("{}/{} {}", card.filename().string(), tile, *version));
+    }
+  }
+  if (found.empty()) {
+    unknown(fact, directory, "no Intel card tells it there; only root can read it");
+  } else {
+    known(fact, fmt::format("{}", fmt::join(found, ", ")), directory);
+  }
+}
+
+void Capture::packages() {
+  const auto status = read_file(root_ + kPackageDatabase);
+  const auto installed = status ? installed_packages(*status) : std::map<std::string, std::string>();
+  for (const auto& [fact, names] : packaged_layers()) {
+    Lines found;
+    for (const std::string name : names) {
+      const bool is_prefix = name.ends_with('-');
+      for (auto at = installed.lower_bound(name); at != installed.end(); ++at) {
+        if (is_prefix ? !at->first.starts_with(name) : at->first != name) break;
+        found.push_back(at->first + " " + at->second);
+      }
+    }
+    if (!found.empty()) {
+      known(fact, fmt::format("{}", fmt::join(found, ", ")), kPackageDatabase);
+    } else if (status) {
+      unknown(fact, kPackageDatabase, fmt::format("not installed: {}", fmt::join(names, ", ")));
+    } else {
+      unknown(fact, kPackageDatabase, "no database of Debian packages: failed to " + status.error().what);
+    }
+  }
+}
+
+// The driver's library comes from the host and belongs to no package here; its name holds the version.
+void Capture::libcuda() {
+  for (const char* directory :
+       {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"}) {
+    const fs::path link = fs::path(root_ + directory) / "libcuda.so.1";
+    std::error_code ec;
+    const std::string target = fs::read_symlink(link, ec).filename().string();
+    if (ec) continue;
+    const auto version = version_after(target, "libcuda.so.");
+    return known("umd.libcuda", version.value_or(target), shown(link));
+  }
+  unknown("umd.libcuda", "libcuda.so.1", "not in the directories of the system");
+}
+
+void Capture::cuda_toolkit() {
+  const char* path = "/usr/local/cuda/version.json";
+  const auto text = read("toolkit.cuda", path, "no CUDA toolkit in /usr/local/cuda");
+  if (!text) return;
+  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const auto version = json.is_object() ? json.find("cuda") : json.end();
+  if (version != json.end() && version->is_object() && version->contains("version") &&
+      (*version)["version"].is_string()) {
+    return known("toolkit.cuda", (*version)["version"].get<std::string>(), path);
+  }
+  unknown("toolkit.cuda", path, "it does not say cuda.version");
+}
+
+void Capture::container_glue() {
+  const char* path = "/etc/nvidia-container-runtime/config.toml";
+  if (const auto text = read("glue.mode", path, "no such file: no NVIDIA container toolkit here")) {
+    const auto config = parse_toml(*text, path);
+    const auto mode =
+        config ? (*config)["nvidia-container-runtime"]["mode"].value<std::string>() : std::nullopt;
+    if (mode) {
+      known("glue.mode", *mode, path);
+    } else {
+      unknown("glue.mode", path, "it does not say nvidia-container-runtime.mode");
+    }
+  }
+  // A specification that was made for another driver names its files.
+  for (const char* cdi : {"/etc/cdi/nvidia.yaml", "/var/run/cdi/nvidia.yaml"}) {
+    const auto text = read_file(root_ + cdi);
+    if (!text) continue;
+    const auto version = version_after(*text, "libcuda.so.");
+    return known("glue.cdi", version ? "for libcuda " + *version : "names no libcuda", cdi);
+  }
+  unknown("glue.cdi", "/etc/cdi/nvidia.yaml, /var/run/cdi/nvidia.yaml", "no CDI specification");
+}
+
+void Capture::image(const std::optional<std::string>& digest) {
+  const char* path = "/etc/proctor/stack";
+  if (const auto text = read("image.stack", path, "not an image that `proctor stack render` describes")) {
+    known("image.stack", field_of(*text, "stack ").value_or("without a name"), path);
+    known("image.lock", field_of(*text, "lock ").value_or("without a digest"), path);
+  } else {
+    unknown("image.lock", path, facts_.back().reason);
+  }
+  if (digest && !digest->empty()) {
+    known("image.digest", *digest, "PROCTOR_IMAGE_DIGEST");
+  } else {
+    unknown("image.digest", "PROCTOR_IMAGE_DIGEST", "not set; an image cannot know its own digest");
+  }
+}
+
+std::string text_of(const StackFact& fact) { return fact.value.value_or("unknown (" + fact.reason + ")"); }
+
+}  // namespace
+
+Fingerprint capture_stack(const std::string& root, const std::optional<std::string>& image_digest) {
+  Capture capture(root);
+  capture.host();
+  capture.nvidia_driver();
+  for (const char* module : {"xe", "i915"}) capture.intel_driver(module);
+  capture.nvidia_firmware();
+  capture.intel_firmware("firmware.guc", "guc_info");
+  capture.intel_firmware("firmware.huc", "huc_info");
+  capture.packages();
+  capture.libcuda();
+  capture.cuda_toolkit();
+  capture.container_glue();
+  capture.image(image_digest);
+  return capture.take();
+}
+
+std::vector<std::string> changes(const Fingerprint& before, const Fingerprint& after) {
+  std::vector<std::string> found;
+  std::map<std::string, const StackFact*> then;
+  for (const auto& fact : after) then[fact.name] = &fact;
+  for (const auto& fact : before) {
+    const auto now = then.find(fact.name);
+    if (now == then.end() || now->second->value == fact.value) continue;
+    found.push_back(fmt::format("{}: {}, then {}", fact.name, text_of(fact), text_of(*now->second)));
+  }
+  return found;
+}
+
+std::string to_json(const Fingerprint& fingerprint) {
+  nlohmann::json array = nlohmann::json::array();
+  for (const auto& fact : fingerprint) {
+    nlohmann::json entry = {{"name", fact.name}, {"source", fact.source}, {"value", nullptr}};
+    if (fact.value) entry["value"] = *fact.value;
+    entry["reason"] = fact.value ? nlohmann::json() : nlohmann::json(fact.reason);
+    array.push_back(std::move(entry));
+  }
+  return array.dump(2);
+}
+
+}  // namespace proctor

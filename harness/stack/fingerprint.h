@@ -1,0 +1,29 @@
+// What a machine's driver stack is, layer by layer, read from files only: no driver is loaded and no tool is
+// started. A fact that is not there is unknown for a reason that is said; docs/stacks.md lists all names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace proctor {
+
+struct StackFact {
+  std::string name{};                  // "host.kernel"
+  std::optional<std::string> value{};  // nothing: unknown
+  std::string source{};                // the file or variable that says so
+  std::string reason{};                // why it is unknown; else empty
+};
+
+using Fingerprint = std::vector<StackFact>;
+
+// `root` stands for "/" (tests have hosts of their own); the digest of the image is told by who starts it.
+Fingerprint capture_stack(const std::string& root, const std::optional<std::string>& image_digest);
+
+// "kmd.nvidia: 580.65.06, then 580.95.05" for each fact that is not the same.
+std::vector<std::string> changes(const Fingerprint& before, const Fingerprint& after);
+
+// An array of {name, value, source, reason}; value is null where it is unknown.
+std::string to_json(const Fingerprint& fingerprint);
+
+}  // namespace proctor

@@ -19,11 +19,6 @@ int spawn_code(std::string_view reason) {
   return machine ? kExitMachine : kExecNotExecutable;
 }
 
-bool output_was_lost(const RunModel& model) {
-  return std::any_of(model.warnings().begin(), model.warnings().end(),
-                     [](const Warning& warning) { return warning.code == kOutputNotPassed; });
-}
-
 // The last attempt, if its end is known.
 const AttemptEnded* end_of(const RunModel& model) {
   if (model.cases().empty() || model.cases().front().attempts.empty()) return nullptr;
@@ -34,8 +29,9 @@ const AttemptEnded* end_of(const RunModel& model) {
 // What the command itself did, when nothing of ours decided.
 ExecEnd own_end(const RunModel& model, const AttemptEnded& end) {
   if (end.exit_code) {
-    const bool lost = *end.exit_code == 0 && output_was_lost(model);
-    return {.code = lost ? kExecInternal : *end.exit_code, .signal = 0};
+    if (*end.exit_code != 0) return {.code = *end.exit_code, .signal = 0};
+    if (model.warned_of(kOutputNotPassed)) return {.code = kExecInternal, .signal = 0};
+    return {.code = model.warned_of(kStackChanged) ? kExitMachine : 0, .signal = 0};
   }
   if (model.stop_signal() != 0 && (end.termination.forced || !end.exit_signal))
     return {.code = 0, .signal = model.stop_signal()};

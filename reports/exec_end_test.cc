@@ -103,6 +103,15 @@ TEST(ExecEnd, OutputThatDidNotArriveIsNoSuccess) {
   EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kId), lost, end})), 5);
 }
 
+TEST(ExecEnd, AStackThatChangedIsNoSuccess) {
+  const Warning changed{std::string(kStackChanged), "kmd.nvidia: 580.65.06, then 580.95.05"};
+  AttemptEnded end = ended(kId, {Outcome::kPass, ""});
+  end.exit_code = 0;
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kId), end, changed})), 75);
+  end.exit_code = 5;
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kId), end, changed})), 5);
+}
+
 TEST(ExecEnd, WithoutAnEnd) {
   EXPECT_EQ(shell_exit_code(model_of({exec_plan()})), 75) << "no device, never started";
   EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kId)})), 125) << "the runner was killed";

@@ -61,7 +61,7 @@ FlakyCases flaky_cases(const RunModel& model) {
 
 int exit_code(const RunModel& model) {
   bool red = !flaky_cases(model).allowed;
-  bool machine = false;
+  bool machine = model.warned_of(kStackChanged);
   bool incomplete = !model.plan().no_device_for.empty();
   for (const CaseRecord& record : model.cases()) {
     Light light = light_of(model.verdict(record), record.planned.kind);

@@ -61,6 +61,7 @@ TEST(ReportJson, TheSchemaMayGrowButNotShrink) {
 TEST(ReportJson, HoldsTheFieldsOfTheContract) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.B"), planned("memory.xpu/A.C")});
   plan.sim = SimInfo{"xpu:2x2", "intel"};
+  plan.fingerprint = {{"host.kernel", "6.1", "/proc", ""}, {"kmd.xe", {}, "/sys/module/xe", "not loaded"}};
   AttemptEnded end = ended("memory.xpu/A.B", {Outcome::kCrash, "signal:11"});
   end.exit_signal = 11;
   end.termination = {15, true, false, 12, {{42, "sleep"}}};
@@ -75,6 +76,10 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
   EXPECT_EQ(report["run"]["finished"], nullptr);
   EXPECT_EQ(report["run"]["exit_code"], 1);
   EXPECT_EQ(report["run"]["stack"]["xpu.driver"], "22.43.24595.41");
+  EXPECT_EQ(report["run"]["fingerprint"][0]["value"], "6.1");
+  EXPECT_EQ(report["run"]["fingerprint"][0]["reason"], nullptr);
+  EXPECT_EQ(report["run"]["fingerprint"][1]["value"], nullptr);
+  EXPECT_EQ(report["run"]["fingerprint"][1]["reason"], "not loaded");
   EXPECT_EQ(report["summary"]["planned"], 2);
   EXPECT_EQ(report["summary"]["notrun"], 1);
   const json& one = report["cases"][0];

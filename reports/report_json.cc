@@ -26,6 +26,14 @@ Json or_null(const std::optional<T>& value) {
 // JSON has no word for NaN and infinity; null says that the number is none.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
+Json fact_json(const StackFact& fact) {
+  const Json unknown;
+  return {{"name", clean_text(fact.name)},
+          {"value", fact.value ? Json(clean_text(*fact.value)) : unknown},
+          {"source", clean_text(fact.source)},
+          {"reason", fact.value ? unknown : Json(clean_text(fact.reason))}};
+}
+
 Json run_json(const RunModel& model) {
   const RunPlanned& plan = model.plan();
   Json run;
@@ -43,6 +51,8 @@ Json run_json(const RunModel& model) {
   run["plan_digest"] = clean_text(plan.plan_digest);
   run["stack"] = Json::object();
   for (const auto& [name, value] : plan.stack) run["stack"][clean_text(name)] = clean_text(value);
+  run["fingerprint"] = Json::array();
+  for (const StackFact& fact : plan.fingerprint) run["fingerprint"].push_back(fact_json(fact));
   return run;
 }
 

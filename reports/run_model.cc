@@ -166,6 +166,11 @@ Verdict RunModel::recorded_verdict(const CaseRecord& record) const {
   return verdict_of_attempts(record);
 }
 
+bool RunModel::warned_of(std::string_view code) const {
+  return std::any_of(warnings_.begin(), warnings_.end(),
+                     [&](const Warning& warning) { return warning.code == code; });
+}
+
 Verdict RunModel::verdict(const CaseRecord& record) const {
   Verdict verdict = recorded_verdict(record);
   const bool may_warn = verdict.outcome == Outcome::kPass || verdict.outcome == Outcome::kSkip;

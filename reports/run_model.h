@@ -67,6 +67,7 @@ class RunModel : public EventSink {
   const std::vector<CaseRecord>& cases() const { return cases_; }  // in the planned order
   const CaseRecord* find(std::string_view case_id) const;
   const std::vector<Warning>& warnings() const { return warnings_; }
+  bool warned_of(std::string_view code) const;
   const std::vector<DeviceHealth>& health() const { return health_; }
   const std::optional<StopRequested>& stop() const { return stop_; }  // the first one
   const std::optional<RunEnded>& ended() const { return ended_; }

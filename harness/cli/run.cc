@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "harness/cli/commands.h"
@@ -155,6 +156,10 @@ Result<void> RunCommand::check() {
   if (!options_.dry_run) {
     if (auto usable = check_run_directory(options_.out); !usable) return usable;
   }
+  std::error_code ec;
+  if (!std::filesystem::is_directory(options_.stack_root, ec)) {
+    return Error::usage("read --stack-root " + options_.stack_root + ": no such directory");
+  }
   if (!options_.junit.empty()) {
     if (auto usable = check_output_file("--junit", options_.junit); !usable) return usable;
   }
@@ -276,6 +281,7 @@ RunPlanned RunCommand::describe() const {
   planned.flaky_budget = policy_.flaky_budget.value_or(0);
   planned.no_device_for = devices_.no_device_for;
   planned.stack = devices_.stack;
+  run_stack_->describe(planned);
   const DevicePool pool(devices_.pool);
   planned.jobs = effective_jobs(plan_, pool, options_.jobs, usable_cores());
   describe_plan(plan_, pool, budget_.repeat, planned);
@@ -293,7 +299,9 @@ std::optional<KnownVerdict> RunCommand::known_failure(const Case& test, const Ve
 RunSetup RunCommand::make_setup() {
   RunSetup setup;
   setup.plan = &plan_;
+  run_stack_ = std::make_unique<RunStack>(options_.stack_root);
   setup.planned = describe();
+  setup.at_end = [this] { return run_stack_->check_again(); };
   setup.containment = containment_.get();
   setup.scratch = scratch_.get();
   setup.devices = devices_.pool;

@@ -13,6 +13,7 @@
 #include "harness/cli/run_devices.h"
 #include "harness/cli/run_display.h"
 #include "harness/cli/run_options.h"
+#include "harness/cli/run_stack.h"
 #include "harness/devices/lease.h"
 #include "harness/plan/known_failures.h"
 #include "harness/plan/planner.h"
@@ -71,6 +72,7 @@ class RunCommand {
   RunPolicy policy_;
   RunDevices devices_;
   std::optional<LeaseDirectory> leases_;
+  std::unique_ptr<RunStack> run_stack_;
   std::vector<Warning> warnings_;
   std::unique_ptr<ScratchRoot> scratch_;
   std::unique_ptr<Journal> journal_;

@@ -80,6 +80,7 @@ void add_report_options(CLI::App& command, RunOptions& options) {
                   "Samples a second of the devices of running cases (default: 10); 0: none")
       ->check(CLI::Range(0, kMostTelemetry));
   command.add_option("--out", options.out, "Run directory; must be new or empty");
+  command.add_option("--stack-root", options.stack_root, "The driver stack's files are below this directory");
   command.add_option("--junit", options.junit, "Also write junit.xml to this file");
 }
 

@@ -45,6 +45,7 @@ struct RunOptions {
   bool each_device = false;
   std::string out;
   std::string junit;
+  std::string stack_root = "/";
   std::optional<std::string> ready_regex;
   std::string ready_timeout;
   std::string ready_file;

@@ -1,7 +1,6 @@
 // proctor stack capture: the fingerprint of this machine's driver stack.
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -18,17 +17,12 @@ struct CaptureRequest {
   bool json = false;
 };
 
-std::optional<std::string> image_digest() {
-  const char* digest = std::getenv("PROCTOR_IMAGE_DIGEST");
-  return digest == nullptr ? std::nullopt : std::optional<std::string>(digest);
-}
-
 int run(const CaptureRequest& request) {
   std::error_code ec;
   if (!std::filesystem::is_directory(request.root, ec)) {
     return fail_stack(Error::usage("read --root " + request.root + ": no such directory"));
   }
-  const auto facts = capture_stack(request.root, image_digest());
+  const auto facts = capture_stack(request.root, image_digest_of_caller());
   if (request.json) {
     std::cout << to_json(facts) << '\n';
     return kExitGreen;

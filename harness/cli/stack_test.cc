@@ -32,8 +32,10 @@ class StackCommand : public testing::Test {
 
   // hadolint is what lies in the directory, or nothing.
   Answer run(const std::string& arguments) const {
-    const std::string line =
-        "PATH=" + directory_.string() + " " PROCTOR_BIN_DIR "/proctor stack " + arguments + " 2>&1";
+    return shell("PATH=" + directory_.string() + " " PROCTOR_BIN_DIR "/proctor stack " + arguments + " 2>&1");
+  }
+
+  static Answer shell(const std::string& line) {
     FILE* pipe = ::popen(line.c_str(), "r");
     Answer answer;
     std::array<char, 4096> buffer{};
@@ -104,6 +106,55 @@ TEST_F(StackCommand, WhatHadolintFindsCountsToo) {
 }
 
 TEST_F(StackCommand, LintOfAMissingFileIsAMistake) { EXPECT_EQ(run("lint /nowhere/Dockerfile").code, 2); }
+
+// A machine whose driver is replaced by the very command that is run on it.
+class StackOfARun : public StackCommand {
+ protected:
+  StackOfARun() {
+    fs::create_directories(directory_ / "root/sys/module/nvidia");
+    std::ofstream(directory_ / "root/sys/module/nvidia/version") << "580.65.06\n";
+  }
+
+  Answer proctor(const std::string& command, const std::string& script) const {
+    return shell(PROCTOR_BIN_DIR "/proctor " + command + " --stack-root " + (directory_ / "root").string() +
+                 " --out " + (directory_ / "out").string() + " -- sh -c '" + script + "' 2>&1");
+  }
+  std::string update() const {
+    return "echo 580.95.05 > " + (directory_ / "root/sys/module/nvidia/version").string();
+  }
+  std::string report() const {
+    std::ifstream file(directory_ / "out/report.json");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+};
+
+TEST_F(StackOfARun, IsInTheReport) {
+  const Answer answer = proctor("run", "true");
+  EXPECT_EQ(answer.code, 0) << answer.text;
+  EXPECT_THAT(report(), AllOf(HasSubstr("\"kmd.nvidia\": \"580.65.06\""),
+                              HasSubstr("the module xe is not loaded"), Not(HasSubstr("stack_changed"))));
+}
+
+TEST_F(StackOfARun, AChangeIsTheMachines) {
+  const Answer answer = proctor("run", update());
+  EXPECT_EQ(answer.code, 75) << answer.text;
+  EXPECT_THAT(report(),
+              AllOf(HasSubstr("stack_changed"), HasSubstr("kmd.nvidia: 580.65.06, then 580.95.05")));
+}
+
+TEST_F(StackOfARun, AChangeUnderExecIsTheMachinesUnlessTheCommandFailed) {
+  EXPECT_EQ(proctor("exec", update()).code, 75);
+  fs::remove_all(directory_ / "out");
+  EXPECT_EQ(
+      proctor("exec", "echo 1 > " + (directory_ / "root/sys/module/nvidia/version").string() + "; exit 5")
+          .code,
+      5);
+}
+
+TEST_F(StackOfARun, ARootThatIsNotThereIsAMistake) {
+  fs::remove_all(directory_ / "root");
+  EXPECT_EQ(proctor("run", "true").code, 2);
+}
 
 }  // namespace
 }  // namespace proctor::cli

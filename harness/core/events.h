@@ -56,6 +56,14 @@ struct SimInfo {
   std::string driver;    // "simgpu" or "intel"
 };
 
+// What a machine says about one layer of its driver stack (docs/stacks.md).
+struct StackFact {
+  std::string name{};                  // "host.kernel"
+  std::optional<std::string> value{};  // nothing: unknown
+  std::string source{};                // the file or variable that says so
+  std::string reason{};                // why it is unknown; else empty
+};
+
 struct RunPlanned {
   std::string run_id;
   std::string started;  // UTC, 2026-01-31T12:00:00Z
@@ -77,6 +85,7 @@ struct RunPlanned {
   std::vector<PlannedDevice> devices;
   std::vector<PlannedCase> cases;
   std::vector<std::pair<std::string, std::string>> stack;  // "xpu.driver" -> "22.43.24595.41", ...
+  std::vector<StackFact> fingerprint;  // before the first case; what is known is in `stack`
 };
 
 struct AttemptStarted {
@@ -233,6 +242,9 @@ struct DeviceHealth {
 
 // Code of the warning that `exec` could not pass on what its command printed.
 inline constexpr std::string_view kOutputNotPassed = "output_not_passed";
+
+// Code of the warning that the driver stack was another one after the last case: the machine is red.
+inline constexpr std::string_view kStackChanged = "stack_changed";
 
 // A swallowed error: nothing fails silently.
 struct Warning {

@@ -35,6 +35,10 @@ void fields(auto& io, Is<ContainmentInfo> auto& r) {
 
 void fields(auto& io, Is<SimInfo> auto& r) { io("topology", r.topology), io("driver", r.driver); }
 
+void fields(auto& io, Is<StackFact> auto& r) {
+  io("name", r.name), io("value", r.value), io("source", r.source), io("reason", r.reason);
+}
+
 void fields(auto& io, Is<RunPlanned> auto& r) {
   io("run_id", r.run_id), io("started", r.started), io("proctor_version", r.proctor_version);
   io("command_line", r.command_line), io("directory", r.directory), io("hostname", r.hostname);
@@ -43,6 +47,7 @@ void fields(auto& io, Is<RunPlanned> auto& r) {
       io("no_device_for", r.no_device_for);
   io("each_device", r.each_device), io("flaky_passes", r.flaky_passes), io("flaky_budget", r.flaky_budget);
   io("devices", r.devices), io("cases", r.cases), io("stack", r.stack);
+  io("fingerprint", r.fingerprint);
 }
 
 void fields(auto& io, Is<AttemptStarted> auto& r) {
@@ -230,6 +235,9 @@ class Reader {
   }
   static void read(const Json& json, Blame& value) {
     if (json.is_string()) value = parse_blame(json.get<std::string>()).value_or(value);
+  }
+  static void read(const Json& json, std::optional<std::string>& value) {
+    if (json.is_string()) value = json.get<std::string>();
   }
   template <typename T>
   static void read(const Json& json, std::optional<T>& value) {

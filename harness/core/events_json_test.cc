@@ -36,6 +36,7 @@ RunPlanned full_plan() {
   plan.devices = {{"xpu-sim:0", "xpu", "Card", true}};
   plan.cases = {{"m.xpu/A.B", "m", "xpu", "proctor", "proctor.m.xpu", "A.B", 2, 4, 60'000}};
   plan.stack = {{"xpu.driver", "22.43"}, {"xpu.loader", "1.8.12"}};
+  plan.fingerprint = {{"host.kernel", "6.1", "/proc", ""}, {"kmd.xe", {}, "/sys/module/xe", "not loaded"}};
   return plan;
 }
 
@@ -96,8 +97,9 @@ PROCTOR_COUNT_FIELDS(PlannedCase, 9, f1, f2, f3, f4, f5, f6, f7, f8, f9)
 PROCTOR_COUNT_FIELDS(PlannedDevice, 4, f1, f2, f3, f4)
 PROCTOR_COUNT_FIELDS(ContainmentInfo, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(SimInfo, 2, f1, f2)
-PROCTOR_COUNT_FIELDS(RunPlanned, 20, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19, f20)
+PROCTOR_COUNT_FIELDS(StackFact, 4, f1, f2, f3, f4)
+PROCTOR_COUNT_FIELDS(RunPlanned, 21, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20, f21)
 PROCTOR_COUNT_FIELDS(AttemptStarted, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(Measure, 5, f1, f2, f3, f4, f5)
@@ -170,6 +172,9 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_EQ(plan.cases.at(0).classname, "proctor.m.xpu");
   EXPECT_TRUE(plan.devices.at(0).simulated);
   EXPECT_EQ(plan.stack.at(1).second, "1.8.12");
+  EXPECT_EQ(plan.fingerprint.at(0).value, "6.1");
+  EXPECT_EQ(plan.fingerprint.at(1).value, std::nullopt);
+  EXPECT_EQ(plan.fingerprint.at(1).reason, "not loaded");
   EXPECT_EQ(plan.containment.how_to_improve.at(0), "delegate a cgroup");
   EXPECT_TRUE(plan.strict);
   EXPECT_TRUE(plan.each_device);

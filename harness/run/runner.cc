@@ -34,6 +34,9 @@ RunResult Runner::run() {
     io_.run();
   }
   hold_stop_signals();
+  if (setup_.at_end) {
+    for (const auto& warning : setup_.at_end()) sink_.on(warning);
+  }
   const auto elapsed = std::chrono::duration_cast<Milliseconds>(Clock::now() - context_.run_started);
   sink_.on(RunEnded{.finished = utc_now(), .at_ms = elapsed.count()});
   return {stop_signal_};

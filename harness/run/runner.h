@@ -88,6 +88,8 @@ struct RunSetup {
       environment;
   // None: no entry matches the case. May be empty.
   std::function<std::optional<KnownVerdict>(const Suite&, const Case&, const Verdict&)> known_failure;
+  // Called once, after the last case: what the run has to say at its end. May be empty.
+  std::function<std::vector<Warning>()> at_end;
   // Called a few times a second while the run lasts. May be empty.
   std::function<void()> on_tick;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -315,6 +316,11 @@ Fingerprint capture_stack(const std::string& root, const std::optional<std::stri
   capture.container_glue();
   capture.image(image_digest);
   return capture.take();
+}
+
+std::optional<std::string> image_digest_of_caller() {
+  const char* digest = std::getenv("PROCTOR_IMAGE_DIGEST");
+  return digest == nullptr ? std::nullopt : std::optional<std::string>(digest);
 }
 
 std::vector<std::string> changes(const Fingerprint& before, const Fingerprint& after) {

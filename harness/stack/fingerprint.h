@@ -6,19 +6,17 @@
 #include <string>
 #include <vector>
 
-namespace proctor {
+#include "harness/core/events.h"
 
-struct StackFact {
-  std::string name{};                  // "host.kernel"
-  std::optional<std::string> value{};  // nothing: unknown
-  std::string source{};                // the file or variable that says so
-  std::string reason{};                // why it is unknown; else empty
-};
+namespace proctor {
 
 using Fingerprint = std::vector<StackFact>;
 
 // `root` stands for "/" (tests have hosts of their own); the digest of the image is told by who starts it.
 Fingerprint capture_stack(const std::string& root, const std::optional<std::string>& image_digest);
+
+// PROCTOR_IMAGE_DIGEST of this process.
+std::optional<std::string> image_digest_of_caller();
 
 // "kmd.nvidia: 580.65.06, then 580.95.05" for each fact that is not the same.
 std::vector<std::string> changes(const Fingerprint& before, const Fingerprint& after);

@@ -2,12 +2,18 @@
 # proctor_test(NAME SOURCES... [DEPS ...])      its unit tests: one GoogleTest binary, one CTest entry per binary
 # proctor_fuzz(NAME SOURCES...)                 a libFuzzer program in target `fuzzers`; only where the compiler is clang
 # proctor_static(TARGET)                        links statically unless a sanitizer forbids it
+# proctor_batched(TARGET)                       its sources share a namespace where PROCTOR_BATCHED is on
 # proctor_precompiled(TARGET)                   GoogleTest's headers are compiled once for all targets that say so
 
 function(proctor_library name)
   cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
   add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC proctor_options ${arg_DEPS})
+  proctor_batched(${name})
+endfunction()
+
+function(proctor_batched target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${PROCTOR_BATCHED})
 endfunction()
 
 # More than half of the time to compile a test goes into these headers.
@@ -33,6 +39,7 @@ function(proctor_test name)
   target_compile_definitions(${name} PRIVATE PROCTOR_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              PROCTOR_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
   proctor_precompiled(${name})
+  proctor_batched(${name})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
 endfunction()

@@ -14,10 +14,10 @@ namespace {
 
 using namespace testing_support;
 
-constexpr const char* kId = "sh/sh";
+constexpr const char* kCommand = "sh/sh";
 
 RunPlanned exec_plan() {
-  RunPlanned plan = plan_of({planned(kId, "command")});
+  RunPlanned plan = plan_of({planned(kCommand, "command")});
   plan.exec = true;
   return plan;
 }
@@ -34,11 +34,11 @@ struct Row {
 };
 
 RunModel model_of_row(const Row& row) {
-  AttemptEnded end = ended(kId, row.verdict);
+  AttemptEnded end = ended(kCommand, row.verdict);
   end.exit_code = row.exit_code;
   end.exit_signal = row.exit_signal;
   end.termination.forced = row.forced;
-  std::vector<Event> events = {exec_plan(), started(kId)};
+  std::vector<Event> events = {exec_plan(), started(kCommand)};
   if (row.stop_signal != 0) events.push_back(StopRequested{row.stop_signal, "signal", 10});
   events.push_back(end);
   return model_of(events);
@@ -89,32 +89,32 @@ TEST(ExecEnd, NothingThatWasEndedByUsEndedByItself) {
 }
 
 TEST(ExecEnd, WhatCannotBeKilledIsTheMachines) {
-  AttemptEnded end = ended(kId, {Outcome::kTimeout, ""});
+  AttemptEnded end = ended(kCommand, {Outcome::kTimeout, ""});
   end.termination.unreapable = true;
-  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kId), end})), 75);
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), end})), 75);
 }
 
 TEST(ExecEnd, OutputThatDidNotArriveIsNoSuccess) {
   const Warning lost{std::string(kOutputNotPassed), "No space left on device"};
-  AttemptEnded end = ended(kId, {Outcome::kPass, ""});
+  AttemptEnded end = ended(kCommand, {Outcome::kPass, ""});
   end.exit_code = 0;
-  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kId), lost, end})), 125);
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), lost, end})), 125);
   end.exit_code = 5;
-  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kId), lost, end})), 5);
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), lost, end})), 5);
 }
 
 TEST(ExecEnd, AStackThatChangedIsNoSuccess) {
   const Warning changed{std::string(kStackChanged), "kmd.nvidia: 580.65.06, then 580.95.05"};
-  AttemptEnded end = ended(kId, {Outcome::kPass, ""});
+  AttemptEnded end = ended(kCommand, {Outcome::kPass, ""});
   end.exit_code = 0;
-  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kId), end, changed})), 75);
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), end, changed})), 75);
   end.exit_code = 5;
-  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kId), end, changed})), 5);
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), end, changed})), 5);
 }
 
 TEST(ExecEnd, WithoutAnEnd) {
   EXPECT_EQ(shell_exit_code(model_of({exec_plan()})), 75) << "no device, never started";
-  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kId)})), 125) << "the runner was killed";
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand)})), 125) << "the runner was killed";
   EXPECT_EQ(shell_exit_code(model_of({exec_plan(), StopRequested{SIGHUP, "signal", 1}})), 129);
 }
 

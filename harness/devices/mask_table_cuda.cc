@@ -24,7 +24,7 @@ constexpr std::string_view kUuids[] = {
 constexpr std::string_view kMigUuid = "MIG-5c0a7a9e-3b1f-5d52-8a0e-1f9d2c4b6e80";
 constexpr std::string_view kMigLegacy = "MIG-GPU-8932f937-d72c-4106-c12f-20bd9faed9f6/1/0";
 
-constexpr CudaMaskRow kRows[] = {
+constexpr CudaMaskRow kCudaRows[] = {
     // number slug value devices | visible, in CUDA's order | well formed | evidence | source | note
     {1, "unset", std::nullopt, 3, "0 1 2", true, "S", kGuide},
     {2, "empty", "", 3, "nothing", true, "S", kGuide, "the opposite of ZE_AFFINITY_MASK=''"},
@@ -69,14 +69,14 @@ constexpr CudaMaskRow kRows[] = {
 
 }  // namespace
 
-std::span<const CudaMaskRow> cuda_mask_table() { return kRows; }
+std::span<const CudaMaskRow> cuda_mask_table() { return kCudaRows; }
 
 std::span<const std::string_view> table_uuids() { return kUuids; }
 
 const CudaMaskRow* find_cuda_row(std::string_view value) {
-  const auto row =
-      std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& r) { return r.value == value; });
-  return row == std::end(kRows) ? nullptr : row;
+  const auto row = std::find_if(std::begin(kCudaRows), std::end(kCudaRows),
+                                [&](const auto& r) { return r.value == value; });
+  return row == std::end(kCudaRows) ? nullptr : row;
 }
 
 namespace cuda_rules {

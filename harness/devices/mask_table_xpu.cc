@@ -37,7 +37,7 @@ constexpr std::string_view kTileZeroNote =
     "among them; not checked on hardware";
 
 // Two cards of four tiles, except where the row says otherwise.
-constexpr XpuMaskRow kRows[] = {
+constexpr XpuMaskRow kXpuRows[] = {
     // number slug value | COMPOSITE | FLAT | hazards | well formed | evidence | source | note | topology
     {1, "unset", std::nullopt, kAll, kAllFlat, kSafe, true, "S", kSpec},
     {2, "empty", "", kAll, kAllFlat, kSafe, true, "I,X,T", kLzt, "the opposite of CUDA_VISIBLE_DEVICES=''"},
@@ -112,12 +112,12 @@ constexpr XpuMaskRow kRows[] = {
 
 }  // namespace
 
-std::span<const XpuMaskRow> xpu_mask_table() { return kRows; }
+std::span<const XpuMaskRow> xpu_mask_table() { return kXpuRows; }
 
 const XpuMaskRow* find_xpu_row(std::string_view value) {
   const auto row =
-      std::find_if(std::begin(kRows), std::end(kRows), [&](const auto& r) { return r.value == value; });
-  return row == std::end(kRows) ? nullptr : row;
+      std::find_if(std::begin(kXpuRows), std::end(kXpuRows), [&](const auto& r) { return r.value == value; });
+  return row == std::end(kXpuRows) ? nullptr : row;
 }
 
 namespace xpu_rules {

@@ -15,8 +15,8 @@ namespace proctor {
 namespace {
 
 constexpr int kMaxInterpreters = 16;
-constexpr int kMaxThreads = 256;
-constexpr int kMaxFrames = 200;
+constexpr int kMaxPythonThreads = 256;
+constexpr int kMaxPythonFrames = 200;
 constexpr std::uint64_t kMaxText = 4096;
 constexpr std::uint64_t kMaxTable = 1 << 20;
 constexpr std::uint64_t kBytesSize = 16;  // PyVarObject.ob_size
@@ -92,7 +92,7 @@ class Reader {
     std::uint64_t interpreter = word(runtime + layout_.runtime_interpreters);
     for (int i = 0; interpreter != 0 && i < kMaxInterpreters; ++i) {
       std::uint64_t thread = word(interpreter + layout_.interpreter_threads);
-      for (int k = 0; thread != 0 && k < kMaxThreads; ++k) {
+      for (int k = 0; thread != 0 && k < kMaxPythonThreads; ++k) {
         stacks.push_back({.tid = static_cast<int>(word(thread + layout_.thread_native_id)),
                           .name = "",
                           .frames = frames(thread)});
@@ -111,7 +111,7 @@ class Reader {
     std::vector<StackFrame> frames;
     std::uint64_t frame = word(thread + layout_.thread_frame);
     if (layout_.held_frame && frame != 0) frame = word(frame + *layout_.held_frame);
-    for (int i = 0; frame != 0 && i < kMaxFrames; ++i) {
+    for (int i = 0; frame != 0 && i < kMaxPythonFrames; ++i) {
       const auto owner = memory_.get<std::uint8_t>(frame + layout_.frame_owner);
       const bool shim = layout_.owner_of_shim && owner == layout_.owner_of_shim;
       if (!shim) frames.push_back(describe(frame));

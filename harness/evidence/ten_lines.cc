@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMaxLines = 10;
 constexpr std::size_t kMaxLineBytes = 200;
 constexpr std::size_t kMaxInFull = 2;  // processes; more get one line each
-constexpr std::size_t kMaxFrames = 4;
+constexpr std::size_t kFramesShown = 4;
 constexpr std::size_t kMaxGaps = 2;
 
 bool has_children(const Findings& findings, int pid) {
@@ -104,9 +104,9 @@ void add_in_full(const ProcessFinding& process, std::vector<std::string>& lines)
                       facts.resident_kib / 1024);
   if (!facts.device_nodes.empty()) head += ", " + holds(facts);
   lines.push_back(head);
-  if (const std::string stack = python_stack(process, kMaxFrames); !stack.empty())
+  if (const std::string stack = python_stack(process, kFramesShown); !stack.empty())
     lines.push_back("  Python: " + stack);
-  if (const std::string stack = native_stack(process, kMaxFrames); !stack.empty())
+  if (const std::string stack = native_stack(process, kFramesShown); !stack.empty())
     lines.push_back("  native: " + stack);
 }
 

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const Verdict kPass{Outcome::kPass, ""};
+const Verdict kPassed{Outcome::kPass, ""};
 const Verdict kCrash{Outcome::kCrash, "signal:11"};
 
 class CaseGroupTest : public testing::Test {
@@ -42,12 +42,12 @@ class CaseGroupTest : public testing::Test {
 TEST_F(CaseGroupTest, TheRestGoesOnAfterACrash) {
   add(4);
   EXPECT_EQ(next(), "10.1 11.1 12.1 13.1");
-  EXPECT_EQ(ended(0, kPass), "pass");
+  EXPECT_EQ(ended(0, kPassed), "pass");
   EXPECT_EQ(ended(1, kCrash), "crash(signal:11)");
   EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2, 3}), IsEmpty());
   EXPECT_EQ(next(), "12.1 13.1");
-  EXPECT_EQ(ended(1, kPass), "pass") << "in whatever order the process ran them";
-  EXPECT_EQ(ended(0, kPass), "pass");
+  EXPECT_EQ(ended(1, kPassed), "pass") << "in whatever order the process ran them";
+  EXPECT_EQ(ended(0, kPassed), "pass");
   EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
   EXPECT_TRUE(group_.empty());
 }
@@ -61,11 +61,11 @@ TEST_F(CaseGroupTest, WhatIsTriedAgainRunsAloneAndLast) {
   EXPECT_EQ(ended(0, kCrash), "goes on");
   EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {1}), IsEmpty());
   EXPECT_EQ(next(), "12.1");
-  EXPECT_EQ(ended(0, kPass), "pass");
+  EXPECT_EQ(ended(0, kPassed), "pass");
   EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
   EXPECT_EQ(next(), "10.2");
   EXPECT_FALSE(group_.is_shared());
-  EXPECT_EQ(ended(0, kPass), "pass");
+  EXPECT_EQ(ended(0, kPassed), "pass");
   EXPECT_EQ(next(), "11.2");
   EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
   EXPECT_TRUE(group_.empty());
@@ -96,17 +96,17 @@ TEST_F(CaseGroupTest, TheThirdAttemptWantsOtherDevices) {
 TEST_F(CaseGroupTest, ARepeatSharesAProcessAgain) {
   add(2, {.repeat = 2});
   next();
-  EXPECT_EQ(ended(0, kPass), "goes on");
-  EXPECT_EQ(ended(1, kPass), "goes on");
+  EXPECT_EQ(ended(0, kPassed), "goes on");
+  EXPECT_EQ(ended(1, kPassed), "goes on");
   EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
   EXPECT_EQ(next(), "10.1 11.1");
-  EXPECT_EQ(ended(0, kPass), "pass");
+  EXPECT_EQ(ended(0, kPassed), "pass");
 }
 
 TEST_F(CaseGroupTest, CasesThatAProcessLeavesOutHaveNoResult) {
   add(3);
   next();
-  EXPECT_EQ(ended(0, kPass), "pass");
+  EXPECT_EQ(ended(0, kPassed), "pass");
   EXPECT_THAT(process_ended(ProcessFate::kEnded, {1, 2}),
               ElementsAre("11 error(no_result)", "12 error(no_result)"));
 }
@@ -117,7 +117,7 @@ TEST_F(CaseGroupTest, WhatNeverBeginsIsTriedTwice) {
   EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
   EXPECT_THAT(process_ended(ProcessFate::kNeverBegan, {1, 2, 3, 4}), IsEmpty());
   EXPECT_EQ(next(), "11.1 12.1 13.1 14.1");
-  EXPECT_EQ(ended(0, kPass), "pass");
+  EXPECT_EQ(ended(0, kPassed), "pass");
   EXPECT_EQ(ended(1, kCrash), "crash(signal:11)");
   EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2, 3}), IsEmpty()) << "this one did begin";
   next();

@@ -9,7 +9,7 @@
 namespace proctor {
 namespace {
 
-constexpr const char* kStart = R"({"v":1,"case":"G.N","event":"start","t_ns":1})";
+constexpr const char* kStartLine = R"({"v":1,"case":"G.N","event":"start","t_ns":1})";
 constexpr const char* kFailEvent =
     R"({"v":1,"case":"G.N","event":"fail","message":"m","reason":"driver_crash:11"})";
 constexpr const char* kSkipEvent = R"({"v":1,"case":"G.N","event":"skip","reason":"needs:devices>=2"})";
@@ -45,7 +45,7 @@ TEST(Verdict, CausesOtherThanExitDecideAloneForEveryKind) {
       AttemptEvidence evidence{.kind = kind, .cause = row.cause};
       evidence.exit_code = 0;
       evidence.spawn_error = SpawnError{"exec", ENOENT};
-      evidence.child = said({kStart, kEndPass});
+      evidence.child = said({kStartLine, kEndPass});
       evidence.gtest = GtestResult{.ran = 1, .skipped = false, .failures = {}};
       EXPECT_EQ(to_string(judge(evidence)), row.verdict) << to_string(kind);
     }
@@ -86,7 +86,7 @@ TEST(Verdict, OwnSignalIsACrashForEveryKind) {
     for (const int signal : {1, 6, 9, 11, 15}) {
       AttemptEvidence evidence{.kind = kind};
       evidence.exit_signal = signal;
-      evidence.child = said({kStart, kEndPass});
+      evidence.child = said({kStartLine, kEndPass});
       evidence.gtest = GtestResult{.ran = 1, .skipped = false, .failures = {}};
       EXPECT_EQ(to_string(judge(evidence)), "crash(signal:" + std::to_string(signal) + ")")
           << to_string(kind);
@@ -143,31 +143,31 @@ TEST(Verdict, Proctor) {
     const char* verdict;
   } rows[] = {
       {0, {}, "error(no_result)"},
-      {0, {kStart}, "error(no_result)"},
-      {1, {kStart}, "error(no_result)"},
-      {1, {kStart, kFailEvent}, "error(no_result)"},
-      {0, {kStart, kSkipEvent}, "error(no_result)"},
-      {0, {kStart, kEndPass}, "pass"},
+      {0, {kStartLine}, "error(no_result)"},
+      {1, {kStartLine}, "error(no_result)"},
+      {1, {kStartLine, kFailEvent}, "error(no_result)"},
+      {0, {kStartLine, kSkipEvent}, "error(no_result)"},
+      {0, {kStartLine, kEndPass}, "pass"},
       {0, {kEndPass}, "pass"},
-      {1, {kStart, kEndPass}, "error(result_mismatch)"},
-      {77, {kStart, kEndPass}, "error(result_mismatch)"},
-      {0, {kStart, kFailEvent, kEndPass}, "error(result_mismatch)"},
-      {1, {kStart, kFailEvent, kEndFail}, "fail(driver_crash:11)"},
-      {1, {kStart, kEndFail}, "fail"},
-      {255, {kStart, kEndFail}, "fail"},
-      {0, {kStart, kEndFail}, "error(result_mismatch)"},
-      {0, {kStart, kSkipEvent, kEndSkip}, "skip(needs:devices>=2)"},
-      {77, {kStart, kSkipEvent, kEndSkip}, "skip(needs:devices>=2)"},
-      {1, {kStart, kSkipEvent, kEndSkip}, "error(result_mismatch)"},
-      {0, {kStart, kFailEvent, kSkipEvent, kEndSkip}, "error(result_mismatch)"},
-      {0, {kStart, kEndSkip}, "error(skip_without_reason)"},
-      {0, {kStart, kEndError}, "error(mask_mismatch)"},
-      {1, {kStart, kEndError}, "error(mask_mismatch)"},
+      {1, {kStartLine, kEndPass}, "error(result_mismatch)"},
+      {77, {kStartLine, kEndPass}, "error(result_mismatch)"},
+      {0, {kStartLine, kFailEvent, kEndPass}, "error(result_mismatch)"},
+      {1, {kStartLine, kFailEvent, kEndFail}, "fail(driver_crash:11)"},
+      {1, {kStartLine, kEndFail}, "fail"},
+      {255, {kStartLine, kEndFail}, "fail"},
+      {0, {kStartLine, kEndFail}, "error(result_mismatch)"},
+      {0, {kStartLine, kSkipEvent, kEndSkip}, "skip(needs:devices>=2)"},
+      {77, {kStartLine, kSkipEvent, kEndSkip}, "skip(needs:devices>=2)"},
+      {1, {kStartLine, kSkipEvent, kEndSkip}, "error(result_mismatch)"},
+      {0, {kStartLine, kFailEvent, kSkipEvent, kEndSkip}, "error(result_mismatch)"},
+      {0, {kStartLine, kEndSkip}, "error(skip_without_reason)"},
+      {0, {kStartLine, kEndError}, "error(mask_mismatch)"},
+      {1, {kStartLine, kEndError}, "error(mask_mismatch)"},
       {0, {"PASS"}, "error(protocol)"},
-      {0, {kStart, "garbage", kEndPass}, "error(protocol)"},
-      {0, {kStart, kEndPass, kEndPass}, "error(protocol)"},
-      {0, {kStart, R"({"v":1,"case":"Other.N","event":"end","result":"pass"})"}, "error(protocol)"},
-      {0, {kStart, R"({"v":1,"case":"G.N","event":"end","result":"great"})"}, "error(protocol)"},
+      {0, {kStartLine, "garbage", kEndPass}, "error(protocol)"},
+      {0, {kStartLine, kEndPass, kEndPass}, "error(protocol)"},
+      {0, {kStartLine, R"({"v":1,"case":"Other.N","event":"end","result":"pass"})"}, "error(protocol)"},
+      {0, {kStartLine, R"({"v":1,"case":"G.N","event":"end","result":"great"})"}, "error(protocol)"},
   };
   for (const auto& row : rows) {
     AttemptEvidence evidence{.kind = SuiteKind::kProctor};
@@ -190,23 +190,23 @@ TEST(Verdict, Pytest) {
   } rows[] = {
       {0, {}, false, "error(no_result)"},
       {4, {}, false, "error(no_result)"},
-      {0, {kStart}, false, "error(no_result)"},
-      {0, {"garbage", kStart, kEndPass}, false, "error(protocol)"},
-      {0, {kStart, kEndPass}, false, "pass"},
-      {1, {kStart, kEndPass}, false, "error(result_mismatch)"},
-      {1, {kStart, kEndPass}, true, "pass"},
-      {2, {kStart, kEndPass}, true, "error(result_mismatch)"},
-      {5, {kStart, kEndPass}, false, "error(result_mismatch)"},
-      {1, {kStart, kFailEvent, kEndFail}, false, "fail(driver_crash:11)"},
-      {0, {kStart, kFailEvent, kEndFail}, true, "error(result_mismatch)"},
-      {0, {kStart, kSkipEvent, kEndSkip}, false, "skip(needs:devices>=2)"},
-      {5, {kStart, kSkipEvent, kEndSkip}, false, "skip(needs:devices>=2)"},
-      {1, {kStart, kSkipEvent, kEndSkip}, false, "error(result_mismatch)"},
-      {0, {kStart, kFailEvent, kEndXfail}, false, "xfail(known)"},
-      {1, {kStart, kEndXfail}, false, "error(result_mismatch)"},
-      {0, {kStart, kEndXpass}, false, "xpass"},
-      {1, {kStart, kEndXpass}, true, "xpass"},
-      {1, {kStart, kEndError}, false, "error(mask_mismatch)"},
+      {0, {kStartLine}, false, "error(no_result)"},
+      {0, {"garbage", kStartLine, kEndPass}, false, "error(protocol)"},
+      {0, {kStartLine, kEndPass}, false, "pass"},
+      {1, {kStartLine, kEndPass}, false, "error(result_mismatch)"},
+      {1, {kStartLine, kEndPass}, true, "pass"},
+      {2, {kStartLine, kEndPass}, true, "error(result_mismatch)"},
+      {5, {kStartLine, kEndPass}, false, "error(result_mismatch)"},
+      {1, {kStartLine, kFailEvent, kEndFail}, false, "fail(driver_crash:11)"},
+      {0, {kStartLine, kFailEvent, kEndFail}, true, "error(result_mismatch)"},
+      {0, {kStartLine, kSkipEvent, kEndSkip}, false, "skip(needs:devices>=2)"},
+      {5, {kStartLine, kSkipEvent, kEndSkip}, false, "skip(needs:devices>=2)"},
+      {1, {kStartLine, kSkipEvent, kEndSkip}, false, "error(result_mismatch)"},
+      {0, {kStartLine, kFailEvent, kEndXfail}, false, "xfail(known)"},
+      {1, {kStartLine, kEndXfail}, false, "error(result_mismatch)"},
+      {0, {kStartLine, kEndXpass}, false, "xpass"},
+      {1, {kStartLine, kEndXpass}, true, "xpass"},
+      {1, {kStartLine, kEndError}, false, "error(mask_mismatch)"},
   };
   for (const auto& row : rows) {
     AttemptEvidence evidence{.kind = SuiteKind::kPytest};
@@ -220,7 +220,7 @@ TEST(Verdict, Pytest) {
 
 TEST(Verdict, ACaseAfterWhichItsProcessWentOnNeedsNoExitCode) {
   for (const auto& [line, verdict] : std::map<std::string, std::string>{
-           {kEndPass, "pass"}, {kEndFail, "fail"}, {kEndXpass, "xpass"}, {kStart, "error(no_result)"}}) {
+           {kEndPass, "pass"}, {kEndFail, "fail"}, {kEndXpass, "xpass"}, {kStartLine, "error(no_result)"}}) {
     AttemptEvidence evidence{.kind = SuiteKind::kPytest, .went_on = true};
     evidence.child = said({line});
     EXPECT_EQ(to_string(judge(evidence)), verdict);
@@ -234,23 +234,23 @@ TEST(Verdict, GtestWithOurListener) {
     bool another_was_bad;
     const char* verdict;
   } rows[] = {
-      {std::nullopt, {kStart, kEndPass}, false, "pass"},
-      {std::nullopt, {kStart, kFailEvent, kEndFail}, false, "fail"},
-      {std::nullopt, {kStart, kSkipEvent, kEndSkip}, true, "skip(framework)"},
-      {std::nullopt, {kStart}, false, "error(no_result)"},
-      {0, {kStart, kEndPass}, false, "pass"},
-      {0, {kStart, kSkipEvent, kEndSkip}, false, "skip(framework)"},
-      {0, {kStart, kFailEvent, kEndFail}, true, "error(result_mismatch)"},
+      {std::nullopt, {kStartLine, kEndPass}, false, "pass"},
+      {std::nullopt, {kStartLine, kFailEvent, kEndFail}, false, "fail"},
+      {std::nullopt, {kStartLine, kSkipEvent, kEndSkip}, true, "skip(framework)"},
+      {std::nullopt, {kStartLine}, false, "error(no_result)"},
+      {0, {kStartLine, kEndPass}, false, "pass"},
+      {0, {kStartLine, kSkipEvent, kEndSkip}, false, "skip(framework)"},
+      {0, {kStartLine, kFailEvent, kEndFail}, true, "error(result_mismatch)"},
       {0, {}, false, "error(no_result)"},
-      {3, {kStart}, false, "error(no_result)"},
-      {1, {kStart, kFailEvent, kEndFail}, false, "fail"},
-      {1, {kStart, kEndPass}, true, "pass"},
-      {1, {kStart, kSkipEvent, kEndSkip}, true, "skip(framework)"},
-      {1, {kStart, kEndPass}, false, "fail(exit:1)"},
-      {1, {kStart, kSkipEvent, kEndSkip}, false, "fail(exit:1)"},
-      {23, {kStart, kEndPass}, true, "fail(exit:23)"},
-      {0, {kStart, kEndPass, "garbage"}, false, "error(protocol)"},
-      {0, {kStart, kEndXfail}, false, "error(protocol)"},
+      {3, {kStartLine}, false, "error(no_result)"},
+      {1, {kStartLine, kFailEvent, kEndFail}, false, "fail"},
+      {1, {kStartLine, kEndPass}, true, "pass"},
+      {1, {kStartLine, kSkipEvent, kEndSkip}, true, "skip(framework)"},
+      {1, {kStartLine, kEndPass}, false, "fail(exit:1)"},
+      {1, {kStartLine, kSkipEvent, kEndSkip}, false, "fail(exit:1)"},
+      {23, {kStartLine, kEndPass}, true, "fail(exit:23)"},
+      {0, {kStartLine, kEndPass, "garbage"}, false, "error(protocol)"},
+      {0, {kStartLine, kEndXfail}, false, "error(protocol)"},
   };
   for (const auto& row : rows) {
     AttemptEvidence evidence{.kind = SuiteKind::kGtest, .listener = true};
@@ -267,7 +267,7 @@ TEST(Verdict, OnlyPytestJudgesExpectations) {
   for (const auto* line : {kEndXfail, kEndXpass}) {
     AttemptEvidence evidence{.kind = SuiteKind::kProctor};
     evidence.exit_code = 0;
-    evidence.child = said({kStart, line});
+    evidence.child = said({kStartLine, line});
     EXPECT_EQ(to_string(judge(evidence)), "error(protocol)") << line;
   }
 }

@@ -7,7 +7,7 @@
 # build/bin/kernels/NAME.fatbin, with code for each of CMAKE_CUDA_ARCHITECTURES, or for
 # ARCHITECTURE alone. OPTIONS go to nvcc. The target is named
 # NAME_fatbin and is part of the default build; proctor_fatbin_dependencies(TARGET) makes TARGET wait for every fatbin
-# declared so far.
+# declared so far. The directory's property proctor_kernels lists what it compiles.
 
 option(PROCTOR_CUDA "Build what needs the CUDA toolkit when nvcc is found" ON)
 set(PROCTOR_CUDA_FOUND FALSE)
@@ -78,6 +78,7 @@ function(proctor_fatbin name source)
     COMMENT "Compiling ${name}.fatbin"
     VERBATIM)
   add_custom_target(${name}_fatbin ALL DEPENDS ${fatbin})
+  set_property(DIRECTORY APPEND PROPERTY proctor_kernels ${fatbin})
   set_property(GLOBAL APPEND PROPERTY proctor_fatbin_targets ${name}_fatbin)
 endfunction()
 

@@ -3,7 +3,7 @@
 # Compiles OpenCL C to SPIR-V (1.0, or v where the kernel needs it): NAME.spv lies in build/bin/kernels, where the
 # suites look for it. OPTIONS go to clang (-O0, -DTILE=8, -cl-std=CL3.0), TRANSLATE to llvm-spirv (--spirv-ext=+NAME).
 # The target is named NAME_spv and is part of the default build; proctor_spirv_dependencies(TARGET) makes TARGET wait
-# for every module declared so far.
+# for every module declared so far. The directory's property proctor_kernels lists what it compiles.
 #
 # The pair clang-N + llvm-spirv-N with the largest N present is used, and spirv-val judges what it makes. Without
 # them no module is built, configuration says so, and the suites skip with spirv_missing:NAME.
@@ -76,6 +76,7 @@ function(proctor_spirv name source)
     COMMENT "Compiling ${name}.spv"
     VERBATIM)
   add_custom_target(${name}_spv ALL DEPENDS ${module})
+  set_property(DIRECTORY APPEND PROPERTY proctor_kernels ${module})
   set_property(GLOBAL APPEND PROPERTY proctor_spirv_targets ${name}_spv)
 endfunction()
 

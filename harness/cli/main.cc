@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "harness/cli/build_facts.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
@@ -77,7 +78,7 @@ int run_main(int argc, char** argv) {
   const AfterDashes after_dashes = take_after_dashes(arguments);
 
   CLI::App app{"Proctor runs accelerator tests in a containment that nothing escapes.", "proctor"};
-  app.set_version_flag("--version", std::string("proctor ") + PROCTOR_VERSION);
+  app.set_version_flag("--version", build_facts, "Print the version and how this executable was built");
   app.require_subcommand(1);
   Action action;
   add_run_command(app, action, after_dashes);

@@ -38,7 +38,7 @@ std::vector<BuiltinSuite> builtin_suites() {
 
 std::string shared_file(const std::string& name) {
   std::error_code error;
-  for (const char* place : {"share/proctor", "../share/proctor"}) {
+  for (const char* place : {"share/proctor", PROCTOR_INSTALLED_SHARE}) {
     const fs::path path = fs::path(program_directory()) / place / name;
     if (fs::exists(path, error)) return path.lexically_normal().string();
   }

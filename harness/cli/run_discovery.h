@@ -19,8 +19,8 @@ std::string program_directory();
 
 std::vector<BuiltinSuite> builtin_suites();
 
-// A file of ours below share/proctor, beside the executable (build tree) or beside its bin/ (installed); ""
-// if there is none.
+// A file of ours below share/proctor, beside the executable (build tree) or where the installed one has it
+// from there; "" if there is none.
 std::string shared_file(const std::string& name);
 
 // The caller's environment, as of now.

@@ -1,0 +1,82 @@
+# What `cmake --install` puts where, by component (docs/packages.md):
+#
+#   runner       proctor, its guard, pytest plugin, schemas, documents
+#   suites       device probes, conformance suites, their device code
+#   simulator    drivers of simulated devices
+#   development  what find_package(Proctor) finds, the child protocol, the GoogleTest listener
+#
+# All programs lie in one directory, as in the build tree: each finds the others beside itself, and nothing holds a
+# path, so that the prefix can be moved. bin/proctor is a link. Included last, when all targets are known; what a build
+# leaves out (no CUDA toolkit, no kernel compilers) is left out here.
+
+set(PROCTOR_INSTALL_PROGRAMS ${CMAKE_INSTALL_LIBEXECDIR}/proctor)
+set(PROCTOR_INSTALL_SHARE ${CMAKE_INSTALL_DATADIR}/proctor)
+set(PROCTOR_INSTALL_CMAKE ${CMAKE_INSTALL_DATADIR}/cmake/Proctor)
+
+# Installed, libraries are where the system has them: CMake takes the build's run path out, which it finds by a last colon
+# that gold (ProctorOptions.cmake) does not write. The runner is static, and has none.
+function(proctor_install_target component target directory)
+  if(NOT TARGET ${target})
+    return()
+  endif()
+  install(TARGETS ${target} COMPONENT ${component} RUNTIME DESTINATION ${directory} LIBRARY DESTINATION ${directory})
+  if(PROCTOR_HAS_GOLD AND NOT component STREQUAL runner)
+    target_link_options(${target} PRIVATE -fuse-ld=bfd)
+  endif()
+endfunction()
+
+function(proctor_install_share component directory)
+  install(FILES ${ARGN} COMPONENT ${component} DESTINATION ${PROCTOR_INSTALL_SHARE}/${directory})
+endfunction()
+
+# ---- runner ----
+
+foreach(target proctor proctor-guard)
+  proctor_install_target(runner ${target} ${PROCTOR_INSTALL_PROGRAMS})
+endforeach()
+file(RELATIVE_PATH program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBEXECDIR}/proctor/proctor)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/link)
+file(CREATE_LINK ${program} ${PROJECT_BINARY_DIR}/link/proctor SYMBOLIC)
+install(FILES ${PROJECT_BINARY_DIR}/link/proctor COMPONENT runner DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+proctor_install_share(runner pytest harness/plan/pytest/proctor_pytest.py)
+proctor_install_share(runner schema
+  reports/schema/junit-portable.xsd
+  reports/schema/junit-strict.xsd
+  reports/schema/junit-types.xsd
+  reports/schema/report.schema.json
+  reports/schema/selftest.schema.json)
+file(GLOB documents CONFIGURE_DEPENDS docs/*.md)
+install(FILES LICENSE README.md COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${documents} COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+
+# ---- suites ----
+
+foreach(vendor xpu cuda)
+  foreach(program proctor-probe- health_ visibility_ memory_ kernels_)
+    proctor_install_target(suites ${program}${vendor} ${PROCTOR_INSTALL_PROGRAMS})
+  endforeach()
+endforeach()
+get_property(kernels DIRECTORY suites/kernels/device PROPERTY proctor_kernels)
+install(FILES ${kernels} COMPONENT suites DESTINATION ${PROCTOR_INSTALL_PROGRAMS}/kernels)
+install(FILES suites/visibility/known_failures.toml COMPONENT suites
+  DESTINATION ${PROCTOR_INSTALL_SHARE} RENAME visibility_known_failures.toml)
+proctor_install_share(suites "" suites/selftest_exemptions.toml)
+
+# ---- simulator ----
+
+proctor_install_target(simulator proctor_ze_sim ${PROCTOR_INSTALL_PROGRAMS})
+foreach(stand_in proctor_cudart_sim proctor_nvml_sim)
+  proctor_install_target(simulator ${stand_in} ${PROCTOR_INSTALL_PROGRAMS}/cuda_sim)
+endforeach()
+
+# ---- development ----
+
+install(FILES harness/core/child_protocol.h COMPONENT development DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/proctor)
+proctor_install_share(development gtest harness/plan/gtest/proctor_gtest_listener.cc)
+install(FILES
+  cmake/ProctorCTest.cmake
+  cmake/ProctorDiscover.cmake
+  ${PROJECT_BINARY_DIR}/installed/ProctorConfig.cmake
+  ${PROJECT_BINARY_DIR}/ProctorConfigVersion.cmake
+  COMPONENT development DESTINATION ${PROCTOR_INSTALL_CMAKE})

@@ -1,6 +1,6 @@
 # What `cmake --install` puts where, by component (docs/packages.md):
 #
-#   runner       proctor, its guard, pytest plugin, schemas, documents
+#   runner       proctor, its guard, man page, bash completion, pytest plugin, schemas, documents
 #   suites       device probes, conformance suites, their device code
 #   simulator    drivers of simulated devices
 #   development  what find_package(Proctor) finds, the child protocol, the GoogleTest listener
@@ -49,6 +49,21 @@ proctor_install_share(runner schema
 file(GLOB documents CONFIGURE_DEPENDS docs/*.md)
 install(FILES LICENSE README.md COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${documents} COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+if(TARGET proctor_manual)
+  install(FILES ${PROJECT_BINARY_DIR}/manual/proctor.1 COMPONENT runner DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${PROJECT_BINARY_DIR}/manual/proctor COMPONENT runner
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
+
+# What is compiled into the programs, under its own licences: as the distribution that it comes from states them.
+string(REGEX MATCH "^[0-9]+" gcc ${CMAKE_CXX_COMPILER_VERSION})
+foreach(package libboost1.81-dev libboost-dev libcli11-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev googletest
+        libstdc++-${gcc}-dev libc6-dev musl-dev)
+  if(EXISTS /usr/share/doc/${package}/copyright)
+    install(FILES /usr/share/doc/${package}/copyright COMPONENT runner
+      DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party RENAME ${package}.txt)
+  endif()
+endforeach()
 
 # ---- suites ----
 

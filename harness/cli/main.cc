@@ -95,6 +95,7 @@ int run_main(int argc, char** argv) {
   add_explain_command(app, action);
   add_selftest_command(app, action);
   add_stack_command(app, action);
+  add_manual_command(app, action);
 
   try {
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them

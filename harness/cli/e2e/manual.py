@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""The man page and bash's completion say what --help says: every command, every option, and nothing that roff or bash
+complains about."""
+
+import re
+import shutil
+import subprocess
+import sys
+
+from harness import BIN, check
+
+PAGE, COMPLETION = BIN.parent / "manual/proctor.1", BIN.parent / "manual/proctor"
+
+
+def output_of(*command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60, **options)
+    check(done.returncode == 0 and not done.stderr, *command, done.returncode, done.stderr)
+    return done.stdout
+
+
+def commands(*words):
+    """{("proctor", "devices", "drain"): its long options}, as --help tells."""
+    text = output_of(BIN / "proctor", *words, "--help")
+    found = {words: set(re.findall(r"^  (?:-\w,)?(--[\w-]+)", text, re.MULTILINE)) - {"--help"}}
+    _, _, below = text.partition("\nSubcommands:\n")
+    for name in re.findall(r"^  (\w[\w-]*)", below, re.MULTILINE):
+        found.update(commands(*words, name))
+    return found
+
+
+def sections(page):
+    """The same of the page."""
+    found = {}
+    for part in page.replace("\\-", "-").split("\n.SS \\fB")[1:]:
+        name, _, body = part.partition("\\fR")
+        body = body.partition("\n.SH")[0]
+        found[tuple(name.split()[1:])] = set(re.findall(r"\n\.TP\n(?:\\fB-\w\\fR, )?\\fB(--[\w-]+)", body))
+    return found
+
+
+def page(told):
+    text = PAGE.read_text()
+    written = sections(text)
+    for command, options in told.items():
+        if command:
+            check(written.get(command) == options, command, "is in the page with", written.get(command), "not", options)
+    check(set(written) == set(told) - {()}, set(written) ^ set(told))
+    check(text == output_of(BIN / "proctor", "manual", "page"), "the page is of another build")
+    for tool in (["groff", "-man", "-ww", "-z", "-Tutf8"], ["mandoc", "-Tlint"]):
+        if shutil.which(tool[0]):
+            done = subprocess.run([*tool, PAGE], capture_output=True, text=True, timeout=60)
+            # Generated lines may be long; and there is no date, so that the same sources make the same bytes.
+            wrong = [line for line in (done.stdout + done.stderr).splitlines()
+                     if "missing date" not in line and "STYLE: input text line longer" not in line]
+            check(not wrong, *tool, *wrong)
+    print(f"ok the man page has {len(written)} commands and their options")
+
+
+def completed(*words):
+    script = f'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _proctor; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    return set(output_of("bash", "-euc", script, "bash", COMPLETION, *words).split())
+
+
+def completion(told):
+    for command, options in told.items():
+        below = {other[-1] for other in told if other[:-1] == command and other}
+        check(options | below <= completed("proctor", *command, ""), command, completed("proctor", *command, ""))
+    check(completed("proctor", "run", "--foreign", "") == {"wait", "fail", "other"}, "values")
+    check(completed("proctor", "run", "memory", "--fore") == {"--foreign"}, "an option after a suite")
+    check(completed("proctor", "run", "--out", "") == set(), "a file")
+    check(completed("proctor", "exec", "--", "pytest", "--") == set(), "a command of yours")
+    print(f"ok bash completes {sum(map(len, told.values()))} options")
+
+
+def main():
+    told = commands()
+    page(told)
+    completion(told)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

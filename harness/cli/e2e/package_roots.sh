@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# package_roots.sh PACKAGES   the packages on systems that have nothing: bare roots of Debian 12 and 13 (mmdebstrap). Needs root.
+#
+# In each: the tarball, unpacked, its directory moved, run by an ordinary user, before and after libze1 is there; then the
+# Debian packages by apt, which brings what they depend on. Each run is of all our suites on simulated devices of both
+# vendors.
+set -euo pipefail
+self=$(readlink -f "$0")
+user=10001  # nobody in /etc/passwd
+
+die() {
+  echo "package_roots: $*" >&2
+  exit 1
+}
+
+as_user() { # root, command...
+  local root=$1
+  shift
+  chroot --userspec=$user:$user "$root" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/tmp LC_ALL=C.UTF-8 sh -ec 'cd /tmp; exec "$@"' sh "$@"
+}
+
+expect() { # exit code, words that must be in the output, command...
+  local code=$1 words=$2 output got=0
+  shift 2
+  output=$("$@" 2>&1) || got=$?
+  [ "$got" = "$code" ] || die "exit $got instead of $code of: $*"$'\n'"$(tail -20 <<<"$output")"
+  grep -qF -- "$words" <<<"$output" || die "no '$words' in what this says: $*"$'\n'"$(tail -20 <<<"$output")"
+}
+
+run_all() { # root, proctor, devices
+  expect 0 'exit 0 (all good)' as_user "$1" "$2" run --sim "$3" --out "/tmp/out-$RANDOM"
+}
+
+apt_install() { # root, packages...
+  local root=$1
+  shift
+  chroot "$root" /usr/bin/env DEBIAN_FRONTEND=noninteractive apt-get install -yq --no-install-recommends "$@" \
+    >"$root/tmp/apt.log" 2>&1 || die "apt-get install $*"$'\n'"$(tail -20 "$root/tmp/apt.log")"
+}
+
+# Runs in its own mount and PID namespace, so that nothing stays mounted or running.
+inside() { # root, packages
+  local root=$1 packages=$2 tarball proctor name devices debs
+  mount --rbind /sys "$root/sys"
+  mount --rbind /dev "$root/dev"
+  mount -t proc proc "$root/proc"
+  mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+  mkdir "$root/packages"
+  mount --bind "$packages" "$root/packages"
+  cp /etc/resolv.conf "$root/etc/"
+  name=$(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' "$root/etc/os-release")
+
+  tarball=$(cd "$packages" && ls proctor-*.tar.gz)
+  mkdir "$root/opt/first"
+  tar -xzf "$packages/$tarball" -C "$root/opt/first" --no-same-owner
+  mv "$root/opt/first/${tarball%.tar.gz}" "$root/opt/moved"
+  proctor=/opt/moved/bin/proctor
+  expect 0 'linked    statically' as_user "$root" $proctor --version
+  expect 0 'exit 0 (all good)' as_user "$root" $proctor run --out /tmp/command -- /bin/true
+  expect 3 'library_missing:libze_loader.so.1' as_user "$root" $proctor run --sim xpu:2x2 --out /tmp/no-loader
+  if [ -e "$root/opt/moved/libexec/proctor/memory_cuda" ]; then
+    run_all "$root" $proctor cuda:4
+    devices=xpu:2x2,cuda:4
+  else
+    devices=xpu:2x2
+  fi
+  echo "ok $name, the tarball alone"
+
+  chroot "$root" apt-get update -q >/dev/null
+  apt_install "$root" libze1
+  run_all "$root" $proctor $devices
+  echo "ok $name, the tarball and libze1: $devices"
+
+  chroot "$root" apt-get purge -yq libze1 >/dev/null 2>&1
+  rm -r "$root/opt/moved"
+  mapfile -t debs < <(cd "$packages" && printf '/packages/%s\n' proctor*.deb)
+  apt_install "$root" "${debs[@]}"
+  chroot "$root" dpkg-query -W libze1 >/dev/null || die "the packages did not bring libze1"
+  run_all "$root" proctor $devices
+  expect 0 '' chroot "$root" apt-get purge -yq proctor proctor-suites proctor-simulator proctor-dev
+  [ -z "$(find "$root/usr" -path '*proctor*')" ] || die "purge leaves: $(find "$root/usr" -path '*proctor*')"
+  echo "ok $name, the Debian packages: $devices; nothing is left after purge"
+}
+
+if [ "${1:-}" = --inside ]; then
+  inside "$2" "$3"
+  exit
+fi
+[ $# = 1 ] || die "usage: package_roots.sh PACKAGES"
+[ "$(id -u)" = 0 ] || die "needs root (chroot and mounts): sudo ./dev test --full package"
+work=$(mktemp -d)
+trap 'rm -rf --one-file-system "$work"' EXIT
+for release in bookworm trixie; do
+  mmdebstrap --quiet --variant=apt $release "$work/$release" || die "mmdebstrap $release failed"
+  unshare --mount --pid --fork --kill-child "$self" --inside "$work/$release" "$(realpath "$1")"
+done

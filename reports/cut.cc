@@ -7,6 +7,8 @@
 namespace proctor {
 namespace {
 
+constexpr std::string_view kMore = "...";
+
 bool inside_character(std::string_view text, std::size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
 }
@@ -15,7 +17,6 @@ bool inside_character(std::string_view text, std::size_t at) {
 
 std::string one_line(std::string_view text, std::size_t limit) {
   constexpr std::string_view kSpace = " \t\r\n";
-  constexpr std::string_view kMore = "...";
   std::string line;
   std::size_t at = text.find_first_not_of(kSpace);
   while (at != text.npos && line.size() <= limit) {
@@ -24,10 +25,14 @@ std::string one_line(std::string_view text, std::size_t limit) {
     line += text.substr(at, std::min(end - at, limit + 1));
     at = text.find_first_not_of(kSpace, end);
   }
-  if (line.size() <= limit) return line;
+  return cut_end(line, limit);
+}
+
+std::string cut_end(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return std::string(text);
   std::size_t end = limit - kMore.size();
-  while (inside_character(line, end)) --end;
-  return line.substr(0, end) + std::string(kMore);
+  while (inside_character(text, end)) --end;
+  return std::string(text.substr(0, end)) + std::string(kMore);
 }
 
 std::string cut_middle(std::string_view text) {

@@ -12,6 +12,9 @@ namespace proctor {
 // when something is missing.
 std::string one_line(std::string_view text, std::size_t limit);
 
+// The beginning with its lines, at most `limit` bytes, "..." included when something is missing.
+std::string cut_end(std::string_view text, std::size_t limit);
+
 inline constexpr std::size_t kHeadBytes = 16 * 1024;
 inline constexpr std::size_t kTailBytes = 48 * 1024;
 

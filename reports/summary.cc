@@ -16,11 +16,45 @@
 namespace proctor {
 namespace {
 
-// A CI step summary holds 1 MiB; what does not fit is in report.json.
+// What is worth reading in a summary; report.json has all.
 constexpr std::size_t kMaxExplained = 100;
 constexpr std::size_t kMaxListed = 500;
 constexpr std::size_t kMaxIdsPerGroup = 20;
 constexpr std::size_t kMaxLineBytes = 1000;
+constexpr std::size_t kCutNoteBytes = 200;  // for the sentence that says what was left out
+
+// A page that never grows beyond its limit: an entry is there as a whole or left out and counted. A title
+// waits for its first entry.
+class Page {
+ public:
+  explicit Page(std::size_t limit) : limit_(limit) {}
+
+  void title(std::string text) { title_ = std::move(text); }
+  void add(std::string_view entry) {
+    if (text_.size() + title_.size() + entry.size() + kCutNoteBytes > limit_) {
+      ++left_out_;
+      return;
+    }
+    text_ += std::exchange(title_, {});
+    text_ += entry;
+  }
+  std::string finish() && {
+    if (left_out_ > 0) {
+      const std::string note = fmt::format(
+          "\n> **Cut**: {} entries did not fit into {} bytes, what a job summary may hold; `report.json` has "
+          "all.\n",
+          left_out_, limit_);
+      if (text_.size() + note.size() <= limit_) text_ += note;
+    }
+    return std::move(text_);
+  }
+
+ private:
+  std::size_t limit_;
+  std::size_t left_out_ = 0;
+  std::string title_;
+  std::string text_;
+};
 
 // Any text as a code span on one line; CommonMark 6.1: the fence is longer than any run of backticks inside.
 std::string code(std::string_view text) {
@@ -114,36 +148,48 @@ std::string cause_and_next(const RunModel& model, const CaseRecord& record) {
   return out;
 }
 
-void add_bad(std::string& out, const RunModel& model) {
+std::string bad_entry(const RunModel& model, const CaseRecord& record) {
+  std::string note = record.end ? prose(record.end->note) : "";
+  if (!note.empty()) note = " " + note;
+  return fmt::format(
+             "\n### {}\n\n- whose problem: **{}**{}\n- what: {}: {}{}\n- rerun: {}\n- where to look: {}\n",
+             code(record.planned.id), to_string(blame_in(model, record)), cause_and_next(model, record),
+             code(to_string(model.verdict(record))), prose(headline(model, record)), note,
+             code(rerun_command(model, record)), prose(where_to_look(model, record))) +
+         evidence_list(model, record) + telemetry_item(model, record);
+}
+
+void add_bad(Page& page, const RunModel& model) {
   std::size_t bad = 0;
-  std::string more;
   for (const CaseRecord& record : model.cases()) {
     const Verdict verdict = model.verdict(record);
     if (!is_bad(verdict.outcome)) continue;
     ++bad;
+    if (bad == 1) page.title("\n## Not good\n");
+    if (bad == kMaxExplained + 1) page.title("\n### The others\n\n");
     if (bad <= kMaxExplained) {
-      out += bad == 1 ? "\n## Not good\n" : "";
-      std::string note = record.end ? prose(record.end->note) : "";
-      if (!note.empty()) note = " " + note;
-      out += fmt::format(
-          "\n### {}\n\n- whose problem: **{}**{}\n- what: {}: {}{}\n- rerun: {}\n- where to look: {}\n",
-          code(record.planned.id), to_string(blame_in(model, record)), cause_and_next(model, record),
-          code(to_string(verdict)), prose(headline(model, record)), note, code(rerun_command(model, record)),
-          prose(where_to_look(model, record)));
-      out += evidence_list(model, record) + telemetry_item(model, record);
+      page.add(bad_entry(model, record));
     } else if (bad <= kMaxListed) {
-      more += fmt::format("- {}: {}\n", code(record.planned.id), code(to_string(verdict)));
+      page.add(fmt::format("- {}: {}\n", code(record.planned.id), code(to_string(verdict))));
     }
   }
-  if (!more.empty()) out += "\n### The others\n\n" + more;
-  if (bad > kMaxListed) out += fmt::format("- and {} more: see `report.json`\n", bad - kMaxListed);
+  if (bad > kMaxListed) page.add(fmt::format("- and {} more: see `report.json`\n", bad - kMaxListed));
   if (bad == 0) return;
-  out +=
-      fmt::format("\nReruns start in {}; logs are below the run directory.\n", code(model.plan().directory));
+  page.add(
+      fmt::format("\nReruns start in {}; logs are below the run directory.\n", code(model.plan().directory)));
+}
+
+std::string group_entry(const std::string& name, const std::vector<const CaseRecord*>& records) {
+  std::string out = fmt::format("- {} × {}:", records.size(), name);
+  for (std::size_t i = 0; i < std::min(records.size(), kMaxIdsPerGroup); ++i) {
+    out += (i == 0 ? " " : ", ") + code(records[i]->planned.id);
+  }
+  if (records.size() > kMaxIdsPerGroup) out += ", ...";
+  return out + '\n';
 }
 
 // Cases of one outcome by reason, the most frequent reason first.
-void add_by_reason(std::string& out, const RunModel& model, Outcome outcome, std::string_view title) {
+void add_by_reason(Page& page, const RunModel& model, Outcome outcome, std::string_view title) {
   std::map<std::string, std::vector<const CaseRecord*>> groups;
   for (const CaseRecord& record : model.cases()) {
     const Verdict verdict = model.verdict(record);
@@ -153,93 +199,80 @@ void add_by_reason(std::string& out, const RunModel& model, Outcome outcome, std
   std::vector<std::pair<std::string, std::vector<const CaseRecord*>>> sorted(groups.begin(), groups.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
-  if (sorted.size() > kMaxExplained) sorted.resize(kMaxExplained);
-  out += fmt::format("\n## {}\n\n", title);
-  for (const auto& [reason, records] : sorted) {
-    out += fmt::format("- {} × {}:", records.size(), reason.empty() ? "no reason" : code(reason));
-    for (std::size_t i = 0; i < std::min(records.size(), kMaxIdsPerGroup); ++i) {
-      out += (i == 0 ? " " : ", ") + code(records[i]->planned.id);
-    }
-    if (records.size() > kMaxIdsPerGroup) out += ", ...";
-    out += '\n';
+  const std::size_t shown = std::min(sorted.size(), kMaxExplained);
+  page.title(fmt::format("\n## {}\n\n", title));
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& [reason, records] = sorted[i];
+    page.add(group_entry(reason.empty() ? "no reason" : code(reason), records));
   }
+  if (shown < sorted.size())
+    page.add(fmt::format("- and {} more reasons: see `report.json`\n", sorted.size() - shown));
 }
 
-void add_marks(std::string& out, const RunModel& model) {
+void add_marks(Page& page, const RunModel& model) {
   std::map<std::string, std::vector<const CaseRecord*>> marked;
   for (const CaseRecord& record : model.cases()) {
     for (const std::string& mark : model.marks(record)) marked[mark].push_back(&record);
   }
-  if (marked.empty()) return;
-  out += "\n## Marks\n\n";
-  for (const auto& [mark, records] : marked) {
-    out += fmt::format("- {} × {}:", records.size(), code(mark));
-    for (std::size_t i = 0; i < std::min(records.size(), kMaxIdsPerGroup); ++i) {
-      out += (i == 0 ? " " : ", ") + code(records[i]->planned.id);
-    }
-    if (records.size() > kMaxIdsPerGroup) out += ", ...";
-    out += '\n';
-  }
+  page.title("\n## Marks\n\n");
+  for (const auto& [mark, records] : marked) page.add(group_entry(code(mark), records));
 }
 
 // A device that gets no more cases is news for whoever looks after the machine.
-void add_drained(std::string& out, const RunModel& model) {
-  bool any = false;
+void add_drained(Page& page, const RunModel& model) {
+  page.title("\n## Drained devices\n\n");
   for (const DeviceHealth& health : model.health()) {
     if (health.what != "drained") continue;
-    if (!std::exchange(any, true)) out += "\n## Drained devices\n\n";
-    out += fmt::format("- {}: {}", code(health.device), prose(health.evidence));
-    if (!health.case_id.empty()) out += fmt::format(" (at {})", code(health.case_id));
-    out += '\n';
+    const std::string at = health.case_id.empty() ? "" : fmt::format(" (at {})", code(health.case_id));
+    page.add(fmt::format("- {}: {}{}\n", code(health.device), prose(health.evidence), at));
   }
 }
 
-void add_surroundings(std::string& out, const RunModel& model) {
-  const RunPlanned& plan = model.plan();
-  if (!model.warnings().empty()) {
-    out += "\n## Warnings\n\n";
-    const std::size_t shown = std::min(model.warnings().size(), kMaxExplained);
-    for (std::size_t i = 0; i < shown; ++i) {
-      out += fmt::format("- {}: {}\n", code(model.warnings()[i].code), prose(model.warnings()[i].text));
-    }
-    if (shown < model.warnings().size()) out += "- and more: see `report.json`\n";
+void add_run_warnings(Page& page, const RunModel& model) {
+  page.title("\n## Warnings\n\n");
+  const std::size_t shown = std::min(model.warnings().size(), kMaxExplained);
+  for (std::size_t i = 0; i < shown; ++i) {
+    page.add(fmt::format("- {}: {}\n", code(model.warnings()[i].code), prose(model.warnings()[i].text)));
   }
-  out += fmt::format("\n## Where it ran\n\n- containment: {}\n", code(plan.containment.layer));
+  if (shown < model.warnings().size()) page.add("- and more: see `report.json`\n");
+}
+
+void add_surroundings(Page& page, const RunModel& model) {
+  const RunPlanned& plan = model.plan();
+  page.title("\n## Where it ran\n\n");
+  page.add(fmt::format("- containment: {}\n", code(plan.containment.layer)));
   for (const std::string& gap : plan.containment.not_guaranteed) {
-    out += fmt::format("  - not guaranteed: {}\n", prose(gap));
+    page.add(fmt::format("  - not guaranteed: {}\n", prose(gap)));
   }
   for (const std::string& way : plan.containment.how_to_improve) {
-    out += fmt::format("  - better: {}\n", prose(way));
+    page.add(fmt::format("  - better: {}\n", prose(way)));
   }
   for (const PlannedDevice& device : plan.devices) {
-    out += fmt::format("- device {}: {}{}\n", code(device.id), prose(device.name),
-                       device.simulated ? " (simulated)" : "");
+    page.add(fmt::format("- device {}: {}{}\n", code(device.id), prose(device.name),
+                         device.simulated ? " (simulated)" : ""));
   }
-  for (const auto& [name, value] : plan.stack) out += fmt::format("- {}: {}\n", prose(name), code(value));
-  out += fmt::format(
-      "- started as {} in {}\n",
-      [&plan] {
-        std::string line;
-        for (const std::string& word : plan.command_line)
-          line += (line.empty() ? "" : " ") + shell_quote(word);
-        return code(line);
-      }(),
-      code(plan.directory));
+  for (const auto& [name, value] : plan.stack) page.add(fmt::format("- {}: {}\n", prose(name), code(value)));
+  std::string line;
+  for (const std::string& word : plan.command_line) line += (line.empty() ? "" : " ") + shell_quote(word);
+  page.add(fmt::format("- started as {} in {}\n", code(line), code(plan.directory)));
 }
 
 }  // namespace
 
-std::string summary_markdown(const RunModel& model) {
-  std::string out;
-  add_head(out, model);
-  add_counts(out, model);
-  add_bad(out, model);
-  add_by_reason(out, model, Outcome::kSkip, "Skipped");
-  add_by_reason(out, model, Outcome::kXfail, "Known failures");
-  add_marks(out, model);
-  add_drained(out, model);
-  add_surroundings(out, model);
-  return out;
+std::string summary_markdown(const RunModel& model, std::size_t limit) {
+  Page page(limit);
+  std::string head;
+  add_head(head, model);
+  add_counts(head, model);
+  page.add(head);
+  add_bad(page, model);
+  add_by_reason(page, model, Outcome::kSkip, "Skipped");
+  add_by_reason(page, model, Outcome::kXfail, "Known failures");
+  add_marks(page, model);
+  add_drained(page, model);
+  add_run_warnings(page, model);
+  add_surroundings(page, model);
+  return std::move(page).finish();
 }
 
 }  // namespace proctor

@@ -1,7 +1,7 @@
-// summary.md: what a person reads first, on a terminal or as the step summary of a CI job (at most 1 MiB
-// there).
+// summary.md: what a person reads first, on a terminal or as the summary of a CI job.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "reports/explain.h"
@@ -9,6 +9,11 @@
 
 namespace proctor {
 
-std::string summary_markdown(const RunModel& model);
+// GitHub drops the whole summary of a step beyond 1 MiB (actions/runner, CreateStepSummaryCommand); this is
+// 10 % less.
+inline constexpr std::size_t kJobSummaryBytes = 1024 * 1024 * 9 / 10;
+
+// At most `limit` bytes; it says what it leaves out.
+std::string summary_markdown(const RunModel& model, std::size_t limit = kJobSummaryBytes);
 
 }  // namespace proctor

@@ -19,7 +19,7 @@ void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_das
 void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
 void add_list_command(CLI::App& app, Action& action,
                       const AfterDashes& after_dashes);           // shares run's selection
-void add_report_command(CLI::App& app, Action& action);           // report render
+void add_report_command(CLI::App& app, Action& action);           // report render|github
 void add_gather_evidence_command(CLI::App& app, Action& action);  // the runner's own; not in the help
 void add_rerun_command(CLI::App& app, Action& action);            // rerun RUN
 void add_finish_command(CLI::App& app, Action& action);           // finish RUN_DIR

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "harness/cli/ci_log.h"
 #include "harness/core/clock.h"
 
 namespace proctor::cli {
@@ -38,7 +39,9 @@ ConsoleOutput::ConsoleOutput(int fd)
     : fd_(fd),
       terminal_(::isatty(fd) == 1),
       smart_(terminal_is_smart(fd)),
-      colours_(wants_colours(smart_, std::getenv("NO_COLOR"), std::getenv("CLICOLOR_FORCE"))) {}
+      colours_(wants_colours(smart_, std::getenv("NO_COLOR"), std::getenv("CLICOLOR_FORCE"))) {
+  if (in_github_actions()) guard_.emplace();
+}
 
 int ConsoleOutput::columns() const {
   winsize size{};
@@ -47,7 +50,11 @@ int ConsoleOutput::columns() const {
 
 void ConsoleOutput::write(std::string_view text) {
   if (dead_) return;
-  pending_ += text;
+  if (guard_) {
+    pending_ += guard_->pass(text);
+  } else {
+    pending_ += text;
+  }
   flush(0);
   if (pending_.size() > kMaxPending) {
     pending_.erase(0, pending_.size() - kMaxPending);

@@ -1,13 +1,15 @@
 // Text for people on a descriptor that may be closed, full, or not read by anybody. None of that stops a run:
 // it never blocks while cases run, what cannot be written is kept up to a bound, and the first loss is told
-// once.
+// once. In a step of GitHub Actions, nothing in it is obeyed.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "harness/core/duration.h"
+#include "harness/core/workflow_commands.h"
 
 namespace proctor::cli {
 
@@ -38,6 +40,7 @@ class ConsoleOutput {
   bool colours_;
   bool dead_ = false;
   bool told_ = false;
+  std::optional<WorkflowCommandGuard> guard_;
   std::string pending_;
   OnLost on_lost_;
 };

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/run_discovery.h"
 #include "harness/cli/run_options.h"
@@ -117,11 +118,10 @@ void look_at(std::vector<Tree>& trees, const std::string& run_dir, Containment& 
 }
 
 void print(const Tree& tree, const std::string& run_dir) {
-  std::printf("%s\n",
-              clean_text(tree.case_id.empty() ? "a process for several cases" : tree.case_id).c_str());
-  for (const std::string& line : tree.found.lines) std::printf("  %s\n", clean_text(line).c_str());
-  if (!tree.found.problem.empty()) std::printf("  this %s\n", clean_text(tree.found.problem).c_str());
-  std::printf("  all of it: %s/%s\n", clean_text(run_dir).c_str(), tree.file.c_str());
+  std::printf("%s\n", shown(tree.case_id.empty() ? "a process for several cases" : tree.case_id).c_str());
+  for (const std::string& line : tree.found.lines) std::printf("  %s\n", shown(line).c_str());
+  if (!tree.found.problem.empty()) std::printf("  this %s\n", shown(tree.found.problem).c_str());
+  std::printf("  all of it: %s/%s\n", shown(run_dir).c_str(), tree.file.c_str());
 }
 
 // The run's record, if its runner lives and can be seen.

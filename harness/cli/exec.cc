@@ -2,6 +2,7 @@
 // run with a plan of one case; the command's output, its exit code and its signal are passed on.
 #include <unistd.h>
 
+#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/exec_display.h"
 #include "harness/cli/run_command.h"
@@ -81,6 +82,7 @@ RunSetup ExecCommand::make_setup() {
   RunSetup setup = RunCommand::make_setup();
   setup.planned.exec = true;
   setup.pass_through = !setup.inherit_stdio;
+  setup.break_commands = in_github_actions() && !options().workflow_commands;
   setup.ready = ready_;
   // A server is started in the background: it outlives the step of a workflow that started it.
   if (ready_) setup.watch_parent = false;
@@ -102,7 +104,8 @@ void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_da
       "The command's own exit code or signal is passed on, except:\n"
       "  124 ended by us on time or stall   125 we failed, or were called wrongly\n"
       "  126 cannot be executed   127 not found   75 the machine: retry elsewhere\n"
-      "Without --timeout there is no time limit. Without --gpus or --backend it sees no accelerator.");
+      "Without --timeout there is no time limit. Without --gpus or --backend it sees no accelerator.\n"
+      "In GitHub Actions no workflow command in its output is obeyed, unless --workflow-commands is given.");
   auto options = std::make_shared<RunOptions>();
   add_exec_options(*command, *options);
   command->callback([options, &action, &after_dashes] {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/report_render.h"
 #include "harness/cli/run_options.h"
@@ -26,7 +27,7 @@ int finish(const std::string& run_dir) {
     remove_run_record(**record);
   }
   for (auto& sentence : sweep_dead_runs()) swept.push_back(std::move(sentence));
-  for (const auto& sentence : swept) std::printf("%s\n", clean_text(sentence).c_str());
+  for (const auto& sentence : swept) std::printf("%s\n", shown(sentence).c_str());
   return render_again(run_dir);
 }
 

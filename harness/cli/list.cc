@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/run_directory.h"
 #include "harness/cli/run_discovery.h"
@@ -48,7 +49,7 @@ int list(ListOptions options, const AfterDashes& after_dashes) {
   const auto outcome = discover_plan(options.plan, "", *simulation, **containment);
   if (!outcome) return fail(outcome.error());
   for (const auto& warning : outcome->warnings) {
-    std::fprintf(stderr, "proctor: warning: %s\n", clean_text(warning.text).c_str());
+    std::fprintf(stderr, "proctor: warning: %s\n", shown(warning.text).c_str());
   }
   std::string text;
   if (options.json) {

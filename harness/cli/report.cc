@@ -2,12 +2,12 @@
 #include <cstdio>
 #include <memory>
 
+#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console.h"
 #include "harness/cli/report_render.h"
 #include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
-#include "harness/core/text.h"
 #include "reports/exit_code.h"
 #include "reports/render.h"
 #include "reports/run_model.h"
@@ -21,7 +21,7 @@ int render_again(const std::string& run_dir) {
   const int code = shell_exit_code(*model);
   std::printf("%s\n", summary_line(model->summary()).c_str());
   std::printf("the run's exit code is %d (%s)\n", code, exit_code_meaning(code).c_str());
-  std::printf("reports in %s\n", clean_text(run_dir).c_str());
+  std::printf("reports in %s\n", shown(run_dir).c_str());
   return kExitGreen;
 }
 
@@ -31,6 +31,7 @@ void add_report_command(CLI::App& app, Action& action) {
   auto* command = report->add_subcommand("render", "Rebuild the reports of a run directory from its journal");
   auto run_dir = std::make_shared<std::string>();
   command->add_option("run_dir", *run_dir, "Run directory")->required();
+  add_report_github(*report, action);
   command->callback([run_dir, &action] { action = [run_dir] { return render_again(*run_dir); }; });
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
@@ -98,14 +99,14 @@ int rerun(const RerunOptions& options) {
   const auto ids = selected_cases(options, *model);
   if (!ids) return fail(ids.error());
   if (options.failed && ids->empty()) {
-    std::printf("nothing to run again: no case of %s was bad\n", clean_text(options.run_dir).c_str());
+    std::printf("nothing to run again: no case of %s was bad\n", shown(options.run_dir).c_str());
     return kExitGreen;
   }
   RerunCommand command = rerun_of(*model, *ids);
   if (auto added = add_options(options, command.words); !added) return fail(added.error());
   std::string line;
   for (const auto& word : command.words) line += ' ' + shell_quote(word);
-  std::fprintf(stderr, "proctor: again:%s\n", clean_text(line).c_str());
+  std::fprintf(stderr, "proctor: again:%s\n", shown(line).c_str());
   return fail(become(command, model->plan().directory));
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console.h"
 #include "harness/cli/listing.h"
@@ -104,8 +105,8 @@ Result<void> write_machine(const std::string& path, const simgpu::Topology& topo
 }
 
 int print_plan(const Plan& plan) {
-  for (const auto& note : suite_notes(plan, {})) std::printf("%s\n", clean_text(note).c_str());
-  for (const auto& test : plan.cases) std::printf("%s\n", clean_text(test.id).c_str());
+  for (const auto& note : suite_notes(plan, {})) std::printf("%s\n", shown(note).c_str());
+  for (const auto& test : plan.cases) std::printf("%s\n", shown(test.id).c_str());
   std::printf("dry run: %zu cases planned, nothing started\n", plan.cases.size());
   return kExitGreen;
 }
@@ -354,13 +355,17 @@ int RunCommand::run() {
   };
   setup.warnings = std::move(warnings_);
 
-  run_plan(setup, events);
+  {
+    std::optional<CommandPause> pause;
+    if (setup.inherit_stdio && in_github_actions() && !options_.workflow_commands) pause.emplace();
+    run_plan(setup, events);
+  }
 
   auto rendered = render(model, run_dir_);
   if (rendered && !options_.junit.empty()) rendered = copy_report(run_dir_ + "/junit.xml", options_.junit);
   const int code = shell_exit_code(model);
   display->finish(model, code, rendered);
-  if (!rendered) std::fprintf(stderr, "proctor: failed to %s\n", rendered.error().what.c_str());
+  if (!rendered) std::fprintf(stderr, "proctor: failed to %s\n", shown(rendered.error().what).c_str());
   output_.on_lost(nullptr);
   release_stop_signals();
   const int signal = ending_signal(model);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "harness/cli/ci_log.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/plan/config.h"
@@ -161,6 +162,8 @@ void add_exec_options(CLI::App& command, RunOptions& options) {
   command.add_option("--ready-file", options.ready_file, "File that exists while it is ready, with the pid");
   command.add_flag("--no-capture", options.no_capture,
                    "Give the command this terminal; nothing is kept in the log");
+  command.add_flag("--workflow-commands", options.workflow_commands,
+                   "Let the step of GitHub Actions obey commands (::error::, ##[group]) in the output");
 }
 
 Result<Budget> parse_budget(const RunOptions& options) {
@@ -284,8 +287,8 @@ Result<std::vector<std::string>> split_words(const std::string& text) {
 }
 
 int fail(const Error& error) {
-  std::fprintf(stderr, "proctor: failed to %s\n", clean_text(error.what).c_str());
-  if (!error.hint.empty()) std::fprintf(stderr, "  %s\n", clean_text(error.hint).c_str());
+  std::fprintf(stderr, "proctor: failed to %s\n", shown(error.what).c_str());
+  if (!error.hint.empty()) std::fprintf(stderr, "  %s\n", shown(error.hint).c_str());
   return error.kind == ErrorKind::kUsage ? kExitUsage : kExitMachine;
 }
 

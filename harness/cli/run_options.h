@@ -58,6 +58,7 @@ struct RunOptions {
   bool strict = false;
   bool dry_run = false;
   bool no_capture = false;
+  bool workflow_commands = false;  // in the output of exec's command: they are obeyed
 };
 
 void add_plan_options(CLI::App& command, PlanOptions& options);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console_output.h"
 #include "harness/cli/run_devices.h"
@@ -116,7 +117,7 @@ Result<void> SelftestCommand::check() {
 Result<void> SelftestCommand::prepare() {
   info_.id = new_run_id();
   for (auto& sentence : sweep_dead_runs()) {
-    std::fprintf(stderr, "proctor: warning: left by a killed run: %s\n", sentence.c_str());
+    std::fprintf(stderr, "proctor: warning: left by a killed run: %s\n", shown(sentence).c_str());
   }
   auto containment = open_containment(options_.plan, info_.id);
   if (!containment) return containment.error();

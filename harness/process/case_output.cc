@@ -39,8 +39,8 @@ CaseOutput::CaseOutput(boost::asio::io_context& io, const ProcessSpec& spec, Clo
       capture_(spec.log_path, start),
       event_lines_(child::kMaxEventBytes) {
   if (!spec.pass_through) return;
-  out_reader_ = std::make_shared<PassThrough>(io, STDOUT_FILENO);
-  err_reader_ = std::make_shared<PassThrough>(io, STDERR_FILENO);
+  out_reader_ = std::make_shared<PassThrough>(io, STDOUT_FILENO, spec.break_commands);
+  err_reader_ = std::make_shared<PassThrough>(io, STDERR_FILENO, spec.break_commands);
 }
 
 std::optional<SpawnError> CaseOutput::make_pipes(GuardSetup& setup, CaseEnds& ends) {
@@ -182,7 +182,9 @@ void CaseOutput::finish(ProcessEnd& end) {
   end.kept_stdout_cut = kept_stdout_cut_;
   end.events_too_long = event_lines_.too_long();
   for (PassThrough* reader : {out_reader_.get(), err_reader_.get()}) {
-    if (reader && end.pass_through_lost.empty()) end.pass_through_lost = reader->lost();
+    if (!reader) continue;
+    if (end.pass_through_lost.empty()) end.pass_through_lost = reader->lost();
+    end.broken_commands += reader->broken_commands();
   }
 }
 

@@ -67,6 +67,8 @@ struct ProcessSpec {
   // `exec`: stdout and stderr also go to the runner's own as they come, and stdin is the runner's unless that
   // is a terminal (process/pass_through.h).
   bool pass_through = false;
+  // What is passed on goes to a log whose reader obeys commands in it (core/workflow_commands.h).
+  bool break_commands = false;
   bool keep_stdout = false;  // also keep all of stdout in memory, up to max_kept_stdout (discovery, probes)
   std::size_t max_kept_stdout = 16 * 1024 * 1024;
 
@@ -100,6 +102,7 @@ struct ProcessEnd {
   std::string kept_stdout;
   bool kept_stdout_cut = false;
   std::uint64_t events_too_long = 0;
+  std::size_t broken_commands = 0;  // in what was passed on
   std::string pass_through_lost;  // why output did not arrive at the runner's own stdout or stderr
   Clock::time_point started;
   Clock::time_point leader_ended;

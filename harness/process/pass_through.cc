@@ -29,14 +29,20 @@ bool has_room(int fd) {
 
 }  // namespace
 
-PassThrough::PassThrough(boost::asio::io_context& io, int fd)
-    : fd_(fd), regular_file_(is_regular_file(fd)), room_(io) {}
+PassThrough::PassThrough(boost::asio::io_context& io, int fd, bool break_commands)
+    : fd_(fd), regular_file_(is_regular_file(fd)), room_(io) {
+  if (break_commands && !regular_file_) guard_.emplace();
+}
 
 bool PassThrough::is_full() const { return pending_.size() >= kFull; }
 
 void PassThrough::write(std::string_view bytes) {
   if (gone_ || !lost_.empty()) return;
-  pending_ += bytes;
+  if (guard_) {
+    pending_ += guard_->pass(bytes);
+  } else {
+    pending_ += bytes;
+  }
   flush();
 }
 

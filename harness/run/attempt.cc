@@ -115,6 +115,7 @@ ProcessSpec RunningAttempt::make_spec() {
   spec.inherit_stdio = context_.inherit_stdio;
   spec.leases = plan_.leases;
   spec.pass_through = context_.pass_through;
+  spec.break_commands = context_.break_commands;
   spec.on_limit = [this, alive = alive_](int guard_pid, std::function<void()> then) {
     if (!*alive) return;
     ending_ = true;
@@ -351,6 +352,13 @@ void RunningAttempt::finish(const ProcessEnd& end) {
     context_.sink.on(Warning{
         std::string(kOutputNotPassed),
         "the output of " + blamed().test->id + " was not passed on in full: " + end.pass_through_lost});
+  }
+  if (end.broken_commands > 0) {
+    context_.sink.on(
+        Warning{"workflow_commands", std::to_string(end.broken_commands) +
+                                         " workflow commands in the output of " + blamed().test->id +
+                                         " were broken with a backslash; --workflow-commands lets "
+                                         "them speak for the step"});
   }
   if (readiness_ && !ending_) readiness_->streams_ended(Clock::now());
   const bool none_began = std::find(begun_.begin(), begun_.end(), true) == begun_.end();

@@ -36,6 +36,7 @@ struct AttemptContext {
   std::string run_dir;           // absolute
   bool inherit_stdio = false;    // --no-capture, --debugger
   bool pass_through = false;     // exec
+  bool break_commands = false;   // in what is passed on
   std::string evidence_program;  // proctor itself; "": nothing is gathered before a limit ends a case
   std::vector<std::string> evidence_environment;
   std::vector<std::string> debugger;  // put in front of the command; no limits then

@@ -34,6 +34,7 @@ class Runner {
                  .run_dir = setup.run_dir,
                  .inherit_stdio = setup.inherit_stdio,
                  .pass_through = setup.pass_through,
+                 .break_commands = setup.break_commands,
                  .evidence_program = setup.evidence_program,
                  .evidence_environment = setup.evidence_environment,
                  .debugger = setup.debugger,

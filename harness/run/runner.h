@@ -78,6 +78,7 @@ struct RunSetup {
   bool inherit_stdio = false;
   std::optional<ReadyPolicy> ready;  // `exec --ready-regex`
   bool pass_through = false;         // output also goes to the runner's own stdout and stderr
+  bool break_commands = false;       // and must not be obeyed there (core/workflow_commands.h)
   std::string evidence_program;      // proctor itself; "": nothing is gathered before a limit ends a case
   std::vector<std::string> evidence_environment;
   std::vector<std::string> debugger;

@@ -157,7 +157,8 @@ class Sandbox:
         self.path = Path(tempfile.mkdtemp(prefix="proctor-e2e-"))
         self.runs = 0
         self.env = {key: value for key, value in os.environ.items() if not key.startswith("PROCTOR_")}
-        self.env.pop("CI", None)
+        for name in ("CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT", "GITHUB_WORKSPACE"):
+            self.env.pop(name, None)
         (self.path / "state").mkdir(mode=0o700)
         self.env.update(HOME=str(self.path), XDG_CONFIG_HOME=str(self.path / "config"),
                         XDG_RUNTIME_DIR=str(self.path / "state"))

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""What a step of GitHub Actions shows of a run, and that nothing which a test prints is ever obeyed there.
+
+    github_log.py [SCENARIO...]
+"""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from harness import Sandbox, check, killed, of_type, records, wait_until, write_config
+
+HOSTILE = r"::error::forged\n \t::stop-commands::x\n##[error]forged ##[group]g\r::set-output name=v::1\n\302\240::debug::d\n"
+NAMES = {"error", "warning", "notice", "debug", "group", "endgroup", "stop-commands", "set-output", "add-mask"}
+
+
+class StepLog:
+    """Reads a log as the runner does: ::NAME ...:: at the start of a line, ##[NAME ...] anywhere, until stopped."""
+
+    def __init__(self, data):
+        self.obeyed, self.token = [], None
+        for line in re.split(r"[\r\n]", data.decode(errors="replace")):
+            self.read(line)
+
+    def read(self, line):
+        found = re.match(r"::(.*?)::(.*)", line.strip()) or re.search(r"##\[(.*?)\](.*)", line)
+        if not found:
+            return
+        name = found[1].split(" ")[0]
+        if self.token:
+            self.token = None if name == self.token else self.token
+        elif name == "stop-commands":
+            self.token = found[2]
+        elif name in NAMES:
+            self.obeyed.append((name, found[1], found[2]))
+
+
+def step(sandbox, *words, **env):
+    """What the command printed, stderr after stdout, as one step's log."""
+    done = subprocess.run(sandbox.command(*words), cwd=sandbox.path, env={**sandbox.env, "GITHUB_ACTIONS": "true", **env},
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+    return killed(done), done.stdout
+
+
+def hostile_exec(sandbox):
+    command = ["--", "sh", "-c", f"printf '{HOSTILE}'; printf '{HOSTILE}' >&2; printf '#'; sleep 0.1; printf '#[error]y'"]
+    code, log = step(sandbox, "exec", "--out", sandbox.out(), *command)
+    check(code == 0 and not StepLog(log).obeyed, "obeyed:", StepLog(log).obeyed, log)
+    check(log.count(b"\\") >= 11 and b"--workflow-commands" in log, "not told:", log)
+    check(of_type(records(sandbox.last_out()), "warning")[0]["code"] == "workflow_commands", "not in the report")
+    code, log = step(sandbox, "exec", "--workflow-commands", "--out", sandbox.out(), *command)
+    check(code == 0 and b"\\" not in log and StepLog(log).obeyed, "the flag does nothing:", log)
+    code, log = step(sandbox, "exec", "--out", sandbox.out(), *command, GITHUB_ACTIONS="")
+    check(b"\\" not in log and b"proctor:" not in log, "changed outside of a step:", log)
+    file = sandbox.path / "data"
+    with file.open("wb") as data:
+        subprocess.run(sandbox.command("exec", "--out", sandbox.out(), *command), env={**sandbox.env, "GITHUB_ACTIONS": "true"},
+                       cwd=sandbox.path, stdout=data, stderr=subprocess.DEVNULL, timeout=60, check=True)
+    check(b"\\" not in file.read_bytes(), "a file is no log")
+
+
+def own_terminal(sandbox):
+    """--no-capture: the case writes into the log itself, and the step obeys again afterwards."""
+    code, log = step(sandbox, "exec", "--no-capture", "--out", sandbox.out(), "--", "sh", "-c", f"printf '{HOSTILE}no newline'")
+    check(code == 0 and not StepLog(log).obeyed and StepLog(log).token is None, "obeyed:", log)
+    check(StepLog(log + b"::notice::ours\n").obeyed == [("notice", "notice", "ours")], "still stopped:", log)
+
+
+def hostile_run(sandbox):
+    """Ids, reasons and messages reach the console, the annotations and the summary."""
+    write_config(sandbox.path / "proctor.toml", {
+        "good": {"kind": "command", "command": ["true"], "backend": "none"},
+        "bad": {"kind": "command", "command": ["sh", "-c", f"printf '{HOSTILE}' >&2; exit 3", "##[error]", "\n::error::x"],
+                "backend": "none"}})
+    code, log = step(sandbox, "run", "--out", sandbox.out())
+    check(code == 1 and not StepLog(log).obeyed, "obeyed:", StepLog(log).obeyed, log)
+
+    summary, outputs = sandbox.path / "summary.md", sandbox.path / "outputs"
+    summary.write_text("# before\n")
+    code, log = step(sandbox, "report", "github", sandbox.last_out(), GITHUB_STEP_SUMMARY=str(summary), GITHUB_OUTPUT=str(outputs))
+    obeyed = StepLog(log).obeyed
+    check(code == 0 and [name for name, _, _ in obeyed] == ["error"], "not one error:", log)
+    check("title=bad/" in obeyed[0][1] and "whose problem: code%0A" in obeyed[0][2], "annotation:", obeyed)
+    check(summary.read_text().startswith("# before\n# Proctor: RED"), "summary:", summary.read_text()[:80])
+    check(outputs.read_text() == f"verdict=red\nexit-code=1\nretry=false\nreport={sandbox.last_out()}\n",
+          "outputs:", outputs.read_text())
+
+
+def each_only_where_it_is_wanted(sandbox):
+    out = sandbox.out()
+    check(sandbox.proctor("run", "--out", out, "--", "true").returncode == 0, "not green")
+    done = sandbox.proctor("report", "github", out)
+    check(done.returncode == 0 and "::" not in done.stdout and "--force" in done.stdout, "unasked:", done.stdout)
+    done = sandbox.proctor("report", "github", out, "--force")
+    check(done.returncode == 0 and done.stdout == "", "a green run needs no annotation:", done.stdout)
+
+    full = sandbox.path / "full.md"
+    full.write_bytes(b"x" * (1024 * 1024 * 9 // 10 - 600))
+    done = sandbox.proctor("report", "github", out, env={**sandbox.env, "GITHUB_STEP_SUMMARY": str(full)})
+    check(done.returncode == 0 and full.stat().st_size <= 1024 * 1024 * 9 // 10, "too much:", full.stat().st_size)
+    check(b"**Cut**" in full.read_bytes(), "the cut is not stated")
+    full.write_bytes(b"x" * 1024 * 1024)
+    for variables, word in (({"GITHUB_STEP_SUMMARY": str(full)}, "1048576 bytes"),
+                            ({"GITHUB_OUTPUT": str(sandbox.path / "no" / "file")}, "GITHUB_OUTPUT")):
+        done = sandbox.proctor("report", "github", out, env={**sandbox.env, **variables})
+        check(done.returncode in (2, 75) and word in done.stderr, word, done.returncode, done.stderr)
+    done = sandbox.proctor("report", "github", sandbox.path / "nothing")
+    check(done.returncode == 2 and "journal.jsonl" in done.stderr, done.stderr)
+
+
+def interrupted(sandbox):
+    out, outputs = sandbox.out(), sandbox.path / "outputs"
+    process = sandbox.start("run", "--out", out, "--", "sleep", "60")
+    wait_until(lambda: of_type(records(out), "attempt_started"), 30, "start")
+    process.send_signal(signal.SIGTERM)
+    sandbox.finish(process)
+    step(sandbox, "report", "github", out, GITHUB_OUTPUT=str(outputs))
+    check(outputs.read_text().startswith("verdict=interrupted\nexit-code=143\nretry=false\n"), outputs.read_text())
+
+
+SCENARIOS = {function.__name__: function for function in
+             (hostile_exec, own_terminal, hostile_run, each_only_where_it_is_wanted, interrupted)}
+
+
+def main():
+    for name in sys.argv[1:] or SCENARIOS:
+        started = time.monotonic()
+        with Sandbox() as sandbox:
+            SCENARIOS[name](sandbox)
+        print(f"{name}: {time.monotonic() - started:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+// `proctor report github RUN_DIR`: the run as GitHub Actions shows it. Nothing here runs anything; whatever
+// is written is a function of the journal.
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "harness/cli/ci_log.h"
+#include "harness/cli/report_render.h"
+#include "harness/cli/run_options.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/text.h"
+#include "reports/exit_code.h"
+#include "reports/github.h"
+#include "reports/summary.h"
+
+namespace proctor::cli {
+namespace {
+
+struct GithubOptions {
+  std::string run_dir;
+  bool force = false;
+};
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+Result<void> append(const char* name, const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::app);
+  file << text;
+  file.close();
+  if (!file) return Error::system(std::string("write the file of ") + name + ", " + path, errno);
+  return {};
+}
+
+// What a step wrote before counts as well.
+Result<void> append_summary(const RunModel& model, const std::string& path) {
+  std::error_code absent;
+  const auto size = std::filesystem::file_size(path, absent);
+  const std::size_t used = absent ? 0 : static_cast<std::size_t>(size);
+  const std::string text = summary_markdown(model, used < kJobSummaryBytes ? kJobSummaryBytes - used : 0);
+  if (text.empty()) {
+    return Error::usage("write the file of GITHUB_STEP_SUMMARY: " + std::to_string(used) +
+                            " bytes are in it already, and GitHub drops a summary beyond 1 MiB",
+                        "Show the run in a step of its own.");
+  }
+  return append("GITHUB_STEP_SUMMARY", path, text);
+}
+
+// A value of several lines would be outputs of its own.
+Result<void> append_outputs(const RunModel& model, const std::string& run_dir, const std::string& path) {
+  if (run_dir.find_first_of("\r\n") != run_dir.npos) {
+    return Error::usage("write the output `report`: the path `" + run_dir + "` has more than one line");
+  }
+  const int code = shell_exit_code(model);
+  std::string text = "verdict=" + std::string(run_verdict(model)) + "\n";
+  text += "exit-code=" + std::to_string(code) + "\n";
+  text += std::string("retry=") + (code == kExitMachine ? "true" : "false") + "\n";
+  text += "report=" + run_dir + "\n";
+  return append("GITHUB_OUTPUT", path, text);
+}
+
+int report_github(const GithubOptions& options) {
+  const auto model = load_journal(options.run_dir + "/journal.jsonl");
+  if (!model) return fail(Error::usage(model.error().what, model.error().hint));
+  const std::string summary = variable("GITHUB_STEP_SUMMARY");
+  const std::string outputs = variable("GITHUB_OUTPUT");
+  const bool annotate = options.force || in_github_actions();
+  if (annotate) {
+    for (const Annotation& annotation : annotations(*model, variable("GITHUB_WORKSPACE")))
+      std::printf("%s\n", workflow_command(annotation).c_str());
+    if (std::fflush(stdout) != 0) return fail(Error::system("write the annotations to stdout", errno));
+  }
+  if (!outputs.empty()) {
+    if (auto written = append_outputs(*model, options.run_dir, outputs); !written)
+      return fail(written.error());
+  }
+  if (!summary.empty()) {
+    if (auto written = append_summary(*model, summary); !written) return fail(written.error());
+  }
+  if (!annotate && summary.empty() && outputs.empty()) {
+    std::printf("not in a step of GitHub Actions: nothing to write; --force prints the annotations\n");
+  }
+  return kExitGreen;
+}
+
+}  // namespace
+
+void add_report_github(CLI::App& report, Action& action) {
+  auto* command = report.add_subcommand("github", "Show a run in GitHub Actions");
+  command->footer(
+      "Appends the job summary to the file in GITHUB_STEP_SUMMARY, and `verdict` (green, red, machine,\n"
+      "incomplete or interrupted), `exit-code`, `retry` (true on 75) and `report` (RUN_DIR) to the file in\n"
+      "GITHUB_OUTPUT, where these are set; prints annotations where GITHUB_ACTIONS=true.\n"
+      "Exit 0 whatever the run's verdict is, unless something could not be read or written.");
+  auto options = std::make_shared<GithubOptions>();
+  command->add_option("run_dir", options->run_dir, "Run directory")->required();
+  command->add_flag("--force", options->force, "Print the annotations in any case");
+  command->callback([options, &action] { action = [options] { return report_github(*options); }; });
+}
+
+}  // namespace proctor::cli

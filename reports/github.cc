@@ -1,0 +1,285 @@
+#include "reports/github.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "harness/core/exit_code.h"
+#include "harness/core/text.h"
+#include "harness/core/workflow_commands.h"
+#include "reports/cut.h"
+#include "reports/exit_code.h"
+#include "reports/explain.h"
+
+namespace proctor {
+namespace {
+
+using Level = Annotation::Level;
+
+constexpr std::size_t kMostPerLevel = 10;
+constexpr std::size_t kMessageBytes = 4000;
+constexpr std::size_t kTitleBytes = 200;
+constexpr std::size_t kMostIds = 20;
+
+// What may be annotated, before the budget: everything that has one cause.
+struct Cause {
+  int rank = 0;  // smaller: decides more
+  std::size_t cases = 0;
+  Annotation annotation{};
+};
+
+// Two headlines that differ in numbers and addresses only have one cause.
+std::string without_numbers(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool hex = text.substr(i, 2) == "0x";
+    const auto end = text.find_first_not_of(hex ? "0123456789abcdefABCDEF" : "0123456789", hex ? i + 2 : i);
+    if (end == i) {
+      out += text[i++];
+      continue;
+    }
+    out += '#';
+    i = std::min(end, text.size());
+  }
+  return out;
+}
+
+std::string cause_key(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  const std::string outcome(to_string(verdict.outcome));
+  if (!cause_text(diagnosis_of(model, record)).empty())
+    return outcome + "\n" + diagnosis_of(model, record)->rule;
+  return outcome + "\n" + verdict.reason + "\n" + without_numbers(headline(model, record));
+}
+
+int rank_of(const RunModel& model, const CaseRecord& record) {
+  if (model.verdict(record).outcome == Outcome::kNotrun) return 3;
+  switch (blame_in(model, record)) {
+    case Blame::kCode:
+      return 0;
+    case Blame::kMachine:
+      return 1;
+    case Blame::kSetup:
+    case Blame::kNobody:
+      return 2;
+  }
+  return 2;
+}
+
+// The source line of the first failed expectation, if it lies in the workspace.
+void add_place(const RunModel& model, const CaseRecord& record, const std::string& workspace,
+               Annotation& annotation) {
+  const Attempt* attempt = deciding_attempt(record, model.verdict(record));
+  if (attempt == nullptr || !attempt->end || attempt->end->failures.empty()) return;
+  std::string_view file = attempt->end->failures.front().file;
+  const bool below =
+      !workspace.empty() && file.starts_with(workspace) && file.substr(workspace.size(), 1) == "/";
+  if (below) file.remove_prefix(workspace.size() + 1);
+  if (file.empty() || file.front() == '/') return;
+  annotation.file = clean_text(file);
+  annotation.line = attempt->end->failures.front().line;
+}
+
+std::string cases_text(std::size_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "case" : "cases");
+}
+
+std::string ids_text(const std::vector<const CaseRecord*>& records) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(records.size(), kMostIds); ++i)
+    text += "\n" + one_line(clean_text(records[i]->planned.id), kTitleBytes);
+  if (records.size() > kMostIds) text += fmt::format("\nand {} more", records.size() - kMostIds);
+  return text;
+}
+
+using Groups = std::map<std::string, std::vector<const CaseRecord*>>;
+
+std::vector<Cause> bad_causes(const RunModel& model, const std::string& workspace) {
+  Groups groups;
+  for (const CaseRecord& record : model.cases()) {
+    if (is_bad(model.verdict(record).outcome)) groups[cause_key(model, record)].push_back(&record);
+  }
+  std::vector<Cause> causes;
+  for (const auto& [key, records] : groups) {
+    const CaseRecord& first = *records.front();
+    const Verdict verdict = model.verdict(first);
+    Cause cause{.rank = rank_of(model, first), .cases = records.size()};
+    const bool only_missing = verdict.outcome == Outcome::kNotrun && !is_machine_outcome(verdict);
+    cause.annotation.level = only_missing ? Level::kWarning : Level::kError;
+    cause.annotation.title = fmt::format(
+        "{}: {}", records.size() == 1 ? first.planned.id : cases_text(records.size()), to_string(verdict));
+    cause.annotation.message = fmt::format("{}\n{}", first.planned.id, explain_failure(model, first));
+    if (records.size() > 1) cause.annotation.message += "all with this cause:" + ids_text(records);
+    add_place(model, first, workspace, cause.annotation);
+    causes.push_back(std::move(cause));
+  }
+  return causes;
+}
+
+// What makes the whole run something else than green.
+void add_run_causes(const RunModel& model, std::vector<Cause>& causes) {
+  const auto add = [&](std::string title, std::string message) {
+    causes.push_back(
+        {.rank = -1,
+         .annotation = {.level = Level::kError, .title = std::move(title), .message = std::move(message)}});
+  };
+  const Summary summary = model.summary();
+  const int missing = summary[Outcome::kNotrun];
+  if (run_verdict(model) == "interrupted") {
+    add("The run was interrupted",
+        fmt::format("{}; {} of {} cases have no result.",
+                    model.stop() ? "It was stopped: " + model.stop()->reason : "Its runner was killed",
+                    missing, summary.planned()));
+  }
+  if (!model.plan().no_device_for.empty()) {
+    add("No device", fmt::format("No device for backend {} exists on {}; next: proctor doctor.",
+                                 model.plan().no_device_for, model.plan().hostname));
+  }
+  if (const FlakyCases flaky = flaky_cases(model); !flaky.allowed) {
+    add("Flaky cases", fmt::format("{} were bad and then good, more than the policy of the run allows.",
+                                   cases_text(static_cast<std::size_t>(flaky.count))));
+  }
+  const int wanted = std::max(model.plan().min_executed, 1);
+  if (!model.plan().exec && summary.executed() < wanted) {
+    add("Too little was executed", fmt::format("{} of {} planned cases were executed, at least {} wanted.",
+                                               summary.executed(), summary.planned(), wanted));
+  }
+}
+
+void add_warnings(const RunModel& model, std::vector<Cause>& causes) {
+  std::map<std::string, std::vector<const Warning*>> by_code;
+  for (const Warning& warning : model.warnings()) by_code[warning.code].push_back(&warning);
+  for (const auto& [code, warnings] : by_code) {
+    Cause cause{.rank = 0, .cases = warnings.size()};
+    cause.annotation.level = code == kStackChanged ? Level::kError : Level::kWarning;
+    if (code == kStackChanged) cause.rank = 1;
+    cause.annotation.title =
+        warnings.size() == 1 ? code : fmt::format("{} ({} times)", code, warnings.size());
+    cause.annotation.message = warnings.front()->text;
+    causes.push_back(std::move(cause));
+  }
+  Groups marked;
+  for (const CaseRecord& record : model.cases()) {
+    for (const std::string& mark : model.marks(record)) marked[mark].push_back(&record);
+  }
+  for (const auto& [mark, records] : marked) {
+    causes.push_back({.rank = 1,
+                      .cases = records.size(),
+                      .annotation = {.level = Level::kWarning,
+                                     .title = fmt::format("{}: {}", mark, cases_text(records.size())),
+                                     .message = "marked " + mark + ":" + ids_text(records)}});
+  }
+  for (const DeviceHealth& health : model.health()) {
+    if (health.what != "drained") continue;
+    causes.push_back(
+        {.rank = 2,
+         .cases = 1,
+         .annotation = {
+             .level = Level::kWarning, .title = "Drained: " + health.device, .message = health.evidence}});
+  }
+}
+
+void add_notices(const RunModel& model, std::vector<Cause>& causes) {
+  if (model.simulated()) {
+    causes.push_back(
+        {.annotation = {.level = Level::kNotice,
+                        .title = "Simulated",
+                        .message = "These results were obtained without hardware and say nothing "
+                                   "about any device."}});
+  }
+  Groups quiet;
+  for (const CaseRecord& record : model.cases()) {
+    const Verdict verdict = model.verdict(record);
+    if (verdict.outcome == Outcome::kSkip || verdict.outcome == Outcome::kXfail)
+      quiet[to_string(verdict)].push_back(&record);
+  }
+  for (const auto& [verdict, records] : quiet) {
+    causes.push_back({.rank = 1,
+                      .cases = records.size(),
+                      .annotation = {.level = Level::kNotice,
+                                     .title = fmt::format("{}: {}", cases_text(records.size()), verdict),
+                                     .message = verdict + ":" + ids_text(records)}});
+  }
+}
+
+// The causes of one level within its budget, as many as there are, and then how many there are more.
+void spend(std::vector<Cause> causes, Level level, std::vector<Annotation>& out) {
+  std::erase_if(causes, [level](const Cause& cause) { return cause.annotation.level != level; });
+  std::stable_sort(causes.begin(), causes.end(), [](const Cause& a, const Cause& b) {
+    return a.rank != b.rank ? a.rank < b.rank : a.cases > b.cases;
+  });
+  const std::size_t shown = causes.size() > kMostPerLevel ? kMostPerLevel - 1 : causes.size();
+  std::size_t cases_left = 0;
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    if (i < shown) {
+      out.push_back(std::move(causes[i].annotation));
+    } else {
+      cases_left += causes[i].cases;
+    }
+  }
+  if (shown == causes.size()) return;
+  out.push_back(
+      {.level = level,
+       .title = fmt::format("{} more causes", causes.size() - shown),
+       .message = fmt::format("{} more causes, with {}, are not shown here: a step has {} annotations of a "
+                              "kind. See the job summary and report.json.",
+                              causes.size() - shown, cases_text(cases_left), kMostPerLevel)});
+}
+
+std::string_view command_name(Level level) {
+  switch (level) {
+    case Level::kError:
+      return "error";
+    case Level::kWarning:
+      return "warning";
+    case Level::kNotice:
+      return "notice";
+  }
+  return "notice";
+}
+
+}  // namespace
+
+std::vector<Annotation> annotations(const RunModel& model, const std::string& workspace) {
+  std::vector<Cause> causes = bad_causes(model, workspace);
+  add_run_causes(model, causes);
+  add_warnings(model, causes);
+  add_notices(model, causes);
+  std::vector<Annotation> out;
+  for (const Level level : {Level::kError, Level::kWarning, Level::kNotice}) spend(causes, level, out);
+  const int code = shell_exit_code(model);
+  const bool unexplained = code != kExitGreen && (out.empty() || out.front().level != Level::kError);
+  if (unexplained) {
+    out.insert(out.begin(),
+               {.title = fmt::format("Exit code {}", code),
+                .message = "No case of its own explains it: see the warnings and the job summary."});
+  }
+  return out;
+}
+
+std::string workflow_command(const Annotation& annotation) {
+  std::string properties =
+      " title=" + escape_command_property(one_line(clean_text(annotation.title), kTitleBytes));
+  if (!annotation.file.empty()) {
+    properties += ",file=" + escape_command_property(annotation.file);
+    if (annotation.line > 0) properties += fmt::format(",line={}", annotation.line);
+  }
+  return fmt::format("::{}{}::{}", command_name(annotation.level), properties,
+                     escape_command_data(cut_end(clean_text(annotation.message), kMessageBytes)));
+}
+
+std::string_view run_verdict(const RunModel& model) {
+  if (model.stop_signal() != 0) return "interrupted";
+  const int code = shell_exit_code(model);
+  if (code == kExitMachine) return "machine";
+  const bool exec = model.plan().exec;
+  const bool cut_short = !model.ended() || (model.stop() && model.stop()->reason == "parent_died");
+  const bool red = exec ? code != kExitGreen : code == kExitRed;
+  if (red && !(exec && cut_short)) return "red";
+  if (cut_short) return "interrupted";
+  return code == kExitIncomplete ? "incomplete" : "green";
+}
+
+}  // namespace proctor

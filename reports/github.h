@@ -1,0 +1,37 @@
+// What GitHub Actions shows of a run, as pure functions of its model: annotations, and the outputs of a step.
+// The job summary is summary.h.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/run_model.h"
+
+namespace proctor {
+
+struct Annotation {
+  enum class Level { kError, kWarning, kNotice };
+  Level level = Level::kError;
+  std::string title{};
+  std::string message{};
+  std::string file{};  // relative to the workspace; "": no place in the sources
+  int line = 0;
+};
+
+// A step shows 10 of each level and drops the rest in silence (actions/runner, ExecutionContext.cs,
+// _maxCountPerIssueType): so there is one for each distinct cause, what decides the exit code first, then
+// what hits most cases; where they do not suffice, the last one says how much is left out. A message holds at
+// most 4,096 characters.
+//
+// `workspace`: the directory of the checkout, "" when unknown.
+std::vector<Annotation> annotations(const RunModel& model, const std::string& workspace);
+
+// "::error title=...::...", one line without its newline.
+std::string workflow_command(const Annotation& annotation);
+
+// "green", "red", "machine", "incomplete" or "interrupted": stopped from outside, or killed, before
+// everything planned was done and found good.
+std::string_view run_verdict(const RunModel& model);
+
+}  // namespace proctor

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# ACTIONS_RUNNER_HOOK_JOB_STARTED: whether this machine is fit for the job, and what it is like now.
+here=$(dirname "$0")
+# shellcheck source=hook.sh
+source "$here/hook.sh"
+# shellcheck source=holders.sh
+source "$here/holders.sh"
+# shellcheck source=devices.sh
+source "$here/devices.sh"
+end_in_a_minute
+
+remove_containers() { # of earlier jobs of this runner, by their label; others' stay
+  local left
+  command -v docker >/dev/null || return 0
+  left=$(docker ps --all --quiet --filter "label=dev.proctor.runner=$RUNNER_NAME") || return 1
+  [ -z "$left" ] || xargs docker rm --force <<<"$left"
+}
+
+rm -rf -- "$state"
+mkdir -p -- "$state"
+name_holders
+remove_containers || say "docker does not answer: what earlier jobs left of containers stays"
+"${executables}proctor" stack capture --json >"$state/stack.json"
+uptime_now >"$state/kernel-log"
+examine_devices
+if [ "$well" -lt "${PROCTOR_HOOK_MIN_DEVICES-1}" ]; then
+  say "this machine needs ${PROCTOR_HOOK_MIN_DEVICES-1} devices that answer: see proctor doctor"
+  exit 1
+fi

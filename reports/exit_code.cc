@@ -59,6 +59,11 @@ FlakyCases flaky_cases(const RunModel& model) {
   return flaky;
 }
 
+int least_executed(const RunModel& model) {
+  const bool empty_shard = model.plan().shard && model.cases().empty();
+  return empty_shard ? model.plan().min_executed : std::max(model.plan().min_executed, 1);
+}
+
 int exit_code(const RunModel& model) {
   bool red = !flaky_cases(model).allowed;
   bool machine = model.warned_of(kStackChanged);
@@ -74,8 +79,7 @@ int exit_code(const RunModel& model) {
   }
   if (red) return kExitRed;
   if (machine) return kExitMachine;
-  const int executed = model.summary().executed();
-  if (incomplete || executed == 0 || executed < model.plan().min_executed) return kExitIncomplete;
+  if (incomplete || model.summary().executed() < least_executed(model)) return kExitIncomplete;
   return kExitGreen;
 }
 

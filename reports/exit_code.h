@@ -15,6 +15,10 @@ namespace proctor {
 // A run that was stopped by a signal ends by that signal afterwards; that is the caller's business.
 int exit_code(const RunModel& model);
 
+// Fewer executed cases than this are too few: --min-executed, and one at least, unless the run is a shard
+// that has no cases.
+int least_executed(const RunModel& model);
+
 // Cases that were bad and are good now, without a device to blame.
 struct FlakyCases {
   int count = 0;

@@ -141,7 +141,7 @@ void add_run_causes(const RunModel& model, std::vector<Cause>& causes) {
     add("Flaky cases", fmt::format("{} were bad and then good, more than the policy of the run allows.",
                                    cases_text(static_cast<std::size_t>(flaky.count))));
   }
-  const int wanted = std::max(model.plan().min_executed, 1);
+  const int wanted = least_executed(model);
   if (!model.plan().exec && summary.executed() < wanted) {
     add("Too little was executed", fmt::format("{} of {} planned cases were executed, at least {} wanted.",
                                                summary.executed(), summary.planned(), wanted));

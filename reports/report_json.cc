@@ -49,6 +49,13 @@ Json run_json(const RunModel& model) {
   run["containment"] = clean_text(plan.containment.layer);
   run["exit_code"] = shell_exit_code(model);
   run["plan_digest"] = clean_text(plan.plan_digest);
+  run["shard"] = nullptr;
+  if (plan.shard) {
+    run["shard"] = {{"index", plan.shard->index},
+                    {"count", plan.shard->count},
+                    {"planned", plan.shard->planned},
+                    {"plan", clean_text(plan.shard->plan)}};
+  }
   run["stack"] = Json::object();
   for (const auto& [name, value] : plan.stack) run["stack"][clean_text(name)] = clean_text(value);
   run["fingerprint"] = Json::array();

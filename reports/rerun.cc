@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -85,6 +87,10 @@ RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& cas
     }
   }
   again.words = run_again(words, case_ids);
+  if (const auto& shard = model.plan().shard; shard && case_ids.empty()) {  // all of it is all of this part
+    const auto command = std::find(again.words.begin(), again.words.end(), "--");
+    again.words.insert(command, fmt::format("--shard={}/{}", shard->index, shard->count));
+  }
   return again;
 }
 

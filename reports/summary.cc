@@ -112,8 +112,12 @@ void add_head(std::string& out, const RunModel& model) {
                        code(plan.no_device_for));
   }
   const int executed = model.summary().executed();
-  if (executed == 0 || executed < plan.min_executed) {
-    out += fmt::format("**{} executed, at least {} wanted.**\n", executed, std::max(plan.min_executed, 1));
+  if (executed < least_executed(model)) {
+    out += fmt::format("**{} executed, at least {} wanted.**\n", executed, least_executed(model));
+  }
+  if (plan.shard) {
+    out += fmt::format("Shard {} of {}: {} of {} planned cases.\n", plan.shard->index, plan.shard->count,
+                       model.summary().planned(), plan.shard->planned);
   }
 }
 

@@ -17,6 +17,8 @@ using AfterDashes = std::optional<std::vector<std::string>>;
 
 void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
 void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
+void add_plan_command(CLI::App& app, Action& action,
+                      const AfterDashes& after_dashes);  // plan -o FILE
 void add_list_command(CLI::App& app, Action& action,
                       const AfterDashes& after_dashes);           // shares run's selection
 void add_report_command(CLI::App& app, Action& action);           // report render|github

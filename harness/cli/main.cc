@@ -83,6 +83,7 @@ int run_main(int argc, char** argv) {
   Action action;
   add_run_command(app, action, after_dashes);
   add_exec_command(app, action, after_dashes);
+  add_plan_command(app, action, after_dashes);
   add_list_command(app, action, after_dashes);
   add_report_command(app, action);
   add_rerun_command(app, action);
@@ -106,7 +107,7 @@ int run_main(int argc, char** argv) {
     return parse_error(app, error);
   }
   const std::string chosen = app.get_subcommands().front()->get_name();
-  if (after_dashes && chosen != "run" && chosen != "exec" && chosen != "list") {
+  if (after_dashes && chosen != "run" && chosen != "exec" && chosen != "list" && chosen != "plan") {
     return fail(
         Error::usage("read the command line of proctor " + chosen + ": it takes no command after `--`"));
   }

@@ -133,6 +133,7 @@ int RunCommand::execute() {
 int RunCommand::refuse(const Error& error) const { return fail(error); }
 
 Result<PlanOutcome> RunCommand::make_plan() {
+  if (!options_.plan_file.empty()) return read_plan();
   return discover_plan(options_.plan, options_.state_dir, simulation_, *containment_);
 }
 
@@ -151,6 +152,7 @@ Result<void> RunCommand::check() {
   if (!simulation) return simulation.error();
   simulation_ = std::move(*simulation);
   if (auto added = add_sim_faults(simulation_, caller_environment()); !added) return added;
+  if (auto read = read_shard(); !read) return read;
   auto debugger = split_words(options_.debugger);
   if (!debugger) return debugger.error();
   debugger_ = std::move(*debugger);
@@ -195,11 +197,14 @@ Result<void> RunCommand::prepare() {
         "give the terminal to one case: " + std::to_string(plan_.cases.size()) + " are selected",
         "Select one with --case ID; `proctor list` shows the ids.");
   }
-  if (options_.dry_run) return {};
+  if (options_.dry_run) return take_shard();
   auto devices = find_devices(plan_, simulation_, *containment_, caller_environment());
   if (!devices) return devices.error();
   devices_ = std::move(*devices);
-  if (options_.plan.selection.backend.empty()) leave_out_absent(plan_, devices_);
+  // What a plan for several machines holds does not depend on any of them.
+  const bool free = options_.plan.selection.backend.empty() && options_.plan_file.empty();
+  if (free) leave_out_absent(plan_, devices_);
+  if (auto taken = take_shard(); !taken) return taken;
   for (const auto& [backend, simulated] : devices_.simulations) {
     if (simulated.launcher.empty()) continue;
     auto launched = launch_through(simulated.launcher, backend, search_path(), plan_);
@@ -286,6 +291,8 @@ RunPlanned RunCommand::describe() const {
   const DevicePool pool(devices_.pool);
   planned.jobs = effective_jobs(plan_, pool, options_.jobs, usable_cores());
   describe_plan(plan_, pool, budget_.repeat, planned);
+  planned.shard = part_;
+  if (part_) planned.plan_digest = whole_digest_;
   return planned;
 }
 

@@ -17,6 +17,7 @@
 #include "harness/devices/lease.h"
 #include "harness/plan/known_failures.h"
 #include "harness/plan/planner.h"
+#include "harness/plan/shard.h"
 #include "harness/run/case_environment.h"
 #include "harness/run/journal.h"
 #include "harness/run/run_record.h"
@@ -48,6 +49,9 @@ class RunCommand {
  private:
   Result<void> check();
   Result<void> prepare();
+  Result<void> read_shard();
+  Result<PlanOutcome> read_plan();
+  Result<void> take_shard();
   Result<void> set_up_leases();
   Result<void> set_up_directory();
   RunPlanned describe() const;
@@ -68,7 +72,10 @@ class RunCommand {
   std::string sim_state_;
   std::string run_dir_;
   std::unique_ptr<Containment> containment_;
-  Plan plan_;
+  Plan plan_;  // of a shard: its cases
+  std::optional<Shard> shard_;
+  std::optional<PlannedShard> part_;  // of a plan whose digest is
+  std::string whole_digest_;
   RunPolicy policy_;
   RunDevices devices_;
   std::optional<LeaseDirectory> leases_;

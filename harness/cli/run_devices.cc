@@ -188,6 +188,10 @@ void leave_out_absent(Plan& plan, RunDevices& devices) {
                                         devices.absent.at(key_of(suite.backend))));
   }
   std::erase_if(plan.cases, [&](const Case& test) { return is_left_out(plan.suites[test.suite]); });
+  forget_backends_without_cases(plan, devices);
+}
+
+void forget_backends_without_cases(const Plan& plan, RunDevices& devices) {
   devices.no_device_for = backend_without_devices(plan, devices);
 }
 

@@ -51,4 +51,7 @@ Result<RunDevices> find_devices(const Plan& plan, const std::optional<Simulation
 // skipped with the reason.
 void leave_out_absent(Plan& plan, RunDevices& devices);
 
+// After cases were taken out of the plan: a backend that nobody needs any more is not missed.
+void forget_backends_without_cases(const Plan& plan, RunDevices& devices);
+
 }  // namespace proctor::cli

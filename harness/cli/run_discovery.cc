@@ -45,6 +45,12 @@ std::string shared_file(const std::string& name) {
   return {};
 }
 
+PlanPlaces plan_places(const std::string& start) {
+  std::string shared = shared_file("pytest");
+  shared.erase(std::min(shared.size(), shared.rfind('/')));
+  return {.start = start, .programs = program_directory(), .shared = shared};
+}
+
 Environment caller_environment() { return read_environment(::environ); }
 
 std::string search_path() {

@@ -10,6 +10,7 @@
 #include "harness/cli/run_options.h"
 #include "harness/devices/environment.h"
 #include "harness/plan/discovery.h"
+#include "harness/plan/plan_file.h"
 #include "harness/plan/planner.h"
 
 namespace proctor::cli {
@@ -22,6 +23,9 @@ std::vector<BuiltinSuite> builtin_suites();
 // A file of ours below share/proctor, beside the executable (build tree) or where the installed one has it
 // from there; "" if there is none.
 std::string shared_file(const std::string& name);
+
+// What a plan puts names for (plan/plan_file.h); `start`: where proctor was started.
+PlanPlaces plan_places(const std::string& start);
 
 // The caller's environment, as of now.
 Environment caller_environment();

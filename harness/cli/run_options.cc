@@ -49,12 +49,6 @@ void add_isolation_options(CLI::App& command, PlanOptions& options) {
                      "Refuse to run with anything weaker");
 }
 
-void add_limit_options(CLI::App& command, LimitOptions& limits) {
-  command.add_option("--timeout", limits.timeout, "Time limit of a case, e.g. 90s");
-  command.add_option("--grace", limits.grace, "From SIGTERM to SIGKILL after a limit");
-  command.add_option("--stall", limits.stall, "Longest silence of a case, or off");
-}
-
 void add_lease_options(CLI::App& command, RunOptions& options) {
   command.add_option("--state-dir", options.state_dir,
                      "Where devices are leased from other runs (default: /dev/shm/proctor-leases)");
@@ -85,7 +79,33 @@ void add_report_options(CLI::App& command, RunOptions& options) {
   command.add_option("--junit", options.junit, "Also write junit.xml to this file");
 }
 
+// A plan fixes what its cases are and how each is run.
+void add_shard_options(CLI::App& command, RunOptions& options) {
+  auto* plan =
+      command.add_option("--plan", options.plan_file,
+                         "Run the plan in this file (`proctor plan -o FILE`), the same on every machine");
+  for (const char* fixed : {"suites", "--backend", "--label", "--config", "--profile", "--size", "--timeout",
+                            "--grace", "--stall", "--retries"}) {
+    plan->excludes(command.get_option(fixed));
+  }
+  command.add_option(
+      "--shard", options.shard,
+      "Run part K of N of the plan: K/N; or auto, which reads PROCTOR_SHARD (K/N), the variables "
+      "of a Slurm job array (SLURM_ARRAY_TASK_ID, _MIN, _COUNT), or those of an indexed Job of "
+      "Kubernetes (JOB_COMPLETION_INDEX, with PROCTOR_SHARD_COUNT)");
+}
+
 }  // namespace
+
+void add_limit_options(CLI::App& command, LimitOptions& limits) {
+  command.add_option("--timeout", limits.timeout, "Time limit of a case, e.g. 90s");
+  command.add_option("--grace", limits.grace, "From SIGTERM to SIGKILL after a limit");
+  command.add_option("--stall", limits.stall, "Longest silence of a case, or off");
+}
+
+void add_retries_option(CLI::App& command, LimitOptions& limits) {
+  command.add_option("--retries", limits.retries, "More attempts after a bad one");
+}
 
 void add_plan_options(CLI::App& command, PlanOptions& options) {
   auto& selection = options.selection;
@@ -112,7 +132,8 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
 void add_run_options(CLI::App& command, RunOptions& options) {
   add_plan_options(command, options.plan);
   add_limit_options(command, options.plan.limits);
-  command.add_option("--retries", options.plan.limits.retries, "More attempts after a bad one");
+  add_retries_option(command, options.plan.limits);
+  add_shard_options(command, options);
   command.add_option("--deadline", options.deadline,
                      "Time for the whole run; what is left then is notrun(budget)");
   add_lease_options(command, options);

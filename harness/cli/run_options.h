@@ -31,6 +31,8 @@ struct PlanOptions {
 
 struct RunOptions {
   PlanOptions plan;
+  std::string plan_file;  // "" = the cases are discovered
+  std::string shard;      // "" = all cases
   std::string known_failures;
   std::string deadline;
   std::string state_dir;  // "" = LeaseDirectory::kDefaultPath
@@ -62,6 +64,9 @@ struct RunOptions {
 };
 
 void add_plan_options(CLI::App& command, PlanOptions& options);
+// Limits of cases.
+void add_limit_options(CLI::App& command, LimitOptions& limits);
+void add_retries_option(CLI::App& command, LimitOptions& limits);
 void add_run_options(CLI::App& command, RunOptions& options);
 void add_exec_options(CLI::App& command, RunOptions& options);
 

@@ -64,6 +64,14 @@ struct StackFact {
   std::string reason{};                // why it is unknown; else empty
 };
 
+// The part of a plan that a run took (docs/ci.md).
+struct PlannedShard {
+  int index = 1;  // of `count`, from 1
+  int count = 1;
+  int planned = 0;     // cases of the whole plan
+  std::string plan{};  // digest of the whole plan with commands and limits (harness/plan/plan_file.h)
+};
+
 struct RunPlanned {
   std::string run_id;
   std::string started;  // UTC, 2026-01-31T12:00:00Z
@@ -71,7 +79,8 @@ struct RunPlanned {
   std::vector<std::string> command_line;
   std::string directory;  // where proctor was started: the rerun command starts there
   std::string hostname;
-  std::string plan_digest;  // SHA-256 over the planned ids, hex
+  std::string plan_digest;  // SHA-256 over the planned ids, hex; of a shard: those of the whole plan
+  std::optional<PlannedShard> shard{};  // --shard or --plan
   ContainmentInfo containment;
   std::optional<SimInfo> sim;
   int jobs = 1;

@@ -23,6 +23,7 @@ RunPlanned full_plan() {
   plan.directory = "/home/user";
   plan.hostname = "gpu-07";
   plan.plan_digest = "00ff";
+  plan.shard = PlannedShard{2, 4, 90, "ff00"};
   plan.containment = {"pidns", {"no memory limit"}, {"delegate a cgroup"}};
   plan.sim = SimInfo{"xpu:2x2", "intel"};
   plan.jobs = 3;
@@ -98,8 +99,9 @@ PROCTOR_COUNT_FIELDS(PlannedDevice, 4, f1, f2, f3, f4)
 PROCTOR_COUNT_FIELDS(ContainmentInfo, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(SimInfo, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(StackFact, 4, f1, f2, f3, f4)
-PROCTOR_COUNT_FIELDS(RunPlanned, 21, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19, f20, f21)
+PROCTOR_COUNT_FIELDS(PlannedShard, 4, f1, f2, f3, f4)
+PROCTOR_COUNT_FIELDS(RunPlanned, 22, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20, f21, f22)
 PROCTOR_COUNT_FIELDS(AttemptStarted, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(Measure, 5, f1, f2, f3, f4, f5)
@@ -130,6 +132,7 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(plan["devices"][0].size(), field_count(PlannedDevice{}));
   EXPECT_EQ(plan["containment"].size(), field_count(ContainmentInfo{}));
   EXPECT_EQ(plan["sim"].size(), field_count(SimInfo{}));
+  EXPECT_EQ(plan["shard"].size(), field_count(PlannedShard{}));
   const json end = json::parse(to_json_line(full_attempt()));
   EXPECT_EQ(end["termination"].size(), field_count(Termination{}));
   EXPECT_EQ(end["termination"]["strays"][0].size(), field_count(Stray{}));

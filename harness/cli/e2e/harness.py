@@ -182,7 +182,8 @@ class Sandbox:
     def proctor(self, *args, timeout=180, **more):
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
         options.setdefault("env", self.env)
-        return subprocess.run(self.command(*args), cwd=self.path, stdin=subprocess.DEVNULL, text=True, errors="replace",
+        options.setdefault("cwd", self.path)
+        return subprocess.run(self.command(*args), stdin=subprocess.DEVNULL, text=True, errors="replace",
                               timeout=timeout, **options)
 
     def start(self, *args, wrap=None, env=None, **more):

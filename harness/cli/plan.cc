@@ -1,0 +1,69 @@
+// `proctor plan -o FILE`: what `run` with the same options would do, as a file for `run --plan`.
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "harness/cli/ci_log.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/run_directory.h"
+#include "harness/cli/run_discovery.h"
+#include "harness/cli/run_options.h"
+#include "harness/core/exit_code.h"
+#include "harness/plan/plan_file.h"
+
+namespace proctor::cli {
+namespace {
+
+struct WriteOptions {
+  PlanOptions plan;
+  std::string file;
+};
+
+Result<void> write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) return Error::system("write the plan " + path, errno);
+  return {};
+}
+
+int write_plan(WriteOptions options, const AfterDashes& after_dashes) {
+  if (auto usable = check_output_file("-o", options.file); !usable) return fail(usable.error());
+  if (auto completed = complete(options.plan, after_dashes); !completed) return fail(completed.error());
+  const auto simulation = parse_simulation_options(options.plan);
+  if (!simulation) return fail(simulation.error());
+  auto containment = open_containment(options.plan, new_run_id());
+  if (!containment) return fail(containment.error());
+  auto outcome = discover_plan(options.plan, "", *simulation, **containment);
+  if (!outcome) return fail(outcome.error());
+  for (const auto& warning : outcome->warnings) {
+    std::fprintf(stderr, "proctor: warning: %s\n", shown(warning.text).c_str());
+  }
+  const PlanFile file{.plan = std::move(outcome->plan), .run = outcome->run, .size = options.plan.size};
+  const PlanPlaces places = plan_places(options.plan.config.directory);
+  const auto text = plan_file_text(file, places);
+  if (!text) return fail(text.error());
+  const auto digest = plan_file_digest(file, places);
+  if (!digest) return fail(digest.error());
+  if (auto written = write_file(options.file, *text); !written) return fail(written.error());
+  std::printf("%zu cases of %zu suites in %s, digest %s\n", file.plan.cases.size(), file.plan.suites.size(),
+              shown(options.file).c_str(), digest->c_str());
+  return kExitGreen;
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
+  auto* command = app.add_subcommand("plan", "Write what `run` would do to a file, for `run --plan`");
+  auto options = std::make_shared<WriteOptions>();
+  add_plan_options(*command, options->plan);
+  add_limit_options(*command, options->plan.limits);
+  add_retries_option(*command, options->plan.limits);
+  command->add_option("--output,-o", options->file, "The file")->required();
+  command->callback([options, &action, &after_dashes] {
+    action = [options, &after_dashes] { return write_plan(*options, after_dashes); };
+  });
+}
+
+}  // namespace proctor::cli

@@ -1,0 +1,282 @@
+#include "harness/plan/plan_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/core/digest.h"
+
+namespace proctor {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kFormat = "proctor-plan";
+
+using Names = std::vector<std::pair<std::string, std::string>>;  // name in the file -> directory here
+
+// The most specific first.
+Names names_of(const PlanPlaces& places) {
+  Names names = {{"${PROCTOR_START}", places.start},
+                 {"${PROCTOR_PROGRAMS}", places.programs},
+                 {"${PROCTOR_SHARED}", places.shared}};
+  std::erase_if(names, [](const auto& name) { return name.second.empty() || name.second == "/"; });
+  std::stable_sort(names.begin(), names.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  return names;
+}
+
+// Whether text[at, end) is a whole path, or the beginning of one.
+bool is_path(std::string_view text, std::size_t at, std::size_t end) {
+  const std::string_view before = "=:,;'\" ";
+  const std::string_view after = "/:,;'\" ";
+  return (at == 0 || before.find(text[at - 1]) != before.npos) &&
+         (end == text.size() || after.find(text[end]) != after.npos);
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to, bool paths) {
+  for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at)) {
+    if (paths && !is_path(text, at, at + from.size())) {
+      ++at;
+      continue;
+    }
+    text.replace(at, from.size(), to);
+    at += to.size();
+  }
+}
+
+// Applies `change` to every string below `json`, keys excepted.
+template <typename Change>
+void for_each_string(Json& json, const Change& change) {
+  if (json.is_string()) return change(json.get_ref<std::string&>());
+  if (!json.is_structured()) return;
+  for (Json& entry : json) for_each_string(entry, change);
+}
+
+Json policy_json(const CasePolicy& policy) {
+  return {{"timeout_ms", policy.timeout.count()},
+          {"grace_ms", policy.grace.count()},
+          {"stall_ms", policy.stall ? Json(policy.stall->count()) : Json()},
+          {"retries", policy.retries}};
+}
+
+CasePolicy policy_from(const Json& json) {
+  CasePolicy policy;
+  policy.timeout = Milliseconds(json.at("timeout_ms").get<std::int64_t>());
+  policy.grace = Milliseconds(json.at("grace_ms").get<std::int64_t>());
+  if (!json.at("stall_ms").is_null()) policy.stall = Milliseconds(json.at("stall_ms").get<std::int64_t>());
+  policy.retries = json.at("retries").get<int>();
+  return policy;
+}
+
+Json suite_json(const Suite& suite) {
+  return {{"name", suite.name},
+          {"kind", to_string(suite.kind)},
+          {"kind_reason", suite.kind_reason},
+          {"command", suite.command},
+          {"directory", suite.directory},
+          {"backend", to_string(suite.backend)},
+          {"devices", suite.devices},
+          {"devices_marker", suite.devices_marker},
+          {"process", suite.process},
+          {"listener", suite.listener},
+          {"mask", suite.mask},
+          {"policy", policy_json(suite.policy)},
+          {"env", suite.env},
+          {"labels", suite.labels},
+          {"origin", suite.origin}};
+}
+
+// A word of a closed set; an unknown one is as bad as a missing key.
+template <typename T>
+T known(const std::optional<T>& value, const Json& word) {
+  if (!value) throw std::invalid_argument("unknown word `" + word.get<std::string>() + "`");
+  return *value;
+}
+
+Suite suite_from(const Json& json) {
+  Suite suite;
+  suite.name = json.at("name");
+  suite.kind = known(parse_suite_kind(json.at("kind").get<std::string>()), json.at("kind"));
+  suite.kind_reason = json.at("kind_reason");
+  suite.command = json.at("command");
+  suite.directory = json.at("directory");
+  suite.backend = known(parse_backend(json.at("backend").get<std::string>()), json.at("backend"));
+  suite.devices = json.at("devices");
+  suite.devices_marker = json.at("devices_marker");
+  suite.process = json.at("process");
+  suite.listener = json.at("listener");
+  suite.mask = json.at("mask");
+  suite.policy = policy_from(json.at("policy"));
+  suite.env = json.at("env").get<std::map<std::string, std::string>>();
+  suite.labels = json.at("labels");
+  suite.origin = json.at("origin");
+  return suite;
+}
+
+Json case_json(const Case& test) {
+  return {{"id", test.id},
+          {"suite", test.suite},
+          {"name", test.name},
+          {"classname", test.classname},
+          {"argv", test.argv},
+          {"group", test.group},
+          {"devices", test.devices},
+          {"policy", policy_json(test.policy)},
+          {"disabled", test.disabled},
+          {"rule", test.rule},
+          {"source", test.source},
+          {"severity", test.severity},
+          {"needs", test.needs},
+          {"sizes", test.sizes},
+          {"sizes_unit", test.sizes_unit},
+          {"faults", test.faults},
+          {"expects", test.expects}};
+}
+
+Case case_from(const Json& json, std::size_t suites) {
+  Case test;
+  test.id = json.at("id");
+  test.suite = json.at("suite");
+  if (test.suite >= suites) throw std::invalid_argument("case `" + test.id + "` is of no suite");
+  test.name = json.at("name");
+  test.classname = json.at("classname");
+  test.argv = json.at("argv");
+  test.group = json.at("group");
+  test.devices = json.at("devices");
+  test.policy = policy_from(json.at("policy"));
+  test.disabled = json.at("disabled");
+  test.rule = json.at("rule");
+  test.source = json.at("source");
+  test.severity = json.at("severity");
+  test.needs = json.at("needs");
+  test.sizes = json.at("sizes").get<std::map<std::string, std::int64_t>>();
+  test.sizes_unit = json.at("sizes_unit");
+  test.faults = json.at("faults");
+  test.expects = json.at("expects");
+  return test;
+}
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+template <typename T>
+void read(const Json& json, const char* key, std::optional<T>& value) {
+  if (!json.at(key).is_null()) value = json.at(key).get<T>();
+}
+
+Json run_json(const RunPolicy& run) {
+  return {{"breaker", or_null(run.breaker)},
+          {"foreign", run.foreign ? Json(to_string(*run.foreign)) : Json()},
+          {"reset_sick", or_null(run.reset_sick)},
+          {"telemetry", or_null(run.telemetry)},
+          {"flaky_passes", or_null(run.flaky_passes)},
+          {"flaky_budget", or_null(run.flaky_budget)}};
+}
+
+RunPolicy run_from(const Json& json) {
+  RunPolicy run;
+  read(json, "breaker", run.breaker);
+  const Json& foreign = json.at("foreign");
+  if (!foreign.is_null()) run.foreign = known(parse_foreign_policy(foreign.get<std::string>()), foreign);
+  read(json, "reset_sick", run.reset_sick);
+  read(json, "telemetry", run.telemetry);
+  read(json, "flaky_passes", run.flaky_passes);
+  read(json, "flaky_budget", run.flaky_budget);
+  return run;
+}
+
+// Keys are sorted and numbers are whole: the same content is the same text.
+std::string digest_of(const Json& content) { return sha256_hex(content.dump()); }
+
+Result<Json> content_of(const PlanFile& file, const PlanPlaces& places) {
+  Json json = {{"format", kFormat},          {"version", kPlanFileVersion},
+               {"proctor", PROCTOR_VERSION}, {"size", file.size},
+               {"run", run_json(file.run)},  {"plan_digest", plan_digest(file.plan.cases)},
+               {"suites", Json::array()},    {"cases", Json::array()}};
+  for (const Suite& suite : file.plan.suites) json["suites"].push_back(suite_json(suite));
+  for (const Case& test : file.plan.cases) json["cases"].push_back(case_json(test));
+  const Names names = names_of(places);
+  std::string taken;
+  for_each_string(json, [&](std::string& text) {
+    if (text.find("${PROCTOR_") != text.npos) taken = text;
+    for (const auto& [name, directory] : names) replace_all(text, directory, name, /*paths=*/true);
+  });
+  if (!taken.empty()) {
+    return Error::usage(
+        fmt::format("write the plan: `{}` holds ${{PROCTOR_, which a plan puts for directories", taken));
+  }
+  try {
+    static_cast<void>(json.dump());
+  } catch (const Json::exception&) {
+    return Error::usage("write the plan: an id or a command in it is not UTF-8");
+  }
+  return json;
+}
+
+Error not_a_plan(const std::string& path, const std::string& why) {
+  return Error::usage(fmt::format("read the plan {}: {}", path, why),
+                      "Make it with `proctor plan -o FILE`, and leave it as it is.");
+}
+
+Result<void> check_header(const Json& json, const std::string& path) {
+  const auto text = [&](const char* key) {
+    return json.is_object() && json.contains(key) && json[key].is_string() ? json[key].get<std::string>()
+                                                                           : "";
+  };
+  if (json.is_discarded() || text("format") != kFormat) return not_a_plan(path, "it is no plan of Proctor");
+  const bool has_version = json.contains("version") && json["version"].is_number_integer();
+  if (!has_version || json["version"] != kPlanFileVersion) {
+    return not_a_plan(path,
+                      fmt::format("its format is version {}, and this is Proctor {}, which reads version {}",
+                                  json.contains("version") ? json["version"].dump() : "none", PROCTOR_VERSION,
+                                  kPlanFileVersion));
+  }
+  Json content = json;
+  content.erase("digest");
+  const std::string digest = digest_of(content);
+  if (text("digest") == digest) return {};
+  return not_a_plan(path,
+                    fmt::format("its digest is {}, but its content has {}: it was changed after it was made",
+                                text("digest").empty() ? "missing" : text("digest"), digest));
+}
+
+}  // namespace
+
+Result<std::string> plan_file_digest(const PlanFile& file, const PlanPlaces& places) {
+  const auto content = content_of(file, places);
+  return content ? Result<std::string>(digest_of(*content)) : content.error();
+}
+
+Result<std::string> plan_file_text(const PlanFile& file, const PlanPlaces& places) {
+  auto content = content_of(file, places);
+  if (!content) return content.error();
+  const std::string digest = digest_of(*content);
+  (*content)["digest"] = digest;
+  return content->dump(1) + "\n";
+}
+
+Result<PlanFile> parse_plan_file(const std::string& text, const std::string& path, const PlanPlaces& places) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (auto checked = check_header(json, path); !checked) return checked.error();
+  const Names names = names_of(places);
+  for_each_string(json, [&](std::string& value) {
+    for (const auto& [name, directory] : names) replace_all(value, name, directory, /*paths=*/false);
+  });
+  try {
+    PlanFile file;
+    file.size = json.at("size");
+    file.run = run_from(json.at("run"));
+    for (const Json& suite : json.at("suites")) file.plan.suites.push_back(suite_from(suite));
+    for (const Json& test : json.at("cases"))
+      file.plan.cases.push_back(case_from(test, file.plan.suites.size()));
+    return file;
+  } catch (const std::exception& error) {
+    return not_a_plan(path, error.what());
+  }
+}
+
+}  // namespace proctor

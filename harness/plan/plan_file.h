@@ -1,0 +1,43 @@
+// A plan as a file, so that machines which run parts of it need not discover anything and cannot differ: ids,
+// suites, commands, limits as resolved, and the policy of the run.
+//
+// It is JSON with `format`, `version` and `digest`: SHA-256 over everything else, so that nobody runs a plan
+// that was edited or cut. Absolute paths below the directories where Proctor was started and where it is
+// installed are written with a name in their place, since they differ between machines.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/core/result.h"
+#include "harness/plan/config.h"
+#include "harness/plan/plan.h"
+
+namespace proctor {
+
+inline constexpr int kPlanFileVersion = 1;
+
+struct PlanFile {
+  Plan plan{};
+  RunPolicy run{};
+  std::string size{};  // --size
+};
+
+// Where the directories that a plan names lie on this machine; absolute.
+struct PlanPlaces {
+  std::string start;     // where proctor was started
+  std::string programs;  // the directory of the executable
+  std::string shared;    // share/proctor; "" = not installed
+};
+
+// An error when something in the plan cannot be written so that it is read back as it was.
+Result<std::string> plan_file_text(const PlanFile& file, const PlanPlaces& places);
+
+// `path` is for messages. Refused: other files, newer versions, edited ones.
+Result<PlanFile> parse_plan_file(const std::string& text, const std::string& path, const PlanPlaces& places);
+
+// `digest` of the plan's file.
+Result<std::string> plan_file_digest(const PlanFile& file, const PlanPlaces& places);
+
+}  // namespace proctor

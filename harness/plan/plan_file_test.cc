@@ -1,0 +1,143 @@
+#include "harness/plan/plan_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const PlanPlaces kHere{
+    .start = "/home/u/repo", .programs = "/opt/proctor/bin", .shared = "/opt/proctor/share/proctor"};
+const PlanPlaces kThere{.start = "/ci/work", .programs = "/ci/work/bin", .shared = "/usr/share/proctor"};
+
+// Every member has a value that is not its default.
+PlanFile full() {
+  PlanFile file{.size = "full"};
+  file.run = {.breaker = 3,
+              .foreign = ForeignPolicy::kOther,
+              .reset_sick = true,
+              .telemetry = 7,
+              .flaky_passes = true,
+              .flaky_budget = 4};
+  Suite suite;
+  suite.name = "attention";
+  suite.kind = SuiteKind::kPytest;
+  suite.kind_reason = "config";
+  suite.command = {"/opt/proctor/bin/memory_xpu", "--data=/home/u/repo/data", "/home/u/repository"};
+  suite.directory = "/home/u/repo";
+  suite.backend = Backend::kCuda;
+  suite.devices = 2;
+  suite.devices_marker = "gpus";
+  suite.process = "file";
+  suite.listener = true;
+  suite.mask = "index";
+  suite.policy = {Milliseconds(1), Milliseconds(2), Milliseconds(3), 4};
+  suite.env = {{"PYTHONPATH", "/opt/proctor/share/proctor/pytest:/x:/home/u/repo"}};
+  suite.labels = {"slow"};
+  suite.origin = "proctor.toml:3";
+  Case test;
+  test.id = "attention/tests/a.py::b[é \"x\"]";
+  test.suite = 1;
+  test.name = "b";
+  test.classname = "tests.a";
+  test.argv = suite.command;
+  test.group = "tests/a.py";
+  test.devices = 2;
+  test.policy = {Milliseconds(5), Milliseconds(6), std::nullopt, 8};
+  test.disabled = true;
+  test.rule = "M-1";
+  test.source = "s";
+  test.severity = "must";
+  test.needs = {"tiles>=2"};
+  test.sizes = {{"ci", 1 << 20}};
+  test.sizes_unit = "bytes";
+  test.faults = {"memory.corrupt_copy"};
+  test.expects = "hang";
+  file.plan = {.suites = {suite, suite}, .cases = {test}};
+  return file;
+}
+
+std::string text_of(const PlanFile& file, const PlanPlaces& places = kHere) {
+  const auto text = plan_file_text(file, places);
+  EXPECT_TRUE(text) << (text ? "" : text.error().what);
+  return text ? *text : "";
+}
+
+std::string refusal(const std::string& text) {
+  const auto file = parse_plan_file(text, "plan.json", kHere);
+  EXPECT_TRUE(!file && file.error().kind == ErrorKind::kUsage);
+  return file ? "" : file.error().what;
+}
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, text.npos) << from;
+  return at == text.npos ? text : text.replace(at, from.size(), to);
+}
+
+// What comes back is written as the same text, so nothing was lost; the members are looked at in the text.
+TEST(PlanFile, ComesBackWhole) {
+  const std::string text = text_of(full());
+  const auto back = parse_plan_file(text, "plan.json", kHere);
+  ASSERT_TRUE(back) << back.error().what;
+  EXPECT_EQ(text_of(*back), text);
+  EXPECT_EQ(back->plan.cases[0].id, full().plan.cases[0].id);
+  EXPECT_EQ(back->plan.cases[0].argv, full().plan.suites[0].command);
+  EXPECT_FALSE(back->plan.cases[0].policy.stall);
+  EXPECT_EQ(back->plan.suites[0].policy.stall, Milliseconds(3));
+  EXPECT_EQ(back->run.foreign, ForeignPolicy::kOther);
+  EXPECT_EQ(back->size, "full");
+  // A member that is not written comes back as its default, and then these are equal.
+  for (const char* none : {": \"\"", ": 0", ": []", ": {}"}) EXPECT_THAT(text, Not(HasSubstr(none)));
+}
+
+TEST(PlanFile, MeansTheSameOnAMachineWithOtherDirectories) {
+  const std::string text = text_of(full());
+  EXPECT_THAT(text, Not(HasSubstr("/opt/proctor")));
+  EXPECT_THAT(text, HasSubstr("/home/u/repository"));
+  const auto there = parse_plan_file(text, "plan.json", kThere);
+  ASSERT_TRUE(there) << there.error().what;
+  const Suite& suite = there->plan.suites[0];
+  EXPECT_EQ(suite.command, (std::vector<std::string>{"/ci/work/bin/memory_xpu", "--data=/ci/work/data",
+                                                     "/home/u/repository"}));
+  EXPECT_EQ(suite.env.at("PYTHONPATH"), "/usr/share/proctor/pytest:/x:/ci/work");
+  EXPECT_EQ(text_of(*there, kThere), text);
+  EXPECT_EQ(*plan_file_digest(*there, kThere), *plan_file_digest(full(), kHere));
+}
+
+TEST(PlanFile, WhatWasChangedOrIsNewerIsRefused) {
+  const std::string text = text_of(full());
+  EXPECT_THAT(refusal(with(text, "\"timeout_ms\": 5", "\"timeout_ms\": 6")),
+              HasSubstr("changed after it was made"));
+  EXPECT_THAT(refusal(with(text, "\"digest\"", "\"other\"")), HasSubstr("its digest is missing"));
+  EXPECT_THAT(refusal(with(text, "\"version\": 1", "\"version\": 2")),
+              HasSubstr("plan.json: its format is version 2"));
+  EXPECT_THAT(refusal(with(text, "\"version\"", "\"v\"")), HasSubstr("version none"));
+  for (const std::string other :
+       {"", "{}", "[]", "7", "{\"format\":\"x\"}", text.substr(0, text.size() / 2).c_str()})
+    EXPECT_THAT(refusal(other), HasSubstr("no plan of Proctor"));
+}
+
+TEST(PlanFile, TheDigestIsOfTheContentAndNotOfItsLayout) {
+  std::string text = text_of(full());
+  std::erase(text, '\n');
+  EXPECT_TRUE(parse_plan_file(text, "plan.json", kHere));
+  PlanFile other = full();
+  other.plan.cases[0].policy.retries = 9;
+  EXPECT_NE(*plan_file_digest(other, kHere), *plan_file_digest(full(), kHere));
+}
+
+TEST(PlanFile, WhatCannotBeReadBackIsNotWritten) {
+  PlanFile file = full();
+  file.plan.cases[0].argv.emplace_back("\xff");
+  EXPECT_FALSE(plan_file_text(file, kHere));
+  file = full();
+  file.plan.suites[0].env["X"] = "${PROCTOR_START}";
+  EXPECT_FALSE(plan_file_text(file, kHere));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,135 @@
+#include "harness/plan/shard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+
+namespace proctor {
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+std::optional<int> parse_number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  return digits && error == std::errc() && end == text.data() + text.size() ? std::optional(value)
+                                                                            : std::nullopt;
+}
+
+const std::string* find(const Environment& environment, const char* name) {
+  const auto found = environment.find(name);
+  return found == environment.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+Result<int> number_of(const Environment& environment, const char* name, const char* with) {
+  const std::string* text = find(environment, name);
+  if (text == nullptr) {
+    return Error::usage(fmt::format("read --shard auto: {} is set, but {} is not", with, name),
+                        "Both together say which shard this is.");
+  }
+  const auto number = parse_number(*text);
+  if (!number) return Error::usage(fmt::format("read --shard auto: {}={} is no number", name, *text));
+  return *number;
+}
+
+Result<Shard> checked(int index, int count, const std::string& source) {
+  if (index >= 1 && index <= count && count <= kMostShards) return Shard{index, count};
+  return Error::usage(fmt::format("read --shard auto: {} is shard {} of {}", source, index, count));
+}
+
+// Tasks of an array are numbered MIN, MIN + STEP, ...; a list like 1,3,7 has no such step.
+Result<Shard> slurm_shard(const Environment& environment) {
+  constexpr const char* kId = "SLURM_ARRAY_TASK_ID";
+  int step = 1;
+  if (find(environment, "SLURM_ARRAY_TASK_STEP") != nullptr) {
+    const auto given = number_of(environment, "SLURM_ARRAY_TASK_STEP", kId);
+    if (!given) return given.error();
+    step = std::max(1, *given);
+  }
+  const auto id = number_of(environment, kId, kId);
+  if (!id) return id.error();
+  const auto min = number_of(environment, "SLURM_ARRAY_TASK_MIN", kId);
+  if (!min) return min.error();
+  const auto count = number_of(environment, "SLURM_ARRAY_TASK_COUNT", kId);
+  if (!count) return count.error();
+  if ((*id - *min) % step != 0) {
+    return Error::usage(
+        fmt::format("read --shard auto: {}={} is not reached from {} in steps of {}", kId, *id, *min, step));
+  }
+  return checked((*id - *min) / step + 1, *count, fmt::format("{}={}", kId, *id));
+}
+
+Result<Shard> kubernetes_shard(const Environment& environment) {
+  constexpr const char* kIndex = "JOB_COMPLETION_INDEX";
+  const auto index = number_of(environment, kIndex, kIndex);
+  if (!index) return index.error();
+  const auto count = number_of(environment, "PROCTOR_SHARD_COUNT", kIndex);
+  if (!count) return count.error();
+  return checked(*index + 1, *count, fmt::format("{}={}", kIndex, *index));
+}
+
+std::uint64_t fnv1a(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+Result<Shard> parse_shard(std::string_view text) {
+  const std::string hint = "Write K/N with K from 1 to N, e.g. 2/4, or auto.";
+  const std::size_t slash = text.find('/');
+  const auto index = parse_number(text.substr(0, slash));
+  const auto count = slash == text.npos ? std::nullopt : parse_number(text.substr(slash + 1));
+  if (!index || !count) return Error::usage(fmt::format("read --shard: `{}` is not K/N", text), hint);
+  if (*count < 1 || *count > kMostShards) {
+    return Error::usage(fmt::format("read --shard {}: there are 1 to {} shards", text, kMostShards), hint);
+  }
+  if (*index < 1 || *index > *count) {
+    return Error::usage(fmt::format("read --shard {}: there is no shard {} of {}", text, *index, *count),
+                        hint);
+  }
+  return Shard{*index, *count};
+}
+
+Result<Shard> shard_of_environment(const Environment& environment) {
+  if (const std::string* text = find(environment, "PROCTOR_SHARD")) {
+    auto shard = parse_shard(*text);
+    if (shard) return shard;
+    return Error::usage("read --shard auto: PROCTOR_SHARD: " + shard.error().what, "Write K/N, e.g. 2/4.");
+  }
+  if (find(environment, "SLURM_ARRAY_TASK_ID") != nullptr) return slurm_shard(environment);
+  if (find(environment, "JOB_COMPLETION_INDEX") != nullptr) return kubernetes_shard(environment);
+  return Error::usage(
+      "read --shard auto: none of PROCTOR_SHARD, SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX is set",
+      "Write --shard K/N, or set PROCTOR_SHARD=K/N.");
+}
+
+int shard_of(std::string_view id, int count) {
+  const std::uint64_t hash = fnv1a(id);
+  int heaviest = 1;
+  std::uint64_t most = 0;
+  for (int shard = 1; shard <= count; ++shard) {
+    const std::uint64_t weight = mix(hash + static_cast<std::uint64_t>(shard) * 0x9e3779b97f4a7c15);
+    if (shard > 1 && weight <= most) continue;
+    heaviest = shard;
+    most = weight;
+  }
+  return heaviest;
+}
+
+void keep_shard(const Shard& shard, Plan& plan) {
+  std::erase_if(plan.cases, [&](const Case& test) { return shard_of(test.id, shard.count) != shard.index; });
+}
+
+}  // namespace proctor

@@ -1,0 +1,44 @@
+// Which part of a plan one of several machines runs. Every machine decides alone, by the id and the number of
+// shards, so nobody hands out work; and with one shard more, cases move to the new one only.
+//
+// Rendezvous hashing (Thaler and Ravishankar, "Using name-based mappings to increase hit rates", 1998): each
+// shard has a weight for each id, and the heaviest has the case. The weight of shard K is FNV-1a (64 bits) of
+// the id, mixed with K by the finaliser of SplitMix64. It never changes: a shard that is run again has the
+// same cases.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "harness/core/result.h"
+#include "harness/plan/plan.h"
+
+namespace proctor {
+
+struct Shard {
+  int index = 1;  // 1..count
+  int count = 1;
+
+  friend bool operator==(const Shard&, const Shard&) = default;
+};
+
+inline constexpr int kMostShards = 10'000;
+
+// "2/4". A usage error names the value.
+Result<Shard> parse_shard(std::string_view text);
+
+// What schedulers tell their tasks, the first that is there:
+//   PROCTOR_SHARD                                        K/N
+//   SLURM_ARRAY_TASK_ID, _MIN, _COUNT (_STEP)            a Slurm job array without gaps
+//   JOB_COMPLETION_INDEX and PROCTOR_SHARD_COUNT         an indexed Job of Kubernetes, from 0
+// A usage error names what is missing, or the value that cannot be.
+Result<Shard> shard_of_environment(const std::map<std::string, std::string>& environment);
+
+// The shard that has the case, 1..count.
+int shard_of(std::string_view id, int count);
+
+// Leaves the cases of one shard, in their order.
+void keep_shard(const Shard& shard, Plan& plan);
+
+}  // namespace proctor

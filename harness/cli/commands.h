@@ -21,7 +21,7 @@ void add_plan_command(CLI::App& app, Action& action,
                       const AfterDashes& after_dashes);  // plan -o FILE
 void add_list_command(CLI::App& app, Action& action,
                       const AfterDashes& after_dashes);           // shares run's selection
-void add_report_command(CLI::App& app, Action& action);           // report render|github
+void add_report_command(CLI::App& app, Action& action);           // report render|merge|github
 void add_gather_evidence_command(CLI::App& app, Action& action);  // the runner's own; not in the help
 void add_rerun_command(CLI::App& app, Action& action);            // rerun RUN
 void add_finish_command(CLI::App& app, Action& action);           // finish RUN_DIR

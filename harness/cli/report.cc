@@ -31,6 +31,7 @@ void add_report_command(CLI::App& app, Action& action) {
   auto* command = report->add_subcommand("render", "Rebuild the reports of a run directory from its journal");
   auto run_dir = std::make_shared<std::string>();
   command->add_option("run_dir", *run_dir, "Run directory")->required();
+  add_report_merge(*report, action);
   add_report_github(*report, action);
   command->callback([run_dir, &action] { action = [run_dir] { return render_again(*run_dir); }; });
 }

@@ -11,5 +11,6 @@ namespace proctor::cli {
 int render_again(const std::string& run_dir);
 
 void add_report_github(CLI::App& report, Action& action);  // report github
+void add_report_merge(CLI::App& report, Action& action);   // report merge
 
 }  // namespace proctor::cli

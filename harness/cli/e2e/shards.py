@@ -6,10 +6,11 @@
 
 import json
 import shutil
+import signal
 import sys
 import time
 
-from harness import Sandbox, check, killed, report, write_config
+from harness import Sandbox, check, killed, of_type, records, report, wait_until, write_config
 
 SUITES = [f"suite{number:02}" for number in range(12)]
 
@@ -114,8 +115,89 @@ def bad_input(sandbox):
     refused(sandbox, "plan", "-o", "no/such/directory/plan.json", says=["-o", "no/such/directory"])
 
 
+def run_all(sandbox, count, *options, **more):
+    return [run_shard(sandbox, f"{index}/{count}", *options, **more)[2] for index in range(1, count + 1)]
+
+
+def merged(sandbox, *reports):
+    out = sandbox.out()
+    done = sandbox.proctor("report", "merge", *reports, "--out", out)
+    check((out / "report.json").exists(), done.stdout, done.stderr)
+    return done.returncode, report(out), out
+
+
+def merge_is_the_whole(sandbox):
+    """As if one machine had run it all: cases, files, logs, exit code."""
+    make_plan(sandbox, {"suite03": ["sh", "-c", "echo from the case; exit 4"]})
+    parts = run_all(sandbox, 3)
+    whole = sandbox.out()
+    check(sandbox.proctor("run", "--plan", "plan.json", "--out", whole).returncode == 1, "the whole is not red")
+    code, document, out = merged(sandbox, parts[2], parts[0] / "report.json", parts[1] / "journal.jsonl")
+    outcomes = lambda cases: {(case["id"], case["outcome"], case["reason"]) for case in cases["cases"]}
+    check(code == 1 and outcomes(document) == outcomes(report(whole)), code, outcomes(document))
+    check(document["summary"] == report(whole)["summary"], document["summary"])
+    check(document["run"]["plan_digest"] == report(whole)["run"]["plan_digest"], "another plan")
+    names = lambda path: sorted(p.relative_to(path).as_posix() for p in path.rglob("*.xml"))
+    check(names(out) == names(whole) and (out / "summary.md").exists(), names(out))
+    bad = next(case for case in document["cases"] if case["outcome"] == "fail")
+    check("from the case" in (out / bad["attempts"][0]["output"]["log"]).read_text(), "its log is not there")
+    done = sandbox.proctor("report", "render", out)
+    check(done.returncode == 0 and "exit code is 1" in done.stdout, done.stdout, done.stderr)
+    done = sandbox.proctor("report", "github", out, "--force")
+    check(done.stdout.startswith("::error title=suite03/"), done.stdout)
+    check("--plan plan.json --case suite03/sh" in (out / "summary.md").read_text(), "no rerun command")
+
+
+def merge_refuses(sandbox):
+    make_plan(sandbox)
+    one, two, three = run_all(sandbox, 3)
+    check(merged(sandbox, one, two, three)[0] == 0, "not green")
+    out = sandbox.path / "never"
+    refused(sandbox, "report", "merge", one, three, "--out", out, says=["shard 2/3 is missing"])
+    refused(sandbox, "report", "merge", one, "gone", three, "--out", out, says=["there is no gone"])
+    refused(sandbox, "report", "merge", one, two, three, two, "--out", out, says=["shard 2/3 is there twice", str(two)])
+    refused(sandbox, "report", "merge", one, two, three, "--out", one, says=["it is not empty"])
+    whole = sandbox.out()
+    sandbox.proctor("run", "suite01", "--out", whole)
+    refused(sandbox, "report", "merge", one, whole, "--out", out, says=[f"{whole} is no shard"])
+    host = sandbox.path / "host" / "proc" / "sys" / "kernel"
+    host.mkdir(parents=True)
+    (host / "osrelease").write_text("5.4.0-else\n")
+    other = run_shard(sandbox, "2/3", "--stack-root", sandbox.path / "host")[2]
+    refused(sandbox, "report", "merge", one, other, three, "--out", out, says=["different stacks", str(other)])
+    make_plan(sandbox, timeout="9s")
+    other = run_shard(sandbox, "2/3")[2]
+    refused(sandbox, "report", "merge", one, other, three, "--out", out, says=["other commands or limits", str(other)])
+    check(not out.exists(), "a refused merge left files")
+
+
+def a_shard_that_was_killed(sandbox):
+    """What it did not run is missing in the whole, which is not green."""
+    make_plan(sandbox, {name: ["sleep", "60"] for name in SUITES[:4]})
+    slow = next(index for index in range(1, 4) if any(
+        line.startswith("suite00/") for line in sandbox.proctor(
+            "run", "--plan", "plan.json", "--shard", f"{index}/3", "--dry-run").stdout.splitlines()))
+    parts = []
+    for index in range(1, 4):
+        out = sandbox.out()
+        process = sandbox.start("run", "--plan", "plan.json", "--shard", f"{index}/3", "--out", out)
+        wait_until(lambda: any(record["case"].endswith("/sleep") for record in of_type(records(out), "attempt_started"))
+                   or process.poll() is not None, 60, "start")
+        if index == slow:
+            process.kill()
+        else:
+            process.send_signal(signal.SIGTERM)
+        sandbox.finish(process)
+        parts.append(out)
+    code, document, _ = merged(sandbox, *parts)
+    outcomes = {case["id"]: case["outcome"] for case in document["cases"]}
+    check(code == 3 and len(outcomes) == 12 and outcomes["suite00/sleep"] == "notrun", code, outcomes)
+    check(any(f"shard {slow}/3: its runner was killed" in w["text"] for w in document["warnings"]), document["warnings"])
+
+
 SCENARIOS = {function.__name__: function for function in
-             (shards_add_up, the_plan_decides, a_host_that_cannot, bad_input)}
+             (shards_add_up, the_plan_decides, a_host_that_cannot, bad_input, merge_is_the_whole, merge_refuses,
+              a_shard_that_was_killed)}
 
 
 def main():

@@ -1,0 +1,110 @@
+// `proctor report merge RUN_DIR... --out DIR`: one report out of the shards of a plan.
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "harness/cli/ci_log.h"
+#include "harness/cli/console.h"
+#include "harness/cli/report_render.h"
+#include "harness/cli/run_directory.h"
+#include "harness/cli/run_options.h"
+#include "harness/run/journal.h"
+#include "reports/exit_code.h"
+#include "reports/merge.h"
+#include "reports/render.h"
+
+namespace proctor::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct MergeOptions {
+  std::vector<std::string> reports;
+  std::string out;
+};
+
+// A report is named by its run directory, or by a file in it.
+fs::path directory_of(const std::string& report) {
+  std::error_code error;
+  if (fs::is_directory(report, error)) return report;
+  const fs::path parent = fs::path(report).parent_path();
+  return parent.empty() ? fs::path(".") : parent;
+}
+
+Result<std::vector<MergeInput>> load(const std::vector<std::string>& reports) {
+  std::vector<MergeInput> inputs;
+  for (const std::string& report : reports) {
+    std::error_code error;
+    if (!fs::exists(report, error)) {
+      return Error::usage("merge the reports: there is no " + report,
+                          "A shard whose job was skipped or cancelled leaves no report.");
+    }
+    auto model = load_journal(directory_of(report) / "journal.jsonl");
+    if (!model) return Error::usage("merge the reports: " + model.error().what, model.error().hint);
+    inputs.push_back({report, *std::move(model)});
+  }
+  return inputs;
+}
+
+// Logs and evidence, to where the merged journal says they are.
+Result<void> copy_files(const MergeInput& input, const fs::path& out) {
+  for (const char* name : {"logs", "evidence"}) {
+    const fs::path from = directory_of(input.name) / name;
+    std::error_code error;
+    if (!fs::is_directory(from, error) || fs::is_empty(from, error)) continue;
+    const fs::path to = out / shard_directory(input) / name;
+    fs::create_directories(to, error);
+    if (!error) fs::copy(from, to, fs::copy_options::recursive, error);
+    if (error) return Error::system("copy " + from.string() + " to " + to.string(), error.value());
+  }
+  return {};
+}
+
+Result<RunModel> write_journal(const std::vector<Event>& events, const fs::path& out) {
+  auto journal = Journal::open((out / "journal.jsonl").string());
+  if (!journal) return journal.error();
+  RunModel model;
+  for (const Event& event : events) {
+    (*journal)->on(event);
+    model.on(event);
+  }
+  if (!(*journal)->complete())
+    return Error{ErrorKind::kSystem, "write " + (out / "journal.jsonl").string(), {}, 0};
+  return model;
+}
+
+int merge(const MergeOptions& options) {
+  if (auto usable = check_run_directory(options.out); !usable) return fail(usable.error());
+  const auto inputs = load(options.reports);
+  if (!inputs) return fail(inputs.error());
+  const auto events = merge_runs(*inputs);
+  if (!events) return fail(events.error());
+  const auto out = create_run_directory(options.out, "");
+  if (!out) return fail(out.error());
+  for (const MergeInput& input : *inputs) {
+    if (auto copied = copy_files(input, *out); !copied) return fail(copied.error());
+  }
+  const auto model = write_journal(*events, *out);
+  if (!model) return fail(model.error());
+  if (auto rendered = render(*model, *out); !rendered) return fail(rendered.error());
+  const int code = shell_exit_code(*model);
+  std::printf("%zu shards: %s\n", inputs->size(), summary_line(model->summary()).c_str());
+  std::printf("exit %d (%s)\n", code, exit_code_meaning(code).c_str());
+  std::printf("reports in %s\n", shown(*out).c_str());
+  return code;
+}
+
+}  // namespace
+
+void add_report_merge(CLI::App& report, Action& action) {
+  auto* command = report.add_subcommand("merge", "Make one report out of the shards of a plan");
+  command->footer(
+      "Refused, with exit 2 and their names: shards that are missing or there twice, different plans,\n"
+      "different stacks. Otherwise the exit code is that of a run of the whole plan.");
+  auto options = std::make_shared<MergeOptions>();
+  command->add_option("reports", options->reports, "Run directories, one for each shard")->required();
+  command->add_option("--out", options->out, "Run directory of the whole; must be new or empty")->required();
+  command->callback([options, &action] { action = [options] { return merge(*options); }; });
+}
+
+}  // namespace proctor::cli

@@ -1,0 +1,297 @@
+#include "reports/merge.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "harness/core/digest.h"
+#include "reports/exit_code.h"
+
+namespace proctor {
+namespace {
+
+using Inputs = std::vector<const MergeInput*>;
+
+Error refused(const std::string& why, const std::string& hint = {}) {
+  return Error::usage("merge the reports: " + why, hint);
+}
+
+const RunPlanned& plan_of(const MergeInput& input) { return input.model.plan(); }
+
+std::string shard_text(const MergeInput& input) {
+  return fmt::format("{}/{}", plan_of(input).shard->index, plan_of(input).shard->count);
+}
+
+// "host.kernel" differs: the two values.
+Error differ(const MergeInput& a, const MergeInput& b, const std::string& what, const std::string& of_a,
+             const std::string& of_b, const std::string& hint) {
+  return refused(fmt::format("{}: {} in {}, but {} in {}", what, of_a, a.name, of_b, b.name), hint);
+}
+
+std::string yes_no(bool value) { return value ? "yes" : "no"; }
+
+// By which rules a run was judged, beyond what its plan says.
+std::map<std::string, std::string> rules_of(const RunPlanned& plan) {
+  return {{"--strict", yes_no(plan.strict)},
+          {"--each-device", yes_no(plan.each_device)},
+          {"--flaky", plan.flaky_passes ? fmt::format("pass, up to {} %", plan.flaky_budget) : "fail"}};
+}
+
+Result<void> check_same_plan(const MergeInput& a, const MergeInput& b) {
+  const RunPlanned& one = plan_of(a);
+  const RunPlanned& other = plan_of(b);
+  if (one.shard->count != other.shard->count) {
+    return differ(a, b, "they are parts of different plans", "shard " + shard_text(a),
+                  "shard " + shard_text(b), "");
+  }
+  if (one.plan_digest != other.plan_digest || one.shard->planned != other.shard->planned) {
+    return differ(a, b, "different plans", fmt::format("{} cases, {}", one.shard->planned, one.plan_digest),
+                  fmt::format("{} cases, {}", other.shard->planned, other.plan_digest),
+                  "Give every shard the same file of `proctor plan -o FILE`.");
+  }
+  if (one.shard->plan != other.shard->plan) {
+    return differ(a, b, "different plans: the same cases with other commands or limits", one.shard->plan,
+                  other.shard->plan, "Give every shard the same file of `proctor plan -o FILE`.");
+  }
+  const auto rules = rules_of(other);
+  for (const auto& [name, value] : rules_of(one)) {
+    if (rules.at(name) != value) return differ(a, b, "different rules: " + name, value, rules.at(name), "");
+  }
+  return {};
+}
+
+// What the runs found out about their drivers. Some of it is about a machine and not about its stack; what
+// only one of them had to look at tells nothing.
+std::map<std::string, std::string> probed_stack(const RunPlanned& plan) {
+  std::map<std::string, std::string> facts(plan.stack.begin(), plan.stack.end());
+  std::erase_if(facts, [](const auto& fact) {
+    return fact.first == "leases" || fact.first == "leases.scope" || fact.first.ends_with(".caller_mask");
+  });
+  return facts;
+}
+
+std::string fact_text(const StackFact& fact) {
+  return fact.value ? *fact.value : fmt::format("unknown ({})", fact.reason);
+}
+
+Result<void> check_same_stack(const MergeInput& a, const MergeInput& b) {
+  const std::string hint = "Results of two stacks are two reports: merge the shards of each by itself.";
+  std::map<std::string, const StackFact*> theirs;
+  for (const StackFact& fact : plan_of(b).fingerprint) theirs[fact.name] = &fact;
+  for (const StackFact& fact : plan_of(a).fingerprint) {
+    const auto found = theirs.find(fact.name);
+    if (found == theirs.end())
+      return differ(a, b, "different stacks: " + fact.name, fact_text(fact), "nothing", hint);
+    if (found->second->value != fact.value) {
+      return differ(a, b, "different stacks: " + fact.name, fact_text(fact), fact_text(*found->second), hint);
+    }
+    theirs.erase(found);
+  }
+  if (!theirs.empty()) {
+    return differ(a, b, "different stacks: " + theirs.begin()->first, "nothing",
+                  fact_text(*theirs.begin()->second), hint);
+  }
+  const auto probed = probed_stack(plan_of(b));
+  for (const auto& [name, value] : probed_stack(plan_of(a))) {
+    const auto found = probed.find(name);
+    if (found != probed.end() && found->second != value)
+      return differ(a, b, "different stacks: " + name, value, found->second, hint);
+  }
+  const auto sim = [](const RunPlanned& plan) {
+    return plan.sim ? plan.sim->topology + " by " + plan.sim->driver : std::string("none");
+  };
+  if (sim(plan_of(a)) != sim(plan_of(b)))
+    return differ(a, b, "different simulations", sim(plan_of(a)), sim(plan_of(b)), hint);
+  if (plan_of(a).proctor_version != plan_of(b).proctor_version) {
+    return differ(a, b, "different versions of Proctor", plan_of(a).proctor_version,
+                  plan_of(b).proctor_version, "");
+  }
+  return {};
+}
+
+Result<void> check_numbers(const Inputs& sorted) {
+  const int count = plan_of(*sorted.front()).shard->count;
+  std::map<int, const MergeInput*> by_index;
+  for (const MergeInput* input : sorted) {
+    const auto [first, inserted] = by_index.emplace(plan_of(*input).shard->index, input);
+    if (inserted) continue;
+    return refused(fmt::format("shard {} is there twice: {} and {}", shard_text(*input), first->second->name,
+                               input->name));
+  }
+  std::string missing;
+  for (int index = 1; index <= count; ++index) {
+    if (!by_index.contains(index))
+      missing += fmt::format("{}{}/{}", missing.empty() ? "" : ", ", index, count);
+  }
+  if (missing.empty()) return {};
+  return refused(fmt::format("shard {} is missing", missing),
+                 "It was not run, or its run directory did not get here; a job that was skipped or cancelled "
+                 "leaves none.");
+}
+
+Result<void> check_cases(const Inputs& sorted) {
+  std::map<std::string_view, const MergeInput*> owners;
+  for (const MergeInput* input : sorted) {
+    for (const CaseRecord& record : input->model.cases()) {
+      const auto [first, inserted] = owners.emplace(record.planned.id, input);
+      if (inserted) continue;
+      return refused(fmt::format("the case {} is in both {} and {}", record.planned.id, first->second->name,
+                                 input->name));
+    }
+  }
+  std::string text;  // sorted, one a line: as harness/plan/plan.h makes the digest of a plan
+  for (const auto& [id, owner] : owners) text += std::string(id) + "\n";
+  const RunPlanned& plan = plan_of(*sorted.front());
+  if (sha256_hex(text) == plan.plan_digest) return {};
+  return refused(fmt::format("the {} cases of the shards are not the {} of the plan", owners.size(),
+                             plan.shard->planned));
+}
+
+// Copies one shard's records, told apart from those of the others.
+class ShardCopy {
+ public:
+  ShardCopy(const MergeInput& input, bool several_hosts, std::vector<Event>& out)
+      : input_(input), prefix_(several_hosts ? plan_of(input).hostname + "/" : ""), out_(out) {}
+
+  std::string device(const std::string& id) const { return id.empty() ? id : prefix_ + id; }
+
+  void copy() {
+    const std::string shard = "shard " + shard_text(input_) + ": ";
+    for (const Warning& warning : input_.model.warnings())
+      out_.emplace_back(Warning{warning.code, shard + warning.text});
+    if (const std::string why = cut_short(); !why.empty())
+      out_.emplace_back(Warning{"shard_cut_short", shard + why});
+    for (const CaseRecord& record : input_.model.cases()) copy(record);
+    for (DeviceHealth health : input_.model.health()) {
+      health.device = device(health.device);
+      out_.emplace_back(std::move(health));
+    }
+  }
+
+ private:
+  std::string cut_short() const {
+    const RunModel& model = input_.model;
+    if (model.stop_signal() != 0) return fmt::format("it was stopped by signal {}", model.stop_signal());
+    if (model.stop()) return "it was stopped: " + model.stop()->reason;
+    return model.ended() ? "" : "its runner was killed";
+  }
+
+  void move_below(std::string& path) const {
+    if (!path.empty()) path = shard_directory(input_) + path;
+  }
+
+  void copy(const CaseRecord& record) {
+    for (const Attempt& attempt : record.attempts) {
+      AttemptStarted start = attempt.start;
+      for (std::string& id : start.devices) id = device(id);
+      move_below(start.log);
+      out_.emplace_back(std::move(start));
+      if (!attempt.end) continue;
+      AttemptEnded end = *attempt.end;
+      move_below(end.output.log);
+      move_below(end.evidence.file);
+      for (DeviceTelemetry& telemetry : end.telemetry.devices) telemetry.device = device(telemetry.device);
+      out_.emplace_back(std::move(end));
+    }
+    // Also of a case that has no such record: why it has none is a matter of its own run.
+    CaseEnded end = record.end.value_or(CaseEnded{record.planned.id, {}, {}, "", ""});
+    end.verdict = input_.model.verdict(record);
+    out_.emplace_back(std::move(end));
+  }
+
+  const MergeInput& input_;
+  std::string prefix_;
+  std::vector<Event>& out_;
+};
+
+// Weaker layers promise less.
+int weakness(const std::string& layer) { return layer == "cgroup" ? 0 : layer == "pidns" ? 1 : 2; }
+
+RunPlanned merged_plan(const Inputs& sorted, bool several_hosts) {
+  RunPlanned merged = plan_of(*sorted.front());
+  if (sorted.size() > 1) merged.run_id += fmt::format("+{}", sorted.size() - 1);
+  merged.shard.reset();
+  merged.jobs = 0;
+  merged.min_executed = 0;
+  merged.devices.clear();
+  std::vector<std::string> hosts;
+  std::set<std::string> devices;
+  std::set<std::string> facts;
+  for (const auto& [name, value] : merged.stack) facts.insert(name);
+  for (const MergeInput* input : sorted) {
+    const RunPlanned& plan = plan_of(*input);
+    std::vector<Event> none;
+    const ShardCopy names(*input, several_hosts, none);
+    merged.started = std::min(merged.started, plan.started);
+    merged.jobs += plan.jobs;
+    merged.min_executed += plan.min_executed;
+    if (merged.no_device_for.empty()) merged.no_device_for = plan.no_device_for;
+    if (weakness(plan.containment.layer) > weakness(merged.containment.layer))
+      merged.containment = plan.containment;
+    if (std::find(hosts.begin(), hosts.end(), plan.hostname) == hosts.end()) hosts.push_back(plan.hostname);
+    for (PlannedDevice device : plan.devices) {
+      device.id = names.device(device.id);
+      if (devices.insert(device.id).second) merged.devices.push_back(std::move(device));
+    }
+    for (const auto& fact : plan.stack) {
+      if (facts.insert(fact.first).second) merged.stack.push_back(fact);
+    }
+    for (const CaseRecord& record : input->model.cases()) merged.cases.push_back(record.planned);
+  }
+  merged.hostname.clear();
+  for (const std::string& host : hosts) merged.hostname += (merged.hostname.empty() ? "" : ", ") + host;
+  for (const MergeInput* input : sorted) {
+    merged.stack.emplace_back(
+        "shard." + std::to_string(plan_of(*input).shard->index),
+        fmt::format("run {} on {}, {} cases, exit code {}", plan_of(*input).run_id, plan_of(*input).hostname,
+                    input->model.cases().size(), shell_exit_code(input->model)));
+  }
+  return merged;
+}
+
+}  // namespace
+
+std::string shard_directory(const MergeInput& input) {
+  return fmt::format("shard-{}/", plan_of(input).shard->index);
+}
+
+Result<std::vector<Event>> merge_runs(const std::vector<MergeInput>& inputs) {
+  if (inputs.empty()) return refused("there are none");
+  Inputs sorted;
+  for (const MergeInput& input : inputs) {
+    if (!plan_of(input).shard) {
+      return refused(input.name + " is no shard of a plan",
+                     "Run it with --shard K/N, and with --plan FILE so that all shards have one plan.");
+    }
+    sorted.push_back(&input);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [](const MergeInput* a, const MergeInput* b) {
+    return plan_of(*a).shard->index < plan_of(*b).shard->index;
+  });
+  for (const MergeInput* input : sorted) {
+    if (auto same = check_same_plan(*sorted.front(), *input); !same) return same.error();
+  }
+  if (auto complete = check_numbers(sorted); !complete) return complete.error();
+  for (const MergeInput* input : sorted) {
+    if (auto same = check_same_stack(*sorted.front(), *input); !same) return same.error();
+  }
+  if (auto complete = check_cases(sorted); !complete) return complete.error();
+
+  const bool several_hosts = std::any_of(sorted.begin(), sorted.end(), [&](const MergeInput* input) {
+    return plan_of(*input).hostname != plan_of(*sorted.front()).hostname;
+  });
+  std::vector<Event> events = {merged_plan(sorted, several_hosts)};
+  RunEnded ended;
+  for (const MergeInput* input : sorted) {
+    ShardCopy(*input, several_hosts, events).copy();
+    ended.at_ms = std::max(ended.at_ms, input->model.elapsed_ms());
+    if (input->model.ended()) ended.finished = std::max(ended.finished, input->model.ended()->finished);
+  }
+  if (ended.finished.empty()) ended.finished = plan_of(*sorted.front()).started;  // none came to its end
+  events.emplace_back(std::move(ended));
+  return events;
+}
+
+}  // namespace proctor

@@ -8,8 +8,6 @@
 namespace proctor::cli {
 namespace {
 
-// A person waits for these commands: a driver that needs longer is reported as such.
-constexpr Milliseconds kProbeTimeout{3'000};
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 // NVML lists the whole machine whatever CUDA_VISIBLE_DEVICES says, so the Runtime has to be asked about the
@@ -51,7 +49,7 @@ Result<DeviceReport> report_devices(const SimulationOptions& options) {
   for (const Backend backend : backends) {
     ProbeOptions probe;
     probe.env = to_list(probe_environment(backend));
-    probe.timeout = kProbeTimeout;
+    probe.timeout = options.probe_timeout;
     report.inventories[backend] = report.simulation
                                       ? probe_simulated(backend, **containment, *report.simulation, probe)
                                       : probe_devices(backend, **containment, probe);

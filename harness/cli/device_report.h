@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/duration.h"
 #include "harness/core/result.h"
 #include "harness/devices/inventory.h"
 #include "harness/devices/simulation.h"
@@ -20,6 +21,8 @@ struct SimulationOptions {
   std::string topology;  // --sim
   std::string driver;    // --sim-driver; "" = simgpu
   std::string backend;   // --backend; "" = all that there may be
+  // A person waits for these commands: a driver that needs longer is reported as such.
+  Milliseconds probe_timeout{3'000};
 };
 
 void add_simulation_options(CLI::App& command, SimulationOptions& options);

@@ -1,9 +1,9 @@
-// proctor doctor: what this machine can do, what it cannot, and the one line that would mend each.
+// proctor doctor: what this machine can do, what it cannot, and the one line that would mend each. Of the
+// files of another machine (--root) only the driver stack is judged.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <utility>
 
@@ -11,11 +11,14 @@
 #include "harness/cli/device_report.h"
 #include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/text.h"
 #include "harness/devices/lease.h"
 #include "harness/devices/library_search.h"
+#include "harness/doctor/diagnose.h"
 #include "harness/evidence/kernel_log.h"
 #include "harness/evidence/permission.h"
 #include "harness/evidence/tools.h"
+#include "harness/plan/toml_reader.h"
 
 namespace proctor::cli {
 namespace {
@@ -24,11 +27,57 @@ struct VendorLibrary {
   const char* name;
   const char* meaning;
 };
+// All that doctor does stays below 5 s, also when the drivers of both vendors hang.
+constexpr Milliseconds kProbeTimeout{1'800};
+
+struct DoctorRequest {
+  SimulationOptions simulation;
+  std::string root = "/";
+  std::string rules;
+  bool json = false;
+};
+
 constexpr VendorLibrary kVendorLibraries[] = {
     {"libze_loader.so.1", "Level Zero loader"}, {"libze_intel_gpu.so.1", "Intel GPU driver"},
     {"libcuda.so.1", "NVIDIA driver"},          {"libnvidia-ml.so.1", "NVIDIA management"},
     {"libcudart.so.13", "CUDA Runtime"},        {"libnccl.so.2", "NVIDIA collectives"},
     {"libccl.so.1", "Intel collectives"}};
+
+Result<std::vector<KnownBad>> rules_of(const DoctorRequest& request) {
+  auto rules = known_bad_rules();
+  if (request.rules.empty()) return rules;
+  const auto text = read_text_file(request.rules);
+  if (!text) return text.error();
+  auto more = parse_known_bad(*text, request.rules);
+  if (!more) return more.error();
+  for (auto& rule : *more) {
+    std::erase_if(rules, [&](const KnownBad& known) { return known.id == rule.id; });  // the user's stands
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+Result<StackVerdicts> judge(const DoctorRequest& request) {
+  const auto rules = rules_of(request);
+  if (!rules) return rules.error();
+  const char* path = std::getenv("LD_LIBRARY_PATH");
+  const auto host = read_host(request.root, path == nullptr ? "" : path, image_digest_of_caller());
+  if (!host) return host.error();
+  return diagnose(*host, embedded_host_minima(), *rules, today_utc());
+}
+
+void print_verdicts(const StackVerdicts& verdicts, std::ostream& out) {
+  out << "driver stack\n";
+  for (const auto& verdict : verdicts) {
+    out << clean_text(
+               fmt::format("  {:<6}  {:<18} {}", to_string(verdict.health), verdict.check, verdict.what))
+        << '\n';
+    if (verdict.health == Health::kOk) continue;
+    if (!verdict.where.empty()) out << clean_text("          at " + verdict.where) << '\n';
+    if (!verdict.fix.empty()) out << clean_text("          to mend it: " + verdict.fix) << '\n';
+    for (const auto& source : verdict.sources) out << clean_text("          see " + source) << '\n';
+  }
+}
 
 void print_containment(std::ostream& out) {
   out << "containment (the best one that works is used)\n";
@@ -39,26 +88,6 @@ void print_containment(std::ostream& out) {
       out << "             not guaranteed: " << text << '\n';
     for (const std::string& text : probe.how_to_improve) out << "             to mend it: " << text << '\n';
   }
-}
-
-// Device nodes by name, whether or not a driver library is installed: a node without permission is the usual
-// reason for "no device".
-void print_nodes(std::ostream& out) {
-  out << "device nodes\n";
-  bool any = false;
-  for (const char* directory : {"/dev/dri", "/dev"}) {
-    std::error_code ec;
-    for (const auto& entry : std::filesystem::directory_iterator(directory, ec)) {
-      const std::string name = entry.path().filename();
-      const bool wanted = name.starts_with("renderD") || (name.starts_with("nvidia") && name.size() > 6);
-      if (!wanted || entry.is_directory(ec)) continue;
-      any = true;
-      out << fmt::format(
-          "  {} {}\n", entry.path().string(),
-          can_open(entry.path()) ? "can be opened" : "permission denied: join its group (ls -ln shows it)");
-    }
-  }
-  if (!any) out << "  none: no accelerator, or its nodes are not passed into this container\n";
 }
 
 // Where a child would find each vendor's library; the runner itself loads none.
@@ -111,37 +140,65 @@ void print_kernel_log(std::ostream& out) {
   out << "kernel log\n  " << (log.problem().empty() ? "can be read" : log.problem()) << '\n';
 }
 
-int run_doctor(const SimulationOptions& options) {
+void print_next(const DeviceReport& report, const SimulationOptions& options, std::ostream& out) {
+  out << "next: ";
+  if (report.devices().empty()) {
+    out << "proctor run --sim xpu:2x2,cuda:4    (no device needed)\n";
+  } else if (report.simulation) {
+    out << fmt::format("proctor run --sim {}{}\n", options.topology,
+                       options.driver.empty() ? "" : " --sim-driver " + options.driver);
+  } else {
+    out << "proctor run\n";
+  }
+}
+
+Result<void> print_this_machine(const SimulationOptions& options) {
   const auto report = report_devices(options);
-  if (!report) return fail(report.error());
+  if (!report) return report.error();
   std::cout << "devices\n";
   print_devices(*report, std::cout);
-  print_nodes(std::cout);
   print_libraries(std::cout);
   print_containment(std::cout);
   print_leases(std::cout);
   print_evidence_tools(std::cout);
   print_kernel_log(std::cout);
-  std::cout << "next: ";
-  if (report->devices().empty()) {
-    std::cout << "proctor run --sim xpu:2x2,cuda:4    (no device needed)\n";
-  } else if (report->simulation) {
-    std::cout << fmt::format("proctor run --sim {}{}\n", options.topology,
-                             options.driver.empty() ? "" : " --sim-driver " + options.driver);
-  } else {
-    std::cout << "proctor run\n";
+  print_next(*report, options, std::cout);
+  return {};
+}
+
+int run_doctor(const DoctorRequest& request) {
+  const bool simulated = !request.simulation.topology.empty();
+  StackVerdicts verdicts;
+  if (!simulated) {  // simulated devices need no driver stack
+    auto judged = judge(request);
+    if (!judged) return fail(judged.error());
+    verdicts = *std::move(judged);
   }
-  return kExitGreen;
+  if (request.json) {
+    std::cout << to_json(verdicts) << '\n';
+  } else {
+    if (!simulated) print_verdicts(verdicts, std::cout);
+    if (request.root == "/") {
+      if (const auto printed = print_this_machine(request.simulation); !printed) return fail(printed.error());
+    }
+  }
+  return worst(verdicts) == Health::kBroken ? kExitRed : kExitGreen;
 }
 
 }  // namespace
 
 void add_doctor_command(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("doctor", "what this machine can do: devices, containment, what to mend");
-  auto options = std::make_shared<SimulationOptions>();
-  add_simulation_options(*command, *options);
-  command->callback([&action, options] { action = [options] { return run_doctor(*options); }; });
+  CLI::App* command = app.add_subcommand(
+      "doctor", "what this machine can do and what to mend; exit 1 when its driver stack is broken");
+  auto request = std::make_shared<DoctorRequest>();
+  request->simulation.probe_timeout = kProbeTimeout;
+  add_simulation_options(*command, request->simulation);
+  command->add_option("--root", request->root, "judge the driver stack of the machine whose files are below it")
+      ->capture_default_str();
+  command->add_option("--rules", request->rules,
+                      "more known-bad combinations, in a file of the embedded one's form");
+  command->add_flag("--json", request->json, "only the verdicts, for programs");
+  command->callback([&action, request] { action = [request] { return run_doctor(*request); }; });
 }
 
 }  // namespace proctor::cli

@@ -62,6 +62,7 @@ struct StackFact {
   std::optional<std::string> value{};  // nothing: unknown
   std::string source{};                // the file or variable that says so
   std::string reason{};                // why it is unknown; else empty
+  bool absent = false;                 // there is no such thing here; else nobody can tell
 };
 
 // The part of a plan that a run took (docs/ci.md).

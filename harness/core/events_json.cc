@@ -36,7 +36,8 @@ void fields(auto& io, Is<ContainmentInfo> auto& r) {
 void fields(auto& io, Is<SimInfo> auto& r) { io("topology", r.topology), io("driver", r.driver); }
 
 void fields(auto& io, Is<StackFact> auto& r) {
-  io("name", r.name), io("value", r.value), io("source", r.source), io("reason", r.reason);
+  io("name", r.name), io("value", r.value), io("source", r.source), io("reason", r.reason),
+      io("absent", r.absent);
 }
 
 void fields(auto& io, Is<PlannedShard> auto& r) {

@@ -37,7 +37,8 @@ RunPlanned full_plan() {
   plan.devices = {{"xpu-sim:0", "xpu", "Card", true}};
   plan.cases = {{"m.xpu/A.B", "m", "xpu", "proctor", "proctor.m.xpu", "A.B", 2, 4, 60'000}};
   plan.stack = {{"xpu.driver", "22.43"}, {"xpu.loader", "1.8.12"}};
-  plan.fingerprint = {{"host.kernel", "6.1", "/proc", ""}, {"kmd.xe", {}, "/sys/module/xe", "not loaded"}};
+  plan.fingerprint = {{"host.kernel", "6.1", "/proc", ""},
+                      {"kmd.xe", {}, "/sys/module/xe", "not loaded", true}};
   return plan;
 }
 
@@ -98,7 +99,7 @@ PROCTOR_COUNT_FIELDS(PlannedCase, 9, f1, f2, f3, f4, f5, f6, f7, f8, f9)
 PROCTOR_COUNT_FIELDS(PlannedDevice, 4, f1, f2, f3, f4)
 PROCTOR_COUNT_FIELDS(ContainmentInfo, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(SimInfo, 2, f1, f2)
-PROCTOR_COUNT_FIELDS(StackFact, 4, f1, f2, f3, f4)
+PROCTOR_COUNT_FIELDS(StackFact, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(PlannedShard, 4, f1, f2, f3, f4)
 PROCTOR_COUNT_FIELDS(RunPlanned, 22, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
                      f17, f18, f19, f20, f21, f22)
@@ -178,6 +179,8 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_EQ(plan.fingerprint.at(0).value, "6.1");
   EXPECT_EQ(plan.fingerprint.at(1).value, std::nullopt);
   EXPECT_EQ(plan.fingerprint.at(1).reason, "not loaded");
+  EXPECT_TRUE(plan.fingerprint.at(1).absent);
+  EXPECT_FALSE(plan.fingerprint.at(0).absent);
   EXPECT_EQ(plan.containment.how_to_improve.at(0), "delegate a cgroup");
   EXPECT_TRUE(plan.strict);
   EXPECT_TRUE(plan.each_device);

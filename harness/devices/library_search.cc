@@ -30,17 +30,19 @@ void add_conf(const fs::path& file, std::vector<std::string>& directories) {
 
 }  // namespace
 
-std::vector<std::string> system_library_directories(std::string_view ld_library_path) {
+std::vector<std::string> system_library_directories(std::string_view ld_library_path,
+                                                    const std::string& root) {
   std::vector<std::string> directories;
   while (!ld_library_path.empty()) {
     const auto colon = std::min(ld_library_path.find(':'), ld_library_path.size());
     if (colon > 0) directories.emplace_back(ld_library_path.substr(0, colon));
     ld_library_path.remove_prefix(std::min(colon + 1, ld_library_path.size()));
   }
-  add_conf("/etc/ld.so.conf", directories);
+  add_conf(root + "/etc/ld.so.conf", directories);
   std::error_code error;
   std::vector<fs::path> confs;
-  for (const auto& entry : fs::directory_iterator("/etc/ld.so.conf.d", error)) confs.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(root + "/etc/ld.so.conf.d", error))
+    confs.push_back(entry.path());
   std::sort(confs.begin(), confs.end());
   for (const auto& conf : confs) add_conf(conf, directories);
   for (const char* base : {"/lib", "/usr/lib"}) {

@@ -83,6 +83,16 @@ std::optional<std::string> version_after(std::string_view text, std::string_view
   return std::string(text.substr(begin, end - begin));
 }
 
+// Its hooks also name links such as libcuda.so.1: the file's own name has a dot in the version.
+std::optional<std::string> driver_of_cdi(std::string_view text) {
+  constexpr std::string_view kFile = "libcuda.so.";
+  for (auto at = text.find(kFile); at != std::string_view::npos; at = text.find(kFile, at + 1)) {
+    const auto version = version_after(text.substr(at), kFile);
+    if (version && version->find('.') != std::string::npos) return version;
+  }
+  return std::nullopt;
+}
+
 class Capture {
  public:
   explicit Capture(std::string root) : root_(std::move(root)) {
@@ -104,14 +114,17 @@ class Capture {
 
  private:
   void known(const std::string& name, std::string value, const std::string& source) {
-    facts_.push_back({name, clean_text(value), source, {}});
+    facts_.push_back({name, clean_text(value), source, {}, false});
   }
   void unknown(const std::string& name, const std::string& source, const std::string& reason) {
-    facts_.push_back({name, std::nullopt, source, reason});
+    facts_.push_back({name, std::nullopt, source, reason, false});
   }
-  // The file's text; where it cannot be read, the fact is unknown, and for `absent` if there is no such file.
+  void absent(const std::string& name, const std::string& source, const std::string& reason) {
+    facts_.push_back({name, std::nullopt, source, reason, true});
+  }
+  // The file's text; where it cannot be read, the fact is unknown, or absent if there is no such file.
   std::optional<std::string> read(const std::string& name, const std::string& path,
-                                  const std::string& absent);
+                                  const std::string& if_absent);
   // Below `directory`, sorted; empty where it is not there.
   std::vector<fs::path> entries(const std::string& directory) const;
   std::string shown(const fs::path& path) const { return path.string().substr(root_.size()); }
@@ -121,10 +134,14 @@ class Capture {
 };
 
 std::optional<std::string> Capture::read(const std::string& name, const std::string& path,
-                                         const std::string& absent) {
+                                         const std::string& if_absent) {
   const auto text = read_file(root_ + path);
   if (text) return *text;
-  unknown(name, path, text.error().sys_errno == ENOENT ? absent : "failed to " + text.error().what);
+  if (text.error().sys_errno == ENOENT) {
+    absent(name, path, if_absent);
+  } else {
+    unknown(name, path, "failed to " + text.error().what);
+  }
   return std::nullopt;
 }
 
@@ -163,7 +180,7 @@ void Capture::intel_driver(const std::string& module) {
   const std::string directory = "/sys/module/" + module;
   std::error_code none;
   if (!fs::exists(root_ + directory, none)) {
-    return unknown("kmd." + module, directory, "the module " + module + " is not loaded");
+    return absent("kmd." + module, directory, "the module " + module + " is not loaded");
   }
   const auto version = read_file(root_ + directory + "/version");
   const auto source = read_file(root_ + directory + "/srcversion");
@@ -227,7 +244,7 @@ void Capture::packages() {
     if (!found.empty()) {
       known(fact, fmt::format("{}", fmt::join(found, ", ")), kPackageDatabase);
     } else if (status) {
-      unknown(fact, kPackageDatabase, fmt::format("not installed: {}", fmt::join(names, ", ")));
+      absent(fact, kPackageDatabase, fmt::format("not installed: {}", fmt::join(names, ", ")));
     } else {
       unknown(fact, kPackageDatabase, "no database of Debian packages: failed to " + status.error().what);
     }
@@ -245,7 +262,7 @@ void Capture::libcuda() {
     const auto version = version_after(target, "libcuda.so.");
     return known("umd.libcuda", version.value_or(target), shown(link));
   }
-  unknown("umd.libcuda", "libcuda.so.1", "not in the directories of the system");
+  absent("umd.libcuda", "libcuda.so.1", "not in the directories of the system");
 }
 
 void Capture::cuda_toolkit() {
@@ -277,10 +294,10 @@ void Capture::container_glue() {
   for (const char* cdi : {"/etc/cdi/nvidia.yaml", "/var/run/cdi/nvidia.yaml"}) {
     const auto text = read_file(root_ + cdi);
     if (!text) continue;
-    const auto version = version_after(*text, "libcuda.so.");
+    const auto version = driver_of_cdi(*text);
     return known("glue.cdi", version ? "for libcuda " + *version : "names no libcuda", cdi);
   }
-  unknown("glue.cdi", "/etc/cdi/nvidia.yaml, /var/run/cdi/nvidia.yaml", "no CDI specification");
+  absent("glue.cdi", "/etc/cdi/nvidia.yaml, /var/run/cdi/nvidia.yaml", "no CDI specification");
 }
 
 void Capture::image(const std::optional<std::string>& digest) {
@@ -288,8 +305,9 @@ void Capture::image(const std::optional<std::string>& digest) {
   if (const auto text = read("image.stack", path, "not an image that `proctor stack render` describes")) {
     known("image.stack", field_of(*text, "stack ").value_or("without a name"), path);
     known("image.lock", field_of(*text, "lock ").value_or("without a digest"), path);
+    if (const auto host = field_of(*text, "host ")) known("image.host", *host, path);
   } else {
-    unknown("image.lock", path, facts_.back().reason);
+    absent("image.lock", path, facts_.back().reason);
   }
   if (digest && !digest->empty()) {
     known("image.digest", *digest, "PROCTOR_IMAGE_DIGEST");

@@ -54,6 +54,8 @@ TEST_F(Host, WithoutAnyAcceleratorEveryUnknownHasItsReason) {
     EXPECT_FALSE(fact.source.empty()) << fact.name;
     EXPECT_EQ(fact.value.has_value(), fact.reason.empty()) << fact.name;
   }
+  EXPECT_TRUE(fact("kmd.xe").absent);
+  EXPECT_FALSE(fact("firmware.guc").absent) << "only root can tell";
   EXPECT_EQ(fact("kmd.nvidia").reason, "the module nvidia is not loaded");
   EXPECT_EQ(fact("umd.level_zero").reason, "not installed: libze-intel-gpu1, intel-level-zero-gpu");
 }
@@ -67,7 +69,9 @@ TEST_F(Host, WithNvidiaCards) {
   fs::create_symlink("libcuda.so.580.65.06", root_ / "usr/lib64/libcuda.so.1");
   file("/usr/local/cuda/version.json", R"({"cuda":{"name":"CUDA SDK","version":"13.0.2"}})");
   file("/etc/nvidia-container-runtime/config.toml", "[nvidia-container-runtime]\nmode = \"cdi\"\n");
-  file("/etc/cdi/nvidia.yaml", "  - hostPath: /usr/lib64/libcuda.so.575.51.03\n");
+  file("/etc/cdi/nvidia.yaml",
+       "  - args: [--link, libcuda.so.1::/usr/lib64/libcuda.so]\n  - hostPath: "
+       "/usr/lib64/libcuda.so.575.51.03\n");
   EXPECT_EQ(value("kmd.nvidia"), "580.65.06");
   EXPECT_EQ(value("kmd.nvidia.flavour"), "open");
   EXPECT_EQ(value("firmware.vbios"), "0000:65:00.0 96.00.74.00.01");
@@ -99,9 +103,10 @@ TEST_F(Host, WithIntelCards) {
 
 TEST_F(Host, InAnImageOfOurs) {
   image_digest_ = "sha256:abc";
-  file("/etc/proctor/stack", "stack xpu-rolling\nlock sha256:123\n");
+  file("/etc/proctor/stack", "stack xpu-rolling\nlock sha256:123\nhost nvidia 580\n");
   EXPECT_EQ(value("image.stack"), "xpu-rolling");
   EXPECT_EQ(value("image.lock"), "sha256:123");
+  EXPECT_EQ(value("image.host"), "nvidia 580");
   EXPECT_EQ(value("image.digest"), "sha256:abc");
 }
 

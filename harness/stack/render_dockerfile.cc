@@ -130,10 +130,12 @@ std::string layer(const StackLock& lock) {
   if (!lock.files.empty()) text += "--mount=type=bind,from=fetch,source=/debs,target=/debs \\\n    ";
   text += "set -eu; \\\n";
   if (installs) text += install(lock);
+  const std::string host =
+      lock.host ? fmt::format(" 'host {} {}'", lock.host->driver, lock.host->minimum) : std::string();
   return text + fmt::format(
                     "    mkdir -p /etc/proctor; \\\n"
-                    "    printf '%s\\n' 'stack {}' 'lock sha256:{}' > /etc/proctor/stack\n",
-                    lock.name, lock.digest);
+                    "    printf '%s\\n' 'stack {}' 'lock sha256:{}'{} > /etc/proctor/stack\n",
+                    lock.name, lock.digest, host);
 }
 
 std::string labels(const StackLock& lock) {

@@ -1,0 +1,154 @@
+// Intel's user side: loader, driver, compiler, and whether they are of one generation.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "harness/doctor/examination.h"
+#include "harness/plan/version.h"
+
+namespace proctor {
+namespace {
+
+bool has_intel_card(const Host& host) {
+  return std::any_of(host.cards.begin(), host.cards.end(), [](const Card& card) {
+    return card.is_intel() && (card.driver == "xe" || card.driver == "i915");
+  });
+}
+
+// "libze-intel-gpu1 26.31.39395.13-0, x 1" -> {name, version} of each
+std::vector<std::pair<std::string, std::string>> packages_of(const Host& host, const std::string& fact) {
+  std::vector<std::pair<std::string, std::string>> packages;
+  std::string text = host.value(fact).value_or("");
+  while (!text.empty()) {
+    const auto comma = std::min(text.find(", "), text.size());
+    const std::string one = text.substr(0, comma);
+    const auto space = one.find(' ');
+    if (space != std::string::npos) packages.emplace_back(one.substr(0, space), one.substr(space + 1));
+    text.erase(0, std::min(comma + 2, text.size()));
+  }
+  return packages;
+}
+
+// Compute-runtime up to 24.39 was made with version 1 of the compiler, 24.45 and later with version 2:
+// libigc.so.1 and libigc.so.2, which do not stand in for each other.
+constexpr const char* kOfTheFirst = ">=20, <24.40";
+constexpr const char* kOfTheSecond = ">=24.45";
+constexpr const char* kNamedByRelease = ">=20";  // the old package counts otherwise: 1.3.26241
+
+bool in(const std::string& range, const std::string& text) {
+  const auto version = Version::parse(text);
+  const auto wanted = VersionRange::parse(range);
+  return version && wanted && wanted->contains(*version);
+}
+
+// 0 where nobody has written it down.
+int compiler_generation(const std::string& runtime) {
+  return in(kOfTheFirst, runtime) ? 1 : in(kOfTheSecond, runtime) ? 2 : 0;
+}
+
+// False when it found something.
+bool check_compiler(Examination& examination) {
+  const auto runtime = packages_of(examination.host(), "umd.level_zero");
+  const auto compilers = packages_of(examination.host(), "umd.igc");
+  if (runtime.size() != 1 || compilers.empty()) return true;
+  const int needed = compiler_generation(runtime.front().second);
+  const std::string range = fmt::format(">={}, <{}", needed, needed + 1);
+  const bool there = std::any_of(compilers.begin(), compilers.end(),
+                                 [&](const auto& compiler) { return in(range, compiler.second); });
+  if (needed == 0 || there) return true;
+  examination.add(
+      {Health::kBroken,
+       "intel-generations",
+       fmt::format("{} {} needs version {} of Intel's compiler (libigc.so.{}), but {} {} is installed",
+                   runtime.front().first, runtime.front().second, needed, needed, compilers.front().first,
+                   compilers.front().second),
+       "/var/lib/dpkg/status",
+       needed == 2 ? "install intel-igc-core-2 and intel-igc-opencl-2 of the driver's release"
+                   : "install intel-igc-core 1.x and intel-igc-opencl 1.x of the driver's release",
+       {"https://github.com/intel/compute-runtime/issues/776",
+        "https://github.com/intel/compute-runtime/issues/934"}});
+  return false;
+}
+
+// Two packages of one layer bring the same library.
+bool check_doubles(Examination& examination) {
+  bool single = true;
+  for (const char* fact : {"loader.level_zero", "umd.level_zero"}) {
+    const auto packages = packages_of(examination.host(), fact);
+    if (packages.size() < 2) continue;
+    single = false;
+    examination.add({Health::kWarn,
+                     "intel-generations",
+                     fmt::format("two packages bring the same layer: {}", *examination.host().value(fact)),
+                     "/var/lib/dpkg/status",
+                     fmt::format("sudo apt-get remove {}", packages.back().first),
+                     {}});
+  }
+  return single;
+}
+
+// Level Zero and OpenCL come from one release; they share the compiler.
+bool check_releases(Examination& examination) {
+  const auto level_zero = packages_of(examination.host(), "umd.level_zero");
+  const auto opencl = packages_of(examination.host(), "umd.opencl");
+  if (level_zero.size() != 1 || opencl.size() != 1) return true;
+  const auto one = Version::parse(level_zero.front().second);
+  const auto other = Version::parse(opencl.front().second);
+  if (!one || !other || !in(kNamedByRelease, level_zero.front().second) || compare(*one, *other) == 0)
+    return true;
+  examination.add({Health::kWarn,
+                   "intel-generations",
+                   fmt::format("{} {} and {} {} are of two releases", level_zero.front().first,
+                               level_zero.front().second, opencl.front().first, opencl.front().second),
+                   "/var/lib/dpkg/status",
+                   "install both of one release of compute-runtime",
+                   {}});
+  return false;
+}
+
+}  // namespace
+
+void check_level_zero(Examination& examination) {
+  const Host& host = examination.host();
+  if (!has_intel_card(host)) return;
+  const FoundLibrary* loader = host.library("libze_loader.so.1");
+  const FoundLibrary* driver = host.library("libze_intel_gpu.so.1");
+  if (loader != nullptr && driver != nullptr) {
+    return examination.ok("level-zero", fmt::format("loader {}, driver {}", loader->path, driver->path));
+  }
+  if (loader == nullptr && driver == nullptr) {
+    return examination.add({Health::kWarn,
+                            "level-zero",
+                            "an Intel card is here, but neither Level Zero's loader nor its driver",
+                            "libze_loader.so.1",
+                            "sudo apt-get install libze1 libze-intel-gpu1",
+                            {}});
+  }
+  if (driver == nullptr) {
+    return examination.add(
+        {Health::kBroken,
+         "level-zero",
+         "Level Zero's loader is here without Intel's driver: programs find no device and no reason",
+         loader->path,
+         "sudo apt-get install libze-intel-gpu1",
+         {"https://github.com/intel/compute-runtime/issues/832"}});
+  }
+  examination.add({Health::kBroken,
+                   "level-zero",
+                   "Intel's Level Zero driver is here without the loader: nothing finds it",
+                   driver->path,
+                   "sudo apt-get install libze1",
+                   {}});
+}
+
+void check_intel_generations(Examination& examination) {
+  if (!examination.host().value("umd.level_zero")) return;
+  const bool compiler = check_compiler(examination);
+  const bool doubles = check_doubles(examination);
+  const bool releases = check_releases(examination);
+  if (compiler && doubles && releases)
+    examination.ok("intel-generations", *examination.host().value("umd.level_zero") + ": one generation");
+}
+
+}  // namespace proctor

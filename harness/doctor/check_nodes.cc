@@ -1,0 +1,176 @@
+// Device nodes: there, openable, and found by their PCI address.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "harness/doctor/examination.h"
+
+namespace proctor {
+namespace {
+
+bool runs_intel_driver(const Card& card) { return card.driver == "xe" || card.driver == "i915"; }
+
+std::vector<std::string> nodes_of(const Card& card) {
+  if (card.render_node.empty()) return {};
+  return {"/dev/dri/" + card.render_node};
+}
+
+// What a CUDA program opens: one node of a card, and two for all.
+std::vector<std::string> nvidia_nodes(const Host& host) {
+  std::vector<std::string> needed = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
+  for (const auto& node : host.nodes) {
+    const std::string_view name = node.path;
+    constexpr std::string_view kCard = "/dev/nvidia";
+    if (name.starts_with(kCard) && name.find_first_not_of("0123456789", kCard.size()) == name.npos)
+      needed.push_back(node.path);
+  }
+  if (needed.size() == 2) needed.emplace_back("/dev/nvidia0");
+  return needed;
+}
+
+bool uses_nvidia_driver(const Host& host) {
+  return std::any_of(host.cards.begin(), host.cards.end(),
+                     [](const Card& card) { return card.is_nvidia() && card.driver == "nvidia"; });
+}
+
+// All nodes that programs need here.
+std::vector<std::string> needed_nodes(const Host& host) {
+  std::vector<std::string> needed;
+  for (const auto& card : host.cards) {
+    if (!card.is_intel() || !runs_intel_driver(card)) continue;
+    for (const auto& path : nodes_of(card)) needed.push_back(path);
+  }
+  if (uses_nvidia_driver(host)) {
+    for (const auto& path : nvidia_nodes(host)) needed.push_back(path);
+  }
+  return needed;
+}
+
+std::string group_words(const Host& host, unsigned gid) {
+  const auto name = host.groups.find(gid);
+  return name == host.groups.end() ? fmt::format("group {}", gid)
+                                   : fmt::format("group {} ({})", gid, name->second);
+}
+
+std::string permission_fix(const Examination& examination, const Node& node) {
+  const Host& host = examination.host();
+  const Caller& caller = *host.caller;
+  const bool member = std::find(caller.gids.begin(), caller.gids.end(), node.gid) != caller.gids.end();
+  const bool group_may = (node.mode & 060U) == 060U;
+  if (member && group_may) {  // so the mode is not what forbids it
+    return examination.fix("getfacl " + node.path,
+                           fmt::format("start the container with --device {}", node.path));
+  }
+  if (!group_may || node.gid == 0) {
+    return fmt::format("sudo chgrp render {0} && sudo chmod 0660 {0}    (a udev rule makes it last)",
+                       node.path);
+  }
+  const auto name = host.groups.find(node.gid);
+  const std::string user = caller.name.empty() ? fmt::format("{}", caller.uid) : caller.name;
+  const std::string join = fmt::format("sudo usermod --append --groups {} {}    (then log in again)",
+                                       name == host.groups.end() ? "render" : name->second, user);
+  return examination.fix(
+      name == host.groups.end() ? fmt::format("sudo groupadd --gid {} render && {}", node.gid, join) : join,
+      fmt::format("start the container with --group-add {}", node.gid));
+}
+
+}  // namespace
+
+void check_nodes(Examination& examination) {
+  const Host& host = examination.host();
+  const auto needed = needed_nodes(host);
+  if (needed.empty()) return;
+  if (!host.nodes_known) {
+    return examination.add({Health::kWarn,
+                            "nodes",
+                            "device nodes are not known: there is no dev.list",
+                            "/dev.list",
+                            "find /dev/dri /dev/nvidia* -printf '%m %U %G %p %l\\n' > DIR/dev.list",
+                            {}});
+  }
+  std::vector<std::string> missing;
+  for (const auto& path : needed) {
+    if (host.node(path) == nullptr) missing.push_back(path);
+  }
+  if (missing.empty()) return examination.ok("nodes", fmt::format("{} device nodes are here", needed.size()));
+  for (const auto& path : missing) {
+    const bool intel = path.starts_with("/dev/dri/");
+    examination.add(
+        {Health::kBroken,
+         "nodes",
+         "a card's device node is missing",
+         path,
+         intel ? examination.fix("sudo udevadm trigger --subsystem-match=drm",
+                                 "start the container with --device /dev/dri")
+               : examination.fix("sudo nvidia-modprobe -u -c 0",
+                                 "start the container with --gpus all or --device nvidia.com/gpu=all"),
+         {}});
+  }
+}
+
+void check_permissions(Examination& examination) {
+  const Host& host = examination.host();
+  if (!host.nodes_known) return;
+  std::map<unsigned, std::vector<const Node*>> closed;  // by group: one line mends them all
+  int open = 0;
+  for (const auto& path : needed_nodes(host)) {
+    const Node* node = host.node(path);
+    if (node == nullptr) continue;
+    if (node->openable) {
+      ++open;
+    } else {
+      closed[node->gid].push_back(node);
+    }
+  }
+  if (!host.caller) {
+    if (closed.empty()) return;
+    return examination.add(
+        {Health::kWarn, "permissions", "nobody says who wants to use the devices", "/id", "id > DIR/id", {}});
+  }
+  if (closed.empty() && open > 0)
+    examination.ok("permissions", fmt::format("{} device nodes can be opened", open));
+  for (const auto& [gid, nodes] : closed) {
+    std::vector<std::string> paths;
+    for (const Node* node : nodes) paths.push_back(node->path);
+    examination.add({Health::kBroken,
+                     "permissions",
+                     fmt::format("user {} may not open the device: mode {:04o}, {}", host.caller->uid,
+                                 nodes.front()->mode, group_words(host, gid)),
+                     fmt::format("{}", fmt::join(paths, ", ")),
+                     permission_fix(examination, *nodes.front()),
+                     {}});
+  }
+}
+
+// Intel's driver looks for the cards' addresses there first.
+void check_by_path(Examination& examination) {
+  const Host& host = examination.host();
+  std::vector<std::string> missing;
+  int found = 0;
+  for (const auto& card : host.cards) {
+    if (!card.is_intel() || card.render_node.empty() || host.node("/dev/dri/" + card.render_node) == nullptr)
+      continue;
+    if (std::find(host.by_path.begin(), host.by_path.end(), card.render_node) == host.by_path.end()) {
+      missing.push_back(card.render_node);
+    } else {
+      ++found;
+    }
+  }
+  if (missing.empty() && found > 0) examination.ok("by-path", "each card's node is found by its PCI address");
+  if (missing.empty()) return;
+  examination.add(
+      {Health::kWarn,
+       "by-path",
+       fmt::format("no link leads from a PCI address to {}: with several cards a driver may take one "
+                   "for another",
+                   fmt::join(missing, ", ")),
+       "/dev/dri/by-path",
+       examination.fix("sudo udevadm trigger --subsystem-match=drm",
+                       "start the container with -v /dev/dri/by-path:/dev/dri/by-path:ro"),
+       {"https://github.com/intel/compute-runtime/blob/master/shared/source/os_interface/linux/"
+        "drm_neo.cpp"}});
+}
+
+}  // namespace proctor

@@ -1,0 +1,250 @@
+// NVIDIA's driver: its kernel module, its libraries, and what containers are given of both.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "harness/doctor/examination.h"
+#include "harness/plan/version.h"
+
+namespace proctor {
+namespace {
+
+constexpr const char* kCompatibility = "https://docs.nvidia.com/deploy/cuda-compatibility";
+constexpr const char* kNotCheckedInCdi = "https://github.com/NVIDIA/nvidia-container-toolkit/issues/1470";
+
+bool at_least(const std::string& version, const std::string& minimum) {
+  const auto have = Version::parse(version);
+  const auto need = Version::parse(minimum);
+  return have && need && compare(*have, *need) >= 0;
+}
+
+// "libcuda.so.575.51.03" -> "575.51.03"; "" for a name without one.
+std::string version_of_file(const FoundLibrary& library) {
+  const std::string name = std::filesystem::path(library.target).filename();
+  const auto at = name.find(".so.");
+  if (at == std::string::npos) return {};
+  const std::string version = name.substr(at + 4);
+  return version.find('.') == std::string::npos ? "" : version;
+}
+
+// The forward-compatibility package has a library of its own, newer than the module by design.
+bool is_compatibility(const FoundLibrary& library) {
+  return library.target.find("/compat/") != std::string::npos;
+}
+
+// The oldest driver for a toolkit's major version (minor-version compatibility).
+struct ToolkitMinimum {
+  std::string_view major;
+  const char* minimum;
+};
+constexpr ToolkitMinimum kToolkitMinima[] = {{"11.", "450"}, {"12.", "525"}, {"13.", "580"}};
+
+// Forward compatibility lifts the minimum, but not on all cards.
+void too_old(Examination& examination, const std::string& who, const std::string& minimum,
+             const std::string& where, const std::string& source) {
+  const Host& host = examination.host();
+  const std::string driver = *host.value("kmd.nvidia");
+  const auto compat = host.value("umd.cuda_compat");
+  const std::string glue = host.value("glue.mode").value_or("");
+  std::string what =
+      fmt::format("{} needs the NVIDIA driver {} or newer, but {} is loaded", who, minimum, driver);
+  if (compat) what += fmt::format("; {} lifts that on data-center cards only (elsewhere error 804)", *compat);
+  std::vector<std::string> sources = {source};
+  if (glue == "cdi") {
+    what += "; in CDI mode the container toolkit does not check this";
+    sources.emplace_back(kNotCheckedInCdi);
+  }
+  examination.add({compat ? Health::kWarn : Health::kBroken, "host-driver", what, where,
+                   fmt::format("install driver {} or newer on the host", minimum), sources});
+}
+
+void check_table(Examination& examination, const std::string& driver, const std::vector<HostMinimum>& table) {
+  std::vector<std::string> can;
+  const HostMinimum* cannot = nullptr;
+  for (const auto& entry : table) {
+    if (entry.driver != "nvidia") continue;
+    if (at_least(driver, entry.minimum)) {
+      can.push_back(entry.stack);
+    } else if (cannot == nullptr || !at_least(cannot->minimum, entry.minimum)) {
+      cannot = &entry;
+    }
+  }
+  if (cannot == nullptr && can.empty()) return;
+  if (cannot == nullptr) {
+    return examination.ok(
+        "host-driver",
+        fmt::format("NVIDIA driver {}: new enough for the stacks {}", driver, fmt::join(can, ", ")),
+        "/sys/module/nvidia/version");
+  }
+  examination.add(
+      {can.empty() ? Health::kBroken : Health::kWarn,
+       "host-driver",
+       fmt::format("NVIDIA driver {}: too old for the stack {}, which needs {}{}", driver, cannot->stack,
+                   cannot->minimum, can.empty() ? "" : fmt::format("; it runs {}", fmt::join(can, ", "))),
+       "/sys/module/nvidia/version",
+       fmt::format("install driver {} or newer", cannot->minimum),
+       {cannot->source}});
+}
+
+}  // namespace
+
+bool is_stub(const FoundLibrary& library) {
+  const auto named_so = [](const std::filesystem::path& path) {
+    return path.parent_path().filename() == "stubs";
+  };
+  return named_so(library.path) || named_so(library.target);
+}
+
+const FoundLibrary* real_library(const Host& host, const std::string& name) {
+  const auto found = host.libraries.find(name);
+  if (found == host.libraries.end()) return nullptr;
+  const auto real = std::find_if_not(found->second.begin(), found->second.end(), is_stub);
+  return real == found->second.end() ? nullptr : &*real;
+}
+
+// Module and library come together, or nothing works.
+void check_nvidia_driver(Examination& examination) {
+  const Host& host = examination.host();
+  const auto card = std::find_if(host.cards.begin(), host.cards.end(), [](const Card& one) {
+    return one.is_nvidia() && one.driver != "vfio-pci";  // that one belongs to a virtual machine
+  });
+  if (card == host.cards.end()) return;
+  const auto module = host.value("kmd.nvidia");
+  const FoundLibrary* library = real_library(host, "libcuda.so.1");
+  if (module && library != nullptr) {
+    return examination.ok("nvidia-driver", fmt::format("module {} and {}", *module, library->path));
+  }
+  if (module) {
+    return examination.add(
+        {Health::kBroken,
+         "nvidia-driver",
+         fmt::format("the module {} is loaded, but there is no libcuda.so.1", *module),
+         "/sys/module/nvidia",
+         examination.fix(
+             fmt::format("install the libraries of driver {0} (Ubuntu: libnvidia-compute-{1})", *module,
+                         module->substr(0, module->find('.'))),
+             "start the container with --gpus all and NVIDIA_DRIVER_CAPABILITIES=compute,utility"),
+         {}});
+  }
+  const std::string by = card->driver.empty() ? "no driver" : card->driver;
+  examination.add(
+      {library != nullptr ? Health::kBroken : Health::kWarn,
+       "nvidia-driver",
+       fmt::format("the card {} ({}) is driven by {}, not by nvidia{}", card->address, card->id, by,
+                   library != nullptr ? "; its library is here: " + library->path : ""),
+       "/sys/module/nvidia",
+       library != nullptr ? "sudo modprobe nvidia" : "install NVIDIA's driver, then: sudo modprobe nvidia",
+       {}});
+}
+
+void check_nvidia_versions(Examination& examination) {
+  const Host& host = examination.host();
+  const auto module = host.value("kmd.nvidia");
+  if (!module) return;
+  bool same = false;
+  for (const char* name : {"libcuda.so.1", "libnvidia-ml.so.1"}) {
+    const FoundLibrary* library = real_library(host, name);
+    if (library == nullptr || is_compatibility(*library)) continue;
+    const std::string version = version_of_file(*library);
+    if (version == *module) same = true;
+    if (version.empty() || version == *module) continue;
+    examination.add(
+        {Health::kBroken,
+         "driver-versions",
+         fmt::format(
+             "the loaded module is {}, but {} is of {}: a driver was updated without a reboot, or the "
+             "container is older than the driver",
+             *module, name, version),
+         library->path,
+         examination.fix(
+             "reboot, or: sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia && sudo modprobe nvidia",
+             "make the container anew; with CDI first, on the host: sudo nvidia-ctk cdi generate "
+             "--output=/etc/cdi/nvidia.yaml"),
+         {}});
+    same = false;
+    return;
+  }
+  if (same) examination.ok("driver-versions", fmt::format("module and libraries are of {}", *module));
+}
+
+void check_host_minimum(Examination& examination, const std::vector<HostMinimum>& table) {
+  const Host& host = examination.host();
+  const auto driver = host.value("kmd.nvidia");
+  const std::string wanted = host.value("image.host").value_or("");
+  if (wanted.starts_with("nvidia ")) {
+    const std::string minimum = wanted.substr(7);
+    const std::string stack = "the stack " + host.value("image.stack").value_or("of this image");
+    if (!driver) {
+      return examination.add(
+          {Health::kBroken,
+           "host-driver",
+           fmt::format("{} needs the NVIDIA driver {} or newer, but none is loaded", stack, minimum),
+           "/etc/proctor/stack",
+           "start it on a machine with an NVIDIA card and its driver",
+           {kCompatibility}});
+    }
+    if (!at_least(*driver, minimum))
+      return too_old(examination, stack, minimum, "/etc/proctor/stack", kCompatibility);
+    return examination.ok("host-driver",
+                          fmt::format("NVIDIA driver {}: {} needs {}", *driver, stack, minimum),
+                          "/etc/proctor/stack");
+  }
+  if (!driver) return;
+  const auto toolkit = host.value("toolkit.cuda");
+  for (const auto& [major, minimum] : kToolkitMinima) {
+    if (!toolkit || !toolkit->starts_with(major)) continue;
+    const std::string who = "CUDA " + *toolkit;
+    if (!at_least(*driver, minimum))
+      return too_old(examination, who, minimum, "/usr/local/cuda/version.json", kCompatibility);
+    return examination.ok("host-driver", fmt::format("NVIDIA driver {}: {} needs {}", *driver, who, minimum),
+                          "/usr/local/cuda/version.json");
+  }
+  check_table(examination, *driver, table);
+}
+
+// A specification names the files of the driver for which it was made.
+void check_cdi(Examination& examination) {
+  const Host& host = examination.host();
+  const StackFact* cdi = host.fact("glue.cdi");
+  const auto module = host.value("kmd.nvidia");
+  constexpr std::string_view kFor = "for libcuda ";
+  if (cdi == nullptr || !cdi->value || !module) return;
+  const bool used = host.value("glue.mode").value_or("auto") != "legacy";
+  const std::string version = cdi->value->starts_with(kFor) ? cdi->value->substr(kFor.size()) : "";
+  if (version == *module) {
+    return examination.ok("cdi", fmt::format("the CDI specification is for the loaded driver, {}", version),
+                          cdi->source);
+  }
+  examination.add({used ? Health::kBroken : Health::kWarn,
+                   "cdi",
+                   version.empty()
+                       ? "the CDI specification names no libcuda"
+                       : fmt::format("the CDI specification is for driver {}, but {} is loaded: containers "
+                                     "are given files that are not there{}",
+                                     version, *module, used ? "" : " (the mode is legacy: it is not used)"),
+                   cdi->source,
+                   fmt::format("sudo nvidia-ctk cdi generate --output={}", cdi->source),
+                   {}});
+}
+
+void check_stubs(Examination& examination) {
+  const Host& host = examination.host();
+  for (const char* name : {"libcuda.so.1", "libnvidia-ml.so.1", "libcuda.so", "libnvidia-ml.so"}) {
+    const FoundLibrary* first = host.library(name);
+    if (first == nullptr || !is_stub(*first)) continue;
+    const bool linked = std::string_view(name).ends_with(".1");  // programs are linked with this name
+    return examination.add(
+        {linked ? Health::kBroken : Health::kWarn,
+         "stub-library",
+         fmt::format("the linker takes the toolkit's stub for {}: it has no driver behind it (error 34)",
+                     name),
+         first->path,
+         fmt::format("remove {} from LD_LIBRARY_PATH and /etc/ld.so.conf.d; it is for linking only",
+                     std::filesystem::path(first->path).parent_path().string()),
+         {}});
+  }
+}
+
+}  // namespace proctor

@@ -1,0 +1,144 @@
+#include "harness/doctor/diagnose.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/core/text.h"
+#include "harness/stack/embedded_locks.h"
+
+namespace proctor {
+namespace {
+
+// "2 x 8086:e223 (xe)"
+void say_cards(Examination& examination) {
+  std::map<std::string, int> counts;
+  for (const auto& card : examination.host().cards)
+    ++counts[card.id + (card.driver.empty() ? " (no driver)" : " (" + card.driver + ")")];
+  std::vector<std::string> words;
+  for (const auto& [name, count] : counts) words.push_back(fmt::format("{} x {}", count, name));
+  examination.ok("cards",
+                 words.empty() ? "no card of Intel's or NVIDIA's on the PCI bus"
+                               : fmt::format("{}", fmt::join(words, ", ")),
+                 "/sys/bus/pci/devices");
+}
+
+// A slow or flaky combination can be worked with; a broken one cannot.
+void say(Examination& examination, const KnownBad& rule) {
+  examination.add({rule.effect == Effect::kBroken ? Health::kBroken : Health::kWarn,
+                   "known-bad:" + rule.id,
+                   fmt::format("{}: {}", to_string(rule.effect), rule.text),
+                   {},
+                   rule.fix,
+                   rule.sources});
+}
+
+void apply(Examination& examination, const std::vector<KnownBad>& rules) {
+  std::vector<std::string> undecided;
+  std::set<std::string> unknown;
+  for (const auto& rule : rules) {
+    const RuleAnswer answer = evaluate(rule, examination.host());
+    if (answer.match == Match::kYes) say(examination, rule);
+    if (answer.match != Match::kUnknown) continue;
+    undecided.push_back(rule.id);
+    unknown.insert(answer.unknown.begin(), answer.unknown.end());
+  }
+  if (undecided.empty()) return;
+  const bool firmware = unknown.contains("firmware.guc") || unknown.contains("firmware.huc");
+  examination.add({Health::kWarn,
+                   "known-bad",
+                   fmt::format("not decided, because {} cannot be told here: {}", fmt::join(unknown, ", "),
+                               fmt::join(undecided, ", ")),
+                   {},
+                   firmware ? "sudo proctor doctor    (only root can read the firmware's version)"
+                            : "compare by hand what `proctor stack capture` cannot tell with docs/doctor.md",
+                   {}});
+}
+
+void say_stale(Examination& examination, const std::vector<KnownBad>& rules, const std::string& today) {
+  for (const auto& rule : rules) {
+    if (rule.recheck >= today) continue;
+    examination.add({Health::kWarn,
+                     "known-bad:" + rule.id,
+                     fmt::format("rule needs re-check: it was to be looked at by {}", rule.recheck),
+                     {},
+                     "read its sources, and correct the rule or its date",
+                     rule.sources});
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Health health) {
+  switch (health) {
+    case Health::kOk:
+      return "ok";
+    case Health::kWarn:
+      return "warn";
+    case Health::kBroken:
+      return "broken";
+  }
+  return "?";
+}
+
+std::vector<HostMinimum> embedded_host_minima() {
+  std::vector<HostMinimum> minima;
+  for (const auto& lock : embedded_locks()) {
+    if (lock.host) minima.push_back({lock.name, lock.host->driver, lock.host->minimum, lock.host->source});
+  }
+  return minima;
+}
+
+StackVerdicts diagnose(const Host& host, const std::vector<HostMinimum>& minima,
+                       const std::vector<KnownBad>& rules, const std::string& today) {
+  Examination examination(host);
+  say_cards(examination);
+  check_nodes(examination);
+  check_permissions(examination);
+  check_by_path(examination);
+  check_nvidia_driver(examination);
+  check_nvidia_versions(examination);
+  check_host_minimum(examination, minima);
+  check_cdi(examination);
+  check_stubs(examination);
+  check_level_zero(examination);
+  check_intel_generations(examination);
+  apply(examination, rules);
+  say_stale(examination, rules, today);
+  return examination.take();
+}
+
+std::string today_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
+Health worst(const StackVerdicts& verdicts) {
+  Health worst = Health::kOk;
+  for (const auto& verdict : verdicts) worst = std::max(worst, verdict.health);
+  return worst;
+}
+
+std::string to_json(const StackVerdicts& verdicts) {
+  nlohmann::json document = {{"ok", 0}, {"warn", 0}, {"broken", 0}, {"verdicts", nlohmann::json::array()}};
+  for (const auto& verdict : verdicts) {
+    const std::string state(to_string(verdict.health));
+    document[state] = document[state].get<int>() + 1;
+    document["verdicts"].push_back({{"check", clean_text(verdict.check)},
+                                    {"state", state},
+                                    {"what", clean_text(verdict.what)},
+                                    {"where", clean_text(verdict.where)},
+                                    {"fix", clean_text(verdict.fix)},
+                                    {"sources", verdict.sources}});
+  }
+  return document.dump(2);
+}
+
+}  // namespace proctor

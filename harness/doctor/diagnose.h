@@ -1,0 +1,27 @@
+// Everything doctor has to say about a host. Pure: the same files and the same day give the same verdicts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/doctor/examination.h"
+#include "harness/doctor/known_bad.h"
+
+namespace proctor {
+
+// Of the locks that this program was built with.
+std::vector<HostMinimum> embedded_host_minima();
+
+// `today` is "2026-11-21"; a rule whose re-check date is past is reported whether or not it holds.
+StackVerdicts diagnose(const Host& host, const std::vector<HostMinimum>& minima,
+                       const std::vector<KnownBad>& rules, const std::string& today);
+
+// This day in UTC.
+std::string today_utc();
+
+Health worst(const StackVerdicts& verdicts);
+
+// {"verdicts": [{check, state, what, where, fix, sources}], "ok": N, "warn": N, "broken": N}
+std::string to_json(const StackVerdicts& verdicts);
+
+}  // namespace proctor

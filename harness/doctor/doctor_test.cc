@@ -1,0 +1,104 @@
+// Doctor on machines made of files: its verdicts on each must be exactly those that testdata/hosts.toml
+// expects.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/doctor/diagnose.h"
+#include "harness/doctor/rooted_files.h"
+#include "harness/doctor/simulated_host.h"
+#include "harness/plan/toml_reader.h"
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+
+constexpr const char* kToday = "2026-11-21";
+
+toml::table read_table(const std::string& name) {
+  const std::string path = std::string(PROCTOR_SOURCE_DIR) + "/harness/doctor/testdata/" + name;
+  const auto text = read_text_file(path);
+  auto table = text ? parse_toml(*text, path) : text.error();
+  if (!table) ADD_FAILURE() << table.error().what;
+  return table ? *std::move(table) : toml::table();
+}
+
+std::vector<std::string> strings(const toml::table& table, const char* key) {
+  std::vector<std::string> words;
+  const toml::array* array = table[key].as_array();
+  for (std::size_t i = 0; array != nullptr && i < array->size(); ++i)
+    words.push_back(*(*array)[i].value<std::string>());
+  return words;
+}
+
+StackVerdicts verdicts_of(const SimulatedHost& machine) {
+  const auto host = read_host(machine.root(), {}, {});
+  if (!host) ADD_FAILURE() << host.error().what;
+  return host ? diagnose(*host, embedded_host_minima(), known_bad_rules(), kToday) : StackVerdicts();
+}
+
+void examine(const toml::table& table) {
+  const SimulatedHost machine(table);
+  std::vector<std::string> found;
+  std::string words;
+  std::string fixes;
+  for (const auto& verdict : verdicts_of(machine)) {
+    words += verdict.what + "\n";
+    fixes += verdict.fix + "\n";
+    EXPECT_EQ(verdict.health == Health::kOk, verdict.fix.empty())
+        << verdict.check << " says how to mend it, or it is ok";
+    if (verdict.health != Health::kOk)
+      found.push_back(std::string(to_string(verdict.health)) + " " + verdict.check);
+  }
+  EXPECT_THAT(found, ElementsAreArray(strings(table, "expect"))) << words;
+  for (const auto& text : strings(table, "says")) EXPECT_THAT(words, HasSubstr(text));
+  for (const auto& text : strings(table, "mend")) EXPECT_THAT(fixes, HasSubstr(text));
+}
+
+TEST(Doctor, IsRightOnEveryMachine) {
+  const toml::table hosts = read_table("hosts.toml");
+  const toml::array* array = hosts["host"].as_array();
+  ASSERT_NE(array, nullptr);
+  ASSERT_GE(array->size(), 20U);
+  for (const auto& host : *array) {
+    SCOPED_TRACE(host.as_table()->at("name").value_or<std::string>(""));
+    examine(*host.as_table());
+  }
+}
+
+TEST(Doctor, SaysWhichFileOfAnotherMachineIsMissing) {
+  const auto table = parse_toml(
+      "cards = [\"0000:03:00.0 8086:9a49 i915\"]\npackages = [\"libze1 1\", \"libze-intel-gpu1 26.35\"]",
+      "t");
+  const SimulatedHost machine(*table);
+  std::filesystem::remove(machine.root() + "/dev.list");
+  const auto verdicts = verdicts_of(machine);
+  EXPECT_THAT(to_json(verdicts), HasSubstr("there is no dev.list"));
+  EXPECT_EQ(worst(verdicts), Health::kWarn);
+}
+
+TEST(Doctor, ABadListOfNodesIsRefused) {
+  const SimulatedHost machine(*parse_toml("", "t"));
+  std::ofstream(machine.root() + "/dev.list") << "crw-rw---- 1 root video /dev/dri/card0\n";
+  const auto host = read_host(machine.root(), {}, {});
+  ASSERT_FALSE(host);
+  EXPECT_THAT(host.error().what, HasSubstr("crw-rw----"));
+  EXPECT_THAT(host.error().hint, HasSubstr("find /dev/dri"));
+  EXPECT_FALSE(read_host("/nowhere", {}, {}));
+}
+
+TEST(RootedFiles, LinksLeadWhereTheyLeadOnThatMachine) {
+  const SimulatedHost machine(*parse_toml(
+      "files = { \"/usr/lib/a\" = \"there\" }\n"
+      "links = { \"/lib\" = \"/usr/lib\", \"/b\" = \"../../lib/a\", \"/c\" = \"d\", \"/d\" = \"c\" }",
+      "t"));
+  const RootedFiles files(machine.root() + "/");
+  EXPECT_EQ(files.read("/lib/a"), "there");
+  EXPECT_EQ(files.resolve("/b"), "/usr/lib/a");
+  EXPECT_FALSE(files.resolve("/c")) << "a circle";
+  EXPECT_FALSE(files.resolve("/lib/nothing"));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,56 @@
+// The checks, each a pure function of a host; what they share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/doctor/host.h"
+#include "harness/doctor/verdict.h"
+
+namespace proctor {
+
+// What a stack asks of the host that runs it (docker/stacks, [host]).
+struct HostMinimum {
+  std::string stack{};
+  std::string driver{};
+  std::string minimum{};
+  std::string source{};
+};
+
+class Examination {
+ public:
+  explicit Examination(const Host& host) : host_(host) {}
+
+  const Host& host() const { return host_; }
+  void ok(std::string check, std::string what, std::string where = {}) {
+    add({Health::kOk, std::move(check), std::move(what), std::move(where), {}, {}});
+  }
+  void add(StackVerdict verdict) { verdicts_.push_back(std::move(verdict)); }
+  // One line for a machine, another for a container on it.
+  std::string fix(const std::string& on_machine, const std::string& in_container) const {
+    return host_.container ? in_container : on_machine;
+  }
+  StackVerdicts take() { return std::move(verdicts_); }
+
+ private:
+  const Host& host_;
+  StackVerdicts verdicts_;
+};
+
+// The toolkit's stub directory holds libraries to link with, without a driver behind them.
+bool is_stub(const FoundLibrary& library);
+// The first that is no stub, or null.
+const FoundLibrary* real_library(const Host& host, const std::string& name);
+
+void check_nodes(Examination& examination);
+void check_permissions(Examination& examination);
+void check_by_path(Examination& examination);
+void check_nvidia_driver(Examination& examination);
+void check_nvidia_versions(Examination& examination);
+void check_host_minimum(Examination& examination, const std::vector<HostMinimum>& table);
+void check_cdi(Examination& examination);
+void check_stubs(Examination& examination);
+void check_level_zero(Examination& examination);
+void check_intel_generations(Examination& examination);
+
+}  // namespace proctor

@@ -1,0 +1,241 @@
+#include "harness/doctor/host.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "harness/devices/library_search.h"
+#include "harness/doctor/rooted_files.h"
+#include "harness/plan/toml_reader.h"
+
+namespace proctor {
+namespace {
+
+constexpr const char* kLibraries[] = {"libze_loader.so.1", "libze_intel_gpu.so.1", "libcuda.so.1",
+                                      "libcuda.so",        "libnvidia-ml.so.1",    "libnvidia-ml.so"};
+
+// ---- cards ----
+
+// "0x8086" -> "8086"
+std::string hex_digits(std::string text) { return text.starts_with("0x") ? text.substr(2) : text; }
+
+// PCI class 03: display controllers; 1200: processing accelerators.
+bool is_accelerator(const std::string& vendor, const std::string& pci_class) {
+  return (vendor == "8086" || vendor == "10de") &&
+         (pci_class.starts_with("03") || pci_class.starts_with("1200"));
+}
+
+std::string field(const std::string& text, std::string_view name) {
+  const auto at = text.find(name);
+  if (at == std::string::npos) return {};
+  const auto begin = std::min(text.find_first_not_of(" \t", at + name.size()), text.size());
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+std::vector<Card> read_cards(const RootedFiles& files) {
+  const std::string bus = "/sys/bus/pci/devices/";
+  std::vector<Card> cards;
+  for (const auto& address : files.names(bus)) {
+    const std::string directory = bus + address;
+    const auto read = [&](const char* name) { return hex_digits(files.read(directory + name).value_or("")); };
+    const std::string vendor = read("/vendor");
+    if (!is_accelerator(vendor, read("/class"))) continue;
+    Card card{address, vendor + ":" + read("/device"), {}, {}, {}};
+    if (const auto driver = files.resolve(directory + "/driver"))
+      card.driver = std::filesystem::path(*driver).filename();
+    const auto told = files.read("/proc/driver/nvidia/gpus/" + address + "/information");
+    card.model = field(told.value_or(""), "Model:");
+    for (const auto& name : files.names(directory + "/drm")) {
+      if (name.starts_with("renderD")) card.render_node = name;
+    }
+    cards.push_back(std::move(card));
+  }
+  return cards;
+}
+
+// ---- who ----
+
+unsigned number_at(const std::string& text, std::size_t at) {
+  unsigned number = 0;
+  std::from_chars(text.data() + std::min(at, text.size()), text.data() + text.size(), number);
+  return number;
+}
+
+// What `id` prints: uid=1000(me) gid=1000(me) groups=1000(me),44(video)
+std::optional<Caller> parse_id(const std::string& text) {
+  const auto uid = text.find("uid=");
+  const auto groups = text.find("groups=");
+  if (uid == std::string::npos || groups == std::string::npos) return std::nullopt;
+  Caller caller;
+  caller.uid = number_at(text, uid + 4);
+  if (const auto open = text.find('('); open < text.find(' '))
+    caller.name = text.substr(open + 1, text.find(')') - open - 1);
+  for (auto at = groups + 6; at != std::string::npos; at = text.find(',', at + 1))
+    caller.gids.push_back(number_at(text, at + 1));
+  return caller;
+}
+
+// name:password:number:...
+template <typename Use>
+void each_account(const std::optional<std::string>& text, Use use) {
+  std::istringstream lines(text.value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    const auto name = line.find(':');
+    const auto number = line.find(':', std::min(name, line.size() - 1) + 1);
+    if (number != std::string::npos) use(line.substr(0, name), number_at(line, number + 1));
+  }
+}
+
+Caller this_process(const RootedFiles& files) {
+  Caller caller;
+  caller.uid = ::geteuid();
+  caller.gids.resize(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
+  const int count = ::getgroups(static_cast<int>(caller.gids.size()), caller.gids.data());
+  caller.gids.resize(static_cast<std::size_t>(std::max(0, count)));
+  caller.gids.push_back(::getegid());
+  each_account(files.read("/etc/passwd"), [&](const std::string& name, unsigned uid) {
+    if (uid == caller.uid && caller.name.empty()) caller.name = name;
+  });
+  return caller;
+}
+
+// ---- nodes ----
+
+bool is_node_name(std::string_view path) {
+  return path.starts_with("/dev/dri/renderD") ||
+         (path.starts_with("/dev/nvidia") && path.find('/', 5) == std::string_view::npos);
+}
+
+bool may_open(const Node& node, const Caller& caller) {
+  if (caller.uid == 0) return true;
+  const bool member = std::find(caller.gids.begin(), caller.gids.end(), node.gid) != caller.gids.end();
+  const unsigned shift = node.uid == caller.uid ? 6 : member ? 3 : 0;
+  return ((node.mode >> shift) & 6U) == 6U;
+}
+
+// The kernel knows more than the mode: access lists, device cgroups of a container.
+void read_nodes_of_this_machine(const RootedFiles& files, Host& host) {
+  for (const std::string directory : {"/dev/dri/", "/dev/"}) {
+    for (const auto& name : files.names(directory)) {
+      const std::string path = directory + name;
+      struct stat status {};
+      if (!is_node_name(path) || ::stat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode)) continue;
+      host.nodes.push_back({path, status.st_mode & 07777U, status.st_uid, status.st_gid,
+                            ::access(path.c_str(), R_OK | W_OK) == 0});
+    }
+  }
+  for (const auto& name : files.names("/dev/dri/by-path")) {
+    if (const auto target = files.resolve("/dev/dri/by-path/" + name))
+      host.by_path.push_back(std::filesystem::path(*target).filename());
+  }
+}
+
+// A line of `find -printf '%m %U %G %p %l\n'`.
+Result<void> read_listed_node(const std::string& line, Host& host) {
+  std::istringstream words(line);
+  std::string mode;
+  std::string path;
+  std::string target;
+  Node node;
+  if (!(words >> mode >> node.uid >> node.gid >> path) ||
+      std::from_chars(mode.data(), mode.data() + mode.size(), node.mode, 8).ptr !=
+          mode.data() + mode.size()) {
+    return Error::usage(fmt::format("read dev.list: \"{}\" is not MODE USER GROUP PATH [TARGET]", line),
+                        "It is made by find /dev/dri /dev/nvidia* -printf '%m %U %G %p %l\\n'.");
+  }
+  words >> target;
+  if (path.starts_with("/dev/dri/by-path/")) {
+    host.by_path.push_back(std::filesystem::path(target).filename());
+  } else if (is_node_name(path)) {
+    node.path = path;
+    node.openable = host.caller && may_open(node, *host.caller);
+    host.nodes.push_back(std::move(node));
+  }
+  return {};
+}
+
+Result<void> read_listed_nodes(const RootedFiles& files, Host& host) {
+  std::istringstream lines(files.read("/dev.list").value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    if (const auto read = read_listed_node(line, host); !read) return read;
+  }
+  return {};
+}
+
+// ---- libraries ----
+
+void read_libraries(const RootedFiles& files, const std::string& ld_library_path, Host& host) {
+  const auto directories = system_library_directories(ld_library_path, files.root());
+  for (const char* name : kLibraries) {
+    for (const auto& directory : directories) {
+      const std::string path = directory + "/" + name;
+      if (const auto target = files.resolve(path)) host.libraries[name].push_back({path, *target});
+    }
+  }
+}
+
+// Docker and podman leave a mark; others set `container` for the first process (systemd's convention).
+bool is_container(const RootedFiles& files) {
+  return files.exists("/.dockerenv") || files.exists("/run/.containerenv") ||
+         files.exists("/run/systemd/container") ||
+         (files.is_whole_machine() && std::getenv("KUBERNETES_SERVICE_HOST") != nullptr);
+}
+
+}  // namespace
+
+const StackFact* Host::fact(const std::string& name) const {
+  for (const auto& fact : facts) {
+    if (fact.name == name) return &fact;
+  }
+  return nullptr;
+}
+
+std::optional<std::string> Host::value(const std::string& name) const {
+  const StackFact* found = fact(name);
+  return found == nullptr ? std::nullopt : found->value;
+}
+
+const Node* Host::node(const std::string& path) const {
+  for (const auto& node : nodes) {
+    if (node.path == path) return &node;
+  }
+  return nullptr;
+}
+
+const FoundLibrary* Host::library(const std::string& name) const {
+  const auto found = libraries.find(name);
+  return found == libraries.end() ? nullptr : &found->second.front();
+}
+
+Result<Host> read_host(const std::string& root, const std::string& ld_library_path,
+                       const std::optional<std::string>& image_digest) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(root, error))
+    return Error::usage("read --root " + root + ": no such directory");
+  const RootedFiles files(root);
+  Host host;
+  host.facts = capture_stack(root, files.is_whole_machine() ? image_digest : std::nullopt);
+  host.cards = read_cards(files);
+  host.container = is_container(files);
+  each_account(files.read("/etc/group"),
+               [&](const std::string& name, unsigned gid) { host.groups.emplace(gid, name); });
+  host.nodes_known = files.is_whole_machine() || files.exists("/dev.list");
+  if (files.is_whole_machine()) {
+    host.caller = this_process(files);
+    read_nodes_of_this_machine(files, host);
+    read_libraries(files, ld_library_path, host);
+    return host;
+  }
+  host.caller = parse_id(files.read("/id").value_or(""));
+  if (const auto read = read_listed_nodes(files, host); !read) return read.error();
+  read_libraries(files, files.read("/library_path").value_or(""), host);
+  return host;
+}
+
+}  // namespace proctor

@@ -1,0 +1,24 @@
+// What doctor says about one thing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace proctor {
+
+enum class Health { kOk, kWarn, kBroken };
+std::string_view to_string(Health health);
+
+struct StackVerdict {
+  Health health = Health::kOk;
+  std::string check{};  // "host-driver"; "known-bad:ID" for a rule
+  std::string what{};   // what was found
+  std::string where{};  // the file or device that shows it
+  std::string fix{};    // the one line that mends it; "" when nothing is to be mended
+  std::vector<std::string> sources{};
+};
+
+using StackVerdicts = std::vector<StackVerdict>;
+
+}  // namespace proctor

@@ -21,6 +21,7 @@ void add_stack_command(CLI::App& app, Action& action) {
   add_stack_capture(*stack, action);
   add_stack_render(*stack, action);
   add_stack_lint(*stack, action);
+  add_stack_verify(*stack, action);
 }
 
 }  // namespace proctor::cli

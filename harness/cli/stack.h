@@ -14,6 +14,7 @@ namespace proctor::cli {
 void add_stack_render(CLI::App& stack, Action& action);
 void add_stack_capture(CLI::App& stack, Action& action);
 void add_stack_lint(CLI::App& stack, Action& action);
+void add_stack_verify(CLI::App& stack, Action& action);
 
 // Prints it and gives its exit code: 2 for a mistake of the user, 75 for the machine.
 int fail_stack(const Error& error);

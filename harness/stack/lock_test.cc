@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/stack/embedded_locks.h"
+
 namespace proctor {
 namespace {
 
@@ -153,6 +155,20 @@ TEST(StackLocks, OurOwnAreReadAndTheNearestNameIsOffered) {
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().kind, ErrorKind::kUsage);
   EXPECT_THAT(unknown.error().hint, HasSubstr("Did you mean `cuda-12`?"));
+}
+
+TEST(EmbeddedLocks, AreThoseOfTheTree) {
+  const std::string directory = std::string(PROCTOR_SOURCE_DIR) + "/docker/stacks";
+  const auto names = stack_names(directory);
+  ASSERT_TRUE(names);
+  ASSERT_EQ(embedded_locks().size(), names->size())
+      << "harness/stack/CMakeLists.txt and embedded_locks.cc name them";
+  for (std::size_t i = 0; i < names->size(); ++i) {
+    const auto lock = read_stack_lock(directory, (*names)[i]);
+    ASSERT_TRUE(lock);
+    EXPECT_EQ(embedded_locks()[i].name, lock->name);
+    EXPECT_EQ(embedded_locks()[i].digest, lock->digest);
+  }
 }
 
 }  // namespace

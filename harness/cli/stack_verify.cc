@@ -1,0 +1,228 @@
+// proctor stack verify: whether this machine or image is what its lock says; with --online, whether the world
+// is, and what the lock could say but does not.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "harness/cli/stack.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/read_file.h"
+#include "harness/core/text.h"
+#include "harness/plan/toml_reader.h"
+#include "harness/stack/dpkg_status.h"
+#include "harness/stack/embedded_locks.h"
+#include "harness/stack/fingerprint.h"
+#include "harness/stack/lock_format.h"
+#include "harness/stack/verify.h"
+#include "harness/stack/verify_online.h"
+
+namespace proctor::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct VerifyRequest {
+  std::vector<std::string> stacks;
+  std::string directory;  // "": docker where it is, else the locks that this program was built with
+  std::string root = "/";
+  bool online = false;
+  bool write = false;
+  std::string timeout = "2m";
+  std::vector<std::string> keyrings;
+  std::vector<std::string> mirrors;
+};
+
+// Where the locks are; "" for those in the program.
+std::string locks_of(const VerifyRequest& request) {
+  if (!request.directory.empty()) return (fs::path(request.directory) / "stacks").string();
+  std::error_code none;
+  return fs::is_directory("docker/stacks", none) ? "docker/stacks" : "";
+}
+
+Result<StackLock> read_lock(const std::string& locks, const std::string& name) {
+  if (!locks.empty()) return read_stack_lock(locks, name);
+  std::vector<std::string> names;
+  for (const auto& lock : embedded_locks()) {
+    if (lock.name == name) return lock;
+    names.push_back(lock.name);
+  }
+  return Error::usage(fmt::format("find the stack `{}`", name), suggestion(name, names, "stacks"));
+}
+
+// ---- this machine ----
+
+Result<std::string> stack_of_machine(const VerifyRequest& request, const Fingerprint& facts) {
+  if (request.stacks.size() > 1)
+    return Error::usage("verify one machine against several stacks", "Name one of them.");
+  if (!request.stacks.empty()) return request.stacks.front();
+  for (const auto& fact : facts) {
+    if (fact.name == "image.stack" && fact.value) return *fact.value;
+  }
+  return Error::usage("find out which stack this is: there is no /etc/proctor/stack",
+                      "Name it: proctor stack verify NAME.");
+}
+
+int verify_machine(const VerifyRequest& request) {
+  std::error_code error;
+  if (!fs::is_directory(request.root, error))
+    return fail_stack(Error::usage("read --root " + request.root + ": no such directory"));
+  const auto facts = capture_stack(request.root, image_digest_of_caller());
+  const auto name = stack_of_machine(request, facts);
+  if (!name) return fail_stack(name.error());
+  const std::string locks = locks_of(request);
+  const auto lock = read_lock(locks, *name);
+  if (!lock) return fail_stack(lock.error());
+  const auto status = read_file(request.root + "/var/lib/dpkg/status");
+  auto comparison = compare_with_lock(
+      *lock, facts, status ? installed_packages(*status) : std::map<std::string, std::string>());
+  std::cout << fmt::format("{}, by its lock {}\n", *name, locks.empty() ? "in this program" : "in " + locks);
+  for (const auto& equal : comparison.equal) std::cout << "  ok       " << clean_text(equal) << '\n';
+  for (const auto& note : comparison.notes) std::cout << "  note     " << clean_text(note) << '\n';
+  for (const auto& difference : comparison.differences)
+    std::cout << "  differs  " << clean_text(difference) << '\n';
+  return comparison.differences.empty() ? kExitGreen : kExitRed;
+}
+
+// ---- the world ----
+
+Result<std::map<std::string, std::string>> mirrors_of(const VerifyRequest& request) {
+  std::map<std::string, std::string> mirrors;
+  for (const auto& mirror : request.mirrors) {
+    const auto equals = mirror.find('=');
+    if (equals == std::string::npos || !is_web_address(mirror.substr(equals + 1)))
+      return Error::usage(fmt::format("read --mirror {}", mirror),
+                          "Write NAME=http://... with a repository's name.");
+    mirrors[mirror.substr(0, equals)] = mirror.substr(equals + 1);
+  }
+  return mirrors;
+}
+
+Result<OutsideTools> tools_of(const VerifyRequest& request) {
+  const auto timeout = parse_duration(request.timeout);
+  if (!timeout) return timeout.error();
+  if (*timeout == Milliseconds(0)) return Error::usage("read --timeout: it is zero");
+  for (const auto& keyring : request.keyrings) {
+    if (const auto text = read_text_file(keyring); !text) return text.error();
+  }
+  OutsideTools::Limits limits;
+  limits.time = *timeout;
+  return OutsideTools::open(limits, request.keyrings.empty() ? keyrings_of_this_system() : request.keyrings);
+}
+
+Result<void> write_lock(const std::string& file, const std::string& text) {
+  const std::string fresh = file + ".new";
+  std::ofstream out(fresh, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) return Error::system("write " + fresh, errno);
+  std::error_code error;
+  fs::rename(fresh, file, error);
+  if (error) return Error::system("rename " + fresh, error.value());
+  return {};
+}
+
+std::vector<std::string> words_of(const std::vector<LockChange>& changes) {
+  std::vector<std::string> words;
+  for (const auto& change : changes) {
+    const std::string entry = change.entry.table + (change.entry.name.empty() ? "" : "." + change.entry.name);
+    words.push_back(change.key.empty() ? entry + " is verified" : entry + "." + change.key);
+  }
+  return words;
+}
+
+// Its exit code.
+Result<int> verify_lock(const VerifyRequest& request, const std::string& locks, const std::string& name,
+                        const OutsideTools& tools, const std::map<std::string, std::string>& mirrors) {
+  const auto lock = read_lock(locks, name);
+  if (!lock) return lock.error();
+  const auto report = ask_the_world(*lock, tools, mirrors);
+  if (!report) return report.error();
+  std::cout << name << '\n';
+  int code = kExitGreen;
+  for (const auto& check : report->checks) {
+    std::cout << clean_text(fmt::format("  {:<8} {}: {}", to_string(check.says), check.what, check.words))
+              << '\n';
+    if (check.says == WorldSays::kSilent && code == kExitGreen) code = kExitMachine;
+    if (check.says == WorldSays::kDiffers || check.says == WorldSays::kUnknown) code = kExitRed;
+  }
+  if (report->changes.empty()) return code;
+  const std::string file = (fs::path(locks) / (name + ".toml")).string();
+  if (!request.write) {
+    std::cout << fmt::format("  --write would change {}: {}\n", file,
+                             fmt::join(words_of(report->changes), ", "));
+    return kExitRed;
+  }
+  const auto text = read_text_file(file);
+  const auto changed = text ? change_lock(*text, file, report->changes) : text.error();
+  if (!changed) return changed.error();
+  if (const auto written = write_lock(file, *changed); !written) return written.error();
+  std::cout << fmt::format("  changed {}: {}\n", file, fmt::join(words_of(report->changes), ", "));
+  std::cout << fmt::format("  then: proctor stack render {}\n", name);
+  return code;
+}
+
+// The worst of all: a difference, then silence.
+int worse(int one, int other) {
+  if (one == kExitRed || other == kExitRed) return kExitRed;
+  return std::max(one, other);
+}
+
+int verify_world(const VerifyRequest& request) {
+  const std::string locks = locks_of(request);
+  if (locks.empty()) {
+    return fail_stack(Error::usage("find docker/stacks here",
+                                   "Name the directory that holds stacks/NAME.toml with --dir."));
+  }
+  const auto mirrors = mirrors_of(request);
+  if (!mirrors) return fail_stack(mirrors.error());
+  const auto names = request.stacks.empty() ? stack_names(locks) : request.stacks;
+  if (!names) return fail_stack(names.error());
+  const auto tools = tools_of(request);
+  if (!tools) return fail_stack(tools.error());
+  int code = kExitGreen;
+  for (const auto& name : *names) {
+    const auto verdict = verify_lock(request, locks, name, *tools, *mirrors);
+    if (!verdict) return fail_stack(verdict.error());
+    code = worse(code, *verdict);
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_stack_verify(CLI::App& stack, Action& action) {
+  CLI::App* command = stack.add_subcommand(
+      "verify",
+      "whether this machine is what its lock says; with --online, whether the world is; exit 1 if not");
+  const auto request = std::make_shared<VerifyRequest>();
+  command->add_option("NAME", request->stacks, "stacks; default: the one of this image, with --online all");
+  command->add_option("--dir", request->directory,
+                      "where stacks/ is; default: docker, else what is built in");
+  auto* root = command->add_option("--root", request->root, "the machine's files are below this directory")
+                   ->capture_default_str();
+  auto* online = command->add_flag("--online", request->online, "ask registries, repositories and addresses");
+  command->add_flag("--write", request->write, "put what they say and the lock does not into the lock")
+      ->needs(online);
+  command->add_option("--timeout", request->timeout, "limit of one download")
+      ->needs(online)
+      ->capture_default_str();
+  command
+      ->add_option("--keyring", request->keyrings,
+                   "keys of repositories; default: those that apt believes here")
+      ->needs(online)
+      ->allow_extra_args(false);
+  command
+      ->add_option("--mirror", request->mirrors, "NAME=URL: ask this address instead of the repository's own")
+      ->needs(online)
+      ->allow_extra_args(false);
+  online->excludes(root);
+  command->callback([request, &action] {
+    action = [request] { return request->online ? verify_world(*request) : verify_machine(*request); };
+  });
+}
+
+}  // namespace proctor::cli

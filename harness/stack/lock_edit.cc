@@ -1,0 +1,108 @@
+#include "harness/stack/lock_edit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "harness/plan/toml_reader.h"
+#include "harness/stack/lock.h"
+
+namespace proctor {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+Lines lines_of(std::string_view text) {
+  Lines lines;
+  std::istringstream stream{std::string(text)};
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+const toml::table* find_entry(const toml::table& root, const LockEntry& entry) {
+  if (entry.name.empty()) return root[entry.table].as_table();
+  const toml::array* array = root[entry.table].as_array();
+  for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) {
+    const toml::table* table = (*array)[i].as_table();
+    if (table != nullptr && (*table)["name"].value<std::string>() == entry.name) return table;
+  }
+  return nullptr;
+}
+
+// Where the values of an entry stand: its last line, and the column of its equals signs.
+struct Place {
+  std::size_t last_line = 0;
+  std::size_t column = 0;
+};
+
+Place place_of(const toml::table& table, const Lines& lines) {
+  Place place;
+  for (const auto& [key, value] : table) {
+    const std::size_t line = key.source().begin.line;
+    place.last_line = std::max(place.last_line, line);
+    place.column = std::max(place.column, lines[line - 1].find('='));
+  }
+  return place;
+}
+
+// All of them speak of the lines as they are before any edit.
+struct Edit {
+  std::size_t line = 0;  // 1..
+  bool erase = false;
+  std::string insert_after{};
+};
+
+Result<void> plan_edits(const toml::table& root, const Lines& lines, const LockChange& change,
+                        std::vector<Edit>& edits) {
+  const toml::table* table = find_entry(root, change.entry);
+  if (table == nullptr)
+    return Error::internal(
+        fmt::format("find the entry {} {} in the lock", change.entry.table, change.entry.name));
+  if (change.verified) {
+    for (const auto& [key, value] : *table) {
+      if (key.str() == "unverified") edits.push_back({key.source().begin.line, true, {}});
+    }
+  }
+  if (change.key.empty()) return {};
+  if (table->contains(change.key))
+    return Error::internal(fmt::format("fill {}: the lock has a value", change.key));
+  const Place place = place_of(*table, lines);
+  std::string key = change.key;
+  key.resize(std::max(key.size() + 1, place.column), ' ');
+  // Behind the last value that stays.
+  std::size_t line = place.last_line;
+  while (line > 1 && change.verified && lines[line - 1].starts_with("unverified")) --line;
+  edits.push_back({line, false, fmt::format("{}= \"{}\"", key, change.value)});
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> change_lock(std::string_view text, const std::string& file,
+                                const std::vector<LockChange>& changes) {
+  const auto root = parse_toml(text, file);
+  if (!root) return root.error();
+  const Lines lines = lines_of(text);
+  std::vector<Edit> edits;
+  for (const auto& change : changes) {
+    if (const auto planned = plan_edits(*root, lines, change, edits); !planned) return planned.error();
+  }
+  std::string changed;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    bool keep = true;
+    std::string after;
+    for (const auto& edit : edits) {
+      if (edit.line != i + 1) continue;
+      keep = keep && !edit.erase;
+      if (!edit.insert_after.empty()) after += edit.insert_after + "\n";
+    }
+    if (keep) changed += lines[i] + "\n";
+    changed += after;
+  }
+  const auto lock = parse_stack_lock(changed, file);
+  if (!lock) return lock.error();
+  return changed;
+}
+
+}  // namespace proctor

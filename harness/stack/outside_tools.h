@@ -1,0 +1,61 @@
+// Programs of others that look at the world for us: curl downloads, gpgv checks signatures, gzip and xz
+// unpack. Each is a child with limits; one that is not installed is a usage error that names it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/core/duration.h"
+#include "harness/core/result.h"
+
+namespace proctor {
+
+struct WebAnswer {
+  int status = 0;         // HTTP's
+  std::string headers{};  // of the last answer, after redirects
+  std::string body{};
+
+  // The value of a header, whatever its case; "" when it is not there.
+  std::string header(const std::string& name) const;
+};
+
+class OutsideTools {
+ public:
+  struct Limits {
+    Milliseconds time{120'000};                    // of one download
+    std::uint64_t bytes = std::uint64_t{1} << 30;  // of one download, and of what is unpacked
+  };
+
+  // Error when curl is not installed.
+  static Result<OutsideTools> open(Limits limits, std::vector<std::string> keyrings);
+  ~OutsideTools();
+  OutsideTools(OutsideTools&& other) noexcept;
+  OutsideTools& operator=(OutsideTools&&) = delete;
+
+  Result<WebAnswer> get(const std::string& url, const std::vector<std::string>& headers = {}) const;
+  Result<WebAnswer> head(const std::string& url, const std::vector<std::string>& headers = {}) const;
+
+  // The fingerprints of the primary keys whose good signatures `text` carries (OpenPGP, clear-signed),
+  // checked with the keyrings. Error: none is good.
+  Result<std::vector<std::string>> signers(const std::string& text) const;
+
+  // By the end of `name`: .gz, .xz, or as it is.
+  Result<std::string> unpack(const std::string& name, const std::string& bytes) const;
+
+ private:
+  OutsideTools(Limits limits, std::vector<std::string> keyrings, std::string directory)
+      : limits_(limits), keyrings_(std::move(keyrings)), directory_(std::move(directory)) {}
+
+  Result<WebAnswer> ask(const std::string& url, const std::vector<std::string>& headers, bool body) const;
+  std::string path(const char* name) const { return directory_ + "/" + name; }
+
+  Limits limits_;
+  std::vector<std::string> keyrings_;
+  std::string directory_;  // for what passes between the children and us
+};
+
+// Keyrings that this system's own package manager believes.
+std::vector<std::string> keyrings_of_this_system();
+
+}  // namespace proctor

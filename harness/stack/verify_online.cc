@@ -1,0 +1,237 @@
+#include "harness/stack/verify_online.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "harness/core/digest.h"
+#include "harness/stack/dpkg_status.h"
+#include "harness/stack/image_registry.h"
+#include "harness/stack/lock_format.h"
+
+namespace proctor {
+namespace {
+
+constexpr const char* kArchitecture = "amd64";
+
+// "HASH SIZE PATH" lines below "SHA256:" of a Release file -> path, hash
+std::map<std::string, std::string> release_hashes(const std::string& release) {
+  std::map<std::string, std::string> hashes;
+  std::istringstream lines(release);
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(' ')) {
+      inside = line.starts_with("SHA256:");
+      continue;
+    }
+    std::istringstream words(line);
+    std::string hash;
+    std::string size;
+    std::string path;
+    if (inside && words >> hash >> size >> path) hashes[path] = hash;
+  }
+  return hashes;
+}
+
+class Asking {
+ public:
+  Asking(const StackLock& lock, const OutsideTools& tools, const std::map<std::string, std::string>& mirrors)
+      : lock_(lock), tools_(tools), mirrors_(mirrors) {}
+
+  Result<WorldReport> ask() {
+    base();
+    for (const auto& repository : lock_.repositories) ask_repository(repository);
+    for (const auto& package : lock_.packages) say_package(package);
+    for (const auto& file : lock_.files) ask_file(file);
+    if (missing_tool_) return *missing_tool_;
+    return std::move(report_);
+  }
+
+ private:
+  bool say(const std::string& what, WorldSays says, const std::string& words) {
+    report_.checks.push_back({what, says, words});
+    return says == WorldSays::kSame || says == WorldSays::kNew;
+  }
+  bool failed(const std::string& what, const Error& error) {
+    if (error.kind == ErrorKind::kUsage && !missing_tool_) missing_tool_ = error;
+    return say(what, WorldSays::kSilent,
+               "failed to " + error.what + (error.hint.empty() ? "" : " " + error.hint));
+  }
+  void fill(const LockEntry& entry, const std::string& key, const std::string& value, bool verified) {
+    report_.changes.push_back({entry, key, value, verified});
+  }
+
+  void base();
+  void ask_repository(const LockedRepository& repository);
+  bool ask_suite(const LockedRepository& repository, const std::string& url, const std::string& suite);
+  bool ask_key(const LockedRepository& repository, bool verified);
+  bool ask_index(const std::string& what, const std::string& url, const std::string& component,
+                 const std::map<std::string, std::string>& hashes);
+  void say_package(const LockedPackage& package);
+  void ask_file(const LockedFile& file);
+
+  const StackLock& lock_;
+  const OutsideTools& tools_;
+  const std::map<std::string, std::string>& mirrors_;
+  WorldReport report_;
+  std::optional<Error> missing_tool_;
+  std::map<std::string, std::set<std::string>> offered_;  // versions of packages, over all repositories
+  bool indexes_complete_ = true;
+  std::set<std::string> signers_;  // of the repository that is being asked
+};
+
+void Asking::base() {
+  const std::string what = "base.digest";
+  const ImageName image = parse_image_name(lock_.base.image);
+  // What was verified once stays good when the tag moves on, as long as the registry keeps it.
+  const bool by_digest = lock_.base.digest && !lock_.base.unverified;
+  const auto digest = image_digest(image, by_digest ? *lock_.base.digest : image.tag, tools_);
+  if (!digest) return void(failed(what, digest.error()));
+  if (digest->empty())
+    return void(say(what, WorldSays::kDiffers,
+                    fmt::format("the registry has no {}{}", lock_.base.image,
+                                by_digest ? "@" + *lock_.base.digest : "")));
+  if (!is_image_digest(*digest))
+    return void(say(what, WorldSays::kDiffers,
+                    fmt::format("the registry gives \"{}\", which is no digest", *digest)));
+  if (!lock_.base.digest) {
+    say(what, WorldSays::kNew, *digest);
+    return fill({"base", ""}, "digest", *digest, true);
+  }
+  if (*digest != *lock_.base.digest)
+    return void(say(what, WorldSays::kDiffers,
+                    fmt::format("the lock says {}, the registry {}", *lock_.base.digest, *digest)));
+  say(what, WorldSays::kSame, *digest);
+  if (lock_.base.unverified) fill({"base", ""}, "", "", true);
+}
+
+bool Asking::ask_index(const std::string& what, const std::string& url, const std::string& component,
+                       const std::map<std::string, std::string>& hashes) {
+  for (const char* end : {".gz", ".xz", ""}) {
+    const std::string path = fmt::format("{}/binary-{}/Packages{}", component, kArchitecture, end);
+    const auto hash = hashes.find(path);
+    if (hash == hashes.end()) continue;
+    const auto answer = tools_.get(url + "/" + path);
+    if (!answer) return failed(what, answer.error());
+    if (answer->status != 200)
+      return say(what, WorldSays::kDiffers, fmt::format("{}/{}: HTTP {}", url, path, answer->status));
+    if (sha256_hex(answer->body) != hash->second)
+      return say(what, WorldSays::kDiffers, path + " is not the one that the repository signed");
+    const auto text = tools_.unpack(path, answer->body);
+    if (!text) return failed(what, text.error());
+    for (const auto& [name, versions] : offered_packages(*text))
+      offered_[name].insert(versions.begin(), versions.end());
+    return true;
+  }
+  return say(what, WorldSays::kDiffers, fmt::format("it has no component {}", component));
+}
+
+bool Asking::ask_suite(const LockedRepository& repository, const std::string& url, const std::string& suite) {
+  const std::string what = fmt::format("repository.{}.{}", repository.name, suite);
+  const std::string place = fmt::format("{}/dists/{}", url, suite);
+  const auto release = tools_.get(place + "/InRelease");
+  if (!release) return failed(what, release.error());
+  if (release->status != 200)
+    return say(what, WorldSays::kDiffers, fmt::format("{}/InRelease: HTTP {}", place, release->status));
+  const auto signers = tools_.signers(release->body);
+  if (!signers) return failed(fmt::format("repository.{}.key", repository.name), signers.error());
+  std::set<std::string> here(signers->begin(), signers->end());
+  if (repository.key && !here.contains(*repository.key)) {
+    return say(
+        fmt::format("repository.{}.key", repository.name), WorldSays::kDiffers,
+        fmt::format("the lock says {}, {} is signed by {}", *repository.key, suite, fmt::join(here, ", ")));
+  }
+  signers_.insert(here.begin(), here.end());
+  if (!lock_.packages.empty()) {
+    const auto hashes = release_hashes(release->body);
+    for (const auto& component : repository.components) {
+      if (!ask_index(what, place, component, hashes)) return false;
+    }
+  }
+  return say(what, WorldSays::kSame, place + " answers");
+}
+
+bool Asking::ask_key(const LockedRepository& repository, bool verified) {
+  const std::string what = fmt::format("repository.{}.key", repository.name);
+  if (repository.key) return say(what, WorldSays::kSame, *repository.key);
+  if (signers_.size() != 1) {
+    return say(
+        what, WorldSays::kUnknown,
+        fmt::format("{} keys have signed it, choose one: {}", signers_.size(), fmt::join(signers_, ", ")));
+  }
+  say(what, WorldSays::kNew, *signers_.begin());
+  fill({"repository", repository.name}, "key", *signers_.begin(), verified);
+  return true;
+}
+
+void Asking::ask_repository(const LockedRepository& repository) {
+  signers_.clear();
+  const auto mirror = mirrors_.find(repository.name);
+  const std::string url = mirror == mirrors_.end() ? repository.url_at_snapshot() : mirror->second;
+  bool good = true;
+  for (const auto& suite : repository.suites) good = ask_suite(repository, url, suite) && good;
+  indexes_complete_ = indexes_complete_ && good;
+  const bool verified = mirror == mirrors_.end();
+  if (!good || !ask_key(repository, verified)) return;
+  if (repository.key && repository.unverified && verified)
+    fill({"repository", repository.name}, "", "", true);
+}
+
+void Asking::say_package(const LockedPackage& package) {
+  const std::string what = "package." + package.name;
+  const auto found = offered_.find(package.name);
+  if (found != offered_.end() && found->second.contains(package.version))
+    return void(say(what, WorldSays::kSame, package.version));
+  if (!indexes_complete_) return void(say(what, WorldSays::kSilent, "not every repository could be asked"));
+  say(what, WorldSays::kDiffers,
+      found == offered_.end()
+          ? fmt::format("the lock says {}, no repository has it", package.version)
+          : fmt::format("the lock says {}, there is {}", package.version, fmt::join(found->second, ", ")));
+}
+
+void Asking::ask_file(const LockedFile& file) {
+  const std::string what = fmt::format("file.{}.sha256", file.name);
+  if (!file.url) {
+    return void(say(fmt::format("file.{}.url", file.name), WorldSays::kUnknown,
+                    fmt::format("nobody can look up the address of {} {}", file.name, file.version)));
+  }
+  const auto answer = tools_.get(*file.url);
+  if (!answer) return void(failed(what, answer.error()));
+  if (answer->status != 200)
+    return void(say(what, WorldSays::kDiffers, fmt::format("{}: HTTP {}", *file.url, answer->status)));
+  const std::string hash = sha256_hex(answer->body);
+  if (file.sha256 && hash != *file.sha256)
+    return void(say(what, WorldSays::kDiffers,
+                    fmt::format("the lock says {}, {} has {}", *file.sha256, *file.url, hash)));
+  say(what, file.sha256 ? WorldSays::kSame : WorldSays::kNew, hash);
+  if (!file.sha256) return fill({"file", file.name}, "sha256", hash, true);
+  if (file.unverified) fill({"file", file.name}, "", "", true);
+}
+
+}  // namespace
+
+std::string_view to_string(WorldSays says) {
+  switch (says) {
+    case WorldSays::kSame:
+      return "ok";
+    case WorldSays::kDiffers:
+      return "differs";
+    case WorldSays::kNew:
+      return "new";
+    case WorldSays::kUnknown:
+      return "unknown";
+    case WorldSays::kSilent:
+      return "silent";
+  }
+  return "?";
+}
+
+Result<WorldReport> ask_the_world(const StackLock& lock, const OutsideTools& tools,
+                                  const std::map<std::string, std::string>& mirrors) {
+  return Asking(lock, tools, mirrors).ask();
+}
+
+}  // namespace proctor

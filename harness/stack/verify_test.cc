@@ -1,0 +1,163 @@
+// Machines and their locks; image names; and edits of a lock that leave the rest of its file alone.
+#include "harness/stack/verify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/stack/dpkg_status.h"
+#include "harness/stack/image_registry.h"
+#include "harness/stack/lock_edit.h"
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+constexpr const char* kLock = R"(# Why this stack is what it is.
+version = 1
+title   = "A stack"
+backend = "xpu"
+
+[base]
+image      = "ubuntu:24.04"
+unverified = true
+
+[[repository]]
+name       = "ubuntu"
+url        = "http://snapshot.ubuntu.com/ubuntu/{snapshot}"
+snapshot   = "20260901T000000Z"
+suites     = ["noble"]
+components = ["main"]
+unverified = true  # nobody has asked yet
+
+[[package]]
+name    = "ocl-icd-libopencl1"
+version = "2.3.1-1"
+
+[[file]]
+name       = "libze1"
+version    = "1.32.0+u24.04"
+url        = "https://example.org/libze1.deb"
+unverified = true
+
+[[file]]
+name       = "libigdgmm12"
+version    = "22.7.0"
+unverified = true
+
+[host]
+driver  = "nvidia"
+minimum = "580"
+source  = "https://docs.nvidia.com/deploy/cuda-compatibility"
+
+[run]
+shm_size = "8g"
+)";
+
+StackLock lock() { return *parse_stack_lock(kLock, "a.toml"); }
+
+Fingerprint facts(const std::string& stack, const std::string& digest, const std::string& driver) {
+  Fingerprint facts;
+  facts.push_back({"image.stack", stack, "", "", false});
+  facts.push_back({"image.lock", digest, "", "", false});
+  if (!driver.empty()) facts.push_back({"kmd.nvidia", driver, "", "", false});
+  return facts;
+}
+
+const std::map<std::string, std::string> kInstalled = {
+    {"ocl-icd-libopencl1", "2.3.1-1"}, {"libze1", "1.32.0+u24.04"}, {"libigdgmm12", "22.7.0-1"}};
+
+TEST(StackVerify, AMachineThatIsAsItsLockSays) {
+  const auto same = compare_with_lock(lock(), facts("a", "sha256:" + lock().digest, "580.65.06"), kInstalled);
+  EXPECT_THAT(same.differences, IsEmpty());
+  EXPECT_THAT(same.notes, IsEmpty());
+  EXPECT_EQ(same.equal.size(), 5U);
+}
+
+TEST(StackVerify, EveryDifferenceIsNamed) {
+  auto packages = kInstalled;
+  packages.erase("libigdgmm12");
+  packages["libze1"] = "1.32.0+u24.04.1";
+  packages["ocl-icd-libopencl1"] = "2.3.2-1";
+  const auto drift = compare_with_lock(lock(), facts("b", "sha256:1", "575.57.08"), packages);
+  EXPECT_THAT(drift.differences,
+              ElementsAre("image: it is of the stack b, not a",
+                          HasSubstr("lock: the image was made from sha256:1, the lock is now sha256:"),
+                          "ocl-icd-libopencl1: the lock says 2.3.1-1, installed is 2.3.2-1",
+                          "libze1: the lock says 1.32.0+u24.04, installed is 1.32.0+u24.04.1",
+                          "libigdgmm12: the lock says 22.7.0, but it is not installed",
+                          "host: the lock asks for the driver nvidia 580 or newer, loaded is 575.57.08"));
+}
+
+TEST(StackVerify, NoImageAndNoDriver) {
+  const auto drift = compare_with_lock(lock(), {}, kInstalled);
+  EXPECT_THAT(drift.differences, ElementsAre(HasSubstr("not loaded")));
+  EXPECT_THAT(drift.notes, ElementsAre(HasSubstr("/etc/proctor/stack")));
+}
+
+TEST(ImageName, IsReadAsDockerReadsIt) {
+  const auto name = [](const char* image) {
+    const ImageName read = parse_image_name(image);
+    return read.registry + " " + read.repository + " " + read.tag;
+  };
+  EXPECT_EQ(name("ubuntu:24.04"), "https://registry-1.docker.io library/ubuntu 24.04");
+  EXPECT_EQ(name("nvidia/cuda:13.0.2"), "https://registry-1.docker.io nvidia/cuda 13.0.2");
+  EXPECT_EQ(name("docker.io/ubuntu:1"), "https://registry-1.docker.io library/ubuntu 1");
+  EXPECT_EQ(name("ghcr.io/a/b:1"), "https://ghcr.io a/b 1");
+  EXPECT_EQ(name("127.0.0.1:5000/a:1"), "http://127.0.0.1:5000 a 1");
+  EXPECT_EQ(name("localhost/a:1"), "http://localhost a 1");
+}
+
+TEST(OfferedPackages, MayHaveSeveralVersions) {
+  EXPECT_THAT(offered_packages("Package: a\nVersion: 1\n\nPackage: a\nVersion: 2\n"),
+              ElementsAre(Pair("a", ElementsAre("1", "2"))));
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(LockEdit, ChangesNothingElse) {
+  const std::string digest = "sha256:" + std::string(64, '1');
+  const std::string hash(64, '2');
+  const std::string key(40, 'A');
+  const auto changed = change_lock(kLock, "a.toml",
+                                   {{{"base", ""}, "digest", digest, true},
+                                    {{"repository", "ubuntu"}, "key", key, true},
+                                    {{"file", "libze1"}, "sha256", hash, true},
+                                    {{"file", "libigdgmm12"}, "sha256", hash, false}});
+  ASSERT_TRUE(changed) << changed.error().what;
+  std::string expected = kLock;
+  expected = replaced(expected, "\"ubuntu:24.04\"\nunverified = true",
+                      "\"ubuntu:24.04\"\ndigest     = \"" + digest + "\"");
+  expected = replaced(expected, "unverified = true  # nobody has asked yet", "key        = \"" + key + "\"");
+  expected =
+      replaced(expected, "libze1.deb\"\nunverified = true", "libze1.deb\"\nsha256     = \"" + hash + "\"");
+  expected = replaced(expected, "\"22.7.0\"\nunverified = true",
+                      "\"22.7.0\"\nunverified = true\nsha256     = \"" + hash + "\"");
+  EXPECT_EQ(*changed, expected);
+}
+
+TEST(LockEdit, OnlyVerified) {
+  std::string text =
+      replaced(kLock, "unverified = true\n\n[[repository]]",
+               "digest     = \"sha256:" + std::string(64, '1') + "\"\nunverified = true\n\n[[repository]]");
+  const auto changed = change_lock(text, "a.toml", {{{"base", ""}, "", "", true}});
+  ASSERT_TRUE(changed) << changed.error().what;
+  EXPECT_EQ(*changed, replaced(text, "\"\nunverified = true\n\n[[repository]]", "\"\n\n[[repository]]"));
+}
+
+TEST(LockEdit, WhatWouldBeNoLockIsNotMade) {
+  EXPECT_FALSE(change_lock(kLock, "a.toml", {{{"base", ""}, "digest", "sha256:short", true}}));
+  EXPECT_FALSE(change_lock(kLock, "a.toml", {{{"file", "nothing"}, "sha256", std::string(64, '1'), true}}));
+  EXPECT_FALSE(change_lock(kLock, "a.toml", {{{"file", "libze1"}, "url", "https://example.org/other", true}}))
+      << "what is there is not overwritten";
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Checks what GitHub would read, without GitHub: lint.py schema|zizmor|shellcheck DIRECTORY
+
+DIRECTORY has check-jsonschema and zizmor (requirements.txt beside this file; ./dev installs them). Exit 77: the linter
+is not here. Each linter first has to find what is wrong in a bad sample, so that its silence means something.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "fixtures"))
+SKIP = 77
+
+BAD_WORKFLOW = """on: pull_request_target
+jobs:
+  test:
+    runs-on: self-hosted
+    time-out-minutes: 5
+    steps:
+      - uses: actions/checkout@v4
+      - run: echo ${{ github.event.pull_request.title }}
+"""
+BAD_SCRIPT = "#!/bin/bash\nrm -rf $1/*\n"
+
+
+def run(command, **more):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **more)
+
+
+def require(name, command, **more):
+    """Skips, by name, where a linter does not start."""
+    try:
+        done = run([*command, "--version"], **more)
+    except OSError as error:
+        done = subprocess.CompletedProcess(command, 127, str(error))
+    if done.returncode:
+        print(f"skipped: no {name} here ({done.stdout.strip().splitlines()[-1]})")
+        sys.exit(SKIP)
+
+
+def judge(bad, good, findings):
+    """`findings`: what of the bad sample must be named."""
+    missed = [finding for finding in findings if finding not in bad.stdout]
+    if bad.returncode == 0 or missed:
+        sys.exit(f"the bad sample is not found bad: {missed}\n{bad.stdout}")
+    print(good.stdout, end="")
+    sys.exit(good.returncode)
+
+
+def schema(directory):
+    command = [sys.executable, "-m", "check_jsonschema"]
+    environment = {**os.environ, "PYTHONPATH": str(directory)}
+    require("check-jsonschema", command, env=environment)
+
+    def check(kind, files):
+        return run([*command, "--builtin-schema", f"vendor.github-{kind}", *files], env=environment)
+
+    with tempfile.TemporaryDirectory() as sample:
+        path = Path(sample) / "workflow.yml"
+        path.write_text(BAD_WORKFLOW)
+        bad = check("workflows", [path])
+    workflows = check("workflows", sorted((ROOT / ".github" / "workflows").glob("*.yml")))
+    actions = check("actions", sorted((ROOT / ".github" / "actions").glob("*/action.yml")))
+    both = subprocess.CompletedProcess([], workflows.returncode or actions.returncode,
+                                       workflows.stdout + actions.stdout)
+    judge(bad, both, ["time-out-minutes"])
+
+
+def zizmor(directory):
+    command = [str(directory / "bin" / "zizmor")]
+    require("zizmor", command)
+    quiet = [*command, "--offline", "--no-progress", "--no-config", "--quiet", "--color=never"]
+    with tempfile.TemporaryDirectory() as sample:
+        workflows = Path(sample) / ".github" / "workflows"
+        workflows.mkdir(parents=True)
+        (workflows / "bad.yml").write_text(BAD_WORKFLOW)
+        bad = run([*quiet, sample])
+    judge(bad, run([*quiet, "--strict-collection", str(ROOT)]),
+          ["template-injection", "unpinned-uses", "dangerous-triggers"])
+
+
+def scripts():
+    """Our shell scripts; sourced files name their shell themselves."""
+    found = [ROOT / "dev", ROOT / ".ci" / "run"]
+    for folder in (".github", "docker", "harness", "suites", "fixtures", "cmake", "reports"):
+        found += sorted((ROOT / folder).glob("**/*.sh"))
+    return found
+
+
+def embedded(directory):
+    """The scripts in workflows and actions, each in a file of its own; expressions become a word."""
+    import re
+    from github_runner import yaml12
+    paths = []
+    for file in sorted((ROOT / ".github").glob("**/*.yml")):
+        document = yaml12.load(file)
+        jobs = document["jobs"].values() if "jobs" in document else [document["runs"]]
+        for index, step in enumerate(step for job in jobs for step in job.get("steps", [])):
+            if "run" in step:
+                path = directory / f"{file.parent.name}-{file.stem}-{index}.sh"
+                path.write_text("# shellcheck shell=bash\n" + re.sub(r"\$\{\{.*?\}\}", "expression", step["run"]))
+                paths.append(path)
+    return paths
+
+
+def shellcheck(_):
+    command = ["shellcheck"]
+    require("shellcheck", command)
+    with tempfile.TemporaryDirectory() as temporary:
+        sample = Path(temporary) / "bad.sh"
+        sample.write_text(BAD_SCRIPT)
+        bad = run([*command, sample])
+        judge(bad, run([*command, "--external-sources", "--source-path=SCRIPTDIR", *scripts(),
+                        *embedded(Path(temporary))]), ["SC2086", "SC2115"])
+
+
+if __name__ == "__main__":
+    {"schema": schema, "zizmor": zizmor, "shellcheck": shellcheck}[sys.argv[1]](Path(sys.argv[2]).resolve())

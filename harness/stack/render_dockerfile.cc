@@ -120,6 +120,7 @@ std::string install(const StackLock& lock) {
   for (const auto& file : lock.files) text += installed_check(file);
   text +=
       "    rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/cache/apt/archives/*.deb "
+      "/var/cache/apt/*.bin "
       "/var/cache/ldconfig/aux-cache; \\\n";
   return text;
 }

@@ -56,7 +56,7 @@ std::string render_run_script(const StackLock& lock) {
   std::string text =
       "#!/bin/sh\n" + generated(lock) + host_note(lock) +
       "# usage: run.sh IMAGE [ARGUMENTS OF PROCTOR]\n"
-      "# PROCTOR: the directory of the executables; OUT: where reports go, writable for user " +
+      "# PROCTOR: where Proctor is installed, or its build directory; OUT: where reports go, writable for user " +
       std::to_string(kImageUser) +
       ".\n"
       "set -eu\n"
@@ -70,7 +70,7 @@ std::string render_run_script(const StackLock& lock) {
       "  --env PROCTOR_IMAGE_DIGEST=\"$(docker image inspect --format '{{.Id}}' \"$image\")\" \\\n"
       "  --volume \"${PROCTOR:?}\":/opt/proctor:ro \\\n"
       "  --volume \"${OUT:?}\":/out \\\n"
-      "  \"$image\" /opt/proctor/proctor \"$@\"\n";
+      "  \"$image\" /opt/proctor/bin/proctor \"$@\"\n";
   return text;
 }
 
@@ -86,7 +86,7 @@ std::string render_compose(const StackLock& lock) {
   text += "    volumes:\n";
   if (is_xpu(lock)) text += "      - /dev/dri/by-path:/dev/dri/by-path:ro\n";
   text += "      - ${PROCTOR:?}:/opt/proctor:ro\n      - ${OUT:?}:/out\n";
-  return text + "    entrypoint: [/opt/proctor/proctor]\n";
+  return text + "    entrypoint: [/opt/proctor/bin/proctor]\n";
 }
 
 std::string render_job_container(const StackLock& lock) {

@@ -193,7 +193,8 @@ void add_doctor_command(CLI::App& app, Action& action) {
   auto request = std::make_shared<DoctorRequest>();
   request->simulation.probe_timeout = kProbeTimeout;
   add_simulation_options(*command, request->simulation);
-  command->add_option("--root", request->root, "judge the driver stack of the machine whose files are below it")
+  command
+      ->add_option("--root", request->root, "judge the driver stack of the machine whose files are below it")
       ->capture_default_str();
   command->add_option("--rules", request->rules,
                       "more known-bad combinations, in a file of the embedded one's form");

@@ -23,7 +23,7 @@ constexpr const char* kLibraries[] = {"libze_loader.so.1", "libze_intel_gpu.so.1
 // ---- cards ----
 
 // "0x8086" -> "8086"
-std::string hex_digits(std::string text) { return text.starts_with("0x") ? text.substr(2) : text; }
+std::string hex_digits(const std::string& text) { return text.starts_with("0x") ? text.substr(2) : text; }
 
 // PCI class 03: display controllers; 1200: processing accelerators.
 bool is_accelerator(const std::string& vendor, const std::string& pci_class) {
@@ -206,6 +206,12 @@ const Node* Host::node(const std::string& path) const {
     if (node.path == path) return &node;
   }
   return nullptr;
+}
+
+bool Host::is_given(std::string_view nodes) const {
+  if (!container || !nodes_known) return true;
+  return std::any_of(this->nodes.begin(), this->nodes.end(),
+                     [&](const Node& node) { return node.path.starts_with(nodes); });
 }
 
 const FoundLibrary* Host::library(const std::string& name) const {

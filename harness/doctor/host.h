@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/result.h"
@@ -59,6 +60,9 @@ struct Host {
   const StackFact* fact(const std::string& name) const;
   std::optional<std::string> value(const std::string& name) const;
   const Node* node(const std::string& path) const;
+  // A container may be given some of its host's cards; it sees all of them on the bus. False when no node
+  // begins so ("/dev/nvidia"); outside of containers always true.
+  bool is_given(std::string_view nodes) const;
   const FoundLibrary* library(const std::string& name) const;  // the one that the linker takes
 };
 

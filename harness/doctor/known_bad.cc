@@ -47,7 +47,7 @@ class KnownBadReader {
  public:
   KnownBadReader(const std::string& file, const toml::table& table)
       : file_(file),
-        table_(table),
+
         reader_(
             file, table, "[[rule]]",
             {"id", "effect", "text", "fix", "sources", "recheck", "devices", "models", "count", "facts"}) {}
@@ -63,7 +63,6 @@ class KnownBadReader {
   FactCondition condition(TableReader& facts, const std::string& name, const std::string& value);
 
   const std::string& file_;
-  const toml::table& table_;
   TableReader reader_;
   KnownBad rule_;
 };

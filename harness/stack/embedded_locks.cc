@@ -1,5 +1,10 @@
 #include "harness/stack/embedded_locks.h"
 
+#include <string>
+#include <utility>
+
+#include "harness/stack/embedded_lock_texts.h"
+
 namespace proctor {
 
 const std::vector<StackLock>& embedded_locks() {

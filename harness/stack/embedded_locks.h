@@ -1,19 +1,11 @@
 // The locks of docker/stacks as they were when this program was built: in an image there is no docker/.
 #pragma once
 
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/stack/lock.h"
 
 namespace proctor {
-
-std::string_view embedded_cpu_sim();
-std::string_view embedded_cuda_12();
-std::string_view embedded_cuda_13();
-std::string_view embedded_xpu_lts();
-std::string_view embedded_xpu_rolling();
 
 // All of them, sorted by name. What is embedded is read by a unit test: a mistake cannot reach a program that
 // runs.

@@ -12,7 +12,7 @@ const std::vector<std::string> kManifests = {
     "application/vnd.docker.distribution.manifest.list.v2+json, "
     "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json"};
 
-Error failure(std::string what) { return {ErrorKind::kSystem, std::move(what), {}, 0}; }
+Error registry_error(std::string what) { return {ErrorKind::kSystem, std::move(what), {}, 0}; }
 
 // key="value" of a WWW-Authenticate header
 std::string parameter(const std::string& challenge, const std::string& key) {
@@ -26,7 +26,7 @@ Result<std::string> token(const std::string& challenge, const std::string& repos
                           const OutsideTools& tools) {
   const std::string realm = parameter(challenge, "realm");
   if (!challenge.starts_with("Bearer ") || !(realm.starts_with("https://") || realm.starts_with("http://")))
-    return failure(fmt::format("log in to the registry: it asks for \"{}\"", challenge));
+    return registry_error(fmt::format("log in to the registry: it asks for \"{}\"", challenge));
   const auto answer = tools.get(fmt::format("{}?service={}&scope=repository:{}:pull", realm,
                                             parameter(challenge, "service"), repository));
   if (!answer) return answer.error();
@@ -34,7 +34,8 @@ Result<std::string> token(const std::string& challenge, const std::string& repos
   for (const char* key : {"token", "access_token"}) {
     if (json.is_object() && json.contains(key) && json[key].is_string()) return json[key].get<std::string>();
   }
-  return failure(fmt::format("log in to the registry: {} gave no token (HTTP {})", realm, answer->status));
+  return registry_error(
+      fmt::format("log in to the registry: {} gave no token (HTTP {})", realm, answer->status));
 }
 
 }  // namespace
@@ -71,7 +72,7 @@ Result<std::string> image_digest(const ImageName& image, const std::string& refe
   if (answer->status == 404) return std::string();
   const std::string digest = answer->header("docker-content-digest");
   if (answer->status != 200 || digest.empty())
-    return failure(fmt::format("ask {}: HTTP {} without a digest", url, answer->status));
+    return registry_error(fmt::format("ask {}: HTTP {} without a digest", url, answer->status));
   return digest;
 }
 

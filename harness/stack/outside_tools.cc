@@ -45,11 +45,11 @@ Error missing(const std::string& tool, const std::string& package) {
                       fmt::format("Install the package {}.", package));
 }
 
-Error failure(std::string what, std::string hint = {}) {
+Error tool_error(std::string what, std::string hint = {}) {
   return {ErrorKind::kSystem, std::move(what), std::move(hint), 0};
 }
 
-std::string trimmed(std::string text) {
+std::string stripped(std::string text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.pop_back();
   return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
 }
@@ -77,7 +77,7 @@ std::string WebAnswer::header(const std::string& name) const {
     if (line.starts_with("HTTP/")) value.clear();  // the headers before it are a redirect's
     const auto colon = line.find(':');
     if (colon != std::string::npos && lower(line.substr(0, colon)) == lower(name))
-      value = trimmed(line.substr(colon + 1));
+      value = stripped(line.substr(colon + 1));
   }
   return value;
 }
@@ -127,8 +127,8 @@ Result<WebAnswer> OutsideTools::ask(const std::string& url, const std::vector<st
   if (!done) return done.error();
   if (done->status != 0) {
     const auto errors = read_file(path("errors"));
-    return failure(
-        fmt::format("ask {}: {}", url, errors && !errors->empty() ? trimmed(*errors) : "curl was killed"));
+    return tool_error(
+        fmt::format("ask {}: {}", url, errors && !errors->empty() ? stripped(*errors) : "curl was killed"));
   }
   WebAnswer answer;
   std::from_chars(done->out.data(), done->out.data() + done->out.size(), answer.status);
@@ -153,12 +153,13 @@ Result<std::vector<std::string>> OutsideTools::signers(const std::string& text) 
   std::istringstream lines(done->out);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("[GNUPG:] VALIDSIG "))
-      fingerprints.push_back(trimmed(line.substr(line.rfind(' ') + 1)));
-    if (line.starts_with("[GNUPG:] NO_PUBKEY ")) unknown += " " + trimmed(line.substr(19));
-    if (line.starts_with("[GNUPG:] BADSIG ")) return failure("believe the signature: it is not of this text");
+      fingerprints.push_back(stripped(line.substr(line.rfind(' ') + 1)));
+    if (line.starts_with("[GNUPG:] NO_PUBKEY ")) unknown += " " + stripped(line.substr(19));
+    if (line.starts_with("[GNUPG:] BADSIG "))
+      return tool_error("believe the signature: it is not of this text");
   }
   if (!fingerprints.empty()) return fingerprints;
-  return failure(
+  return tool_error(
       unknown.empty() ? "find a signature" : "check the signature: no keyring has the key" + unknown,
       "Name the distribution's keyring with --keyring.");
 }
@@ -173,7 +174,7 @@ Result<std::string> OutsideTools::unpack(const std::string& name, const std::str
   if (done->out.empty()) {
     const auto there = run_tool("command -v " + tool);
     if (!there || there->status != 0) return missing(tool, tool == "xz" ? "xz-utils" : "gzip");
-    return failure("unpack " + name);
+    return tool_error("unpack " + name);
   }
   return done->out;
 }

@@ -60,16 +60,19 @@ void apply(Examination& examination, const std::vector<KnownBad>& rules) {
                    {}});
 }
 
+// One line for all: they are of one file, and whoever looks at it looks at all.
 void say_stale(Examination& examination, const std::vector<KnownBad>& rules, const std::string& today) {
+  std::vector<std::string> stale;
   for (const auto& rule : rules) {
-    if (rule.recheck >= today) continue;
-    examination.add({Health::kWarn,
-                     "known-bad:" + rule.id,
-                     fmt::format("rule needs re-check: it was to be looked at by {}", rule.recheck),
-                     {},
-                     "read its sources, and correct the rule or its date",
-                     rule.sources});
+    if (rule.recheck < today) stale.push_back(fmt::format("{} ({})", rule.id, rule.recheck));
   }
+  if (stale.empty()) return;
+  examination.add({Health::kWarn,
+                   "known-bad",
+                   fmt::format("rule needs re-check: {}", fmt::join(stale, ", ")),
+                   {},
+                   "use a newer proctor, or read the rules' sources and correct rules or dates",
+                   {}});
 }
 
 }  // namespace

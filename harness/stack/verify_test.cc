@@ -3,10 +3,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
+
+#include "harness/core/read_file.h"
 #include "harness/stack/dpkg_status.h"
 #include "harness/stack/image_registry.h"
 #include "harness/stack/lock_edit.h"
+#include "harness/stack/outside_tools.h"
 
 namespace proctor {
 namespace {
@@ -114,6 +119,31 @@ TEST(ImageName, IsReadAsDockerReadsIt) {
 TEST(OfferedPackages, MayHaveSeveralVersions) {
   EXPECT_THAT(offered_packages("Package: a\nVersion: 1\n\nPackage: a\nVersion: 2\n"),
               ElementsAre(Pair("a", ElementsAre("1", "2"))));
+}
+
+TEST(OutsideTools, UnpackByTheEndOfTheName) {
+  const auto tools = OutsideTools::open({}, {});
+  if (!tools) GTEST_SKIP() << tools.error().what;
+  EXPECT_EQ(*tools->unpack("Packages", "as it is"), "as it is");
+  EXPECT_FALSE(tools->unpack("Packages.gz", "not packed"));
+  const std::string packed = "/dev/shm/proctor-unpack-" + std::to_string(::getpid());
+  for (const std::string tool : {"gzip", "xz"}) {
+    if (std::system((tool + " --version > /dev/null 2>&1").c_str()) != 0) continue;
+    ASSERT_EQ(std::system(("printf text | " + tool + " > " + packed).c_str()), 0);
+    const auto text = tools->unpack(tool == "xz" ? "Packages.xz" : "Packages.gz", *read_file(packed));
+    ASSERT_TRUE(text) << text.error().what;
+    EXPECT_EQ(*text, "text");
+  }
+  std::filesystem::remove(packed);
+}
+
+TEST(WebAnswer, TheLastAnswersHeadersCount) {
+  const WebAnswer answer{200,
+                         "HTTP/1.1 302 Found\r\nDocker-Content-Digest: one\r\n\r\nHTTP/2 200\r\nX: y\r\n"
+                         "docker-content-digest: two \r\n",
+                         ""};
+  EXPECT_EQ(answer.header("Docker-Content-Digest"), "two");
+  EXPECT_EQ(answer.header("Location"), "");
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {

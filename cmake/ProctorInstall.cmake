@@ -1,6 +1,6 @@
 # What `cmake --install` puts where, by component (docs/packages.md):
 #
-#   runner       proctor, its guard, man page, bash completion, pytest plugin, schemas, documents
+#   runner       proctor, its guard, man page, bash completion, pytest plugin, schemas, runner hooks, documents
 #   suites       device probes, conformance suites, their device code
 #   simulator    drivers of simulated devices
 #   development  what find_package(Proctor) finds, the child protocol, the GoogleTest listener
@@ -47,6 +47,8 @@ proctor_install_share(runner schema
   reports/schema/junit-types.xsd
   reports/schema/report.schema.json
   reports/schema/selftest.schema.json)
+file(GLOB hooks CONFIGURE_DEPENDS .github/runner-hooks/*.sh)
+proctor_install_share(runner runner-hooks ${hooks})
 file(GLOB documents CONFIGURE_DEPENDS docs/*.md)
 install(FILES LICENSE README.md COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${documents} COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)

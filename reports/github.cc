@@ -19,6 +19,8 @@ namespace {
 using Level = Annotation::Level;
 
 constexpr std::size_t kMostPerLevel = 10;
+constexpr std::size_t kMostErrors =
+    9;  // the exit code of a red run is an error of its step, or composite action
 constexpr std::size_t kMessageBytes = 4000;
 constexpr std::size_t kTitleBytes = 200;
 constexpr std::size_t kMostIds = 20;
@@ -210,7 +212,8 @@ void spend(std::vector<Cause> causes, Level level, std::vector<Annotation>& out)
   std::stable_sort(causes.begin(), causes.end(), [](const Cause& a, const Cause& b) {
     return a.rank != b.rank ? a.rank < b.rank : a.cases > b.cases;
   });
-  const std::size_t shown = causes.size() > kMostPerLevel ? kMostPerLevel - 1 : causes.size();
+  const std::size_t most = level == Level::kError ? kMostErrors : kMostPerLevel;
+  const std::size_t shown = causes.size() > most ? most - 1 : causes.size();
   std::size_t cases_left = 0;
   for (std::size_t i = 0; i < causes.size(); ++i) {
     if (i < shown) {

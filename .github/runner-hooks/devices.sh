@@ -16,7 +16,10 @@ examine_devices() { # leaves the numbers in `well` and `sick`; drained ones, and
 
 examine_devices_of() { # BACKEND
   local run device code health=${executables}health_$1
-  command -v "$health" >/dev/null || return 0
+  if ! [ -x "$health" ]; then
+    say "no $health: $1 devices are not examined"
+    return
+  fi
   run=$(mktemp -d "$state/examination-$1.XXXXXX")
   "${executables}proctor" run --backend "$1" --each-device "${simulation[@]}" --timeout 10s --lease-wait 1s \
     --settle 5s --out "$run" -- "$health" >"$run.log" 2>&1 || true # what each device did is in the journal

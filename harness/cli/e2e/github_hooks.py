@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The runner's hooks: a sick device, a changed stack and what a job leaves on a device are seen, and nothing else ends."""
+"""The runner's hooks see a sick device, a changed stack, what a job leaves on a device, and end nothing else."""
 
 import os
 import signal
@@ -92,8 +92,7 @@ def changed_stack(sandbox):
     """proctor says another driver at the end of the job than at its start."""
     fake = sandbox.path / "fake"
     fake.mkdir()
-    (fake / "proctor").write_text('#!/bin/sh\nif [ "$1" = stack ]; then cat "$STACK"; else exec ' + str(BIN / "proctor") +
-                                  ' "$@"; fi\n')
+    (fake / "proctor").write_text(f'#!/bin/sh\nif [ "$1" = stack ]; then cat "$STACK"; else exec {BIN}/proctor "$@"; fi\n')
     (fake / "proctor").chmod(0o755)
     (fake / "health_xpu").symlink_to(BIN / "health_xpu")
     stack = sandbox.path / "stack"

@@ -15,16 +15,16 @@ def setup(**given):
     return [{"id": "setup", "uses": "./.github/actions/setup-proctor", "with": given}, VERSION]
 
 
-def tarball(sandbox, *names):
-    path = sandbox.path / "a 'tar'ball.tar"
+def tarball(sandbox, program, *names):
+    path = sandbox.path / f"a 'tar'ball of {len(names)}.tar"
     with tarfile.open(path, "w") as archive:
         for name in names:
-            archive.add(BIN / "proctor", name)
+            archive.add(program, name)
     return str(path), hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def accepted(sandbox):
-    path, digest = tarball(sandbox, "proctor-1.2.3/bin/proctor")
+    path, digest = tarball(sandbox, BIN / "proctor", "proctor-1.2.3/bin/proctor")
     for given in ({"path": str(BIN)}, {"tarball": path, "sha256": digest}):
         job = sandbox.job()
         check(job.run(setup(**given)) == "success", job.text)
@@ -32,8 +32,11 @@ def accepted(sandbox):
 
 
 def refused(sandbox):
-    path, digest = tarball(sandbox, "bin/proctor")
-    two, two_digest = tarball(sandbox, "a/proctor", "b/proctor")
+    program = sandbox.path / "program"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    path, digest = tarball(sandbox, program, "bin/proctor")
+    two, two_digest = tarball(sandbox, program, "a/proctor", "b/proctor")
     token = sandbox.path / "injected"
     table = [
         ({}, "give tarball and sha256, or path"),

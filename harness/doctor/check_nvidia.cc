@@ -144,14 +144,15 @@ void check_nvidia_versions(Examination& examination) {
   const Host& host = examination.host();
   const auto module = host.value("kmd.nvidia");
   if (!module) return;
-  bool same = false;
+  bool compared = false;
   for (const char* name : {"libcuda.so.1", "libnvidia-ml.so.1"}) {
     const FoundLibrary* library = real_library(host, name);
-    if (library == nullptr || is_compatibility(*library)) continue;
-    const std::string version = version_of_file(*library);
-    if (version == *module) same = true;
-    if (version.empty() || version == *module) continue;
-    examination.add(
+    const std::string version =
+        library == nullptr || is_compatibility(*library) ? "" : version_of_file(*library);
+    if (version.empty()) continue;
+    compared = true;
+    if (version == *module) continue;
+    return examination.add(
         {Health::kBroken,
          "driver-versions",
          fmt::format(
@@ -164,10 +165,8 @@ void check_nvidia_versions(Examination& examination) {
              "make the container anew; with CDI first, on the host: sudo nvidia-ctk cdi generate "
              "--output=/etc/cdi/nvidia.yaml"),
          {}});
-    same = false;
-    return;
   }
-  if (same) examination.ok("driver-versions", fmt::format("module and libraries are of {}", *module));
+  if (compared) examination.ok("driver-versions", fmt::format("module and libraries are of {}", *module));
 }
 
 void check_host_minimum(Examination& examination, const std::vector<HostMinimum>& table) {

@@ -132,6 +132,10 @@ void RunModel::add(const CaseEnded& end) {
 
 void RunModel::add(const DeviceHealth& health) {
   elapsed_ms_ = std::max(elapsed_ms_, health.at_ms);
+  if (health.what == kDeviceBaseline) {
+    baseline_[health.device] = health.bytes;
+    return;
+  }
   health_.push_back(health);
 }
 

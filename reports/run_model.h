@@ -68,7 +68,9 @@ class RunModel : public EventSink {
   const CaseRecord* find(std::string_view case_id) const;
   const std::vector<Warning>& warnings() const { return warnings_; }
   bool warned_of(std::string_view code) const;
-  const std::vector<DeviceHealth>& health() const { return health_; }
+  const std::vector<DeviceHealth>& health() const { return health_; }  // without the baselines
+  // Bytes in use before the first case, by device, where the driver says.
+  const std::map<std::string, std::uint64_t>& device_baseline() const { return baseline_; }
   const std::optional<StopRequested>& stop() const { return stop_; }  // the first one
   const std::optional<RunEnded>& ended() const { return ended_; }
 
@@ -107,6 +109,7 @@ class RunModel : public EventSink {
   std::vector<CaseRecord> cases_;
   std::map<std::string, std::size_t, std::less<>> index_;
   std::vector<DeviceHealth> health_;
+  std::map<std::string, std::uint64_t> baseline_;
   std::vector<Warning> warnings_;
   std::optional<StopRequested> stop_;
   std::optional<RunEnded> ended_;

@@ -1,43 +1,136 @@
-// `proctor finish RUN_DIR`: for a step that runs whatever happened before. Ends what a killed runner left
-// behind, then rebuilds the reports.
+// `proctor finish RUN_DIR`: for a step that runs whatever happened before. Ends the runner if it is still
+// there and nobody waits for it, kills what it left, rebuilds the reports, and waits for its devices.
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
 #include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
+#include "harness/cli/finish_devices.h"
 #include "harness/cli/report_render.h"
 #include "harness/cli/run_options.h"
-#include "harness/core/text.h"
+#include "harness/core/clock.h"
+#include "harness/core/exit_code.h"
+#include "harness/run/find_runner.h"
 #include "harness/run/run_record.h"
 
 namespace proctor::cli {
 namespace {
 
-int finish(const std::string& run_dir) {
-  const auto record = read_run_record(run_dir);
+struct FinishOptions {
+  std::string run_dir;
+  std::string limit = "60s";
+  bool stop = false;
+};
+
+// A driver may hang whoever looks at its devices: then this process ends, and its helpers with it.
+void end_at_limit(int) {
+  constexpr char kText[] =
+      "proctor: the limit is over while somebody looks at the devices; what is above was done\n";
+  static_cast<void>(!::write(STDERR_FILENO, kText, sizeof kText - 1));
+  ::_exit(kExitMachine);
+}
+
+class Limit {
+ public:
+  explicit Limit(Milliseconds limit) : end_(Clock::now() + limit) {
+    struct sigaction action {};
+    action.sa_handler = end_at_limit;
+    ::sigaction(SIGALRM, &action, nullptr);
+    const itimerval timer{.it_interval = {},
+                          .it_value = {.tv_sec = limit.count() / 1000,
+                                       .tv_usec = static_cast<suseconds_t>(limit.count() % 1000 * 1000)}};
+    ::setitimer(ITIMER_REAL, &timer, nullptr);
+  }
+  Milliseconds left() const {
+    return std::max(Milliseconds(0), std::chrono::duration_cast<Milliseconds>(end_ - Clock::now()));
+  }
+
+ private:
+  Clock::time_point end_;
+};
+
+void say(const std::vector<std::string>& sentences) {
+  for (const auto& sentence : sentences) std::printf("%s\n", shown(sentence).c_str());
+  std::fflush(stdout);
+}
+
+Error still_alive(const FinishOptions& options, const FoundRunner& found) {
+  return Error::usage("finish " + options.run_dir + ": its runner (pid " + std::to_string(found.pid) +
+                          ") is still alive, and so may be who waits for it",
+                      "With --stop it is stopped: it ends its cases and writes its reports.");
+}
+
+// Ends the runner and everything of the run. False: something may be left.
+Result<bool> end_run(const FinishOptions& options, const RunRecord& record, const Limit& limit) {
+  const FoundRunner found = find_runner(record);
+  std::vector<std::string> said;
+  bool ended = true;
+  if (found.state == RunnerState::kAlive) {
+    if (!options.stop && !step_is_over(record)) return still_alive(options, found);
+    ended = stop_runner(record, found.pid, limit.left() / 2, said);
+  } else if (found.state == RunnerState::kUnknown) {
+    ended = false;
+    said.push_back(
+        "the runner is in another PID namespace, " + record.pid_namespace +
+        ", which cannot be seen from here; run finish there, or as root outside of all containers");
+  }
+  if (ended) {
+    ended = kill_leftovers(record, limit.left() / 4, said);
+    for (auto& sentence : sweep_run(record)) said.push_back(std::move(sentence));
+  }
+  if (ended) remove_run_record(record);
+  say(said);
+  return ended;
+}
+
+int finish(const FinishOptions& options) {
+  const auto duration = parse_duration(options.limit);
+  if (!duration || *duration <= Milliseconds(0)) {
+    return fail(
+        Error::usage("read --limit " + options.limit + ": it is no duration above zero", "E.g. 60s."));
+  }
+  const Limit limit(*duration);
+  const auto record = read_run_record(options.run_dir);
   if (!record) return fail(record.error());
-  if (*record && runner_state(**record) == RunnerState::kAlive) {
-    return fail(Error::usage(
-        "finish " + run_dir + ": its runner (pid " + std::to_string((*record)->pid) + ") is still alive",
-        "Stop it first: a SIGTERM makes it write its reports."));
+  bool clean = true;
+  if (*record) {
+    const auto ended = end_run(options, **record, limit);
+    if (!ended) return fail(ended.error());
+    clean = *ended;
   }
-  std::vector<std::string> swept;
-  if (*record && runner_state(**record) == RunnerState::kGone) {
-    swept = sweep_run(**record);
-    remove_run_record(**record);
+  say(sweep_dead_runs());
+  if (const int code = render_again(options.run_dir); code != kExitGreen) return code;
+  std::fflush(stdout);  // the rest asks drivers
+  if (*record) {
+    const auto model = load_journal(options.run_dir + "/journal.jsonl");
+    if (!model) return fail(model.error());
+    const DevicesAfter after = wait_for_devices(*model, options.run_dir, limit.left() * 3 / 4);
+    say(after.said);
+    clean = clean && after.back;
   }
-  for (auto& sentence : sweep_dead_runs()) swept.push_back(std::move(sentence));
-  for (const auto& sentence : swept) std::printf("%s\n", shown(sentence).c_str());
-  return render_again(run_dir);
+  return clean ? kExitGreen : kExitMachine;
 }
 
 }  // namespace
 
 void add_finish_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("finish", "Clean up after a killed run and rebuild its reports");
-  auto run_dir = std::make_shared<std::string>();
-  command->add_option("run_dir", *run_dir, "Run directory")->required();
-  command->callback([run_dir, &action] { action = [run_dir] { return finish(*run_dir); }; });
+  auto* command = app.add_subcommand("finish", "End what is left of a run and rebuild its reports");
+  command->footer(
+      "Can be called after any end of a run, and again. A runner that is still alive is stopped when who\n"
+      "started it has ended, or with --stop.\n"
+      "Exit codes: 0 done, whatever the run's verdict is; 2 there is no run, or it is still alive;\n"
+      "75 something is left: a process, or memory on a device.");
+  auto options = std::make_shared<FinishOptions>();
+  command->add_option("run_dir", options->run_dir, "Run directory")->required();
+  command->add_option("--limit", options->limit, "Longest time for all of it (default: 60s)");
+  command->add_flag("--stop", options->stop,
+                    "Stop the runner if it is alive, e.g. because `docker exec` forwarded it no signal");
+  command->callback([options, &action] { action = [options] { return finish(*options); }; });
 }
 
 }  // namespace proctor::cli

@@ -18,6 +18,7 @@
 #include "harness/cli/run_directory.h"
 #include "harness/cli/run_discovery.h"
 #include "harness/cli/run_launcher.h"
+#include "harness/cli/run_watch.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/run/planned.h"
@@ -243,8 +244,9 @@ Result<void> RunCommand::set_up_directory() {
   auto journal = Journal::open(run_dir_ + "/journal.jsonl");
   if (!journal) return journal.error();
   journal_ = std::move(*journal);
-  auto record = RunRecordFiles::write(
-      describe_this_run(run_id_, run_dir_, containment_->run_cgroup(), scratch_->paths()));
+  auto description = describe_this_run(run_id_, run_dir_, containment_->run_cgroup(), scratch_->paths());
+  if (options_.ready_regex) description.parent_pid = 0;  // a server outlives the step that starts it
+  auto record = RunRecordFiles::write(description);
   if (record) {
     record_.emplace(std::move(*record));
   } else {
@@ -315,7 +317,7 @@ RunSetup RunCommand::make_setup() {
   setup.devices = devices_.pool;
   setup.leases = leases_;
   setup.lease_wait = budget_.lease_wait;
-  setup.monitor = make_monitor();
+  setup.monitor = monitor_of(devices_, sim_state_, *scratch_);
   setup.settle = budget_.settle;
   setup.health = [this](const std::string& device) { return health_request(device); };
   setup.foreign = policy_.foreign.value_or(setup.foreign);

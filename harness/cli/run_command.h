@@ -55,7 +55,6 @@ class RunCommand {
   Result<void> set_up_leases();
   Result<void> set_up_directory();
   RunPlanned describe() const;
-  std::optional<MonitorSetup> make_monitor();
   std::optional<HealthRequest> health_request(const std::string& device);
   std::optional<KnownVerdict> known_failure(const Case& test, const Verdict& verdict) const;
   int run();

@@ -1,4 +1,6 @@
 // Who looks after the devices of a run: a monitor for each vendor, and the program that examines a device.
+#include "harness/cli/run_watch.h"
+
 #include <algorithm>
 
 #include "harness/cli/run_command.h"
@@ -8,19 +10,20 @@
 namespace proctor::cli {
 
 // It sees the simulated machine without its faults: they belong to the programs that run on it.
-std::optional<MonitorSetup> RunCommand::make_monitor() {
+std::optional<MonitorSetup> monitor_of(const RunDevices& devices, const std::string& sim_state,
+                                       ScratchRoot& scratch) {
   MonitorSetup setup;
-  for (const WatchedDevices& watched : devices_.watched) {
+  for (const WatchedDevices& watched : devices.watched) {
     ProbeMonitorSetup probe;
     probe.env = watched.env;
-    if (const auto found = devices_.simulations.find(watched.backend); found != devices_.simulations.end()) {
+    if (const auto found = devices.simulations.find(watched.backend); found != devices.simulations.end()) {
       SimEnvironment machine = found->second;
-      bind(machine, {.state = sim_state_, .log = {}, .faults = {}});
+      bind(machine, {.state = sim_state, .log = {}, .faults = {}});
       probe.env = with_simulation(std::move(probe.env), machine);
       probe.argv = machine.launcher;
     }
     probe.argv.push_back(default_probe(watched.backend));
-    probe.fifo = scratch_->new_file_name();
+    probe.fifo = scratch.new_file_name();
     probe.ids = watched.ids;
     setup.probes.push_back(std::move(probe));
   }

@@ -8,6 +8,7 @@
 //   PROCTOR_CASE           full id of the case (absent in discovery, and where a process runs several)
 //   PROCTOR_ATTEMPT        1..
 //   PROCTOR_RUN_DIR        absolute path of the run directory
+//   PROCTOR_RUN_ID         id of the run; what still has it after the run is swept
 //   PROCTOR_DEVICES        JSON array with what was leased: [{"id":..,"uuid":..,"pci":..}]
 //   PROCTOR_POOL           CUDA only: the same of all devices that the run may use, which is what the
 //                          caller's own mask left; no mask that a check builds must show more
@@ -60,6 +61,7 @@ inline constexpr const char* kEventsFdVariable = "PROCTOR_EVENTS_FD";
 inline constexpr const char* kCaseVariable = "PROCTOR_CASE";
 inline constexpr const char* kAttemptVariable = "PROCTOR_ATTEMPT";
 inline constexpr const char* kRunDirVariable = "PROCTOR_RUN_DIR";
+inline constexpr const char* kRunIdVariable = "PROCTOR_RUN_ID";
 inline constexpr const char* kDevicesVariable = "PROCTOR_DEVICES";
 inline constexpr const char* kPoolVariable = "PROCTOR_POOL";
 inline constexpr const char* kSimTopologyVariable = "PROCTOR_SIM_TOPOLOGY";

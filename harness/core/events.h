@@ -239,6 +239,7 @@ struct CaseEnded {
 //   l1_pass l1_fail the health probe copied, computed and compared
 //   reset           it was sick, and was reset, which the policy allows
 //   drained         it gets no more cases
+//   baseline        `bytes` were in use before the first case
 // Readers take other words for news that they do not know.
 struct DeviceHealth {
   std::string device;
@@ -249,6 +250,9 @@ struct DeviceHealth {
   std::uint64_t bytes = 0;
   std::string evidence;  // one sentence
 };
+
+// No news about a device, but what `finish` compares with.
+inline constexpr std::string_view kDeviceBaseline = "baseline";
 
 // Code of the warning that `exec` could not pass on what its command printed.
 inline constexpr std::string_view kOutputNotPassed = "output_not_passed";

@@ -110,6 +110,7 @@ ProcessSpec RunningAttempt::make_spec() {
   if (!is_batch()) set_variable(spec.env, child::kCaseVariable, first.test->id);
   set_variable(spec.env, child::kAttemptVariable, std::to_string(first.attempt));
   set_variable(spec.env, child::kRunDirVariable, context_.run_dir);
+  set_variable(spec.env, child::kRunIdVariable, context_.run_id);
 
   spec.log_path = context_.run_dir + "/" + log_;
   spec.inherit_stdio = context_.inherit_stdio;

@@ -33,7 +33,8 @@ struct AttemptContext {
   EventSink& sink;
   ScratchRoot& scratch;
   Clock::time_point run_started;
-  std::string run_dir;           // absolute
+  std::string run_dir;  // absolute
+  std::string run_id{};
   bool inherit_stdio = false;    // --no-capture, --debugger
   bool pass_through = false;     // exec
   bool break_commands = false;   // in what is passed on

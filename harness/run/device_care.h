@@ -56,6 +56,8 @@ class DeviceCare {
 
   // Learns what is in use before the run's first case. `ready` gets why it could not, or "".
   void begin(std::function<void(const std::string& problem)> ready);
+  // What was in use then, or the least since; bytes by device.
+  const std::map<std::string, std::uint64_t>& baseline() const { return baseline_; }
   // Waits until the devices are back or will not be. `done` is called from the loop, with one finding per
   // device.
   using OnSettled = std::function<void(const std::vector<DeviceFinding>&)>;

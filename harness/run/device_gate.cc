@@ -58,6 +58,7 @@ void DeviceGate::begin(std::function<void()> ready) {
   if (!care_) return ready();
   care_->begin([this, ready = std::move(ready)](const std::string& problem) {
     if (!problem.empty()) sink_.on(Warning{"device_unknown", "failed to " + problem});
+    for (const auto& [device, bytes] : care_->baseline()) note(device, kDeviceBaseline, "", "", {}, bytes);
     ready();
   });
 }

@@ -32,6 +32,7 @@ class Runner {
                  .scratch = *setup.scratch,
                  .run_started = Clock::now(),
                  .run_dir = setup.run_dir,
+                 .run_id = setup.planned.run_id,
                  .inherit_stdio = setup.inherit_stdio,
                  .pass_through = setup.pass_through,
                  .break_commands = setup.break_commands,

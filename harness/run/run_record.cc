@@ -42,19 +42,6 @@ std::string read_link(const char* path) {
   return fs::read_symlink(path, error).string();
 }
 
-// Field 22, counted after the last ')': the command in field 2 may hold anything. 0: no such process.
-std::uint64_t start_time_of(int pid) {
-  const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
-  const auto end_of_command = stat.rfind(')');
-  if (end_of_command == std::string::npos) return 0;
-  std::istringstream fields(stat.substr(end_of_command + 1));
-  std::string skipped;
-  for (int field = 3; field < 22; ++field) fields >> skipped;
-  std::uint64_t start = 0;
-  fields >> start;
-  return start;
-}
-
 Result<void> make_private_directory(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return Error::system("create " + path, errno);
   struct stat info {};
@@ -123,12 +110,31 @@ void sweep_scratch(const std::string& scratch, std::vector<std::string>& swept) 
 
 }  // namespace
 
+// Counted after the last ')': the command in field 2 may hold anything. A zombie has ended, also where nobody
+// reaps it, as below an idle PID 1 in a container.
+std::uint64_t start_time_of(int pid) {
+  const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
+  const auto end_of_command = stat.rfind(')');
+  if (end_of_command == std::string::npos) return 0;
+  std::istringstream fields(stat.substr(end_of_command + 1));
+  std::string state;
+  fields >> state;
+  if (state == "Z" || state == "X") return 0;
+  std::string skipped;
+  for (int field = 4; field < 22; ++field) fields >> skipped;
+  std::uint64_t start = 0;
+  fields >> start;
+  return start;
+}
+
 RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string cgroup,
                             std::vector<std::string> scratch) {
   return {.run_id = std::move(run_id),
           .run_dir = std::move(run_dir),
           .pid = ::getpid(),
           .start_time = start_time_of(::getpid()),
+          .parent_pid = ::getppid(),
+          .parent_start_time = start_time_of(::getppid()),
           .boot_id = first_line("/proc/sys/kernel/random/boot_id"),
           .pid_namespace = read_link("/proc/self/ns/pid"),
           .cgroup = std::move(cgroup),
@@ -136,10 +142,16 @@ RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string
 }
 
 std::string to_json(const RunRecord& record) {
-  return json{{"run_id", record.run_id},   {"run_dir", record.run_dir},
-              {"pid", record.pid},         {"start_time", record.start_time},
-              {"boot_id", record.boot_id}, {"pid_namespace", record.pid_namespace},
-              {"cgroup", record.cgroup},   {"scratch", record.scratch}}
+  return json{{"run_id", record.run_id},
+              {"run_dir", record.run_dir},
+              {"pid", record.pid},
+              {"start_time", record.start_time},
+              {"parent_pid", record.parent_pid},
+              {"parent_start_time", record.parent_start_time},
+              {"boot_id", record.boot_id},
+              {"pid_namespace", record.pid_namespace},
+              {"cgroup", record.cgroup},
+              {"scratch", record.scratch}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -151,6 +163,8 @@ Result<RunRecord> parse_run_record(const std::string& text) {
                      .run_dir = object.at("run_dir"),
                      .pid = object.at("pid"),
                      .start_time = object.at("start_time"),
+                     .parent_pid = object.value("parent_pid", 0),
+                     .parent_start_time = object.value("parent_start_time", std::uint64_t{0}),
                      .boot_id = object.at("boot_id"),
                      .pid_namespace = object.at("pid_namespace"),
                      .cgroup = object.at("cgroup"),

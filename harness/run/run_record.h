@@ -20,11 +20,17 @@ struct RunRecord {
   std::string run_dir;  // absolute
   int pid = 0;
   std::uint64_t start_time = 0;  // field 22 of /proc/PID/stat
+  // Who started it, in the same PID namespace; 0: somebody outside, or the run is to outlive that process.
+  int parent_pid = 0;
+  std::uint64_t parent_start_time = 0;
   std::string boot_id;
   std::string pid_namespace;         // readlink of /proc/self/ns/pid
   std::string cgroup;                // the run's cgroup directory, or ""
   std::vector<std::string> scratch;  // the run's scratch directories
 };
+
+// Field 22 of /proc/PID/stat; 0: there is no such process, or nothing but its exit code is left.
+std::uint64_t start_time_of(int pid);
 
 // Describes this process.
 RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string cgroup,

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""`proctor finish`: after any end of a step nothing of its run is left, and the reports are there.
+
+    finish.py [SCENARIO...]
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from harness import (BIN, Sandbox, check, misbehaving, new_token, of_type, records, report, survivors, wait_until,
+                     write_config)
+
+
+def start_run(sandbox, token, *options, mode="sleep-forever", wrap=None, env=None):
+    """A run whose one case has started; it does not end by itself."""
+    write_config(sandbox.path / "finish.toml", {"stuck": {"kind": "command", "command": misbehaving(mode, token)}},
+                 {"timeout": "10m"})
+    out = sandbox.out()
+    process = sandbox.start("run", "--config", sandbox.path / "finish.toml", "--out", out, *options, wrap=wrap, env=env)
+    wait_until(lambda: of_type(records(out), "attempt_started") and survivors(token), 60, "start of the case")
+    return process, out
+
+
+def finish(sandbox, out, *options, code=0, says=()):
+    began = time.monotonic()
+    done = sandbox.proctor("finish", out, *options)
+    check(done.returncode == code, "finish gave", done.returncode, done.stdout, done.stderr)
+    for word in says:
+        check(word in done.stdout + done.stderr, "finish does not say", word, ":", done.stdout, done.stderr)
+    return time.monotonic() - began, done.stdout
+
+
+def all_there(out, token):
+    check(not survivors(token), "left alive:", survivors(token))
+    check(not (out / "run.json").exists(), "the record is still there")
+    for name in ("report.json", "junit.xml", "summary.md"):
+        check((out / name).exists(), "no", name)
+    return report(out)["cases"][0]
+
+
+def killed_runner(sandbox):
+    """SIGKILL: what the weakest containment lost is found by the id of the run; twice is as good as once."""
+    token = new_token()
+    process, out = start_run(sandbox, token, "--containment", "subreaper", mode="double-fork")
+    process.kill()
+    sandbox.finish(process)
+    finish(sandbox, out, says=["the run's exit code is 3"])
+    case = all_there(out, token)
+    check((case["outcome"], case["reason"]) == ("notrun", "interrupted"), case)
+    first = (out / "report.json").read_bytes()
+    _, text = finish(sandbox, out)
+    check("killed" not in text and (out / "report.json").read_bytes() == first, "the second time:", text)
+
+
+def leftover(sandbox):
+    """A process of the run that nothing contained any more."""
+    token = new_token()
+    process, out = start_run(sandbox, token)
+    run_id = of_type(records(out), "run_planned")[0]["run_id"]
+    process.kill()
+    sandbox.finish(process)
+    wait_until(lambda: not survivors(token), 30, "end of the case")
+    stray = subprocess.Popen(["sleep", "600"], env={**sandbox.env, "PROCTOR_RUN_ID": run_id})
+    other = subprocess.Popen(["sleep", "600"], env={**sandbox.env, "PROCTOR_RUN_ID": run_id + "x"})
+    try:
+        finish(sandbox, out, says=[f"killed process {stray.pid} (sleep 600)"])
+        check(stray.wait(10) == -signal.SIGKILL and other.poll() is None, "the wrong process was killed")
+    finally:
+        other.kill()
+        other.wait()
+
+
+def alive(sandbox):
+    """Somebody may still wait for it: refused; with --stop it is stopped, and its own reports are complete."""
+    token = new_token()
+    process, out = start_run(sandbox, token)
+    finish(sandbox, out, code=2, says=["still alive", "--stop"])
+    check(process.poll() is None and survivors(token), "it was stopped all the same")
+    finish(sandbox, out, "--stop", says=[f"stopped the runner, pid {process.pid}, with SIGTERM", "exit code is 143"])
+    sandbox.finish(process)
+    check(process.returncode == -signal.SIGTERM, process.returncode)
+    check(all_there(out, token)["outcome"] == "notrun", "outcome")
+
+
+def step_gone(sandbox):
+    """The shell of the step is dead and the runner was told nothing: nobody waits for it any more."""
+    token = new_token()
+    process, out = start_run(sandbox, token, wrap=lambda command: ["bash", "-c", '"$@"; true', "bash", *command])
+    process.kill()
+    process.wait()  # its stderr stays open in the runner
+    check(survivors(token), "it ended by itself")
+    finish(sandbox, out, says=["stopped the runner", "with SIGTERM"])
+    all_there(out, token)
+
+
+def deaf(sandbox):
+    """A runner that does not react is killed, and the limit holds."""
+    token = new_token()
+    process, out = start_run(sandbox, token)
+    process.send_signal(signal.SIGSTOP)
+    took, _ = finish(sandbox, out, "--stop", "--limit", "4s", says=["with SIGKILL", "the run's exit code is 3"])
+    check(took < 8, "it took", took)
+    sandbox.finish(process)
+    all_there(out, token)
+
+
+def other_pid_namespace(sandbox):
+    """As `docker exec`: an idle PID 1, a step that enters its namespace from outside, and no signal that gets in."""
+    if os.geteuid() != 0 or not shutil.which("nsenter"):
+        print("not root: left out")
+        return
+    token = new_token()
+    box = subprocess.Popen(["unshare", "--pid", "--fork", "--mount-proc", "sleep", "600"])
+    try:
+        children = f"/proc/{box.pid}/task/{box.pid}/children"
+        wait_until(lambda: open(children).read().strip(), 30, "PID 1")
+        inside = ["nsenter", "--target", open(children).read().strip(), "--pid", "--mount"]
+        for where in ("inside", "outside"):
+            step, out = start_run(sandbox, token, wrap=lambda command: [*inside, *command])
+            step.kill()  # as the client of docker exec dies
+            step.wait()
+            check(survivors(token), "the runner got a signal")
+            command = sandbox.command("finish", out)
+            command = [*inside, *command] if where == "inside" else command
+            run = lambda *options: subprocess.run([*command, *options], cwd=sandbox.path, env=sandbox.env, text=True,
+                                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+            done = run()
+            check(done.returncode == 2 and "still alive" in done.stderr, where, done.returncode, done.stdout, done.stderr)
+            done = run("--stop")
+            check(done.returncode == 0 and "stopped the runner" in done.stdout, where, done.stdout, done.stderr)
+            all_there(out, token)
+            done = run()
+            check(done.returncode == 0 and "stopped the runner" not in done.stdout, where, "again:", done.stdout, done.stderr)
+    finally:
+        box.kill()
+        box.wait()
+
+
+def bad_input(sandbox):
+    check(sandbox.proctor("finish", "nothing").returncode == 2, "no run")
+    out = sandbox.out()
+    check(sandbox.proctor("run", "--out", out, "--", "true").returncode == 0, "not green")
+    finish(sandbox, out, "--limit", "0s", code=2, says=["--limit 0s"])
+    finish(sandbox, out, "--limit", "soon", code=2, says=["--limit soon"])
+    finish(sandbox, out, says=["the run's exit code is 0"])
+
+
+def device_memory(sandbox):
+    """It says when the memory of the devices is back, and when it is not."""
+    if not (BIN / "memory_xpu").exists():
+        print("memory_xpu is not built: left out")
+        return
+    machine = sandbox.path / "machine"
+    for us, code, says in ((1_000_000, 0, "the memory of 1 device is back"), (None, 75, "MiB more in use than before the run")):
+        shutil.rmtree(machine, ignore_errors=True)
+        machine.mkdir()
+        fault = "sysman.leak_after_exit" + (f":us={us}" if us else "")
+        leaver = ["env", f"PROCTOR_SIM_FAULTS={fault}", "sh", "-c", f"{BIN}/memory_xpu --helper leave_memory {256 << 20}; sleep 600"]
+        write_config(sandbox.path / "devices.toml", {"leaver": {"kind": "command", "command": leaver, "backend": "xpu", "devices": 1}})
+        out = sandbox.out()
+        process = sandbox.start("run", "--config", sandbox.path / "devices.toml", "--sim", "xpu:1x1", "--sim-state", machine, "--out", out)
+        wait_until(lambda: of_type(records(out), "attempt_started"), 60, "start")
+        time.sleep(1)  # the helper has no way to tell that it has left its memory
+        process.kill()
+        sandbox.finish(process)
+        finish(sandbox, out, "--limit", "20s" if us else "6s", code=code, says=[says])
+
+
+SCENARIOS = {function.__name__: function for function in
+             (killed_runner, leftover, alive, step_gone, deaf, other_pid_namespace, bad_input, device_memory)}
+
+
+def main():
+    for name in sys.argv[1:] or SCENARIOS:
+        started = time.monotonic()
+        with Sandbox() as sandbox:
+            SCENARIOS[name](sandbox)
+        print(f"{name}: {time.monotonic() - started:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+#include "harness/run/find_runner.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "harness/core/child_protocol.h"
+#include "harness/core/clock.h"
+#include "harness/core/read_file.h"
+#include "harness/core/text.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The initial PID namespace, which shows every process (Linux, include/linux/proc_ns.h, PROC_PID_INIT_INO).
+constexpr const char* kInitialNamespace = "pid:[4026531836]";
+constexpr auto kPoll = std::chrono::milliseconds(20);
+
+std::vector<int> all_pids() {
+  std::vector<int> pids;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename().string();
+    int pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc() && end == name.data() + name.size()) pids.push_back(pid);
+  }
+  return pids;
+}
+
+// "" when it is gone, or not ours to read.
+std::string read_of(int pid, const char* file) {
+  auto text = read_file(fmt::format("/proc/{}/{}", pid, file));
+  return text ? *std::move(text) : "";
+}
+
+std::string namespace_of(int pid, std::error_code& error) {
+  return fs::read_symlink(fmt::format("/proc/{}/ns/pid", pid), error).string();
+}
+
+// The pid in the innermost namespace: the last number of the line `NSpid:` (proc_pid_status(5)).
+int innermost_pid(int pid) {
+  const std::string status = read_of(pid, "status");
+  const auto line = status.find("\nNSpid:");
+  if (line == status.npos) return 0;
+  const auto end = status.find('\n', line + 1);
+  const auto last = status.find_last_of("\t ", end);
+  int inner = 0;
+  std::from_chars(status.data() + last + 1, status.data() + std::min(end, status.size()), inner);
+  return inner;
+}
+
+bool wait_until_gone(const std::function<bool()>& gone, Milliseconds limit) {
+  const auto give_up = Clock::now() + limit;
+  while (!gone()) {
+    if (Clock::now() >= give_up) return false;
+    std::this_thread::sleep_for(kPoll);
+  }
+  return true;
+}
+
+bool has_variable(const std::string& environment, const std::string& variable) {
+  const std::string entry = variable + '\0';
+  const auto at = ('\0' + environment).find('\0' + entry);
+  return at != environment.npos;
+}
+
+std::vector<int> processes_of(const std::string& run_id) {
+  const std::string variable = std::string(child::kRunIdVariable) + "=" + run_id;
+  std::vector<int> found;
+  for (const int pid : all_pids()) {
+    if (pid == ::getpid() || !has_variable(read_of(pid, "environ"), variable)) continue;
+    if (start_time_of(pid) != 0) found.push_back(pid);
+  }
+  return found;
+}
+
+std::string command_of(int pid) {
+  std::string command = read_of(pid, "cmdline");
+  std::replace(command.begin(), command.end(), '\0', ' ');
+  if (!command.empty()) command.pop_back();
+  return clean_text(command);
+}
+
+}  // namespace
+
+FoundRunner find_runner(const RunRecord& record) {
+  const RunnerState state = runner_state(record);
+  if (state == RunnerState::kAlive) return {state, record.pid};
+  if (state == RunnerState::kGone) return {state, 0};
+  bool hidden = false;
+  for (const int pid : all_pids()) {
+    std::error_code error;
+    const std::string its = namespace_of(pid, error);
+    hidden = hidden || error == std::errc::permission_denied;
+    if (error || its != record.pid_namespace || innermost_pid(pid) != record.pid) continue;
+    if (start_time_of(pid) == record.start_time) return {RunnerState::kAlive, pid};
+  }
+  std::error_code error;
+  const bool sees_all = !hidden && fs::read_symlink("/proc/self/ns/pid", error) == kInitialNamespace;
+  return {sees_all ? RunnerState::kGone : RunnerState::kUnknown, 0};
+}
+
+bool step_is_over(const RunRecord& record) {
+  std::error_code error;
+  const bool same_namespace = fs::read_symlink("/proc/self/ns/pid", error) == record.pid_namespace;
+  return same_namespace && record.parent_pid > 0 &&
+         start_time_of(record.parent_pid) != record.parent_start_time;
+}
+
+bool stop_runner(const RunRecord& record, int pid, Milliseconds limit, std::vector<std::string>& said) {
+  const auto gone = [&] { return start_time_of(pid) != record.start_time; };
+  const struct {
+    int signal;
+    const char* name;
+    Milliseconds wait;
+  } steps[] = {{SIGTERM, "SIGTERM", std::min(limit / 2, Milliseconds(10'000))},
+               {SIGTERM, "a second SIGTERM", std::min(limit / 4, Milliseconds(5'000))},
+               {SIGKILL, "SIGKILL", std::min(limit / 4, Milliseconds(5'000))}};
+  for (const auto& step : steps) {
+    if (gone()) return true;
+    if (::kill(pid, step.signal) != 0 && errno != ESRCH) {
+      said.push_back(
+          fmt::format("failed to send {} to the runner, pid {}: {}", step.name, pid, std::strerror(errno)));
+      return false;
+    }
+    if (wait_until_gone(gone, step.wait)) {
+      said.push_back(fmt::format("stopped the runner, pid {}, with {}", pid, step.name));
+      return true;
+    }
+  }
+  said.push_back(fmt::format("the runner, pid {}, did not end by SIGKILL", pid));
+  return false;
+}
+
+bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std::string>& said) {
+  std::set<int> told;
+  return wait_until_gone(
+      [&] {
+        const auto left = processes_of(record.run_id);
+        for (const int pid : left) {
+          const std::string command = command_of(pid);
+          const bool killed = ::kill(pid, SIGKILL) == 0;
+          if (!told.insert(pid).second) continue;
+          said.push_back(
+              fmt::format("{} process {} ({})", killed ? "killed" : "failed to kill", pid, command));
+        }
+        return left.empty();
+      },
+      limit);
+}
+
+}  // namespace proctor

@@ -9,6 +9,11 @@
 # path, so that the prefix can be moved. bin/proctor is a link. Included last, when all targets are known; what a build
 # leaves out (no CUDA toolkit, no kernel compilers) is left out here.
 
+set(PROCTOR_COMPONENTS runner suites simulator development)
+foreach(component IN LISTS PROCTOR_COMPONENTS)
+  add_custom_target(component_${component})  # builds what is installed of it
+endforeach()
+
 set(PROCTOR_INSTALL_PROGRAMS ${CMAKE_INSTALL_LIBEXECDIR}/proctor)
 set(PROCTOR_INSTALL_SHARE ${CMAKE_INSTALL_DATADIR}/proctor)
 set(PROCTOR_INSTALL_CMAKE ${CMAKE_INSTALL_DATADIR}/cmake/Proctor)
@@ -19,7 +24,7 @@ function(proctor_install_target component target directory)
   if(NOT TARGET ${target})
     return()
   endif()
-  set_property(GLOBAL APPEND PROPERTY proctor_installed_targets ${target})
+  add_dependencies(component_${component} ${target})
   install(TARGETS ${target} COMPONENT ${component} RUNTIME DESTINATION ${directory} LIBRARY DESTINATION ${directory})
   if(PROCTOR_HAS_GOLD AND NOT component STREQUAL runner)
     target_link_options(${target} PRIVATE -fuse-ld=bfd)
@@ -53,7 +58,7 @@ file(GLOB documents CONFIGURE_DEPENDS docs/*.md)
 install(FILES LICENSE README.md COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${documents} COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 if(TARGET proctor_manual)
-  set_property(GLOBAL APPEND PROPERTY proctor_installed_targets proctor_manual)
+  add_dependencies(component_runner proctor_manual)
   install(FILES ${PROJECT_BINARY_DIR}/manual/proctor.1 COMPONENT runner DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES ${PROJECT_BINARY_DIR}/manual/proctor COMPONENT runner
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
@@ -76,6 +81,8 @@ foreach(vendor xpu cuda)
     proctor_install_target(suites ${program}${vendor} ${PROCTOR_INSTALL_PROGRAMS})
   endforeach()
 endforeach()
+proctor_spirv_dependencies(component_suites)
+proctor_fatbin_dependencies(component_suites)
 get_property(kernels DIRECTORY suites/kernels/device PROPERTY proctor_kernels)
 install(FILES ${kernels} COMPONENT suites DESTINATION ${PROCTOR_INSTALL_PROGRAMS}/kernels)
 install(FILES suites/visibility/known_failures.toml COMPONENT suites

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "harness/core/duration.h"
+#include "harness/core/system_names.h"
 #include "harness/core/text.h"
 #include "reports/cut.h"
 #include "reports/device_table.h"
@@ -29,8 +30,8 @@ std::optional<std::string_view> value_of(std::string_view reason, std::string_vi
 std::string signal_text(std::string_view number) {
   int signal = 0;
   std::from_chars(number.data(), number.data() + number.size(), signal);
-  const char* name = ::sigabbrev_np(signal);
-  return name != nullptr ? fmt::format("signal {} (SIG{})", number, name) : fmt::format("signal {}", number);
+  const std::string name = signal_name(signal);
+  return name.empty() ? fmt::format("signal {}", number) : fmt::format("signal {} ({})", number, name);
 }
 
 std::string fail_text(std::string_view reason, const AttemptEnded* end) {

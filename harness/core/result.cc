@@ -1,12 +1,11 @@
 #include "harness/core/result.h"
 
-#include <cstring>
+#include "harness/core/system_names.h"
 
 namespace proctor {
 
 Error Error::system(std::string what, int err) {
-  const char* name = strerrorname_np(err);
-  what += std::string(": ") + strerrordesc_np(err) + " (" + (name != nullptr ? name : "?") + ")";
+  what += ": " + errno_words(err) + " (" + errno_name(err) + ")";
   return {ErrorKind::kSystem, std::move(what), {}, err};
 }
 

@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/fs.h>  // RENAME_NOREPLACE, which musl does not have, nor the function
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,8 +45,9 @@ bool make_shared_directory(const std::string& path) {
   if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return true;
   std::string draft = path + ".XXXXXX";
   if (mkdtemp(draft.data()) == nullptr) return false;
-  const bool made = chmod(draft.c_str(), 01777) == 0 &&
-                    renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
+  const bool made =
+      chmod(draft.c_str(), 01777) == 0 &&
+      syscall(SYS_renameat2, AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
   const int why = errno;
   if (!made) rmdir(draft.c_str());
   errno = why;

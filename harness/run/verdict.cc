@@ -1,17 +1,12 @@
 #include "harness/run/verdict.h"
 
-#include <cstring>
+#include "harness/core/system_names.h"
 
 namespace proctor {
 namespace {
 
 constexpr int kSkipExitCode =
     77;  // the convention of automake's test driver and of CTest's SKIP_RETURN_CODE users
-
-std::string errno_name(int err) {
-  const char* name = ::strerrorname_np(err);
-  return name ? name : std::to_string(err);
-}
 
 std::string exit_reason(int code) { return "exit:" + std::to_string(code); }
 

@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -22,7 +24,7 @@ using Arguments = std::vector<std::string>;
   const int flags = fcntl(kAnswerFd, F_GETFD);
   fcntl(kAnswerFd, F_SETFD, flags & ~FD_CLOEXEC);
   auto argv = suite::self_command();
-  argv.insert(argv.end(), {kChildOption, "enumerate"});
+  argv.insert(argv.end(), {kChildOption, ".", "enumerate"});
   const auto words = suite::pointers(argv);
   const pid_t pid = fork();  // nothing of a driver has been initialised yet
   if (pid == 0) {
@@ -59,9 +61,13 @@ bool write_answer(const json& document) {
 }  // namespace
 
 int child_main(int argc, char** argv) {
-  const Arguments arguments(argv, argv + argc);
+  const Arguments arguments(argv + std::min(argc, 1), argv + argc);
   if (!known(arguments)) {
     std::cerr << "unknown mode of " << kChildOption << "\n";
+    return 2;
+  }
+  if (chdir(argv[0]) != 0) {
+    std::cerr << "failed to change to " << argv[0] << ": " << std::strerror(errno) << "\n";
     return 2;
   }
   const rlimit no_core{0, 0};  // an expected crash must not leave a core file

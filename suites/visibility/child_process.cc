@@ -139,10 +139,9 @@ Child::Child(const std::vector<std::string>& mode, const Variables& variables)
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, write_end, kAnswerFd);
   posix_spawn_file_actions_adddup2(&actions, read_end, STDIN_FILENO);
-  posix_spawn_file_actions_addchdir_np(&actions, state_->scratch.c_str());
 
   std::vector<std::string> argv = suite::self_command();
-  argv.emplace_back(kChildOption);
+  argv.insert(argv.end(), {kChildOption, state_->scratch});
   argv.insert(argv.end(), mode.begin(), mode.end());
   auto environment = child_environment(variables);
   const int error = posix_spawn(&state_->pid, argv[0].c_str(), &actions, nullptr,

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# package_roots.sh PACKAGES   the packages on systems that have nothing: bare roots of Debian 12 and 13 (mmdebstrap). Needs root.
+# package_roots.sh PACKAGES   the packages on systems that have nothing: bare roots of Debian 11, 12 and 13 (mmdebstrap).
+# Needs root.
 #
-# In each: the tarball, unpacked, its directory moved, run by an ordinary user, before and after libze1 is there; then the
-# Debian packages by apt, which brings what they depend on. Each run is of all our suites on simulated devices of both
-# vendors.
+# In each the tarball, unpacked, its directory moved, run by an ordinary user. Where the distribution has Level Zero's
+# loader (from 12 on) once more with that; then the Debian packages by apt, which brings what they depend on. Each run is of
+# all our suites on simulated devices, of both vendors where the packages were made with the CUDA toolkit.
 set -euo pipefail
 self=$(readlink -f "$0")
 user=10001  # nobody in /etc/passwd
@@ -38,9 +39,32 @@ apt_install() { # root, packages...
     >"$root/tmp/apt.log" 2>&1 || die "apt-get install $*"$'\n'"$(tail -20 "$root/tmp/apt.log")"
 }
 
+tarball_alone() { # root, packages, devices that need nothing
+  local root=$1 packages=$2 devices=$3 tarball
+  tarball=$(cd "$packages" && ls proctor-*.tar.gz)
+  mkdir "$root/opt/first"
+  tar -xzf "$packages/$tarball" -C "$root/opt/first" --no-same-owner
+  mv "$root/opt/first/${tarball%.tar.gz}" "$root/opt/moved"
+  expect 0 'linked    statically' as_user "$root" /opt/moved/bin/proctor --version
+  expect 0 'exit 0 (all good)' as_user "$root" /opt/moved/bin/proctor run --out /tmp/command -- /bin/true
+  expect 3 'library_missing:libze_loader.so.1' as_user "$root" /opt/moved/bin/proctor run --sim xpu:2x2 --out /tmp/no-loader
+  if [ -n "$devices" ]; then run_all "$root" /opt/moved/bin/proctor "$devices"; fi
+}
+
+debian_packages() { # root, packages, devices
+  local root=$1 packages=$2 devices=$3 debs left
+  mapfile -t debs < <(cd "$packages" && printf '/packages/%s\n' proctor*.deb)
+  apt_install "$root" "${debs[@]}"
+  chroot "$root" dpkg-query -W libze1 >/dev/null || die "the packages did not bring libze1"
+  run_all "$root" proctor "$devices"
+  expect 0 '' chroot "$root" apt-get purge -yq proctor proctor-suites proctor-simulator proctor-dev
+  left=$(find "$root/usr" -path '*proctor*')
+  [ -z "$left" ] || die "purge leaves: $left"
+}
+
 # Runs in its own mount and PID namespace, so that nothing stays mounted or running.
 inside() { # root, packages
-  local root=$1 packages=$2 tarball proctor name devices debs
+  local root=$1 packages=$2 name cuda=
   mount --rbind /sys "$root/sys"
   mount --rbind /dev "$root/dev"
   mount -t proc proc "$root/proc"
@@ -49,37 +73,22 @@ inside() { # root, packages
   mount --bind "$packages" "$root/packages"
   cp /etc/resolv.conf "$root/etc/"
   name=$(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' "$root/etc/os-release")
+  if [ -n "$(tar -tzf "$packages"/proctor-*.tar.gz | grep '/memory_cuda$')" ]; then cuda=cuda:4; fi
 
-  tarball=$(cd "$packages" && ls proctor-*.tar.gz)
-  mkdir "$root/opt/first"
-  tar -xzf "$packages/$tarball" -C "$root/opt/first" --no-same-owner
-  mv "$root/opt/first/${tarball%.tar.gz}" "$root/opt/moved"
-  proctor=/opt/moved/bin/proctor
-  expect 0 'linked    statically' as_user "$root" $proctor --version
-  expect 0 'exit 0 (all good)' as_user "$root" $proctor run --out /tmp/command -- /bin/true
-  expect 3 'library_missing:libze_loader.so.1' as_user "$root" $proctor run --sim xpu:2x2 --out /tmp/no-loader
-  if [ -e "$root/opt/moved/libexec/proctor/memory_cuda" ]; then
-    run_all "$root" $proctor cuda:4
-    devices=xpu:2x2,cuda:4
-  else
-    devices=xpu:2x2
-  fi
-  echo "ok $name, the tarball alone"
-
+  tarball_alone "$root" "$packages" "$cuda"
+  echo "ok $name, the tarball alone: commands ${cuda:+and $cuda}"
   chroot "$root" apt-get update -q >/dev/null
+  if ! chroot "$root" apt-cache show libze1 >/dev/null 2>&1; then
+    echo "ok $name has no libze1: no more to try"
+    return
+  fi
   apt_install "$root" libze1
-  run_all "$root" $proctor $devices
-  echo "ok $name, the tarball and libze1: $devices"
-
+  run_all "$root" /opt/moved/bin/proctor "xpu:2x2${cuda:+,$cuda}"
+  echo "ok $name, the tarball and libze1: xpu:2x2${cuda:+,$cuda}"
   chroot "$root" apt-get purge -yq libze1 >/dev/null 2>&1
   rm -r "$root/opt/moved"
-  mapfile -t debs < <(cd "$packages" && printf '/packages/%s\n' proctor*.deb)
-  apt_install "$root" "${debs[@]}"
-  chroot "$root" dpkg-query -W libze1 >/dev/null || die "the packages did not bring libze1"
-  run_all "$root" proctor $devices
-  expect 0 '' chroot "$root" apt-get purge -yq proctor proctor-suites proctor-simulator proctor-dev
-  [ -z "$(find "$root/usr" -path '*proctor*')" ] || die "purge leaves: $(find "$root/usr" -path '*proctor*')"
-  echo "ok $name, the Debian packages: $devices; nothing is left after purge"
+  debian_packages "$root" "$packages" "xpu:2x2${cuda:+,$cuda}"
+  echo "ok $name, the Debian packages: xpu:2x2${cuda:+,$cuda}; nothing is left after purge"
 }
 
 if [ "${1:-}" = --inside ]; then
@@ -90,7 +99,7 @@ fi
 [ "$(id -u)" = 0 ] || die "needs root (chroot and mounts): sudo ./dev test --full package"
 work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
-for release in bookworm trixie; do
+for release in bullseye bookworm trixie; do
   mmdebstrap --quiet --variant=apt $release "$work/$release" || die "mmdebstrap $release failed"
   unshare --mount --pid --fork --kill-child "$self" --inside "$work/$release" "$(realpath "$1")"
 done

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# set_up.sh DIRECTORY TARGET...   what zig.cmake needs, for targets such as x86_64-linux-gnu.2.28 or aarch64-linux-musl.
+#
+# DIRECTORY/zig      the compiler, from PyPI, by hash
+# DIRECTORY/include  links to the header-only libraries of this system: its C library's headers lie beside them in
+#                    /usr/include, and must not be seen
+# DIRECTORY/TARGET   c++, cc (GoogleTest's build asks for it), ar, ranlib for that target
+set -euo pipefail
+here=$(dirname "$(readlink -f "$0")")
+directory=$1
+shift
+headers=(boost CLI fmt level_zero nlohmann toml++)
+
+die() {
+  echo "set_up: $*" >&2
+  exit 2
+}
+
+if ! cmp -s "$here/zig.txt" "$directory/zig/.complete"; then
+  rm -rf "$directory/zig"
+  mkdir -p "$directory"
+  python3 -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
+    --target "$directory/zig" -r "$here/zig.txt" || die "pip could not install the compiler"
+  cp "$here/zig.txt" "$directory/zig/.complete"
+fi
+directory=$(realpath "$directory")
+
+mkdir -p "$directory/include"
+for header in "${headers[@]}"; do
+  [ -d "/usr/include/$header" ] || die "/usr/include/$header is missing"
+  ln -sfn "/usr/include/$header" "$directory/include/$header"
+done
+
+wrap() { # file, words of the command
+  local file=$1
+  shift
+  printf '#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR=%q ZIG_LOCAL_CACHE_DIR=%q\nexec %s "$@"\n' \
+    "$directory/cache" "$directory/cache" "$*" >"$file.new"
+  chmod +x "$file.new"
+  if cmp -s "$file.new" "$file"; then rm "$file.new"; else mv "$file.new" "$file"; fi  # newer means: build anew
+}
+
+zig=$directory/zig/ziglang/zig
+for target in "$@"; do
+  mkdir -p "$directory/$target"
+  wrap "$directory/$target/c++" "$zig" c++ -target "$target"
+  wrap "$directory/$target/cc" "$zig" cc -target "$target"
+  wrap "$directory/$target/ar" "$zig" ar
+  wrap "$directory/$target/ranlib" "$zig" ranlib
+done

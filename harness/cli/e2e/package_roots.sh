@@ -73,7 +73,7 @@ inside() { # root, packages
   mount --bind "$packages" "$root/packages"
   cp /etc/resolv.conf "$root/etc/"
   name=$(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' "$root/etc/os-release")
-  if [ -n "$(tar -tzf "$packages"/proctor-*.tar.gz | grep '/memory_cuda$')" ]; then cuda=cuda:4; fi
+  if tar -tzf "$packages"/proctor-*.tar.gz | grep '/memory_cuda$' >/dev/null; then cuda=cuda:4; fi
 
   tarball_alone "$root" "$packages" "$cuda"
   echo "ok $name, the tarball alone: commands ${cuda:+and $cuda}"

@@ -10,7 +10,7 @@ if ! [ -e "$run_directory/journal.jsonl" ]; then
   exit 0
 fi
 code=0
-proctor finish "$run_directory" || code=$?
+proctor finish --stop "$run_directory" || code=$? # the step that ran it is over
 if [ -e "$run_directory.finished" ]; then # summary and annotations are there: only the outputs again
   unset GITHUB_STEP_SUMMARY GITHUB_ACTIONS
   echo again=true >>"$GITHUB_OUTPUT"

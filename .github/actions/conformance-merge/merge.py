@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""The last job of conformance.yml: one report of each stack from the artifacts of its shards, and one verdict.
+
+It believes artifacts, not results of jobs: a skipped job counts as good to GitHub. Input by the environment: MATRIX as
+plan.py wrote it, SHARDS_AT the directory of the artifacts. Output: merged/STACK/, and `verdict` in GITHUB_OUTPUT.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+WORST = ("green", "incomplete", "interrupted", "machine", "red")
+
+
+def escaped(text):
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def error(title, text):
+    print(f"::error title={title}::{escaped(text)}")
+
+
+def shards_of(matrix):
+    """{stack: [shard]}"""
+    stacks = {}
+    for row in matrix["include"]:
+        stacks.setdefault(row["stack"], []).append(row["shard"])
+    return stacks
+
+
+def merge(stack, directories):
+    """The verdict on one stack whose shards are all there."""
+    out = Path("merged") / stack
+    code = subprocess.run(["proctor", "report", "merge", *directories, "--out", out], check=False).returncode
+    if not (out / "report.json").exists():
+        error("Not merged", f"{stack}: proctor report merge exits with {code}")
+        return "incomplete"
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as outputs:
+        subprocess.run(["proctor", "report", "github", out], check=True,
+                       env={**os.environ, "GITHUB_OUTPUT": outputs.name})
+        found = dict(line.split("=", 1) for line in outputs.read().splitlines())
+    print(f"{stack}: {found['verdict']}")
+    return found["verdict"]
+
+
+def main():
+    if not os.environ["MATRIX"]:
+        error("No plan", "the plan job made no plan, so nothing was run. A pull request of a fork never reaches the "
+                         "machines: push its commit to a branch here after a review.")
+        return "incomplete"
+    at, verdicts = Path(os.environ["SHARDS_AT"]), []
+    for stack, shards in shards_of(json.loads(os.environ["MATRIX"])).items():
+        directories = {shard: at / f"proctor-shard-{stack}-{shard}" for shard in shards}
+        missing = [shard for shard, path in directories.items() if not (path / "journal.jsonl").exists()]
+        for shard in missing:
+            error("Shard missing", f"{stack} shard {shard.replace('of', '/')} has no report: its job was skipped or "
+                                   "cancelled, never found a machine, or lost it")
+        verdicts.append("incomplete" if missing else merge(stack, list(directories.values())))
+    return max(verdicts, key=WORST.index)
+
+
+if __name__ == "__main__":
+    verdict = main()
+    with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as output:
+        output.write(f"verdict={verdict}\n")
+    sys.exit(verdict != "green")

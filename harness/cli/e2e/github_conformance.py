@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""conformance.yml on simulated runners: stacks x shards become one report each, and whatever is missing is red.
+
+    github_conformance.py [SCENARIO...]
+"""
+
+import json
+import re
+import subprocess
+import sys
+
+from github import HOOKS, GithubSandbox, documented
+from harness import BIN, ROOT, check, check_sums, report
+
+from github_runner.artifacts import Artifacts, checkout_of
+from github_runner.container import Container
+from github_runner.workflow import Workflow
+
+WORKFLOW = Workflow(ROOT / ".github" / "workflows" / "conformance.yml")
+PLAN = ROOT / ".github" / "actions" / "conformance-plan" / "plan.py"
+MACHINES = ["self-hosted", "linux", "gpu"]
+IMAGE = "registry.example/cpu-sim@sha256:" + "0" * 64
+SIMULATED = {"plan": ["memory", "--sim=xpu:1x1", "--filter=memory.xpu/Copy.*IsByteExact"], "run": ["--sim=xpu:1x1"]}
+HOST = {"stack": "on-the-host", "labels": MACHINES, **SIMULATED}
+BOXED = {"stack": "cpu-sim", "labels": MACHINES, "image": IMAGE, **SIMULATED}
+PUSH = {"event_name": "push", "event": {}, "repository": "o/r", "run_id": "9", "workflow": "w"}
+
+
+class WorkflowSandbox(GithubSandbox):
+    """Each job has a runner of its own; artifacts are what they share."""
+
+    def __init__(self):
+        super().__init__()
+        (self.workspace / ".github").unlink()
+        self.runs = 0
+
+    def new_job(self, name, github, contexts, environment, container):
+        self.workspace = self.path / f"work{self.jobs}"
+        self.workspace.mkdir()
+        box = Container(self.path / f"job{self.jobs + 1}") if container and not Container.why_not() else None
+        stand_ins = {"actions/checkout": checkout_of(self.project()), "actions/upload-artifact": self.shared.upload,
+                     "actions/download-artifact": self.shared.download}
+        return self.job(github=github, contexts=contexts, environment=environment, container=box, repository=ROOT,
+                        stand_ins=stand_ins)
+
+    def project(self):
+        """The repository that calls the workflow."""
+        path = self.path / "project"
+        path.mkdir(exist_ok=True)
+        return path
+
+    def run(self, fate=None, github=None, **given):
+        self.runs += 1
+        self.shared = Artifacts(self.path / f"artifacts{self.runs}")
+        given = {"stacks": json.dumps([HOST]), "shards": 2, "path": str(BIN), **given}
+        return WORKFLOW.run(self.new_job, given, github or PUSH, fate=fate)
+
+
+def errors(result):
+    """Annotations of the merge job."""
+    job = result["merge"].instances[0].job
+    return [message for record in job.records if "/" not in record.name  # the others share its annotations
+            for message in record.annotations.messages("error")]
+
+
+def text(result):
+    return "\n".join(instance.job.text for job in result.values() for instance in job.instances if instance.job)
+
+
+def all_good(sandbox):
+    """Two stacks, one in a container, in two shards each: one report each, with every case once."""
+    result = sandbox.run(stacks=json.dumps([HOST, BOXED]))
+    check([job.result for job in result.values()] == ["success"] * 3, text(result))
+    check(result["merge"].outputs["verdict"] == "green", text(result))
+    shards = result["shard"].instances
+    check([instance.labels for instance in shards] == [MACHINES] * 4 and shards[0].timeout == 60, shards)
+    check([bool(instance.container) for instance in shards] == [False, False, True, True], shards)
+    check(shards[2].container["image"] == IMAGE and "--init" in shards[2].container["options"], shards[2].container)
+    ids = {}
+    for stack in ("on-the-host", "cpu-sim"):
+        document = report(sandbox.shared.directory / "proctor-conformance" / stack)
+        check_sums(document)
+        ids[stack] = [case["id"] for case in document["cases"]]
+    check(ids["on-the-host"] == ids["cpu-sim"] and len(ids["cpu-sim"]) > 1, ids)
+
+
+def missing(sandbox):
+    """Shards whose jobs were cancelled, skipped or lost their machine: red, each is named, and no other."""
+    fates = {"2of4": "cancelled", "3of4": "skipped", "4of4": "failure"}
+    result = sandbox.run(lambda name: next((fate for shard, fate in fates.items() if shard in name), None), shards=4)
+    check(result["merge"].result == "failure" and result["merge"].outputs["verdict"] == "incomplete", text(result))
+    said = [message.split(" has no report")[0] for message in errors(result) if "has no report" in message]
+    check(said == [f"on-the-host shard {number}/4" for number in (2, 3, 4)], errors(result))
+    nobody = sandbox.run(lambda name: "cancelled" if name.startswith("shard") else None)
+    said = [message for message in errors(nobody) if "has no report" in message]
+    check(nobody["merge"].result == "failure" and len(said) == 2, said, text(nobody))
+
+
+def red_shard(sandbox):
+    (sandbox.project() / "proctor.toml").write_text("".join(
+        f'[suite.{name}]\ncommand = ["sh", "-c", "{command}"]\n'
+        for name, command in (("a", "true"), ("b", "false"), ("c", "true"), ("d", "true"), ("e", "true"))))
+    result = sandbox.run(stacks=json.dumps([{"stack": "none", "labels": MACHINES}]))
+    check(result["merge"].outputs["verdict"] == "red" and result["merge"].result == "failure", text(result))
+    check(any("b/sh" in message for message in errors(result)), errors(result))
+
+
+def fork(sandbox):
+    """A pull request of a fork reaches no self-hosted machine, and is not green for it."""
+    event = {"pull_request": {"number": 7, "head": {"repo": {"full_name": "stranger/r"}}}}
+    for github in ({**PUSH, "event_name": "pull_request", "event": event},
+                   {**PUSH, "event_name": "pull_request_target", "event": event},
+                   {**PUSH, "event_name": "workflow_run",
+                    "event": {"workflow_run": {"head_repository": {"full_name": "stranger/r"}}}}):
+        result = sandbox.run(github=github)
+        check([result[name].result for name in ("plan", "shard", "merge")] == ["skipped", "skipped", "failure"],
+              text(result))
+        check(any("fork" in message for message in errors(result)), errors(result))
+    event["pull_request"]["head"]["repo"]["full_name"] = "o/r"
+    result = sandbox.run(github={**PUSH, "event_name": "pull_request", "event": event}, shards=1)
+    check(result["merge"].result == "success", "a pull request of this repository:", text(result))
+    check("-7-" in result["shard"].instances[0].concurrency["group"], result["shard"].instances[0].concurrency)
+
+
+def bad_input(sandbox):
+    """Each refused by the plan job, in words; the merge job is red for it."""
+    def stacks(**change):
+        return {"stacks": json.dumps([{**HOST, **change}])}
+
+    table = [
+        ({"stacks": "[{"}, "stacks is no JSON"), ({"stacks": "[]"}, "at least one entry"),
+        (stacks(label="x"), "unknown key 'label'; did you mean 'labels'?"), (stacks(labels=[]), "no labels"),
+        (stacks(labels="gpu"), "not a list of strings"), (stacks(stack="A b"), "small letters"),
+        (stacks(image="cuda:latest"), "'cuda:latest' is not named by its digest"),
+        (stacks(image=IMAGE, stack="cuda-31"), "no stack 'cuda-31'; did you mean 'cuda-13'?"),
+        (stacks(image=IMAGE, stack="xpu-lts"), "RENDER_GROUP '' is not the number"),
+        (stacks(plan=["--no-such-option"]), "proctor plan exits with 2"),
+        ({"stacks": json.dumps([HOST, HOST])}, "is there twice"), ({"shards": 0}, "shards '0'"),
+        ({"deadline": "56m"}, "does not end 5 minutes before timeout-minutes 60"), ({"deadline": "late"}, "no duration"),
+        ({"stacks": json.dumps([HOST]), "shards": 257}, "more than 256 jobs"),
+    ]
+    for given, message in table:
+        given = {"stacks": json.dumps([HOST]), "shards": 1, "deadline": "50m", "timeout-minutes": 60, **given}
+        variables = {key.upper().replace("-", "_"): str(value) for key, value in given.items()}
+        done = subprocess.run([sys.executable, "-B", PLAN], cwd=sandbox.project(), text=True, capture_output=True,
+                              env={**sandbox.env, "PATH": f"{BIN}:/usr/bin:/bin", "PLAN": "", "RUN": "",
+                                   "RENDER_GROUP": "", "GITHUB_OUTPUT": str(sandbox.path / "output"), **variables})
+        check(done.returncode == 1 and message in done.stderr, given, done)
+    check(not (sandbox.path / "output").exists(), "a refused plan has an output")
+    result = sandbox.run(**stacks(labels=[]))
+    check([result[name].result for name in ("plan", "shard", "merge")] == ["failure", "skipped", "failure"], text(result))
+    check("no labels" in text(result) and any("made no plan" in error for error in errors(result)), text(result))
+
+
+def as_documented(sandbox):
+    """The second workflow of docs/github.md: its inputs are accepted and become these jobs."""
+    given = documented("conformance.yml")["jobs"]["conformance"]["with"]
+    check(WORKFLOW.read_inputs(given)["shards"] == 2, given)
+    stacks = json.loads(given["stacks"].replace("DIGEST", "0" * 64))
+    for stack in stacks:
+        stack.update(SIMULATED)
+    result = sandbox.run(lambda name: "cancelled" if name.startswith("shard") else None,
+                         **{**given, "stacks": json.dumps(stacks)})
+    check([instance.name.split(",")[0] for instance in result["shard"].instances]
+          == ["shard (cuda-13"] * 2 + ["shard (bare-xpu"] * 2, result["shard"].instances)
+
+
+def pinned(_):
+    """Every action of ours and of others is named by its commit, or is of this repository."""
+    for path in (ROOT / ".github").glob("**/*.yml"):
+        for uses in re.findall(r"^\s*(?:- )?uses: (.*)$", path.read_text(), re.MULTILINE):
+            check(re.fullmatch(r"\$/\S+|[\w./-]+@[0-9a-f]{40} # v[0-9.]+", uses), path, uses)
+    check(HOOKS.is_dir(), HOOKS)
+
+
+SCENARIOS = {scenario.__name__: scenario for scenario in (all_good, missing, red_shard, fork, bad_input,
+                                                        as_documented, pinned)}
+
+
+def main():
+    for name in sys.argv[1:] or SCENARIOS:
+        with WorkflowSandbox() as sandbox:
+            SCENARIOS[name](sandbox)
+            print(f"ok {name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

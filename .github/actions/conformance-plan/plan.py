@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-KEYS = ("stack", "labels", "image", "plan", "run")
+KEYS = ("stack", "labels", "image", "options", "plan", "run")
 MARGIN_MINUTES = 5  # between the deadline of a run and the end of its job: reports, finish, upload
 MOST_JOBS = 256  # of one matrix, https://docs.github.com/en/actions/reference/limits
 
@@ -53,7 +53,7 @@ def check_entry(entry, seen):
         raise Refused(f"stacks: '{name}' may have small letters, digits and '-' only")
     if name in seen:
         raise Refused(f"stacks: {name} is there twice")
-    for key in ("labels", "plan", "run"):
+    for key in ("labels", "options", "plan", "run"):
         value = entry.get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise Refused(f"stacks: {name}: {key} is not a list of strings")
@@ -76,11 +76,12 @@ def read_stacks():
 
 
 def container(entry):
-    """What `container:` of a job reads; "" is none. Options come from docker/STACK/job-container.yaml."""
-    image = entry.get("image", "")
+    """What `container:` of a job reads; "" is none. Options are those of docker/STACK/job-container.yaml, and more."""
+    name, image = entry["stack"], entry.get("image", "")
     if not image:
+        if entry.get("options"):
+            raise Refused(f"stacks: {name}: options are for a container, and there is no image")
         return ""
-    name = entry["stack"]
     if not re.search(r"@sha256:[0-9a-f]{64}$", image):
         raise Refused(f"stacks: {name}: image '{image}' is not named by its digest (@sha256:...)")
     file = REPOSITORY / "docker" / name / "job-container.yaml"
@@ -94,7 +95,7 @@ def container(entry):
             raise Refused(f"stacks: {name}: the variable RENDER_GROUP '{group}' is not the number of the group of "
                           "/dev/dri/renderD128 on the machines (stat -c %g)")
         options = options.replace("${{ vars.RENDER_GROUP }}", group)
-    return {"image": image, "options": options}
+    return {"image": image, "options": " ".join([options, *entry.get("options", [])])}
 
 
 def arguments(of, entry):

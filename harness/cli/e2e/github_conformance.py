@@ -22,7 +22,8 @@ MACHINES = ["self-hosted", "linux", "gpu"]
 IMAGE = "registry.example/cpu-sim@sha256:" + "0" * 64
 SIMULATED = {"plan": ["memory", "--sim=xpu:1x1", "--filter=memory.xpu/Copy.*IsByteExact"], "run": ["--sim=xpu:1x1"]}
 HOST = {"stack": "on-the-host", "labels": MACHINES, **SIMULATED}
-BOXED = {"stack": "cpu-sim", "labels": MACHINES, "image": IMAGE, **SIMULATED}
+BOXED = {"stack": "cpu-sim", "labels": MACHINES, "image": IMAGE, "options": ["--volume=/a:/b:ro"],
+         **SIMULATED}
 PUSH = {"event_name": "push", "event": {}, "repository": "o/r", "run_id": "9", "workflow": "w"}
 
 
@@ -75,7 +76,8 @@ def all_good(sandbox):
     shards = result["shard"].instances
     check([instance.labels for instance in shards] == [MACHINES] * 4 and shards[0].timeout == 60, shards)
     check([bool(instance.container) for instance in shards] == [False, False, True, True], shards)
-    check(shards[2].container["image"] == IMAGE and "--init" in shards[2].container["options"], shards[2].container)
+    box = shards[2].container
+    check(box["image"] == IMAGE and "--init" in box["options"] and "--volume=/a:/b:ro" in box["options"], box)
     ids = {}
     for stack in ("on-the-host", "cpu-sim"):
         document = report(sandbox.shared.directory / "proctor-conformance" / stack)
@@ -131,12 +133,14 @@ def bad_input(sandbox):
         ({"stacks": "[{"}, "stacks is no JSON"), ({"stacks": "[]"}, "at least one entry"),
         (stacks(label="x"), "unknown key 'label'; did you mean 'labels'?"), (stacks(labels=[]), "no labels"),
         (stacks(labels="gpu"), "not a list of strings"), (stacks(stack="A b"), "small letters"),
+        (stacks(options=["--x"]), "there is no image"),
         (stacks(image="cuda:latest"), "'cuda:latest' is not named by its digest"),
         (stacks(image=IMAGE, stack="cuda-31"), "no stack 'cuda-31'; did you mean 'cuda-13'?"),
         (stacks(image=IMAGE, stack="xpu-lts"), "RENDER_GROUP '' is not the number"),
         (stacks(plan=["--no-such-option"]), "proctor plan exits with 2"),
         ({"stacks": json.dumps([HOST, HOST])}, "is there twice"), ({"shards": 0}, "shards '0'"),
-        ({"deadline": "56m"}, "does not end 5 minutes before timeout-minutes 60"), ({"deadline": "late"}, "no duration"),
+        ({"deadline": "56m"}, "does not end 5 minutes before timeout-minutes 60"),
+        ({"deadline": "late"}, "no duration"),
         ({"stacks": json.dumps([HOST]), "shards": 257}, "more than 256 jobs"),
     ]
     for given, message in table:
@@ -148,7 +152,7 @@ def bad_input(sandbox):
         check(done.returncode == 1 and message in done.stderr, given, done)
     check(not (sandbox.path / "output").exists(), "a refused plan has an output")
     result = sandbox.run(**stacks(labels=[]))
-    check([result[name].result for name in ("plan", "shard", "merge")] == ["failure", "skipped", "failure"], text(result))
+    check([job.result for job in result.values()] == ["failure", "skipped", "failure"], text(result))
     check("no labels" in text(result) and any("made no plan" in error for error in errors(result)), text(result))
 
 

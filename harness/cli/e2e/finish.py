@@ -114,7 +114,7 @@ def other_pid_namespace(sandbox):
         print("not root: left out")
         return
     token = new_token()
-    box = subprocess.Popen(["unshare", "--pid", "--fork", "--mount-proc", "sleep", "600"])
+    box = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sleep", "600"])
     try:
         children = f"/proc/{box.pid}/task/{box.pid}/children"
         wait_until(lambda: open(children).read().strip(), 30, "PID 1")
@@ -159,12 +159,13 @@ def device_memory(sandbox):
         shutil.rmtree(machine, ignore_errors=True)
         machine.mkdir()
         fault = "sysman.leak_after_exit" + (f":us={us}" if us else "")
-        leaver = ["env", f"PROCTOR_SIM_FAULTS={fault}", "sh", "-c", f"{BIN}/memory_xpu --helper leave_memory {256 << 20}; sleep 600"]
+        left = sandbox.path / f"left-{code}"
+        leaver = ["env", f"PROCTOR_SIM_FAULTS={fault}", "sh", "-c",
+                  f"{BIN}/memory_xpu --helper leave_memory {256 << 20}; touch {left}; sleep 600"]
         write_config(sandbox.path / "devices.toml", {"leaver": {"kind": "command", "command": leaver, "backend": "xpu", "devices": 1}})
         out = sandbox.out()
         process = sandbox.start("run", "--config", sandbox.path / "devices.toml", "--sim", "xpu:1x1", "--sim-state", machine, "--out", out)
-        wait_until(lambda: of_type(records(out), "attempt_started"), 60, "start")
-        time.sleep(1)  # the helper has no way to tell that it has left its memory
+        wait_until(left.exists, 60, "memory left behind")
         process.kill()
         sandbox.finish(process)
         finish(sandbox, out, "--limit", "20s" if us else "6s", code=code, says=[says])

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# set_up.sh DIRECTORY TARGET...   what zig.cmake needs, for targets such as x86_64-linux-gnu.2.28 or aarch64-linux-musl.
+# set_up.sh DIRECTORY TARGET...   what zig.cmake needs, for targets such as x86_64-linux-gnu.2.28.
 #
 # DIRECTORY/zig      the compiler, from PyPI, by hash
 # DIRECTORY/include  links to the header-only libraries of this system: its C library's headers lie beside them in
@@ -19,8 +19,8 @@ die() {
 if ! cmp -s "$here/zig.txt" "$directory/zig/.complete"; then
   rm -rf "$directory/zig"
   mkdir -p "$directory"
-  python3 -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes \
-    --target "$directory/zig" -r "$here/zig.txt" || die "pip could not install the compiler"
+  python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-deps --no-compile \
+    --only-binary :all: --require-hashes --target "$directory/zig" -r "$here/zig.txt" || die "pip could not install the compiler"
   cp "$here/zig.txt" "$directory/zig/.complete"
 fi
 directory=$(realpath "$directory")

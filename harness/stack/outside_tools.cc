@@ -141,26 +141,36 @@ Result<WebAnswer> OutsideTools::ask(const std::string& url, const std::vector<st
   return answer;
 }
 
-Result<std::vector<std::string>> OutsideTools::signers(const std::string& text) const {
+Result<SignedText> OutsideTools::signed_part(const std::string& text) const {
   if (const auto written = write(path("signed"), text); !written) return written.error();
-  std::string command = "gpgv --status-fd 1";
+  std::error_code none;
+  fs::remove(path("text"), none);  // what gpgv does not write is not what it wrote last time
+  std::string command = "gpgv --status-fd 1 --output " + shell_quote(path("text"));
   for (const auto& keyring : keyrings_) command += " --keyring " + shell_quote(keyring);
   const auto done = run_tool(command + " " + shell_quote(path("signed")) + " 2> /dev/null");
   if (!done) return done.error();
   if (done->status == kNotFound) return missing("gpgv", "gpgv");
-  std::vector<std::string> fingerprints;
+  SignedText result;
   std::string unknown;
+  bool good = false;  // VALIDSIG follows expired and revoked keys too, GOODSIG does not come before those
   std::istringstream lines(done->out);
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("[GNUPG:] VALIDSIG "))
-      fingerprints.push_back(stripped(line.substr(line.rfind(' ') + 1)));
+    if (line.starts_with("[GNUPG:] NEWSIG")) good = false;
+    if (line.starts_with("[GNUPG:] GOODSIG ")) good = true;
+    if (good && line.starts_with("[GNUPG:] VALIDSIG "))
+      result.signers.push_back(stripped(line.substr(line.rfind(' ') + 1)));
     if (line.starts_with("[GNUPG:] NO_PUBKEY ")) unknown += " " + stripped(line.substr(19));
     if (line.starts_with("[GNUPG:] BADSIG "))
       return tool_error("believe the signature: it is not of this text");
   }
-  if (!fingerprints.empty()) return fingerprints;
+  if (!result.signers.empty()) {
+    const auto part = read_file(path("text"));
+    if (!part) return part.error();
+    result.text = *part;
+    return result;
+  }
   return tool_error(
-      unknown.empty() ? "find a signature" : "check the signature: no keyring has the key" + unknown,
+      unknown.empty() ? "find a good signature" : "check the signature: no keyring has the key" + unknown,
       "Name the distribution's keyring with --keyring.");
 }
 
@@ -184,7 +194,9 @@ std::vector<std::string> keyrings_of_this_system() {
   for (const char* directory : {"/usr/share/keyrings", "/etc/apt/trusted.gpg.d"}) {
     std::error_code none;  // not a Debian system: no keyrings
     for (const auto& entry : fs::directory_iterator(directory, none)) {
-      if (entry.path().extension() == ".gpg") files.push_back(entry.path().string());
+      if (entry.path().extension() != ".gpg") continue;
+      if (entry.path().filename().string().find("-removed-keys") != std::string::npos) continue;
+      files.push_back(entry.path().string());
     }
   }
   std::sort(files.begin(), files.end());

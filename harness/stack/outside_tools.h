@@ -20,6 +20,11 @@ struct WebAnswer {
   std::string header(const std::string& name) const;
 };
 
+struct SignedText {
+  std::string text;
+  std::vector<std::string> signers;  // fingerprints of primary keys
+};
+
 class OutsideTools {
  public:
   struct Limits {
@@ -36,9 +41,9 @@ class OutsideTools {
   Result<WebAnswer> get(const std::string& url, const std::vector<std::string>& headers = {}) const;
   Result<WebAnswer> head(const std::string& url, const std::vector<std::string>& headers = {}) const;
 
-  // The fingerprints of the primary keys whose good signatures `text` carries (OpenPGP, clear-signed),
-  // checked with the keyrings. Error: none is good.
-  Result<std::vector<std::string>> signers(const std::string& text) const;
+  // What of `text` is signed (OpenPGP, clear-signed), and by whom, checked with the keyrings. What stands
+  // before or after the signed part is nobody's. Error: no signature is good.
+  Result<SignedText> signed_part(const std::string& text) const;
 
   // By the end of `name`: .gz, .xz, or as it is.
   Result<std::string> unpack(const std::string& name, const std::string& bytes) const;

@@ -108,6 +108,11 @@ void Asking::base() {
   if (lock_.base.unverified) fill({"base", ""}, "", "", true);
 }
 
+// A server in trouble says nothing about the lock.
+WorldSays refusal(int status) {
+  return status == 404 || status == 410 ? WorldSays::kDiffers : WorldSays::kSilent;
+}
+
 bool Asking::ask_index(const std::string& what, const std::string& url, const std::string& component,
                        const std::map<std::string, std::string>& hashes) {
   for (const char* end : {".gz", ".xz", ""}) {
@@ -117,7 +122,7 @@ bool Asking::ask_index(const std::string& what, const std::string& url, const st
     const auto answer = tools_.get(url + "/" + path);
     if (!answer) return failed(what, answer.error());
     if (answer->status != 200)
-      return say(what, WorldSays::kDiffers, fmt::format("{}/{}: HTTP {}", url, path, answer->status));
+      return say(what, refusal(answer->status), fmt::format("{}/{}: HTTP {}", url, path, answer->status));
     if (sha256_hex(answer->body) != hash->second)
       return say(what, WorldSays::kDiffers, path + " is not the one that the repository signed");
     const auto text = tools_.unpack(path, answer->body);
@@ -135,10 +140,10 @@ bool Asking::ask_suite(const LockedRepository& repository, const std::string& ur
   const auto release = tools_.get(place + "/InRelease");
   if (!release) return failed(what, release.error());
   if (release->status != 200)
-    return say(what, WorldSays::kDiffers, fmt::format("{}/InRelease: HTTP {}", place, release->status));
-  const auto signers = tools_.signers(release->body);
-  if (!signers) return failed(fmt::format("repository.{}.key", repository.name), signers.error());
-  std::set<std::string> here(signers->begin(), signers->end());
+    return say(what, refusal(release->status), fmt::format("{}/InRelease: HTTP {}", place, release->status));
+  const auto part = tools_.signed_part(release->body);
+  if (!part) return failed(fmt::format("repository.{}.key", repository.name), part.error());
+  std::set<std::string> here(part->signers.begin(), part->signers.end());
   if (repository.key && !here.contains(*repository.key)) {
     return say(
         fmt::format("repository.{}.key", repository.name), WorldSays::kDiffers,
@@ -146,7 +151,7 @@ bool Asking::ask_suite(const LockedRepository& repository, const std::string& ur
   }
   signers_.insert(here.begin(), here.end());
   if (!lock_.packages.empty()) {
-    const auto hashes = release_hashes(release->body);
+    const auto hashes = release_hashes(part->text);
     for (const auto& component : repository.components) {
       if (!ask_index(what, place, component, hashes)) return false;
     }
@@ -201,7 +206,7 @@ void Asking::ask_file(const LockedFile& file) {
   const auto answer = tools_.get(*file.url);
   if (!answer) return void(failed(what, answer.error()));
   if (answer->status != 200)
-    return void(say(what, WorldSays::kDiffers, fmt::format("{}: HTTP {}", *file.url, answer->status)));
+    return void(say(what, refusal(answer->status), fmt::format("{}: HTTP {}", *file.url, answer->status)));
   const std::string hash = sha256_hex(answer->body);
   if (file.sha256 && hash != *file.sha256)
     return void(say(what, WorldSays::kDiffers,

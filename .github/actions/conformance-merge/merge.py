@@ -33,9 +33,9 @@ def shards_of(matrix):
 
 def merge(stack, directories):
     """The verdict on one stack whose shards are all there."""
-    out = Path("merged") / stack
+    out = Path(os.environ["MERGED_AT"]) / stack
     code = subprocess.run(["proctor", "report", "merge", *directories, "--out", out], check=False).returncode
-    if not (out / "report.json").exists():
+    if code == 2 or not (out / "report.json").exists():
         error("Not merged", f"{stack}: proctor report merge exits with {code}")
         return "incomplete"
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as outputs:

@@ -14,5 +14,5 @@ done <<<"$ARGUMENTS"
 
 echo "report=$run_directory" >>"$GITHUB_OUTPUT"
 # What a test prints is no workflow command, proctor sees to that; nor may it write outputs or variables of the job.
-unset GITHUB_OUTPUT GITHUB_ENV GITHUB_PATH GITHUB_STATE
+unset GITHUB_OUTPUT GITHUB_ENV GITHUB_PATH GITHUB_STATE GITHUB_STEP_SUMMARY
 exec proctor run --out "$run_directory" "${options[@]}"

@@ -172,10 +172,14 @@ def what_lies(verify):
     verify.expect(1, "differs  package.demo: the lock says 1.1-1, there is 1.0-1")
     verify.world.files[verify.index] += b"x"
     verify.expect(1, "Packages.gz is not the one that the repository signed")
+    forged = hashlib.sha256(verify.world.files[verify.index]).hexdigest()
+    verify.world.files[verify.release] = (f"SHA256:\n {forged} 1 main/binary-amd64/Packages.gz\n\n".encode()
+                                          + (APT / "InRelease").read_bytes())  # gpgv passes over what stands before
+    verify.expect(1, "Packages.gz is not the one that the repository signed")
     verify.world.files[verify.release] = (APT / "InRelease").read_bytes().replace(b"Origin: Proctor", b"Origin: Another")
     verify.expect(1, "believe the signature: it is not of this text")
     verify.world.files[verify.release] = b"Origin: Proctor\n"
-    verify.expect(1, "failed to find a signature")
+    verify.expect(1, "failed to find a good signature")
     print("ok wrong hash, digest, key, version, index and signature")
 
 

@@ -83,7 +83,6 @@ Result<bool> end_run(const FinishOptions& options, const RunRecord& record, cons
     ended = kill_leftovers(record, limit.left() / 4, said);
     for (auto& sentence : sweep_run(record)) said.push_back(std::move(sentence));
   }
-  if (ended) remove_run_record(record);
   say(said);
   return ended;
 }
@@ -103,7 +102,6 @@ int finish(const FinishOptions& options) {
     if (!ended) return fail(ended.error());
     clean = *ended;
   }
-  say(sweep_dead_runs());
   if (const int code = render_again(options.run_dir); code != kExitGreen) return code;
   std::fflush(stdout);  // the rest asks drivers
   if (*record) {
@@ -112,7 +110,9 @@ int finish(const FinishOptions& options) {
     const DevicesAfter after = wait_for_devices(*model, options.run_dir, limit.left() * 3 / 4);
     say(after.said);
     clean = clean && after.back;
+    if (clean) remove_run_record(**record);  // while something is left, the next call finds it too
   }
+  if (clean) say(sweep_dead_runs());
   return clean ? kExitGreen : kExitMachine;
 }
 
@@ -124,7 +124,7 @@ void add_finish_command(CLI::App& app, Action& action) {
       "Can be called after any end of a run, and again. A runner that is still alive is stopped when who\n"
       "started it has ended, or with --stop.\n"
       "Exit codes: 0 done, whatever the run's verdict is; 2 there is no run, or it is still alive;\n"
-      "75 something is left: a process, or memory on a device.");
+      "75 something is left, a process or memory on a device, or nobody could look.");
   auto options = std::make_shared<FinishOptions>();
   command->add_option("run_dir", options->run_dir, "Run directory")->required();
   command->add_option("--limit", options->limit, "Longest time for all of it (default: 60s)");

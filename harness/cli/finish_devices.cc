@@ -178,6 +178,7 @@ DevicesAfter wait_for_devices(const RunModel& model, const std::string& run_dir,
   const std::string sim_state = model.plan().sim ? fs::path(leases).parent_path().string() : "";
   auto found = look_at(model, run_dir, sim_state, std::move(baseline), limit);
   if (!found) {
+    after.back = false;
     after.said.push_back("nobody could look at the devices: failed to " + found.error().what);
     return after;
   }

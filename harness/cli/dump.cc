@@ -124,6 +124,8 @@ void print(const Tree& tree, const std::string& run_dir) {
   std::printf("  all of it: %s/%s\n", shown(run_dir).c_str(), tree.file.c_str());
 }
 
+std::string named(const std::string& host) { return host.empty() ? "" : ", " + host; }
+
 // The run's record, if its runner lives and can be seen.
 Result<RunRecord> living_run(const std::string& run_dir) {
   const auto record = read_run_record(run_dir);
@@ -143,6 +145,10 @@ Result<RunRecord> living_run(const std::string& run_dir) {
     case RunnerState::kGone:
       return Error::usage("look at the run in " + run_dir + ": its runner is gone",
                           "`proctor finish " + run_dir + "` ends what it left and writes its reports.");
+    case RunnerState::kElsewhere:
+      return Error::usage("look at the run in " + run_dir + ": its runner was started on another machine" +
+                              named((*record)->host),
+                          "Start this command there.");
     case RunnerState::kUnknown:
       break;
   }

@@ -65,9 +65,19 @@ Error still_alive(const FinishOptions& options, const FoundRunner& found) {
                       "With --stop it is stopped: it ends its cases and writes its reports.");
 }
 
+// Its processes and devices are not here to be looked at, and it may be writing its own reports.
+Error is_elsewhere(const FinishOptions& options, const RunRecord& record) {
+  return {ErrorKind::kSystem,
+          "finish " + options.run_dir + ": its runner was started on " +
+              (record.host.empty() ? "a machine that its record does not name" : record.host) +
+              " and cannot be looked at from here, " + host_name(),
+          "Run finish there. If that machine is lost: proctor report render " + options.run_dir, 0};
+}
+
 // Ends the runner and everything of the run. False: something may be left.
 Result<bool> end_run(const FinishOptions& options, const RunRecord& record, const Limit& limit) {
   const FoundRunner found = find_runner(record);
+  if (found.state == RunnerState::kElsewhere) return is_elsewhere(options, record);
   std::vector<std::string> said;
   bool ended = true;
   if (found.state == RunnerState::kAlive) {

@@ -33,11 +33,6 @@ namespace {
 
 constexpr const char* kBuiltinKnownFailures = "visibility_known_failures.toml";
 
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
-
 // The arguments of this process: what a rerun command is made from.
 std::vector<std::string> command_line() {
   std::vector<std::string> words;

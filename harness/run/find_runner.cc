@@ -98,7 +98,7 @@ std::string command_of(int pid) {
 FoundRunner find_runner(const RunRecord& record) {
   const RunnerState state = runner_state(record);
   if (state == RunnerState::kAlive) return {state, record.pid};
-  if (state == RunnerState::kGone) return {state, 0};
+  if (state != RunnerState::kUnknown) return {state, 0};
   bool hidden = false;
   for (const int pid : all_pids()) {
     std::error_code error;

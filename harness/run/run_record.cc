@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* kRecordFile = "run.json";
+constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 constexpr auto kKillWait = std::chrono::milliseconds(1000);
 constexpr auto kKillPoll = std::chrono::milliseconds(5);
 
@@ -63,6 +64,9 @@ Result<void> write_file(const std::string& path, const std::string& text) {
   if (::rename(draft.c_str(), path.c_str()) != 0) return Error::system("write " + path, errno);
   return {};
 }
+
+// Machines that nobody has named are all called localhost.
+bool names_a_machine(const std::string& host) { return !host.empty() && !host.starts_with("localhost"); }
 
 bool is_populated(const fs::path& cgroup) {
   return read_text(cgroup / "cgroup.events").find("populated 1") != std::string::npos;
@@ -127,6 +131,11 @@ std::uint64_t start_time_of(int pid) {
   return start;
 }
 
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
 RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string cgroup,
                             std::vector<std::string> scratch) {
   return {.run_id = std::move(run_id),
@@ -135,7 +144,8 @@ RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string
           .start_time = start_time_of(::getpid()),
           .parent_pid = ::getppid(),
           .parent_start_time = start_time_of(::getppid()),
-          .boot_id = first_line("/proc/sys/kernel/random/boot_id"),
+          .host = host_name(),
+          .boot_id = first_line(kBootId),
           .pid_namespace = read_link("/proc/self/ns/pid"),
           .cgroup = std::move(cgroup),
           .scratch = std::move(scratch)};
@@ -148,6 +158,7 @@ std::string to_json(const RunRecord& record) {
               {"start_time", record.start_time},
               {"parent_pid", record.parent_pid},
               {"parent_start_time", record.parent_start_time},
+              {"host", record.host},
               {"boot_id", record.boot_id},
               {"pid_namespace", record.pid_namespace},
               {"cgroup", record.cgroup},
@@ -165,6 +176,7 @@ Result<RunRecord> parse_run_record(const std::string& text) {
                      .start_time = object.at("start_time"),
                      .parent_pid = object.value("parent_pid", 0),
                      .parent_start_time = object.value("parent_start_time", std::uint64_t{0}),
+                     .host = object.value("host", ""),
                      .boot_id = object.at("boot_id"),
                      .pid_namespace = object.at("pid_namespace"),
                      .cgroup = object.at("cgroup"),
@@ -216,8 +228,12 @@ RunRecordFiles::~RunRecordFiles() {
   for (const auto& path : paths_) ::unlink(path.c_str());
 }
 
+// The boot comes first: the containers of a machine have names of their own, and its boot id.
 RunnerState runner_state(const RunRecord& record) {
-  if (record.boot_id != first_line("/proc/sys/kernel/random/boot_id")) return RunnerState::kGone;
+  if (record.boot_id != first_line(kBootId)) {
+    const bool same_machine = names_a_machine(record.host) && record.host == host_name();
+    return same_machine ? RunnerState::kGone : RunnerState::kElsewhere;
+  }
   if (record.pid_namespace != read_link("/proc/self/ns/pid")) return RunnerState::kUnknown;
   return record.start_time != 0 && start_time_of(record.pid) == record.start_time ? RunnerState::kAlive
                                                                                   : RunnerState::kGone;

@@ -2,8 +2,9 @@
 // and `proctor finish`, sweep it. One copy is in the run directory (run.json), one in a per-user directory
 // ($XDG_RUNTIME_DIR/proctor/runs, else /tmp/proctor-UID/runs), so that the next run finds it.
 //
-// A record is acted upon only if its runner is provably gone: another boot, or in the same PID namespace no
-// process with that pid *and* that start time.
+// A record is acted upon only if its runner is provably gone: an earlier boot of this machine, or in the same
+// PID namespace no process with that pid *and* that start time. A run directory may be on a file system that
+// other machines share, so another boot of another host says nothing.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@ struct RunRecord {
   // Who started it, in the same PID namespace; 0: somebody outside, or the run is to outlive that process.
   int parent_pid = 0;
   std::uint64_t parent_start_time = 0;
+  std::string host;  // host name; of its container, if it is in one
   std::string boot_id;
   std::string pid_namespace;         // readlink of /proc/self/ns/pid
   std::string cgroup;                // the run's cgroup directory, or ""
@@ -31,6 +33,8 @@ struct RunRecord {
 
 // Field 22 of /proc/PID/stat; 0: there is no such process, or nothing but its exit code is left.
 std::uint64_t start_time_of(int pid);
+
+std::string host_name();
 
 // Describes this process.
 RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string cgroup,
@@ -60,7 +64,12 @@ class RunRecordFiles {
   std::vector<std::string> paths_;
 };
 
-enum class RunnerState { kAlive, kGone, kUnknown };  // unknown: its PID namespace is not ours
+enum class RunnerState {
+  kAlive,
+  kGone,
+  kUnknown,    // its PID namespace is not ours
+  kElsewhere,  // it was started on another machine, or nobody can say that it was on this one
+};
 RunnerState runner_state(const RunRecord& record);
 
 // Ends what is left of a run whose runner is gone: kills and removes its cgroups, removes its scratch. One

@@ -96,7 +96,7 @@ TEST_F(RunRecordTest, ADeadRunIsSweptAndItsRecordsGo) {
   EXPECT_THAT(sweep_dead_runs(), IsEmpty());
 }
 
-TEST_F(RunRecordTest, StateNeedsPidStartTimeBootAndNamespace) {
+TEST_F(RunRecordTest, StateNeedsPidStartTimeMachineBootAndNamespace) {
   const auto self = describe_this_run("id", run_dir_, "", {scratch_});
   EXPECT_EQ(runner_state(self), RunnerState::kAlive);
   auto reused_pid = self;
@@ -104,7 +104,19 @@ TEST_F(RunRecordTest, StateNeedsPidStartTimeBootAndNamespace) {
   EXPECT_EQ(runner_state(reused_pid), RunnerState::kGone);
   auto other_boot = self;
   other_boot.boot_id = "another";
-  EXPECT_EQ(runner_state(other_boot), RunnerState::kGone);
+  const bool named = !self.host.starts_with("localhost");
+  EXPECT_EQ(runner_state(other_boot), named ? RunnerState::kGone : RunnerState::kElsewhere);
+  // A run directory on a shared file system: the run may live on its own machine.
+  auto other_machine = other_boot;
+  other_machine.host += "2";
+  EXPECT_EQ(runner_state(other_machine), RunnerState::kElsewhere);
+  for (const char* nobody : {"", "localhost", "localhost.localdomain"}) {
+    other_machine.host = nobody;
+    EXPECT_EQ(runner_state(other_machine), RunnerState::kElsewhere) << nobody;
+  }
+  auto in_container = self;  // it has a host name of its own, and the boot of its machine
+  in_container.host = "0c4f0ffee";
+  EXPECT_EQ(runner_state(in_container), RunnerState::kAlive);
   auto other_namespace = self;
   other_namespace.pid_namespace = "pid:[1]";
   other_namespace.pid = dead_pid();

@@ -4,9 +4,11 @@
     finish.py [SCENARIO...]
 """
 
+import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -140,6 +142,32 @@ def other_pid_namespace(sandbox):
         box.wait()
 
 
+def change_record(out, **change):
+    """As the record of another run, or of another machine's."""
+    record = json.loads((out / "run.json").read_text())
+    (out / "run.json").write_text(json.dumps({**record, **change}))
+
+
+def other_machine(sandbox):
+    """A run directory that machines share: nothing is done to a run that may live elsewhere; a reboot is the end."""
+    token = new_token()
+    process, out = start_run(sandbox, token)
+    change_record(out, boot_id="another", host="gpu-07")
+    done = sandbox.proctor("dump", out)
+    check(done.returncode == 2 and "another machine, gpu-07" in done.stderr, done)
+    finish(sandbox, out, "--stop", code=75, says=["started on gpu-07", "cannot be looked at from here", "Run finish there"])
+    check(process.poll() is None and survivors(token) and not (out / "report.json").exists(), "it was touched")
+    process.kill()
+    sandbox.finish(process)
+    wait_until(lambda: not survivors(token), 30, "end of the case")
+    if socket.gethostname().startswith("localhost"):
+        print("this machine has no name: a reboot is not told from another machine")
+        return
+    change_record(out, host=socket.gethostname())
+    finish(sandbox, out, says=["the run's exit code is 3"])
+    all_there(out, token)
+
+
 def bad_input(sandbox):
     check(sandbox.proctor("finish", "nothing").returncode == 2, "no run")
     out = sandbox.out()
@@ -174,7 +202,7 @@ def device_memory(sandbox):
 
 
 SCENARIOS = {function.__name__: function for function in
-             (killed_runner, leftover, alive, step_gone, deaf, other_pid_namespace, bad_input, device_memory)}
+             (killed_runner, leftover, alive, step_gone, deaf, other_pid_namespace, other_machine, bad_input, device_memory)}
 
 
 def main():

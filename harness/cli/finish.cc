@@ -60,7 +60,8 @@ void say(const std::vector<std::string>& sentences) {
 }
 
 Error still_alive(const FinishOptions& options, const FoundRunner& found) {
-  return Error::usage("finish " + options.run_dir + ": its runner (pid " + std::to_string(found.pid) +
+  return Error::usage("finish " + options.run_dir + ": its runner (pid " +
+                          std::to_string(found.process->pid()) +
                           ") is still alive, and so may be who waits for it",
                       "With --stop it is stopped: it ends its cases and writes its reports.");
 }
@@ -82,7 +83,7 @@ Result<bool> end_run(const FinishOptions& options, const RunRecord& record, cons
   bool ended = true;
   if (found.state == RunnerState::kAlive) {
     if (!options.stop && !step_is_over(record)) return still_alive(options, found);
-    ended = stop_runner(record, found.pid, limit.left() / 2, said);
+    ended = stop_runner(*found.process, limit.left() / 2, said);
   } else if (found.state == RunnerState::kUnknown) {
     ended = false;
     said.push_back(

@@ -5,11 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
-#include <functional>
 #include <set>
 #include <thread>
 
@@ -61,27 +58,21 @@ int innermost_pid(int pid) {
   return inner;
 }
 
-bool wait_until_gone(const std::function<bool()>& gone, Milliseconds limit) {
-  const auto give_up = Clock::now() + limit;
-  while (!gone()) {
-    if (Clock::now() >= give_up) return false;
-    std::this_thread::sleep_for(kPoll);
-  }
-  return true;
-}
-
 bool has_variable(const std::string& environment, const std::string& variable) {
   const std::string entry = variable + '\0';
   const auto at = ('\0' + environment).find('\0' + entry);
   return at != environment.npos;
 }
 
-std::vector<int> processes_of(const std::string& run_id) {
+// Whether it is one of the run is read after the process is held, so that its pid is not another's by then.
+std::vector<HeldProcess> processes_of(const std::string& run_id) {
   const std::string variable = std::string(child::kRunIdVariable) + "=" + run_id;
-  std::vector<int> found;
+  std::vector<HeldProcess> found;
   for (const int pid : all_pids()) {
-    if (pid == ::getpid() || !has_variable(read_of(pid, "environ"), variable)) continue;
-    if (start_time_of(pid) != 0) found.push_back(pid);
+    if (pid == ::getpid()) continue;
+    auto held = HeldProcess::open(pid, start_time_of(pid));
+    if (held && has_variable(read_of(pid, "environ"), variable) && !held->gone())
+      found.push_back(*std::move(held));
   }
   return found;
 }
@@ -97,19 +88,22 @@ std::string command_of(int pid) {
 
 FoundRunner find_runner(const RunRecord& record) {
   const RunnerState state = runner_state(record);
-  if (state == RunnerState::kAlive) return {state, record.pid};
-  if (state != RunnerState::kUnknown) return {state, 0};
+  if (state == RunnerState::kAlive) {
+    auto held = HeldProcess::open(record.pid, record.start_time);
+    return {held ? RunnerState::kAlive : RunnerState::kGone, std::move(held)};
+  }
+  if (state != RunnerState::kUnknown) return {.state = state};
   bool hidden = false;
   for (const int pid : all_pids()) {
     std::error_code error;
     const std::string its = namespace_of(pid, error);
     hidden = hidden || error == std::errc::permission_denied;
     if (error || its != record.pid_namespace || innermost_pid(pid) != record.pid) continue;
-    if (start_time_of(pid) == record.start_time) return {RunnerState::kAlive, pid};
+    if (auto held = HeldProcess::open(pid, record.start_time)) return {RunnerState::kAlive, std::move(held)};
   }
   std::error_code error;
   const bool sees_all = !hidden && fs::read_symlink("/proc/self/ns/pid", error) == kInitialNamespace;
-  return {sees_all ? RunnerState::kGone : RunnerState::kUnknown, 0};
+  return {.state = sees_all ? RunnerState::kGone : RunnerState::kUnknown};
 }
 
 bool step_is_over(const RunRecord& record) {
@@ -119,8 +113,7 @@ bool step_is_over(const RunRecord& record) {
          start_time_of(record.parent_pid) != record.parent_start_time;
 }
 
-bool stop_runner(const RunRecord& record, int pid, Milliseconds limit, std::vector<std::string>& said) {
-  const auto gone = [&] { return start_time_of(pid) != record.start_time; };
+bool stop_runner(const HeldProcess& runner, Milliseconds limit, std::vector<std::string>& said) {
   const struct {
     int signal;
     const char* name;
@@ -129,36 +122,36 @@ bool stop_runner(const RunRecord& record, int pid, Milliseconds limit, std::vect
                {SIGTERM, "a second SIGTERM", std::min(limit / 4, Milliseconds(5'000))},
                {SIGKILL, "SIGKILL", std::min(limit / 4, Milliseconds(5'000))}};
   for (const auto& step : steps) {
-    if (gone()) return true;
-    if (::kill(pid, step.signal) != 0 && errno != ESRCH) {
-      said.push_back(
-          fmt::format("failed to send {} to the runner, pid {}: {}", step.name, pid, std::strerror(errno)));
+    if (runner.gone()) return true;
+    if (const auto sent = runner.signal(step.signal); !sent) {
+      said.push_back(fmt::format("failed to send {} to the runner: {}", step.name, sent.error().what));
       return false;
     }
-    if (wait_until_gone(gone, step.wait)) {
-      said.push_back(fmt::format("stopped the runner, pid {}, with {}", pid, step.name));
+    if (runner.wait_until_gone(step.wait)) {
+      said.push_back(fmt::format("stopped the runner, pid {}, with {}", runner.pid(), step.name));
       return true;
     }
   }
-  said.push_back(fmt::format("the runner, pid {}, did not end by SIGKILL", pid));
+  said.push_back(fmt::format("the runner, pid {}, did not end by SIGKILL", runner.pid()));
   return false;
 }
 
 bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std::string>& said) {
   std::set<int> told;
-  return wait_until_gone(
-      [&] {
-        const auto left = processes_of(record.run_id);
-        for (const int pid : left) {
-          const std::string command = command_of(pid);
-          const bool killed = ::kill(pid, SIGKILL) == 0;
-          if (!told.insert(pid).second) continue;
-          said.push_back(
-              fmt::format("{} process {} ({})", killed ? "killed" : "failed to kill", pid, command));
-        }
-        return left.empty();
-      },
-      limit);
+  const auto give_up = Clock::now() + limit;
+  for (;;) {
+    const auto left = processes_of(record.run_id);
+    if (left.empty()) return true;
+    for (const HeldProcess& process : left) {
+      const std::string command = command_of(process.pid());
+      const bool killed = process.signal(SIGKILL).ok();
+      if (!told.insert(process.pid()).second) continue;
+      said.push_back(
+          fmt::format("{} process {} ({})", killed ? "killed" : "failed to kill", process.pid(), command));
+    }
+    if (Clock::now() >= give_up) return false;
+    std::this_thread::sleep_for(kPoll);
+  }
 }
 
 }  // namespace proctor

@@ -2,17 +2,19 @@
 // container, where the runner has another pid. For `proctor finish`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/core/duration.h"
+#include "harness/run/held_process.h"
 #include "harness/run/run_record.h"
 
 namespace proctor {
 
 struct FoundRunner {
   RunnerState state = RunnerState::kUnknown;
-  int pid = 0;  // as seen from here; alive only
+  std::optional<HeldProcess> process{};  // alive only; its pid is the one that is seen from here
 };
 
 // Gone is proven: by the same PID namespace, or by one that shows all processes of the machine.
@@ -24,7 +26,7 @@ bool step_is_over(const RunRecord& record);
 
 // Ends a living runner: SIGTERM, after which it stops its cases and writes its reports; a second one, after
 // which it kills them; SIGKILL. All within `limit`. `said`: what was done. False: it is still there.
-bool stop_runner(const RunRecord& record, int pid, Milliseconds limit, std::vector<std::string>& said);
+bool stop_runner(const HeldProcess& runner, Milliseconds limit, std::vector<std::string>& said);
 
 // Kills what was started by the cases of a run whose runner is gone, wherever it went: the id of the run is
 // in the environment of each, unless it took it out. One sentence per process; again until there is none, for

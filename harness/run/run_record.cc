@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "harness/core/read_file.h"
+#include "harness/run/held_process.h"
 #include "harness/run/scratch.h"
 
 namespace proctor {
@@ -113,23 +113,6 @@ void sweep_scratch(const std::string& scratch, std::vector<std::string>& swept) 
 }
 
 }  // namespace
-
-// Counted after the last ')': the command in field 2 may hold anything. A zombie has ended, also where nobody
-// reaps it, as below an idle PID 1 in a container.
-std::uint64_t start_time_of(int pid) {
-  const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
-  const auto end_of_command = stat.rfind(')');
-  if (end_of_command == std::string::npos) return 0;
-  std::istringstream fields(stat.substr(end_of_command + 1));
-  std::string state;
-  fields >> state;
-  if (state == "Z" || state == "X") return 0;
-  std::string skipped;
-  for (int field = 4; field < 22; ++field) fields >> skipped;
-  std::uint64_t start = 0;
-  fields >> start;
-  return start;
-}
 
 std::string host_name() {
   char name[256] = {};

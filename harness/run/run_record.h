@@ -31,9 +31,6 @@ struct RunRecord {
   std::vector<std::string> scratch;  // the run's scratch directories
 };
 
-// Field 22 of /proc/PID/stat; 0: there is no such process, or nothing but its exit code is left.
-std::uint64_t start_time_of(int pid);
-
 std::string host_name();
 
 // Describes this process.

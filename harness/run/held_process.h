@@ -1,0 +1,39 @@
+// One process, and never another one that has got its pid: a signal reaches it or nobody. Held by a pidfd
+// (Linux 5.3). Where a filter refuses pidfds, as older container engines do, the identity is looked at right
+// before each signal, and a window of microseconds stays open.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "harness/core/duration.h"
+#include "harness/core/result.h"
+#include "harness/process/unique_fd.h"
+
+namespace proctor {
+
+// Field 22 of /proc/PID/stat; 0: there is no such process, or nothing but its exit code is left.
+std::uint64_t start_time_of(int pid);
+
+class HeldProcess {
+ public:
+  // None: no living process has that pid and that start time.
+  static std::optional<HeldProcess> open(int pid, std::uint64_t start_time);
+
+  int pid() const { return pid_; }
+  bool gone() const { return start_time_of(pid_) != start_time_; }
+  // Also true when it is a zombie that nobody reaps.
+  bool wait_until_gone(Milliseconds limit) const;
+  // No error when it has ended.
+  Result<void> signal(int number) const;
+
+ private:
+  HeldProcess(int pid, std::uint64_t start_time, UniqueFd pidfd)
+      : pid_(pid), start_time_(start_time), pidfd_(std::move(pidfd)) {}
+
+  int pid_;
+  std::uint64_t start_time_;
+  UniqueFd pidfd_;  // empty where they are refused
+};
+
+}  // namespace proctor

@@ -4,15 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <thread>
 
 #include "harness/core/read_file.h"
+#include "harness/process/unique_fd.h"
 #include "harness/run/held_process.h"
 #include "harness/run/scratch.h"
 
@@ -63,6 +66,28 @@ Result<void> write_file(const std::string& path, const std::string& text) {
   }
   if (::rename(draft.c_str(), path.c_str()) != 0) return Error::system("write " + path, errno);
   return {};
+}
+
+// As new_run_id() makes them. It becomes part of paths, and decides who is killed.
+bool is_run_id(std::string_view text) {
+  constexpr std::string_view kForm = "00000000T000000Z-ffffff";
+  const auto fits = [](char form, char c) {
+    if (form == '0') return c >= '0' && c <= '9';
+    if (form == 'f') return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    return c == form;
+  };
+  return std::equal(kForm.begin(), kForm.end(), text.begin(), text.end(), fits);
+}
+
+bool same_directory(const std::string& a, const std::string& b) {
+  struct stat one {
+  }, other{};
+  return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
+Error distrusted(const std::string& path, const std::string& why) {
+  return Error::usage("trust " + path + ": " + why, "Who acts on a record kills what it names.");
 }
 
 // Machines that nobody has named are all called localhost.
@@ -151,9 +176,9 @@ std::string to_json(const RunRecord& record) {
 
 Result<RunRecord> parse_run_record(const std::string& text) {
   const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!object.is_object()) return Error::internal("read a run record: it is not a JSON object");
+  if (!object.is_object()) return Error::usage("it is not a JSON object");
   try {
-    return RunRecord{.run_id = object.at("run_id"),
+    RunRecord record{.run_id = object.at("run_id"),
                      .run_dir = object.at("run_dir"),
                      .pid = object.at("pid"),
                      .start_time = object.at("start_time"),
@@ -164,17 +189,34 @@ Result<RunRecord> parse_run_record(const std::string& text) {
                      .pid_namespace = object.at("pid_namespace"),
                      .cgroup = object.at("cgroup"),
                      .scratch = object.at("scratch")};
+    if (!is_run_id(record.run_id))
+      return Error::usage("its run_id '" + record.run_id + "' is not one of a run");
+    if (record.pid <= 0)
+      return Error::usage("its pid " + std::to_string(record.pid) + " is not one of a process");
+    return record;
   } catch (const json::exception& error) {
-    return Error::internal(std::string("read a run record: ") + error.what());
+    return Error::usage(error.what());
   }
 }
 
 Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir) {
-  const fs::path path = fs::path(run_dir) / kRecordFile;
-  std::error_code error;
-  if (!fs::exists(path, error)) return std::optional<RunRecord>();
-  auto record = parse_run_record(read_text(path));
-  if (!record) return Error{ErrorKind::kSystem, "read " + path.string() + ": " + record.error().what, {}, 0};
+  const std::string path = fs::path(run_dir) / kRecordFile;
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::optional<RunRecord>();
+  if (!file && errno == ELOOP) return distrusted(path, "it is a link");
+  if (!file) return Error::system("read " + path, errno);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return Error::system("read " + path, errno);
+  if (!S_ISREG(info.st_mode)) return distrusted(path, "it is not a file");
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+    return distrusted(
+        path, "it belongs to user " + std::to_string(info.st_uid) + ", neither to this one nor to root");
+  }
+  auto record = parse_run_record(read_text("/proc/self/fd/" + std::to_string(file.get())));
+  if (!record) return distrusted(path, record.error().what);
+  if (runner_state(*record) != RunnerState::kElsewhere && !same_directory(record->run_dir, run_dir)) {
+    return distrusted(path, "it is the record of another directory, " + record->run_dir);
+  }
   return std::optional<RunRecord>(std::move(*record));
 }
 
@@ -182,7 +224,10 @@ void remove_run_record(const RunRecord& record) {
   if (const auto directory = run_record_directory(); directory) {
     ::unlink((*directory + "/" + record.run_id + ".json").c_str());
   }
-  ::unlink((record.run_dir + "/" + kRecordFile).c_str());
+  // By now another run may be in that directory.
+  const auto there = read_run_record(record.run_dir);
+  if (there && *there && (*there)->run_id == record.run_id)
+    ::unlink((record.run_dir + "/" + kRecordFile).c_str());
 }
 
 Result<std::string> run_record_directory() {
@@ -240,8 +285,7 @@ std::vector<std::string> sweep_dead_runs() {
     const auto record = parse_run_record(read_text(entry.path()));
     if (!record || runner_state(*record) != RunnerState::kGone) continue;
     for (auto& sentence : sweep_run(*record)) swept.push_back(std::move(sentence));
-    ::unlink(entry.path().c_str());
-    ::unlink((record->run_dir + "/" + kRecordFile).c_str());
+    remove_run_record(*record);
   }
   return swept;
 }

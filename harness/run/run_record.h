@@ -40,7 +40,9 @@ RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string
 std::string to_json(const RunRecord& record);
 Result<RunRecord> parse_run_record(const std::string& text);
 
-// The copy in a run directory; none when the run ended by itself.
+// The copy in a run directory; none when the run ended by itself. Whoever acts on it kills what it names, so it
+// is refused unless it is a file of this user or of root, has the form of one, and, if it was written on this
+// machine, names the directory that it is in.
 Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir);
 // Removes both copies of a run that has been swept.
 void remove_run_record(const RunRecord& record);

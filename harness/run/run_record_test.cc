@@ -20,6 +20,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+constexpr const char* kId = "20260131T120000Z-00ab12";
+
 // Each test has a private runtime directory, so that it never sees real runs.
 class RunRecordTest : public testing::Test {
  protected:
@@ -55,7 +57,7 @@ class RunRecordTest : public testing::Test {
 };
 
 TEST_F(RunRecordTest, ReadsBackWhatItWrote) {
-  const auto record = describe_this_run("id", run_dir_, "/sys/fs/cgroup/proctor-id", {scratch_});
+  const auto record = describe_this_run(kId, run_dir_, "/sys/fs/cgroup/proctor-x", {scratch_});
   EXPECT_EQ(record.pid, ::getpid());
   EXPECT_GT(record.start_time, 0u);
   const auto again = parse_run_record(to_json(record));
@@ -66,10 +68,72 @@ TEST_F(RunRecordTest, ReadsBackWhatItWrote) {
   EXPECT_FALSE(parse_run_record(R"({"run_id":7})").ok());
 }
 
+TEST_F(RunRecordTest, ARunIdHasAForm) {
+  auto record = describe_this_run(kId, run_dir_, "", {});
+  EXPECT_TRUE(parse_run_record(to_json(record)).ok());
+  for (const char* id : {"", "id", "20260131T120000Z-00AB12", "20260131T120000Z-00ab1",
+                         "20260131T120000Z-00ab123", "../60131T120000Z-00ab12", "20260131T120000Z-00ab12/"}) {
+    record.run_id = id;
+    const auto parsed = parse_run_record(to_json(record));
+    ASSERT_FALSE(parsed.ok()) << id;
+    EXPECT_THAT(parsed.error().what, HasSubstr("'" + std::string(id) + "'"));
+  }
+  record.run_id = kId;
+  record.pid = -1;
+  EXPECT_FALSE(parse_run_record(to_json(record)).ok());
+}
+
+// `run.json` of a directory that somebody else can write to would let them choose whom we kill.
+TEST_F(RunRecordTest, OnlyATrustworthyRecordIsRead) {
+  const auto record = describe_this_run(kId, run_dir_, "", {});
+  const auto write = [&](const RunRecord& one) { std::ofstream(run_dir_ + "/run.json") << to_json(one); };
+  const auto refused = [&](const std::string& directory) {
+    const auto read = read_run_record(directory);
+    if (read) return std::string("not refused");
+    EXPECT_EQ(read.error().kind, ErrorKind::kUsage);
+    EXPECT_THAT(read.error().what, HasSubstr(directory + "/run.json"));
+    return read.error().what;
+  };
+  write(record);
+  ASSERT_TRUE(read_run_record(run_dir_).ok());
+  fs::create_directory_symlink(run_dir_, root_->path() + "/latest");
+  EXPECT_TRUE(read_run_record(root_->path() + "/latest").ok()) << "the same directory by another name";
+
+  const std::string copy = root_->path() + "/copy";
+  fs::copy(run_dir_, copy);
+  EXPECT_THAT(refused(copy), HasSubstr("another directory, " + run_dir_));
+  auto far = record;
+  far.boot_id = far.host = "another";
+  write(far);
+  fs::copy_file(run_dir_ + "/run.json", copy + "/run.json", fs::copy_options::overwrite_existing);
+  EXPECT_TRUE(read_run_record(copy).ok()) << "another machine may have it mounted elsewhere";
+
+  write(record);
+  fs::rename(run_dir_ + "/run.json", run_dir_ + "/other.json");
+  fs::create_symlink("other.json", run_dir_ + "/run.json");
+  EXPECT_THAT(refused(run_dir_), HasSubstr("it is a link"));
+  fs::remove(run_dir_ + "/run.json");
+  EXPECT_FALSE(read_run_record(run_dir_).ok() && *read_run_record(run_dir_)) << "there is none";
+  if (::geteuid() != 0) GTEST_SKIP() << "not root: no file of somebody else can be made";
+  write(record);
+  ASSERT_EQ(::chown((run_dir_ + "/run.json").c_str(), 65534, 65534), 0);
+  EXPECT_THAT(refused(run_dir_), HasSubstr("it belongs to user 65534"));
+}
+
+TEST_F(RunRecordTest, ADeadRunsRecordGoesNotThatOfTheNextOneInItsDirectory) {
+  auto dead = describe_this_run(kId, run_dir_, "", {});
+  dead.pid = dead_pid();
+  const auto old = RunRecordFiles::write(dead);
+  const auto next = RunRecordFiles::write(describe_this_run("20260131T120001Z-00ab12", run_dir_, "", {}));
+  ASSERT_TRUE(old.ok() && next.ok());
+  EXPECT_THAT(sweep_dead_runs(), IsEmpty());
+  EXPECT_TRUE(fs::exists(run_dir_ + "/run.json"));
+}
+
 TEST_F(RunRecordTest, BothCopiesLiveAsLongAsTheRun) {
-  const std::string in_registry = root_->path() + "/proctor/runs/id.json";
+  const std::string in_registry = root_->path() + "/proctor/runs/" + kId + ".json";
   {
-    const auto files = RunRecordFiles::write(describe_this_run("id", run_dir_, "", {scratch_}));
+    const auto files = RunRecordFiles::write(describe_this_run(kId, run_dir_, "", {scratch_}));
     ASSERT_TRUE(files.ok()) << files.error().what;
     EXPECT_TRUE(fs::exists(in_registry));
     EXPECT_TRUE(fs::exists(run_dir_ + "/run.json"));
@@ -79,14 +143,14 @@ TEST_F(RunRecordTest, BothCopiesLiveAsLongAsTheRun) {
 }
 
 TEST_F(RunRecordTest, ALivingRunIsLeftAlone) {
-  const auto files = RunRecordFiles::write(describe_this_run("id", run_dir_, "", {scratch_}));
+  const auto files = RunRecordFiles::write(describe_this_run(kId, run_dir_, "", {scratch_}));
   ASSERT_TRUE(files.ok());
   EXPECT_THAT(sweep_dead_runs(), IsEmpty());
   EXPECT_TRUE(fs::exists(scratch_));
 }
 
 TEST_F(RunRecordTest, ADeadRunIsSweptAndItsRecordsGo) {
-  auto record = describe_this_run("id", run_dir_, "", {scratch_});
+  auto record = describe_this_run(kId, run_dir_, "", {scratch_});
   record.pid = dead_pid();
   const auto files = RunRecordFiles::write(record);
   ASSERT_TRUE(files.ok());
@@ -97,7 +161,7 @@ TEST_F(RunRecordTest, ADeadRunIsSweptAndItsRecordsGo) {
 }
 
 TEST_F(RunRecordTest, StateNeedsPidStartTimeMachineBootAndNamespace) {
-  const auto self = describe_this_run("id", run_dir_, "", {scratch_});
+  const auto self = describe_this_run(kId, run_dir_, "", {scratch_});
   EXPECT_EQ(runner_state(self), RunnerState::kAlive);
   auto reused_pid = self;
   reused_pid.start_time += 1;
@@ -124,7 +188,7 @@ TEST_F(RunRecordTest, StateNeedsPidStartTimeMachineBootAndNamespace) {
 }
 
 TEST_F(RunRecordTest, AForgedRecordRemovesNothingElse) {
-  auto record = describe_this_run("id", run_dir_, run_dir_, {run_dir_});
+  auto record = describe_this_run(kId, run_dir_, run_dir_, {run_dir_});
   record.pid = dead_pid();
   EXPECT_THAT(sweep_run(record), IsEmpty());
   EXPECT_TRUE(fs::exists(run_dir_));

@@ -168,6 +168,34 @@ def other_machine(sandbox):
     all_there(out, token)
 
 
+def forged_record(sandbox):
+    """A record that names another process than its runner's, and is not trustworthy: refused, named, nobody is hit."""
+    token = new_token()
+    process, out = start_run(sandbox, token)
+    true = (out / "run.json").read_bytes()
+    victim = subprocess.Popen(["sleep", "600"])
+    start = int(open(f"/proc/{victim.pid}/stat").read().rpartition(")")[2].split()[19])
+    copy = sandbox.path / "copy"
+    shutil.copytree(out, copy)
+    try:
+        finish(sandbox, copy, "--stop", code=2, says=["copy/run.json", f"of another directory, {out}"])
+        change_record(out, run_id="../../etc", pid=victim.pid, start_time=start)
+        finish(sandbox, out, "--stop", code=2, says=[f"{out}/run.json", "'../../etc'"])
+        if os.geteuid() == 0:
+            change_record(out, run_id=json.loads(true)["run_id"])
+            os.chown(out / "run.json", 65534, 65534)
+            finish(sandbox, out, "--stop", code=2, says=[f"{out}/run.json", "belongs to user 65534"])
+            os.chown(out / "run.json", 0, 0)
+        check(victim.poll() is None and process.poll() is None, "it was hit")
+        (out / "run.json").write_bytes(true)
+        finish(sandbox, out, "--stop", says=["stopped the runner"])
+    finally:
+        victim.kill()
+        victim.wait()
+    sandbox.finish(process)
+    all_there(out, token)
+
+
 def bad_input(sandbox):
     check(sandbox.proctor("finish", "nothing").returncode == 2, "no run")
     out = sandbox.out()
@@ -202,7 +230,7 @@ def device_memory(sandbox):
 
 
 SCENARIOS = {function.__name__: function for function in
-             (killed_runner, leftover, alive, step_gone, deaf, other_pid_namespace, other_machine, bad_input, device_memory)}
+             (killed_runner, leftover, alive, step_gone, deaf, other_pid_namespace, other_machine, forged_record, bad_input, device_memory)}
 
 
 def main():

@@ -92,7 +92,7 @@ Result<bool> end_run(const FinishOptions& options, const RunRecord& record, cons
   }
   if (ended) {
     ended = kill_leftovers(record, limit.left() / 4, said);
-    for (auto& sentence : sweep_run(record)) said.push_back(std::move(sentence));
+    ended = sweep_run(record, said) && ended;
   }
   say(said);
   return ended;

@@ -11,23 +11,6 @@
 namespace proctor {
 namespace {
 
-// Fields of a mountinfo line up to " - " vary in number; the file system type stands right after it
-// (proc(5)).
-std::optional<std::string> cgroup2_mount() {
-  std::ifstream mounts("/proc/self/mountinfo");
-  std::string line;
-  while (std::getline(mounts, line)) {
-    const std::size_t dash = line.find(" - cgroup2 ");
-    if (dash == std::string::npos) continue;
-    std::istringstream fields(line);
-    std::string skipped;
-    std::string mount_point;
-    fields >> skipped >> skipped >> skipped >> skipped >> mount_point;
-    return mount_point;
-  }
-  return std::nullopt;
-}
-
 std::optional<std::string> own_path() {
   std::ifstream file("/proc/self/cgroup");
   std::string line;
@@ -54,6 +37,23 @@ bool lists(const std::string& path, const std::string& word) {
 }
 
 }  // namespace
+
+// Fields of a mountinfo line up to " - " vary in number; the file system type stands right after it
+// (proc(5)).
+std::optional<std::string> cgroup2_mount() {
+  std::ifstream mounts("/proc/self/mountinfo");
+  std::string line;
+  while (std::getline(mounts, line)) {
+    const std::size_t dash = line.find(" - cgroup2 ");
+    if (dash == std::string::npos) continue;
+    std::istringstream fields(line);
+    std::string skipped;
+    std::string mount_point;
+    fields >> skipped >> skipped >> skipped >> skipped >> mount_point;
+    return mount_point;
+  }
+  return std::nullopt;
+}
 
 Result<std::string> own_cgroup_directory() {
   const auto mount = cgroup2_mount();

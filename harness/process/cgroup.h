@@ -12,6 +12,8 @@
 
 namespace proctor {
 
+std::optional<std::string> cgroup2_mount();
+
 // Where this process may create cgroups: the cgroup2 mount (found in /proc/self/mountinfo: hybrid hosts have
 // it elsewhere) joined with its own path. Error: no cgroup2 mount, or no entry in /proc/self/cgroup.
 Result<std::string> own_cgroup_directory();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <thread>
@@ -64,6 +65,14 @@ bool has_variable(const std::string& environment, const std::string& variable) {
   return at != environment.npos;
 }
 
+// A line "0::/PATH"; PATH has the run's directory in it, wherever its cgroup namespace has its root.
+bool is_in_cgroup(const std::string& cgroups, const std::string& run_id) {
+  const auto at = cgroups.find("/proctor-" + run_id);
+  if (at == cgroups.npos) return false;
+  const auto after = at + std::strlen("/proctor-") + run_id.size();
+  return after == cgroups.size() || cgroups[after] == '/' || cgroups[after] == '\n';
+}
+
 // Whether it is one of the run is read after the process is held, so that its pid is not another's by then.
 std::vector<HeldProcess> processes_of(const std::string& run_id) {
   const std::string variable = std::string(child::kRunIdVariable) + "=" + run_id;
@@ -71,8 +80,10 @@ std::vector<HeldProcess> processes_of(const std::string& run_id) {
   for (const int pid : all_pids()) {
     if (pid == ::getpid()) continue;
     auto held = HeldProcess::open(pid, start_time_of(pid));
-    if (held && has_variable(read_of(pid, "environ"), variable) && !held->gone())
-      found.push_back(*std::move(held));
+    if (!held) continue;
+    const bool ours =
+        has_variable(read_of(pid, "environ"), variable) || is_in_cgroup(read_of(pid, "cgroup"), run_id);
+    if (ours && !held->gone()) found.push_back(*std::move(held));
   }
   return found;
 }
@@ -93,17 +104,21 @@ FoundRunner find_runner(const RunRecord& record) {
     return {held ? RunnerState::kAlive : RunnerState::kGone, std::move(held)};
   }
   if (state != RunnerState::kUnknown) return {.state = state};
-  bool hidden = false;
+  bool below = false;   // its namespace is one below ours, so that all its processes are to be seen
+  bool hidden = false;  // somebody has its pid and start time, and does not let us look at its namespace
   for (const int pid : all_pids()) {
     std::error_code error;
     const std::string its = namespace_of(pid, error);
-    hidden = hidden || error == std::errc::permission_denied;
-    if (error || its != record.pid_namespace || innermost_pid(pid) != record.pid) continue;
+    if (error == std::errc::permission_denied && innermost_pid(pid) == record.pid)
+      hidden = hidden || start_time_of(pid) == record.start_time;
+    if (error || its != record.pid_namespace) continue;
+    below = true;
+    if (innermost_pid(pid) != record.pid) continue;
     if (auto held = HeldProcess::open(pid, record.start_time)) return {RunnerState::kAlive, std::move(held)};
   }
   std::error_code error;
-  const bool sees_all = !hidden && fs::read_symlink("/proc/self/ns/pid", error) == kInitialNamespace;
-  return {.state = sees_all ? RunnerState::kGone : RunnerState::kUnknown};
+  below = below || fs::read_symlink("/proc/self/ns/pid", error) == kInitialNamespace;
+  return {.state = below && !hidden ? RunnerState::kGone : RunnerState::kUnknown};
 }
 
 bool step_is_over(const RunRecord& record) {

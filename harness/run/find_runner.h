@@ -17,7 +17,8 @@ struct FoundRunner {
   std::optional<HeldProcess> process{};  // alive only; its pid is the one that is seen from here
 };
 
-// Gone is proven: by the same PID namespace, or by one that shows all processes of the machine.
+// Gone is proven: by the same PID namespace, or by one that shows all processes of the runner's, which is one
+// above it (some process of the runner's is to be seen), or that of the whole machine.
 FoundRunner find_runner(const RunRecord& record);
 
 // Whoever started the runner has ended, so nobody waits for it any more. False where that cannot be known:
@@ -29,8 +30,8 @@ bool step_is_over(const RunRecord& record);
 bool stop_runner(const HeldProcess& runner, Milliseconds limit, std::vector<std::string>& said);
 
 // Kills what was started by the cases of a run whose runner is gone, wherever it went: the id of the run is
-// in the environment of each, unless it took it out. One sentence per process; again until there is none, for
-// at most `limit`. False: some are still there.
+// in the environment of each, unless it took it out, and in the path of its cgroup, if the run has one. One
+// sentence per process; again until there is none, for at most `limit`. False: some are still there.
 bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std::string>& said);
 
 }  // namespace proctor

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "harness/core/read_file.h"
+#include "harness/process/cgroup.h"
 #include "harness/process/unique_fd.h"
 #include "harness/run/held_process.h"
 #include "harness/run/scratch.h"
@@ -27,6 +28,8 @@ using nlohmann::json;
 
 constexpr const char* kRecordFile = "run.json";
 constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
+constexpr const char* kPidNamespace = "/proc/self/ns/pid";
+constexpr const char* kCgroupKill = "cgroup.kill";
 constexpr auto kKillWait = std::chrono::milliseconds(1000);
 constexpr auto kKillPoll = std::chrono::milliseconds(5);
 
@@ -98,7 +101,7 @@ bool is_populated(const fs::path& cgroup) {
 }
 
 void kill_cgroup(const fs::path& cgroup) {
-  std::ofstream(cgroup / "cgroup.kill") << "1";
+  std::ofstream(cgroup / kCgroupKill) << "1";
   const auto give_up = std::chrono::steady_clock::now() + kKillWait;
   while (is_populated(cgroup) && std::chrono::steady_clock::now() < give_up) {
     std::this_thread::sleep_for(kKillPoll);
@@ -114,19 +117,36 @@ void remove_cgroup(const fs::path& cgroup) {
   ::rmdir(cgroup.c_str());
 }
 
-void sweep_cgroup(const std::string& cgroup, const std::string& run_id, std::vector<std::string>& swept) {
+// Where the run's cgroup is as seen from here. In a container, and from outside of one, it has another path
+// than in the record; its name is the same.
+std::optional<fs::path> find_cgroup(const RunRecord& record) {
+  const fs::path recorded = record.cgroup;
   // The id in the name makes a mistaken or forged record harmless.
-  if (cgroup.empty() || run_id.empty() ||
-      fs::path(cgroup).filename().string().find(run_id) == std::string::npos)
-    return;
+  if (recorded.filename().string().find(record.run_id) == std::string::npos) return std::nullopt;
   std::error_code error;
-  if (!fs::exists(fs::path(cgroup) / "cgroup.kill", error)) return;
-  const bool alive = is_populated(cgroup);
-  if (alive) kill_cgroup(cgroup);
-  remove_cgroup(cgroup);
-  const bool left = fs::exists(cgroup, error);
-  swept.push_back((alive ? "killed the processes in and removed cgroup " : "removed cgroup ") + cgroup +
-                  (left ? ", which the kernel still holds" : ""));
+  if (fs::exists(recorded / kCgroupKill, error)) return recorded;
+  const auto mount = cgroup2_mount();
+  if (!mount || record.pid_namespace == read_link(kPidNamespace)) return std::nullopt;
+  for (auto at =
+           fs::recursive_directory_iterator(*mount, fs::directory_options::skip_permission_denied, error);
+       !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    if (at->path().filename() == recorded.filename() && fs::exists(at->path() / kCgroupKill, error))
+      return at->path();
+  }
+  return std::nullopt;
+}
+
+bool sweep_cgroup(const RunRecord& record, std::vector<std::string>& swept) {
+  const auto cgroup = find_cgroup(record);
+  if (!cgroup) return true;
+  const bool alive = is_populated(*cgroup);
+  if (alive) kill_cgroup(*cgroup);
+  remove_cgroup(*cgroup);
+  std::error_code error;
+  const bool left = fs::exists(*cgroup, error);
+  swept.push_back((alive ? "killed the processes in and removed cgroup " : "removed cgroup ") +
+                  cgroup->string() + (left ? ", which the kernel still holds" : ""));
+  return !left;
 }
 
 void sweep_scratch(const std::string& scratch, std::vector<std::string>& swept) {
@@ -154,7 +174,7 @@ RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string
           .parent_start_time = start_time_of(::getppid()),
           .host = host_name(),
           .boot_id = first_line(kBootId),
-          .pid_namespace = read_link("/proc/self/ns/pid"),
+          .pid_namespace = read_link(kPidNamespace),
           .cgroup = std::move(cgroup),
           .scratch = std::move(scratch)};
 }
@@ -262,16 +282,14 @@ RunnerState runner_state(const RunRecord& record) {
     const bool same_machine = names_a_machine(record.host) && record.host == host_name();
     return same_machine ? RunnerState::kGone : RunnerState::kElsewhere;
   }
-  if (record.pid_namespace != read_link("/proc/self/ns/pid")) return RunnerState::kUnknown;
+  if (record.pid_namespace != read_link(kPidNamespace)) return RunnerState::kUnknown;
   return record.start_time != 0 && start_time_of(record.pid) == record.start_time ? RunnerState::kAlive
                                                                                   : RunnerState::kGone;
 }
 
-std::vector<std::string> sweep_run(const RunRecord& record) {
-  std::vector<std::string> swept;
-  if (runner_state(record) != RunnerState::kGone) return swept;
-  sweep_cgroup(record.cgroup, record.run_id, swept);
-  for (const auto& directory : record.scratch) sweep_scratch(directory, swept);
+bool sweep_run(const RunRecord& record, std::vector<std::string>& said) {
+  const bool swept = sweep_cgroup(record, said);
+  for (const auto& directory : record.scratch) sweep_scratch(directory, said);
   return swept;
 }
 
@@ -284,7 +302,7 @@ std::vector<std::string> sweep_dead_runs() {
     if (entry.path().extension() != ".json") continue;
     const auto record = parse_run_record(read_text(entry.path()));
     if (!record || runner_state(*record) != RunnerState::kGone) continue;
-    for (auto& sentence : sweep_run(*record)) swept.push_back(std::move(sentence));
+    sweep_run(*record, swept);
     remove_run_record(*record);
   }
   return swept;

@@ -40,9 +40,9 @@ RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string
 std::string to_json(const RunRecord& record);
 Result<RunRecord> parse_run_record(const std::string& text);
 
-// The copy in a run directory; none when the run ended by itself. Whoever acts on it kills what it names, so it
-// is refused unless it is a file of this user or of root, has the form of one, and, if it was written on this
-// machine, names the directory that it is in.
+// The copy in a run directory; none when the run ended by itself. Whoever acts on it kills what it names, so
+// it is refused unless it is a file of this user or of root, has the form of one, and, if it was written on
+// this machine, names the directory that it is in.
 Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir);
 // Removes both copies of a run that has been swept.
 void remove_run_record(const RunRecord& record);
@@ -71,9 +71,9 @@ enum class RunnerState {
 };
 RunnerState runner_state(const RunRecord& record);
 
-// Ends what is left of a run whose runner is gone: kills and removes its cgroups, removes its scratch. One
-// sentence per thing that was found and swept; nothing when there was nothing.
-std::vector<std::string> sweep_run(const RunRecord& record);
+// Ends what is left of a run whose runner the caller has found gone: kills and removes its cgroups, removes
+// its scratch. `said`: one sentence per thing that was found and swept. False: a cgroup is still there.
+bool sweep_run(const RunRecord& record, std::vector<std::string>& said);
 
 // Sweeps every dead run of this user; removes its records.
 std::vector<std::string> sweep_dead_runs();

@@ -12,8 +12,9 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
-from harness import (BIN, Sandbox, check, misbehaving, new_token, of_type, records, report, survivors, wait_until,
+from harness import (BIN, Sandbox, cgroup2_mount, check, misbehaving, new_token, of_type, records, report, survivors, wait_until,
                      write_config)
 
 
@@ -110,36 +111,103 @@ def deaf(sandbox):
     all_there(out, token)
 
 
-def other_pid_namespace(sandbox):
+class Box:
+    """As a container: PID, mount and cgroup namespaces below an idle PID 1; `enter` is what docker exec does."""
+
+    def __init__(self):
+        mount = cgroup2_mount()
+        self.cgroup = mount / f"e2e-finish-{os.getpid()}" if mount and os.access(mount, os.W_OK) else None
+        script = "exec sleep 600"
+        if self.cgroup:
+            self.cgroup.mkdir()
+            script = f"umount -l {mount} && mount -t cgroup2 none {mount} && {script}"
+        self.process = subprocess.Popen(
+            ["unshare", "--pid", "--cgroup", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script],
+            preexec_fn=lambda: self.cgroup and (self.cgroup / "cgroup.procs").write_text("0"))
+        wait_until(self.ready, 30, "PID 1")
+        self.enter = ["nsenter", "--target", str(children_of(self.process.pid)[0]), "--pid", "--mount", "--cgroup"]
+
+    def ready(self):
+        pids = children_of(self.process.pid)
+        return pids and b"sleep" in Path(f"/proc/{pids[0]}/cmdline").read_bytes().split(b"\0")
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        if self.cgroup:
+            wait_until(lambda: "populated 0" in (self.cgroup / "cgroup.events").read_text(), 30, "end of the box")
+            for path in sorted(self.cgroup.glob("**/"), reverse=True):
+                path.rmdir()
+
+
+def children_of(pid):
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def in_box(scenario):
+    def run(sandbox):
+        if os.geteuid() != 0 or not shutil.which("nsenter"):
+            print("not root: left out")
+            return
+        box = Box()
+        try:
+            scenario(sandbox, box)
+        finally:
+            box.end()
+    run.__name__ = scenario.__name__
+    return run
+
+
+@in_box
+def other_pid_namespace(sandbox, box):
     """As `docker exec`: an idle PID 1, a step that enters its namespace from outside, and no signal that gets in."""
-    if os.geteuid() != 0 or not shutil.which("nsenter"):
-        print("not root: left out")
-        return
     token = new_token()
-    box = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sleep", "600"])
-    try:
-        children = f"/proc/{box.pid}/task/{box.pid}/children"
-        wait_until(lambda: open(children).read().strip(), 30, "PID 1")
-        inside = ["nsenter", "--target", open(children).read().strip(), "--pid", "--mount"]
-        for where in ("inside", "outside"):
-            step, out = start_run(sandbox, token, wrap=lambda command: [*inside, *command])
-            step.kill()  # as the client of docker exec dies
-            step.wait()
-            check(survivors(token), "the runner got a signal")
-            command = sandbox.command("finish", out)
-            command = [*inside, *command] if where == "inside" else command
-            run = lambda *options: subprocess.run([*command, *options], cwd=sandbox.path, env=sandbox.env, text=True,
-                                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
-            done = run()
-            check(done.returncode == 2 and "still alive" in done.stderr, where, done.returncode, done.stdout, done.stderr)
-            done = run("--stop")
-            check(done.returncode == 0 and "stopped the runner" in done.stdout, where, done.stdout, done.stderr)
-            all_there(out, token)
-            done = run()
-            check(done.returncode == 0 and "stopped the runner" not in done.stdout, where, "again:", done.stdout, done.stderr)
-    finally:
-        box.kill()
-        box.wait()
+    for where in ("inside", "outside"):
+        step, out = start_run(sandbox, token, wrap=lambda command: [*box.enter, *command])
+        step.kill()  # as the client of docker exec dies
+        step.wait()
+        check(survivors(token), "the runner got a signal")
+        command = sandbox.command("finish", out)
+        command = [*box.enter, *command] if where == "inside" else command
+        run = lambda *options: subprocess.run([*command, *options], cwd=sandbox.path, env=sandbox.env, text=True,
+                                              stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+        done = run()
+        check(done.returncode == 2 and "still alive" in done.stderr, where, done.returncode, done.stdout, done.stderr)
+        done = run("--stop")
+        check(done.returncode == 0 and "stopped the runner" in done.stdout, where, done.stdout, done.stderr)
+        all_there(out, token)
+        done = run()
+        check(done.returncode == 0 and "stopped the runner" not in done.stdout, where, "again:", done.stdout, done.stderr)
+
+
+@in_box
+def leftovers_in_a_container(sandbox, box):
+    """From outside, after the runner was killed: what has the run's id, what is in its cgroup, its directories."""
+    token = new_token()
+    step, out = start_run(sandbox, token, wrap=lambda command: [*box.enter, *command])
+    record = json.loads((out / "run.json").read_text())
+    os.kill(children_of(step.pid)[0], signal.SIGKILL)
+    sandbox.finish(step)
+    wait_until(lambda: not survivors(token), 30, "end of the case")
+    strays = [subprocess.Popen([*box.enter, "sleep", "601"], env={**sandbox.env, "PROCTOR_RUN_ID": record["run_id"]})]
+    says = ["(sleep 601)"]
+    if box.cgroup and record["cgroup"]:
+        group = box.cgroup / Path(record["cgroup"]).name
+        group.mkdir(exist_ok=True)  # by another path than the one that it has inside
+        check(not Path(record["cgroup"]).exists(), "the same path as inside:", record["cgroup"])
+        strays.append(subprocess.Popen([*box.enter, "sleep", "602"],
+                                       preexec_fn=lambda: (group / "cgroup.procs").write_text("0")))
+        says += ["(sleep 602)", f"removed cgroup {group}"]
+    else:
+        print("no cgroup: by the id alone")
+    commands = lambda: [Path(f"/proc/{child}/comm").read_text() for stray in strays for child in children_of(stray.pid)]
+    wait_until(lambda: commands() == ["sleep\n"] * len(strays), 30, "strays")
+    check(all(Path(path).exists() for path in record["scratch"]), record)
+    finish(sandbox, out, says=says + [f"removed scratch directory {record['scratch'][0]}"])
+    for stray in strays:
+        stray.wait(30)
+    all_there(out, token)
+    check(not any(Path(path).exists() for path in record["scratch"]), "scratch is left:", record["scratch"])
 
 
 def change_record(out, **change):
@@ -230,7 +298,8 @@ def device_memory(sandbox):
 
 
 SCENARIOS = {function.__name__: function for function in
-             (killed_runner, leftover, alive, step_gone, deaf, other_pid_namespace, other_machine, forged_record, bad_input, device_memory)}
+             (killed_runner, leftover, alive, step_gone, deaf, other_pid_namespace, leftovers_in_a_container,
+              other_machine, forged_record, bad_input, device_memory)}
 
 
 def main():

@@ -2,7 +2,7 @@
 """The last job of conformance.yml: one report of each stack from the artifacts of its shards, and one verdict.
 
 It believes artifacts, not results of jobs: a skipped job counts as good to GitHub. Input by the environment: MATRIX as
-plan.py wrote it, SHARDS_AT the directory of the artifacts. Output: merged/STACK/, and `verdict` in GITHUB_OUTPUT.
+plan.py wrote it, NAME what artifacts begin with, SHARDS_AT the directory of the artifacts. Output: merged/STACK/, and `verdict` in GITHUB_OUTPUT.
 """
 
 import json
@@ -53,7 +53,7 @@ def main():
         return "incomplete"
     at, verdicts = Path(os.environ["SHARDS_AT"]), []
     for stack, shards in shards_of(json.loads(os.environ["MATRIX"])).items():
-        directories = {shard: at / f"proctor-shard-{stack}-{shard}" for shard in shards}
+        directories = {shard: at / f"{os.environ['NAME']}-shard-{stack}-{shard}" for shard in shards}
         missing = [shard for shard, path in directories.items() if not (path / "journal.jsonl").exists()]
         for shard in missing:
             error("Shard missing", f"{stack} shard {shard.replace('of', '/')} has no report: its job was skipped or "

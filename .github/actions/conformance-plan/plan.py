@@ -111,7 +111,13 @@ def make_plan(stack, options):
         raise Refused(f"{stack}: proctor plan exits with {code}")
 
 
+def check_name():
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", os.environ["NAME"]):
+        raise Refused(f"name '{os.environ['NAME']}' may have small letters, digits and '-' only")
+
+
 def main():
+    check_name()
     shards, timeout = whole_number("SHARDS", 1), whole_number("TIMEOUT_MINUTES", MARGIN_MINUTES + 1)
     deadline = os.environ["DEADLINE"]
     if minutes(deadline) > timeout - MARGIN_MINUTES:

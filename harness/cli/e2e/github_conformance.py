@@ -50,9 +50,9 @@ class WorkflowSandbox(GithubSandbox):
         path.mkdir(exist_ok=True)
         return path
 
-    def run(self, fate=None, github=None, **given):
+    def run(self, fate=None, github=None, shared=None, **given):
         self.runs += 1
-        self.shared = Artifacts(self.path / f"artifacts{self.runs}")
+        self.shared = shared or Artifacts(self.path / f"artifacts{self.runs}")
         given = {"stacks": json.dumps([HOST]), "shards": 2, "path": str(BIN), **given}
         return WORKFLOW.run(self.new_job, given, github or PUSH, fate=fate)
 
@@ -86,6 +86,24 @@ def all_good(sandbox):
     check(ids["on-the-host"] == ids["cpu-sim"] and len(ids["cpu-sim"]) > 1, ids)
 
 
+def twice(sandbox):
+    """Two calls in one run of a workflow, with names of their own: neither overwrites, merges or cancels the other's."""
+    first = sandbox.run(name="nightly", shards=1)
+    shared = sandbox.shared
+    (sandbox.project() / "proctor.toml").write_text('[suite.other]\ncommand = ["true"]\n')
+    second = sandbox.run(name="other", shards=1, shared=shared,
+                         stacks=json.dumps([{"stack": "on-the-host", "labels": MACHINES}]))
+    check([result["merge"].outputs["verdict"] for result in (first, second)] == ["green"] * 2, text(first), text(second))
+    kept = sorted(path.name for path in shared.directory.iterdir())
+    check(kept == [f"{name}-{what}" for name in ("nightly", "other")
+                   for what in ("conformance", "plans", "shard-on-the-host-1of1")], kept)
+    ids = [{case["id"].split("/")[0] for case in report(shared.directory / f"{name}-conformance" / "on-the-host")["cases"]}
+           for name in ("nightly", "other")]
+    check(ids == [{"memory.xpu"}, {"other"}], ids)
+    groups = {result["shard"].instances[0].concurrency["group"] for result in (first, second)}
+    check(len(groups) == 2, "one cancels the other:", groups)
+
+
 def missing(sandbox):
     """Shards whose jobs were cancelled, skipped or lost their machine: red, each is named, and no other."""
     fates = {"2of4": "cancelled", "3of4": "skipped", "4of4": "failure"}
@@ -114,12 +132,15 @@ def fork(sandbox):
                    {**PUSH, "event_name": "pull_request_target", "event": event},
                    {**PUSH, "event_name": "workflow_run",
                     "event": {"workflow_run": {"head_repository": {"full_name": "stranger/r"}}}}):
-        result = sandbox.run(github=github)
+        result = sandbox.run(github=github, hosts=json.dumps(MACHINES), path="/only/on/our/machines")
         check([result[name].result for name in ("plan", "shard", "merge")] == ["skipped", "skipped", "failure"],
               text(result))
         check(any("fork" in message for message in errors(result)), errors(result))
+        check(result["merge"].instances[0].labels == ["ubuntu-24.04"], "it reaches", result["merge"].instances[0].labels)
     event["pull_request"]["head"]["repo"]["full_name"] = "o/r"
-    result = sandbox.run(github={**PUSH, "event_name": "pull_request", "event": event}, shards=1)
+    result = sandbox.run(github={**PUSH, "event_name": "pull_request", "event": event}, shards=1,
+                         hosts=json.dumps(MACHINES))
+    check(result["merge"].instances[0].labels == MACHINES, result["merge"].instances[0].labels)
     check(result["merge"].result == "success", "a pull request of this repository:", text(result))
     check("-7-" in result["shard"].instances[0].concurrency["group"], result["shard"].instances[0].concurrency)
 
@@ -140,14 +161,14 @@ def bad_input(sandbox):
         (stacks(plan=["--no-such-option"]), "proctor plan exits with 2"),
         ({"stacks": json.dumps([HOST, HOST])}, "is there twice"), ({"shards": 0}, "shards '0'"),
         ({"deadline": "56m"}, "does not end 5 minutes before timeout-minutes 60"),
-        ({"deadline": "late"}, "no duration"),
+        ({"name": "My runs"}, "name 'My runs' may have small letters"), ({"deadline": "late"}, "no duration"),
         ({"stacks": json.dumps([HOST]), "shards": 257}, "more than 256 jobs"),
     ]
     for given, message in table:
         given = {"stacks": json.dumps([HOST]), "shards": 1, "deadline": "50m", "timeout-minutes": 60, **given}
         variables = {key.upper().replace("-", "_"): str(value) for key, value in given.items()}
         done = subprocess.run([sys.executable, "-B", PLAN], cwd=sandbox.project(), text=True, capture_output=True,
-                              env={**sandbox.env, "PATH": f"{BIN}:/usr/bin:/bin", "PLAN": "", "RUN": "",
+                              env={**sandbox.env, "PATH": f"{BIN}:/usr/bin:/bin", "PLAN": "", "RUN": "", "NAME": "proctor",
                                    "RENDER_GROUP": "", "GITHUB_OUTPUT": str(sandbox.path / "output"), **variables})
         check(done.returncode == 1 and message in done.stderr, given, done)
     check(not (sandbox.path / "output").exists(), "a refused plan has an output")
@@ -177,7 +198,7 @@ def pinned(_):
     check(HOOKS.is_dir(), HOOKS)
 
 
-SCENARIOS = {scenario.__name__: scenario for scenario in (all_good, missing, red_shard, fork, bad_input,
+SCENARIOS = {scenario.__name__: scenario for scenario in (all_good, twice, missing, red_shard, fork, bad_input,
                                                         as_documented, pinned)}
 
 

@@ -38,6 +38,20 @@ exit_codes() { # JOURNAL: a line "REPEAT DEVICE CODE" for each device; CODE is n
     <(sed -n 's/.*"type":"attempt_ended".*"repeat":\([0-9]*\).*"exit_code":\([0-9a-z]*\).*/\1 \2/p' "$1" | sort)
 }
 
+list_devices() { # FILE: their identities, drained ones too; the answer itself is in FILE.json
+  "${executables}proctor" devices --json "${simulation[@]:0:2}" "${leases[@]}" >"$1.json" || true # 3: there is none
+  sed -n 's/^ *"id": "\(.*\)",$/\1/p' "$1.json" | sort >"$1"
+}
+
+name_vanished() { # FILE FILE: before and after; leaves the number in `vanished`
+  local device
+  vanished=0
+  while read -r device; do
+    vanished=$((vanished + 1))
+    say "$device was there when the job started and is not now: see the kernel's log and proctor doctor"
+  done < <(comm -23 "$1" "$2")
+}
+
 drain() { # DEVICE REASON
   say "$1 does not answer as it should, $2; it gets no more cases until: proctor devices undrain --probe $1"
   "${executables}proctor" devices drain "$1" --reason "runner hook: $2" "${leases[@]}"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ACTIONS_RUNNER_HOOK_JOB_COMPLETED: what the job left on the devices ends; a sick device or a changed stack is red.
+# ACTIONS_RUNNER_HOOK_JOB_COMPLETED: what the job left on the devices ends; a sick or missing device or a changed
+# stack is red.
 here=$(dirname "$0")
 # shellcheck source=hook.sh
 source "$here/hook.sh"
@@ -18,7 +19,9 @@ fi
 end_holders_of_this_job
 kernel_lines_since "$(cat "$state/kernel-log")" | while read -r line; do say "the kernel said: $line"; done
 examine_devices
-red=$sick
+list_devices "$state/devices-after"
+name_vanished "$state/devices" "$state/devices-after"
+red=$((sick + vanished))
 "${executables}proctor" stack capture --json >"$state/stack-after.json"
 if ! diff "$state/stack.json" "$state/stack-after.json" >"$state/stack-changes"; then
   say "the driver stack changed during the job: its results are of no one stack"

@@ -64,6 +64,17 @@ def breaks_in_the_job(sandbox):
     check(job.status == "failure" and steps_of(job) == ["skipped"] and "needs 2 devices" in job.text, job.text)
 
 
+def vanishes_in_the_job(sandbox):
+    """A card that has left the bus answers nobody, and is not there to be sick: it is missed by name."""
+    completed = sandbox.path / "completed.sh"
+    completed.write_text(f"export PROCTOR_HOOK_SIM=xpu:1x1\nexec bash {HOOKS}/job-completed.sh\n")
+    os.environ.update(sandbox.variables)
+    job = sandbox.job(hooks={"started": HOOKS / "job-started.sh", "completed": completed})
+    check(job.run([{"run": "true"}]) == "failure", job.text)
+    check("1 devices answer, 0 do not" in job.text and "xpu-sim:1 was there" in job.text, job.text)
+    check("xpu-sim:0 was there" not in job.text, job.text)
+
+
 def holders(sandbox):
     """Who has a device node open: this job's process ends, somebody else's is named and lives."""
     nodes = sandbox.path / "dev"
@@ -113,7 +124,7 @@ def hook_that_hangs(sandbox):
 
 
 SCENARIOS = {scenario.__name__: scenario for scenario in
-             (good_machine, sick_machine, breaks_in_the_job, holders, changed_stack, hook_that_hangs)}
+             (good_machine, sick_machine, breaks_in_the_job, vanishes_in_the_job, holders, changed_stack, hook_that_hangs)}
 
 
 def main():

@@ -10,7 +10,7 @@
 
 #include "harness/cli/stack.h"
 #include "harness/core/exit_code.h"
-#include "harness/core/read_file.h"
+#include "harness/core/rooted_files.h"
 #include "harness/core/text.h"
 #include "harness/plan/toml_reader.h"
 #include "harness/stack/dpkg_status.h"
@@ -76,7 +76,7 @@ int verify_machine(const VerifyRequest& request) {
   const std::string locks = locks_of(request);
   const auto lock = read_lock(locks, *name);
   if (!lock) return fail_stack(lock.error());
-  const auto status = read_file(request.root + "/var/lib/dpkg/status");
+  const auto status = RootedFiles(request.root).contents("/var/lib/dpkg/status");
   auto comparison = compare_with_lock(
       *lock, facts, status ? installed_packages(*status) : std::map<std::string, std::string>());
   std::cout << fmt::format("{}, by its lock {}\n", *name, locks.empty() ? "in this program" : "in " + locks);

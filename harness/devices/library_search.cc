@@ -3,13 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
+#include <sstream>
 
 namespace proctor {
 namespace {
-
-namespace fs = std::filesystem;
 
 #if defined(__aarch64__)
 constexpr const char* kMultiarch = "aarch64-linux-gnu";
@@ -19,8 +16,8 @@ constexpr const char* kMultiarch = "x86_64-linux-gnu";
 
 // One directory a line; `include` lines are covered by listing ld.so.conf.d, which is what they name
 // everywhere.
-void add_conf(const fs::path& file, std::vector<std::string>& directories) {
-  std::ifstream lines(file);
+void add_conf(const RootedFiles& files, const std::string& path, std::vector<std::string>& directories) {
+  std::istringstream lines(files.read(path).value_or(""));
   for (std::string line; std::getline(lines, line);) {
     line.erase(0, line.find_first_not_of(" \t"));
     line.erase(std::min(line.find_first_of(" \t#"), line.size()));
@@ -31,20 +28,16 @@ void add_conf(const fs::path& file, std::vector<std::string>& directories) {
 }  // namespace
 
 std::vector<std::string> system_library_directories(std::string_view ld_library_path,
-                                                    const std::string& root) {
+                                                    const RootedFiles& files) {
   std::vector<std::string> directories;
   while (!ld_library_path.empty()) {
     const auto colon = std::min(ld_library_path.find(':'), ld_library_path.size());
     if (colon > 0) directories.emplace_back(ld_library_path.substr(0, colon));
     ld_library_path.remove_prefix(std::min(colon + 1, ld_library_path.size()));
   }
-  add_conf(root + "/etc/ld.so.conf", directories);
-  std::error_code error;
-  std::vector<fs::path> confs;
-  for (const auto& entry : fs::directory_iterator(root + "/etc/ld.so.conf.d", error))
-    confs.push_back(entry.path());
-  std::sort(confs.begin(), confs.end());
-  for (const auto& conf : confs) add_conf(conf, directories);
+  add_conf(files, "/etc/ld.so.conf", directories);
+  const std::string more = "/etc/ld.so.conf.d";
+  for (const auto& name : files.names(more)) add_conf(files, more + "/" + name, directories);
   for (const char* base : {"/lib", "/usr/lib"}) {
     directories.push_back(std::string(base) + "/" + kMultiarch);
     directories.push_back(std::string(base) + "64");

@@ -5,12 +5,14 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/rooted_files.h"
+
 namespace proctor {
 
 // LD_LIBRARY_PATH, then /etc/ld.so.conf and ld.so.conf.d, then the linker's own defaults (source: ld.so(8)),
-// as the machine has it whose files are below `root`; the directories are without it.
+// as the machine has it whose files these are.
 std::vector<std::string> system_library_directories(std::string_view ld_library_path,
-                                                    const std::string& root = {});
+                                                    const RootedFiles& files = RootedFiles({}));
 
 // A library tree unpacked below `prefix`: itself, lib, lib64 and the multiarch directories, with and without
 // usr.

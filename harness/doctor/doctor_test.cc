@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "harness/doctor/diagnose.h"
-#include "harness/doctor/rooted_files.h"
 #include "harness/doctor/simulated_host.h"
 #include "harness/plan/toml_reader.h"
 
@@ -86,18 +85,6 @@ TEST(Doctor, ABadListOfNodesIsRefused) {
   EXPECT_THAT(host.error().what, HasSubstr("crw-rw----"));
   EXPECT_THAT(host.error().hint, HasSubstr("find /dev/dri"));
   EXPECT_FALSE(read_host("/nowhere", {}, {}));
-}
-
-TEST(RootedFiles, LinksLeadWhereTheyLeadOnThatMachine) {
-  const SimulatedHost machine(*parse_toml(
-      "files = { \"/usr/lib/a\" = \"there\" }\n"
-      "links = { \"/lib\" = \"/usr/lib\", \"/b\" = \"../../lib/a\", \"/c\" = \"d\", \"/d\" = \"c\" }",
-      "t"));
-  const RootedFiles files(machine.root() + "/");
-  EXPECT_EQ(files.read("/lib/a"), "there");
-  EXPECT_EQ(files.resolve("/b"), "/usr/lib/a");
-  EXPECT_FALSE(files.resolve("/c")) << "a circle";
-  EXPECT_FALSE(files.resolve("/lib/nothing"));
 }
 
 }  // namespace

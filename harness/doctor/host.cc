@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "harness/core/rooted_files.h"
 #include "harness/devices/library_search.h"
-#include "harness/doctor/rooted_files.h"
 #include "harness/plan/toml_reader.h"
 
 namespace proctor {
@@ -171,7 +171,7 @@ Result<void> read_listed_nodes(const RootedFiles& files, Host& host) {
 // ---- libraries ----
 
 void read_libraries(const RootedFiles& files, const std::string& ld_library_path, Host& host) {
-  const auto directories = system_library_directories(ld_library_path, files.root());
+  const auto directories = system_library_directories(ld_library_path, files);
   for (const char* name : kLibraries) {
     for (const auto& directory : directories) {
       const std::string path = directory + "/" + name;

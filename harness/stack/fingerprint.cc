@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "harness/core/read_file.h"
+#include "harness/core/rooted_files.h"
 #include "harness/core/text.h"
 #include "harness/plan/toml_reader.h"
 #include "harness/stack/dpkg_status.h"
@@ -19,7 +18,6 @@
 namespace proctor {
 namespace {
 
-namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
 constexpr const char* kPackageDatabase = "/var/lib/dpkg/status";
@@ -95,9 +93,7 @@ std::optional<std::string> driver_of_cdi(std::string_view text) {
 
 class Capture {
  public:
-  explicit Capture(std::string root) : root_(std::move(root)) {
-    while (root_.ends_with('/')) root_.pop_back();
-  }
+  explicit Capture(const std::string& root) : files_(root) {}
 
   void host();
   void nvidia_driver();
@@ -125,17 +121,14 @@ class Capture {
   // The file's text; where it cannot be read, the fact is unknown, or absent if there is no such file.
   std::optional<std::string> read(const std::string& name, const std::string& path,
                                   const std::string& if_absent);
-  // Below `directory`, sorted; empty where it is not there.
-  std::vector<fs::path> entries(const std::string& directory) const;
-  std::string shown(const fs::path& path) const { return path.string().substr(root_.size()); }
 
-  std::string root_;
+  RootedFiles files_;
   Fingerprint facts_;
 };
 
 std::optional<std::string> Capture::read(const std::string& name, const std::string& path,
                                          const std::string& if_absent) {
-  const auto text = read_file(root_ + path);
+  const auto text = files_.contents(path);
   if (text) return *text;
   if (text.error().sys_errno == ENOENT) {
     absent(name, path, if_absent);
@@ -143,14 +136,6 @@ std::optional<std::string> Capture::read(const std::string& name, const std::str
     unknown(name, path, "failed to " + text.error().what);
   }
   return std::nullopt;
-}
-
-std::vector<fs::path> Capture::entries(const std::string& directory) const {
-  std::vector<fs::path> paths;
-  std::error_code none;  // an absent directory has no entries
-  for (const auto& entry : fs::directory_iterator(root_ + directory, none)) paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
-  return paths;
 }
 
 void Capture::host() {
@@ -178,19 +163,17 @@ void Capture::nvidia_driver() {
 // one.
 void Capture::intel_driver(const std::string& module) {
   const std::string directory = "/sys/module/" + module;
-  std::error_code none;
-  if (!fs::exists(root_ + directory, none)) {
+  if (!files_.exists(directory)) {
     return absent("kmd." + module, directory, "the module " + module + " is not loaded");
   }
-  const auto version = read_file(root_ + directory + "/version");
-  const auto source = read_file(root_ + directory + "/srcversion");
-  std::string text = version ? trimmed(*version) : std::string("of the kernel");
-  if (source) text += ", source " + trimmed(*source);
-  known("kmd." + module, text, directory);
+  const auto source = files_.read(directory + "/srcversion");
+  known("kmd." + module,
+        files_.read(directory + "/version").value_or("of the kernel") + (source ? ", source " + *source : ""),
+        directory);
 }
 
 void Capture::nvidia_firmware() {
-  const char* directory = "/proc/driver/nvidia/gpus";
+  const std::string directory = "/proc/driver/nvidia/gpus";
   struct Field {
     const char* fact;
     const char* text;
@@ -198,10 +181,10 @@ void Capture::nvidia_firmware() {
   for (const auto& [fact, field] :
        {Field{"firmware.vbios", "Video BIOS:"}, Field{"firmware.gsp", "GPU Firmware:"}}) {
     Lines found;
-    for (const auto& gpu : entries(directory)) {
-      const auto text = read_file((gpu / "information").string());
+    for (const auto& gpu : files_.names(directory)) {
+      const auto text = files_.contents(fmt::format("{}/{}/information", directory, gpu));
       const auto value = text ? field_of(*text, field) : std::nullopt;
-      if (value) found.push_back(fmt::format("{} {}", gpu.filename().string(), *value));
+      if (value) found.push_back(fmt::format("{} {}", gpu, *value));
     }
     if (found.empty()) {
       unknown(fact, directory, "no NVIDIA card tells it");
@@ -213,13 +196,13 @@ void Capture::nvidia_firmware() {
 
 // xe has gt0, gt1 ... per card, i915 one gt.
 void Capture::intel_firmware(const char* fact, const char* file) {
-  const char* directory = "/sys/kernel/debug/dri";
+  const std::string directory = "/sys/kernel/debug/dri";
   Lines found;
-  for (const auto& card : entries(directory)) {
+  for (const auto& card : files_.names(directory)) {
     for (const char* tile : {"gt", "gt0", "gt1"}) {
-      const auto text = read_file((card / tile / "uc" / file).string());
+      const auto text = files_.contents(fmt::format("{}/{}/{}/uc/{}", directory, card, tile, file));
       const auto version = text ? version_after(*text, "found") : std::nullopt;
-      if (version) found.push_back(fmt::format("{}/{} {}", card.filename().string(), tile, *version));
+      if (version) found.push_back(fmt::format("{}/{} {}", card, tile, *version));
     }
   }
   if (found.empty()) {
@@ -230,7 +213,7 @@ void Capture::intel_firmware(const char* fact, const char* file) {
 }
 
 void Capture::packages() {
-  const auto status = read_file(root_ + kPackageDatabase);
+  const auto status = files_.contents(kPackageDatabase);
   const auto installed = status ? installed_packages(*status) : std::map<std::string, std::string>();
   for (const auto& [fact, names] : packaged_layers()) {
     Lines found;
@@ -255,12 +238,13 @@ void Capture::packages() {
 void Capture::libcuda() {
   for (const char* directory :
        {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"}) {
-    const fs::path link = fs::path(root_ + directory) / "libcuda.so.1";
-    std::error_code ec;
-    const std::string target = fs::read_symlink(link, ec).filename().string();
-    if (ec) continue;
-    const auto version = version_after(target, "libcuda.so.");
-    return known("umd.libcuda", version.value_or(target), shown(link));
+    const std::string link = directory + std::string("/libcuda.so.1");
+    const auto target = files_.resolve(link);
+    if (!target) continue;
+    const std::string name = target->substr(target->rfind('/') + 1);
+    const auto version = version_after(name, "libcuda.so.");
+    if (version && version->find('.') != std::string::npos) return known("umd.libcuda", *version, link);
+    return unknown("umd.libcuda", link, fmt::format("the name {} tells no version", name));
   }
   absent("umd.libcuda", "libcuda.so.1", "not in the directories of the system");
 }
@@ -292,7 +276,7 @@ void Capture::container_glue() {
   }
   // A specification that was made for another driver names its files.
   for (const char* cdi : {"/etc/cdi/nvidia.yaml", "/var/run/cdi/nvidia.yaml"}) {
-    const auto text = read_file(root_ + cdi);
+    const auto text = files_.contents(cdi);
     if (!text) continue;
     const auto version = driver_of_cdi(*text);
     return known("glue.cdi", version ? "for libcuda " + *version : "names no libcuda", cdi);

@@ -65,8 +65,10 @@ TEST_F(Host, WithNvidiaCards) {
   file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06\n");
   file("/proc/driver/nvidia/gpus/0000:65:00.0/information",
        "Model: \t\t NVIDIA H100\nVideo BIOS: \t 96.00.74.00.01\nGPU Firmware: \t 580.65.06\n");
-  fs::create_directories(root_ / "usr/lib64");
-  fs::create_symlink("libcuda.so.580.65.06", root_ / "usr/lib64/libcuda.so.1");
+  file("/usr/lib64/nvidia/libcuda.so.580.65.06", "");
+  fs::create_directories(root_ / "etc/alternatives");
+  fs::create_symlink("/usr/lib64/nvidia/libcuda.so.580.65.06", root_ / "etc/alternatives/libcuda");
+  fs::create_symlink("/etc/alternatives/libcuda", root_ / "usr/lib64/libcuda.so.1");
   file("/usr/local/cuda/version.json", R"({"cuda":{"name":"CUDA SDK","version":"13.0.2"}})");
   file("/etc/nvidia-container-runtime/config.toml", "[nvidia-container-runtime]\nmode = \"cdi\"\n");
   file("/etc/cdi/nvidia.yaml",
@@ -101,6 +103,40 @@ TEST_F(Host, WithIntelCards) {
   EXPECT_EQ(value("library.oneccl"), "intel-oneapi-ccl-2021.15 2021.15.6-9");
 }
 
+// Links of an image or of a copied machine lead where they lead there; this machine has other files.
+TEST_F(Host, AbsoluteLinksLeadInsideOfTheRoot) {
+  const auto outside = root_.string() + "-outside";
+  const auto move_out_and_link = [&](const std::string& path, const std::string& text) {
+    fs::create_directories(fs::path(outside + path).parent_path());
+    std::ofstream(outside + path) << text;
+    fs::remove_all(root_.string() + path);
+    fs::create_directories(fs::path(root_.string() + path).parent_path());
+    fs::create_symlink(outside + path, root_.string() + path);
+  };
+  move_out_and_link("/etc/os-release", "PRETTY_NAME=\"of this machine\"\n");
+  move_out_and_link("/var/lib/dpkg/status", "Package: libze1\nStatus: install ok installed\nVersion: 1\n");
+  move_out_and_link("/sys/module/xe/srcversion", "0123ABC\n");
+  move_out_and_link("/etc/cdi/nvidia.yaml", "hostPath: /usr/lib64/libcuda.so.575.51.03\n");
+  move_out_and_link("/usr/lib64/libcuda.so.575.51.03", "");
+  fs::create_symlink(outside + "/usr/lib64/libcuda.so.575.51.03", root_ / "usr/lib64/libcuda.so.1");
+  fs::create_directories(outside + "/gpus/0000:65:00.0");
+  std::ofstream(outside + "/gpus/0000:65:00.0/information") << "Video BIOS: 96.00\n";
+  fs::create_directories(root_ / "proc/driver/nvidia");
+  fs::create_symlink(outside + "/gpus", root_ / "proc/driver/nvidia/gpus");
+  EXPECT_TRUE(fact("host.os").absent) << value("host.os");
+  EXPECT_EQ(value("loader.level_zero"), "unknown");
+  EXPECT_EQ(value("kmd.xe"), "of the kernel");
+  EXPECT_EQ(value("glue.cdi"), "unknown");
+  EXPECT_EQ(value("umd.libcuda"), "unknown");
+  EXPECT_EQ(value("firmware.vbios"), "unknown");
+  fs::remove_all(outside);
+
+  fs::remove(root_ / "etc/os-release");
+  file("/usr/lib/os-release", "PRETTY_NAME=inside\n");
+  fs::create_symlink("/usr/lib/os-release", root_ / "etc/os-release");
+  EXPECT_EQ(value("host.os"), "inside");
+}
+
 TEST_F(Host, InAnImageOfOurs) {
   image_digest_ = "sha256:abc";
   file("/etc/proctor/stack", "stack xpu-rolling\nlock sha256:123\nhost nvidia 580\n");
@@ -113,7 +149,9 @@ TEST_F(Host, InAnImageOfOurs) {
 TEST_F(Host, FilesThatSaySomethingElseAreUnknownNotWrong) {
   file("/usr/local/cuda/version.json", "[]");
   file("/etc/nvidia-container-runtime/config.toml", "mode = ");
+  file("/usr/lib/libcuda.so.1", "");
   fs::remove(root_ / "var/lib/dpkg/status");
+  EXPECT_EQ(fact("umd.libcuda").reason, "the name libcuda.so.1 tells no version");
   EXPECT_EQ(fact("toolkit.cuda").reason, "it does not say cuda.version");
   EXPECT_EQ(value("glue.mode"), "unknown");
   EXPECT_THAT(fact("umd.igc").reason, HasSubstr("no database of Debian packages"));

@@ -1,7 +1,8 @@
-#include "harness/doctor/rooted_files.h"
+#include "harness/core/rooted_files.h"
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <deque>
 #include <filesystem>
 
@@ -20,7 +21,7 @@ RootedFiles::RootedFiles(std::string root) : root_(std::move(root)) {
   while (root_.ends_with('/')) root_.pop_back();
 }
 
-std::optional<std::string> RootedFiles::resolve(const std::string& path) const {
+Result<std::string> RootedFiles::follow(const std::string& path) const {
   const fs::path wanted(path);
   std::deque<fs::path> rest(wanted.begin(), wanted.end());
   fs::path at = "/";
@@ -36,22 +37,36 @@ std::optional<std::string> RootedFiles::resolve(const std::string& path) const {
     const fs::path next = at / name;
     std::error_code error;
     const auto kind = fs::symlink_status(root_ + next.string(), error).type();
-    if (kind == fs::file_type::not_found || kind == fs::file_type::none) return std::nullopt;
+    if (kind == fs::file_type::not_found || kind == fs::file_type::none)
+      return Error::system("open " + path, error.value());
     if (kind != fs::file_type::symlink) {
       at = next;
       continue;
     }
-    if (++links > kMaxLinks) return std::nullopt;
+    if (++links > kMaxLinks) return Error::system("open " + path, ELOOP);
     const fs::path target = fs::read_symlink(root_ + next.string(), error);
+    if (error) return Error::system("open " + path, error.value());
     rest.insert(rest.begin(), target.begin(), target.end());
     if (target.is_absolute()) at = "/";
   }
   return at.string();
 }
 
+std::optional<std::string> RootedFiles::resolve(const std::string& path) const {
+  const auto file = follow(path);
+  return file ? std::optional(*file) : std::nullopt;
+}
+
+Result<std::string> RootedFiles::contents(const std::string& path) const {
+  if (is_whole_machine()) return read_file(path);  // the kernel's own way: it also knows links of /proc
+  const auto file = follow(path);
+  if (!file) return file.error();
+  auto text = read_file(root_ + *file);
+  return text ? std::move(text) : Error::system("open " + path, text.error().sys_errno);
+}
+
 std::optional<std::string> RootedFiles::read(const std::string& path) const {
-  const auto file = resolve(path);
-  auto text = file ? read_file(root_ + *file) : Error::system("read " + path, ENOENT);
+  auto text = contents(path);
   if (!text) return std::nullopt;
   const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
   while (!text->empty() && is_space(text->back())) text->pop_back();

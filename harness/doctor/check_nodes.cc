@@ -12,21 +12,33 @@ namespace {
 
 bool runs_intel_driver(const Card& card) { return card.driver == "xe" || card.driver == "i915"; }
 
-std::vector<std::string> nodes_of(const Card& card) {
-  if (card.render_node.empty()) return {};
-  return {"/dev/dri/" + card.render_node};
+// A node that programs need here.
+struct NeededNode {
+  std::string path{};
+  const Card* card = nullptr;  // nothing where all NVIDIA cards share it, or nobody tells whose it is
+  bool shared_by_all = false;
+};
+
+bool is_nvidia_card_node(std::string_view path) {
+  constexpr std::string_view kCard = "/dev/nvidia";
+  return path.starts_with(kCard) && path.size() > kCard.size() &&
+         path.find_first_not_of("0123456789", kCard.size()) == path.npos;
 }
 
-// What a CUDA program opens: one node of a card, and two for all.
-std::vector<std::string> nvidia_nodes(const Host& host) {
-  std::vector<std::string> needed = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
-  for (const auto& node : host.nodes) {
-    const std::string_view name = node.path;
-    constexpr std::string_view kCard = "/dev/nvidia";
-    if (name.starts_with(kCard) && name.find_first_not_of("0123456789", kCard.size()) == name.npos)
-      needed.push_back(node.path);
+// What a CUDA program opens: one node of a card, and two for all. Where no card's driver tells its number (a
+// container may hide /proc/driver), the nodes that are here will do, but there must be one.
+std::vector<NeededNode> nvidia_nodes(const Host& host) {
+  std::vector<NeededNode> needed = {{"/dev/nvidiactl", nullptr, true}, {"/dev/nvidia-uvm", nullptr, true}};
+  const std::size_t shared = needed.size();
+  for (const auto& card : host.cards) {
+    if (card.is_nvidia() && card.driver == "nvidia" && card.minor)
+      needed.push_back({fmt::format("/dev/nvidia{}", *card.minor), &card, false});
   }
-  if (needed.size() == 2) needed.emplace_back("/dev/nvidia0");
+  if (needed.size() > shared) return needed;
+  for (const auto& node : host.nodes) {
+    if (is_nvidia_card_node(node.path)) needed.push_back({node.path, nullptr, false});
+  }
+  if (needed.size() == shared) needed.push_back({"/dev/nvidia0", nullptr, false});
   return needed;
 }
 
@@ -35,17 +47,47 @@ bool uses_nvidia_driver(const Host& host) {
                      [](const Card& card) { return card.is_nvidia() && card.driver == "nvidia"; });
 }
 
-// All nodes that programs need here.
-std::vector<std::string> needed_nodes(const Host& host) {
-  std::vector<std::string> needed;
+std::vector<NeededNode> needed_nodes(const Host& host) {
+  std::vector<NeededNode> needed;
   for (const auto& card : host.cards) {
-    if (!card.is_intel() || !runs_intel_driver(card)) continue;
-    for (const auto& path : nodes_of(card)) needed.push_back(path);
+    if (card.is_intel() && runs_intel_driver(card) && !card.render_node.empty())
+      needed.push_back({"/dev/dri/" + card.render_node, &card, false});
   }
   if (uses_nvidia_driver(host)) {
-    for (const auto& path : nvidia_nodes(host)) needed.push_back(path);
+    for (auto& node : nvidia_nodes(host)) needed.push_back(std::move(node));
   }
   return needed;
+}
+
+// A container that was given something else was perhaps not meant to have this one; but not half of it.
+bool is_meant(const Host& host, const NeededNode& node) {
+  if (host.nodes.empty() || !host.container) return true;
+  if (node.path.starts_with("/dev/dri/") || !host.is_given("/dev/nvidia")) return false;
+  return node.shared_by_all || std::none_of(host.nodes.begin(), host.nodes.end(), [](const Node& given) {
+           return is_nvidia_card_node(given.path);
+         });
+}
+
+void add_missing(Examination& examination, const NeededNode& node) {
+  const bool meant = is_meant(examination.host(), node);
+  const std::string address = node.card == nullptr ? "" : node.card->address;
+  std::string what;
+  if (!meant) {
+    what = address.empty() ? "this container was not given a card that the host has"
+                           : fmt::format("this container was not given the card {} of its host", address);
+  } else if (node.shared_by_all) {
+    what = "a device node that every NVIDIA card needs is missing";
+  } else {
+    what = fmt::format("the device node of {} is missing", address.empty() ? "a card" : "card " + address);
+  }
+  const std::string fix =
+      node.path.starts_with("/dev/dri/")
+          ? examination.fix("sudo udevadm trigger --subsystem-match=drm",
+                            "start the container with --device /dev/dri")
+          : examination.fix(
+                fmt::format("sudo nvidia-modprobe -u -c {}", node.card ? node.card->minor.value_or(0) : 0),
+                "start the container with --gpus all or --device nvidia.com/gpu=all");
+  examination.add({meant ? Health::kBroken : Health::kWarn, "nodes", what, node.path, fix, {}});
 }
 
 std::string group_words(const Host& host, unsigned gid) {
@@ -90,26 +132,12 @@ void check_nodes(Examination& examination) {
                             "find /dev/dri /dev/nvidia* -printf '%m %U %G %p %l\\n' > DIR/dev.list",
                             {}});
   }
-  std::vector<std::string> missing;
-  for (const auto& path : needed) {
-    if (host.node(path) == nullptr) missing.push_back(path);
+  std::vector<NeededNode> missing;
+  for (const auto& node : needed) {
+    if (host.node(node.path) == nullptr) missing.push_back(node);
   }
   if (missing.empty()) return examination.ok("nodes", fmt::format("{} device nodes are here", needed.size()));
-  for (const auto& path : missing) {
-    const bool intel = path.starts_with("/dev/dri/");
-    // A container that was given something else was perhaps not meant to have this one; but not half of it.
-    const bool meant = host.nodes.empty() || !host.container || (!intel && host.is_given("/dev/nvidia"));
-    examination.add(
-        {meant ? Health::kBroken : Health::kWarn,
-         "nodes",
-         meant ? "a card's device node is missing" : "this container was not given a card that the host has",
-         path,
-         intel ? examination.fix("sudo udevadm trigger --subsystem-match=drm",
-                                 "start the container with --device /dev/dri")
-               : examination.fix("sudo nvidia-modprobe -u -c 0",
-                                 "start the container with --gpus all or --device nvidia.com/gpu=all"),
-         {}});
-  }
+  for (const auto& node : missing) add_missing(examination, node);
 }
 
 void check_permissions(Examination& examination) {
@@ -117,8 +145,8 @@ void check_permissions(Examination& examination) {
   if (!host.nodes_known) return;
   std::map<unsigned, std::vector<const Node*>> closed;  // by group: one line mends them all
   int open = 0;
-  for (const auto& path : needed_nodes(host)) {
-    const Node* node = host.node(path);
+  for (const auto& needed : needed_nodes(host)) {
+    const Node* node = host.node(needed.path);
     if (node == nullptr) continue;
     if (node->openable) {
       ++open;

@@ -38,6 +38,12 @@ std::string field(const std::string& text, std::string_view name) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
+std::optional<unsigned> whole_number(const std::string& text) {
+  unsigned number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
 std::vector<Card> read_cards(const RootedFiles& files) {
   const std::string bus = "/sys/bus/pci/devices/";
   std::vector<Card> cards;
@@ -46,11 +52,12 @@ std::vector<Card> read_cards(const RootedFiles& files) {
     const auto read = [&](const char* name) { return hex_digits(files.read(directory + name).value_or("")); };
     const std::string vendor = read("/vendor");
     if (!is_accelerator(vendor, read("/class"))) continue;
-    Card card{address, vendor + ":" + read("/device"), {}, {}, {}};
+    Card card{address, vendor + ":" + read("/device"), {}, {}, {}, {}};
     if (const auto driver = files.resolve(directory + "/driver"))
       card.driver = std::filesystem::path(*driver).filename();
-    const auto told = files.read("/proc/driver/nvidia/gpus/" + address + "/information");
-    card.model = field(told.value_or(""), "Model:");
+    const auto told = files.read("/proc/driver/nvidia/gpus/" + address + "/information").value_or("");
+    card.model = field(told, "Model:");
+    card.minor = whole_number(field(told, "Device Minor:"));
     for (const auto& name : files.names(directory + "/drm")) {
       if (name.starts_with("renderD")) card.render_node = name;
     }

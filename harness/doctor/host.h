@@ -15,11 +15,12 @@ namespace proctor {
 
 // A display or compute device of Intel's or NVIDIA's on the PCI bus.
 struct Card {
-  std::string address{};      // "0000:03:00.0"
-  std::string id{};           // "8086:e223"
-  std::string driver{};       // "xe"; "" where none is bound
-  std::string model{};        // as NVIDIA's driver tells it; "" otherwise
-  std::string render_node{};  // "renderD128", as the kernel's driver made it; "" where it made none
+  std::string address{};            // "0000:03:00.0"
+  std::string id{};                 // "8086:e223"
+  std::string driver{};             // "xe"; "" where none is bound
+  std::string model{};              // as NVIDIA's driver tells it; "" otherwise
+  std::optional<unsigned> minor{};  // N of its /dev/nvidiaN, as NVIDIA's driver tells it
+  std::string render_node{};        // "renderD128", as the kernel's driver made it; "" where it made none
 
   bool is_intel() const { return id.starts_with("8086:"); }
   bool is_nvidia() const { return id.starts_with("10de:"); }

@@ -61,7 +61,8 @@ void SimulatedHost::node(const std::string& line, const std::string& path) {
   if (std::find(without.begin(), without.end(), bare) == without.end()) nodes_ += line + " " + path + "\n";
 }
 
-void SimulatedHost::card(const std::string& address, const std::string& id, const std::string& driver) {
+void SimulatedHost::card(const std::string& address, const std::string& id, const std::string& driver,
+                         int minor) {
   const std::string directory = "/sys/bus/pci/devices/" + address;
   file(directory + "/vendor", "0x" + id.substr(0, 4) + "\n");
   file(directory + "/device", "0x" + id.substr(5) + "\n");
@@ -77,8 +78,9 @@ void SimulatedHost::card(const std::string& address, const std::string& id, cons
     node("777 0 0", fmt::format("/dev/dri/by-path/pci-{}-render ../{}", address, name));
   } else if (driver == "nvidia") {
     file("/proc/driver/nvidia/gpus/" + address + "/information",
-         "Model: \t\t " + text("model", "NVIDIA H100") + "\n");
-    node("666 0 0", fmt::format("/dev/nvidia{}", nvidia_nodes_++));
+         fmt::format("Model: \t\t {}\nDevice Minor: \t {}\n", text("model", "NVIDIA H100"), minor));
+    node("666 0 0", fmt::format("/dev/nvidia{}", minor));
+    ++nvidia_nodes_;
   }
 }
 
@@ -88,8 +90,10 @@ void SimulatedHost::cards() {
     std::string address;
     std::string id;
     std::string driver;
+    int minor = 0;
     parts >> address >> id >> driver;
-    card(address, id, driver);
+    if (!(parts >> minor)) minor = nvidia_nodes_;
+    card(address, id, driver, minor);
   }
   if (nvidia_nodes_ > 0) {
     node("666 0 0", "/dev/nvidiactl");

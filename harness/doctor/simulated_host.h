@@ -1,12 +1,14 @@
 // A machine made of files, from a table of a few lines: what doctor's tests examine.
 //
-//   cards     "0000:03:00.0 8086:e223 xe": address, id, driver ("-": none); Intel's get render nodes,
-//   NVIDIA's
-//             /dev/nvidiaN, all of them with mode 0660 and group 993 (render) and 0666, and links by path
-//   driver    version of NVIDIA's module; libraries: of its libraries ("" there are none); model: of its
-//   cards packages  "libze1 1.32.0-1": also makes the library that the package brings kernel, guc, toolkit,
-//   cdi, glue_mode, image ("cuda-13", "nvidia 580"), container, id, library_path without   paths that are not
-//   in dev.list; mode: of the render nodes; files, links: anything else; absent: files to remove
+//   cards      "0000:03:00.0 8086:e223 xe": address, id, driver ("-": none). Intel's get render nodes with
+//              mode 0660 and group 993 (render), and links by path; NVIDIA's get /dev/nvidiaN with mode
+//              0666, N in their order, or a fourth word: the number that the driver gave the card
+//   driver     version of NVIDIA's module; libraries: of its libraries ("": there are none)
+//   model      of NVIDIA's cards
+//   packages   "libze1 1.32.0-1": also makes the library that the package brings
+//   image      ("cuda-13", "nvidia 580"); kernel, guc, toolkit, cdi, glue_mode, container, id, library_path
+//   without    paths that are not in dev.list; mode: of the render nodes
+//   files      and links: anything else; absent: files to remove
 #pragma once
 
 #include <filesystem>
@@ -29,7 +31,7 @@ class SimulatedHost {
   void file(const std::string& path, const std::string& text) const;
   void link(const std::string& path, const std::string& target) const;
   void node(const std::string& line, const std::string& path);
-  void card(const std::string& address, const std::string& id, const std::string& driver);
+  void card(const std::string& address, const std::string& id, const std::string& driver, int minor);
   void cards();
   void nvidia();
   void packages();

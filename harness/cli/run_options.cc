@@ -91,7 +91,7 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
   command.add_option(
       "--shard", options.shard,
       "Run part K of N of the plan: K/N; or auto, which reads PROCTOR_SHARD (K/N), the variables "
-      "of a Slurm job array (SLURM_ARRAY_TASK_ID, _MIN, _COUNT), or those of an indexed Job of "
+      "of a Slurm job array (SLURM_ARRAY_TASK_ID, _MIN, _MAX, _COUNT), or those of an indexed Job of "
       "Kubernetes (JOB_COMPLETION_INDEX, with PROCTOR_SHARD_COUNT)");
 }
 

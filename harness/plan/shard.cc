@@ -12,6 +12,8 @@ namespace {
 
 using Environment = std::map<std::string, std::string>;
 
+constexpr const char* kSlurmTask = "SLURM_ARRAY_TASK_ID";
+
 std::optional<int> parse_number(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -41,26 +43,51 @@ Result<Shard> checked(int index, int count, const std::string& source) {
   return Error::usage(fmt::format("read --shard auto: {} is shard {} of {}", source, index, count));
 }
 
-// Tasks of an array are numbered MIN, MIN + STEP, ...; a list like 1,3,7 has no such step.
-Result<Shard> slurm_shard(const Environment& environment) {
-  constexpr const char* kId = "SLURM_ARRAY_TASK_ID";
+// What every task of a Slurm array is told alike. Its tasks are numbered first, first + step, ... last.
+struct SlurmArray {
+  int first = 0;
+  int last = 0;
   int step = 1;
-  if (find(environment, "SLURM_ARRAY_TASK_STEP") != nullptr) {
-    const auto given = number_of(environment, "SLURM_ARRAY_TASK_STEP", kId);
+  int count = 0;
+
+  bool is_dense() const {
+    return last >= first && (last - first) % step == 0 && (last - first) / step + 1 == count;
+  }
+  bool has(int id) const { return id >= first && id <= last && (id - first) % step == 0; }
+};
+
+Result<SlurmArray> read_slurm_array(const Environment& environment) {
+  SlurmArray array;
+  for (const auto& [name, number] : {std::pair<const char*, int*>{"SLURM_ARRAY_TASK_MIN", &array.first},
+                                     {"SLURM_ARRAY_TASK_MAX", &array.last},
+                                     {"SLURM_ARRAY_TASK_COUNT", &array.count},
+                                     {"SLURM_ARRAY_TASK_STEP", &array.step}}) {
+    if (number == &array.step && find(environment, name) == nullptr) continue;
+    const auto given = number_of(environment, name, kSlurmTask);
     if (!given) return given.error();
-    step = std::max(1, *given);
+    *number = *given;
   }
-  const auto id = number_of(environment, kId, kId);
+  if (array.step > 0) return array;
+  return Error::usage("read --shard auto: SLURM_ARRAY_TASK_STEP=0 leads nowhere");
+}
+
+// Whether the array has gaps is decided without the task's own number: either all tasks have a shard, or
+// none.
+Result<Shard> slurm_shard(const Environment& environment) {
+  const auto array = read_slurm_array(environment);
+  if (!array) return array.error();
+  const auto id = number_of(environment, kSlurmTask, kSlurmTask);
   if (!id) return id.error();
-  const auto min = number_of(environment, "SLURM_ARRAY_TASK_MIN", kId);
-  if (!min) return min.error();
-  const auto count = number_of(environment, "SLURM_ARRAY_TASK_COUNT", kId);
-  if (!count) return count.error();
-  if ((*id - *min) % step != 0) {
-    return Error::usage(
-        fmt::format("read --shard auto: {}={} is not reached from {} in steps of {}", kId, *id, *min, step));
+  const std::string tasks = fmt::format("the Slurm array has {} tasks, numbered from {} to {} in steps of {}",
+                                        array->count, array->first, array->last, array->step);
+  if (!array->is_dense()) {
+    return Error::usage(fmt::format("read --shard auto: {}: there are gaps", tasks),
+                        "Number the tasks without gaps (sbatch --array=1-4), or write --shard K/N.");
   }
-  return checked((*id - *min) / step + 1, *count, fmt::format("{}={}", kId, *id));
+  if (!array->has(*id)) {
+    return Error::usage(fmt::format("read --shard auto: {}: {}={} is none of them", tasks, kSlurmTask, *id));
+  }
+  return checked((*id - array->first) / array->step + 1, array->count, fmt::format("{}={}", kSlurmTask, *id));
 }
 
 Result<Shard> kubernetes_shard(const Environment& environment) {
@@ -108,7 +135,7 @@ Result<Shard> shard_of_environment(const Environment& environment) {
     if (shard) return shard;
     return Error::usage("read --shard auto: PROCTOR_SHARD: " + shard.error().what, "Write K/N, e.g. 2/4.");
   }
-  if (find(environment, "SLURM_ARRAY_TASK_ID") != nullptr) return slurm_shard(environment);
+  if (find(environment, kSlurmTask) != nullptr) return slurm_shard(environment);
   if (find(environment, "JOB_COMPLETION_INDEX") != nullptr) return kubernetes_shard(environment);
   return Error::usage(
       "read --shard auto: none of PROCTOR_SHARD, SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX is set",

@@ -30,7 +30,7 @@ Result<Shard> parse_shard(std::string_view text);
 
 // What schedulers tell their tasks, the first that is there:
 //   PROCTOR_SHARD                                        K/N
-//   SLURM_ARRAY_TASK_ID, _MIN, _COUNT (_STEP)            a Slurm job array without gaps
+//   SLURM_ARRAY_TASK_ID, _MIN, _MAX, _COUNT (_STEP)      a Slurm job array without gaps
 //   JOB_COMPLETION_INDEX and PROCTOR_SHARD_COUNT         an indexed Job of Kubernetes, from 0
 // A usage error names what is missing, or the value that cannot be.
 Result<Shard> shard_of_environment(const std::map<std::string, std::string>& environment);

@@ -60,7 +60,8 @@ def shards_add_up(sandbox):
     dry = sandbox.proctor("run", "--shard", "2/4", "--dry-run").stdout.splitlines()
     check([line for line in dry if line.endswith("/true")] == second, "without --plan:", dry)
     for env in ({"PROCTOR_SHARD": "2/4"}, {"JOB_COMPLETION_INDEX": "1", "PROCTOR_SHARD_COUNT": "4"},
-                {"SLURM_ARRAY_TASK_ID": "11", "SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_COUNT": "4"}):
+                {"SLURM_ARRAY_TASK_ID": "11", "SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_MAX": "13",
+                 "SLURM_ARRAY_TASK_COUNT": "4"}):
         check(ids(run_shard(sandbox, "auto", env={**sandbox.env, **env})[1]) == second, env)
     other = sandbox.path / "other"
     other.mkdir()

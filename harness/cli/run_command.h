@@ -71,7 +71,8 @@ class RunCommand {
   std::string sim_state_;
   std::string run_dir_;
   std::unique_ptr<Containment> containment_;
-  Plan plan_;  // of a shard: its cases
+  Plan plan_;                // of a shard: its cases
+  std::string plan_source_;  // of --plan (PlanFile::source)
   std::optional<Shard> shard_;
   std::optional<PlannedShard> part_;  // of a plan whose digest is
   std::string whole_digest_;

@@ -27,6 +27,7 @@ Result<PlanOutcome> RunCommand::read_plan() {
   auto file = parse_plan_file(*text, options_.plan_file, plan_places(options_.plan.config.directory));
   if (!file) return file.error();
   options_.plan.size = file->size;
+  plan_source_ = std::move(file->source);
   auto cases = select_cases(std::move(file->plan.cases), options_.plan.selection);
   if (!cases) return cases.error();
   file->plan.cases = *std::move(cases);
@@ -36,8 +37,9 @@ Result<PlanOutcome> RunCommand::read_plan() {
 // Everything that is the same on all machines has been decided; what follows may depend on this one.
 Result<void> RunCommand::take_shard() {
   if (!shard_ && options_.plan_file.empty()) return {};
-  const auto digest = plan_file_digest({.plan = plan_, .run = policy_, .size = options_.plan.size},
-                                       plan_places(options_.plan.config.directory));
+  const auto digest =
+      plan_file_digest({.plan = plan_, .run = policy_, .size = options_.plan.size, .source = plan_source_},
+                       plan_places(options_.plan.config.directory));
   if (!digest) return digest.error();
   const Shard shard = shard_.value_or(Shard{});
   part_ = PlannedShard{.index = shard.index,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "harness/core/digest.h"
 
@@ -13,15 +14,15 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kFormat = "proctor-plan";
+constexpr const char* kStart = "${PROCTOR_START}";
 
 using Names = std::vector<std::pair<std::string, std::string>>;  // name in the file -> directory here
 
 // The most specific first.
 Names names_of(const PlanPlaces& places) {
-  Names names = {{"${PROCTOR_START}", places.start},
-                 {"${PROCTOR_PROGRAMS}", places.programs},
-                 {"${PROCTOR_SHARED}", places.shared}};
-  std::erase_if(names, [](const auto& name) { return name.second.empty() || name.second == "/"; });
+  Names names = {
+      {kStart, places.start}, {"${PROCTOR_PROGRAMS}", places.programs}, {"${PROCTOR_SHARED}", places.shared}};
+  std::erase_if(names, [](const auto& name) { return name.second.empty(); });
   std::stable_sort(names.begin(), names.end(),
                    [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
   return names;
@@ -43,6 +44,20 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
     }
     text.replace(at, from.size(), to);
     at += to.size();
+  }
+}
+
+// Every path is below "/", so only a suite's own directory can tell that it is meant.
+void put_names(std::string& text, const Names& names) {
+  for (const auto& [name, directory] : names) {
+    if (directory != "/") replace_all(text, directory, name, /*paths=*/true);
+  }
+}
+
+void put_directories(std::string& text, const Names& names) {
+  for (const auto& [name, directory] : names) {
+    if (directory == "/") replace_all(text, name + "/", "/", /*paths=*/false);
+    replace_all(text, name, directory, /*paths=*/false);
   }
 }
 
@@ -192,7 +207,24 @@ RunPolicy run_from(const Json& json) {
 // Keys are sorted and numbers are whole: the same content is the same text.
 std::string digest_of(const Json& content) { return sha256_hex(content.dump()); }
 
+// Of a plan that was read: its source, without the cases that were left out.
+Json content_of_source(const PlanFile& file) {
+  Json json = Json::parse(file.source);
+  std::set<std::string_view> ids;
+  for (const Case& test : file.plan.cases) ids.insert(test.id);
+  Json cases = Json::array();
+  for (Json& test : json["cases"]) {
+    if (ids.contains(test["id"].get_ref<const std::string&>())) cases.push_back(std::move(test));
+  }
+  json["cases"] = std::move(cases);
+  json["size"] = file.size;
+  json["run"] = run_json(file.run);
+  json["plan_digest"] = plan_digest(file.plan.cases);
+  return json;
+}
+
 Result<Json> content_of(const PlanFile& file, const PlanPlaces& places) {
+  if (!file.source.empty()) return content_of_source(file);
   Json json = {{"format", kFormat},          {"version", kPlanFileVersion},
                {"proctor", PROCTOR_VERSION}, {"size", file.size},
                {"run", run_json(file.run)},  {"plan_digest", plan_digest(file.plan.cases)},
@@ -203,8 +235,11 @@ Result<Json> content_of(const PlanFile& file, const PlanPlaces& places) {
   std::string taken;
   for_each_string(json, [&](std::string& text) {
     if (text.find("${PROCTOR_") != text.npos) taken = text;
-    for (const auto& [name, directory] : names) replace_all(text, directory, name, /*paths=*/true);
+    put_names(text, names);
   });
+  for (Json& suite : json["suites"]) {
+    if (places.start == "/" && suite["directory"] == "/") suite["directory"] = kStart;
+  }
   if (!taken.empty()) {
     return Error::usage(
         fmt::format("write the plan: `{}` holds ${{PROCTOR_, which a plan puts for directories", taken));
@@ -262,12 +297,22 @@ Result<std::string> plan_file_text(const PlanFile& file, const PlanPlaces& place
 Result<PlanFile> parse_plan_file(const std::string& text, const std::string& path, const PlanPlaces& places) {
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (auto checked = check_header(json, path); !checked) return checked.error();
+  json.erase("digest");
+  PlanFile file;
+  file.source = json.dump();
   const Names names = names_of(places);
+  std::string unknown;
   for_each_string(json, [&](std::string& value) {
-    for (const auto& [name, directory] : names) replace_all(value, name, directory, /*paths=*/false);
+    const std::string named = value;
+    put_directories(value, names);
+    if (value.find("${PROCTOR_") != value.npos) unknown = named;
   });
+  if (!unknown.empty()) {
+    return Error::usage(
+        fmt::format("read the plan {}: `{}` names a directory that is not here", path, unknown),
+        "${PROCTOR_SHARED} is share/proctor: install Proctor whole.");
+  }
   try {
-    PlanFile file;
     file.size = json.at("size");
     file.run = run_from(json.at("run"));
     for (const Json& suite : json.at("suites")) file.plan.suites.push_back(suite_from(suite));

@@ -22,6 +22,9 @@ struct PlanFile {
   Plan plan{};
   RunPolicy run{};
   std::string size{};  // --size
+  // The content of the file it was read from, where every path has its name: what a digest is of, also when
+  // a path in it happens to be one of this machine's directories.
+  std::string source{};
 };
 
 // Where the directories that a plan names lie on this machine; absolute.
@@ -31,7 +34,8 @@ struct PlanPlaces {
   std::string shared;    // share/proctor; "" = not installed
 };
 
-// An error when something in the plan cannot be written so that it is read back as it was.
+// An error when something in the plan cannot be written so that it is read back as it was. Of a plan that was
+// read, cases may have been left out and the policy changed; everything else is as in its source.
 Result<std::string> plan_file_text(const PlanFile& file, const PlanPlaces& places);
 
 // `path` is for messages. Refused: other files, newer versions, edited ones.

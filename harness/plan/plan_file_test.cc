@@ -108,6 +108,51 @@ TEST(PlanFile, MeansTheSameOnAMachineWithOtherDirectories) {
   EXPECT_EQ(*plan_file_digest(*there, kThere), *plan_file_digest(full(), kHere));
 }
 
+// Some path in it may be a directory of the machine that reads it; it is still the same plan.
+TEST(PlanFile, ItsDigestDoesNotDependOnWhoReadsIt) {
+  const std::string text = text_of(full());
+  const PlanPlaces elsewhere{.start = "/home/u/repository", .programs = "/x", .shared = "/usr/share/proctor"};
+  const auto there = parse_plan_file(text, "plan.json", elsewhere);
+  ASSERT_TRUE(there) << there.error().what;
+  EXPECT_EQ(there->plan.suites[0].command[2], "/home/u/repository");
+  EXPECT_EQ(*plan_file_digest(*there, elsewhere), *plan_file_digest(full(), kHere));
+
+  PlanFile less = *there;
+  less.plan.cases.clear();
+  EXPECT_NE(*plan_file_digest(less, elsewhere), *plan_file_digest(*there, elsewhere))
+      << "a part of it is another";
+  PlanFile stricter = *there;
+  stricter.run.flaky_passes = false;
+  EXPECT_NE(*plan_file_digest(stricter, elsewhere), *plan_file_digest(*there, elsewhere));
+}
+
+// A container's job may start there. Every path is below it, so the directory alone has a name.
+TEST(PlanFile, TheRootDirectoryIsADirectoryToo) {
+  const PlanPlaces root{.start = "/", .programs = "/usr/bin", .shared = "/usr/share/proctor"};
+  const auto in_root = parse_plan_file(text_of(full()), "plan.json", root);
+  ASSERT_TRUE(in_root) << in_root.error().what;
+  EXPECT_EQ(in_root->plan.suites[0].directory, "/");
+  EXPECT_EQ(in_root->plan.suites[0].command[1], "--data=/data");
+  EXPECT_EQ(*plan_file_digest(*in_root, root), *plan_file_digest(full(), kHere));
+
+  PlanFile made = full();
+  made.plan.suites[0].directory = "/";
+  made.plan.suites[0].command = {"/bin/ls", "/", "a / b"};
+  const auto there = parse_plan_file(text_of(made, root), "plan.json", kThere);
+  ASSERT_TRUE(there) << there.error().what;
+  EXPECT_EQ(there->plan.suites[0].directory, "/ci/work");
+  EXPECT_EQ(there->plan.suites[0].command, made.plan.suites[0].command);
+}
+
+TEST(PlanFile, ADirectoryThatThisMachineDoesNotHaveIsNamed) {
+  PlanPlaces without = kHere;
+  without.shared.clear();
+  const auto file = parse_plan_file(text_of(full()), "plan.json", without);
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().kind, ErrorKind::kUsage);
+  EXPECT_THAT(file.error().what, HasSubstr("`${PROCTOR_SHARED}/pytest:/x:"));
+}
+
 TEST(PlanFile, WhatWasChangedOrIsNewerIsRefused) {
   const std::string text = text_of(full());
   EXPECT_THAT(refusal(with(text, "\"timeout_ms\": 5", "\"timeout_ms\": 6")),

@@ -70,6 +70,16 @@ def shards_add_up(sandbox):
     check([line for line in done.stdout.splitlines() if line.endswith("/true")] == second, done.stdout, done.stderr)
 
 
+def wherever_it_starts(sandbox):
+    """In the root directory too, and in one that the plan happens to name."""
+    make_plan(sandbox, {"suite00": ["ls", "/usr"]})
+    digest = json.loads((sandbox.path / "plan.json").read_text())["digest"]
+    for place in ("/usr", "/"):
+        out = sandbox.out()
+        done = sandbox.proctor("run", "--plan", sandbox.path / "plan.json", "--out", out, cwd=place)
+        check(done.returncode == 0 and report(out)["run"]["shard"]["plan"] == digest, place, done.stdout, done.stderr)
+
+
 def the_plan_decides(sandbox):
     """Limits are those of the plan, whatever the config says by now, and on a machine without it."""
     make_plan(sandbox, {"suite00": ["sleep", "60"]}, timeout="1s", grace="1s")
@@ -197,8 +207,8 @@ def a_shard_that_was_killed(sandbox):
 
 
 SCENARIOS = {function.__name__: function for function in
-             (shards_add_up, the_plan_decides, a_host_that_cannot, bad_input, merge_is_the_whole, merge_refuses,
-              a_shard_that_was_killed)}
+             (shards_add_up, wherever_it_starts, the_plan_decides, a_host_that_cannot, bad_input, merge_is_the_whole,
+              merge_refuses, a_shard_that_was_killed)}
 
 
 def main():

@@ -55,7 +55,10 @@ TEST(ReportJson, TheSchemaMayGrowButNotShrink) {
   json closed = report;
   closed["summary"]["exploded"] = 0;
   write_file(file, closed.dump());
-  EXPECT_NE(report_json_complaint(file, false), "");
+  EXPECT_THAT(report_json_complaint(file, false), HasSubstr("/summary"));
+  EXPECT_THAT(report_json_complaint(dir.path() / "none", false), HasSubstr("FileNotFoundError"));
+  write_file(file, "{\"run\": NaN}");
+  EXPECT_THAT(report_json_complaint(file, false), HasSubstr("NaN is not JSON"));
 }
 
 TEST(ReportJson, HoldsTheFieldsOfTheContract) {

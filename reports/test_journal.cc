@@ -91,7 +91,7 @@ std::vector<Event> rich_journal() {
     add("Every." + std::string(to_string(outcome)), {outcome, "reason:" + std::string(to_string(outcome))});
   }
   add("Foreign.xpass", {Outcome::kXpass, ""}, "pytest");
-  for (const std::string& text : {awkward_text(), std::string(1 << 20, 'x'), std::string()}) {
+  for (const std::string& text : {awkward_text(), std::string(1 << 17, 'x'), std::string()}) {
     const std::string id = add("Text." + std::to_string(text.size()), {Outcome::kFail, text});
     auto& end = std::get<AttemptEnded>(events[events.size() - 2]);
     end.failures = {{"M-1", text, "suites/memory/copy.cc", 112, text, "0x00", "xpu:0000:03:00.0"}, {}};
@@ -207,11 +207,6 @@ std::filesystem::path published_schemas() {
 std::string xml_complaint(const std::filesystem::path& schema, const std::filesystem::path& xml) {
   return complaint_of("xmllint --noout --nonet --schema " + shell_quote(schema.string()) + " " +
                       shell_quote(xml.string()));
-}
-
-std::string report_json_complaint(const std::filesystem::path& json, bool closed) {
-  return complaint_of("/usr/bin/python3 -W ignore " + shell_quote(our_schema("validate_report.py").string()) +
-                      " " + shell_quote(json.string()) + (closed ? " --closed" : ""));
 }
 
 }  // namespace proctor::testing_support

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""validate_report.py REPORT [--closed]: checks a report.json against report.schema.json and its own sums.
+"""validate_report.py REPORT... [--closed]: checks each report.json against report.schema.json and its own sums.
+validate_report.py --lines: many, one after the other; each line of its input is REPORT or `closed REPORT`, and it
+answers each with a line: what is wrong as a string of JSON, "" when nothing is.
 
 --closed also refuses keys that the schema does not name: a writer must be described completely, while readers
 of later versions accept what has been added. Needs python3-jsonschema.
 """
+import copy
 import json
 import pathlib
 import sys
@@ -26,8 +29,8 @@ def refuse_constant(name):
     raise ValueError(f"{name} is not JSON")
 
 
-def complaints(report, schema):
-    for error in Draft7Validator(schema).iter_errors(report):
+def complaints(report, validator):
+    for error in validator.iter_errors(report):
         yield f"/{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}"
         return  # what follows needs the shape
     outcomes = [case["outcome"] for case in report["cases"]]
@@ -37,13 +40,40 @@ def complaints(report, schema):
             yield f"/summary/{name}: {count}, but the cases say {expected}"
 
 
-def main():
+def validators():
+    """By whether they are closed."""
     schema = json.loads(pathlib.Path(__file__).with_name("report.schema.json").read_text(encoding="utf-8"))
     Draft7Validator.check_schema(schema)
-    if "--closed" in sys.argv[2:]:
-        close(schema)
-    text = pathlib.Path(sys.argv[1]).read_text(encoding="utf-8")
-    return "\n".join(complaints(json.loads(text, parse_constant=refuse_constant), schema)) or 0
+    closed = copy.deepcopy(schema)
+    close(closed)
+    return {False: Draft7Validator(schema), True: Draft7Validator(closed)}
+
+
+def complaint_of(path, validator):
+    text = pathlib.Path(path).read_text(encoding="utf-8")
+    return "\n".join(complaints(json.loads(text, parse_constant=refuse_constant), validator))
+
+
+def answer_lines(by_closed):
+    for line in sys.stdin:
+        path = line.rstrip("\n")
+        closed = path.startswith("closed ")
+        try:
+            complaint = complaint_of(path.removeprefix("closed "), by_closed[closed])
+        except (OSError, ValueError) as error:
+            complaint = f"{type(error).__name__}: {error}"
+        print(json.dumps(complaint), flush=True)
+
+
+def main():
+    by_closed = validators()
+    if sys.argv[1:] == ["--lines"]:
+        return answer_lines(by_closed)
+    reports = [word for word in sys.argv[1:] if word != "--closed"]
+    if not reports:
+        return __doc__
+    found = [complaint_of(path, by_closed["--closed" in sys.argv]) for path in reports]
+    return "\n".join(filter(None, found)) or 0
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """Checks what GitHub would read, without GitHub: lint.py schema|zizmor|shellcheck DIRECTORY
 
 DIRECTORY has check-jsonschema and zizmor (requirements.txt beside this file; ./dev installs them). Exit 77: the linter
-is not here. Each linter first has to find what is wrong in a bad sample, so that its silence means something.
+is not here; where CI is set that is red. Each linter first has to find what is wrong in a bad sample, so that its silence means something.
 """
 
 import os
@@ -33,13 +33,16 @@ def run(command, **more):
 
 
 def require(name, command, **more):
-    """Skips, by name, where a linter does not start."""
+    """Skips, by name, where a linter does not start; in CI a skip would go unread."""
     try:
         done = run([*command, "--version"], **more)
     except OSError as error:
         done = subprocess.CompletedProcess(command, 127, str(error))
     if done.returncode:
-        print(f"skipped: no {name} here ({done.stdout.strip().splitlines()[-1]})")
+        need = f"needs:{name} ({done.stdout.strip().splitlines()[-1]})"
+        if os.environ.get("CI"):
+            sys.exit(f"{need}: ./dev test installs it; CI does not go without")
+        print(f"skipped: {need}")
         sys.exit(SKIP)
 
 

@@ -5,17 +5,15 @@
 """
 
 import hashlib
-import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
 
-from harness import (BIN, LAYERS, Sandbox, check, check_sums, killed, misbehaving, new_token, report, survivors,
-                     wait_until)
+from harness import (BIN, LAYERS, check, check_sums, killed, misbehaving, new_token, report,
+                     run_scenarios, skip, survivors, wait_until)
 
 
 def run(sandbox, *words, options=(), **more):
@@ -115,7 +113,7 @@ def evidence(sandbox):
 
 
 def evidence_of_many(sandbox):
-    """Ranks have one line each; a device node is named by who holds it."""
+    """Ranks have one line each."""
     program = sandbox.path / "blocked.py"
     program.write_text(BLOCKED)
     script = "for r in 0 1 2 3; do RANK=$r python3 blocked.py & done; wait"
@@ -123,8 +121,12 @@ def evidence_of_many(sandbox):
     lines = case["attempts"][0]["evidence"]["lines"]
     for rank in range(4):
         check(sum(f", rank {rank})" in line for line in lines) == 1, "rank", rank, lines)
+
+
+def evidence_of_device_nodes(sandbox):
+    """Who holds one is named."""
     if os.geteuid() != 0:
-        return print("not root: no device node")
+        skip("needs:root")
     mounts = ("mount -t tmpfs none /dev && mkdir /dev/dri && : > /dev/dri/renderD128 && "
               "exec sleep 300 7< /dev/dri/renderD128")
     _, _, case = run(sandbox, "unshare", "-m", "sh", "-c", mounts, options=["--timeout", "1s", "--grace", "500ms"])
@@ -255,7 +257,7 @@ def simulated(sandbox):
     """A suite's own binary below a mask: it must see what it was given and nothing else."""
     suite = BIN / "visibility_xpu"
     if not suite.exists():
-        return print("visibility_xpu is not built: left out")
+        skip("needs:visibility_xpu, which is not built")
     print_devices = [sys.executable, "-c", "import os; print(os.environ['PROCTOR_DEVICES'])"]
     for gpus in (1, 2):
         code, done, case = run(sandbox, *print_devices, options=["--sim", "xpu:2x2", "--gpus", str(gpus)])
@@ -272,7 +274,7 @@ def simulated(sandbox):
 def leased(sandbox):
     """Two commands on one simulated machine with one card: the second waits, and says for whom."""
     if not (BIN / "libproctor_ze_sim.so").exists():
-        return print("libproctor_ze_sim.so is not built: left out")
+        skip("needs:libproctor_ze_sim.so, which is not built")
     (sandbox.path / "machine").mkdir()
     card = ["--sim", "xpu:1x1", "--sim-state", sandbox.path / "machine", "--gpus", "1"]
     holder = subprocess.Popen(
@@ -312,93 +314,7 @@ def dumped(sandbox):
     check(stranger.returncode == 2 and "no run directory" in stranger.stderr, stranger.returncode, stranger.stderr)
 
 
-SERVER = """import signal, socket, sys
-listener = socket.create_server(("127.0.0.1", 0))
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(int(sys.argv[1])))
-print("loading", file=sys.stderr, flush=True)
-print(f"serving on port {listener.getsockname()[1]}", file=sys.stderr, flush=True)
-while True:
-    listener.accept()[0].sendall(b"answer")
-"""
-
-
-def served(sandbox):
-    """A server in the background: the file says when and by whom it can be asked; SIGTERM ends it, and the file."""
-    program, file, out = sandbox.path / "server.py", sandbox.path / "ready.json", sandbox.out()
-    program.write_text(SERVER)
-    file.write_text("of a run that was killed")
-    simulated = (BIN / "libproctor_ze_sim.so").exists()
-    device = ["--sim", "xpu:1x1", "--gpus", "1"] if simulated else []
-    # Started by a shell that ends at once, as the step of a workflow does, where CI=true.
-    log = sandbox.path / "server.log"
-    words = sandbox.command("exec", "--out", out, *device, "--ready-regex", "^serving on port [0-9]+$",
-                            "--ready-timeout", "60s", "--timeout", "300s", "--ready-file", file, "--",
-                            sys.executable, program, "0")
-    subprocess.run(["sh", "-c", '"$@" > server.log 2>&1 & ', "sh", *words], cwd=sandbox.path, check=True, timeout=60,
-                   env={**sandbox.env, "CI": "true"}, stdin=subprocess.DEVNULL)
-    wait_until(lambda: file.exists() and file.read_text().startswith("{"), 60, "ready file")
-    said = json.loads(file.read_text())
-    check(len(said["devices"]) == (1 if simulated else 0), "devices:", said)
-    for _ in range(2):
-        with socket.create_connection(("127.0.0.1", int(said["line"].rpartition(" ")[2])), timeout=60) as asked:
-            check(asked.recv(100) == b"answer", "no answer")
-    os.kill(said["pid"], signal.SIGTERM)
-    wait_until(lambda: (out / "report.json").exists() and not file.exists(), 60, "end, and removal of the file")
-    wait_until(lambda: report(out)["run"]["exit_code"] == 0, 60, "exit 0: " + log.read_text())
-    case = report(out)["cases"][0]
-    check(case["reason"] == "interrupted", case["outcome"], case["reason"])
-    measures = {measure["name"]: measure for measure in case["measures"]}
-    check(measures["ready"]["unit"] == "ms" and measures["ready"]["value"] > 0, measures)
-
-
-def readiness(sandbox):
-    file = sandbox.path / "ready.json"
-    options = ["--grace", "500ms", "--ready-file", file, "--ready-regex"]
-    rows = (  # command, options, exit code, outcome, reason
-        ("echo up", ["^up$"], 0, "pass", ""),
-        ("printf up", ["^up$"], 0, "pass", ""),
-        ("echo no", ["^up$"], 1, "fail", "not_ready"),
-        ("exit 5", ["up"], 5, "fail", "exit:5"),
-        ("echo up; exit 5", ["up"], 5, "fail", "exit:5"),
-        ("sleep 300; : TOKEN", ["up", "--ready-timeout", "1s"], 124, "timeout", "not_ready"),
-        ("sleep 300; : TOKEN", ["up", "--timeout", "1s"], 124, "timeout", "not_ready"),
-        ("echo up; sleep 300; : TOKEN", ["up", "--ready-timeout", "60s", "--timeout", "1s"], 124, "timeout", ""),
-        ("echo up; sleep 3", ["up", "--ready-timeout", "2s"], 0, "pass", ""),
-        ("sleep 2; echo up; sleep 2", ["up", "--timeout", "3500ms"], 0, "pass", ""),
-    )
-    for script, more, want, outcome, reason in rows:
-        token = new_token()
-        code, done, case = run(sandbox, "sh", "-c", script.replace("TOKEN", token), options=[*options, *more])
-        check((code, case["outcome"], case["reason"]) == (want, outcome, reason), script, more, "gave", code, case)
-        check(not file.exists() and not survivors(token), script, more, "left something behind")
-        measures = [measure["name"] for measure in case["measures"]]
-        check(measures == (["ready"] if "up" in script else []), script, measures)
-        if reason == "not_ready":
-            check(b"matched --ready-regex" in done.stderr, "stderr does not say it:", done.stderr)
-        if outcome == "timeout":
-            check(case["attempts"][0]["evidence"]["lines"], script, "left no evidence")
-    for words, text in ((["--ready-regex", "a("], "a("), (["--ready-timeout", "1s"], "--ready-regex"),
-                        (["--ready-file", "x"], "--ready-regex"),
-                        (["--ready-regex", "x", "--no-capture"], "--no-capture"),
-                        (["--ready-regex", "x", "--ready-timeout", "soon"], "--ready-timeout"),
-                        (["--ready-regex", "x", "--ready-file", "/no/such/place"], "--ready-file")):
-        done = sandbox.proctor("exec", *words, "--", "true")
-        check(done.returncode == 125 and text in done.stderr, words, done.returncode, done.stderr)
-
-
-SCENARIOS = (codes, signals_of_its_own, limits, evidence, evidence_of_many, evidence_that_hangs, orphans,
-             bytes_and_order, live, readers, forwarded, environment, simulated, leased, dumped,
-             served, readiness)
-
-
-def main():
-    wanted = sys.argv[1:]
-    for scenario in SCENARIOS:
-        if wanted and scenario.__name__ not in wanted:
-            continue
-        with Sandbox() as sandbox:
-            scenario(sandbox)
-        print(f"{scenario.__name__}: ok", flush=True)
-
-
-main()
+if __name__ == "__main__":
+    run_scenarios((codes, signals_of_its_own, limits, evidence, evidence_of_many, evidence_that_hangs, orphans,
+                   bytes_and_order, live, readers, forwarded, environment, dumped),
+                  own_tests=(evidence_of_device_nodes, simulated, leased))

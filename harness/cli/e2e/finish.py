@@ -10,12 +10,11 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 
-from harness import (BIN, Sandbox, cgroup2_mount, check, misbehaving, new_token, of_type, records, report, survivors, wait_until,
-                     write_config)
+from harness import (BIN, cgroup2_mount, check, misbehaving, new_token, of_type, records, report, run_scenarios, skip,
+                     survivors, wait_until, write_config)
 
 
 def start_run(sandbox, token, *options, mode="sleep-forever", wrap=None, env=None):
@@ -146,9 +145,10 @@ def children_of(pid):
 
 def in_box(scenario):
     def run(sandbox):
-        if os.geteuid() != 0 or not shutil.which("nsenter"):
-            print("not root: left out")
-            return
+        if os.geteuid() != 0:
+            skip("needs:root")
+        if not shutil.which("nsenter"):
+            skip("needs:nsenter")
         box = Box()
         try:
             scenario(sandbox, box)
@@ -276,8 +276,7 @@ def bad_input(sandbox):
 def device_memory(sandbox):
     """It says when the memory of the devices is back, and when it is not."""
     if not (BIN / "memory_xpu").exists():
-        print("memory_xpu is not built: left out")
-        return
+        skip("needs:memory_xpu, which is not built")
     machine = sandbox.path / "machine"
     for us, code, says in ((1_000_000, 0, "the memory of 1 device is back"), (None, 75, "MiB more in use than before the run")):
         shutil.rmtree(machine, ignore_errors=True)
@@ -297,18 +296,6 @@ def device_memory(sandbox):
             finish(sandbox, out, "--limit", "2s", code=code, says=[says])  # it is no better for having been told
 
 
-SCENARIOS = {function.__name__: function for function in
-             (killed_runner, leftover, alive, step_gone, deaf, other_pid_namespace, leftovers_in_a_container,
-              other_machine, forged_record, bad_input, device_memory)}
-
-
-def main():
-    for name in sys.argv[1:] or SCENARIOS:
-        started = time.monotonic()
-        with Sandbox() as sandbox:
-            SCENARIOS[name](sandbox)
-        print(f"{name}: {time.monotonic() - started:.1f} s", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_scenarios((killed_runner, leftover, alive, step_gone, deaf, other_machine, forged_record, bad_input),
+                  own_tests=(other_pid_namespace, leftovers_in_a_container, device_memory))

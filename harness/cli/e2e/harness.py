@@ -21,6 +21,17 @@ def skip(reason):
     sys.exit(SKIP)
 
 
+def run_scenarios(scenarios, own_tests=()):
+    """Those named on the command line, or all. `own_tests` need something that not every machine has, and skip() where
+    it is missing: CTest knows each by name, since a skip amid others that passed would go unread."""
+    named = {function.__name__: function for function in (*scenarios, *own_tests)}
+    for name in sys.argv[1:] or [function.__name__ for function in scenarios]:
+        started = time.monotonic()
+        with Sandbox() as sandbox:
+            named[name](sandbox)
+        print(f"{name}: {time.monotonic() - started:.1f} s", flush=True)
+
+
 def check(condition, *what):
     """An assertion that -O cannot remove and that says what it saw."""
     if not condition:

@@ -7,10 +7,8 @@
 import json
 import shutil
 import signal
-import sys
-import time
 
-from harness import Sandbox, check, killed, of_type, records, report, wait_until, write_config
+from harness import check, killed, of_type, records, report, run_scenarios, wait_until, write_config
 
 SUITES = [f"suite{number:02}" for number in range(12)]
 
@@ -206,18 +204,6 @@ def a_shard_that_was_killed(sandbox):
     check(any(f"shard {slow}/3: its runner was killed" in w["text"] for w in document["warnings"]), document["warnings"])
 
 
-SCENARIOS = {function.__name__: function for function in
-             (shards_add_up, wherever_it_starts, the_plan_decides, a_host_that_cannot, bad_input, merge_is_the_whole,
-              merge_refuses, a_shard_that_was_killed)}
-
-
-def main():
-    for name in sys.argv[1:] or SCENARIOS:
-        started = time.monotonic()
-        with Sandbox() as sandbox:
-            SCENARIOS[name](sandbox)
-        print(f"{name}: {time.monotonic() - started:.1f} s", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    run_scenarios((shards_add_up, wherever_it_starts, the_plan_decides, a_host_that_cannot, bad_input, merge_is_the_whole,
+                   merge_refuses, a_shard_that_was_killed))

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""`proctor exec` of what is to become ready: a server that others ask, and one that never says so.
+
+    exec_service.py [SCENARIO...]
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+from exec import run
+from harness import BIN, check, new_token, report, run_scenarios, survivors, wait_until
+
+SERVER = """import signal, socket, sys
+listener = socket.create_server(("127.0.0.1", 0))
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(int(sys.argv[1])))
+print("loading", file=sys.stderr, flush=True)
+print(f"serving on port {listener.getsockname()[1]}", file=sys.stderr, flush=True)
+while True:
+    listener.accept()[0].sendall(b"answer")
+"""
+
+
+def served(sandbox):
+    """A server in the background: the file says when and by whom it can be asked; SIGTERM ends it, and the file."""
+    program, file, out = sandbox.path / "server.py", sandbox.path / "ready.json", sandbox.out()
+    program.write_text(SERVER)
+    file.write_text("of a run that was killed")
+    simulated = (BIN / "libproctor_ze_sim.so").exists()
+    device = ["--sim", "xpu:1x1", "--gpus", "1"] if simulated else []
+    # Started by a shell that ends at once, as the step of a workflow does, where CI=true.
+    log = sandbox.path / "server.log"
+    words = sandbox.command("exec", "--out", out, *device, "--ready-regex", "^serving on port [0-9]+$",
+                            "--ready-timeout", "60s", "--timeout", "300s", "--ready-file", file, "--",
+                            sys.executable, program, "0")
+    subprocess.run(["sh", "-c", '"$@" > server.log 2>&1 & ', "sh", *words], cwd=sandbox.path, check=True, timeout=60,
+                   env={**sandbox.env, "CI": "true"}, stdin=subprocess.DEVNULL)
+    wait_until(lambda: file.exists() and file.read_text().startswith("{"), 60, "ready file")
+    said = json.loads(file.read_text())
+    check(len(said["devices"]) == (1 if simulated else 0), "devices:", said)
+    for _ in range(2):
+        with socket.create_connection(("127.0.0.1", int(said["line"].rpartition(" ")[2])), timeout=60) as asked:
+            check(asked.recv(100) == b"answer", "no answer")
+    os.kill(said["pid"], signal.SIGTERM)
+    wait_until(lambda: (out / "report.json").exists() and not file.exists(), 60, "end, and removal of the file")
+    wait_until(lambda: report(out)["run"]["exit_code"] == 0, 60, "exit 0: " + log.read_text())
+    case = report(out)["cases"][0]
+    check(case["reason"] == "interrupted", case["outcome"], case["reason"])
+    measures = {measure["name"]: measure for measure in case["measures"]}
+    check(measures["ready"]["unit"] == "ms" and measures["ready"]["value"] > 0, measures)
+
+
+def readiness(sandbox):
+    file = sandbox.path / "ready.json"
+    options = ["--grace", "500ms", "--ready-file", file, "--ready-regex"]
+    rows = (  # command, options, exit code, outcome, reason
+        ("echo up", ["^up$"], 0, "pass", ""),
+        ("printf up", ["^up$"], 0, "pass", ""),
+        ("echo no", ["^up$"], 1, "fail", "not_ready"),
+        ("exit 5", ["up"], 5, "fail", "exit:5"),
+        ("echo up; exit 5", ["up"], 5, "fail", "exit:5"),
+        ("sleep 300; : TOKEN", ["up", "--ready-timeout", "1s"], 124, "timeout", "not_ready"),
+        ("sleep 300; : TOKEN", ["up", "--timeout", "1s"], 124, "timeout", "not_ready"),
+        ("echo up; sleep 300; : TOKEN", ["up", "--ready-timeout", "60s", "--timeout", "1s"], 124, "timeout", ""),
+        ("echo up; sleep 3", ["up", "--ready-timeout", "2s"], 0, "pass", ""),
+        ("sleep 2; echo up; sleep 2", ["up", "--timeout", "3500ms"], 0, "pass", ""),
+    )
+    for script, more, want, outcome, reason in rows:
+        token = new_token()
+        code, done, case = run(sandbox, "sh", "-c", script.replace("TOKEN", token), options=[*options, *more])
+        check((code, case["outcome"], case["reason"]) == (want, outcome, reason), script, more, "gave", code, case)
+        check(not file.exists() and not survivors(token), script, more, "left something behind")
+        measures = [measure["name"] for measure in case["measures"]]
+        check(measures == (["ready"] if "up" in script else []), script, measures)
+        if reason == "not_ready":
+            check(b"matched --ready-regex" in done.stderr, "stderr does not say it:", done.stderr)
+        if outcome == "timeout":
+            check(case["attempts"][0]["evidence"]["lines"], script, "left no evidence")
+    for words, text in ((["--ready-regex", "a("], "a("), (["--ready-timeout", "1s"], "--ready-regex"),
+                        (["--ready-file", "x"], "--ready-regex"),
+                        (["--ready-regex", "x", "--no-capture"], "--no-capture"),
+                        (["--ready-regex", "x", "--ready-timeout", "soon"], "--ready-timeout"),
+                        (["--ready-regex", "x", "--ready-file", "/no/such/place"], "--ready-file")):
+        done = sandbox.proctor("exec", *words, "--", "true")
+        check(done.returncode == 125 and text in done.stderr, words, done.returncode, done.stderr)
+
+
+if __name__ == "__main__":
+    run_scenarios((served, readiness))

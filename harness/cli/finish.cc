@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 
 #include "harness/cli/ci_log.h"
@@ -27,30 +29,53 @@ struct FinishOptions {
   bool stop = false;
 };
 
-// A driver may hang whoever looks at its devices: then this process ends, and its helpers with it.
+// What is being done, for the handler of the limit's signal.
+std::atomic<const char*>& under_way() {
+  static constinit std::atomic<const char*> what{"the record is read"};
+  return what;
+}
+
+// A driver may hang whoever looks at its devices: then this process ends, and its helpers with it. Nothing
+// here but what a signal handler may do.
 void end_at_limit(int) {
-  constexpr char kText[] =
-      "proctor: the limit is over while somebody looks at the devices; what is above was done\n";
-  static_cast<void>(!::write(STDERR_FILENO, kText, sizeof kText - 1));
+  char text[200] = {};
+  std::size_t size = 0;
+  for (const char* part :
+       {"proctor: the limit is over while ", under_way().load(), "; what is above was done\n"}) {
+    const std::size_t length = std::min(std::strlen(part), sizeof text - size);
+    std::memcpy(text + size, part, length);
+    size += length;
+  }
+  static_cast<void>(!::write(STDERR_FILENO, text, size));
   ::_exit(kExitMachine);
 }
 
+// The signal comes a little before the limit, so that the end is within it.
 class Limit {
  public:
-  explicit Limit(Milliseconds limit) : end_(Clock::now() + limit) {
+  explicit Limit(Milliseconds limit) : end_(Clock::now() + limit - std::min(limit / 10, kForTheEnd)) {
     struct sigaction action {};
     action.sa_handler = end_at_limit;
     ::sigaction(SIGALRM, &action, nullptr);
-    const itimerval timer{.it_interval = {},
-                          .it_value = {.tv_sec = limit.count() / 1000,
-                                       .tv_usec = static_cast<suseconds_t>(limit.count() % 1000 * 1000)}};
+    sigset_t alarm;  // whoever started this may have blocked it
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    ::sigprocmask(SIG_UNBLOCK, &alarm, nullptr);
+    const auto us = std::max<std::int64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(end_ - Clock::now()).count(), 1);
+    const itimerval timer{
+        .it_interval = {},
+        .it_value = {.tv_sec = us / 1'000'000, .tv_usec = static_cast<suseconds_t>(us % 1'000'000)}};
     ::setitimer(ITIMER_REAL, &timer, nullptr);
   }
   Milliseconds left() const {
     return std::max(Milliseconds(0), std::chrono::duration_cast<Milliseconds>(end_ - Clock::now()));
   }
+  // From now on, `what` (a literal, as in "while WHAT").
+  void doing(const char* what) const { under_way() = what; }
 
  private:
+  static constexpr Milliseconds kForTheEnd{500};
   Clock::time_point end_;
 };
 
@@ -77,6 +102,7 @@ Error is_elsewhere(const FinishOptions& options, const RunRecord& record) {
 
 // Ends the runner and everything of the run. False: something may be left.
 Result<bool> end_run(const FinishOptions& options, const RunRecord& record, const Limit& limit) {
+  limit.doing("its runner is looked for and ended");
   const FoundRunner found = find_runner(record);
   if (found.state == RunnerState::kElsewhere) return is_elsewhere(options, record);
   std::vector<std::string> said;
@@ -91,6 +117,7 @@ Result<bool> end_run(const FinishOptions& options, const RunRecord& record, cons
         ", which cannot be seen from here; run finish there, or as root outside of all containers");
   }
   if (ended) {
+    limit.doing("what it left is killed");
     ended = kill_leftovers(record, limit.left() / 4, said);
     ended = sweep_run(record, said) && ended;
   }
@@ -113,16 +140,19 @@ int finish(const FinishOptions& options) {
     if (!ended) return fail(ended.error());
     clean = *ended;
   }
+  limit.doing("the reports are rendered");
   if (const int code = render_again(options.run_dir); code != kExitGreen) return code;
   std::fflush(stdout);  // the rest asks drivers
   if (*record) {
     const auto model = load_journal(options.run_dir + "/journal.jsonl");
     if (!model) return fail(model.error());
+    limit.doing("somebody looks at the devices");
     const DevicesAfter after = wait_for_devices(*model, options.run_dir, limit.left() * 3 / 4);
     say(after.said);
     clean = clean && after.back;
     if (clean) remove_run_record(**record);  // while something is left, the next call finds it too
   }
+  limit.doing("other dead runs are swept");
   if (clean) say(sweep_dead_runs());
   return clean ? kExitGreen : kExitMachine;
 }
@@ -134,8 +164,8 @@ void add_finish_command(CLI::App& app, Action& action) {
   command->footer(
       "Can be called after any end of a run, and again. A runner that is still alive is stopped when who\n"
       "started it has ended, or with --stop.\n"
-      "Exit codes: 0 done, whatever the run's verdict is; 2 there is no run, or it is still alive;\n"
-      "75 something is left, a process or memory on a device, or nobody could look.");
+      "Exit codes: 0 done, whatever the run's verdict is; 2 there is no run, it is still alive, or its\n"
+      "record is not to be trusted; 75 something is left, a process or memory on a device, or nobody could look.");
   auto options = std::make_shared<FinishOptions>();
   command->add_option("run_dir", options->run_dir, "Run directory")->required();
   command->add_option("--limit", options->limit, "Longest time for all of it (default: 60s)");

@@ -147,6 +147,13 @@ Result<std::optional<Simulation>> simulation_of(const RunModel& model, const std
   return parse_simulation_options(options);
 }
 
+std::string why_none(const RunDevices& devices) {
+  std::string why;
+  for (const auto& [backend, reason] : devices.absent) why += "; " + backend + ": " + reason;
+  for (const Warning& warning : devices.warnings) why += "; " + warning.text;
+  return why;
+}
+
 Result<DevicesAfter> look_at(const RunModel& model, const std::string& run_dir, const std::string& sim_state,
                              Bytes baseline, Milliseconds limit) {
   const auto simulation = simulation_of(model, run_dir, sim_state);
@@ -158,7 +165,11 @@ Result<DevicesAfter> look_at(const RunModel& model, const std::string& run_dir, 
   const auto devices = find_devices(plan_for(model), *simulation, **containment, caller_environment());
   if (!devices) return devices.error();
   auto monitor = monitor_of(*devices, sim_state, **scratch);
-  if (!monitor) return DevicesAfter{.said = {"the devices of the run are not found on this machine"}};
+  if (!monitor) {
+    return DevicesAfter{.back = false,
+                        .said = {"nobody could look at the devices: they are not found on this machine" +
+                                 why_none(*devices)}};
+  }
   boost::asio::io_context io;
   Wait wait(io, **containment, *std::move(monitor), std::move(baseline), limit);
   wait.begin();

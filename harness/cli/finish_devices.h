@@ -11,7 +11,7 @@
 namespace proctor::cli {
 
 struct DevicesAfter {
-  bool back = true;  // or nobody can say
+  bool back = true;  // false as well when nobody could look
   std::vector<std::string> said{};
 };
 

@@ -296,6 +296,42 @@ def device_memory(sandbox):
             finish(sandbox, out, "--limit", "2s", code=code, says=[says])  # it is no better for having been told
 
 
+def driver_that_hangs(sandbox):
+    """The limit ends a look that nobody answers, when it is over, and says what took so long; the rest was done."""
+    if not (BIN / "libproctor_ze_sim.so").exists():
+        skip("needs:simulator")
+    machine, programs, token = sandbox.path / "machine", sandbox.path / "programs", new_token()
+    machine.mkdir()
+    programs.mkdir()
+    for name in ("proctor", "proctor-guard", "libproctor_ze_sim.so"):
+        (programs / name).symlink_to(BIN / name)
+    shutil.copy2(BIN / "proctor", programs / "copy")  # a link would be looked through: helpers lie beside the file
+    (programs / "copy").rename(programs / "proctor")
+    (programs / "proctor-probe-xpu").write_text(f"#!/bin/sh\nexec {' '.join(misbehaving('ignore-term', token))}\n")
+    (programs / "proctor-probe-xpu").chmod(0o755)
+    write_config(sandbox.path / "devices.toml",
+                 {"stuck": {"kind": "command", "command": ["sleep", "600"], "backend": "xpu", "devices": 1}})
+    out = sandbox.out()
+    process = sandbox.start("run", "--config", sandbox.path / "devices.toml", "--sim", "xpu:1x1", "--sim-state", machine,
+                            "--out", out)
+    wait_until(lambda: of_type(records(out), "attempt_started"), 60, "start of the case")
+    process.kill()
+    sandbox.finish(process)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])  # as a caller may have it
+    try:
+        done = subprocess.run([programs / "proctor", "finish", out, "--limit", "2s"], cwd=sandbox.path, env=sandbox.env,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
+    check(done.returncode == 75 and "the limit is over while somebody looks at the devices" in done.stderr, done)
+    check("the run's exit code is 3" in done.stdout, "not first:", done.stdout)
+    (programs / "proctor-probe-xpu").write_text("#!/bin/sh\nexit 9\n")
+    done = subprocess.run([programs / "proctor", "finish", out], cwd=sandbox.path, env=sandbox.env,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    check(done.returncode == 75 and "nobody could look at the devices" in done.stdout and "exit:9" in done.stdout, done)
+    wait_until(lambda: not survivors(token), 30, "end of the helper")
+
+
 if __name__ == "__main__":
     run_scenarios((killed_runner, leftover, alive, step_gone, deaf, other_machine, forged_record, bad_input),
-                  own_tests=(other_pid_namespace, leftovers_in_a_container, device_memory))
+                  own_tests=(other_pid_namespace, leftovers_in_a_container, device_memory, driver_that_hangs))

@@ -165,7 +165,8 @@ void add_finish_command(CLI::App& app, Action& action) {
       "Can be called after any end of a run, and again. A runner that is still alive is stopped when who\n"
       "started it has ended, or with --stop.\n"
       "Exit codes: 0 done, whatever the run's verdict is; 2 there is no run, it is still alive, or its\n"
-      "record is not to be trusted; 75 something is left, a process or memory on a device, or nobody could look.");
+      "record is not to be trusted; 75 something is left, a process or memory on a device, or nobody could "
+      "look.");
   auto options = std::make_shared<FinishOptions>();
   command->add_option("run_dir", options->run_dir, "Run directory")->required();
   command->add_option("--limit", options->limit, "Longest time for all of it (default: 60s)");

@@ -16,6 +16,7 @@
 
 #include "harness/core/child_protocol.h"
 #include "harness/process/case_output.h"
+#include "harness/process/limit_clock.h"
 #include "harness/process/recipe.h"
 #include "harness/process/strays.h"
 #include "harness/process/terminal.h"
@@ -26,7 +27,6 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-constexpr Milliseconds kSuspiciousLateness{5000};  // a timer this late means that the runner was stopped
 constexpr Milliseconds kReapPoll{1};  // only without pidfds, only between guard's EOF and its reaping
 constexpr int kBusyTextRetries = 3;   // a test binary that is still being written (ETXTBSY)
 constexpr Milliseconds kBusyTextPause{20};
@@ -40,8 +40,6 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
         on_end_(std::move(on_end)),
         control_(io),
         guard_watch_(io),
-        limit_timer_(io),
-        stall_timer_(io),
         step_timer_(io) {}
 
   void begin() {
@@ -55,8 +53,11 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     });
     watch_control();
     if (guard_watch_.is_open()) watch_guard();
-    if (spec_.timeout) arm_limit(end_.started + *spec_.timeout);
-    if (spec_.stall) arm_stall();
+    limits_ = std::make_shared<LimitClock>(io_, output_, [weak = weak_from_this()](EndCause cause) {
+      const auto self = weak.lock();
+      if (self && self->phase_ == Phase::kRunning) self->hit_limit(cause);
+    });
+    limits_->start(end_.started, spec_.timeout, spec_.stall);
   }
 
   void stop(int signal, Milliseconds grace) override {
@@ -79,11 +80,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     spec_.timeout = limits.timeout;
     spec_.stall = limits.stall;
     spec_.grace = limits.grace;
-    forgave_lateness_ = false;
-    limit_timer_.cancel();
-    stall_timer_.cancel();
-    if (spec_.timeout) arm_limit(Clock::now() + *spec_.timeout);
-    if (spec_.stall) arm_stall();
+    if (limits_) limits_->start(Clock::now(), spec_.timeout, spec_.stall);
   }
 
   int leader_pid() const override { return guard_gone_ || leader_status_ ? 0 : find_leader(guard_pid_); }
@@ -145,35 +142,6 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   }
 
   // ---- limits ----
-
-  void arm_limit(Clock::time_point deadline) {
-    limit_timer_.expires_at(deadline);
-    limit_timer_.async_wait([self = shared_from_this(), deadline](error_code ec) {
-      // Expired just before another deadline was set: its completion was already queued.
-      if (ec || self->phase_ != Phase::kRunning || self->limit_timer_.expiry() != deadline) return;
-      if (const auto late = self->runner_was_stopped(deadline)) return self->arm_limit(Clock::now() + *late);
-      self->hit_limit(EndCause::kTimeout);
-    });
-  }
-
-  void arm_stall() {
-    const Clock::time_point deadline = output_->last_activity() + *spec_.stall;
-    stall_timer_.expires_at(deadline);
-    stall_timer_.async_wait([self = shared_from_this(), deadline](error_code ec) {
-      if (ec || self->phase_ != Phase::kRunning || self->stall_timer_.expiry() != deadline) return;
-      if (self->runner_was_stopped(deadline)) self->output_->forgive_silence();
-      if (self->output_->last_activity() + *self->spec_.stall > Clock::now()) return self->arm_stall();
-      self->hit_limit(EndCause::kStall);
-    });
-  }
-
-  // A runner that was stopped for a minute must not blame the case: the first late timer gives the time back.
-  std::optional<Clock::duration> runner_was_stopped(Clock::time_point deadline) {
-    const auto late = Clock::now() - deadline;
-    if (late < kSuspiciousLateness || forgave_lateness_) return std::nullopt;
-    forgave_lateness_ = true;
-    return late;
-  }
 
   void hit_limit(EndCause cause) {
     end_.cause = cause;
@@ -341,8 +309,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     control_.close(ignored);
     guard_watch_.close(ignored);
     output_->close();
-    limit_timer_.cancel();
-    stall_timer_.cancel();
+    if (limits_) limits_->stop();
     step_timer_.cancel();
     leaf_.reset();
   }
@@ -399,12 +366,10 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   Descriptor control_;
   Descriptor guard_watch_;
-  asio::steady_timer limit_timer_;
-  asio::steady_timer stall_timer_;
   asio::steady_timer step_timer_;
-  bool forgave_lateness_ = false;
   std::optional<Clock::time_point> killed_at_;
   std::shared_ptr<CaseOutput> output_;
+  std::shared_ptr<LimitClock> limits_;  // once it was started
 };
 }  // namespace
 

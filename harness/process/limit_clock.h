@@ -1,0 +1,40 @@
+// The clocks of one attempt: how long it may take, and how long it may be silent. Both are on the wall's
+// time, but not on the time for which the runner itself was stopped.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "harness/process/case_output.h"
+#include "harness/process/contained_process.h"
+
+namespace proctor {
+
+class LimitClock : public std::enable_shared_from_this<LimitClock> {
+ public:
+  using OnHit = std::function<void(EndCause)>;  // kTimeout or kStall
+
+  LimitClock(boost::asio::io_context& io, std::shared_ptr<CaseOutput> output, OnHit on_hit);
+
+  // From now on these limits, the first one counted from `begin`; the old ones are forgotten.
+  void start(Clock::time_point begin, std::optional<Milliseconds> timeout, std::optional<Milliseconds> stall);
+  // Nothing is hit any more, also by what has expired already.
+  void stop();
+
+ private:
+  void arm_timeout(Clock::time_point deadline);
+  void arm_stall(Milliseconds stall);
+  std::optional<Clock::duration> runner_was_stopped(Clock::time_point deadline);
+
+  boost::asio::steady_timer timeout_timer_;
+  boost::asio::steady_timer stall_timer_;
+  std::shared_ptr<CaseOutput> output_;
+  OnHit on_hit_;
+  bool running_ = false;
+  bool forgave_lateness_ = false;
+};
+
+}  // namespace proctor

@@ -163,17 +163,6 @@ std::vector<Event> rich_journal() {
   return events;
 }
 
-TempDir::TempDir() {
-  std::string name = (std::filesystem::temp_directory_path() / "proctor-reports-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) std::abort();
-  path_ = name;
-}
-
-TempDir::~TempDir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 void write_file(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/core/events.h"
+#include "harness/core/temp_dir.h"
 #include "reports/run_model.h"
 
 namespace proctor::testing_support {
@@ -24,18 +25,6 @@ std::vector<Event> rich_journal();
 
 // All 256 bytes, a lone surrogate, broken UTF-8, markup of every format.
 std::string awkward_text();
-
-class TempDir {
- public:
-  TempDir();
-  ~TempDir();
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 void write_file(const std::filesystem::path& path, const std::string& text);
 std::string read_file(const std::filesystem::path& path);

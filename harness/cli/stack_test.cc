@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "harness/core/temp_dir.h"
+
 namespace proctor::cli {
 namespace {
 
@@ -24,12 +26,6 @@ struct Answer {
 
 class StackCommand : public testing::Test {
  protected:
-  StackCommand() {
-    char name[] = "/tmp/proctor-stack-XXXXXX";
-    directory_ = ::mkdtemp(name);
-  }
-  ~StackCommand() override { fs::remove_all(directory_); }
-
   // hadolint is what lies in the directory, or nothing.
   Answer run(const std::string& arguments) const {
     return shell("PATH=" + directory_.string() + " " PROCTOR_BIN_DIR "/proctor stack " + arguments + " 2>&1");
@@ -51,7 +47,7 @@ class StackCommand : public testing::Test {
     return (directory_ / name).string();
   }
 
-  fs::path directory_;
+  TempDir directory_;
 };
 
 TEST_F(StackCommand, TheCommittedFilesAreThoseOfTheLocks) {

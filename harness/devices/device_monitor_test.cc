@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 
+#include "harness/core/temp_dir.h"
 #include "harness/process/containment.h"
 
 namespace proctor {
@@ -19,8 +20,6 @@ using testing::HasSubstr;
 class TwoVendors : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/vendors-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
     auto opened = Containment::open(std::nullopt, "vendors-test-" + std::to_string(getpid()));
     ASSERT_TRUE(opened) << opened.error().what;
     containment_ = *std::move(opened);
@@ -31,7 +30,6 @@ class TwoVendors : public testing::Test {
     io_.restart();
     io_.run();
     monitor_.reset();
-    std::filesystem::remove_all(directory_);
   }
 
   void watch(const std::string& xpu, const std::string& cuda) {
@@ -69,7 +67,8 @@ class TwoVendors : public testing::Test {
   }
 
   boost::asio::io_context io_;
-  std::string directory_;
+  TempDir scratch_;
+  const std::string directory_ = scratch_.string();
   std::unique_ptr<Containment> containment_;
   std::unique_ptr<DeviceMonitor> monitor_;
 };

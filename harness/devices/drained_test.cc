@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/core/temp_dir.h"
+
 namespace proctor {
 namespace {
 
@@ -15,14 +17,10 @@ constexpr const char* kDrainedCard = "xpu:0000:03:00.0";
 
 class DrainListTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/drained-XXXXXX";
-    path_ = mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(path_); }
   DrainList list() const { return DrainList(path_); }
 
-  std::string path_;
+  TempDir scratch_;
+  const std::string path_ = scratch_.string();
 };
 
 TEST_F(DrainListTest, ADeviceIsOutUntilItIsUndrained) {

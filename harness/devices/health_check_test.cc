@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/core/temp_dir.h"
 #include "harness/process/containment.h"
 
 namespace proctor {
@@ -59,13 +60,10 @@ TEST(JudgeHealth, AProgramThatCannotBeStartedTellsNothing) {
 class Examination : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/health-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
     auto opened = Containment::open(std::nullopt, "health-test-" + std::to_string(getpid()));
     ASSERT_TRUE(opened) << opened.error().what;
     containment_ = *std::move(opened);
   }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
 
   HealthRequest request(const std::string& script, Milliseconds deadline = Milliseconds(10'000)) {
     return {.argv = {"/bin/sh", "-c",
@@ -85,7 +83,8 @@ class Examination : public testing::Test {
     return lines;
   }
 
-  std::string directory_;
+  TempDir scratch_;
+  const std::string directory_ = scratch_.string();
   std::unique_ptr<Containment> containment_;
 };
 

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "harness/core/temp_dir.h"
+
 namespace proctor {
 namespace {
 
@@ -23,13 +25,10 @@ constexpr const char* kCard = "xpu:0000:03:00.0";
 class LeaseTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/lease-XXXXXX";
-    path_ = std::string(mkdtemp(pattern.data())) + "/leases";
     auto opened = LeaseDirectory::open(path_);
     ASSERT_TRUE(opened) << opened.error().what;
     directory_ = *std::move(opened);
   }
-  void TearDown() override { std::filesystem::remove_all(std::filesystem::path(path_).parent_path()); }
 
   std::variant<Lease, LeaseConflict> take(const std::string& device = kCard) {
     auto taken = directory_->take(device, {.run = "run-1", .command = "case one"});
@@ -45,7 +44,8 @@ class LeaseTest : public testing::Test {
   }
   void write(const std::string& text) { std::ofstream(file(), std::ios::trunc) << text; }
 
-  std::string path_;
+  TempDir scratch_;
+  const std::string path_ = scratch_ / "leases";
   std::optional<LeaseDirectory> directory_;
 };
 

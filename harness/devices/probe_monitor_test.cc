@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 
+#include "harness/core/temp_dir.h"
 #include "harness/process/containment.h"
 
 namespace proctor {
@@ -40,13 +41,10 @@ TEST(ParseLook, OtherTextsAreErrors) {
 class Monitor : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/monitor-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
     auto opened = Containment::open(std::nullopt, "monitor-test-" + std::to_string(getpid()));
     ASSERT_TRUE(opened) << opened.error().what;
     containment_ = *std::move(opened);
   }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
 
   // Looks `looks` times, one after the other.
   std::vector<ProbeMonitor::Look> look(const std::string& script, int looks, Milliseconds deadline) {
@@ -72,7 +70,8 @@ class Monitor : public testing::Test {
 
   static constexpr Milliseconds kLong{60'000};
   const std::string answer_ = std::string("printf '%s\\n' '") + kAnswer + "' >&$PROCTOR_EVENTS_FD";
-  std::string directory_;
+  TempDir scratch_;
+  const std::string directory_ = scratch_.string();
   std::unique_ptr<Containment> containment_;
 };
 

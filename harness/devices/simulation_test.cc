@@ -9,6 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "harness/core/temp_dir.h"
+
 namespace proctor {
 namespace {
 
@@ -132,16 +134,12 @@ TEST(Simulation, DevicesAreNamedByCard) {
 
 class Prefix : public testing::Test {
  protected:
-  Prefix() {
-    std::string path = testing::TempDir() + "prefix-XXXXXX";
-    root_ = mkdtemp(path.data());
-  }
-  ~Prefix() override { std::filesystem::remove_all(root_); }
   void put(const std::string& path) const {
     std::filesystem::create_directories((root_ + "/" + path).substr(0, (root_ + "/" + path).rfind('/')));
     std::ofstream(root_ + "/" + path) << "x";
   }
-  std::string root_;
+  TempDir scratch_;
+  const std::string root_ = scratch_.string();
 };
 
 TEST_F(Prefix, ADriverBelowItIsFoundAndPutFirst) {

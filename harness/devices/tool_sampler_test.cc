@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/core/temp_dir.h"
 #include "harness/process/containment.h"
 
 namespace proctor {
@@ -26,13 +27,10 @@ constexpr const char* kHeader =
 class Tool : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/tool-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
     auto opened = Containment::open(std::nullopt, "tool-test-" + std::to_string(getpid()));
     ASSERT_TRUE(opened) << opened.error().what;
     containment_ = *std::move(opened);
   }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
 
   // `exec </dev/null` and friends are the shell's; commands are found beside the script and in /bin.
   void install(const std::string& name, const std::string& script) const {
@@ -66,7 +64,8 @@ class Tool : public testing::Test {
     return none ? 0 : size / 2;
   }
 
-  std::string directory_;
+  TempDir scratch_;
+  const std::string directory_ = scratch_.string();
   std::unique_ptr<Containment> containment_;
   std::vector<std::string> warnings_;
 };

@@ -15,13 +15,13 @@
 #include <string>
 
 #include "fixtures/simgpu/spec/toml.h"
+#include "harness/core/temp_dir.h"
 
 namespace proctor {
 
 class SimulatedHost {
  public:
   explicit SimulatedHost(const toml::table& table);
-  ~SimulatedHost();
   SimulatedHost(const SimulatedHost&) = delete;
   SimulatedHost& operator=(const SimulatedHost&) = delete;
 
@@ -40,7 +40,7 @@ class SimulatedHost {
   std::vector<std::string> words(const char* key) const;
 
   const toml::table& table_;
-  std::filesystem::path root_;
+  const TempDir root_{"/dev/shm"};  // many small files
   std::string nodes_{};
   int render_nodes_ = 0;
   int nvidia_nodes_ = 0;

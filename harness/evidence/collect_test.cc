@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <list>
 #include <sstream>
 
+#include "harness/core/temp_dir.h"
 #include "harness/evidence/tools.h"
 #include "harness/evidence/waiting_child.h"
 
@@ -39,16 +41,10 @@ class CollectTest : public testing::Test {
 
   // A directory with one tool in it, as a shell script.
   std::string directory_with(const std::string& tool, const std::string& script) {
-    std::string directory = testing::TempDir() + "/evidence-tools-XXXXXX";
-    EXPECT_NE(::mkdtemp(directory.data()), nullptr);
-    std::ofstream(directory + "/" + tool) << "#!/bin/sh\n" << script << "\n";
-    ::chmod((directory + "/" + tool).c_str(), 0755);
-    directories_.push_back(directory);
-    return directory;
-  }
-
-  void TearDown() override {
-    for (const std::string& directory : directories_) std::filesystem::remove_all(directory);
+    const TempDir& directory = directories_.emplace_back();
+    std::ofstream(directory / tool) << "#!/bin/sh\n" << script << "\n";
+    ::chmod((directory / tool).c_str(), 0755);
+    return directory.string();
   }
 
   WaitingChild child_{{EVIDENCE_SAMPLE}};
@@ -56,7 +52,7 @@ class CollectTest : public testing::Test {
   CollectRequest request_;
   std::ostringstream text_;
   std::vector<std::vector<std::string>> digests_;
-  std::vector<std::string> directories_;
+  std::list<TempDir> directories_;
 };
 
 TEST_F(CollectTest, NamesTheFunctionThatAProgramWaitsIn) {

@@ -6,24 +6,21 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/temp_dir.h"
 #include "harness/plan/discovery.h"
 
 namespace proctor::testing_support {
 
 class ScratchDirectory {
  public:
-  ScratchDirectory();
-  ~ScratchDirectory();
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-
   const std::string& path() const { return path_; }
   // Both return the path of the new file.
   std::string write(const std::string& name, std::string_view text) const;
   std::string write_script(const std::string& name, std::string_view body) const;  // #!/bin/sh, executable
 
  private:
-  std::string path_;
+  TempDir directory_;
+  std::string path_ = directory_.string();
 };
 
 // Starts the command with its stdout, stderr and events (descriptor 3) in files, and waits for it.

@@ -7,17 +7,13 @@
 #include <fstream>
 #include <sstream>
 
+#include "harness/core/temp_dir.h"
+
 namespace proctor {
 namespace {
 
 class CaptureTest : public testing::Test {
  protected:
-  CaptureTest() {
-    std::string pattern = testing::TempDir() + "/capture-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-  }
-  ~CaptureTest() override { std::filesystem::remove_all(directory_); }
-
   std::string log_path() const { return directory_ + "/case.log"; }
   std::string log() const {
     std::ifstream file(log_path(), std::ios::binary);
@@ -27,7 +23,8 @@ class CaptureTest : public testing::Test {
   }
   static Clock::time_point at(int milliseconds) { return Clock::time_point{} + Milliseconds(milliseconds); }
 
-  std::string directory_;
+  TempDir scratch_;
+  const std::string directory_ = scratch_.string();
 
  private:
   using Milliseconds = std::chrono::milliseconds;

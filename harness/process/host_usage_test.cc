@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/core/temp_dir.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
 
@@ -14,15 +15,11 @@ namespace {
 
 class HostUsageTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/usage-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
   void write(const std::string& file, const std::string& text) const {
     std::ofstream(directory_ + "/" + file) << text;
   }
-  std::string directory_;
+  TempDir scratch_;
+  const std::string directory_ = scratch_.string();
 };
 
 TEST_F(HostUsageTest, ReadsTheCgroupsFiles) {

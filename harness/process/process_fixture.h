@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 
+#include "harness/core/temp_dir.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
 
@@ -27,13 +28,10 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
     auto opened = Containment::open(GetParam(), "test-" + std::to_string(getpid()));
     if (!opened) GTEST_SKIP() << opened.error().what << ". " << opened.error().hint;
     containment_ = *std::move(opened);
-    std::string pattern = testing::TempDir() + "/pr-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
   }
   void TearDown() override {
     if (containment_ == nullptr) return;
     containment_.reset();
-    std::filesystem::remove_all(directory_);
     // Nothing of ours may be left, not even a zombie.
     EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
     EXPECT_EQ(errno, ECHILD);
@@ -77,7 +75,8 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
   }
 
   std::unique_ptr<Containment> containment_;
-  std::string directory_;
+  TempDir scratch_;
+  const std::string directory_ = scratch_.string();
 };
 
 inline bool reads_eof(int fd, int timeout_ms) {

@@ -6,6 +6,8 @@
 
 #include <filesystem>
 
+#include "harness/core/temp_dir.h"
+
 namespace proctor {
 namespace {
 
@@ -42,13 +44,10 @@ TEST(Doubt, IsCastByAFailureThatNamesTheLoss) {
 class Pool : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/pool-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
     auto leases = LeaseDirectory::open(directory_ + "/leases");
     ASSERT_TRUE(leases) << leases.error().what;
     leases_ = *std::move(leases);
   }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
 
   DevicePool pool() const {
     PoolDevice a{.device = {"a", "xpu", "", false}, .shared = false};
@@ -59,7 +58,8 @@ class Pool : public testing::Test {
     ASSERT_TRUE(leases_->take(device, {.run = "dead", .command = ""}));  // and never says that it is clean
   }
 
-  std::string directory_;
+  TempDir scratch_;
+  const std::string directory_ = scratch_.string();
   std::optional<LeaseDirectory> leases_;
 };
 

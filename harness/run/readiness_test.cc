@@ -9,6 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "harness/core/temp_dir.h"
+
 namespace proctor {
 namespace {
 
@@ -87,9 +89,8 @@ TEST(Readiness, IsReadyOnceAndSaysWhen) {
 }
 
 TEST(Readiness, TheFileIsThereFromReadyToTheEnd) {
-  std::string pattern = testing::TempDir() + "/ready-XXXXXX";
-  const std::string directory = ::mkdtemp(pattern.data());
-  const std::string file = directory + "/ready.json";
+  const TempDir directory;
+  const std::string file = directory / "ready.json";
   {
     Readiness readiness(policy("up", file), kStart);
     EXPECT_TRUE(readiness.tell({"a"}));
@@ -103,10 +104,10 @@ TEST(Readiness, TheFileIsThereFromReadyToTheEnd) {
     EXPECT_EQ(record.value("pid", 0), ::getpid());
     EXPECT_THAT(record.value("line", ""), HasSubstr("it is \"up\" "));
     EXPECT_EQ(record["devices"], nlohmann::json({"xpu:0", "xpu:1"}));
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 1) << "a draft is left";
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1)
+        << "a draft is left";
   }
   EXPECT_FALSE(std::filesystem::exists(file));
-  std::filesystem::remove_all(directory);
 }
 
 TEST(Readiness, AFileThatCannotBeWrittenIsAnError) {

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/core/temp_dir.h"
 #include "harness/process/containment.h"
 
 namespace proctor {
@@ -35,8 +36,6 @@ class Warnings : public EventSink {
 class TelemetryTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/telemetry-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
     auto opened = Containment::open(std::nullopt, "telemetry-test-" + std::to_string(getpid()));
     ASSERT_TRUE(opened) << opened.error().what;
     containment_ = *std::move(opened);
@@ -49,7 +48,6 @@ class TelemetryTest : public testing::Test {
     }
     telemetry_.reset();
     monitor_.reset();
-    std::filesystem::remove_all(directory_);
   }
 
   // The probe: `on_sample` is done for each question, $n is its number, $asked its 17 bytes.
@@ -92,7 +90,8 @@ class TelemetryTest : public testing::Test {
     return device.figures.at(static_cast<std::size_t>(metric));
   }
 
-  std::string directory_;
+  TempDir scratch_;
+  const std::string directory_ = scratch_.string();
   std::unique_ptr<Containment> containment_;
   boost::asio::io_context io_;
   Warnings warnings_;

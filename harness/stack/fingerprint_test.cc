@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "harness/core/temp_dir.h"
 #include "harness/stack/dpkg_status.h"
 
 namespace proctor {
@@ -20,13 +21,10 @@ using testing::Pair;
 class Host : public testing::Test {
  protected:
   Host() {
-    char name[] = "/tmp/proctor-host-XXXXXX";
-    root_ = ::mkdtemp(name);
     file("/etc/os-release", "NAME=x\nPRETTY_NAME=\"Ubuntu 24.04.3 LTS\"\n");
     file("/proc/sys/kernel/osrelease", "6.17.0-23-generic\n");
     file("/var/lib/dpkg/status", "");
   }
-  ~Host() override { fs::remove_all(root_); }
 
   void file(const std::string& path, const std::string& text) const {
     fs::create_directories(fs::path(root_.string() + path).parent_path());
@@ -43,7 +41,8 @@ class Host : public testing::Test {
   std::string value(const std::string& name) const { return fact(name).value.value_or("unknown"); }
   Fingerprint capture() const { return capture_stack(root_, image_digest_); }
 
-  fs::path root_;
+  TempDir scratch_;
+  const fs::path root_ = scratch_ / "root";
   std::optional<std::string> image_digest_;
 };
 
@@ -105,7 +104,7 @@ TEST_F(Host, WithIntelCards) {
 
 // Links of an image or of a copied machine lead where they lead there; this machine has other files.
 TEST_F(Host, AbsoluteLinksLeadInsideOfTheRoot) {
-  const auto outside = root_.string() + "-outside";
+  const std::string outside = scratch_ / "outside";
   const auto move_out_and_link = [&](const std::string& path, const std::string& text) {
     fs::create_directories(fs::path(outside + path).parent_path());
     std::ofstream(outside + path) << text;
@@ -129,7 +128,6 @@ TEST_F(Host, AbsoluteLinksLeadInsideOfTheRoot) {
   EXPECT_EQ(value("glue.cdi"), "unknown");
   EXPECT_EQ(value("umd.libcuda"), "unknown");
   EXPECT_EQ(value("firmware.vbios"), "unknown");
-  fs::remove_all(outside);
 
   fs::remove(root_ / "etc/os-release");
   file("/usr/lib/os-release", "PRETTY_NAME=inside\n");

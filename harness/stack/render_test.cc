@@ -11,6 +11,7 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/read_file.h"
+#include "harness/core/temp_dir.h"
 #include "harness/stack/lint.h"
 
 namespace proctor {
@@ -84,12 +85,9 @@ TEST(RenderedDockerfile, ADigestIsTheDefaultOfTheBase) {
 class FetchCheck : public testing::Test {
  protected:
   FetchCheck() {
-    char name[] = "/tmp/proctor-fetch-XXXXXX";
-    directory_ = ::mkdtemp(name);
     std::ofstream(directory_ / "libze1.deb") << "the package";
     lock_.files = {{"libze1", "1.0-1", "https://example.org/a.deb", sha256_hex("the package"), false}};
   }
-  ~FetchCheck() override { fs::remove_all(directory_); }
 
   int exit_code() {
     std::string text = render_dockerfile(lock_);
@@ -104,7 +102,7 @@ class FetchCheck : public testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
-  fs::path directory_;
+  TempDir directory_;
   StackLock lock_;
 };
 

@@ -63,7 +63,7 @@ Result<StackVerdicts> judge(const DoctorRequest& request) {
   const char* path = std::getenv("LD_LIBRARY_PATH");
   const auto host = read_host(request.root, path == nullptr ? "" : path, image_digest_of_caller());
   if (!host) return host.error();
-  return diagnose(*host, embedded_host_minima(), *rules, today_utc());
+  return diagnose(*host, embedded_host_minima(), *rules, today_text());
 }
 
 void print_verdicts(const StackVerdicts& verdicts, std::ostream& out) {

@@ -116,7 +116,7 @@ StackVerdicts diagnose(const Host& host, const std::vector<HostMinimum>& minima,
   return examination.take();
 }
 
-std::string today_utc() {
+std::string today_text() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   ::gmtime_r(&now, &parts);

@@ -17,7 +17,7 @@ StackVerdicts diagnose(const Host& host, const std::vector<HostMinimum>& minima,
                        const std::vector<KnownBad>& rules, const std::string& today);
 
 // This day in UTC.
-std::string today_utc();
+std::string today_text();
 
 Health worst(const StackVerdicts& verdicts);
 

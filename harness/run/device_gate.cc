@@ -71,7 +71,7 @@ void DeviceGate::examine(Place visit, const std::vector<std::string>& devices,
   auto left = std::make_shared<std::size_t>(devices.size());
   if (devices.empty()) return done(*answers);
   for (const auto& device : devices) {
-    const auto add = [this, alive = alive_, answers, left, device, done](const HealthAnswer& answer) {
+    const auto add = [alive = alive_, answers, left, device, done](const HealthAnswer& answer) {
       if (!*alive) return;
       (*answers)[device] = answer;
       if (--*left == 0) done(*answers);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
@@ -33,10 +34,11 @@ Result<LineRegex> LineRegex::compile(const std::string& pattern) {
 }
 
 bool LineRegex::matches(std::string_view line, bool complete) const {
-  // The line has no 0 at its end, and may have some inside.
-  regmatch_t part[1] = {{.rm_so = 0, .rm_eo = static_cast<regoff_t>(line.size())}};
-  const int flags = REG_STARTEND | (complete ? 0 : REG_NOTEOL);
-  return ::regexec(regex_.get(), line.data(), 1, part, flags) == 0;
+  // regexec ends at the first 0, of which a line may have some: each counts as another byte that nobody
+  // names. (REG_STARTEND, which takes a length, is not in every C library: musl has none.)
+  std::string text(line);
+  std::replace(text.begin(), text.end(), '\0', '\1');
+  return ::regexec(regex_.get(), text.c_str(), 0, nullptr, complete ? 0 : REG_NOTEOL) == 0;
 }
 
 Readiness::Readiness(ReadyPolicy policy, Clock::time_point started)

@@ -57,7 +57,7 @@ bool is_exact_version(std::string_view text) {
 }
 
 bool is_web_address(std::string_view text) {
-  const auto scheme = text.starts_with("https://") ? 8 : text.starts_with("http://") ? 7 : 0;
+  const std::size_t scheme = text.starts_with("https://") ? 8 : text.starts_with("http://") ? 7 : 0;
   return scheme != 0 && every(text.substr(scheme), [](char c) { return is_alnum(c) || in(c, "./_-+~:%{}"); });
 }
 

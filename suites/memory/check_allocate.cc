@@ -61,7 +61,7 @@ PROCTOR_CHECK(Allocate, AlignmentIsHonoured, "M02",
   for (const Kind kind : {Kind::kDevice, Kind::kHost}) {
     for (const std::size_t alignment : alignments()) {
       step(std::string("given ") + to_string(kind) + " memory with alignment " + std::to_string(alignment));
-      for (const std::size_t bytes : {1, 10, 4095, 4097}) {
+      for (const std::size_t bytes : {1U, 10U, 4095U, 4097U}) {
         const Buffer buffer(context, {.kind = kind, .bytes = bytes, .alignment = alignment});
         suite::expect_same("address modulo " + std::to_string(alignment), "0",
                            std::to_string(address(buffer) % alignment));

@@ -41,7 +41,7 @@ PROCTOR_CHECK(Copy, OddAddressesAreByteExact, "M22", kCopy, kGate,
               {"copy.offset_ignored", "memory.corrupt_copy:at=17,times=1"}) {
   const auto context = leased();
   step("given addresses that are not multiples of anything");
-  for (const std::size_t offset : {1, 2, 3, 7, 13}) {
+  for (const std::size_t offset : {1U, 2U, 3U, 7U, 13U}) {
     copy_between_guards(context, {.from = Kind::kHost, .to = Kind::kDevice, .offset = offset}, 1001);
     copy_between_guards(context, {.from = Kind::kDevice, .to = Kind::kHost, .offset = offset}, 1001);
   }

@@ -33,7 +33,7 @@ PROCTOR_CHECK(Fill, PatternsOfEverySize, "M27", kFill, kGate,
 
 PROCTOR_CHECK(Fill, LastPatternIsWritten, "M27", kFill, kGate, {"copy.fill_tail", "copy.fill_skip"}) {
   const auto context = leased();
-  for (const std::size_t times : {1, 2, 3, 1000, 1001}) {
+  for (const std::size_t times : {1U, 2U, 3U, 1000U, 1001U}) {
     step("given " + std::to_string(times) + " patterns of " + std::to_string(kWord) + " bytes");
     fill_between_guards(context, Queue::Mode::kLists, kWord, times);
   }

@@ -19,7 +19,7 @@ std::string text(const void* pointer) { return std::to_string(reinterpret_cast<s
 PROCTOR_CHECK(Pointer, BaseIsTold, "M42", kRange, kGate, {"alloc.wrong_base"}) {
   const auto context = leased();
   const Buffer buffer = device_memory(context, 10000);
-  for (const std::size_t offset : {0, 3, 9999}) {
+  for (const std::size_t offset : {0U, 3U, 9999U}) {
     step("given byte " + std::to_string(offset) + " of 10000");
     void* base = nullptr;
     std::size_t bytes = 0;
@@ -30,7 +30,7 @@ PROCTOR_CHECK(Pointer, BaseIsTold, "M42", kRange, kGate, {"alloc.wrong_base"}) {
 
 PROCTOR_CHECK(Pointer, SizeIsTold, "M42", kRange, kGate, {"alloc.wrong_size"}) {
   const auto context = leased();
-  for (const std::size_t size : {100, 4096, 10000}) {
+  for (const std::size_t size : {100U, 4096U, 10000U}) {
     step("given " + std::to_string(size) + " bytes");
     const Buffer buffer = device_memory(context, size);
     void* base = nullptr;

@@ -68,13 +68,31 @@ endif()
 
 # What is compiled into the programs, under its own licences: as the distribution that it comes from states them.
 string(REGEX MATCH "^[0-9]+" gcc ${CMAKE_CXX_COMPILER_VERSION})
+set(libc libc6-dev musl-dev)  # the guard's
+if(PROCTOR_TOOLCHAIN)
+  set(libc "")
+endif()
 foreach(package libboost1.81-dev libboost-dev libcli11-dev libfmt-dev libtomlplusplus-dev nlohmann-json3-dev googletest
-        libstdc++-${gcc}-dev libc6-dev musl-dev)
+        libstdc++-${gcc}-dev ${libc})
   if(EXISTS /usr/share/doc/${package}/copyright)
     install(FILES /usr/share/doc/${package}/copyright COMPONENT runner
       DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party RENAME ${package}.txt)
   endif()
 endforeach()
+# The toolchain's C++ library is linked statically, and into the runner its C library too. Two builds may install these.
+if(PROCTOR_TOOLCHAIN)
+  file(GLOB licences ${PROCTOR_TOOLCHAIN}/zig/ziglang-*.dist-info/licenses/ziglang/lib)
+  set(component suites)
+  if(PROCTOR_TARGET MATCHES "musl$")
+    set(component runner)
+    install(FILES ${licences}/libc/musl/COPYRIGHT COMPONENT runner
+      DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party RENAME musl.txt)
+  endif()
+  foreach(library libcxx libcxxabi libunwind)
+    install(FILES ${licences}/${library}/LICENSE.TXT COMPONENT ${component}
+      DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party RENAME ${library}-${PROCTOR_TARGET}.txt)
+  endforeach()
+endif()
 
 # ---- suites ----
 

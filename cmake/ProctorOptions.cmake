@@ -38,7 +38,7 @@ add_library(proctor_plain_options INTERFACE)
 # Not for what nvcc compiles: its host code is full of line directives that -Wpedantic does not like.
 target_compile_options(proctor_plain_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion>)
-if(PROCTOR_BATCHED)  # g++ takes a batch for a header
+if(PROCTOR_BATCHED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # it takes a batch for a header
   target_compile_options(proctor_plain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
 if(PROCTOR_WERROR)

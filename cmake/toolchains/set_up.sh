@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# set_up.sh DIRECTORY TARGET...   what zig.cmake needs, for targets such as x86_64-linux-gnu.2.28.
+# set_up.sh DIRECTORY TARGET...   what zig.cmake needs, for targets such as x86_64-linux-gnu.2.28 or aarch64-linux-musl.
 #
 # DIRECTORY/zig      the compiler, from PyPI, by hash
 # DIRECTORY/include  links to the header-only libraries of this system: its C library's headers lie beside them in

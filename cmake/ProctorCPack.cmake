@@ -20,7 +20,9 @@ foreach(component IN LISTS PROCTOR_COMPONENTS)  # of which one build tree may ha
   string(TOUPPER ${component} upper)
   set(CPACK_COMPONENTS_${upper} ${component})
 endforeach()
-set(CPACK_STRIP_FILES ON)
+if(NOT CMAKE_CROSSCOMPILING)  # else the linker did it: this system's strip may not know the processor
+  set(CPACK_STRIP_FILES ON)
+endif()
 set(CPACK_GENERATOR TGZ)
 find_program(PROCTOR_DPKG dpkg)
 mark_as_advanced(PROCTOR_DPKG)
@@ -74,7 +76,12 @@ Checks of what drivers of Intel and NVIDIA GPUs do: visibility, memory,
 kernels; and the probes by which the runner finds devices.")
 
 set(CPACK_DEBIAN_SIMULATOR_PACKAGE_NAME proctor-simulator)
-set(CPACK_DEBIAN_SIMULATOR_PACKAGE_DEPENDS "proctor-suites (= ${PROJECT_VERSION}), ${libraries}, ${loader}")
+set(CPACK_DEBIAN_SIMULATOR_PACKAGE_DEPENDS "proctor-suites (= ${PROJECT_VERSION}), ${libraries}")
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+  string(APPEND CPACK_DEBIAN_SIMULATOR_PACKAGE_DEPENDS ", ${loader}")
+else()  # Debian has the loader for no other: the package could not be installed
+  set(CPACK_DEBIAN_SIMULATOR_PACKAGE_RECOMMENDS "${loader}")
+endif()
 set(CPACK_COMPONENT_SIMULATOR_DESCRIPTION "simulated devices for Proctor
 Drivers of simulated Intel and NVIDIA GPUs that execute real kernels below
 the vendors' interfaces, with faults on demand.")

@@ -53,7 +53,11 @@ proctor_install_share(runner schema
   reports/schema/report.schema.json
   reports/schema/selftest.schema.json)
 file(GLOB hooks CONFIGURE_DEPENDS .github/runner-hooks/*.sh)
+list(FILTER hooks EXCLUDE REGEX "/job-[a-z]+\\.sh$")
 proctor_install_share(runner runner-hooks ${hooks})
+# Those that a runner of GitHub starts.
+install(PROGRAMS .github/runner-hooks/job-started.sh .github/runner-hooks/job-completed.sh COMPONENT runner
+  DESTINATION ${PROCTOR_INSTALL_SHARE}/runner-hooks)
 file(GLOB documents CONFIGURE_DEPENDS docs/*.md)
 install(FILES LICENSE README.md COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${documents} COMPONENT runner DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)

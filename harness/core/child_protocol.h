@@ -21,9 +21,15 @@
 //                          absent otherwise. A program that starts itself again needs both.
 //   PROCTOR_SIZE           smoke | ci | full | stress: how much a check does; ci when absent
 //
+// A case with ranks is one process a rank, each told which one it is as every launcher of ranks tells it.
+// What the caller has in these variables never gets there:
+//   RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
+//   MASTER_ADDR, MASTER_PORT  127.0.0.1, and a port that was free when the ranks started
+//   PROCTOR_RENDEZVOUS        a directory of the case alone, empty at first, for a store of files
+//
 // A `proctor`-kind binary understands two options:
 //   --proctor-list         for each case, exits 0; all but event and case are optional:
-//     {"v":1,"event":"case","case":"Group.Name","devices":N,"rule":..,"source":..,
+//     {"v":1,"event":"case","case":"Group.Name","devices":N,"ranks":N,"rule":..,"source":..,
 //      "severity":"gate|warn|info",
 //      "needs":[TEXT..],                           the case skips itself without them; what devices cannot
 //                                                  be asked for (below) the runner answers, before it starts
@@ -40,6 +46,11 @@
 //      "reason":..}                                e.g. "driver_crash:11", becomes fail(reason)
 //     {"v":1,"case":NAME,"event":"warn","message":..}
 //     {"v":1,"case":NAME,"event":"end","result":"pass|fail|skip|error","reason":..}
+//   and of a case with ranks
+//     {"v":1,"case":NAME,"event":"leave","how":"signal:9"}  this rank ends so, before the others do, and the
+//                                                 check wants it: "signal:N", "exit:N", or "ended", by the
+//                                                 runner once the others are through. It needs no `end`.
+//   The events of all ranks come to the runner with a member "rank":R.
 //
 // Our pytest plugin speaks the same. It may run several cases in one process, each from its `start` to the
 // next one's; its results are also "xfail" and "xpass"; and it adds
@@ -69,6 +80,14 @@ inline constexpr const char* kSimDriverVariable = "PROCTOR_SIM_DRIVER";
 inline constexpr const char* kSelfVariable = "PROCTOR_SELF";
 inline constexpr const char* kLauncherVariable = "PROCTOR_LAUNCHER";
 inline constexpr const char* kSizeVariable = "PROCTOR_SIZE";
+
+inline constexpr const char* kRankVariable = "RANK";
+inline constexpr const char* kWorldSizeVariable = "WORLD_SIZE";
+inline constexpr const char* kLocalRankVariable = "LOCAL_RANK";
+inline constexpr const char* kLocalWorldSizeVariable = "LOCAL_WORLD_SIZE";
+inline constexpr const char* kMasterAddressVariable = "MASTER_ADDR";
+inline constexpr const char* kMasterPortVariable = "MASTER_PORT";
+inline constexpr const char* kRendezvousVariable = "PROCTOR_RENDEZVOUS";
 
 inline constexpr const char* kSimgpuDriver = "simgpu";  // a value of PROCTOR_SIM_DRIVER
 inline constexpr const char* kIntelDriver = "intel";

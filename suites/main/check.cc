@@ -79,6 +79,8 @@ void measure(std::string_view name, double value, std::string_view unit, std::in
 
 void warn(std::string_view message) { Session::get().emit("warn", {{"message", message}}); }
 
+void leave(std::string_view how) { Session::get().emit("leave", {{"how", how}}); }
+
 void skip(std::string reason) { throw Skipped(std::move(reason)); }
 
 void report(Mismatch mismatch, const char* file, int line) {

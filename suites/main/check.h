@@ -73,7 +73,9 @@ struct CheckTraits {
   // Faults of the simulator, as PROCTOR_SIM_FAULTS takes one ("memory.corrupt_copy:at=17"), under each of
   // which this check must fail. The cheapest first.
   std::vector<std::string> faults = {};
-  int devices = 1;  // how many devices the check leases
+  int devices = 1;  // how many devices the check leases; with ranks, each of them
+  // How many processes execute the check at the same time, each a rank of it; 0: one, which is no rank.
+  int ranks = 0;
   // What else it skips without: "tiles>=2", "fp64", "symbol:zesInit".
   std::vector<std::string> needs = {};
   Sizes sizes = {};
@@ -131,6 +133,10 @@ void report(Mismatch mismatch, const char* file = __builtin_FILE(), int line = _
 // Ends the check as fail(reason), e.g. fail_because("driver_crash:11", "zeInit under ',0'").
 [[noreturn]] void fail_because(std::string reason, std::string message, const char* file = __builtin_FILE(),
                                int line = __builtin_LINE());
+
+// This rank ends as `how` says ("signal:9", "exit:3", "ended" by the runner once the others are through),
+// because the check wants it to: not a failure, if it comes so.
+void leave(std::string_view how);
 
 // Whether the devices are simgpu's own, where every rule is ours (PROCTOR_SIM_DRIVER says so).
 bool on_simgpu();

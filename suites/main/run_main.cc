@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <iostream>
 
@@ -23,10 +24,11 @@ nlohmann::json listed_sizes(const Sizes& sizes) {
 nlohmann::json listed(const CheckInfo& info, std::vector<std::string> needs) {
   const CheckTraits& traits = info.traits;
   needs.insert(needs.end(), traits.needs.begin(), traits.needs.end());
-  nlohmann::json fields = {{"devices", traits.devices},
+  nlohmann::json fields = {{"devices", traits.devices * std::max(traits.ranks, 1)},
                            {"rule", info.rule},
                            {"source", info.source},
                            {"severity", to_string(info.severity)}};
+  if (traits.ranks > 0) fields["ranks"] = traits.ranks;
   if (!traits.faults.empty()) fields["faults"] = traits.faults;
   if (!needs.empty()) fields["needs"] = std::move(needs);
   if (auto sizes = listed_sizes(traits.sizes); !sizes.empty()) fields["sizes"] = std::move(sizes);

@@ -1,6 +1,7 @@
 #include "reports/junit.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -134,6 +135,12 @@ std::string failure_text(const Failure& failure) {
   return text;
 }
 
+std::string rank_text(const RankEnd& rank) {
+  const std::string how = rank.verdict ? to_string(*rank.verdict) : "had not ended";
+  return fmt::format("rank {} ({}): {}{}; log {}\n", rank.rank, fmt::join(rank.devices, "+"), how,
+                     rank.last_step.empty() ? "" : ", last step \"" + rank.last_step + "\"", rank.log);
+}
+
 // Everything known about an attempt that was not good; starts with `file:line: ` when there is one, which is
 // where readers without a file attribute look for it.
 std::string attempt_text(const RunModel& model, const CaseRecord& record, const Attempt& attempt) {
@@ -147,6 +154,7 @@ std::string attempt_text(const RunModel& model, const CaseRecord& record, const 
   text += '\n';
   if (attempt.end) {
     if (!attempt.end->last_step.empty()) text += fmt::format("last step: {}\n", attempt.end->last_step);
+    for (const RankEnd& rank : attempt.end->ranks) text += rank_text(rank);
     for (const Stray& stray : attempt.end->termination.strays) {
       text += fmt::format("left behind: process {} ({})\n", stray.pid, stray.command);
     }

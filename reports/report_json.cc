@@ -149,6 +149,24 @@ Json telemetry_json(const TelemetryInfo& telemetry) {
   return {{"host", figures_json(telemetry.host)}, {"devices", std::move(devices)}};
 }
 
+Json ranks_json(const std::vector<RankEnd>& ranks) {
+  Json array = Json::array();
+  for (const RankEnd& rank : ranks) {
+    array.push_back(
+        {{"rank", rank.rank},
+         {"devices", strings(rank.devices)},
+         {"outcome", rank.verdict ? Json(to_string(rank.verdict->outcome)) : Json(nullptr)},
+         {"reason", rank.verdict ? clean_text(rank.verdict->reason) : ""},
+         {"exit", {{"code", or_null(rank.exit_code)}, {"signal", or_null(rank.exit_signal)}}},
+         {"left", clean_text(rank.left)},
+         {"ended_by_runner", rank.ended_by_runner},
+         {"last_step", clean_text(rank.last_step)},
+         {"output",
+          {{"log", clean_text(rank.log)}, {"bytes", rank.bytes}, {"dropped_bytes", rank.dropped_bytes}}}});
+  }
+  return array;
+}
+
 Json attempt_json(const Attempt& attempt) {
   const AttemptEnded end = attempt.end.value_or(AttemptEnded{});
   const Verdict verdict = verdict_of(attempt);
@@ -159,7 +177,7 @@ Json attempt_json(const Attempt& attempt) {
   json["reason"] = clean_text(verdict.reason);
   json["duration_ms"] = end.duration_ms;
   json["devices"] = strings(attempt.start.devices);
-  json["ranks"] = Json::array();
+  json["ranks"] = ranks_json(end.ranks);
   json["exit"] = {{"code", or_null(end.exit_code)}, {"signal", or_null(end.exit_signal)}};
   json["termination"] = termination_json(end.termination);
   json["output"] = {{"log", clean_text(attempt.start.log)},

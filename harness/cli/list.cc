@@ -30,6 +30,7 @@ nlohmann::json to_json(const Plan& plan) {
                      {"name", test.name},
                      {"labels", suite.labels},
                      {"devices", test.devices},
+                     {"ranks", test.ranks},
                      {"timeout_ms", test.policy.timeout.count()},
                      {"retries", test.policy.retries},
                      {"disabled", test.disabled},

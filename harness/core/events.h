@@ -32,6 +32,7 @@ struct PlannedCase {
   std::string classname;  // for JUnit: the framework's own, or proctor.SUITE.BACKEND
   std::string name;       // for JUnit: the framework's own
   int devices = 0;        // how many devices the case needs
+  int ranks = 0;          // processes that execute it together; 0: one, which is no rank
   int repeat = 1;         // executions wanted (--repeat)
   std::int64_t timeout_ms = 0;
 };
@@ -198,6 +199,21 @@ struct TelemetryInfo {
   std::vector<DeviceTelemetry> devices;  // leased; none when nobody samples
 };
 
+// How one rank of a case ended. It has no verdict when the case ended before it did.
+struct RankEnd {
+  int rank = 0;
+  std::vector<std::string> devices{};  // leased ids
+  std::optional<Verdict> verdict{};
+  std::optional<int> exit_code{};
+  std::optional<int> exit_signal{};
+  std::string left{};            // how the check announced that it would end: "signal:9", "ended"
+  bool ended_by_runner = false;  // after the others had ended
+  std::string last_step{};
+  std::string log{};  // relative to the run directory
+  std::uint64_t bytes = 0;
+  std::uint64_t dropped_bytes = 0;
+};
+
 struct AttemptEnded {
   std::string case_id;
   int attempt = 1;
@@ -219,6 +235,7 @@ struct AttemptEnded {
   std::string source;
   std::string severity;
   std::optional<Diagnosis> diagnosis;  // of a bad verdict that the runner did not cause itself
+  std::vector<RankEnd> ranks;          // of a case with ranks, by rank
 };
 
 // The final word on a case, after its retries and the known-failure list.

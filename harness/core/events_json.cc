@@ -22,7 +22,7 @@ concept Is = std::same_as<std::remove_const_t<T>, U>;
 void fields(auto& io, Is<PlannedCase> auto& r) {
   io("id", r.id), io("suite", r.suite), io("backend", r.backend), io("kind", r.kind);
   io("classname", r.classname), io("name", r.name), io("devices", r.devices), io("repeat", r.repeat);
-  io("timeout_ms", r.timeout_ms);
+  io("timeout_ms", r.timeout_ms), io("ranks", r.ranks);
 }
 
 void fields(auto& io, Is<PlannedDevice> auto& r) {
@@ -102,6 +102,12 @@ void fields(auto& io, Is<DeviceTelemetry> auto& r) { io("device", r.device), io(
 
 void fields(auto& io, Is<TelemetryInfo> auto& r) { io("host", r.host), io("devices", r.devices); }
 
+void fields(auto& io, Is<RankEnd> auto& r) {
+  io("rank", r.rank), io("devices", r.devices), io("verdict", r.verdict), io("exit_code", r.exit_code);
+  io("exit_signal", r.exit_signal), io("left", r.left), io("ended_by_runner", r.ended_by_runner);
+  io("last_step", r.last_step), io("log", r.log), io("bytes", r.bytes), io("dropped_bytes", r.dropped_bytes);
+}
+
 void fields(auto& io, Is<AttemptEnded> auto& r) {
   io("case", r.case_id), io("attempt", r.attempt), io("repeat", r.repeat), io("at_ms", r.at_ms);
   io("duration_ms", r.duration_ms), io("verdict", r.verdict), io("exit_code", r.exit_code);
@@ -109,7 +115,7 @@ void fields(auto& io, Is<AttemptEnded> auto& r) {
   io("evidence", r.evidence), io("telemetry", r.telemetry), io("last_step", r.last_step),
       io("failures", r.failures), io("measures", r.measures), io("marks", r.marks);
   io("rule", r.rule), io("source", r.source), io("severity", r.severity);
-  io("diagnosis", r.diagnosis);
+  io("diagnosis", r.diagnosis), io("ranks", r.ranks);
 }
 
 void fields(auto& io, Is<CaseEnded> auto& r) {

@@ -196,6 +196,9 @@ class FileReader {
     read_program(reader, table, config);
     Suite& suite = config.suite;
     read_devices(reader, suite);
+    std::optional<int> ranks;
+    reader.read("ranks", ranks, 0, kMaxRanks);
+    if (ranks) suite.ranks = *ranks;
     std::optional<std::string> mask;
     reader.read_choice("mask", mask, {"uuid", "index"});
     if (mask) suite.mask = *mask;
@@ -327,7 +330,7 @@ std::optional<Error> read_limit_options(const LimitOptions& options, Limits& lim
 std::vector<std::string> config_keys(std::string_view table) {
   if (table == "defaults") return default_keys();
   if (table == "suite") {
-    return limit_keys({"kind", "command", "backend", "devices", "process", "mask", "env", "labels"});
+    return limit_keys({"kind", "command", "backend", "devices", "ranks", "process", "mask", "env", "labels"});
   }
   if (table == "override") return limit_keys({"match"});
   if (table == "profile") return limit_keys({"env"});

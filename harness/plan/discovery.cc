@@ -117,6 +117,13 @@ std::string read_case_event(const std::string& line, Case& test) {
     }
     test.devices = devices->get<int>();
   }
+  if (const auto ranks = event.find("ranks"); ranks != event.end()) {
+    if (!ranks->is_number_unsigned() || ranks->get<std::uint64_t>() > kMaxRanks)
+      return "has no number of ranks in \"ranks\"";
+    test.ranks = ranks->get<int>();
+    if (test.ranks > 0 && test.devices % test.ranks != 0)
+      return fmt::format("has {} devices for {} ranks, which is no equal share", test.devices, test.ranks);
+  }
   test.rule = text_of(event, "rule");
   test.source = text_of(event, "source");
   test.severity = text_of(event, "severity");
@@ -218,7 +225,8 @@ Case whole_command(const Suite& suite) {
   Case test;
   test.name = std::filesystem::path(suite.command.front()).filename().string();
   test.classname = suite.name;
-  test.devices = suite.devices;
+  test.devices = suite.devices * std::max(1, suite.ranks);
+  test.ranks = suite.ranks;
   test.argv = suite.command;
   return test;
 }

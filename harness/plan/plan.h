@@ -28,6 +28,8 @@ struct CasePolicy {
 
 inline constexpr const char* kBuiltInOrigin = "built in";
 
+inline constexpr int kMaxRanks = 256;  // of one case
+
 struct Suite {
   std::string name;
   SuiteKind kind = SuiteKind::kCommand;
@@ -38,6 +40,7 @@ struct Suite {
   Backend backend = Backend::kNone;
   int devices = 0;
   std::string devices_marker;    // kind pytest: the marker that says how many devices a test needs; "" = none
+  int ranks = 0;                   // processes that execute a case together; 0: one, which is no rank
   std::string process = "case";  // case | file | suite
   bool listener = false;         // kind gtest: the program tells of its cases as they happen
   std::string mask = "uuid";     // uuid | index
@@ -55,7 +58,8 @@ struct Case {
   std::vector<std::string> argv;
   // Cases of one suite with the same group and number of devices share a process; "" = each has its own.
   std::string group;
-  int devices = 0;
+  int devices = 0;  // of all ranks together
+  int ranks = 0;    // processes that execute it together, each with an equal share of the devices; 0: one, no rank
   CasePolicy policy;
   bool disabled = false;  // the framework itself would not run it: skip(disabled)
   std::string rule;       // as the suite listed them; empty for foreign suites

@@ -94,6 +94,7 @@ Json suite_json(const Suite& suite) {
           {"backend", to_string(suite.backend)},
           {"devices", suite.devices},
           {"devices_marker", suite.devices_marker},
+          {"ranks", suite.ranks},
           {"process", suite.process},
           {"listener", suite.listener},
           {"mask", suite.mask},
@@ -120,6 +121,7 @@ Suite suite_from(const Json& json) {
   suite.backend = known(parse_backend(json.at("backend").get<std::string>()), json.at("backend"));
   suite.devices = json.at("devices");
   suite.devices_marker = json.at("devices_marker");
+  suite.ranks = json.at("ranks");
   suite.process = json.at("process");
   suite.listener = json.at("listener");
   suite.mask = json.at("mask");
@@ -138,6 +140,7 @@ Json case_json(const Case& test) {
           {"argv", test.argv},
           {"group", test.group},
           {"devices", test.devices},
+          {"ranks", test.ranks},
           {"policy", policy_json(test.policy)},
           {"disabled", test.disabled},
           {"rule", test.rule},
@@ -160,6 +163,7 @@ Case case_from(const Json& json, std::size_t suites) {
   test.argv = json.at("argv");
   test.group = json.at("group");
   test.devices = json.at("devices");
+  test.ranks = json.at("ranks");
   test.policy = policy_from(json.at("policy"));
   test.disabled = json.at("disabled");
   test.rule = json.at("rule");

@@ -31,6 +31,14 @@ Result<void> check_supported(const Suite& suite) {
   if (suite.kind == SuiteKind::kProctor && suite.process == "suite") {
     return unsupported(suite, "process = \"suite\" with kind \"proctor\"", "Write process = \"case\".");
   }
+  if (suite.ranks > 0 && suite.kind == SuiteKind::kProctor) {
+    return unsupported(suite, "ranks with kind \"proctor\"", "Its checks say how many ranks they have.");
+  }
+  if (suite.ranks > 0 && suite.kind != SuiteKind::kCommand) {
+    return unsupported(
+        suite, fmt::format("ranks with kind \"{}\"", to_string(suite.kind)),
+        "Write kind = \"command\": the whole command is one case, and each rank's exit code counts.");
+  }
   if (suite.kind == SuiteKind::kPytest) return {};
   if (suite.process == "file") {
     return unsupported(suite, fmt::format("process = \"file\" with kind \"{}\"", to_string(suite.kind)),

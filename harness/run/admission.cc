@@ -1,5 +1,7 @@
 #include "harness/run/admission.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace proctor {
@@ -28,8 +30,9 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
   if (const auto need = unmet_need(setup, backend, test))
     return Refusal{{Outcome::kSkip, "needs:" + *need}, ""};
   if (test.devices == 0 || pool.can_ever_lease(backend, test.devices)) return std::nullopt;
-  const bool none = pool.width(backend) == 0;
-  return Refusal{{Outcome::kSkip, none ? "no_device" : "needs:devices>=" + std::to_string(test.devices)}, ""};
+  if (pool.width(backend) == 0) return Refusal{{Outcome::kSkip, "no_device"}, ""};
+  const char* what = test.ranks > 0 ? "cards" : "devices";  // no two ranks on one card
+  return Refusal{{Outcome::kSkip, fmt::format("needs:{}>={}", what, test.devices)}, ""};
 }
 
 CaseGroup& group_for(std::deque<CaseGroup>& pending, const Plan& plan, std::size_t index,

@@ -49,6 +49,8 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
   log_ = attempt_log(first.test->id, first.attempt, first.repeat);
   child_ = ChildReport(name_for_child(*plan_.suite, *first.test));
   take_scratch();
+  if (!plan_.ranks.empty())
+    ranks_.emplace(name_for_child(*plan_.suite, *first.test), plan_.suite->kind, plan_.ranks.size());
   if (!is_batch()) begin(0, Clock::now());
   process_ = ContainedProcess::start(context_.io, context_.containment, make_spec(),
                                      [this, alive = alive_](const ProcessEnd& end) {
@@ -98,7 +100,6 @@ ProcessSpec RunningAttempt::make_spec() {
     if (!scratch_.empty()) {
       if (!spec.argv.empty()) spec.argv[0] = anchored(spec.argv[0], spec.directory);
       spec.directory = scratch_;
-      set_variable(spec.env, "TMPDIR", scratch_);
     }
   }
   if (kind == SuiteKind::kProctor || kind == SuiteKind::kPytest || plan_.suite->listener) {
@@ -107,10 +108,7 @@ ProcessSpec RunningAttempt::make_spec() {
       if (*alive) on_line(line);
     };
   }
-  if (!is_batch()) set_variable(spec.env, child::kCaseVariable, first.test->id);
-  set_variable(spec.env, child::kAttemptVariable, std::to_string(first.attempt));
-  set_variable(spec.env, child::kRunDirVariable, context_.run_dir);
-  set_variable(spec.env, child::kRunIdVariable, context_.run_id);
+  add_variables(spec.env);
 
   spec.log_path = context_.run_dir + "/" + log_;
   spec.inherit_stdio = context_.inherit_stdio;
@@ -124,8 +122,18 @@ ProcessSpec RunningAttempt::make_spec() {
     gather(guard_pid, std::move(then));
   };
   set_limits(spec);
+  if (ranks_) launch_as_ranks(spec);
   if (context_.ready) watch_readiness(spec);
   return spec;
+}
+
+void RunningAttempt::add_variables(std::vector<std::string>& environment) const {
+  const AttemptCase& first = plan_.cases.front();
+  if (!scratch_.empty()) set_variable(environment, "TMPDIR", scratch_);
+  if (!is_batch()) set_variable(environment, child::kCaseVariable, first.test->id);
+  set_variable(environment, child::kAttemptVariable, std::to_string(first.attempt));
+  set_variable(environment, child::kRunDirVariable, context_.run_dir);
+  set_variable(environment, child::kRunIdVariable, context_.run_id);
 }
 
 // Until it is ready it has a limit of its own, and from then on the case's.
@@ -211,6 +219,7 @@ void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
 }
 
 void RunningAttempt::conclude(const ProcessEnd* end) {
+  if (ranks_) child_ = ranks_->merged();
   AttemptEnded event = describe(end);
   context_.diagnoser.judge(open_->kernel_mark, addresses_, event, context_.sink);
   event.telemetry = take_telemetry(end);
@@ -273,6 +282,7 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
   const auto limit = static_cast<double>(entry.test->policy.timeout.count());
   const bool slow = limit > 0 && static_cast<double>(event.duration_ms) > kSlowShare * limit;
   if (slow && (!end || end->cause == EndCause::kExited)) event.marks.push_back("slow");
+  if (ranks_) tell_ranks(end, event);
   return event;
 }
 
@@ -292,7 +302,7 @@ Verdict RunningAttempt::judge_case(const ProcessEnd* end, AttemptEnded& event) c
     evidence.exit_signal = end->exit_signal;
     if (!result_file_.empty()) evidence.gtest = read_gtest_result(result_file_);
   }
-  const Verdict verdict = judge(evidence);
+  const Verdict verdict = ranks_ ? ranks_->judge(evidence) : judge(evidence);
   if (evidence.gtest) event.failures = std::move(evidence.gtest->failures);
   return verdict;
 }
@@ -332,15 +342,17 @@ void RunningAttempt::abandon() {
   end.termination = {.signal_sent = 9, .forced = true, .unreapable = true, .strays = {}};
   end.started = open_->started;
   end.leader_ended = end.ended = Clock::now();
+  if (ranks_) child_ = ranks_->merged();
   AttemptEnded event = describe(&end);
   event.telemetry = take_telemetry(&end);
   context_.sink.on(event);
 }
 
 void RunningAttempt::clean_up(const ProcessEnd& end) {
-  for (const auto& file : {result_file_, cases_file_}) {
+  for (const auto& file : {result_file_, cases_file_, rank_plan_}) {
     if (!file.empty()) ::unlink(file.c_str());
   }
+  if (!rendezvous_.empty()) clean_rendezvous();
   if (scratch_.empty() || end.termination.unreapable) return;  // what cannot be killed may still write there
   if (auto emptied = context_.scratch.give_back(scratch_); !emptied) {
     context_.sink.on(Warning{"scratch_left",

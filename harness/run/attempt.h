@@ -20,6 +20,7 @@
 #include "harness/run/case_group.h"
 #include "harness/run/child_report.h"
 #include "harness/run/diagnose.h"
+#include "harness/run/rank_reports.h"
 #include "harness/run/readiness.h"
 #include "harness/run/scratch.h"
 #include "harness/run/telemetry.h"
@@ -40,6 +41,7 @@ struct AttemptContext {
   bool break_commands = false;   // in what is passed on
   std::string evidence_program;  // proctor itself; "": nothing is gathered before a limit ends a case
   std::vector<std::string> evidence_environment;
+  std::string rank_launcher;          // proctor itself
   std::vector<std::string> debugger;  // put in front of the command; no limits then
   Diagnoser diagnoser{};
   Telemetry* telemetry = nullptr;      // none: devices are not sampled
@@ -58,6 +60,9 @@ struct AttemptPlan {
   std::vector<std::string> devices;      // leased ids
   std::vector<int> leases;               // descriptors of their leases
   std::vector<std::string> environment;  // NAME=VALUE, without what is particular to the attempt
+  // Of a case with ranks: the same of each rank, which has an equal share of `devices`, in order;
+  // `environment` is then that of their launcher.
+  std::vector<std::vector<std::string>> ranks;
 };
 
 class RunningAttempt {
@@ -96,6 +101,12 @@ class RunningAttempt {
   bool is_batch() const { return plan_.cases.size() > 1; }
   const AttemptCase& of(std::size_t which) const { return plan_.cases[which]; }
   ProcessSpec make_spec();
+  // What is particular to the attempt.
+  void add_variables(std::vector<std::string>& environment) const;
+  std::vector<std::string> devices_of_rank(std::size_t rank) const;
+  void launch_as_ranks(ProcessSpec& spec);
+  void clean_rendezvous();
+  void tell_ranks(const ProcessEnd* end, AttemptEnded& event) const;
   void set_limits(ProcessSpec& spec) const;
   ProcessLimits limits_of(const Case& test) const;
   // The case that answers for the process now.
@@ -130,11 +141,14 @@ class RunningAttempt {
   bool no_more_ = false;
   bool ending_ = false;  // somebody is ending the process: no case begins any more
   bool another_was_bad_ = false;
+  std::optional<RankReports> ranks_;  // of a case with ranks
   std::optional<Readiness> readiness_;
   std::string log_;
   std::string scratch_;      // kind proctor: its working directory and TMPDIR
   std::string result_file_;  // kind gtest
   std::string cases_file_;   // of a batch
+  std::string rank_plan_;    // of a case with ranks: the launcher's file
+  std::string rendezvous_;   // and the directory that they share
   std::string stop_reason_;
   std::shared_ptr<ContainedProcess> process_;
   std::shared_ptr<ContainedProcess> gathering_;  // of evidence, while it lasts

@@ -19,6 +19,10 @@ std::string attempt_log(const std::string& case_id, int attempt, int repeat) {
   return "logs/" + attempt_stem(case_id, attempt, repeat) + ".log";
 }
 
+std::string attempt_rank_log(const std::string& case_id, int attempt, int repeat, int rank) {
+  return "logs/" + attempt_stem(case_id, attempt, repeat) + ".rank" + std::to_string(rank) + ".log";
+}
+
 std::string attempt_evidence(const std::string& case_id, int attempt, int repeat) {
   return "evidence/" + attempt_stem(case_id, attempt, repeat) + ".txt";
 }

@@ -99,6 +99,8 @@ void ChildReport::add_line(std::string_view line) {
     keep(failures_, failure_of(event));
   } else if (name == "warn") {
     keep(warnings_, text_of(event, "message"));
+  } else if (name == "leave") {
+    leaves_ = text_of(event, "how");
   } else if (name == "output") {
     output_ += text_of(event, "text");
     if (output_.size() > kMaxOutput) output_.erase(0, output_.size() - kMaxOutput);
@@ -107,6 +109,32 @@ void ChildReport::add_line(std::string_view line) {
     end_reason_ = text_of(event, "reason");
     if (!result_) violate(line);
   }
+}
+
+ChildReport ChildReport::of_ranks(const std::vector<const ChildReport*>& ranks) {
+  const ChildReport* answers = ranks.front();
+  for (const ChildReport* rank : ranks) {
+    if (rank->first_failure_ns_ == 0) continue;
+    if (answers->first_failure_ns_ == 0 || rank->first_failure_ns_ < answers->first_failure_ns_)
+      answers = rank;
+  }
+  ChildReport all = *answers;
+  all.failures_.clear();
+  all.warnings_.clear();
+  all.violations_ = 0;
+  all.first_violation_.clear();
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const std::string who = "rank " + std::to_string(i) + ": ";
+    for (Failure failure : ranks[i]->failures_) {
+      failure.message = who + failure.message;
+      keep(all.failures_, std::move(failure));
+    }
+    for (const std::string& warning : ranks[i]->warnings_) keep(all.warnings_, who + warning);
+    if (all.violations_ == 0 && ranks[i]->violations_ > 0)
+      all.first_violation_ = who + ranks[i]->first_violation_;
+    all.violations_ += ranks[i]->violations_;
+  }
+  return all;
 }
 
 const std::string& ChildReport::reason() const {

@@ -23,6 +23,10 @@ class ChildReport {
 
   void add_line(std::string_view line);
 
+  // Ranks of one case as one: failures and warnings of all of them, each with its rank; the rest is of the
+  // rank that failed first, or of rank 0.
+  static ChildReport of_ranks(const std::vector<const ChildReport*>& ranks);
+
   // The case that a `start` event is about; none: the line is something else.
   static std::optional<std::string> started_case(std::string_view line);
 
@@ -37,6 +41,8 @@ class ChildReport {
   const std::vector<Failure>& failures() const { return failures_; }
   const std::vector<Measure>& measures() const { return measures_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
+  // How this rank said it would end; "": it did not.
+  const std::string& leaves() const { return leaves_; }
   const std::string& last_step() const { return last_step_; }
   // What the framework captured or has to say at length, of `output` events; its end when it is much.
   const std::string& output() const { return output_; }
@@ -62,6 +68,7 @@ class ChildReport {
   std::vector<Measure> measures_;
   std::vector<std::string> warnings_;
   std::string last_step_;
+  std::string leaves_;
   std::string output_;
   std::int64_t start_ns_ = 0;
   std::int64_t first_step_ns_ = 0;

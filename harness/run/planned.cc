@@ -55,6 +55,7 @@ void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlan
                              .classname = test.classname,
                              .name = test.name,
                              .devices = test.devices,
+                             .ranks = test.ranks,
                              .repeat = repeat * std::max(1, static_cast<int>(places.size())),
                              .timeout_ms = test.policy.timeout.count()});
   }

@@ -38,6 +38,7 @@ class Runner {
                  .break_commands = setup.break_commands,
                  .evidence_program = setup.evidence_program,
                  .evidence_environment = setup.evidence_environment,
+                 .rank_launcher = setup.rank_launcher,
                  .debugger = setup.debugger,
                  .ready = setup.ready},
         pool_(setup.devices, setup.leases, setup.planned.run_id),
@@ -80,6 +81,7 @@ class Runner {
   void begin_process(Slot slot);
   void on_entered(Slot slot, const DeviceGate::Entry& entry);
   void start_attempt(Slot slot);
+  Result<void> give_environment(AttemptPlan& plan);
   AttemptPlan plan_attempt(Slot slot);
   void on_case_ended(Slot slot, std::size_t which, const AttemptEnded& ended, bool went_on);
   void tell_suspect(const Running& entry, const CaseGroup::Finished& finished);

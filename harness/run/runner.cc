@@ -111,13 +111,10 @@ void Runner::start_attempt(Slot slot) {
   lease_wait_.end();
   slot->begun = true;
   AttemptPlan plan = plan_attempt(slot);
-  auto environment = setup_.environment(*plan.suite, slot->devices);
-  if (!environment) {  // a lease that no mask can express; never started with more than it holds
-    ends_.announce(
-        slot->group.give_up({Outcome::kError, "environment"}, "failed to " + environment.error().what));
+  if (auto given = give_environment(plan); !given) {
+    ends_.announce(slot->group.give_up({Outcome::kError, "environment"}, "failed to " + given.error().what));
     return end_group(slot);
   }
-  plan.environment = std::move(*environment);
   slot->attempt = std::make_unique<RunningAttempt>(
       context_, std::move(plan),
       [this, slot](std::size_t which, const AttemptEnded& ended, bool went_on) {
@@ -126,12 +123,29 @@ void Runner::start_attempt(Slot slot) {
       [this, slot](ProcessFate fate) { on_process_ended(slot, fate); });
 }
 
+// An error is a lease that no mask can express: nothing is ever started with more than it holds.
+Result<void> Runner::give_environment(AttemptPlan& plan) {
+  const int ranks = plan.cases.front().test->ranks;
+  auto own = setup_.environment(*plan.suite, ranks == 0 ? plan.devices : std::vector<std::string>{});
+  if (!own) return own.error();
+  plan.environment = std::move(*own);
+  const auto each = ranks == 0 ? 0 : static_cast<std::ptrdiff_t>(plan.devices.size()) / ranks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto first = plan.devices.begin() + rank * each;
+    auto environment = setup_.environment(*plan.suite, {first, first + each});
+    if (!environment) return environment.error();
+    plan.ranks.push_back(std::move(*environment));
+  }
+  return {};
+}
+
 AttemptPlan Runner::plan_attempt(Slot slot) {
   AttemptPlan plan{.suite = &suite(slot->group.first()),
                    .cases = {},
                    .devices = slot->devices,
                    .leases = pool_.descriptors(slot->devices),
-                   .environment = {}};
+                   .environment = {},
+                   .ranks = {}};
   for (const auto& turn : slot->group.next_process())
     plan.cases.push_back({.test = &test(turn.index), .attempt = turn.attempt, .repeat = turn.repeat});
   return plan;

@@ -81,10 +81,11 @@ struct RunSetup {
   bool break_commands = false;       // and must not be obeyed there (core/workflow_commands.h)
   std::string evidence_program;      // proctor itself; "": nothing is gathered before a limit ends a case
   std::vector<std::string> evidence_environment;
+  std::string rank_launcher;  // proctor itself, which starts the ranks of a case
   std::vector<std::string> debugger;
   bool watch_parent = false;  // CI=true
 
-  // The environment of a case that holds `devices` (ids).
+  // The environment of a case that holds `devices` (ids), or of one rank of it.
   std::function<Result<std::vector<std::string>>(const Suite&, const std::vector<std::string>& devices)>
       environment;
   // None: no entry matches the case. May be empty.

@@ -1,0 +1,34 @@
+// What the launcher of a case's ranks is told, in a file that the runner writes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/duration.h"
+#include "harness/core/result.h"
+
+namespace proctor {
+
+struct RankSpec {
+  std::vector<std::string> env;  // NAME=VALUE, the whole environment without what the launcher sets
+  std::string log;               // absolute; written as process/capture.h says
+};
+
+struct RankPlan {
+  std::vector<std::string> argv;  // of every rank; argv[0] is looked up in PATH when it has no slash
+  std::string rendezvous;         // the directory that they share
+  bool events = false;            // each rank gets PROCTOR_EVENTS_FD
+  Milliseconds grace{10'000};     // what the others have to end by themselves, after one ended badly
+  std::vector<RankSpec> ranks;
+};
+
+std::string to_text(const RankPlan& plan);
+Result<RankPlan> parse_rank_plan(std::string_view text);
+
+// `env` of rank `rank` of `world`, with the variables of core/child_protocol.h. What it had under these names
+// is gone.
+std::vector<std::string> rank_environment(std::vector<std::string> env, int rank, int world, int port,
+                                          const std::string& rendezvous);
+
+}  // namespace proctor

@@ -1,0 +1,59 @@
+// One rank as its launcher sees it: the process, and the pipes that it writes to.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "harness/core/result.h"
+#include "harness/process/capture.h"
+#include "harness/process/line_splitter.h"
+#include "harness/process/unique_fd.h"
+#include "harness/ranks/rank_plan.h"
+
+namespace proctor {
+
+class RankProcess {
+ public:
+  enum Source { kOut, kErr, kEvents };
+  // A line that it wrote, without the newline.
+  using OnLine = std::function<void(Source, std::string_view)>;
+
+  RankProcess(std::string log, OnLine on_line);
+
+  // In a process group of its own; its descriptors are 0-2, the events and what the launcher itself
+  // inherited. errno, 0 when it runs.
+  int start(const RankPlan& plan, const std::vector<std::string>& env);
+
+  pid_t pid() const { return pid_; }
+  const std::array<UniqueFd, 3>& pipes() const { return pipes_; }
+  // Reads what is there, at most 64 KiB; closes the pipe at its end.
+  void read(Source source);
+  // The same for all of it and every pipe, because it is dead.
+  void read_rest();
+  // SIGKILL to its process group.
+  void kill() const;
+  OutputInfo finish_log() { return log_.finish(); }
+
+  // What the launcher notes about it.
+  std::optional<int> status;  // of waitpid, once it is reaped
+  std::string leaves;         // how it said it would end
+  bool killed = false;        // by the launcher
+
+ private:
+  bool read_once(Source source);
+  void take(Source source, std::string_view bytes);
+
+  OnLine on_line_;
+  Capture log_;
+  pid_t pid_ = 0;
+  std::array<UniqueFd, 3> pipes_;
+  std::array<LineSplitter, 3> lines_;
+};
+
+}  // namespace proctor

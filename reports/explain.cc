@@ -58,6 +58,8 @@ std::string error_text(std::string_view reason) {
   if (reason == "result_mismatch") return "its reported result contradicts its events or its exit code";
   if (reason == "protocol") return "wrote something that is no event to its events descriptor";
   if (reason == "guard_lost") return "the process that guards the case died";
+  if (reason == "ranks") return "not all of its ranks could be followed to their end";
+  if (reason == "ranks_disagree") return "its ranks skip for different reasons, or only some of them do";
   if (reason == "mask_mismatch") return "it sees other devices than it was given";
   if (reason == "foreign_holder") return "not started: processes that are not ours have memory on its device";
   if (const auto name = value_of(reason, "spawn")) return fmt::format("could not be started: {}", *name);
@@ -123,7 +125,9 @@ std::string describe(const RunModel& model, const CaseRecord& record, const Verd
   const bool ended_midway = verdict.outcome == Outcome::kCrash || verdict.outcome == Outcome::kTimeout ||
                             verdict.outcome == Outcome::kStall || verdict.outcome == Outcome::kDeviceLost ||
                             verdict.outcome == Outcome::kError;
-  if (ended_midway && end != nullptr && !end->last_step.empty()) {
+  if (ended_midway && end != nullptr && !end->ranks.empty() && !end->failures.empty()) {
+    text += "; " + end->failures.back().message;  // which rank it was
+  } else if (ended_midway && end != nullptr && !end->last_step.empty()) {
     text += fmt::format("; last step \"{}\"", end->last_step);
   }
   return one_line(clean_text(text), kHeadlineBytes);

@@ -118,6 +118,7 @@ ProcessSpec RunningAttempt::make_spec() {
   spec.on_limit = [this, alive = alive_](int guard_pid, std::function<void()> then) {
     if (!*alive) return;
     ending_ = true;
+    if (ranks_) ranks_->cut_short();
     if (context_.evidence_program.empty()) return then();
     gather(guard_pid, std::move(then));
   };
@@ -331,6 +332,7 @@ void RunningAttempt::stop(int signal, Milliseconds grace, const std::string& rea
   if (stop_reason_.empty()) stop_reason_ = reason;
   if (is_batch() && open_ && open_->reported) conclude(nullptr);
   ending_ = true;
+  if (ranks_) ranks_->cut_short();
   process_->stop(signal, std::min(grace, plan_.cases.front().test->policy.grace));
 }
 

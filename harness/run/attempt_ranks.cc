@@ -56,9 +56,9 @@ void RunningAttempt::tell_ranks(const ProcessEnd* end, AttemptEnded& event) cons
   }
   const bool by_limit =
       end != nullptr && (end->cause == EndCause::kTimeout || end->cause == EndCause::kStall);
-  if (!by_limit) return;
   Failure failure;
-  failure.message = ranks_->who_is_left();
+  if (by_limit) failure.message = ranks_->who_is_left();
+  if (end != nullptr && end->cause == EndCause::kExited) failure.message = ranks_->who_answers();
   if (!failure.message.empty()) event.failures.push_back(std::move(failure));
 }
 

@@ -73,20 +73,27 @@ Verdict RankReports::judge_left(const Rank& rank) const {
   return {Outcome::kFail, "left:" + how};
 }
 
+const RankReports::Rank* RankReports::answering() const {
+  const Rank* ended_by_us = nullptr;
+  for (const std::size_t which : order_) {
+    const Rank& rank = ranks_[which];
+    if (!is_bad(judge_rank(rank).outcome)) continue;
+    if (!rank.end.ended_by_runner || !rank.child.leaves().empty()) return &rank;
+    if (ended_by_us == nullptr) ended_by_us = &rank;
+  }
+  return ended_by_us;
+}
+
 Verdict RankReports::judge(const AttemptEvidence& launcher) const {
   if (launcher.cause != EndCause::kExited) return proctor::judge(launcher);
   const bool all_told = order_.size() == ranks_.size();
   if (!all_told || launcher.exit_code != 0 || !stray_line_.empty()) return {Outcome::kError, "ranks"};
-  std::optional<Verdict> ended_by_us;
+  if (const Rank* rank = answering()) return judge_rank(*rank);
   std::vector<std::string> skips;
-  for (const std::size_t which : order_) {
-    const Verdict verdict = judge_rank(ranks_[which]);
+  for (const Rank& rank : ranks_) {
+    const Verdict verdict = judge_rank(rank);
     if (verdict.outcome == Outcome::kSkip) skips.push_back(verdict.reason);
-    if (!is_bad(verdict.outcome)) continue;
-    if (!ranks_[which].end.ended_by_runner || !ranks_[which].child.leaves().empty()) return verdict;
-    if (!ended_by_us) ended_by_us = verdict;
   }
-  if (ended_by_us) return *ended_by_us;
   if (skips.empty()) return {Outcome::kPass, {}};
   const bool alike = skips.size() == ranks_.size() && std::count(skips.begin(), skips.end(), skips.front()) ==
                                                           static_cast<std::ptrdiff_t>(skips.size());
@@ -105,15 +112,27 @@ std::vector<RankEnd> RankReports::ends() const {
     RankEnd& end = ends.emplace_back(rank.end);
     end.left = rank.child.leaves();
     end.last_step = rank.child.last_step();
-    if (rank.ended) end.verdict = judge_rank(rank);
+    if (rank.ended && !rank.cut_short) end.verdict = judge_rank(rank);
   }
   return ends;
+}
+
+void RankReports::cut_short() {
+  for (Rank& rank : ranks_) rank.cut_short = !rank.ended;
+}
+
+std::string RankReports::who_answers() const {
+  const Rank* rank = answering();
+  if (rank == nullptr || !rank->child.failures().empty()) return {};
+  const std::string& step = rank->child.last_step();
+  return fmt::format("rank {}: {}{}", rank->end.rank, to_string(judge_rank(*rank)),
+                     step.empty() ? "" : " in step \"" + step + "\"");
 }
 
 std::string RankReports::who_is_left() const {
   std::string text;
   for (const Rank& rank : ranks_) {
-    if (rank.ended) continue;
+    if (rank.ended && !rank.cut_short) continue;
     const std::string& step = rank.child.last_step();
     text += fmt::format("{}rank {} {}", text.empty() ? "had not ended: " : ", ", rank.end.rank,
                         step.empty() ? "before its first step" : "in step \"" + step + "\"");

@@ -25,22 +25,29 @@ class RankReports {
   // All of them as one: failures and warnings with "rank R: " before them, everything else of the first rank
   // that failed, or of rank 0.
   ChildReport merged() const;
+  // A limit or a stop ends the case now: whoever has not ended does not end by itself any more.
+  void cut_short();
   // For a process that ended by itself: `launcher` is how the launcher did.
   Verdict judge(const AttemptEvidence& launcher) const;
-  // By rank. A rank that had not ended has neither a verdict nor an exit status.
+  // By rank. A rank that had not ended by itself has no verdict.
   std::vector<RankEnd> ends() const;
-  // Who had not ended, and where it was, in one sentence; "": everybody had.
+  // Who had not ended when the case was cut short, and where it was, in one sentence; "": everybody had.
   std::string who_is_left() const;
+  // The rank whose verdict is the case's, in one sentence; "": none is, or it says so itself.
+  std::string who_answers() const;
 
  private:
   struct Rank {
     ChildReport child;
     bool ended = false;
+    bool cut_short = false;
     RankEnd end;
     std::optional<int> refused{};  // errno of what could not be started
   };
 
   void end(Rank& rank, std::string_view line);
+  // The first bad end that is not the runner's work, else the first that is.
+  const Rank* answering() const;
   Verdict judge_rank(const Rank& rank) const;
   Verdict judge_left(const Rank& rank) const;
 

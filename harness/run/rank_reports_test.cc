@@ -97,6 +97,21 @@ TEST(RankVerdict, ALimitIsTheCases) {
             "had not ended: rank 1 in step \"reduce\", rank 2 before its first step");
 }
 
+TEST(RankVerdict, WhatALimitEndedHasNoVerdictOfItsOwn) {
+  Ranks ranks(2);
+  ranks.passes(0).reports.cut_short();
+  ranks.dies(1, 15);
+  EXPECT_FALSE(ranks.reports.ends()[1].verdict);
+  EXPECT_EQ(ranks.reports.who_is_left(), "had not ended: rank 1 before its first step");
+}
+
+TEST(RankVerdict, WhoAnswersIsNamed) {
+  Ranks ranks(2);
+  ranks.say(1, "step", R"("name":"reduce")").dies(1, 11).passes(0);
+  EXPECT_EQ(ranks.reports.who_answers(), "rank 1: crash(signal:11) in step \"reduce\"");
+  EXPECT_EQ(Ranks(1).fails(0, "wrong").reports.who_answers(), "");
+}
+
 TEST(RankVerdict, ExitCodesOfCommands) {
   EXPECT_EQ(Ranks(2, SuiteKind::kCommand).exits(0, 0).exits(1, 0).verdict(), "pass");
   EXPECT_EQ(Ranks(2, SuiteKind::kCommand).exits(0, 0).exits(1, 4).verdict(), "fail(exit:4)");

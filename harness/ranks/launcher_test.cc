@@ -72,7 +72,7 @@ class LaunchedRanks : public testing::Test {
 TEST_F(LaunchedRanks, EachKnowsWhoItIsAndMeetsTheOthers) {
   launch(R"sh(echo "$RANK of $WORLD_SIZE"; : > "$PROCTOR_RENDEZVOUS/$RANK"
             while [ "$(ls "$PROCTOR_RENDEZVOUS" | wc -l)" -lt 3 ]; do :; done
-            echo '{"event":"step","v":1,"name":"met"}' >&3)sh",
+            echo '{"event":"step","v":1,"name":"met"}' >&$PROCTOR_EVENTS_FD)sh",
          3);
   ASSERT_EQ(ended_.size(), 3u);
   for (int rank = 0; rank < 3; ++rank) {
@@ -88,7 +88,7 @@ TEST_F(LaunchedRanks, EachKnowsWhoItIsAndMeetsTheOthers) {
 }
 
 TEST_F(LaunchedRanks, WhatARankSaidComesBeforeItsEnd) {
-  launch("echo '{\"v\":1,\"event\":\"step\",\"name\":\"last words\"}' >&3; kill -9 $$", 1);
+  launch("echo '{\"v\":1,\"event\":\"step\",\"name\":\"last words\"}' >&$PROCTOR_EVENTS_FD; kill -9 $$", 1);
   ASSERT_EQ(said_.size(), 2u);
   EXPECT_EQ(said_[0]["event"], "step");
   EXPECT_EQ(said_[1]["signal"], 9);
@@ -105,7 +105,7 @@ TEST_F(LaunchedRanks, AfterABadEndTheOthersHaveTheGrace) {
 
 TEST_F(LaunchedRanks, WhoHasLeftDoesNotKeepTheOthersNorCutThemShort) {
   launch(
-      R"sh(if [ $RANK = 0 ]; then echo '{"v":1,"event":"leave","how":"ended"}' >&3; : > "$PROCTOR_RENDEZVOUS/left"
+      R"sh(if [ $RANK = 0 ]; then echo '{"v":1,"event":"leave","how":"ended"}' >&$PROCTOR_EVENTS_FD; : > "$PROCTOR_RENDEZVOUS/left"
               kill -STOP $$; fi
             while [ ! -e "$PROCTOR_RENDEZVOUS/left" ]; do :; done; exit 0)sh",
       2, Milliseconds(1));
@@ -116,9 +116,10 @@ TEST_F(LaunchedRanks, WhoHasLeftDoesNotKeepTheOthersNorCutThemShort) {
 }
 
 TEST_F(LaunchedRanks, AnAnnouncedDeathGivesNobodyALimit) {
-  launch(R"sh(if [ $RANK = 0 ]; then echo '{"v":1,"event":"leave","how":"signal:9"}' >&3; kill -9 $$; fi
+  launch(
+      R"sh(if [ $RANK = 0 ]; then echo '{"v":1,"event":"leave","how":"signal:9"}' >&$PROCTOR_EVENTS_FD; kill -9 $$; fi
             sleep 0.2; exit 0)sh",
-         2, Milliseconds(1));
+      2, Milliseconds(1));
   EXPECT_EQ(ended_[0]["signal"], 9);
   EXPECT_EQ(ended_[0]["ended_by_runner"], false);
   EXPECT_EQ(ended_[1]["exit"], 0);

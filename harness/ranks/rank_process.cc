@@ -79,8 +79,11 @@ int RankProcess::start(const RankPlan& plan, const std::vector<std::string>& env
     if (fcntl(both[0], F_SETFL, O_NONBLOCK) != 0) return errno;
     options.place(both[1], numbers[source]);
   }
+  auto own_env = env;
+  if (plan.events)
+    own_env.push_back(std::string(child::kEventsFdVariable) + "=" + std::to_string(guard::kChildEventsFd));
   const auto argv = pointers(plan.argv);
-  const auto envp = pointers(env);
+  const auto envp = pointers(own_env);
   return posix_spawnp(&pid_, argv[0], options.actions(), options.attributes(), argv.data(), envp.data());
 }
 

@@ -116,7 +116,7 @@ def leaving(sandbox):
     """What a check announces about a rank is no failure, if it comes so."""
     suite = sandbox.path / "suite.sh"
     suite.write_text("""#!/bin/sh
-say() { echo "{\\"v\\":1,\\"case\\":\\"$name\\",$1}" >&3; }
+say() { echo "{\\"v\\":1,\\"case\\":\\"$name\\",$1}" >&$PROCTOR_EVENTS_FD; }
 if [ "$1" = --proctor-list ]; then
   for name in A.Killed A.Stopped A.NotSo; do say '"event":"case","devices":0,"ranks":2'; done
   exit 0

@@ -101,9 +101,12 @@ endif()
 # ---- suites ----
 
 foreach(vendor xpu cuda)
-  foreach(program proctor-probe- health_ visibility_ memory_ kernels_)
+  foreach(program proctor-probe- health_ visibility_ memory_ kernels_ collectives_)
     proctor_install_target(suites ${program}${vendor} ${PROCTOR_INSTALL_PROGRAMS})
   endforeach()
+endforeach()
+foreach(target collectives_host proctor_gloo)
+  proctor_install_target(suites ${target} ${PROCTOR_INSTALL_PROGRAMS})
 endforeach()
 proctor_spirv_dependencies(component_suites)
 proctor_fatbin_dependencies(component_suites)

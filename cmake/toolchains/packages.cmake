@@ -24,6 +24,8 @@ macro(proctor_provide_package method package)
       add_subdirectory(${PROCTOR_GOOGLETEST_SOURCES} ${PROJECT_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
     endif()
     set(GTest_FOUND TRUE)
+  elseif("${package}" STREQUAL Gloo)  # this system's is linked with this system's C and C++ libraries
+    set(Gloo_FOUND FALSE)
   endif()
 endmacro()
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds and tests inside a Debian 13 root (g++ 14, Boost 1.83: the generation of Ubuntu 24.04). Needs root.
 #
-# The root is made once and kept in ~/.cache/proctor/debian13; so is the build in it. Intel's driver is left out on
-# purpose: there the visibility test must say that the library is missing.
+# The root is made once and kept in ~/.cache/proctor/debian13; so is the build in it. Intel's driver and Gloo are left
+# out on purpose: there the tests must say that the library is missing.
 set -euo pipefail
 self=$(readlink -f "$0")
 cd "$(dirname "$self")/../../.."

@@ -1,0 +1,156 @@
+// Groups: of one rank, of some of them, of the same twice; what a barrier holds, and what abort ends.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "suites/collectives/names.h"
+#include "suites/collectives/sockets.h"
+#include "suites/collectives/world.h"
+#include "suites/main/check.h"
+
+namespace proctor::collectives {
+namespace {
+
+namespace fs = std::filesystem;
+using suite::kGate;
+using suite::step;
+
+// A directory that is gone with the check.
+class TemporaryStore {
+ public:
+  TemporaryStore() {
+    std::string name = (fs::temp_directory_path() / "store.XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("failed to make a directory " + name);
+    path_ = name;
+  }
+  ~TemporaryStore() {
+    std::error_code error;
+    fs::remove_all(path_, error);
+  }
+  TemporaryStore(const TemporaryStore&) = delete;
+  TemporaryStore& operator=(const TemporaryStore&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// This rank's group of those with the same `part`, in the order of ranks.
+GroupSpec part_of(const std::string& name, int rank, int size, const std::string& store) {
+  return {.rank = rank, .size = size, .store = store, .name = name, .timeout = kGroupTimeout};
+}
+
+void mark(const std::string& store, const std::string& what, int round, int rank) {
+  std::ofstream(fmt::format("{}/{}.{}.{}", store, what, round, rank)).put('1');
+}
+
+int marks(const std::string& store, const std::string& what, int round, int size) {
+  int count = 0;
+  for (int rank = 0; rank < size; ++rank) {
+    count += fs::exists(fmt::format("{}/{}.{}.{}", store, what, round, rank)) ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+// With one rank each operation gives back what it was given, and nobody else could hear of it: no socket is
+// opened that another process could reach.
+PROCTOR_CHECK(Alone, EveryOperationIsTheIdentity, "C01", kNcclTests, kGate,
+              .faults = {"collective.truncated_message"}, .devices = devices_of_a_rank()) {
+  const TemporaryStore store;
+  const auto before = open_sockets();
+  World world(part_of("alone", 0, 1, store.path()));
+  for (const auto& name : exercised_operation_names()) {
+    for (const Type type : {Type::kF32, Type::kI64}) {
+      const Exercise exercise{
+          .operation = operation_named(name), .type = type, .count = 100, .counts = {100}};
+      expect_elements(name + " of one rank", type, given(exercise, 0, 1), world.verify(exercise));
+    }
+  }
+  expect_ok("a barrier of one rank", world.barrier());
+  suite::expect_same("sockets that were opened", "0", std::to_string(opened_since(before).size()));
+}
+
+// The halves work at the same time, each for itself, and the whole group goes on as before (nccl-tests:
+// NCCL_TESTS_SPLIT).
+PROCTOR_CHECK(Groups, HalvesWorkSideBySide, "C23", kNcclTests, kGate,
+              .faults = {"collective.stale_buffer:api=all_reduce"}, .devices = devices_of_a_rank(),
+              .ranks = 4) {
+  World world;
+  const bool odd = world.rank() % 2 == 1;
+  World half(part_of(odd ? "odd" : "even", world.rank() / 2, world.size() / 2, world.store()));
+  for (int round = 0; round < 3; ++round) {
+    half.verify({.type = Type::kF32, .count = odd ? 101u : 51u, .round = 2 * round + (odd ? 1 : 0)});
+    world.verify({.type = Type::kF32, .count = 64, .round = round});
+  }
+}
+
+// The same ranks twice: what belongs to one group does not arrive in the other.
+PROCTOR_CHECK(Groups, TwoOfTheSameRanksDoNotMix, "C23", kNcclTests, kGate,
+              .faults = {"collective.dropped_contribution:api=reduce"}, .devices = devices_of_a_rank(),
+              .ranks = 2) {
+  World first;
+  World second(part_of("second", first.rank(), first.size(), first.store()));
+  for (int round = 0; round < 4; ++round) {
+    first.verify({.operation = Operation::kReduce, .count = 40, .root = round % 2, .round = round});
+    second.verify({.operation = Operation::kReduce, .count = 40, .root = round % 2, .round = round + 10});
+  }
+}
+
+// No rank leaves a barrier before the last has entered. Each is the last once: it enters when all others have
+// said that they are about to, and a while later, which only makes it likelier that one that leaves too early
+// is seen.
+PROCTOR_CHECK(Barrier, NobodyLeavesBeforeTheLastEnters, "C40", "Gloo, gloo/test/barrier_test.cc", kGate,
+              .faults = {"collective.lying_barrier"}, .devices = devices_of_a_rank(), .ranks = 4) {
+  World world;
+  for (int last = 0; last < world.size(); ++last) {
+    step(fmt::format("given rank {} as the last", last));
+    if (world.rank() == last) {
+      while (marks(world.store(), "comes", last, world.size()) < world.size() - 1) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    mark(world.store(), "comes", last, world.rank());
+    expect_ok("barrier", world.barrier());
+    suite::expect_same("ranks that had entered when one left", std::to_string(world.size()),
+                       std::to_string(marks(world.store(), "comes", last, world.size())));
+    expect_ok("barrier", world.barrier());
+  }
+}
+
+// What comes in time is served, however short the limit that the group has: nobody reports a rank as late
+// that is not. (A rank that is late: check_failures of each way to be late.)
+PROCTOR_CHECK(Barrier, EndsForRanksThatComeInTime, "C29", "Gloo, gloo/test/barrier_test.cc", kGate,
+              .faults = {"collective.lying_barrier", "collective.late_rank:dev=1,us=3500000,times=1"},
+              .devices = devices_of_a_rank(), .ranks = 2) {
+  const RankFacts facts = rank_facts();
+  GroupSpec spec = part_of("quick", facts.rank, facts.size, facts.store);
+  spec.timeout = std::chrono::milliseconds(2500);
+  World world(spec);
+  for (int round = 0; round < 10; ++round) {
+    step(fmt::format("given ranks that come in time, round {}", round));
+    mark(world.store(), "comes", round, world.rank());
+    expect_ok("barrier", world.barrier());
+    suite::expect_same("ranks that had entered when one left", "2",
+                       std::to_string(marks(world.store(), "comes", round, world.size())));
+  }
+}
+
+// After abort everything ends at once as aborted, and to abort again does nothing.
+PROCTOR_CHECK(Abort, EndsEverythingThatComesLater, "C25", "NCCL user guide, ncclCommAbort", kGate,
+              .faults = {"collective.abort_ignored"}, .devices = devices_of_a_rank(), .ranks = 2) {
+  World world;
+  world.verify({.type = Type::kF32, .count = 10});
+  expect_ok("barrier", world.barrier());
+  for (const char* const time : {"once", "again"}) {
+    step(std::string("given abort, ") + time);
+    expect_ok("abort", world.abort());
+    expect_ended("a barrier after abort", Ended::kAborted, world.barrier());
+  }
+}
+
+}  // namespace proctor::collectives

@@ -1,0 +1,112 @@
+#include "suites/collectives/gloo/group.h"
+
+#include <gloo/common/error.h>
+#include <gloo/common/logging.h>
+#include <gloo/rendezvous/file_store.h>
+#include <gloo/transport/tcp/device.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace proctor::collectives {
+namespace {
+
+bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+// Gloo tells its errors apart by their texts only (docs/errors.md of Gloo).
+Ended ended_of_io(const std::string& text) {
+  if (contains(text, "Timed out") || contains(text, "imeout")) return Ended::kTimeout;
+  for (const char* lost : {"Connection closed by peer", "Connection reset by peer", "Broken pipe",
+                           "Connection refused", "Socket closed"}) {
+    if (contains(text, lost)) return Ended::kPeerLost;
+  }
+  return Ended::kOther;
+}
+
+// Each group in a directory of its own: the key of a rank that is there already is one of a run that died,
+// and Gloo's store refuses to set it again.
+std::string directory_of(const GroupSpec& spec) {
+  const auto directory = std::filesystem::path(spec.store) / spec.name;
+  std::filesystem::create_directory(directory);
+  return directory.string();
+}
+
+// Newer versions share the store.
+template <typename Context>
+void connect(Context& context, const std::string& directory,
+             std::shared_ptr<gloo::transport::Device> device) {
+  auto store = std::make_shared<gloo::rendezvous::FileStore>(directory);
+  if constexpr (requires { context.connectFullMesh(*store, device); }) {
+    context.connectFullMesh(*store, device);
+  } else {
+    context.connectFullMesh(store, device);
+  }
+}
+
+}  // namespace
+
+Answer answer_of_exception(bool aborted) noexcept {
+  try {
+    throw;
+  } catch (const gloo::EnforceNotMet& error) {  // a condition of Gloo's own: arguments, store, state
+    return {aborted ? Ended::kAborted : Ended::kRefused, error.what()};
+  } catch (const gloo::InvalidOperationException& error) {
+    return {aborted ? Ended::kAborted : Ended::kRefused, error.what()};
+  } catch (const gloo::IoException& error) {
+    return {aborted ? Ended::kAborted : ended_of_io(error.what()), error.what()};
+  } catch (const std::exception& error) {
+    return {aborted ? Ended::kAborted : Ended::kOther, error.what()};
+  } catch (...) {
+    return {Ended::kOther, "an exception of no known type"};
+  }
+}
+
+GlooGroup::GlooGroup(const GroupSpec& spec)
+    : context_(std::make_shared<gloo::rendezvous::Context>(spec.rank, spec.size)) {
+  context_->setTimeout(spec.timeout);
+  gloo::transport::tcp::attr attributes;
+  attributes.hostname = "127.0.0.1";
+  const Sockets before = open_sockets();
+  connect(*context_, directory_of(spec), gloo::transport::tcp::CreateDevice(attributes));
+  connections_ = opened_since(before);
+}
+
+GlooGroup::~GlooGroup() = default;
+
+Answer GlooGroup::run(const Call& call) noexcept {
+  if (aborted_) return {Ended::kAborted, "the group was aborted"};
+  if (!gloo_supports(call.operation, call.type, call.reduction)) {
+    return {Ended::kRefused,
+            std::string("Gloo has no ") + to_string(call.operation) + " of " + to_string(call.type) +
+                (reduces(call.operation) ? std::string(" by ") + to_string(call.reduction) : std::string())};
+  }
+  if (call.count == 0 && !gloo_takes_nothing(call.operation)) {
+    return {Ended::kRefused, std::string("Gloo has no ") + to_string(call.operation) + " of nothing"};
+  }
+  try {
+    execute(call);
+    return {};
+  } catch (...) {
+    return answer_of_exception(aborted_);
+  }
+}
+
+// Gloo has no abort, and whoever waits sleeps on when its connections are closed (Gloo 0.5.0). When the
+// sockets end, its own thread wakes all that wait.
+Answer GlooGroup::abort() noexcept {
+  if (aborted_.exchange(true)) return {};
+  try {
+    const Sockets open = open_sockets();
+    for (const auto& [descriptor, name] : connections_) {
+      const auto now = open.find(descriptor);
+      if (now != open.end() && now->second == name) ::shutdown(descriptor, SHUT_RDWR);
+    }
+    return {};
+  } catch (...) {
+    return answer_of_exception(false);
+  }
+}
+
+}  // namespace proctor::collectives

@@ -1,0 +1,55 @@
+// A group of ranks over Gloo: processes that meet in a directory and talk by TCP on the loopback interface.
+#pragma once
+
+#include <gloo/rendezvous/context.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "suites/collectives/provider.h"
+#include "suites/collectives/sockets.h"
+
+namespace proctor::collectives {
+
+bool gloo_supports(Operation operation, Type type, Reduction reduction);
+// Gloo 0.5.0 divides by the size of an all_gather, so that one of nothing ends the process (SIGFPE).
+constexpr bool gloo_takes_nothing(Operation operation) { return operation != Operation::kAllGather; }
+
+class GlooGroup final : public Group {
+ public:
+  // Throws what Gloo throws.
+  explicit GlooGroup(const GroupSpec& spec);
+  ~GlooGroup() override;
+
+  Answer run(const Call& call) noexcept override;
+  Answer abort() noexcept override;
+
+ private:
+  void execute(const Call& call);
+
+  void all_reduce(const Call& call);
+  void reduce(const Call& call);
+  void reduce_scatter(const Call& call);
+  void broadcast(const Call& call);
+  void all_gather(const Call& call);
+  void all_gatherv(const Call& call);
+  void gather(const Call& call);
+  void scatter(const Call& call);
+  void all_to_all(const Call& call);
+  void all_to_allv(const Call& call);
+  void send(const Call& call);
+  void receive(const Call& call);
+  void barrier();
+
+  std::shared_ptr<gloo::rendezvous::Context> context_;
+  Sockets connections_;
+  std::uint32_t tag_ = 0;  // one for each operation of all ranks, so that no two of them share messages
+  std::atomic<bool> aborted_{false};
+};
+
+// What is thrown now, as an answer. Called in a catch block.
+Answer answer_of_exception(bool aborted) noexcept;
+
+}  // namespace proctor::collectives

@@ -1,0 +1,45 @@
+// What an operation is given, and what its rule says that it gives: closed forms, of every rank's numbers at
+// once, so that nothing needs a second implementation to compare with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "suites/collectives/numbers.h"
+#include "suites/collectives/provider.h"
+
+namespace proctor::collectives {
+
+struct Exercise {
+  Operation operation = Operation::kAllReduce;
+  Type type = Type::kI32;
+  Reduction reduction = Reduction::kSum;
+  std::size_t count = 1;  // as in Call
+  int root = 0;
+  int round = 0;  // every round has other numbers
+  // Of all_gatherv: how much each rank gives. Of all_to_allv: rank r gives counts[(r + p) % size] to rank p.
+  std::vector<std::size_t> counts{};
+  bool in_place = false;
+  std::size_t offset = 0;  // elements from an aligned address to the buffers
+  // Rank r has the numbers of rank (r + turn) % size.
+  int turn = 0;
+};
+
+// The number at `index` of what `rank` gives. It differs from that of other ranks, rounds and neighbours, has
+// as many digits as its type has room for, and no order of reducing up to eight of them rounds or overflows
+// (the idea of NCCL's tests, verifiable/verifiable.cu). Of products up to four.
+std::int64_t element(const Exercise& exercise, int rank, int size, std::size_t index);
+
+// How many elements `rank` gives and gets; 0 where it does not.
+std::size_t given_elements(const Exercise& exercise, int rank, int size);
+std::size_t gotten_elements(const Exercise& exercise, int rank, int size);
+
+Bytes given(const Exercise& exercise, int rank, int size);
+Bytes expected(const Exercise& exercise, int rank, int size);
+
+// Of all_gatherv and all_to_allv; else empty.
+std::vector<std::size_t> sends_of(const Exercise& exercise, int rank, int size);
+std::vector<std::size_t> receives_of(const Exercise& exercise, int rank, int size);
+
+}  // namespace proctor::collectives

@@ -20,7 +20,7 @@ std::string program_directory() {
 std::vector<BuiltinSuite> builtin_suites() {
   std::vector<BuiltinSuite> suites;
   for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
-    for (const char* name : {"visibility", "memory", "kernels"}) {
+    for (const char* name : {"visibility", "memory", "kernels", "collectives"}) {
       const auto program = fmt::format("{}/{}_{}", program_directory(), name, to_string(backend));
       // What needs the CUDA toolkit may not have been built.
       if (backend == Backend::kCuda && ::access(program.c_str(), X_OK) != 0) continue;
@@ -33,6 +33,13 @@ std::vector<BuiltinSuite> builtin_suites() {
                         .env = {}});
     }
   }
+  suites.push_back({.name = "collectives",
+                    .backend = Backend::kNone,
+                    .command = {program_directory() + "/collectives_host"},
+                    .kind = SuiteKind::kProctor,
+                    .devices = 0,
+                    .labels = {},
+                    .env = {}});
   return suites;
 }
 
@@ -66,7 +73,8 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, const std::string&
   if (simulation && options.selection.backend.empty()) {
     const auto simulated = backends_of(simulation->topology);
     std::erase_if(builtins, [&](const BuiltinSuite& suite) {
-      return std::find(simulated.begin(), simulated.end(), suite.backend) == simulated.end();
+      return suite.backend != Backend::kNone &&
+             std::find(simulated.begin(), simulated.end(), suite.backend) == simulated.end();
     });
   }
   const auto config = load_config(options.config, options.limits, builtins);

@@ -107,11 +107,6 @@ int print_plan(const Plan& plan) {
   return kExitGreen;
 }
 
-std::string own_path() {
-  std::error_code unreadable;  // then no case could have been started either: the guard lies beside it
-  return std::filesystem::read_symlink("/proc/self/exe", unreadable).string();
-}
-
 }  // namespace
 
 RunCommand::RunCommand(RunOptions options, AfterDashes after_dashes)
@@ -329,8 +324,8 @@ RunSetup RunCommand::make_setup() {
   setup.fail_fast = options_.fail_fast;
   setup.deadline = budget_.deadline;
   setup.inherit_stdio = options_.no_capture || !debugger_.empty();
-  setup.evidence_program = own_path();
-  setup.rank_launcher = own_path();
+  setup.evidence_program = own_program();
+  setup.rank_launcher = own_program();
   setup.evidence_environment = to_list(caller_environment());
   setup.debugger = debugger_;
   setup.watch_parent = is_ci();

@@ -12,10 +12,12 @@
 namespace proctor::cli {
 namespace fs = std::filesystem;
 
-std::string program_directory() {
+std::string own_program() {
   std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error).parent_path().string();
+  return fs::read_symlink("/proc/self/exe", error).string();
 }
+
+std::string program_directory() { return fs::path(own_program()).parent_path().string(); }
 
 std::vector<BuiltinSuite> builtin_suites() {
   std::vector<BuiltinSuite> suites;

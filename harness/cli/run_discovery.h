@@ -17,6 +17,8 @@ namespace proctor::cli {
 
 // The directory of the running executable, where the built-in suites' programs are.
 std::string program_directory();
+// This executable; "" where /proc cannot be read, and then nothing can be started.
+std::string own_program();
 
 std::vector<BuiltinSuite> builtin_suites();
 

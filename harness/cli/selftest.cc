@@ -28,8 +28,8 @@ namespace {
 
 constexpr const char* kExemptionsFile = "selftest_exemptions.toml";
 
-// The simulated machine of each row, unless another is asked for.
-const char* default_topology(const std::string& backend) { return backend == "cuda" ? "cuda:4" : "xpu:2x2"; }
+// The simulated machine of each row, unless another is asked for: a card for each rank of any check.
+const char* default_topology(const std::string& backend) { return backend == "cuda" ? "cuda:4" : "xpu:4x2"; }
 
 struct SelftestOptions {
   PlanOptions plan;
@@ -50,7 +50,8 @@ class SelftestCommand {
   Result<void> prepare();
   Result<void> check_listed_faults() const;
   Result<void> set_up_directory();
-  Result<std::vector<std::string>> environment_of(const Case& test, const SimSession& session) const;
+  Result<std::vector<std::string>> environment_of(const Case& test, const SimSession& session,
+                                                  int rank) const;
   int run();
   void show_progress(const SelftestRow& row, const SelftestResult& result);
 
@@ -182,15 +183,17 @@ Result<void> SelftestCommand::set_up_directory() {
 }
 
 // Each row has a machine of its own, so no row waits for another's device.
-Result<std::vector<std::string>> SelftestCommand::environment_of(const Case& test,
-                                                                 const SimSession& session) const {
-  const auto wanted = static_cast<std::size_t>(std::max(test.devices, 0));
-  if (wanted > devices_.pool.size()) {
-    return Error::usage("lease " + std::to_string(wanted) + " devices for " + test.id + " from --sim " +
+Result<std::vector<std::string>> SelftestCommand::environment_of(const Case& test, const SimSession& session,
+                                                                 int rank) const {
+  const auto all = static_cast<std::size_t>(std::max(test.devices, 0));
+  if (all > devices_.pool.size()) {
+    return Error::usage("lease " + std::to_string(all) + " devices for " + test.id + " from --sim " +
                         simulation_->topology.name);
   }
   std::vector<std::string> ids;
-  for (std::size_t i = 0; i < wanted; ++i) ids.push_back(devices_.pool[i].device.id);
+  const auto each = all / static_cast<std::size_t>(std::max(test.ranks, 1));
+  const auto first = each * static_cast<std::size_t>(rank);
+  for (std::size_t i = first; i < first + each; ++i) ids.push_back(devices_.pool[i].device.id);
   SimEnvironments environments = devices_.simulations;
   bind(environments, session);
   return CaseEnvironments(caller_environment(), devices_.leasable, std::move(environments), scratch_->path(),
@@ -211,9 +214,10 @@ int SelftestCommand::run() {
   setup.plan = &plan_;
   setup.containment = containment_.get();
   setup.scratch = scratch_.get();
-  setup.environment = [this](const Case& test, const SimSession& session) {
-    return environment_of(test, session);
+  setup.environment = [this](const Case& test, const SimSession& session, int rank) {
+    return environment_of(test, session, rank);
   };
+  setup.rank_launcher = own_program();
   setup.out = out_;
   setup.jobs = options_.jobs > 0 ? options_.jobs : usable_cores();
   setup.on_result = [this](const SelftestRow& row, const SelftestResult& result) {
@@ -258,7 +262,7 @@ void add_selftest_command(CLI::App& app, Action& action) {
   command->add_flag("--full", options->matrix.full, "Every check under every fault that it lists, and more")
       ->excludes(quick);
   command->add_option("--sim", options->plan.sim,
-                      "The simulated devices of each row (default: xpu:2x2, cuda:4)");
+                      "The simulated devices of each row (default: xpu:4x2, cuda:4)");
   command->add_option("--size", options->plan.size, "How much the checks do: smoke, ci, full or stress");
   command->add_option("--config", options->plan.config.config_file,
                       "Read this file instead of ./proctor.toml");

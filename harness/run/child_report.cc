@@ -1,5 +1,6 @@
 #include "harness/run/child_report.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "harness/core/child_protocol.h"
@@ -119,6 +120,9 @@ ChildReport ChildReport::of_ranks(const std::vector<const ChildReport*>& ranks) 
       answers = rank;
   }
   ChildReport all = *answers;
+  for (const ChildReport* rank : ranks) {
+    if (rank->set_up_ns() > 0) all.first_step_ns_ = std::min(all.set_up_ns(), rank->set_up_ns());
+  }
   all.failures_.clear();
   all.warnings_.clear();
   all.violations_ = 0;

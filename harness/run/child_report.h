@@ -23,8 +23,8 @@ class ChildReport {
 
   void add_line(std::string_view line);
 
-  // Ranks of one case as one: failures and warnings of all of them, each with its rank; the rest is of the
-  // rank that failed first, or of rank 0.
+  // Ranks of one case as one: failures and warnings of all of them, each with its rank; the set-up ends with
+  // the first step of any; the rest is of the rank that failed first, or of rank 0.
   static ChildReport of_ranks(const std::vector<const ChildReport*>& ranks);
 
   // The case that a `start` event is about; none: the line is something else.

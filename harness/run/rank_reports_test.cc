@@ -72,6 +72,17 @@ TEST(RankVerdict, AnotherEndThanTheAnnouncedOneFails) {
             "fail");
 }
 
+// A fault that rank 1 has after its first step is none of the set-up, though rank 0, which fails, comes
+// later.
+TEST(RankVerdict, TheSetUpOfAllEndsWithTheFirstStepOfAny) {
+  Ranks ranks(2);
+  ranks.say(0, "start", R"("t_ns":10)").say(1, "start", R"("t_ns":11)");
+  ranks.say(1, "step", R"("t_ns":20,"name":"s")").say(0, "step", R"("t_ns":40,"name":"s")");
+  ranks.say(0, "fail", R"("t_ns":50,"message":"wrong")");
+  EXPECT_EQ(ranks.reports.merged().set_up_ns(), 20);
+  EXPECT_EQ(ranks.reports.merged().first_failure_ns(), 50);
+}
+
 TEST(RankVerdict, AllSkipForOneReasonOrNobodyDoes) {
   EXPECT_EQ(Ranks(2).skips(0, "needs:x").skips(1, "needs:x").verdict(), "skip(needs:x)");
   EXPECT_EQ(Ranks(2).skips(0, "needs:x").skips(1, "needs:y").verdict(), "error(ranks_disagree)");

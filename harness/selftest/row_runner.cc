@@ -5,13 +5,16 @@
 #include <boost/asio/post.hpp>
 #include <deque>
 #include <filesystem>
+#include <fstream>
 #include <list>
 #include <memory>
 #include <optional>
 
 #include "harness/core/child_protocol.h"
 #include "harness/process/contained_process.h"
+#include "harness/ranks/rank_plan.h"
 #include "harness/run/child_report.h"
+#include "harness/run/rank_reports.h"
 #include "harness/run/scratch.h"
 #include "harness/run/verdict.h"
 #include "harness/selftest/fault_log.h"
@@ -57,29 +60,70 @@ class RowAttempt {
     session_.state = std::move(*state);
     session_.log = setup_.scratch->new_file_name();
     session_.faults = row_.fault;
-    auto environment = setup_.environment(test_, session_);
+    auto environment = make_environment(0);
     if (!environment) return environment.error();
 
     ProcessSpec spec;
     spec.argv = test_.argv;
     spec.env = std::move(*environment);
-    const auto set = [&](const char* name, const std::string& value) {
-      const std::string prefix = std::string(name) + "=";
-      std::erase_if(spec.env, [&](const std::string& entry) { return entry.starts_with(prefix); });
-      spec.env.push_back(prefix + value);
-    };
-    set("TMPDIR", scratch_);
-    set(child::kCaseVariable, test_.id);
-    set(child::kAttemptVariable, "1");
-    set(child::kRunDirVariable, setup_.out);
     spec.directory = scratch_;
     spec.umask = kStrictUmask;
     spec.log_path = setup_.out + "/" + result_.log;
     spec.events = true;
     spec.timeout = std::min(test_.policy.timeout, test_.expects == "hang" ? kHangTimeout : kRowTimeout);
     spec.grace = kGrace;
-    spec.on_event_line = [this](std::string_view line) { child_.add_line(line); };
+    spec.on_event_line = [this](std::string_view line) {
+      ranks_ ? ranks_->add_line(line) : child_.add_line(line);
+    };
+    if (test_.ranks > 0) {
+      if (auto launched = launch_as_ranks(spec); !launched) return launched.error();
+    }
     return spec;
+  }
+
+  Result<std::vector<std::string>> make_environment(int rank) const {
+    auto environment = setup_.environment(test_, session_, rank);
+    if (!environment) return environment;
+    const auto set = [&](const char* name, const std::string& value) {
+      const std::string prefix = std::string(name) + "=";
+      std::erase_if(*environment, [&](const std::string& entry) { return entry.starts_with(prefix); });
+      environment->push_back(prefix + value);
+    };
+    set("TMPDIR", scratch_);
+    set(child::kCaseVariable, test_.id);
+    set(child::kAttemptVariable, "1");
+    set(child::kRunDirVariable, setup_.out);
+    return environment;
+  }
+
+  // Turns the process of the case into the launcher of as many, as in a run.
+  Result<void> launch_as_ranks(ProcessSpec& spec) {
+    ranks_.emplace(test_.name, SuiteKind::kProctor, static_cast<std::size_t>(test_.ranks));
+    auto rendezvous = setup_.scratch->new_directory();
+    if (!rendezvous) return rendezvous.error();
+    rendezvous_ = *rendezvous;
+    RankPlan plan{.argv = std::move(spec.argv),
+                  .rendezvous = rendezvous_,
+                  .events = true,
+                  .grace = kGrace,
+                  .ranks = {}};
+    for (int rank = 0; rank < test_.ranks; ++rank) {
+      auto environment = make_environment(rank);
+      if (!environment) return environment.error();
+      plan.ranks.push_back({.env = std::move(*environment), .log = rank_log(rank)});
+    }
+    rank_plan_ = setup_.scratch->new_file_name();
+    std::ofstream file(rank_plan_, std::ios::binary);
+    file << to_text(plan);
+    file.close();
+    if (!file) return Error::system("write " + rank_plan_, errno);
+    spec.argv = {setup_.rank_launcher, "launch-ranks", rank_plan_};
+    return {};
+  }
+
+  std::string rank_log(int rank) const {
+    const std::string log = setup_.out + "/" + result_.log;
+    return log.substr(0, log.rfind('.')) + ".rank" + std::to_string(rank) + ".log";
   }
 
   void finish(const ProcessEnd& end) {
@@ -89,8 +133,9 @@ class RowAttempt {
     evidence.spawn_error = end.spawn_error;
     evidence.exit_code = end.exit_code;
     evidence.exit_signal = end.exit_signal;
+    if (ranks_) child_ = ranks_->merged();
     evidence.child = child_;
-    result_.verdict = judge(evidence);
+    result_.verdict = ranks_ ? ranks_->judge(evidence) : judge(evidence);
     result_.warned = !child_.warnings().empty();
     result_.duration_ms = std::chrono::duration_cast<Milliseconds>(end.leader_ended - end.started).count();
     if (row_.fault.empty()) {
@@ -136,6 +181,8 @@ class RowAttempt {
     std::error_code ignored;
     if (!session_.state.empty()) std::filesystem::remove_all(session_.state, ignored);
     if (!session_.log.empty()) std::filesystem::remove(session_.log, ignored);
+    if (!rendezvous_.empty()) std::filesystem::remove_all(rendezvous_, ignored);
+    if (!rank_plan_.empty()) std::filesystem::remove(rank_plan_, ignored);
     if (scratch_.empty()) return;
     if (auto given = setup_.scratch->give_back(scratch_); !given)
       std::filesystem::remove_all(scratch_, ignored);
@@ -152,6 +199,8 @@ class RowAttempt {
   OnDone on_done_;
   SelftestResult result_;
   ChildReport child_;
+  std::optional<RankReports> ranks_;
+  std::string rendezvous_, rank_plan_;
   SimSession session_;
   std::string scratch_;
   std::shared_ptr<ContainedProcess> process_;

@@ -21,9 +21,12 @@ struct RowRunnerSetup {
   const Plan* plan = nullptr;
   Containment* containment = nullptr;
   ScratchRoot* scratch = nullptr;
-  // The environment of a case that shares `session` with nobody, as NAME=VALUE.
-  std::function<Result<std::vector<std::string>>(const Case&, const SimSession& session)> environment;
-  std::string out;  // absolute; logs go to its logs/
+  // The environment of a case that shares `session` with nobody, as NAME=VALUE; of a rank of it where it has
+  // ranks, else `rank` is 0.
+  std::function<Result<std::vector<std::string>>(const Case&, const SimSession& session, int rank)>
+      environment;
+  std::string rank_launcher;  // as RunnerSetup has it
+  std::string out;            // absolute; logs go to its logs/
   int jobs = 1;
   // Called as each row ends, in that order. May be empty.
   std::function<void(const SelftestRow&, const SelftestResult&)> on_result;

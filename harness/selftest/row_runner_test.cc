@@ -53,7 +53,7 @@ class RowRunnerTest : public testing::Test {
     delete containment_;
   }
 
-  static Result<std::vector<std::string>> environment(const Case&, const SimSession& session) {
+  static Result<std::vector<std::string>> environment(const Case&, const SimSession& session, int) {
     std::vector<std::string> environment = {
         "PATH=/usr/bin:/bin", std::string(child::kSimDriverVariable) + "=" + child::kSimgpuDriver,
         std::string(kSimStateVariable) + "=" + session.state,
@@ -183,7 +183,7 @@ TEST(RowRunner, AnEnvironmentThatCannotBeMadeIsAnErrorOfItsRow) {
   setup.plan = &plan;
   setup.containment = containment->get();
   setup.scratch = scratch->get();
-  setup.environment = [](const Case&, const SimSession&) -> Result<std::vector<std::string>> {
+  setup.environment = [](const Case&, const SimSession&, int) -> Result<std::vector<std::string>> {
     return Error::usage("lease 3 devices");
   };
   setup.out = testing::TempDir();

@@ -206,9 +206,10 @@ void expect_ok(const std::string& what, const Answer& answer, const char* file, 
 
 void expect_ended(const std::string& what, Ended ended, const Answer& answer, const char* file, int line) {
   if (answer.ended == ended) return;
-  suite::report(
-      {.message = what + ": " + answer.text, .expected = to_string(ended), .got = to_string(answer.ended)},
-      file, line);
+  suite::report({.message = what + (answer.text.empty() ? "" : ": " + answer.text),
+                 .expected = to_string(ended),
+                 .got = to_string(answer.ended)},
+                file, line);
 }
 
 void expect_elements(const std::string& what, Type type, const Bytes& expected, const Bytes& got,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""All suites on simulated devices, of both vendors in one run: green, and red where a fault is injected."""
+"""The suites of single processes on simulated devices, of both vendors in one run: green, and red where a fault is injected."""
 
 import ctypes
 import sys
@@ -27,7 +27,7 @@ def check_green(sandbox):
     out = sandbox.out()
     backends = ["xpu"] + (["cuda"] if has_cuda() else [])
     topology = "xpu:2x2,cuda:4" if "cuda" in backends else "xpu:2x2"
-    done = sandbox.proctor("run", "--sim", topology, "--backend", "all", "--strict", "--out", out, timeout=600)
+    done = sandbox.proctor("run", *SUITES, "--sim", topology, "--backend", "all", "--strict", "--out", out, timeout=600)
     check(done.returncode == 0, "exit", done.returncode, done.stdout[-3000:], done.stderr)
     document = report(out)
     check_sums(document)

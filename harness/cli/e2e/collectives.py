@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""The suites of collectives: green over Gloo on host memory and staged from simulated cards, red under a fault, and a
+skip at once where there is no library."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+
+from harness import BIN, Sandbox, check, check_sums, report, skip
+
+LIBRARY = BIN / "libproctor_gloo.so"
+SIMULATORS = {"xpu": (BIN / "libproctor_ze_sim.so", "xpu:4x1"), "cuda": (BIN / "cuda_sim" / "libcudart.so.13", "cuda:4")}
+MIN_CHECKS = 30
+STAGED = "*Uneven.*"  # of four ranks; all of them are in `./dev run`
+STRAY = {"RANK": "3", "WORLD_SIZE": "8"}
+
+
+def names(backend, listed):
+    return {case["id"].partition("/")[2] for case in listed if case["backend"] == backend}
+
+
+def same_rules_on_all_backends(sandbox, backends):
+    done = sandbox.proctor("list", "collectives", "--json", timeout=60)
+    check(done.returncode == 0, done.stdout[-2000:], done.stderr)
+    listed = json.loads(done.stdout)["cases"]
+    host = names("none", listed)
+    check(len({name.partition("/")[0] for name in host}) >= MIN_CHECKS, "only so many checks:", len(host))
+    for backend in backends:
+        check(names(backend, listed) == host, backend, "has other checks:", names(backend, listed) ^ host)
+
+
+def green(sandbox, expected, *arguments):
+    out = sandbox.out()
+    done = sandbox.proctor("run", "collectives", *arguments, "--strict", "--out", out, timeout=300)
+    check(done.returncode == 0, "exit", done.returncode, done.stdout[-3000:], done.stderr)
+    document = report(out)
+    check_sums(document)
+    passed = [case for case in document["cases"] if case["outcome"] == "pass"]
+    check(len(passed) == len(document["cases"]) >= expected, document["summary"])
+    print("ok", arguments, document["summary"]["pass"])
+    return passed
+
+
+def every_rank_has_a_card(cases, backend):
+    for case in cases:
+        for attempt in case["attempts"]:
+            cards = [rank["devices"] for rank in attempt["ranks"]]
+            check(len(cards) == 4 and len({json.dumps(card) for card in cards}) == 4, backend, case["id"], cards)
+
+
+def caught(sandbox, backend, topology):
+    """Both sides of a fault: the check that lists it fails by it, and nothing else is said to."""
+    out = sandbox.out()
+    done = sandbox.proctor("selftest", "--backend", backend, "--suite", "collectives", "--sim", topology,
+                           "--fault", "collective.lying_barrier", "--out", out, timeout=120)
+    check(done.returncode == 0, done.stdout[-3000:], done.stderr)
+    rows = json.loads((out / "selftest.json").read_text())["rows"]
+    check(len(rows) >= 2 and all(row["killed"] and row["fired"] for row in rows), rows)
+
+
+def missing_library_is_a_skip(sandbox):
+    alone = sandbox.path / "alone"
+    alone.mkdir()
+    program = shutil.copy(BIN / "collectives_host", alone)
+    started = time.monotonic()
+    done = subprocess.run([program, "--gtest_filter=Alone.*"], capture_output=True, text=True, timeout=60)
+    check("library_missing:libproctor_gloo.so" in done.stdout and done.returncode == 0, done.stdout, done.stderr)
+    print(f"a skip after {time.monotonic() - started:.3f} s")
+
+
+def main():
+    with Sandbox() as sandbox:
+        missing_library_is_a_skip(sandbox)
+        backends = {backend: sim for backend, (library, sim) in SIMULATORS.items()
+                    if library.exists() and (BIN / f"collectives_{backend}").exists()}
+        same_rules_on_all_backends(sandbox, backends)
+        if not LIBRARY.exists():
+            skip("package_missing:libgloo-dev")
+        sandbox.env.update(STRAY)
+        green(sandbox, MIN_CHECKS, "--backend", "none")
+        for backend, topology in backends.items():
+            cases = green(sandbox, 2, "--backend", backend, "--sim", topology, "--filter", STAGED)
+            every_rank_has_a_card(cases, backend)
+        for backend, topology in list(backends.items())[:1]:
+            caught(sandbox, backend, topology)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

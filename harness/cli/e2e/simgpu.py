@@ -107,7 +107,7 @@ def check_described(sandbox):
     for words in ("Simulated Narrow 2  1 tile  5.0 GiB", "Simulated Narrow 1  2 tiles  24.0 GiB"):
         check(words in devices, f"`{words}` is not in", devices)
     out = sandbox.out()
-    done = sandbox.proctor("run", "--sim", machine, "--strict", "--out", out, timeout=600)
+    done = sandbox.proctor("run", *SUITES, "--sim", machine, "--strict", "--out", out, timeout=600)
     check(done.returncode == 0, "exit", done.returncode, done.stdout[-3000:], done.stderr)
     document = report(out)
     check(document["run"]["sim"]["topology"] == str(machine), document["run"]["sim"])

@@ -118,7 +118,9 @@ proctor_install_share(suites "" suites/selftest_exemptions.toml)
 
 # ---- simulator ----
 
-proctor_install_target(simulator proctor_ze_sim ${PROCTOR_INSTALL_PROGRAMS})
+foreach(target proctor_ze_sim proctor_collective_faults)
+  proctor_install_target(simulator ${target} ${PROCTOR_INSTALL_PROGRAMS})
+endforeach()
 foreach(stand_in proctor_cudart_sim proctor_nvml_sim)
   proctor_install_target(simulator ${stand_in} ${PROCTOR_INSTALL_PROGRAMS}/cuda_sim)
 endforeach()

@@ -35,13 +35,15 @@ std::vector<BuiltinSuite> builtin_suites() {
                         .env = {}});
     }
   }
-  suites.push_back({.name = "collectives",
-                    .backend = Backend::kNone,
-                    .command = {program_directory() + "/collectives_host"},
-                    .kind = SuiteKind::kProctor,
-                    .devices = 0,
-                    .labels = {},
-                    .env = {}});
+  if (const auto host = program_directory() + "/collectives_host"; ::access(host.c_str(), X_OK) == 0) {
+    suites.push_back({.name = "collectives",
+                      .backend = Backend::kNone,
+                      .command = {host},
+                      .kind = SuiteKind::kProctor,
+                      .devices = 0,
+                      .labels = {},
+                      .env = {}});
+  }
   return suites;
 }
 

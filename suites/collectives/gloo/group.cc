@@ -33,11 +33,23 @@ std::string directory_of(const GroupSpec& spec) {
   return directory.string();
 }
 
+// Gloo's own waits 30 s for a rank, whatever the limit of the group.
+class LimitedStore final : public gloo::rendezvous::FileStore {
+ public:
+  LimitedStore(const std::string& directory, std::chrono::milliseconds limit)
+      : FileStore(directory), limit_(limit) {}
+
+  using FileStore::wait;
+  void wait(const std::vector<std::string>& keys) override { FileStore::wait(keys, limit_); }
+
+ private:
+  std::chrono::milliseconds limit_;
+};
+
 // Newer versions share the store.
 template <typename Context>
-void connect(Context& context, const std::string& directory,
-             std::shared_ptr<gloo::transport::Device> device) {
-  auto store = std::make_shared<gloo::rendezvous::FileStore>(directory);
+void connect(Context& context, const GroupSpec& spec, std::shared_ptr<gloo::transport::Device> device) {
+  auto store = std::make_shared<LimitedStore>(directory_of(spec), spec.timeout);
   if constexpr (requires { context.connectFullMesh(*store, device); }) {
     context.connectFullMesh(*store, device);
   } else {
@@ -69,7 +81,7 @@ GlooGroup::GlooGroup(const GroupSpec& spec)
   gloo::transport::tcp::attr attributes;
   attributes.hostname = "127.0.0.1";
   const Sockets before = open_sockets();
-  connect(*context_, directory_of(spec), gloo::transport::tcp::CreateDevice(attributes));
+  connect(*context_, spec, gloo::transport::tcp::CreateDevice(attributes));
   connections_ = opened_since(before);
 }
 

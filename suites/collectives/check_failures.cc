@@ -1,0 +1,215 @@
+// A rank that is missing, dead, stopped, late or of another opinion: every other rank ends in an error within
+// its limit, and none with a result. That it ends at all the runner guarantees, whatever the library does.
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "suites/collectives/frail.h"
+#include "suites/collectives/names.h"
+#include "suites/main/check.h"
+
+namespace proctor::collectives {
+namespace {
+
+using suite::kGate;
+using suite::leave;
+using suite::step;
+
+constexpr const char* kIoErrors = "Gloo, gloo/test/transport_test.cc IoErrors and IoTimeouts";
+constexpr const char* kConnect = "Gloo, gloo/test/tcp_test.cc ConnectTimeout";
+constexpr const char* kOneNumber = "torch.distributed: ranks that call differently must end, not hang";
+
+// Long enough for a busy machine to keep when nobody is lost, short enough to wait for.
+constexpr std::chrono::milliseconds kLimit{1500};
+constexpr int kLost = 1;  // the rank that it happens to
+
+[[noreturn]] void die(int signal) {
+  leave(fmt::format("signal:{}", signal));
+  ::raise(signal);
+  for (;;) ::pause();
+}
+
+// Until the runner ends it, when the others are through.
+[[noreturn]] void stay_away() {
+  leave("ended");
+  for (;;) ::pause();
+}
+
+// Rounds until one fails, which it must: what that one was. Bounded, so that a library that notices nothing
+// fails.
+Answer last_of_many(FrailGroup& group) {
+  constexpr int kMost = 20'000;
+  for (int round = 0; round < kMost; ++round) {
+    Answer answer = group.all_reduce(round);
+    if (!answer.ok()) return answer;
+  }
+  return {Ended::kOk, fmt::format("{} rounds, and nobody was missed", kMost)};
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Lost, NeverJoins, "C28", kConnect, kGate, .faults = {"collective.swallowed_error"},
+              .devices = devices_of_a_rank(), .ranks = 3) {
+  FrailGroup group(kLimit);
+  step("given a rank that does not join");
+  if (group.rank() == kLost) stay_away();
+  expect_failure("joining", group.join());
+}
+
+PROCTOR_CHECK(Lost, DiesBeforeItJoins, "C28", kConnect, kGate, .faults = {"collective.swallowed_error"},
+              .devices = devices_of_a_rank(), .ranks = 3) {
+  FrailGroup group(kLimit);
+  step("given a rank that is killed before it joins");
+  if (group.rank() == kLost) die(SIGKILL);
+  expect_failure("joining", group.join());
+}
+
+// Killed by another thread while its own is somewhere in one of many operations.
+PROCTOR_CHECK(Lost, IsKilledInAnOperation, "C26", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
+              .devices = devices_of_a_rank(), .ranks = 4) {
+  FrailGroup group(kLimit);
+  expect_ok("joining", group.join());
+  step("given a rank that is killed while it works");
+  if (group.rank() == kLost) {
+    leave("signal:9");
+    std::thread([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20 + ::getpid() % 10));
+      ::kill(::getpid(), SIGKILL);
+    }).detach();
+  }
+  expect_failure("all_reduce", last_of_many(group));
+}
+
+PROCTOR_CHECK(Lost, IsKilledBetweenOperations, "C26", kIoErrors, kGate,
+              .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 4) {
+  FrailGroup group(kLimit);
+  expect_ok("joining", group.join());
+  expect_ok("all_reduce of all", group.all_reduce());
+  tell(group.spec().store, "through", group.rank());
+  wait_for(group.spec().store, "through", group.size());
+  step("given a rank that is killed after an operation of all");
+  if (group.rank() == kLost) die(SIGKILL);
+  expect_failure("all_reduce", last_of_many(group));
+}
+
+PROCTOR_CHECK(Lost, CrashesInAnOperation, "C26", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
+              .devices = devices_of_a_rank(), .ranks = 3) {
+  FrailGroup group(kLimit);
+  expect_ok("joining", group.join());
+  step("given a rank that crashes");
+  if (group.rank() == kLost) {
+    leave("signal:11");
+    std::thread([] { ::raise(SIGSEGV); }).detach();
+  }
+  expect_failure("all_reduce", last_of_many(group));
+}
+
+PROCTOR_CHECK(Lost, IsStopped, "C27", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
+              .devices = devices_of_a_rank(), .ranks = 3) {
+  FrailGroup group(kLimit);
+  expect_ok("joining", group.join());
+  step("given a rank that is stopped (SIGSTOP)");
+  if (group.rank() == kLost) {
+    leave("ended");
+    ::raise(SIGSTOP);
+  }
+  expect_failure("all_reduce", last_of_many(group));
+}
+
+// The path of the time limit itself: the rank lives, and comes only when the others have given up.
+PROCTOR_CHECK(Late, EndsTheOthersByTheirLimit, "C29", kIoErrors, kGate,
+              .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
+  FrailGroup group(kLimit);
+  expect_ok("joining", group.join());
+  step("given a rank that comes when the others have given up");
+  if (group.rank() == kLost) return wait_for(group.spec().store, "gave up", group.size(), kLost);
+  const Answer answer = group.all_reduce();
+  tell(group.spec().store, "gave up", group.rank());
+  expect_failure("all_reduce", answer);
+}
+
+PROCTOR_CHECK(Late, SeesItselfLeftBehind, "C29", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
+              .devices = devices_of_a_rank(), .ranks = 2) {
+  FrailGroup group(kLimit);
+  expect_ok("joining", group.join());
+  step("given a rank that comes when the other has left");
+  if (group.rank() == kLost) {
+    wait_for(group.spec().store, "left", group.size(), kLost);
+    return expect_failure("all_reduce of the late rank", group.all_reduce());
+  }
+  const Answer answer = group.all_reduce();
+  group.leave();
+  tell(group.spec().store, "left", group.rank());
+  expect_failure("all_reduce", answer);
+}
+
+PROCTOR_CHECK(Disagree, AboutTheGroup, "C21", kOneNumber, kGate, .faults = {"collective.swallowed_error"},
+              .devices = devices_of_a_rank(), .ranks = 3) {
+  const bool other = rank_facts().rank == kLost;
+  FrailGroup group(kLimit, other ? "another" : "one");
+  step(fmt::format("given that rank {} joins another group", kLost));
+  expect_failure("joining", group.join());
+}
+
+// One rank reduces half of what the others do. Gloo sees that a message is longer than what waits for it in a
+// thread of its own, where nobody can catch it: that rank ends by SIGABRT, and the others lose it.
+PROCTOR_CHECK(Disagree, AboutTheCount, "C21", kOneNumber, kGate, .faults = {"collective.swallowed_error"},
+              .devices = devices_of_a_rank(), .ranks = 3) {
+  FrailGroup group(kLimit);
+  expect_ok("joining", group.join());
+  step(fmt::format("given that rank {} reduces another number of elements", kLost));
+  if (group.rank() == kLost) leave("signal:6");
+  expect_failure("all_reduce", group.all_reduce(0, group.rank() == kLost ? 1024 : 2048));
+}
+
+PROCTOR_CHECK(Disagree, AboutTheOrder, "C21", kOneNumber, kGate, .faults = {"collective.swallowed_error"},
+              .devices = devices_of_a_rank(), .ranks = 3) {
+  FrailGroup group(kLimit);
+  expect_ok("joining", group.join());
+  step(fmt::format("given that rank {} broadcasts first, and the others reduce", kLost));
+  const Answer first = group.rank() == kLost ? group.broadcast() : group.all_reduce();
+  if (!first.ok()) return expect_failure("the first operation", first);
+  expect_failure("the second operation", group.rank() == kLost ? group.all_reduce() : group.broadcast());
+}
+
+// ---- abort ----
+
+PROCTOR_CHECK(Abort, EndsAnOperationThatWaits, "C25", "NCCL user guide, ncclCommAbort", kGate,
+              .faults = {"collective.abort_ignored"}, .devices = devices_of_a_rank(), .ranks = 2) {
+  FrailGroup group(std::chrono::seconds(20));
+  expect_ok("joining", group.join());
+  expect_ok("all_reduce of all", group.all_reduce());
+  if (group.rank() == kLost) return wait_for(group.spec().store, "aborted", 1);
+  step("given abort by another thread while an operation waits");
+  std::thread aborter([&group] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    expect_ok("abort", group.abort());
+  });
+  const Answer answer = group.all_reduce();
+  aborter.join();
+  tell(group.spec().store, "aborted", group.rank());
+  expect_ended("the operation that waited", Ended::kAborted, answer);
+}
+
+// ---- what is left of a run that died ----
+
+PROCTOR_CHECK(Store, WhatACrashedRunLeftIsRefused, "C38", "Gloo, gloo/rendezvous/file_store.cc", kGate,
+              .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 2) {
+  const RankFacts facts = rank_facts();
+  step("given the keys of a run that died in the store");
+  if (facts.rank == 0) {
+    FrailGroup dead({.rank = 0, .size = 2, .store = facts.store, .name = "crashed", .timeout = kLimit});
+    expect_failure("joining alone", dead.join());
+    tell(facts.store, "died", 0);
+  }
+  wait_for(facts.store, "died", 1);
+  FrailGroup group(kLimit, "crashed");
+  const Answer answer = group.join();
+  suite::expect_true(!answer.ok(), "a group over the keys of a dead one is refused, or finds nobody");
+}
+
+}  // namespace proctor::collectives

@@ -1,0 +1,100 @@
+#include "suites/collectives/frail.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "suites/collectives/library.h"
+#include "suites/main/check.h"
+
+namespace proctor::collectives {
+namespace {
+
+constexpr const char* kLibrary = "gloo";
+
+std::string path_of(const std::string& store, const std::string& mark, int rank) {
+  return fmt::format("{}/{}.{}", store, mark, rank);
+}
+
+GroupSpec of_all_ranks(std::chrono::milliseconds limit, const std::string& name) {
+  const RankFacts facts = rank_facts();
+  return {.rank = facts.rank, .size = facts.size, .store = facts.store, .name = name, .timeout = limit};
+}
+
+}  // namespace
+
+FrailGroup::FrailGroup(std::chrono::milliseconds limit, const std::string& name)
+    : FrailGroup(of_all_ranks(limit, name)) {}
+
+FrailGroup::FrailGroup(const GroupSpec& spec) : spec_(spec), provider_(load_provider(kLibrary)) {}
+
+Answer FrailGroup::join() { return provider_.make_group(spec_, group_); }
+
+// The numbers go through the place where tensors live, both ways.
+Answer FrailGroup::run(Call call, std::vector<std::int64_t>& numbers) {
+  const std::size_t bytes = numbers.size() * sizeof(std::int64_t);
+  Bytes in(bytes), out(bytes);
+  std::memcpy(in.data(), numbers.data(), bytes);
+  in = place_.pass(in);
+  call.type = Type::kI64;
+  call.in = in.data();
+  call.out = out.data();
+  call.count = numbers.size();
+  Answer answer = group_->run(call);
+  out = place_.pass(out);
+  std::memcpy(numbers.data(), out.data(), bytes);
+  return answer;
+}
+
+Answer FrailGroup::all_reduce(int round, std::size_t count) {
+  std::vector<std::int64_t> numbers(count);
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = rank() + round + static_cast<std::int64_t>(i);
+  Answer answer = run({.operation = Operation::kAllReduce}, numbers);
+  if (!answer.ok()) return answer;
+  const auto ranks = static_cast<std::int64_t>(size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t sum = ranks * (ranks - 1) / 2 + ranks * (round + static_cast<std::int64_t>(i));
+    if (numbers[i] != sum)
+      return {Ended::kOther, fmt::format("element {} is {} instead of {}", i, numbers[i], sum)};
+  }
+  return answer;
+}
+
+Answer FrailGroup::broadcast(int root, std::size_t count) {
+  const std::vector<std::int64_t> expected(count, root + 1);
+  std::vector<std::int64_t> numbers = expected;
+  Answer answer = run({.operation = Operation::kBroadcast, .root = root}, numbers);
+  if (answer.ok() && numbers != expected) return {Ended::kOther, "wrong numbers"};
+  return answer;
+}
+
+void expect_failure(const std::string& what, const Answer& answer, const char* file, int line) {
+  suite::step(fmt::format("{}: {}", what, to_string(answer.ended)));
+  if (answer.ended == Ended::kPeerLost || answer.ended == Ended::kTimeout || answer.ended == Ended::kAborted)
+    return;
+  suite::report({.message = what + ": " + answer.text,
+                 .expected = "peer_lost, timeout or aborted",
+                 .got = to_string(answer.ended)},
+                file, line);
+}
+
+void tell(const std::string& store, const std::string& mark, int rank) {
+  std::ofstream(path_of(store, mark, rank)).put('1');
+}
+
+bool is_told(const std::string& store, const std::string& mark, int rank) {
+  return std::filesystem::exists(path_of(store, mark, rank));
+}
+
+void wait_for(const std::string& store, const std::string& mark, int ranks, int without) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    while (rank != without && !is_told(store, mark, rank))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace proctor::collectives

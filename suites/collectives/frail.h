@@ -1,0 +1,57 @@
+// A group that is expected to break: what a check of failures does with it ends no check by itself.
+//
+//   FrailGroup group(kLimit);
+//   expect_ok("joining", group.join());
+//   expect_failure("all_reduce without rank 1", group.all_reduce());
+//
+// A failure is what the other ranks must notice: a rank that is gone, or whose time is over. Success is none,
+// and neither is a result that is wrong.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "suites/collectives/provider.h"
+#include "suites/collectives/world.h"
+
+namespace proctor::collectives {
+
+class FrailGroup {
+ public:
+  // Of all ranks of the check, under `name`.
+  explicit FrailGroup(std::chrono::milliseconds limit, const std::string& name = "frail");
+  explicit FrailGroup(const GroupSpec& spec);
+
+  int rank() const { return spec_.rank; }
+  int size() const { return spec_.size; }
+  const GroupSpec& spec() const { return spec_; }
+
+  Answer join();
+  // The sum over all ranks of rank + round + i, at i < count; kOther when it is wrong.
+  Answer all_reduce(int round = 0, std::size_t count = 257);
+  Answer broadcast(int root = 0, std::size_t count = 257);
+  Answer abort() { return group_->abort(); }
+  // Ends the group, as its library does it.
+  void leave() { group_.reset(); }
+
+ private:
+  Answer run(Call call, std::vector<std::int64_t>& numbers);
+
+  GroupSpec spec_;
+  Provider& provider_;
+  Place place_;
+  std::unique_ptr<Group> group_;
+};
+
+// Reports unless `answer` says that another rank is lost, that the time is over or, after an abort, that.
+void expect_failure(const std::string& what, const Answer& answer, const char* file = __builtin_FILE(),
+                    int line = __builtin_LINE());
+
+// Files of the check's store by which its ranks tell each other, outside of what is tested, how far they are.
+void tell(const std::string& store, const std::string& mark, int rank);
+bool is_told(const std::string& store, const std::string& mark, int rank);
+// Returns when `ranks` ranks, from 0, have told it, but for `without`.
+void wait_for(const std::string& store, const std::string& mark, int ranks, int without = -1);
+
+}  // namespace proctor::collectives

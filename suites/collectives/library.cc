@@ -53,7 +53,7 @@ Provider& load_provider(const std::string& name) {
   const auto get = load_function<GetProvider>(file_beside_this("libproctor_" + name + ".so"), kGetProvider);
   std::string reason;
   Provider* provider = get(&reason);
-  if (provider == nullptr) unusable(reason);
+  if (provider == nullptr) throw suite::Skipped(reason_not_loaded(name, reason));
   if (!faults_wanted()) return *provider;
   const auto wrap = load_function<WrapProvider>(file_beside_this(kFaultsLibrary), kWrapProvider);
   Provider* faulty = wrap(provider, &reason);

@@ -16,8 +16,6 @@
 namespace proctor::collectives {
 namespace {
 
-constexpr const char* kLibrary = "gloo";
-
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') {
@@ -64,10 +62,10 @@ RankFacts rank_facts() {
           .store = variable(child::kRendezvousVariable)};
 }
 
-World::World() : World(all_ranks()) {}
+World::World(const std::string& provider) : World(all_ranks(), provider) {}
 
-World::World(const GroupSpec& spec)
-    : spec_(spec), provider_(load_provider(kLibrary)), exceptions_(std::uncaught_exceptions()) {
+World::World(const GroupSpec& spec, const std::string& provider)
+    : spec_(spec), provider_(load_provider(provider)), exceptions_(std::uncaught_exceptions()) {
   const Answer answer = provider_.make_group(spec_, group_);
   if (!answer.ok()) end_of_check("making the group " + spec_.name, answer, __FILE__, __LINE__);
   const Identity library = provider_.identity();

@@ -1,6 +1,6 @@
 // This process as a rank of its check: the group that it forms with the other ranks, and what it does there.
 //
-//   World world;                                          // connected, over the first library that is there
+//   World world;                                          // connected, over Gloo
 //   world.verify({.operation = Operation::kAllReduce, .type = Type::kF32, .count = 17, .round = 1});
 //
 // The ranks of a check do the same in the same order; what tells them apart is rank().
@@ -26,13 +26,14 @@ struct RankFacts {
 RankFacts rank_facts();
 
 inline constexpr std::chrono::milliseconds kGroupTimeout{10'000};
+inline constexpr const char* kGloo = "gloo";
 
 class World {
  public:
-  // All ranks of the check.
-  World();
+  // All ranks of the check, over the provider of that name.
+  explicit World(const std::string& provider = kGloo);
   // Some of them, or this one alone; `name` differs from that of every other group of the check.
-  explicit World(const GroupSpec& spec);
+  explicit World(const GroupSpec& spec, const std::string& provider = kGloo);
   // Waits for the others, unless something went wrong: a rank that is through must not break the connections
   // of those that have yet to make them.
   ~World();

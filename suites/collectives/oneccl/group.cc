@@ -1,0 +1,145 @@
+#include "suites/collectives/oneccl/group.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+namespace proctor::collectives::oneccl {
+namespace {
+
+// The file by which rank 0 tells the others where to meet.
+std::string key_of(const GroupSpec& spec) { return spec.store + "/oneccl." + spec.name; }
+
+}  // namespace
+
+// The C interface has no gather and no all_gatherv, and its host side no average ("Unsupported onecclRedOp_t
+// value", 2022.2.0). Every type goes.
+bool has(Operation operation, Reduction reduction) {
+  if (operation == Operation::kGather || operation == Operation::kAllGatherv) return false;
+  return !reduces(operation) || reduction != Reduction::kAverage;
+}
+
+CclGroup::~CclGroup() {
+  if (communicator_ != nullptr && !aborted_) api_.destroy(communicator_);
+}
+
+Answer CclGroup::answer_of(const char* what, Code code) const {
+  if (code == Code::kSuccess) return {};
+  const bool refused =
+      code == Code::kInvalidArgument || code == Code::kInvalidUsage || code == Code::kNotImplemented;
+  const char* error = api_.last_error(communicator_);
+  return {refused ? Ended::kRefused : Ended::kOther, std::string(what) + " returned " +
+                                                         std::to_string(static_cast<int>(code)) + ": " +
+                                                         (error != nullptr ? error : "")};
+}
+
+// A key that is there already is that of a run that died: link() refuses to replace it.
+Answer CclGroup::publish(UniqueId& id) const {
+  const Answer made = answer_of("onecclGetUniqueId", api_.get_unique_id(&id));
+  if (!made.ok()) return made;
+  const std::string key = key_of(spec_);
+  const std::string draft = key + "." + std::to_string(::getpid());
+  std::ofstream(draft, std::ios::binary).write(id.data, sizeof id.data);
+  const int error = ::link(draft.c_str(), key.c_str()) == 0 ? 0 : errno;
+  ::unlink(draft.c_str());
+  if (error == 0) return {};
+  return {error == EEXIST ? Ended::kRefused : Ended::kOther,
+          "failed to publish " + key + ": " + std::strerror(error)};
+}
+
+Answer CclGroup::await(UniqueId& id) const {
+  const auto limit = std::chrono::steady_clock::now() + spec_.timeout;
+  while (!std::ifstream(key_of(spec_), std::ios::binary).read(id.data, sizeof id.data)) {
+    if (std::chrono::steady_clock::now() > limit) {
+      return {Ended::kTimeout, "rank 0 did not publish " + key_of(spec_)};
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return {};
+}
+
+// The library reads its own limit, in seconds, when it first starts; it is that of reaching rank 0, not of
+// waiting for ranks that do not come.
+Answer CclGroup::connect() {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(spec_.timeout).count();
+  ::setenv("CCL_KVS_CONNECTION_TIMEOUT", std::to_string(seconds).c_str(), 1);
+  UniqueId id{};
+  const Answer met = spec_.rank == 0 ? publish(id) : await(id);
+  if (!met.ok()) return met;
+  Config config;
+  config.version = static_cast<std::uint32_t>(api_.version);
+  return answer_of(
+      "onecclCommInitRankConfig",
+      api_.init_rank(&communicator_, static_cast<std::size_t>(spec_.size), id, spec_.rank, &config));
+}
+
+Answer CclGroup::run(const Call& call) noexcept {
+  try {
+    if (aborted_) return {Ended::kAborted, "the group was aborted"};
+    if (!has(call.operation, call.reduction)) {
+      return {Ended::kRefused, std::string("oneCCL has no ") + to_string(call.operation) +
+                                   (reduces(call.operation) ? " by average" : "")};
+    }
+    if (call.operation == Operation::kReceive && call.root == kAnyRank) {
+      return {Ended::kRefused, "oneCCL receives from one rank that is named"};
+    }
+    if (call.tag != 0) return {Ended::kRefused, "oneCCL's messages have no tags"};
+    return answer_of(to_string(call.operation), execute(call));
+  } catch (const std::exception& error) {
+    return {Ended::kOther, error.what()};
+  }
+}
+
+// For what comes later; what waits goes on.
+Answer CclGroup::abort() noexcept {
+  aborted_ = true;
+  return {};
+}
+
+Code CclGroup::execute(const Call& call) {
+  const DataType type = data_type(call.type);
+  const RedOp reduction = red_op(call.reduction);
+  Communicator* const all = communicator_;
+  switch (call.operation) {
+    case Operation::kAllReduce:
+      return api_.all_reduce(const_cast<void*>(call.in), call.out, call.count, type, reduction, all, nullptr);
+    case Operation::kReduce:
+      return api_.reduce(call.in, call.out, call.count, type, reduction, call.root, all, nullptr);
+    case Operation::kReduceScatter:
+      return api_.reduce_scatter(call.in, call.out, call.count, type, reduction, all, nullptr);
+    case Operation::kBroadcast:
+      return api_.broadcast(spec_.rank == call.root ? call.in : call.out, call.out, call.count, type,
+                            call.root, all, nullptr);
+    case Operation::kScatter:
+      return api_.scatter(call.in, call.out, call.count, type, call.root, all, nullptr);
+    case Operation::kAllGather:
+      return api_.all_gather(call.in, call.out, call.count, type, all, nullptr);
+    case Operation::kAllToAll:
+      return api_.all_to_all(call.in, call.out, call.count, type, all, nullptr);
+    case Operation::kAllToAllv:
+      return api_.all_to_allv(call.in, call.sends.data(), call.out, call.receives.data(), type, all, nullptr);
+    case Operation::kSend:
+      return api_.send(call.in, call.count, type, call.root, all, nullptr);
+    case Operation::kReceive:
+      if (call.source != nullptr) *call.source = call.root;
+      return api_.receive(call.out, call.count, type, call.root, all, nullptr);
+    case Operation::kBarrier: {  // it has none: nobody has the sum before all have given their part
+      std::int32_t part = 1;
+      std::int32_t sum = 0;
+      return api_.all_reduce(&part, &sum, 1, DataType::kInt32, RedOp::kSum, all, nullptr);
+    }
+    case Operation::kGather:
+    case Operation::kAllGatherv:
+      break;
+  }
+  return Code::kNotImplemented;
+}
+
+}  // namespace proctor::collectives::oneccl

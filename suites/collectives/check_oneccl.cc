@@ -1,5 +1,5 @@
-// oneCCL on host memory: what check_*.cc say of Gloo, in fewer checks, for to connect its ranks takes oneCCL
-// 0.5 s for two and a second for four.
+// oneCCL on host memory: what the other checks say of Gloo, in few checks that each do much, because to
+// connect its ranks takes oneCCL 1 s for two and 1.5 s for four, whatever they do then (docs/oneccl.md).
 #include <array>
 
 #include "suites/collectives/names.h"

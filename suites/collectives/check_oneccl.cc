@@ -1,4 +1,4 @@
-// oneCCL on host memory: what the other checks say of Gloo, in few checks that each do much, because to
+// oneCCL: what the other checks say of Gloo, in few checks that each do much, because to
 // connect its ranks takes oneCCL 1 s for two and 1.5 s for four, whatever they do then (docs/oneccl.md).
 #include <array>
 
@@ -45,7 +45,8 @@ void verify_each(World& world, const Operations& operations, Exercise exercise) 
 
 // Every type by every reduction; what the library does not have (average) is refused.
 PROCTOR_CHECK(OneCcl, ReducesEveryTypeExactly, "C06", kSource, kGate,
-              .faults = {"collective.dropped_contribution:api=reduce*"}, .devices = 0, .ranks = 2) {
+              .faults = {"collective.dropped_contribution:api=reduce*"}, .devices = devices_of_a_rank(),
+              .ranks = 2) {
   World world("oneccl");
   for (const auto& type : type_names()) {
     for (const Reduction reduction : kReductionsOfAll) {
@@ -56,14 +57,16 @@ PROCTOR_CHECK(OneCcl, ReducesEveryTypeExactly, "C06", kSource, kGate,
 
 // Bit for bit.
 PROCTOR_CHECK(OneCcl, MovesEveryType, "C07", kSource, kGate,
-              .faults = {"collective.swapped_ranks:api=all_gather"}, .devices = 0, .ranks = 2) {
+              .faults = {"collective.swapped_ranks:api=all_gather"}, .devices = devices_of_a_rank(),
+              .ranks = 2) {
   World world("oneccl");
   for (const auto& type : type_names()) verify_each(world, kMoving, {.type = type_named(type), .count = 17});
 }
 
 // None, one, primes, around powers of two; three ranks, which divide none of them evenly.
 PROCTOR_CHECK(OneCcl, TakesEveryCount, "C09", kSource, kGate,
-              .faults = {"collective.truncated_message:api=broadcast"}, .devices = 0, .ranks = 3) {
+              .faults = {"collective.truncated_message:api=broadcast"}, .devices = devices_of_a_rank(),
+              .ranks = 3) {
   World world("oneccl");
   for (const std::size_t count : {0, 1, 2, 31, 255, 256, 257, 1021}) {
     verify_each(world, kReducing, {.count = count});
@@ -74,7 +77,8 @@ PROCTOR_CHECK(OneCcl, TakesEveryCount, "C09", kSource, kGate,
 
 // In place is out of place, bit for bit; buffers that begin off an aligned address, and elsewhere each round.
 PROCTOR_CHECK(OneCcl, WorksInPlaceAndUnaligned, "C08", kSource, kGate,
-              .faults = {"collective.stale_buffer:api=all_gather"}, .devices = 0, .ranks = 2) {
+              .faults = {"collective.stale_buffer:api=all_gather"}, .devices = devices_of_a_rank(),
+              .ranks = 2) {
   World world("oneccl");
   for (int round = 0; round < 6; ++round) {
     verify_each(world, kInPlace,
@@ -86,14 +90,14 @@ PROCTOR_CHECK(OneCcl, WorksInPlaceAndUnaligned, "C08", kSource, kGate,
 }
 
 PROCTOR_CHECK(OneCcl, TakesEveryRoot, "C11", kSource, kGate, .faults = {"collective.wrong_root:api=scatter"},
-              .devices = 0, .ranks = 3) {
+              .devices = devices_of_a_rank(), .ranks = 3) {
   World world("oneccl");
   for (int root = 0; root < world.size(); ++root) verify_each(world, kRooted, {.count = 50, .root = root});
 }
 
 // One behind the other, none twice and none left out.
 PROCTOR_CHECK(OneCcl, MessagesArriveInOrder, "C39", kSource, kGate,
-              .faults = {"collective.duplicated_message"}, .devices = 0, .ranks = 2) {
+              .faults = {"collective.duplicated_message"}, .devices = devices_of_a_rank(), .ranks = 2) {
   World world("oneccl");
   for (int number = 0; number < 20; ++number) {
     suite::step("given message " + std::to_string(number));
@@ -110,7 +114,8 @@ PROCTOR_CHECK(OneCcl, MessagesArriveInOrder, "C39", kSource, kGate,
 
 // The same numbers give the same bits, on every rank, however often.
 PROCTOR_CHECK(OneCcl, RepeatsItselfBitForBit, "C13", kSource, kGate,
-              .faults = {"collective.wrong_rounding:api=all_reduce"}, .devices = 0, .ranks = 4) {
+              .faults = {"collective.wrong_rounding:api=all_reduce"}, .devices = devices_of_a_rank(),
+              .ranks = 4) {
   World world("oneccl");
   Bytes first;
   for (int turn = 0; turn < 5; ++turn) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The suites of collectives: green over Gloo on host memory and staged from simulated cards, red under a fault, and a
+"""The suites of collectives: green over Gloo and oneCCL on host memory and staged from simulated cards, red under a fault, and a
 skip at once where there is no library."""
 
 import json
@@ -11,6 +11,7 @@ import time
 from harness import BIN, Sandbox, check, check_sums, report, skip
 
 LIBRARY = BIN / "libproctor_gloo.so"
+ONECCL = BIN / "oneccl" / "libccl.so.2"
 SIMULATORS = {"xpu": (BIN / "libproctor_ze_sim.so", "xpu:4x1"), "cuda": (BIN / "cuda_sim" / "libcudart.so.13", "cuda:4")}
 MIN_CHECKS = 30
 STAGED = "*Uneven.*"  # of four ranks; all of them are in `./dev run`
@@ -31,14 +32,21 @@ def same_rules_on_all_backends(sandbox, backends):
         check(names(backend, listed) == host, backend, "has other checks:", names(backend, listed) ^ host)
 
 
+def without_oneccl(case):
+    """Where PyPI does not answer, ./dev test goes on without it; a library that is there must work."""
+    return case["outcome"] == "skip" and "/OneCcl." in case["id"] and not ONECCL.exists() \
+        and case["reason"].startswith("library_missing:")
+
+
 def green(sandbox, expected, *arguments):
     out = sandbox.out()
     done = sandbox.proctor("run", "collectives", *arguments, "--strict", "--out", out, timeout=300)
     check(done.returncode == 0, "exit", done.returncode, done.stdout[-3000:], done.stderr)
     document = report(out)
     check_sums(document)
-    passed = [case for case in document["cases"] if case["outcome"] == "pass"]
-    check(len(passed) == len(document["cases"]) >= expected, document["summary"])
+    cases = [case for case in document["cases"] if not without_oneccl(case)]
+    passed = [case for case in cases if case["outcome"] == "pass"]
+    check(len(passed) == len(cases) >= expected, document["summary"])
     print("ok", arguments, document["summary"]["pass"])
     return passed
 

@@ -179,6 +179,22 @@ def simulated_devices(bin_dir, work, table):
     table.row("self-test, each check's cheapest fault", proof, 90, "s", "")
 
 
+def ranks(bin_dir, work, table):
+    """The case itself, as the report has it: from the start of its launcher to the end of its last rank."""
+    if not (bin_dir / "libproctor_gloo.so").exists():
+        print("libproctor_gloo.so was not built: not measured")
+        return
+    out = work / "ranks"
+    case = "collectives.none/AllReduce.FloatsAreExactByCraftedNumbers"
+    done = subprocess.run([bin_dir / "proctor", "run", "collectives", "--backend", "none", "--case", case, "--repeat", "10",
+                           "--out", out], stdout=subprocess.DEVNULL, cwd=work)
+    if done.returncode != 0:
+        sys.exit(f"bench: collectives ended {done.returncode}")
+    [document] = json.loads((out / "report.json").read_text())["cases"]
+    durations = sorted(attempt["duration_ms"] for attempt in document["attempts"])
+    table.row("a case of 4 ranks over Gloo, start to verdict", durations[0], 150, "ms", f"minimum of 10; median {durations[5]}")
+
+
 def simulated_cuda(bin_dir, work, table):
     program = bin_dir / "proctor_cudart_sample"
     if not program.exists():
@@ -206,6 +222,7 @@ def main():
         interpreter(bin_dir, table)
         leases(bin_dir, table)
         simulated_devices(bin_dir, pathlib.Path(work), table)
+        ranks(bin_dir, pathlib.Path(work), table)
         simulated_cuda(bin_dir, pathlib.Path(work), table)
     sys.exit(1 if table.failed else 0)
 

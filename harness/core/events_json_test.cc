@@ -58,6 +58,17 @@ AttemptEnded full_attempt() {
   end.telemetry = {{{"cpu_time", "s", "cgroup", 1, 0.5, 1.5, 1.25, 1.5, 1.0, {"word"}, "of the tree"}},
                    {{"xpu-sim:0", {{"power", "W", "", 0, {}, {}, {}, {}, {}, {}, "not offered"}}}}};
   end.last_step = "touch 3/8";
+  end.ranks.push_back({.rank = 1,
+                       .devices = {"cuda:1"},
+                       .verdict = Verdict{Outcome::kCrash, "signal:9"},
+                       .exit_code = 3,
+                       .exit_signal = 9,
+                       .left = "signal:9",
+                       .ended_by_runner = true,
+                       .last_step = "reduce",
+                       .log = "logs/x.rank1.log",
+                       .bytes = 7,
+                       .dropped_bytes = 8});
   end.failures = {{"M-1", "read 0x00", "a.cc", 12, "0xA5", "0x00", "xpu-sim:0"}};
   end.measures = {{"bandwidth", 12.25, "GB/s", 7, 0.5}};
   end.marks = {"leaky", "warn"};
@@ -95,7 +106,7 @@ std::vector<Event> all_events() {
     [[maybe_unused]] const auto& [__VA_ARGS__] = record;      \
     return count;                                             \
   }
-PROCTOR_COUNT_FIELDS(PlannedCase, 9, f1, f2, f3, f4, f5, f6, f7, f8, f9)
+PROCTOR_COUNT_FIELDS(PlannedCase, 10, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10)
 PROCTOR_COUNT_FIELDS(PlannedDevice, 4, f1, f2, f3, f4)
 PROCTOR_COUNT_FIELDS(ContainmentInfo, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(SimInfo, 2, f1, f2)
@@ -114,8 +125,9 @@ PROCTOR_COUNT_FIELDS(Diagnosis, 10, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10)
 PROCTOR_COUNT_FIELDS(TelemetryFigure, 11, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11)
 PROCTOR_COUNT_FIELDS(DeviceTelemetry, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(TelemetryInfo, 2, f1, f2)
-PROCTOR_COUNT_FIELDS(AttemptEnded, 20, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19, f20)
+PROCTOR_COUNT_FIELDS(RankEnd, 11, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11)
+PROCTOR_COUNT_FIELDS(AttemptEnded, 21, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20, f21)
 PROCTOR_COUNT_FIELDS(CaseEnded, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(DeviceHealth, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Warning, 2, f1, f2)
@@ -143,6 +155,7 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(end["telemetry"].size(), field_count(TelemetryInfo{}));
   EXPECT_EQ(end["telemetry"]["host"][0].size(), field_count(TelemetryFigure{}));
   EXPECT_EQ(end["telemetry"]["devices"][0].size(), field_count(DeviceTelemetry{}));
+  EXPECT_EQ(end["ranks"][0].size(), field_count(RankEnd{}));
   EXPECT_EQ(end["failures"][0].size(), field_count(Failure{}));
   EXPECT_EQ(end["measures"][0].size(), field_count(Measure{}));
 }
@@ -194,6 +207,8 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_EQ(end.output.bytes, 18'000'000'000'000'000'000u);
   EXPECT_EQ(end.evidence.lines.at(1), "native: ioctl");
   EXPECT_EQ(end.termination.strays.at(0).pid, 4711);
+  EXPECT_EQ(end.ranks.at(0).left, "signal:9");
+  EXPECT_EQ(to_string(end.ranks.at(0).verdict.value()), "crash(signal:9)");
   EXPECT_EQ(end.failures.at(0).line, 12);
   EXPECT_EQ(end.measures.at(0).value, 12.25);
   EXPECT_EQ(end.at_ms, 1'000'000'000'000);

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
 #include <thread>
 
 #include "suites/collectives/frail.h"
@@ -22,6 +24,8 @@ using suite::step;
 constexpr const char* kIoErrors = "Gloo, gloo/test/transport_test.cc IoErrors and IoTimeouts";
 constexpr const char* kConnect = "Gloo, gloo/test/tcp_test.cc ConnectTimeout";
 constexpr const char* kOneNumber = "torch.distributed: ranks that call differently must end, not hang";
+
+constexpr const char* kNoEnd = "oneCCL has no time limit: the runner's ends the ranks (docs/oneccl.md)";
 
 // Long enough for a busy machine to keep when nobody is lost, short enough to wait for.
 constexpr std::chrono::milliseconds kLimit{1500};
@@ -193,6 +197,63 @@ PROCTOR_CHECK(Abort, EndsAnOperationThatWaits, "C25", "NCCL user guide, ncclComm
   aborter.join();
   tell(group.spec().store, "aborted", group.rank());
   expect_ended("the operation that waited", Ended::kAborted, answer);
+}
+
+// ---- a library that notices nothing ----
+
+namespace {
+
+// Announces, if this rank still waits when the limit is over, that the runner ends it.
+class Watch {
+ public:
+  explicit Watch(std::chrono::milliseconds limit)
+      : thread_([this, limit] {
+          std::unique_lock lock(mutex_);
+          if (!came_back_.wait_for(lock, limit, [this] { return back_; })) leave("ended");
+        }) {}
+  ~Watch() {
+    {
+      const std::lock_guard lock(mutex_);
+      back_ = true;
+    }
+    came_back_.notify_one();
+    thread_.join();
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable came_back_;
+  bool back_ = false;
+  std::thread thread_;
+};
+
+// The lost rank ends as it does; the other may wait for it until the runner ends it, and never has a result.
+void lose_a_rank_of_oneccl(const std::function<void()>& end) {
+  FrailGroup group(kLimit, "frail", "oneccl");
+  expect_ok("joining", group.join());
+  expect_ok("all_reduce of all", group.all_reduce());
+  step("given a rank that is gone after an operation of all");
+  if (group.rank() == kLost) end();
+  const Watch watch(kLimit);
+  expect_failure("all_reduce", group.all_reduce(1));
+}
+
+}  // namespace
+
+// oneCCL waits, spinning, for whoever does not come (docs/oneccl.md).
+PROCTOR_CHECK(OneCcl, NeverGoesOnWithoutTheKilled, "C26", kNoEnd, kGate,
+              .faults = {"collective.skipped_operation"}, .devices = devices_of_a_rank(), .ranks = 2) {
+  lose_a_rank_of_oneccl([] { die(SIGKILL); });
+}
+
+PROCTOR_CHECK(OneCcl, NeverGoesOnWithoutTheStopped, "C27", kNoEnd, kGate,
+              .faults = {"collective.skipped_operation"}, .devices = devices_of_a_rank(), .ranks = 2) {
+  lose_a_rank_of_oneccl([] {
+    leave("ended");
+    ::raise(SIGSTOP);
+  });
 }
 
 // ---- what is left of a run that died ----

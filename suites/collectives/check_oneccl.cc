@@ -63,16 +63,18 @@ PROCTOR_CHECK(OneCcl, MovesEveryType, "C07", kSource, kGate,
   for (const auto& type : type_names()) verify_each(world, kMoving, {.type = type_named(type), .count = 17});
 }
 
-// None, one, primes, around powers of two; three ranks, which divide none of them evenly.
-PROCTOR_CHECK(OneCcl, TakesEveryCount, "C09", kSource, kGate,
-              .faults = {"collective.truncated_message:api=broadcast"}, .devices = devices_of_a_rank(),
-              .ranks = 3) {
+// None, one, primes, around powers of two, by three ranks, which divide none of them evenly; each rank as the
+// root.
+PROCTOR_CHECK(OneCcl, TakesEveryCountAndRoot, "C09", kSource, kGate,
+              .faults = {"collective.truncated_message:api=broadcast", "collective.wrong_root:api=scatter"},
+              .devices = devices_of_a_rank(), .ranks = 3) {
   World world("oneccl");
   for (const std::size_t count : {0, 1, 2, 31, 255, 256, 257, 1021}) {
     verify_each(world, kReducing, {.count = count});
     verify_each(world, kMoving, {.count = count});
   }
   for (const std::size_t count : {65535, 65536}) world.verify({.type = Type::kF32, .count = count});
+  for (int root = 1; root < world.size(); ++root) verify_each(world, kRooted, {.count = 50, .root = root});
 }
 
 // In place is out of place, bit for bit; buffers that begin off an aligned address, and elsewhere each round.
@@ -87,12 +89,6 @@ PROCTOR_CHECK(OneCcl, WorksInPlaceAndUnaligned, "C08", kSource, kGate,
                  .in_place = round % 2 == 0,
                  .offset = static_cast<std::size_t>(round * 7 % 16)});
   }
-}
-
-PROCTOR_CHECK(OneCcl, TakesEveryRoot, "C11", kSource, kGate, .faults = {"collective.wrong_root:api=scatter"},
-              .devices = devices_of_a_rank(), .ranks = 3) {
-  World world("oneccl");
-  for (int root = 0; root < world.size(); ++root) verify_each(world, kRooted, {.count = 50, .root = root});
 }
 
 // One behind the other, none twice and none left out.

@@ -25,7 +25,7 @@ using suite::sized;
 using suite::step;
 
 constexpr const char* kFaultTolerance = "torchft, process_group.py (configure) and manager.py (quorum)";
-constexpr std::chrono::milliseconds kLimit{5000};
+constexpr std::chrono::milliseconds kGroupLimit{5000};
 
 // What a process holds of the system. Resident memory is in KiB.
 struct Holdings {
@@ -72,7 +72,7 @@ PROCTOR_CHECK(Again, AHundredGroupsLeaveNothingBehind, "C24",
   for (int round = 0; round < 100 + kWarm; ++round) {
     if (round % 25 == 0) step(fmt::format("given group {}", round));
     if (round == kWarm) before = holdings();
-    FrailGroup group(kLimit, fmt::format("again.{}", round));
+    FrailGroup group(kGroupLimit, fmt::format("again.{}", round));
     expect_ok("joining", group.join());
     expect_ok("all_reduce", group.all_reduce(round));
   }
@@ -98,7 +98,7 @@ PROCTOR_HELPER(member) {
     Answer answer{Ended::kRefused, "no group"};
     if (what == "join") {
       GroupSpec spec;
-      spec.timeout = kLimit;
+      spec.timeout = kGroupLimit;
       order >> epoch >> spec.rank >> spec.size >> spec.store;
       spec.name = "epoch." + epoch;
       group.reset();  // of the epoch before

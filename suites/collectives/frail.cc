@@ -14,8 +14,6 @@
 namespace proctor::collectives {
 namespace {
 
-constexpr const char* kLibrary = "gloo";
-
 std::string path_of(const std::string& store, const std::string& mark, int rank) {
   return fmt::format("{}/{}.{}", store, mark, rank);
 }
@@ -27,10 +25,11 @@ GroupSpec of_all_ranks(std::chrono::milliseconds limit, const std::string& name)
 
 }  // namespace
 
-FrailGroup::FrailGroup(std::chrono::milliseconds limit, const std::string& name)
-    : FrailGroup(of_all_ranks(limit, name)) {}
+FrailGroup::FrailGroup(std::chrono::milliseconds limit, const std::string& name, const std::string& library)
+    : FrailGroup(of_all_ranks(limit, name), library) {}
 
-FrailGroup::FrailGroup(const GroupSpec& spec) : spec_(spec), provider_(load_provider(kLibrary)) {}
+FrailGroup::FrailGroup(const GroupSpec& spec, const std::string& library)
+    : spec_(spec), provider_(load_provider(library)) {}
 
 Answer FrailGroup::join() { return provider_.make_group(spec_, group_); }
 

@@ -20,8 +20,9 @@ namespace proctor::collectives {
 class FrailGroup {
  public:
   // Of all ranks of the check, under `name`.
-  explicit FrailGroup(std::chrono::milliseconds limit, const std::string& name = "frail");
-  explicit FrailGroup(const GroupSpec& spec);
+  explicit FrailGroup(std::chrono::milliseconds limit, const std::string& name = "frail",
+                      const std::string& library = "gloo");
+  explicit FrailGroup(const GroupSpec& spec, const std::string& library = "gloo");
 
   int rank() const { return spec_.rank; }
   int size() const { return spec_.size; }

@@ -24,6 +24,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kSkipExitCode = 77;
+constexpr const char* kEndedByRunner = "ended";  // of `leave`
 
 // Whether a status of waitpid is what `leaves` announced.
 bool is_as_announced(int status, const std::string& leaves) {
@@ -131,7 +132,7 @@ class Launcher {
 
   void tell_refused(int rank, int error) {
     ranks_[static_cast<std::size_t>(rank)].status = 0;
-    note_bad_end();
+    limit_the_rest();
     tell(rank, {{"step", "exec"}, {"errno", error}});
   }
 
@@ -170,7 +171,7 @@ class Launcher {
       if (rank.status || waitpid(rank.pid(), &status, WNOHANG) != rank.pid()) continue;
       rank.status = status;
       rank.read_rest();
-      if (!rank.killed && !ended_well(status, rank.leaves)) note_bad_end();
+      if (!rank.killed && !ended_well(status, rank.leaves)) limit_the_rest();
       const OutputInfo output = rank.finish_log();
       tell(static_cast<int>(i), {{"exit", WIFEXITED(status) ? json(WEXITSTATUS(status)) : json()},
                                  {"signal", WIFSIGNALED(status) ? json(WTERMSIG(status)) : json()},
@@ -180,14 +181,18 @@ class Launcher {
     }
   }
 
-  void note_bad_end() {
+  void limit_the_rest() {
     if (!others_until_) others_until_ = Clock::now() + plan_.grace;
   }
 
   void end_what_is_left() {
-    const bool waits_for_one = std::any_of(ranks_.begin(), ranks_.end(), [](const RankProcess& rank) {
-      return !rank.status && rank.leaves.empty();
-    });
+    const auto any = [this](const auto& holds) {
+      return std::any_of(ranks_.begin(), ranks_.end(),
+                         [&](const RankProcess& rank) { return !rank.status && holds(rank); });
+    };
+    const bool waits_for_one = any([](const RankProcess& rank) { return rank.leaves != kEndedByRunner; });
+    // Who announced another end may not have come to it yet.
+    if (waits_for_one && !any([](const RankProcess& rank) { return rank.leaves.empty(); })) limit_the_rest();
     const bool time_is_over = others_until_ && Clock::now() >= *others_until_;
     if (waits_for_one && !time_is_over) return;
     others_until_.reset();

@@ -6,9 +6,9 @@
 //   {"v":1,"event":"rank_end","rank":R,"exit":N|null,"signal":N|null,"ended_by_runner":B,
 //    "bytes":N,"dropped_bytes":N,"step":TEXT,"errno":N}     step, errno: it could not be started
 //
-// The ranks are over when every rank has ended that did not say `leave`; what is left of the others is killed
-// then. After a rank ended badly, the others have the grace to end by themselves. Signals are the guard's
-// work: it sends them to the whole tree, and the launcher is deaf to them, so that it sees everybody out.
+// The ranks are over when all have ended but those that said `leave` with "ended"; these are killed then.
+// After a rank ended badly, the others have the grace to end by themselves. Signals are the guard's work: it
+// sends them to the whole tree, and the launcher is deaf to them, so that it sees everybody out.
 #pragma once
 
 #include "harness/core/result.h"

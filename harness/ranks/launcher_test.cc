@@ -115,6 +115,15 @@ TEST_F(LaunchedRanks, WhoHasLeftDoesNotKeepTheOthersNorCutThemShort) {
   EXPECT_EQ(ended_[0]["ended_by_runner"], true);
 }
 
+TEST_F(LaunchedRanks, WhoAnnouncedItsDeathComesToIt) {
+  launch(R"sh(if [ $RANK = 0 ]; then echo '{"v":1,"event":"leave","how":"signal:9"}' >&$PROCTOR_EVENTS_FD
+                : > "$PROCTOR_RENDEZVOUS/left"; sleep 0.2; kill -9 $$; fi
+              while [ ! -e "$PROCTOR_RENDEZVOUS/left" ]; do :; done; exit 0)sh",
+         2);
+  EXPECT_EQ(ended_[0]["signal"], 9);
+  EXPECT_EQ(ended_[0]["ended_by_runner"], false);
+}
+
 TEST_F(LaunchedRanks, AnAnnouncedDeathGivesNobodyALimit) {
   launch(
       R"sh(if [ $RANK = 0 ]; then echo '{"v":1,"event":"leave","how":"signal:9"}' >&$PROCTOR_EVENTS_FD; kill -9 $$; fi

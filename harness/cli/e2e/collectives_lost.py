@@ -64,7 +64,7 @@ def cards_are_counted(sandbox):
     if not (BIN / "libproctor_ze_sim.so").exists():
         return print("not checked: the simulator was not built")
     out = sandbox.out()
-    done = sandbox.proctor("run", "collectives", "--sim", "xpu:2x2", "--backend", "xpu", "--filter", SAME, "--filter", "*Lost*",
+    done = sandbox.proctor("run", "collectives", "--sim", "xpu:2x2", "--backend", "xpu", "--filter", SAME, "--filter", "*/Messages.*",
                            "--out", out)
     check(done.returncode == 0, done.stdout, done.stderr)
     listed = json.loads(sandbox.proctor("list", "collectives", "--backend", "xpu", "--json").stdout)["cases"]

@@ -24,7 +24,7 @@ const std::vector<std::string>& strict_allow_list() {
       "ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER", "ZEL_ENABLE_LOADER_LOGGING", "ZEL_LOADER_LOGGING_LEVEL",
       "ZEL_LOADER_LOG_CONSOLE", "ZEL_LOADER_LOG_DIR", "ZEL_LOADER_LOG_FILE", "ZEL_LOADER_LOG_PATTERN",
       // Where the suites find libraries of collectives.
-      "PROCTOR_ONECCL_LIBRARY",
+      "PROCTOR_ONECCL_LIBRARY", "PROCTOR_NCCL_LIBRARY",
       // Sanitizers of the suites.
       "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH"};
   return kNames;

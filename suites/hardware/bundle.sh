@@ -8,7 +8,8 @@ set -euo pipefail
 build=$(realpath "$1")
 out=$2
 most_bytes=$((60 << 20))
-programs=(proctor proctor-guard proctor-probe-cuda proctor-probe-xpu visibility_cuda memory_cuda kernels_cuda health_cuda)
+programs=(proctor proctor-guard proctor-probe-cuda proctor-probe-xpu visibility_cuda memory_cuda kernels_cuda collectives_cuda
+  libproctor_nccl.so health_cuda)
 of_the_machine='^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt)[.-]'
 
 die() {

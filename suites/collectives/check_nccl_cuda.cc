@@ -1,0 +1,321 @@
+// NCCL on one card: what it refuses, how it is aborted, and that one rank alone gets back what it gives. NCCL
+// talks to NVIDIA's driver, so that simulated cards are none for it.
+#include <array>
+#include <optional>
+
+#include "suites/accel/cuda/native.h"
+#include "suites/accel/given.h"
+#include "suites/collectives/library.h"
+#include "suites/collectives/names.h"
+#include "suites/collectives/nccl/api.h"
+#include "suites/collectives/world.h"
+#include "suites/main/check.h"
+#include "suites/main/helper.h"
+
+namespace proctor::collectives {
+namespace {
+
+using nccl::Code;
+using suite::kGate;
+using suite::kWarn;
+
+constexpr const char* kTypes = "NCCL, API: Types (ncclResult_t)";
+constexpr const char* kCommunicators = "NCCL, Creating a Communicator; Error handling and communicator abort";
+constexpr const char* kManyRanks = "NCCL, Environment Variables: NCCL_MULTI_RANK_GPU_ENABLE";
+constexpr const char* kManyRanksVariable = "NCCL_MULTI_RANK_GPU_ENABLE";
+constexpr int kManyRanksVersion = 23000;
+
+void need_real_cards() {
+  if (suite::on_simgpu()) suite::skip("not_on_simulator:nccl");
+}
+
+void tell_library(const std::string& version, const std::string& file) {
+  suite::step("over nccl " + version + ", " + file);
+}
+
+const nccl::Api& library() {
+  need_real_cards();
+  static std::string reason;
+  static const std::optional<nccl::Api> api = nccl::load_api(reason);
+  if (!api) suite::skip(reason_not_loaded("libnccl.so.2", reason));
+  return *api;
+}
+
+struct Card {
+  accel::Context context = accel::leased();
+  accel::Queue queue{context};
+
+  Card() { accel::activate(context.device()); }
+  nccl::Stream stream() const { return accel::native(queue); }
+};
+
+void expect_code(const std::string& call, Code expected, Code got, const char* file = __builtin_FILE(),
+                 int line = __builtin_LINE()) {
+  suite::expect_same(call, to_string(expected), to_string(got), file, line);
+}
+
+// A communicator of this process alone. Ended by abort() unless somebody did before: that waits for nothing.
+class Alone {
+ public:
+  Alone(const nccl::Api& api, nccl::Config config) : api_(api) {
+    nccl::UniqueId id{};
+    expect_code("ncclGetUniqueId", Code::kSuccess, api_.get_unique_id(&id));
+    begun_ = api_.init_rank(&communicator_, 1, id, 0, &config);
+  }
+  ~Alone() {
+    if (communicator_ != nullptr) api_.abort(communicator_);
+  }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+  // Ends the check unless it was made: of none, every call is refused.
+  void need() const {
+    if (begun_ != Code::kSuccess && begun_ != Code::kInProgress) {
+      suite::fail_because("nccl:" + to_string(begun_), "failed to make a communicator of one rank");
+    }
+  }
+  Code begun() const { return begun_; }  // what the call that made it returned
+  nccl::Communicator* get() const { return communicator_; }
+  Code abort() { return api_.abort(std::exchange(communicator_, nullptr)); }
+  Code state() const {
+    Code state = Code::kSuccess;
+    const Code asked = api_.async_error(communicator_, &state);
+    return asked == Code::kSuccess ? state : asked;
+  }
+  // The first state that is not "in progress". The time limit of the check ends what never comes.
+  Code settled() const {
+    Code now = state();
+    while (now == Code::kInProgress) now = state();
+    return now;
+  }
+
+ private:
+  const nccl::Api& api_;
+  nccl::Communicator* communicator_ = nullptr;
+  Code begun_ = Code::kSuccess;
+};
+
+// A sum over this process alone, which is what it gave.
+void expect_works(const nccl::Api& api, Card& card, const Alone& alone) {
+  alone.need();
+  const std::vector<std::uint32_t> words = accel::noise_words(257, 7);
+  const auto in = device_copy(card.queue, card.context, words);
+  const auto out = device_copy(card.queue, card.context, std::vector<std::uint32_t>(words.size()));
+  expect_code("ncclAllReduce", Code::kSuccess,
+              api.all_reduce(in.data(), out.data(), words.size(), nccl::DataType::kUint32, nccl::RedOp::kSum,
+                             alone.get(), card.stream()));
+  expect_code("after ncclAllReduce", Code::kSuccess, alone.settled());
+  card.queue.synchronize();
+  accel::expect_words("a sum of one", words, accel::read_as<std::uint32_t>(card.queue, card.context, out),
+                      card.context.device());
+}
+
+void verify_alone(Group& group, Card& card, Exercise exercise) {
+  if (exercise.operation == Operation::kAllGatherv || exercise.operation == Operation::kAllToAllv) {
+    exercise.counts = {exercise.count};
+  }
+  const Bytes input = given(exercise, 0, 1);
+  const Bytes wanted = expected(exercise, 0, 1);
+  // One more, so that no elements have an address too.
+  const auto in = accel::device_memory(card.context, input.size() + 1);
+  const auto out = accel::device_memory(card.context, wanted.size() + 1);
+  accel::write(card.queue, card.context, in.data(), input);
+  accel::write(card.queue, card.context, out.data(), Bytes(wanted.size(), std::byte{0xc3}));
+  std::byte* const result = exercise.in_place ? in.data() : out.data();
+  expect_ok(describe(exercise), group.run({.operation = exercise.operation,
+                                           .type = exercise.type,
+                                           .reduction = exercise.reduction,
+                                           .in = in.data(),
+                                           .out = result,
+                                           .count = exercise.count,
+                                           .sends = sends_of(exercise, 0, 1),
+                                           .receives = receives_of(exercise, 0, 1)}));
+  expect_elements(describe(exercise), exercise.type, wanted,
+                  accel::read_bytes(card.queue, card.context, result, wanted.size()));
+}
+
+void expect_refused_argument(const std::string& call, Code got) {
+  suite::step(call);
+  expect_code(call, Code::kInvalidArgument, got);
+}
+
+// Two ranks of this process on one card, in a process of its own because the library reads the variable once.
+nlohmann::json two_ranks(bool allowed) {
+  suite::Helper helper("nccl_two_ranks", {}, {{kManyRanksVariable, allowed ? "1" : "0"}});
+  return helper.answer();
+}
+
+}  // namespace
+
+PROCTOR_HELPER(nccl_two_ranks) {
+  const nccl::Api& api = library();
+  Card card;
+  const std::array<accel::Queue, 2> queues{accel::Queue(card.context), accel::Queue(card.context)};
+  std::array<nccl::Communicator*, 2> ranks{};
+  nccl::UniqueId id{};
+  api.get_unique_id(&id);
+  // The end of a group does not tell what was refused inside it.
+  Code made = api.group_start();
+  for (int rank = 0; rank < 2; ++rank) {
+    nccl::Config config;
+    const Code begun = api.init_rank(&ranks[static_cast<std::size_t>(rank)], 2, id, rank, &config);
+    if (made == Code::kSuccess) made = begun;
+  }
+  const Code ended = api.group_end();
+  if (made == Code::kSuccess) made = ended;
+  if (made != Code::kSuccess) {
+    const char* text = api.last_error(nullptr);
+    return suite::answer({{"made", to_string(made)}, {"text", text != nullptr ? text : ""}});
+  }
+  const auto numbers = device_copy(card.queue, card.context, std::vector<std::uint32_t>{1, 2});
+  Code summed = api.group_start();
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    std::byte* const number = numbers.data() + rank * sizeof(std::uint32_t);
+    const Code begun = api.all_reduce(number, number, 1, nccl::DataType::kUint32, nccl::RedOp::kSum,
+                                      ranks[rank], accel::native(queues[rank]));
+    if (summed == Code::kSuccess) summed = begun;
+  }
+  const Code launched = api.group_end();
+  if (summed == Code::kSuccess) summed = launched;
+  CUDA_CALL(cudaDeviceSynchronize).or_throw();
+  suite::answer({{"made", to_string(made)},
+                 {"summed", to_string(summed)},
+                 {"sums", accel::read_as<std::uint32_t>(card.queue, card.context, numbers)}});
+}
+
+// Every operation that the library has, of every type, by every reduction; in place and not.
+PROCTOR_CHECK(Nccl, AloneIsTheIdentity, "C01", kNcclTests, kGate, .ranks = 1) {
+  need_real_cards();
+  Provider& provider = load_provider("nccl");
+  Card card;
+  tell_library(provider.identity().version, provider.identity().file);
+  std::unique_ptr<Group> group;
+  expect_ok("making the group",
+            provider.make_group({.rank = 0, .size = 1, .store = rank_facts().store, .name = "alone"}, group));
+  for (const auto& name : exercised_operation_names()) {
+    const Operation operation = operation_named(name);
+    suite::step(name);
+    for (const auto& type : type_names()) {
+      for (std::size_t by = 0; by < (reduces(operation) ? kReductions.size() : 1); ++by) {
+        for (const std::size_t count : {257, 0}) {
+          verify_alone(*group, card,
+                       {.operation = operation,
+                        .type = type_named(type),
+                        .reduction = static_cast<Reduction>(by),
+                        .count = count,
+                        .in_place = by % 2 == 1});
+        }
+      }
+    }
+  }
+}
+
+PROCTOR_CHECK(Nccl, BadRootIsRefused, "C15", kTypes, kGate) {
+  const nccl::Api& api = library();
+  Card card;
+  tell_library(nccl::version_text(api.version), api.file);
+  const Alone alone(api, {});
+  expect_works(api, card, alone);
+  const auto memory = accel::device_memory(card.context, 64);
+  void* const at = memory.data();
+  const auto type = nccl::DataType::kUint32;
+  for (const int root : {1, -1}) {
+    expect_refused_argument("ncclBroadcast, root " + std::to_string(root),
+                            api.broadcast(at, at, 1, type, root, alone.get(), card.stream()));
+    expect_refused_argument("ncclReduce, root " + std::to_string(root),
+                            api.reduce(at, at, 1, type, nccl::RedOp::kSum, root, alone.get(), card.stream()));
+  }
+}
+
+PROCTOR_CHECK(Nccl, BadTypeOrReductionIsRefused, "C16", kTypes, kGate) {
+  const nccl::Api& api = library();
+  Card card;
+  tell_library(nccl::version_text(api.version), api.file);
+  const Alone alone(api, {});
+  expect_works(api, card, alone);
+  const auto memory = accel::device_memory(card.context, 64);
+  void* const at = memory.data();
+  for (const int bad : {-1, 1000}) {
+    expect_refused_argument("ncclAllReduce, type " + std::to_string(bad),
+                            api.all_reduce(at, at, 1, static_cast<nccl::DataType>(bad), nccl::RedOp::kSum,
+                                           alone.get(), card.stream()));
+    expect_refused_argument("ncclAllReduce, reduction " + std::to_string(bad),
+                            api.all_reduce(at, at, 1, nccl::DataType::kUint32, static_cast<nccl::RedOp>(bad),
+                                           alone.get(), card.stream()));
+  }
+}
+
+PROCTOR_CHECK(Nccl, UninitializedConfigurationIsRefused, "C20", kCommunicators, kGate) {
+  const nccl::Api& api = library();
+  const Card card;
+  tell_library(nccl::version_text(api.version), api.file);
+  const Alone alone(api, {.magic = 0});
+  expect_code("ncclCommInitRankConfig, of zeros where NCCL_CONFIG_INITIALIZER has its mark",
+              Code::kInvalidArgument, alone.begun());
+}
+
+// Before it is made, while something is enqueued, and when nothing is; the next communicator works each time.
+PROCTOR_CHECK(Nccl, AbortLeavesTheProcessUsable, "C25", kCommunicators, kGate) {
+  const nccl::Api& api = library();
+  Card card;
+  tell_library(nccl::version_text(api.version), api.file);
+  const auto numbers = accel::device_memory(card.context, 1 << 20);
+  for (int round = 0; round < 3; ++round) {
+    suite::step("aborted while it is made");
+    Alone making(api, {.blocking = 0});
+    making.need();
+    expect_code("ncclCommAbort while it is made", Code::kSuccess, making.abort());
+    suite::step("aborted behind an operation");
+    Alone busy(api, {});
+    busy.need();
+    expect_code("ncclAllReduce", Code::kSuccess,
+                api.all_reduce(numbers.data(), numbers.data(), 1 << 18, nccl::DataType::kFloat32,
+                               nccl::RedOp::kSum, busy.get(), card.stream()));
+    expect_code("ncclCommAbort behind an operation", Code::kSuccess, busy.abort());
+    card.queue.synchronize();
+    suite::step("made anew");
+    Alone next(api, {});
+    expect_works(api, card, next);
+    expect_code("ncclCommAbort of one that is idle", Code::kSuccess, next.abort());
+  }
+}
+
+PROCTOR_CHECK(Nccl, InitNeedNotBlock, "C30", kCommunicators, kGate) {
+  const nccl::Api& api = library();
+  Card card;
+  tell_library(nccl::version_text(api.version), api.file);
+  const Alone alone(api, {.blocking = 0});
+  // It may be through when the call asks how far it is.
+  suite::expect_true(
+      alone.begun() == Code::kInProgress || alone.begun() == Code::kSuccess,
+      "ncclCommInitRankConfig is in progress or through, and returned " + to_string(alone.begun()));
+  suite::measure("nccl_init_in_progress", alone.begun() == Code::kInProgress ? 1 : 0, "1");
+  expect_code("ncclCommGetAsyncError in the end", Code::kSuccess, alone.settled());
+  if (alone.settled() == Code::kSuccess) expect_works(api, card, alone);
+}
+
+PROCTOR_CHECK(Nccl, TwoRanksOnOneCardAreRefused, "C18", kManyRanks, kGate) {
+  const nccl::Api& api = library();
+  accel::leased_device();
+  tell_library(nccl::version_text(api.version), api.file);
+  const auto answer = two_ranks(false);
+  suite::expect_same("two ranks on one card: " + answer.value("text", ""), to_string(Code::kInvalidUsage),
+                     answer.value("made", ""));
+}
+
+PROCTOR_CHECK(Nccl, RanksShareACardWhereTheyMay, "C18", kManyRanks, kWarn) {
+  const nccl::Api& api = library();
+  accel::leased_device();
+  if (api.version < kManyRanksVersion) {
+    suite::skip("unsupported:nccl=" + nccl::version_text(api.version) + "<" +
+                nccl::version_text(kManyRanksVersion));
+  }
+  tell_library(nccl::version_text(api.version), api.file);
+  const auto answer = two_ranks(true);
+  suite::expect_same("two ranks on one card: " + answer.value("text", ""), to_string(Code::kSuccess),
+                     answer.value("made", ""));
+  suite::expect_same("their sum", to_string(Code::kSuccess), answer.value("summed", "none"));
+  suite::expect_same("1 + 2, in both", "[3,3]", answer.value("sums", nlohmann::json::array()).dump());
+}
+
+}  // namespace proctor::collectives

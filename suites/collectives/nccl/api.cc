@@ -1,0 +1,162 @@
+#include "suites/collectives/nccl/api.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+namespace proctor::collectives::nccl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLibrary = "libnccl.so.2";
+constexpr const char* kInWheel = "nvidia/nccl/lib/libnccl.so.2";
+constexpr int kOldestVersion = kConfigVersion;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// What makes ranks of one machine meet on the loopback interface, and a communicator be what its
+// configuration says. Set here, whatever the caller has: a check means the same everywhere.
+void set_environment() {
+  ::setenv("NCCL_SOCKET_IFNAME", "lo", 1);
+  ::setenv("NCCL_DEBUG", "WARN", 1);  // its reasons, in the log of the case
+  ::unsetenv("NCCL_COMM_BLOCKING");
+}
+
+std::string last_error() {
+  const char* error = ::dlerror();
+  return error != nullptr ? error : "";
+}
+
+// The program itself, not a library that it needs.
+bool says_absent(const std::string& error, const std::string& file) {
+  return error.starts_with(file + ": cannot open shared object file: No such file");
+}
+
+fs::path first_python(const std::string& path) {
+  std::istringstream directories(path);
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    const fs::path python = fs::path(directory) / "python3";
+    if (!directory.empty() && ::access(python.c_str(), X_OK) == 0) return python;
+  }
+  return {};
+}
+
+// PREFIX of PREFIX/bin/python3, of a virtual environment its own; and that of what it is a link to.
+std::vector<fs::path> prefixes_of(const fs::path& python) {
+  std::vector<fs::path> prefixes{python.parent_path().parent_path()};
+  std::error_code error;
+  const fs::path real = fs::canonical(python, error);
+  if (!error) prefixes.push_back(real.parent_path().parent_path());
+  return prefixes;
+}
+
+void add_wheels(const fs::path& prefix, std::vector<std::string>& files) {
+  std::vector<std::string> found;
+  for (const char* lib : {"lib", "lib64", "local/lib"}) {
+    std::error_code error;
+    for (fs::directory_iterator at(prefix / lib, error), end; !error && at != end; at.increment(error)) {
+      if (!at->path().filename().string().starts_with("python3")) continue;
+      for (const char* packages : {"site-packages", "dist-packages"}) {
+        const fs::path file = at->path() / packages / kInWheel;
+        std::error_code missing;
+        if (fs::exists(file, missing)) found.push_back(file.string());
+      }
+    }
+  }
+  std::sort(found.begin(), found.end());
+  for (auto& file : found) {
+    if (std::find(files.begin(), files.end(), file) == files.end()) files.push_back(std::move(file));
+  }
+}
+
+// Never unloaded: it has threads.
+void* open_library(std::string& reason) {
+  const Surroundings here{
+      .wanted = variable("PROCTOR_NCCL_LIBRARY"), .path = variable("PATH"), .home = variable("HOME")};
+  for (const auto& file : library_files(here)) {
+    void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library != nullptr) return library;
+    reason = last_error();
+    if (!says_absent(reason, file)) return nullptr;
+  }
+  return nullptr;
+}
+
+template <typename Function>
+bool find(void* library, const char* name, Function*& function, std::string& reason) {
+  function = reinterpret_cast<Function*>(::dlsym(library, name));
+  if (function == nullptr) reason = last_error();
+  return function != nullptr;
+}
+
+bool find_all(void* library, Api& api, std::string& reason) {
+  return find(library, "ncclGetVersion", api.get_version, reason) &&
+         find(library, "ncclGetUniqueId", api.get_unique_id, reason) &&
+         find(library, "ncclCommInitRankConfig", api.init_rank, reason) &&
+         find(library, "ncclCommDestroy", api.destroy, reason) &&
+         find(library, "ncclCommAbort", api.abort, reason) &&
+         find(library, "ncclCommGetAsyncError", api.async_error, reason) &&
+         find(library, "ncclGetLastError", api.last_error, reason) &&
+         find(library, "ncclGroupStart", api.group_start, reason) &&
+         find(library, "ncclGroupEnd", api.group_end, reason) &&
+         find(library, "ncclAllReduce", api.all_reduce, reason) &&
+         find(library, "ncclReduce", api.reduce, reason) &&
+         find(library, "ncclReduceScatter", api.reduce_scatter, reason) &&
+         find(library, "ncclBroadcast", api.broadcast, reason) &&
+         find(library, "ncclAllGather", api.all_gather, reason) &&
+         find(library, "ncclSend", api.send, reason) && find(library, "ncclRecv", api.receive, reason);
+}
+
+}  // namespace
+
+std::string to_string(Code code) {
+  constexpr std::array<const char*, 8> kNames{
+      "ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
+      "ncclInvalidArgument", "ncclInvalidUsage",       "ncclRemoteError", "ncclInProgress"};
+  const auto number = static_cast<std::size_t>(code);
+  return number < kNames.size() ? kNames[number] : "ncclResult_t(" + std::to_string(number) + ")";
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 10'000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+std::vector<std::string> library_files(const Surroundings& surroundings) {
+  if (!surroundings.wanted.empty()) return {surroundings.wanted};
+  std::vector<std::string> files{kLibrary};
+  const fs::path python = first_python(surroundings.path);
+  if (!python.empty()) {
+    for (const auto& prefix : prefixes_of(python)) add_wheels(prefix, files);
+  }
+  if (!surroundings.home.empty()) add_wheels(fs::path(surroundings.home) / ".local", files);
+  return files;
+}
+
+std::optional<Api> load_api(std::string& reason) {
+  set_environment();
+  void* library = open_library(reason);
+  if (library == nullptr) return std::nullopt;
+  Api api{};
+  if (!find_all(library, api, reason)) return std::nullopt;
+  Dl_info info{};
+  ::dladdr(reinterpret_cast<const void*>(api.get_version), &info);
+  api.file = info.dli_fname;
+  if (api.get_version(&api.version) != Code::kSuccess || api.version < kOldestVersion) {
+    reason = api.file + " is version " + version_text(api.version) + ", older than " +
+             version_text(kOldestVersion);
+    return std::nullopt;
+  }
+  return api;
+}
+
+}  // namespace proctor::collectives::nccl

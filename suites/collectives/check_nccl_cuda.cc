@@ -197,13 +197,13 @@ PROCTOR_CHECK(Nccl, AloneIsTheIdentity, "C01", kNcclTests, kGate, .ranks = 1) {
     suite::step(name);
     for (const auto& type : type_names()) {
       for (std::size_t by = 0; by < (reduces(operation) ? kReductions.size() : 1); ++by) {
-        for (const std::size_t count : {257, 0}) {
-          verify_alone(*group, card,
-                       {.operation = operation,
-                        .type = type_named(type),
-                        .reduction = static_cast<Reduction>(by),
-                        .count = count,
-                        .in_place = by % 2 == 1});
+        Exercise exercise{
+            .operation = operation, .type = type_named(type), .reduction = static_cast<Reduction>(by)};
+        for (exercise.count = 0; exercise.count <= 257; exercise.count += 257) {
+          exercise.in_place = false;
+          verify_alone(*group, card, exercise);
+          exercise.in_place = true;
+          verify_alone(*group, card, exercise);
         }
       }
     }

@@ -54,6 +54,13 @@ Answer last_of_many(FrailGroup& group) {
   return {Ended::kOk, fmt::format("{} rounds, and nobody was missed", kMost)};
 }
 
+// Nobody is lost before all have joined: whoever has may be connected before the others are.
+void join_together(FrailGroup& group) {
+  expect_ok("joining", group.join());
+  tell(group.spec().store, "joined", group.rank());
+  wait_for(group.spec().store, "joined", group.size());
+}
+
 }  // namespace
 
 PROCTOR_CHECK(Lost, NeverJoins, "C28", kConnect, kGate, .faults = {"collective.swallowed_error"},
@@ -76,7 +83,7 @@ PROCTOR_CHECK(Lost, DiesBeforeItJoins, "C28", kConnect, kGate, .faults = {"colle
 PROCTOR_CHECK(Lost, IsKilledInAnOperation, "C26", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 4) {
   FrailGroup group(kLimit);
-  expect_ok("joining", group.join());
+  join_together(group);
   step("given a rank that is killed while it works");
   if (group.rank() == kLost) {
     leave("signal:9");
@@ -103,7 +110,7 @@ PROCTOR_CHECK(Lost, IsKilledBetweenOperations, "C26", kIoErrors, kGate,
 PROCTOR_CHECK(Lost, CrashesInAnOperation, "C26", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   FrailGroup group(kLimit);
-  expect_ok("joining", group.join());
+  join_together(group);
   step("given a rank that crashes");
   if (group.rank() == kLost) {
     leave("signal:11");
@@ -115,7 +122,7 @@ PROCTOR_CHECK(Lost, CrashesInAnOperation, "C26", kIoErrors, kGate, .faults = {"c
 PROCTOR_CHECK(Lost, IsStopped, "C27", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   FrailGroup group(kLimit);
-  expect_ok("joining", group.join());
+  join_together(group);
   step("given a rank that is stopped (SIGSTOP)");
   if (group.rank() == kLost) {
     leave("ended");

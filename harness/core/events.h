@@ -32,9 +32,9 @@ struct PlannedCase {
   std::string classname;  // for JUnit: the framework's own, or proctor.SUITE.BACKEND
   std::string name;       // for JUnit: the framework's own
   int devices = 0;        // how many devices the case needs
-  int ranks = 0;          // processes that execute it together; 0: one, which is no rank
   int repeat = 1;         // executions wanted (--repeat)
   std::int64_t timeout_ms = 0;
+  int ranks = 0;  // processes that execute it together; 0: one, which is no rank
 };
 
 // A device that the run may lease, named by identity.

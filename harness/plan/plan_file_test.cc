@@ -30,6 +30,7 @@ PlanFile full() {
   suite.directory = "/home/u/repo";
   suite.backend = Backend::kCuda;
   suite.devices = 2;
+  suite.ranks = 2;
   suite.devices_marker = "gpus";
   suite.process = "file";
   suite.listener = true;
@@ -46,6 +47,7 @@ PlanFile full() {
   test.argv = suite.command;
   test.group = "tests/a.py";
   test.devices = 2;
+  test.ranks = 2;
   test.policy = {Milliseconds(5), Milliseconds(6), std::nullopt, 8};
   test.disabled = true;
   test.rule = "M-1";

@@ -55,9 +55,9 @@ void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlan
                              .classname = test.classname,
                              .name = test.name,
                              .devices = test.devices,
-                             .ranks = test.ranks,
                              .repeat = repeat * std::max(1, static_cast<int>(places.size())),
-                             .timeout_ms = test.policy.timeout.count()});
+                             .timeout_ms = test.policy.timeout.count(),
+                             .ranks = test.ranks});
   }
   planned.plan_digest = plan_digest(plan.cases);
   for (const auto& entry : pool.devices()) planned.devices.push_back(entry.device);

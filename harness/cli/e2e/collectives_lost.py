@@ -2,7 +2,7 @@
 """The collectives suite in real runs: a rank that is killed in mid-operation, again and again; stray variables of the
 caller; too few cards.
 
-    collectives_lost.py [KILLS]    20 when not given
+    collectives_lost.py [KILLS]    10 when not given
 """
 
 import json
@@ -83,7 +83,7 @@ def main():
         skip("library_missing:libgloo.so")
     os.environ.pop("PROCTOR_SIZE", None)
     with Sandbox() as sandbox:
-        kills(sandbox, int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+        kills(sandbox, int(sys.argv[1]) if len(sys.argv) > 1 else 10)
         the_callers_ranks_change_nothing(sandbox)
         cards_are_counted(sandbox)
 

@@ -20,6 +20,9 @@
 //                          it was started through a dynamic loader (/proc/self/exe is then that loader);
 //                          absent otherwise. A program that starts itself again needs both.
 //   PROCTOR_SIZE           smoke | ci | full | stress: how much a check does; ci when absent
+//   PROCTOR_PROVIDER       of collectives: gloo | oneccl | nccl, the library that checks work over; absent:
+//   each
+//                          over that which it is about, gloo where it is about none
 //
 // A case with ranks is one process a rank, each told which one it is as every launcher of ranks tells it.
 // What the caller has in these variables never gets there:
@@ -61,6 +64,7 @@
 // pass), the case is error(no_result), or error(result_mismatch).
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 namespace proctor::child {
@@ -80,6 +84,9 @@ inline constexpr const char* kSimDriverVariable = "PROCTOR_SIM_DRIVER";
 inline constexpr const char* kSelfVariable = "PROCTOR_SELF";
 inline constexpr const char* kLauncherVariable = "PROCTOR_LAUNCHER";
 inline constexpr const char* kSizeVariable = "PROCTOR_SIZE";
+
+inline constexpr const char* kProviderVariable = "PROCTOR_PROVIDER";
+inline constexpr std::array<const char*, 3> kProviders{"gloo", "oneccl", "nccl"};
 
 inline constexpr const char* kRankVariable = "RANK";
 inline constexpr const char* kWorldSizeVariable = "WORLD_SIZE";

@@ -65,12 +65,15 @@ PROCTOR_CHECK(AllReduce, BuffersMoveFromRoundToRound, "C10", kNcclTests, kGate,
   }
 }
 
-// As many elements as a rank's chunk divides evenly, one less and one more, up to a quarter of a MiB.
+// As many elements as a rank's chunk divides evenly, one less and one more, up to a quarter of a MiB; a MiB
+// at size full.
 PROCTOR_CHECK(AllReduce, LargeCountsAreWhole, "C09", kGlooTests, kGate,
               .faults = {"collective.truncated_message:api=all_reduce,min=4096"},
-              .devices = devices_of_a_rank(), .ranks = 2) {
+              .devices = devices_of_a_rank(), .ranks = 2,
+              .sizes = {.smoke = 4096, .ci = 65536, .full = 262144, .unit = "elements"}) {
   World world;
-  for (const std::size_t count : {4095, 4096, 4097, 65535, 65536}) {
+  const auto most = static_cast<std::size_t>(suite::sized());
+  for (const std::size_t count : {std::size_t{4095}, std::size_t{4096}, std::size_t{4097}, most - 1, most}) {
     world.verify({.type = Type::kF32, .count = count});
   }
 }

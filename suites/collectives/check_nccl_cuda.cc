@@ -29,8 +29,9 @@ void need_real_cards() {
   if (suite::on_simgpu()) suite::skip("not_on_simulator:nccl");
 }
 
-void tell_library(const std::string& version, const std::string& file) {
-  suite::step("over nccl " + version + ", " + file);
+Identity identity_of(const nccl::Api& api) {
+  return {
+      .name = "nccl", .version = nccl::version_text(api.version), .number = api.version, .file = api.file};
 }
 
 const nccl::Api& library() {
@@ -188,7 +189,7 @@ PROCTOR_CHECK(Nccl, AloneIsTheIdentity, "C01", kNcclTests, kGate, .ranks = 1) {
   need_real_cards();
   Provider& provider = load_provider("nccl");
   Card card;
-  tell_library(provider.identity().version, provider.identity().file);
+  tell_library(provider.identity());
   std::unique_ptr<Group> group;
   expect_ok("making the group",
             provider.make_group({.rank = 0, .size = 1, .store = rank_facts().store, .name = "alone"}, group));
@@ -213,7 +214,7 @@ PROCTOR_CHECK(Nccl, AloneIsTheIdentity, "C01", kNcclTests, kGate, .ranks = 1) {
 PROCTOR_CHECK(Nccl, BadRootIsRefused, "C15", kTypes, kGate) {
   const nccl::Api& api = library();
   Card card;
-  tell_library(nccl::version_text(api.version), api.file);
+  tell_library(identity_of(api));
   const Alone alone(api, {});
   expect_works(api, card, alone);
   const auto memory = accel::device_memory(card.context, 64);
@@ -230,7 +231,7 @@ PROCTOR_CHECK(Nccl, BadRootIsRefused, "C15", kTypes, kGate) {
 PROCTOR_CHECK(Nccl, BadTypeOrReductionIsRefused, "C16", kTypes, kGate) {
   const nccl::Api& api = library();
   Card card;
-  tell_library(nccl::version_text(api.version), api.file);
+  tell_library(identity_of(api));
   const Alone alone(api, {});
   expect_works(api, card, alone);
   const auto memory = accel::device_memory(card.context, 64);
@@ -248,7 +249,7 @@ PROCTOR_CHECK(Nccl, BadTypeOrReductionIsRefused, "C16", kTypes, kGate) {
 PROCTOR_CHECK(Nccl, UninitializedConfigurationIsRefused, "C20", kCommunicators, kGate) {
   const nccl::Api& api = library();
   const Card card;
-  tell_library(nccl::version_text(api.version), api.file);
+  tell_library(identity_of(api));
   const Alone alone(api, {.magic = 0});
   expect_code("ncclCommInitRankConfig, of zeros where NCCL_CONFIG_INITIALIZER has its mark",
               Code::kInvalidArgument, alone.begun());
@@ -258,7 +259,7 @@ PROCTOR_CHECK(Nccl, UninitializedConfigurationIsRefused, "C20", kCommunicators, 
 PROCTOR_CHECK(Nccl, AbortLeavesTheProcessUsable, "C25", kCommunicators, kGate) {
   const nccl::Api& api = library();
   Card card;
-  tell_library(nccl::version_text(api.version), api.file);
+  tell_library(identity_of(api));
   const auto numbers = accel::device_memory(card.context, 1 << 20);
   for (int round = 0; round < 3; ++round) {
     suite::step("aborted while it is made");
@@ -283,7 +284,7 @@ PROCTOR_CHECK(Nccl, AbortLeavesTheProcessUsable, "C25", kCommunicators, kGate) {
 PROCTOR_CHECK(Nccl, InitNeedNotBlock, "C30", kCommunicators, kGate) {
   const nccl::Api& api = library();
   Card card;
-  tell_library(nccl::version_text(api.version), api.file);
+  tell_library(identity_of(api));
   const Alone alone(api, {.blocking = 0});
   // It may be through when the call asks how far it is.
   suite::expect_true(
@@ -297,7 +298,7 @@ PROCTOR_CHECK(Nccl, InitNeedNotBlock, "C30", kCommunicators, kGate) {
 PROCTOR_CHECK(Nccl, TwoRanksOnOneCardAreRefused, "C18", kManyRanks, kGate) {
   const nccl::Api& api = library();
   accel::leased_device();
-  tell_library(nccl::version_text(api.version), api.file);
+  tell_library(identity_of(api));
   const auto answer = two_ranks(false);
   suite::expect_same("two ranks on one card: " + answer.value("text", ""), to_string(Code::kInvalidUsage),
                      answer.value("made", ""));
@@ -310,7 +311,7 @@ PROCTOR_CHECK(Nccl, RanksShareACardWhereTheyMay, "C18", kManyRanks, kWarn) {
     suite::skip("unsupported:nccl=" + nccl::version_text(api.version) + "<" +
                 nccl::version_text(kManyRanksVersion));
   }
-  tell_library(nccl::version_text(api.version), api.file);
+  tell_library(identity_of(api));
   const auto answer = two_ranks(true);
   suite::expect_same("two ranks on one card: " + answer.value("text", ""), to_string(Code::kSuccess),
                      answer.value("made", ""));

@@ -1,5 +1,8 @@
+#include <optional>
+
 #include "harness/core/child_protocol.h"
 #include "suites/accel/given.h"
+#include "suites/collectives/host_memory.h"
 #include "suites/collectives/place.h"
 
 namespace proctor::collectives {
@@ -7,16 +10,41 @@ namespace proctor::collectives {
 struct Place::Impl {
   accel::Context context = accel::leased();
   accel::Queue queue{context};
+
+  // On the device; at least one byte, so that it has an address.
+  accel::Buffer buffer_of(const Bytes& bytes) {
+    auto buffer = accel::device_memory(context, bytes.size() + 1);
+    if (!bytes.empty()) accel::write(queue, context, buffer.data(), bytes);
+    return buffer;
+  }
+  Bytes read(const accel::Buffer& buffer) {
+    const std::size_t size = buffer.bytes() - 1;
+    return size == 0 ? Bytes() : accel::read_bytes(queue, context, buffer.data(), size);
+  }
 };
 
 Place::Place() : impl_(std::make_unique<Impl>()) {}
 Place::~Place() = default;
 
-Bytes Place::pass(const Bytes& bytes) {
-  if (bytes.empty()) return {};
-  const accel::Buffer tensor = accel::device_memory(impl_->context, bytes.size());
-  accel::write(impl_->queue, impl_->context, tensor.data(), bytes);
-  return accel::read_bytes(impl_->queue, impl_->context, tensor.data(), bytes.size());
+struct Tensor::Impl {
+  Place::Impl& place;
+  accel::Buffer buffer;
+  std::optional<HostMemory> staged;  // for a library that takes host memory
+};
+
+Tensor::Tensor(Place& place, Memory memory, const Bytes& bytes)
+    : impl_(std::make_unique<Impl>(Impl{*place.impl_, place.impl_->buffer_of(bytes), {}})) {
+  if (memory == Memory::kHost) impl_->staged.emplace(place.impl_->read(impl_->buffer));
+}
+Tensor::~Tensor() = default;
+Tensor::Tensor(Tensor&&) noexcept = default;
+Tensor& Tensor::operator=(Tensor&&) noexcept = default;
+
+std::byte* Tensor::data() const { return impl_->staged ? impl_->staged->data() : impl_->buffer.data(); }
+
+Bytes Tensor::bytes() const {
+  if (!impl_->staged) return impl_->place.read(impl_->buffer);
+  return impl_->place.read(impl_->place.buffer_of(impl_->staged->bytes()));
 }
 
 int devices_of_a_rank() { return 1; }

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <condition_variable>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -25,27 +27,69 @@ GroupSpec of_all_ranks(std::chrono::milliseconds limit, const std::string& name)
 
 }  // namespace
 
+// Announces, if this rank still waits when the limit is over, that the runner ends it.
+class FrailGroup::Watch {
+ public:
+  explicit Watch(std::chrono::milliseconds limit)
+      : thread_([this, limit] {
+          std::unique_lock lock(mutex_);
+          if (!came_back_.wait_for(lock, limit, [this] { return back_; })) suite::leave("ended");
+        }) {}
+  ~Watch() {
+    {
+      const std::lock_guard lock(mutex_);
+      back_ = true;
+    }
+    came_back_.notify_one();
+    thread_.join();
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable came_back_;
+  bool back_ = false;
+  std::thread thread_;
+};
+
 FrailGroup::FrailGroup(std::chrono::milliseconds limit, const std::string& name, const std::string& library)
     : FrailGroup(of_all_ranks(limit, name), library) {}
 
 FrailGroup::FrailGroup(const GroupSpec& spec, const std::string& library)
     : spec_(spec), provider_(load_provider(library)) {}
 
-Answer FrailGroup::join() { return provider_.make_group(spec_, group_); }
+void FrailGroup::need_time_limit() const {
+  if (!provider_.features().time_limit) suite::skip("unsupported:time_limit");
+}
 
-// The numbers go through the place where tensors live, both ways.
+void FrailGroup::need_abort() const {
+  if (!provider_.features().abort) suite::skip("unsupported:abort");
+}
+
+Answer FrailGroup::join() {
+  constexpr std::chrono::seconds kConnecting{10};  // oneCCL takes 1 to 2 s for it (docs/oneccl.md)
+  const auto watch = watch_unless_limited(kConnecting);
+  return provider_.make_group(spec_, group_);
+}
+
+std::unique_ptr<FrailGroup::Watch> FrailGroup::watch_unless_limited(std::chrono::milliseconds limit) const {
+  return provider_.features().time_limit ? nullptr : std::make_unique<Watch>(limit);
+}
+
 Answer FrailGroup::run(Call call, std::vector<std::int64_t>& numbers) {
-  const std::size_t bytes = numbers.size() * sizeof(std::int64_t);
-  Bytes in(bytes), out(bytes);
-  std::memcpy(in.data(), numbers.data(), bytes);
-  in = place_.pass(in);
+  Bytes bytes(numbers.size() * sizeof(std::int64_t));
+  const Tensor out(place_, provider_.memory(), bytes);
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  const Tensor in(place_, provider_.memory(), bytes);
   call.type = Type::kI64;
   call.in = in.data();
   call.out = out.data();
   call.count = numbers.size();
+  const auto watch = watch_unless_limited(spec_.timeout);
   Answer answer = group_->run(call);
-  out = place_.pass(out);
-  std::memcpy(numbers.data(), out.data(), bytes);
+  bytes = out.bytes();
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
   return answer;
 }
 

@@ -5,7 +5,8 @@
 //   expect_failure("all_reduce without rank 1", group.all_reduce());
 //
 // A failure is what the other ranks must notice: a rank that is gone, or whose time is over. Success is none,
-// and neither is a result that is wrong.
+// and neither is a result that is wrong. Of a library without a time limit, whoever still waits when it is
+// over announces that the runner ends it: then that is how it ended.
 #pragma once
 
 #include <chrono>
@@ -21,12 +22,16 @@ class FrailGroup {
  public:
   // Of all ranks of the check, under `name`.
   explicit FrailGroup(std::chrono::milliseconds limit, const std::string& name = "frail",
-                      const std::string& library = "gloo");
-  explicit FrailGroup(const GroupSpec& spec, const std::string& library = "gloo");
+                      const std::string& library = chosen_provider());
+  explicit FrailGroup(const GroupSpec& spec, const std::string& library = chosen_provider());
 
   int rank() const { return spec_.rank; }
   int size() const { return spec_.size; }
   const GroupSpec& spec() const { return spec_; }
+
+  // Ends the check as skip(unsupported:time_limit), or :abort, when the library has none.
+  void need_time_limit() const;
+  void need_abort() const;
 
   Answer join();
   // The sum over all ranks of rank + round + i, at i < count; kOther when it is wrong.
@@ -37,7 +42,10 @@ class FrailGroup {
   void leave() { group_.reset(); }
 
  private:
+  class Watch;
+
   Answer run(Call call, std::vector<std::int64_t>& numbers);
+  std::unique_ptr<Watch> watch_unless_limited(std::chrono::milliseconds limit) const;
 
   GroupSpec spec_;
   Provider& provider_;

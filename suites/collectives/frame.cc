@@ -1,7 +1,6 @@
 #include "suites/collectives/frame.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 
 #include "suites/main/check.h"
@@ -10,7 +9,6 @@ namespace proctor::collectives {
 namespace {
 
 constexpr std::size_t kMargin = 64;
-constexpr std::size_t kAlignment = 64;
 constexpr std::byte kMarginByte{0xa5};
 constexpr std::byte kUnwritten{0xc3};  // what the output holds before
 
@@ -27,16 +25,21 @@ bool scatters(Operation operation) {
 }  // namespace
 
 Frame::Frame(std::size_t bytes, std::size_t offset)
-    : memory_(kAlignment + kMargin + offset + bytes + kMargin, kMarginByte), bytes_(bytes) {
-  const auto address = reinterpret_cast<std::uintptr_t>(memory_.data()) + kMargin;
-  begin_ = kMargin + (kAlignment - address % kAlignment) % kAlignment + offset;
+    : image_(kMargin + offset + bytes + kMargin, kMarginByte), begin_(kMargin + offset), bytes_(bytes) {
   std::fill_n(data(), bytes_, kUnwritten);
 }
 
 bool Frame::margins_are_untouched() const {
-  const auto begin = memory_.begin() + static_cast<std::ptrdiff_t>(begin_);
-  return std::all_of(memory_.begin(), begin, is_margin) &&
-         std::all_of(begin + static_cast<std::ptrdiff_t>(bytes_), memory_.end(), is_margin);
+  const auto begin = image_.begin() + static_cast<std::ptrdiff_t>(begin_);
+  return std::all_of(image_.begin(), begin, is_margin) &&
+         std::all_of(begin + static_cast<std::ptrdiff_t>(bytes_), image_.end(), is_margin);
+}
+
+void Frame::lend(Place& place, Memory memory) { lent_.emplace(place, memory, image_); }
+
+void Frame::take_back() {
+  image_ = lent_->bytes();
+  lent_.reset();
 }
 
 Frames::Frames(const Exercise& exercise, int rank, std::size_t out_bytes, const Bytes& input)
@@ -53,25 +56,38 @@ Frames::Frames(const Exercise& exercise, int rank, std::size_t out_bytes, const 
   std::memcpy(to, input_.data(), input_.size());
 }
 
+void Frames::lend(Place& place, Memory memory) {
+  in_.lend(place, memory);
+  out_.lend(place, memory);
+}
+
+void Frames::take_back() {
+  in_.take_back();
+  out_.take_back();
+}
+
 std::size_t Frames::own_part() const {
   return static_cast<std::size_t>(rank_) * exercise_.count * bytes_of(exercise_.type);
 }
 
-const std::byte* Frames::in() const {
-  if (!shared_) return in_.data();
-  return out_.data() + (gathers(exercise_.operation) ? own_part() : 0);
+// Only a root has an input to scatter in place.
+std::size_t Frames::begin_of_result() const {
+  return shared_ && scatters(exercise_.operation) && !input_.empty() ? own_part() : 0;
 }
 
-// Only a root has an input to scatter in place.
-std::byte* Frames::out() {
+const std::byte* Frames::in() const {
+  if (!shared_) return in_.address();
+  return out_.address() + (gathers(exercise_.operation) ? own_part() : 0);
+}
+
+std::byte* Frames::out() const {
   if (out_bytes_ == 0 && exercise_.count != 0) return nullptr;
-  return out_.data() + (shared_ && scatters(exercise_.operation) && !input_.empty() ? own_part() : 0);
+  return out_.address() + begin_of_result();
 }
 
 Bytes Frames::result() const {
   if (out_bytes_ == 0) return {};
-  const std::byte* begin =
-      out_.data() + (shared_ && scatters(exercise_.operation) && !input_.empty() ? own_part() : 0);
+  const std::byte* begin = out_.data() + begin_of_result();
   return {begin, begin + out_bytes_};
 }
 

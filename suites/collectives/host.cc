@@ -1,4 +1,6 @@
+#include "suites/collectives/host_memory.h"
 #include "suites/collectives/place.h"
+#include "suites/main/check.h"
 
 namespace proctor::collectives {
 
@@ -7,7 +9,20 @@ struct Place::Impl {};
 Place::Place() = default;
 Place::~Place() = default;
 
-Bytes Place::pass(const Bytes& bytes) { return bytes; }
+struct Tensor::Impl {
+  HostMemory memory;
+};
+
+Tensor::Tensor(Place&, Memory memory, const Bytes& bytes) {
+  if (memory == Memory::kDevice) suite::skip("needs:device_memory");
+  impl_ = std::make_unique<Impl>(Impl{HostMemory(bytes)});
+}
+Tensor::~Tensor() = default;
+Tensor::Tensor(Tensor&&) noexcept = default;
+Tensor& Tensor::operator=(Tensor&&) noexcept = default;
+
+std::byte* Tensor::data() const { return impl_->memory.data(); }
+Bytes Tensor::bytes() const { return impl_->memory.bytes(); }
 
 int devices_of_a_rank() { return 0; }
 std::vector<std::string> needs_of_the_suite() { return {}; }

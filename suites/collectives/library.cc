@@ -1,11 +1,17 @@
 #include "suites/collectives/library.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <stdexcept>
 
+#include "harness/core/child_protocol.h"
+#include "suites/main/check.h"
 #include "suites/main/self.h"
 #include "suites/main/skipped.h"
 
@@ -49,11 +55,39 @@ std::string reason_not_loaded(const std::string& file, const std::string& error)
   return "library_missing:" + fs::path(missing.empty() ? file : missing).filename().string();
 }
 
+std::string chosen_provider() {
+  const char* const chosen = std::getenv(child::kProviderVariable);
+  if (chosen == nullptr || *chosen == '\0') return child::kProviders.front();
+  if (std::ranges::find(child::kProviders, std::string_view(chosen)) == child::kProviders.end()) {
+    throw std::invalid_argument(fmt::format("{}='{}' is none of {}", child::kProviderVariable, chosen,
+                                            fmt::join(child::kProviders, ", ")));
+  }
+  return chosen;
+}
+
+void need_provider(const std::string& name) {
+  const char* const chosen = std::getenv(child::kProviderVariable);
+  if (chosen != nullptr && *chosen != '\0' && chosen_provider() != name)
+    throw suite::Skipped("needs:provider=" + name);
+}
+
+void tell_library(const Identity& library) {
+  const std::string text = fmt::format("over {} {}, {}", library.name, library.version, library.file);
+  suite::step(text);
+  std::puts(text.c_str());
+  const char* const rank = std::getenv(child::kRankVariable);
+  if (rank == nullptr || std::string_view(rank) == "0")
+    suite::measure(library.name + ".version", library.number, "1");
+}
+
 Provider& load_provider(const std::string& name) {
+  need_provider(name);
   const auto get = load_function<GetProvider>(file_beside_this("libproctor_" + name + ".so"), kGetProvider);
   std::string reason;
   Provider* provider = get(&reason);
   if (provider == nullptr) throw suite::Skipped(reason_not_loaded(name, reason));
+  if (provider->memory() == Memory::kDevice && suite::on_simgpu())
+    throw suite::Skipped("not_on_simulator:" + name);
   if (!faults_wanted()) return *provider;
   const auto wrap = load_function<WrapProvider>(file_beside_this(kFaultsLibrary), kWrapProvider);
   Provider* faulty = wrap(provider, &reason);

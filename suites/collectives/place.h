@@ -18,9 +18,27 @@ class Place {
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
-  // What the host reads from a tensor of the device that was given `bytes`: a collective over host memory
-  // takes its input and leaves its result this way ("staged"). On the host: `bytes`.
-  Bytes pass(const Bytes& bytes);
+  struct Impl;
+
+ private:
+  friend class Tensor;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Memory that a library works on. Where the tensors live on a device and the library takes host memory, the
+// bytes go through the device on their way to the library and on their way back ("staged"); where it takes
+// device memory, it works on the device's.
+class Tensor {
+ public:
+  // Aligned to 64 bytes, and never without an address.
+  Tensor(Place& place, Memory memory, const Bytes& bytes);
+  ~Tensor();
+  Tensor(Tensor&& other) noexcept;
+  Tensor& operator=(Tensor&& other) noexcept;
+
+  std::byte* data() const;
+  // What it holds now.
+  Bytes bytes() const;
 
   struct Impl;
 

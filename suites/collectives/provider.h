@@ -147,6 +147,14 @@ class Group {
 // Where `in` and `out` must lie.
 enum class Memory { kHost, kDevice };
 
+// What not every library has, beyond its operations.
+struct Features {
+  bool time_limit = true;  // what waits ends as GroupSpec::timeout says; else it waits for ever
+  bool abort = true;       // abort() ends what waits; else only what comes later
+  bool tags = true;        // messages
+  bool any_source = true;  // of messages: kAnyRank
+};
+
 struct Identity {
   std::string name;     // "gloo"
   std::string version;  // "0.5.0"
@@ -159,6 +167,7 @@ class Provider {
   virtual ~Provider() = default;
   virtual Identity identity() const noexcept = 0;
   virtual Memory memory() const noexcept = 0;
+  virtual Features features() const noexcept = 0;
   // For operations that do not reduce, whatever the reduction.
   virtual bool supports(Operation operation, Type type, Reduction reduction) const noexcept = 0;
   // Whether an operation of no elements does nothing, as it should; what does worse is refused.

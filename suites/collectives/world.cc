@@ -68,14 +68,14 @@ World::World(const GroupSpec& spec, const std::string& provider)
     : spec_(spec), provider_(load_provider(provider)), exceptions_(std::uncaught_exceptions()) {
   const Answer answer = provider_.make_group(spec_, group_);
   if (!answer.ok()) end_of_check("making the group " + spec_.name, answer, __FILE__, __LINE__);
-  const Identity library = provider_.identity();
-  suite::step(fmt::format("rank {} of {} over {} {}, {}", rank(), size(), library.name, library.version,
-                          library.file));
+  tell_library(provider_.identity());
 }
 
 World::~World() {
   if (broken_ || std::uncaught_exceptions() > exceptions_) return;
-  const Answer answer = barrier();
+  std::vector<std::uint64_t> all;
+  const bool has_barrier = supports(Operation::kBarrier, Type::kU8);
+  const Answer answer = has_barrier ? barrier() : gather_everywhere(0, all);
   if (!answer.ok())
     suite::report({.message = "parting: " + answer.text, .expected = "ok", .got = to_string(answer.ended)});
 }
@@ -90,6 +90,8 @@ Answer World::abort() {
   broken_ = true;
   return group_->abort();
 }
+
+Features World::features() const { return provider_.features(); }
 
 bool World::supports(Operation operation, Type type, Reduction reduction) const {
   return provider_.supports(operation, type, reduction);
@@ -124,11 +126,11 @@ Bytes World::result_of(const Exercise& exercise, const Bytes& input, const char*
   return output;
 }
 
-// A tensor goes from the place to host memory, the library works there, and the result goes back.
 Answer World::perform(const Exercise& exercise, const Bytes& input, Bytes& output) {
   const std::size_t width = bytes_of(exercise.type);
   const std::size_t out_bytes = gotten_elements(exercise, rank(), size()) * width;
-  Frames frames(exercise, rank(), out_bytes, place_.pass(input));
+  Frames frames(exercise, rank(), out_bytes, input);
+  frames.lend(place_, provider_.memory());
   const Answer answer = run({.operation = exercise.operation,
                              .type = exercise.type,
                              .reduction = exercise.reduction,
@@ -140,40 +142,56 @@ Answer World::perform(const Exercise& exercise, const Bytes& input, Bytes& outpu
                              .sends = sends_of(exercise, rank(), size()),
                              .receives = receives_of(exercise, rank(), size()),
                              .source = nullptr});
+  frames.take_back();
   frames.expect_untouched(describe(exercise));
-  output = place_.pass(frames.result());
+  output = frames.result();
   return answer;
 }
 
 Answer World::send(int to, const Bytes& message, std::uint32_t tag) {
-  const Bytes staged = place_.pass(message);
+  const Tensor tensor(place_, provider_.memory(), message);
   return run({.operation = Operation::kSend,
               .type = Type::kU8,
-              .in = staged.data(),
-              .count = staged.size(),
+              .in = tensor.data(),
+              .count = message.size(),
               .root = to,
               .tag = tag});
 }
 
 Answer World::receive(int from, Bytes& message, std::uint32_t tag, int* source) {
+  const Tensor tensor(place_, provider_.memory(), message);
   Answer answer = run({.operation = Operation::kReceive,
                        .type = Type::kU8,
-                       .out = message.data(),
+                       .out = tensor.data(),
                        .count = message.size(),
                        .root = from,
                        .tag = tag,
                        .source = source});
-  message = place_.pass(message);
+  message = tensor.bytes();
   return answer;
 }
 
 Answer World::barrier() { return run({.operation = Operation::kBarrier}); }
 
+Answer World::gather_everywhere(std::uint64_t own, std::vector<std::uint64_t>& all) {
+  Bytes in(sizeof own), out(in.size() * static_cast<std::size_t>(size()));
+  std::memcpy(in.data(), &own, in.size());
+  const Tensor from(place_, provider_.memory(), in), to(place_, provider_.memory(), out);
+  Answer answer = run({.operation = Operation::kAllGather,
+                       .type = Type::kU64,
+                       .in = from.data(),
+                       .out = to.data(),
+                       .count = 1});
+  out = to.bytes();
+  all.resize(static_cast<std::size_t>(size()));
+  std::memcpy(all.data(), out.data(), out.size());
+  return answer;
+}
+
 void World::expect_same_everywhere(const std::string& what, const Bytes& bytes, const char* file, int line) {
   const std::uint64_t own = digest(bytes);
-  std::vector<std::uint64_t> all(static_cast<std::size_t>(size()));
-  const Answer answer = run(
-      {.operation = Operation::kAllGather, .type = Type::kU64, .in = &own, .out = all.data(), .count = 1});
+  std::vector<std::uint64_t> all;
+  const Answer answer = gather_everywhere(own, all);
   if (!answer.ok()) end_of_check("comparing " + what, answer, file, line);
   for (std::size_t other = 0; other < all.size(); ++other) {
     if (all[other] == own) continue;

@@ -1,6 +1,6 @@
 // This process as a rank of its check: the group that it forms with the other ranks, and what it does there.
 //
-//   World world;                                          // connected, over Gloo
+//   World world;                                          // connected, over the chosen library
 //   world.verify({.operation = Operation::kAllReduce, .type = Type::kF32, .count = 17, .round = 1});
 //
 // The ranks of a check do the same in the same order; what tells them apart is rank().
@@ -9,7 +9,9 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "suites/collectives/library.h"
 #include "suites/collectives/place.h"
 #include "suites/collectives/provider.h"
 #include "suites/collectives/rule.h"
@@ -26,14 +28,12 @@ struct RankFacts {
 RankFacts rank_facts();
 
 inline constexpr std::chrono::milliseconds kGroupTimeout{10'000};
-inline constexpr const char* kGloo = "gloo";
-
 class World {
  public:
   // All ranks of the check, over the provider of that name.
-  explicit World(const std::string& provider = kGloo);
+  explicit World(const std::string& provider = chosen_provider());
   // Some of them, or this one alone; `name` differs from that of every other group of the check.
-  explicit World(const GroupSpec& spec, const std::string& provider = kGloo);
+  explicit World(const GroupSpec& spec, const std::string& provider = chosen_provider());
   // Waits for the others, unless something went wrong: a rank that is through must not break the connections
   // of those that have yet to make them.
   ~World();
@@ -44,6 +44,7 @@ class World {
   int size() const { return spec_.size; }
   const std::string& store() const { return spec_.store; }
 
+  Features features() const;
   bool supports(Operation operation, Type type, Reduction reduction = Reduction::kSum) const;
   // Ends the check as skip(unsupported:all_reduce:f16:sum) unless the library has it.
   void need(Operation operation, Type type, Reduction reduction = Reduction::kSum) const;
@@ -66,6 +67,9 @@ class World {
   // differ.
   void expect_same_everywhere(const std::string& what, const Bytes& bytes,
                               const char* file = __builtin_FILE(), int line = __builtin_LINE());
+
+  // The number of each rank, in every rank.
+  Answer gather_everywhere(std::uint64_t own, std::vector<std::uint64_t>& all);
 
  private:
   Answer run(const Call& call);

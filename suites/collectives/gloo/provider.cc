@@ -24,6 +24,7 @@ class Gloo final : public Provider {
             .file = found ? info.dli_fname : ""};
   }
   Memory memory() const noexcept override { return Memory::kHost; }
+  Features features() const noexcept override { return {}; }
   bool supports(Operation operation, Type type, Reduction reduction) const noexcept override {
     return gloo_supports(operation, type, reduction);
   }

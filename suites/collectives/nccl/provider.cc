@@ -252,6 +252,7 @@ class Nccl final : public Provider {
             .file = api_.file};
   }
   Memory memory() const noexcept override { return Memory::kDevice; }
+  Features features() const noexcept override { return {.tags = false, .any_source = false}; }
   bool supports(Operation operation, Type, Reduction) const noexcept override { return has(operation); }
   bool takes_nothing(Operation) const noexcept override { return true; }
   Answer make_group(const GroupSpec& spec, std::unique_ptr<Group>& group) noexcept override {

@@ -23,6 +23,9 @@ class OneCcl final : public Provider {
             .file = api_.file};
   }
   Memory memory() const noexcept override { return Memory::kHost; }
+  Features features() const noexcept override {
+    return {.time_limit = false, .abort = false, .tags = false, .any_source = false};
+  }
   bool supports(Operation operation, Type, Reduction reduction) const noexcept override {
     return oneccl::has(operation, reduction);
   }

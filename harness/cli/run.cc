@@ -196,6 +196,7 @@ Result<void> RunCommand::prepare() {
   const bool free = options_.plan.selection.backend.empty() && options_.plan_file.empty();
   if (free) leave_out_absent(plan_, devices_);
   if (auto taken = take_shard(); !taken) return taken;
+  if (auto enough = check_cards(); !enough) return enough;
   for (const auto& [backend, simulated] : devices_.simulations) {
     if (simulated.launcher.empty()) continue;
     auto launched = launch_through(simulated.launcher, backend, search_path(), plan_);

@@ -99,6 +99,12 @@ TEST_F(BadInput, Simulations) {
   refuses({"run", "--sim-driver", "intel"}, {"--sim"});
 }
 
+TEST_F(BadInput, Providers) {
+  refuses({"run", "--provider", "glo"}, {"glo", "`gloo`", "gloo, oneccl, nccl"});
+  refuses({"list", "--provider", "mpi"}, {"mpi", "gloo, oneccl, nccl"});
+  refuses({"run", "maths", "--provider", "gloo"}, {"--provider gloo", "collectives"});
+}
+
 TEST_F(BadInput, OutputDirectories) {
   write("file", "x");
   std::filesystem::create_directory(path("full"));

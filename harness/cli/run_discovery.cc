@@ -7,10 +7,13 @@
 #include <filesystem>
 
 #include "harness/cli/listing.h"
+#include "harness/core/child_protocol.h"
 #include "harness/plan/config.h"
 
 namespace proctor::cli {
 namespace fs = std::filesystem;
+
+constexpr const char* kCollectives = "collectives";
 
 std::string own_program() {
   std::error_code error;
@@ -22,7 +25,7 @@ std::string program_directory() { return fs::path(own_program()).parent_path().s
 std::vector<BuiltinSuite> builtin_suites() {
   std::vector<BuiltinSuite> suites;
   for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
-    for (const char* name : {"visibility", "memory", "kernels", "collectives"}) {
+    for (const char* name : {"visibility", "memory", "kernels", kCollectives}) {
       const auto program = fmt::format("{}/{}_{}", program_directory(), name, to_string(backend));
       // What needs the CUDA toolkit may not have been built.
       if (backend == Backend::kCuda && ::access(program.c_str(), X_OK) != 0) continue;
@@ -36,7 +39,7 @@ std::vector<BuiltinSuite> builtin_suites() {
     }
   }
   if (const auto host = program_directory() + "/collectives_host"; ::access(host.c_str(), X_OK) == 0) {
-    suites.push_back({.name = "collectives",
+    suites.push_back({.name = kCollectives,
                       .backend = Backend::kNone,
                       .command = {host},
                       .kind = SuiteKind::kProctor,
@@ -70,6 +73,30 @@ std::string search_path() {
   return path == caller.end() ? "/usr/bin:/bin" : path->second;
 }
 
+namespace {
+
+// Over what a configuration file says.
+void choose_provider(const std::string& provider, Config& config) {
+  if (provider.empty()) return;
+  for (SuiteConfig& suite : config.suites) {
+    if (suite.built_in && suite.suite.name == kCollectives)
+      suite.suite.env[child::kProviderVariable] = provider;
+  }
+}
+
+// A provider of nothing would be a choice without an effect.
+Result<void> check_provider(const std::string& provider, const Plan& plan) {
+  const bool used = std::ranges::any_of(plan.cases, [&plan](const Case& test) {
+    const auto& env = plan.suites[test.suite].env;
+    return plan.suites[test.suite].name == kCollectives && env.contains(child::kProviderVariable);
+  });
+  if (provider.empty() || used) return {};
+  return Error::usage("read --provider " + provider + ": no case of our suite collectives is selected",
+                      "Select it: `proctor run collectives`.");
+}
+
+}  // namespace
+
 Result<PlanOutcome> discover_plan(const PlanOptions& options, const std::string& state_dir,
                                   const std::optional<Simulation>& simulation, Containment& containment) {
   auto builtins = builtin_suites();
@@ -81,8 +108,9 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, const std::string&
              std::find(simulated.begin(), simulated.end(), suite.backend) == simulated.end();
     });
   }
-  const auto config = load_config(options.config, options.limits, builtins);
+  auto config = load_config(options.config, options.limits, builtins);
   if (!config) return config.error();
+  choose_provider(options.provider, *config);
   const Environment caller = caller_environment();
   const auto python_path = caller.find("PYTHONPATH");
   const SearchPaths paths{.path = search_path(),
@@ -100,6 +128,7 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, const std::string&
     if (builtins.empty()) error.hint = "Our suites for CUDA are not built here: configure with nvcc on PATH.";
     return error;
   }
+  if (auto used = check_provider(options.provider, outcome->plan); !used) return used.error();
   outcome->warnings.insert(outcome->warnings.end(), listing.warnings().begin(), listing.warnings().end());
   return outcome;
 }

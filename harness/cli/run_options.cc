@@ -1,5 +1,7 @@
 #include "harness/cli/run_options.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +9,7 @@
 #include <limits>
 
 #include "harness/cli/ci_log.h"
+#include "harness/core/child_protocol.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/plan/config.h"
@@ -84,8 +87,8 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
   auto* plan =
       command.add_option("--plan", options.plan_file,
                          "Run the plan in this file (`proctor plan -o FILE`), the same on every machine");
-  for (const char* fixed : {"suites", "--backend", "--label", "--config", "--profile", "--size", "--timeout",
-                            "--grace", "--stall", "--retries"}) {
+  for (const char* fixed : {"suites", "--backend", "--label", "--config", "--profile", "--size", "--provider",
+                            "--timeout", "--grace", "--stall", "--retries"}) {
     plan->excludes(command.get_option(fixed));
   }
   command.add_option(
@@ -126,6 +129,9 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
   command.add_option("--profile", options.config.profile, "Apply [profile.NAME] of the config");
   command.add_option("--size", options.size,
                      "How much our checks do: smoke, ci (the default), full or stress");
+  command.add_option("--provider", options.provider,
+                     "The library that our checks of collectives work over: gloo, oneccl or nccl; default: "
+                     "each over its own");
   add_isolation_options(command, options);
 }
 
@@ -142,6 +148,8 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--repeat", options.repeat, "Run every case so many times")
       ->check(CLI::Range(1, 1'000'000));
   command.add_flag("--until-fail", options.until_fail, "Stop repeating a case when it fails");
+  command.add_flag("--require-cards", options.require_cards,
+                   "Refuse to run when a case has more ranks than there are cards, instead of skipping it");
   command.add_flag("--each-device", options.each_device,
                    "Every case on every device, and a table that tells code from card");
   command
@@ -263,6 +271,12 @@ Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes) {
   if (std::find(sizes.begin(), sizes.end(), options.size) == sizes.end()) {
     return Error::usage("read --size: unknown size `" + options.size + "`",
                         did_you_mean(options.size, sizes));
+  }
+  const std::vector<std::string> providers(child::kProviders.begin(), child::kProviders.end());
+  if (!options.provider.empty() && std::ranges::find(providers, options.provider) == providers.end()) {
+    std::string hint = did_you_mean(options.provider, providers);
+    if (!hint.starts_with("Known")) hint += fmt::format(" Known: {}.", fmt::join(providers, ", "));
+    return Error::usage("read --provider: unknown provider `" + options.provider + "`", std::move(hint));
   }
   std::error_code error;
   options.config.directory = std::filesystem::current_path(error).string();

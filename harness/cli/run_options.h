@@ -25,6 +25,7 @@ struct PlanOptions {
   std::string sim_driver;
   std::string sim_state;  // "" = a simulated machine of this run alone
   std::string size = "ci";
+  std::string provider;  // of collectives; "" = each check's own
   std::string containment = "auto";
   std::string require_containment;
 };
@@ -45,6 +46,7 @@ struct RunOptions {
   std::string flaky;  // "" = as configured
   std::optional<int> flaky_budget;
   bool each_device = false;
+  bool require_cards = false;
   std::string out;
   std::string junit;
   std::string stack_root = "/";

@@ -29,8 +29,8 @@ def same_rules_on_all_backends(sandbox, backends):
     host = names("none", listed)
     check(len({name.partition("/")[0] for name in host}) >= MIN_CHECKS, "only so many checks:", len(host))
     for backend in backends:
-        own = {name for name in names(backend, listed) if backend == "cuda" and name.startswith("Nccl.")}
-        check(bool(own) == (backend == "cuda"), backend, "has of NCCL:", own)
+        own = {name for name in names(backend, listed) if name.startswith(("Nccl.", "Cards."))}
+        check(any(name.startswith("Nccl.") for name in own) == (backend == "cuda"), backend, "has of NCCL:", own)
         check(names(backend, listed) - own == host, backend, "has other checks:", names(backend, listed) ^ host)
 
 
@@ -70,6 +70,27 @@ def caught(sandbox, backend, topology):
     check(len(rows) >= 2 and all(row["killed"] and row["fired"] for row in rows), rows)
 
 
+def chosen_library(sandbox):
+    """--provider: checks of no library in particular work over it, and those of another one are skipped."""
+    for provider, other in (("gloo", "OneCcl.MovesEveryType"), ("oneccl", None)):
+        if provider == "oneccl" and not ONECCL.exists():
+            continue
+        out = sandbox.out()
+        filters = [word for name in ("Uneven.ExchangeTakesRanksWithNothing", other) if name
+                   for word in ("--case", f"collectives.none/{name}")]
+        done = sandbox.proctor("run", "collectives", "--backend", "none", "--provider", provider, "--out", out, *filters, timeout=60)
+        check(done.returncode == 0, done.stdout[-3000:], done.stderr)
+        for case in report(out)["cases"]:
+            if case["id"].endswith(str(other)):
+                check((case["outcome"], case["reason"]) == ("skip", "needs:provider=oneccl"), case)
+            else:
+                check(case["outcome"] == "pass", case)
+                log = (out / case["attempts"][0]["output"]["log"]).read_text()
+                check(log.count(f"over {provider} ") == 4, provider, log)
+                check([measure["name"] for measure in case["measures"]] == [f"{provider}.version"], case["measures"])
+    print("ok --provider")
+
+
 def missing_library_is_a_skip(sandbox):
     alone = sandbox.path / "alone"
     alone.mkdir()
@@ -90,6 +111,7 @@ def main():
             skip("package_missing:libgloo-dev")
         sandbox.env.update(STRAY)
         green(sandbox, MIN_CHECKS, "--backend", "none")
+        chosen_library(sandbox)
         for backend, topology in backends.items():
             cases = green(sandbox, 2, "--backend", backend, "--sim", topology, "--filter", STAGED)
             every_rank_has_a_card(cases, backend)

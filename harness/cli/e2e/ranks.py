@@ -112,6 +112,21 @@ def a_card_each(sandbox):
     print("ok", sorted(masks))
 
 
+def too_few_cards_are_refused(sandbox):
+    """--require-cards: nothing is started, and the card is named that two ranks would share."""
+    for sim, said in (("xpu:2x2", "ranks 0 and 2 would share xpu-sim:0"), ("xpu:3x1", None)):
+        suites = {"three": {"command": shell("true"), "backend": "xpu", "ranks": 3}}
+        config, out = sandbox.path / "cards.toml", sandbox.out()
+        write_config(config, suites)
+        done = sandbox.proctor("run", "--config", config, "--out", out, "--sim", sim, "--require-cards", *suites)
+        if said:
+            check(done.returncode == 2 and said in done.stderr and "three" in done.stderr, done.stderr)
+            check(not out.exists(), "something was started")
+        else:
+            check(done.returncode == 0, done.stdout, done.stderr)
+    print("ok", said)
+
+
 def leaving(sandbox):
     """What a check announces about a rank is no failure, if it comes so."""
     suite = sandbox.path / "suite.sh"
@@ -162,6 +177,7 @@ def main():
         limit_names_who_had_not_ended(sandbox)
         leaving(sandbox)
         bad_input(sandbox)
+        too_few_cards_are_refused(sandbox)
         a_card_each(sandbox)
 
 

@@ -188,6 +188,12 @@ Result<void> RunCommand::prepare() {
         "give the terminal to one case: " + std::to_string(plan_.cases.size()) + " are selected",
         "Select one with --case ID; `proctor list` shows the ids.");
   }
+  if (!debugger_.empty() && plan_.cases.front().ranks > 0) {
+    return Error::usage("give the terminal to the debugger of " + plan_.cases.front().id + ": it has " +
+                            std::to_string(plan_.cases.front().ranks) + " ranks, each a process",
+                        "Run it with --timeout 1h --stall off, and attach to a rank (`gdb -p PID`); RANK in "
+                        "/proc/PID/environ tells which it is.");
+  }
   if (options_.dry_run) return take_shard();
   auto devices = find_devices(plan_, simulation_, *containment_, caller_environment());
   if (!devices) return devices.error();

@@ -138,6 +138,11 @@ TEST_F(BadInput, TheTerminalForMoreThanOneCase) {
   refuses({"run", "--config", "two.toml", "--debugger", "gdb --args"}, {"2 are selected", "--case"});
 }
 
+TEST_F(BadInput, ADebuggerForRanks) {
+  write("ranks.toml", "[suite.a]\nkind = \"command\"\ncommand = [\"/bin/true\"]\nranks = 2\n");
+  refuses({"run", "--config", "ranks.toml", "--debugger", "gdb --args"}, {"a/true", "2 ranks", "gdb -p"});
+}
+
 TEST_F(BadInput, RunDirectoriesThatAreNone) {
   refuses({"report", "render", "absent"}, {"absent"});
   refuses({"finish", "absent"}, {"absent"});

@@ -15,7 +15,8 @@ std::string problem_of(const ProcessEnd& end) {
     return "cannot be started: " + Error::system(end.spawn_error->step, end.spawn_error->err).what;
   if (end.cause == EndCause::kTimeout) return "was not complete after " + human_duration(kEvidenceLimit);
   if (end.exit_code == 0) return "";
-  return "failed: " + (end.output.stderr_tail.empty() ? "no reason given" : end.output.stderr_tail);
+  const std::string& said = end.output.stderr_tail;
+  return said.empty() ? "failed: no reason given" : "failed: " + said;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "harness/ranks/rank_plan.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -23,6 +25,18 @@ std::string to_text(const RankPlan& plan) {
   for (const RankSpec& rank : plan.ranks) document["ranks"].push_back({{"env", rank.env}, {"log", rank.log}});
   const auto bytes = json::to_cbor(document);
   return {bytes.begin(), bytes.end()};
+}
+
+Result<void> write_rank_plan(const RankPlan& plan, const std::string& path) {
+  std::ofstream file(path, std::ios::binary);
+  file << to_text(plan);
+  file.close();
+  if (!file) return Error::system("write " + path, errno);
+  return {};
+}
+
+std::vector<std::string> launch_command(const std::string& launcher, const std::string& path) {
+  return {launcher, "launch-ranks", path};
 }
 
 Result<RankPlan> parse_rank_plan(std::string_view text) {

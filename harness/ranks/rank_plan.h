@@ -24,6 +24,10 @@ struct RankPlan {
 };
 
 std::string to_text(const RankPlan& plan);
+// Into a new file, for the command of launch_command().
+Result<void> write_rank_plan(const RankPlan& plan, const std::string& path);
+// What starts the ranks of the plan in `path`; `launcher`: the program `proctor`.
+std::vector<std::string> launch_command(const std::string& launcher, const std::string& path);
 Result<RankPlan> parse_rank_plan(std::string_view text);
 
 // `env` of rank `rank` of `world`, with the variables of core/child_protocol.h. What it had under these names

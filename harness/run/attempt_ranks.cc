@@ -1,8 +1,6 @@
 // Of RunningAttempt: a case with ranks, whose leader is their launcher (harness/ranks/).
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "harness/ranks/rank_plan.h"
 #include "harness/run/attempt.h"
 #include "harness/run/attempt_files.h"
@@ -30,12 +28,9 @@ void RunningAttempt::launch_as_ranks(ProcessSpec& spec) {
     plan.ranks.push_back({.env = plan_.ranks[rank], .log = context_.run_dir + "/" + log});
   }
   rank_plan_ = context_.scratch.new_file_name();
-  std::ofstream file(rank_plan_, std::ios::binary);
-  file << to_text(plan);
-  file.close();
-  if (!file || !rendezvous)  // the launcher says what it cannot read
+  if (!write_rank_plan(plan, rank_plan_) || !rendezvous)  // the launcher says what it cannot read
     context_.sink.on(Warning{"scratch", "failed to write what the ranks of " + first.test->id + " need"});
-  spec.argv = {context_.rank_launcher, "launch-ranks", rank_plan_};
+  spec.argv = launch_command(context_.rank_launcher, rank_plan_);
   spec.events = true;
   spec.on_event_line = [this, alive = alive_](std::string_view line) {
     if (*alive) ranks_->add_line(line);

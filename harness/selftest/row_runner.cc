@@ -5,7 +5,6 @@
 #include <boost/asio/post.hpp>
 #include <deque>
 #include <filesystem>
-#include <fstream>
 #include <list>
 #include <memory>
 #include <optional>
@@ -113,12 +112,8 @@ class RowAttempt {
       plan.ranks.push_back({.env = std::move(*environment), .log = rank_log(rank)});
     }
     rank_plan_ = setup_.scratch->new_file_name();
-    std::ofstream file(rank_plan_, std::ios::binary);
-    file << to_text(plan);
-    file.close();
-    if (!file) return Error::system("write " + rank_plan_, errno);
-    spec.argv = {setup_.rank_launcher, "launch-ranks", rank_plan_};
-    return {};
+    spec.argv = launch_command(setup_.rank_launcher, rank_plan_);
+    return write_rank_plan(plan, rank_plan_);
   }
 
   std::string rank_log(int rank) const {

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Bad input: exit 2, a message that names value and place and the near miss, and nothing was started."""
 
+import ctypes
 import os
 
 from harness import Sandbox, check, misbehaving, new_token, write_config
+
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
 
 # name, arguments, what the message must hold
 COMMAND_LINES = [
@@ -104,12 +107,18 @@ def bad_faults(sandbox):
     del sandbox.env["PROCTOR_SIM_FAULTS"]
 
 
+def obey_permissions():
+    """Of the next program: root without the capabilities by which it reads everything."""
+    for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
+        if ctypes.CDLL(None, use_errno=True).prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 and os.geteuid() == 0:
+            raise OSError(ctypes.get_errno(), "failed to drop a capability")
+
+
 def unreadable_config(sandbox):
     secret = sandbox.path / "secret.toml"
     secret.write_text("")
     secret.chmod(0)
-    if os.geteuid() != 0:  # root reads everything
-        refused(sandbox, "unreadable", ["run", "--config", secret], [str(secret)])
+    refused(sandbox, "unreadable", ["run", "--config", secret], [str(secret)], preexec_fn=obey_permissions)
     refused(sandbox, "a directory", ["run", "--config", sandbox.path], [str(sandbox.path)])
 
 

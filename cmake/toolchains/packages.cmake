@@ -3,6 +3,9 @@
 # them, GoogleTest is compiled from the distribution's sources. All else is looked for as ever.
 set(PROCTOR_GOOGLETEST_SOURCES /usr/src/googletest CACHE PATH "Sources of GoogleTest")
 
+# It is linked with this system's C and C++ libraries.
+set(CMAKE_DISABLE_FIND_PACKAGE_Gloo TRUE)
+
 macro(proctor_provide_package method package)
   if("${package}" STREQUAL Boost)
     proctor_header_package(Boost Boost::headers)
@@ -24,8 +27,6 @@ macro(proctor_provide_package method package)
       add_subdirectory(${PROCTOR_GOOGLETEST_SOURCES} ${PROJECT_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
     endif()
     set(GTest_FOUND TRUE)
-  elseif("${package}" STREQUAL Gloo)  # this system's is linked with this system's C and C++ libraries
-    set(Gloo_FOUND FALSE)
   endif()
 endmacro()
 

@@ -41,7 +41,7 @@ PROCTOR_CHECK(Messages, ArriveAsTheyWereSent, "C39", "Gloo, gloo/test/send_recv_
   const int next = (world.rank() + 1) % world.size();
   const int last = (world.rank() + world.size() - 1) % world.size();
   int number = 0;
-  for (const std::size_t bytes : {1, 31, 4096, 65537}) {
+  for (const std::size_t bytes : std::initializer_list<std::size_t>{1, 31, 4096, 65537}) {
     step(fmt::format("given messages of {} bytes to the next rank", bytes));
     ++number;
     if (world.rank() % 2 == 0) send_message(world, next, number, bytes);
@@ -71,7 +71,7 @@ PROCTOR_CHECK(Messages, EmptyOnesCount, "C39", "Gloo, gloo/test/send_recv_test.c
               .ranks = 2) {
   World world;
   int number = 0;
-  for (const std::size_t bytes : {0, 8, 0, 0, 513}) {
+  for (const std::size_t bytes : std::initializer_list<std::size_t>{0, 8, 0, 0, 513}) {
     step(fmt::format("given a message of {} bytes", bytes));
     if (world.rank() == 0) {
       send_message(world, 1, number++, bytes);

@@ -69,11 +69,12 @@ PROCTOR_CHECK(OneCcl, TakesEveryCountAndRoot, "C09", kSource, kGate,
               .faults = {"collective.truncated_message:api=broadcast", "collective.wrong_root:api=scatter"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   World world("oneccl");
-  for (const std::size_t count : {0, 1, 2, 31, 255, 256, 257, 1021}) {
+  for (const std::size_t count : kCounts) {
     verify_each(world, kReducing, {.count = count});
     verify_each(world, kMoving, {.count = count});
   }
-  for (const std::size_t count : {65535, 65536}) world.verify({.type = Type::kF32, .count = count});
+  for (const std::size_t count : std::initializer_list<std::size_t>{65535, 65536})
+    world.verify({.type = Type::kF32, .count = count});
   for (int root = 1; root < world.size(); ++root) verify_each(world, kRooted, {.count = 50, .root = root});
 }
 

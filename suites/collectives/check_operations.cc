@@ -47,7 +47,7 @@ PROCTOR_CHECK_EACH(exercised_operation_names(), Operations, TakeEveryCount, "C09
                    .faults = {"collective.truncated_message:api=broadcast"}, .devices = devices_of_a_rank(),
                    .ranks = 3) {
   World world;
-  for (const std::size_t count : {0, 1, 2, 31, 255, 256, 257, 1021}) {
+  for (const std::size_t count : kCounts) {
     world.verify({.operation = operation(), .count = count, .counts = uneven(world.size(), count)});
   }
 }
@@ -71,7 +71,7 @@ PROCTOR_CHECK_EACH(exercised_operation_names(), Operations, TakeUnalignedBuffers
                    .ranks = 2) {
   World world;
   for (const Type type : {Type::kU8, Type::kF16, Type::kF32, Type::kI64}) {
-    for (const std::size_t offset : {1, 3}) {
+    for (const std::size_t offset : std::initializer_list<std::size_t>{1, 3}) {
       world.verify({.operation = operation(),
                     .type = type,
                     .count = 61,

@@ -20,8 +20,8 @@ void need_provider(const std::string& name);
 // the memory of real devices only, and as need_provider() does.
 Provider& load_provider(const std::string& name);
 
-// Puts the library into the report: a step, a line of the rank's log, and from rank 0 its version as the measure
-// NAME.version.
+// Puts the library into the report: a step, a line of the rank's log, and from rank 0 its version as the
+// measure NAME.version.
 void tell_library(const Identity& library);
 
 // The reason of the skip, from what dlopen() said of `file`.

@@ -1,6 +1,8 @@
 // The names of types and operations as the parameters of checks, and back.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -12,6 +14,9 @@ namespace proctor::collectives {
 inline constexpr const char* kNcclTests = "NVIDIA nccl-tests, verifiable/verifiable.cu and src/";
 inline constexpr const char* kGlooTests = "Gloo, gloo/test/";
 inline constexpr const char* kOneCclTests = "oneCCL, tests/functional/test_impl.hpp";
+
+// None, one, fewer than ranks, primes, around powers of two.
+inline constexpr std::array<std::size_t, 8> kCounts{0, 1, 2, 31, 255, 256, 257, 1021};
 
 // The position of `name` in one of the tables of provider.h.
 template <typename Value, typename Table>

@@ -15,7 +15,7 @@ namespace {
 
 using suite::step;
 
-constexpr std::uint32_t kCount = 4096;
+constexpr std::uint32_t kFastCount = 4096;
 constexpr float kPi = std::numbers::pi_v<float>;
 
 // How far a result may be off at x: so many units in the last place, or so much in absolute terms.
@@ -24,7 +24,7 @@ struct Allowance {
   double absolute = 0;
 };
 
-struct Row {
+struct FastRow {
   const char* function;
   float low, high;  // arguments are taken from here
   Allowance (*allowed)(double x);
@@ -36,7 +36,7 @@ Allowance of_logarithm(double x) {
 Allowance of_exponential(double x) { return {.ulps = 3 + std::floor(std::fabs(2 * x))}; }
 Allowance of_wave(double) { return {.absolute = 0x1p-11}; }
 
-const Row kRows[] = {
+const FastRow kFastRows[] = {
     {"divide", 1, 1e6f, [](double) { return Allowance{.ulps = 2.5}; }},
     {"exp", -40, 40, of_exponential},
     {"exp2", -60, 60, of_exponential},
@@ -48,15 +48,15 @@ const Row kRows[] = {
     {"pow", 0.01f, 20, [](double) { return Allowance{.ulps = 8192}; }},
 };
 
-std::vector<std::string> function_names() {
+std::vector<std::string> fast_functions() {
   std::vector<std::string> names;
-  for (const Row& row : kRows) names.emplace_back(row.function);
+  for (const FastRow& row : kFastRows) names.emplace_back(row.function);
   return names;
 }
 
-std::vector<float> arguments_of(const Row& row, std::uint64_t seed) {
+std::vector<float> arguments_of(const FastRow& row, std::uint64_t seed) {
   std::vector<float> values;
-  for (const std::uint32_t word : noise_words(kCount, seed)) {
+  for (const std::uint32_t word : noise_words(kFastCount, seed)) {
     values.push_back(row.low + (row.high - row.low) * (static_cast<float>(word) * 0x1p-32f));
   }
   return values;
@@ -70,25 +70,26 @@ bool within(const Allowance& allowed, double reference, float got) {
 
 }  // namespace
 
-PROCTOR_CHECK_EACH(function_names(), Math, FastFunctionIsWithinItsBound, "K23",
+PROCTOR_CHECK_EACH(fast_functions(), Math, FastFunctionIsWithinItsBound, "K23",
                    by_vendor("OpenCL C specification, relative error with -cl-fast-relaxed-math; OpenCL-CTS "
                              "math_brute_force",
                              "CUDA C++ Programming Guide, Intrinsic Functions; the wider bounds of OpenCL C"),
                    suite::kGate, {"kernel.wrong_result:arg=3,at=7,xor=0x40"}) {
   const auto context = leased();
   Queue queue(context);
-  const Row& row = *std::find_if(std::begin(kRows), std::end(kRows),
-                                 [](const Row& each) { return each.function == suite::parameter(); });
+  const FastRow& row = *std::find_if(std::begin(kFastRows), std::end(kFastRows),
+                                     [](const FastRow& each) { return each.function == suite::parameter(); });
   const kernels::MathFunction& function = kernels::math_function(row.function);
   const Module module = Module::load(context, "fast_floats");
   const auto x = arguments_of(row, 1), y = arguments_of(row, 2);
   const auto a = device_copy(queue, context, x), b = device_copy(queue, context, y);
-  const Buffer out = device_memory(context, kCount * sizeof(float));
-  step(fmt::format("given {} arguments of {}", kCount, row.function));
-  queue.launch(Kernel(module, "math"), cover(kCount, 64), arguments(a, b, b, out, function.which, kCount));
+  const Buffer out = device_memory(context, kFastCount * sizeof(float));
+  step(fmt::format("given {} arguments of {}", kFastCount, row.function));
+  queue.launch(Kernel(module, "math"), cover(kFastCount, 64),
+               arguments(a, b, b, out, function.which, kFastCount));
   queue.synchronize();
   const auto got = read_as<float>(queue, context, out);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (std::size_t i = 0; i < kFastCount; ++i) {
     const double reference = function.in_double(x[i], y[i], 0);
     const Allowance allowed = row.allowed(x[i]);
     if (within(allowed, reference, got[i])) continue;

@@ -20,14 +20,14 @@ constexpr const char* kBarrier =
 constexpr const char* kSubGroup =
     by_vendor("OpenCL-CTS subgroups", "CUDA C++ Programming Guide, Warp Shuffle and Vote Functions");
 constexpr std::uint32_t kLanes = by_vendor(16u, 32u);  // of the module that shuffles
-constexpr std::uint32_t kGroup = 64;
+constexpr std::uint32_t kGroupItems = 64;
 constexpr std::uint32_t kGroups = 32;
-constexpr std::uint32_t kItems = kGroup * kGroups;
+constexpr std::uint32_t kAllItems = kGroupItems * kGroups;
 
 // Runs a kernel of the form name(in, out) over kItems words, with `words_each` of output a work-item.
-std::vector<std::uint32_t> run(const Context& context, const std::string& module_name,
-                               const std::string& name, const std::vector<std::uint32_t>& in,
-                               std::uint32_t words_each, std::uint32_t group) {
+std::vector<std::uint32_t> run_groups(const Context& context, const std::string& module_name,
+                                      const std::string& name, const std::vector<std::uint32_t>& in,
+                                      std::uint32_t words_each, std::uint32_t group) {
   Queue queue(context);
   const Module module = Module::load(context, module_name);
   const auto from = device_copy(queue, context, in);
@@ -47,10 +47,10 @@ std::vector<std::uint32_t> mirrored(const std::vector<std::uint32_t>& in, std::u
 
 PROCTOR_CHECK(Group, BarrierSeparatesWritesFromReads, "K29", kBarrier, kGate, {"kernel.drop_barrier"}) {
   const auto context = leased();
-  const auto in = noise_words(kItems, 1);
+  const auto in = noise_words(kAllItems, 1);
   step("given work-items that read what their mirror image wrote");
-  expect_words("mirror", mirrored(in, kGroup), run(context, "group", "mirror", in, 1, kGroup),
-               context.device());
+  expect_words("mirror", mirrored(in, kGroupItems),
+               run_groups(context, "group", "mirror", in, 1, kGroupItems), context.device());
 }
 
 PROCTOR_CHECK(Group, ReductionIsExact, "K29", kBarrier, kGate,
@@ -74,12 +74,12 @@ PROCTOR_CHECK(Group, LocalBuffersAreApart, "K29", kBarrier, kGate, {"kernel.drop
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "group");
-  const auto out = device_copy(queue, context, std::vector<std::uint32_t>(2 * kItems));
+  const auto out = device_copy(queue, context, std::vector<std::uint32_t>(2 * kAllItems));
   step("given two buffers of local memory");
-  queue.launch(Kernel(module, "two_locals"), groups_of(kGroups, kGroup), arguments(out));
+  queue.launch(Kernel(module, "two_locals"), groups_of(kGroups, kGroupItems), arguments(out));
   queue.synchronize();
   std::vector<std::uint32_t> expected;
-  for (std::uint32_t i = 0; i < kItems; ++i) {
+  for (std::uint32_t i = 0; i < kAllItems; ++i) {
     expected.push_back(63 - i % 64);
     expected.push_back(63 - i % 64 + 1000);
   }
@@ -90,14 +90,14 @@ PROCTOR_CHECK(Group, LocalArgumentHoldsItsGroup, "K14", kBarrier, kGate, {"kerne
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "group_local");
-  const auto in = noise_words(kItems, 3);
+  const auto in = noise_words(kAllItems, 3);
   const auto from = device_copy(queue, context, in);
   const Buffer to = device_memory(context, from.bytes());
   step("given local memory whose size the launch decides");
-  queue.launch(Kernel(module, "reverse_local"), groups_of(kGroups, kGroup),
-               arguments(from, to, LocalMemory{kGroup * 4}));
+  queue.launch(Kernel(module, "reverse_local"), groups_of(kGroups, kGroupItems),
+               arguments(from, to, LocalMemory{kGroupItems * 4}));
   queue.synchronize();
-  expect_words("reversed groups", mirrored(in, kGroup), read_as<std::uint32_t>(queue, context, to),
+  expect_words("reversed groups", mirrored(in, kGroupItems), read_as<std::uint32_t>(queue, context, to),
                context.device());
 }
 
@@ -111,7 +111,7 @@ PROCTOR_CHECK(Group, LocalMemoryHidesOtherGroups, "K14",
   const auto found = device_copy(queue, context, std::vector<std::uint32_t>(kGroups));
   step("given groups that leave a pattern in local memory and look for it");
   for (int i = 0; i < 2; ++i) {
-    queue.launch(kernel, groups_of(kGroups, kGroup), arguments(found, LocalMemory{kGroup * 4}));
+    queue.launch(kernel, groups_of(kGroups, kGroupItems), arguments(found, LocalMemory{kGroupItems * 4}));
   }
   queue.synchronize();
   expect_words("work-items that found it", std::vector<std::uint32_t>(kGroups),
@@ -144,19 +144,19 @@ PROCTOR_CHECK(Cooperative, GroupsMeet, "K18",
 
 PROCTOR_CHECK(SubGroup, LanesReduceAndScan, "K37", kSubGroup, kGate, {"kernel.vote_wrong"}) {
   const auto context = leased();
-  std::vector<std::uint32_t> in = noise_words(kItems, 4);
+  std::vector<std::uint32_t> in = noise_words(kAllItems, 4);
   for (auto& word : in) word &= 0xffff;  // sums stay exact
   step("given sums, scans, extremes and broadcasts");
-  const auto got = run(context, "subgroups", "subgroups", in, 8, kGroup);
+  const auto got = run_groups(context, "subgroups", "subgroups", in, 8, kGroupItems);
 
   // Which lanes form a sub-group is the device's choice; within what it says, every result is fixed.
   std::vector<std::uint32_t> expected;
-  for (std::uint32_t i = 0; i < kItems; ++i) {
-    const std::uint32_t size = std::clamp(got[8 * i + 1], 1u, kGroup);
-    const std::uint32_t in_group = i % kGroup;
+  for (std::uint32_t i = 0; i < kAllItems; ++i) {
+    const std::uint32_t size = std::clamp(got[8 * i + 1], 1u, kGroupItems);
+    const std::uint32_t in_group = i % kGroupItems;
     const std::uint32_t lane = in_group % size;
     const auto first = in.begin() + (i - lane);
-    const auto last = first + std::min(size, kGroup - (in_group - lane));
+    const auto last = first + std::min(size, kGroupItems - (in_group - lane));
     const auto inclusive = std::accumulate(first, first + lane + 1, 0u);
     expected.insert(expected.end(),
                     {lane, got[8 * i + 1], in_group / size, std::accumulate(first, last, 0u), inclusive,
@@ -170,11 +170,11 @@ PROCTOR_CHECK(SubGroup, ShufflesReadTheRightLane, "K37", kSubGroup, kGate, {"ker
   const auto& sizes = context.device().properties().sub_group_sizes;
   need(std::find(sizes.begin(), sizes.end(), kLanes) != sizes.end(),
        "needs:sub_group_size=" + std::to_string(kLanes));
-  const auto in = noise_words(kItems, 5);
+  const auto in = noise_words(kAllItems, 5);
   step("given lanes that read each other");
-  const auto got = run(context, "shuffles_" + std::to_string(kLanes), "shuffles", in, 4, kGroup);
+  const auto got = run_groups(context, "shuffles_" + std::to_string(kLanes), "shuffles", in, 4, kGroupItems);
   std::vector<std::uint32_t> expected;
-  for (std::uint32_t i = 0; i < kItems; ++i) {
+  for (std::uint32_t i = 0; i < kAllItems; ++i) {
     const std::uint32_t lane = i % kLanes;
     const std::uint32_t first = i - lane;
     expected.insert(expected.end(),
@@ -205,7 +205,7 @@ PROCTOR_CHECK(SubGroup, VotesCountEveryLane, "K37", kSubGroup, kGate, {"kernel.v
     in.insert(in.end(), lanes, same);
     expected.insert(expected.end(), lanes, same == 1 ? 3 : 0);
   }
-  expect_words("any (1) and all (2)", expected, run(context, "subgroups", "votes", in, 1, lanes),
+  expect_words("any (1) and all (2)", expected, run_groups(context, "subgroups", "votes", in, 1, lanes),
                context.device());
 }
 

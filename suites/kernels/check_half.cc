@@ -11,32 +11,33 @@
 namespace proctor::accel {
 namespace {
 
-constexpr const char* kUlp = by_vendor(
+constexpr const char* kHalfUlp = by_vendor(
     "OpenCL C specification, ULP values for half precision built-in functions; OpenCL-CTS math_brute_force",
     "OpenCL C specification, ULP values for half precision built-in functions; CUDA Math API, half "
     "arithmetic");
-constexpr std::uint32_t kCount = 4096;
+constexpr std::uint32_t kHalfCount = 4096;
 
-struct Row {
+struct HalfRow {
   const char* function;
   double ulps;
   float low, high;  // arguments are taken from here; results stay finite
 };
-constexpr Row kRows[] = {{"exp", 2, -8, 8},          {"exp2", 2, -12, 12},    {"log", 2, 0.01f, 1000},
-                         {"log2", 2, 0.01f, 1000},   {"sin", 2, -30, 30},     {"cos", 2, -30, 30},
-                         {"tan", 2.5, -1.5f, 1.5f},  {"pow", 4, 0.1f, 4},     {"tanh", 2, -6, 6},
-                         {"rsqrt", 1, 0.001f, 1000}, {"erf", 4, -4, 4},       {"floor", 0, -1000, 1000},
-                         {"fmin", 0, -1000, 1000},   {"fabs", 0, -1000, 1000}};
+constexpr HalfRow kHalfRows[] = {
+    {"exp", 2, -8, 8},          {"exp2", 2, -12, 12},    {"log", 2, 0.01f, 1000},
+    {"log2", 2, 0.01f, 1000},   {"sin", 2, -30, 30},     {"cos", 2, -30, 30},
+    {"tan", 2.5, -1.5f, 1.5f},  {"pow", 4, 0.1f, 4},     {"tanh", 2, -6, 6},
+    {"rsqrt", 1, 0.001f, 1000}, {"erf", 4, -4, 4},       {"floor", 0, -1000, 1000},
+    {"fmin", 0, -1000, 1000},   {"fabs", 0, -1000, 1000}};
 
-std::vector<std::string> function_names() {
+std::vector<std::string> half_functions() {
   std::vector<std::string> names;
-  for (const Row& row : kRows) names.emplace_back(row.function);
+  for (const HalfRow& row : kHalfRows) names.emplace_back(row.function);
   return names;
 }
 
-std::vector<std::uint16_t> halves_of(const Row& row, std::uint64_t seed) {
+std::vector<std::uint16_t> halves_of(const HalfRow& row, std::uint64_t seed) {
   std::vector<std::uint16_t> halves;
-  for (const std::uint32_t word : noise_words(kCount, seed)) {
+  for (const std::uint32_t word : noise_words(kHalfCount, seed)) {
     halves.push_back(
         kernels::half_from_float(row.low + (row.high - row.low) * (static_cast<float>(word) * 0x1p-32f)));
   }
@@ -45,32 +46,33 @@ std::vector<std::uint16_t> halves_of(const Row& row, std::uint64_t seed) {
 
 }  // namespace
 
-PROCTOR_CHECK_EACH(function_names(), Math, HalfFunctionIsWithinItsUlps, "K22", kUlp, suite::kGate,
+PROCTOR_CHECK_EACH(half_functions(), Math, HalfFunctionIsWithinItsUlps, "K22", kHalfUlp, suite::kGate,
                    .faults = {"kernel.wrong_result:arg=3,at=3,xor=0x10"}, .needs = {"fp16"}) {
   const auto context = leased();
   need(context.device().properties().fp16, "unsupported:fp16");
   Queue queue(context);
-  const Row& row = *std::find_if(std::begin(kRows), std::end(kRows),
-                                 [](const Row& each) { return each.function == suite::parameter(); });
+  const HalfRow& row = *std::find_if(std::begin(kHalfRows), std::end(kHalfRows),
+                                     [](const HalfRow& each) { return each.function == suite::parameter(); });
   const kernels::MathFunction& function = kernels::math_function(row.function);
   const auto x = halves_of(row, 1), y = halves_of(row, 2);
   const Module module = Module::load(context, "halves");
   const auto a = device_copy(queue, context, x), b = device_copy(queue, context, y);
-  const Buffer out = device_memory(context, kCount * 2);
-  suite::step(fmt::format("given {} arguments of {}", kCount, row.function));
-  queue.launch(Kernel(module, "math"), cover(kCount, 64), arguments(a, b, b, out, function.which, kCount));
+  const Buffer out = device_memory(context, kHalfCount * 2);
+  suite::step(fmt::format("given {} arguments of {}", kHalfCount, row.function));
+  queue.launch(Kernel(module, "math"), cover(kHalfCount, 64),
+               arguments(a, b, b, out, function.which, kHalfCount));
   queue.synchronize();
   const auto got = read_as<std::uint16_t>(queue, context, out);
   double worst = 0;
   std::size_t where = 0;
   const auto value = [](std::uint16_t half) { return static_cast<double>(kernels::float_from_half(half)); };
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (std::size_t i = 0; i < kHalfCount; ++i) {
     const double distance =
         kernels::half_ulp_distance(function.in_double(value(x[i]), value(y[i]), 0), got[i]);
     if (distance > worst) where = i;
     worst = std::max(worst, distance);
   }
-  suite::measure(fmt::format("kernels.half_ulp.{}", row.function), worst, "ulp", kCount);
+  suite::measure(fmt::format("kernels.half_ulp.{}", row.function), worst, "ulp", kHalfCount);
   if (worst <= row.ulps) return;
   suite::report({.message = fmt::format("element {}: {}({}, {}) = {}", where, row.function, value(x[where]),
                                         value(y[where]), value(got[where])),

@@ -19,14 +19,14 @@ constexpr const char* kIntegers = by_vendor(
     "OpenCL C specification, integer functions; OpenCL-CTS integer_ops", "CUDA Math API, integer intrinsics");
 constexpr const char* kConversions = by_vendor("OpenCL C specification, conversions; OpenCL-CTS conversions",
                                                "CUDA Math API, type casting intrinsics");
-constexpr std::uint32_t kCount = 1024;
+constexpr std::uint32_t kSamples = 1024;
 
 std::uint32_t as_unsigned(std::int32_t value) { return static_cast<std::uint32_t>(value); }
 std::int32_t as_signed(std::uint32_t value) { return static_cast<std::int32_t>(value); }
 
 // Noise with the values at the edges in front.
 std::vector<std::uint32_t> edge_words(std::uint64_t seed) {
-  auto words = noise_words(kCount, seed);
+  auto words = noise_words(kSamples, seed);
   const std::uint32_t edges[] = {0, 1, 2, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff, 0xfffffffe};
   // Every pair of edges meets once, whichever of the two inputs this is.
   for (std::size_t i = 0; i < 64; ++i) words[i] = edges[seed % 2 == 0 ? i % 8 : i / 8];
@@ -36,8 +36,8 @@ std::vector<std::uint32_t> edge_words(std::uint64_t seed) {
 __extension__ using Wide = unsigned __int128;
 
 template <typename Out, typename In, typename... More>
-std::vector<Out> run(const Context& context, const std::string& module_name, const std::string& name,
-                     std::size_t outputs_each, const std::vector<In>& input, const More&... inputs) {
+std::vector<Out> run_integers(const Context& context, const std::string& module_name, const std::string& name,
+                              std::size_t outputs_each, const std::vector<In>& input, const More&... inputs) {
   Queue queue(context);
   const Module module = Module::load(context, module_name);
   const std::vector<Buffer> buffers = [&] {
@@ -62,7 +62,7 @@ PROCTOR_CHECK(Integer, ThirtyTwoBits, "K27", kIntegers, kGate, {"kernel.wrong_re
   const auto context = leased();
   const auto x = edge_words(1), y = edge_words(2);
   std::vector<std::uint32_t> expected;
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (std::size_t i = 0; i < kSamples; ++i) {
     const std::uint32_t a = x[i], b = y[i];
     const auto wide = static_cast<std::uint64_t>(a) * b;
     const auto wide_signed = static_cast<std::int64_t>(as_signed(a)) * as_signed(b);
@@ -73,41 +73,41 @@ PROCTOR_CHECK(Integer, ThirtyTwoBits, "K27", kIntegers, kGate, {"kernel.wrong_re
          static_cast<std::uint32_t>(std::countl_zero(a)), std::rotl(a, static_cast<int>(b & 31))});
   }
   expect_words("mul mul_hi mul_hi(signed) shl ashr popcount clz rotate", expected,
-               run<std::uint32_t>(context, "integers", "integers32", 8, x, y), context.device());
+               run_integers<std::uint32_t>(context, "integers", "integers32", 8, x, y), context.device());
 }
 
 PROCTOR_CHECK(Integer, SixtyFourBits, "K27", kIntegers, kGate, {"kernel.wrong_result:arg=2,at=40"}) {
   const auto context = leased();
   std::vector<std::uint64_t> x, y, expected;
   const auto high = edge_words(1), low = edge_words(2);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (std::size_t i = 0; i < kSamples; ++i) {
     x.push_back(std::uint64_t{high[i]} << 32 | low[i]);
-    y.push_back(std::uint64_t{low[kCount - 1 - i]} << 32 | high[kCount - 1 - i]);
+    y.push_back(std::uint64_t{low[kSamples - 1 - i]} << 32 | high[kSamples - 1 - i]);
     const auto wide = static_cast<Wide>(x[i]) * y[i];
     expected.insert(expected.end(), {x[i] * y[i], static_cast<std::uint64_t>(wide >> 64), x[i] << (y[i] & 63),
                                      static_cast<std::uint64_t>(std::popcount(x[i]))});
   }
   expect_longs("mul mul_hi shl popcount", expected,
-               run<std::uint64_t>(context, "integers", "integers64", 4, x, y), context.device());
+               run_integers<std::uint64_t>(context, "integers", "integers64", 4, x, y), context.device());
 }
 
 PROCTOR_CHECK(Integer, QuotientsAndRemainders, "K27", kIntegers, kGate, {"kernel.wrong_result:arg=2,at=12"}) {
   const auto context = leased();
   auto x = edge_words(1), y = edge_words(2);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (std::size_t i = 0; i < kSamples; ++i) {
     if (y[i] == 0) y[i] = 3;  // division by zero and the overflowing one are undefined
     if (x[i] == 0x80000000 && y[i] == 0xffffffff) x[i] = 5;
   }
   std::vector<std::uint32_t> quotients, remainders;
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (std::size_t i = 0; i < kSamples; ++i) {
     const std::int32_t a = as_signed(x[i]), b = as_signed(y[i]);
     quotients.insert(quotients.end(), {x[i] / y[i], as_unsigned(a / b)});
     remainders.insert(remainders.end(), {x[i] % y[i], as_unsigned(a % b)});
   }
   expect_words("quotients, unsigned and signed", quotients,
-               run<std::uint32_t>(context, "integers", "quotients", 2, x, y), context.device());
+               run_integers<std::uint32_t>(context, "integers", "quotients", 2, x, y), context.device());
   expect_words("remainders, unsigned and signed", remainders,
-               run<std::uint32_t>(context, "integers", "remainders", 2, x, y), context.device());
+               run_integers<std::uint32_t>(context, "integers", "remainders", 2, x, y), context.device());
 }
 
 PROCTOR_CHECK(Integer, SaturationStopsAtTheEnds, "K27", kIntegers, kGate,
@@ -118,13 +118,13 @@ PROCTOR_CHECK(Integer, SaturationStopsAtTheEnds, "K27", kIntegers, kGate,
     return as_unsigned(static_cast<std::int32_t>(std::clamp<std::int64_t>(value, INT32_MIN, INT32_MAX)));
   };
   std::vector<std::uint32_t> expected;
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (std::size_t i = 0; i < kSamples; ++i) {
     const std::int64_t a = as_signed(x[i]), b = as_signed(y[i]);
     expected.insert(expected.end(),
                     {clamp(a + b), clamp(a - b), as_unsigned(std::clamp(as_signed(x[i]), -1000, 1000))});
   }
   expect_words("add_sat sub_sat clamp", expected,
-               run<std::uint32_t>(context, "integers", "saturating", 3, x, y), context.device());
+               run_integers<std::uint32_t>(context, "integers", "saturating", 3, x, y), context.device());
 }
 
 // ---- conversions ----
@@ -150,7 +150,7 @@ PROCTOR_CHECK(Convert, FloatToIntegerInEveryMode, "K26", kConversions, kGate,
     expected.push_back(saturated(std::trunc(exact), 0, 255));
   }
   expect_words("to int by rtz rte rtp rtn, to char and uchar saturated", expected,
-               run<std::uint32_t>(context, "conversions", "float_to_int", 6, x), context.device());
+               run_integers<std::uint32_t>(context, "conversions", "float_to_int", 6, x), context.device());
 }
 
 PROCTOR_CHECK(Convert, IntegerToFloatIsToNearestEven, "K26", kConversions, kGate,
@@ -165,7 +165,7 @@ PROCTOR_CHECK(Convert, IntegerToFloatIsToNearestEven, "K26", kConversions, kGate
     expected.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(word)));
   }
   expect_words("from int and uint, as bits", expected,
-               run<std::uint32_t>(context, "conversions", "int_to_float", 2, x), context.device());
+               run_integers<std::uint32_t>(context, "conversions", "int_to_float", 2, x), context.device());
 }
 
 PROCTOR_CHECK(Convert, HalvesRoundToNearestEven, "K26", kConversions, kGate,
@@ -178,7 +178,8 @@ PROCTOR_CHECK(Convert, HalvesRoundToNearestEven, "K26", kConversions, kGate,
     x.push_back(static_cast<float>(as_signed(word)) / 30000);
   std::vector<std::uint32_t> expected, got;
   for (const float value : x) expected.push_back(kernels::half_from_float(value));
-  for (const std::uint16_t half : run<std::uint16_t>(context, "conversions", "float_to_half", 1, x)) {
+  for (const std::uint16_t half :
+       run_integers<std::uint16_t>(context, "conversions", "float_to_half", 1, x)) {
     got.push_back(half);
   }
   expect_words("halves, as bits", expected, got, context.device());
@@ -197,8 +198,8 @@ PROCTOR_CHECK(Convert, EveryHalfHasItsFloat, "K26", kConversions, kGate, {"kerne
     x.push_back(0);
     expected.push_back(0);
   }
-  expect_words("floats, as bits", expected, run<std::uint32_t>(context, "conversions", "half_to_float", 1, x),
-               context.device());
+  expect_words("floats, as bits", expected,
+               run_integers<std::uint32_t>(context, "conversions", "half_to_float", 1, x), context.device());
 }
 
 PROCTOR_CHECK(Process, RoundingModeIsKept, "K25",
@@ -206,7 +207,7 @@ PROCTOR_CHECK(Process, RoundingModeIsKept, "K25",
               {"host.rounding_mode_changed"}) {
   const auto context = leased();
   step("given a queue, a module and a launch");
-  run<std::uint32_t>(context, "conversions", "int_to_float", 2, noise_words(64, 7));
+  run_integers<std::uint32_t>(context, "conversions", "int_to_float", 2, noise_words(64, 7));
   suite::expect_same("rounding mode of this thread", std::to_string(FE_TONEAREST),
                      std::to_string(std::fegetround()));
 }

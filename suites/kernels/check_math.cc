@@ -132,7 +132,7 @@ void expect_double(const char* name) {
 }
 
 // All rows of the table that an elementary check does not name.
-std::vector<std::string> function_names() {
+std::vector<std::string> math_function_names() {
   std::vector<std::string> names;
   for (const MathFunction& function : kernels::math_functions()) {
     if (function.which >= 5) names.emplace_back(function.name);
@@ -215,7 +215,7 @@ PROCTOR_CHECK(Math, QuotientsAreWithinTheirUlps, "K21", kUlp, kGate,
   expect_single("divide");
 }
 
-PROCTOR_CHECK_EACH(function_names(), Math, FunctionIsWithinItsUlps, "K22", kUlp, kGate,
+PROCTOR_CHECK_EACH(math_function_names(), Math, FunctionIsWithinItsUlps, "K22", kUlp, kGate,
                    {"kernel.wrong_result:arg=3,at=6,xor=0x10"}) {
   expect_single(suite::parameter().c_str());
 }

@@ -16,7 +16,7 @@ using suite::kGate;
 using suite::step;
 
 constexpr const char* kFormat = "IEEE 754; OCP 8-bit Floating Point Specification (OFP8) 1.0";
-constexpr const char* kBound = "Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1";
+constexpr const char* kSumBound = "Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1";
 
 std::vector<std::string> format_names() {
   std::vector<std::string> names;
@@ -75,7 +75,7 @@ std::vector<float> numbers() {
 }
 
 // Patterns of numbers between -1 and 1.
-std::vector<std::uint32_t> matrix(std::size_t elements, std::uint64_t seed) {
+std::vector<std::uint32_t> narrow_matrix(std::size_t elements, std::uint64_t seed) {
   std::vector<std::uint32_t> patterns;
   for (const std::uint32_t word : noise_words(elements, seed)) {
     patterns.push_back(
@@ -127,12 +127,12 @@ PROCTOR_CHECK_EACH(format_names(), Narrow, RoundsToNearestEven, "K26", kFormat, 
   expect_words("patterns", expected, got, context.device());
 }
 
-PROCTOR_CHECK_EACH(format_names(), Narrow, ProductIsWithinItsBound, "K29", kBound, kGate,
+PROCTOR_CHECK_EACH(format_names(), Narrow, ProductIsWithinItsBound, "K29", kSumBound, kGate,
                    {"kernel.wrong_result:arg=2,at=7,xor=0x40", "kernel.skip_group:at=1"}) {
   const auto context = leased();
   Queue queue(context);
   constexpr std::uint32_t kRows = 20, kColumns = 24, kInner = 45;
-  const auto a = matrix(kRows * kInner, 2), b = matrix(kInner * kColumns, 3);
+  const auto a = narrow_matrix(kRows * kInner, 2), b = narrow_matrix(kInner * kColumns, 3);
   std::vector<kernels::Judged> expected(kRows * kColumns);
   for (std::uint32_t i = 0; i < expected.size(); ++i) {
     for (std::uint32_t k = 0; k < kInner; ++k) {

@@ -15,7 +15,7 @@ constexpr const char* kCapabilities =
     by_vendor("Level Zero specification, ze_memory_access_cap_flag_t CONCURRENT_ATOMIC",
               "CUDA Runtime API, cudaDeviceProp::hostNativeAtomicSupported");
 constexpr std::uint32_t kItems = 512;
-constexpr std::uint32_t kTimes = 16;
+constexpr std::uint32_t kRounds = 16;
 
 // The host adds from the launch until its end, at least once.
 void expect_exact_total(Kind kind) {
@@ -30,7 +30,7 @@ void expect_exact_total(Kind kind) {
   word = 0;
   const Event done(context);
   step("given " + std::to_string(kItems) + " work-items and the host that add to one word");
-  queue.launch(Kernel(module, "system_add"), cover(kItems, 64), arguments(memory, kTimes),
+  queue.launch(Kernel(module, "system_add"), cover(kItems, 64), arguments(memory, kRounds),
                {.wait = {}, .signal = &done});
   std::uint32_t by_host = 0;
   do {
@@ -39,7 +39,7 @@ void expect_exact_total(Kind kind) {
   } while (done.query().not_ready());
   queue.synchronize();
   suite::measure("kernels.additions_by_host", by_host, "additions");
-  expect_words("the word", std::vector<std::uint32_t>{kItems * kTimes + by_host}, memory.as<std::uint32_t>(),
+  expect_words("the word", std::vector<std::uint32_t>{kItems * kRounds + by_host}, memory.as<std::uint32_t>(),
                context.device());
 }
 

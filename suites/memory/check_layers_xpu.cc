@@ -41,7 +41,7 @@ Layers layers_of(const Device& card) {
   return sum;
 }
 
-std::string text(const char* smaller, std::uint64_t a, const char* larger, std::uint64_t b) {
+std::string comparison(const char* smaller, std::uint64_t a, const char* larger, std::uint64_t b) {
   return std::string(smaller) + " is at most " + larger + ": " + std::to_string(a) + " and " +
          std::to_string(b);
 }
@@ -53,10 +53,11 @@ PROCTOR_CHECK(Accounting, LayersAgree, "M50", kAccounting, suite::kWarn, {"sysma
     step("given what is said of the memory of " + describe(card));
     const Layers layers = layers_of(card);
     const std::uint64_t programs = card.properties().memory;
-    expect_true(programs <= layers.size, text("what programs can use", programs, "the size", layers.size));
-    expect_true(layers.free <= layers.size, text("what is free", layers.free, "the size", layers.size));
+    expect_true(programs <= layers.size,
+                comparison("what programs can use", programs, "the size", layers.size));
+    expect_true(layers.free <= layers.size, comparison("what is free", layers.free, "the size", layers.size));
     expect_true(layers.physical == 0 || layers.size <= layers.physical,
-                text("the size", layers.size, "the physical size", layers.physical));
+                comparison("the size", layers.size, "the physical size", layers.physical));
   }
 }
 
@@ -68,8 +69,9 @@ PROCTOR_CHECK(Accounting, TileLayersAgree, "M50", kAccounting, suite::kWarn, .fa
   for (const Device& tile : card.tiles()) {
     const MemoryInfo info = tile.memory();
     const std::uint64_t programs = tile.properties().memory;
-    expect_true(programs <= info.total, text("what programs can use", programs, "the size", info.total));
-    expect_true(info.free <= info.total, text("what is free", info.free, "the size", info.total));
+    expect_true(programs <= info.total,
+                comparison("what programs can use", programs, "the size", info.total));
+    expect_true(info.free <= info.total, comparison("what is free", info.free, "the size", info.total));
   }
 }
 

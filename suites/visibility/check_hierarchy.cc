@@ -15,7 +15,7 @@ using suite::kInfo;
 using suite::kWarn;
 using suite::step;
 
-constexpr const char* kSpec = "Level Zero programming guide, Device Hierarchy";
+constexpr const char* kHierarchySpec = "Level Zero programming guide, Device Hierarchy";
 constexpr const char* kDriver = "intel/compute-runtime test_l0_device.cpp, device hierarchy";
 
 std::size_t leaves(const Enumeration& composite) {
@@ -31,7 +31,7 @@ Enumeration under(const char* hierarchy) {
 
 }  // namespace
 
-PROCTOR_CHECK(Hierarchy, CountsFollowTheVariable, "V34", kSpec, kGate,
+PROCTOR_CHECK(Hierarchy, CountsFollowTheVariable, "V34", kHierarchySpec, kGate,
               .faults = {"visibility.wrong_subdevice_count", "visibility.hierarchy_ignored"}) {
   const auto composite = control();
   require_hierarchy(composite);
@@ -45,7 +45,7 @@ PROCTOR_CHECK(Hierarchy, CountsFollowTheVariable, "V34", kSpec, kGate,
   expect_same("devices in COMBINED", std::to_string(leaves(composite)), std::to_string(combined));
 }
 
-PROCTOR_CHECK(Hierarchy, FlatDevicesHaveNoRelatives, "V35", kSpec, kGate,
+PROCTOR_CHECK(Hierarchy, FlatDevicesHaveNoRelatives, "V35", kHierarchySpec, kGate,
               .faults = {"visibility.subdevice_flag_wrong"}) {
   const auto composite = control_with_tiles(1, 2);
   require_hierarchy(composite);
@@ -57,7 +57,7 @@ PROCTOR_CHECK(Hierarchy, FlatDevicesHaveNoRelatives, "V35", kSpec, kGate,
   }
 }
 
-PROCTOR_CHECK(Hierarchy, CombinedTilesShareTheirRoot, "V36", kSpec, kGate,
+PROCTOR_CHECK(Hierarchy, CombinedTilesShareTheirRoot, "V36", kHierarchySpec, kGate,
               .faults = {"visibility.root_device_wrong"}) {
   const auto composite = control_with_tiles(1, 2);
   require_hierarchy(composite);
@@ -75,7 +75,7 @@ PROCTOR_CHECK(Hierarchy, CombinedTilesShareTheirRoot, "V36", kSpec, kGate,
   }
 }
 
-PROCTOR_CHECK(Hierarchy, FlatIgnoresTileEntries, "V37", kSpec, kGate,
+PROCTOR_CHECK(Hierarchy, FlatIgnoresTileEntries, "V37", kHierarchySpec, kGate,
               .faults = {"visibility.mask_ends_early"}) {
   const auto composite = control_with_tiles(1, 2);
   require_hierarchy(composite);

@@ -5,6 +5,7 @@
 
 #include "suites/main/check.h"
 #include "suites/visibility/cuda/ask.h"
+#include "suites/visibility/cuda/guide.h"
 
 namespace proctor::visibility {
 namespace {
@@ -15,8 +16,6 @@ using suite::kGate;
 using suite::kInfo;
 using suite::kWarn;
 using suite::step;
-
-constexpr const char* kGuide = "NVIDIA CUDA Programming Guide, CUDA Environment Variables";
 
 }  // namespace
 

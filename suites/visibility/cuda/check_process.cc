@@ -6,6 +6,7 @@
 #include "suites/main/check.h"
 #include "suites/main/self.h"
 #include "suites/visibility/cuda/ask.h"
+#include "suites/visibility/cuda/guide.h"
 #include "suites/visibility/cuda/observed.h"
 
 namespace proctor::visibility {
@@ -16,8 +17,6 @@ using suite::expect_true;
 using suite::kGate;
 using suite::kWarn;
 using suite::step;
-
-constexpr const char* kGuide = "NVIDIA CUDA Programming Guide, CUDA Environment Variables";
 
 // Gives a child back what the runner hides from a suite for CUDA: Level Zero.
 std::pair<std::string, std::optional<std::string>> level_zero_again() {

@@ -8,6 +8,8 @@
 // answer is recorded, whatever it is.
 #include "suites/visibility/cuda/mask_rows.h"
 
+#include "suites/visibility/cuda/guide.h"
+
 namespace proctor::visibility {
 namespace {
 
@@ -15,7 +17,6 @@ using suite::kGate;
 using suite::kInfo;
 using suite::kWarn;
 
-constexpr const char* kGuide = "NVIDIA CUDA Programming Guide, CUDA Environment Variables";
 constexpr const char* kPyTorch = "PyTorch torch/cuda/__init__.py _parse_visible_devices";
 constexpr const char* kHip = "ROCm/hip-tests hipSetGetDeviceMproc.cc, also run on NVIDIA";
 constexpr const char* kMig = "NVIDIA Multi-Instance GPU User Guide, Device Names";

@@ -1,0 +1,8 @@
+// The document that most rules of this suite come from.
+#pragma once
+
+namespace proctor::visibility {
+
+inline constexpr const char* kGuide = "NVIDIA CUDA Programming Guide, CUDA Environment Variables";
+
+}  // namespace proctor::visibility

@@ -3,7 +3,7 @@
 # them, GoogleTest is compiled from the distribution's sources. All else is looked for as ever.
 set(PROCTOR_GOOGLETEST_SOURCES /usr/src/googletest CACHE PATH "Sources of GoogleTest")
 
-# It is linked with this system's C and C++ libraries.
+# Gloo of this system is linked with this system's C and C++ libraries.
 set(CMAKE_DISABLE_FIND_PACKAGE_Gloo TRUE)
 
 macro(proctor_provide_package method package)

@@ -20,7 +20,7 @@ set(CMAKE_RANLIB "${PROCTOR_TOOLCHAIN}/${PROCTOR_TARGET}/ranlib")
 set(CMAKE_CXX_COMPILER_RANLIB "${CMAKE_RANLIB}")
 set(CMAKE_CXX_FLAGS_INIT "-isystem ${PROCTOR_TOOLCHAIN}/include")
 # Stripped by the linker: this system's strip may not know the processor.
-foreach(kind EXE SHARED)
+foreach(kind EXE SHARED MODULE)
   set(CMAKE_${kind}_LINKER_FLAGS_INIT "-Wl,-s")
 endforeach()
 if(PROCTOR_TARGET MATCHES "musl$")

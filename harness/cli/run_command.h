@@ -52,7 +52,7 @@ class RunCommand {
   Result<void> read_shard();
   Result<PlanOutcome> read_plan();
   Result<void> take_shard();
-  Result<void> check_cards() const;
+  Result<void> check_cards() const;  // run_cards.cc
   Result<void> set_up_leases();
   Result<void> set_up_directory();
   RunPlanned describe() const;

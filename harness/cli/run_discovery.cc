@@ -75,7 +75,6 @@ std::string search_path() {
 
 namespace {
 
-// Over what a configuration file says.
 void choose_provider(const std::string& provider, Config& config) {
   if (provider.empty()) return;
   for (SuiteConfig& suite : config.suites) {

@@ -20,10 +20,8 @@ namespace {
 
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
   const auto near = near_miss(word, candidates);
-  if (!near.empty()) return "Did you mean `" + near + "`?";
-  std::string list;
-  for (const auto& candidate : candidates) list += (list.empty() ? "" : ", ") + candidate;
-  return "Known: " + list + ".";
+  return fmt::format("{}Known: {}.", near.empty() ? "" : "Did you mean `" + near + "`? ",
+                     fmt::join(candidates, ", "));
 }
 
 Result<std::optional<Layer>> parse_layer_option(const char* option, const std::string& text) {
@@ -148,8 +146,9 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--repeat", options.repeat, "Run every case so many times")
       ->check(CLI::Range(1, 1'000'000));
   command.add_flag("--until-fail", options.until_fail, "Stop repeating a case when it fails");
-  command.add_flag("--require-cards", options.require_cards,
-                   "Refuse to run when a case has more ranks than there are cards, instead of skipping it");
+  auto* require_cards = command.add_flag(
+      "--require-cards", options.require_cards,
+      "Refuse to run when a case has more ranks than there are cards, instead of skipping it");
   command.add_flag("--each-device", options.each_device,
                    "Every case on every device, and a table that tells code from card");
   command
@@ -168,7 +167,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   add_report_options(command, options);
   command.add_option("--min-executed", options.min_executed, "Exit 3 if fewer cases were executed")
       ->check(CLI::NonNegativeNumber);
-  command.add_flag("--dry-run", options.dry_run, "Print the plan, start nothing");
+  command.add_flag("--dry-run", options.dry_run, "Print the plan, start nothing")->excludes(require_cards);
   command.add_flag("--no-capture", options.no_capture, "One case on this terminal, nothing captured");
   command.add_option("--debugger", options.debugger,
                      "One case under this command, e.g. 'gdb --args'; no limits");
@@ -274,9 +273,8 @@ Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes) {
   }
   const std::vector<std::string> providers(child::kProviders.begin(), child::kProviders.end());
   if (!options.provider.empty() && std::ranges::find(providers, options.provider) == providers.end()) {
-    std::string hint = did_you_mean(options.provider, providers);
-    if (!hint.starts_with("Known")) hint += fmt::format(" Known: {}.", fmt::join(providers, ", "));
-    return Error::usage("read --provider: unknown provider `" + options.provider + "`", std::move(hint));
+    return Error::usage("read --provider: unknown provider `" + options.provider + "`",
+                        did_you_mean(options.provider, providers));
   }
   std::error_code error;
   options.config.directory = std::filesystem::current_path(error).string();

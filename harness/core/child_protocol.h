@@ -20,9 +20,8 @@
 //                          it was started through a dynamic loader (/proc/self/exe is then that loader);
 //                          absent otherwise. A program that starts itself again needs both.
 //   PROCTOR_SIZE           smoke | ci | full | stress: how much a check does; ci when absent
-//   PROCTOR_PROVIDER       of collectives: gloo | oneccl | nccl, the library that checks work over; absent:
-//   each
-//                          over that which it is about, gloo where it is about none
+//   PROCTOR_PROVIDER       collectives: gloo | oneccl | nccl, the library of all checks; absent: each check's
+//   own
 //
 // A case with ranks is one process a rank, each told which one it is as every launcher of ranks tells it.
 // What the caller has in these variables never gets there:
@@ -53,6 +52,7 @@
 //     {"v":1,"case":NAME,"event":"leave","how":"signal:9"}  this rank ends so, before the others do, and the
 //                                                 check wants it: "signal:N", "exit:N", or "ended", by the
 //                                                 runner once the others are through. It needs no `end`.
+//                                                 "": it does not after all
 //   The events of all ranks come to the runner with a member "rank":R.
 //
 // Our pytest plugin speaks the same. It may run several cases in one process, each from its `start` to the

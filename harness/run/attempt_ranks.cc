@@ -28,8 +28,10 @@ void RunningAttempt::launch_as_ranks(ProcessSpec& spec) {
     plan.ranks.push_back({.env = plan_.ranks[rank], .log = context_.run_dir + "/" + log});
   }
   rank_plan_ = context_.scratch.new_file_name();
-  if (!write_rank_plan(plan, rank_plan_) || !rendezvous)  // the launcher says what it cannot read
-    context_.sink.on(Warning{"scratch", "failed to write what the ranks of " + first.test->id + " need"});
+  const auto written = rendezvous ? write_rank_plan(plan, rank_plan_) : Result<void>(rendezvous.error());
+  if (!written)  // the launcher says what it cannot read
+    context_.sink.on(
+        Warning{"scratch", "ranks of " + first.test->id + ": failed to " + written.error().what});
   spec.argv = launch_command(context_.rank_launcher, rank_plan_);
   spec.events = true;
   spec.on_event_line = [this, alive = alive_](std::string_view line) {

@@ -19,11 +19,12 @@ constexpr const char* kMasks =
     "CUDA C++ Programming Guide, CUDA_VISIBLE_DEVICES; Level Zero, ZE_AFFINITY_MASK";
 constexpr std::size_t kHalf = 16;  // hex digits of a UUID that one number holds
 
-// The PCI address of the card that the runner leased for this rank; "" when it does not know it.
+// The PCI address of the one card that the runner leased for this rank; "" when it does not know it.
 std::string leased_address() {
   const char* const leased = std::getenv(child::kDevicesVariable);
   const auto devices = nlohmann::json::parse(leased != nullptr ? leased : "[]");
-  return devices.size() == 1 ? devices[0].value("pci", "") : "";
+  suite::expect_same("cards that were leased for this rank", "1", std::to_string(devices.size()));
+  return devices.empty() ? "" : devices[0].value("pci", "");
 }
 
 // The UUIDs of the ranks' cards, in the order of ranks.

@@ -1,7 +1,6 @@
 // A rank that is missing, dead, stopped, late or of another opinion: every other rank ends in an error within
 // its limit, and none with a result. That it ends at all the runner guarantees, whatever the library does.
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -66,6 +65,7 @@ PROCTOR_CHECK(Lost, NeverJoins, "C28", kConnect, kGate, .faults = {"collective.s
               .devices = devices_of_a_rank(), .ranks = 3) {
   FrailGroup group(kLimit);
   step("given a rank that does not join");
+  group.expect_loss();
   if (group.rank() == kLost) stay_away();
   expect_failure("joining", group.join());
 }
@@ -74,6 +74,7 @@ PROCTOR_CHECK(Lost, DiesBeforeItJoins, "C28", kConnect, kGate, .faults = {"colle
               .devices = devices_of_a_rank(), .ranks = 3) {
   FrailGroup group(kLimit);
   step("given a rank that is killed before it joins");
+  group.expect_loss();
   if (group.rank() == kLost) die(SIGKILL);
   expect_failure("joining", group.join());
 }
@@ -84,6 +85,7 @@ PROCTOR_CHECK(Lost, IsKilledInAnOperation, "C26", kIoErrors, kGate, .faults = {"
   FrailGroup group(kLimit);
   join_together(group);
   step("given a rank that is killed while it works");
+  group.expect_loss();
   if (group.rank() == kLost) {
     leave("signal:9");
     std::thread([] {
@@ -102,6 +104,7 @@ PROCTOR_CHECK(Lost, IsKilledBetweenOperations, "C26", kIoErrors, kGate,
   tell(group.spec().store, "through", group.rank());
   wait_for(group.spec().store, "through", group.size());
   step("given a rank that is killed after an operation of all");
+  group.expect_loss();
   if (group.rank() == kLost) die(SIGKILL);
   expect_failure("all_reduce", last_of_many(group));
 }
@@ -111,6 +114,7 @@ PROCTOR_CHECK(Lost, CrashesInAnOperation, "C26", kIoErrors, kGate, .faults = {"c
   FrailGroup group(kLimit);
   join_together(group);
   step("given a rank that crashes");
+  group.expect_loss();
   if (group.rank() == kLost) {
     leave("signal:11");
     std::signal(SIGSEGV, SIG_DFL);  // oneCCL ends by exit(1) instead
@@ -124,6 +128,7 @@ PROCTOR_CHECK(Lost, IsStopped, "C27", kIoErrors, kGate, .faults = {"collective.s
   FrailGroup group(kLimit);
   join_together(group);
   step("given a rank that is stopped (SIGSTOP)");
+  group.expect_loss();
   if (group.rank() == kLost) {
     leave("ended");
     ::raise(SIGSTOP);
@@ -135,7 +140,7 @@ PROCTOR_CHECK(Lost, IsStopped, "C27", kIoErrors, kGate, .faults = {"collective.s
 PROCTOR_CHECK(Late, EndsTheOthersByTheirLimit, "C29", kIoErrors, kGate,
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
   FrailGroup group(kLimit);
-  group.need_time_limit();
+  need_feature(group.features().time_limit, "time_limit");
   expect_ok("joining", group.join());
   step("given a rank that comes when the others have given up");
   if (group.rank() == kLost) return wait_for(group.spec().store, "gave up", group.size(), kLost);
@@ -147,7 +152,7 @@ PROCTOR_CHECK(Late, EndsTheOthersByTheirLimit, "C29", kIoErrors, kGate,
 PROCTOR_CHECK(Late, SeesItselfLeftBehind, "C29", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 2) {
   FrailGroup group(kLimit);
-  group.need_time_limit();
+  need_feature(group.features().time_limit, "time_limit");
   expect_ok("joining", group.join());
   step("given a rank that comes when the other has left");
   if (group.rank() == kLost) {
@@ -165,6 +170,7 @@ PROCTOR_CHECK(Disagree, AboutTheGroup, "C21", kOneNumber, kGate, .faults = {"col
   const bool other = rank_facts().rank == kLost;
   FrailGroup group(kLimit, other ? "another" : "one");
   step(fmt::format("given that rank {} joins another group", kLost));
+  group.expect_loss();
   expect_failure("joining", group.join());
 }
 
@@ -175,8 +181,11 @@ PROCTOR_CHECK(Disagree, AboutTheCount, "C21", kOneNumber, kGate, .faults = {"col
   FrailGroup group(kLimit);
   expect_ok("joining", group.join());
   step(fmt::format("given that rank {} reduces another number of elements", kLost));
+  group.expect_loss();
   if (group.rank() == kLost) leave("signal:6");
-  expect_failure("all_reduce", group.all_reduce(0, group.rank() == kLost ? 1024 : 2048));
+  const Answer answer = group.all_reduce(0, group.rank() == kLost ? 1024 : 2048);
+  if (group.rank() == kLost) leave("");  // it lives
+  expect_failure("all_reduce", answer);
 }
 
 PROCTOR_CHECK(Disagree, AboutTheOrder, "C21", kOneNumber, kGate, .faults = {"collective.swallowed_error"},
@@ -184,6 +193,7 @@ PROCTOR_CHECK(Disagree, AboutTheOrder, "C21", kOneNumber, kGate, .faults = {"col
   FrailGroup group(kLimit);
   expect_ok("joining", group.join());
   step(fmt::format("given that rank {} broadcasts first, and the others reduce", kLost));
+  group.expect_loss();
   const Answer first = group.rank() == kLost ? group.broadcast() : group.all_reduce();
   if (!first.ok()) return expect_failure("the first operation", first);
   expect_failure("the second operation", group.rank() == kLost ? group.all_reduce() : group.broadcast());
@@ -194,7 +204,7 @@ PROCTOR_CHECK(Disagree, AboutTheOrder, "C21", kOneNumber, kGate, .faults = {"col
 PROCTOR_CHECK(Abort, EndsAnOperationThatWaits, "C25", "NCCL user guide, ncclCommAbort", kGate,
               .faults = {"collective.abort_ignored"}, .devices = devices_of_a_rank(), .ranks = 2) {
   FrailGroup group(std::chrono::seconds(20));
-  group.need_abort();
+  need_feature(group.features().abort, "abort");
   expect_ok("joining", group.join());
   expect_ok("all_reduce of all", group.all_reduce());
   if (group.rank() == kLost) return wait_for(group.spec().store, "aborted", 1);
@@ -219,6 +229,7 @@ void lose_a_rank_of_oneccl(const std::function<void()>& end) {
   expect_ok("joining", group.join());
   expect_ok("all_reduce of all", group.all_reduce());
   step("given a rank that is gone after an operation of all");
+  group.expect_loss();
   if (group.rank() == kLost) end();
   expect_failure("all_reduce", group.all_reduce(1));
 }
@@ -245,7 +256,7 @@ PROCTOR_CHECK(Store, WhatACrashedRunLeftIsRefused, "C38", "Gloo, gloo/rendezvous
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 2) {
   const RankFacts facts = rank_facts();
   FrailGroup group(kLimit, "crashed");  // before anybody waits: without the library all skip
-  group.need_time_limit();
+  need_feature(group.features().time_limit, "time_limit");
   step("given the keys of a run that died in the store");
   if (facts.rank == 0) {
     FrailGroup dead({.rank = 0, .size = 2, .store = facts.store, .name = "crashed", .timeout = kLimit});

@@ -25,7 +25,8 @@ constexpr const char* kManyRanks = "NCCL, Environment Variables: NCCL_MULTI_RANK
 constexpr const char* kManyRanksVariable = "NCCL_MULTI_RANK_GPU_ENABLE";
 constexpr int kManyRanksVersion = 23000;
 
-void need_real_cards() {
+void need_nccl_to_work() {
+  need_provider("nccl");
   if (suite::on_simgpu()) suite::skip("not_on_simulator:nccl");
 }
 
@@ -35,7 +36,7 @@ Identity identity_of(const nccl::Api& api) {
 }
 
 const nccl::Api& library() {
-  need_real_cards();
+  need_nccl_to_work();
   static std::string reason;
   static const std::optional<nccl::Api> api = nccl::load_api(reason);
   if (!api) suite::skip(reason_not_loaded("libnccl.so.2", reason));
@@ -186,7 +187,7 @@ PROCTOR_HELPER(nccl_two_ranks) {
 
 // Every operation that the library has, of every type, by every reduction; in place and not.
 PROCTOR_CHECK(Nccl, AloneIsTheIdentity, "C01", kNcclTests, kGate, .ranks = 1) {
-  need_real_cards();
+  need_nccl_to_work();
   Provider& provider = load_provider("nccl");
   Card card;
   tell_library(provider.identity());

@@ -178,7 +178,7 @@ PROCTOR_CHECK(Reconfigure, WithoutTheLostAndWithItAgain, "S1.23", kFaultToleranc
               .devices = devices_of_a_rank(), .ranks = 4,
               .sizes = {.smoke = 1, .ci = 5, .full = 20, .unit = "rounds"}) {
   const RankFacts facts = rank_facts();
-  FrailGroup(kGroupLimit).need_time_limit();
+  need_feature(FrailGroup(kGroupLimit).features().time_limit, "time_limit");
   auto member = std::make_unique<Member>();
   int epoch = 0;
   work_in(*member, facts, epoch);

@@ -37,8 +37,6 @@ Tensor::Tensor(Place& place, Memory memory, const Bytes& bytes)
   if (memory == Memory::kHost) impl_->staged.emplace(place.impl_->read(impl_->buffer));
 }
 Tensor::~Tensor() = default;
-Tensor::Tensor(Tensor&&) noexcept = default;
-Tensor& Tensor::operator=(Tensor&&) noexcept = default;
 
 std::byte* Tensor::data() const { return impl_->staged ? impl_->staged->data() : impl_->buffer.data(); }
 

@@ -27,13 +27,15 @@ GroupSpec of_all_ranks(std::chrono::milliseconds limit, const std::string& name)
 
 }  // namespace
 
-// Announces, if this rank still waits when the limit is over, that the runner ends it.
+// Announces, if this rank still waits when the limit is over, that the runner ends it; takes that back if it
+// comes back after all.
 class FrailGroup::Watch {
  public:
   explicit Watch(std::chrono::milliseconds limit)
       : thread_([this, limit] {
           std::unique_lock lock(mutex_);
-          if (!came_back_.wait_for(lock, limit, [this] { return back_; })) suite::leave("ended");
+          announced_ = !came_back_.wait_for(lock, limit, [this] { return back_; });
+          if (announced_) suite::leave("ended");
         }) {}
   ~Watch() {
     {
@@ -42,6 +44,7 @@ class FrailGroup::Watch {
     }
     came_back_.notify_one();
     thread_.join();
+    if (announced_) suite::leave("");
   }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -50,6 +53,7 @@ class FrailGroup::Watch {
   std::mutex mutex_;
   std::condition_variable came_back_;
   bool back_ = false;
+  bool announced_ = false;
   std::thread thread_;
 };
 
@@ -59,22 +63,16 @@ FrailGroup::FrailGroup(std::chrono::milliseconds limit, const std::string& name,
 FrailGroup::FrailGroup(const GroupSpec& spec, const std::string& library)
     : spec_(spec), provider_(load_provider(library)) {}
 
-void FrailGroup::need_time_limit() const {
-  if (!provider_.features().time_limit) suite::skip("unsupported:time_limit");
-}
-
-void FrailGroup::need_abort() const {
-  if (!provider_.features().abort) suite::skip("unsupported:abort");
-}
-
 Answer FrailGroup::join() {
   constexpr std::chrono::seconds kConnecting{10};  // oneCCL takes 1 to 2 s for it (docs/oneccl.md)
-  const auto watch = watch_unless_limited(kConnecting);
+  tell_library(provider_.identity());
+  const auto watched = watch(kConnecting);
   return provider_.make_group(spec_, group_);
 }
 
-std::unique_ptr<FrailGroup::Watch> FrailGroup::watch_unless_limited(std::chrono::milliseconds limit) const {
-  return provider_.features().time_limit ? nullptr : std::make_unique<Watch>(limit);
+std::unique_ptr<FrailGroup::Watch> FrailGroup::watch(std::chrono::milliseconds limit) const {
+  const bool needed = loss_expected_ && !provider_.features().time_limit;
+  return needed ? std::make_unique<Watch>(limit) : nullptr;
 }
 
 Answer FrailGroup::run(Call call, std::vector<std::int64_t>& numbers) {
@@ -86,7 +84,7 @@ Answer FrailGroup::run(Call call, std::vector<std::int64_t>& numbers) {
   call.in = in.data();
   call.out = out.data();
   call.count = numbers.size();
-  const auto watch = watch_unless_limited(spec_.timeout);
+  const auto watched = watch(spec_.timeout);
   Answer answer = group_->run(call);
   bytes = out.bytes();
   std::memcpy(numbers.data(), bytes.data(), bytes.size());

@@ -5,8 +5,8 @@
 //   expect_failure("all_reduce without rank 1", group.all_reduce());
 //
 // A failure is what the other ranks must notice: a rank that is gone, or whose time is over. Success is none,
-// and neither is a result that is wrong. Of a library without a time limit, whoever still waits when it is
-// over announces that the runner ends it: then that is how it ended.
+// and neither is a result that is wrong. Of a library without a time limit, whoever waits in vain for one
+// that it expects to be lost announces that the runner ends it: then that is how it ended.
 #pragma once
 
 #include <chrono>
@@ -29,10 +29,10 @@ class FrailGroup {
   int size() const { return spec_.size; }
   const GroupSpec& spec() const { return spec_; }
 
-  // Ends the check as skip(unsupported:time_limit), or :abort, when the library has none.
-  void need_time_limit() const;
-  void need_abort() const;
+  Features features() const { return provider_.features(); }
 
+  // From here on somebody is missed, and to wait for ever is no fault of this rank.
+  void expect_loss() { loss_expected_ = true; }
   Answer join();
   // The sum over all ranks of rank + round + i, at i < count; kOther when it is wrong.
   Answer all_reduce(int round = 0, std::size_t count = 257);
@@ -45,12 +45,13 @@ class FrailGroup {
   class Watch;
 
   Answer run(Call call, std::vector<std::int64_t>& numbers);
-  std::unique_ptr<Watch> watch_unless_limited(std::chrono::milliseconds limit) const;
+  std::unique_ptr<Watch> watch(std::chrono::milliseconds limit) const;
 
   GroupSpec spec_;
   Provider& provider_;
   Place place_;
   std::unique_ptr<Group> group_;
+  bool loss_expected_ = false;
 };
 
 // Reports unless `answer` says that another rank is lost, that the time is over or, after an abort, that.

@@ -18,8 +18,6 @@ Tensor::Tensor(Place&, Memory memory, const Bytes& bytes) {
   impl_ = std::make_unique<Impl>(Impl{HostMemory(bytes)});
 }
 Tensor::~Tensor() = default;
-Tensor::Tensor(Tensor&&) noexcept = default;
-Tensor& Tensor::operator=(Tensor&&) noexcept = default;
 
 std::byte* Tensor::data() const { return impl_->memory.data(); }
 Bytes Tensor::bytes() const { return impl_->memory.bytes(); }

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <stdexcept>
 
 #include "harness/core/child_protocol.h"
@@ -55,29 +57,34 @@ std::string reason_not_loaded(const std::string& file, const std::string& error)
   return "library_missing:" + fs::path(missing.empty() ? file : missing).filename().string();
 }
 
-std::string chosen_provider() {
-  const char* const chosen = std::getenv(child::kProviderVariable);
-  if (chosen == nullptr || *chosen == '\0') return child::kProviders.front();
-  if (std::ranges::find(child::kProviders, std::string_view(chosen)) == child::kProviders.end()) {
-    throw std::invalid_argument(fmt::format("{}='{}' is none of {}", child::kProviderVariable, chosen,
+std::optional<std::string> asked_provider() {
+  const char* const asked = std::getenv(child::kProviderVariable);
+  if (asked == nullptr || *asked == '\0') return std::nullopt;
+  if (std::ranges::find(child::kProviders, std::string_view(asked)) == child::kProviders.end()) {
+    throw std::invalid_argument(fmt::format("{}='{}' is none of {}", child::kProviderVariable, asked,
                                             fmt::join(child::kProviders, ", ")));
   }
-  return chosen;
+  return asked;
 }
 
+std::string chosen_provider() { return asked_provider().value_or(child::kProviders.front()); }
+
 void need_provider(const std::string& name) {
-  const char* const chosen = std::getenv(child::kProviderVariable);
-  if (chosen != nullptr && *chosen != '\0' && chosen_provider() != name)
-    throw suite::Skipped("needs:provider=" + name);
+  if (asked_provider().value_or(name) != name) throw suite::Skipped("needs:provider=" + name);
+}
+
+void need_feature(bool has, const std::string& name) {
+  if (!has) throw suite::Skipped("unsupported:" + name);
 }
 
 void tell_library(const Identity& library) {
+  static std::set<std::string> told;
+  if (!told.insert(library.name).second) return;
   const std::string text = fmt::format("over {} {}, {}", library.name, library.version, library.file);
   suite::step(text);
   std::puts(text.c_str());
-  const char* const rank = std::getenv(child::kRankVariable);
-  if (rank == nullptr || std::string_view(rank) == "0")
-    suite::measure(library.name + ".version", library.number, "1");
+  std::fflush(stdout);  // this rank may be killed
+  suite::measure(library.name + ".version", library.number, "1");
 }
 
 Provider& load_provider(const std::string& name) {

@@ -1,27 +1,34 @@
 // Finds the libraries of collectives and loads them.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "suites/collectives/provider.h"
 
 namespace proctor::collectives {
 
-// The library that a check works over unless it is about a certain one: PROCTOR_PROVIDER, else Gloo. Throws
-// std::invalid_argument when there is no such provider.
+// PROCTOR_PROVIDER. Throws std::invalid_argument when there is no such provider.
+std::optional<std::string> asked_provider();
+
+// The library that a check works over unless it is about a certain one: the one that was asked for, else
+// Gloo.
 std::string chosen_provider();
 
-// Ends the check as skip(needs:provider=NAME) when PROCTOR_PROVIDER names another one.
+// Ends the check as skip(needs:provider=NAME) when another one was asked for.
 void need_provider(const std::string& name);
 
+// Ends the check as skip(unsupported:NAME) unless the library has it.
+void need_feature(bool has, const std::string& name);
+
 // The provider `name`, whose shared object (libproctor_NAME.so) lies beside this program. Ends the check as
-// skip(library_missing:SONAME) when it or a library that it needs is not there, as skip(library_unusable:WHY)
-// when one does not load or start, as skip(not_on_simulator:NAME) when it works on
-// the memory of real devices only, and as need_provider() does.
+// need_provider() does; as skip(library_missing:SONAME) when it, or a library that it needs, is not there; as
+// skip(library_unusable:WHY) when one does not load or start; as skip(not_on_simulator:NAME) when it works on
+// real devices only.
 Provider& load_provider(const std::string& name);
 
-// Puts the library into the report: a step, a line of the rank's log, and from rank 0 its version as the
-// measure NAME.version.
+// Puts the library into the report, once in a process: a step, a line of the rank's log, and its version as
+// the measure NAME.version.
 void tell_library(const Identity& library);
 
 // The reason of the skip, from what dlopen() said of `file`.

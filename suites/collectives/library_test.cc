@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/core/child_protocol.h"
 #include "suites/collectives/nccl/api.h"
 #include "suites/main/skipped.h"
 
@@ -30,6 +31,24 @@ TEST(Library, OfNoSuchNameIsASkip) {
   } catch (const suite::Skipped& skipped) {
     EXPECT_EQ(skipped.reason(), "library_missing:libproctor_nothing.so");
   }
+}
+
+TEST(Library, IsTheOneThatWasAskedFor) {
+  const char* const variable = child::kProviderVariable;
+  ::unsetenv(variable);
+  EXPECT_EQ(chosen_provider(), "gloo");
+  EXPECT_NO_THROW(need_provider("oneccl"));
+  ::setenv(variable, "", 1);
+  EXPECT_EQ(chosen_provider(), "gloo");
+  ::setenv(variable, "oneccl", 1);
+  EXPECT_EQ(chosen_provider(), "oneccl");
+  EXPECT_NO_THROW(need_provider("oneccl"));
+  EXPECT_THAT([] { load_provider("gloo"); }, testing::Throws<suite::Skipped>(testing::Property(
+                                                 &suite::Skipped::reason, "needs:provider=gloo")));
+  ::setenv(variable, "glo", 1);
+  EXPECT_THAT([] { chosen_provider(); },
+              testing::ThrowsMessage<std::invalid_argument>(testing::HasSubstr("gloo, oneccl, nccl")));
+  ::unsetenv(variable);
 }
 
 // Files of an installation, none of which is one.

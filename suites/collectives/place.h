@@ -33,8 +33,8 @@ class Tensor {
   // Aligned to 64 bytes, and never without an address.
   Tensor(Place& place, Memory memory, const Bytes& bytes);
   ~Tensor();
-  Tensor(Tensor&& other) noexcept;
-  Tensor& operator=(Tensor&& other) noexcept;
+  Tensor(const Tensor&) = delete;
+  Tensor& operator=(const Tensor&) = delete;
 
   std::byte* data() const;
   // What it holds now.

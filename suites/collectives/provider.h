@@ -149,7 +149,7 @@ enum class Memory { kHost, kDevice };
 
 // What not every library has, beyond its operations.
 struct Features {
-  bool time_limit = true;  // what waits ends as GroupSpec::timeout says; else it waits for ever
+  bool time_limit = true;  // operations end as GroupSpec::timeout says; else they wait for ever
   bool abort = true;       // abort() ends what waits; else only what comes later
   bool tags = true;        // messages
   bool any_source = true;  // of messages: kAnyRank

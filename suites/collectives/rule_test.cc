@@ -121,10 +121,12 @@ TEST(Frame, NoticesWhatIsWrittenBesideIt) {
     Frame frame(10, 3);
     frame.lend(place, Memory::kHost);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(frame.address()) % 64, 3u);
+    frame.address()[0] = frame.address()[9] = std::byte{1};
     frame.take_back();
-    frame.data()[0] = frame.data()[9] = std::byte{1};
     EXPECT_TRUE(frame.margins_are_untouched());
-    frame.data()[at] = std::byte{1};
+    frame.lend(place, Memory::kHost);
+    frame.address()[at] = std::byte{1};
+    frame.take_back();
     EXPECT_FALSE(frame.margins_are_untouched()) << at;
   }
 }

@@ -73,9 +73,13 @@ World::World(const GroupSpec& spec, const std::string& provider)
 
 World::~World() {
   if (broken_ || std::uncaught_exceptions() > exceptions_) return;
-  std::vector<std::uint64_t> all;
-  const bool has_barrier = supports(Operation::kBarrier, Type::kU8);
-  const Answer answer = has_barrier ? barrier() : gather_everywhere(0, all);
+  Answer answer;
+  try {
+    std::vector<std::uint64_t> all;
+    answer = supports(Operation::kBarrier, Type::kU8) ? barrier() : gather_everywhere(0, all);
+  } catch (const std::exception& error) {  // of the device
+    answer = {Ended::kOther, error.what()};
+  }
   if (!answer.ok())
     suite::report({.message = "parting: " + answer.text, .expected = "ok", .got = to_string(answer.ended)});
 }
@@ -99,8 +103,9 @@ bool World::supports(Operation operation, Type type, Reduction reduction) const 
 
 void World::need(Operation operation, Type type, Reduction reduction) const {
   if (supports(operation, type, reduction)) return;
-  suite::skip(
-      fmt::format("unsupported:{}:{}:{}", to_string(operation), to_string(type), to_string(reduction)));
+  suite::skip(operation == Operation::kBarrier ? "unsupported:barrier"
+                                               : fmt::format("unsupported:{}:{}:{}", to_string(operation),
+                                                             to_string(type), to_string(reduction)));
 }
 
 Bytes World::verify(const Exercise& exercise, const char* file, int line) {

@@ -76,8 +76,8 @@ class World {
   Answer perform(const Exercise& exercise, const Bytes& input, Bytes& output);
 
   GroupSpec spec_;
-  Place place_;
   Provider& provider_;
+  Place place_;
   std::unique_ptr<Group> group_;
   bool broken_ = false;
   int exceptions_;  // under way when it was made

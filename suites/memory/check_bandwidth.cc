@@ -16,17 +16,17 @@ using suite::step;
 constexpr const char* kMethod = "NVIDIA nvbandwidth: warm-up, median, every sample verified";
 constexpr int kSamples = 9;
 
-struct Route {
+struct Path {
   const char* name;
   Kind from, to;
 };
-constexpr Route kRoutes[] = {{"host_to_device", Kind::kHost, Kind::kDevice},
-                             {"device_to_host", Kind::kDevice, Kind::kHost},
-                             {"device_to_device", Kind::kDevice, Kind::kDevice}};
+constexpr Path kPaths[] = {{"host_to_device", Kind::kHost, Kind::kDevice},
+                           {"device_to_host", Kind::kDevice, Kind::kHost},
+                           {"device_to_device", Kind::kDevice, Kind::kDevice}};
 
 std::vector<std::string> route_names() {
   std::vector<std::string> names;
-  for (const Route& route : kRoutes) names.emplace_back(route.name);
+  for (const Path& path : kPaths) names.emplace_back(path.name);
   return names;
 }
 
@@ -52,11 +52,11 @@ PROCTOR_CHECK_EACH(
     .sizes = {.smoke = 1 << 16, .ci = 1 << 18, .full = 1 << 25, .stress = 1 << 28, .unit = "bytes"}) {
   const auto context = leased();
   Queue queue(context);
-  const Route& route = *std::find_if(std::begin(kRoutes), std::end(kRoutes),
-                                     [](const Route& each) { return each.name == suite::parameter(); });
+  const Path& path = *std::find_if(std::begin(kPaths), std::end(kPaths),
+                                   [](const Path& each) { return each.name == suite::parameter(); });
   const auto bytes = static_cast<std::size_t>(suite::sized());
-  const Buffer from(context, {.kind = route.from, .bytes = bytes});
-  const Buffer to(context, {.kind = route.to, .bytes = bytes});
+  const Buffer from(context, {.kind = path.from, .bytes = bytes});
+  const Buffer to(context, {.kind = path.to, .bytes = bytes});
   step("given " + std::to_string(kSamples) + " copies of " + std::to_string(bytes) +
        " bytes after one of warm-up");
   time_copy(queue, context, from, to, 0);
@@ -67,7 +67,7 @@ PROCTOR_CHECK_EACH(
   suite::expect_true(times.front() > 0, "every copy took time by the device's clock");
   if (times.front() <= 0) return;
   const auto rate = [&](double nanoseconds) { return static_cast<double>(bytes) / nanoseconds; };
-  suite::measure(std::string("memory.bandwidth.") + route.name, rate(times[kSamples / 2]), "GB/s", kSamples,
+  suite::measure(std::string("memory.bandwidth.") + path.name, rate(times[kSamples / 2]), "GB/s", kSamples,
                  rate(times.front()) - rate(times.back()));
 }
 

@@ -30,6 +30,7 @@ def same_rules_on_all_backends(sandbox, backends):
     check(len({name.partition("/")[0] for name in host}) >= MIN_CHECKS, "only so many checks:", len(host))
     for backend in backends:
         own = {name for name in names(backend, listed) if name.startswith(("Nccl.", "Cards."))}
+        check("Cards.EachRankHasOneOfItsOwn" in own, backend, own)
         check(any(name.startswith("Nccl.") for name in own) == (backend == "cuda"), backend, "has of NCCL:", own)
         check(names(backend, listed) - own == host, backend, "has other checks:", names(backend, listed) ^ host)
 
@@ -88,7 +89,20 @@ def chosen_library(sandbox):
                 log = (out / case["attempts"][0]["output"]["log"]).read_text()
                 check(log.count(f"over {provider} ") == 4, provider, log)
                 check([measure["name"] for measure in case["measures"]] == [f"{provider}.version"], case["measures"])
+    plan, out = sandbox.path / "provider.plan", sandbox.out()
+    sandbox.proctor("plan", "collectives", "--backend", "none", "--case", "collectives.none/OneCcl.MovesEveryType",
+                    "--provider", "gloo", "-o", plan, timeout=60)
+    sandbox.proctor("run", "--plan", plan, "--out", out, timeout=60)
+    check([case["reason"] for case in report(out)["cases"]] == ["needs:provider=oneccl"], "a plan keeps it")
     print("ok --provider")
+
+
+def every_check_of_nccl_obeys(sandbox):
+    out = sandbox.out()
+    sandbox.proctor("run", "collectives", "--sim", "cuda:1", "--backend", "cuda", "--provider", "gloo",
+                    "--filter", "*/Nccl.*", "--out", out, timeout=60)
+    reasons = {case["reason"] for case in report(out)["cases"]}
+    check(reasons == {"needs:provider=nccl"}, reasons)
 
 
 def missing_library_is_a_skip(sandbox):
@@ -112,6 +126,8 @@ def main():
         sandbox.env.update(STRAY)
         green(sandbox, MIN_CHECKS, "--backend", "none")
         chosen_library(sandbox)
+        if "cuda" in backends:
+            every_check_of_nccl_obeys(sandbox)
         for backend, topology in backends.items():
             cases = green(sandbox, 2, "--backend", backend, "--sim", topology, "--filter", STAGED)
             every_rank_has_a_card(cases, backend)

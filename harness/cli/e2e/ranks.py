@@ -114,8 +114,9 @@ def a_card_each(sandbox):
 
 def too_few_cards_are_refused(sandbox):
     """--require-cards: nothing is started, and the card is named that two ranks would share."""
-    for sim, said in (("xpu:2x2", "ranks 0 and 2 would share xpu-sim:0"), ("xpu:3x1", None)):
-        suites = {"three": {"command": shell("true"), "backend": "xpu", "ranks": 3}}
+    for each, sim, said in ((1, "xpu:2x2", "ranks 0 and 2 would share xpu-sim:0"), (1, "xpu:3x1", None),
+                            (2, "xpu:5x1", "ranks 0 and 2 would share xpu-sim:0"), (2, "xpu:1x2", "they need 6 cards, and here are 1\n")):
+        suites = {"three": {"command": shell("true"), "backend": "xpu", "devices": each, "ranks": 3}}
         config, out = sandbox.path / "cards.toml", sandbox.out()
         write_config(config, suites)
         done = sandbox.proctor("run", "--config", config, "--out", out, "--sim", sim, "--require-cards", *suites)
@@ -124,7 +125,7 @@ def too_few_cards_are_refused(sandbox):
             check(not out.exists(), "something was started")
         else:
             check(done.returncode == 0, done.stdout, done.stderr)
-    print("ok", said)
+    print("ok --require-cards")
 
 
 def leaving(sandbox):

@@ -1,0 +1,58 @@
+// Tensors on a simulated card: where a library finds them, and that all bytes go there and back.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "suites/collectives/frame.h"
+
+namespace proctor::collectives {
+namespace {
+
+Bytes counted(std::size_t size) {
+  Bytes bytes(size);
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i + 1);
+  return bytes;
+}
+
+class DeviceMemory : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    ::setenv("ZE_ENABLE_ALT_DRIVERS", PROCTOR_BIN_DIR "/libproctor_ze_sim.so", 1);
+    ::setenv("PROCTOR_SIM_DRIVER", "simgpu", 1);
+    ::setenv("PROCTOR_SIM_TOPOLOGY", "xpu:1x1", 1);
+  }
+  Place place_;
+};
+
+// A library that takes host memory never sees the device's.
+TEST_F(DeviceMemory, IsStagedForALibraryOfTheHost) {
+  const Tensor tensor(place_, Memory::kHost, counted(100));
+  EXPECT_EQ(tensor.bytes(), counted(100));
+  tensor.data()[7] = std::byte{0xee};
+  Bytes expected = counted(100);
+  expected[7] = std::byte{0xee};
+  EXPECT_EQ(tensor.bytes(), expected);
+}
+
+// A library that takes device memory gets an address of the device, also of no bytes.
+TEST_F(DeviceMemory, IsLentToALibraryOfTheDevice) {
+  EXPECT_EQ(Tensor(place_, Memory::kDevice, counted(100)).bytes(), counted(100));
+  EXPECT_NE(Tensor(place_, Memory::kDevice, {}).data(), nullptr);
+}
+
+TEST_F(DeviceMemory, OfAFrameComesBackWhole) {
+  for (const Memory memory : {Memory::kHost, Memory::kDevice}) {
+    Frame frame(100, 3);
+    std::ranges::copy(counted(100), frame.data());
+    frame.lend(place_, memory);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(frame.address()) % 64, 3u);
+    frame.data()[50] = std::byte{0};  // of the image, which is not what was lent
+    frame.take_back();
+    EXPECT_EQ(Bytes(frame.data(), frame.data() + 100), counted(100));
+    EXPECT_TRUE(frame.margins_are_untouched());
+  }
+}
+
+}  // namespace
+}  // namespace proctor::collectives

@@ -238,12 +238,12 @@ void lose_a_rank_of_oneccl(const std::function<void()>& end) {
 
 // oneCCL waits, spinning, for whoever does not come (docs/oneccl.md).
 PROCTOR_CHECK(OneCcl, NeverGoesOnWithoutTheKilled, "C26", kNoEnd, kGate,
-              .faults = {"collective.skipped_operation"}, .devices = devices_of_a_rank(), .ranks = 2) {
+              .faults = {"collective.waits_no_longer"}, .devices = devices_of_a_rank(), .ranks = 2) {
   lose_a_rank_of_oneccl([] { die(SIGKILL); });
 }
 
 PROCTOR_CHECK(OneCcl, NeverGoesOnWithoutTheStopped, "C27", kNoEnd, kGate,
-              .faults = {"collective.skipped_operation"}, .devices = devices_of_a_rank(), .ranks = 2) {
+              .faults = {"collective.waits_no_longer"}, .devices = devices_of_a_rank(), .ranks = 2) {
   lose_a_rank_of_oneccl([] {
     leave("ended");
     ::raise(SIGSTOP);

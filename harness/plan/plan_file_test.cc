@@ -163,8 +163,8 @@ TEST(PlanFile, WhatWasChangedOrIsNewerIsRefused) {
   EXPECT_THAT(refusal(with(text, "\"version\": 1", "\"version\": 2")),
               HasSubstr("plan.json: its format is version 2"));
   EXPECT_THAT(refusal(with(text, "\"version\"", "\"v\"")), HasSubstr("version none"));
-  for (const std::string other :
-       {"", "{}", "[]", "7", "{\"format\":\"x\"}", text.substr(0, text.size() / 2).c_str()})
+  for (const std::string& other :
+       std::vector<std::string>{"", "{}", "[]", "7", "{\"format\":\"x\"}", text.substr(0, text.size() / 2)})
     EXPECT_THAT(refusal(other), HasSubstr("no plan of Proctor"));
 }
 

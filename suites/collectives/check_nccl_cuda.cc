@@ -38,9 +38,9 @@ Identity identity_of(const nccl::Api& api) {
 const nccl::Api& library() {
   need_nccl_to_work();
   static std::string reason;
-  static const std::optional<nccl::Api> api = nccl::load_api(reason);
-  if (!api) suite::skip(reason_not_loaded("libnccl.so.2", reason));
-  return *api;
+  static const std::optional<nccl::Api> kApi = nccl::load_api(reason);
+  if (!kApi) suite::skip(reason_not_loaded("libnccl.so.2", reason));
+  return *kApi;
 }
 
 struct Card {

@@ -275,8 +275,8 @@ class Nccl final : public Provider {
 
 extern "C" __attribute__((visibility("default"))) Provider* proctor_collective_provider(std::string* reason) {
   static std::string why;
-  static const std::optional<nccl::Api> api = nccl::load_api(why);
-  if (!api) {
+  static const std::optional<nccl::Api> kApi = nccl::load_api(why);
+  if (!kApi) {
     *reason = why;
     return nullptr;
   }
@@ -285,7 +285,7 @@ extern "C" __attribute__((visibility("default"))) Provider* proctor_collective_p
     *reason = "this program has no CUDA Runtime";
     return nullptr;
   }
-  static Nccl provider(*api, query);
+  static Nccl provider(*kApi, query);
   return &provider;
 }
 

@@ -38,7 +38,7 @@ add_library(proctor_plain_options INTERFACE)
 # Not for what nvcc compiles: its host code is full of line directives that -Wpedantic does not like.
 target_compile_options(proctor_plain_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion>)
-# It sees overlaps in assignments to std::string that there are not (GCC bug 105651).
+# g++ 12 sees overlaps in assignments to std::string that there are not (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(proctor_plain_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()

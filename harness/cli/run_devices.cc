@@ -158,16 +158,6 @@ std::string backend_without_devices(const Plan& plan, const RunDevices& devices)
   return {};
 }
 
-// The library that was chosen for collectives: what is merged with results over another one must show.
-void tell_provider(const Plan& plan, RunDevices& devices) {
-  for (const Suite& suite : plan.suites) {
-    const auto chosen = suite.env.find(child::kProviderVariable);
-    if (chosen == suite.env.end()) continue;
-    devices.stack.emplace_back("collectives.provider", chosen->second);
-    return;
-  }
-}
-
 }  // namespace
 
 Result<RunDevices> find_devices(const Plan& plan, const std::optional<Simulation>& simulation,
@@ -184,7 +174,6 @@ Result<RunDevices> find_devices(const Plan& plan, const std::optional<Simulation
   }
   if (auto kept = keep_what_ctest_allocated(caller, devices); !kept) return kept.error();
   devices.no_device_for = backend_without_devices(plan, devices);
-  tell_provider(plan, devices);
   return devices;
 }
 

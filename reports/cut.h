@@ -1,5 +1,5 @@
-// Long text made short. The input is clean (core/text.h) and the output stays so: nothing is cut inside a
-// character.
+// Long text made short. The input is clean (core/text.h) and the output stays so:
+// nothing is cut inside a character.
 #pragma once
 
 #include <cstddef>

@@ -43,8 +43,8 @@ DeviceRow device_row(const CaseRecord& record);
 // The case fails on some devices, by more than chance, and nowhere else: no verdict on the code.
 bool is_fault_of_devices(const CaseRecord& record);
 
-// For people: one line per case and device, the conclusion of each case last. "" when no case has attempts on
-// two devices.
+// For people: one line per case and device, the conclusion of each case last. "" when no case
+// has attempts on two devices.
 std::string device_table(const RunModel& model);
 
 }  // namespace proctor

@@ -6,12 +6,12 @@
 namespace proctor {
 
 // 1, 75, 3 or 0 (harness/core/exit_code.h), the first that applies:
-//   1   fail, crash, timeout, stall, error(no_result), xpass of a `proctor`-kind case, flaky cases over the
-//       policy
+//   1   fail, crash, timeout, stall, error(no_result), xpass of a `proctor`-kind case, more flaky cases than
+//       the policy allows
 //   75  a case that was bad on one device only (device_suspect), any other error, device_lost,
-//   notrun(device_lost), notrun(breaker), a process that could not be killed 3   any other notrun, nothing
-//   executed, no device of a needed kind, fewer executed than
-//   --min-executed 0   otherwise
+//       notrun(device_lost), notrun(breaker), a process that could not be killed
+//   3   any other notrun, nothing executed, no device of a needed kind, fewer executed than --min-executed
+//   0   otherwise
 // A run that was stopped by a signal ends by that signal afterwards; that is the caller's business.
 int exit_code(const RunModel& model);
 

@@ -16,8 +16,8 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kHeadlineBytes = 200;
-// Of harness/classify/rules.toml: what the outcome alone leads to, and the class that says no more than
-// `fail`.
+// Of harness/classify/rules.toml: what the outcome alone leads to, and the class that
+// says no more than `fail`.
 constexpr std::string_view kWhereOutcome = "outcome";
 constexpr std::string_view kTestFailure = "test_failure";
 

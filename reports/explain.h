@@ -21,8 +21,8 @@ std::string cause_text(const Diagnosis* diagnosis);
 // What to do next, one sentence; "" when that is to read the failure.
 std::string next_text(const Diagnosis* diagnosis);
 
-// One line of at most 200 bytes: the first failed expectation, "killed by signal 11 (SIGSEGV); last step
-// ...", ...
+// One line of at most 200 bytes: the first failed expectation, "killed by signal 11
+// (SIGSEGV); last step ...", ...
 std::string headline(const RunModel& model, const CaseRecord& record);
 // The same for one attempt of it.
 std::string headline(const RunModel& model, const CaseRecord& record, const Attempt& attempt);
@@ -41,8 +41,8 @@ RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& cas
 // The same for one case, quoted for a shell.
 std::string rerun_command(const RunModel& model, const CaseRecord& record);
 
-// Source line, log (relative to the run directory), rule and source; what to look at when there is none of
-// them.
+// Source line, log (relative to the run directory), rule and source; what to look at
+// when there is none of them.
 std::string where_to_look(const RunModel& model, const CaseRecord& record);
 
 // The four answers, one line each (what to do next is a line of its own), and the evidence of a limit, at

@@ -1,5 +1,5 @@
-// Runners are killed at any byte of their journal. Whatever is left must render, with one outcome per planned
-// case.
+// Runners are killed at any byte of their journal. Whatever is left must render, with
+// one outcome per planned case.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -321,8 +321,8 @@ class SuiteWriter {
   XmlWriter& xml_;
 };
 
-// A file name from any suite name: what is not plain becomes `_`, and a second file of that name gets a
-// number.
+// A file name from any suite name: what is not plain becomes `_`, and a second file
+// of that name gets a number.
 std::string file_name(const std::string& suite, std::set<std::string>& taken) {
   std::string name;
   for (const char c : suite.substr(0, 200)) {

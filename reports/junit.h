@@ -1,8 +1,8 @@
 // JUnit XML in two shapes, each valid under a schema of ours in reports/schema/ and under the published ones
 // that tools really validate against:
-//   junit.xml                 root testsuites; junit-portable.xsd, and junit-10.xsd of the Jenkins xunit
-//   plugin junit/SUITE.BACKEND.xml   root testsuite;  junit-strict.xsd, junit-10.xsd, and Maven Surefire's
-//   schema
+//   junit.xml                   root testsuites; junit-portable.xsd, and junit-10.xsd of the Jenkins
+//                               xunit plugin
+//   junit/SUITE.BACKEND.xml     root testsuite; junit-strict.xsd, junit-10.xsd, and Maven Surefire's schema
 //
 //   outcome                     element of its testcase
 //   pass                        none; earlier bad attempts are flakyFailure

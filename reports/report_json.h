@@ -1,5 +1,5 @@
-// report.json (schema: reports/schema/report.schema.json). It only grows: readers ignore keys they do not
-// know.
+// report.json (schema: reports/schema/report.schema.json). It only grows: readers
+// ignore keys they do not know.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// validate_report.py, started once for all reports of this program: Python and the schema take longer than a
-// report does.
+// validate_report.py, started once for all reports of this program: Python and the schema
+// take longer than a report does.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

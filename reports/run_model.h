@@ -5,10 +5,12 @@
 // Outcome of a case, the first that applies:
 //   CaseEnded                                    its verdict
 //   no attempt                                   notrun(WHY the run stopped: budget, fail_fast, ...; or
-//   interrupted) a bad repeat that another one followed       the verdict of its last attempt the last
-//   attempt did not end                 notrun(interrupted) the last attempt was bad                     its
-//   verdict fewer executions than --repeat wanted        notrun(interrupted) otherwise the verdict of the
-//   last attempt
+//                                                interrupted)
+//   a bad repeat that another one followed       the verdict of its last attempt
+//   the last attempt did not end                 notrun(interrupted)
+//   the last attempt was bad                     its verdict
+//   fewer executions than --repeat wanted        notrun(interrupted)
+//   otherwise                                    the verdict of the last attempt
 // Under --strict a pass or skip with the mark `warn` is fail(warn).
 #pragma once
 
@@ -87,8 +89,8 @@ class RunModel : public EventSink {
   std::int64_t elapsed_ms() const { return elapsed_ms_; }
 
  private:
-  // Output of failed attempts that is kept for the reports, over the whole run; the logs on disk have all of
-  // it.
+  // Output of failed attempts that is kept for the reports, over the whole run; the
+  // logs on disk have all of it.
   static constexpr std::size_t kMaxKeptOutput = 16 * 1024 * 1024;
 
   void add(const RunPlanned& plan);

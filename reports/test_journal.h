@@ -38,8 +38,8 @@ std::filesystem::path published_schemas();
 
 // "" when valid.
 std::string xml_complaint(const std::filesystem::path& schema, const std::filesystem::path& xml);
-// Validates against reports/schema/report.schema.json; `closed`: also refuses keys that the schema does not
-// name.
+// Validates against reports/schema/report.schema.json; `closed`: also refuses keys
+// that the schema does not name.
 std::string report_json_complaint(const std::filesystem::path& json, bool closed);
 
 }  // namespace proctor::testing_support

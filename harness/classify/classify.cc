@@ -47,8 +47,8 @@ std::optional<double> bytes_after(std::string_view line, std::string_view word) 
   return at == line.npos ? std::nullopt : bytes_in(line.substr(at + word.size()));
 }
 
-// PyTorch: "Tried to allocate 192.00 MiB. GPU 0 has a total capacity of 15.89 GiB of which 13.22 GiB is
-// free."
+// PyTorch: "Tried to allocate 192.00 MiB. GPU 0 has a total capacity of 15.89 GiB of
+// which 13.22 GiB is free."
 bool more_was_free_than_asked(std::string_view line) {
   const auto asked = bytes_after(line, "Tried to allocate ");
   const auto free = bytes_after(line, "of which ");

@@ -15,13 +15,13 @@
 //   PROCTOR_SIM_TOPOLOGY   "xpu:2x2" when the devices are simulated (absent on hardware)
 //   PROCTOR_SIM_DRIVER     "simgpu", our own simulator, or "intel", the vendor's driver without hardware
 //                          (absent on hardware)
-//   PROCTOR_SELF           the case's program, and PROCTOR_LAUNCHER, a JSON array of the words before it,
-//   where
-//                          it was started through a dynamic loader (/proc/self/exe is then that loader);
-//                          absent otherwise. A program that starts itself again needs both.
+//   PROCTOR_SELF           the case's program, where it was started through a dynamic loader
+//                          (/proc/self/exe is then that loader); absent otherwise
+//   PROCTOR_LAUNCHER       the same: a JSON array of the words before the program. A program that starts
+//                          itself again needs both.
 //   PROCTOR_SIZE           smoke | ci | full | stress: how much a check does; ci when absent
-//   PROCTOR_PROVIDER       collectives: gloo | oneccl | nccl, the library of all checks; absent: each check's
-//   own
+//   PROCTOR_PROVIDER       collectives: gloo | oneccl | nccl, the library of all checks;
+//                          absent: each check's own
 //
 // A case with ranks is one process a rank, each told which one it is as every launcher of ranks tells it.
 // What the caller has in these variables never gets there:

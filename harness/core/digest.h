@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4) for ids in file names and for the plan's digest; no vendor or system library behind
-// it.
+// SHA-256 (FIPS 180-4) for ids in file names and for the plan's digest; no vendor or
+// system library behind it.
 #pragma once
 
 #include <string>

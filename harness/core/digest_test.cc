@@ -5,8 +5,8 @@
 namespace proctor {
 namespace {
 
-// Messages and digests published with FIPS 180 (csrc.nist.gov, "Examples with Intermediate Values", and
-// CAVP).
+// Messages and digests published with FIPS 180 (csrc.nist.gov, "Examples with
+// Intermediate Values", and CAVP).
 TEST(Sha256, FipsVectors) {
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

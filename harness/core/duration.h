@@ -11,8 +11,8 @@ namespace proctor {
 
 using Milliseconds = std::chrono::milliseconds;
 
-// Whole milliseconds; fractions as in `1.5s` are allowed. Zero is allowed. Overflow (over 365 days) is an
-// error.
+// Whole milliseconds; fractions as in `1.5s` are allowed. Zero is allowed. Overflow
+// (over 365 days) is an error.
 Result<Milliseconds> parse_duration(std::string_view text);
 
 // The shortest form that parse_duration reads back to the same value: `90s` is "90s", 1500 ms is "1500ms".

@@ -173,8 +173,8 @@ struct Diagnosis {
   friend bool operator==(const Diagnosis&, const Diagnosis&) = default;
 };
 
-// One figure of an attempt. Numbers are missing where nobody gave any; `note` says why, or what they leave
-// out.
+// One figure of an attempt. Numbers are missing where nobody gave any; `note` says
+// why, or what they leave out.
 struct TelemetryFigure {
   std::string name;    // "memory_used", "temperature", ...; docs/telemetry.md has all
   std::string unit;    // "bytes", "%", "C", "W", "MHz", "errors", "s"; "" for words
@@ -297,8 +297,8 @@ struct RunEnded {
 using Event = std::variant<RunPlanned, AttemptStarted, AttemptEnded, CaseEnded, DeviceHealth, Warning,
                            StopRequested, RunEnded>;
 
-// One line of JSON without the newline. Any bytes are allowed in the strings; what is not UTF-8 is made
-// visible.
+// One line of JSON without the newline. Any bytes are allowed in the strings; what is
+// not UTF-8 is made visible.
 std::string to_json_line(const Event& event);
 
 // The inverse. A record of an unknown type is nullopt, a line that is no record is an error.

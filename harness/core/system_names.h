@@ -1,5 +1,5 @@
-// The names of errno values and signals: "ENOENT", "SIGKILL". glibc has functions for that since 2.32, musl
-// has none.
+// The names of errno values and signals: "ENOENT", "SIGKILL". glibc has functions for
+// that since 2.32, musl has none.
 #pragma once
 
 #include <string>

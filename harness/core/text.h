@@ -7,9 +7,9 @@
 
 namespace proctor {
 
-// Makes any bytes valid UTF-8 and valid XML 1.0 characters: what is not allowed becomes visible as `\x1B`
-// (source: XML 1.0 section 2.2; none of the common writers does this). CSI/OSC colour sequences are removed
-// first.
+// Makes any bytes valid UTF-8 and valid XML 1.0 characters: what is not allowed becomes visible
+// as `\x1B` (source: XML 1.0 section 2.2; none of the common writers does this). CSI/OSC colour
+// sequences are removed first.
 std::string clean_text(std::string_view bytes);
 
 // The candidate closest to `word` (edit distance at most a third of its length, `-` and `_` alike), or "".

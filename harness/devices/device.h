@@ -9,8 +9,8 @@
 namespace proctor {
 
 struct Device {
-  // "xpu:0000:03:00.0", "xpu:UUID" where no PCI address can be had, "cuda:GPU-UUID", "xpu-sim:N",
-  // "cuda-sim:N"
+  // "xpu:0000:03:00.0", "xpu:UUID" where no PCI address can be had,
+  // "cuda:GPU-UUID", "xpu-sim:N", "cuda-sim:N"
   std::string id;
   std::string backend;  // "xpu" or "cuda"
   std::string name;

@@ -30,8 +30,8 @@ class DeviceMonitor {
   void look(const OnLook& on_look);
   // One telemetry sample of devices of one vendor.
   void sample(const std::vector<std::string>& ids, OnSample on_sample);
-  // A device was reset, so that what the children know of it is void: new ones take what is asked from now
-  // on.
+  // A device was reset, so that what the children know of it is void: new ones take
+  // what is asked from now on.
   void renew();
   // Ends the children and calls `gone`, from the loop, when they are; looks under way are forgotten.
   void stop(std::function<void()> gone);

@@ -140,8 +140,8 @@ Result<std::vector<LeasedDevice>> narrow_cuda(const std::vector<LeasedDevice>& p
   const MaskLint lint = lint_cuda_mask(mask, std::nullopt);
   if (!lint.accepted()) return refused(kCudaMaskVariable, mask, lint);
   const bool by_name = mask.starts_with("GPU-") || mask.starts_with("MIG-");
-  // Names are matched against the pool below, so that an unknown or ambiguous one ends the list as it does
-  // for CUDA.
+  // Names are matched against the pool below, so that an unknown or ambiguous one ends
+  // the list as it does for CUDA.
   CudaHost host;
   std::vector<const LeasedDevice*> gpus;
   for (const LeasedDevice& device : pool) {

@@ -4,10 +4,9 @@
 //
 // One vendor is set, the others are hidden:
 //   CUDA        hidden by CUDA_VISIBLE_DEVICES='' (the guide: "empty string, no GPU devices are visible")
-//   Level Zero  hidden by ZE_ENABLE_ALT_DRIVERS naming a file that cannot exist: the loader finds no driver
-//   and
-//               zeInit returns 0x78000001. Never by a mask that selects nothing: Intel's 26.27 driver crashes
-//               on it, and never by '', which means all.
+//   Level Zero  hidden by ZE_ENABLE_ALT_DRIVERS naming a file that cannot exist: the loader finds no
+//               driver and zeInit returns 0x78000001. Never by a mask that selects nothing, because Intel's
+//               26.27 driver crashes on it, and never by '', which means all.
 #pragma once
 
 #include <map>
@@ -89,9 +88,10 @@ Result<std::vector<LeasedDevice>> narrow_pool(Backend backend, const std::vector
                                               Hierarchy hierarchy);
 
 // What a child starts from, before visibility, protocol variables and the suite's own `env`.
-//   proctor kind    strict: fixed locale and time zone, allow-list, own TMPDIR (at most 30 characters: socket
-//   paths) foreign kinds   the caller's whole environment, without the rank variables of a job that the
-//   caller may be in
+//   proctor kind    strict: fixed locale and time zone, allow-list, own TMPDIR (at most 30 characters,
+//                   because of socket paths)
+//   foreign kinds   the caller's whole environment, without the rank variables of a job that the caller
+//                   may be in
 Result<Environment> base_environment(SuiteKind kind, const Environment& caller, const std::string& tmpdir);
 
 // Names of the strict allow-list and of the rank variables, for the reference page and for tests.

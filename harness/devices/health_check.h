@@ -1,7 +1,7 @@
-// Whether a device is well, asked on suspicion: a contained program of its own (health_xpu beside proctor,
-// suites/health) copies, computes and compares, under a deadline. A failed examination is repeated once: a
-// device is sick after two. Where the policy allows it, a sick device is reset then, and examined a last
-// time.
+// Whether a device is well, asked on suspicion: a contained program of its own (health_xpu beside
+// proctor, suites/health) copies, computes and compares, under a deadline. A failed examination is
+// repeated once: a device is sick after two. Where the policy allows it, a sick device is reset
+// then, and examined a last time.
 #pragma once
 
 #include <functional>

@@ -19,10 +19,10 @@ class Containment;
 
 struct Inventory {
   std::vector<Device> devices;
-  // "xpu.loader" -> "1.8.12", "xpu.driver" -> "22.43.24595" (release name if the driver carries it, else its
-  // own number, e.g. "1.3.24595"), "xpu.api" -> "1.3". "cuda.driver" -> "580.95.05", "cuda.api" -> "13.0"
-  // (what that driver can do at most), "cuda.runtime" -> "13.0", "cuda.compatibility" -> "native"
-  // (cuda_versions.h).
+  // "xpu.loader" -> "1.8.12", "xpu.driver" -> "22.43.24595" (release name if the driver carries it,
+  // else its own number, e.g. "1.3.24595"), "xpu.api" -> "1.3". "cuda.driver" -> "580.95.05",
+  // "cuda.api" -> "13.0" (what that driver can do at most), "cuda.runtime" -> "13.0",
+  // "cuda.compatibility" -> "native" (cuda_versions.h).
   std::vector<std::pair<std::string, std::string>> stack;
   // Why no program here can use a device, or why they could not be listed; empty when all is well:
   //   library_missing:libze_loader.so.1   no_driver   no_device   init:ZE_RESULT_... init:cudaError...
@@ -49,8 +49,8 @@ struct ProbeOptions {
 // `proctor-probe-xpu` or `proctor-probe-cuda` beside the running executable.
 std::string default_probe(Backend backend);
 
-// Never fails: what went wrong is `problem`. The probe runs in a scratch directory, because drivers write
-// files.
+// Never fails: what went wrong is `problem`. The probe runs in a scratch directory,
+// because drivers write files.
 Inventory probe_devices(Backend backend, Containment& containment, ProbeOptions options);
 
 // The same through a simulation, without its faults: devices are "xpu-sim:N" or "cuda-sim:N" and simulated.

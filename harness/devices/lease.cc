@@ -37,9 +37,9 @@ std::string boot_id() {
   return *id;
 }
 
-// Both appear under their names with their modes already set: the umask cuts what mkdir and open are given,
-// and a user who comes in between would be refused. True also when somebody was faster; else errno says why
-// not.
+// Both appear under their names with their modes already set: the umask cuts what mkdir and open
+// are given, and a user who comes in between would be refused. True also when somebody was
+// faster; else errno says why not.
 bool make_shared_directory(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return true;

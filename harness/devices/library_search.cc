@@ -14,8 +14,8 @@ constexpr const char* kMultiarch = "aarch64-linux-gnu";
 constexpr const char* kMultiarch = "x86_64-linux-gnu";
 #endif
 
-// One directory a line; `include` lines are covered by listing ld.so.conf.d, which is what they name
-// everywhere.
+// One directory a line; `include` lines are covered by listing ld.so.conf.d, which is
+// what they name everywhere.
 void add_conf(const RootedFiles& files, const std::string& path, std::vector<std::string>& directories) {
   std::istringstream lines(files.read(path).value_or(""));
   for (std::string line; std::getline(lines, line);) {

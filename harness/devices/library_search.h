@@ -14,8 +14,8 @@ namespace proctor {
 std::vector<std::string> system_library_directories(std::string_view ld_library_path,
                                                     const RootedFiles& files = RootedFiles({}));
 
-// A library tree unpacked below `prefix`: itself, lib, lib64 and the multiarch directories, with and without
-// usr.
+// A library tree unpacked below `prefix`: itself, lib, lib64 and the multiarch
+// directories, with and without usr.
 std::vector<std::string> prefix_library_directories(const std::string& prefix);
 
 // The first readable file of that name, or "".

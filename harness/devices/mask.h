@@ -7,8 +7,8 @@
 //   1,0                 device 1 comes first                      the same as 0,1
 //   0,-1,1              device 0: the first bad entry ends it     devices 0 and 1: the bad entry is skipped
 //   names               GPU-…, MIG-…                              ordinals only
-//   what 0 is           a card                                    a card or a tile: ZE_FLAT_DEVICE_HIERARCHY
-//   decides
+//   what 0 is           a card                                    a card or a tile, as the variable
+//                                                                 ZE_FLAT_DEVICE_HIERARCHY decides
 //
 // So the linter is stricter than both drivers: what one of them would crash on, or silently read as something
 // else, is refused together with what that driver would have made of it.

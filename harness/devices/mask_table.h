@@ -3,9 +3,11 @@
 // explainer quotes them.
 //
 // Evidence marks:
-//   S  the vendor's specification or documentation says it       T  an existing test suite asserts it
-//   I  read in an implementation's source, may change with it    X  executed, on Intel's driver without
-//   hardware F  inferred; to be run on hardware before anything relies on it
+//   S  the vendor's specification or documentation says it
+//   T  an existing test suite asserts it
+//   I  read in an implementation's source, may change with it
+//   X  executed, on Intel's driver without hardware
+//   F  inferred; to be run on hardware before anything relies on it
 #pragma once
 
 #include <optional>
@@ -55,8 +57,8 @@ struct CudaMaskRow {
 std::span<const XpuMaskRow> xpu_mask_table();
 std::span<const CudaMaskRow> cuda_mask_table();
 
-// The UUIDs of the machine of the rows with GPU- names: three devices, of which 0 and 2 share their first
-// digits.
+// The UUIDs of the machine of the rows with GPU- names: three devices, of which 0 and
+// 2 share their first digits.
 std::span<const std::string_view> table_uuids();
 
 const XpuMaskRow* find_xpu_row(std::string_view value);

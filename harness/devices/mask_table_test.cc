@@ -1,5 +1,5 @@
-// Every row of the truth tables against the models and the linter: data, rules and driver models cannot drift
-// apart.
+// Every row of the truth tables against the models and the linter: data, rules and
+// driver models cannot drift apart.
 #include "harness/devices/mask_table.h"
 
 #include <gtest/gtest.h>

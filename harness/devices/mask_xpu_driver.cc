@@ -61,9 +61,9 @@ class Enabled {
   std::vector<bool> tiles_;
 };
 
-// One entry under COMPOSITE, after its first number named an existing card. A third number is an
-// engine: 22.43 reads it, and selects nothing where the card has no such engine (as in the driver's
-// no-hardware mode).
+// One entry under COMPOSITE, after its first number named an existing card. A third number
+// is an engine: 22.43 reads it, and selects nothing where the card has no such engine (as in
+// the driver's no-hardware mode).
 std::optional<DriverFate> read_card_entry(const std::vector<std::string_view>& parts, unsigned card,
                                           IntelDriver driver, const Topology& topology, Enabled& enabled) {
   if (parts.size() == 1) {

@@ -1,16 +1,15 @@
 // What Intel's Level Zero driver makes of any value of ZE_AFFINITY_MASK, malformed ones included: a model of
-// parseAffinityMask() in intel/compute-runtime
-// (shared/source/execution_environment/execution_environment.cpp) and toUint32t()
-// (shared/source/helpers/string_helpers.h), for two versions:
+// parseAffinityMask() (shared/source/execution_environment/execution_environment.cpp) and toUint32t()
+// (shared/source/helpers/string_helpers.h) of intel/compute-runtime, for two versions:
 //
 //   22.43  knows no hierarchy (always COMPOSITE); a mask that selects nothing: zeInit returns 0x78000001
-//   26.27  all hierarchies; a mask that selects nothing: segmentation fault in zeInit (since commit
-//   1f524e9d1c)
+//   26.27  all hierarchies; a mask that selects nothing: segmentation fault in zeInit
+//          (since commit 1f524e9d1c)
 //
-// Numbers are read by std::stoul(text, nullptr, 0) and cut to 32 bits: leading blanks and a sign are allowed,
-// 0x is hexadecimal, 0 is octal, the tail is ignored, and where no number begins or it needs more than 64
-// bits the exception ends the process. Splitting drops an empty piece at the end only; an empty piece
-// elsewhere crashes.
+// Numbers are read by std::stoul(text, nullptr, 0) and cut to 32 bits: leading blanks and a sign are
+// allowed, 0x is hexadecimal, 0 is octal, the tail is ignored, and where no number begins or it needs
+// more than 64 bits the exception ends the process. Splitting drops an empty piece at the end only; an
+// empty piece elsewhere crashes.
 #pragma once
 
 #include <array>

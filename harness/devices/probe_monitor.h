@@ -58,8 +58,8 @@ class ProbeMonitor {
   // One telemetry sample of those devices; looks go first.
   using OnSample = std::function<void(const Result<Sample>&)>;
   void sample(const std::vector<std::string>& ids, OnSample on_sample);
-  // A device was reset, so that what the child knows of it is void: a new one takes what is asked from now
-  // on.
+  // A device was reset, so that what the child knows of it is void: a new one takes
+  // what is asked from now on.
   void renew() { stale_ = true; }
   // Ends the child and calls `gone`, from the loop, when it is; looks under way are forgotten.
   void stop(std::function<void()> gone);

@@ -1,5 +1,5 @@
-// Doctor on machines made of files: its verdicts on each must be exactly those that testdata/hosts.toml
-// expects.
+// Doctor on machines made of files: its verdicts on each must be exactly those
+// that testdata/hosts.toml expects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

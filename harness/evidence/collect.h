@@ -1,6 +1,6 @@
-// Looks at a case's processes from outside, in the order of what is cheap and certain: /proc, Python stacks,
-// native stacks. Runs in a process of its own that may be killed at any step; what was found until then is
-// already written.
+// Looks at a case's processes from outside, in the order of what is cheap and certain: /proc, Python
+// stacks, native stacks. Runs in a process of its own that may be killed at any step; what was found
+// until then is already written.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// The kernel log from now on, without ever waiting for it. Whoever wants to know what came during some time
-// marks its begin and asks for what came since: lines are told apart by their order in the log, not by
-// clocks.
+// The kernel log from now on, without ever waiting for it. Whoever wants to know what came
+// during some time marks its begin and asks for what came since: lines are told apart by their
+// order in the log, not by clocks.
 //
 // Each look takes at most 20 ms, and at most the newest 4,096 lines are kept: a flood of messages costs
 // lines, which are counted, and never time. Only what the kernel says itself is kept, not what programs write

@@ -1,8 +1,8 @@
 // proctor.toml, read in layers. Key by key, the first of these that sets a value wins:
 //
 //   options  >  [profile.NAME]  >  [[override]] (the last that matches)  >  [suite.NAME]
-//            >  [defaults.KIND], [defaults] of the project file  >  of the user file  >  embedded
-//            defaults.toml
+//            >  [defaults.KIND], [defaults] of the project file  >  of the user file
+//            >  embedded defaults.toml
 //
 // Suites are merged key by key over the files; overrides are taken in the order user file, project file.
 // Every mistake is a usage error that names file, line, value and the near miss.
@@ -51,8 +51,8 @@ struct RunPolicy {
   std::optional<int> flaky_budget;  // percent
 };
 
-// A suite as configured. `suite.policy` is not resolved yet: it may depend on a kind that is only recognised
-// later.
+// A suite as configured. `suite.policy` is not resolved yet: it may depend on a kind
+// that is only recognised later.
 struct SuiteConfig {
   Suite suite;
   std::optional<SuiteKind> kind;  // none: to be recognised from the command
@@ -92,9 +92,9 @@ Result<Config> load_config(const ConfigOptions& where, const LimitOptions& limit
 CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, SuiteKind kind,
                           std::string_view id);
 
-// $XDG_CONFIG_HOME/proctor/proctor.toml or ~/.config/proctor/proctor.toml; "" when neither variable helps. A
-// relative XDG_CONFIG_HOME is ignored, as the XDG base directory specification says. Either argument may be
-// null.
+// $XDG_CONFIG_HOME/proctor/proctor.toml or ~/.config/proctor/proctor.toml; "" when neither
+// variable helps. A relative XDG_CONFIG_HOME is ignored, as the XDG base directory specification
+// says. Either argument may be null.
 std::string user_config_file(const char* xdg_config_home, const char* home);
 
 // The text of defaults.toml, which is also the reference page.

@@ -8,8 +8,8 @@
 //
 // Kind gtest with process = "suite" is one case too, unless the program has our listener.
 //
-// A list that cannot be read completely refuses the plan: a case that silently went missing would look like
-// green.
+// A list that cannot be read completely refuses the plan: a case that silently went
+// missing would look like green.
 #pragma once
 
 #include <cstdint>

@@ -28,8 +28,8 @@ bool announces_gtest_listener(const std::vector<std::string>& event_lines) {
 std::vector<std::string> gtest_batch_command(std::vector<std::string> case_command,
                                              const std::string& flag_file) {
   case_command.back() = "--gtest_flagfile=" + flag_file;
-  // Whether others run after a failure, the runner decides. No flag of the file: GoogleTest < 1.11 would
-  // refuse it.
+  // Whether others run after a failure, the runner decides. No flag of the file:
+  // GoogleTest < 1.11 would refuse it.
   std::erase_if(case_command, [](const std::string& word) { return word.starts_with(kFailFastOption); });
   return case_command;
 }

@@ -1,5 +1,5 @@
-// Several cases of a GoogleTest program in one process: whether it tells them apart, and how it is told
-// which.
+// Several cases of a GoogleTest program in one process: whether it tells them apart,
+// and how it is told which.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace proctor {
 
-// Whether, among the event lines of a program, our listener (gtest/proctor_gtest_listener.cc) announced
-// itself.
+// Whether, among the event lines of a program, our listener
+// (gtest/proctor_gtest_listener.cc) announced itself.
 bool announces_gtest_listener(const std::vector<std::string>& event_lines);
 
 // From the command of one case to that of those in `flag_file`.

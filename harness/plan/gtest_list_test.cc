@@ -66,8 +66,8 @@ TEST(GtestFilter, RefusesWhatWouldSelectTwo) {
   EXPECT_EQ(filter.error().what, "GoogleTest cannot tell `T/a:b.X` from `T/a-b.X` in a filter");
 }
 
-// Over every set of two names of three characters: the filter selects its own name and no other, or is
-// refused.
+// Over every set of two names of three characters: the filter selects its own name
+// and no other, or is refused.
 TEST(GtestFilter, SelectsExactlyOne) {
   const std::string alphabet = "a:-*?";
   std::vector<std::string> words;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr Milliseconds kGrace{10'000};
 
-// Backend and number of devices. Devices without a backend are the likely one's; a backend alone is one
-// device.
+// Backend and number of devices. Devices without a backend are the likely one's; a
+// backend alone is one device.
 Result<void> choose_devices(const OpaqueCommand& options, Suite& suite) {
   if (options.backend == "all") {
     return Error::usage("use --backend all with one command", "Name one of cuda, xpu, none.");

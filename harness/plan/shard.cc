@@ -71,8 +71,8 @@ Result<SlurmArray> read_slurm_array(const Environment& environment) {
   return Error::usage("read --shard auto: SLURM_ARRAY_TASK_STEP=0 leads nowhere");
 }
 
-// Whether the array has gaps is decided without the task's own number: either all tasks have a shard, or
-// none.
+// Whether the array has gaps is decided without the task's own number: either all
+// tasks have a shard, or none.
 Result<Shard> slurm_shard(const Environment& environment) {
   const auto array = read_slurm_array(environment);
   if (!array) return array.error();

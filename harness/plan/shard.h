@@ -1,10 +1,10 @@
 // Which part of a plan one of several machines runs. Every machine decides alone, by the id and the number of
 // shards, so nobody hands out work; and with one shard more, cases move to the new one only.
 //
-// Rendezvous hashing (Thaler and Ravishankar, "Using name-based mappings to increase hit rates", 1998): each
-// shard has a weight for each id, and the heaviest has the case. The weight of shard K is FNV-1a (64 bits) of
-// the id, mixed with K by the finaliser of SplitMix64. It never changes: a shard that is run again has the
-// same cases.
+// Rendezvous hashing (Thaler and Ravishankar, "Using name-based mappings to increase hit rates",
+// 1998): each shard has a weight for each id, and the heaviest has the case. The weight of shard K is
+// FNV-1a (64 bits) of the id, mixed with K by the finaliser of SplitMix64. It never changes: a shard
+// that is run again has the same cases.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// TOML with positions: reads one table key by key and remembers the first mistake, with file, line, value and
-// near miss.
+// TOML with positions: reads one table key by key and remembers the first mistake, with
+// file, line, value and near miss.
 #pragma once
 
 #include <map>

@@ -38,8 +38,8 @@ bool lists(const std::string& path, const std::string& word) {
 
 }  // namespace
 
-// Fields of a mountinfo line up to " - " vary in number; the file system type stands right after it
-// (proc(5)).
+// Fields of a mountinfo line up to " - " vary in number; the file system type stands
+// right after it (proc(5)).
 std::optional<std::string> cgroup2_mount() {
   std::ifstream mounts("/proc/self/mountinfo");
   std::string line;

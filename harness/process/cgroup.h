@@ -1,6 +1,6 @@
-// cgroup v2 as Proctor uses it: one directory for the run, one leaf for each case, `cgroup.kill` as the kill.
-// Kernel rules: Documentation/admin-guide/cgroup-v2.rst ("cgroup.kill", "cgroup.events", "No Internal
-// Process").
+// cgroup v2 as Proctor uses it: one directory for the run, one leaf for each case, `cgroup.kill`
+// as the kill. Kernel rules: Documentation/admin-guide/cgroup-v2.rst ("cgroup.kill",
+// "cgroup.events", "No Internal Process").
 #pragma once
 
 #include <chrono>

@@ -230,8 +230,8 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
       guard::Report report{};
       const ssize_t got = recv(control_.native_handle(), &report, sizeof(report), MSG_DONTWAIT);
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-      // The guard ended with a command of ours unread (unix(7)): the error comes once, before its last
-      // reports.
+      // The guard ended with a command of ours unread (unix(7)): the error comes once,
+      // before its last reports.
       if (got < 0 && errno == ECONNRESET) continue;
       if (got != sizeof(report)) return false;
       handle(report);
@@ -268,8 +268,8 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     });
   }
 
-  // Readiness is a hint only: the status is taken without blocking, and the watch is re-armed when there is
-  // none.
+  // Readiness is a hint only: the status is taken without blocking, and the watch is
+  // re-armed when there is none.
   bool reap_guard() {
     siginfo_t info{};
     if (waitid(P_PID, static_cast<id_t>(guard_pid_), &info, WEXITED | WNOHANG) == 0 && info.si_pid == 0)
@@ -288,8 +288,8 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     check_done();
   }
 
-  // The guard died before its case did: a test killed it. What it held comes to the runner as its nearest
-  // subreaper.
+  // The guard died before its case did: a test killed it. What it held comes to the
+  // runner as its nearest subreaper.
   void lose_guard() {
     if (leaf_) leaf_->kill();
     sweep_orphans(recipe_);

@@ -60,8 +60,8 @@ struct ProcessSpec {
   bool host_pids = false;
   std::string log_path;  // combined log (process/capture.h); "" = no log on disk
   bool events = false;   // give the child PROCTOR_EVENTS_FD
-  // Locks that the whole tree of the case holds, so that they end with its last process and never earlier. At
-  // most 32.
+  // Locks that the whole tree of the case holds, so that they end with its last process
+  // and never earlier. At most 32.
   std::vector<int> leases{};
   bool inherit_stdio = false;  // --no-capture, --debugger: fds 0-2 are the runner's own
   // `exec`: stdout and stderr also go to the runner's own as they come, and stdin is the runner's unless that

@@ -1,14 +1,13 @@
-// What holds the process tree of one case. Three layers behind one interface; the whole recipe of each is
-// probed once with a real child, because a feature that exists may still be refused (seccomp, sysctl,
-// delegation).
+// What holds the process tree of one case. Three layers behind one interface; the whole recipe of
+// each is probed once with a real child, because a feature that exists may still be refused
+// (seccomp, sysctl, delegation).
 //
 //   cgroup     cgroup v2 leaf, cgroup.kill. Nothing that cannot write another cgroup.procs escapes; what a
-//   root
-//              test moved out is swept afterwards.                          needs: a writable cgroup2 subtree
-//   pidns      PID namespace (user namespace too when not root), the guard is PID 1. Kernel guarantee, no
-//   escape. subreaper  the guard adopts orphans and kills until none is left. Bounded in practice, not by
-//   proof; what has
-//              left by double fork outlives a SIGKILL of the runner *and* the guard together.
+//              root test moved out is swept afterwards. It needs a writable cgroup2 subtree.
+//   pidns      PID namespace (user namespace too when not root), the guard is PID 1. The kernel guarantees
+//              that nothing escapes.
+//   subreaper  The guard adopts orphans and kills until none is left. Bounded in practice, not by proof;
+//              what has left by double fork outlives a SIGKILL of the runner *and* the guard together.
 //
 // Under every layer the parent of the case's leader is the guard (process/guard/), a small static program.
 #pragma once
@@ -45,9 +44,8 @@ struct LayerProbe {
 // removes the run's cgroup; every process started through it must be gone by then.
 class Containment {
  public:
-  // Probes `wanted`, or all layers best first. `run_id` names the run's cgroup. Errors: usage, when `wanted`
-  // (or
-  // --require-containment) does not work here, with why and how to mend it.
+  // Probes `wanted`, or all layers best first. `run_id` names the run's cgroup. It is a usage error that
+  // `wanted` (or --require-containment) does not work here; the error says why and how to mend it.
   static Result<std::unique_ptr<Containment>> open(std::optional<Layer> wanted, const std::string& run_id);
 
   // Every layer, tried with a real child; for `proctor doctor`.

@@ -11,8 +11,8 @@ namespace proctor {
 struct HostUsage {
   std::optional<double> cpu_s;
   std::string cpu_source;  // "cgroup" or "rusage"
-  // cgroup: the most that the tree had at a time, with the page cache that was charged to it. rusage: of the
-  // largest process.
+  // cgroup: the most that the tree had at a time, with the page cache that was charged to it.
+  // rusage: of the largest process.
   std::optional<std::uint64_t> peak_bytes;
   std::string peak_source;
 };

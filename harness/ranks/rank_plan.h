@@ -30,8 +30,8 @@ Result<void> write_rank_plan(const RankPlan& plan, const std::string& path);
 std::vector<std::string> launch_command(const std::string& launcher, const std::string& path);
 Result<RankPlan> parse_rank_plan(std::string_view text);
 
-// `env` of rank `rank` of `world`, with the variables of core/child_protocol.h. What it had under these names
-// is gone.
+// `env` of rank `rank` of `world`, with the variables of core/child_protocol.h. What it
+// had under these names is gone.
 std::vector<std::string> rank_environment(std::vector<std::string> env, int rank, int world, int port,
                                           const std::string& rendezvous);
 

@@ -1,11 +1,11 @@
-// One process that executes a case, or several cases one after the other: gives it a scratch directory, an
-// environment and its limits, listens to what it says, and tells the story of each case as AttemptStarted and
-// AttemptEnded.
+// One process that executes a case, or several cases one after the other: gives it a scratch directory,
+// an environment and its limits, listens to what it says, and tells the story of each case as
+// AttemptStarted and AttemptEnded.
 //
-// A case alone has begun when its process starts. Of several, each begins with its own `start` event, which
-// also restarts the clock, and answers for the process until the next one begins: for a crash or a hang, and
-// the last one for the process's end. When a process ends before any of them began, its first case answers
-// for it.
+// A case alone has begun when its process starts. Of several, each begins with its own `start` event,
+// which also restarts the clock, and answers for the process until the next one begins: for a crash
+// or a hang, and the last one for the process's end. When a process ends before any of them began,
+// its first case answers for it.
 #pragma once
 
 #include <functional>

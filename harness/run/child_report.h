@@ -1,5 +1,5 @@
-// What a child of kind proctor or pytest said through its events descriptor (core/child_protocol.h), line by
-// line.
+// What a child of kind proctor or pytest said through its events descriptor
+// (core/child_protocol.h), line by line.
 #pragma once
 
 #include <cstdint>

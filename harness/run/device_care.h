@@ -58,8 +58,8 @@ class DeviceCare {
   void begin(std::function<void(const std::string& problem)> ready);
   // What was in use then, or the least since; bytes by device.
   const std::map<std::string, std::uint64_t>& baseline() const { return baseline_; }
-  // Waits until the devices are back or will not be. `done` is called from the loop, with one finding per
-  // device.
+  // Waits until the devices are back or will not be. `done` is called from the loop,
+  // with one finding per device.
   using OnSettled = std::function<void(const std::vector<DeviceFinding>&)>;
   void settle(const std::vector<std::string>& devices, OnSettled done);
   // Looks, before a case, who else has memory on the devices, until nobody has or for `patience`.

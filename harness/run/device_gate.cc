@@ -259,8 +259,8 @@ void DeviceGate::after_settling(Place visit, const std::vector<DeviceFinding>& f
   examine(visit, doubtful, [this, visit](const Answers& answers) { after_doubt(visit, answers); });
 }
 
-// To open a device and close it again can free what a dead process left there, so its memory is looked at
-// once more.
+// To open a device and close it again can free what a dead process left there, so its
+// memory is looked at once more.
 void DeviceGate::after_doubt(Place visit, const Answers& answers) {
   for (const auto& [device, answer] : answers) {
     if (judge(visit, device, answer)) continue;

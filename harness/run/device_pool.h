@@ -17,8 +17,8 @@ namespace proctor {
 
 struct PoolDevice {
   PlannedDevice device;
-  // Any number of cases may hold it at once: a part of a simulated topology that each process builds for
-  // itself.
+  // Any number of cases may hold it at once: a part of a simulated topology that each
+  // process builds for itself.
   bool shared = false;
 };
 

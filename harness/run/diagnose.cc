@@ -28,8 +28,8 @@ int parent_of(int pid) {
   return std::atoi(stat->c_str() + end_of_name + 4);
 }
 
-// A living process of that name that is not below us. The name is asked for because a container counts pids
-// for itself.
+// A living process of that name that is not below us. The name is asked for because a
+// container counts pids for itself.
 bool is_of_somebody_else(const KernelProcess& process) {
   const auto name = read_file(fmt::format("/proc/{}/comm", process.pid));
   if (!name || process.name.empty() || *name != process.name + "\n") return false;

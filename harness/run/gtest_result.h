@@ -1,6 +1,6 @@
-// GoogleTest's own result file (--gtest_output=json:PATH; format: GoogleTest advanced guide, "Generating a
-// JSON Report"). An exit status alone cannot tell a pass from a skip, or from exit(0) in the middle of a
-// test.
+// GoogleTest's own result file (--gtest_output=json:PATH; format: GoogleTest advanced guide,
+// "Generating a JSON Report"). An exit status alone cannot tell a pass from a skip, or from
+// exit(0) in the middle of a test.
 #pragma once
 
 #include <optional>

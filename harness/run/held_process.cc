@@ -38,8 +38,8 @@ std::uint64_t start_time_of(int pid) {
   return start;
 }
 
-// The identity is read after the process is held: before, it could end in between and leave its pid to
-// another.
+// The identity is read after the process is held: before, it could end in between and
+// leave its pid to another.
 std::optional<HeldProcess> HeldProcess::open(int pid, std::uint64_t start_time) {
   if (pid <= 0 || start_time == 0) return std::nullopt;  // 0 and below are groups to kill(2)
   UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

@@ -72,8 +72,8 @@ TEST(RankVerdict, AnotherEndThanTheAnnouncedOneFails) {
             "fail");
 }
 
-// A fault that rank 1 has after its first step is none of the set-up, though rank 0, which fails, comes
-// later.
+// A fault that rank 1 has after its first step is none of the set-up, though rank 0,
+// which fails, comes later.
 TEST(RankVerdict, TheSetUpOfAllEndsWithTheFirstStepOfAny) {
   Ranks ranks(2);
   ranks.say(0, "start", R"("t_ns":10)").say(1, "start", R"("t_ns":11)");

@@ -37,8 +37,8 @@ struct ReadyPolicy {
   std::string file;  // exists from then until the command has ended; "": none
 };
 
-// Of one process. Looks at both streams line by line, each cut at 4 KiB, also at a last line that has no end
-// yet.
+// Of one process. Looks at both streams line by line, each cut at 4 KiB, also at a
+// last line that has no end yet.
 class Readiness {
  public:
   Readiness(ReadyPolicy policy, Clock::time_point started);

@@ -58,8 +58,8 @@ class Runner {
   RunResult run();
 
  private:
-  // A group that has begun; it keeps its slot and its devices until the last attempt of its last case has
-  // ended.
+  // A group that has begun; it keeps its slot and its devices until the last attempt
+  // of its last case has ended.
   struct Running {
     CaseGroup group;
     std::vector<std::string> devices;

@@ -3,10 +3,11 @@
 //   running --bad verdict, --fail-fast--> finishing: nothing new starts, what runs goes on
 //   running --too many machine outcomes in a row--> finishing: what is left is notrun(breaker)
 //   running | finishing --deadline--> stopping: TERM to every case, what is left is notrun(budget)
-//   running | finishing --INT, TERM, HUP, parent's death--> stopping: forwarded, what is left is
-//   notrun(interrupted) stopping --second signal--> killing: KILL to every case stopping | killing --stop
-//   budget used up--> the processes that do not die are abandoned as unreapable any --nothing runs, nothing
-//   can start--> ended
+//   running | finishing --INT, TERM, HUP, parent's death--> stopping: forwarded, the rest is
+//                                                           notrun(interrupted)
+//   stopping --second signal--> killing: KILL to every case
+//   stopping | killing --stop budget used up--> processes that do not die are abandoned as unreapable
+//   any --nothing runs, nothing can start--> ended
 //
 // It speaks only through events; it prints nothing and decides no exit code.
 #pragma once
@@ -46,8 +47,8 @@ struct RunSetup {
   Containment* containment = nullptr;
   ScratchRoot* scratch = nullptr;
   std::vector<PoolDevice> devices;
-  // Where the devices are leased from other runs, and how long a case waits for them. None: nobody else can
-  // see them.
+  // Where the devices are leased from other runs, and how long a case waits for them.
+  // None: nobody else can see them.
   std::optional<LeaseDirectory> leases;
   Milliseconds lease_wait{600'000};
   // How the devices are watched; none: nobody can say how they are. `settle`: how long a device may take to
@@ -60,8 +61,8 @@ struct RunSetup {
   bool reset_sick = false;  // the health requests say how
   // How often the devices of running cases are sampled, and what a vendor's tool needs.
   TelemetrySetup telemetry;
-  // Backends that cannot be used here, with the reason of the skip: "xpu" ->
-  // "library_missing:libze_loader.so.1".
+  // Backends that cannot be used here, with the reason of the skip:
+  // "xpu" -> "library_missing:libze_loader.so.1".
   std::map<std::string, std::string> unusable;
   // The same for suites of kind proctor only: they use the machine's own runtime, others may bring theirs.
   std::map<std::string, std::string> unusable_by_ours;
@@ -101,8 +102,8 @@ struct RunResult {
   std::optional<int> stop_signal;
 };
 
-// On return INT, TERM and HUP are held, so that the reports can be completed: release_stop_signals()
-// afterwards.
+// On return INT, TERM and HUP are held, so that the reports can be
+// completed: release_stop_signals() afterwards.
 RunResult run_plan(const RunSetup& setup, EventSink& sink);
 
 }  // namespace proctor

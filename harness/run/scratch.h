@@ -21,14 +21,14 @@ class ScratchRoot {
   const std::string& path() const { return path_; }
   // All directories of the run, to be swept if it is killed.
   std::vector<std::string> paths() const;
-  // An empty directory below the root (mode 0700), and its return once nobody can write to it any more. It is
-  // emptied then and used again: on ext4 a directory that is made costs milliseconds, one that is kept
-  // nothing.
+  // An empty directory below the root (mode 0700), and its return once nobody can write to it
+  // any more. It is emptied then and used again: on ext4 a directory that is made costs
+  // milliseconds, one that is kept nothing.
   Result<std::string> lease_directory();
   Result<void> give_back(const std::string& directory);
-  // The name of a small file that does not exist: in memory (/dev/shm) where there is such a place, because
-  // on ext4 thousands of short-lived files slow down every other creation for seconds (inodes are not reused
-  // at once).
+  // The name of a small file that does not exist: in memory (/dev/shm) where there is such a place,
+  // because on ext4 thousands of short-lived files slow down every other creation for seconds
+  // (inodes are not reused at once).
   std::string new_file_name();
   // A new directory at such a place (mode 0700).
   Result<std::string> new_directory();

@@ -1,5 +1,5 @@
-// From what a process did to what it means: a pure function, one row of the table per test in
-// verdict_test.cc.
+// From what a process did to what it means: a pure function, one row of the table
+// per test in verdict_test.cc.
 //
 //   cause          kind      evidence                              verdict
 //   spawn refused  any                                             error(spawn:ERRNO)
@@ -10,8 +10,9 @@
 //   own signal     any                                             crash(signal:N)
 //   exit N         command   0 | 77 | else                         pass | skip(exit:77) | fail(exit:N)
 //   exit N         gtest     no readable result file               error(no_result)
-//                            0, completed | skipped | failures     pass | skip(framework) |
-//                            error(result_mismatch) not 0, failures | none                fail | fail(exit:N)
+//                            0, completed | skipped                pass | skip(framework)
+//                            0, failures                           error(result_mismatch)
+//                            not 0, failures | none                fail | fail(exit:N)
 //   exit N         gtest,    no `end` event                        error(no_result)
 //                  listener  events that are no events             error(protocol)
 //                            end fail, exit 0                      error(result_mismatch)
@@ -21,9 +22,10 @@
 //   exit N         pytest    no `end` event                        error(no_result)
 //                            events that are no events             error(protocol)
 //                            end contradicts the exit code         error(result_mismatch)
-//                            end pass | fail | skip | ...          pass | fail(R) | skip(R) | xfail(R) |
-//                            xpass(R)
-//   went on        gtest, pytest as exit N; there is no exit code that end could contradict
+//                            end pass | fail | skip                pass | fail(R) | skip(R)
+//                            end xfail | xpass                     xfail(R) | xpass(R)
+//   went on        gtest,    as exit N; there is no exit code
+//                  pytest    that end could contradict
 //   exit N         proctor   no `end` event                        error(no_result)
 //                            events that are no events             error(protocol)
 //                            end contradicts events or exit code   error(result_mismatch)
@@ -31,11 +33,11 @@
 //
 // "not ready": its time limit is timeout(not_ready), and a pass is fail(not_ready).
 //
-// "went on": the process began another case. When its last one has ended, its exit code speaks for all of
-// them.
+// "went on": the process began another case. When its last one has ended, its exit
+// code speaks for all of them.
 //
-// A limit wins over whatever exit code the process had while it was being ended: it raced with our own
-// signal.
+// A limit wins over whatever exit code the process had while it was being ended: it
+// raced with our own signal.
 #pragma once
 
 #include <optional>

@@ -8,8 +8,7 @@
 //   expects abort   crash                             killed
 //   outcome pass                                      survived
 //   anything else                                     not killed: error, crash, timeout, stall, device_lost
-//   and
-//                                                     skip say that something is wrong, not what
+//                                                     and skip say that something is wrong, not what
 //
 // A check's set-up ends with its first step; a check without steps has none.
 #pragma once

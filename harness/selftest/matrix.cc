@@ -105,8 +105,8 @@ void add_cheapest(SelftestMatrix& matrix) {
 // How narrowly a fault is aimed: "copy.skip:min=5000,times=1" by two keys.
 auto keys(std::string_view spec) { return std::ranges::count(spec, '='); }
 
-// With the narrowest text by which a check names it: one that fails most of a suite even so tells nothing
-// apart.
+// With the narrowest text by which a check names it: one that fails most of a suite
+// even so tells nothing apart.
 void add_spread(SelftestMatrix& matrix) {
   for (const auto& fault : matrix.faults) {
     if (fault.blanket) continue;

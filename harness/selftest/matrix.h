@@ -2,9 +2,9 @@
 //
 //   clean    every case without a fault; anything but a pass without warnings is a problem
 //   listed   a check under a fault that it names. The parameters of a check are tried in order until one
-//   fails. spread   full only: a pointed fault against the other checks of the suite, to see that it does not
-//   simply
-//            break everything
+//            fails.
+//   spread   full only: a pointed fault against the other checks of the suite, to see that it does not
+//            simply break everything
 //
 // quick: of the listed ones each check's first pointed fault (they are in order of cost), and for each fault
 // that is then not among them the first check that names it. full: all.

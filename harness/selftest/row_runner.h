@@ -32,8 +32,8 @@ struct RowRunnerSetup {
   std::function<void(const SelftestRow&, const SelftestResult&)> on_result;
 };
 
-// One result per row, in the order of the rows. What the machine refuses is an error(selftest:...) of that
-// row.
+// One result per row, in the order of the rows. What the machine refuses is an
+// error(selftest:...) of that row.
 std::vector<SelftestResult> run_rows(const RowRunnerSetup& setup, const std::vector<SelftestRow>& rows);
 
 }  // namespace proctor

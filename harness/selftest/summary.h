@@ -1,9 +1,9 @@
 // What the rows of a self-test prove together, and what they do not: a pure function.
 //
-// A check is killed if one pointed fault killed one of its cases; a fault is caught if it killed some check.
-// What cannot be tried on this machine, because the loader or a library lacks something, is set aside with
-// its reason and counts neither way. Every other skip is a clean run that is not clean, unless its check is
-// exempt.
+// A check is killed if one pointed fault killed one of its cases; a fault is caught if it killed some
+// check. What cannot be tried on this machine, because the loader or a library lacks something, is
+// set aside with its reason and counts neither way. Every other skip is a clean run that is not
+// clean, unless its check is exempt.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,8 @@ struct DockerWord {
   int line = 0;
 };
 
-// One simple command of a RUN: "apt-get install foo". Assignments, sudo, env and shell keywords before it are
-// gone.
+// One simple command of a RUN: "apt-get install foo". Assignments, sudo, env and shell
+// keywords before it are gone.
 struct DockerCommand {
   std::vector<DockerWord> words{};
   bool reads_pipe = false;  // it follows a `|`

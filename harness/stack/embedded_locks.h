@@ -7,8 +7,8 @@
 
 namespace proctor {
 
-// All of them, sorted by name. What is embedded is read by a unit test: a mistake cannot reach a program that
-// runs.
+// All of them, sorted by name. What is embedded is read by a unit test: a mistake cannot
+// reach a program that runs.
 const std::vector<StackLock>& embedded_locks();
 
 }  // namespace proctor

@@ -22,8 +22,8 @@ using Lines = std::vector<std::string>;
 
 constexpr const char* kPackageDatabase = "/var/lib/dpkg/status";
 
-// One layer, and the names under which the channels ship it; a name that ends in "-" stands for all that
-// begin so.
+// One layer, and the names under which the channels ship it; a name that ends in "-"
+// stands for all that begin so.
 struct PackagedLayer {
   const char* fact;
   std::vector<const char*> packages;
@@ -159,8 +159,8 @@ void Capture::nvidia_driver() {
   }
 }
 
-// A driver of the kernel's own tree has no version but the kernel's; its source's digest tells a replaced
-// one.
+// A driver of the kernel's own tree has no version but the kernel's; its source's
+// digest tells a replaced one.
 void Capture::intel_driver(const std::string& module) {
   const std::string directory = "/sys/module/" + module;
   if (!files_.exists(directory)) {

@@ -1,6 +1,6 @@
-// A lock as files: the Dockerfile of its image and the lines that start it. The committed files below docker/
-// are these, byte by byte (a test says so); what the lock does not know becomes a build argument without a
-// default.
+// A lock as files: the Dockerfile of its image and the lines that start it. The committed files
+// below docker/ are these, byte by byte (a test says so); what the lock does not know becomes a
+// build argument without a default.
 #pragma once
 
 #include <string>

@@ -23,8 +23,8 @@ std::string host_note(const StackLock& lock) {
                      lock.host->source);
 }
 
-// What docker run and a job container have in common, each with its value; `group` is the render nodes'
-// number.
+// What docker run and a job container have in common, each with its value; `group` is
+// the render nodes' number.
 std::vector<std::string> options(const StackLock& lock, const std::string& group) {
   std::vector<std::string> all = {"--init", "--ipc private", "--shm-size " + lock.shm_size,
                                   fmt::format("--pids-limit {}", kPidsLimit), "--ulimit core=0"};

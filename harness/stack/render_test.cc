@@ -1,5 +1,5 @@
-// What our locks render to: the committed files, clean under our own rules, and a check of hashes that stops
-// a build.
+// What our locks render to: the committed files, clean under our own rules, and a check
+// of hashes that stops a build.
 #include "harness/stack/render.h"
 
 #include <gmock/gmock.h>

@@ -9,10 +9,10 @@
 //   queue.launch(fill, groups_of(16, 64), arguments(words, 7u, 1024u));
 //   queue.synchronize();
 //
-// Errors. A function throws Error, which names the vendor's call and code; check.h turns it into a failure.
-// Where a check is about a refusal, the try_ form returns the Status instead. What the driver or its loader
-// does not have ends the check as a skip (suites/main/skipped.h): symbol_missing:zeMemFreeExt,
-// unsupported:sysman.
+// Errors. A function throws Error, which names the vendor's call and code; check.h turns it
+// into a failure. Where a check is about a refusal, the try_ form returns the Status instead.
+// What the driver or its loader does not have ends the check as a skip
+// (suites/main/skipped.h): symbol_missing:zeMemFreeExt, unsupported:sysman.
 //
 // Threads. A Queue, an Event and a Kernel belong to one thread at a time; Device, Context and Module may be
 // shared. Destructors wait for nothing: what is still used by work on a device must outlive that work. Queues
@@ -136,8 +136,8 @@ class Device {
 
   const Properties& properties() const;
   std::vector<Device> tiles() const;  // sub-devices; empty on CUDA
-  // Memory of the whole device or tile, of all processes. Ends the check as a skip where the driver does not
-  // say.
+  // Memory of the whole device or tile, of all processes. Ends the check as a skip
+  // where the driver does not say.
   MemoryInfo memory() const;
   Heat heat() const;      // of the card; ends the check as a skip where no sensor has a limit
   Energy energy() const;  // of the card; ends the check as a skip where nothing counts it

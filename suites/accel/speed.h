@@ -1,6 +1,6 @@
-// How fast a device does a thing, by its own clock; and the fastest that its memory can be, which is what the
-// speeds of kernels are compared with: a copy within the device, of which the bytes read and the bytes
-// written count.
+// How fast a device does a thing, by its own clock; and the fastest that its memory can be, which
+// is what the speeds of kernels are compared with: a copy within the device, of which the bytes
+// read and the bytes written count.
 //
 // Every sample is judged by what it computed. That is done for any size by contents that repeat one block of
 // words: its length is odd, so an address that lost a bit finds other contents.

@@ -1,8 +1,8 @@
 // Which vendor's API this build of a suite is for. Checks are written once and compiled for each of them;
 // where a rule differs, both of its rows stand in one place:
 //
-//   const char* const kCopy = by_vendor("Level Zero specification, ...", "CUDA Runtime API,
-//   cudaMemcpyAsync");
+//   const char* const kCopy = by_vendor("Level Zero specification, Copies",
+//                                       "CUDA Runtime API, cudaMemcpyAsync");
 #pragma once
 
 #include <string>

@@ -41,8 +41,8 @@ constexpr int kLost = 1;  // the rank that it happens to
   for (;;) ::pause();
 }
 
-// Rounds until one fails, which it must: what that one was. Bounded, so that a library that notices nothing
-// fails.
+// Rounds until one fails, which it must: what that one was. Bounded, so that a library
+// that notices nothing fails.
 Answer last_of_many(FrailGroup& group) {
   constexpr int kMost = 20'000;
   for (int round = 0; round < kMost; ++round) {

@@ -78,8 +78,8 @@ PROCTOR_CHECK(Alone, EveryOperationIsTheIdentity, "C01", kNcclTests, kGate,
   suite::expect_same("sockets that were opened", "0", std::to_string(opened_since(before).size()));
 }
 
-// The halves work at the same time, each for itself, and the whole group goes on as before (nccl-tests:
-// NCCL_TESTS_SPLIT).
+// The halves work at the same time, each for itself, and the whole group goes on as
+// before (nccl-tests: NCCL_TESTS_SPLIT).
 PROCTOR_CHECK(Groups, HalvesWorkSideBySide, "C23", kNcclTests, kGate,
               .faults = {"collective.stale_buffer:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
@@ -104,9 +104,9 @@ PROCTOR_CHECK(Groups, TwoOfTheSameRanksDoNotMix, "C23", kNcclTests, kGate,
   }
 }
 
-// No rank leaves a barrier before the last has entered. Each is the last once: it enters when all others have
-// said that they are about to, and a while later, which only makes it likelier that one that leaves too early
-// is seen.
+// No rank leaves a barrier before the last has entered. Each is the last once: it enters when all
+// others have said that they are about to, and a while later, which only makes it likelier that one
+// that leaves too early is seen.
 PROCTOR_CHECK(Barrier, NobodyLeavesBeforeTheLastEnters, "C40", "Gloo, gloo/test/barrier_test.cc", kGate,
               .faults = {"collective.lying_barrier"}, .devices = devices_of_a_rank(), .ranks = 4) {
   World world;

@@ -63,8 +63,8 @@ PROCTOR_CHECK(OneCcl, MovesEveryType, "C07", kSource, kGate,
   for (const auto& type : type_names()) verify_each(world, kMoving, {.type = type_named(type), .count = 17});
 }
 
-// None, one, primes, around powers of two, by three ranks, which divide none of them evenly; each rank as the
-// root.
+// None, one, primes, around powers of two, by three ranks, which divide none of them
+// evenly; each rank as the root.
 PROCTOR_CHECK(OneCcl, TakesEveryCountAndRoot, "C09", kSource, kGate,
               .faults = {"collective.truncated_message:api=broadcast", "collective.wrong_root:api=scatter"},
               .devices = devices_of_a_rank(), .ranks = 3) {

@@ -11,8 +11,8 @@ namespace proctor::collectives {
 // PROCTOR_PROVIDER. Throws std::invalid_argument when there is no such provider.
 std::optional<std::string> asked_provider();
 
-// The library that a check works over unless it is about a certain one: the one that was asked for, else
-// Gloo.
+// The library that a check works over unless it is about a certain one: the one that
+// was asked for, else Gloo.
 std::string chosen_provider();
 
 // Ends the check as skip(needs:provider=NAME) when another one was asked for.

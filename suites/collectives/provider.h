@@ -107,8 +107,8 @@ inline constexpr int kAnyRank = -1;
 //   all_to_all             N x count, a part for each  N x count, a part of each
 //   all_gatherv            receives[rank]              the sum of receives, in the order of ranks
 //   all_to_allv            the sum of sends            the sum of receives
-//   send, receive          count                       count; `root` is the other rank, for receive maybe
-//   kAnyRank
+//   send, receive          count                       count; `root` is the other rank, or kAnyRank for
+//                                                      receive
 //
 // In place: `in` is `out`, or the rank's own part of it (all_gather, gather), or `out` is the rank's own part
 // of `in` (reduce_scatter, scatter).

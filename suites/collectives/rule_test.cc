@@ -36,8 +36,8 @@ TEST(Rule, NumbersDifferByRankAndByRound) {
   }
 }
 
-// Whatever the order: no partial result leaves what the type can hold exactly, and each round has another
-// one.
+// Whatever the order: no partial result leaves what the type can hold exactly, and
+// each round has another one.
 TEST(Rule, ReductionsAreExactInAnyOrderAndDifferByRound) {
   for (const auto& facts : kTypes) {
     const Type type = type_named(facts.name);

@@ -49,9 +49,9 @@ class World {
   // Ends the check as skip(unsupported:all_reduce:f16:sum) unless the library has it.
   void need(Operation operation, Type type, Reduction reduction = Reduction::kSum) const;
 
-  // Runs the exercise and reports what its rule does not say: another result, a byte changed around it, an
-  // input changed, an error. What the library does not have must be refused, and the step says so. The
-  // result.
+  // Runs the exercise and reports what its rule does not say: another result, a byte changed
+  // around it, an input changed, an error. What the library does not have must be refused, and
+  // the step says so. The result.
   Bytes verify(const Exercise& exercise, const char* file = __builtin_FILE(), int line = __builtin_LINE());
   // The same of operations whose result no closed form gives: any input, no comparison.
   Bytes result_of(const Exercise& exercise, const Bytes& input, const char* file = __builtin_FILE(),
@@ -63,8 +63,8 @@ class World {
   Answer barrier();
   Answer abort();
 
-  // Whether every rank has the same bytes, which it tells by a gathering of digests. Reports the ranks that
-  // differ.
+  // Whether every rank has the same bytes, which it tells by a gathering of digests.
+  // Reports the ranks that differ.
   void expect_same_everywhere(const std::string& what, const Bytes& bytes,
                               const char* file = __builtin_FILE(), int line = __builtin_LINE());
 

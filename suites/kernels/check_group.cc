@@ -185,8 +185,8 @@ PROCTOR_CHECK(SubGroup, ShufflesReadTheRightLane, "K37", kSubGroup, kGate, {"ker
 
 PROCTOR_CHECK(SubGroup, VotesCountEveryLane, "K37", kSubGroup, kGate, {"kernel.vote_wrong"}) {
   const auto context = leased();
-  // One dissenter at a time, in a group that is small enough to be one sub-group: the last lane must count
-  // too.
+  // One dissenter at a time, in a group that is small enough to be one sub-group: the
+  // last lane must count too.
   const auto& sizes = context.device().properties().sub_group_sizes;
   need(!sizes.empty(), "unsupported:subgroups");
   const std::uint32_t lanes = *std::min_element(sizes.begin(), sizes.end());

@@ -144,8 +144,8 @@ PROCTOR_CHECK(List, BarriersOrderItsCommands, "K38", "Level Zero specification, 
                context.device());
 }
 
-// No specification orders commands without a barrier or an event between them; what a device does is
-// recorded.
+// No specification orders commands without a barrier or an event between them; what
+// a device does is recorded.
 PROCTOR_CHECK(List, NeighboursRunInOrder, "K38",
               "recorded: copies of one list run in order on Intel's devices", suite::kInfo,
               {"order.list_order_swapped"}) {

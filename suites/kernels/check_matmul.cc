@@ -57,8 +57,8 @@ class Layers {
         queue_(context),
         module_(Module::load(context, "matmul_" + std::to_string(tile))) {}
 
-  // A kernel with tiles that computes a rows x columns result from two matrices and, for the forward layer, a
-  // bias.
+  // A kernel with tiles that computes a rows x columns result from two matrices and, for
+  // the forward layer, a bias.
   std::vector<float> tiled(const char* name, const std::vector<std::vector<float>>& inputs,
                            std::uint32_t rows, std::uint32_t columns, const Shape& shape) {
     std::vector<Buffer> buffers;

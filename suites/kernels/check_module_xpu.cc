@@ -18,8 +18,8 @@ using suite::step;
 
 constexpr const char* kCreate = "Level Zero specification, zeModuleCreate";
 
-// Builds a module that is damaged in the way that the first word names, and reads its log if there is a
-// second one.
+// Builds a module that is damaged in the way that the first word names, and reads its
+// log if there is a second one.
 PROCTOR_HELPER(build_damaged) {
   const auto context = leased();
   auto image = module_file("basic");

@@ -1,5 +1,5 @@
-// What calls about modules, kernels, queues and events answer to bad arguments, under the loader's validation
-// layer.
+// What calls about modules, kernels, queues and events answer to bad arguments, under
+// the loader's validation layer.
 #include "suites/accel/xpu/refusal.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"

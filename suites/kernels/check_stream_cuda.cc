@@ -1,5 +1,4 @@
-// Streams as CUDA orders them: the default stream, priorities, waits of the host, functions of the
-// host.
+// Streams as CUDA orders them: the default stream, priorities, waits of the host, functions of the host.
 #include <atomic>
 #include <chrono>
 #include <thread>

@@ -9,8 +9,8 @@
 namespace proctor::kernels {
 namespace {
 
-// One unit in the last place at `reference` for a type with `digits` of mantissa and smallest exponent
-// `lowest`.
+// One unit in the last place at `reference` for a type with `digits` of mantissa and
+// smallest exponent `lowest`.
 template <typename Wide>
 Wide ulp_at(Wide reference, int digits, int lowest) {
   const int exponent = reference == 0 ? lowest : std::max(std::ilogb(reference), lowest);

@@ -14,8 +14,8 @@ void launch(const Kernel& kernel, cudaStream_t stream, unsigned groups, unsigned
   CUDA_CALL(cudaLaunchKernel, native(kernel), dim3(groups), dim3(group), arguments, 0, stream).or_throw();
 }
 
-// A gate for streams of any kind: a kernel that waits for the host, and gives up after a bounded number of
-// looks.
+// A gate for streams of any kind: a kernel that waits for the host, and gives up after
+// a bounded number of looks.
 struct StreamGate {
   explicit StreamGate(const Context& context)
       : module(Module::load(context, "litmus")), kernel(module, "gate"), flags(host_memory(context, 128)) {

@@ -40,8 +40,8 @@
 
 namespace proctor::suite {
 
-// What a failure means. gate: the specification demands it; warn: the vendor documents or tests it; info:
-// recorded.
+// What a failure means. gate: the specification demands it; warn: the vendor documents
+// or tests it; info: recorded.
 enum class Severity { kGate, kWarn, kInfo };
 std::string_view to_string(Severity severity);
 
@@ -163,8 +163,8 @@ void expect_true(bool condition, const std::string& what, const char* file = __b
   }                                                                                           \
   void group##_##name::body()
 
-// One case per text in `parameters` (any range of texts, in parentheses if it contains a comma), named
-// group.name/TEXT.
+// One case per text in `parameters` (any range of texts, in parentheses if it contains a
+// comma), named group.name/TEXT.
 #define PROCTOR_CHECK_EACH(parameters, group, name, rule, source, severity, ...)                          \
   namespace {                                                                                             \
   class group##_##name final : public ::proctor::suite::Check {                                           \

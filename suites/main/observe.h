@@ -10,8 +10,8 @@
 
 namespace proctor::suite {
 
-// The name of the measure. `part` is a word: a question has several answers where one number does not tell
-// all.
+// The name of the measure. `part` is a word: a question has several answers where one
+// number does not tell all.
 std::string observation(std::string_view question, std::string_view part);
 
 void observe(std::string_view question, std::string_view part, double value, std::string_view unit);

@@ -30,8 +30,8 @@ std::vector<std::string> route_names() {
   return names;
 }
 
-// Nanoseconds of one copy by the device's clock. Another seed each time: an old sample must not pass for a
-// new one.
+// Nanoseconds of one copy by the device's clock. Another seed each time: an old sample
+// must not pass for a new one.
 double time_copy(Queue& queue, const Context& context, const Buffer& from, const Buffer& to, int seed) {
   const auto sent = noise(from.bytes(), static_cast<std::uint64_t>(seed));
   write(queue, context, from.data(), sent);
@@ -71,8 +71,8 @@ PROCTOR_CHECK_EACH(
                  rate(times.front()) - rate(times.back()));
 }
 
-// What the speeds of kernels are compared with: two blocks that no cache holds, and bytes both read and
-// written.
+// What the speeds of kernels are compared with: two blocks that no cache holds, and
+// bytes both read and written.
 PROCTOR_CHECK(Bandwidth, CeilingIsMeasuredOnCopiesThatArrive, "M46", kMethod, kGate,
               .faults = {"copy.skip:after=4,times=1", "memory.corrupt_copy:at=17,after=4,times=1",
                          "state.timestamp_zero"},

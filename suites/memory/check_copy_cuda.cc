@@ -1,5 +1,5 @@
-// Copies and fills by the runtime's many calls: with pitch, in three dimensions, between devices,
-// synchronous.
+// Copies and fills by the runtime's many calls: with pitch, in three dimensions,
+// between devices, synchronous.
 #include <algorithm>
 
 #include "suites/accel/cuda/refusal.h"

@@ -44,8 +44,8 @@ bool free_reaches(const Device& device, std::uint64_t bytes) {
   return true;
 }
 
-// Memory with known bytes, and a queue in which a copy of it waits behind a kernel that looks at a flag for a
-// while.
+// Memory with known bytes, and a queue in which a copy of it waits behind a kernel that
+// looks at a flag for a while.
 struct Used {
   explicit Used(const Context& its_context) : context(its_context), queue(context), done(context) {
     std::memset(flags.data(), 0, flags.bytes());

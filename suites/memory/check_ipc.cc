@@ -15,8 +15,8 @@ constexpr const char* kIpc = by_vendor("Level Zero specification, Inter-Process 
                                        "CUDA C++ Programming Guide, Interprocess Communication");
 constexpr std::size_t kSharedBytes = 10000;
 
-// Opens TOKEN; then, ordered word by word: "read SEED" tells whether the bytes are noise(SEED), "write SEED"
-// writes it.
+// Opens TOKEN; then, ordered word by word: "read SEED" tells whether the bytes are
+// noise(SEED), "write SEED" writes it.
 PROCTOR_HELPER(import_memory) {
   const auto context = leased();
   Buffer memory;

@@ -104,8 +104,8 @@ PROCTOR_CHECK(Pool, LiveMemoryIsNotShared, "M38", kOrder, kGate, {"alloc.double_
   queue.synchronize();
 }
 
-// What is freed behind work that has not run yet is not given to another stream, which would write it too
-// early.
+// What is freed behind work that has not run yet is not given to another stream,
+// which would write it too early.
 PROCTOR_CHECK(Pool, OtherStreamGetsFreedMemoryAfterTheFree, "M38", kOrder, kGate, {"alloc.reused_early"}) {
   const auto context = leased();
   need_pools(context);

@@ -59,8 +59,8 @@ class Mapping {
   void* data() const { return pointer_; }
 
  private:
-  // Null lets the driver choose; the validation layer of loader 1.8 refuses it, so that it gets wishes
-  // instead.
+  // Null lets the driver choose; the validation layer of loader 1.8 refuses it, so
+  // that it gets wishes instead.
   void reserve() {
     Status status = ZE_CALL(zeVirtualMemReserve, native(context_), nullptr, bytes_, &pointer_);
     for (std::uintptr_t wish = 1; status.code() == ZE_RESULT_ERROR_INVALID_NULL_POINTER && wish <= 7;

@@ -1,5 +1,5 @@
-// Copies and fills whose surroundings are judged too: what lies in the range arrives, what lies around it
-// stays.
+// Copies and fills whose surroundings are judged too: what lies in the range arrives,
+// what lies around it stays.
 #pragma once
 
 #include <cstddef>

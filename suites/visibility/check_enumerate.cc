@@ -164,8 +164,8 @@ PROCTOR_CHECK(Enumerate, VersionsAreTold, "V49", "Level Zero specification, zeDr
   expect_true(seen.driver_version != 0, "the driver's version is not zero");
 }
 
-// One driver handle per product family, and ordinals of the mask count through all of them (compute-runtime,
-// Device::groupDevices).
+// One driver handle per product family, and ordinals of the mask count through all of
+// them (compute-runtime, Device::groupDevices).
 PROCTOR_CHECK(Enumerate, OrdinalsCountThroughAllDrivers, "V41", "intel/compute-runtime Device::groupDevices",
               kWarn) {
   const auto unmasked = control_with_devices(2);

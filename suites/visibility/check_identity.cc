@@ -1,5 +1,5 @@
-// Which physical device is which: order by PCI address, and the management interface's view of the same
-// devices.
+// Which physical device is which: order by PCI address, and the management
+// interface's view of the same devices.
 #include <map>
 
 #include "harness/core/child_protocol.h"

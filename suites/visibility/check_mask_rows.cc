@@ -1,5 +1,5 @@
-// One case per row of mask_rows.cc: given a value of the mask, what zeInit answers and what each device still
-// has.
+// One case per row of mask_rows.cc: given a value of the mask, what zeInit answers and
+// what each device still has.
 #include <cstdlib>
 
 #include "harness/core/child_protocol.h"

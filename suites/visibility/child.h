@@ -1,8 +1,8 @@
 // The other half of a visibility suite: `visibility_xpu --child DIRECTORY MODE` is exec'd with a given
-// environment, goes to that directory (glibc 2.28 has no posix_spawn that does), looks once, writes one JSON
-// document to descriptor 3 and leaves without running any driver's exit handlers. Because a mask is read once
-// per process, and because a malformed one may crash the driver, nothing is ever enumerated in the process of
-// a check.
+// environment, goes to that directory (glibc 2.28 has no posix_spawn that does), looks once, writes one
+// JSON document to descriptor 3 and leaves without running any driver's exit handlers. Because a mask
+// is read once per process, and because a malformed one may crash the driver, nothing is ever
+// enumerated in the process of a check.
 //
 // Of every vendor:
 //   enumerate               {"seen":ENUMERATION}

@@ -1,5 +1,5 @@
-// What many checks need before they can ask anything; each ends the check with a named skip when it is not
-// there.
+// What many checks need before they can ask anything; each ends the check with a named
+// skip when it is not there.
 #pragma once
 
 #include <string>

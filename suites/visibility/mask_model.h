@@ -22,10 +22,10 @@ struct ExpectedDevice {
   friend bool operator==(const ExpectedDevice&, const ExpectedDevice&) = default;
 };
 
-// `selection` is canonical: "all", "none", or entries N and N.M separated by commas. Entries past the
-// machine's end select nothing; order and repetition do not matter (Level Zero programming guide, "Affinity
-// Mask"). `tiles[card]` are the subdeviceIds of each card of the unmasked machine, empty for a card without
-// tiles.
+// `selection` is canonical: "all", "none", or entries N and N.M separated by commas. Entries past
+// the machine's end select nothing; order and repetition do not matter (Level Zero programming
+// guide, "Affinity Mask"). `tiles[card]` are the subdeviceIds of each card of the unmasked machine,
+// empty for a card without tiles.
 std::vector<ExpectedDevice> select_devices(std::string_view selection,
                                            const std::vector<std::vector<std::uint32_t>>& tiles);
 
@@ -38,8 +38,8 @@ std::string seen_text(const Enumeration& seen, IdentityKind kind);
 
 // The tiles of each card of an unmasked COMPOSITE enumeration.
 std::vector<std::vector<std::uint32_t>> tiles_of(const Enumeration& control);
-// The same of simulated cards that are all alike: "xpu:2x2", "xpu:2x2,cuda:4". None: the text says something
-// else.
+// The same of simulated cards that are all alike: "xpu:2x2", "xpu:2x2,cuda:4". None:
+// the text says something else.
 std::optional<std::vector<std::vector<std::uint32_t>>> tiles_of_topology(const char* topology);
 
 }  // namespace proctor::visibility

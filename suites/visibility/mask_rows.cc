@@ -1,11 +1,9 @@
 // Sources:
 //   SPEC    Level Zero programming guide, section "Affinity Mask" (spec.oneapi.io/level-zero, core/PROG)
 //   DRIVER  intel/compute-runtime, ExecutionEnvironment::parseAffinityMask and StringHelpers::toUint32t:
-//   std::stoul
-//           with base 0, cast to 32 bits; entries past the end are skipped
-//   ROBUST  no document says what a malformed value selects. The row expects what the driver does with every
-//   other
-//           bad entry, which is to skip it; above all it expects no crash.
+//           std::stoul with base 0, cast to 32 bits; entries past the end are skipped
+//   ROBUST  no document says what a malformed value selects. The row expects what the driver does with
+//           every other bad entry, which is to skip it; above all it expects no crash.
 //
 // Measured on Intel's driver 22.43.24595 (Debian 12) without hardware, 2 cards with 2 and with 4 tiles. Every
 // row is as expected except:
@@ -13,7 +11,7 @@
 //   15a-f, 16          SIGABRT (uncaught std::invalid_argument, std::out_of_range from std::stoul)
 //   26b                SIGABRT ("Abort was called at 176 line in file execution_environment.cpp")
 //   22, 23             with 4 tiles only: SIGSEGV, because in this mode two or more tiles without tile 0
-//   crash
+//                      crash
 #include "suites/visibility/mask_rows.h"
 
 namespace proctor::visibility {

@@ -1,5 +1,5 @@
-// Everything that a vendor's libraries say about this machine, as the probe's JSON document (main_xpu.cc,
-// main_cuda.cc).
+// Everything that a vendor's libraries say about this machine, as the probe's JSON
+// document (main_xpu.cc, main_cuda.cc).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

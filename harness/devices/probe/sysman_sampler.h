@@ -21,8 +21,8 @@ struct Components {
   std::string why;
 };
 
-// A rate is the difference of two samples of a counter and its own clock, both in microseconds or
-// microjoules.
+// A rate is the difference of two samples of a counter and its own clock, both in
+// microseconds or microjoules.
 struct Counter {
   std::uint64_t value = 0;
   std::uint64_t at = 0;

@@ -21,8 +21,8 @@ Function symbol(const LevelZero& ze, const char* name) {
   return reinterpret_cast<Function>(dlsym(ze.library, name));
 }
 
-// A device handle stands for its management handle (ZES_ENABLE_SYSMAN before zeInit): the one way that every
-// loader knows.
+// A device handle stands for its management handle (ZES_ENABLE_SYSMAN before zeInit): the one
+// way that every loader knows.
 class Management {
  public:
   explicit Management(const LevelZero& ze)

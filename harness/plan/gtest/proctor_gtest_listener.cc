@@ -3,9 +3,9 @@
 //
 //   target_link_libraries(my_test PRIVATE Proctor::gtest_listener)      # after find_package(Proctor)
 //
-// or compile this one file into the program. It registers itself, and is silent unless PROCTOR_EVENTS_FD
-// names an open descriptor. To that it writes one line of JSON per event, each with one write() of at most 64
-// KiB:
+// or compile this one file into the program. It registers itself, and is silent unless
+// PROCTOR_EVENTS_FD names an open descriptor. To that it writes one line of JSON per event, each with
+// one write() of at most 64 KiB:
 //
 //   {"v":1,"event":"listener","name":"gtest"}                    once, while the program is loaded
 //   {"v":1,"event":"start","case":"Suite.Name","t_ns":N}
@@ -13,9 +13,9 @@
 //   {"v":1,"event":"skip","case":...,"reason":...}
 //   {"v":1,"event":"end","case":...,"result":"pass|fail|skip"}
 //
-// A case ends when the next one, or its group, begins, the last one after the environments were torn down:
-// what fails in between, fails it. What failed in the set-up of a group or of the program, fails each of its
-// cases.
+// A case ends when the next one, or its group, begins, the last one after the environments were
+// torn down: what fails in between, fails it. What failed in the set-up of a group or of the
+// program, fails each of its cases.
 //
 // For GoogleTest >= 1.10 and C++11; nothing else is needed.
 #include <errno.h>
@@ -55,8 +55,8 @@ size_t sequence_length(const unsigned char* p, size_t left) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
-// As the inside of a JSON string, cut where it becomes too long. A byte that is no UTF-8 becomes \xHH as
-// text.
+// As the inside of a JSON string, cut where it becomes too long. A byte that is no
+// UTF-8 becomes \xHH as text.
 std::string escape(const std::string& text) {
   std::string out;
   const unsigned char* p = reinterpret_cast<const unsigned char*>(text.data());

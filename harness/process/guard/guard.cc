@@ -1,6 +1,6 @@
-// The guard: parent of a case's leader under every containment layer. It adopts orphans (subreaper, or PID 1
-// of a namespace), reaps them, forwards signals, and kills whatever is left when told to, or when the runner
-// is gone.
+// The guard: parent of a case's leader under every containment layer. It adopts orphans
+// (subreaper, or PID 1 of a namespace), reaps them, forwards signals, and kills whatever is left
+// when told to, or when the runner is gone.
 //
 // It is a separate static program so that it can be read in one sitting, starts in a fraction of a
 // millisecond, and shares no memory, lock or driver with the runner.
@@ -218,8 +218,8 @@ void end_everything(const Options& options, pid_t leader) {
     }
     signal_all(options, SIGKILL);
     if (reap(leader) == Children::kNone) return;
-    // A killed child is reaped within microseconds; one in uninterruptible sleep is waited for without
-    // burning CPU.
+    // A killed child is reaped within microseconds; one in uninterruptible sleep is
+    // waited for without burning CPU.
     sigset_t chld;
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);

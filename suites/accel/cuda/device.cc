@@ -127,8 +127,8 @@ Status Device::try_status() const {
   return used.ok() ? CUDA_CALL(cudaFree, nullptr) : used;
 }
 
-// Some runtimes make the context with the device, others with the first call that needs it: freeing nothing
-// is one.
+// Some runtimes make the context with the device, others with the first call that needs
+// it: freeing nothing is one.
 void activate(const Device& device) {
   Status status = try_use(device);
   if (status.ok()) status = CUDA_CALL(cudaFree, nullptr);

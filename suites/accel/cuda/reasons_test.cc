@@ -77,8 +77,8 @@ TEST_F(Reasons, DriverThatFails) {
               HasSubstr(R"("no_device")"));
 }
 
-// The real runtime, on a machine without NVIDIA's driver. With one, it finds a card, or says what it finds
-// instead.
+// The real runtime, on a machine without NVIDIA's driver. With one, it finds a card, or
+// says what it finds instead.
 TEST_F(Reasons, NoDriver) {
   if (!output_of("ls /dev/nvidiactl 2>/dev/null").empty()) GTEST_SKIP() << "there is a driver";
   const std::string said = output_of("PROCTOR_EVENTS_FD=1 " + in_quotes(bin("memory_cuda")) +

@@ -1,7 +1,7 @@
-// An IPC handle of Level Zero as text that another process can use. The first four bytes of such a handle are
-// a file descriptor of the exporter (specification, Inter-Process Communication; the official tests pass it
-// over a socket); here the importer takes a copy of it with pidfd_getfd, for which the exporter permits to be
-// traced.
+// An IPC handle of Level Zero as text that another process can use. The first four bytes of such a
+// handle are a file descriptor of the exporter (specification, Inter-Process Communication; the
+// official tests pass it over a socket); here the importer takes a copy of it with pidfd_getfd, for
+// which the exporter permits to be traced.
 #pragma once
 
 #include <span>

@@ -58,8 +58,8 @@ inline ze_module_handle_t native(const Module& module) { return module.impl()->h
 inline ze_kernel_handle_t native(const Kernel& kernel) { return kernel.impl()->handle; }
 ze_driver_handle_t driver_of(const Context& context);
 
-// The queue's own handle; a caller must not destroy it. Lists that are appended by hand run after what it
-// holds.
+// The queue's own handle; a caller must not destroy it. Lists that are appended by
+// hand run after what it holds.
 ze_command_queue_handle_t native(const Queue& queue);
 // The same of a queue in mode kImmediate. After appending to it by hand, a barrier() makes it wait for that.
 ze_command_list_handle_t immediate_list(const Queue& queue);

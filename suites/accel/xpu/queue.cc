@@ -4,11 +4,11 @@
 
 namespace proctor::accel {
 
-// In mode kLists `queue` is set and each command has a list of its own, kept until the queue is empty. In
-// mode kImmediate `immediate` is set, and what synchronises is a barrier with an event behind everything
-// else, because zeCommandListHostSynchronize came only with Level Zero 1.6. In both, a barrier stands before
-// each command: neither lists nor queues order their commands by themselves (specification, Execution
-// Barriers).
+// In mode kLists `queue` is set and each command has a list of its own, kept until the queue is empty.
+// In mode kImmediate `immediate` is set, and what synchronises is a barrier with an event behind
+// everything else, because zeCommandListHostSynchronize came only with Level Zero 1.6. In both, a
+// barrier stands before each command: neither lists nor queues order their commands by themselves
+// (specification, Execution Barriers).
 struct Queue::Impl {
   Impl(const Context& its_context, Mode mode, Device device);
   ~Impl();

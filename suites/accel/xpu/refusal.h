@@ -1,7 +1,7 @@
-// Calls with bad arguments. A driver need not validate anything (Level Zero specification, "Error Handling"):
-// what a bad argument does is undefined, so each such call is made in a second process. With the loader's
-// validation layer, the answer is the code that the specification names; without it, all that can be asked is
-// an end.
+// Calls with bad arguments. A driver need not validate anything (Level Zero specification, "Error
+// Handling"): what a bad argument does is undefined, so each such call is made in a second process.
+// With the loader's validation layer, the answer is the code that the specification names; without it,
+// all that can be asked is an end.
 //
 //   const BadCall kBadCalls[] = {
 //       {"zeMemFree", "the pointer is null", kNullPointer, [](Victim& victim) {

@@ -16,8 +16,8 @@ struct CudaMaskRow {
   const char* source;
   suite::Severity severity;
   const char* fault;
-  // What a driver that reads it otherwise might show is not of the pool: only where that is the whole
-  // machine.
+  // What a driver that reads it otherwise might show is not of the pool: only where
+  // that is the whole machine.
   bool whole_machine_only = false;
 };
 

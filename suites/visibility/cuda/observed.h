@@ -1,5 +1,5 @@
-// Answers of NVIDIA's driver that its documents leave open, as numbers for the report
-// (suites/main/observe.h).
+// Answers of NVIDIA's driver that its documents leave open, as numbers for
+// the report (suites/main/observe.h).
 #pragma once
 
 #include <string>

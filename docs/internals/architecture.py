@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+"""Holds the tree to docs/internals/architecture.md, whose three tables say what may include what.
+
+    architecture.py [check] [TREE]    where the tree and the page differ; exits 1 if they do
+    architecture.py arrows [TREE]     what each room includes today, in the words of the page's first table
+    architecture.py circles [TREE]    the circles of units and of rooms today, each with a way round
+
+A room is a folder with sources. A unit is x.cc with x.h, or either alone. A circle is a set of units, or of rooms, each
+of which includes, directly or by others of them, all the rest. A test is x_test.cc, and what only tests include.
+"""
+
+import re
+import sys
+from collections import defaultdict
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = "docs/internals/architecture.md"
+TOPS = ("harness", "reports", "suites", "fixtures")
+SOURCES = {".cc", ".h", ".cl", ".cu", ".def", ".inc"}
+INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+
+# ---- the tree ----
+
+
+def room_of(path):
+    return str(PurePosixPath(path).parent)
+
+
+def unit_of(path):
+    return str(PurePosixPath(path).with_suffix(""))
+
+
+class Include:
+    """A line of a source; `target` is as it is written there: a path in the tree, or a header of somebody else."""
+
+    def __init__(self, source, line, target):
+        self.source, self.line, self.target = source, line, target
+
+    def __str__(self):
+        return f"{self.source}:{self.line} includes {self.target}"
+
+
+class Tree:
+    def __init__(self, root):
+        self.root = root
+        self.sources = {str(path.relative_to(root)) for top in TOPS for path in (root / top).rglob("*")
+                        if path.suffix in SOURCES and "testdata" not in path.parts}
+        self.includes = [include for source in sorted(self.sources) for include in self.read(source)]
+        self.rooms = {room_of(source) for source in self.sources}
+        self.tests = self.find_tests()
+
+    def read(self, source):
+        with open(self.root / source, encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if found := INCLUDE.match(line):
+                    yield Include(source, number, found[1])
+
+    def ours(self):
+        return [include for include in self.includes if include.target in self.sources]
+
+    def find_tests(self):
+        """Units that are tests, or that tests and nobody else include."""
+        includers = defaultdict(set)
+        for include in self.ours():
+            if unit_of(include.source) != unit_of(include.target):
+                includers[unit_of(include.target)].add(unit_of(include.source))
+        tests = {unit for unit in map(unit_of, self.sources) if unit.endswith("_test")}
+        while more := {unit for unit, by in includers.items() if unit not in tests and by <= tests}:
+            tests |= more
+        return tests
+
+    def is_test(self, include):
+        return unit_of(include.source) in self.tests
+
+    def arrows(self):
+        """The includes that leave their room, by the two rooms."""
+        found = defaultdict(list)
+        for include in self.ours():
+            rooms = room_of(include.source), room_of(include.target)
+            if rooms[0] != rooms[1]:
+                found[rooms].append(include)
+        return found
+
+    def circles(self):
+        """Of units, and of rooms: what includes each other, with the includes among it. Tests are left out."""
+        found = {}
+        for whole in (unit_of, room_of):
+            edges = defaultdict(dict)
+            for include in self.ours():
+                source, target = whole(include.source), whole(include.target)
+                if source != target and not self.is_test(include):
+                    edges[source].setdefault(target, include)
+            for group in strongly_connected(edges):
+                if len(group) > 1:
+                    found[group] = {node: {to: include for to, include in edges[node].items() if to in group}
+                                    for node in group}
+        return found
+
+
+def strongly_connected(edges):
+    """Tarjan's algorithm, with a stack of its own: a tree's includes go deeper than Python calls."""
+    index, low, path, groups = {}, {}, [], []
+    for start in sorted(edges):
+        if start in index:
+            continue
+        index[start] = low[start] = len(index)
+        path.append(start)
+        work = [(start, iter(edges[start]))]
+        while work:
+            node, targets = work[-1]
+            for target in targets:
+                if target not in index:
+                    index[target] = low[target] = len(index)
+                    path.append(target)
+                    work.append((target, iter(edges.get(target, ()))))
+                    break
+                if target in path:
+                    low[node] = min(low[node], index[target])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    groups.append(frozenset(path[path.index(node):]))
+                    del path[path.index(node):]
+    return groups
+
+
+def way_round(edges):
+    """A shortest circle of includes in there, to show where it could be cut."""
+    ways = []
+    for start in sorted(edges):
+        queue, came = [start], {}
+        for node in queue:
+            for target, include in edges[node].items():
+                if target not in came:
+                    came[target] = (node, include)
+                    queue.append(target)
+        node, include = came[start]
+        way = [include]
+        while node != start:
+            node, include = came[node]
+            way.insert(0, include)
+        ways.append(way)
+    return min(ways, key=len)
+
+
+# ---- the page ----
+
+
+def expanded(name):
+    """`a/{b,c}` is `a/b` and `a/c`."""
+    braces = re.search(r"\{([^}]*)\}", name)
+    if not braces:
+        return [name]
+    return [each for part in braces[1].split(",")
+            for each in expanded(name[:braces.start()] + part.strip() + name[braces.end():])]
+
+
+def code(text):
+    """What stands in backticks there."""
+    return [each for name in re.findall(r"`([^`]+)`", text) for each in expanded(name)]
+
+
+class Row:
+    def __init__(self, line, cells):
+        self.line, self.cells = line, cells
+        self.names = code(cells[0])
+
+    def __str__(self):
+        return f"{PAGE}:{self.line}"
+
+
+class Room(Row):
+    """A row of the table of rooms; it may be about several that are alike."""
+
+    def __init__(self, row):
+        super().__init__(row.line, row.cells)
+        always, _, tests = row.cells[2].partition("tests:")
+        self.allowed = [self.whole(name) for name in code(always)]
+        self.allowed_in_tests = [self.whole(name) for name in code(tests)]
+
+    def whole(self, name):
+        """`core` in a row of the harness is harness/core."""
+        return name if name.split("/")[0] in TOPS else f"{self.names[0].split('/')[0]}/{name}"
+
+
+class Page:
+    def __init__(self, text):
+        self.text = text
+        self.rows = [Room(row) for row in self.table("room")]
+        self.rooms = {room: row for row in self.rows for room in row.names}
+        self.vendors = [(row, code(row.cells[1])) for row in self.table("vendor's headers")]
+        self.circles = {frozenset(row.names): row for row in self.table("circle")}
+
+    def table(self, heading):
+        """The rows of the table whose first column is called so."""
+        rows, inside = [], False
+        for number, line in enumerate(self.text.splitlines(), 1):
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
+            if not cells:
+                inside = False
+            elif cells[0] == heading:
+                inside = True
+            elif inside and not re.fullmatch(r"[-: ]+", cells[0]):
+                rows.append(Row(number, cells))
+        if not rows:
+            sys.exit(f"{PAGE}: it has no table whose first column is called '{heading}'")
+        return rows
+
+    def names(self):
+        """Each path in backticks, with its line; the rooms and units of the tables are looked at elsewhere."""
+        prose = dict(enumerate(self.text.splitlines(), 1))
+        prose |= {row.line: row.cells[1] for row in (*self.rows, *self.circles.values())}
+        prose |= {row.line: "" for row, _ in self.vendors}
+        for line, text in prose.items():
+            yield from ((line, name) for name in code(text) if "/" in name and re.fullmatch(r"[\w./-]+", name))
+
+
+# ---- the two compared ----
+
+
+def matches(room, patterns):
+    return any(fnmatchcase(room, pattern) for pattern in patterns)
+
+
+def unknown_rooms(tree, page):
+    for room in sorted(tree.rooms - page.rooms.keys()):
+        yield (f"{room}: a folder with sources that {PAGE} does not know: "
+               "give it a row in the table of rooms, with what it is for and what it may include")
+    for room in sorted(page.rooms.keys() - tree.rooms):
+        yield f"{page.rooms[room]}: {room} has no sources: take it out"
+
+
+def forbidden_arrows(tree, page):
+    for (source, target), includes in sorted(tree.arrows().items()):
+        row = page.rooms.get(source)
+        if row is None or matches(target, row.allowed):
+            continue
+        for include in includes:
+            if not (tree.is_test(include) and matches(target, row.allowed_in_tests)):
+                yield (f"{include}: no arrow leads from {source} to {target}. Take it from a room that {source} may "
+                       "include, or move it to where both reach it; if the arrow is right, add it to the row "
+                       f"{row}")
+
+
+def stale_arrows(tree, page):
+    for row in page.rows:
+        includes = [include for include in tree.ours() if room_of(include.source) in row.names]
+        for patterns, tests, among in ((row.allowed, False, "nothing"), (row.allowed_in_tests, True, "no test")):
+            used = {room_of(include.target) for include in includes if tree.is_test(include) == tests}
+            for pattern in patterns:
+                if not any(fnmatchcase(room, pattern) for room in used):
+                    yield (f"{row}: {among} in {' '.join(row.names)} includes {pattern}: take it out"
+                           f"{'' if tests else ', or, if tests do, put it behind tests:'}")
+
+
+def vendors_headers(tree, page):
+    for row, rooms in page.vendors:
+        users = [include for include in tree.includes if matches(include.target, row.names)]
+        for include in users:
+            if not matches(room_of(include.source), rooms):
+                yield (f"{include}: a vendor's header, which {' '.join(['only', *rooms]) if rooms else 'no room'} may "
+                       f"include ({row}): what needs a driver is a program of suites/, and the harness starts it")
+        for room in rooms:
+            if not any(fnmatchcase(room_of(include.source), room) for include in users):
+                yield f"{row}: nothing in {room} includes {' '.join(row.names)}: take it out"
+
+
+def unreasoned_circles(tree, page):
+    found = tree.circles()
+    for group in sorted(found.keys() - page.circles.keys(), key=sorted):
+        way = "\n".join(f"    {include}" for include in way_round(found[group]))
+        yield (f"{' '.join(sorted(group))}: a circle that {PAGE} does not know. Cut it (a plain type in a "
+               f"header of its own, a callback, a declaration), or name it there with its reason. A way round:\n{way}")
+    for group in sorted(page.circles.keys() - found.keys(), key=sorted):
+        yield f"{page.circles[group]}: this is no circle, or not the whole of one: mend the row or take it out"
+
+
+def missing_files(tree, page):
+    for line, name in page.names():
+        if not (tree.root / name).exists():
+            yield f"{PAGE}:{line}: {name} does not exist"
+
+
+CHECKS = (unknown_rooms, forbidden_arrows, stale_arrows, vendors_headers, unreasoned_circles, missing_files)
+
+
+def check(root):
+    tree, page = Tree(root), Page((root / PAGE).read_text(encoding="utf-8"))
+    return [finding for each in CHECKS for finding in each(tree, page)]
+
+
+# ---- what the tree does, for whoever edits the page ----
+
+
+def print_arrows(tree):
+    def cell(rooms):
+        return " ".join(f"`{target.removeprefix(room.split('/')[0] + '/')}`" for target in rooms)
+
+    arrows = tree.arrows()
+    for room in sorted(tree.rooms):
+        targets = {target: includes for (source, target), includes in sorted(arrows.items()) if source == room}
+        always = [target for target, includes in targets.items() if not all(map(tree.is_test, includes))]
+        tests = [target for target in targets if target not in always]
+        print(f"| `{room}` | | {cell(always)}{'; tests: ' if tests else ''}{cell(tests)} |")
+
+
+def print_circles(tree):
+    found = tree.circles()
+    for group in sorted(found, key=sorted):
+        print(" ".join(sorted(group)))
+        for include in way_round(found[group]):
+            print(f"    {include}")
+    of_rooms = sum(group <= tree.rooms for group in found)
+    print(f"{len(found) - of_rooms} circles of units, {of_rooms} of rooms")
+
+
+def main(arguments):
+    verb = arguments.pop(0) if arguments and arguments[0] in ("check", "arrows", "circles") else "check"
+    root = Path(arguments[0]).resolve() if arguments else ROOT
+    if verb == "arrows":
+        print_arrows(Tree(root))
+    elif verb == "circles":
+        print_circles(Tree(root))
+    else:
+        findings = check(root)
+        print(*findings, sep="\n", end="\n" if findings else "")
+        sys.exit(bool(findings))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,6 +1,9 @@
 // The child protocol: how a test process tells Proctor what happened. Public, and the only harness header
 // that suites and fixtures may include. Everything here is text on a file descriptor, so that a shell script
-// can speak it as well as a C++ binary. What a child prints on stdout is never believed.
+// can speak it as well as a C++ binary. What a child prints on stdout is never believed. Example:
+//
+//   if (const char* fd = std::getenv(child::kEventsFdVariable))
+//     dprintf(std::atoi(fd), "{\"v\":1,\"case\":\"Group.Name\",\"event\":\"end\",\"result\":\"pass\"}\n");
 //
 // Environment of every child:
 //   PROCTOR_EVENTS_FD      number of an inherited descriptor; one JSON object per line, at most 64 KiB each,

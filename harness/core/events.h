@@ -6,6 +6,19 @@
 // notrun(interrupted), a planned case without any record is notrun(<why the run ended>, else interrupted).
 // The format only grows: readers ignore keys and record types that they do not know.
 //
+// Whoever wants to know what happens is an EventSink. Example:
+//
+//   class BadCases final : public EventSink {
+//    public:
+//     void on(const Event& event) override {
+//       const auto* end = std::get_if<CaseEnded>(&event);
+//       if (end != nullptr && is_bad(end->verdict.outcome)) ids_.push_back(end->case_id);
+//     }
+//
+//    private:
+//     std::vector<std::string> ids_;
+//   };
+//
 // Units: *_ms are milliseconds on the monotonic clock since the run's start, unless named `duration`.
 #pragma once
 

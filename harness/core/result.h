@@ -1,5 +1,19 @@
 // Result<T>: a value or an Error, for failures that are expected (bad input, a missing file, a refused system
-// call). Exceptions never cross a module edge; std::expected is C++23.
+// call). Exceptions never cross a module edge; std::expected is C++23. Example:
+//
+//   Result<int> parse_digit(const std::string& text) {
+//     if (text.size() != 1 || text[0] < '0' || text[0] > '9')
+//       return Error::usage("read the number '" + text + "'", "It is one digit.");
+//     return text[0] - '0';
+//   }
+//
+//   Result<int> parse_sum(const std::string& a, const std::string& b) {
+//     const Result<int> first = parse_digit(a);
+//     if (!first) return first.error();
+//     const Result<int> second = parse_digit(b);
+//     if (!second) return second.error();
+//     return *first + *second;
+//   }
 #pragma once
 
 #include <optional>

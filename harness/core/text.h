@@ -1,4 +1,8 @@
 // Text that may hold anything: the one cleaning function in front of every writer, and near-miss suggestions.
+// Example:
+//
+//   const std::string clean = clean_text("\x1b[31mred\x1b[0m\x01");         // "red\\x01"
+//   const std::string meant = near_miss("time-out", {"timeout", "grace"});  // "timeout"
 #pragma once
 
 #include <string>

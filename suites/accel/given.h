@@ -1,4 +1,11 @@
-// What the checks of memory and kernels begin with, and how they compare bytes.
+// What the checks of memory and kernels begin with, and how they compare bytes. Example:
+//
+//   const Context context = leased();
+//   Queue queue(context);
+//   const auto sent = noise(4096, 7);
+//   const Buffer memory = device_copy(queue, context, sent);
+//   const auto got = read_as<std::byte>(queue, context, memory);
+//   expect_bytes("a copy to the device and back", sent, got, context.device());
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,11 @@
-// How a conformance check is written:
+// How a conformance check is written. Example:
 //
-//   PROCTOR_CHECK(Mask, DuplicatesSelectOnce, "V10", "intel/compute-runtime parseAffinityMask", kRobust) {
+//   std::string devices_under(const std::string& mask);
+//
+//   PROCTOR_CHECK(Mask, DuplicatesSelectOnce, "V10", "intel/compute-runtime parseAffinityMask", kWarn) {
+//     const std::string expected = devices_under("0");
 //     step("enumerate under '0,0'");
-//     ...
+//     const std::string got = devices_under("0,0");
 //     expect_same("what '0,0' selects", expected, got);
 //   }
 //
@@ -12,11 +15,15 @@
 //
 // skip() and fail_because() end the check from any depth. Any other exception is a failure.
 //
-// What else is known of a check follows as trailing arguments (CheckTraits), in the order of its members:
+// What else is known of a check follows as trailing arguments, in the order of the members of CheckTraits.
+// Example:
 //
-//   PROCTOR_CHECK(Copy, IsByteExact, "M22", kSpec, kGate, .faults = {"memory.corrupt_copy:at=17"},
-//                 .needs = {"fp64"}, .sizes = {.smoke = 4096, .ci = 65536, .unit = "bytes"}) {
-//     const auto bytes = sized();  // of the size that the run asks for
+//   PROCTOR_CHECK(Copy, IsByteExact, "M22", "Level Zero specification, Copies", kGate,
+//                 .faults = {"memory.corrupt_copy:at=17"}, .needs = {"fp64"},
+//                 .sizes = {.smoke = 4096, .ci = 65536, .unit = "bytes"}) {
+//     const std::int64_t bytes = sized();  // as many as the run's --size asks for
+//     expect_true(bytes > 0, "there is something to copy");
+//   }
 //
 // A check's set-up ends with its first step(): a simulator fault counts as the cause of its failure only if
 // it fired after that. A check without steps has no set-up.

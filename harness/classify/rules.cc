@@ -4,7 +4,7 @@
 #include <array>
 #include <initializer_list>
 
-#include "fixtures/simgpu/spec/toml.h"
+#include "harness/core/toml.h"
 
 namespace proctor {
 namespace {

@@ -18,7 +18,7 @@
 #include "harness/evidence/kernel_log.h"
 #include "harness/evidence/permission.h"
 #include "harness/evidence/tools.h"
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 
 namespace proctor::cli {
 namespace {

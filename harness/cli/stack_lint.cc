@@ -10,7 +10,7 @@
 #include "harness/cli/stack.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 #include "harness/stack/lint.h"
 
 namespace proctor::cli {

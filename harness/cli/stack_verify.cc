@@ -12,7 +12,7 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/rooted_files.h"
 #include "harness/core/text.h"
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 #include "harness/stack/dpkg_status.h"
 #include "harness/stack/embedded_locks.h"
 #include "harness/stack/fingerprint.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "harness/doctor/examination.h"
-#include "harness/plan/version.h"
+#include "harness/core/version.h"
 
 namespace proctor {
 namespace {

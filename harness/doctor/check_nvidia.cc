@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "harness/doctor/examination.h"
-#include "harness/plan/version.h"
+#include "harness/core/version.h"
 
 namespace proctor {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "harness/doctor/diagnose.h"
 #include "harness/doctor/simulated_host.h"
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 
 namespace proctor {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "harness/core/rooted_files.h"
 #include "harness/devices/library_search.h"
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 
 namespace proctor {
 namespace {

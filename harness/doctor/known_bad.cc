@@ -7,7 +7,7 @@
 #include <set>
 
 #include "harness/core/text.h"
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 #include "harness/stack/lock_format.h"
 
 namespace proctor {

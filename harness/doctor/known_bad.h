@@ -10,7 +10,7 @@
 
 #include "harness/core/result.h"
 #include "harness/doctor/host.h"
-#include "harness/plan/version.h"
+#include "harness/core/version.h"
 
 namespace proctor {
 

@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <string>
 
-#include "fixtures/simgpu/spec/toml.h"
+#include "harness/core/toml.h"
 #include "harness/core/temp_dir.h"
 
 namespace proctor {

@@ -7,7 +7,7 @@
 
 #include "harness/core/text.h"
 #include "harness/plan/config_tables.h"
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 
 namespace proctor {
 

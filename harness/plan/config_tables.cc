@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/plan/version.h"
+#include "harness/core/version.h"
 
 namespace proctor {
 

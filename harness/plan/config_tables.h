@@ -7,7 +7,7 @@
 
 #include "harness/core/result.h"
 #include "harness/plan/config.h"
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 
 namespace proctor {
 

@@ -6,7 +6,7 @@
 #include <regex>
 
 #include "harness/plan/config_fixture.h"
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 
 namespace proctor {
 namespace {

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <map>
 
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 
 namespace proctor {
 namespace {

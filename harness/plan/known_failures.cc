@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "harness/core/text.h"
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 
 namespace proctor {
 

@@ -22,7 +22,7 @@
 #include "harness/core/events.h"
 #include "harness/core/outcome.h"
 #include "harness/core/result.h"
-#include "harness/plan/version.h"
+#include "harness/core/version.h"
 
 namespace proctor {
 

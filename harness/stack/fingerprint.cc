@@ -12,7 +12,7 @@
 
 #include "harness/core/rooted_files.h"
 #include "harness/core/text.h"
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 #include "harness/stack/dpkg_status.h"
 
 namespace proctor {

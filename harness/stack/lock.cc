@@ -8,7 +8,7 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/text.h"
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 #include "harness/stack/lock_format.h"
 
 namespace proctor {

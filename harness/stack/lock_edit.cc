@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 #include "harness/stack/lock.h"
 
 namespace proctor {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/plan/version.h"
+#include "harness/core/version.h"
 
 namespace proctor {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fixtures/simgpu/spec/toml.h"
+#include "harness/core/toml.h"
 #include "harness/core/duration.h"
 #include "harness/core/result.h"
 

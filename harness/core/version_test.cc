@@ -1,4 +1,4 @@
-#include "harness/plan/version.h"
+#include "harness/core/version.h"
 
 #include <gtest/gtest.h>
 

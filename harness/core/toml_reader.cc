@@ -1,4 +1,4 @@
-#include "harness/plan/toml_reader.h"
+#include "harness/core/toml_reader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,0 +1,3 @@
+#define TOML_IMPLEMENTATION
+
+#include "harness/core/toml.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

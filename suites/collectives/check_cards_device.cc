@@ -6,7 +6,7 @@
 #include <set>
 
 #include "harness/core/child_protocol.h"
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/collectives/world.h"
 #include "suites/main/check.h"
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <optional>
 
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 #include "suites/collectives/library.h"
 #include "suites/collectives/names.h"
 #include "suites/collectives/nccl/api.h"

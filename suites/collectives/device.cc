@@ -1,7 +1,7 @@
 #include <optional>
 
 #include "harness/core/child_protocol.h"
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/collectives/host_memory.h"
 #include "suites/collectives/place.h"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/skipped.h"
 
 namespace proctor::health {

@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "harness/core/child_protocol.h"
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/health/health.h"
 #include "suites/main/skipped.h"
 

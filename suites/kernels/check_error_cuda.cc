@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 #include "suites/main/observe.h"

@@ -1,6 +1,6 @@
 // Events as CUDA has them: ready until something is recorded, recorded again, and seen by other processes.
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 #include "suites/kernels/stream_gate.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"

@@ -1,7 +1,7 @@
 // Events that two processes share. Level Zero only.
 #include <unistd.h>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/xpu/ipc_token.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"

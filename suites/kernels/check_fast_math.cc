@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/kernels/math_table.h"
 #include "suites/kernels/numeric.h"
 #include "suites/main/check.h"

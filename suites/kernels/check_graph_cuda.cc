@@ -1,7 +1,7 @@
 // Graphs that are captured from streams: nothing runs while they are captured, and everything each time that
 // they are launched.
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 #include "suites/kernels/counter.h"
 #include "suites/main/check.h"
 

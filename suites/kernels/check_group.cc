@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/kernels/math_table.h"
 #include "suites/kernels/numeric.h"
 #include "suites/main/check.h"

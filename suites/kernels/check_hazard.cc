@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/kernels/numeric.h"
 #include "suites/main/check.h"
 

@@ -1,7 +1,7 @@
 // A launch: its shape, its limits, its arguments.
 #include <algorithm>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/kernels/ids.h"
 #include "suites/main/check.h"
 

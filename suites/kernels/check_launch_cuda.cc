@@ -1,8 +1,8 @@
 // Launches by the runtime's own terms: attributes, occupancy, shared memory beyond what all devices have.
 #include <algorithm>
 
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

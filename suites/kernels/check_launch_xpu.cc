@@ -1,5 +1,5 @@
 // What only a launch of Level Zero has: a global offset, and arguments that are set one by one.
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/kernels/ids.h"
 #include "suites/main/check.h"
 

@@ -1,5 +1,5 @@
 // Command lists and fences, which only Level Zero has.
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 

@@ -1,7 +1,7 @@
 // Modules: what is in them, and which names they know.
 #include <algorithm>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 

@@ -2,8 +2,8 @@
 #include <bit>
 #include <cmath>
 
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 #include "suites/kernels/narrow.h"
 #include "suites/kernels/numeric.h"
 #include "suites/main/check.h"

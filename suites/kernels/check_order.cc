@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/kernels/counter.h"
 #include "suites/main/check.h"
 

@@ -1,7 +1,7 @@
 // Events that the host signals and resets, waits with a limit, immediate lists.
 #include <chrono>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/kernels/counter.h"
 #include "suites/main/check.h"
 

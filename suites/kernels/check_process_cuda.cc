@@ -3,8 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 #include "suites/main/skipped.h"

@@ -1,5 +1,5 @@
 // What the management interface measures on a device that works.
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <thread>
 
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 #include "suites/kernels/counter.h"
 #include "suites/kernels/stream_gate.h"
 #include "suites/main/check.h"

@@ -1,7 +1,7 @@
 // Sub-groups of the size that a kernel requires.
 #include <algorithm>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

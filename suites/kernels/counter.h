@@ -1,7 +1,7 @@
 // What checks of order count with.
 #pragma once
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 
 namespace proctor::accel {
 

@@ -1,7 +1,7 @@
 // Every work-item of a launch says who it thinks it is.
 #pragma once
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 
 namespace proctor::accel {
 

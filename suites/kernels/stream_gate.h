@@ -3,8 +3,8 @@
 
 #include <atomic>
 
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 
 namespace proctor::accel {
 

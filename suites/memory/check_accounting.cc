@@ -5,7 +5,7 @@
 #include <memory>
 #include <thread>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 

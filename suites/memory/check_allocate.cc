@@ -4,7 +4,7 @@
 #include <mutex>
 #include <thread>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

@@ -1,7 +1,7 @@
 // Getting and giving back memory: what only the CUDA Runtime says.
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/management.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

@@ -1,7 +1,7 @@
 // Getting and giving back memory: what only Level Zero says or has.
 #include <algorithm>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

@@ -1,7 +1,7 @@
 // Copies that run by themselves: finished when their event says so, not earlier, and in order.
 #include <algorithm>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

@@ -3,7 +3,7 @@
 // timed copy arrived.
 #include <algorithm>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/speed.h"
 #include "suites/main/check.h"
 

@@ -2,7 +2,7 @@
 // its complement, so that a bit that is stuck shows whatever it is stuck at.
 #include <algorithm>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

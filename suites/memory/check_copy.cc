@@ -1,7 +1,7 @@
 // Copies, byte for byte: what lies in the range arrives, what lies around it stays.
 #include <algorithm>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 #include "suites/memory/guarded.h"
 

@@ -2,8 +2,8 @@
 // between devices, synchronous.
 #include <algorithm>
 
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/refusal.h"
-#include "suites/accel/given.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

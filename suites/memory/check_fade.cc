@@ -1,7 +1,7 @@
 // Memory that lies idle keeps its bits.
 #include <thread>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

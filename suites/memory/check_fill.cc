@@ -1,7 +1,7 @@
 // Fills: every pattern size, whole and in its range.
 #include <algorithm>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 #include "suites/memory/guarded.h"
 

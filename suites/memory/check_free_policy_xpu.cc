@@ -1,7 +1,7 @@
 // Freeing memory that submitted work still uses: what each policy promises.
 #include <thread>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 

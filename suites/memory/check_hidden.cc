@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 

@@ -1,8 +1,8 @@
 // Memory of the host that kernels use: pinned by the runtime, or registered afterwards.
 #include <algorithm>
 
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

@@ -1,5 +1,5 @@
 // Memory that two processes share: the same bytes, not a copy of them.
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 

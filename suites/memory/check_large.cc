@@ -1,6 +1,6 @@
 // Allocations above 4 GiB, which on Level Zero need a wish of their own when they are made
 // and when a module is built.
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

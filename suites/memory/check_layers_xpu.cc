@@ -1,5 +1,5 @@
 // What the core interface and the management interface say about the same memory.
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 

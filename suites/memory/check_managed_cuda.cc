@@ -1,8 +1,8 @@
 // Managed memory: what its device says of it, and what moves it.
 #include <algorithm>
 
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

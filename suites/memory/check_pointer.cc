@@ -1,5 +1,5 @@
 // What the driver says about a pointer is what was asked for when it was allocated.
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

@@ -1,5 +1,5 @@
 // What the driver says about the allocation that an address lies in.
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 

@@ -1,8 +1,8 @@
 // Memory that is allocated and freed in the order of a stream, from pools.
 #include <algorithm>
 
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

@@ -1,7 +1,7 @@
 // What moves memory between host and device, or away from the device.
 #include <algorithm>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 

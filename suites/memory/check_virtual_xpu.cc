@@ -1,5 +1,5 @@
 // Addresses and memory apart: reservations, physical memory, mappings. Level Zero only.
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 
 namespace proctor::accel {
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/given.h"
 
 namespace proctor::accel {
 

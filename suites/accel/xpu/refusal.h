@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 #include "suites/accel/xpu/native.h"
 
 namespace proctor::accel {

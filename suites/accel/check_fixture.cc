@@ -1,4 +1,4 @@
-#include "suites/accel/given.h"
+#include "suites/accel/check_fixture.h"
 
 #include <algorithm>
 #include <atomic>

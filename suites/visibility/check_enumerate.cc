@@ -2,7 +2,7 @@
 #include <set>
 
 #include "suites/main/check.h"
-#include "suites/visibility/given.h"
+#include "suites/visibility/preconditions.h"
 
 namespace proctor::visibility {
 namespace {
@@ -25,7 +25,7 @@ PROCTOR_CHECK(Enumerate, TwiceGivesTheSameHandles, "V25", kDeviceGet, kGate,
               .faults = {"visibility.handle_changes", "visibility.count_changes"}) {
   control();
   step("given a process that lists its devices twice");
-  const auto answer = ask({"twice"});
+  const auto answer = query_child({"twice"});
 
   expect_true(answer.at("same_handles").get<bool>(), "both lists have the same handles in the same order");
   expect_same("the second list", to_json(record(answer, "seen")).dump(),
@@ -36,7 +36,7 @@ PROCTOR_CHECK(Enumerate, TooLargeCountIsTrimmed, "V26", kDeviceGet, kGate,
               .faults = {"visibility.count_not_trimmed"}) {
   control();
   step("given room for four devices more than there are");
-  const auto over = ask({"counts"}).at("over");
+  const auto over = query_child({"counts"}).at("over");
 
   expect_same("zeDeviceGet returns", "ZE_RESULT_SUCCESS", over.at("result"));
   if (over.at("count") != over.at("devices")) {
@@ -51,7 +51,7 @@ PROCTOR_CHECK(Enumerate, TooSmallCountGivesTheFirst, "V26", kDeviceGet, kGate,
               .faults = {"visibility.handle_changes"}) {
   control_with_devices(2);
   step("given room for one device");
-  const auto under = ask({"counts"}).at("under");
+  const auto under = query_child({"counts"}).at("under");
 
   expect_same("zeDeviceGet returns", "ZE_RESULT_SUCCESS", under.at("result"));
   expect_same("the count", "1", under.at("count").dump());
@@ -63,7 +63,7 @@ PROCTOR_CHECK(Enumerate, TooSmallCountGivesTheFirst, "V26", kDeviceGet, kGate,
 PROCTOR_CHECK(Enumerate, NullCountIsRefused, "V27", kDeviceGet, kGate) {
   control();
   step("given zeDeviceGet(driver, nullptr, nullptr) under the validation layer");
-  const auto answer = ask({"null-count"}, kValidation);
+  const auto answer = query_child({"null-count"}, kValidation);
 
   if (!answer.at("validation_layer").get<bool>())
     suite::skip(std::string("library_missing:") + kValidationLayer);
@@ -142,7 +142,7 @@ PROCTOR_CHECK(Enumerate, DeviceReachesItself, "V47", "Level Zero specification, 
               .faults = {"visibility.peer_lie"}) {
   control();
   step("given zeDeviceCanAccessPeer for every pair of devices");
-  const auto peers = ask({"peers"}).at("peers");
+  const auto peers = query_child({"peers"}).at("peers");
 
   for (std::size_t i = 0; i < peers.size(); ++i) {
     expect_same("device " + std::to_string(i) + " to itself",

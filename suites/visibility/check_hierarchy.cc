@@ -3,7 +3,7 @@
 #include <map>
 
 #include "suites/main/check.h"
-#include "suites/visibility/given.h"
+#include "suites/visibility/preconditions.h"
 
 namespace proctor::visibility {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "harness/core/child_protocol.h"
 #include "suites/main/check.h"
-#include "suites/visibility/given.h"
+#include "suites/visibility/preconditions.h"
 
 namespace proctor::visibility {
 namespace {
@@ -22,7 +22,7 @@ const Variables kInPciOrder = {{kPciOrder, "1"}};
 
 // The management interface's devices, with a skip where it cannot be asked.
 nlohmann::json sysman_under(const Variables& variables) {
-  const auto answer = ask({"sysman"}, variables);
+  const auto answer = query_child({"sysman"}, variables);
   for (const char* symbol : {"zesInit", "zesDriverGet", "zesDeviceGet"}) require_symbol(answer, symbol);
   if (answer.at("result") == "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE") suite::skip("unsupported:sysman");
   expect_same("zesInit returns", "ZE_RESULT_SUCCESS", answer.at("result"));

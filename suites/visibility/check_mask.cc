@@ -3,8 +3,8 @@
 
 #include "harness/core/child_protocol.h"
 #include "suites/main/check.h"
-#include "suites/visibility/given.h"
 #include "suites/visibility/mask_model.h"
+#include "suites/visibility/preconditions.h"
 
 namespace proctor::visibility {
 namespace {
@@ -45,7 +45,7 @@ PROCTOR_CHECK(Mask, UnsetShowsEveryDevice, "V01", kSpec, kGate,
   }
   if (seen.devices.empty()) suite::skip("no_device");
   step("then the management interface, which no mask affects, lists as many");
-  const auto sysman = ask({"sysman"});
+  const auto sysman = query_child({"sysman"});
   require_symbol(sysman, "zesInit");
   require_symbol(sysman, "zesDeviceGet");
   expect_same("devices without a mask, against the management interface",

@@ -4,7 +4,7 @@
 
 #include "harness/core/child_protocol.h"
 #include "suites/main/check.h"
-#include "suites/visibility/ask.h"
+#include "suites/visibility/control.h"
 #include "suites/visibility/mask_model.h"
 #include "suites/visibility/mask_rows.h"
 

@@ -1,7 +1,7 @@
 // When the mask is read, and who inherits it.
 #include "suites/main/check.h"
-#include "suites/visibility/given.h"
 #include "suites/visibility/mask_model.h"
+#include "suites/visibility/preconditions.h"
 
 namespace proctor::visibility {
 namespace {
@@ -22,7 +22,7 @@ PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20",
               .faults = {"visibility.late_environment"}) {
   control_with_devices(2);
   step("given a process that enumerates, sets ZE_AFFINITY_MASK=0 and initializes again");
-  const auto answer = ask({"setenv-after-init", kMask, "0"});
+  const auto answer = query_child({"setenv-after-init", kMask, "0"});
 
   expect_same("what it sees the second time", text(record(answer, "seen")), text(record(answer, "again")));
 }
@@ -34,7 +34,7 @@ PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21",
   step("given a process that was started with mask 0");
   const auto started_with = enumerate({{kMask, "0"}});
   step("and one that sets it itself before the first call");
-  const auto answer = ask({"enumerate-after-setenv", kMask, "0"});
+  const auto answer = query_child({"enumerate-after-setenv", kMask, "0"});
 
   expect_same("what it sees", text(started_with), text(record(answer, "seen")));
   expect_true(started_with.devices.size() < unmasked.devices.size(), "it sees less than the whole machine");
@@ -46,7 +46,7 @@ PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22",
   const auto unmasked = control_with_devices(2);
   const auto expected = enumerate({{kMask, "0"}});
   step("given a child under mask 0 that execs a child of its own");
-  const auto seen = record(ask({"grandchild"}, {{kMask, "0"}}), "seen");
+  const auto seen = record(query_child({"grandchild"}, {{kMask, "0"}}), "seen");
 
   expect_same("what the grandchild sees", text(expected), text(seen));
   expect_true(seen.devices.size() < unmasked.devices.size(),

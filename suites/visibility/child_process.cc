@@ -193,7 +193,7 @@ json accept(const ChildEnd& end, const Variables& variables) {
   return *end.answer;
 }
 
-json ask(const std::vector<std::string>& mode, const Variables& variables) {
+json query_child(const std::vector<std::string>& mode, const Variables& variables) {
   Child child(mode, variables);
   return accept(child.finish(), variables);
 }
@@ -204,6 +204,8 @@ Enumeration record(const json& answer, const char* key) {
   return *std::move(parsed);
 }
 
-Enumeration enumerate(const Variables& variables) { return record(ask({"enumerate"}, variables), "seen"); }
+Enumeration enumerate(const Variables& variables) {
+  return record(query_child({"enumerate"}, variables), "seen");
+}
 
 }  // namespace proctor::visibility

@@ -54,13 +54,13 @@ class Child {
   std::unique_ptr<State> state_;
 };
 
-nlohmann::json ask(const std::vector<std::string>& mode, const Variables& variables = {});
+nlohmann::json query_child(const std::vector<std::string>& mode, const Variables& variables = {});
 // What a finished child means for the check that asked: its answer, or the end of the check.
 nlohmann::json accept(const ChildEnd& end, const Variables& variables);
 
 // A record in an answer; ends the check when it is none.
 Enumeration record(const nlohmann::json& answer, const char* key);
-// ask("enumerate") as a record.
+// query_child("enumerate") as a record.
 Enumeration enumerate(const Variables& variables = {});
 
 }  // namespace proctor::visibility

@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "suites/visibility/ask.h"
+#include "suites/visibility/control.h"
 #include "suites/visibility/mask_rows.h"
 
 namespace proctor::visibility {

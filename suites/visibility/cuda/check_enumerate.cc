@@ -4,8 +4,8 @@
 
 #include "suites/main/check.h"
 #include "suites/main/observe.h"
-#include "suites/visibility/cuda/ask.h"
 #include "suites/visibility/cuda/observed.h"
+#include "suites/visibility/cuda/pool.h"
 
 namespace proctor::visibility {
 namespace {
@@ -21,8 +21,8 @@ constexpr const char* kDevices = "NVIDIA CUDA Runtime API, Device Management";
 constexpr const char* kPeers = "NVIDIA CUDA Runtime API, Peer Device Memory Access";
 constexpr const char* kSelectTests = "ROCm/hip-tests hipSetGetDevice.cc, also run on NVIDIA";
 
-nlohmann::json ask_pool(const std::string& mode, const Pool& pool) {
-  return ask({mode}, masked(pool.mask()));
+nlohmann::json query_pool(const std::string& mode, const Pool& pool) {
+  return query_child({mode}, masked(pool.mask()));
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ PROCTOR_CHECK(Enumerate, LeaseIsThere, "V03", "NVIDIA CUDA Programming Guide, CU
 PROCTOR_CHECK(Enumerate, TwiceGivesTheSame, "V25", kDevices, kGate, .faults = {"visibility.count_changes"}) {
   const auto pool = pool_of();
   step("given a process that lists its devices twice");
-  const auto answer = ask_pool("twice", pool);
+  const auto answer = query_pool("twice", pool);
   expect_same("the second list", text_of(record(answer, "seen")), text_of(record(answer, "again")));
   expect_same("the first list", expected_text(pool.names.pool), text_of(record(answer, "seen")));
 }
@@ -50,7 +50,7 @@ PROCTOR_CHECK(Enumerate, NullCountIsRefused, "V27", kDevices, kGate,
   const auto pool = pool_of();
   step("given cudaGetDeviceCount(nullptr)");
   expect_same("cudaGetDeviceCount returns", "cudaErrorInvalidValue",
-              ask_pool("null-count", pool).at("result"));
+              query_pool("null-count", pool).at("result"));
 }
 
 // Whoever tests the count without the code takes what was there before for devices.
@@ -59,7 +59,7 @@ PROCTOR_CHECK(Enumerate, NothingVisibleIsNoDevice, "V09",
               .faults = {"visibility.nothing_means_all", "error.swallowed", "error.wrong_code"}) {
   pool_of();
   step("given an empty mask and a count of -7");
-  const auto answer = ask({"count-of-nothing"}, masked(""));
+  const auto answer = query_child({"count-of-nothing"}, masked(""));
   const std::string code = answer.at("result");
   observe_code("cudaGetDeviceCount under an empty mask", code);
   expect_true(code != "cudaSuccess", "cudaGetDeviceCount fails");
@@ -72,7 +72,7 @@ PROCTOR_CHECK(Enumerate, NothingCanBeSelectedUnderAnEmptyMask, "V09",
               .faults = {"visibility.nothing_means_all", "error.swallowed"}) {
   pool_of();
   step("given cudaSetDevice under an empty mask");
-  const auto answer = ask({"select"}, masked(""));
+  const auto answer = query_child({"select"}, masked(""));
   expect_true(answer.at("first") != "cudaSuccess", "cudaSetDevice(0) fails");
 }
 
@@ -80,7 +80,7 @@ PROCTOR_CHECK(Enumerate, OrdinalsOutOfRangeAreRefused, "V28", kSelectTests, kGat
               .faults = {"error.wrong_code", "error.swallowed"}) {
   const auto pool = pool_of();
   step("given cudaSetDevice(-1) and cudaSetDevice(N)");
-  const auto outside = ask_pool("select", pool).at("outside");
+  const auto outside = query_pool("select", pool).at("outside");
   expect_same("cudaSetDevice(-1) returns", "cudaErrorInvalidDevice", outside.at("-1"));
   expect_same("cudaSetDevice(N) returns", "cudaErrorInvalidDevice", outside.at("N"));
 }
@@ -90,7 +90,7 @@ PROCTOR_CHECK(Enumerate, EachThreadSelectsItsOwn, "V29", kSelectTests, kGate,
                          "visibility.current_device_shared"}) {
   const auto pool = pool_of(2);
   step("given a thread for each ordinal that selects it, and the first thread, which selects none");
-  const auto inside = ask({"select"}, masked(pool.ordinal_mask())).at("inside");
+  const auto inside = query_child({"select"}, masked(pool.ordinal_mask())).at("inside");
   expect_same("the number of devices", std::to_string(pool.devices.size()), std::to_string(inside.size()));
   std::set<std::string> distinct;
   for (std::size_t i = 0; i < inside.size() && i < pool.devices.size(); ++i) {
@@ -109,7 +109,7 @@ PROCTOR_CHECK(Enumerate, BusIdLeadsBack, "V30",
               .faults = {"visibility.wrong_pci_address:dev=0"}) {
   const auto pool = pool_of();
   step("given the bus id of each device");
-  const auto round = ask_pool("bus-ids", pool).at("round");
+  const auto round = query_pool("bus-ids", pool).at("round");
   for (std::size_t i = 0; i < round.size(); ++i) {
     expect_same("cudaDeviceGetByPCIBusId of " + round[i].at("id").get<std::string>(), "cudaSuccess",
                 round[i].at("result"));
@@ -122,7 +122,7 @@ PROCTOR_CHECK(Enumerate, BadBusIdsAreRefused, "V30",
               .faults = {"error.swallowed", "error.wrong_code"}) {
   const auto pool = pool_of();
   step("given bus ids that no device has");
-  const auto bad = ask_pool("bus-ids", pool).at("bad");
+  const auto bad = query_pool("bus-ids", pool).at("bad");
   const std::set<std::string> allowed = {"cudaErrorInvalidValue", "cudaErrorInvalidDevice"};
   for (const auto& [text, code] : bad.items()) {
     expect_true(allowed.contains(code),
@@ -223,7 +223,7 @@ PROCTOR_CHECK(Peers, OrdinalsOutOfRangeAreRefused, "V47",
               .faults = {"error.wrong_code", "error.swallowed"}) {
   const auto pool = pool_of();
   step("given cudaDeviceCanAccessPeer with ordinals that name no device, and nowhere to answer to");
-  const auto answer = ask_pool("peers", pool);
+  const auto answer = query_pool("peers", pool);
   expect_same("of device -1", "cudaErrorInvalidDevice", answer.at("outside").at("-1"));
   expect_same("of device N", "cudaErrorInvalidDevice", answer.at("outside").at("N"));
   expect_same("with a null pointer", "cudaErrorInvalidValue", answer.at("null"));
@@ -233,7 +233,7 @@ PROCTOR_CHECK(Peers, OrdinalsOutOfRangeAreRefused, "V47",
 PROCTOR_CHECK(Peers, SelfIsRecorded, "V47", kPeers, kInfo, .faults = {"visibility.peer_lie"}) {
   const auto pool = pool_of();
   step("given cudaDeviceCanAccessPeer of a device and itself");
-  const auto pairs = ask_pool("peers", pool).at("pairs");
+  const auto pairs = query_pool("peers", pool).at("pairs");
   const auto& self = pairs.at(0).at(0);
   observe_code("cudaDeviceCanAccessPeer(0, 0)", self.at("result"));
   suite::observe("cudaDeviceCanAccessPeer(0, 0)", "reachable", self.at("reachable"), "bool");
@@ -247,7 +247,7 @@ PROCTOR_CHECK(Peers, AccessIsWhatItSays, "V47", kPeers, kGate, .faults = {"visib
               .devices = 2) {
   const auto mask = joined(leased(2), ",");
   step("given peer access for each pair of leased devices, asked for and enabled");
-  const auto pairs = ask({"enable-peers"}, masked(mask)).at("pairs");
+  const auto pairs = query_child({"enable-peers"}, masked(mask)).at("pairs");
   for (const auto& row : pairs) {
     for (const auto& pair : row) {
       const bool reachable = pair.at("reachable") == 1;
@@ -262,7 +262,7 @@ PROCTOR_CHECK(Peers, HiddenDeviceIsNoPeer, "V48", "a mask hides devices from eve
               .faults = {"error.swallowed", "visibility.ignore_mask"}) {
   const auto pool = pool_of(2);
   step("given a process that sees one of two devices");
-  const auto answer = ask({"peers"}, masked(pool.uuid(0)));
+  const auto answer = query_child({"peers"}, masked(pool.uuid(0)));
   expect_same("how many devices have peers", "1", std::to_string(answer.at("pairs").size()));
   expect_same("cudaDeviceCanAccessPeer(0, 1) returns", "cudaErrorInvalidDevice",
               answer.at("outside").at("N"));

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "suites/main/check.h"
-#include "suites/visibility/cuda/ask.h"
+#include "suites/visibility/cuda/pool.h"
 
 namespace proctor::visibility {
 namespace {
@@ -23,7 +23,7 @@ struct Managed {
 
 Managed managed_under(const Variables& variables, const Pool& pool) {
   Managed managed;
-  const auto devices = ask({"management"}, variables).at("devices");
+  const auto devices = query_child({"management"}, variables).at("devices");
   for (const auto& device : devices) {
     ++managed.all;
     const std::string uuid = device.at("uuid");

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "suites/main/check.h"
-#include "suites/visibility/cuda/ask.h"
 #include "suites/visibility/cuda/guide.h"
+#include "suites/visibility/cuda/pool.h"
 
 namespace proctor::visibility {
 namespace {
@@ -111,7 +111,7 @@ PROCTOR_CHECK(Order, DefaultIsFastestFirst, "V18", kGuide, kWarn,
   const auto pool = pool_of(2);
   if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
   step("given no CUDA_DEVICE_ORDER");
-  const auto devices = ask({"speed"}).at("devices");
+  const auto devices = query_child({"speed"}).at("devices");
   for (const auto& device : devices) {
     expect_true(devices[0].at("speed") >= device.at("speed"),
                 "the first device is as fast as " + device.at("uuid").get<std::string>());

@@ -3,9 +3,9 @@
 #include <sstream>
 
 #include "suites/main/check.h"
-#include "suites/visibility/cuda/ask.h"
 #include "suites/visibility/cuda/mask_rows.h"
 #include "suites/visibility/cuda/observed.h"
+#include "suites/visibility/cuda/pool.h"
 
 namespace proctor::visibility {
 namespace {

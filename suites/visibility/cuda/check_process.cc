@@ -5,9 +5,9 @@
 #include "harness/core/child_protocol.h"
 #include "suites/main/check.h"
 #include "suites/main/self.h"
-#include "suites/visibility/cuda/ask.h"
 #include "suites/visibility/cuda/guide.h"
 #include "suites/visibility/cuda/observed.h"
+#include "suites/visibility/cuda/pool.h"
 
 namespace proctor::visibility {
 namespace {
@@ -42,7 +42,7 @@ PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20", "PyTorch torch/cuda: 
               kWarn, .faults = {"visibility.late_environment"}) {
   const auto pool = pool_of(2);
   step("given a process that enumerates, masks itself and enumerates again");
-  const auto answer = ask({"setenv-after-init", kMask, pool.uuid(0)}, masked(pool.mask()));
+  const auto answer = query_child({"setenv-after-init", kMask, pool.uuid(0)}, masked(pool.mask()));
   expect_same("what it sees the first time", expected_text(pool.names.pool), text_of(record(answer, "seen")));
   observe_selection("CUDA_VISIBLE_DEVICES='{uuid0}' set after initialisation", record(answer, "again"), pool);
   expect_unchanged(answer);
@@ -52,7 +52,7 @@ PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21", kGuide, kGate,
               .faults = {"visibility.early_environment", "visibility.ignore_mask"}) {
   const auto pool = pool_of(2);
   step("given a process that masks itself before its first call");
-  const auto answer = ask({"enumerate-after-setenv", kMask, pool.uuid(1)}, masked(pool.mask()));
+  const auto answer = query_child({"enumerate-after-setenv", kMask, pool.uuid(1)}, masked(pool.mask()));
   expect_same("what it sees", expected_text({pool.uuid(1)}), text_of(record(answer, "seen")));
 }
 
@@ -61,7 +61,7 @@ PROCTOR_CHECK(Process, OrderSetAfterInitHasNoEffect, "V20", "PyTorch torch/cuda:
   const auto pool = pool_of(2);
   if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
   step("given a process that enumerates by speed, asks for PCI order and enumerates again");
-  const auto answer = ask({"setenv-after-init", kOrder, kByBus});
+  const auto answer = query_child({"setenv-after-init", kOrder, kByBus});
   observe_selection("default order", record(answer, "seen"), pool);
   observe_selection("CUDA_DEVICE_ORDER=PCI_BUS_ID set after initialisation", record(answer, "again"), pool);
   expect_unchanged(answer);
@@ -71,7 +71,7 @@ PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22", kGuide, kGate,
               .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto pool = pool_of(2);
   step("given a child under a mask that execs a child of its own");
-  const auto seen = record(ask({"grandchild"}, masked(pool.ordinal(0))), "seen");
+  const auto seen = record(query_child({"grandchild"}, masked(pool.ordinal(0))), "seen");
   expect_same("what the grandchild sees", expected_text({pool.uuid(0)}), text_of(seen));
 }
 
@@ -93,7 +93,7 @@ PROCTOR_CHECK(Process, ForkAfterInitIsRefused, "S0.44",
               .faults = {"host.fork_child_works"}) {
   const auto mask = leased(1).front();
   step("given a process that has a context and forks");
-  const auto answer = ask({"fork"}, masked(mask));
+  const auto answer = query_child({"fork"}, masked(mask));
   expect_same("cudaFree(nullptr) before the fork returns", "cudaSuccess", answer.at("before"));
   const std::string after = answer.at("after");
   expect_true(after != "cudaSuccess", "cudaMalloc in the forked child does not succeed");
@@ -110,7 +110,7 @@ PROCTOR_CHECK(Process, MemoryAppearsOnTheMaskedCard, "V45",
   const auto mask = leased(1).front();
   constexpr std::int64_t kBytes = 64 << 20;
   step("given a process that sees one card and allocates 64 MiB");
-  const auto answer = ask({"allocate", std::to_string(kBytes)}, masked(mask));
+  const auto answer = query_child({"allocate", std::to_string(kBytes)}, masked(mask));
   expect_same("cudaMalloc returns", "cudaSuccess", answer.at("result"));
   expect_same("the device", mask, answer.at("uuid"));
   const auto before = answer.at("before").value(mask, std::int64_t{0});
@@ -123,9 +123,9 @@ PROCTOR_CHECK(Vendors, CudaChildSeesItsDevicesAndNoOther, "S0.22", "one backend 
               .faults = {"visibility.mask_off_by_one"}) {
   const auto pool = pool_of();
   step("given a child planned for CUDA, which also asks Level Zero");
-  const auto answer =
-      ask({"level-zero"},
-          {{kOrder, kByBus}, {kMask, pool.ordinal(0)}, {kLevelZeroDrivers, "/proc/no-such-driver.so"}});
+  const auto answer = query_child(
+      {"level-zero"},
+      {{kOrder, kByBus}, {kMask, pool.ordinal(0)}, {kLevelZeroDrivers, "/proc/no-such-driver.so"}});
   expect_same("CUDA shows", expected_text({pool.uuid(0)}), text_of(record(answer, "seen")));
   expect_same("the number of Level Zero devices", "0",
               std::to_string(record(answer, "level_zero").devices.size()));
@@ -135,10 +135,10 @@ PROCTOR_CHECK(Vendors, LevelZeroChildSeesNoCudaDevice, "S0.22", "one backend per
               .faults = {"visibility.nothing_means_all"}) {
   pool_of();
   const auto drivers = level_zero_again();
-  const auto whole = record(ask({"level-zero"}, {drivers}), "level_zero");
+  const auto whole = record(query_child({"level-zero"}, {drivers}), "level_zero");
   suite::measure("level_zero_devices", static_cast<double>(whole.devices.size()), "devices");
   step("given a child planned for Level Zero: CUDA_VISIBLE_DEVICES is empty");
-  const auto answer = ask({"level-zero"}, {drivers, {kMask, ""}});
+  const auto answer = query_child({"level-zero"}, {drivers, {kMask, ""}});
   expect_same("CUDA shows", expected_text({}), text_of(record(answer, "seen")));
   expect_same("Level Zero shows what it does without CUDA's variable", to_json(whole).dump(),
               to_json(record(answer, "level_zero")).dump());

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "suites/visibility/cuda/ask.h"
+#include "suites/visibility/cuda/pool.h"
 
 namespace proctor::visibility {
 

@@ -1,4 +1,4 @@
-#include "suites/visibility/given.h"
+#include "suites/visibility/preconditions.h"
 
 #include <cstdio>
 
@@ -48,7 +48,7 @@ void require_symbol(const nlohmann::json& answer, const std::string& symbol) {
 }
 
 void require_hierarchy(const Enumeration& control) {
-  require_symbol(ask({"enumerate"}), "zeDeviceGetRootDevice");
+  require_symbol(query_child({"enumerate"}), "zeDeviceGetRootDevice");
   if (!has_hierarchy(control.api)) suite::skip("unsupported:hierarchy");
 }
 

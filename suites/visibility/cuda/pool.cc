@@ -1,4 +1,4 @@
-#include "suites/visibility/cuda/ask.h"
+#include "suites/visibility/cuda/pool.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "suites/visibility/ask.h"
+#include "suites/visibility/control.h"
 
 #include "suites/main/check.h"
 

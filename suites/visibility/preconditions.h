@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "suites/visibility/ask.h"
+#include "suites/visibility/control.h"
 
 namespace proctor::visibility {
 

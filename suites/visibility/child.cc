@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "suites/accel/xpu/level_zero.h"
-#include "suites/visibility/look.h"
+#include "suites/visibility/enumerate_level_zero.h"
 
 namespace proctor::visibility {
 namespace {
@@ -14,7 +14,7 @@ using xpu::LevelZero;
 using Arguments = std::vector<std::string>;
 
 json counts(const LevelZero& ze) {
-  json document = {{"seen", to_json(look(ze))}};
+  json document = {{"seen", to_json(enumerate_level_zero(ze))}};
   for (const auto driver : xpu::list_drivers(ze).handles) {
     const auto all = xpu::list_devices(ze, driver).handles;
     if (all.empty()) continue;
@@ -33,7 +33,7 @@ json counts(const LevelZero& ze) {
 }
 
 json null_count(const LevelZero& ze) {
-  const Enumeration seen = look(ze);
+  const Enumeration seen = enumerate_level_zero(ze);
   const auto drivers = xpu::list_drivers(ze).handles;
   const bool validated = !xpu::mapped_library("libze_validation_layer").empty();
   json document = {{"seen", to_json(seen)}, {"validation_layer", validated}};
@@ -43,7 +43,7 @@ json null_count(const LevelZero& ze) {
 }
 
 json peers(const LevelZero& ze) {
-  json document = {{"seen", to_json(look(ze))}, {"peers", json::array()}};
+  json document = {{"seen", to_json(enumerate_level_zero(ze))}, {"peers", json::array()}};
   const auto devices = all_devices(ze);
   for (const auto from : devices) {
     json row = json::array();
@@ -62,18 +62,19 @@ json sysman(const LevelZero& ze) {
   if (ze.lacks("zesInit") || ze.lacks("zesDriverGet") || ze.lacks("zesDeviceGet")) return document;
   const auto init = ze.sysman_init(0);
   document["result"] = xpu::result_name(init);
-  if (init == ZE_RESULT_SUCCESS) document["devices"] = look_sysman(ze);
+  if (init == ZE_RESULT_SUCCESS) document["devices"] = enumerate_sysman(ze);
   return document;
 }
 
 json twice(const LevelZero& ze) {
-  const auto first = look(ze);
+  const auto first = enumerate_level_zero(ze);
   const auto handles = all_devices(ze);
   const bool same_handles = handles == all_devices(ze);
-  return {{"seen", to_json(first)}, {"again", to_json(look(ze))}, {"same_handles", same_handles}};
+  return {
+      {"seen", to_json(first)}, {"again", to_json(enumerate_level_zero(ze))}, {"same_handles", same_handles}};
 }
 
-json hold(const LevelZero& ze) { return {{"seen", to_json(look(ze))}}; }
+json hold(const LevelZero& ze) { return {{"seen", to_json(enumerate_level_zero(ze))}}; }
 
 void set_variable(const Arguments& arguments) { setenv(arguments.at(1).c_str(), arguments.at(2).c_str(), 1); }
 
@@ -85,9 +86,9 @@ json answer(const LevelZero& ze, const Arguments& arguments) {
     return hold(ze);
   }
   if (mode == "setenv-after-init") {
-    const auto first = look(ze);
+    const auto first = enumerate_level_zero(ze);
     set_variable(arguments);
-    return {{"seen", to_json(first)}, {"again", to_json(look(ze))}};
+    return {{"seen", to_json(first)}, {"again", to_json(enumerate_level_zero(ze))}};
   }
   if (mode == "twice") return twice(ze);
   if (mode == "counts") return counts(ze);

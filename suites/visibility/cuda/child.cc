@@ -28,9 +28,9 @@
 #include <thread>
 
 #include "suites/accel/xpu/level_zero.h"
-#include "suites/visibility/cuda/look.h"
+#include "suites/visibility/cuda/enumerate_cuda.h"
 #include "suites/visibility/cuda/nvml.h"
-#include "suites/visibility/look.h"
+#include "suites/visibility/enumerate_level_zero.h"
 
 namespace proctor::visibility {
 namespace {
@@ -45,7 +45,7 @@ int device_count() {
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
-json seen() { return {{"seen", to_json(look_cuda())}}; }
+json seen() { return {{"seen", to_json(enumerate_cuda())}}; }
 
 void set_variable(const Arguments& arguments) { setenv(arguments.at(1).c_str(), arguments.at(2).c_str(), 1); }
 
@@ -192,7 +192,7 @@ json level_zero() {
   const auto ze = xpu::load_level_zero(why);
   Enumeration none;
   none.init = std::string("library_missing:") + xpu::kLoaderName;
-  answer["level_zero"] = to_json(ze ? look(*ze) : none);
+  answer["level_zero"] = to_json(ze ? enumerate_level_zero(*ze) : none);
   return answer;
 }
 
@@ -239,13 +239,13 @@ json answer_of(const Arguments& arguments) {
     return seen();
   }
   if (mode == "setenv-after-init") {
-    const auto first = look_cuda();
+    const auto first = enumerate_cuda();
     set_variable(arguments);
-    return {{"seen", to_json(first)}, {"again", to_json(look_cuda())}};
+    return {{"seen", to_json(first)}, {"again", to_json(enumerate_cuda())}};
   }
   if (mode == "twice") {
-    const auto first = look_cuda();
-    return {{"seen", to_json(first)}, {"again", to_json(look_cuda())}};
+    const auto first = enumerate_cuda();
+    return {{"seen", to_json(first)}, {"again", to_json(enumerate_cuda())}};
   }
   if (mode == "count-of-nothing") return count_of_nothing();
   if (mode == "null-count") return null_count();

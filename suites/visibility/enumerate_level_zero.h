@@ -10,12 +10,12 @@
 namespace proctor::visibility {
 
 // Calls zeInit first (again, if it was called before).
-Enumeration look(const xpu::LevelZero& ze);
+Enumeration enumerate_level_zero(const xpu::LevelZero& ze);
 
-// The handles that `look` described, in the same order.
+// The handles that `enumerate_level_zero` described, in the same order.
 std::vector<ze_device_handle_t> all_devices(const xpu::LevelZero& ze);
 
 // [{"uuid","pci"}] of the system management interface; call zesInit before.
-nlohmann::json look_sysman(const xpu::LevelZero& ze);
+nlohmann::json enumerate_sysman(const xpu::LevelZero& ze);
 
 }  // namespace proctor::visibility

@@ -1,4 +1,4 @@
-#include "suites/visibility/look.h"
+#include "suites/visibility/enumerate_level_zero.h"
 
 #include <fmt/format.h>
 
@@ -70,7 +70,7 @@ std::string sysman_pci(const LevelZero& ze, zes_device_handle_t device) {
 
 }  // namespace
 
-Enumeration look(const LevelZero& ze) {
+Enumeration enumerate_level_zero(const LevelZero& ze) {
   Enumeration seen;
   const ze_result_t init = ze.init(0);
   seen.init = xpu::result_name(init);
@@ -103,7 +103,7 @@ std::vector<ze_device_handle_t> all_devices(const LevelZero& ze) {
   return all;
 }
 
-nlohmann::json look_sysman(const LevelZero& ze) {
+nlohmann::json enumerate_sysman(const LevelZero& ze) {
   auto devices = nlohmann::json::array();
   std::uint32_t count = 0;
   if (ze.sysman_driver_get(&count, nullptr) != ZE_RESULT_SUCCESS) return devices;

@@ -12,7 +12,7 @@ namespace proctor::visibility {
 // In the words of the record: `init` is the result of cudaGetDeviceCount, `api` the version of the runtime,
 // `driver_version` that of the newest CUDA that the driver serves, `device_id` the compute capability (90),
 // `execution_units` the multiprocessors.
-Enumeration look_cuda();
+Enumeration enumerate_cuda();
 
 std::string uuid_text(const cudaUUID_t& uuid);  // "GPU-8932f937-..."
 std::string pci_text(const cudaDeviceProp& properties);

@@ -1,4 +1,4 @@
-#include "suites/visibility/cuda/look.h"
+#include "suites/visibility/cuda/enumerate_cuda.h"
 
 #include <fmt/format.h>
 
@@ -35,7 +35,7 @@ std::string pci_text(const cudaDeviceProp& properties) {
                      properties.pciDeviceID);
 }
 
-Enumeration look_cuda() {
+Enumeration enumerate_cuda() {
   Enumeration seen;
   int count = 0;
   cudaError_t result = cudaGetDeviceCount(&count);

@@ -8,7 +8,7 @@
 #include <functional>
 #include <thread>
 
-#include "suites/collectives/frail.h"
+#include "suites/collectives/failing_group.h"
 #include "suites/collectives/names.h"
 #include "suites/main/check.h"
 
@@ -43,7 +43,7 @@ constexpr int kLost = 1;  // the rank that it happens to
 
 // Rounds until one fails, which it must: what that one was. Bounded, so that a library
 // that notices nothing fails.
-Answer last_of_many(FrailGroup& group) {
+Answer last_of_many(FailingGroup& group) {
   constexpr int kMost = 20'000;
   for (int round = 0; round < kMost; ++round) {
     Answer answer = group.all_reduce(round);
@@ -53,7 +53,7 @@ Answer last_of_many(FrailGroup& group) {
 }
 
 // Nobody is lost before all have joined: whoever has may be connected before the others are.
-void join_together(FrailGroup& group) {
+void join_together(FailingGroup& group) {
   expect_ok("joining", group.join());
   tell(group.spec().store, "joined", group.rank());
   wait_for(group.spec().store, "joined", group.size());
@@ -63,7 +63,7 @@ void join_together(FrailGroup& group) {
 
 PROCTOR_CHECK(Lost, NeverJoins, "C28", kConnect, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
-  FrailGroup group(kLimit);
+  FailingGroup group(kLimit);
   step("given a rank that does not join");
   group.expect_loss();
   if (group.rank() == kLost) stay_away();
@@ -72,7 +72,7 @@ PROCTOR_CHECK(Lost, NeverJoins, "C28", kConnect, kGate, .faults = {"collective.s
 
 PROCTOR_CHECK(Lost, DiesBeforeItJoins, "C28", kConnect, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
-  FrailGroup group(kLimit);
+  FailingGroup group(kLimit);
   step("given a rank that is killed before it joins");
   group.expect_loss();
   if (group.rank() == kLost) die(SIGKILL);
@@ -82,7 +82,7 @@ PROCTOR_CHECK(Lost, DiesBeforeItJoins, "C28", kConnect, kGate, .faults = {"colle
 // Killed by another thread while its own is somewhere in one of many operations.
 PROCTOR_CHECK(Lost, IsKilledInAnOperation, "C26", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 4) {
-  FrailGroup group(kLimit);
+  FailingGroup group(kLimit);
   join_together(group);
   step("given a rank that is killed while it works");
   group.expect_loss();
@@ -98,7 +98,7 @@ PROCTOR_CHECK(Lost, IsKilledInAnOperation, "C26", kIoErrors, kGate, .faults = {"
 
 PROCTOR_CHECK(Lost, IsKilledBetweenOperations, "C26", kIoErrors, kGate,
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 4) {
-  FrailGroup group(kLimit);
+  FailingGroup group(kLimit);
   expect_ok("joining", group.join());
   expect_ok("all_reduce of all", group.all_reduce());
   tell(group.spec().store, "through", group.rank());
@@ -111,7 +111,7 @@ PROCTOR_CHECK(Lost, IsKilledBetweenOperations, "C26", kIoErrors, kGate,
 
 PROCTOR_CHECK(Lost, CrashesInAnOperation, "C26", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
-  FrailGroup group(kLimit);
+  FailingGroup group(kLimit);
   join_together(group);
   step("given a rank that crashes");
   group.expect_loss();
@@ -125,7 +125,7 @@ PROCTOR_CHECK(Lost, CrashesInAnOperation, "C26", kIoErrors, kGate, .faults = {"c
 
 PROCTOR_CHECK(Lost, IsStopped, "C27", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
-  FrailGroup group(kLimit);
+  FailingGroup group(kLimit);
   join_together(group);
   step("given a rank that is stopped (SIGSTOP)");
   group.expect_loss();
@@ -139,7 +139,7 @@ PROCTOR_CHECK(Lost, IsStopped, "C27", kIoErrors, kGate, .faults = {"collective.s
 // The path of the time limit itself: the rank lives, and comes only when the others have given up.
 PROCTOR_CHECK(Late, EndsTheOthersByTheirLimit, "C29", kIoErrors, kGate,
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
-  FrailGroup group(kLimit);
+  FailingGroup group(kLimit);
   need_feature(group.features().time_limit, "time_limit");
   expect_ok("joining", group.join());
   step("given a rank that comes when the others have given up");
@@ -151,7 +151,7 @@ PROCTOR_CHECK(Late, EndsTheOthersByTheirLimit, "C29", kIoErrors, kGate,
 
 PROCTOR_CHECK(Late, SeesItselfLeftBehind, "C29", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 2) {
-  FrailGroup group(kLimit);
+  FailingGroup group(kLimit);
   need_feature(group.features().time_limit, "time_limit");
   expect_ok("joining", group.join());
   step("given a rank that comes when the other has left");
@@ -168,7 +168,7 @@ PROCTOR_CHECK(Late, SeesItselfLeftBehind, "C29", kIoErrors, kGate, .faults = {"c
 PROCTOR_CHECK(Disagree, AboutTheGroup, "C21", kOneNumber, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   const bool other = rank_facts().rank == kLost;
-  FrailGroup group(kLimit, other ? "another" : "one");
+  FailingGroup group(kLimit, other ? "another" : "one");
   step(fmt::format("given that rank {} joins another group", kLost));
   group.expect_loss();
   expect_failure("joining", group.join());
@@ -178,7 +178,7 @@ PROCTOR_CHECK(Disagree, AboutTheGroup, "C21", kOneNumber, kGate, .faults = {"col
 // thread of its own, where nobody can catch it: that rank ends by SIGABRT, and the others lose it.
 PROCTOR_CHECK(Disagree, AboutTheCount, "C21", kOneNumber, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
-  FrailGroup group(kLimit);
+  FailingGroup group(kLimit);
   expect_ok("joining", group.join());
   step(fmt::format("given that rank {} reduces another number of elements", kLost));
   group.expect_loss();
@@ -190,7 +190,7 @@ PROCTOR_CHECK(Disagree, AboutTheCount, "C21", kOneNumber, kGate, .faults = {"col
 
 PROCTOR_CHECK(Disagree, AboutTheOrder, "C21", kOneNumber, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
-  FrailGroup group(kLimit);
+  FailingGroup group(kLimit);
   expect_ok("joining", group.join());
   step(fmt::format("given that rank {} broadcasts first, and the others reduce", kLost));
   group.expect_loss();
@@ -203,7 +203,7 @@ PROCTOR_CHECK(Disagree, AboutTheOrder, "C21", kOneNumber, kGate, .faults = {"col
 
 PROCTOR_CHECK(Abort, EndsAnOperationThatWaits, "C25", "NCCL user guide, ncclCommAbort", kGate,
               .faults = {"collective.abort_ignored"}, .devices = devices_of_a_rank(), .ranks = 2) {
-  FrailGroup group(std::chrono::seconds(20));
+  FailingGroup group(std::chrono::seconds(20));
   need_feature(group.features().abort, "abort");
   expect_ok("joining", group.join());
   expect_ok("all_reduce of all", group.all_reduce());
@@ -225,7 +225,7 @@ namespace {
 
 // The lost rank ends as it does; the other may wait for it until the runner ends it, and never has a result.
 void lose_a_rank_of_oneccl(const std::function<void()>& end) {
-  FrailGroup group(kLimit, "frail", "oneccl");
+  FailingGroup group(kLimit, "failing", "oneccl");
   expect_ok("joining", group.join());
   expect_ok("all_reduce of all", group.all_reduce());
   step("given a rank that is gone after an operation of all");
@@ -255,11 +255,11 @@ PROCTOR_CHECK(OneCcl, NeverGoesOnWithoutTheStopped, "C27", kNoEnd, kGate,
 PROCTOR_CHECK(Store, WhatACrashedRunLeftIsRefused, "C38", "Gloo, gloo/rendezvous/file_store.cc", kGate,
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 2) {
   const RankFacts facts = rank_facts();
-  FrailGroup group(kLimit, "crashed");  // before anybody waits: without the library all skip
+  FailingGroup group(kLimit, "crashed");  // before anybody waits: without the library all skip
   need_feature(group.features().time_limit, "time_limit");
   step("given the keys of a run that died in the store");
   if (facts.rank == 0) {
-    FrailGroup dead({.rank = 0, .size = 2, .store = facts.store, .name = "crashed", .timeout = kLimit});
+    FailingGroup dead({.rank = 0, .size = 2, .store = facts.store, .name = "crashed", .timeout = kLimit});
     expect_failure("joining alone", dead.join());
     tell(facts.store, "died", 0);
   }

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "suites/collectives/frail.h"
+#include "suites/collectives/failing_group.h"
 #include "suites/collectives/names.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
@@ -82,7 +82,7 @@ PROCTOR_CHECK(Again, AHundredGroupsLeaveNothingBehind, "C24",
   for (int round = 0; round < 100 + kWarm; ++round) {
     if (round % 25 == 0) step(fmt::format("given group {}", round));
     if (round == kWarm) before = holdings();
-    FrailGroup group(kGroupLimit, fmt::format("again.{}", round));
+    FailingGroup group(kGroupLimit, fmt::format("again.{}", round));
     expect_ok("joining", group.join());
     expect_ok("all_reduce", group.all_reduce(round));
   }
@@ -97,7 +97,7 @@ PROCTOR_CHECK(Again, AHundredGroupsLeaveNothingBehind, "C24",
 
 // Orders: "join EPOCH RANK SIZE STORE", "reduce ROUND"; the answer to each is how it ended.
 PROCTOR_HELPER(member) {
-  std::unique_ptr<FrailGroup> group;
+  std::unique_ptr<FailingGroup> group;
   for (std::string line = suite::wait_for_input(); !line.empty(); line = suite::wait_for_input()) {
     std::istringstream order(line);
     std::string what, epoch;
@@ -109,7 +109,7 @@ PROCTOR_HELPER(member) {
       order >> epoch >> spec.rank >> spec.size >> spec.store;
       spec.name = "epoch." + epoch;
       group.reset();  // of the epoch before
-      group = std::make_unique<FrailGroup>(spec);
+      group = std::make_unique<FailingGroup>(spec);
       answer = group->join();
     } else if (group) {
       int round = 0;
@@ -183,7 +183,7 @@ PROCTOR_CHECK(Reconfigure, WithoutTheLostAndWithItAgain, "S1.23", kFaultToleranc
               .devices = devices_of_a_rank(), .ranks = 4,
               .sizes = {.smoke = 1, .ci = 5, .full = 20, .unit = "rounds"}) {
   const RankFacts facts = rank_facts();
-  need_feature(FrailGroup(kGroupLimit).features().time_limit, "time_limit");
+  need_feature(FailingGroup(kGroupLimit).features().time_limit, "time_limit");
   auto member = std::make_unique<Member>();
   int epoch = 0;
   work_in(*member, facts, epoch);

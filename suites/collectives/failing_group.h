@@ -1,6 +1,6 @@
 // A group that is expected to break: what a check of failures does with it ends no check by itself.
 //
-//   FrailGroup group(kLimit);
+//   FailingGroup group(kLimit);
 //   expect_ok("joining", group.join());
 //   expect_failure("all_reduce without rank 1", group.all_reduce());
 //
@@ -18,12 +18,12 @@
 
 namespace proctor::collectives {
 
-class FrailGroup {
+class FailingGroup {
  public:
   // Of all ranks of the check, under `name`.
-  explicit FrailGroup(std::chrono::milliseconds limit, const std::string& name = "frail",
-                      const std::string& library = chosen_provider());
-  explicit FrailGroup(const GroupSpec& spec, const std::string& library = chosen_provider());
+  explicit FailingGroup(std::chrono::milliseconds limit, const std::string& name = "failing",
+                        const std::string& library = chosen_provider());
+  explicit FailingGroup(const GroupSpec& spec, const std::string& library = chosen_provider());
 
   int rank() const { return spec_.rank; }
   int size() const { return spec_.size; }

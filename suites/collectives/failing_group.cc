@@ -1,4 +1,4 @@
-#include "suites/collectives/frail.h"
+#include "suites/collectives/failing_group.h"
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ GroupSpec of_all_ranks(std::chrono::milliseconds limit, const std::string& name)
 
 // Announces, if this rank still waits when the limit is over, that the runner ends it; takes that back if it
 // comes back after all.
-class FrailGroup::Watch {
+class FailingGroup::Watch {
  public:
   explicit Watch(std::chrono::milliseconds limit)
       : thread_([this, limit] {
@@ -57,25 +57,26 @@ class FrailGroup::Watch {
   std::thread thread_;
 };
 
-FrailGroup::FrailGroup(std::chrono::milliseconds limit, const std::string& name, const std::string& library)
-    : FrailGroup(of_all_ranks(limit, name), library) {}
+FailingGroup::FailingGroup(std::chrono::milliseconds limit, const std::string& name,
+                           const std::string& library)
+    : FailingGroup(of_all_ranks(limit, name), library) {}
 
-FrailGroup::FrailGroup(const GroupSpec& spec, const std::string& library)
+FailingGroup::FailingGroup(const GroupSpec& spec, const std::string& library)
     : spec_(spec), provider_(load_provider(library)) {}
 
-Answer FrailGroup::join() {
+Answer FailingGroup::join() {
   constexpr std::chrono::seconds kConnecting{10};  // oneCCL takes 1 to 2 s for it (docs/oneccl.md)
   tell_library(provider_.identity());
   const auto watched = watch(kConnecting);
   return provider_.make_group(spec_, group_);
 }
 
-std::unique_ptr<FrailGroup::Watch> FrailGroup::watch(std::chrono::milliseconds limit) const {
+std::unique_ptr<FailingGroup::Watch> FailingGroup::watch(std::chrono::milliseconds limit) const {
   const bool needed = loss_expected_ && !provider_.features().time_limit;
   return needed ? std::make_unique<Watch>(limit) : nullptr;
 }
 
-Answer FrailGroup::run(Call call, std::vector<std::int64_t>& numbers) {
+Answer FailingGroup::run(Call call, std::vector<std::int64_t>& numbers) {
   Bytes bytes(numbers.size() * sizeof(std::int64_t));
   const Tensor out(place_, provider_.memory(), bytes);
   std::memcpy(bytes.data(), numbers.data(), bytes.size());
@@ -91,7 +92,7 @@ Answer FrailGroup::run(Call call, std::vector<std::int64_t>& numbers) {
   return answer;
 }
 
-Answer FrailGroup::all_reduce(int round, std::size_t count) {
+Answer FailingGroup::all_reduce(int round, std::size_t count) {
   std::vector<std::int64_t> numbers(count);
   for (std::size_t i = 0; i < count; ++i) numbers[i] = rank() + round + static_cast<std::int64_t>(i);
   Answer answer = run({.operation = Operation::kAllReduce}, numbers);
@@ -105,7 +106,7 @@ Answer FrailGroup::all_reduce(int round, std::size_t count) {
   return answer;
 }
 
-Answer FrailGroup::broadcast(int root, std::size_t count) {
+Answer FailingGroup::broadcast(int root, std::size_t count) {
   const std::vector<std::int64_t> expected(count, root + 1);
   std::vector<std::int64_t> numbers = expected;
   Answer answer = run({.operation = Operation::kBroadcast, .root = root}, numbers);

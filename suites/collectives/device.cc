@@ -3,11 +3,11 @@
 #include "harness/core/child_protocol.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/collectives/host_memory.h"
-#include "suites/collectives/place.h"
+#include "suites/collectives/memory_space.h"
 
 namespace proctor::collectives {
 
-struct Place::Impl {
+struct MemorySpace::Impl {
   accel::Context context = accel::leased();
   accel::Queue queue{context};
 
@@ -23,26 +23,26 @@ struct Place::Impl {
   }
 };
 
-Place::Place() : impl_(std::make_unique<Impl>()) {}
-Place::~Place() = default;
+MemorySpace::MemorySpace() : impl_(std::make_unique<Impl>()) {}
+MemorySpace::~MemorySpace() = default;
 
 struct Tensor::Impl {
-  Place::Impl& place;
+  MemorySpace::Impl& space;
   accel::Buffer buffer;
   std::optional<HostMemory> staged;  // for a library that takes host memory
 };
 
-Tensor::Tensor(Place& place, Memory memory, const Bytes& bytes)
-    : impl_(std::make_unique<Impl>(Impl{*place.impl_, place.impl_->buffer_of(bytes), {}})) {
-  if (memory == Memory::kHost) impl_->staged.emplace(place.impl_->read(impl_->buffer));
+Tensor::Tensor(MemorySpace& space, Memory memory, const Bytes& bytes)
+    : impl_(std::make_unique<Impl>(Impl{*space.impl_, space.impl_->buffer_of(bytes), {}})) {
+  if (memory == Memory::kHost) impl_->staged.emplace(space.impl_->read(impl_->buffer));
 }
 Tensor::~Tensor() = default;
 
 std::byte* Tensor::data() const { return impl_->staged ? impl_->staged->data() : impl_->buffer.data(); }
 
 Bytes Tensor::bytes() const {
-  if (!impl_->staged) return impl_->place.read(impl_->buffer);
-  return impl_->place.read(impl_->place.buffer_of(impl_->staged->bytes()));
+  if (!impl_->staged) return impl_->space.read(impl_->buffer);
+  return impl_->space.read(impl_->space.buffer_of(impl_->staged->bytes()));
 }
 
 int devices_of_a_rank() { return 1; }

@@ -22,12 +22,12 @@ class DeviceMemory : public testing::Test {
     ::setenv("PROCTOR_SIM_DRIVER", "simgpu", 1);
     ::setenv("PROCTOR_SIM_TOPOLOGY", "xpu:1x1", 1);
   }
-  Place place_;
+  MemorySpace space_;
 };
 
 // A library that takes host memory never sees the device's.
 TEST_F(DeviceMemory, IsStagedForALibraryOfTheHost) {
-  const Tensor tensor(place_, Memory::kHost, counted(100));
+  const Tensor tensor(space_, Memory::kHost, counted(100));
   EXPECT_EQ(tensor.bytes(), counted(100));
   tensor.data()[7] = std::byte{0xee};
   Bytes expected = counted(100);
@@ -37,15 +37,15 @@ TEST_F(DeviceMemory, IsStagedForALibraryOfTheHost) {
 
 // A library that takes device memory gets an address of the device, also of no bytes.
 TEST_F(DeviceMemory, IsLentToALibraryOfTheDevice) {
-  EXPECT_EQ(Tensor(place_, Memory::kDevice, counted(100)).bytes(), counted(100));
-  EXPECT_NE(Tensor(place_, Memory::kDevice, {}).data(), nullptr);
+  EXPECT_EQ(Tensor(space_, Memory::kDevice, counted(100)).bytes(), counted(100));
+  EXPECT_NE(Tensor(space_, Memory::kDevice, {}).data(), nullptr);
 }
 
 TEST_F(DeviceMemory, OfAFrameComesBackWhole) {
   for (const Memory memory : {Memory::kHost, Memory::kDevice}) {
     Frame frame(100, 3);
     std::ranges::copy(counted(100), frame.data());
-    frame.lend(place_, memory);
+    frame.lend(space_, memory);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(frame.address()) % 64, 3u);
     frame.data()[50] = std::byte{0};  // of the image, which is not what was lent
     frame.take_back();

@@ -78,9 +78,9 @@ std::unique_ptr<FailingGroup::Watch> FailingGroup::watch(std::chrono::millisecon
 
 Answer FailingGroup::run(Call call, std::vector<std::int64_t>& numbers) {
   Bytes bytes(numbers.size() * sizeof(std::int64_t));
-  const Tensor out(place_, provider_.memory(), bytes);
+  const Tensor out(space_, provider_.memory(), bytes);
   std::memcpy(bytes.data(), numbers.data(), bytes.size());
-  const Tensor in(place_, provider_.memory(), bytes);
+  const Tensor in(space_, provider_.memory(), bytes);
   call.type = Type::kI64;
   call.in = in.data();
   call.out = out.data();

@@ -49,7 +49,7 @@ class FailingGroup {
 
   GroupSpec spec_;
   Provider& provider_;
-  Place place_;
+  MemorySpace space_;
   std::unique_ptr<Group> group_;
   bool loss_expected_ = false;
 };

@@ -35,7 +35,7 @@ bool Frame::margins_are_untouched() const {
          std::all_of(begin + static_cast<std::ptrdiff_t>(bytes_), image_.end(), is_margin);
 }
 
-void Frame::lend(Place& place, Memory memory) { lent_.emplace(place, memory, image_); }
+void Frame::lend(MemorySpace& space, Memory memory) { lent_.emplace(space, memory, image_); }
 
 void Frame::take_back() {
   image_ = lent_->bytes();
@@ -56,9 +56,9 @@ Frames::Frames(const Exercise& exercise, int rank, std::size_t out_bytes, const 
   std::memcpy(to, input_.data(), input_.size());
 }
 
-void Frames::lend(Place& place, Memory memory) {
-  in_.lend(place, memory);
-  out_.lend(place, memory);
+void Frames::lend(MemorySpace& space, Memory memory) {
+  in_.lend(space, memory);
+  out_.lend(space, memory);
 }
 
 void Frames::take_back() {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "suites/collectives/place.h"
+#include "suites/collectives/memory_space.h"
 #include "suites/collectives/rule.h"
 
 namespace proctor::collectives {
@@ -23,7 +23,7 @@ class Frame {
   bool margins_are_untouched() const;
 
   // To a library that takes `memory`, which finds it at address() until it is taken back.
-  void lend(Place& place, Memory memory);
+  void lend(MemorySpace& space, Memory memory);
   std::byte* address() const { return lent_->data() + begin_; }
   void take_back();
 
@@ -39,7 +39,7 @@ class Frames {
   // `rank` gives `input` and gets `out_bytes`, maybe none.
   Frames(const Exercise& exercise, int rank, std::size_t out_bytes, const Bytes& input);
 
-  void lend(Place& place, Memory memory);
+  void lend(MemorySpace& space, Memory memory);
   const std::byte* in() const;
   std::byte* out() const;  // null where this rank gets nothing
   void take_back();

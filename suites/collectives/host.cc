@@ -1,19 +1,19 @@
 #include "suites/collectives/host_memory.h"
-#include "suites/collectives/place.h"
+#include "suites/collectives/memory_space.h"
 #include "suites/main/check.h"
 
 namespace proctor::collectives {
 
-struct Place::Impl {};
+struct MemorySpace::Impl {};
 
-Place::Place() = default;
-Place::~Place() = default;
+MemorySpace::MemorySpace() = default;
+MemorySpace::~MemorySpace() = default;
 
 struct Tensor::Impl {
   HostMemory memory;
 };
 
-Tensor::Tensor(Place&, Memory memory, const Bytes& bytes) {
+Tensor::Tensor(MemorySpace&, Memory memory, const Bytes& bytes) {
   if (memory == Memory::kDevice) suite::skip("needs:device_memory");
   impl_ = std::make_unique<Impl>(Impl{HostMemory(bytes)});
 }

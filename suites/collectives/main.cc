@@ -1,6 +1,6 @@
 #include <csignal>
 
-#include "suites/collectives/place.h"
+#include "suites/collectives/memory_space.h"
 #include "suites/main/helper.h"
 
 int main(int argc, char** argv) {

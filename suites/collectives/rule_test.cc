@@ -117,14 +117,14 @@ TEST(Numbers, AreWhatTheyWerePut) {
 // A byte before or behind the memory shows; what is between belongs to the operation.
 TEST(Frame, NoticesWhatIsWrittenBesideIt) {
   for (const std::ptrdiff_t at : {std::ptrdiff_t{-1}, std::ptrdiff_t{10}}) {
-    Place place;
+    MemorySpace space;
     Frame frame(10, 3);
-    frame.lend(place, Memory::kHost);
+    frame.lend(space, Memory::kHost);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(frame.address()) % 64, 3u);
     frame.address()[0] = frame.address()[9] = std::byte{1};
     frame.take_back();
     EXPECT_TRUE(frame.margins_are_untouched());
-    frame.lend(place, Memory::kHost);
+    frame.lend(space, Memory::kHost);
     frame.address()[at] = std::byte{1};
     frame.take_back();
     EXPECT_FALSE(frame.margins_are_untouched()) << at;
@@ -133,21 +133,21 @@ TEST(Frame, NoticesWhatIsWrittenBesideIt) {
 
 TEST(Frame, InPlaceIsTheRanksOwnPart) {
   const Exercise gather{.operation = Operation::kAllGather, .type = Type::kU8, .count = 4, .in_place = true};
-  Place place;
+  MemorySpace space;
   Frames gathered(gather, 2, 12, Bytes(4, std::byte{7}));
-  gathered.lend(place, Memory::kHost);
+  gathered.lend(space, Memory::kHost);
   EXPECT_EQ(gathered.in(), gathered.out() + 8);
   EXPECT_EQ(gathered.result()[8], std::byte{7});
 
   const Exercise scatter{
       .operation = Operation::kReduceScatter, .type = Type::kU8, .count = 4, .in_place = true};
   Frames scattered(scatter, 1, 4, Bytes(12, std::byte{7}));
-  scattered.lend(place, Memory::kHost);
+  scattered.lend(space, Memory::kHost);
   EXPECT_EQ(scattered.out(), scattered.in() + 4);
 
   const Exercise apart{.operation = Operation::kAllReduce, .type = Type::kU8, .count = 4};
   Frames both(apart, 0, 4, Bytes(4, std::byte{7}));
-  both.lend(place, Memory::kHost);
+  both.lend(space, Memory::kHost);
   EXPECT_NE(both.in(), both.out());
 }
 

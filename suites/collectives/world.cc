@@ -135,7 +135,7 @@ Answer World::perform(const Exercise& exercise, const Bytes& input, Bytes& outpu
   const std::size_t width = bytes_of(exercise.type);
   const std::size_t out_bytes = gotten_elements(exercise, rank(), size()) * width;
   Frames frames(exercise, rank(), out_bytes, input);
-  frames.lend(place_, provider_.memory());
+  frames.lend(space_, provider_.memory());
   const Answer answer = run({.operation = exercise.operation,
                              .type = exercise.type,
                              .reduction = exercise.reduction,
@@ -154,7 +154,7 @@ Answer World::perform(const Exercise& exercise, const Bytes& input, Bytes& outpu
 }
 
 Answer World::send(int to, const Bytes& message, std::uint32_t tag) {
-  const Tensor tensor(place_, provider_.memory(), message);
+  const Tensor tensor(space_, provider_.memory(), message);
   return run({.operation = Operation::kSend,
               .type = Type::kU8,
               .in = tensor.data(),
@@ -164,7 +164,7 @@ Answer World::send(int to, const Bytes& message, std::uint32_t tag) {
 }
 
 Answer World::receive(int from, Bytes& message, std::uint32_t tag, int* source) {
-  const Tensor tensor(place_, provider_.memory(), message);
+  const Tensor tensor(space_, provider_.memory(), message);
   Answer answer = run({.operation = Operation::kReceive,
                        .type = Type::kU8,
                        .out = tensor.data(),
@@ -181,7 +181,7 @@ Answer World::barrier() { return run({.operation = Operation::kBarrier}); }
 Answer World::gather_everywhere(std::uint64_t own, std::vector<std::uint64_t>& all) {
   Bytes in(sizeof own), out(in.size() * static_cast<std::size_t>(size()));
   std::memcpy(in.data(), &own, in.size());
-  const Tensor from(place_, provider_.memory(), in), to(place_, provider_.memory(), out);
+  const Tensor from(space_, provider_.memory(), in), to(space_, provider_.memory(), out);
   Answer answer = run({.operation = Operation::kAllGather,
                        .type = Type::kU64,
                        .in = from.data(),

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "suites/collectives/library.h"
-#include "suites/collectives/place.h"
+#include "suites/collectives/memory_space.h"
 #include "suites/collectives/provider.h"
 #include "suites/collectives/rule.h"
 
@@ -77,7 +77,7 @@ class World {
 
   GroupSpec spec_;
   Provider& provider_;
-  Place place_;
+  MemorySpace space_;
   std::unique_ptr<Group> group_;
   bool broken_ = false;
   int exceptions_;  // under way when it was made

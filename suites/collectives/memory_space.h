@@ -10,13 +10,13 @@
 
 namespace proctor::collectives {
 
-class Place {
+class MemorySpace {
  public:
   // Ends the check as a skip when there is no device.
-  Place();
-  ~Place();
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+  MemorySpace();
+  ~MemorySpace();
+  MemorySpace(const MemorySpace&) = delete;
+  MemorySpace& operator=(const MemorySpace&) = delete;
 
   struct Impl;
 
@@ -31,7 +31,7 @@ class Place {
 class Tensor {
  public:
   // Aligned to 64 bytes, and never without an address.
-  Tensor(Place& place, Memory memory, const Bytes& bytes);
+  Tensor(MemorySpace& space, Memory memory, const Bytes& bytes);
   ~Tensor();
   Tensor(const Tensor&) = delete;
   Tensor& operator=(const Tensor&) = delete;

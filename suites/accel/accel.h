@@ -70,7 +70,7 @@ class Error : public std::exception {
 
 using Nanoseconds = std::chrono::nanoseconds;
 // Long enough for a driver that compiles in the background, short enough to blame the right check.
-inline constexpr std::chrono::seconds kPatience{20};
+inline constexpr std::chrono::seconds kSynchronizeTimeout{20};
 
 // ---- devices ----
 
@@ -321,7 +321,7 @@ class Event {
 
   Status query() const;  // ok, or not_ready()
   Status try_synchronize(Nanoseconds timeout) const;
-  void synchronize(Nanoseconds timeout = kPatience) const;
+  void synchronize(Nanoseconds timeout = kSynchronizeTimeout) const;
   void reset();
   void signal_from_host();
 
@@ -381,7 +381,7 @@ class Queue {
   void barrier(const Sync& sync = {});
 
   Status try_synchronize(Nanoseconds timeout);
-  void synchronize(Nanoseconds timeout = kPatience);
+  void synchronize(Nanoseconds timeout = kSynchronizeTimeout);
   bool idle();
 
   struct Impl;

@@ -143,7 +143,7 @@ PROCTOR_CHECK(Launch, MoreLocalMemoryIsRefused, "K14", kLocal, kGate, {"error.sw
   step("given a page more local memory than there is");
   Status status = queue.try_launch(Kernel(module, "touch_local"), groups_of(2, 8),
                                    arguments(out, LocalMemory{bytes}, bytes / 4));
-  if (status.ok()) status = queue.try_synchronize(kPatience);
+  if (status.ok()) status = queue.try_synchronize(kSynchronizeTimeout);
   expect_refused("a launch with " + std::to_string(bytes) + " bytes of local memory", status);
 }
 

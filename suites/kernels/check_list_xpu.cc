@@ -175,7 +175,7 @@ PROCTOR_CHECK(Fence, FollowsItsList, "K39", kFences, kGate,
   expect_status("ZE_RESULT_NOT_READY", fence.query());
   expect_status("ZE_RESULT_NOT_READY", fence.try_synchronize(std::chrono::milliseconds(10)));
   gate.open();
-  expect_status("ZE_RESULT_SUCCESS", fence.try_synchronize(kPatience));
+  expect_status("ZE_RESULT_SUCCESS", fence.try_synchronize(kSynchronizeTimeout));
   expect_status("ZE_RESULT_SUCCESS", fence.query());
   expect_words("what the list wrote", std::vector<std::uint32_t>(64, 3),
                read_as<std::uint32_t>(list.queue(), context, words), context.device());
@@ -190,7 +190,7 @@ PROCTOR_CHECK(Fence, ResetClearsIt, "K40", kFences, kGate, {"order.reset_ignored
   list.close();
   step("given a fence that is signalled and reset");
   list.execute(fence.handle());
-  expect_status("ZE_RESULT_SUCCESS", fence.try_synchronize(kPatience));
+  expect_status("ZE_RESULT_SUCCESS", fence.try_synchronize(kSynchronizeTimeout));
   fence.reset();
   expect_status("ZE_RESULT_NOT_READY", fence.query());
 }

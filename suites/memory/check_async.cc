@@ -118,7 +118,7 @@ PROCTOR_CHECK(Async, SynchroniseMeansThatTheBytesAreThere, "S1.4",
   const Status early = queue.try_synchronize(std::chrono::milliseconds(20));
   expect_status(kNotReady, early);
   gate.open();
-  expect_status(kSuccess, queue.try_synchronize(kPatience));
+  expect_status(kSuccess, queue.try_synchronize(kSynchronizeTimeout));
 }
 
 }  // namespace proctor::accel

@@ -1,5 +1,5 @@
+#include "suites/accel/cuda/bounded_wait.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/cuda/patience.h"
 #include "suites/main/skipped.h"
 
 namespace proctor::accel {
@@ -32,7 +32,7 @@ Event& Event::operator=(Event&&) noexcept = default;
 Status Event::query() const { return CUDA_CALL(cudaEventQuery, impl_->end); }
 
 Status Event::try_synchronize(Nanoseconds timeout) const {
-  if (is_patient(timeout)) return CUDA_CALL(cudaEventSynchronize, impl_->end);
+  if (is_unbounded(timeout)) return CUDA_CALL(cudaEventSynchronize, impl_->end);
   return poll([&] { return query(); }, timeout);
 }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "suites/accel/cuda/bounded_wait.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/accel/cuda/patience.h"
 #include "suites/main/skipped.h"
 
 namespace proctor::accel {
@@ -137,7 +137,7 @@ Status Queue::try_launch(const Kernel& kernel, const Launch& launch, const Argum
 void Queue::barrier(const Sync& sync) { Framed(*impl_, sync).submitted(); }
 
 Status Queue::try_synchronize(Nanoseconds timeout) {
-  if (is_patient(timeout)) return CUDA_CALL(cudaStreamSynchronize, impl_->stream);
+  if (is_unbounded(timeout)) return CUDA_CALL(cudaStreamSynchronize, impl_->stream);
   return poll([&] { return impl_->query(); }, timeout);
 }
 

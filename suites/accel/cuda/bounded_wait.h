@@ -9,7 +9,7 @@
 
 namespace proctor::accel {
 
-inline bool is_patient(Nanoseconds timeout) { return timeout >= kPatience; }
+inline bool is_unbounded(Nanoseconds timeout) { return timeout >= kSynchronizeTimeout; }
 
 // The answer of `query`, which has become something else than "not ready" or still is it after `timeout`.
 template <typename Query>

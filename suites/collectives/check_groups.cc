@@ -71,7 +71,7 @@ PROCTOR_CHECK(Alone, EveryOperationIsTheIdentity, "C01", kNcclTests, kGate,
           .operation = operation_named(name), .type = type, .count = 100, .counts = {100}};
       const Bytes result = world.verify(exercise);
       if (!world.supports(exercise.operation, type)) continue;  // and was refused
-      expect_elements(name + " of one rank", type, given(exercise, 0, 1), result);
+      expect_elements(name + " of one rank", type, input_of(exercise, 0, 1), result);
     }
   }
   if (world.supports(Operation::kBarrier, Type::kU8)) expect_ok("a barrier of one rank", world.barrier());

@@ -116,7 +116,7 @@ void verify_alone(Group& group, Card& card, Exercise exercise) {
   if (exercise.operation == Operation::kAllGatherv || exercise.operation == Operation::kAllToAllv) {
     exercise.counts = {exercise.count};
   }
-  const Bytes input = given(exercise, 0, 1);
+  const Bytes input = input_of(exercise, 0, 1);
   const Bytes wanted = expected(exercise, 0, 1);
   // One more, so that no elements have an address too.
   const auto in = accel::device_memory(card.context, input.size() + 1);

@@ -87,7 +87,7 @@ std::vector<std::int64_t> expected_numbers(const Exercise& exercise, int rank, i
       break;
     case Operation::kAllGatherv:
       for (int from = 0; from < size; ++from) {
-        append_part(numbers, exercise, from, size, 0, given_elements(exercise, from, size));
+        append_part(numbers, exercise, from, size, 0, input_elements(exercise, from, size));
       }
       break;
     case Operation::kAllToAllv:
@@ -141,7 +141,7 @@ std::vector<std::size_t> receives_of(const Exercise& exercise, int rank, int siz
   return sends_of(exercise, rank, size);  // what r gives to p is as much as what p gives to r
 }
 
-std::size_t given_elements(const Exercise& exercise, int rank, int size) {
+std::size_t input_elements(const Exercise& exercise, int rank, int size) {
   const auto n = static_cast<std::size_t>(size);
   switch (exercise.operation) {
     case Operation::kAllReduce:
@@ -168,7 +168,7 @@ std::size_t given_elements(const Exercise& exercise, int rank, int size) {
   return 0;
 }
 
-std::size_t gotten_elements(const Exercise& exercise, int rank, int size) {
+std::size_t output_elements(const Exercise& exercise, int rank, int size) {
   const auto n = static_cast<std::size_t>(size);
   switch (exercise.operation) {
     case Operation::kAllReduce:
@@ -194,14 +194,14 @@ std::size_t gotten_elements(const Exercise& exercise, int rank, int size) {
   return 0;
 }
 
-Bytes given(const Exercise& exercise, int rank, int size) {
+Bytes input_of(const Exercise& exercise, int rank, int size) {
   std::vector<std::int64_t> numbers;
-  append_part(numbers, exercise, rank, size, 0, given_elements(exercise, rank, size));
+  append_part(numbers, exercise, rank, size, 0, input_elements(exercise, rank, size));
   return as_bytes(exercise.type, numbers);
 }
 
 Bytes expected(const Exercise& exercise, int rank, int size) {
-  if (gotten_elements(exercise, rank, size) == 0) return {};
+  if (output_elements(exercise, rank, size) == 0) return {};
   return as_bytes(exercise.type, expected_numbers(exercise, rank, size));
 }
 

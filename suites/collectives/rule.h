@@ -32,10 +32,10 @@ struct Exercise {
 std::int64_t element(const Exercise& exercise, int rank, int size, std::size_t index);
 
 // How many elements `rank` gives and gets; 0 where it does not.
-std::size_t given_elements(const Exercise& exercise, int rank, int size);
-std::size_t gotten_elements(const Exercise& exercise, int rank, int size);
+std::size_t input_elements(const Exercise& exercise, int rank, int size);
+std::size_t output_elements(const Exercise& exercise, int rank, int size);
 
-Bytes given(const Exercise& exercise, int rank, int size);
+Bytes input_of(const Exercise& exercise, int rank, int size);
 Bytes expected(const Exercise& exercise, int rank, int size);
 
 // Of all_gatherv and all_to_allv; else empty.

@@ -67,7 +67,7 @@ TEST(Rule, SaysWhoGetsWhat) {
   const auto given_by = [](Operation operation, int rank, std::vector<std::size_t> counts = {}) {
     return numbers(
         Type::kI32,
-        given({.operation = operation, .count = 2, .root = 1, .counts = std::move(counts)}, rank, 3));
+        input_of({.operation = operation, .count = 2, .root = 1, .counts = std::move(counts)}, rank, 3));
   };
   const auto got_by = [](Operation operation, int rank, std::vector<std::size_t> counts = {}) {
     return numbers(

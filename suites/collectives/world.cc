@@ -113,7 +113,7 @@ Bytes World::verify(const Exercise& exercise, const char* file, int line) {
                          (exercise.count != 0 || provider_.takes_nothing(exercise.operation));
   suite::step(describe(exercise) + (supported ? "" : ", which the library does not have"));
   Bytes output;
-  const Answer answer = perform(exercise, given(exercise, rank(), size()), output);
+  const Answer answer = perform(exercise, input_of(exercise, rank(), size()), output);
   if (!supported) {
     expect_ended(describe(exercise), Ended::kRefused, answer, file, line);
     return {};
@@ -133,7 +133,7 @@ Bytes World::result_of(const Exercise& exercise, const Bytes& input, const char*
 
 Answer World::perform(const Exercise& exercise, const Bytes& input, Bytes& output) {
   const std::size_t width = bytes_of(exercise.type);
-  const std::size_t out_bytes = gotten_elements(exercise, rank(), size()) * width;
+  const std::size_t out_bytes = output_elements(exercise, rank(), size()) * width;
   Frames frames(exercise, rank(), out_bytes, input);
   frames.lend(space_, provider_.memory());
   const Answer answer = run({.operation = exercise.operation,

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "harness/devices/lease.h"
+#include "harness/devices/leases/lease.h"
 
 namespace proctor {
 namespace {

@@ -14,8 +14,8 @@
 #include "harness/cli/undrain.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
-#include "harness/devices/drained.h"
-#include "harness/devices/lease.h"
+#include "harness/devices/health/drained.h"
+#include "harness/devices/leases/lease.h"
 
 namespace proctor::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
-#include "harness/devices/lease.h"
+#include "harness/devices/leases/lease.h"
 #include "harness/devices/library_search.h"
 #include "harness/doctor/diagnose.h"
 #include "harness/evidence/kernel_log.h"

@@ -21,7 +21,7 @@
 #include "harness/core/text.h"
 #include "harness/evidence/gatherer.h"
 #include "harness/process/guard/tree.h"
-#include "harness/run/run_record.h"
+#include "harness/run/record/run_record.h"
 #include "reports/run_model.h"
 
 namespace proctor::cli {

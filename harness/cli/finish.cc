@@ -17,8 +17,8 @@
 #include "harness/cli/run_options.h"
 #include "harness/core/clock.h"
 #include "harness/core/exit_code.h"
-#include "harness/run/find_runner.h"
-#include "harness/run/run_record.h"
+#include "harness/run/record/find_runner.h"
+#include "harness/run/record/run_record.h"
 
 namespace proctor::cli {
 namespace {

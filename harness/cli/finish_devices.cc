@@ -15,10 +15,10 @@
 #include "harness/cli/run_options.h"
 #include "harness/cli/run_watch.h"
 #include "harness/core/clock.h"
-#include "harness/devices/lease.h"
+#include "harness/devices/leases/lease.h"
 #include "harness/process/containment.h"
-#include "harness/run/device_care.h"
-#include "harness/run/scratch.h"
+#include "harness/run/care/device_care.h"
+#include "harness/run/record/scratch.h"
 
 namespace proctor::cli {
 namespace {

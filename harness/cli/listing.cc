@@ -7,9 +7,9 @@
 #include "harness/cli/run_devices.h"
 #include "harness/cli/run_discovery.h"
 #include "harness/process/contained_process.h"
-#include "harness/run/case_environment.h"
-#include "harness/run/device_pool.h"
-#include "harness/run/scratch.h"
+#include "harness/run/attempt/case_environment.h"
+#include "harness/run/care/device_pool.h"
+#include "harness/run/record/scratch.h"
 
 namespace proctor::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/cli/run_options.h"
-#include "harness/devices/lease.h"
+#include "harness/devices/leases/lease.h"
 #include "harness/devices/simulation.h"
 #include "harness/plan/discovery.h"
 #include "harness/process/containment.h"

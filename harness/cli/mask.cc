@@ -10,9 +10,9 @@
 #include "harness/cli/commands.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
-#include "harness/devices/mask_cuda.h"
-#include "harness/devices/mask_explain.h"
-#include "harness/devices/mask_xpu.h"
+#include "harness/devices/masks/mask_cuda.h"
+#include "harness/devices/masks/mask_explain.h"
+#include "harness/devices/masks/mask_xpu.h"
 
 namespace proctor::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "harness/cli/report_render.h"
 #include "harness/cli/run_directory.h"
 #include "harness/cli/run_options.h"
-#include "harness/run/journal.h"
+#include "harness/run/record/journal.h"
 #include "reports/exit_code.h"
 #include "reports/merge.h"
 #include "reports/render.h"

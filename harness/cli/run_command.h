@@ -14,15 +14,15 @@
 #include "harness/cli/run_display.h"
 #include "harness/cli/run_options.h"
 #include "harness/cli/run_stack.h"
-#include "harness/devices/lease.h"
+#include "harness/devices/leases/lease.h"
 #include "harness/plan/known_failures.h"
 #include "harness/plan/planner.h"
 #include "harness/plan/shard.h"
-#include "harness/run/case_environment.h"
-#include "harness/run/journal.h"
-#include "harness/run/run_record.h"
-#include "harness/run/runner.h"
-#include "harness/run/scratch.h"
+#include "harness/run/attempt/case_environment.h"
+#include "harness/run/record/journal.h"
+#include "harness/run/record/run_record.h"
+#include "harness/run/record/scratch.h"
+#include "harness/run/schedule/runner.h"
 
 namespace proctor::cli {
 

@@ -14,7 +14,7 @@
 #include "harness/devices/simulation.h"
 #include "harness/plan/plan.h"
 #include "harness/process/containment.h"
-#include "harness/run/device_pool.h"
+#include "harness/run/care/device_pool.h"
 
 namespace proctor::cli {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/scratch.h"
+#include "harness/run/record/scratch.h"
 
 namespace proctor::cli {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "harness/cli/run_command.h"
-#include "harness/devices/health_check.h"
+#include "harness/devices/health/health_check.h"
 #include "harness/devices/inventory.h"
 
 namespace proctor::cli {

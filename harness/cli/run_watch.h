@@ -5,8 +5,8 @@
 #include <string>
 
 #include "harness/cli/run_devices.h"
-#include "harness/devices/device_monitor.h"
-#include "harness/run/scratch.h"
+#include "harness/devices/telemetry/device_monitor.h"
+#include "harness/run/record/scratch.h"
 
 namespace proctor::cli {
 

@@ -16,11 +16,11 @@
 #include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
-#include "harness/devices/drained.h"
-#include "harness/devices/health_check.h"
-#include "harness/devices/lease.h"
-#include "harness/run/case_environment.h"
-#include "harness/run/scratch.h"
+#include "harness/devices/health/drained.h"
+#include "harness/devices/health/health_check.h"
+#include "harness/devices/leases/lease.h"
+#include "harness/run/attempt/case_environment.h"
+#include "harness/run/record/scratch.h"
 
 namespace proctor::cli {
 namespace {

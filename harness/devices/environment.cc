@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "harness/core/text.h"
-#include "harness/devices/mask_cuda.h"
-#include "harness/devices/mask_xpu.h"
+#include "harness/devices/masks/mask_cuda.h"
+#include "harness/devices/masks/mask_xpu.h"
 
 namespace proctor {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "harness/core/result.h"
-#include "harness/devices/mask.h"
+#include "harness/devices/masks/mask.h"
 #include "harness/plan/plan.h"
 
 namespace proctor {

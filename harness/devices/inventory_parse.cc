@@ -1,4 +1,4 @@
-// What the probes say (harness/devices/probe/main_xpu.cc, main_cuda.cc) as an inventory.
+// What the probes say (suites/probe/main_xpu.cc, main_cuda.cc) as an inventory.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -12,7 +12,7 @@
 #include "harness/plan/discovery.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
-#include "harness/run/scratch.h"
+#include "harness/run/record/scratch.h"
 
 namespace proctor {
 namespace {

@@ -1,0 +1,114 @@
+#include "harness/devices/health/drained.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "harness/core/clock.h"
+#include "harness/core/read_file.h"
+#include "harness/process/unique_fd.h"
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kSuffix = ".drained";
+constexpr mode_t kReadable = 0644;
+
+std::string text_of(const DrainedDevice& drained) {
+  return json{{"format", 1},
+              {"device", drained.device},
+              {"reason", drained.reason},
+              {"evidence", drained.evidence},
+              {"since", drained.since},
+              {"run", drained.run},
+              {"uid", drained.uid}}
+             .dump(2, ' ', false, json::error_handler_t::replace) +
+         "\n";
+}
+
+DrainedDevice read_drained(const std::string& path, const std::string& device) {
+  const DrainedDevice unreadable{
+      .device = device, .reason = "unreadable", .evidence = path + " is no record of a drained device"};
+  const auto text = read_file(path);
+  const json document = text ? json::parse(*text, nullptr, false) : json();
+  try {  // the edge of the JSON library
+    DrainedDevice drained{.device = document.at("device"),
+                          .reason = document.at("reason"),
+                          .evidence = document.at("evidence"),
+                          .since = document.at("since"),
+                          .run = document.at("run"),
+                          .uid = document.at("uid")};
+    return drained.device == device ? drained : unreadable;
+  } catch (const json::exception&) {
+    return unreadable;
+  }
+}
+
+}  // namespace
+
+std::string describe(const DrainedDevice& drained) {
+  return fmt::format("{} is drained since {} ({}, by {}): {}", drained.device,
+                     drained.since.empty() ? "an unknown time" : drained.since, drained.reason,
+                     drained.run.empty() ? fmt::format("uid {}", drained.uid) : "run " + drained.run,
+                     drained.evidence);
+}
+
+std::string DrainList::path_of(std::string device) const {
+  std::replace(device.begin(), device.end(), '/', '_');
+  return path_ + "/" + device + kSuffix;
+}
+
+// Written beside and linked into place, so that nobody ever sees half of it, nor two reasons.
+Result<void> DrainList::drain(DrainedDevice drained) const {
+  drained.since = utc_now();
+  drained.uid = getuid();
+  const std::string path = path_of(drained.device);
+  std::string draft = path + ".XXXXXX";
+  const UniqueFd fd(mkostemp(draft.data(), O_CLOEXEC));
+  if (!fd) return Error::system("make a file beside " + path, errno);
+  const std::string text = text_of(drained);
+  const bool written = write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                       fchmod(fd.get(), kReadable) == 0;
+  const int write_error = errno;
+  const bool linked = written && link(draft.c_str(), path.c_str()) == 0;
+  const int link_error = errno;
+  unlink(draft.c_str());
+  if (!written) return Error::system("write " + draft, write_error);
+  if (!linked && link_error != EEXIST) return Error::system("make " + path, link_error);
+  return {};
+}
+
+Result<bool> DrainList::undrain(const std::string& device) const {
+  if (unlink(path_of(device).c_str()) == 0) return true;
+  if (errno == ENOENT) return false;
+  return Error::system("remove " + path_of(device), errno);
+}
+
+std::optional<DrainedDevice> DrainList::find(const std::string& device) const {
+  const std::string path = path_of(device);
+  if (access(path.c_str(), F_OK) != 0) return std::nullopt;
+  return read_drained(path, device);
+}
+
+std::vector<DrainedDevice> DrainList::list() const {
+  std::vector<DrainedDevice> drained;
+  std::error_code ignored;
+  for (const auto& file : std::filesystem::directory_iterator(path_, ignored)) {
+    if (file.path().extension() == kSuffix)
+      drained.push_back(read_drained(file.path(), file.path().stem().string()));
+  }
+  std::sort(drained.begin(), drained.end(),
+            [](const DrainedDevice& a, const DrainedDevice& b) { return a.device < b.device; });
+  return drained;
+}
+
+}  // namespace proctor

@@ -1,0 +1,156 @@
+#include "harness/devices/health/health_check.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+
+// The program's exit codes, suites/probe/main.cc.
+constexpr int kWell = 0;
+constexpr int kSick = 1;
+
+struct Said {
+  std::string result;  // "": no line that can be read
+  std::string words;
+};
+
+Said parse_line(std::string_view line) {
+  const json document = json::parse(line, nullptr, false);
+  try {  // the edge of the JSON library
+    Said said{.result = document.at("result"), .words = ""};
+    const std::string step = document.at("step");
+    const std::string detail = document.at("detail");
+    said.words = step.empty() ? detail : step + (detail.empty() ? "" : ": " + detail);
+    return said;
+  } catch (const json::exception&) {
+    return {};
+  }
+}
+
+HealthAnswer judge_exit(int code, const Said& said) {
+  if (code == kWell && said.result == "pass") return {HealthVerdict::kPass, "copied, computed and compared"};
+  if (code == kSick && said.result == "fail") return {HealthVerdict::kFail, "failed to " + said.words};
+  const std::string about = said.words.empty() ? "" : " (" + said.words + ")";
+  return {HealthVerdict::kUnknown, fmt::format("the health probe ended with exit code {}{}", code, about)};
+}
+
+}  // namespace
+
+HealthAnswer judge_health(const ProcessEnd& end, std::string_view line, Milliseconds deadline) {
+  const Said said = parse_line(line);
+  switch (end.cause) {
+    case EndCause::kTimeout:
+    case EndCause::kStall:
+      return {HealthVerdict::kFail,
+              fmt::format("the health probe had no answer within {}", format_duration(deadline))};
+    case EndCause::kSpawnFailed:
+      return {HealthVerdict::kUnknown,
+              fmt::format("the health probe cannot be started: {}: {}", end.spawn_error->step,
+                          std::strerror(end.spawn_error->err))};
+    case EndCause::kGuardLost:
+    case EndCause::kStopped:
+      return {HealthVerdict::kUnknown, "the health probe was ended"};
+    case EndCause::kExited:
+      break;
+  }
+  if (end.exit_signal)
+    return {HealthVerdict::kFail, fmt::format("the health probe was ended by signal {}", *end.exit_signal)};
+  return judge_exit(end.exit_code.value_or(-1), said);
+}
+
+void HealthChecks::examine(HealthRequest request, OnAnswer on_answer) {
+  running_.push_back({.request = std::move(request), .on_answer = std::move(on_answer)});
+  start(std::prev(running_.end()), running_.back().request.argv);
+}
+
+void HealthChecks::start(Place place, const std::vector<std::string>& argv) {
+  place->line.clear();
+  ProcessSpec spec;
+  spec.argv = argv;
+  spec.env = place->request.env;
+  spec.directory = place->request.directory;
+  spec.leases = place->request.leases;
+  spec.events = true;
+  spec.timeout = place->request.deadline;
+  spec.grace = Milliseconds(0);
+  spec.on_event_line = [place](std::string_view line) {
+    if (place->line.empty() || parse_line(place->line).result == "pass") place->line = line;
+  };
+  place->process = ContainedProcess::start(io_, containment_, std::move(spec),
+                                           [this, place](const ProcessEnd& end) { on_end(place, end); });
+}
+
+void HealthChecks::on_end(Place place, const ProcessEnd& end) {
+  HealthAnswer answer = judge_health(end, place->line, place->request.deadline);
+  // What cannot be killed would still be there beside a second one.
+  const bool may_go_on = place->on_answer && !end.termination.unreapable;
+  if (const auto* argv = may_go_on ? next(*place, answer) : nullptr) return start(place, *argv);
+  if (place->reset == Examination::Reset::kRunning) answer.verdict = HealthVerdict::kFail;
+  answer.reset = place->reset == Examination::Reset::kDone;
+  if (!place->words.empty() && place->words != answer.words)
+    answer.words = place->words + "; then " + answer.words;
+  const auto on_answer = std::move(place->on_answer);
+  running_.erase(place);
+  if (on_answer) on_answer(answer);
+  if (running_.empty() && gone_) std::exchange(gone_, nullptr)();
+}
+
+const std::vector<std::string>* HealthChecks::next(Examination& examination, const HealthAnswer& answer) {
+  using Reset = Examination::Reset;
+  if (examination.reset == Reset::kRunning) {
+    if (answer.verdict != HealthVerdict::kPass) return nullptr;
+    examination.reset = Reset::kDone;
+    examination.words += "; then it was reset";
+    return &examination.request.argv;
+  }
+  if (answer.verdict != HealthVerdict::kFail || examination.reset == Reset::kDone) return nullptr;
+  if (++examination.failed < kExaminations) {
+    examination.words = answer.words;
+    return &examination.request.argv;
+  }
+  if (examination.request.reset.empty()) return nullptr;
+  examination.reset = Reset::kRunning;
+  return &examination.request.reset;
+}
+
+void HealthChecks::give_up() {
+  for (auto& examination : running_) {
+    examination.on_answer = nullptr;
+    examination.process->stop(SIGKILL, Milliseconds(0));
+  }
+}
+
+void HealthChecks::stop(std::function<void()> gone) {
+  give_up();
+  gone_ = std::move(gone);
+  if (running_.empty()) boost::asio::post(io_, std::exchange(gone_, nullptr));
+}
+
+HealthAnswer examine_now(Containment& containment, HealthRequest request) {
+  boost::asio::io_context io(1);
+  HealthChecks checks(io, containment);
+  HealthAnswer result;
+  checks.examine(std::move(request), [&](const HealthAnswer& answer) { result = answer; });
+  io.run();
+  return result;
+}
+
+std::string health_program(std::string_view backend) {
+  std::error_code unreadable;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", unreadable);
+  const std::string path = (self.parent_path() / fmt::format("health_{}", backend)).string();
+  return access(path.c_str(), X_OK) == 0 ? path : "";
+}
+
+}  // namespace proctor

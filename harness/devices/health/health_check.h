@@ -1,0 +1,90 @@
+// Whether a device is well, asked on suspicion: a contained program of its own (health_xpu beside proctor,
+// suites/probe) copies, computes and compares, under a deadline. A failed examination is repeated once: a
+// device is sick after two. Where the policy allows it, a sick device is reset then, and examined a last
+// time.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/clock.h"
+#include "harness/core/duration.h"
+#include "harness/process/contained_process.h"
+
+namespace proctor {
+
+enum class HealthVerdict {
+  kPass,
+  kFail,     // wrong bytes, an error, a crash, or no answer in time
+  kUnknown,  // nobody could ask: never taken for a pass, nor for a failure
+};
+
+struct HealthAnswer {
+  HealthVerdict verdict = HealthVerdict::kUnknown;
+  std::string words;   // of the program, or about it: one sentence
+  bool reset = false;  // the device was reset before the last examination
+};
+
+struct HealthRequest {
+  std::vector<std::string> argv;  // the program, with what has to stand before it
+  std::vector<std::string> env;   // NAME=VALUE: sees the device and no other
+  std::string directory;          // where drivers may write their files
+  std::vector<int> leases;        // descriptors of the device's lease
+  Milliseconds deadline{10'000};
+  std::vector<std::string> reset = {};  // the command that resets the device; empty: it must not be reset
+};
+
+class HealthChecks {
+ public:
+  static constexpr int kExaminations = 2;  // that fail before a device is sick
+  // Calls are from the loop.
+  using OnAnswer = std::function<void(const HealthAnswer&)>;
+
+  HealthChecks(boost::asio::io_context& io, Containment& containment) : io_(io), containment_(containment) {}
+  HealthChecks(const HealthChecks&) = delete;
+  HealthChecks& operator=(const HealthChecks&) = delete;
+
+  // The last answer, and what all of them said.
+  void examine(HealthRequest request, OnAnswer on_answer);
+  // Ends all examinations; their answers are forgotten.
+  void give_up();
+  // Calls `gone`, from the loop, when no process of these is left.
+  void stop(std::function<void()> gone);
+
+ private:
+  struct Examination {
+    HealthRequest request;
+    OnAnswer on_answer;  // none: forgotten
+    int failed = 0;
+    enum class Reset { kNo, kRunning, kDone } reset = Reset::kNo;
+    std::string words{};
+    std::string line{};  // the first of the program that is no pass, else its last
+    std::shared_ptr<ContainedProcess> process{};
+  };
+  using Place = std::list<Examination>::iterator;
+
+  void start(Place place, const std::vector<std::string>& argv);
+  void on_end(Place place, const ProcessEnd& end);
+  // Whether the examination goes on after this answer, and with what.
+  const std::vector<std::string>* next(Examination& examination, const HealthAnswer& answer);
+
+  boost::asio::io_context& io_;
+  Containment& containment_;
+  std::list<Examination> running_;
+  std::function<void()> gone_;
+};
+
+// What one run of the program means. `line`: what it said.
+HealthAnswer judge_health(const ProcessEnd& end, std::string_view line, Milliseconds deadline);
+
+// One device, on a private loop: for commands.
+HealthAnswer examine_now(Containment& containment, HealthRequest request);
+
+// "health_xpu" beside the running executable; "" when there is none for this backend.
+std::string health_program(std::string_view backend);
+
+}  // namespace proctor

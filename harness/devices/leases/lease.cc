@@ -1,0 +1,278 @@
+#include "harness/devices/leases/lease.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/fs.h>  // RENAME_NOREPLACE, which musl does not have, nor the function
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "harness/core/clock.h"
+#include "harness/core/read_file.h"
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kFormat = 1;
+constexpr std::size_t kMaxRecord = 16 * 1024;
+constexpr const char* kSuffix = ".lease";
+constexpr mode_t kForEverybody = 0666;
+// The kernel's own PID namespace has this inode (PROC_PID_INIT_INO); a container's has another.
+constexpr ino_t kHostPidNamespace = 0xEFFFFFFC;
+
+std::string boot_id() {
+  auto id = read_file("/proc/sys/kernel/random/boot_id");
+  if (!id) return {};
+  std::erase(*id, '\n');
+  return *id;
+}
+
+// Both appear under their names with their modes already set: the umask cuts what mkdir and open
+// are given, and a user who comes in between would be refused. True also when somebody was
+// faster; else errno says why not.
+bool make_shared_directory(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return true;
+  std::string draft = path + ".XXXXXX";
+  if (mkdtemp(draft.data()) == nullptr) return false;
+  const bool made =
+      chmod(draft.c_str(), 01777) == 0 &&
+      syscall(SYS_renameat2, AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
+  const int why = errno;
+  if (!made) rmdir(draft.c_str());
+  errno = why;
+  return made || (why == EEXIST && stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode));
+}
+
+bool make_shared_file(const std::string& path) {
+  std::string draft = path + ".XXXXXX";
+  const UniqueFd fd(mkostemp(draft.data(), O_CLOEXEC));
+  if (!fd) return false;
+  const bool made =
+      fchmod(fd.get(), kForEverybody) == 0 && (link(draft.c_str(), path.c_str()) == 0 || errno == EEXIST);
+  const int why = errno;
+  unlink(draft.c_str());
+  errno = why;
+  return made;
+}
+
+bool lock_whole(int fd, short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+bool is_locked(int fd) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+std::string text_of(const LeaseRecord& record) {
+  return json{{"format", kFormat},        {"device", record.device},   {"pid", record.pid},
+              {"uid", record.uid},        {"run", record.holder.run},  {"command", record.holder.command},
+              {"since", record.since},    {"boot_id", record.boot_id}, {"dirty", record.dirty},
+              {"endured", record.endured}}
+             .dump(-1, ' ', false, json::error_handler_t::replace) +
+         "\n";
+}
+
+struct Reading {
+  std::optional<LeaseRecord> record;
+  std::string problem;  // of a file that has text but no record
+};
+
+Reading parse_record(const std::string& text) {
+  if (text.empty()) return {};
+  const json document = json::parse(text, nullptr, false);
+  try {
+    if (document.at("format").get<int>() > kFormat) {
+      return {{}, "was written by a newer version of proctor"};
+    }
+    LeaseRecord record;
+    record.device = document.at("device");
+    record.pid = document.at("pid");
+    record.uid = document.at("uid");
+    record.holder.run = document.at("run");
+    record.holder.command = document.at("command");
+    record.since = document.at("since");
+    record.boot_id = document.at("boot_id");
+    record.dirty = document.at("dirty");
+    record.endured = document.value("endured", "");
+    return {record, ""};
+  } catch (const json::exception&) {
+    return {{}, "is no lease record"};
+  }
+}
+
+Reading read_record(int fd) {
+  std::string text(kMaxRecord, '\0');
+  const ssize_t size = pread(fd, text.data(), text.size(), 0);
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return parse_record(text);
+}
+
+// One write: whoever reads meanwhile sees the old text or the new one with a tail, never a mixture that
+// parses. Longer text than before is cut off behind it.
+Result<void> write_record(int fd, const LeaseRecord& record, const std::string& device) {
+  const std::string text = text_of(record);
+  if (pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
+      ftruncate(fd, static_cast<off_t>(text.size())) != 0) {
+    return Error::system("write the lease of " + device, errno);
+  }
+  return {};
+}
+
+std::optional<std::string> why_dirty(const Reading& last, const std::string& path) {
+  if (!last.problem.empty()) return path + " " + last.problem;
+  if (!last.record || !last.record->dirty) return std::nullopt;
+  if (last.record->boot_id != boot_id()) return std::nullopt;  // the machine was started anew since
+  return fmt::format("run {} (pid {}, since {}) ended without saying that the device is well",
+                     last.record->holder.run, last.record->pid, last.record->since);
+}
+
+}  // namespace
+
+std::string describe(const LeaseRecord& record) {
+  return fmt::format("{} is held by pid {} (uid {}, run {}, since {}): {}", record.device, record.pid,
+                     record.uid, record.holder.run, record.since, record.holder.command);
+}
+
+std::string_view to_string(LeaseScope scope) {
+  return scope == LeaseScope::kHost ? "host" : "this container only";
+}
+
+Result<void> Lease::mark_clean() {
+  record_.dirty = false;
+  return write_record(fd_.get(), record_, device_);
+}
+
+Result<void> Lease::endure(std::string others) {
+  record_.endured = std::move(others);
+  return write_record(fd_.get(), record_, device_);
+}
+
+Result<void> Lease::mark_as_found() {
+  if (!left_dirty_) return mark_clean();  // also when it was found well meanwhile
+  return write_record(fd_.get(), last_.value_or(record_), device_);
+}
+
+Result<LeaseDirectory> LeaseDirectory::open(const std::string& path) {
+  std::error_code ignored;  // making what lies below says it
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  if (!make_shared_directory(path)) return Error::system("make the lease directory " + path, errno);
+  LeaseDirectory directory(path);
+  auto trial = directory.open_file("trial");
+  if (!trial) return trial.error();
+  // A shared lock: runners that start at the same moment must not refuse each other.
+  if (!lock_whole(trial->get(), F_RDLCK)) {
+    const int err = errno;
+    if (err == EINVAL || err == ENOLCK || err == EOPNOTSUPP) {
+      Error error = Error::system(
+          "lock a file in " + path + ": its file system has no open-file-description locks", err);
+      error.hint = "Name another directory with --state-dir.";
+      return error;
+    }
+    return Error::system("lock a file in " + path, err);
+  }
+  return directory;
+}
+
+// "xpu:0000:03:00.0" is a file name but for '/', which no identity has today.
+std::string LeaseDirectory::path_of(std::string device) const {
+  std::replace(device.begin(), device.end(), '/', '_');
+  return path_ + "/" + device + kSuffix;
+}
+
+LeaseScope LeaseDirectory::scope() const {
+  struct stat own {};
+  const bool contained = stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != kHostPidNamespace;
+  return contained && path_ == kDefaultPath ? LeaseScope::kContainer : LeaseScope::kHost;
+}
+
+// Without O_CREAT first: in a directory with the sticky bit the kernel refuses O_CREAT on a file of another
+// user, even of one that exists (fs.protected_regular).
+Result<UniqueFd> LeaseDirectory::open_file(const std::string& device) const {
+  const std::string path = path_of(device);
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  UniqueFd fd(::open(path.c_str(), kFlags));
+  if (!fd && errno == ENOENT) {
+    if (!make_shared_file(path)) return Error::system("make the lease file " + path, errno);
+    fd = UniqueFd(::open(path.c_str(), kFlags));
+  }
+  if (!fd) return Error::system("open the lease file " + path, errno);
+  struct stat info {};
+  if (fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return Error{ErrorKind::kSystem, "use the lease file " + path + ": it is no regular file", "", 0};
+  }
+  return fd;
+}
+
+// Without a descriptor that can write: closing that would wake everybody who waits, who would look, ...
+std::optional<LeaseConflict> LeaseDirectory::look(const std::string& device) const {
+  const UniqueFd fd(::open(path_of(device).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd || !is_locked(fd.get())) return std::nullopt;
+  return LeaseConflict{device, read_record(fd.get()).record};
+}
+
+Result<std::variant<Lease, LeaseConflict>> LeaseDirectory::take(const std::string& device,
+                                                                const LeaseHolder& holder) const {
+  auto file = open_file(device);
+  if (!file) return file.error();
+  if (!lock_whole(file->get(), F_WRLCK)) {
+    if (errno != EAGAIN && errno != EACCES) return Error::system("lock the lease of " + device, errno);
+    return std::variant<Lease, LeaseConflict>(LeaseConflict{device, read_record(file->get()).record});
+  }
+  const Reading last = read_record(file->get());
+  Lease lease(device, std::move(*file));
+  lease.left_dirty_ = why_dirty(last, path_of(device));
+  lease.last_ = last.record;
+  lease.record_.holder = holder;
+  lease.record_.device = device;
+  lease.record_.pid = getpid();
+  lease.record_.uid = getuid();
+  lease.record_.since = utc_now();
+  lease.record_.boot_id = boot_id();
+  lease.record_.dirty = true;
+  if (last.record && last.record->boot_id == lease.record_.boot_id)
+    lease.record_.endured = last.record->endured;
+  if (auto written = write_record(lease.fd(), lease.record_, device); !written) return written.error();
+  return std::variant<Lease, LeaseConflict>(std::move(lease));
+}
+
+// The last close of a description that can write, which is also how a killed process ends it.
+Result<UniqueFd> LeaseDirectory::watch() const {
+  UniqueFd fd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (!fd || inotify_add_watch(fd.get(), path_.c_str(), IN_CLOSE_WRITE) < 0)
+    return Error::system("watch the lease directory " + path_, errno);
+  return fd;
+}
+
+std::vector<LeaseDirectory::Entry> LeaseDirectory::list() const {
+  std::vector<Entry> entries;
+  std::error_code ignored;
+  for (const auto& file : std::filesystem::directory_iterator(path_, ignored)) {
+    const UniqueFd fd(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!fd || file.path().extension() != kSuffix) continue;
+    auto record = read_record(fd.get()).record;
+    if (!record) continue;
+    entries.push_back({std::move(*record), is_locked(fd.get())});
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.record.device < b.record.device; });
+  return entries;
+}
+
+}  // namespace proctor

@@ -1,0 +1,218 @@
+#include "harness/devices/leases/lease.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "harness/core/temp_dir.h"
+
+namespace proctor {
+namespace {
+
+using testing::HasSubstr;
+using testing::Optional;
+
+constexpr const char* kCard = "xpu:0000:03:00.0";
+
+class LeaseTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = LeaseDirectory::open(path_);
+    ASSERT_TRUE(opened) << opened.error().what;
+    directory_ = *std::move(opened);
+  }
+
+  std::variant<Lease, LeaseConflict> take(const std::string& device = kCard) {
+    auto taken = directory_->take(device, {.run = "run-1", .command = "case one"});
+    EXPECT_TRUE(taken) << taken.error().what;
+    return *std::move(taken);
+  }
+  Lease must_take(const std::string& device = kCard) { return std::get<Lease>(take(device)); }
+  bool is_free() { return std::holds_alternative<Lease>(take()); }
+  std::string file() const { return path_ + "/" + kCard + ".lease"; }
+  std::string text() const {
+    std::ifstream stream(file());
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  void write(const std::string& text) { std::ofstream(file(), std::ios::trunc) << text; }
+
+  TempDir scratch_;
+  const std::string path_ = scratch_ / "leases";
+  std::optional<LeaseDirectory> directory_;
+};
+
+TEST_F(LeaseTest, IsExclusiveAndNamesItsHolder) {
+  const Lease lease = must_take();
+  const auto other = take();
+  ASSERT_TRUE(std::holds_alternative<LeaseConflict>(other));
+  const auto& holder = std::get<LeaseConflict>(other).holder;
+  ASSERT_TRUE(holder);
+  EXPECT_EQ(holder->pid, getpid());
+  EXPECT_THAT(describe(*holder), HasSubstr("xpu:0000:03:00.0 is held by pid " + std::to_string(getpid())));
+  EXPECT_THAT(describe(*holder), HasSubstr("case one"));
+}
+
+TEST_F(LeaseTest, OtherDevicesAreFree) {
+  const Lease lease = must_take();
+  EXPECT_EQ(must_take("xpu:0000:04:00.0").device(), "xpu:0000:04:00.0");
+}
+
+TEST_F(LeaseTest, EndsWithTheLastProcessThatHasIt) {
+  int gate[2];
+  ASSERT_EQ(pipe2(gate, O_CLOEXEC), 0);
+  std::optional<Lease> lease = must_take();
+  const pid_t child = fork();
+  if (child == 0) {
+    close(gate[1]);
+    char end = 0;
+    (void)!read(gate[0], &end, 1);
+    _exit(0);
+  }
+  lease.reset();
+  EXPECT_FALSE(is_free()) << "the child has the descriptor";
+  close(gate[1]);
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(is_free());
+  close(gate[0]);
+}
+
+TEST_F(LeaseTest, ADeadHolderLeavesItDirty) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const Lease lease = must_take();
+    _exit(0);  // as SIGKILL would: nothing is marked
+  }
+  waitpid(child, nullptr, 0);
+  EXPECT_THAT(must_take().left_dirty(), Optional(HasSubstr("run run-1 (pid " + std::to_string(child))));
+}
+
+TEST_F(LeaseTest, AfterACleanHolderNothingIsDirty) {
+  ASSERT_TRUE(must_take().mark_clean());
+  EXPECT_EQ(must_take().left_dirty(), std::nullopt);
+}
+
+TEST_F(LeaseTest, WhoDidNotUseItLeavesItAsItWas) {
+  ASSERT_TRUE(must_take().mark_as_found());
+  EXPECT_EQ(must_take().left_dirty(), std::nullopt);
+  const std::string dirty = text();
+  ASSERT_TRUE(must_take().mark_as_found());
+  EXPECT_EQ(text(), dirty);
+}
+
+TEST_F(LeaseTest, WhomAHolderEnduredTheNextOneKnows) {
+  EXPECT_EQ(must_take().endured(), "");
+  EXPECT_TRUE(must_take().endure("4711 "));
+  {
+    Lease clean = must_take();
+    EXPECT_TRUE(clean.mark_clean());
+  }
+  EXPECT_EQ(must_take().endured(), "4711 ");
+  std::string other_boot = text();
+  const auto at = other_boot.find("\"boot_id\":\"") + 11;
+  other_boot[at] = other_boot[at] == '0' ? '1' : '0';
+  write(other_boot);
+  EXPECT_EQ(must_take().endured(), "");
+}
+
+TEST_F(LeaseTest, ARestartOfTheMachineCleans) {
+  must_take();
+  std::string old = text();
+  const auto at = old.find(R"("boot_id":")");
+  ASSERT_NE(at, std::string::npos);
+  old[at + 12] = old[at + 12] == 'x' ? 'y' : 'x';
+  write(old);
+  EXPECT_EQ(must_take().left_dirty(), std::nullopt);
+}
+
+TEST_F(LeaseTest, WhatCannotBeReadCountsAsDirty) {
+  must_take();
+  for (const char* damaged : {"no json", "{}", R"({"format":1,"device":7})", "[]", "{\"format\":1,"}) {
+    write(damaged);
+    EXPECT_THAT(must_take().left_dirty(), Optional(HasSubstr(file() + " is no lease record"))) << damaged;
+  }
+  write(R"({"format":2,"devices":["a"]})");
+  EXPECT_THAT(must_take().left_dirty(), Optional(HasSubstr("newer version")));
+}
+
+TEST_F(LeaseTest, ALongRecordLeavesNoTailBehind) {
+  must_take();
+  write(std::string(5000, ' '));
+  must_take();
+  EXPECT_EQ(directory_->list().size(), 1u) << text();
+}
+
+TEST_F(LeaseTest, ListsWhoHoldsWhat) {
+  EXPECT_TRUE(directory_->list().empty());
+  const Lease held = must_take("xpu:0000:04:00.0");
+  must_take();
+  const auto entries = directory_->list();
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].record.device, kCard);
+  EXPECT_FALSE(entries[0].held);
+  EXPECT_TRUE(entries[1].held);
+}
+
+TEST_F(LeaseTest, OtherUsersMayUseIt) {
+  const mode_t before = umask(077);
+  must_take("xpu:0000:05:00.0");
+  umask(before);
+  struct stat info {};
+  ASSERT_EQ(stat((path_ + "/xpu:0000:05:00.0.lease").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0666u);
+  ASSERT_EQ(stat(path_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 01777u);
+}
+
+// A directory or a file that appears before it is everybody's refuses whoever comes in between.
+TEST_F(LeaseTest, UsersThatStartAtTheSameMomentMakeItTogether) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs:root";
+  constexpr int kRounds = 300;
+  const std::string parent = std::filesystem::path(path_).parent_path();
+  ASSERT_EQ(chmod(parent.c_str(), 01777), 0);
+  void* shared =
+      mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  auto& arrived = *new (shared) std::atomic<int>(0);
+  const auto refusals = [&] {
+    std::vector<std::string> refused;
+    for (int round = 0; round < kRounds; ++round) {
+      ++arrived;
+      while (arrived < 2 * (round + 1)) {
+      }
+      const auto opened = LeaseDirectory::open(parent + "/" + std::to_string(round));
+      if (!opened) refused.push_back(opened.error().what);
+    }
+    return refused;
+  };
+  const pid_t child = fork();
+  if (child == 0) _exit(setuid(65534) == 0 && refusals().empty() ? 0 : 1);
+  EXPECT_THAT(refusals(), testing::IsEmpty());
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << "the other user was refused";
+  munmap(shared, sizeof(std::atomic<int>));
+}
+
+TEST_F(LeaseTest, ALinkIsNotFollowed) {
+  std::filesystem::create_symlink("/etc/passwd", file());
+  const auto taken = directory_->take(kCard, {.run = "run-1", .command = ""});
+  ASSERT_FALSE(taken);
+  EXPECT_THAT(taken.error().what, HasSubstr(file()));
+}
+
+TEST_F(LeaseTest, ADirectoryThatCannotBeMadeIsNamed) {
+  const auto opened = LeaseDirectory::open("/proc/proctor-leases");
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().what, HasSubstr("/proc/proctor-leases"));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,89 @@
+#include "harness/devices/telemetry/device_monitor.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <optional>
+#include <utility>
+
+namespace proctor {
+namespace {
+
+// The answers of all children to one question.
+struct Answers {
+  std::vector<std::optional<DeviceMonitor::Look>> looks;
+  std::size_t left = 0;
+};
+
+DeviceMonitor::Look merge(const std::vector<std::unique_ptr<ProbeMonitor>>& probes, const Answers& answers) {
+  const bool any = std::any_of(answers.looks.begin(), answers.looks.end(),
+                               [](const auto& look) { return static_cast<bool>(*look); });
+  if (!any) return *answers.looks.front();
+  std::vector<DeviceState> states;
+  for (std::size_t i = 0; i < probes.size(); ++i) {
+    const auto& look = *answers.looks[i];
+    if (look) {
+      states.insert(states.end(), look->begin(), look->end());
+      continue;
+    }
+    const DeviceState unknown{.state = "",
+                              .problem = "failed to " + look.error().what,
+                              .used_bytes = std::nullopt,
+                              .holders = std::nullopt};
+    states.insert(states.end(), probes[i]->ids().size(), unknown);
+  }
+  return states;
+}
+
+}  // namespace
+
+DeviceMonitor::DeviceMonitor(boost::asio::io_context& io, Containment& containment, MonitorSetup setup)
+    : io_(io) {
+  for (auto& probe : setup.probes) {
+    ids_.insert(ids_.end(), probe.ids.begin(), probe.ids.end());
+    probes_.push_back(std::make_unique<ProbeMonitor>(io, containment, std::move(probe)));
+  }
+}
+
+void DeviceMonitor::look(const OnLook& on_look) {
+  auto answers = std::make_shared<Answers>();
+  answers->looks.resize(probes_.size());
+  answers->left = probes_.size();
+  for (std::size_t i = 0; i < probes_.size(); ++i) {
+    probes_[i]->look([this, answers, i, on_look](const Look& look) {
+      answers->looks[i] = look;
+      if (--answers->left == 0) on_look(merge(probes_, *answers));
+    });
+  }
+}
+
+ProbeMonitor* DeviceMonitor::probe_of(const std::string& id) const {
+  for (const auto& probe : probes_) {
+    if (std::find(probe->ids().begin(), probe->ids().end(), id) != probe->ids().end()) return probe.get();
+  }
+  return nullptr;
+}
+
+void DeviceMonitor::sample(const std::vector<std::string>& ids, OnSample on_sample) {
+  if (ProbeMonitor* probe = ids.empty() ? nullptr : probe_of(ids.front()))
+    return probe->sample(ids, std::move(on_sample));
+  boost::asio::post(io_, [on_sample = std::move(on_sample)] {
+    on_sample(Error::internal("ask how the devices are: nobody watches them"));
+  });
+}
+
+void DeviceMonitor::renew() {
+  for (const auto& probe : probes_) probe->renew();
+}
+
+void DeviceMonitor::stop(std::function<void()> gone) {
+  auto left = std::make_shared<std::size_t>(probes_.size());
+  if (probes_.empty()) return boost::asio::post(io_, std::move(gone));
+  auto last = std::make_shared<std::function<void()>>(std::move(gone));
+  for (const auto& probe : probes_) {
+    probe->stop([left, last] {
+      if (--*left == 0) (*last)();
+    });
+  }
+}
+
+}  // namespace proctor

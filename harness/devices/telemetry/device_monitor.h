@@ -1,0 +1,47 @@
+// How the devices of a run are: one child for each vendor whose devices it has (probe_monitor.h), so that a
+// driver which hangs leaves the other vendor's devices known.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/devices/telemetry/probe_monitor.h"
+
+namespace proctor {
+
+struct MonitorSetup {
+  std::vector<ProbeMonitorSetup> probes;
+};
+
+class DeviceMonitor {
+ public:
+  // In the order of ids(). Devices whose child does not answer have a `problem`; an error when none answers.
+  using Look = ProbeMonitor::Look;
+  using OnLook = ProbeMonitor::OnLook;
+  using OnSample = ProbeMonitor::OnSample;
+
+  DeviceMonitor(boost::asio::io_context& io, Containment& containment, MonitorSetup setup);
+
+  // Of all devices, vendor by vendor.
+  const std::vector<std::string>& ids() const { return ids_; }
+  // A look that begins after this call; `on_look` is called from the loop.
+  void look(const OnLook& on_look);
+  // One telemetry sample of devices of one vendor.
+  void sample(const std::vector<std::string>& ids, OnSample on_sample);
+  // A device was reset, so that what the children know of it is void: new ones take
+  // what is asked from now on.
+  void renew();
+  // Ends the children and calls `gone`, from the loop, when they are; looks under way are forgotten.
+  void stop(std::function<void()> gone);
+
+ private:
+  ProbeMonitor* probe_of(const std::string& id) const;
+
+  boost::asio::io_context& io_;
+  std::vector<std::unique_ptr<ProbeMonitor>> probes_;
+  std::vector<std::string> ids_;
+};
+
+}  // namespace proctor

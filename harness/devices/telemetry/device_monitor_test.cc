@@ -1,0 +1,134 @@
+#include "harness/devices/telemetry/device_monitor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <filesystem>
+
+#include "harness/core/temp_dir.h"
+#include "harness/process/containment.h"
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Shell scripts stand in for the probes of two vendors. $2 is the FIFO.
+class TwoVendors : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = Containment::open(std::nullopt, "vendors-test-" + std::to_string(getpid()));
+    ASSERT_TRUE(opened) << opened.error().what;
+    containment_ = *std::move(opened);
+    monitor_ = std::make_unique<DeviceMonitor>(io_, *containment_, MonitorSetup{});
+  }
+  void TearDown() override {
+    monitor_->stop([this] { io_.stop(); });
+    io_.restart();
+    io_.run();
+    monitor_.reset();
+  }
+
+  void watch(const std::string& xpu, const std::string& cuda) {
+    monitor_ = std::make_unique<DeviceMonitor>(
+        io_, *containment_,
+        MonitorSetup{{probe("xpu", xpu, {"xpu:a", "xpu:b"}), probe("cuda", cuda, {"cuda:c"})}});
+  }
+  ProbeMonitorSetup probe(const std::string& name, const std::string& script,
+                          std::vector<std::string> ids) const {
+    return {.argv = {"/bin/sh", "-c", script, "probe"},
+            .env = {"PATH=/usr/bin:/bin"},
+            .fifo = directory_ + "/" + name,
+            .ids = std::move(ids)};
+  }
+  static std::string answers(const std::string& request, const std::string& line) {
+    return "while head -c" + request + " >/dev/null; do echo '" + line + "' >&$PROCTOR_EVENTS_FD; done <$2";
+  }
+  static std::string looks_ok(int devices, int used) {
+    std::string states;
+    for (int i = 0; i < devices; ++i) {
+      states += std::string(i == 0 ? "" : ",") + R"({"state":"ok","memory":{"used":)" + std::to_string(used) +
+                R"(,"total":99},"holders":null})";
+    }
+    return answers("1", R"({"v":1,"problem":"","devices":[)" + states + "]}");
+  }
+  DeviceMonitor::Look look() {
+    DeviceMonitor::Look seen = Error::internal("nothing answered");
+    monitor_->look([&](const DeviceMonitor::Look& one) {
+      seen = one;
+      io_.stop();
+    });
+    io_.restart();
+    io_.run();
+    return seen;
+  }
+
+  boost::asio::io_context io_;
+  TempDir scratch_;
+  const std::string directory_ = scratch_.string();
+  std::unique_ptr<Containment> containment_;
+  std::unique_ptr<DeviceMonitor> monitor_;
+};
+
+TEST_F(TwoVendors, OneLookIsAboutAllDevices) {
+  watch(looks_ok(2, 7), looks_ok(1, 8));
+  EXPECT_THAT(monitor_->ids(), ElementsAre("xpu:a", "xpu:b", "cuda:c"));
+  const auto seen = look();
+  ASSERT_TRUE(seen) << seen.error().what;
+  ASSERT_EQ(seen->size(), 3u);
+  EXPECT_EQ(seen->at(1).used_bytes, 7u);
+  EXPECT_EQ(seen->at(2).used_bytes, 8u);
+}
+
+TEST_F(TwoVendors, TheDevicesOfOneThatDoesNotAnswerAreUnknown) {
+  watch(looks_ok(2, 7), "exit 3");
+  const auto seen = look();
+  ASSERT_TRUE(seen) << seen.error().what;
+  ASSERT_EQ(seen->size(), 3u);
+  EXPECT_EQ(seen->at(0).state, "ok");
+  EXPECT_EQ(seen->at(2).state, "");
+  EXPECT_THAT(seen->at(2).problem, HasSubstr("ended with exit code 3"));
+}
+
+TEST_F(TwoVendors, WhatAProbeSaysItselfIsTheProblem) {
+  watch(looks_ok(2, 7),
+        answers("1", R"({"v":1,"problem":"library_missing:libnvidia-ml.so.1","devices":[]})"));
+  const auto seen = look();
+  ASSERT_TRUE(seen) << seen.error().what;
+  EXPECT_THAT(seen->at(2).problem, HasSubstr("library_missing:libnvidia-ml.so.1"));
+}
+
+TEST_F(TwoVendors, WithoutAnyAnswerThereIsNoLook) {
+  watch("exit 3", "exit 4");
+  const auto seen = look();
+  ASSERT_FALSE(seen);
+  EXPECT_THAT(seen.error().what, HasSubstr("ended with exit code 3"));
+}
+
+TEST_F(TwoVendors, TelemetryIsAskedOfTheVendorWhoseDevicesAreMeant) {
+  const std::string line =
+      R"({"v":1,"source":"nvml","problem":"","devices":[{"device":0,"values":{"clock":9}}]})";
+  watch("exit 3", answers("17", line));
+  Result<Sample> seen = Error::internal("nothing answered");
+  monitor_->sample({"cuda:c"}, [&](const Result<Sample>& one) {
+    seen = one;
+    io_.stop();
+  });
+  io_.run();
+  ASSERT_TRUE(seen) << seen.error().what;
+  EXPECT_EQ(reading(seen->devices.at("cuda:c"), Metric::kClock).value, 9);
+}
+
+TEST_F(TwoVendors, NobodySamplesWhatNobodyWatches) {
+  watch("exit 3", "exit 4");
+  Result<Sample> seen = Sample{};
+  monitor_->sample({"cuda:other"}, [&](const Result<Sample>& one) { seen = one; });
+  io_.run();
+  ASSERT_FALSE(seen);
+}
+
+}  // namespace
+}  // namespace proctor

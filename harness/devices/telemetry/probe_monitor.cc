@@ -1,0 +1,173 @@
+#include "harness/devices/telemetry/probe_monitor.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+
+DeviceState parse_state(const json& entry) {
+  DeviceState state{};
+  state.state = entry.at("state");
+  if (const json& memory = entry.at("memory"); !memory.is_null()) state.used_bytes = memory.at("used");
+  if (const json& holders = entry.at("holders"); !holders.is_null()) {
+    state.holders.emplace();
+    for (const json& holder : holders) state.holders->push_back({holder.at("pid"), holder.at("bytes")});
+  }
+  return state;
+}
+
+std::string how_it_ended(const ProcessEnd& end) {
+  if (end.spawn_error)
+    return "cannot be started: " + end.spawn_error->step + ": " + std::strerror(end.spawn_error->err);
+  if (end.exit_signal) return "was ended by signal " + std::to_string(*end.exit_signal);
+  return "ended with exit code " + std::to_string(end.exit_code.value_or(-1));
+}
+
+}  // namespace
+
+ProbeMonitor::Look parse_look(std::string_view line, std::size_t devices) {
+  const json document = json::parse(line, nullptr, false);
+  try {  // the edge of the JSON library
+    std::vector<DeviceState> states;
+    if (const std::string problem = document.value("problem", ""); !problem.empty())
+      return Error::internal("look at the devices: " + problem);
+    for (const json& entry : document.at("devices")) states.push_back(parse_state(entry));
+    if (states.size() == devices) return states;
+    return Error::internal("look at the devices: " + std::to_string(states.size()) + " of " +
+                           std::to_string(devices) + " answered");
+  } catch (const json::exception& error) {
+    return Error::internal(std::string("read how the devices are: ") + error.what());
+  }
+}
+
+ProbeMonitor::ProbeMonitor(boost::asio::io_context& io, Containment& containment, ProbeMonitorSetup setup)
+    : io_(io), containment_(containment), setup_(std::move(setup)), deadline_(io) {}
+
+ProbeMonitor::~ProbeMonitor() { end_child(); }
+
+void ProbeMonitor::look(OnLook on_look) {
+  waiting_.push_back(std::move(on_look));
+  if (!is_asking()) ask();
+}
+
+void ProbeMonitor::sample(const std::vector<std::string>& ids, OnSample on_sample) {
+  std::uint64_t mask = 0;
+  for (std::size_t i = 0; i < setup_.ids.size() && i < 64; ++i) {
+    const bool wanted = std::find(ids.begin(), ids.end(), setup_.ids[i]) != ids.end();
+    mask |= static_cast<std::uint64_t>(wanted) << i;
+  }
+  samples_waiting_.push_back({fmt::format("s{:016x}", mask), std::move(on_sample)});
+  if (!is_asking()) ask();
+}
+
+void ProbeMonitor::stop(std::function<void()> gone) {
+  asked_.clear();
+  waiting_.clear();
+  sampling_.reset();
+  samples_waiting_.clear();
+  deadline_.cancel();
+  if (!process_) return boost::asio::post(io_, std::move(gone));
+  gone_ = std::move(gone);
+  process_->stop(SIGKILL, Milliseconds(0));
+}
+
+void ProbeMonitor::end_child() {
+  if (heard_) *heard_ = false;
+  if (process_) process_->stop(SIGKILL, Milliseconds(0));
+  process_.reset();
+  requests_.reset();
+  ::unlink(setup_.fifo.c_str());  // the next child gets one that this one cannot read from
+}
+
+bool ProbeMonitor::start() {
+  if (mkfifo(setup_.fifo.c_str(), 0600) != 0) return false;
+  // For reading too: without a reader yet, a FIFO that is only written cannot be opened.
+  requests_ = UniqueFd(open(setup_.fifo.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  if (!requests_) return false;
+  heard_ = std::make_shared<bool>(true);
+  ProcessSpec spec;
+  spec.argv = setup_.argv;
+  spec.argv.insert(spec.argv.end(), {"--monitor", setup_.fifo});
+  spec.env = setup_.env;
+  spec.events = true;
+  spec.on_event_line = [this, heard = heard_](std::string_view line) {
+    if (*heard) hear(line);
+  };
+  process_ = ContainedProcess::start(io_, containment_, std::move(spec),
+                                     [this, heard = heard_](const ProcessEnd& end) {
+                                       if (!*heard) return;
+                                       if (gone_) return gone_();
+                                       give_up("the program that asks " + how_it_ended(end));
+                                     });
+  return true;
+}
+
+void ProbeMonitor::ask() {
+  if (std::exchange(stale_, false)) end_child();
+  if (!waiting_.empty()) {
+    asked_ = std::exchange(waiting_, {});
+    return send("?", setup_.deadline);
+  }
+  if (samples_waiting_.empty()) return;
+  SampleRequest request = std::move(samples_waiting_.front());
+  samples_waiting_.pop_front();
+  sampling_ = std::move(request.on_sample);
+  send(request.bytes, setup_.sample_deadline);
+}
+
+void ProbeMonitor::send(const std::string& request, Milliseconds deadline) {
+  const auto size = static_cast<ssize_t>(request.size());
+  if (!process_) deadline = std::max(deadline, setup_.deadline);  // it loads the driver first
+  if ((!process_ && !start()) || write(requests_.get(), request.data(), request.size()) != size) {
+    const std::string why = std::strerror(errno);
+    boost::asio::post(io_, [this, heard = heard_, why] {
+      if (!heard || *heard) give_up(why);
+    });
+    return;
+  }
+  deadline_.expires_after(deadline);
+  deadline_.async_wait([this, deadline, heard = heard_](const auto& error) {
+    if (!error && *heard) give_up("the driver did not answer within " + format_duration(deadline));
+  });
+}
+
+void ProbeMonitor::hear(std::string_view line) {
+  if (sampling_) return answer_sample(parse_sample(line, setup_.ids));
+  answer(parse_look(line, setup_.ids.size()));
+}
+
+void ProbeMonitor::answer(const Look& look) {
+  deadline_.cancel();
+  const auto answered = std::exchange(asked_, {});
+  for (const auto& on_look : answered) on_look(look);
+  if (!is_asking()) ask();
+}
+
+void ProbeMonitor::answer_sample(const Result<Sample>& sample) {
+  deadline_.cancel();
+  const auto answered = std::exchange(sampling_, std::nullopt);
+  if (answered) (*answered)(sample);
+  if (!is_asking()) ask();
+}
+
+void ProbeMonitor::give_up(const std::string& why) {
+  end_child();
+  const Error error{ErrorKind::kSystem, "ask how the devices are: " + why, "", 0};
+  if (sampling_) return answer_sample(error);
+  answer(error);
+}
+
+}  // namespace proctor

@@ -1,0 +1,103 @@
+// How the devices of one vendor are, asked again and again while a run lasts. A contained child (a probe with
+// --monitor) holds the management interface open, so that a look costs a message and not the start of a
+// driver. A driver that hangs costs one deadline; the next look starts a new child.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/duration.h"
+#include "harness/core/result.h"
+#include "harness/devices/telemetry/telemetry_sample.h"
+#include "harness/process/contained_process.h"
+#include "harness/process/unique_fd.h"
+
+namespace proctor {
+
+struct DeviceHolder {
+  int pid = 0;
+  std::uint64_t bytes = 0;
+};
+
+struct DeviceState {
+  std::string state;  // "ok", "lost", or the code that the driver answers; "": nobody knows, see `problem`
+  std::string problem{};
+  std::optional<std::uint64_t> used_bytes;
+  std::optional<std::vector<DeviceHolder>> holders;  // none: the driver does not say
+};
+
+struct ProbeMonitorSetup {
+  std::vector<std::string> argv;  // the probe, with what has to stand before it
+  std::vector<std::string> env;   // NAME=VALUE, that of the probe which found the devices
+  std::string fifo;               // a path that does not exist yet
+  std::vector<std::string> ids;   // of the devices, in the probe's order
+  Milliseconds deadline{10'000};
+  Milliseconds sample_deadline{3'000};
+};
+
+class ProbeMonitor {
+ public:
+  // In the order of ProbeMonitorSetup::ids.
+  using Look = Result<std::vector<DeviceState>>;
+  using OnLook = std::function<void(const Look&)>;
+
+  ProbeMonitor(boost::asio::io_context& io, Containment& containment, ProbeMonitorSetup setup);
+  ~ProbeMonitor();
+  ProbeMonitor(const ProbeMonitor&) = delete;
+  ProbeMonitor& operator=(const ProbeMonitor&) = delete;
+
+  const std::vector<std::string>& ids() const { return setup_.ids; }
+  // A look that begins after this call; `on_look` is called from the loop.
+  void look(OnLook on_look);
+  // One telemetry sample of those devices; looks go first.
+  using OnSample = std::function<void(const Result<Sample>&)>;
+  void sample(const std::vector<std::string>& ids, OnSample on_sample);
+  // A device was reset, so that what the child knows of it is void: a new one takes
+  // what is asked from now on.
+  void renew() { stale_ = true; }
+  // Ends the child and calls `gone`, from the loop, when it is; looks under way are forgotten.
+  void stop(std::function<void()> gone);
+
+ private:
+  // What the child is asked for telemetry.
+  struct SampleRequest {
+    std::string bytes;
+    OnSample on_sample;
+  };
+
+  bool start();
+  bool is_asking() const { return !asked_.empty() || sampling_; }
+  void ask();
+  void send(const std::string& request, Milliseconds deadline);
+  void hear(std::string_view line);
+  void answer(const Look& look);
+  void answer_sample(const Result<Sample>& sample);
+  void give_up(const std::string& why);
+  void end_child();
+
+  boost::asio::io_context& io_;
+  Containment& containment_;
+  ProbeMonitorSetup setup_;
+  boost::asio::steady_timer deadline_;
+  UniqueFd requests_;
+  std::shared_ptr<ContainedProcess> process_;
+  std::vector<OnLook> asked_;    // answered by the look under way
+  std::vector<OnLook> waiting_;  // by the next one
+  std::optional<OnSample> sampling_;
+  std::deque<SampleRequest> samples_waiting_;
+  std::function<void()> gone_;
+  bool stale_ = false;
+  // Of the current child; what an earlier one still says is not heard.
+  std::shared_ptr<bool> heard_;
+};
+
+// One answer of the child.
+ProbeMonitor::Look parse_look(std::string_view line, std::size_t devices);
+
+}  // namespace proctor

@@ -1,0 +1,65 @@
+// Telemetry from a vendor's tool, for machines whose library cannot be used: nvidia-smi for all devices at
+// once, xpu-smi for one after the other. Each call is a contained process with a deadline. A tool that is not
+// there, hangs or cannot be understood is not called again.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/core/duration.h"
+#include "harness/core/events.h"
+#include "harness/devices/telemetry/telemetry_sample.h"
+#include "harness/devices/telemetry/tool_table.h"
+#include "harness/process/contained_process.h"
+
+namespace proctor {
+
+struct ToolSetup {
+  std::vector<std::string> env;  // NAME=VALUE; the tool is found on its PATH
+  Milliseconds deadline{3'000};
+};
+
+class ToolSampler {
+ public:
+  ToolSampler(boost::asio::io_context& io, Containment& containment, const ToolDialect& dialect,
+              ToolSetup setup);
+  ~ToolSampler();
+  ToolSampler(const ToolSampler&) = delete;
+  ToolSampler& operator=(const ToolSampler&) = delete;
+
+  // What the tool says about `ids`; an error once it is given up. `on_sample` is called from the loop.
+  using OnSample = std::function<void(const Result<Sample>&)>;
+  void sample(const std::vector<std::string>& ids, OnSample on_sample);
+  // What is to be told about the tool; each once.
+  std::vector<Warning> take_warnings() { return std::exchange(warnings_, {}); }
+  // Ends a call under way, without `on_sample`, and calls `gone` from the loop.
+  void stop(std::function<void()> gone);
+
+ private:
+  void call_next();
+  std::vector<std::string> command() const;
+  void on_end(const ProcessEnd& end);
+  void add(const ToolTable& table);
+  void give_up(const std::string& code, const std::string& why);
+  void answer(const Result<Sample>& sample);
+
+  boost::asio::io_context& io_;
+  Containment& containment_;
+  const ToolDialect& dialect_;
+  ToolSetup setup_;
+  std::vector<std::string> ids_;  // of the sample under way
+  std::size_t next_ = 0;          // of ids_, for tools that are asked one by one
+  Sample sample_;
+  OnSample on_sample_;
+  std::function<void()> gone_;
+  std::string given_up_;  // why
+  bool told_unknown_ = false;
+  std::vector<Warning> warnings_;
+  std::shared_ptr<ContainedProcess> process_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace proctor

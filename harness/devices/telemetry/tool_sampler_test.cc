@@ -1,0 +1,157 @@
+// Scripts on PATH stand in for a vendor's tool.
+#include "harness/devices/telemetry/tool_sampler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "harness/core/temp_dir.h"
+#include "harness/process/containment.h"
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kHeader =
+    "uuid, memory.used [MiB], utilization.gpu [%], temperature.gpu, power.draw [W], clocks.current.sm [MHz], "
+    "clocks_throttle_reasons.active, ecc.errors.uncorrected.volatile.total";
+
+class Tool : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = Containment::open(std::nullopt, "tool-test-" + std::to_string(getpid()));
+    ASSERT_TRUE(opened) << opened.error().what;
+    containment_ = *std::move(opened);
+  }
+
+  // `exec </dev/null` and friends are the shell's; commands are found beside the script and in /bin.
+  void install(const std::string& name, const std::string& script) const {
+    const std::string path = directory_ + "/" + name;
+    std::ofstream(path) << "#!/bin/sh\ncd " << directory_ << "\n" << script << "\n";
+    ASSERT_EQ(chmod(path.c_str(), 0700), 0);
+  }
+
+  // Asks `times` times, one after the other.
+  std::vector<Result<Sample>> sample(const ToolDialect& dialect, const std::vector<std::string>& ids,
+                                     int times = 1, Milliseconds deadline = Milliseconds(60'000)) {
+    boost::asio::io_context io;
+    ToolSampler tool(io, *containment_, dialect,
+                     {.env = {"PATH=" + directory_ + ":/usr/bin:/bin"}, .deadline = deadline});
+    std::vector<Result<Sample>> seen;
+    std::function<void()> next = [&] {
+      tool.sample(ids, [&](const Result<Sample>& one) {
+        for (auto& warning : tool.take_warnings()) warnings_.push_back(warning.code + ": " + warning.text);
+        seen.push_back(one);
+        if (static_cast<int>(seen.size()) < times) next();
+      });
+    };
+    next();
+    io.run();
+    return seen;
+  }
+
+  std::uintmax_t calls() const {
+    std::error_code none;
+    const auto size = std::filesystem::file_size(directory_ + "/calls", none);
+    return none ? 0 : size / 2;
+  }
+
+  TempDir scratch_;
+  const std::string directory_ = scratch_.string();
+  std::unique_ptr<Containment> containment_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(Tool, OneCallAnswersForAllNvidiaDevicesThatWereAskedFor) {
+  install("nvidia-smi", std::string("echo x >>calls; echo '") + kHeader +
+                            "'; echo 'GPU-a, 5 MiB, 1 %, 40, 7 W, 9 MHz, 0x0, 0'; "
+                            "echo 'GPU-b, 6 MiB, 1 %, 40, 7 W, 9 MHz, 0x0, 0'; "
+                            "echo 'GPU-other, 7 MiB, 1 %, 40, 7 W, 9 MHz, 0x0, 0'");
+  const auto seen = sample(nvidia_smi(), {"cuda:GPU-b", "cuda:GPU-a"});
+  ASSERT_TRUE(seen[0]) << seen[0].error().what;
+  EXPECT_EQ(seen[0]->devices.size(), 2u);
+  EXPECT_EQ(reading(seen[0]->devices.at("cuda:GPU-a"), Metric::kMemoryUsed).value, 5.0 * 1024 * 1024);
+  EXPECT_EQ(reading(seen[0]->devices.at("cuda:GPU-b"), Metric::kMemoryUsed).value, 6.0 * 1024 * 1024);
+  EXPECT_THAT(warnings_, IsEmpty());
+  EXPECT_EQ(calls(), 1u);
+}
+
+// The numbers are those of the device that was used, not of device 0.
+TEST_F(Tool, XpuSmiIsAskedByAddress) {
+  install("xpu-smi",
+          "[ \"$1 $2\" = 'dump -d' ] || exit 9\n"
+          "case $3 in 0000:03:00.0) memory=3;; 0000:9a:00.0) memory=154;; esac\n"
+          "echo 'DeviceId, GPU Utilization (%), GPU Power (W), GPU Frequency (MHz), GPU Core Temperature "
+          "(Celsius Degree), GPU Memory Used (MiB)'; echo \"0, 1, 2, 3, 4, $memory\"");
+  const auto seen = sample(xpu_smi(), {"xpu:0000:9a:00.0", "xpu:0000:03:00.0"});
+  ASSERT_TRUE(seen[0]) << seen[0].error().what;
+  EXPECT_EQ(reading(seen[0]->devices.at("xpu:0000:03:00.0"), Metric::kMemoryUsed).value, 3.0 * 1024 * 1024);
+  EXPECT_EQ(reading(seen[0]->devices.at("xpu:0000:9a:00.0"), Metric::kMemoryUsed).value, 154.0 * 1024 * 1024);
+}
+
+TEST_F(Tool, AHangIsKilledAtTheDeadlineAndTheToolNotAskedAgain) {
+  install("nvidia-smi", "echo x >>calls; trap '' TERM; while :; do sleep 1000; done");
+  const auto seen = sample(nvidia_smi(), {"cuda:GPU-a"}, 3, Milliseconds(300));
+  for (const auto& one : seen) {
+    ASSERT_FALSE(one);
+    EXPECT_EQ(one.error().what, "nvidia-smi did not answer within 300ms and was killed");
+  }
+  EXPECT_EQ(calls(), 1u);
+  EXPECT_THAT(warnings_, ElementsAre("telemetry_timeout: nvidia-smi did not answer within 300ms and was "
+                                     "killed; it is not asked again, its values are missing"));
+}
+
+TEST_F(Tool, OneThatPrintsForEverIsBounded) {
+  install("nvidia-smi", "exec yes");
+  const auto seen = sample(nvidia_smi(), {"cuda:GPU-a"}, 1, Milliseconds(300));
+  EXPECT_FALSE(seen[0]);
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("telemetry_timeout: ")));
+}
+
+TEST_F(Tool, AnAbsentToolIsAFactAndNoWarning) {
+  boost::asio::io_context io;
+  ToolSampler tool(io, *containment_, xpu_smi(), {.env = {"PATH=" + directory_}});
+  std::string why;
+  tool.sample({"xpu:0000:03:00.0"}, [&](const Result<Sample>& one) { why = one ? "" : one.error().what; });
+  io.run();
+  EXPECT_EQ(why, "xpu-smi is not on PATH");
+  EXPECT_THAT(tool.take_warnings(), IsEmpty());
+}
+
+TEST_F(Tool, AnUnknownTableIsNamedOnceAndTheToolNotAskedAgain) {
+  install("nvidia-smi", "echo x >>calls; echo 'NVIDIA-SMI has failed: \\033[31mno\\001'");
+  const auto seen = sample(nvidia_smi(), {"cuda:GPU-a"}, 2);
+  EXPECT_FALSE(seen[0]);
+  EXPECT_FALSE(seen[1]);
+  EXPECT_EQ(calls(), 1u);
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("telemetry_table: nvidia-smi prints an unknown table")));
+}
+
+TEST_F(Tool, AMissingColumnIsToldOnceAndTheOthersAreUsed) {
+  install("nvidia-smi", "echo x >>calls; echo 'power.draw [W], uuid, fan [%]'; echo '7 W, GPU-a, 3 %'");
+  const auto seen = sample(nvidia_smi(), {"cuda:GPU-a"}, 2);
+  ASSERT_TRUE(seen[1]) << seen[1].error().what;
+  EXPECT_EQ(reading(seen[1]->devices.at("cuda:GPU-a"), Metric::kPower).value, 7);
+  EXPECT_EQ(reading(seen[1]->devices.at("cuda:GPU-a"), Metric::kClock).reason,
+            "its column is not in the table of nvidia-smi");
+  EXPECT_EQ(calls(), 2u);
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("telemetry_table: nvidia-smi prints a table without "
+                                               "memory_used, utilisation, temperature, clock")));
+}
+
+TEST_F(Tool, AFailureIsNamed) {
+  install("nvidia-smi", "echo 'No devices were found'; exit 6");
+  EXPECT_FALSE(sample(nvidia_smi(), {"cuda:GPU-a"})[0]);
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("telemetry_tool: nvidia-smi ended with exit code 6")));
+}
+
+}  // namespace
+}  // namespace proctor

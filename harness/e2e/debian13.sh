@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Builds and tests inside a Debian 13 root (g++ 14, Boost 1.83: the generation of Ubuntu 24.04). Needs root.
+#
+# The root is made once and kept in ~/.cache/proctor/debian13; so is the build in it. Intel's driver and Gloo are left
+# out on purpose: there the tests must say that the library is missing.
+set -euo pipefail
+self=$(readlink -f "$0")
+cd "$(dirname "$self")/../.."
+
+mapfile -t packages < <(./dev packages)
+packages+=(libboost-dev clang-19 llvm-spirv-19 mount)
+
+die() {
+  echo "debian13: $*" >&2
+  exit 2
+}
+
+make_root() { # the mark holds the packages that the root was made with
+  local root=$1 wanted=${packages[*]}
+  [ "$(cat "$root/.complete" 2>/dev/null)" != "$wanted" ] || return 0
+  echo "debian13: making a Debian 13 root in $root (about 1 GB)"
+  rm -rf "$root"
+  mkdir -p "$(dirname "$root")"
+  mmdebstrap --quiet --variant=apt --include="${wanted// /,}" trixie "$root" || die "mmdebstrap trixie failed"
+  echo "$wanted" >"$root/.complete"
+}
+
+copy_sources() { # the files that git knows or would add, nothing that was built
+  local root=$1
+  rm -rf "$root/src"
+  mkdir -p "$root/src"
+  git -c safe.directory="$PWD" ls-files -z --cached --others --exclude-standard --deduplicate |
+    while IFS= read -r -d '' file; do
+      [ ! -e "$file" ] || printf '%s\0' "$file"
+    done |
+    tar -c --null -T - | tar -x -C "$root/src"
+}
+
+# Runs in its own mount and PID namespace, so that nothing stays mounted or running.
+test_inside() {
+  local root=$1
+  mount --rbind /sys "$root/sys"
+  mount --rbind /dev "$root/dev"
+  mount -t proc proc "$root/proc"
+  mount -t tmpfs tmpfs "$root/tmp"
+  exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 chroot "$root" /bin/sh -ec '
+    cmake -G Ninja -S /src -B /build -DCMAKE_BUILD_TYPE=Dev -DPROCTOR_WERROR=ON >/build.log || { cat /build.log; exit 1; }
+    cmake --build /build
+    ctest --test-dir /build --no-tests=error --output-on-failure -j2'
+}
+
+if [ "${1:-}" = --inside ]; then
+  test_inside "$2"
+fi
+[ "$(id -u)" = 0 ] || die "needs root (chroot and mounts): sudo ./dev test --full debian13"
+root=${XDG_CACHE_HOME:-$HOME/.cache}/proctor/debian13
+make_root "$root"
+copy_sources "$root"
+exec unshare --mount --pid --fork --kill-child "$self" --inside "$root"

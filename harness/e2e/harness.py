@@ -1,0 +1,222 @@
+"""What the end-to-end tests share: real `proctor` processes and real trees; only reports and /proc are believed."""
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(os.environ.get("PROCTOR_BIN_DIR", ROOT / "build" / "bin"))
+SKIP = 77  # CTest's SKIP_RETURN_CODE
+LAYERS = ("cgroup", "pidns", "subreaper")
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(SKIP)
+
+
+def run_scenarios(scenarios, own_tests=()):
+    """Those named on the command line, or all. `own_tests` need something that not every machine has, and skip() where
+    it is missing: CTest knows each by name, since a skip amid others that passed would go unread."""
+    named = {function.__name__: function for function in (*scenarios, *own_tests)}
+    for name in sys.argv[1:] or [function.__name__ for function in scenarios]:
+        started = time.monotonic()
+        with Sandbox() as sandbox:
+            named[name](sandbox)
+        print(f"{name}: {time.monotonic() - started:.1f} s", flush=True)
+
+
+def check(condition, *what):
+    """An assertion that -O cannot remove and that says what it saw."""
+    if not condition:
+        print("FAILED:", *what, file=sys.stderr)
+        raise SystemExit(1)
+
+
+def new_token():
+    return "torture-" + secrets.token_hex(8)
+
+
+def survivors(token):
+    """[(pid, command line)] of the living processes that carry `token` in argv. Zombies are dead."""
+    found = []
+    for directory in Path("/proc").iterdir():
+        if not directory.name.isdigit() or int(directory.name) == os.getpid():
+            continue
+        try:
+            command = (directory / "cmdline").read_bytes()
+            if token.encode() not in command:
+                continue
+            state = (directory / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if state not in "ZX":
+            found.append((int(directory.name), command.replace(b"\0", b" ").decode(errors="replace")))
+    return found
+
+
+def wait_until(condition, seconds, what):
+    """Polls; the bound is for a defect, not a measurement."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        check(time.monotonic() < deadline, f"no {what} within {seconds} s")
+        time.sleep(0.01)
+
+
+def misbehaving(mode, token, *args):
+    return [str(BIN / "misbehaving"), mode, *args, "--token", token]
+
+
+def write_config(path, suites, defaults=None):
+    """suites: {name: {key: value}}; values that JSON and TOML write alike."""
+    lines = ["[defaults]", 'stall = "off"']
+    lines += [f"{key} = {json.dumps(value)}" for key, value in (defaults or {}).items()]
+    for name, table in suites.items():
+        lines.append(f"[suite.{name}]")
+        lines += [f"{key} = {json.dumps(value)}" for key, value in table.items()]
+    Path(path).write_text("\n".join(lines) + "\n")
+
+
+def records(run_dir):
+    """The journal's records; a cut last line is what a killed writer may leave."""
+    out = []
+    path = Path(run_dir) / "journal.jsonl"
+    for line in path.read_text(errors="replace").splitlines() if path.exists() else []:
+        try:
+            out.append(json.loads(line))
+        except ValueError:
+            pass
+    return out
+
+
+def of_type(journal, name):
+    return [record for record in journal if record.get("type") == name]
+
+
+def report(run_dir):
+    return json.loads((Path(run_dir) / "report.json").read_text())
+
+
+def check_sums(document):
+    summary = document["summary"]
+    outcomes = sum(count for key, count in summary.items() if key not in ("planned", "executed"))
+    check(summary["planned"] == outcomes, "planned is not the sum of outcomes:", summary)
+    check(len(document["cases"]) == summary["planned"], "not every planned case is in the report")
+    ids = [case["id"] for case in document["cases"]]
+    check(len(ids) == len(set(ids)), "an id twice in the report")
+
+
+def cgroup2_mount():
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        if line.split()[2] == "cgroup2":
+            return Path(line.split()[1])
+    return None
+
+
+def delegate_cgroup(uid):
+    """A cgroup of this process's own that `uid` may divide, as a systemd user scope is; None where root may not."""
+    mount = cgroup2_mount()
+    if mount is None:
+        return None
+    group = mount / f"e2e-{os.getpid()}"
+    try:
+        group.mkdir()
+        for path in (group, group / "cgroup.procs", group / "cgroup.subtree_control"):
+            os.chown(path, uid, uid)
+    except OSError:
+        return None
+    return group
+
+
+def become(uid):
+    """Goes on as `uid`, in a child; the parent cleans up. The programs are copied to where anybody can read them."""
+    global BIN
+    if os.geteuid() != 0:
+        skip(f"needs root to become uid {uid}")
+    public = Path(tempfile.mkdtemp(prefix="proctor-e2e-bin-"))
+    public.chmod(0o755)
+    for name in ("proctor", "proctor-guard", "misbehaving"):
+        shutil.copy2(BIN / name, public / name)
+    group = delegate_cgroup(uid)
+    sys.stdout.flush()
+    child = os.fork()
+    if child:
+        status = os.waitpid(child, 0)[1]
+        shutil.rmtree(public)
+        if group:
+            group.rmdir()
+        sys.exit(os.waitstatus_to_exitcode(status))
+    if group:
+        (group / "cgroup.procs").write_text("0")
+    BIN = public
+    os.setgroups([])
+    os.setgid(uid)
+    os.setuid(uid)
+    os.chdir("/")
+
+
+class Sandbox:
+    """A directory of one test, with a home and a state directory of its own; removed at its end."""
+
+    def __init__(self):
+        self.path = Path(tempfile.mkdtemp(prefix="proctor-e2e-"))
+        self.runs = 0
+        self.env = {key: value for key, value in os.environ.items() if not key.startswith("PROCTOR_")}
+        for name in ("CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT", "GITHUB_WORKSPACE"):
+            self.env.pop(name, None)
+        (self.path / "state").mkdir(mode=0o700)
+        self.env.update(HOME=str(self.path), XDG_CONFIG_HOME=str(self.path / "config"),
+                        XDG_RUNTIME_DIR=str(self.path / "state"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def out(self):
+        self.runs += 1
+        return self.path / f"run{self.runs}"
+
+    def last_out(self):
+        return self.path / f"run{self.runs}"
+
+    def command(self, *args):
+        return [str(BIN / "proctor"), *map(str, args)]
+
+    def proctor(self, *args, timeout=180, **more):
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+        options.setdefault("env", self.env)
+        options.setdefault("cwd", self.path)
+        return subprocess.run(self.command(*args), stdin=subprocess.DEVNULL, text=True, errors="replace",
+                              timeout=timeout, **options)
+
+    def start(self, *args, wrap=None, env=None, **more):
+        command = self.command(*args)
+        return subprocess.Popen(wrap(command) if wrap else command, cwd=self.path, env={**self.env, **(env or {})},
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                errors="replace", **more)
+
+    def finish(self, process, seconds=60):
+        try:
+            _, errors = process.communicate(timeout=seconds)
+            return errors
+        except subprocess.TimeoutExpired:
+            process.kill()
+            check(False, f"proctor still runs after {seconds} s")
+
+    def why_not(self, layer):
+        """Why this layer does not work here, or None."""
+        done = self.proctor("run", "--containment", layer, "--out", self.out(), "--", "/bin/true")
+        return None if done.returncode == 0 else (done.stderr.strip() or f"exit {done.returncode}")
+
+
+def killed(process):
+    """128 + n as a shell shows it."""
+    return 128 - process.returncode if process.returncode < 0 else process.returncode

@@ -1,0 +1,394 @@
+#include "harness/run/attempt/attempt.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "harness/core/child_protocol.h"
+#include "harness/run/attempt/attempt_files.h"
+#include "harness/run/attempt/batch.h"
+#include "harness/run/attempt/verdict.h"
+
+namespace proctor {
+namespace {
+
+constexpr int kStrictUmask = 022;   // kind proctor: the same on every machine
+constexpr double kSlowShare = 0.5;  // of the time limit
+
+std::int64_t ms_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration_cast<Milliseconds>(to - from).count();
+}
+
+void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
+  const std::string prefix = name + "=";
+  std::erase_if(environment, [&](const std::string& entry) { return entry.rfind(prefix, 0) == 0; });
+  environment.push_back(prefix + value);
+}
+
+// The child starts in its scratch directory, so a relative program is found from the suite's.
+std::string anchored(const std::string& program, const std::string& directory) {
+  if (program.find('/') == std::string::npos || program.front() == '/' || directory.empty()) return program;
+  return (std::filesystem::path(directory) / program).string();
+}
+
+}  // namespace
+
+RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCaseEnded on_case_ended,
+                               OnDone on_done)
+    : context_(context),
+      plan_(std::move(plan)),
+      addresses_(context.diagnoser.devices_in(plan_.environment)),
+      process_mark_(context.diagnoser.mark()),
+      on_case_ended_(std::move(on_case_ended)),
+      on_done_(std::move(on_done)),
+      begun_(plan_.cases.size()) {
+  const AttemptCase& first = plan_.cases.front();
+  log_ = attempt_log(first.test->id, first.attempt, first.repeat);
+  child_ = ChildReport(name_for_child(*plan_.suite, *first.test));
+  take_scratch();
+  if (!plan_.ranks.empty())
+    ranks_.emplace(name_for_child(*plan_.suite, *first.test), plan_.suite->kind, plan_.ranks.size());
+  if (!is_batch()) begin(0, Clock::now());
+  process_ = ContainedProcess::start(context_.io, context_.containment, make_spec(),
+                                     [this, alive = alive_](const ProcessEnd& end) {
+                                       if (*alive) finish(end);
+                                     });
+}
+
+RunningAttempt::~RunningAttempt() {
+  *alive_ = false;
+  if (gathering_) gathering_->stop(SIGKILL, Milliseconds(0));
+}
+
+// Foreign kinds keep their own TMPDIR and working directory; only a GoogleTest needs a place for its result,
+// or one for its cases, and pytest the latter for a batch.
+void RunningAttempt::take_scratch() {
+  const SuiteKind kind = plan_.suite->kind;
+  if (kind == SuiteKind::kGtest && !plan_.suite->listener) result_file_ = context_.scratch.new_file_name();
+  if (is_batch() || plan_.suite->listener) write_cases();
+  if (kind != SuiteKind::kProctor) return;
+  if (auto directory = context_.scratch.lease_directory(); directory) {
+    scratch_ = std::move(*directory);
+  } else {
+    context_.sink.on(Warning{"scratch", "failed to " + directory.error().what + "; " +
+                                            plan_.cases.front().test->id +
+                                            " runs without a directory of its own"});
+  }
+}
+
+void RunningAttempt::write_cases() {
+  cases_file_ = context_.scratch.new_file_name();
+  std::vector<const Case*> cases;
+  for (const auto& entry : plan_.cases) cases.push_back(entry.test);
+  if (!write_batch_file(cases_file_, *plan_.suite, cases))
+    context_.sink.on(Warning{"scratch", "failed to write " + cases_file_});
+}
+
+ProcessSpec RunningAttempt::make_spec() {
+  const AttemptCase& first = plan_.cases.front();
+  const SuiteKind kind = plan_.suite->kind;
+  ProcessSpec spec;
+  spec.argv = cases_file_.empty() ? first.test->argv : batch_command(*plan_.suite, *first.test, cases_file_);
+  spec.env = std::move(plan_.environment);
+  spec.directory = plan_.suite->directory;
+  if (!result_file_.empty()) spec.argv.push_back("--gtest_output=json:" + result_file_);
+  if (kind == SuiteKind::kProctor) {
+    spec.umask = kStrictUmask;
+    if (!scratch_.empty()) {
+      if (!spec.argv.empty()) spec.argv[0] = anchored(spec.argv[0], spec.directory);
+      spec.directory = scratch_;
+    }
+  }
+  if (kind == SuiteKind::kProctor || kind == SuiteKind::kPytest || plan_.suite->listener) {
+    spec.events = true;
+    spec.on_event_line = [this, alive = alive_](std::string_view line) {
+      if (*alive) on_line(line);
+    };
+  }
+  add_variables(spec.env);
+
+  spec.log_path = context_.run_dir + "/" + log_;
+  spec.inherit_stdio = context_.inherit_stdio;
+  spec.leases = plan_.leases;
+  spec.pass_through = context_.pass_through;
+  spec.break_commands = context_.break_commands;
+  spec.on_limit = [this, alive = alive_](int guard_pid, std::function<void()> then) {
+    if (!*alive) return;
+    ending_ = true;
+    if (ranks_) ranks_->cut_short();
+    if (context_.evidence_program.empty()) return then();
+    gather(guard_pid, std::move(then));
+  };
+  set_limits(spec);
+  if (ranks_) launch_as_ranks(spec);
+  if (context_.ready) watch_readiness(spec);
+  return spec;
+}
+
+void RunningAttempt::add_variables(std::vector<std::string>& environment) const {
+  const AttemptCase& first = plan_.cases.front();
+  if (!scratch_.empty()) set_variable(environment, "TMPDIR", scratch_);
+  if (!is_batch()) set_variable(environment, child::kCaseVariable, first.test->id);
+  set_variable(environment, child::kAttemptVariable, std::to_string(first.attempt));
+  set_variable(environment, child::kRunDirVariable, context_.run_dir);
+  set_variable(environment, child::kRunIdVariable, context_.run_id);
+}
+
+// Until it is ready it has a limit of its own, and from then on the case's.
+void RunningAttempt::watch_readiness(ProcessSpec& spec) {
+  readiness_.emplace(*context_.ready, Clock::now());
+  if (readiness_->timeout()) spec.timeout = readiness_->timeout();
+  spec.on_output = [this, alive = alive_](Stream stream, std::string_view bytes) {
+    if (!*alive || ending_ || !readiness_->look(stream, bytes, Clock::now())) return;
+    process_->restart_clock(limits_of(*plan_.cases.front().test));
+    const auto told = readiness_->tell(plan_.devices);
+    if (!told) context_.sink.on(Warning{"ready_file", "failed to " + told.error().what});
+  };
+}
+
+void RunningAttempt::set_limits(ProcessSpec& spec) const {
+  const ProcessLimits limits = limits_of(*plan_.cases.front().test);
+  spec.timeout = limits.timeout;
+  spec.stall = limits.stall;
+  spec.grace = limits.grace;
+  spec.argv.insert(spec.argv.begin(), context_.debugger.begin(), context_.debugger.end());
+}
+
+ProcessLimits RunningAttempt::limits_of(const Case& test) const {
+  ProcessLimits limits;
+  limits.grace = test.policy.grace;
+  if (!context_.debugger.empty()) return limits;
+  if (test.policy.timeout.count() > 0) limits.timeout = test.policy.timeout;
+  if (!context_.inherit_stdio) limits.stall = test.policy.stall;  // its output cannot be seen
+  return limits;
+}
+
+// ---- its cases ----
+
+void RunningAttempt::on_line(std::string_view line) {
+  if (is_batch()) {
+    const auto name = ChildReport::started_case(line);
+    const auto which = name ? find_not_begun(*name) : std::nullopt;
+    if (which) {
+      if (ending_) return;  // a limit or a stop: whoever had begun answers for it
+      if (open_) conclude(nullptr);
+      if (no_more_) return stop(SIGTERM, limits_of(*of(*which).test).grace, "");
+      child_ = ChildReport(*name);
+      begin(*which, Clock::now());
+      process_->restart_clock(limits_of(*of(*which).test));
+    }
+  }
+  child_.add_line(line);
+  if (open_ && !open_->reported && child_.result()) open_->reported = Clock::now();
+}
+
+std::optional<std::size_t> RunningAttempt::find_not_begun(const std::string& name) const {
+  for (std::size_t which = 0; which < plan_.cases.size(); ++which) {
+    if (!begun_[which] && name_for_child(*plan_.suite, *of(which).test) == name) return which;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::size_t> RunningAttempt::not_begun() const {
+  std::vector<std::size_t> rest;
+  for (std::size_t which = 0; which < begun_.size(); ++which) {
+    if (!begun_[which]) rest.push_back(which);
+  }
+  return rest;
+}
+
+void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
+  const AttemptCase& entry = of(which);
+  // The start of the process belongs to its first case.
+  const bool first = std::find(begun_.begin(), begun_.end(), true) == begun_.end();
+  begun_[which] = true;
+  open_ = Open{.which = which,
+               .started = now,
+               .reported = {},
+               .kernel_mark = first ? process_mark_ : context_.diagnoser.mark(),
+               .telemetry = 0};
+  if (context_.telemetry) open_->telemetry = context_.telemetry->begin(plan_.devices);
+  context_.sink.on(AttemptStarted{.case_id = entry.test->id,
+                                  .attempt = entry.attempt,
+                                  .repeat = entry.repeat,
+                                  .at_ms = ms_between(context_.run_started, now),
+                                  .devices = plan_.devices,
+                                  .log = log_});
+}
+
+void RunningAttempt::conclude(const ProcessEnd* end) {
+  if (ranks_) child_ = ranks_->merged();
+  AttemptEnded event = describe(end);
+  context_.diagnoser.judge(open_->kernel_mark, addresses_, event, context_.sink);
+  event.telemetry = take_telemetry(end);
+  const std::size_t which = open_->which;
+  for (const auto& text : child_.warnings())
+    context_.sink.on(Warning{"case_warning", of(which).test->id + ": " + text});
+  open_.reset();
+  const Outcome outcome = event.verdict.outcome;
+  another_was_bad_ = another_was_bad_ || outcome == Outcome::kFail || outcome == Outcome::kError;
+  context_.sink.on(event);
+  on_case_ended_(which, event, end == nullptr);
+}
+
+TelemetryInfo RunningAttempt::take_telemetry(const ProcessEnd* end) {
+  TelemetryInfo telemetry;
+  telemetry.host = host_figures(end ? end->usage : HostUsage(), is_batch());
+  if (context_.telemetry)
+    telemetry.devices = context_.telemetry->end(open_->telemetry, of(open_->which).test->id);
+  return telemetry;
+}
+
+AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
+  const AttemptCase& entry = of(open_->which);
+  AttemptEnded event;
+  event.case_id = entry.test->id;
+  event.attempt = entry.attempt;
+  event.repeat = entry.repeat;
+  event.at_ms = ms_between(context_.run_started, Clock::now());
+  event.last_step = child_.last_step();
+  event.failures = child_.failures();
+  event.measures = child_.measures();
+  if (readiness_ && readiness_->is_ready()) event.measures.push_back(*readiness_->measure());
+  event.rule = child_.rule();
+  event.source = child_.source();
+  event.severity = child_.severity();
+  event.verdict = judge_case(end, event);
+  if (end) {
+    describe_process(*end, event);
+  } else {
+    event.duration_ms = ms_between(open_->started, open_->reported.value_or(Clock::now()));
+  }
+  event.output.log = log_;
+  // Its own output, and not that of all cases, where the framework told them apart.
+  if (is_batch() && !child_.output().empty() && event.verdict.outcome == Outcome::kFail) {
+    event.output.stdout_tail = child_.output();
+    event.output.stderr_tail.clear();
+  }
+  if (!is_bad(event.verdict.outcome)) {  // nobody asks: the log has it, and a journal of passes stays small
+    event.output.stdout_tail.clear();
+    event.output.stderr_tail.clear();
+  }
+  if (child_.violations() > 0) {
+    Failure failure;
+    failure.message = "wrote " + std::to_string(child_.violations()) + " lines to " +
+                      child::kEventsFdVariable +
+                      " that are not its events; the first: " + child_.first_violation();
+    event.failures.push_back(std::move(failure));
+  }
+  if (!child_.warnings().empty()) event.marks.push_back("warn");
+  const auto limit = static_cast<double>(entry.test->policy.timeout.count());
+  const bool slow = limit > 0 && static_cast<double>(event.duration_ms) > kSlowShare * limit;
+  if (slow && (!end || end->cause == EndCause::kExited)) event.marks.push_back("slow");
+  if (ranks_) tell_ranks(end, event);
+  return event;
+}
+
+// Fills in the failures that a result file has, too.
+Verdict RunningAttempt::judge_case(const ProcessEnd* end, AttemptEnded& event) const {
+  AttemptEvidence evidence{.kind = plan_.suite->kind,
+                           .stop_reason = stop_reason_.empty() ? "interrupted" : stop_reason_,
+                           .child = child_,
+                           .went_on = end == nullptr,
+                           .another_was_bad = another_was_bad_,
+                           .listener = plan_.suite->listener,
+                           .not_ready = readiness_ && !readiness_->is_ready()};
+  if (end) {
+    evidence.cause = end->cause;
+    evidence.spawn_error = end->spawn_error;
+    evidence.exit_code = end->exit_code;
+    evidence.exit_signal = end->exit_signal;
+    if (!result_file_.empty()) evidence.gtest = read_gtest_result(result_file_);
+  }
+  const Verdict verdict = ranks_ ? ranks_->judge(evidence) : judge(evidence);
+  if (evidence.gtest) event.failures = std::move(evidence.gtest->failures);
+  return verdict;
+}
+
+void RunningAttempt::describe_process(const ProcessEnd& end, AttemptEnded& event) const {
+  event.exit_code = end.exit_code;
+  event.exit_signal = end.exit_signal;
+  event.termination = end.termination;
+  event.termination.kill_to_empty_ms = end.kill_to_empty.count();
+  event.evidence = evidence_;
+  event.output = end.output;
+  if (end.spawn_error) {
+    Failure failure;
+    failure.message = "failed to " + end.spawn_error->step + " " + of(open_->which).test->argv.front() +
+                      ": " + std::strerror(end.spawn_error->err);
+    event.failures.push_back(std::move(failure));
+  } else {
+    event.duration_ms = ms_between(is_batch() ? open_->started : end.started, end.leader_ended);
+  }
+  if (end.cause == EndCause::kExited && !end.termination.strays.empty()) event.marks.push_back("leaky");
+}
+
+// ---- the end ----
+
+void RunningAttempt::stop(int signal, Milliseconds grace, const std::string& reason) {
+  if (stop_reason_.empty()) stop_reason_ = reason;
+  if (is_batch() && open_ && open_->reported) conclude(nullptr);
+  ending_ = true;
+  if (ranks_) ranks_->cut_short();
+  process_->stop(signal, std::min(grace, plan_.cases.front().test->policy.grace));
+}
+
+void RunningAttempt::abandon() {
+  *alive_ = false;
+  if (!open_) return;
+  ProcessEnd end;
+  end.cause = EndCause::kStopped;
+  end.termination = {.signal_sent = 9, .forced = true, .unreapable = true, .strays = {}};
+  end.started = open_->started;
+  end.leader_ended = end.ended = Clock::now();
+  if (ranks_) child_ = ranks_->merged();
+  AttemptEnded event = describe(&end);
+  event.telemetry = take_telemetry(&end);
+  context_.sink.on(event);
+}
+
+void RunningAttempt::clean_up(const ProcessEnd& end) {
+  for (const auto& file : {result_file_, cases_file_, rank_plan_}) {
+    if (!file.empty()) ::unlink(file.c_str());
+  }
+  if (!rendezvous_.empty()) clean_rendezvous();
+  if (scratch_.empty() || end.termination.unreapable) return;  // what cannot be killed may still write there
+  if (auto emptied = context_.scratch.give_back(scratch_); !emptied) {
+    context_.sink.on(Warning{"scratch_left",
+                             "failed to " + emptied.error().what + " after " + plan_.cases.front().test->id});
+  }
+}
+
+void RunningAttempt::finish(const ProcessEnd& end) {
+  if (!end.pass_through_lost.empty()) {
+    context_.sink.on(Warning{
+        std::string(kOutputNotPassed),
+        "the output of " + blamed().test->id + " was not passed on in full: " + end.pass_through_lost});
+  }
+  if (end.broken_commands > 0) {
+    context_.sink.on(
+        Warning{"workflow_commands", std::to_string(end.broken_commands) +
+                                         " workflow commands in the output of " + blamed().test->id +
+                                         " were broken with a backslash; --workflow-commands lets "
+                                         "them speak for the step"});
+  }
+  if (readiness_ && !ending_) readiness_->streams_ended(Clock::now());
+  const bool none_began = std::find(begun_.begin(), begun_.end(), true) == begun_.end();
+  auto fate = ProcessFate::kEnded;
+  if (none_began && end.cause != EndCause::kStopped) {
+    fate = ProcessFate::kNeverBegan;
+    begin(0, end.started);
+  } else if (open_ && !(end.cause == EndCause::kExited && end.exit_code && open_->reported)) {
+    fate = ProcessFate::kDiedInCase;
+  }
+  if (open_) conclude(&end);
+  clean_up(end);
+  readiness_.reset();
+  const auto done = std::move(on_done_);
+  done(fate);  // may destroy this
+}
+
+}  // namespace proctor

@@ -1,0 +1,160 @@
+// One process that executes a case, or several cases one after the other: gives it a scratch directory,
+// an environment and its limits, listens to what it says, and tells the story of each case as
+// AttemptStarted and AttemptEnded.
+//
+// A case alone has begun when its process starts. Of several, each begins with its own `start` event,
+// which also restarts the clock, and answers for the process until the next one begins: for a crash
+// or a hang, and the last one for the process's end. When a process ends before any of them began,
+// its first case answers for it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "harness/plan/plan.h"
+#include "harness/process/contained_process.h"
+#include "harness/run/attempt/case_group.h"
+#include "harness/run/attempt/child_report.h"
+#include "harness/run/attempt/diagnose.h"
+#include "harness/run/attempt/rank_reports.h"
+#include "harness/run/attempt/readiness.h"
+#include "harness/run/care/telemetry.h"
+#include "harness/run/record/scratch.h"
+
+namespace proctor {
+
+// What all attempts of a run share.
+struct AttemptContext {
+  boost::asio::io_context& io;
+  Containment& containment;
+  EventSink& sink;
+  ScratchRoot& scratch;
+  Clock::time_point run_started;
+  std::string run_dir;  // absolute
+  std::string run_id{};
+  bool inherit_stdio = false;    // --no-capture, --debugger
+  bool pass_through = false;     // exec
+  bool break_commands = false;   // in what is passed on
+  std::string evidence_program;  // proctor itself; "": nothing is gathered before a limit ends a case
+  std::vector<std::string> evidence_environment;
+  std::string rank_launcher;          // proctor itself
+  std::vector<std::string> debugger;  // put in front of the command; no limits then
+  Diagnoser diagnoser{};
+  Telemetry* telemetry = nullptr;      // none: devices are not sampled
+  std::optional<ReadyPolicy> ready{};  // none: nobody waits for a case to be ready
+};
+
+struct AttemptCase {
+  const Case* test = nullptr;
+  int attempt = 1;
+  int repeat = 1;
+};
+
+struct AttemptPlan {
+  const Suite* suite = nullptr;
+  std::vector<AttemptCase> cases;        // at least one; several only of one Case::group
+  std::vector<std::string> devices;      // leased ids
+  std::vector<int> leases;               // descriptors of their leases
+  std::vector<std::string> environment;  // NAME=VALUE, without what is particular to the attempt
+  // Of a case with ranks: the same of each rank, which has an equal share of `devices`, in order;
+  // `environment` is then that of their launcher.
+  std::vector<std::vector<std::string>> ranks;
+};
+
+class RunningAttempt {
+ public:
+  // `which`: index into AttemptPlan::cases. `went_on`: the process did not end with it. Follows AttemptEnded;
+  // must not destroy the attempt.
+  using OnCaseEnded = std::function<void(std::size_t which, const AttemptEnded&, bool went_on)>;
+  // Comes last, from the loop, exactly once unless the attempt is abandoned. May destroy the attempt.
+  using OnDone = std::function<void(ProcessFate)>;
+
+  // Starts at once.
+  RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCaseEnded on_case_ended, OnDone on_done);
+  ~RunningAttempt();
+  RunningAttempt(const RunningAttempt&) = delete;
+  RunningAttempt& operator=(const RunningAttempt&) = delete;
+
+  // Ends it early: the case that has begun becomes notrun(reason), the reason of the first call.
+  void stop(int signal, Milliseconds grace, const std::string& reason);
+  // Lets the case that has begun come to its end, and no other begin.
+  void begin_no_more() { no_more_ = true; }
+  // Gives up on a process that does not die: tells the end of its case as unreapable, without `on_done`.
+  void abandon();
+  // Its cases that have not begun, by index.
+  std::vector<std::size_t> not_begun() const;
+
+ private:
+  // The case that has begun and not ended.
+  struct Open {
+    std::size_t which;
+    Clock::time_point started;
+    std::optional<Clock::time_point> reported;  // when its `end` event came
+    KernelLog::Mark kernel_mark = 0;
+    Telemetry::Window telemetry = 0;
+  };
+
+  bool is_batch() const { return plan_.cases.size() > 1; }
+  const AttemptCase& of(std::size_t which) const { return plan_.cases[which]; }
+  ProcessSpec make_spec();
+  // What is particular to the attempt.
+  void add_variables(std::vector<std::string>& environment) const;
+  std::vector<std::string> devices_of_rank(std::size_t rank) const;
+  void launch_as_ranks(ProcessSpec& spec);
+  void clean_rendezvous();
+  void tell_ranks(const ProcessEnd* end, AttemptEnded& event) const;
+  void set_limits(ProcessSpec& spec) const;
+  ProcessLimits limits_of(const Case& test) const;
+  // The case that answers for the process now.
+  const AttemptCase& blamed() const { return of(open_ ? open_->which : 0); }
+  void watch_readiness(ProcessSpec& spec);
+  std::vector<std::string> devices_and_load() const;
+  void gather(int guard_pid, std::function<void()> then);
+  void take_scratch();
+  void write_cases();
+
+  void on_line(std::string_view line);
+  std::optional<std::size_t> find_not_begun(const std::string& name) const;
+  void begin(std::size_t which, Clock::time_point now);
+  // `end`: of the process, or null when it has gone on.
+  void conclude(const ProcessEnd* end);
+  AttemptEnded describe(const ProcessEnd* end) const;
+  TelemetryInfo take_telemetry(const ProcessEnd* end);
+  void describe_process(const ProcessEnd& end, AttemptEnded& event) const;
+  Verdict judge_case(const ProcessEnd* end, AttemptEnded& event) const;
+  void finish(const ProcessEnd& end);
+  void clean_up(const ProcessEnd& end);
+
+  AttemptContext& context_;
+  AttemptPlan plan_;
+  std::vector<LeasedAddress> addresses_;  // of its devices
+  KernelLog::Mark process_mark_;          // where its time begins in the kernel log
+  OnCaseEnded on_case_ended_;
+  OnDone on_done_;
+  ChildReport child_;  // of the open case; before the first one began, of the process
+  std::optional<Open> open_;
+  std::vector<bool> begun_;
+  bool no_more_ = false;
+  bool ending_ = false;  // somebody is ending the process: no case begins any more
+  bool another_was_bad_ = false;
+  std::optional<RankReports> ranks_;  // of a case with ranks
+  std::optional<Readiness> readiness_;
+  std::string log_;
+  std::string scratch_;      // kind proctor: its working directory and TMPDIR
+  std::string result_file_;  // kind gtest
+  std::string cases_file_;   // of a batch
+  std::string rank_plan_;    // of a case with ranks: the launcher's file
+  std::string rendezvous_;   // and the directory that they share
+  std::string stop_reason_;
+  std::shared_ptr<ContainedProcess> process_;
+  std::shared_ptr<ContainedProcess> gathering_;  // of evidence, while it lasts
+  EvidenceInfo evidence_;
+  // The process may outlive an abandoned attempt; its callbacks ask here first.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace proctor

@@ -1,0 +1,64 @@
+#include "harness/run/attempt/case_ends.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace proctor {
+
+CaseEnds::CaseEnds(const RunSetup& setup, EventSink& sink, std::function<void(const CaseEnded&)> on_end)
+    : setup_(setup), sink_(sink), on_end_(std::move(on_end)) {}
+
+std::optional<KnownVerdict> CaseEnds::known_failure(std::size_t index, const Verdict& verdict) const {
+  if (!setup_.known_failure) return std::nullopt;
+  const Case& test = setup_.plan->cases[index];
+  return setup_.known_failure(setup_.plan->suites[test.suite], test, verdict);
+}
+
+void CaseEnds::announce(const CaseGroup::Finished& finished) {
+  if (const auto all = whole(finished)) tell(*all);
+}
+
+// What a part that ran says counts for more than that another one did not run.
+std::optional<CaseGroup::Finished> CaseEnds::whole(const CaseGroup::Finished& part) {
+  const auto entry = parts_.find(part.index);
+  if (entry == parts_.end()) return part;
+  auto& [left, so_far] = entry->second;
+  const auto weight = [](const Verdict& verdict) {
+    if (verdict.outcome == Outcome::kNotrun) return 1;
+    return is_bad(verdict.outcome) ? 2 : 0;
+  };
+  if (!so_far) {
+    so_far = part;
+  } else {
+    for (const auto& mark : part.marks) {
+      if (std::find(so_far->marks.begin(), so_far->marks.end(), mark) == so_far->marks.end())
+        so_far->marks.push_back(mark);
+    }
+    if (weight(part.verdict) > weight(so_far->verdict)) {
+      so_far->verdict = part.verdict;
+      so_far->note = part.note;
+    }
+  }
+  return --left == 0 ? so_far : std::nullopt;
+}
+
+void CaseEnds::tell(const CaseGroup::Finished& finished) {
+  CaseEnded ended{.case_id = setup_.plan->cases[finished.index].id,
+                  .verdict = finished.verdict,
+                  .marks = finished.marks,
+                  .known_failure = {},
+                  .note = finished.note};
+  if (auto known = known_failure(finished.index, ended.verdict)) {
+    ended.verdict = std::move(known->verdict);
+    ended.known_failure = std::move(known->source);
+    if (!known->note.empty()) ended.note = std::move(known->note);
+  }
+  sink_.on(ended);
+  on_end_(ended);
+}
+
+void CaseEnds::announce(const std::vector<CaseGroup::Finished>& cases) {
+  for (const auto& finished : cases) announce(finished);
+}
+
+}  // namespace proctor

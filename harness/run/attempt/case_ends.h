@@ -1,0 +1,42 @@
+// The final word on each case, said once: what the known-failure list makes of its verdict, and the event.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "harness/run/attempt/case_group.h"
+#include "harness/run/schedule/runner.h"
+
+namespace proctor {
+
+class CaseEnds {
+ public:
+  // `on_end` is called after each one.
+  CaseEnds(const RunSetup& setup, EventSink& sink, std::function<void(const CaseEnded&)> on_end);
+
+  // The case is announced when all of its parts have ended: with the first bad verdict among them.
+  void expect(std::size_t index, std::size_t parts) { parts_[index].left = parts; }
+  void announce(const CaseGroup::Finished& finished);
+  void announce(const std::vector<CaseGroup::Finished>& cases);
+  std::optional<KnownVerdict> known_failure(std::size_t index, const Verdict& verdict) const;
+
+ private:
+  struct Parts {
+    std::size_t left = 0;
+    std::optional<CaseGroup::Finished> so_far = {};
+  };
+
+  std::optional<CaseGroup::Finished> whole(const CaseGroup::Finished& part);
+  void tell(const CaseGroup::Finished& finished);
+
+  const RunSetup& setup_;
+  EventSink& sink_;
+  std::function<void(const CaseEnded&)> on_end_;
+  std::map<std::size_t, Parts> parts_;  // by case
+};
+
+}  // namespace proctor

@@ -1,0 +1,99 @@
+// Cases that may share a process and its devices, mostly one alone: which of them the next process runs, and
+// what the end of a process means for those that it never came to. Pure; no clock, no process.
+//
+// A process takes all cases that are not tried again; those each run alone. A process that ended before any
+// case began gives the others one more; what cannot start is not tried once for each of its cases.
+//
+// The second attempt of a case is on the same devices as the first. From the third on each is on devices that
+// the group has not had, while there are any: avoids().
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/run/attempt/case_progress.h"
+
+namespace proctor {
+
+// What the end of a process means for those of its cases that never began.
+enum class ProcessFate {
+  kDiedInCase,  // by a case that began: the others can go on in another process
+  kNeverBegan,  // before any case began
+  kEnded,       // by itself, or because it was told to
+};
+
+class CaseGroup {
+ public:
+  // A case as the next process runs it. `index`: the plan's.
+  struct Turn {
+    std::size_t index;
+    int attempt;
+    int repeat;
+  };
+  // The final word on a case.
+  struct Finished {
+    std::size_t index;
+    Verdict verdict;
+    std::vector<std::string> marks;
+    std::string note;
+  };
+
+  // Why cases that have not begun never will.
+  struct NoMore {
+    Verdict verdict;
+    std::string note;
+  };
+
+  void add(std::size_t index, RepeatPolicy policy) { members_.push_back({index, CaseProgress(policy)}); }
+  bool empty() const { return members_.empty(); }
+  std::size_t first() const { return members_.front().index; }
+
+  // The cases of the next process, in order.
+  std::vector<Turn> next_process();
+  std::size_t case_of(std::size_t which) const { return in_process_[which]; }
+  bool is_shared() const { return in_process_.size() > 1; }
+
+  // The device that every process of it gets; "": any.
+  const std::string& pinned_to() const { return pinned_to_; }
+  void pin_to(std::string device) { pinned_to_ = std::move(device); }
+  // Whether the next process should have other devices than the last one had.
+  bool wants_other_devices() const;
+  const std::set<std::string>& avoids() const { return avoids_; }
+  void avoid(const std::vector<std::string>& devices) { avoids_.insert(devices.begin(), devices.end()); }
+
+  // An attempt of the `which`-th case of the process has ended. The case's end, if it was its last.
+  // `expected` and `where` as in CaseProgress::add; `last`: nothing is tried again.
+  std::optional<Finished> attempt_ended(std::size_t which, const Verdict& verdict,
+                                        const std::vector<std::string>& marks, bool expected, bool last,
+                                        const std::string& where = "");
+  // The same whatever tries it had left; it must not have ended.
+  Finished end_now(std::size_t which);
+  // The process has ended; `not_begun` of its cases never began. `no_more`: none shall begin. The
+  // cases that end with it; the others go on in another process.
+  std::vector<Finished> process_ended(ProcessFate fate, const std::vector<std::size_t>& not_begun,
+                                      const std::optional<NoMore>& no_more);
+  // All that are left.
+  std::vector<Finished> give_up(const Verdict& verdict, const std::string& note);
+
+ private:
+  struct Member {
+    std::size_t index;
+    CaseProgress progress;
+  };
+
+  std::vector<std::size_t> indices() const;
+  std::vector<Finished> drop(const std::vector<std::size_t>& indices, const Verdict& verdict,
+                             const std::string& note);
+  std::vector<Member>::iterator find(std::size_t index);
+
+  std::vector<Member> members_;          // whose last attempt has not ended
+  std::vector<std::size_t> in_process_;  // the cases of the present process, by index
+  std::string pinned_to_;
+  std::set<std::string> avoids_;
+  int never_began_ = 0;  // processes in a row that ended before any of their cases began
+};
+
+}  // namespace proctor

@@ -1,0 +1,165 @@
+#include "harness/run/attempt/case_group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const Verdict kPassed{Outcome::kPass, ""};
+const Verdict kCrash{Outcome::kCrash, "signal:11"};
+
+class CaseGroupTest : public testing::Test {
+ protected:
+  void add(int cases, RepeatPolicy policy = {}) {
+    for (int i = 0; i < cases; ++i) group_.add(10 + static_cast<std::size_t>(i), policy);
+  }
+  // "10.1 11.1": index.attempt of the next process.
+  std::string next() {
+    std::string text;
+    for (const auto& turn : group_.next_process())
+      text += (text.empty() ? "" : " ") + std::to_string(turn.index) + "." + std::to_string(turn.attempt);
+    return text;
+  }
+  std::string ended(std::size_t which, const Verdict& verdict) {
+    const auto finished = group_.attempt_ended(which, verdict, {}, false, false);
+    return finished ? to_string(finished->verdict) : "goes on";
+  }
+  std::vector<std::string> process_ended(ProcessFate fate, const std::vector<std::size_t>& not_begun,
+                                         const std::optional<CaseGroup::NoMore>& no_more = {}) {
+    std::vector<std::string> lines;
+    for (const auto& finished : group_.process_ended(fate, not_begun, no_more))
+      lines.push_back(std::to_string(finished.index) + " " + to_string(finished.verdict));
+    return lines;
+  }
+
+  CaseGroup group_;
+};
+
+TEST_F(CaseGroupTest, TheRestGoesOnAfterACrash) {
+  add(4);
+  EXPECT_EQ(next(), "10.1 11.1 12.1 13.1");
+  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_EQ(ended(1, kCrash), "crash(signal:11)");
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2, 3}), IsEmpty());
+  EXPECT_EQ(next(), "12.1 13.1");
+  EXPECT_EQ(ended(1, kPassed), "pass") << "in whatever order the process ran them";
+  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+  EXPECT_TRUE(group_.empty());
+}
+
+TEST_F(CaseGroupTest, WhatIsTriedAgainRunsAloneAndLast) {
+  add(3, {.retries = 1});
+  EXPECT_EQ(next(), "10.1 11.1 12.1");
+  EXPECT_EQ(ended(0, kCrash), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {1, 2}), IsEmpty());
+  EXPECT_EQ(next(), "11.1 12.1");
+  EXPECT_EQ(ended(0, kCrash), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {1}), IsEmpty());
+  EXPECT_EQ(next(), "12.1");
+  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+  EXPECT_EQ(next(), "10.2");
+  EXPECT_FALSE(group_.is_shared());
+  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_EQ(next(), "11.2");
+  EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
+  EXPECT_TRUE(group_.empty());
+}
+
+TEST_F(CaseGroupTest, TheThirdAttemptWantsOtherDevices) {
+  CaseGroup group;
+  group.add(0, {.retries = 2});
+  for (const bool elsewhere : {false, true}) {
+    group.next_process();
+    EXPECT_FALSE(group.wants_other_devices());
+    EXPECT_FALSE(group.attempt_ended(0, {Outcome::kFail, ""}, {}, false, false, "a"));
+    group.process_ended(ProcessFate::kEnded, {}, {});
+    EXPECT_EQ(group.wants_other_devices(), elsewhere);
+  }
+  group.avoid({"a"});
+  EXPECT_THAT(group.avoids(), testing::ElementsAre("a"));
+  CaseGroup pinned;
+  pinned.add(0, {.retries = 2});
+  pinned.pin_to("a");
+  for (int i = 0; i < 2; ++i) {
+    pinned.next_process();
+    pinned.attempt_ended(0, {Outcome::kFail, ""}, {}, false, false, "a");
+  }
+  EXPECT_FALSE(pinned.wants_other_devices()) << "it may have no other";
+}
+
+TEST_F(CaseGroupTest, ARepeatSharesAProcessAgain) {
+  add(2, {.repeat = 2});
+  next();
+  EXPECT_EQ(ended(0, kPassed), "goes on");
+  EXPECT_EQ(ended(1, kPassed), "goes on");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+  EXPECT_EQ(next(), "10.1 11.1");
+  EXPECT_EQ(ended(0, kPassed), "pass");
+}
+
+TEST_F(CaseGroupTest, CasesThatAProcessLeavesOutHaveNoResult) {
+  add(3);
+  next();
+  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {1, 2}),
+              ElementsAre("11 error(no_result)", "12 error(no_result)"));
+}
+
+TEST_F(CaseGroupTest, WhatNeverBeginsIsTriedTwice) {
+  add(5);
+  next();
+  EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
+  EXPECT_THAT(process_ended(ProcessFate::kNeverBegan, {1, 2, 3, 4}), IsEmpty());
+  EXPECT_EQ(next(), "11.1 12.1 13.1 14.1");
+  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_EQ(ended(1, kCrash), "crash(signal:11)");
+  EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {2, 3}), IsEmpty()) << "this one did begin";
+  next();
+  EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
+  EXPECT_THAT(process_ended(ProcessFate::kNeverBegan, {1}), IsEmpty());
+  add(1);
+  next();
+  EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
+  EXPECT_THAT(process_ended(ProcessFate::kNeverBegan, {1}), ElementsAre("10 notrun(start_up)"));
+}
+
+TEST_F(CaseGroupTest, FailFastEndsWhatHasNotBegunButNotARetry) {
+  add(3, {.retries = 1});
+  next();
+  EXPECT_EQ(ended(0, kCrash), "goes on");
+  EXPECT_THAT(
+      process_ended(ProcessFate::kDiedInCase, {1, 2}, CaseGroup::NoMore{{Outcome::kNotrun, "fail_fast"}, ""}),
+      ElementsAre("11 notrun(fail_fast)", "12 notrun(fail_fast)"));
+  EXPECT_EQ(next(), "10.2");
+}
+
+TEST_F(CaseGroupTest, ACaseCanBeEndedWithTriesLeft) {
+  add(2, {.retries = 1});
+  next();
+  EXPECT_EQ(ended(1, kCrash), "goes on");
+  const auto finished = group_.end_now(1);
+  EXPECT_EQ(finished.index, 11u);
+  EXPECT_EQ(finished.verdict, kCrash);
+  EXPECT_EQ(next(), "10.1");
+}
+
+TEST_F(CaseGroupTest, GivingUpKeepsWhatABadRepeatHasProven) {
+  add(2, {.repeat = 2});
+  next();
+  EXPECT_EQ(ended(0, kCrash), "goes on");
+  const auto left = group_.give_up({Outcome::kNotrun, "interrupted"}, "stopped");
+  ASSERT_EQ(left.size(), 2u);
+  EXPECT_EQ(left[0].verdict, kCrash);
+  EXPECT_EQ(to_string(left[1].verdict), "notrun(interrupted)");
+  EXPECT_EQ(left[1].note, "stopped");
+  EXPECT_TRUE(group_.empty());
+}
+
+}  // namespace
+}  // namespace proctor

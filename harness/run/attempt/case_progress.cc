@@ -1,0 +1,38 @@
+#include "harness/run/attempt/case_progress.h"
+
+#include <algorithm>
+
+namespace proctor {
+
+CaseProgress::Next CaseProgress::add(const Verdict& verdict, const std::vector<std::string>& marks,
+                                     bool expected, const std::string& where) {
+  const bool bad = is_bad(verdict.outcome);
+  (bad ? bad_on_ : good_on_).insert(where);
+  for (const auto& mark : marks) {
+    if (std::find(marks_.begin(), marks_.end(), mark) == marks_.end()) marks_.push_back(mark);
+  }
+
+  if (!decided_) verdict_ = verdict;
+  if (verdict.outcome == Outcome::kNotrun) {  // cut short: whatever else was planned will not run either
+    return Next::kDone;
+  }
+  if (bad && !expected && attempt_ <= policy_.retries) {
+    ++attempt_;
+    return Next::kRetry;
+  }
+  decided_ = decided_ || bad;
+  if (repeat_ - policy_.first_repeat + 1 >= policy_.repeat || (bad && policy_.until_fail)) return Next::kDone;
+  ++repeat_;
+  attempt_ = 1;
+  return Next::kRepeat;
+}
+
+std::vector<std::string> CaseProgress::marks() const {
+  auto marks = marks_;
+  if (good_on_.empty() || bad_on_.empty() || verdict_.outcome == Outcome::kNotrun) return marks;
+  const bool one_place = bad_on_.size() == 1 && !good_on_.contains(*bad_on_.begin());
+  marks.push_back(one_place ? "device_suspect" : "flaky");
+  return marks;
+}
+
+}  // namespace proctor

@@ -1,0 +1,111 @@
+#include "harness/run/attempt/case_progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Next = CaseProgress::Next;
+
+const Verdict kGood{Outcome::kPass, {}};
+const Verdict kBad{Outcome::kFail, {}};
+
+TEST(CaseProgress, OneGoodAttemptIsTheEnd) {
+  CaseProgress progress({});
+  EXPECT_EQ(progress.add(kGood, {}, false), Next::kDone);
+  EXPECT_EQ(progress.verdict(), kGood);
+  EXPECT_THAT(progress.marks(), IsEmpty());
+}
+
+TEST(CaseProgress, FailThenPassIsAFlakyPass) {
+  CaseProgress progress({.retries = 2});
+  EXPECT_EQ(progress.add(kBad, {"leaky"}, false), Next::kRetry);
+  EXPECT_EQ(progress.attempt(), 2);
+  EXPECT_EQ(progress.add(kGood, {}, false), Next::kDone);
+  EXPECT_EQ(progress.verdict(), kGood);
+  EXPECT_THAT(progress.marks(), ElementsAre("leaky", "flaky"));
+}
+
+TEST(CaseProgress, BadOnOneDeviceAndGoodOnAnotherSuspectsTheDevice) {
+  CaseProgress progress({.retries = 2});
+  progress.add(kBad, {}, false, "a");
+  progress.add(kBad, {}, false, "a");
+  EXPECT_EQ(progress.add(kGood, {}, false, "b"), Next::kDone);
+  EXPECT_EQ(progress.verdict(), kGood);
+  EXPECT_THAT(progress.marks(), ElementsAre("device_suspect"));
+}
+
+TEST(CaseProgress, BadAndGoodOnOneDeviceIsFlakyWhateverOthersSay) {
+  CaseProgress progress({.retries = 2});
+  progress.add(kBad, {}, false, "a");
+  progress.add(kGood, {}, false, "a");
+  EXPECT_THAT(progress.marks(), ElementsAre("flaky"));
+  CaseProgress elsewhere({.retries = 3});
+  elsewhere.add(kBad, {}, false, "a");
+  elsewhere.add(kBad, {}, false, "b");
+  elsewhere.add(kGood, {}, false, "c");
+  EXPECT_THAT(elsewhere.marks(), ElementsAre("flaky"));
+}
+
+TEST(CaseProgress, RepeatsAreNumberedFromWhereTheyBegin) {
+  CaseProgress progress({.repeat = 2, .first_repeat = 5});
+  EXPECT_EQ(progress.repeat(), 5);
+  EXPECT_EQ(progress.add(kGood, {}, false), Next::kRepeat);
+  EXPECT_EQ(progress.repeat(), 6);
+  EXPECT_EQ(progress.add(kGood, {}, false), Next::kDone);
+}
+
+TEST(CaseProgress, RetriesAreUsedUpAndTheLastVerdictCounts) {
+  CaseProgress progress({.retries = 1});
+  EXPECT_EQ(progress.add(kBad, {}, false), Next::kRetry);
+  EXPECT_EQ(progress.add({Outcome::kCrash, "signal:11"}, {}, false), Next::kDone);
+  EXPECT_EQ(to_string(progress.verdict()), "crash(signal:11)");
+  EXPECT_THAT(progress.marks(), IsEmpty());
+}
+
+TEST(CaseProgress, AKnownFailureIsNotRetried) {
+  CaseProgress progress({.retries = 3});
+  EXPECT_EQ(progress.add(kBad, {}, true), Next::kDone);
+  EXPECT_EQ(progress.verdict(), kBad);
+}
+
+TEST(CaseProgress, EachRepeatHasItsOwnRetriesAndTheFirstBadOneDecides) {
+  CaseProgress progress({.retries = 1, .repeat = 3});
+  EXPECT_EQ(progress.add(kGood, {}, false), Next::kRepeat);
+  EXPECT_EQ(progress.repeat(), 2);
+  EXPECT_EQ(progress.add(kBad, {}, false), Next::kRetry);
+  EXPECT_EQ(progress.attempt(), 2);
+  EXPECT_EQ(progress.repeat(), 2);
+  EXPECT_EQ(progress.add({Outcome::kTimeout, {}}, {}, false), Next::kRepeat);
+  EXPECT_EQ(progress.attempt(), 1);
+  EXPECT_EQ(progress.add(kGood, {}, false), Next::kDone);
+  EXPECT_EQ(progress.verdict().outcome, Outcome::kTimeout);
+  EXPECT_THAT(progress.marks(), ElementsAre("flaky"));
+}
+
+TEST(CaseProgress, UntilFailStopsAtTheFirstBadRepeat) {
+  CaseProgress progress({.retries = 0, .repeat = 1000, .until_fail = true});
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(progress.add(kGood, {}, false), Next::kRepeat);
+  EXPECT_EQ(progress.repeat(), 5);
+  EXPECT_EQ(progress.add(kBad, {}, false), Next::kDone);
+  EXPECT_EQ(progress.verdict(), kBad);
+}
+
+TEST(CaseProgress, WhatWasCutShortIsNeitherRetriedNorRepeated) {
+  CaseProgress progress({.retries = 5, .repeat = 5});
+  EXPECT_EQ(progress.add({Outcome::kNotrun, "interrupted"}, {}, false), Next::kDone);
+  EXPECT_EQ(to_string(progress.verdict()), "notrun(interrupted)");
+}
+
+TEST(CaseProgress, AFailureIsNotHiddenByALaterStop) {
+  CaseProgress progress({.retries = 0, .repeat = 5});
+  EXPECT_EQ(progress.add(kBad, {}, false), Next::kRepeat);
+  EXPECT_EQ(progress.add({Outcome::kNotrun, "interrupted"}, {}, false), Next::kDone);
+  EXPECT_EQ(progress.verdict(), kBad);
+}
+
+}  // namespace
+}  // namespace proctor

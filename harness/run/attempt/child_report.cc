@@ -1,0 +1,149 @@
+#include "harness/run/attempt/child_report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/core/child_protocol.h"
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxKept =
+    1000;  // failures, measures and warnings of one case; a loop must not eat memory
+constexpr std::size_t kViolationText = 200;
+constexpr std::size_t kMaxOutput = 64 * 1024;
+
+// Scalars of any type as text: `expected` and `got` are often numbers.
+std::string text_of(const json& event, const char* key) {
+  const auto it = event.find(key);
+  if (it == event.end() || it->is_null()) return {};
+  return it->is_string() ? it->get<std::string>() : it->dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+template <typename T>
+T number_of(const json& event, const char* key, T fallback) {
+  const auto it = event.find(key);
+  return it != event.end() && it->is_number() ? it->get<T>() : fallback;
+}
+
+std::optional<ChildResult> parse_result(const std::string& text) {
+  if (text == "pass") return ChildResult::kPass;
+  if (text == "fail") return ChildResult::kFail;
+  if (text == "skip") return ChildResult::kSkip;
+  if (text == "xfail") return ChildResult::kXfail;
+  if (text == "xpass") return ChildResult::kXpass;
+  if (text == "error") return ChildResult::kError;
+  return std::nullopt;
+}
+
+Failure failure_of(const json& event) {
+  return {.rule = text_of(event, "rule"),
+          .message = text_of(event, "message"),
+          .file = text_of(event, "file"),
+          .line = number_of(event, "line", 0),
+          .expected = text_of(event, "expected"),
+          .got = text_of(event, "got"),
+          .device = text_of(event, "device")};
+}
+
+Measure measure_of(const json& event) {
+  return {.name = text_of(event, "name"),
+          .value = number_of(event, "value", 0.0),
+          .unit = text_of(event, "unit"),
+          .n = number_of<std::int64_t>(event, "n", 1),
+          .spread = number_of(event, "spread", 0.0)};
+}
+
+template <typename T>
+void keep(std::vector<T>& list, T item) {
+  if (list.size() < kMaxKept) list.push_back(std::move(item));
+}
+
+}  // namespace
+
+void ChildReport::violate(std::string_view line) {
+  if (violations_++ == 0) first_violation_ = line.substr(0, kViolationText);
+}
+
+std::optional<std::string> ChildReport::started_case(std::string_view line) {
+  const json event = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!event.is_object() || text_of(event, "event") != "start") return std::nullopt;
+  return text_of(event, "case");
+}
+
+void ChildReport::add_line(std::string_view line) {
+  const json event = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!event.is_object() || !event.contains("event") || number_of(event, "v", 0) != child::kProtocolVersion) {
+    return violate(line);
+  }
+  if (const auto about = text_of(event, "case"); !about.empty() && about != case_name_) return violate(line);
+  if (result_) return violate(line);  // nothing may follow `end`
+
+  const auto name = text_of(event, "event");
+  if (name == "start") {
+    rule_ = text_of(event, "rule");
+    source_ = text_of(event, "source");
+    severity_ = text_of(event, "severity");
+    start_ns_ = number_of<std::int64_t>(event, "t_ns", 0);
+  } else if (name == "step") {
+    last_step_ = text_of(event, "name");
+    if (first_step_ns_ == 0) first_step_ns_ = number_of<std::int64_t>(event, "t_ns", 0);
+  } else if (name == "measure") {
+    keep(measures_, measure_of(event));
+  } else if (name == "skip") {
+    skip_reason_ = text_of(event, "reason");
+  } else if (name == "fail") {
+    if (first_failure_ns_ == 0) first_failure_ns_ = number_of<std::int64_t>(event, "t_ns", 0);
+    if (fail_reason_.empty()) fail_reason_ = text_of(event, "reason");
+    keep(failures_, failure_of(event));
+  } else if (name == "warn") {
+    keep(warnings_, text_of(event, "message"));
+  } else if (name == "leave") {
+    leaves_ = text_of(event, "how");
+  } else if (name == "output") {
+    output_ += text_of(event, "text");
+    if (output_.size() > kMaxOutput) output_.erase(0, output_.size() - kMaxOutput);
+  } else if (name == "end") {
+    result_ = parse_result(text_of(event, "result"));
+    end_reason_ = text_of(event, "reason");
+    if (!result_) violate(line);
+  }
+}
+
+ChildReport ChildReport::of_ranks(const std::vector<const ChildReport*>& ranks) {
+  const ChildReport* answers = ranks.front();
+  for (const ChildReport* rank : ranks) {
+    if (rank->first_failure_ns_ == 0) continue;
+    if (answers->first_failure_ns_ == 0 || rank->first_failure_ns_ < answers->first_failure_ns_)
+      answers = rank;
+  }
+  ChildReport all = *answers;
+  for (const ChildReport* rank : ranks) {
+    if (rank->set_up_ns() > 0) all.first_step_ns_ = std::min(all.set_up_ns(), rank->set_up_ns());
+  }
+  all.failures_.clear();
+  all.warnings_.clear();
+  all.violations_ = 0;
+  all.first_violation_.clear();
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const std::string who = "rank " + std::to_string(i) + ": ";
+    for (Failure failure : ranks[i]->failures_) {
+      failure.message = who + failure.message;
+      keep(all.failures_, std::move(failure));
+    }
+    for (const std::string& warning : ranks[i]->warnings_) keep(all.warnings_, who + warning);
+    if (all.violations_ == 0 && ranks[i]->violations_ > 0)
+      all.first_violation_ = who + ranks[i]->first_violation_;
+    all.violations_ += ranks[i]->violations_;
+  }
+  return all;
+}
+
+const std::string& ChildReport::reason() const {
+  if (!end_reason_.empty()) return end_reason_;
+  return result_ == ChildResult::kSkip ? skip_reason_ : fail_reason_;
+}
+
+}  // namespace proctor

@@ -1,0 +1,102 @@
+#include "harness/run/attempt/child_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(ChildReport, WithoutStepsTheSetUpEndsAtTheStart) {
+  ChildReport report("G.N");
+  EXPECT_EQ(report.set_up_ns(), 0);
+  report.add_line(R"({"v":1,"case":"G.N","event":"start","t_ns":3})");
+  EXPECT_EQ(report.set_up_ns(), 3);
+}
+
+TEST(ChildReport, KeepsWhatTheChildSaid) {
+  ChildReport report("G.N");
+  report.add_line(
+      R"({"v":1,"case":"G.N","event":"start","t_ns":1,"rule":"V-3","source":"spec 2.1","severity":"gate"})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"step","t_ns":5,"name":"open"})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"step","t_ns":6,"name":"copy"})");
+  report.add_line(
+      R"({"v":1,"case":"G.N","event":"measure","name":"bw","value":2.5,"unit":"GB/s","n":10,"spread":0.1})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"warn","message":"old loader"})");
+  report.add_line(
+      R"({"v":1,"case":"G.N","event":"fail","t_ns":9,"rule":"R","message":"m","file":"a.cc","line":7,"expected":2,"got":"3"})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"something_new","x":1})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"end","result":"fail","reason":"r"})");
+
+  EXPECT_EQ(report.result(), ChildResult::kFail);
+  EXPECT_EQ(report.reason(), "r");
+  EXPECT_EQ(report.violations(), 0);
+  EXPECT_EQ(report.rule(), "V-3");
+  EXPECT_EQ(report.source(), "spec 2.1");
+  EXPECT_EQ(report.severity(), "gate");
+  EXPECT_EQ(report.last_step(), "copy");
+  EXPECT_EQ(report.set_up_ns(), 5);
+  EXPECT_EQ(report.first_failure_ns(), 9);
+  EXPECT_THAT(report.warnings(), ElementsAre("old loader"));
+  ASSERT_EQ(report.measures().size(), 1u);
+  EXPECT_EQ(report.measures()[0].value, 2.5);
+  EXPECT_EQ(report.measures()[0].n, 10);
+  ASSERT_EQ(report.failures().size(), 1u);
+  EXPECT_EQ(report.failures()[0].line, 7);
+  EXPECT_EQ(report.failures()[0].expected, "2");
+  EXPECT_EQ(report.failures()[0].got, "3");
+}
+
+TEST(ChildReport, WhatIsNoEventIsAViolation) {
+  for (const char* line :
+       {"", "PASS", "[]", "1", "{}", R"({"event":"end","result":"pass"})",
+        R"({"v":2,"event":"end","result":"pass"})", R"({"v":1,"case":"G.M","event":"step"})",
+        R"({"v":1,"case":"G.N","event":"end","result":"pass")", "\xff\xfe{}"}) {
+    ChildReport report("G.N");
+    report.add_line(line);
+    EXPECT_EQ(report.violations(), 1) << line;
+    EXPECT_FALSE(report.result()) << line;
+    EXPECT_EQ(report.first_violation(), line);
+  }
+}
+
+TEST(ChildReport, FieldsOfTheWrongTypeDoNotThrow) {
+  ChildReport report("G.N");
+  report.add_line(R"({"v":1,"case":"G.N","event":"fail","line":"seven","message":[1],"file":null})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"measure","value":"fast","n":{}})");
+  report.add_line(R"({"v":1,"case":"G.N","event":12})");
+  ASSERT_EQ(report.failures().size(), 1u);
+  EXPECT_EQ(report.failures()[0].line, 0);
+  EXPECT_EQ(report.failures()[0].message, "[1]");
+  EXPECT_THAT(report.failures()[0].file, IsEmpty());
+}
+
+TEST(ChildReport, AFloodOfFailuresIsBounded) {
+  ChildReport report("G.N");
+  for (int i = 0; i < 5000; ++i) report.add_line(R"({"v":1,"case":"G.N","event":"fail","message":"m"})");
+  EXPECT_EQ(report.failures().size(), 1000u);
+}
+
+TEST(ChildReport, TellsWhichCaseStarts) {
+  EXPECT_EQ(ChildReport::started_case(R"({"v":1,"case":"G.N","event":"start","t_ns":1})"), "G.N");
+  EXPECT_EQ(ChildReport::started_case(R"({"v":1,"case":"G.N","event":"end","result":"pass"})"), std::nullopt);
+  EXPECT_EQ(ChildReport::started_case("start"), std::nullopt);
+}
+
+TEST(ChildReport, KeepsTheEndOfMuchOutput) {
+  ChildReport report("G.N");
+  report.add_line(R"({"v":1,"case":"G.N","event":"output","text":"first"})");
+  EXPECT_EQ(report.output(), "first");
+  const std::string much(40'000, 'x');
+  for (int i = 0; i < 2; ++i)
+    report.add_line(R"({"v":1,"case":"G.N","event":"output","text":")" + much + R"("})");
+  report.add_line(R"({"v":1,"case":"G.N","event":"output","text":"last"})");
+  EXPECT_EQ(report.output().size(), 64u * 1024);
+  EXPECT_TRUE(report.output().ends_with("xlast"));
+  EXPECT_EQ(report.violations(), 0);
+}
+
+}  // namespace
+}  // namespace proctor

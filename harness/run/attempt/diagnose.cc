@@ -1,0 +1,127 @@
+#include "harness/run/attempt/diagnose.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/classify/classify.h"
+#include "harness/core/child_protocol.h"
+#include "harness/core/read_file.h"
+
+namespace proctor {
+namespace {
+
+std::string value_of(const std::vector<std::string>& environment, const std::string& name) {
+  const std::string prefix = name + "=";
+  const auto found = std::find_if(environment.begin(), environment.end(),
+                                  [&prefix](const std::string& entry) { return entry.starts_with(prefix); });
+  return found == environment.end() ? "" : found->substr(prefix.size());
+}
+
+// Field 4 of /proc/PID/stat, after the last ')': the name in field 2 may hold anything.
+int parent_of(int pid) {
+  const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
+  const auto end_of_name = stat ? stat->rfind(')') : std::string::npos;
+  if (end_of_name == std::string::npos || end_of_name + 4 >= stat->size()) return 0;
+  return std::atoi(stat->c_str() + end_of_name + 4);
+}
+
+// A living process of that name that is not below us. The name is asked for because a
+// container counts pids for itself.
+bool is_of_somebody_else(const KernelProcess& process) {
+  const auto name = read_file(fmt::format("/proc/{}/comm", process.pid));
+  if (!name || process.name.empty() || *name != process.name + "\n") return false;
+  for (int pid = process.pid; pid > 1; pid = parent_of(pid)) {
+    if (pid == ::getpid()) return false;
+  }
+  return true;
+}
+
+std::vector<std::string> addresses_of(const std::vector<LeasedAddress>& devices) {
+  std::vector<std::string> addresses;
+  for (const auto& device : devices) {
+    if (!device.pci.empty()) addresses.push_back(device.pci);
+  }
+  return addresses;
+}
+
+// What the case said: its failures, then what it wrote.
+std::vector<std::string> said_by(const AttemptEnded& event) {
+  std::vector<std::string> said;
+  for (const Failure& failure : event.failures) {
+    said.push_back(failure.message);
+    said.push_back(failure.got);
+  }
+  said.push_back(event.output.stderr_tail);
+  said.push_back(event.output.stdout_tail);
+  return said;
+}
+
+// Which of the devices the line names; the first, if the line names none.
+std::string device_in(const std::string& line, const std::vector<LeasedAddress>& devices) {
+  for (const auto& device : devices) {
+    if (!lines_about({KernelLine{.text = line}}, {device.pci}).empty()) return device.id;
+  }
+  return devices.empty() ? "" : devices.front().id;
+}
+
+}  // namespace
+
+Diagnoser::Devices Diagnoser::devices_in(const std::vector<std::string>& environment) const {
+  const bool simulated = !value_of(environment, child::kSimTopologyVariable).empty();
+  const auto list = nlohmann::json::parse(value_of(environment, child::kDevicesVariable), nullptr,
+                                          /*allow_exceptions=*/false);
+  Devices devices;
+  if (!list.is_array()) return devices;
+  for (const auto& entry : list) {
+    devices.push_back({.id = entry.value("id", ""), .pci = entry.value("pci", "")});
+    if (simulated && !log_.is_stand_in()) devices.back().pci.clear();
+  }
+  return devices;
+}
+
+std::vector<std::string> Diagnoser::gaps(const KernelLog::Lines& window, const Devices& devices,
+                                         bool was_killed) const {
+  std::vector<std::string> gaps;
+  const bool asked = log_.is_stand_in() || was_killed || !addresses_of(devices).empty();
+  if (asked && !log_.problem().empty()) gaps.push_back(log_.problem());
+  if (window.lost > 0)
+    gaps.push_back(
+        fmt::format("{} lines of the kernel log were overwritten before they were read", window.lost));
+  return gaps;
+}
+
+KernelEvidence Diagnoser::evidence(KernelLog::Mark since, const Devices& devices) {
+  const auto window = log_.since(since);
+  KernelEvidence evidence;
+  for (const KernelLine& line : lines_about(window.lines, addresses_of(devices)))
+    evidence.lines.push_back(line.text);
+  for (const std::string& gap : gaps(window, devices, /*was_killed=*/false))
+    evidence.gap += (evidence.gap.empty() ? "" : "; ") + gap;
+  return evidence;
+}
+
+void Diagnoser::judge(KernelLog::Mark since, const Devices& devices, AttemptEnded& event, EventSink& sink) {
+  if (!is_bad(event.verdict.outcome) || event.verdict.outcome == Outcome::kNotrun) return;
+  const auto window = log_.since(since);
+  Diagnosis diagnosis = classify(rules(), {.verdict = event.verdict,
+                                           .kernel = window.lines,
+                                           .pci = addresses_of(devices),
+                                           .said = said_by(event),
+                                           .is_foreign = is_of_somebody_else});
+  const bool was_killed = event.verdict.reason == "signal:9" || event.verdict.reason == "exit:137";
+  diagnosis.gaps = gaps(window, devices, was_killed);
+  event.verdict = corrected(rules(), diagnosis, event.verdict);
+  if (event.verdict.outcome == Outcome::kDeviceLost && event.verdict.reason.empty())
+    event.verdict.reason = "device:" + device_in(diagnosis.line, devices);
+  const auto& missing = diagnosis.gaps;
+  if (!told_ && std::find(missing.begin(), missing.end(), log_.problem()) != missing.end()) {
+    told_ = true;
+    sink.on(Warning{"kernel_log", log_.problem()});
+  }
+  event.diagnosis = std::move(diagnosis);
+}
+
+}  // namespace proctor

@@ -1,0 +1,143 @@
+#include "harness/run/attempt/rank_reports.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/core/system_names.h"
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+
+template <typename T>
+std::optional<T> optional_of(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_number() ? std::optional<T>(it->get<T>()) : std::nullopt;
+}
+
+constexpr const char* kEndedByRunner = "ended";
+
+}  // namespace
+
+RankReports::RankReports(const std::string& case_name, SuiteKind kind, std::size_t ranks) : kind_(kind) {
+  for (std::size_t i = 0; i < ranks; ++i) {
+    ranks_.push_back({.child = ChildReport(case_name), .end = {}});
+    ranks_.back().end.rank = static_cast<int>(i);
+  }
+}
+
+void RankReports::add_line(std::string_view line) {
+  const json event = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const auto rank = event.is_object() ? optional_of<std::size_t>(event, "rank") : std::nullopt;
+  if (!rank || *rank >= ranks_.size()) {
+    if (stray_line_.empty()) stray_line_ = line.substr(0, 200);
+    return;
+  }
+  Rank& teller = ranks_[*rank];
+  if (event.value("event", json()) != "rank_end") return teller.child.add_line(line);
+  end(teller, line);
+}
+
+void RankReports::end(Rank& rank, std::string_view line) {
+  const json event = json::parse(line);
+  rank.ended = true;
+  rank.refused = optional_of<int>(event, "errno");
+  rank.end.exit_code = optional_of<int>(event, "exit");
+  rank.end.exit_signal = optional_of<int>(event, "signal");
+  rank.end.ended_by_runner = event.value("ended_by_runner", json()) == true;
+  rank.end.bytes = optional_of<std::uint64_t>(event, "bytes").value_or(0);
+  rank.end.dropped_bytes = optional_of<std::uint64_t>(event, "dropped_bytes").value_or(0);
+  order_.push_back(static_cast<std::size_t>(rank.end.rank));
+}
+
+Verdict RankReports::judge_rank(const Rank& rank) const {
+  if (rank.refused) return {Outcome::kError, "spawn:" + errno_name(*rank.refused)};
+  if (!rank.child.leaves().empty()) return judge_left(rank);
+  AttemptEvidence evidence{.kind = kind_, .child = rank.child};
+  evidence.exit_code = rank.end.exit_code;
+  evidence.exit_signal = rank.end.exit_signal;
+  if (rank.end.ended_by_runner) return {Outcome::kTimeout, "ended_by_runner"};
+  return proctor::judge(evidence);
+}
+
+Verdict RankReports::judge_left(const Rank& rank) const {
+  if (!rank.child.failures().empty()) return {Outcome::kFail, rank.child.reason()};
+  const RankEnd& end = rank.end;
+  std::string how = end.exit_signal ? fmt::format("signal:{}", *end.exit_signal)
+                                    : fmt::format("exit:{}", end.exit_code.value_or(0));
+  if (end.ended_by_runner) how = kEndedByRunner;
+  if (how == rank.child.leaves()) return {Outcome::kPass, {}};
+  return {Outcome::kFail, "left:" + how};
+}
+
+const RankReports::Rank* RankReports::answering() const {
+  const Rank* ended_by_us = nullptr;
+  for (const std::size_t which : order_) {
+    const Rank& rank = ranks_[which];
+    if (!is_bad(judge_rank(rank).outcome)) continue;
+    if (!rank.end.ended_by_runner || !rank.child.leaves().empty()) return &rank;
+    if (ended_by_us == nullptr) ended_by_us = &rank;
+  }
+  return ended_by_us;
+}
+
+Verdict RankReports::judge(const AttemptEvidence& launcher) const {
+  if (launcher.cause != EndCause::kExited) return proctor::judge(launcher);
+  const bool all_told = order_.size() == ranks_.size();
+  if (!all_told || launcher.exit_code != 0 || !stray_line_.empty()) return {Outcome::kError, "ranks"};
+  if (const Rank* rank = answering()) return judge_rank(*rank);
+  std::vector<std::string> skips;
+  for (const Rank& rank : ranks_) {
+    const Verdict verdict = judge_rank(rank);
+    if (verdict.outcome == Outcome::kSkip) skips.push_back(verdict.reason);
+  }
+  if (skips.empty()) return {Outcome::kPass, {}};
+  const bool alike = skips.size() == ranks_.size() && std::count(skips.begin(), skips.end(), skips.front()) ==
+                                                          static_cast<std::ptrdiff_t>(skips.size());
+  return alike ? Verdict{Outcome::kSkip, skips.front()} : Verdict{Outcome::kError, "ranks_disagree"};
+}
+
+ChildReport RankReports::merged() const {
+  std::vector<const ChildReport*> children;
+  for (const Rank& rank : ranks_) children.push_back(&rank.child);
+  return ChildReport::of_ranks(children);
+}
+
+std::vector<RankEnd> RankReports::ends() const {
+  std::vector<RankEnd> ends;
+  for (const Rank& rank : ranks_) {
+    RankEnd& end = ends.emplace_back(rank.end);
+    end.left = rank.child.leaves();
+    end.last_step = rank.child.last_step();
+    if (rank.ended && !rank.cut_short) end.verdict = judge_rank(rank);
+  }
+  return ends;
+}
+
+void RankReports::cut_short() {
+  for (Rank& rank : ranks_) rank.cut_short = !rank.ended;
+}
+
+std::string RankReports::who_answers() const {
+  const Rank* rank = answering();
+  if (rank == nullptr || !rank->child.failures().empty()) return {};
+  const std::string& step = rank->child.last_step();
+  return fmt::format("rank {}: {}{}", rank->end.rank, to_string(judge_rank(*rank)),
+                     step.empty() ? "" : " in step \"" + step + "\"");
+}
+
+std::string RankReports::who_is_left() const {
+  std::string text;
+  for (const Rank& rank : ranks_) {
+    if (rank.ended && !rank.cut_short) continue;
+    const std::string& step = rank.child.last_step();
+    text += fmt::format("{}rank {} {}", text.empty() ? "had not ended: " : ", ", rank.end.rank,
+                        step.empty() ? "before its first step" : "in step \"" + step + "\"");
+  }
+  return text;
+}
+
+}  // namespace proctor

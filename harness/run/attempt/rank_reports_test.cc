@@ -1,0 +1,152 @@
+#include "harness/run/attempt/rank_reports.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+// What rank R of a case says, in short.
+class Ranks {
+ public:
+  explicit Ranks(std::size_t count, SuiteKind kind = SuiteKind::kProctor) : reports(kCase, kind, count) {}
+
+  Ranks& say(int rank, const std::string& event, const std::string& fields = "") {
+    reports.add_line(fmt::format(R"({{"rank":{},"v":1,"case":"{}","event":"{}"{}}})", rank, kCase, event,
+                                 fields.empty() ? "" : "," + fields));
+    return *this;
+  }
+  Ranks& exits(int rank, int code) { return end(rank, fmt::format(R"("exit":{},"signal":null)", code)); }
+  Ranks& dies(int rank, int signal, bool by_runner = false) {
+    return end(rank, fmt::format(R"("exit":null,"signal":{},"ended_by_runner":{})", signal, by_runner));
+  }
+  Ranks& passes(int rank) { return say(rank, "end", R"("result":"pass")").exits(rank, 0); }
+  Ranks& skips(int rank, const std::string& why) {
+    return say(rank, "end", fmt::format(R"("result":"skip","reason":"{}")", why)).exits(rank, 0);
+  }
+  Ranks& fails(int rank, const std::string& message) {
+    say(rank, "fail", fmt::format(R"("t_ns":{},"message":"{}")", ++now_, message));
+    return say(rank, "end", R"("result":"fail")").exits(rank, 1);
+  }
+  std::string verdict(EndCause cause = EndCause::kExited) {
+    AttemptEvidence launcher{.kind = SuiteKind::kProctor, .cause = cause};
+    launcher.exit_code = 0;
+    return to_string(reports.judge(launcher));
+  }
+
+  RankReports reports;
+
+ private:
+  Ranks& end(int rank, const std::string& how) {
+    reports.add_line(fmt::format(R"({{"rank":{},"v":1,"event":"rank_end",{}}})", rank, how));
+    return *this;
+  }
+
+  static constexpr const char* kCase = "G.N";
+  int now_ = 0;
+};
+
+TEST(RankVerdict, EverybodyPasses) { EXPECT_EQ(Ranks(2).passes(1).passes(0).verdict(), "pass"); }
+
+TEST(RankVerdict, TheFirstBadEndAnswers) {
+  EXPECT_EQ(Ranks(3).passes(0).dies(2, 11).fails(1, "peer lost").verdict(), "crash(signal:11)");
+  EXPECT_EQ(Ranks(3).fails(1, "wrong").dies(2, 6).passes(0).verdict(), "fail");
+}
+
+TEST(RankVerdict, WhoeverTheRunnerEndedIsNotToBlame) {
+  EXPECT_EQ(Ranks(3).dies(0, 9, true).fails(1, "wrong").passes(2).verdict(), "fail");
+  EXPECT_EQ(Ranks(2).dies(0, 9, true).passes(1).verdict(), "timeout(ended_by_runner)");
+}
+
+TEST(RankVerdict, AnAnnouncedEndIsNone) {
+  EXPECT_EQ(Ranks(2).say(0, "leave", R"("how":"signal:9")").dies(0, 9).passes(1).verdict(), "pass");
+  EXPECT_EQ(Ranks(2).say(0, "leave", R"("how":"ended")").dies(0, 9, true).passes(1).verdict(), "pass");
+}
+
+TEST(RankVerdict, AnotherEndThanTheAnnouncedOneFails) {
+  EXPECT_EQ(Ranks(2).say(0, "leave", R"("how":"signal:9")").exits(0, 0).passes(1).verdict(),
+            "fail(left:exit:0)");
+  EXPECT_EQ(Ranks(2).say(0, "leave", R"("how":"exit:3")").dies(0, 9, true).passes(1).verdict(),
+            "fail(left:ended)");
+  EXPECT_EQ(Ranks(2).say(0, "fail").say(0, "leave", R"("how":"signal:9")").dies(0, 9).passes(1).verdict(),
+            "fail");
+}
+
+// A fault that rank 1 has after its first step is none of the set-up, though rank 0,
+// which fails, comes later.
+TEST(RankVerdict, TheSetUpOfAllEndsWithTheFirstStepOfAny) {
+  Ranks ranks(2);
+  ranks.say(0, "start", R"("t_ns":10)").say(1, "start", R"("t_ns":11)");
+  ranks.say(1, "step", R"("t_ns":20,"name":"s")").say(0, "step", R"("t_ns":40,"name":"s")");
+  ranks.say(0, "fail", R"("t_ns":50,"message":"wrong")");
+  EXPECT_EQ(ranks.reports.merged().set_up_ns(), 20);
+  EXPECT_EQ(ranks.reports.merged().first_failure_ns(), 50);
+}
+
+TEST(RankVerdict, AllSkipForOneReasonOrNobodyDoes) {
+  EXPECT_EQ(Ranks(2).skips(0, "needs:x").skips(1, "needs:x").verdict(), "skip(needs:x)");
+  EXPECT_EQ(Ranks(2).skips(0, "needs:x").skips(1, "needs:y").verdict(), "error(ranks_disagree)");
+  EXPECT_EQ(Ranks(2).skips(0, "needs:x").passes(1).verdict(), "error(ranks_disagree)");
+}
+
+TEST(RankVerdict, ARankThatNobodyHeardOfIsNoPass) {
+  EXPECT_EQ(Ranks(2).passes(0).verdict(), "error(ranks)");
+  Ranks stray(1);
+  stray.passes(0).reports.add_line("noise");
+  EXPECT_EQ(stray.verdict(), "error(ranks)");
+}
+
+TEST(RankVerdict, ARankWithoutAResultIsAnError) {
+  EXPECT_EQ(Ranks(2).passes(0).exits(1, 0).verdict(), "error(no_result)");
+}
+
+TEST(RankVerdict, ALimitIsTheCases) {
+  Ranks ranks(3);
+  ranks.passes(0).say(1, "step", R"("name":"reduce")");
+  EXPECT_EQ(ranks.verdict(EndCause::kTimeout), "timeout");
+  EXPECT_EQ(ranks.reports.who_is_left(),
+            "had not ended: rank 1 in step \"reduce\", rank 2 before its first step");
+}
+
+TEST(RankVerdict, WhatALimitEndedHasNoVerdictOfItsOwn) {
+  Ranks ranks(2);
+  ranks.passes(0).reports.cut_short();
+  ranks.dies(1, 15);
+  EXPECT_FALSE(ranks.reports.ends()[1].verdict);
+  EXPECT_EQ(ranks.reports.who_is_left(), "had not ended: rank 1 before its first step");
+}
+
+TEST(RankVerdict, WhoAnswersIsNamed) {
+  Ranks ranks(2);
+  ranks.say(1, "step", R"("name":"reduce")").dies(1, 11).passes(0);
+  EXPECT_EQ(ranks.reports.who_answers(), "rank 1: crash(signal:11) in step \"reduce\"");
+  EXPECT_EQ(Ranks(1).fails(0, "wrong").reports.who_answers(), "");
+}
+
+TEST(RankVerdict, ExitCodesOfCommands) {
+  EXPECT_EQ(Ranks(2, SuiteKind::kCommand).exits(0, 0).exits(1, 0).verdict(), "pass");
+  EXPECT_EQ(Ranks(2, SuiteKind::kCommand).exits(0, 0).exits(1, 4).verdict(), "fail(exit:4)");
+}
+
+TEST(RankReports, TheFailuresOfAllSayWhose) {
+  Ranks ranks(3);
+  ranks.fails(2, "first").fails(1, "second").passes(0);
+  const ChildReport merged = ranks.reports.merged();
+  ASSERT_EQ(merged.failures().size(), 2u);
+  EXPECT_EQ(merged.failures()[0].message, "rank 1: second");
+  EXPECT_EQ(merged.failures()[1].message, "rank 2: first");
+  EXPECT_EQ(merged.first_failure_ns(), 1);
+}
+
+TEST(RankReports, EndsAreByRank) {
+  Ranks ranks(3);
+  ranks.dies(2, 9).passes(0);
+  const auto ends = ranks.reports.ends();
+  ASSERT_EQ(ends.size(), 3u);
+  EXPECT_EQ(to_string(*ends[0].verdict), "pass");
+  EXPECT_FALSE(ends[1].verdict);
+  EXPECT_EQ(to_string(*ends[2].verdict), "crash(signal:9)");
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,278 @@
+#include "harness/run/attempt/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <map>
+
+namespace proctor {
+namespace {
+
+constexpr const char* kStartLine = R"({"v":1,"case":"G.N","event":"start","t_ns":1})";
+constexpr const char* kFailEvent =
+    R"({"v":1,"case":"G.N","event":"fail","message":"m","reason":"driver_crash:11"})";
+constexpr const char* kSkipEvent = R"({"v":1,"case":"G.N","event":"skip","reason":"needs:devices>=2"})";
+constexpr const char* kEndPass = R"({"v":1,"case":"G.N","event":"end","result":"pass"})";
+constexpr const char* kEndFail = R"({"v":1,"case":"G.N","event":"end","result":"fail"})";
+constexpr const char* kEndSkip = R"({"v":1,"case":"G.N","event":"end","result":"skip"})";
+constexpr const char* kEndError =
+    R"({"v":1,"case":"G.N","event":"end","result":"error","reason":"mask_mismatch"})";
+
+ChildReport said(const std::vector<std::string>& lines) {
+  ChildReport report("G.N");
+  for (const auto& line : lines) report.add_line(line);
+  return report;
+}
+
+constexpr SuiteKind kKinds[] = {SuiteKind::kProctor, SuiteKind::kGtest, SuiteKind::kBenchmark,
+                                SuiteKind::kPytest, SuiteKind::kCommand};
+
+// What the process did beats what it said: the same verdict for every kind, even next to a perfect result.
+TEST(Verdict, CausesOtherThanExitDecideAloneForEveryKind) {
+  const struct {
+    EndCause cause;
+    const char* verdict;
+  } rows[] = {
+      {EndCause::kTimeout, "timeout"},
+      {EndCause::kStall, "stall"},
+      {EndCause::kStopped, "notrun(interrupted)"},
+      {EndCause::kSpawnFailed, "error(spawn:ENOENT)"},
+      {EndCause::kGuardLost, "error(guard_lost)"},
+  };
+  for (const auto kind : kKinds) {
+    for (const auto& row : rows) {
+      AttemptEvidence evidence{.kind = kind, .cause = row.cause};
+      evidence.exit_code = 0;
+      evidence.spawn_error = SpawnError{"exec", ENOENT};
+      evidence.child = said({kStartLine, kEndPass});
+      evidence.gtest = GtestResult{.ran = 1, .skipped = false, .failures = {}};
+      EXPECT_EQ(to_string(judge(evidence)), row.verdict) << to_string(kind);
+    }
+  }
+}
+
+TEST(Verdict, WhatWasNotReady) {
+  AttemptEvidence evidence{.not_ready = true};
+  for (const auto& [code, verdict] :
+       std::map<int, std::string>{{0, "fail(not_ready)"}, {5, "fail(exit:5)"}, {77, "skip(exit:77)"}}) {
+    evidence.exit_code = code;
+    EXPECT_EQ(to_string(judge(evidence)), verdict);
+  }
+  evidence.cause = EndCause::kTimeout;
+  EXPECT_EQ(to_string(judge(evidence)), "timeout(not_ready)");
+  evidence.cause = EndCause::kStall;
+  EXPECT_EQ(to_string(judge(evidence)), "stall");
+  evidence.cause = EndCause::kStopped;
+  EXPECT_EQ(to_string(judge(evidence)), "notrun(interrupted)");
+}
+
+TEST(Verdict, ReasonOfAStopIsTheRunners) {
+  AttemptEvidence evidence{.cause = EndCause::kStopped};
+  evidence.stop_reason = "budget";
+  EXPECT_EQ(to_string(judge(evidence)), "notrun(budget)");
+}
+
+TEST(Verdict, SpawnErrorNamesItsErrno) {
+  AttemptEvidence evidence{.cause = EndCause::kSpawnFailed};
+  evidence.spawn_error = SpawnError{"clone", EAGAIN};
+  EXPECT_EQ(to_string(judge(evidence)), "error(spawn:EAGAIN)");
+  evidence.spawn_error = SpawnError{"exec", 99999};
+  EXPECT_EQ(to_string(judge(evidence)), "error(spawn:99999)");
+}
+
+TEST(Verdict, OwnSignalIsACrashForEveryKind) {
+  for (const auto kind : kKinds) {
+    for (const int signal : {1, 6, 9, 11, 15}) {
+      AttemptEvidence evidence{.kind = kind};
+      evidence.exit_signal = signal;
+      evidence.child = said({kStartLine, kEndPass});
+      evidence.gtest = GtestResult{.ran = 1, .skipped = false, .failures = {}};
+      EXPECT_EQ(to_string(judge(evidence)), "crash(signal:" + std::to_string(signal) + ")")
+          << to_string(kind);
+    }
+  }
+}
+
+TEST(Verdict, CommandByEveryExitCode) {
+  for (int code = 0; code < 256; ++code) {
+    AttemptEvidence evidence{.kind = SuiteKind::kCommand};
+    evidence.exit_code = code;
+    const std::string number = std::to_string(code);
+    EXPECT_EQ(to_string(judge(evidence)), code == 0    ? "pass"
+                                          : code == 77 ? "skip(exit:77)"
+                                                       : "fail(exit:" + number + ")");
+  }
+}
+
+TEST(Verdict, Gtest) {
+  const GtestResult passed{.ran = 1, .skipped = false, .failures = {}};
+  const GtestResult skipped{.ran = 1, .skipped = true, .failures = {}};
+  const GtestResult failed{.ran = 1, .skipped = false, .failures = {Failure{}}};
+  const GtestResult empty{};
+  const struct {
+    int code;
+    std::optional<GtestResult> result;
+    const char* verdict;
+  } rows[] = {
+      {0, std::nullopt, "error(no_result)"},
+      {0, empty, "error(no_result)"},
+      {0, passed, "pass"},
+      {0, skipped, "skip(framework)"},
+      {0, failed, "error(result_mismatch)"},
+      {1, std::nullopt, "error(no_result)"},
+      {1, empty, "error(no_result)"},
+      {1, passed, "fail(exit:1)"},
+      {1, skipped, "fail(exit:1)"},
+      {1, failed, "fail"},
+      {23, passed, "fail(exit:23)"},
+      {3, std::nullopt, "error(no_result)"},
+  };
+  for (const auto& row : rows) {
+    AttemptEvidence evidence{.kind = SuiteKind::kGtest};
+    evidence.exit_code = row.code;
+    evidence.gtest = row.result;
+    EXPECT_EQ(to_string(judge(evidence)), row.verdict) << row.code;
+  }
+}
+
+TEST(Verdict, Proctor) {
+  const struct {
+    int code;
+    std::vector<std::string> lines;
+    const char* verdict;
+  } rows[] = {
+      {0, {}, "error(no_result)"},
+      {0, {kStartLine}, "error(no_result)"},
+      {1, {kStartLine}, "error(no_result)"},
+      {1, {kStartLine, kFailEvent}, "error(no_result)"},
+      {0, {kStartLine, kSkipEvent}, "error(no_result)"},
+      {0, {kStartLine, kEndPass}, "pass"},
+      {0, {kEndPass}, "pass"},
+      {1, {kStartLine, kEndPass}, "error(result_mismatch)"},
+      {77, {kStartLine, kEndPass}, "error(result_mismatch)"},
+      {0, {kStartLine, kFailEvent, kEndPass}, "error(result_mismatch)"},
+      {1, {kStartLine, kFailEvent, kEndFail}, "fail(driver_crash:11)"},
+      {1, {kStartLine, kEndFail}, "fail"},
+      {255, {kStartLine, kEndFail}, "fail"},
+      {0, {kStartLine, kEndFail}, "error(result_mismatch)"},
+      {0, {kStartLine, kSkipEvent, kEndSkip}, "skip(needs:devices>=2)"},
+      {77, {kStartLine, kSkipEvent, kEndSkip}, "skip(needs:devices>=2)"},
+      {1, {kStartLine, kSkipEvent, kEndSkip}, "error(result_mismatch)"},
+      {0, {kStartLine, kFailEvent, kSkipEvent, kEndSkip}, "error(result_mismatch)"},
+      {0, {kStartLine, kEndSkip}, "error(skip_without_reason)"},
+      {0, {kStartLine, kEndError}, "error(mask_mismatch)"},
+      {1, {kStartLine, kEndError}, "error(mask_mismatch)"},
+      {0, {"PASS"}, "error(protocol)"},
+      {0, {kStartLine, "garbage", kEndPass}, "error(protocol)"},
+      {0, {kStartLine, kEndPass, kEndPass}, "error(protocol)"},
+      {0, {kStartLine, R"({"v":1,"case":"Other.N","event":"end","result":"pass"})"}, "error(protocol)"},
+      {0, {kStartLine, R"({"v":1,"case":"G.N","event":"end","result":"great"})"}, "error(protocol)"},
+  };
+  for (const auto& row : rows) {
+    AttemptEvidence evidence{.kind = SuiteKind::kProctor};
+    evidence.exit_code = row.code;
+    evidence.child = said(row.lines);
+    EXPECT_EQ(to_string(judge(evidence)), row.verdict)
+        << row.code << ' ' << testing::PrintToString(row.lines);
+  }
+}
+
+constexpr auto kEndXfail = R"({"v":1,"case":"G.N","event":"end","result":"xfail","reason":"known"})";
+constexpr auto kEndXpass = R"({"v":1,"case":"G.N","event":"end","result":"xpass"})";
+
+TEST(Verdict, Pytest) {
+  const struct {
+    int code;
+    std::vector<std::string> lines;
+    bool another_was_bad;
+    const char* verdict;
+  } rows[] = {
+      {0, {}, false, "error(no_result)"},
+      {4, {}, false, "error(no_result)"},
+      {0, {kStartLine}, false, "error(no_result)"},
+      {0, {"garbage", kStartLine, kEndPass}, false, "error(protocol)"},
+      {0, {kStartLine, kEndPass}, false, "pass"},
+      {1, {kStartLine, kEndPass}, false, "error(result_mismatch)"},
+      {1, {kStartLine, kEndPass}, true, "pass"},
+      {2, {kStartLine, kEndPass}, true, "error(result_mismatch)"},
+      {5, {kStartLine, kEndPass}, false, "error(result_mismatch)"},
+      {1, {kStartLine, kFailEvent, kEndFail}, false, "fail(driver_crash:11)"},
+      {0, {kStartLine, kFailEvent, kEndFail}, true, "error(result_mismatch)"},
+      {0, {kStartLine, kSkipEvent, kEndSkip}, false, "skip(needs:devices>=2)"},
+      {5, {kStartLine, kSkipEvent, kEndSkip}, false, "skip(needs:devices>=2)"},
+      {1, {kStartLine, kSkipEvent, kEndSkip}, false, "error(result_mismatch)"},
+      {0, {kStartLine, kFailEvent, kEndXfail}, false, "xfail(known)"},
+      {1, {kStartLine, kEndXfail}, false, "error(result_mismatch)"},
+      {0, {kStartLine, kEndXpass}, false, "xpass"},
+      {1, {kStartLine, kEndXpass}, true, "xpass"},
+      {1, {kStartLine, kEndError}, false, "error(mask_mismatch)"},
+  };
+  for (const auto& row : rows) {
+    AttemptEvidence evidence{.kind = SuiteKind::kPytest};
+    evidence.exit_code = row.code;
+    evidence.child = said(row.lines);
+    evidence.another_was_bad = row.another_was_bad;
+    EXPECT_EQ(to_string(judge(evidence)), row.verdict)
+        << row.code << ' ' << testing::PrintToString(row.lines);
+  }
+}
+
+TEST(Verdict, ACaseAfterWhichItsProcessWentOnNeedsNoExitCode) {
+  for (const auto& [line, verdict] : std::map<std::string, std::string>{
+           {kEndPass, "pass"}, {kEndFail, "fail"}, {kEndXpass, "xpass"}, {kStartLine, "error(no_result)"}}) {
+    AttemptEvidence evidence{.kind = SuiteKind::kPytest, .went_on = true};
+    evidence.child = said({line});
+    EXPECT_EQ(to_string(judge(evidence)), verdict);
+  }
+}
+
+TEST(Verdict, GtestWithOurListener) {
+  const struct {
+    std::optional<int> code;  // none: it went on
+    std::vector<std::string> lines;
+    bool another_was_bad;
+    const char* verdict;
+  } rows[] = {
+      {std::nullopt, {kStartLine, kEndPass}, false, "pass"},
+      {std::nullopt, {kStartLine, kFailEvent, kEndFail}, false, "fail"},
+      {std::nullopt, {kStartLine, kSkipEvent, kEndSkip}, true, "skip(framework)"},
+      {std::nullopt, {kStartLine}, false, "error(no_result)"},
+      {0, {kStartLine, kEndPass}, false, "pass"},
+      {0, {kStartLine, kSkipEvent, kEndSkip}, false, "skip(framework)"},
+      {0, {kStartLine, kFailEvent, kEndFail}, true, "error(result_mismatch)"},
+      {0, {}, false, "error(no_result)"},
+      {3, {kStartLine}, false, "error(no_result)"},
+      {1, {kStartLine, kFailEvent, kEndFail}, false, "fail"},
+      {1, {kStartLine, kEndPass}, true, "pass"},
+      {1, {kStartLine, kSkipEvent, kEndSkip}, true, "skip(framework)"},
+      {1, {kStartLine, kEndPass}, false, "fail(exit:1)"},
+      {1, {kStartLine, kSkipEvent, kEndSkip}, false, "fail(exit:1)"},
+      {23, {kStartLine, kEndPass}, true, "fail(exit:23)"},
+      {0, {kStartLine, kEndPass, "garbage"}, false, "error(protocol)"},
+      {0, {kStartLine, kEndXfail}, false, "error(protocol)"},
+  };
+  for (const auto& row : rows) {
+    AttemptEvidence evidence{.kind = SuiteKind::kGtest, .listener = true};
+    evidence.went_on = !row.code;
+    evidence.exit_code = row.code;
+    evidence.child = said(row.lines);
+    evidence.another_was_bad = row.another_was_bad;
+    EXPECT_EQ(to_string(judge(evidence)), row.verdict)
+        << row.code.value_or(-1) << ' ' << testing::PrintToString(row.lines);
+  }
+}
+
+TEST(Verdict, OnlyPytestJudgesExpectations) {
+  for (const auto* line : {kEndXfail, kEndXpass}) {
+    AttemptEvidence evidence{.kind = SuiteKind::kProctor};
+    evidence.exit_code = 0;
+    evidence.child = said({kStartLine, line});
+    EXPECT_EQ(to_string(judge(evidence)), "error(protocol)") << line;
+  }
+}
+
+TEST(Verdict, ExitWithoutAnyStatusIsAnError) { EXPECT_EQ(to_string(judge({})), "error(no_exit_status)"); }
+
+}  // namespace
+}  // namespace proctor

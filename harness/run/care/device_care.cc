@@ -1,0 +1,233 @@
+#include "harness/run/care/device_care.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/core/read_file.h"
+
+namespace proctor {
+namespace {
+
+constexpr Milliseconds kLookAgain{100};
+constexpr Milliseconds kNotable{100};  // a wait that people are told of
+
+// A process that can be named: its command line, or its name when it has none.
+std::string describe_holder(const DeviceHolder& holder) {
+  auto command = read_file(fmt::format("/proc/{}/cmdline", holder.pid));
+  if (command) {
+    while (!command->empty() && command->back() == '\0') command->pop_back();
+    std::replace(command->begin(), command->end(), '\0', ' ');
+  }
+  const bool known = command && !command->empty();
+  return fmt::format("pid {} ({}) has {} MiB", holder.pid, known ? *command : "not visible from here",
+                     holder.bytes >> 20);
+}
+
+// Says who has memory on the device, and gives the sum.
+std::uint64_t add_holders(const DeviceState& state, DeviceFinding& finding) {
+  std::uint64_t bytes = 0;
+  for (const auto& holder : state.holders.value_or(std::vector<DeviceHolder>{})) {
+    if (holder.bytes == 0) continue;
+    bytes += holder.bytes;
+    finding.detail += (finding.detail.empty() ? "" : ", ") + describe_holder(holder);
+    finding.holders += std::to_string(holder.pid) + " ";
+  }
+  return bytes;
+}
+
+// Another look may change what is found.
+bool may_change(const DeviceFinding& finding) {
+  return finding.settled == Settled::kNotBack || (finding.settled == Settled::kForeign && !finding.endured);
+}
+
+}  // namespace
+
+std::string_view to_string(Settled settled) {
+  switch (settled) {
+    case Settled::kBack:
+      return "back";
+    case Settled::kUnknown:
+      return "unknown";
+    case Settled::kForeign:
+      return "foreign_holder";
+    case Settled::kNotBack:
+      return "not_back";
+    case Settled::kLost:
+      return "lost";
+  }
+  return "unknown";
+}
+
+bool is_sick(Settled settled) { return settled == Settled::kNotBack || settled == Settled::kLost; }
+
+std::optional<Warning> warning_of(const DeviceFinding& finding, const std::string& case_id) {
+  const std::string missing =
+      fmt::format("{} MiB of {} after {}", finding.left_bytes >> 20, finding.device, case_id);
+  switch (finding.settled) {
+    case Settled::kBack:
+      if (finding.waited < kNotable) return std::nullopt;
+      return Warning{"device_waited", fmt::format("{} had all its memory back {} after {}", finding.device,
+                                                  format_duration(finding.waited), case_id)};
+    case Settled::kUnknown:
+      if (finding.detail.empty()) return std::nullopt;
+      return Warning{"device_unknown",
+                     fmt::format("{} after {}: {}", finding.device, case_id, finding.detail)};
+    case Settled::kForeign:
+      return Warning{"device_foreign_holder", fmt::format("{} are in use: {}", missing, finding.detail)};
+    case Settled::kNotBack:
+      return Warning{"device_not_back",
+                     fmt::format("{} did not come back within {}; the device is taken out of the run",
+                                 missing, format_duration(finding.waited))};
+    case Settled::kLost:
+      return Warning{"device_lost", fmt::format("{} after {}: {}; the device is taken out of the run",
+                                                finding.device, case_id, finding.detail)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Warning> warning_before(const DeviceFinding& finding, const std::string& case_id) {
+  const auto& device = finding.device;
+  const std::string waited = format_duration(finding.waited);
+  switch (finding.settled) {
+    case Settled::kBack:
+      if (finding.waited < kNotable) return std::nullopt;
+      return Warning{"device_waited",
+                     fmt::format("nobody else was on {} after {}; {} starts", device, waited, case_id)};
+    case Settled::kForeign:
+      if (finding.waited.count() > 0) {
+        return Warning{"device_foreign_holder",
+                       fmt::format("{} is still in use after {}: {}; {} starts beside it", device, waited,
+                                   finding.detail, case_id)};
+      }
+      return Warning{"device_foreign_holder",
+                     fmt::format("{} is in use before {}: {}", device, case_id, finding.detail)};
+    case Settled::kUnknown:
+      if (finding.detail.empty()) return std::nullopt;
+      return Warning{"device_unknown", fmt::format("{} before {}: {}", device, case_id, finding.detail)};
+    case Settled::kNotBack:  // is asked after a case only
+      return std::nullopt;
+    case Settled::kLost:
+      return Warning{"device_lost", fmt::format("{} before {}: {}; the device is taken out of the run",
+                                                device, case_id, finding.detail)};
+  }
+  return std::nullopt;
+}
+
+DeviceCare::DeviceCare(boost::asio::io_context& io, std::unique_ptr<DeviceMonitor> monitor,
+                       Milliseconds settle)
+    : io_(io), monitor_(std::move(monitor)), settle_(settle) {}
+
+void DeviceCare::begin(std::function<void(const std::string&)> ready) {
+  monitor_->look([this, ready = std::move(ready)](const DeviceMonitor::Look& look) {
+    for (std::size_t i = 0; look && i < look->size(); ++i) {
+      if (const auto used = (*look)[i].used_bytes) baseline_[monitor_->ids()[i]] = *used;
+    }
+    ready(look ? "" : look.error().what);
+  });
+}
+
+void DeviceCare::wait_for(const std::vector<std::string>& devices, Find find, Milliseconds patience,
+                          OnSettled done) {
+  waiting_.push_back(
+      {devices, find, patience, std::move(done), Clock::now(), boost::asio::steady_timer(io_)});
+  look_again(std::prev(waiting_.end()));
+}
+
+void DeviceCare::settle(const std::vector<std::string>& devices, OnSettled done) {
+  wait_for(devices, &DeviceCare::find_left, settle_, std::move(done));
+}
+
+void DeviceCare::look(const std::vector<std::string>& devices, OnSettled done) {
+  wait_for(devices, &DeviceCare::find_left, Milliseconds(0), std::move(done));
+}
+
+void DeviceCare::look_for_holders(const std::vector<std::string>& devices, Milliseconds patience,
+                                  OnSettled done) {
+  wait_for(devices, &DeviceCare::find_holders, patience, std::move(done));
+}
+
+void DeviceCare::forget() {
+  *alive_ = false;
+  alive_ = std::make_shared<bool>(true);
+  waiting_.clear();
+}
+
+void DeviceCare::stop(std::function<void()> gone) {
+  *alive_ = false;
+  waiting_.clear();
+  monitor_->stop(std::move(gone));
+}
+
+void DeviceCare::look_again(Wait wait) {
+  monitor_->look([this, wait, alive = alive_](const DeviceMonitor::Look& look) {
+    if (*alive) judge(wait, look);
+  });
+}
+
+void DeviceCare::judge(Wait wait, const DeviceMonitor::Look& look) {
+  const auto waited = std::chrono::duration_cast<Milliseconds>(Clock::now() - wait->began);
+  std::vector<DeviceFinding> findings;
+  for (const auto& device : wait->devices) {
+    findings.push_back(find(wait->find, device, look));
+    if (wait->patience.count() > 0) findings.back().waited = waited;  // a single look waits for nothing
+    findings.back().endured = endured_.contains({device, findings.back().holders});
+  }
+  if (waited < wait->patience && std::any_of(findings.begin(), findings.end(), may_change)) {
+    wait->next.expires_after(kLookAgain);
+    wait->next.async_wait([this, wait, alive = alive_](const auto& error) {
+      if (!error && *alive) look_again(wait);
+    });
+    return;
+  }
+  for (const auto& finding : findings) {
+    const bool in_vain = finding.settled == Settled::kForeign && wait->patience.count() > 0;
+    if (in_vain) endured_.emplace(finding.device, finding.holders);
+  }
+  const auto done = std::move(wait->done);
+  waiting_.erase(wait);
+  done(findings);
+}
+
+DeviceFinding DeviceCare::unknown(const std::string& device, const std::string& why) {
+  const bool new_to_the_run = told_.emplace(device, why).second;
+  return {.device = device, .settled = Settled::kUnknown, .detail = new_to_the_run ? why : ""};
+}
+
+DeviceFinding DeviceCare::find(Find find, const std::string& device, const DeviceMonitor::Look& look) {
+  const auto id = std::find(monitor_->ids().begin(), monitor_->ids().end(), device);
+  if (!look || id == monitor_->ids().end()) {
+    return unknown(device, look ? "nobody watches it" : "failed to " + look.error().what);
+  }
+  const DeviceState& state = (*look)[static_cast<std::size_t>(id - monitor_->ids().begin())];
+  if (!state.problem.empty()) return unknown(device, state.problem);
+  if (state.state == "ok") return (this->*find)(device, state);
+  return {.device = device,
+          .settled = Settled::kLost,
+          .detail = state.state == "lost" ? "the driver says that it is lost" : state.state};
+}
+
+DeviceFinding DeviceCare::find_left(const std::string& device, const DeviceState& state) {
+  if (!state.used_bytes) {
+    return unknown(device, "the driver does not say how much of its memory is in use");
+  }
+  DeviceFinding finding{.device = device};
+  auto& baseline = baseline_.try_emplace(device, *state.used_bytes).first->second;
+  baseline = std::min(baseline, *state.used_bytes);
+  if (*state.used_bytes <= baseline + kGranularity) return finding;
+  finding.left_bytes = *state.used_bytes - baseline;
+  finding.settled = add_holders(state, finding) > 0 ? Settled::kForeign : Settled::kNotBack;
+  return finding;
+}
+
+// The device is leased and its last case has left: whoever is on it now is not ours.
+DeviceFinding DeviceCare::find_holders(const std::string& device, const DeviceState& state) {
+  if (!state.holders) return unknown(device, "the driver does not say who has memory on it");
+  DeviceFinding finding{.device = device};
+  finding.left_bytes = add_holders(state, finding);
+  if (finding.left_bytes > 0) finding.settled = Settled::kForeign;
+  return finding;
+}
+
+}  // namespace proctor

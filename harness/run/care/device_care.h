@@ -1,0 +1,105 @@
+// What the driver says about devices between cases. After a case: whether they are back, alive and without
+// the memory that the case had on them. Before one: whether somebody else has memory on them.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/core/clock.h"
+#include "harness/core/events.h"
+#include "harness/devices/telemetry/device_monitor.h"
+
+namespace proctor {
+
+enum class Settled {
+  kBack,
+  kUnknown,  // nobody says how the device is; `detail` says why
+  kForeign,  // memory is missing, but processes that are not ours are on the device
+  kNotBack,  // memory is missing after the settle time
+  kLost,
+};
+std::string_view to_string(Settled settled);  // "back", "unknown", ...
+// The device gets no more cases.
+bool is_sick(Settled settled);
+
+struct DeviceFinding {
+  std::string device;
+  Settled settled = Settled::kBack;
+  Milliseconds waited{0};
+  std::uint64_t left_bytes = 0;  // over the baseline; before a case: what others hold
+  std::string detail{};          // of what is unknown: only when it is new to the run
+  std::string holders{};         // pids of the foreign ones, to know them again
+  bool endured = false;          // they were waited for before, in vain: not again
+};
+
+// What the run's reports say about a finding after a case; none: the device was simply there again.
+std::optional<Warning> warning_of(const DeviceFinding& finding, const std::string& case_id);
+
+// The same for a finding before a case.
+std::optional<Warning> warning_before(const DeviceFinding& finding, const std::string& case_id);
+
+class DeviceCare {
+ public:
+  // Device memory is given out in pages of up to 2 MiB, and drivers keep a few for themselves.
+  static constexpr std::uint64_t kGranularity = 4 << 20;
+
+  // `settle`: how long memory may take to come back.
+  DeviceCare(boost::asio::io_context& io, std::unique_ptr<DeviceMonitor> monitor, Milliseconds settle);
+
+  // Learns what is in use before the run's first case. `ready` gets why it could not, or "".
+  void begin(std::function<void(const std::string& problem)> ready);
+  // What was in use then, or the least since; bytes by device.
+  const std::map<std::string, std::uint64_t>& baseline() const { return baseline_; }
+  // Waits until the devices are back or will not be. `done` is called from the loop,
+  // with one finding per device.
+  using OnSettled = std::function<void(const std::vector<DeviceFinding>&)>;
+  void settle(const std::vector<std::string>& devices, OnSettled done);
+  // Looks, before a case, who else has memory on the devices, until nobody has or for `patience`.
+  void look_for_holders(const std::vector<std::string>& devices, Milliseconds patience, OnSettled done);
+  // The same as settle(), with one look.
+  void look(const std::vector<std::string>& devices, OnSettled done);
+  // Forgets who waits.
+  void forget();
+  DeviceMonitor& monitor() const { return *monitor_; }
+  // Forgets who waits; `gone` is called when nothing of this is left on the loop.
+  void stop(std::function<void()> gone);
+
+ private:
+  using Find = DeviceFinding (DeviceCare::*)(const std::string& device, const DeviceState& state);
+  struct Waiting {
+    std::vector<std::string> devices;
+    Find find;
+    Milliseconds patience;
+    OnSettled done;
+    Clock::time_point began;
+    boost::asio::steady_timer next;
+  };
+  using Wait = std::list<Waiting>::iterator;
+
+  void wait_for(const std::vector<std::string>& devices, Find find, Milliseconds patience, OnSettled done);
+  void look_again(Wait wait);
+  void judge(Wait wait, const DeviceMonitor::Look& look);
+  DeviceFinding unknown(const std::string& device, const std::string& why);
+  DeviceFinding find(Find find, const std::string& device, const DeviceMonitor::Look& look);
+  DeviceFinding find_left(const std::string& device, const DeviceState& state);
+  DeviceFinding find_holders(const std::string& device, const DeviceState& state);
+
+  boost::asio::io_context& io_;
+  std::unique_ptr<DeviceMonitor> monitor_;
+  Milliseconds settle_;
+  std::map<std::string, std::uint64_t> baseline_;          // the least that was ever seen in use
+  std::set<std::pair<std::string, std::string>> told_;     // what is unknown: device, why
+  std::set<std::pair<std::string, std::string>> endured_;  // device, holders: waited for in vain
+  std::list<Waiting> waiting_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace proctor

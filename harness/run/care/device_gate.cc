@@ -1,0 +1,340 @@
+#include "harness/run/care/device_gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/devices/telemetry/device_monitor.h"
+
+namespace proctor {
+namespace {
+
+// Programs that do not speak our protocol print what the driver answered.
+constexpr std::string_view kLostCode = "ZE_RESULT_ERROR_DEVICE_LOST";
+
+bool names_loss(const AttemptEnded& ended) {
+  const auto has_code = [](const std::string& text) { return text.find(kLostCode) != std::string::npos; };
+  return has_code(ended.output.stdout_tail) || has_code(ended.output.stderr_tail) ||
+         std::any_of(ended.failures.begin(), ended.failures.end(), [&](const Failure& failure) {
+           return has_code(failure.message) || has_code(failure.got);
+         });
+}
+
+std::string_view event_of(Settled settled) {
+  return settled == Settled::kBack ? "waited" : to_string(settled);
+}
+
+}  // namespace
+
+bool casts_doubt(const AttemptEnded& ended) {
+  switch (ended.verdict.outcome) {
+    case Outcome::kTimeout:
+    case Outcome::kStall:
+    case Outcome::kCrash:
+    case Outcome::kDeviceLost:
+      return true;
+    case Outcome::kFail:
+    case Outcome::kError:
+      return names_loss(ended);
+    case Outcome::kPass:
+    case Outcome::kSkip:
+    case Outcome::kXfail:
+    case Outcome::kXpass:
+    case Outcome::kNotrun:
+      return false;
+  }
+  return false;
+}
+
+DeviceGate::DeviceGate(boost::asio::io_context& io, const RunSetup& setup, DevicePool& pool, EventSink& sink,
+                       Clock::time_point run_started)
+    : setup_(setup), pool_(pool), sink_(sink), run_started_(run_started), checks_(io, *setup.containment) {
+  if (!setup.monitor) return;
+  care_ = std::make_unique<DeviceCare>(
+      io, std::make_unique<DeviceMonitor>(io, *setup.containment, *setup.monitor), setup.settle);
+}
+
+void DeviceGate::begin(std::function<void()> ready) {
+  if (!care_) return ready();
+  care_->begin([this, ready = std::move(ready)](const std::string& problem) {
+    if (!problem.empty()) sink_.on(Warning{"device_unknown", "failed to " + problem});
+    for (const auto& [device, bytes] : care_->baseline()) note(device, kDeviceBaseline, "", "", {}, bytes);
+    ready();
+  });
+}
+
+// ---- examination ----
+
+void DeviceGate::examine(Place visit, const std::vector<std::string>& devices,
+                         std::function<void(const Answers&)> done) {
+  auto answers = std::make_shared<Answers>();
+  auto left = std::make_shared<std::size_t>(devices.size());
+  if (devices.empty()) return done(*answers);
+  for (const auto& device : devices) {
+    const auto add = [alive = alive_, answers, left, device, done](const HealthAnswer& answer) {
+      if (!*alive) return;
+      (*answers)[device] = answer;
+      if (--*left == 0) done(*answers);
+    };
+    if (auto how = request(device, visit->case_id)) {
+      checks_.examine(*std::move(how), add);
+    } else {
+      add({});
+    }
+  }
+}
+
+std::optional<HealthRequest> DeviceGate::request(const std::string& device, const std::string& case_id) {
+  auto how = setup_.health ? setup_.health(device) : std::nullopt;
+  if (how) {
+    how->leases = pool_.descriptors({device});
+  } else if (is_new(device, "no_probe")) {
+    const std::string why = "nothing here can examine it; it is used without, and not known to be well";
+    note(device, "unknown", case_id, why);
+    sink_.on(Warning{"device_unknown", fmt::format("{} at {}: {}", device, case_id, why)});
+  }
+  return how;
+}
+
+bool DeviceGate::judge(Place visit, const std::string& device, const HealthAnswer& answer) {
+  if (answer.reset) {
+    care_->monitor().renew();
+    note(device, "reset", visit->case_id, answer.words);
+    sink_.on(Warning{"device_reset", fmt::format("{} at {} was sick and has been reset: {}", device,
+                                                 visit->case_id, answer.words)});
+  }
+  switch (answer.verdict) {
+    case HealthVerdict::kPass:
+      note(device, "l1_pass", visit->case_id, answer.words);
+      pool_.found_well(device);
+      return true;
+    case HealthVerdict::kUnknown:
+      if (!answer.words.empty() && is_new(device, answer.words)) {
+        note(device, "unknown", visit->case_id, answer.words);
+        sink_.on(
+            Warning{"device_unknown", fmt::format("{} at {}: {}", device, visit->case_id, answer.words)});
+      }
+      return true;
+    case HealthVerdict::kFail:
+      note(device, "l1_fail", visit->case_id, answer.words);
+      sink_.on(Warning{"device_health_failed", fmt::format("{} at {}: {}; the device is taken out of the run",
+                                                           device, visit->case_id, answer.words)});
+      drain(device, "health_failed", answer.words, visit->case_id);
+      return false;
+  }
+  return true;
+}
+
+void DeviceGate::drain(const std::string& device, const std::string& reason, const std::string& evidence,
+                       const std::string& case_id) {
+  pool_.drain(device, reason, evidence);
+  note(device, "drained", case_id, reason + ": " + evidence);
+}
+
+// ---- before a case ----
+
+void DeviceGate::enter(const std::vector<std::string>& devices, const std::string& case_id, OnEntry done) {
+  if (!care_ || devices.empty()) return done({});
+  visits_.push_back({.devices = devices, .case_id = case_id, .entry = std::move(done)});
+  const auto visit = std::prev(visits_.end());
+  std::vector<std::string> dirty;
+  for (const auto& device : devices) {
+    if (pool_.left_dirty(device)) dirty.push_back(device);
+  }
+  examine(visit, dirty, [this, visit](const Answers& answers) { after_dirty(visit, answers); });
+}
+
+void DeviceGate::after_dirty(Place visit, const Answers& answers) {
+  bool well = true;
+  for (const auto& [device, answer] : answers) well = judge(visit, device, answer) && well;
+  if (well) return look_for_holders(visit);
+  enter_now(visit, {.open = false});
+}
+
+void DeviceGate::look_for_holders(Place visit) {
+  care_->look_for_holders(visit->devices, Milliseconds(0),
+                          [this, visit](const auto& findings) { judge_holders(visit, findings); });
+}
+
+void DeviceGate::judge_holders(Place visit, const std::vector<DeviceFinding>& findings) {
+  std::vector<DeviceFinding> foreign;
+  for (const auto& finding : findings) {
+    if (finding.settled == Settled::kForeign) {
+      foreign.push_back(finding);
+    } else {
+      tell(finding, visit->case_id, warning_before(finding, visit->case_id));
+    }
+  }
+  if (drain_lost(visit, findings)) return enter_now(visit, {.open = false});
+  if (foreign.empty()) return enter_now(visit, {});
+  apply_policy(visit, foreign);
+}
+
+void DeviceGate::apply_policy(Place visit, const std::vector<DeviceFinding>& foreign) {
+  std::string who;
+  bool endured = true;
+  for (const auto& finding : foreign) {
+    const Warning warning = *warning_before(finding, visit->case_id);
+    who += (who.empty() ? "" : "; ") + warning.text;
+    endured = endured && (finding.endured || finding.holders == pool_.endured(finding.device));
+    if (is_new(finding.device, finding.holders)) tell(finding, visit->case_id, warning);
+  }
+  switch (setup_.foreign) {
+    case ForeignPolicy::kFail:
+      return enter_now(visit,
+                       {.open = false, .refused = Verdict{Outcome::kError, "foreign_holder"}, .note = who});
+    case ForeignPolicy::kOther:
+      for (const auto& finding : foreign) {
+        pool_.leave_out(finding.device, fmt::format("{} is in use: {}", finding.device, finding.detail));
+      }
+      return enter_now(visit, {.open = false});
+    case ForeignPolicy::kWait:
+      break;
+  }
+  if (endured) return enter_now(visit, {});
+  care_->look_for_holders(visit->devices, setup_.settle,
+                          [this, visit](const auto& findings) { after_waiting(visit, findings); });
+}
+
+void DeviceGate::after_waiting(Place visit, const std::vector<DeviceFinding>& findings) {
+  for (const auto& finding : findings) {
+    tell(finding, visit->case_id, warning_before(finding, visit->case_id));
+    if (finding.settled == Settled::kForeign) pool_.endure(finding.device, finding.holders);
+  }
+  const bool lost = drain_lost(visit, findings);
+  enter_now(visit, {.open = !lost});
+}
+
+bool DeviceGate::drain_lost(Place visit, const std::vector<DeviceFinding>& findings) {
+  bool any = false;
+  for (const auto& finding : findings) {
+    if (finding.settled != Settled::kLost) continue;
+    any = true;
+    drain(finding.device, "lost", finding.detail, visit->case_id);
+  }
+  return any;
+}
+
+void DeviceGate::enter_now(Place visit, const Entry& entry) {
+  const auto done = std::move(visit->entry);
+  visits_.erase(visit);
+  done(entry);
+}
+
+// ---- after a case ----
+
+void DeviceGate::leave(const std::vector<std::string>& devices, const std::string& case_id, bool doubt,
+                       OnLeft done) {
+  if (!care_ || devices.empty()) return done({});
+  visits_.push_back({.devices = devices, .case_id = case_id, .left = std::move(done)});
+  const auto visit = std::prev(visits_.end());
+  care_->settle(devices,
+                [this, visit, doubt](const auto& findings) { after_settling(visit, findings, doubt); });
+}
+
+void DeviceGate::after_settling(Place visit, const std::vector<DeviceFinding>& findings, bool doubt) {
+  std::vector<std::string> doubtful;
+  for (const auto& finding : findings) {
+    const bool missing = finding.settled == Settled::kNotBack;
+    if (finding.settled == Settled::kLost && setup_.reset_sick) {
+      visit->result.lost = finding.device;
+      note(finding.device, "lost", visit->case_id, finding.detail);
+      doubtful.push_back(finding.device);
+      continue;
+    }
+    if (missing) visit->not_back.push_back(finding);
+    if (!missing) {
+      const auto warning = warning_of(finding, visit->case_id);
+      const bool foreign = finding.settled == Settled::kForeign;
+      if (!foreign || is_new(finding.device, finding.holders)) tell(finding, visit->case_id, warning);
+      if (finding.settled == Settled::kLost) {
+        visit->result.any_sick = true;
+        visit->result.lost = finding.device;
+        drain(finding.device, "lost", warning ? warning->text : "", visit->case_id);
+        continue;
+      }
+    }
+    if (missing || doubt) doubtful.push_back(finding.device);
+  }
+  examine(visit, doubtful, [this, visit](const Answers& answers) { after_doubt(visit, answers); });
+}
+
+// To open a device and close it again can free what a dead process left there, so its
+// memory is looked at once more.
+void DeviceGate::after_doubt(Place visit, const Answers& answers) {
+  for (const auto& [device, answer] : answers) {
+    if (judge(visit, device, answer)) continue;
+    visit->result.any_sick = true;
+    std::erase_if(visit->not_back, [&](const DeviceFinding& finding) { return finding.device == device; });
+  }
+  if (visit->not_back.empty()) return leave_now(visit);
+  std::vector<std::string> devices;
+  for (const auto& finding : visit->not_back) devices.push_back(finding.device);
+  care_->look(devices, [this, visit](const auto& findings) { last_word(visit, findings); });
+}
+
+void DeviceGate::last_word(Place visit, const std::vector<DeviceFinding>& findings) {
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    DeviceFinding finding = findings[i];
+    finding.waited += visit->not_back[i].waited;
+    const auto warning = warning_of(finding, visit->case_id);
+    tell(finding, visit->case_id, warning);
+    if (!is_sick(finding.settled)) continue;
+    visit->result.any_sick = true;
+    if (finding.settled == Settled::kLost) visit->result.lost = finding.device;
+    drain(finding.device, std::string(to_string(finding.settled)), warning ? warning->text : "",
+          visit->case_id);
+  }
+  leave_now(visit);
+}
+
+void DeviceGate::leave_now(Place visit) {
+  const auto done = std::move(visit->left);
+  const Left result = visit->result;
+  visits_.erase(visit);
+  done(result);
+}
+
+// ---- the end ----
+
+void DeviceGate::give_up() {
+  *alive_ = false;
+  alive_ = std::make_shared<bool>(true);
+  checks_.give_up();
+  if (care_) care_->forget();
+  for (const auto& visit : std::exchange(visits_, {})) {
+    if (visit.entry) visit.entry({.open = false});
+    if (visit.left) visit.left(visit.result);
+  }
+}
+
+void DeviceGate::stop(std::function<void()> gone) {
+  *alive_ = false;
+  checks_.stop([this, gone = std::move(gone)] {
+    if (!care_) return gone();
+    care_->stop(gone);
+  });
+}
+
+// ---- what is told ----
+
+void DeviceGate::tell(const DeviceFinding& finding, const std::string& case_id,
+                      const std::optional<Warning>& warning) {
+  if (!warning) return;
+  note(finding.device, event_of(finding.settled), case_id, warning->text, finding.waited, finding.left_bytes);
+  sink_.on(*warning);
+}
+
+void DeviceGate::note(const std::string& device, std::string_view what, const std::string& case_id,
+                      const std::string& evidence, Milliseconds waited, std::uint64_t bytes) {
+  const auto at = std::chrono::duration_cast<Milliseconds>(Clock::now() - run_started_);
+  sink_.on(DeviceHealth{.device = device,
+                        .what = std::string(what),
+                        .case_id = case_id,
+                        .at_ms = at.count(),
+                        .wait_ms = waited.count(),
+                        .bytes = bytes,
+                        .evidence = evidence});
+}
+
+}  // namespace proctor

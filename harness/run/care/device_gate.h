@@ -1,0 +1,125 @@
+// What stands between a case and its devices.
+//
+// Before a case:  a device whose last holder died is examined; who else has memory on it is named.
+// After a case:   the devices must be back (device_care.h); one about which there is a doubt is examined.
+//
+//   doubt: the case ended in timeout, stall, crash or device loss, or memory did not come back.
+//   examined: a contained program copies, computes and compares (harness/devices/health/health_check.h). A
+//   device that passes goes on, if its memory is back by then; one that fails twice is drained, or reset
+//   first where the policy allows it. Where nothing can examine it, that is said once, and the device goes on
+//   as "unknown".
+//
+// It tells what it finds as DeviceHealth events, and what people must see as warnings.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "harness/devices/health/health_check.h"
+#include "harness/run/care/device_care.h"
+#include "harness/run/care/device_pool.h"
+#include "harness/run/schedule/runner.h"
+
+namespace proctor {
+
+// The way in which this attempt ended leaves a doubt about its devices.
+bool casts_doubt(const AttemptEnded& ended);
+
+class DeviceGate {
+ public:
+  DeviceGate(boost::asio::io_context& io, const RunSetup& setup, DevicePool& pool, EventSink& sink,
+             Clock::time_point run_started);
+  DeviceGate(const DeviceGate&) = delete;
+  DeviceGate& operator=(const DeviceGate&) = delete;
+
+  // Learns how the devices are before the run's first case.
+  void begin(std::function<void()> ready);
+
+  // All callbacks are from the loop, or from inside the call where there is nothing to ask.
+  struct Entry {
+    bool open = true;                     // the case may start
+    std::optional<Verdict> refused = {};  // else: it ends so; none: it is to be tried with other devices
+    std::string note = {};
+  };
+  using OnEntry = std::function<void(const Entry&)>;
+  void enter(const std::vector<std::string>& devices, const std::string& case_id, OnEntry done);
+
+  struct Left {
+    bool any_sick = false;  // some device was taken out
+    std::string lost = {};  // a device that the driver says is lost
+  };
+  using OnLeft = std::function<void(const Left&)>;
+  void leave(const std::vector<std::string>& devices, const std::string& case_id, bool doubt, OnLeft done);
+
+  // Takes a device out, of this run and of every other.
+  void drain(const std::string& device, const std::string& reason, const std::string& evidence,
+             const std::string& case_id);
+
+  // Who watches the devices; null: nobody can.
+  DeviceMonitor* monitor() const { return care_ ? &care_->monitor() : nullptr; }
+
+  // Answers everybody who waits: the entry is closed, and nothing is known of those who left.
+  void give_up();
+  // Calls `gone`, from the loop, when nothing of this is left on it.
+  void stop(std::function<void()> gone);
+
+ private:
+  // One call of enter() or leave() that is not answered yet.
+  struct Visit {
+    std::vector<std::string> devices;
+    std::string case_id;
+    OnEntry entry = {};
+    OnLeft left = {};
+    Left result = {};
+    std::vector<DeviceFinding> not_back = {};  // examined before the last word on them
+  };
+  using Place = std::list<Visit>::iterator;
+  using Answers = std::map<std::string, HealthAnswer>;
+
+  void examine(Place visit, const std::vector<std::string>& devices,
+               std::function<void(const Answers&)> done);
+  std::optional<HealthRequest> request(const std::string& device, const std::string& case_id);
+  // False: it is drained.
+  bool judge(Place visit, const std::string& device, const HealthAnswer& answer);
+
+  void after_dirty(Place visit, const Answers& answers);
+  void look_for_holders(Place visit);
+  void judge_holders(Place visit, const std::vector<DeviceFinding>& findings);
+  void apply_policy(Place visit, const std::vector<DeviceFinding>& foreign);
+  void after_waiting(Place visit, const std::vector<DeviceFinding>& findings);
+  bool drain_lost(Place visit, const std::vector<DeviceFinding>& findings);
+  void enter_now(Place visit, const Entry& entry);
+
+  void after_settling(Place visit, const std::vector<DeviceFinding>& findings, bool doubt);
+  void after_doubt(Place visit, const Answers& answers);
+  void last_word(Place visit, const std::vector<DeviceFinding>& findings);
+  void leave_now(Place visit);
+
+  void tell(const DeviceFinding& finding, const std::string& case_id, const std::optional<Warning>& warning);
+  void note(const std::string& device, std::string_view what, const std::string& case_id,
+            const std::string& evidence, Milliseconds waited = {}, std::uint64_t bytes = 0);
+  bool is_new(const std::string& device, const std::string& what) {
+    return told_.emplace(device, what).second;
+  }
+
+  const RunSetup& setup_;
+  DevicePool& pool_;
+  EventSink& sink_;
+  Clock::time_point run_started_;
+  std::unique_ptr<DeviceCare> care_;  // none: there are no devices that can be watched
+  HealthChecks checks_;
+  std::list<Visit> visits_;
+  std::set<std::pair<std::string, std::string>> told_;  // said once in a run: device, what
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace proctor

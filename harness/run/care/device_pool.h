@@ -1,0 +1,101 @@
+// The devices of a run and who holds which. Leases are by identity and all-or-nothing. Devices that other
+// runs can see as well are leased from them too, through files (harness/devices/leases/lease.h).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/core/clock.h"
+#include "harness/core/events.h"
+#include "harness/devices/leases/lease.h"
+
+namespace proctor {
+
+struct PoolDevice {
+  PlannedDevice device;
+  // Any number of cases may hold it at once: a part of a simulated topology that each
+  // process builds for itself.
+  bool shared = false;
+};
+
+// Which devices will do.
+struct DeviceWish {
+  std::string only = {};  // "": any
+  std::set<std::string> none_of = {};
+  bool fits(const std::string& id) const { return (only.empty() || id == only) && !none_of.contains(id); }
+};
+
+class DevicePool {
+ public:
+  // `leases`: where the devices are leased from other runs; none: no other run can see them. `run`: its id.
+  explicit DevicePool(std::vector<PoolDevice> devices, std::optional<LeaseDirectory> leases = {},
+                      std::string run = {});
+
+  // `count` devices of `backend` for the case `what`, or none if so many are not free now; held_elsewhere()
+  // says who has those that only other runs keep from it. Where they are shared, a case gets the whole
+  // topology, whatever `count` is. Never waits.
+  std::optional<std::vector<std::string>> lease(const std::string& backend, int count,
+                                                const std::string& what, const DeviceWish& wish = {});
+  // How the last holder left a device that is leased now, unless it was clean.
+  std::optional<std::string> left_dirty(const std::string& id) const;
+  // Somebody has looked since: it is no longer dirty.
+  void found_well(const std::string& id);
+  // Others who are on a leased device and were waited for in vain, by this run or an earlier one.
+  std::string endured(const std::string& id) const;
+  void endure(const std::string& id, const std::string& others);
+  // Gives it to nobody for a moment, because of `why`: a sentence for held_elsewhere().
+  void leave_out(const std::string& id, const std::string& why);
+  // Gives back what was not used after all: as it was found.
+  void return_unused(const std::vector<std::string>& ids);
+  // Gives them back clean.
+  void release(const std::vector<std::string>& ids);
+  // Takes devices out for the rest of the run: a process that does not die may still hold them.
+  void retire(const std::vector<std::string>& ids);
+  // The same, and for every other run too, until a probe or a person says that it is well.
+  void drain(const std::string& id, const std::string& reason, const std::string& evidence);
+
+  // To be held by the whole tree of the case (ProcessSpec::leases).
+  std::vector<int> descriptors(const std::vector<std::string>& ids) const;
+  // Of the last lease() that gave none: one sentence per device that another run holds.
+  const std::vector<std::string>& held_elsewhere() const { return held_elsewhere_; }
+  // What came up since the last call: devices that were left dirty, lease files that cannot be used.
+  std::vector<Warning> take_warnings() { return std::exchange(warnings_, {}); }
+
+  // Whether `lease` could ever succeed, with nothing else running.
+  bool can_ever_lease(const std::string& backend, int count, const DeviceWish& wish = {}) const;
+  // How many one-device cases of `backend` can run at once; none: no bound by devices.
+  std::optional<int> width(const std::string& backend) const;
+
+  const std::vector<PoolDevice>& devices() const { return devices_; }
+  const std::optional<LeaseDirectory>& leases() const { return leases_; }
+
+ private:
+  std::vector<std::string> shared_ids(const std::string& backend) const;
+  struct LeftOut {
+    Clock::time_point until;
+    std::string why;
+  };
+
+  void free(const std::vector<std::string>& ids, Result<void> (Lease::*mark)());
+  bool is_left_out(const std::string& id);
+  std::vector<std::string> free_devices(const std::string& backend);
+  void note(const LeaseConflict& conflict);
+  bool drained_meanwhile(const std::string& id);
+  bool take(const std::string& id, const std::string& what);
+  void end_lease(const std::string& id, Result<void> (Lease::*mark)());
+
+  std::vector<PoolDevice> devices_;
+  std::optional<LeaseDirectory> leases_;
+  std::string run_;
+  std::vector<bool> busy_;
+  std::map<std::string, Lease> held_;
+  std::map<std::string, LeftOut> left_out_;
+  std::vector<std::string> held_elsewhere_;
+  std::vector<Warning> warnings_;
+};
+
+}  // namespace proctor

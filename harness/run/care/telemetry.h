@@ -1,0 +1,73 @@
+// Samples the devices of the cases that run, at a steady rate, and hands each case its own figures. Nothing
+// is asked while no case has a device; at most one question is under way, so that a slow driver lowers the
+// rate and delays no case.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/clock.h"
+#include "harness/core/events.h"
+#include "harness/run/care/telemetry_source.h"
+#include "harness/run/care/telemetry_window.h"
+
+namespace proctor {
+
+struct TelemetrySetup {
+  int rate = 10;  // samples a second; 0: none
+  ToolSetup tool;
+};
+
+class Telemetry {
+ public:
+  Telemetry(boost::asio::io_context& io, Containment& containment, DeviceMonitor* monitor,
+            TelemetrySetup setup, EventSink& sink);
+  ~Telemetry() { *alive_ = false; }
+  Telemetry(const Telemetry&) = delete;
+  Telemetry& operator=(const Telemetry&) = delete;
+
+  // A case begins on `devices`, and ends.
+  using Window = std::uint64_t;
+  Window begin(const std::vector<std::string>& devices);
+  std::vector<DeviceTelemetry> end(Window window, const std::string& case_id);
+  // How busy the device was at its last sample in the window, in percent; none: nobody says.
+  std::optional<double> utilisation(Window window, const std::string& device) const;
+  // Asks no more; `gone` is called when nothing of this is left on the loop.
+  void stop(std::function<void()> gone);
+
+ private:
+  struct Open {
+    Clock::time_point began;
+    std::map<std::string, TelemetryWindow> devices;
+  };
+  struct Stream {  // of one backend
+    std::unique_ptr<TelemetrySource> source;
+    boost::asio::steady_timer next;
+    Clock::time_point asked{};
+    bool busy = false;  // a question is under way, or its time is set
+  };
+
+  Stream& stream_of(const std::string& backend);
+  std::vector<std::string> watched(const std::string& backend) const;
+  void go_on(const std::string& backend);
+  void ask(const std::string& backend);
+  void on_sample(const std::string& backend, const Result<Sample>& sample);
+
+  boost::asio::io_context& io_;
+  Containment& containment_;
+  DeviceMonitor* monitor_;
+  TelemetrySetup setup_;
+  EventSink& sink_;
+  std::map<std::string, Stream> streams_;
+  std::map<Window, Open> open_;
+  Window next_window_ = 1;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace proctor

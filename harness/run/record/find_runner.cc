@@ -1,0 +1,172 @@
+#include "harness/run/record/find_runner.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "harness/core/child_protocol.h"
+#include "harness/core/clock.h"
+#include "harness/core/read_file.h"
+#include "harness/core/text.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The initial PID namespace, which shows every process (Linux, include/linux/proc_ns.h, PROC_PID_INIT_INO).
+constexpr const char* kInitialNamespace = "pid:[4026531836]";
+constexpr auto kPoll = std::chrono::milliseconds(20);
+
+std::vector<int> all_pids() {
+  std::vector<int> pids;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename().string();
+    int pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc() && end == name.data() + name.size()) pids.push_back(pid);
+  }
+  return pids;
+}
+
+// "" when it is gone, or not ours to read.
+std::string read_of(int pid, const char* file) {
+  auto text = read_file(fmt::format("/proc/{}/{}", pid, file));
+  return text ? *std::move(text) : "";
+}
+
+std::string namespace_of(int pid, std::error_code& error) {
+  return fs::read_symlink(fmt::format("/proc/{}/ns/pid", pid), error).string();
+}
+
+// The pid in the innermost namespace: the last number of the line `NSpid:` (proc_pid_status(5)).
+int innermost_pid(int pid) {
+  const std::string status = read_of(pid, "status");
+  const auto line = status.find("\nNSpid:");
+  if (line == status.npos) return 0;
+  const auto end = status.find('\n', line + 1);
+  const auto last = status.find_last_of("\t ", end);
+  int inner = 0;
+  std::from_chars(status.data() + last + 1, status.data() + std::min(end, status.size()), inner);
+  return inner;
+}
+
+bool has_variable(const std::string& environment, const std::string& variable) {
+  const std::string entry = variable + '\0';
+  const auto at = ('\0' + environment).find('\0' + entry);
+  return at != environment.npos;
+}
+
+// A line "0::/PATH"; PATH has the run's directory in it, wherever its cgroup namespace has its root.
+bool is_in_cgroup(const std::string& cgroups, const std::string& run_id) {
+  const auto at = cgroups.find("/proctor-" + run_id);
+  if (at == cgroups.npos) return false;
+  const auto after = at + std::strlen("/proctor-") + run_id.size();
+  return after == cgroups.size() || cgroups[after] == '/' || cgroups[after] == '\n';
+}
+
+// Whether it is one of the run is read after the process is held, so that its pid is not another's by then.
+std::vector<HeldProcess> processes_of(const std::string& run_id) {
+  const std::string variable = std::string(child::kRunIdVariable) + "=" + run_id;
+  std::vector<HeldProcess> found;
+  for (const int pid : all_pids()) {
+    if (pid == ::getpid()) continue;
+    auto held = HeldProcess::open(pid, start_time_of(pid));
+    if (!held) continue;
+    const bool ours =
+        has_variable(read_of(pid, "environ"), variable) || is_in_cgroup(read_of(pid, "cgroup"), run_id);
+    if (ours && !held->gone()) found.push_back(*std::move(held));
+  }
+  return found;
+}
+
+std::string command_of(int pid) {
+  std::string command = read_of(pid, "cmdline");
+  std::replace(command.begin(), command.end(), '\0', ' ');
+  if (!command.empty()) command.pop_back();
+  return clean_text(command);
+}
+
+}  // namespace
+
+FoundRunner find_runner(const RunRecord& record) {
+  const RunnerState state = runner_state(record);
+  if (state == RunnerState::kAlive) {
+    auto held = HeldProcess::open(record.pid, record.start_time);
+    return {held ? RunnerState::kAlive : RunnerState::kGone, std::move(held)};
+  }
+  if (state != RunnerState::kUnknown) return {.state = state};
+  bool below = false;   // its namespace is one below ours, so that all its processes are to be seen
+  bool hidden = false;  // somebody has its pid and start time, and does not let us look at its namespace
+  for (const int pid : all_pids()) {
+    std::error_code error;
+    const std::string its = namespace_of(pid, error);
+    if (error == std::errc::permission_denied && innermost_pid(pid) == record.pid)
+      hidden = hidden || start_time_of(pid) == record.start_time;
+    if (error || its != record.pid_namespace) continue;
+    below = true;
+    if (innermost_pid(pid) != record.pid) continue;
+    if (auto held = HeldProcess::open(pid, record.start_time)) return {RunnerState::kAlive, std::move(held)};
+  }
+  std::error_code error;
+  below = below || fs::read_symlink("/proc/self/ns/pid", error) == kInitialNamespace;
+  return {.state = below && !hidden ? RunnerState::kGone : RunnerState::kUnknown};
+}
+
+bool step_is_over(const RunRecord& record) {
+  std::error_code error;
+  const bool same_namespace = fs::read_symlink("/proc/self/ns/pid", error) == record.pid_namespace;
+  return same_namespace && record.parent_pid > 0 &&
+         start_time_of(record.parent_pid) != record.parent_start_time;
+}
+
+bool stop_runner(const HeldProcess& runner, Milliseconds limit, std::vector<std::string>& said) {
+  const struct {
+    int signal;
+    const char* name;
+    Milliseconds wait;
+  } steps[] = {{SIGTERM, "SIGTERM", std::min(limit / 2, Milliseconds(10'000))},
+               {SIGTERM, "a second SIGTERM", std::min(limit / 4, Milliseconds(5'000))},
+               {SIGKILL, "SIGKILL", std::min(limit / 4, Milliseconds(5'000))}};
+  for (const auto& step : steps) {
+    if (runner.gone()) return true;
+    if (const auto sent = runner.signal(step.signal); !sent) {
+      said.push_back(fmt::format("failed to send {} to the runner: {}", step.name, sent.error().what));
+      return false;
+    }
+    if (runner.wait_until_gone(step.wait)) {
+      said.push_back(fmt::format("stopped the runner, pid {}, with {}", runner.pid(), step.name));
+      return true;
+    }
+  }
+  said.push_back(fmt::format("the runner, pid {}, did not end by SIGKILL", runner.pid()));
+  return false;
+}
+
+bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std::string>& said) {
+  std::set<int> told;
+  const auto give_up = Clock::now() + limit;
+  for (;;) {
+    const auto left = processes_of(record.run_id);
+    if (left.empty()) return true;
+    for (const HeldProcess& process : left) {
+      const std::string command = command_of(process.pid());
+      const bool killed = process.signal(SIGKILL).ok();
+      if (!told.insert(process.pid()).second) continue;
+      said.push_back(
+          fmt::format("{} process {} ({})", killed ? "killed" : "failed to kill", process.pid(), command));
+    }
+    if (Clock::now() >= give_up) return false;
+    std::this_thread::sleep_for(kPoll);
+  }
+}
+
+}  // namespace proctor

@@ -1,0 +1,74 @@
+#include "harness/run/record/held_process.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "harness/core/clock.h"
+#include "harness/core/read_file.h"
+
+namespace proctor {
+namespace {
+
+constexpr auto kPollWithoutPidfd = std::chrono::milliseconds(20);  // only without a pidfd
+
+}  // namespace
+
+// Counted after the last ')': the command in field 2 may hold anything. A zombie has ended, also where nobody
+// reaps it, as below an idle PID 1 in a container.
+std::uint64_t start_time_of(int pid) {
+  const auto text = read_file("/proc/" + std::to_string(pid) + "/stat");
+  if (!text) return 0;
+  const auto end_of_command = text->rfind(')');
+  if (end_of_command == std::string::npos) return 0;
+  std::istringstream fields(text->substr(end_of_command + 1));
+  std::string state;
+  fields >> state;
+  if (state == "Z" || state == "X") return 0;
+  std::string skipped;
+  for (int field = 4; field < 22; ++field) fields >> skipped;
+  std::uint64_t start = 0;
+  fields >> start;
+  return start;
+}
+
+// The identity is read after the process is held: before, it could end in between and
+// leave its pid to another.
+std::optional<HeldProcess> HeldProcess::open(int pid, std::uint64_t start_time) {
+  if (pid <= 0 || start_time == 0) return std::nullopt;  // 0 and below are groups to kill(2)
+  UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd && errno != ENOSYS && errno != EPERM) return std::nullopt;
+  if (start_time_of(pid) != start_time) return std::nullopt;
+  return HeldProcess(pid, start_time, std::move(pidfd));
+}
+
+bool HeldProcess::wait_until_gone(Milliseconds limit) const {
+  const auto give_up = Clock::now() + limit;
+  for (;;) {
+    if (gone()) return true;
+    const auto left = std::chrono::duration_cast<Milliseconds>(give_up - Clock::now());
+    if (left <= Milliseconds(0)) return false;
+    if (pidfd_) {
+      pollfd end{.fd = pidfd_.get(), .events = POLLIN, .revents = 0};
+      if (::poll(&end, 1, static_cast<int>(left.count())) > 0) return true;
+    } else {
+      std::this_thread::sleep_for(kPollWithoutPidfd);
+    }
+  }
+}
+
+Result<void> HeldProcess::signal(int number) const {
+  if (gone()) return {};
+  const long sent =
+      pidfd_ ? ::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0) : ::kill(pid_, number);
+  if (sent == 0 || errno == ESRCH) return {};
+  return Error::system("signal process " + std::to_string(pid_), errno);
+}
+
+}  // namespace proctor

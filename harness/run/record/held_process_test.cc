@@ -1,0 +1,75 @@
+#include "harness/run/record/held_process.h"
+
+#include <gtest/gtest.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace proctor {
+namespace {
+
+// A child that waits for a signal, with that pid if one is given; -1 with errno where that is refused.
+pid_t waiting_child(pid_t wanted = 0) {
+  clone_args arguments{};
+  arguments.exit_signal = SIGCHLD;
+  if (wanted != 0) {
+    arguments.set_tid = reinterpret_cast<std::uint64_t>(&wanted);
+    arguments.set_tid_size = 1;
+  }
+  const auto pid = static_cast<pid_t>(::syscall(SYS_clone3, &arguments, sizeof arguments));
+  if (pid == 0) {
+    for (;;) ::pause();
+  }
+  return pid;
+}
+
+int reap(pid_t pid) {
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return status;
+}
+
+TEST(HeldProcess, OnlyWithThatPidAndThatStartTime) {
+  const pid_t child = waiting_child();
+  ASSERT_GT(child, 0);
+  const auto start = start_time_of(child);
+  EXPECT_FALSE(HeldProcess::open(child, start + 1));
+  EXPECT_FALSE(HeldProcess::open(child, 0));
+  EXPECT_FALSE(HeldProcess::open(0, 0));
+  EXPECT_FALSE(HeldProcess::open(-1, 1));
+  const auto held = HeldProcess::open(child, start);
+  ASSERT_TRUE(held);
+  EXPECT_EQ(held->pid(), child);
+  EXPECT_FALSE(held->gone());
+  EXPECT_FALSE(held->wait_until_gone(Milliseconds(1)));
+  EXPECT_TRUE(held->signal(SIGKILL).ok());
+  EXPECT_TRUE(held->wait_until_gone(Milliseconds(60'000)));  // a zombie by now
+  EXPECT_TRUE(held->gone());
+  EXPECT_EQ(WTERMSIG(reap(child)), SIGKILL);
+  EXPECT_TRUE(held->signal(SIGKILL).ok()) << "it has ended, which is what was wanted";
+  EXPECT_FALSE(HeldProcess::open(child, start));
+}
+
+TEST(HeldProcess, ASignalNeverReachesTheNextOneWithThatPid) {
+  const pid_t child = waiting_child();
+  ASSERT_GT(child, 0);
+  const auto held = HeldProcess::open(child, start_time_of(child));
+  ASSERT_TRUE(held);
+  ::kill(child, SIGKILL);
+  reap(child);
+  const pid_t next = waiting_child(child);
+  if (next < 0) GTEST_SKIP() << "a pid cannot be chosen here, errno " << errno;
+  ASSERT_EQ(next, child);
+  EXPECT_TRUE(held->signal(SIGTERM).ok());
+  EXPECT_EQ(::waitpid(next, nullptr, WNOHANG), 0) << "it was hit";
+  ::kill(next, SIGKILL);
+  EXPECT_EQ(WTERMSIG(reap(next)), SIGKILL) << "it was hit";
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,109 @@
+#include "harness/run/record/journal.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace proctor {
+namespace {
+
+constexpr auto kSyncInterval = std::chrono::seconds(1);
+constexpr std::size_t kMaxBacklogBytes = 4 * 1024 * 1024;
+
+}  // namespace
+
+Result<std::unique_ptr<Journal>> Journal::open(const std::string& path, bool allow_existing) {
+  const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_CREAT | (allow_existing ? 0 : O_EXCL);
+  const int fd = ::open(path.c_str(), flags, 0644);
+  if (fd < 0) return Error::system("create " + path, errno);
+  return std::unique_ptr<Journal>(new Journal(fd));
+}
+
+Journal::~Journal() {
+  sync();
+  ::close(fd_);
+}
+
+int Journal::write_record(const std::string& line) {
+  const std::string text = torn_ ? "\n" + line : line;
+  ssize_t written;
+  do {
+    written = ::write(fd_, text.data(), text.size());
+  } while (written < 0 && errno == EINTR);
+  if (written < 0) return errno;
+  if (static_cast<std::size_t>(written) == text.size()) {
+    size_ += written;
+    torn_ = false;
+    dirty_ = true;
+    return 0;
+  }
+  // The disk took a part of it (ENOSPC on the way): cut it off, so that the journal stays whole lines.
+  if (::ftruncate(fd_, size_) != 0) {
+    size_ += written;
+    torn_ = true;
+  }
+  return ENOSPC;
+}
+
+void Journal::lose(int err) {
+  if (told_) return;
+  told_ = true;
+  if (on_lost_) {
+    on_lost_({"journal_lost", std::string("failed to write journal.jsonl: ") + std::strerror(err) +
+                                  "; the run goes on, and records are tried again with the next one"});
+  }
+}
+
+void Journal::on(const Event& event) {
+  backlog_.push_back(to_json_line(event) + '\n');
+  backlog_bytes_ += backlog_.back().size();
+  while (!backlog_.empty()) {
+    if (const int err = write_record(backlog_.front()); err != 0) {
+      lose(err);
+      break;
+    }
+    backlog_bytes_ -= backlog_.front().size();
+    backlog_.pop_front();
+    plan_written_ = true;  // it is the first record
+  }
+  // The newest say most about how the run ended; without the plan nothing can be rendered.
+  while (backlog_bytes_ > kMaxBacklogBytes && backlog_.size() > 1) {
+    const auto oldest = backlog_.begin() + (plan_written_ ? 0 : 1);
+    backlog_bytes_ -= oldest->size();
+    backlog_.erase(oldest);
+    ++dropped_;
+  }
+  if (std::holds_alternative<RunPlanned>(event) || std::holds_alternative<RunEnded>(event)) {
+    sync();
+  } else {
+    sync_if_due();
+  }
+}
+
+void Journal::sync_if_due() {
+  if (dirty_ && Clock::now() - last_sync_ >= kSyncInterval) sync();
+}
+
+void Journal::sync() {
+  last_sync_ = Clock::now();
+  if (!dirty_) return;
+  dirty_ = false;
+  // EINVAL and EROFS: pipes and special files have nothing to sync.
+  if (::fdatasync(fd_) != 0 && errno != EINVAL && errno != EROFS) lose(errno);
+}
+
+void EventFanout::on(const Event& event) {
+  queue_.push_back(event);
+  if (delivering_) return;
+  delivering_ = true;
+  while (!queue_.empty()) {
+    const Event next = std::move(queue_.front());
+    queue_.pop_front();
+    for (auto* sink : sinks_) sink->on(next);
+  }
+  delivering_ = false;
+}
+
+}  // namespace proctor

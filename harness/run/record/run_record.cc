@@ -1,0 +1,311 @@
+#include "harness/run/record/run_record.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <thread>
+
+#include "harness/core/read_file.h"
+#include "harness/process/cgroup.h"
+#include "harness/process/unique_fd.h"
+#include "harness/run/record/held_process.h"
+#include "harness/run/record/scratch.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kRecordFile = "run.json";
+constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
+constexpr const char* kPidNamespace = "/proc/self/ns/pid";
+constexpr const char* kCgroupKill = "cgroup.kill";
+constexpr auto kKillWait = std::chrono::milliseconds(1000);
+constexpr auto kKillPoll = std::chrono::milliseconds(5);
+
+// "" when it is gone, as files of other runs and processes are.
+std::string read_text(const fs::path& path) {
+  auto text = read_file(path.string());
+  return text ? *std::move(text) : "";
+}
+
+std::string first_line(const fs::path& path) {
+  std::string text = read_text(path);
+  return text.substr(0, text.find('\n'));
+}
+
+std::string read_link(const char* path) {
+  std::error_code error;
+  return fs::read_symlink(path, error).string();
+}
+
+Result<void> make_private_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return Error::system("create " + path, errno);
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) return Error::system("read " + path, errno);
+  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
+    return Error::system("use " + path + ", which is not a directory of this user", EPERM);
+  }
+  return {};
+}
+
+Result<void> write_file(const std::string& path, const std::string& text) {
+  const std::string draft = path + ".new";
+  {
+    std::ofstream file(draft, std::ios::trunc);
+    file << text << '\n';
+    file.flush();
+    if (!file) return Error::system("write " + draft, errno);
+  }
+  if (::rename(draft.c_str(), path.c_str()) != 0) return Error::system("write " + path, errno);
+  return {};
+}
+
+// As new_run_id() makes them. It becomes part of paths, and decides who is killed.
+bool is_run_id(std::string_view text) {
+  constexpr std::string_view kForm = "00000000T000000Z-ffffff";
+  const auto fits = [](char form, char c) {
+    if (form == '0') return c >= '0' && c <= '9';
+    if (form == 'f') return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    return c == form;
+  };
+  return std::equal(kForm.begin(), kForm.end(), text.begin(), text.end(), fits);
+}
+
+bool same_directory(const std::string& a, const std::string& b) {
+  struct stat one {
+  }, other{};
+  return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
+Error distrusted(const std::string& path, const std::string& why) {
+  return Error::usage("trust " + path + ": " + why, "Who acts on a record kills what it names.");
+}
+
+// Machines that nobody has named are all called localhost.
+bool names_a_machine(const std::string& host) { return !host.empty() && !host.starts_with("localhost"); }
+
+bool is_populated(const fs::path& cgroup) {
+  return read_text(cgroup / "cgroup.events").find("populated 1") != std::string::npos;
+}
+
+void kill_cgroup(const fs::path& cgroup) {
+  std::ofstream(cgroup / kCgroupKill) << "1";
+  const auto give_up = std::chrono::steady_clock::now() + kKillWait;
+  while (is_populated(cgroup) && std::chrono::steady_clock::now() < give_up) {
+    std::this_thread::sleep_for(kKillPoll);
+  }
+}
+
+// Leaves first: a cgroup with children cannot be removed.
+void remove_cgroup(const fs::path& cgroup) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(cgroup, ignored)) {
+    if (entry.is_directory(ignored) && !entry.is_symlink(ignored)) remove_cgroup(entry.path());
+  }
+  ::rmdir(cgroup.c_str());
+}
+
+// Where the run's cgroup is as seen from here. In a container, and from outside of one, it has another path
+// than in the record; its name is the same.
+std::optional<fs::path> find_cgroup(const RunRecord& record) {
+  const fs::path recorded = record.cgroup;
+  // The id in the name makes a mistaken or forged record harmless.
+  if (recorded.filename().string().find(record.run_id) == std::string::npos) return std::nullopt;
+  std::error_code error;
+  if (fs::exists(recorded / kCgroupKill, error)) return recorded;
+  const auto mount = cgroup2_mount();
+  if (!mount || record.pid_namespace == read_link(kPidNamespace)) return std::nullopt;
+  for (auto at =
+           fs::recursive_directory_iterator(*mount, fs::directory_options::skip_permission_denied, error);
+       !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    if (at->path().filename() == recorded.filename() && fs::exists(at->path() / kCgroupKill, error))
+      return at->path();
+  }
+  return std::nullopt;
+}
+
+bool sweep_cgroup(const RunRecord& record, std::vector<std::string>& swept) {
+  const auto cgroup = find_cgroup(record);
+  if (!cgroup) return true;
+  const bool alive = is_populated(*cgroup);
+  if (alive) kill_cgroup(*cgroup);
+  remove_cgroup(*cgroup);
+  std::error_code error;
+  const bool left = fs::exists(*cgroup, error);
+  swept.push_back((alive ? "killed the processes in and removed cgroup " : "removed cgroup ") +
+                  cgroup->string() + (left ? ", which the kernel still holds" : ""));
+  return !left;
+}
+
+void sweep_scratch(const std::string& scratch, std::vector<std::string>& swept) {
+  if (fs::path(scratch).filename().string().rfind("pr-", 0) != 0) return;
+  struct stat info {};
+  if (::lstat(scratch.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) return;
+  const auto removed = remove_tree(scratch);
+  swept.push_back(removed ? "removed scratch directory " + scratch : "failed to " + removed.error().what);
+}
+
+}  // namespace
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string cgroup,
+                            std::vector<std::string> scratch) {
+  return {.run_id = std::move(run_id),
+          .run_dir = std::move(run_dir),
+          .pid = ::getpid(),
+          .start_time = start_time_of(::getpid()),
+          .parent_pid = ::getppid(),
+          .parent_start_time = start_time_of(::getppid()),
+          .host = host_name(),
+          .boot_id = first_line(kBootId),
+          .pid_namespace = read_link(kPidNamespace),
+          .cgroup = std::move(cgroup),
+          .scratch = std::move(scratch)};
+}
+
+std::string to_json(const RunRecord& record) {
+  return json{{"run_id", record.run_id},
+              {"run_dir", record.run_dir},
+              {"pid", record.pid},
+              {"start_time", record.start_time},
+              {"parent_pid", record.parent_pid},
+              {"parent_start_time", record.parent_start_time},
+              {"host", record.host},
+              {"boot_id", record.boot_id},
+              {"pid_namespace", record.pid_namespace},
+              {"cgroup", record.cgroup},
+              {"scratch", record.scratch}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<RunRecord> parse_run_record(const std::string& text) {
+  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) return Error::usage("it is not a JSON object");
+  try {
+    RunRecord record{.run_id = object.at("run_id"),
+                     .run_dir = object.at("run_dir"),
+                     .pid = object.at("pid"),
+                     .start_time = object.at("start_time"),
+                     .parent_pid = object.value("parent_pid", 0),
+                     .parent_start_time = object.value("parent_start_time", std::uint64_t{0}),
+                     .host = object.value("host", ""),
+                     .boot_id = object.at("boot_id"),
+                     .pid_namespace = object.at("pid_namespace"),
+                     .cgroup = object.at("cgroup"),
+                     .scratch = object.at("scratch")};
+    if (!is_run_id(record.run_id))
+      return Error::usage("its run_id '" + record.run_id + "' is not one of a run");
+    if (record.pid <= 0)
+      return Error::usage("its pid " + std::to_string(record.pid) + " is not one of a process");
+    return record;
+  } catch (const json::exception& error) {
+    return Error::usage(error.what());
+  }
+}
+
+Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir) {
+  const std::string path = fs::path(run_dir) / kRecordFile;
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::optional<RunRecord>();
+  if (!file && errno == ELOOP) return distrusted(path, "it is a link");
+  if (!file) return Error::system("read " + path, errno);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return Error::system("read " + path, errno);
+  if (!S_ISREG(info.st_mode)) return distrusted(path, "it is not a file");
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+    return distrusted(
+        path, "it belongs to user " + std::to_string(info.st_uid) + ", neither to this one nor to root");
+  }
+  auto record = parse_run_record(read_text("/proc/self/fd/" + std::to_string(file.get())));
+  if (!record) return distrusted(path, record.error().what);
+  if (runner_state(*record) != RunnerState::kElsewhere && !same_directory(record->run_dir, run_dir)) {
+    return distrusted(path, "it is the record of another directory, " + record->run_dir);
+  }
+  return std::optional<RunRecord>(std::move(*record));
+}
+
+void remove_run_record(const RunRecord& record) {
+  if (const auto directory = run_record_directory(); directory) {
+    ::unlink((*directory + "/" + record.run_id + ".json").c_str());
+  }
+  // By now another run may be in that directory.
+  const auto there = read_run_record(record.run_dir);
+  if (there && *there && (*there)->run_id == record.run_id)
+    ::unlink((record.run_dir + "/" + kRecordFile).c_str());
+}
+
+Result<std::string> run_record_directory() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  std::error_code error;
+  const bool has_runtime = runtime && *runtime == '/' && ::access(runtime, W_OK) == 0;
+  const std::string base =
+      has_runtime ? std::string(runtime) + "/proctor" : "/tmp/proctor-" + std::to_string(::geteuid());
+  if (auto made = make_private_directory(base); !made) return made.error();
+  const std::string runs = base + "/runs";
+  if (auto made = make_private_directory(runs); !made) return made.error();
+  return runs;
+}
+
+Result<RunRecordFiles> RunRecordFiles::write(const RunRecord& record) {
+  auto directory = run_record_directory();
+  if (!directory) return directory.error();
+  RunRecordFiles files({*directory + "/" + record.run_id + ".json", record.run_dir + "/" + kRecordFile});
+  for (const auto& path : files.paths_) {
+    if (auto written = write_file(path, to_json(record)); !written) return written.error();
+  }
+  return files;
+}
+
+RunRecordFiles::~RunRecordFiles() {
+  for (const auto& path : paths_) ::unlink(path.c_str());
+}
+
+// The boot comes first: the containers of a machine have names of their own, and its boot id.
+RunnerState runner_state(const RunRecord& record) {
+  if (record.boot_id != first_line(kBootId)) {
+    const bool same_machine = names_a_machine(record.host) && record.host == host_name();
+    return same_machine ? RunnerState::kGone : RunnerState::kElsewhere;
+  }
+  if (record.pid_namespace != read_link(kPidNamespace)) return RunnerState::kUnknown;
+  return record.start_time != 0 && start_time_of(record.pid) == record.start_time ? RunnerState::kAlive
+                                                                                  : RunnerState::kGone;
+}
+
+bool sweep_run(const RunRecord& record, std::vector<std::string>& said) {
+  const bool swept = sweep_cgroup(record, said);
+  for (const auto& directory : record.scratch) sweep_scratch(directory, said);
+  return swept;
+}
+
+std::vector<std::string> sweep_dead_runs() {
+  std::vector<std::string> swept;
+  const auto directory = run_record_directory();
+  if (!directory) return swept;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(*directory, ignored)) {
+    if (entry.path().extension() != ".json") continue;
+    const auto record = parse_run_record(read_text(entry.path()));
+    if (!record || runner_state(*record) != RunnerState::kGone) continue;
+    sweep_run(*record, swept);
+    remove_run_record(*record);
+  }
+  return swept;
+}
+
+}  // namespace proctor

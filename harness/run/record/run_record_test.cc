@@ -1,0 +1,285 @@
+#include "harness/run/record/run_record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "harness/run/record/scratch.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kId = "20260131T120000Z-00ab12";
+
+// Each test has a private runtime directory, so that it never sees real runs.
+class RunRecordTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto root = ScratchRoot::create();
+    ASSERT_TRUE(root.ok());
+    root_ = std::move(*root);
+    const char* old = ::getenv("XDG_RUNTIME_DIR");
+    if (old) old_runtime_ = old;
+    ::setenv("XDG_RUNTIME_DIR", root_->path().c_str(), 1);
+    run_dir_ = root_->path() + "/out";
+    fs::create_directory(run_dir_);
+    scratch_ = root_->path() + "/pr-123456";
+    fs::create_directories(scratch_ + "/1/deep");
+    std::ofstream(scratch_ + "/1/deep/file") << "x";
+  }
+  void TearDown() override {
+    old_runtime_ ? ::setenv("XDG_RUNTIME_DIR", old_runtime_->c_str(), 1) : ::unsetenv("XDG_RUNTIME_DIR");
+  }
+
+  // A pid that was ours and is dead.
+  static int dead_pid() {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(0);
+    ::waitpid(child, nullptr, 0);
+    return child;
+  }
+
+  std::unique_ptr<ScratchRoot> root_;
+  std::string run_dir_;
+  std::string scratch_;
+  std::optional<std::string> old_runtime_;
+};
+
+TEST_F(RunRecordTest, ReadsBackWhatItWrote) {
+  const auto record = describe_this_run(kId, run_dir_, "/sys/fs/cgroup/proctor-x", {scratch_});
+  EXPECT_EQ(record.pid, ::getpid());
+  EXPECT_GT(record.start_time, 0u);
+  const auto again = parse_run_record(to_json(record));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(to_json(*again), to_json(record));
+  EXPECT_FALSE(parse_run_record("{}").ok());
+  EXPECT_FALSE(parse_run_record("not json").ok());
+  EXPECT_FALSE(parse_run_record(R"({"run_id":7})").ok());
+}
+
+TEST_F(RunRecordTest, ARunIdHasAForm) {
+  auto record = describe_this_run(kId, run_dir_, "", {});
+  EXPECT_TRUE(parse_run_record(to_json(record)).ok());
+  for (const char* id : {"", "id", "20260131T120000Z-00AB12", "20260131T120000Z-00ab1",
+                         "20260131T120000Z-00ab123", "../60131T120000Z-00ab12", "20260131T120000Z-00ab12/"}) {
+    record.run_id = id;
+    const auto parsed = parse_run_record(to_json(record));
+    ASSERT_FALSE(parsed.ok()) << id;
+    EXPECT_THAT(parsed.error().what, HasSubstr("'" + std::string(id) + "'"));
+  }
+  record.run_id = kId;
+  record.pid = -1;
+  EXPECT_FALSE(parse_run_record(to_json(record)).ok());
+}
+
+// `run.json` of a directory that somebody else can write to would let them choose whom we kill.
+TEST_F(RunRecordTest, OnlyATrustworthyRecordIsRead) {
+  const auto record = describe_this_run(kId, run_dir_, "", {});
+  const auto write = [&](const RunRecord& one) { std::ofstream(run_dir_ + "/run.json") << to_json(one); };
+  const auto refused = [&](const std::string& directory) {
+    const auto read = read_run_record(directory);
+    if (read) return std::string("not refused");
+    EXPECT_EQ(read.error().kind, ErrorKind::kUsage);
+    EXPECT_THAT(read.error().what, HasSubstr(directory + "/run.json"));
+    return read.error().what;
+  };
+  write(record);
+  ASSERT_TRUE(read_run_record(run_dir_).ok());
+  fs::create_directory_symlink(run_dir_, root_->path() + "/latest");
+  EXPECT_TRUE(read_run_record(root_->path() + "/latest").ok()) << "the same directory by another name";
+
+  const std::string copy = root_->path() + "/copy";
+  fs::copy(run_dir_, copy);
+  EXPECT_THAT(refused(copy), HasSubstr("another directory, " + run_dir_));
+  auto far = record;
+  far.boot_id = far.host = "another";
+  write(far);
+  fs::copy_file(run_dir_ + "/run.json", copy + "/run.json", fs::copy_options::overwrite_existing);
+  EXPECT_TRUE(read_run_record(copy).ok()) << "another machine may have it mounted elsewhere";
+
+  write(record);
+  fs::rename(run_dir_ + "/run.json", run_dir_ + "/other.json");
+  fs::create_symlink("other.json", run_dir_ + "/run.json");
+  EXPECT_THAT(refused(run_dir_), HasSubstr("it is a link"));
+  fs::remove(run_dir_ + "/run.json");
+  EXPECT_FALSE(read_run_record(run_dir_).ok() && *read_run_record(run_dir_)) << "there is none";
+  if (::geteuid() != 0) GTEST_SKIP() << "not root: no file of somebody else can be made";
+  write(record);
+  ASSERT_EQ(::chown((run_dir_ + "/run.json").c_str(), 65534, 65534), 0);
+  EXPECT_THAT(refused(run_dir_), HasSubstr("it belongs to user 65534"));
+}
+
+TEST_F(RunRecordTest, ADeadRunsRecordGoesNotThatOfTheNextOneInItsDirectory) {
+  auto dead = describe_this_run(kId, run_dir_, "", {});
+  dead.pid = dead_pid();
+  const auto old = RunRecordFiles::write(dead);
+  const auto next = RunRecordFiles::write(describe_this_run("20260131T120001Z-00ab12", run_dir_, "", {}));
+  ASSERT_TRUE(old.ok() && next.ok());
+  EXPECT_THAT(sweep_dead_runs(), IsEmpty());
+  EXPECT_TRUE(fs::exists(run_dir_ + "/run.json"));
+}
+
+TEST_F(RunRecordTest, BothCopiesLiveAsLongAsTheRun) {
+  const std::string in_registry = root_->path() + "/proctor/runs/" + kId + ".json";
+  {
+    const auto files = RunRecordFiles::write(describe_this_run(kId, run_dir_, "", {scratch_}));
+    ASSERT_TRUE(files.ok()) << files.error().what;
+    EXPECT_TRUE(fs::exists(in_registry));
+    EXPECT_TRUE(fs::exists(run_dir_ + "/run.json"));
+  }
+  EXPECT_FALSE(fs::exists(in_registry));
+  EXPECT_FALSE(fs::exists(run_dir_ + "/run.json"));
+}
+
+TEST_F(RunRecordTest, ALivingRunIsLeftAlone) {
+  const auto files = RunRecordFiles::write(describe_this_run(kId, run_dir_, "", {scratch_}));
+  ASSERT_TRUE(files.ok());
+  EXPECT_THAT(sweep_dead_runs(), IsEmpty());
+  EXPECT_TRUE(fs::exists(scratch_));
+}
+
+TEST_F(RunRecordTest, ADeadRunIsSweptAndItsRecordsGo) {
+  auto record = describe_this_run(kId, run_dir_, "", {scratch_});
+  record.pid = dead_pid();
+  const auto files = RunRecordFiles::write(record);
+  ASSERT_TRUE(files.ok());
+  EXPECT_THAT(sweep_dead_runs(), ElementsAre(HasSubstr(scratch_)));
+  EXPECT_FALSE(fs::exists(scratch_));
+  EXPECT_FALSE(fs::exists(run_dir_ + "/run.json"));
+  EXPECT_THAT(sweep_dead_runs(), IsEmpty());
+}
+
+TEST_F(RunRecordTest, StateNeedsPidStartTimeMachineBootAndNamespace) {
+  const auto self = describe_this_run(kId, run_dir_, "", {scratch_});
+  EXPECT_EQ(runner_state(self), RunnerState::kAlive);
+  auto reused_pid = self;
+  reused_pid.start_time += 1;
+  EXPECT_EQ(runner_state(reused_pid), RunnerState::kGone);
+  auto other_boot = self;
+  other_boot.boot_id = "another";
+  const bool named = !self.host.starts_with("localhost");
+  EXPECT_EQ(runner_state(other_boot), named ? RunnerState::kGone : RunnerState::kElsewhere);
+  // A run directory on a shared file system: the run may live on its own machine.
+  auto other_machine = other_boot;
+  other_machine.host += "2";
+  EXPECT_EQ(runner_state(other_machine), RunnerState::kElsewhere);
+  for (const char* nobody : {"", "localhost", "localhost.localdomain"}) {
+    other_machine.host = nobody;
+    EXPECT_EQ(runner_state(other_machine), RunnerState::kElsewhere) << nobody;
+  }
+  auto in_container = self;  // it has a host name of its own, and the boot of its machine
+  in_container.host = "0c4f0ffee";
+  EXPECT_EQ(runner_state(in_container), RunnerState::kAlive);
+  auto other_namespace = self;
+  other_namespace.pid_namespace = "pid:[1]";
+  other_namespace.pid = dead_pid();
+  EXPECT_EQ(runner_state(other_namespace), RunnerState::kUnknown);
+}
+
+TEST_F(RunRecordTest, AForgedRecordRemovesNothingElse) {
+  auto record = describe_this_run(kId, run_dir_, run_dir_, {run_dir_});
+  record.pid = dead_pid();
+  std::vector<std::string> said;
+  EXPECT_TRUE(sweep_run(record, said));
+  EXPECT_TRUE(fs::exists(run_dir_));
+
+  const std::string link = root_->path() + "/pr-abcdef";
+  fs::create_directory_symlink(run_dir_, link);
+  record.scratch = {link};
+  EXPECT_TRUE(sweep_run(record, said));
+  EXPECT_THAT(said, IsEmpty());
+  EXPECT_TRUE(fs::exists(run_dir_));
+}
+
+TEST(Scratch, PathsAreShortPrivateAndGoAwayWhateverIsInside) {
+  std::string path;
+  std::string directory;
+  {
+    auto root = ScratchRoot::create();
+    ASSERT_TRUE(root.ok());
+    path = (*root)->path();
+    auto made = (*root)->lease_directory();
+    ASSERT_TRUE(made.ok());
+    directory = *made;
+    EXPECT_LE(directory.size(), 30u);
+    EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_all);
+    fs::create_directories(directory + "/a/b");
+    std::ofstream(directory + "/a/b/file") << "x";
+    fs::permissions(directory + "/a/b", fs::perms::none);
+    fs::permissions(directory + "/a", fs::perms::none);
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(Scratch, ADirectoryIsEmptyAndPrivateEachTimeItIsLeased) {
+  auto root = ScratchRoot::create();
+  ASSERT_TRUE(root.ok());
+  const auto first = (*root)->lease_directory();
+  const auto meanwhile = (*root)->lease_directory();
+  ASSERT_TRUE(first.ok() && meanwhile.ok());
+  EXPECT_NE(*first, *meanwhile);
+  fs::create_directories(*first + "/a/b");
+  fs::permissions(*first + "/a", fs::perms::none);
+  fs::permissions(*first, fs::perms::none);
+  ASSERT_TRUE((*root)->give_back(*first).ok());
+  const auto again = (*root)->lease_directory();
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*again, *first);
+  EXPECT_TRUE(fs::is_empty(*again));
+  EXPECT_EQ(fs::status(*again).permissions(), fs::perms::owner_all);
+}
+
+TEST(Scratch, EverythingIsBelowTheDirectoriesThatAreSwept) {
+  auto root = ScratchRoot::create();
+  ASSERT_TRUE(root.ok());
+  const auto paths = (*root)->paths();
+  EXPECT_EQ(paths.front(), (*root)->path());
+  const std::string file = (*root)->new_file_name();
+  EXPECT_FALSE(fs::exists(file));
+  EXPECT_THAT(paths, testing::Contains(fs::path(file).parent_path().string()));
+  std::ofstream(file) << "x";
+  root->reset();
+  for (const auto& path : paths) EXPECT_FALSE(fs::exists(path)) << path;
+}
+
+TEST(Scratch, ADirectoryThatWasReplacedIsNotUsedAgain) {
+  auto outside = ScratchRoot::create();
+  auto root = ScratchRoot::create();
+  ASSERT_TRUE(outside.ok() && root.ok());
+  std::ofstream((*outside)->path() + "/precious") << "x";
+  const auto first = (*root)->lease_directory();
+  ASSERT_TRUE(first.ok());
+  fs::remove(*first);
+  fs::create_directory_symlink((*outside)->path(), *first);
+  EXPECT_TRUE((*root)->give_back(*first).ok());
+  EXPECT_TRUE(fs::exists((*outside)->path() + "/precious"));
+  const auto next = (*root)->lease_directory();
+  ASSERT_TRUE(next.ok());
+  EXPECT_NE(*next, *first);
+}
+
+TEST(Scratch, LinksAreRemovedNotFollowed) {
+  auto outside = ScratchRoot::create();
+  ASSERT_TRUE(outside.ok());
+  std::ofstream((*outside)->path() + "/precious") << "x";
+  {
+    auto root = ScratchRoot::create();
+    ASSERT_TRUE(root.ok());
+    fs::create_directory_symlink((*outside)->path(), (*root)->path() + "/link");
+  }
+  EXPECT_TRUE(fs::exists((*outside)->path() + "/precious"));
+}
+
+}  // namespace
+}  // namespace proctor

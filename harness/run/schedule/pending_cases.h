@@ -1,0 +1,49 @@
+// The groups that have not begun, in the planned order: which of them starts next, on which devices.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/run/attempt/case_group.h"
+#include "harness/run/care/device_pool.h"
+#include "harness/run/schedule/runner.h"
+
+namespace proctor {
+
+class PendingCases {
+ public:
+  PendingCases(const RunSetup& setup, DevicePool& pool) : setup_(setup), pool_(pool) {}
+
+  // Takes every case of the plan that can run here; `refused` gets the others. `in_parts` gets those of which
+  // each device has a part (--each-device), and how many parts: each ends on its own.
+  void admit(const std::function<void(const CaseGroup::Finished&)>& refused,
+             const std::function<void(std::size_t index, std::size_t parts)>& in_parts);
+  // The first group for which there are devices now; it is no longer pending, and holds them.
+  struct Start {
+    CaseGroup group;
+    std::vector<std::string> devices;
+  };
+  std::optional<Start> take_first_that_fits();
+  // Of the last take_first_that_fits(): sentences, what other runs hold.
+  const std::set<std::string>& holders() const { return holders_; }
+
+  bool empty() const { return groups_.empty(); }
+  // A group that goes on elsewhere: it is the next one.
+  void put_back(CaseGroup group) { groups_.push_front(std::move(group)); }
+  // All that are left, with this as their end.
+  std::vector<CaseGroup::Finished> drop(const Verdict& verdict, const std::string& note);
+
+ private:
+  DeviceWish wish_of(const CaseGroup& group, const std::string& backend, int count) const;
+
+  const RunSetup& setup_;
+  DevicePool& pool_;
+  std::deque<CaseGroup> groups_;
+  std::set<std::string> holders_;
+};
+
+}  // namespace proctor

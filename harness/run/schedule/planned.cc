@@ -1,0 +1,66 @@
+#include "harness/run/schedule/planned.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+namespace proctor {
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+int effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int cores) {
+  bool bounded_by_devices = true;
+  std::set<std::string> backends;
+  for (const auto& test : plan.cases) {
+    const auto backend = std::string(to_string(plan.suites[test.suite].backend));
+    if (test.devices == 0 || !pool.width(backend)) {
+      bounded_by_devices = false;
+    } else {
+      backends.insert(backend);
+    }
+  }
+  int devices = 0;
+  for (const auto& backend : backends) devices += *pool.width(backend);
+  if (plan.cases.empty() || !bounded_by_devices) return requested > 0 ? requested : std::max(cores, devices);
+  const int most = std::max(1, devices);
+  return requested > 0 ? std::min(requested, most) : most;
+}
+
+std::vector<std::string> places_of(const DevicePool& pool, const Case& test, std::string_view backend,
+                                   bool each_device) {
+  std::vector<std::string> places;
+  if (!each_device || test.devices != 1) return places;
+  for (const auto& entry : pool.devices()) {
+    if (entry.device.backend == backend && !entry.shared) places.push_back(entry.device.id);
+  }
+  return places;
+}
+
+void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlanned& planned) {
+  planned.cases.reserve(plan.cases.size());
+  for (const auto& test : plan.cases) {
+    const Suite& suite = plan.suites[test.suite];
+    const auto places = places_of(pool, test, to_string(suite.backend), planned.each_device);
+    planned.cases.push_back({.id = test.id,
+                             .suite = suite.name,
+                             .backend = std::string(to_string(suite.backend)),
+                             .kind = std::string(to_string(suite.kind)),
+                             .classname = test.classname,
+                             .name = test.name,
+                             .devices = test.devices,
+                             .repeat = repeat * std::max(1, static_cast<int>(places.size())),
+                             .timeout_ms = test.policy.timeout.count(),
+                             .ranks = test.ranks});
+  }
+  planned.plan_digest = plan_digest(plan.cases);
+  for (const auto& entry : pool.devices()) planned.devices.push_back(entry.device);
+}
+
+}  // namespace proctor

@@ -1,0 +1,28 @@
+// The plan as the first event of a run, and how many cases may run at once.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "harness/plan/plan.h"
+#include "harness/run/care/device_pool.h"
+
+namespace proctor {
+
+// The CPUs that this process may use.
+int usable_cores();
+
+// `requested` (0: as many as make sense), never more than can be given: a case without devices needs a core's
+// worth of slot, cases with devices need devices.
+int effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int cores);
+
+// The devices on each of which the case runs (--each-device); none: on any that are free.
+std::vector<std::string> places_of(const DevicePool& pool, const Case& test, std::string_view backend,
+                                   bool each_device);
+
+// Fills in cases, devices, jobs and digest; the rest of RunPlanned, `each_device` too, is the caller's.
+void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlanned& planned);
+
+}  // namespace proctor

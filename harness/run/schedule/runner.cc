@@ -1,0 +1,284 @@
+#include "harness/run/schedule/runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/run/schedule/run_loop.h"
+
+namespace proctor {
+namespace {
+
+constexpr auto kTick = std::chrono::milliseconds(200);
+
+}  // namespace
+
+RunResult Runner::run() {
+  sink_.on(setup_.planned);
+  for (const auto& warning : setup_.warnings) sink_.on(warning);
+  if (setup_.watch_parent && !signals_.watch_parent()) {
+    sink_.on(Warning{"parent_watch", "the death of the parent process cannot be noticed here"});
+  }
+  pending_.admit([this](const CaseGroup::Finished& refused) { ends_.announce(refused); },
+                 [this](std::size_t index, std::size_t parts) { ends_.expect(index, parts); });
+  if (setup_.deadline) {
+    deadline_.expires_at(context_.run_started + *setup_.deadline);
+    deadline_.async_wait([this](const auto& error) {
+      if (!error) on_deadline();
+    });
+  }
+  arm_tick();
+  if (!pending_.empty()) {
+    begin();
+    io_.run();
+  }
+  hold_stop_signals();
+  if (setup_.at_end) {
+    for (const auto& warning : setup_.at_end()) sink_.on(warning);
+  }
+  const auto elapsed = std::chrono::duration_cast<Milliseconds>(Clock::now() - context_.run_started);
+  sink_.on(RunEnded{.finished = utc_now(), .at_ms = elapsed.count()});
+  return {stop_signal_};
+}
+
+void Runner::begin() {
+  if (const auto& leases = pool_.leases()) {
+    if (auto watched = lease_wait_.watch(*leases); !watched)
+      sink_.on(Warning{"lease_watch",
+                       "failed to " + watched.error().what + "; leases are looked at once a second"});
+  }
+  gate_.begin([this] { start_more(); });
+}
+
+// Ends the loop, once nothing of ours is left on it.
+void Runner::leave() {
+  telemetry_.stop([this] { gate_.stop([this] { io_.stop(); }); });
+}
+
+void Runner::start_more() {
+  if (starting_) return;  // a case that ended without a process is inside this very loop
+  starting_ = true;
+  while (static_cast<int>(running_.size()) < setup_.planned.jobs && start_first_that_fits()) {
+  }
+  starting_ = false;
+  for (const auto& warning : pool_.take_warnings()) sink_.on(warning);
+  if (!running_.empty()) return;
+  if (!pending_.empty() && !pending_.holders().empty()) return wait_for_leases();
+  // Nothing runs and nothing fits: what is left waits for devices that were taken out.
+  drop_pending({Outcome::kNotrun, "device_lost"}, "the devices that it needs are lost to this run");
+  leave();
+}
+
+bool Runner::start_first_that_fits() {
+  auto start = pending_.take_first_that_fits();
+  if (!start) return false;
+  running_.push_back({.group = std::move(start->group), .devices = std::move(start->devices)});
+  begin_process(std::prev(running_.end()));
+  return true;
+}
+
+void Runner::begin_process(Slot slot) {
+  const std::string& id = test(slot->group.first()).id;
+  gate_.enter(slot->devices, id, [this, slot](const DeviceGate::Entry& entry) { on_entered(slot, entry); });
+}
+
+void Runner::on_entered(Slot slot, const DeviceGate::Entry& entry) {
+  const bool new_while_finishing = finishing_ && !slot->begun;
+  if (entry.open && !stopping_ && !new_while_finishing) return start_attempt(slot);
+  pool_.return_unused(std::exchange(slot->devices, {}));
+  if (entry.refused && !new_while_finishing) {
+    ends_.announce(slot->group.give_up(*entry.refused, entry.note));
+  } else {
+    go_on_elsewhere(std::move(slot->group));
+  }
+  end_group(slot);
+}
+
+// On other devices, if there is still time for it.
+void Runner::go_on_elsewhere(CaseGroup group) {
+  if (stopping_) {
+    ends_.announce(
+        group.give_up({Outcome::kNotrun, why_stopped()}, "not started, because the run was stopped"));
+  } else if (finishing_) {
+    ends_.announce(group.give_up(finishing_->verdict, finishing_->note));
+  } else {
+    pending_.put_back(std::move(group));
+  }
+}
+
+void Runner::start_attempt(Slot slot) {
+  lease_wait_.end();
+  slot->begun = true;
+  AttemptPlan plan = plan_attempt(slot);
+  if (auto given = give_environment(plan); !given) {
+    ends_.announce(slot->group.give_up({Outcome::kError, "environment"}, "failed to " + given.error().what));
+    return end_group(slot);
+  }
+  slot->attempt = std::make_unique<RunningAttempt>(
+      context_, std::move(plan),
+      [this, slot](std::size_t which, const AttemptEnded& ended, bool went_on) {
+        on_case_ended(slot, which, ended, went_on);
+      },
+      [this, slot](ProcessFate fate) { on_process_ended(slot, fate); });
+}
+
+// An error is a lease that no mask can express: nothing is ever started with more than it holds.
+Result<void> Runner::give_environment(AttemptPlan& plan) {
+  const int ranks = plan.cases.front().test->ranks;
+  auto own = setup_.environment(*plan.suite, ranks == 0 ? plan.devices : std::vector<std::string>{});
+  if (!own) return own.error();
+  plan.environment = std::move(*own);
+  const auto each = ranks == 0 ? 0 : static_cast<std::ptrdiff_t>(plan.devices.size()) / ranks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto first = plan.devices.begin() + rank * each;
+    auto environment = setup_.environment(*plan.suite, {first, first + each});
+    if (!environment) return environment.error();
+    plan.ranks.push_back(std::move(*environment));
+  }
+  return {};
+}
+
+AttemptPlan Runner::plan_attempt(Slot slot) {
+  AttemptPlan plan{.suite = &suite(slot->group.first()),
+                   .cases = {},
+                   .devices = slot->devices,
+                   .leases = pool_.descriptors(slot->devices),
+                   .environment = {},
+                   .ranks = {}};
+  for (const auto& turn : slot->group.next_process())
+    plan.cases.push_back({.test = &test(turn.index), .attempt = turn.attempt, .repeat = turn.repeat});
+  return plan;
+}
+
+void Runner::on_case_ended(Slot slot, std::size_t which, const AttemptEnded& ended, bool went_on) {
+  const std::size_t index = slot->group.case_of(which);
+  if (ended.termination.unreapable) {
+    slot->lost_devices = true;
+    for (const auto& device : slot->devices)
+      gate_.drain(device, "unreapable", "a process of " + test(index).id + " does not die", test(index).id);
+  }
+  slot->doubt = slot->doubt || casts_doubt(ended);
+  const auto known = ends_.known_failure(index, ended.verdict);
+  const bool expected = known && known->verdict.outcome == Outcome::kXfail;
+  auto finished = slot->group.attempt_ended(which, ended.verdict, ended.marks, expected,
+                                            /*last=*/stopping_ || slot->lost_devices,
+                                            fmt::format("{}", fmt::join(slot->devices, "+")));
+  if (finished) tell_suspect(*slot, *finished);
+  // Before it is tried again: was it the device?
+  slot->doubt = slot->doubt || (!finished && is_bad(ended.verdict.outcome));
+  if (!went_on) {
+    slot->last = which;
+    slot->held = std::move(finished);
+  } else if (finished) {
+    ends_.announce(*finished);
+  }
+}
+
+void Runner::tell_suspect(const Running& entry, const CaseGroup::Finished& finished) {
+  const auto& marks = finished.marks;
+  if (std::find(marks.begin(), marks.end(), "device_suspect") == marks.end()) return;
+  const auto& had = entry.group.avoids();
+  sink_.on(Warning{"device_suspect", fmt::format("{} failed on {} and passed on {}", test(finished.index).id,
+                                                 fmt::join(had, "+"), fmt::join(entry.devices, "+"))});
+}
+
+void Runner::on_process_ended(Slot slot, ProcessFate fate) {
+  const auto not_begun = slot->attempt->not_begun();
+  slot->attempt.reset();
+  if (stopping_ || slot->lost_devices) return go_on(slot, fate, not_begun);
+  gate_.leave(
+      slot->devices, test(slot->group.case_of(slot->last.value_or(0))).id, std::exchange(slot->doubt, false),
+      [this, slot, fate, not_begun](const DeviceGate::Left& left) { on_left(slot, fate, not_begun, left); });
+}
+
+void Runner::on_left(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun,
+                     const DeviceGate::Left& left) {
+  slot->lost_devices = left.any_sick;
+  if (!slot->lost_devices || !slot->last) return go_on(slot, fate, not_begun);
+  hold_last(slot);
+  if (!left.lost.empty() && is_bad(slot->held->verdict.outcome)) {
+    slot->held->verdict = {Outcome::kDeviceLost, "device:" + left.lost};
+    slot->held->note = "its device is lost: what it says is no verdict on the code";
+  }
+  go_on(slot, fate, not_begun);
+}
+
+// The last case of the process is not tried again.
+void Runner::hold_last(Slot slot) {
+  if (slot->last && !slot->held) slot->held = slot->group.end_now(*slot->last);
+}
+
+void Runner::go_on(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun) {
+  if (stopping_) pool_.retire(slot->devices);  // nobody waited for them: the next run is told
+  if (stopping_ || slot->lost_devices) hold_last(slot);
+  slot->last.reset();
+  if (auto held = std::exchange(slot->held, std::nullopt)) ends_.announce(*held);
+  if (stopping_) {
+    ends_.announce(
+        slot->group.give_up({Outcome::kNotrun, why_stopped()}, "not started, because the run was stopped"));
+  } else {
+    ends_.announce(slot->group.process_ended(slot->lost_devices ? ProcessFate::kDiedInCase : fate, not_begun,
+                                             finishing_));
+  }
+  if (!slot->group.empty() && !slot->lost_devices && !moves_on(*slot)) return begin_process(slot);
+  if (!slot->group.empty()) go_on_elsewhere(std::move(slot->group));
+  end_group(slot);
+}
+
+// The third attempt is on another device, if there is one: does it fail there, too?
+bool Runner::moves_on(Running& entry) {
+  if (entry.devices.empty() || !entry.group.wants_other_devices()) return false;
+  entry.group.avoid(entry.devices);
+  const Suite& own = suite(entry.group.first());
+  return pool_.can_ever_lease(std::string(to_string(own.backend)), test(entry.group.first()).devices,
+                              {.none_of = entry.group.avoids()});
+}
+
+void Runner::end_group(Slot slot) {
+  pool_.release(slot->devices);
+  running_.erase(slot);
+  start_more();
+}
+
+void Runner::wait_for_leases() {
+  const auto step = lease_wait_.wait();
+  if (step == LeaseWait::Step::kOver) give_up_waiting();
+  if (step != LeaseWait::Step::kBegan) return;
+  for (const auto& holder : pending_.holders()) sink_.on(Warning{"lease_wait", holder + "; waiting"});
+}
+
+void Runner::give_up_waiting() {
+  std::string who;
+  for (const auto& holder : pending_.holders()) who += (who.empty() ? "" : "; ") + holder;
+  drop_pending({Outcome::kError, "lease_timeout"},
+               "waited " + format_duration(setup_.lease_wait) + " for devices: " + who);
+  leave();
+}
+
+void Runner::on_announced(const CaseEnded& ended) {
+  const auto outcome = ended.verdict.outcome;
+  if (breaker_.add(ended.verdict)) {
+    finish("breaker", "the machine had failed " + std::to_string(setup_.breaker) + " cases in a row");
+  } else if (setup_.fail_fast && is_bad(outcome) && outcome != Outcome::kNotrun) {
+    finish("fail_fast", ended.case_id + " had failed");
+  }
+}
+
+void Runner::drop_pending(const Verdict& verdict, const std::string& note) {
+  ends_.announce(pending_.drop(verdict, note));
+}
+
+void Runner::arm_tick() {
+  if (!setup_.on_tick) return;
+  tick_.expires_after(kTick);
+  tick_.async_wait([this](const auto& error) {
+    if (error) return;
+    setup_.on_tick();
+    arm_tick();
+  });
+}
+
+RunResult run_plan(const RunSetup& setup, EventSink& sink) { return Runner(setup, sink).run(); }
+
+}  // namespace proctor

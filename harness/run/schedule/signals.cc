@@ -1,0 +1,90 @@
+#include "harness/run/schedule/signals.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <boost/asio/post.hpp>
+
+namespace proctor {
+namespace {
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+void hold_stop_signals() {
+  const sigset_t set = stop_signals();
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+
+void release_stop_signals() {
+  const sigset_t set = stop_signals();
+  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+StopSignals::StopSignals(boost::asio::io_context& io, OnStop on_stop)
+    : on_stop_(std::move(on_stop)), signals_(io, SIGINT, SIGTERM) {
+  if (!is_ignored(SIGHUP)) signals_.add(SIGHUP);
+  wait();
+}
+
+void StopSignals::wait() {
+  signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+    if (error) return;
+    on_stop_(signal, false);
+    wait();
+  });
+}
+
+bool StopSignals::watch_parent() {
+  const pid_t parent = ::getppid();
+  if (parent <= 1) return true;  // init does not die; a container's PID 1 takes us with it
+  const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, parent, 0));
+  if (fd < 0) {
+    if (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return false;
+    if (::getppid() != parent) ::raise(SIGTERM);  // it died before the prctl
+    return true;
+  }
+  parent_.emplace(signals_.get_executor(), fd);
+  parent_->async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                      [this](const boost::system::error_code& error) {
+                        if (!error) on_stop_(SIGTERM, true);
+                      });
+  if (::getppid() != parent) {  // it died before pidfd_open, and its pid may have been reused
+    parent_.reset();
+    boost::asio::post(signals_.get_executor(), [this] { on_stop_(SIGTERM, true); });
+  }
+  return true;
+}
+
+void StopSignals::cancel() {
+  boost::system::error_code ignored;
+  signals_.cancel(ignored);
+  if (parent_) parent_->cancel(ignored);
+}
+
+void ignore_sigpipe() { ::signal(SIGPIPE, SIG_IGN); }
+
+void die_by_signal(int signal) {
+  ::signal(signal, SIG_DFL);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
+  ::raise(signal);
+  ::_exit(128 + signal);  // not reached unless the signal cannot kill this process (PID 1 of a namespace)
+}
+
+}  // namespace proctor

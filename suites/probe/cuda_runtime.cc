@@ -1,0 +1,158 @@
+#include "suites/probe/cuda_runtime.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <array>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace proctor::probe {
+namespace {
+
+constexpr const char* kRuntimes[] = {"libcudart.so.13", "libcudart.so.12"};
+constexpr const char* kDriver = "libcuda.so.1";
+
+// cudaError
+constexpr int kSuccess = 0;
+constexpr int kInsufficientDriver = 35;
+constexpr int kNoDevice = 100;
+// cudaDeviceAttr
+constexpr int kIntegrated = 18;
+constexpr int kCapabilityMajor = 75;
+constexpr int kCapabilityMinor = 76;
+
+// The first members of cudaDeviceProp, the same since CUDA 10; the rest differs from release to release.
+struct Properties {
+  char name[256];
+  unsigned char uuid[16];
+  char luid[8];
+  unsigned luid_mask;
+  std::size_t memory_bytes;
+  char rest[8192];
+};
+
+struct Functions {
+  int (*runtime_version)(int*);
+  int (*driver_version)(int*);
+  int (*device_count)(int*);
+  const char* (*error_name)(int);
+  int (*properties)(Properties*, int);
+  int (*attribute)(int*, int, int);
+  int (*pci_address)(char*, int, int);
+};
+
+// The name of the first one that is missing, or "".
+std::string find_functions(void* library, Functions& functions) {
+  const std::array<std::pair<const char*, void**>, 7> wanted = {{
+      {"cudaRuntimeGetVersion", reinterpret_cast<void**>(&functions.runtime_version)},
+      {"cudaDriverGetVersion", reinterpret_cast<void**>(&functions.driver_version)},
+      {"cudaGetDeviceCount", reinterpret_cast<void**>(&functions.device_count)},
+      {"cudaGetErrorName", reinterpret_cast<void**>(&functions.error_name)},
+      {"cudaGetDeviceProperties", reinterpret_cast<void**>(&functions.properties)},
+      {"cudaDeviceGetAttribute", reinterpret_cast<void**>(&functions.attribute)},
+      {"cudaDeviceGetPCIBusId", reinterpret_cast<void**>(&functions.pci_address)},
+  }};
+  for (const auto& [name, place] : wanted) {
+    *place = dlsym(library, name);
+    if (*place == nullptr) return name;
+  }
+  return {};
+}
+
+std::string uuid_text(const unsigned char (&bytes)[16]) {
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i)
+    text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
+  return text;
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+int attribute(const Functions& cuda, int attribute, int device) {
+  int value = 0;
+  return cuda.attribute(&value, attribute, device) == kSuccess ? value : 0;
+}
+
+CudaRuntimeDevice describe(const Functions& cuda, int ordinal) {
+  CudaRuntimeDevice device;
+  Properties properties{};
+  if (cuda.properties(&properties, ordinal) == kSuccess) {
+    device.name = std::string(properties.name, strnlen(properties.name, sizeof properties.name));
+    device.uuid = uuid_text(properties.uuid);
+    device.memory_bytes = properties.memory_bytes;
+  }
+  char pci[32] = {};
+  if (cuda.pci_address(pci, sizeof pci - 1, ordinal) == kSuccess) device.pci = lower_case(pci);
+  device.capability = fmt::format("{}.{}", attribute(cuda, kCapabilityMajor, ordinal),
+                                  attribute(cuda, kCapabilityMinor, ordinal));
+  device.integrated = attribute(cuda, kIntegrated, ordinal) != 0;
+  return device;
+}
+
+// 35 is the answer without a driver and with one that is too old.
+void name_problem(int result, CudaRuntime& runtime) {
+  if (result == kNoDevice) {
+    runtime.problem = "no_device";
+    runtime.detail = "the driver found no device that it may open";
+  } else if (result != kInsufficientDriver) {
+    runtime.problem = "init:" + runtime.code;
+    runtime.detail = "cudaGetDeviceCount failed";
+  } else if (dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL) == nullptr) {
+    runtime.problem = "no_driver";
+    runtime.detail = std::string("NVIDIA's driver is not here: ") + dlerror();
+  } else {
+    runtime.problem = "driver_too_old";
+    runtime.detail = "the driver is older than this CUDA Runtime";
+  }
+}
+
+void* load() {
+  for (const char* name : kRuntimes) {
+    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return nullptr;
+}
+
+std::string path_of(void* library) {
+  link_map* map = nullptr;
+  return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
+}
+
+}  // namespace
+
+CudaRuntime ask_cuda_runtime() {
+  CudaRuntime runtime;
+  void* library = load();
+  if (library == nullptr) {
+    runtime.problem = std::string("library_missing:") + kRuntimes[0];
+    runtime.detail = "the CUDA Runtime is not here";
+    return runtime;
+  }
+  runtime.path = path_of(library);
+  Functions cuda{};
+  if (const std::string missing = find_functions(library, cuda); !missing.empty()) {
+    runtime.problem = "symbol_missing:" + missing;
+    runtime.detail = runtime.path + " is not the CUDA Runtime that we know";
+    return runtime;
+  }
+  cuda.runtime_version(&runtime.version);
+  cuda.driver_version(&runtime.driver);
+  int count = 0;  // an error leaves it as it is
+  const int result = cuda.device_count(&count);
+  if (result != kSuccess) {
+    runtime.code = cuda.error_name(result);
+    name_problem(result, runtime);
+    return runtime;
+  }
+  for (int i = 0; i < count; ++i) runtime.devices.push_back(describe(cuda, i));
+  if (count == 0) name_problem(kNoDevice, runtime);
+  return runtime;
+}
+
+}  // namespace proctor::probe

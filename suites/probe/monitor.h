@@ -1,0 +1,47 @@
+// The state of the devices, again and again, for as long as a run lasts: a run that started a program for
+// each look would pay for the driver's start-up every time.
+//
+// One byte from the FIFO asks for one look; the answer is one line of JSON:
+//   {"v":1, "problem":"" | WHY, "devices":[{"state":"ok" | "lost" | CODE,
+//                       "memory":{"used":BYTES,"total":BYTES} | null,
+//                       "holders":[{"pid":PID,"bytes":BYTES}] | null}]}
+// in the order of the probe's document. null: the driver does not say. The end of the FIFO ends the program.
+//
+// Another byte asks for telemetry instead: kAskSample, followed by 16 hex digits whose bits choose the
+// devices by that order. Its answer is one line as well:
+//   {"v":1,"source":"sysman" | "nvml","problem":"" | "library_missing:libnvidia-ml.so.1" | WHY,
+//    "devices":[{"device":INDEX,"values":{..},"missing":{..}}]}
+// with the keys of Metric (harness/devices/telemetry/telemetry_sample.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+
+namespace proctor::probe {
+
+inline constexpr char kAskLook = '?';
+inline constexpr char kAskSample = 's';
+inline constexpr std::size_t kMaskDigits = 16;
+
+// A vendor's devices, held open.
+class WatchedDevices {
+ public:
+  WatchedDevices() = default;
+  WatchedDevices(const WatchedDevices&) = delete;
+  WatchedDevices& operator=(const WatchedDevices&) = delete;
+  virtual ~WatchedDevices() = default;
+  virtual nlohmann::json look() = 0;
+  // Those whose bits are set in `mask`.
+  virtual nlohmann::json sample(std::uint64_t mask) = 0;
+};
+// Null: they cannot be listed. Called at the first question.
+using OpenDevices = std::unique_ptr<WatchedDevices> (*)();
+
+// Returns the exit status: 0 after the end of the FIFO, 1 when the devices cannot be listed or the answer
+// cannot be written.
+int monitor(const char* fifo, int out_fd, OpenDevices open_devices);
+
+}  // namespace proctor::probe

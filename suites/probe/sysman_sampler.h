@@ -1,0 +1,72 @@
+// Telemetry of Level Zero devices through Sysman. Components are listed once, at a device's first sample, so
+// that a sample costs only the reads. A device handle stands for its management handle (ZES_ENABLE_SYSMAN
+// before zeInit), as in monitor.cc.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "suites/accel/xpu/level_zero.h"
+#include "suites/probe/reading.h"
+
+namespace proctor::probe {
+
+// Components of one kind; `why` there are none.
+template <typename Handle>
+struct Components {
+  std::vector<Handle> handles;
+  std::string why;
+};
+
+// A rate is the difference of two samples of a counter and its own clock, both in
+// microseconds or microjoules.
+struct Counter {
+  std::uint64_t value = 0;
+  std::uint64_t at = 0;
+};
+// Units per microsecond, or none and why: the first sample, a counter or a clock that did not go forward.
+std::optional<double> rate_between(const std::optional<Counter>& before, const Counter& now,
+                                   std::string& why);
+
+class SysmanSampler {
+ public:
+  SysmanSampler(const xpu::LevelZero& ze, const std::vector<ze_device_handle_t>& devices);
+
+  // The devices whose bit is set:
+  // {"v":1,"source":"sysman","problem":"","devices":[{"device":INDEX,"values":{..},"missing":{..}}]}
+  nlohmann::json sample(std::uint64_t which);
+
+ private:
+  struct Device {
+    ze_device_handle_t handle = nullptr;
+    bool listed = false;
+    Components<zes_mem_handle_t> memories;
+    Components<zes_engine_handle_t> engines;
+    Components<zes_temp_handle_t> sensors;
+    Components<zes_pwr_handle_t> power;
+    Components<zes_freq_handle_t> clocks;
+    Components<zes_ras_handle_t> errors;
+    std::optional<Counter> energy;
+    std::vector<std::optional<Counter>> activity;  // by engine group
+  };
+
+  void list(Device& device) const;
+  void keep_own_memory(Device& device) const;
+  void keep_widest_engines(Device& device) const;
+  void keep_core_clocks(Device& device) const;
+
+  void read_memory(const Device& device, Reading& reading) const;
+  void read_utilisation(Device& device, Reading& reading) const;
+  void read_temperature(const Device& device, Reading& reading) const;
+  void read_power(Device& device, Reading& reading) const;
+  void read_clocks(const Device& device, Reading& reading) const;
+  void read_errors(const Device& device, Reading& reading) const;
+
+  const xpu::LevelZero& ze_;
+  std::vector<Device> devices_;
+};
+
+}  // namespace proctor::probe

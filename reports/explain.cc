@@ -133,9 +133,9 @@ std::string describe(const RunModel& model, const CaseRecord& record, const Verd
   return one_line(clean_text(text), kHeadlineBytes);
 }
 
-void add_place(std::string& places, const std::string& place) {
-  if (!places.empty()) places += " · ";
-  places += place;
+void add_location(std::string& locations, const std::string& location) {
+  if (!locations.empty()) locations += " · ";
+  locations += location;
 }
 
 // For outcomes that have neither a source line nor a log.
@@ -212,23 +212,23 @@ std::string headline(const RunModel& model, const CaseRecord& record, const Atte
 std::string where_to_look(const RunModel& model, const CaseRecord& record) {
   const Verdict verdict = model.verdict(record);
   const Attempt* attempt = deciding_attempt(record, verdict);
-  std::string places;
+  std::string locations;
   if (attempt != nullptr && attempt->end) {
     const AttemptEnded& end = *attempt->end;
     if (!end.failures.empty() && !end.failures[0].file.empty()) {
-      add_place(places, fmt::format("{}:{}", end.failures[0].file, end.failures[0].line));
+      add_location(locations, fmt::format("{}:{}", end.failures[0].file, end.failures[0].line));
     }
-    if (!attempt->start.log.empty()) add_place(places, attempt->start.log);
-    if (!end.evidence.file.empty()) add_place(places, end.evidence.file);
-    if (!end.rule.empty()) add_place(places, "rule " + end.rule);
-    if (!end.source.empty()) add_place(places, end.source);
+    if (!attempt->start.log.empty()) add_location(locations, attempt->start.log);
+    if (!end.evidence.file.empty()) add_location(locations, end.evidence.file);
+    if (!end.rule.empty()) add_location(locations, "rule " + end.rule);
+    if (!end.source.empty()) add_location(locations, end.source);
   } else if (attempt != nullptr && !attempt->start.log.empty()) {
-    add_place(places, attempt->start.log);
+    add_location(locations, attempt->start.log);
   }
-  if (record.end && !record.end->known_failure.empty()) add_place(places, record.end->known_failure);
+  if (record.end && !record.end->known_failure.empty()) add_location(locations, record.end->known_failure);
   const bool machine = blame_in(model, record) == Blame::kMachine;
-  if (places.empty() || machine) add_place(places, next_action(model, record));
-  return one_line(clean_text(places), 4 * kHeadlineBytes);
+  if (locations.empty() || machine) add_location(locations, next_action(model, record));
+  return one_line(clean_text(locations), 4 * kHeadlineBytes);
 }
 
 std::string explain_failure(const RunModel& model, const CaseRecord& record) {

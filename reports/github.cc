@@ -71,8 +71,8 @@ int rank_of(const RunModel& model, const CaseRecord& record) {
 }
 
 // The source line of the first failed expectation, if it lies in the workspace.
-void add_place(const RunModel& model, const CaseRecord& record, const std::string& workspace,
-               Annotation& annotation) {
+void add_location(const RunModel& model, const CaseRecord& record, const std::string& workspace,
+                  Annotation& annotation) {
   const Attempt* attempt = deciding_attempt(record, model.verdict(record));
   if (attempt == nullptr || !attempt->end || attempt->end->failures.empty()) return;
   std::string_view file = attempt->end->failures.front().file;
@@ -114,7 +114,7 @@ std::vector<Cause> bad_causes(const RunModel& model, const std::string& workspac
         "{}: {}", records.size() == 1 ? first.planned.id : cases_text(records.size()), to_string(verdict));
     cause.annotation.message = fmt::format("{}\n{}", first.planned.id, explain_failure(model, first));
     if (records.size() > 1) cause.annotation.message += "all with this cause:" + ids_text(records);
-    add_place(model, first, workspace, cause.annotation);
+    add_location(model, first, workspace, cause.annotation);
     causes.push_back(std::move(cause));
   }
   return causes;

@@ -100,9 +100,9 @@ std::vector<Group> group_cases(const RunModel& model) {
   for (std::size_t i = 0; i < model.cases().size(); ++i) {
     const PlannedCase& planned = model.cases()[i].planned;
     const std::string name = clean_text(planned.suite + "." + planned.backend);
-    const auto [place, is_new] = index.emplace(name, groups.size());
+    const auto [entry, is_new] = index.emplace(name, groups.size());
     if (is_new) groups.push_back({name, {}});
-    groups[place->second].cases.push_back(i);
+    groups[entry->second].cases.push_back(i);
   }
   return groups;
 }

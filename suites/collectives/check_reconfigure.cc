@@ -168,10 +168,10 @@ std::vector<int> quorum(const RankFacts& facts, int epoch, bool present) {
 // Joins the epoch with whoever is there, and works: the numbers are those of this epoch.
 void work_in(Member& member, const RankFacts& facts, int epoch) {
   const std::vector<int> members = quorum(facts, epoch, true);
-  const auto place = std::find(members.begin(), members.end(), facts.rank) - members.begin();
+  const auto position = std::find(members.begin(), members.end(), facts.rank) - members.begin();
   step(fmt::format("epoch {}: {} members", epoch, members.size()));
   expect_ok("joining",
-            member.join(epoch, static_cast<int>(place), static_cast<int>(members.size()), facts.store));
+            member.join(epoch, static_cast<int>(position), static_cast<int>(members.size()), facts.store));
   for (int round = 0; round < 3; ++round) expect_ok("all_reduce", member.reduce(100 * epoch + round));
 }
 

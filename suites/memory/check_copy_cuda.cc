@@ -39,12 +39,12 @@ struct Plane {
 struct Volume {
   explicit Volume(const Context& context) {
     use(context.device());
-    CUDA_CALL(cudaMalloc3D, &place, cudaExtent{kWidth, kHeight, kDepth}).or_throw();
+    CUDA_CALL(cudaMalloc3D, &pitched, cudaExtent{kWidth, kHeight, kDepth}).or_throw();
   }
-  ~Volume() { static_cast<void>(cudaFree(place.ptr)); }
+  ~Volume() { static_cast<void>(cudaFree(pitched.ptr)); }
   Volume(const Volume&) = delete;
   Volume& operator=(const Volume&) = delete;
-  cudaPitchedPtr place{};
+  cudaPitchedPtr pitched{};
 };
 
 cudaPitchedPtr dense(std::vector<std::byte>& bytes) { return {bytes.data(), kWidth, kWidth, kHeight}; }
@@ -115,8 +115,8 @@ PROCTOR_CHECK(Volume, ComesBack, "M25", kVolume, kGate,
   std::vector<std::byte> got(sent.size());
   step("given a volume of three slices, copied there and back");
   const Volume volume(context);
-  copy_volume(volume.place, dense(sent));
-  copy_volume(dense(got), volume.place);
+  copy_volume(volume.pitched, dense(sent));
+  copy_volume(dense(got), volume.pitched);
   expect_bytes("the volume", sent, got, context.device());
 }
 
@@ -125,11 +125,11 @@ PROCTOR_CHECK(Volume, FillReachesAllSlices, "M27", kVolume, kGate,
   const auto context = leased();
   auto before = noise(kWidth * kHeight * kDepth, 5);
   const Volume volume(context);
-  copy_volume(volume.place, dense(before));
+  copy_volume(volume.pitched, dense(before));
   step("given a fill of a volume");
-  CUDA_CALL(cudaMemset3D, volume.place, 0xa5, cudaExtent{kWidth, kHeight, kDepth}).or_throw();
+  CUDA_CALL(cudaMemset3D, volume.pitched, 0xa5, cudaExtent{kWidth, kHeight, kDepth}).or_throw();
   std::vector<std::byte> got(before.size());
-  copy_volume(dense(got), volume.place);
+  copy_volume(dense(got), volume.pitched);
   expect_bytes("the volume", std::vector(got.size(), std::byte{0xa5}), got, context.device());
 }
 

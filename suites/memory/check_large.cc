@@ -38,11 +38,12 @@ PROCTOR_CHECK(Large, CopiesReachEveryPart, "M47", kRelaxed, kGate,
   Queue queue(context);
   const Buffer large = large_memory(context);
   step("given a block of 5 GiB with a page of its own contents at its begin, at 4 GiB and at its end");
-  const std::uint64_t places[] = {0, std::uint64_t{1} << 32, kBytes - 4096};
-  for (const std::uint64_t place : places) write(queue, context, large.data() + place, noise(4096, place));
-  for (const std::uint64_t place : places) {
-    expect_bytes("page at " + std::to_string(place), noise(4096, place),
-                 read_bytes(queue, context, large.data() + place, 4096), context.device());
+  const std::uint64_t offsets[] = {0, std::uint64_t{1} << 32, kBytes - 4096};
+  for (const std::uint64_t offset : offsets)
+    write(queue, context, large.data() + offset, noise(4096, offset));
+  for (const std::uint64_t offset : offsets) {
+    expect_bytes("page at " + std::to_string(offset), noise(4096, offset),
+                 read_bytes(queue, context, large.data() + offset, 4096), context.device());
   }
 }
 

@@ -15,7 +15,7 @@ constexpr const char* kPrefetch = "CUDA Runtime API, cudaMemPrefetchAsync";
 constexpr const char* kAdvise = "CUDA Runtime API, cudaMemAdvise";
 constexpr const char* kConcurrent = "CUDA C++ Programming Guide, Unified Memory: concurrentManagedAccess";
 
-cudaMemLocation place(const Device& device) {
+cudaMemLocation location_of(const Device& device) {
   cudaMemLocation location{};
   location.type = cudaMemLocationTypeDevice;
   location.id = native(device);
@@ -43,7 +43,7 @@ PROCTOR_CHECK(Managed, PrefetchKeepsTheBytes, "M37", kPrefetch, kGate,
   const auto sent = noise(8192, 1);
   std::copy(sent.begin(), sent.end(), buffer.data());
   step("given a prefetch to the device and back to the host");
-  for (const cudaMemLocation& location : {place(context.device()), host()}) {
+  for (const cudaMemLocation& location : {location_of(context.device()), host()}) {
     CUDA_CALL(cudaMemPrefetchAsync, buffer.data(), buffer.bytes(), location, 0, native(queue)).or_throw();
   }
   queue.synchronize();
@@ -61,7 +61,7 @@ PROCTOR_CHECK(Managed, AdviceKeepsTheBytes, "M37", kAdvise, kGate, {"copy.prefet
                                        cudaMemAdviseSetPreferredLocation, cudaMemAdviseUnsetPreferredLocation,
                                        cudaMemAdviseSetAccessedBy,        cudaMemAdviseUnsetAccessedBy};
   for (const cudaMemoryAdvise advice : kAll) {
-    CUDA_CALL(cudaMemAdvise, buffer.data(), buffer.bytes(), advice, place(context.device())).or_throw();
+    CUDA_CALL(cudaMemAdvise, buffer.data(), buffer.bytes(), advice, location_of(context.device())).or_throw();
   }
   expect_bytes("managed memory after it", sent, {buffer.data(), buffer.bytes()}, context.device());
 }

@@ -193,14 +193,14 @@ PROCTOR_CHECK(Enumerate, MaskDoesNotChangeProperties, "V33", "a mask selects dev
 PROCTOR_CHECK(Enumerate, PciAddressesAreDistinctAndStable, "V30", kDevices, kGate,
               .faults = {"visibility.wrong_pci_address:dev=0", "visibility.uuid_changes"}) {
   const auto pool = pool_of(2);
-  std::set<std::string> places;
+  std::set<std::string> addresses;
   step("given each device alone");
   for (std::size_t i = 0; i < pool.devices.size(); ++i) {
     const auto seen = enumerate_under(pool.ordinal(i));
     expect_same("the device at " + pool.devices[i].pci, expected_text({pool.uuid(i)}), text_of(seen));
     for (const auto& device : seen.devices) {
       expect_same("PCI address of " + device.uuid, pool.devices[i].pci, device.pci);
-      expect_true(places.insert(device.pci).second, "no other device is at " + device.pci);
+      expect_true(addresses.insert(device.pci).second, "no other device is at " + device.pci);
     }
   }
 }

@@ -49,18 +49,18 @@ PROCTOR_CHECK(Mask, NameMeansTheSameInEveryOrder, "V13", kGuide, kGate,
 
 PROCTOR_CHECK(Mask, ListOrdersTheDevices, "V04", kGuide, kGate, .faults = {"visibility.mask_order_lost"}) {
   const auto pool = pool_of(2);
-  std::vector<std::size_t> places(std::min<std::size_t>(pool.devices.size(), 3));
-  std::iota(places.begin(), places.end(), 0U);
+  std::vector<std::size_t> positions(std::min<std::size_t>(pool.devices.size(), 3));
+  std::iota(positions.begin(), positions.end(), 0U);
   do {
     std::vector<std::string> ordinals, names;
-    for (const std::size_t place : places) {
-      ordinals.push_back(pool.ordinal(place));
-      names.push_back(pool.uuid(place));
+    for (const std::size_t position : positions) {
+      ordinals.push_back(pool.ordinal(position));
+      names.push_back(pool.uuid(position));
     }
     const auto mask = joined(ordinals, ",");
     step("given the mask " + mask);
     expect_same("mask " + mask + " selects", expected_text(names), text_of(enumerate_under(mask)));
-  } while (std::next_permutation(places.begin(), places.end()));
+  } while (std::next_permutation(positions.begin(), positions.end()));
 }
 
 PROCTOR_CHECK(Mask, PrefixListSelectsThatMany, "V06", "ROCm/hip-tests hipGetDeviceCount.cc, as identities",

@@ -14,8 +14,8 @@ std::vector<std::string> selected(std::string_view selects, const Pool& pool) {
   if (selects == "none") return {};
   if (selects == "all") return pool.names.pool;
   std::vector<std::string> names;
-  std::istringstream places{std::string(selects)};
-  for (std::size_t place = 0; places >> place;) names.push_back(pool.uuid(place));
+  std::istringstream positions{std::string(selects)};
+  for (std::size_t position = 0; positions >> position;) names.push_back(pool.uuid(position));
   return names;
 }
 

@@ -9,7 +9,7 @@
 namespace proctor::visibility {
 namespace {
 
-std::ptrdiff_t place_of(const DeviceRecord& device, const Pool& pool) {
+std::ptrdiff_t position_of(const DeviceRecord& device, const Pool& pool) {
   const auto found = std::ranges::find(pool.names.pool, device.uuid);
   return found == pool.names.pool.end() ? -1 : found - pool.names.pool.begin();
 }
@@ -31,7 +31,7 @@ void observe_selection(const std::string& question, const Enumeration& seen, con
   observe_code(question, seen.init);
   for (std::size_t i = 0; i < seen.devices.size(); ++i) {
     suite::observe(question, "device_" + std::to_string(i),
-                   static_cast<double>(place_of(seen.devices[i], pool)), "place in the pool");
+                   static_cast<double>(position_of(seen.devices[i], pool)), "place in the pool");
   }
 }
 

@@ -9,8 +9,8 @@
 #include "harness/core/duration.h"
 #include "harness/core/system_names.h"
 #include "harness/core/text.h"
-#include "reports/cut.h"
 #include "reports/device_table.h"
+#include "reports/truncate.h"
 
 namespace proctor {
 namespace {

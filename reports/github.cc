@@ -9,9 +9,9 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/core/workflow_commands.h"
-#include "reports/cut.h"
 #include "reports/exit_code.h"
 #include "reports/explain.h"
+#include "reports/truncate.h"
 
 namespace proctor {
 namespace {
@@ -270,7 +270,7 @@ std::string workflow_command(const Annotation& annotation) {
     if (annotation.line > 0) properties += fmt::format(",line={}", annotation.line);
   }
   return fmt::format("::{}{}::{}", command_name(annotation.level), properties,
-                     escape_command_data(cut_end(clean_text(annotation.message), kMessageBytes)));
+                     escape_command_data(truncate(clean_text(annotation.message), kMessageBytes)));
 }
 
 std::string_view run_verdict(const RunModel& model) {

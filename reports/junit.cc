@@ -9,9 +9,9 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/text.h"
-#include "reports/cut.h"
 #include "reports/explain.h"
 #include "reports/telemetry_text.h"
+#include "reports/truncate.h"
 #include "reports/xml.h"
 
 namespace proctor {
@@ -167,7 +167,7 @@ std::string attempt_text(const RunModel& model, const CaseRecord& record, const 
     if (!telemetry.empty()) text += fmt::format("telemetry: {}\n", telemetry);
   }
   if (!attempt.start.log.empty()) text += fmt::format("log: {}\n", attempt.start.log);
-  return cut_middle(clean_text(text));
+  return elide_middle(clean_text(text));
 }
 
 std::string case_text(const RunModel& model, const CaseRecord& record) {
@@ -310,9 +310,9 @@ class SuiteWriter {
     if (dropped > 0) head += fmt::format(", {} bytes dropped from the log", dropped);
     if (output.lost) head += ", the log could not be written";
     head += attempt->start.log.empty() ? "]\n" : fmt::format("; log: {}]\n", attempt->start.log);
-    xml_.open("system-out").text(head + cut_middle(output.stdout_tail)).close();
+    xml_.open("system-out").text(head + elide_middle(output.stdout_tail)).close();
     if (!output.stderr_tail.empty()) {
-      xml_.open("system-err").text(cut_middle(output.stderr_tail)).close();
+      xml_.open("system-err").text(elide_middle(output.stderr_tail)).close();
     }
   }
 

@@ -9,9 +9,9 @@
 #include "harness/core/duration.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
-#include "reports/cut.h"
 #include "reports/exit_code.h"
 #include "reports/telemetry_text.h"
+#include "reports/truncate.h"
 
 namespace proctor {
 namespace {

@@ -1,4 +1,4 @@
-#include "reports/cut.h"
+#include "reports/truncate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@ TEST(OneLine, CollapsesWhiteSpaceAndSaysWhatIsMissing) {
 
 TEST(CutMiddle, KeepsHeadAndTailAndCountsTheRest) {
   const std::string fits(kHeadBytes + kTailBytes, 'x');
-  EXPECT_EQ(cut_middle(fits), fits);
-  const std::string cut = cut_middle("HEAD" + fits + "TAIL");
+  EXPECT_EQ(elide_middle(fits), fits);
+  const std::string cut = elide_middle("HEAD" + fits + "TAIL");
   EXPECT_TRUE(cut.starts_with("HEADx"));
   EXPECT_TRUE(cut.ends_with("xTAIL"));
   EXPECT_THAT(cut, ::testing::HasSubstr("\n[proctor: 8 bytes cut here]\n"));
@@ -32,7 +32,7 @@ TEST(CutMiddle, NeverCutsInsideACharacter) {
   for (std::size_t shift = 0; shift < 4; ++shift) {
     std::string text(shift, 'a');
     while (text.size() < 100'000) text += "\xf0\x9f\x98\x80";
-    const std::string cut = cut_middle(text);
+    const std::string cut = elide_middle(text);
     EXPECT_EQ(clean_text(cut), cut) << shift;
     EXPECT_LE(cut.size(), kHeadBytes + kTailBytes + 64);
   }

@@ -13,12 +13,12 @@ namespace proctor {
 std::string one_line(std::string_view text, std::size_t limit);
 
 // The beginning with its lines, at most `limit` bytes, "..." included when something is missing.
-std::string cut_end(std::string_view text, std::size_t limit);
+std::string truncate(std::string_view text, std::size_t limit);
 
 inline constexpr std::size_t kHeadBytes = 16 * 1024;
 inline constexpr std::size_t kTailBytes = 48 * 1024;
 
 // The first 16 KiB and the last 48 KiB, with the number of bytes between them; short text unchanged.
-std::string cut_middle(std::string_view text);
+std::string elide_middle(std::string_view text);
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-#include "reports/cut.h"
+#include "reports/truncate.h"
 
 #include <fmt/core.h>
 
@@ -25,17 +25,17 @@ std::string one_line(std::string_view text, std::size_t limit) {
     line += text.substr(at, std::min(end - at, limit + 1));
     at = text.find_first_not_of(kSpace, end);
   }
-  return cut_end(line, limit);
+  return truncate(line, limit);
 }
 
-std::string cut_end(std::string_view text, std::size_t limit) {
+std::string truncate(std::string_view text, std::size_t limit) {
   if (text.size() <= limit) return std::string(text);
   std::size_t end = limit - kMore.size();
   while (inside_character(text, end)) --end;
   return std::string(text.substr(0, end)) + std::string(kMore);
 }
 
-std::string cut_middle(std::string_view text) {
+std::string elide_middle(std::string_view text) {
   if (text.size() <= kHeadBytes + kTailBytes) return std::string(text);
   std::size_t head = kHeadBytes;
   while (inside_character(text, head)) --head;

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// The program's exit codes, suites/probe/main.cc.
+// The program's exit codes, suites/probe/main_health.cc.
 constexpr int kWell = 0;
 constexpr int kSick = 1;
 

@@ -15,7 +15,7 @@ namespace {
 
 bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
-// Gloo tells its errors apart by their texts only (docs/errors.md of Gloo).
+// Gloo tells its errors apart by their texts only (https://github.com/pytorch/gloo/blob/main/docs/errors.md).
 Ended ended_of_io(const std::string& text) {
   if (contains(text, "Timed out") || contains(text, "imeout")) return Ended::kTimeout;
   for (const char* lost : {"Connection closed by peer", "Connection reset by peer", "Broken pipe",

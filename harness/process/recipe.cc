@@ -55,7 +55,7 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
     if (!leaf) return SpawnError{"cgroup", leaf.error().sys_errno};
     guard.leaf.emplace(*std::move(leaf));
   }
-  LaunchSpec spec;
+  SpawnSpec spec;
   spec.argv = {recipe.guard, flags_of(recipe, setup), guard.leaf ? guard.leaf->path() : "-"};
   spec.argv.insert(spec.argv.end(), argv.begin(), argv.end());
   spec.env = env;
@@ -67,9 +67,9 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
   spec.pid_namespace = in_pid_namespace(recipe, setup);
   spec.user_namespace = spec.pid_namespace && recipe.user_namespace;
   spec.fresh_proc = spec.pid_namespace && recipe.fresh_proc;
-  auto launched = launch(spec);
-  if (auto* error = std::get_if<SpawnError>(&launched)) return *error;
-  guard.process = std::get<Launched>(std::move(launched));
+  auto spawned = spawn(spec);
+  if (auto* error = std::get_if<SpawnError>(&spawned)) return *error;
+  guard.process = std::get<Spawned>(std::move(spawned));
   recipe.guards.insert(guard.process.pid);
   return guard;
 }

@@ -13,14 +13,14 @@
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
 #include "harness/process/guard/protocol.h"
-#include "harness/process/launch.h"
+#include "harness/process/spawn.h"
 
 namespace proctor {
 
 // Path of the guard: beside the running executable. Error when it is not there.
 Result<std::string> guard_path();
 
-// What a layer's probe found out and every launch uses.
+// What a layer's probe found out and every spawn uses.
 struct Recipe {
   Layer layer = Layer::kSubreaper;
   std::string guard;
@@ -33,7 +33,7 @@ struct Recipe {
 };
 
 struct GuardProcess {
-  Launched process;
+  Spawned process;
   UniqueFd control;  // SOCK_SEQPACKET, non-blocking
   std::optional<CgroupLeaf> leaf;
 };

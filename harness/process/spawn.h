@@ -17,7 +17,7 @@
 
 namespace proctor {
 
-struct LaunchSpec {
+struct SpawnSpec {
   std::vector<std::string> argv;
   std::vector<std::string> env;
   std::string directory;
@@ -30,12 +30,12 @@ struct LaunchSpec {
   bool use_pidfd = true;
 };
 
-struct Launched {
+struct Spawned {
   pid_t pid = 0;
   UniqueFd pidfd;  // empty where the kernel or a filter refuses pidfds
 };
 
 // The child has executed argv[0] when this returns a value.
-std::variant<Launched, SpawnError> launch(const LaunchSpec& spec);
+std::variant<Spawned, SpawnError> spawn(const SpawnSpec& spec);
 
 }  // namespace proctor

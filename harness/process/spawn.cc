@@ -1,4 +1,4 @@
-#include "harness/process/launch.h"
+#include "harness/process/spawn.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -163,7 +163,7 @@ class BlockAllSignals {
   sigset_t saved_{};
 };
 
-int clone_flags(const LaunchSpec& spec) {
+int clone_flags(const SpawnSpec& spec) {
   int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
   if (spec.pid_namespace) flags |= CLONE_NEWPID;
   if (spec.user_namespace) flags |= CLONE_NEWUSER;
@@ -178,7 +178,7 @@ void reap_failed(pid_t pid) {
 
 }  // namespace
 
-std::variant<Launched, SpawnError> launch(const LaunchSpec& spec) {
+std::variant<Spawned, SpawnError> spawn(const SpawnSpec& spec) {
   // On our own stack, which sleeps meanwhile: nothing to map, and its pages are there.
   alignas(16) std::array<std::byte, kStackBytes> stack;
   std::byte* const stack_top = stack.data() + stack.size();
@@ -196,24 +196,24 @@ std::variant<Launched, SpawnError> launch(const LaunchSpec& spec) {
   snprintf(plan.uid_map, sizeof(plan.uid_map), "%u %u 1", geteuid(), geteuid());
   snprintf(plan.gid_map, sizeof(plan.gid_map), "%u %u 1", getegid(), getegid());
 
-  Launched launched;
+  Spawned spawned;
   int pidfd = -1;
   int clone_errno = 0;
   {
     const BlockAllSignals blocked;
     const int flags = clone_flags(spec);
-    launched.pid = -1;
-    if (spec.use_pidfd) launched.pid = clone(child_main, stack_top, flags | CLONE_PIDFD, &plan, &pidfd);
-    if (launched.pid < 0) launched.pid = clone(child_main, stack_top, flags, &plan);
+    spawned.pid = -1;
+    if (spec.use_pidfd) spawned.pid = clone(child_main, stack_top, flags | CLONE_PIDFD, &plan, &pidfd);
+    if (spawned.pid < 0) spawned.pid = clone(child_main, stack_top, flags, &plan);
     clone_errno = errno;
   }
-  if (launched.pid < 0) return SpawnError{"clone", clone_errno};
-  launched.pidfd = UniqueFd(pidfd);
+  if (spawned.pid < 0) return SpawnError{"clone", clone_errno};
+  spawned.pidfd = UniqueFd(pidfd);
   if (plan.failed_step != nullptr) {
-    reap_failed(launched.pid);
+    reap_failed(spawned.pid);
     return SpawnError{plan.failed_step, plan.failed_errno};
   }
-  return launched;
+  return spawned;
 }
 
 }  // namespace proctor

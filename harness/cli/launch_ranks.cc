@@ -8,7 +8,7 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/read_file.h"
 #include "harness/process/guard/protocol.h"
-#include "harness/ranks/launcher.h"
+#include "harness/ranks/rank_supervisor.h"
 
 namespace proctor::cli {
 namespace {
@@ -18,7 +18,7 @@ int launch(const std::string& file) {
   if (!text) return fail(text.error());
   const auto plan = parse_rank_plan(*text);
   if (!plan) return fail(plan.error());
-  const auto launched = launch_ranks(*plan, guard::kChildEventsFd);
+  const auto launched = supervise_ranks(*plan, guard::kChildEventsFd);
   return launched ? kExitGreen : fail(launched.error());
 }
 

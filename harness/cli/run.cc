@@ -332,7 +332,7 @@ RunSetup RunCommand::make_setup() {
   setup.deadline = budget_.deadline;
   setup.inherit_stdio = options_.no_capture || !debugger_.empty();
   setup.evidence_program = own_program();
-  setup.rank_launcher = own_program();
+  setup.rank_supervisor = own_program();
   setup.evidence_environment = to_list(caller_environment());
   setup.debugger = debugger_;
   setup.watch_parent = is_ci();

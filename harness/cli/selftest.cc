@@ -217,7 +217,7 @@ int SelftestCommand::run() {
   setup.environment = [this](const Case& test, const SimSession& session, int rank) {
     return environment_of(test, session, rank);
   };
-  setup.rank_launcher = own_program();
+  setup.rank_supervisor = own_program();
   setup.out = out_;
   setup.jobs = options_.jobs > 0 ? options_.jobs : usable_cores();
   setup.on_result = [this](const SelftestRow& row, const SelftestResult& result) {

@@ -35,8 +35,8 @@ Result<void> write_rank_plan(const RankPlan& plan, const std::string& path) {
   return {};
 }
 
-std::vector<std::string> launch_command(const std::string& launcher, const std::string& path) {
-  return {launcher, "launch-ranks", path};
+std::vector<std::string> supervisor_command(const std::string& program, const std::string& path) {
+  return {program, "launch-ranks", path};
 }
 
 Result<RankPlan> parse_rank_plan(std::string_view text) {

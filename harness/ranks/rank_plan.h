@@ -1,4 +1,4 @@
-// What the launcher of a case's ranks is told, in a file that the runner writes.
+// What the supervisor of a case's ranks is told, in a file that the runner writes.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace proctor {
 
 struct RankSpec {
-  std::vector<std::string> env;  // NAME=VALUE, the whole environment without what the launcher sets
+  std::vector<std::string> env;  // NAME=VALUE, the whole environment without what the supervisor sets
   std::string log;               // absolute; written as process/capture.h says
 };
 
@@ -24,10 +24,10 @@ struct RankPlan {
 };
 
 std::string to_text(const RankPlan& plan);
-// Into a new file, for the command of launch_command().
+// Into a new file, for the command of supervisor_command().
 Result<void> write_rank_plan(const RankPlan& plan, const std::string& path);
-// What starts the ranks of the plan in `path`; `launcher`: the program `proctor`.
-std::vector<std::string> launch_command(const std::string& launcher, const std::string& path);
+// What starts the ranks of the plan in `path`; `program`: the program `proctor`.
+std::vector<std::string> supervisor_command(const std::string& program, const std::string& path);
 Result<RankPlan> parse_rank_plan(std::string_view text);
 
 // `env` of rank `rank` of `world`, with the variables of core/child_protocol.h. What it

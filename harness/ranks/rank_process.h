@@ -1,4 +1,4 @@
-// One rank as its launcher sees it: the process, and the pipes that it writes to.
+// One rank as its supervisor sees it: the process, and the pipes that it writes to.
 #pragma once
 
 #include <sys/types.h>
@@ -26,7 +26,7 @@ class RankProcess {
 
   RankProcess(std::string log, OnLine on_line);
 
-  // In a process group of its own; its descriptors are 0-2, the events and what the launcher itself
+  // In a process group of its own; its descriptors are 0-2, the events and what the supervisor itself
   // inherited. errno, 0 when it runs.
   int start(const RankPlan& plan, const std::vector<std::string>& env);
 
@@ -40,10 +40,10 @@ class RankProcess {
   void kill() const;
   OutputInfo finish_log() { return log_.finish(); }
 
-  // What the launcher notes about it.
+  // What the supervisor notes about it.
   std::optional<int> status;  // of waitpid, once it is reaped
   std::string leaves;         // how it said it would end
-  bool killed = false;        // by the launcher
+  bool killed = false;        // by the supervisor
 
  private:
   bool read_once(Source source);

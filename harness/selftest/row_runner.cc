@@ -112,7 +112,7 @@ class RowAttempt {
       plan.ranks.push_back({.env = std::move(*environment), .log = rank_log(rank)});
     }
     rank_plan_ = setup_.scratch->new_file_name();
-    spec.argv = launch_command(setup_.rank_launcher, rank_plan_);
+    spec.argv = supervisor_command(setup_.rank_supervisor, rank_plan_);
     return write_rank_plan(plan, rank_plan_);
   }
 

@@ -25,8 +25,8 @@ struct RowRunnerSetup {
   // ranks, else `rank` is 0.
   std::function<Result<std::vector<std::string>>(const Case&, const SimSession& session, int rank)>
       environment;
-  std::string rank_launcher;  // as RunnerSetup has it
-  std::string out;            // absolute; logs go to its logs/
+  std::string rank_supervisor;  // as RunnerSetup has it
+  std::string out;              // absolute; logs go to its logs/
   int jobs = 1;
   // Called as each row ends, in that order. May be empty.
   std::function<void(const SelftestRow&, const SelftestResult&)> on_result;

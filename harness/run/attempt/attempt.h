@@ -41,7 +41,7 @@ struct AttemptContext {
   bool break_commands = false;   // in what is passed on
   std::string evidence_program;  // proctor itself; "": nothing is gathered before a limit ends a case
   std::vector<std::string> evidence_environment;
-  std::string rank_launcher;          // proctor itself
+  std::string rank_supervisor;        // proctor itself
   std::vector<std::string> debugger;  // put in front of the command; no limits then
   Diagnoser diagnoser{};
   Telemetry* telemetry = nullptr;      // none: devices are not sampled
@@ -61,7 +61,7 @@ struct AttemptPlan {
   std::vector<int> leases;               // descriptors of their leases
   std::vector<std::string> environment;  // NAME=VALUE, without what is particular to the attempt
   // Of a case with ranks: the same of each rank, which has an equal share of `devices`, in order;
-  // `environment` is then that of their launcher.
+  // `environment` is then that of their supervisor.
   std::vector<std::vector<std::string>> ranks;
 };
 
@@ -147,7 +147,7 @@ class RunningAttempt {
   std::string scratch_;      // kind proctor: its working directory and TMPDIR
   std::string result_file_;  // kind gtest
   std::string cases_file_;   // of a batch
-  std::string rank_plan_;    // of a case with ranks: the launcher's file
+  std::string rank_plan_;    // of a case with ranks: the supervisor's file
   std::string rendezvous_;   // and the directory that they share
   std::string stop_reason_;
   std::shared_ptr<ContainedProcess> process_;

@@ -1,4 +1,4 @@
-// Of RunningAttempt: a case with ranks, whose leader is their launcher (harness/ranks/).
+// Of RunningAttempt: a case with ranks, whose leader is their supervisor (harness/ranks/).
 #include <fmt/format.h>
 
 #include "harness/ranks/rank_plan.h"
@@ -13,7 +13,7 @@ std::vector<std::string> RunningAttempt::devices_of_rank(std::size_t rank) const
   return {first, first + static_cast<std::ptrdiff_t>(each)};
 }
 
-// Turns the process of the case into the launcher of as many.
+// Turns the process of the case into the supervisor of as many.
 void RunningAttempt::launch_as_ranks(ProcessSpec& spec) {
   const AttemptCase& first = plan_.cases.front();
   RankPlan plan;
@@ -29,10 +29,10 @@ void RunningAttempt::launch_as_ranks(ProcessSpec& spec) {
   }
   rank_plan_ = context_.scratch.new_file_name();
   const auto written = rendezvous ? write_rank_plan(plan, rank_plan_) : Result<void>(rendezvous.error());
-  if (!written)  // the launcher says what it cannot read
+  if (!written)  // the supervisor says what it cannot read
     context_.sink.on(
         Warning{"scratch", "ranks of " + first.test->id + ": failed to " + written.error().what});
-  spec.argv = launch_command(context_.rank_launcher, rank_plan_);
+  spec.argv = supervisor_command(context_.rank_supervisor, rank_plan_);
   spec.events = true;
   spec.on_event_line = [this, alive = alive_](std::string_view line) {
     if (*alive) ranks_->add_line(line);

@@ -84,10 +84,10 @@ const RankReports::Rank* RankReports::answering() const {
   return ended_by_us;
 }
 
-Verdict RankReports::judge(const AttemptEvidence& launcher) const {
-  if (launcher.cause != EndCause::kExited) return proctor::judge(launcher);
+Verdict RankReports::judge(const AttemptEvidence& supervisor) const {
+  if (supervisor.cause != EndCause::kExited) return proctor::judge(supervisor);
   const bool all_told = order_.size() == ranks_.size();
-  if (!all_told || launcher.exit_code != 0 || !stray_line_.empty()) return {Outcome::kError, "ranks"};
+  if (!all_told || supervisor.exit_code != 0 || !stray_line_.empty()) return {Outcome::kError, "ranks"};
   if (const Rank* rank = answering()) return judge_rank(*rank);
   std::vector<std::string> skips;
   for (const Rank& rank : ranks_) {

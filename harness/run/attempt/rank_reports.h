@@ -1,4 +1,5 @@
-// What the ranks of a case said, and how each ended, as their launcher tells it (harness/ranks/launcher.h).
+// What the ranks of a case said, and how each ended, as their supervisor (harness/ranks/rank_supervisor.h)
+// tells it.
 //
 // The case's verdict is that of the rank that ended badly first: the others' troubles may come from it. It is
 // a pass when every rank passed or left as its check had announced, and a skip when all of them skip for the
@@ -27,8 +28,8 @@ class RankReports {
   ChildReport merged() const;
   // A limit or a stop ends the case now: whoever has not ended does not end by itself any more.
   void cut_short();
-  // For a process that ended by itself: `launcher` is how the launcher did.
-  Verdict judge(const AttemptEvidence& launcher) const;
+  // For a process that ended by itself: `supervisor` is how the supervisor did.
+  Verdict judge(const AttemptEvidence& supervisor) const;
   // By rank. A rank that had not ended by itself has no verdict.
   std::vector<RankEnd> ends() const;
   // Who had not ended when the case was cut short, and where it was, in one sentence; "": everybody had.

@@ -128,10 +128,9 @@ void DeviceCare::begin(std::function<void(const std::string&)> ready) {
   });
 }
 
-void DeviceCare::wait_for(const std::vector<std::string>& devices, Find find, Milliseconds patience,
+void DeviceCare::wait_for(const std::vector<std::string>& devices, Find find, Milliseconds limit,
                           OnSettled done) {
-  waiting_.push_back(
-      {devices, find, patience, std::move(done), Clock::now(), boost::asio::steady_timer(io_)});
+  waiting_.push_back({devices, find, limit, std::move(done), Clock::now(), boost::asio::steady_timer(io_)});
   look_again(std::prev(waiting_.end()));
 }
 
@@ -143,9 +142,9 @@ void DeviceCare::look(const std::vector<std::string>& devices, OnSettled done) {
   wait_for(devices, &DeviceCare::find_left, Milliseconds(0), std::move(done));
 }
 
-void DeviceCare::look_for_holders(const std::vector<std::string>& devices, Milliseconds patience,
+void DeviceCare::look_for_holders(const std::vector<std::string>& devices, Milliseconds limit,
                                   OnSettled done) {
-  wait_for(devices, &DeviceCare::find_holders, patience, std::move(done));
+  wait_for(devices, &DeviceCare::find_holders, limit, std::move(done));
 }
 
 void DeviceCare::forget() {
@@ -171,10 +170,10 @@ void DeviceCare::judge(Wait wait, const DeviceMonitor::Look& look) {
   std::vector<DeviceFinding> findings;
   for (const auto& device : wait->devices) {
     findings.push_back(find(wait->find, device, look));
-    if (wait->patience.count() > 0) findings.back().waited = waited;  // a single look waits for nothing
+    if (wait->limit.count() > 0) findings.back().waited = waited;  // a single look waits for nothing
     findings.back().endured = endured_.contains({device, findings.back().holders});
   }
-  if (waited < wait->patience && std::any_of(findings.begin(), findings.end(), may_change)) {
+  if (waited < wait->limit && std::any_of(findings.begin(), findings.end(), may_change)) {
     wait->next.expires_after(kLookAgain);
     wait->next.async_wait([this, wait, alive = alive_](const auto& error) {
       if (!error && *alive) look_again(wait);
@@ -182,7 +181,7 @@ void DeviceCare::judge(Wait wait, const DeviceMonitor::Look& look) {
     return;
   }
   for (const auto& finding : findings) {
-    const bool in_vain = finding.settled == Settled::kForeign && wait->patience.count() > 0;
+    const bool in_vain = finding.settled == Settled::kForeign && wait->limit.count() > 0;
     if (in_vain) endured_.emplace(finding.device, finding.holders);
   }
   const auto done = std::move(wait->done);

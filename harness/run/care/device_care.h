@@ -62,8 +62,8 @@ class DeviceCare {
   // with one finding per device.
   using OnSettled = std::function<void(const std::vector<DeviceFinding>&)>;
   void settle(const std::vector<std::string>& devices, OnSettled done);
-  // Looks, before a case, who else has memory on the devices, until nobody has or for `patience`.
-  void look_for_holders(const std::vector<std::string>& devices, Milliseconds patience, OnSettled done);
+  // Looks, before a case, who else has memory on the devices, until nobody has or for `limit`.
+  void look_for_holders(const std::vector<std::string>& devices, Milliseconds limit, OnSettled done);
   // The same as settle(), with one look.
   void look(const std::vector<std::string>& devices, OnSettled done);
   // Forgets who waits.
@@ -77,14 +77,14 @@ class DeviceCare {
   struct Waiting {
     std::vector<std::string> devices;
     Find find;
-    Milliseconds patience;
+    Milliseconds limit;
     OnSettled done;
     Clock::time_point began;
     boost::asio::steady_timer next;
   };
   using Wait = std::list<Waiting>::iterator;
 
-  void wait_for(const std::vector<std::string>& devices, Find find, Milliseconds patience, OnSettled done);
+  void wait_for(const std::vector<std::string>& devices, Find find, Milliseconds limit, OnSettled done);
   void look_again(Wait wait);
   void judge(Wait wait, const DeviceMonitor::Look& look);
   DeviceFinding unknown(const std::string& device, const std::string& why);

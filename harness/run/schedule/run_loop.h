@@ -38,7 +38,7 @@ class Runner {
                  .break_commands = setup.break_commands,
                  .evidence_program = setup.evidence_program,
                  .evidence_environment = setup.evidence_environment,
-                 .rank_launcher = setup.rank_launcher,
+                 .rank_supervisor = setup.rank_supervisor,
                  .debugger = setup.debugger,
                  .ready = setup.ready},
         pool_(setup.devices, setup.leases, setup.planned.run_id),

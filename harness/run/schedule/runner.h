@@ -82,7 +82,7 @@ struct RunSetup {
   bool break_commands = false;       // and must not be obeyed there (core/workflow_commands.h)
   std::string evidence_program;      // proctor itself; "": nothing is gathered before a limit ends a case
   std::vector<std::string> evidence_environment;
-  std::string rank_launcher;  // proctor itself, which starts the ranks of a case
+  std::string rank_supervisor;  // proctor itself, which starts the ranks of a case
   std::vector<std::string> debugger;
   bool watch_parent = false;  // CI=true
 

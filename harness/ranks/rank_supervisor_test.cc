@@ -1,4 +1,4 @@
-#include "harness/ranks/launcher.h"
+#include "harness/ranks/rank_supervisor.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -18,15 +18,15 @@ namespace {
 using nlohmann::json;
 
 // Ranks that are shell scripts, and what came of them.
-class LaunchedRanks : public testing::Test {
+class SupervisedRanks : public testing::Test {
  protected:
-  LaunchedRanks() {
+  SupervisedRanks() {
     std::string path = testing::TempDir() + "/ranks-XXXXXX";
     directory_ = mkdtemp(path.data());
   }
-  ~LaunchedRanks() override { std::filesystem::remove_all(directory_); }
+  ~SupervisedRanks() override { std::filesystem::remove_all(directory_); }
 
-  void launch(const std::string& script, int ranks, Milliseconds grace = Milliseconds(10'000)) {
+  void supervise(const std::string& script, int ranks, Milliseconds grace = Milliseconds(10'000)) {
     RankPlan plan{.argv = {"sh", "-c", script},
                   .rendezvous = directory_ + "/store",
                   .events = true,
@@ -39,8 +39,8 @@ class LaunchedRanks : public testing::Test {
     ASSERT_EQ(pipe2(both, O_CLOEXEC), 0);
     const UniqueFd reader(both[0]);
     UniqueFd writer(both[1]);
-    const auto launched = launch_ranks(plan, writer.get());
-    ASSERT_TRUE(launched) << launched.error().what;
+    const auto supervised = supervise_ranks(plan, writer.get());
+    ASSERT_TRUE(supervised) << supervised.error().what;
     writer.reset();
     read_events(reader.get());
   }
@@ -69,11 +69,11 @@ class LaunchedRanks : public testing::Test {
   }
 };
 
-TEST_F(LaunchedRanks, EachKnowsWhoItIsAndMeetsTheOthers) {
-  launch(R"sh(echo "$RANK of $WORLD_SIZE"; : > "$PROCTOR_RENDEZVOUS/$RANK"
+TEST_F(SupervisedRanks, EachKnowsWhoItIsAndMeetsTheOthers) {
+  supervise(R"sh(echo "$RANK of $WORLD_SIZE"; : > "$PROCTOR_RENDEZVOUS/$RANK"
             while [ "$(ls "$PROCTOR_RENDEZVOUS" | wc -l)" -lt 3 ]; do :; done
             echo '{"event":"step","v":1,"name":"met"}' >&$PROCTOR_EVENTS_FD)sh",
-         3);
+            3);
   ASSERT_EQ(ended_.size(), 3u);
   for (int rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(ended_[rank]["exit"], 0);
@@ -87,15 +87,16 @@ TEST_F(LaunchedRanks, EachKnowsWhoItIsAndMeetsTheOthers) {
   EXPECT_EQ(told, (std::vector<int>{0, 1, 2}));
 }
 
-TEST_F(LaunchedRanks, WhatARankSaidComesBeforeItsEnd) {
-  launch("echo '{\"v\":1,\"event\":\"step\",\"name\":\"last words\"}' >&$PROCTOR_EVENTS_FD; kill -9 $$", 1);
+TEST_F(SupervisedRanks, WhatARankSaidComesBeforeItsEnd) {
+  supervise("echo '{\"v\":1,\"event\":\"step\",\"name\":\"last words\"}' >&$PROCTOR_EVENTS_FD; kill -9 $$",
+            1);
   ASSERT_EQ(said_.size(), 2u);
   EXPECT_EQ(said_[0]["event"], "step");
   EXPECT_EQ(said_[1]["signal"], 9);
 }
 
-TEST_F(LaunchedRanks, AfterABadEndTheOthersHaveTheGrace) {
-  launch("[ $RANK = 1 ] && exit 3; sleep 100", 3, Milliseconds(100));
+TEST_F(SupervisedRanks, AfterABadEndTheOthersHaveTheGrace) {
+  supervise("[ $RANK = 1 ] && exit 3; sleep 100", 3, Milliseconds(100));
   EXPECT_EQ(ended_[1]["exit"], 3);
   for (const int rank : {0, 2}) {
     EXPECT_EQ(ended_[rank]["signal"], 9);
@@ -103,8 +104,8 @@ TEST_F(LaunchedRanks, AfterABadEndTheOthersHaveTheGrace) {
   }
 }
 
-TEST_F(LaunchedRanks, WhoHasLeftDoesNotKeepTheOthersNorCutThemShort) {
-  launch(
+TEST_F(SupervisedRanks, WhoHasLeftDoesNotKeepTheOthersNorCutThemShort) {
+  supervise(
       R"sh(if [ $RANK = 0 ]; then echo '{"v":1,"event":"leave","how":"ended"}' >&$PROCTOR_EVENTS_FD; : > "$PROCTOR_RENDEZVOUS/left"
               kill -STOP $$; fi
             while [ ! -e "$PROCTOR_RENDEZVOUS/left" ]; do :; done; exit 0)sh",
@@ -115,17 +116,17 @@ TEST_F(LaunchedRanks, WhoHasLeftDoesNotKeepTheOthersNorCutThemShort) {
   EXPECT_EQ(ended_[0]["ended_by_runner"], true);
 }
 
-TEST_F(LaunchedRanks, WhoAnnouncedItsDeathComesToIt) {
-  launch(R"sh(if [ $RANK = 0 ]; then echo '{"v":1,"event":"leave","how":"signal:9"}' >&$PROCTOR_EVENTS_FD
+TEST_F(SupervisedRanks, WhoAnnouncedItsDeathComesToIt) {
+  supervise(R"sh(if [ $RANK = 0 ]; then echo '{"v":1,"event":"leave","how":"signal:9"}' >&$PROCTOR_EVENTS_FD
                 : > "$PROCTOR_RENDEZVOUS/left"; sleep 0.2; kill -9 $$; fi
               while [ ! -e "$PROCTOR_RENDEZVOUS/left" ]; do :; done; exit 0)sh",
-         2);
+            2);
   EXPECT_EQ(ended_[0]["signal"], 9);
   EXPECT_EQ(ended_[0]["ended_by_runner"], false);
 }
 
-TEST_F(LaunchedRanks, AnAnnouncedDeathGivesNobodyALimit) {
-  launch(
+TEST_F(SupervisedRanks, AnAnnouncedDeathGivesNobodyALimit) {
+  supervise(
       R"sh(if [ $RANK = 0 ]; then echo '{"v":1,"event":"leave","how":"signal:9"}' >&$PROCTOR_EVENTS_FD; kill -9 $$; fi
             sleep 0.2; exit 0)sh",
       2, Milliseconds(1));

@@ -1,4 +1,4 @@
-#include "harness/ranks/launcher.h"
+#include "harness/ranks/rank_supervisor.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -37,12 +37,12 @@ bool ended_well(int status, const std::string& leaves) {
   return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == kSkipExitCode);
 }
 
-class Launcher {
+class RankSupervisor {
  public:
-  Launcher(const RankPlan& plan, int events_fd) : plan_(plan), events_fd_(events_fd) {}
-  ~Launcher() { pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr); }
-  Launcher(const Launcher&) = delete;
-  Launcher& operator=(const Launcher&) = delete;
+  RankSupervisor(const RankPlan& plan, int events_fd) : plan_(plan), events_fd_(events_fd) {}
+  ~RankSupervisor() { pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr); }
+  RankSupervisor(const RankSupervisor&) = delete;
+  RankSupervisor& operator=(const RankSupervisor&) = delete;
 
   Result<void> run() {
     if (::mkdir(plan_.rendezvous.c_str(), 0700) != 0 && errno != EEXIST)
@@ -148,7 +148,7 @@ class Launcher {
         sources.emplace_back(&rank, source);
       }
     }
-    if (poll(fds.data(), fds.size(), patience()) < 0) return;
+    if (poll(fds.data(), fds.size(), poll_timeout()) < 0) return;
     signalfd_siginfo info;
     while (::read(child_ended_.get(), &info, sizeof(info)) > 0) {
     }
@@ -158,7 +158,7 @@ class Launcher {
   }
 
   // Milliseconds until somebody's time is over, -1: nobody's.
-  int patience() const {
+  int poll_timeout() const {
     if (!others_until_) return -1;
     const auto left = std::chrono::ceil<Milliseconds>(*others_until_ - Clock::now());
     return static_cast<int>(std::clamp<Milliseconds::rep>(left.count(), 0, 60'000));
@@ -213,6 +213,8 @@ class Launcher {
 
 }  // namespace
 
-Result<void> launch_ranks(const RankPlan& plan, int events_fd) { return Launcher(plan, events_fd).run(); }
+Result<void> supervise_ranks(const RankPlan& plan, int events_fd) {
+  return RankSupervisor(plan, events_fd).run();
+}
 
 }  // namespace proctor

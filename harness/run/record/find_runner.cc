@@ -74,12 +74,12 @@ bool is_in_cgroup(const std::string& cgroups, const std::string& run_id) {
 }
 
 // Whether it is one of the run is read after the process is held, so that its pid is not another's by then.
-std::vector<HeldProcess> processes_of(const std::string& run_id) {
+std::vector<ProcessHandle> processes_of(const std::string& run_id) {
   const std::string variable = std::string(child::kRunIdVariable) + "=" + run_id;
-  std::vector<HeldProcess> found;
+  std::vector<ProcessHandle> found;
   for (const int pid : all_pids()) {
     if (pid == ::getpid()) continue;
-    auto held = HeldProcess::open(pid, start_time_of(pid));
+    auto held = ProcessHandle::open(pid, start_time_of(pid));
     if (!held) continue;
     const bool ours =
         has_variable(read_of(pid, "environ"), variable) || is_in_cgroup(read_of(pid, "cgroup"), run_id);
@@ -100,7 +100,7 @@ std::string command_of(int pid) {
 FoundRunner find_runner(const RunRecord& record) {
   const RunnerState state = runner_state(record);
   if (state == RunnerState::kAlive) {
-    auto held = HeldProcess::open(record.pid, record.start_time);
+    auto held = ProcessHandle::open(record.pid, record.start_time);
     return {held ? RunnerState::kAlive : RunnerState::kGone, std::move(held)};
   }
   if (state != RunnerState::kUnknown) return {.state = state};
@@ -114,7 +114,8 @@ FoundRunner find_runner(const RunRecord& record) {
     if (error || its != record.pid_namespace) continue;
     below = true;
     if (innermost_pid(pid) != record.pid) continue;
-    if (auto held = HeldProcess::open(pid, record.start_time)) return {RunnerState::kAlive, std::move(held)};
+    if (auto held = ProcessHandle::open(pid, record.start_time))
+      return {RunnerState::kAlive, std::move(held)};
   }
   std::error_code error;
   below = below || fs::read_symlink("/proc/self/ns/pid", error) == kInitialNamespace;
@@ -128,7 +129,7 @@ bool step_is_over(const RunRecord& record) {
          start_time_of(record.parent_pid) != record.parent_start_time;
 }
 
-bool stop_runner(const HeldProcess& runner, Milliseconds limit, std::vector<std::string>& said) {
+bool stop_runner(const ProcessHandle& runner, Milliseconds limit, std::vector<std::string>& said) {
   const struct {
     int signal;
     const char* name;
@@ -157,7 +158,7 @@ bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std
   for (;;) {
     const auto left = processes_of(record.run_id);
     if (left.empty()) return true;
-    for (const HeldProcess& process : left) {
+    for (const ProcessHandle& process : left) {
       const std::string command = command_of(process.pid());
       const bool killed = process.signal(SIGKILL).ok();
       if (!told.insert(process.pid()).second) continue;

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "harness/core/duration.h"
-#include "harness/run/record/held_process.h"
+#include "harness/run/record/process_handle.h"
 #include "harness/run/record/run_record.h"
 
 namespace proctor {
 
 struct FoundRunner {
   RunnerState state = RunnerState::kUnknown;
-  std::optional<HeldProcess> process{};  // alive only; its pid is the one that is seen from here
+  std::optional<ProcessHandle> process{};  // alive only; its pid is the one that is seen from here
 };
 
 // Gone is proven: by the same PID namespace, or by one that shows all processes of the runner's, which is one
@@ -27,7 +27,7 @@ bool step_is_over(const RunRecord& record);
 
 // Ends a living runner: SIGTERM, after which it stops its cases and writes its reports; a second one, after
 // which it kills them; SIGKILL. All within `limit`. `said`: what was done. False: it is still there.
-bool stop_runner(const HeldProcess& runner, Milliseconds limit, std::vector<std::string>& said);
+bool stop_runner(const ProcessHandle& runner, Milliseconds limit, std::vector<std::string>& said);
 
 // Kills what was started by the cases of a run whose runner is gone, wherever it went: the id of the run is
 // in the environment of each, unless it took it out, and in the path of its cgroup, if the run has one. One

@@ -17,7 +17,7 @@
 #include "harness/core/read_file.h"
 #include "harness/process/cgroup.h"
 #include "harness/process/unique_fd.h"
-#include "harness/run/record/held_process.h"
+#include "harness/run/record/process_handle.h"
 #include "harness/run/record/scratch.h"
 
 namespace proctor {

@@ -1,4 +1,4 @@
-#include "harness/run/record/held_process.h"
+#include "harness/run/record/process_handle.h"
 
 #include <gtest/gtest.h>
 #include <linux/sched.h>
@@ -34,15 +34,15 @@ int reap(pid_t pid) {
   return status;
 }
 
-TEST(HeldProcess, OnlyWithThatPidAndThatStartTime) {
+TEST(ProcessHandle, OnlyWithThatPidAndThatStartTime) {
   const pid_t child = waiting_child();
   ASSERT_GT(child, 0);
   const auto start = start_time_of(child);
-  EXPECT_FALSE(HeldProcess::open(child, start + 1));
-  EXPECT_FALSE(HeldProcess::open(child, 0));
-  EXPECT_FALSE(HeldProcess::open(0, 0));
-  EXPECT_FALSE(HeldProcess::open(-1, 1));
-  const auto held = HeldProcess::open(child, start);
+  EXPECT_FALSE(ProcessHandle::open(child, start + 1));
+  EXPECT_FALSE(ProcessHandle::open(child, 0));
+  EXPECT_FALSE(ProcessHandle::open(0, 0));
+  EXPECT_FALSE(ProcessHandle::open(-1, 1));
+  const auto held = ProcessHandle::open(child, start);
   ASSERT_TRUE(held);
   EXPECT_EQ(held->pid(), child);
   EXPECT_FALSE(held->gone());
@@ -52,13 +52,13 @@ TEST(HeldProcess, OnlyWithThatPidAndThatStartTime) {
   EXPECT_TRUE(held->gone());
   EXPECT_EQ(WTERMSIG(reap(child)), SIGKILL);
   EXPECT_TRUE(held->signal(SIGKILL).ok()) << "it has ended, which is what was wanted";
-  EXPECT_FALSE(HeldProcess::open(child, start));
+  EXPECT_FALSE(ProcessHandle::open(child, start));
 }
 
-TEST(HeldProcess, ASignalNeverReachesTheNextOneWithThatPid) {
+TEST(ProcessHandle, ASignalNeverReachesTheNextOneWithThatPid) {
   const pid_t child = waiting_child();
   ASSERT_GT(child, 0);
-  const auto held = HeldProcess::open(child, start_time_of(child));
+  const auto held = ProcessHandle::open(child, start_time_of(child));
   ASSERT_TRUE(held);
   ::kill(child, SIGKILL);
   reap(child);

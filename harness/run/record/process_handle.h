@@ -15,10 +15,10 @@ namespace proctor {
 // Field 22 of /proc/PID/stat; 0: there is no such process, or nothing but its exit code is left.
 std::uint64_t start_time_of(int pid);
 
-class HeldProcess {
+class ProcessHandle {
  public:
   // None: no living process has that pid and that start time.
-  static std::optional<HeldProcess> open(int pid, std::uint64_t start_time);
+  static std::optional<ProcessHandle> open(int pid, std::uint64_t start_time);
 
   int pid() const { return pid_; }
   bool gone() const { return start_time_of(pid_) != start_time_; }
@@ -28,7 +28,7 @@ class HeldProcess {
   Result<void> signal(int number) const;
 
  private:
-  HeldProcess(int pid, std::uint64_t start_time, UniqueFd pidfd)
+  ProcessHandle(int pid, std::uint64_t start_time, UniqueFd pidfd)
       : pid_(pid), start_time_(start_time), pidfd_(std::move(pidfd)) {}
 
   int pid_;

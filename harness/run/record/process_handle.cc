@@ -1,4 +1,4 @@
-#include "harness/run/record/held_process.h"
+#include "harness/run/record/process_handle.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -40,15 +40,15 @@ std::uint64_t start_time_of(int pid) {
 
 // The identity is read after the process is held: before, it could end in between and
 // leave its pid to another.
-std::optional<HeldProcess> HeldProcess::open(int pid, std::uint64_t start_time) {
+std::optional<ProcessHandle> ProcessHandle::open(int pid, std::uint64_t start_time) {
   if (pid <= 0 || start_time == 0) return std::nullopt;  // 0 and below are groups to kill(2)
   UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd && errno != ENOSYS && errno != EPERM) return std::nullopt;
   if (start_time_of(pid) != start_time) return std::nullopt;
-  return HeldProcess(pid, start_time, std::move(pidfd));
+  return ProcessHandle(pid, start_time, std::move(pidfd));
 }
 
-bool HeldProcess::wait_until_gone(Milliseconds limit) const {
+bool ProcessHandle::wait_until_gone(Milliseconds limit) const {
   const auto give_up = Clock::now() + limit;
   for (;;) {
     if (gone()) return true;
@@ -63,7 +63,7 @@ bool HeldProcess::wait_until_gone(Milliseconds limit) const {
   }
 }
 
-Result<void> HeldProcess::signal(int number) const {
+Result<void> ProcessHandle::signal(int number) const {
   if (gone()) return {};
   const long sent =
       pidfd_ ? ::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0) : ::kill(pid_, number);

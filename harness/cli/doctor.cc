@@ -12,13 +12,13 @@
 #include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
+#include "harness/core/toml_reader.h"
 #include "harness/devices/leases/lease.h"
 #include "harness/devices/library_search.h"
-#include "harness/doctor/diagnose.h"
+#include "harness/doctor/examine_host.h"
 #include "harness/evidence/kernel_log.h"
 #include "harness/evidence/permission.h"
 #include "harness/evidence/tools.h"
-#include "harness/core/toml_reader.h"
 
 namespace proctor::cli {
 namespace {
@@ -57,25 +57,25 @@ Result<std::vector<KnownBad>> rules_of(const DoctorRequest& request) {
   return rules;
 }
 
-Result<StackVerdicts> judge(const DoctorRequest& request) {
+Result<HostFindings> judge(const DoctorRequest& request) {
   const auto rules = rules_of(request);
   if (!rules) return rules.error();
   const char* path = std::getenv("LD_LIBRARY_PATH");
   const auto host = read_host(request.root, path == nullptr ? "" : path, image_digest_of_caller());
   if (!host) return host.error();
-  return diagnose(*host, embedded_host_minima(), *rules, today_text());
+  return examine_host(*host, embedded_host_minima(), *rules, today_text());
 }
 
-void print_verdicts(const StackVerdicts& verdicts, std::ostream& out) {
+void print_findings(const HostFindings& findings, std::ostream& out) {
   out << "driver stack\n";
-  for (const auto& verdict : verdicts) {
+  for (const auto& finding : findings) {
     out << clean_text(
-               fmt::format("  {:<6}  {:<18} {}", to_string(verdict.health), verdict.check, verdict.what))
+               fmt::format("  {:<6}  {:<18} {}", to_string(finding.state), finding.check, finding.what))
         << '\n';
-    if (verdict.health == Health::kOk) continue;
-    if (!verdict.where.empty()) out << clean_text("          at " + verdict.where) << '\n';
-    if (!verdict.fix.empty()) out << clean_text("          to mend it: " + verdict.fix) << '\n';
-    for (const auto& source : verdict.sources) out << clean_text("          see " + source) << '\n';
+    if (finding.state == HostState::kOk) continue;
+    if (!finding.where.empty()) out << clean_text("          at " + finding.where) << '\n';
+    if (!finding.fix.empty()) out << clean_text("          to mend it: " + finding.fix) << '\n';
+    for (const auto& source : finding.sources) out << clean_text("          see " + source) << '\n';
   }
 }
 
@@ -168,21 +168,21 @@ Result<void> print_this_machine(const SimulationOptions& options) {
 
 int run_doctor(const DoctorRequest& request) {
   const bool simulated = !request.simulation.topology.empty();
-  StackVerdicts verdicts;
+  HostFindings findings;
   if (!simulated) {  // simulated devices need no driver stack
     auto judged = judge(request);
     if (!judged) return fail(judged.error());
-    verdicts = *std::move(judged);
+    findings = *std::move(judged);
   }
   if (request.json) {
-    std::cout << to_json(verdicts) << '\n';
+    std::cout << to_json(findings) << '\n';
   } else {
-    if (!simulated) print_verdicts(verdicts, std::cout);
+    if (!simulated) print_findings(findings, std::cout);
     if (request.root == "/") {
       if (const auto printed = print_this_machine(request.simulation); !printed) return fail(printed.error());
     }
   }
-  return worst(verdicts) == Health::kBroken ? kExitRed : kExitGreen;
+  return worst_state(findings) == HostState::kBroken ? kExitRed : kExitGreen;
 }
 
 }  // namespace

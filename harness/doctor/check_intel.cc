@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "harness/doctor/examination.h"
 #include "harness/core/version.h"
+#include "harness/doctor/examination.h"
 
 namespace proctor {
 namespace {
@@ -58,7 +58,7 @@ bool check_compiler(Examination& examination) {
                                  [&](const auto& compiler) { return in(range, compiler.second); });
   if (needed == 0 || there) return true;
   examination.add(
-      {Health::kBroken,
+      {HostState::kBroken,
        "intel-generations",
        fmt::format("{} {} needs version {} of Intel's compiler (libigc.so.{}), but {} {} is installed",
                    runtime.front().first, runtime.front().second, needed, needed, compilers.front().first,
@@ -78,7 +78,7 @@ bool check_doubles(Examination& examination) {
     const auto packages = packages_of(examination.host(), fact);
     if (packages.size() < 2) continue;
     single = false;
-    examination.add({Health::kWarn,
+    examination.add({HostState::kWarn,
                      "intel-generations",
                      fmt::format("two packages bring the same layer: {}", *examination.host().value(fact)),
                      "/var/lib/dpkg/status",
@@ -107,7 +107,7 @@ bool check_loader(Examination& examination) {
     if (!runtime.front().second.starts_with(release)) continue;
     if (in(fmt::format(">={}", released_with), loader.front().second)) return true;
     examination.add(
-        {Health::kWarn,
+        {HostState::kWarn,
          "intel-generations",
          fmt::format("{} {} is older than the loader with which compute-runtime {} was released, {}",
                      loader.front().first, loader.front().second, runtime.front().second, released_with),
@@ -128,7 +128,7 @@ bool check_releases(Examination& examination) {
   const auto other = Version::parse(opencl.front().second);
   if (!one || !other || !in(kNamedByRelease, level_zero.front().second) || compare(*one, *other) == 0)
     return true;
-  examination.add({Health::kWarn,
+  examination.add({HostState::kWarn,
                    "intel-generations",
                    fmt::format("{} {} and {} {} are of two releases", level_zero.front().first,
                                level_zero.front().second, opencl.front().first, opencl.front().second),
@@ -145,14 +145,14 @@ void check_level_zero(Examination& examination) {
   if (!has_intel_card(host)) return;
   if (!host.is_given("/dev/dri/") && !host.nodes.empty()) return;  // this container is for other cards
   // Beside a card of NVIDIA's in use the loader may be here only because another package wants it.
-  const Health half = host.value("kmd.nvidia") ? Health::kWarn : Health::kBroken;
+  const HostState half = host.value("kmd.nvidia") ? HostState::kWarn : HostState::kBroken;
   const FoundLibrary* loader = host.library("libze_loader.so.1");
   const FoundLibrary* driver = host.library("libze_intel_gpu.so.1");
   if (loader != nullptr && driver != nullptr) {
     return examination.ok("level-zero", fmt::format("loader {}, driver {}", loader->path, driver->path));
   }
   if (loader == nullptr && driver == nullptr) {
-    return examination.add({Health::kWarn,
+    return examination.add({HostState::kWarn,
                             "level-zero",
                             "an Intel card is here, but neither Level Zero's loader nor its driver",
                             "libze_loader.so.1",

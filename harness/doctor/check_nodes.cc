@@ -87,7 +87,7 @@ void add_missing(Examination& examination, const NeededNode& node) {
           : examination.fix(
                 fmt::format("sudo nvidia-modprobe -u -c {}", node.card ? node.card->minor.value_or(0) : 0),
                 "start the container with --gpus all or --device nvidia.com/gpu=all");
-  examination.add({meant ? Health::kBroken : Health::kWarn, "nodes", what, node.path, fix, {}});
+  examination.add({meant ? HostState::kBroken : HostState::kWarn, "nodes", what, node.path, fix, {}});
 }
 
 std::string group_words(const Host& host, unsigned gid) {
@@ -125,7 +125,7 @@ void check_nodes(Examination& examination) {
   const auto needed = needed_nodes(host);
   if (needed.empty()) return;
   if (!host.nodes_known) {
-    return examination.add({Health::kWarn,
+    return examination.add({HostState::kWarn,
                             "nodes",
                             "device nodes are not known: there is no dev.list",
                             "/dev.list",
@@ -156,15 +156,19 @@ void check_permissions(Examination& examination) {
   }
   if (!host.caller) {
     if (closed.empty()) return;
-    return examination.add(
-        {Health::kWarn, "permissions", "nobody says who wants to use the devices", "/id", "id > DIR/id", {}});
+    return examination.add({HostState::kWarn,
+                            "permissions",
+                            "nobody says who wants to use the devices",
+                            "/id",
+                            "id > DIR/id",
+                            {}});
   }
   if (closed.empty() && open > 0)
     examination.ok("permissions", fmt::format("{} device nodes can be opened", open));
   for (const auto& [gid, nodes] : closed) {
     std::vector<std::string> paths;
     for (const Node* node : nodes) paths.push_back(node->path);
-    examination.add({Health::kBroken,
+    examination.add({HostState::kBroken,
                      "permissions",
                      fmt::format("user {} may not open the device: mode {:04o}, {}", host.caller->uid,
                                  nodes.front()->mode, group_words(host, gid)),
@@ -191,7 +195,7 @@ void check_by_path(Examination& examination) {
   if (missing.empty() && found > 0) examination.ok("by-path", "each card's node is found by its PCI address");
   if (missing.empty()) return;
   examination.add(
-      {Health::kWarn,
+      {HostState::kWarn,
        "by-path",
        fmt::format("no link leads from a PCI address to {}: with several cards a driver may take one "
                    "for another",

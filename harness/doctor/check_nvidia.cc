@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "harness/doctor/examination.h"
 #include "harness/core/version.h"
+#include "harness/doctor/examination.h"
 
 namespace proctor {
 namespace {
@@ -56,7 +56,7 @@ void too_old(Examination& examination, const std::string& who, const std::string
     what += "; in CDI mode the container toolkit does not check this";
     sources.emplace_back(kNotCheckedInCdi);
   }
-  examination.add({compat ? Health::kWarn : Health::kBroken, "host-driver", what, where,
+  examination.add({compat ? HostState::kWarn : HostState::kBroken, "host-driver", what, where,
                    fmt::format("install driver {} or newer on the host", minimum), sources});
 }
 
@@ -79,7 +79,7 @@ void check_table(Examination& examination, const std::string& driver, const std:
         "/sys/module/nvidia/version");
   }
   examination.add(
-      {can.empty() ? Health::kBroken : Health::kWarn,
+      {can.empty() ? HostState::kBroken : HostState::kWarn,
        "host-driver",
        fmt::format("NVIDIA driver {}: too old for the stack {}, which needs {}{}", driver, cannot->stack,
                    cannot->minimum, can.empty() ? "" : fmt::format("; it runs {}", fmt::join(can, ", "))),
@@ -119,7 +119,7 @@ void check_nvidia_driver(Examination& examination) {
   }
   if (module) {
     return examination.add(
-        {Health::kBroken,
+        {HostState::kBroken,
          "nvidia-driver",
          fmt::format("the module {} is loaded, but there is no libcuda.so.1", *module),
          "/sys/module/nvidia",
@@ -131,7 +131,7 @@ void check_nvidia_driver(Examination& examination) {
   }
   const std::string by = card->driver.empty() ? "no driver" : card->driver;
   examination.add(
-      {library != nullptr ? Health::kBroken : Health::kWarn,
+      {library != nullptr ? HostState::kBroken : HostState::kWarn,
        "nvidia-driver",
        fmt::format("the card {} ({}) is driven by {}, not by nvidia{}", card->address, card->id, by,
                    library != nullptr ? "; its library is here: " + library->path : ""),
@@ -153,7 +153,7 @@ void check_nvidia_versions(Examination& examination) {
     compared = true;
     if (version == *module) continue;
     return examination.add(
-        {Health::kBroken,
+        {HostState::kBroken,
          "driver-versions",
          fmt::format(
              "the loaded module is {}, but {} is of {}: a driver was updated without a reboot, or the "
@@ -178,7 +178,7 @@ void check_host_minimum(Examination& examination, const std::vector<HostMinimum>
     const std::string stack = "the stack " + host.value("image.stack").value_or("of this image");
     if (!driver) {
       return examination.add(
-          {Health::kBroken,
+          {HostState::kBroken,
            "host-driver",
            fmt::format("{} needs the NVIDIA driver {} or newer, but none is loaded", stack, minimum),
            "/etc/proctor/stack",
@@ -217,7 +217,7 @@ void check_cdi(Examination& examination) {
     return examination.ok("cdi", fmt::format("the CDI specification is for the loaded driver, {}", version),
                           cdi->source);
   }
-  examination.add({used ? Health::kBroken : Health::kWarn,
+  examination.add({used ? HostState::kBroken : HostState::kWarn,
                    "cdi",
                    version.empty()
                        ? "the CDI specification names no libcuda"
@@ -236,7 +236,7 @@ void check_stubs(Examination& examination) {
     if (first == nullptr || !is_stub(*first)) continue;
     const bool linked = std::string_view(name).ends_with(".1");  // programs are linked with this name
     return examination.add(
-        {linked ? Health::kBroken : Health::kWarn,
+        {linked ? HostState::kBroken : HostState::kWarn,
          "stub-library",
          fmt::format("the linker takes the toolkit's stub for {}: it has no driver behind it (error 34)",
                      name),

@@ -1,11 +1,11 @@
-// Doctor on machines made of files: its verdicts on each must be exactly those
+// Doctor on machines made of files: its findings on each must be exactly those
 // that testdata/hosts.toml expects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "harness/doctor/diagnose.h"
-#include "harness/doctor/simulated_host.h"
 #include "harness/core/toml_reader.h"
+#include "harness/doctor/examine_host.h"
+#include "harness/doctor/simulated_host.h"
 
 namespace proctor {
 namespace {
@@ -31,10 +31,10 @@ std::vector<std::string> strings(const toml::table& table, const char* key) {
   return words;
 }
 
-StackVerdicts verdicts_of(const SimulatedHost& machine) {
+HostFindings findings_of(const SimulatedHost& machine) {
   const auto host = read_host(machine.root(), {}, {});
   if (!host) ADD_FAILURE() << host.error().what;
-  return host ? diagnose(*host, embedded_host_minima(), known_bad_rules(), kToday) : StackVerdicts();
+  return host ? examine_host(*host, embedded_host_minima(), known_bad_rules(), kToday) : HostFindings();
 }
 
 void examine(const toml::table& table) {
@@ -42,13 +42,13 @@ void examine(const toml::table& table) {
   std::vector<std::string> found;
   std::string words;
   std::string fixes;
-  for (const auto& verdict : verdicts_of(machine)) {
-    words += verdict.what + "\n";
-    fixes += verdict.fix + "\n";
-    EXPECT_EQ(verdict.health == Health::kOk, verdict.fix.empty())
-        << verdict.check << " says how to mend it, or it is ok";
-    if (verdict.health != Health::kOk)
-      found.push_back(std::string(to_string(verdict.health)) + " " + verdict.check);
+  for (const auto& finding : findings_of(machine)) {
+    words += finding.what + "\n";
+    fixes += finding.fix + "\n";
+    EXPECT_EQ(finding.state == HostState::kOk, finding.fix.empty())
+        << finding.check << " says how to mend it, or it is ok";
+    if (finding.state != HostState::kOk)
+      found.push_back(std::string(to_string(finding.state)) + " " + finding.check);
   }
   EXPECT_THAT(found, ElementsAreArray(strings(table, "expect"))) << words;
   for (const auto& text : strings(table, "says")) EXPECT_THAT(words, HasSubstr(text));
@@ -72,9 +72,9 @@ TEST(Doctor, SaysWhichFileOfAnotherMachineIsMissing) {
       "t");
   const SimulatedHost machine(*table);
   std::filesystem::remove(machine.root() + "/dev.list");
-  const auto verdicts = verdicts_of(machine);
-  EXPECT_THAT(to_json(verdicts), HasSubstr("there is no dev.list"));
-  EXPECT_EQ(worst(verdicts), Health::kWarn);
+  const auto findings = findings_of(machine);
+  EXPECT_THAT(to_json(findings), HasSubstr("there is no dev.list"));
+  EXPECT_EQ(worst_state(findings), HostState::kWarn);
 }
 
 TEST(Doctor, ABadListOfNodesIsRefused) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/doctor/finding.h"
 #include "harness/doctor/host.h"
-#include "harness/doctor/verdict.h"
 
 namespace proctor {
 
@@ -23,18 +23,18 @@ class Examination {
 
   const Host& host() const { return host_; }
   void ok(std::string check, std::string what, std::string where = {}) {
-    add({Health::kOk, std::move(check), std::move(what), std::move(where), {}, {}});
+    add({HostState::kOk, std::move(check), std::move(what), std::move(where), {}, {}});
   }
-  void add(StackVerdict verdict) { verdicts_.push_back(std::move(verdict)); }
+  void add(HostFinding finding) { findings_.push_back(std::move(finding)); }
   // One line for a machine, another for a container on it.
   std::string fix(const std::string& on_machine, const std::string& in_container) const {
     return host_.container ? in_container : on_machine;
   }
-  StackVerdicts take() { return std::move(verdicts_); }
+  HostFindings take() { return std::move(findings_); }
 
  private:
   const Host& host_;
-  StackVerdicts verdicts_;
+  HostFindings findings_;
 };
 
 // The toolkit's stub directory holds libraries to link with, without a driver behind them.

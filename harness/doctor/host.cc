@@ -11,8 +11,8 @@
 #include <sstream>
 
 #include "harness/core/rooted_files.h"
-#include "harness/devices/library_search.h"
 #include "harness/core/toml_reader.h"
+#include "harness/devices/library_search.h"
 
 namespace proctor {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "harness/core/result.h"
-#include "harness/doctor/host.h"
 #include "harness/core/version.h"
+#include "harness/doctor/host.h"
 
 namespace proctor {
 

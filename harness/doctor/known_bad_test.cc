@@ -6,9 +6,9 @@
 
 #include <set>
 
-#include "harness/doctor/diagnose.h"
-#include "harness/doctor/simulated_host.h"
 #include "harness/core/toml_reader.h"
+#include "harness/doctor/examine_host.h"
+#include "harness/doctor/simulated_host.h"
 
 namespace proctor {
 namespace {
@@ -109,8 +109,8 @@ TEST(KnownBad, ARuleWhoseDayIsPastIsReported) {
   const SimulatedHost machine(*parse_toml("", "t"));
   const auto rules = *parse_known_bad(kRule, "r");
   const auto host = read_host(machine.root(), {}, {});
-  EXPECT_THAT(to_json(diagnose(*host, {}, rules, "2027-05-20")), Not(HasSubstr("re-check")));
-  EXPECT_THAT(to_json(diagnose(*host, {}, rules, "2027-05-21")),
+  EXPECT_THAT(to_json(examine_host(*host, {}, rules, "2027-05-20")), Not(HasSubstr("re-check")));
+  EXPECT_THAT(to_json(examine_host(*host, {}, rules, "2027-05-21")),
               AllOf(HasSubstr("rule needs re-check: a (2027-05-20)"), HasSubstr("\"warn\": 1")));
 }
 

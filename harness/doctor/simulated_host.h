@@ -14,8 +14,8 @@
 #include <filesystem>
 #include <string>
 
-#include "harness/core/toml.h"
 #include "harness/core/temp_dir.h"
+#include "harness/core/toml.h"
 
 namespace proctor {
 

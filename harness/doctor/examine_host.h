@@ -1,4 +1,4 @@
-// Everything doctor has to say about a host. Pure: the same files and the same day give the same verdicts.
+// Everything doctor has to say about a host. Pure: the same files and the same day give the same findings.
 #pragma once
 
 #include <string>
@@ -13,15 +13,15 @@ namespace proctor {
 std::vector<HostMinimum> embedded_host_minima();
 
 // `today` is "2026-11-21"; a rule whose re-check date is past is reported whether or not it holds.
-StackVerdicts diagnose(const Host& host, const std::vector<HostMinimum>& minima,
-                       const std::vector<KnownBad>& rules, const std::string& today);
+HostFindings examine_host(const Host& host, const std::vector<HostMinimum>& minima,
+                          const std::vector<KnownBad>& rules, const std::string& today);
 
 // This day in UTC.
 std::string today_text();
 
-Health worst(const StackVerdicts& verdicts);
+HostState worst_state(const HostFindings& findings);
 
 // {"verdicts": [{check, state, what, where, fix, sources}], "ok": N, "warn": N, "broken": N}
-std::string to_json(const StackVerdicts& verdicts);
+std::string to_json(const HostFindings& findings);
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-#include "harness/doctor/diagnose.h"
+#include "harness/doctor/examine_host.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,7 +30,7 @@ void say_cards(Examination& examination) {
 
 // A slow or flaky combination can be worked with; a broken one cannot.
 void say(Examination& examination, const KnownBad& rule) {
-  examination.add({rule.effect == Effect::kBroken ? Health::kBroken : Health::kWarn,
+  examination.add({rule.effect == Effect::kBroken ? HostState::kBroken : HostState::kWarn,
                    "known-bad:" + rule.id,
                    fmt::format("{}: {}", to_string(rule.effect), rule.text),
                    {},
@@ -50,7 +50,7 @@ void apply(Examination& examination, const std::vector<KnownBad>& rules) {
   }
   if (undecided.empty()) return;
   const bool firmware = unknown.contains("firmware.guc") || unknown.contains("firmware.huc");
-  examination.add({Health::kWarn,
+  examination.add({HostState::kWarn,
                    "known-bad",
                    fmt::format("not decided, because {} cannot be told here: {}", fmt::join(unknown, ", "),
                                fmt::join(undecided, ", ")),
@@ -67,7 +67,7 @@ void say_stale(Examination& examination, const std::vector<KnownBad>& rules, con
     if (rule.recheck < today) stale.push_back(fmt::format("{} ({})", rule.id, rule.recheck));
   }
   if (stale.empty()) return;
-  examination.add({Health::kWarn,
+  examination.add({HostState::kWarn,
                    "known-bad",
                    fmt::format("rule needs re-check: {}", fmt::join(stale, ", ")),
                    {},
@@ -77,13 +77,13 @@ void say_stale(Examination& examination, const std::vector<KnownBad>& rules, con
 
 }  // namespace
 
-std::string_view to_string(Health health) {
-  switch (health) {
-    case Health::kOk:
+std::string_view to_string(HostState state) {
+  switch (state) {
+    case HostState::kOk:
       return "ok";
-    case Health::kWarn:
+    case HostState::kWarn:
       return "warn";
-    case Health::kBroken:
+    case HostState::kBroken:
       return "broken";
   }
   return "?";
@@ -97,8 +97,8 @@ std::vector<HostMinimum> embedded_host_minima() {
   return minima;
 }
 
-StackVerdicts diagnose(const Host& host, const std::vector<HostMinimum>& minima,
-                       const std::vector<KnownBad>& rules, const std::string& today) {
+HostFindings examine_host(const Host& host, const std::vector<HostMinimum>& minima,
+                          const std::vector<KnownBad>& rules, const std::string& today) {
   Examination examination(host);
   say_cards(examination);
   check_nodes(examination);
@@ -123,23 +123,23 @@ std::string today_text() {
   return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
-Health worst(const StackVerdicts& verdicts) {
-  Health worst = Health::kOk;
-  for (const auto& verdict : verdicts) worst = std::max(worst, verdict.health);
+HostState worst_state(const HostFindings& findings) {
+  HostState worst = HostState::kOk;
+  for (const auto& finding : findings) worst = std::max(worst, finding.state);
   return worst;
 }
 
-std::string to_json(const StackVerdicts& verdicts) {
+std::string to_json(const HostFindings& findings) {
   nlohmann::json document = {{"ok", 0}, {"warn", 0}, {"broken", 0}, {"verdicts", nlohmann::json::array()}};
-  for (const auto& verdict : verdicts) {
-    const std::string state(to_string(verdict.health));
+  for (const auto& finding : findings) {
+    const std::string state(to_string(finding.state));
     document[state] = document[state].get<int>() + 1;
-    document["verdicts"].push_back({{"check", clean_text(verdict.check)},
+    document["verdicts"].push_back({{"check", clean_text(finding.check)},
                                     {"state", state},
-                                    {"what", clean_text(verdict.what)},
-                                    {"where", clean_text(verdict.where)},
-                                    {"fix", clean_text(verdict.fix)},
-                                    {"sources", verdict.sources}});
+                                    {"what", clean_text(finding.what)},
+                                    {"where", clean_text(finding.where)},
+                                    {"fix", clean_text(finding.fix)},
+                                    {"sources", finding.sources}});
   }
   return document.dump(2);
 }

@@ -7,11 +7,11 @@
 
 namespace proctor {
 
-enum class Health { kOk, kWarn, kBroken };
-std::string_view to_string(Health health);
+enum class HostState { kOk, kWarn, kBroken };
+std::string_view to_string(HostState state);
 
-struct StackVerdict {
-  Health health = Health::kOk;
+struct HostFinding {
+  HostState state = HostState::kOk;
   std::string check{};  // "host-driver"; "known-bad:ID" for a rule
   std::string what{};   // what was found
   std::string where{};  // the file or device that shows it
@@ -19,6 +19,6 @@ struct StackVerdict {
   std::vector<std::string> sources{};
 };
 
-using StackVerdicts = std::vector<StackVerdict>;
+using HostFindings = std::vector<HostFinding>;
 
 }  // namespace proctor

@@ -142,7 +142,7 @@ Result<Lease> take(const UndrainOptions& options) {
 }
 
 int report(const UndrainOptions& options, const HealthAnswer& answer, const DrainList& list) {
-  if (answer.verdict != HealthVerdict::kPass) {
+  if (answer.status != HealthStatus::kPass) {
     std::cout << fmt::format("{} stays drained: {}\n", options.device, clean_text(answer.words));
     return kExitMachine;
   }
@@ -160,7 +160,7 @@ int undrain_if_well(const UndrainOptions& options, const DrainList& list) {
     if (auto marked = lease->mark_as_found(); !marked) return fail(marked.error());
     return fail(answer.error());
   }
-  const bool well = answer->verdict == HealthVerdict::kPass;
+  const bool well = answer->status == HealthStatus::kPass;
   if (auto marked = well ? lease->mark_clean() : lease->mark_as_found(); !marked) return fail(marked.error());
   return report(options, *answer, list);
 }

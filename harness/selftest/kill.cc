@@ -48,8 +48,8 @@ std::string text_of(const Failure& failure) {
 
 }  // namespace
 
-KillVerdict judge_kill(const FaultedCase& run) {
-  KillVerdict kill;
+KillResult judge_kill(const FaultedCase& run) {
+  KillResult kill;
   kill.fired = fired_after_set_up(run);
   if (!kill.fired) {
     const bool at_all = std::any_of(run.firings.begin(), run.firings.end(),

@@ -34,12 +34,12 @@ struct FaultedCase {
   std::vector<Firing> firings;
 };
 
-struct KillVerdict {
+struct KillResult {
   bool fired = false;  // after the set-up
   bool killed = false;
   std::string message;  // what the check said, or why it does not count
 };
 
-KillVerdict judge_kill(const FaultedCase& run);
+KillResult judge_kill(const FaultedCase& run);
 
 }  // namespace proctor

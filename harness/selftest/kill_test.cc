@@ -133,7 +133,7 @@ class Kill : public testing::TestWithParam<Row> {};
 TEST_P(Kill, IsJudgedByTheTable) {
   FaultedCase run = killed_run();
   GetParam().change(run);
-  const KillVerdict kill = judge_kill(run);
+  const KillResult kill = judge_kill(run);
   EXPECT_EQ(kill.fired, GetParam().fired);
   EXPECT_EQ(kill.killed, GetParam().killed);
   EXPECT_EQ(kill.message, GetParam().message);

@@ -23,7 +23,7 @@ struct SelftestResult {
   std::size_t test = 0;  // index into Plan::cases: the one that was killed, else the last that was tried
   Verdict verdict;
   bool warned = false;
-  KillVerdict kill;  // of a clean row: only the message
+  KillResult kill;  // of a clean row: only the message
   std::int64_t duration_ms = 0;
   std::string log;  // relative to the output directory
 };

@@ -39,10 +39,10 @@ Said parse_line(std::string_view line) {
 }
 
 HealthAnswer judge_exit(int code, const Said& said) {
-  if (code == kWell && said.result == "pass") return {HealthVerdict::kPass, "copied, computed and compared"};
-  if (code == kSick && said.result == "fail") return {HealthVerdict::kFail, "failed to " + said.words};
+  if (code == kWell && said.result == "pass") return {HealthStatus::kPass, "copied, computed and compared"};
+  if (code == kSick && said.result == "fail") return {HealthStatus::kFail, "failed to " + said.words};
   const std::string about = said.words.empty() ? "" : " (" + said.words + ")";
-  return {HealthVerdict::kUnknown, fmt::format("the health probe ended with exit code {}{}", code, about)};
+  return {HealthStatus::kUnknown, fmt::format("the health probe ended with exit code {}{}", code, about)};
 }
 
 }  // namespace
@@ -52,20 +52,20 @@ HealthAnswer judge_health(const ProcessEnd& end, std::string_view line, Millisec
   switch (end.cause) {
     case EndCause::kTimeout:
     case EndCause::kStall:
-      return {HealthVerdict::kFail,
+      return {HealthStatus::kFail,
               fmt::format("the health probe had no answer within {}", format_duration(deadline))};
     case EndCause::kSpawnFailed:
-      return {HealthVerdict::kUnknown,
+      return {HealthStatus::kUnknown,
               fmt::format("the health probe cannot be started: {}: {}", end.spawn_error->step,
                           std::strerror(end.spawn_error->err))};
     case EndCause::kGuardLost:
     case EndCause::kStopped:
-      return {HealthVerdict::kUnknown, "the health probe was ended"};
+      return {HealthStatus::kUnknown, "the health probe was ended"};
     case EndCause::kExited:
       break;
   }
   if (end.exit_signal)
-    return {HealthVerdict::kFail, fmt::format("the health probe was ended by signal {}", *end.exit_signal)};
+    return {HealthStatus::kFail, fmt::format("the health probe was ended by signal {}", *end.exit_signal)};
   return judge_exit(end.exit_code.value_or(-1), said);
 }
 
@@ -96,7 +96,7 @@ void HealthChecks::on_end(Place place, const ProcessEnd& end) {
   // What cannot be killed would still be there beside a second one.
   const bool may_go_on = place->on_answer && !end.termination.unreapable;
   if (const auto* argv = may_go_on ? next(*place, answer) : nullptr) return start(place, *argv);
-  if (place->reset == Examination::Reset::kRunning) answer.verdict = HealthVerdict::kFail;
+  if (place->reset == Examination::Reset::kRunning) answer.status = HealthStatus::kFail;
   answer.reset = place->reset == Examination::Reset::kDone;
   if (!place->words.empty() && place->words != answer.words)
     answer.words = place->words + "; then " + answer.words;
@@ -109,12 +109,12 @@ void HealthChecks::on_end(Place place, const ProcessEnd& end) {
 const std::vector<std::string>* HealthChecks::next(Examination& examination, const HealthAnswer& answer) {
   using Reset = Examination::Reset;
   if (examination.reset == Reset::kRunning) {
-    if (answer.verdict != HealthVerdict::kPass) return nullptr;
+    if (answer.status != HealthStatus::kPass) return nullptr;
     examination.reset = Reset::kDone;
     examination.words += "; then it was reset";
     return &examination.request.argv;
   }
-  if (answer.verdict != HealthVerdict::kFail || examination.reset == Reset::kDone) return nullptr;
+  if (answer.status != HealthStatus::kFail || examination.reset == Reset::kDone) return nullptr;
   if (++examination.failed < kExaminations) {
     examination.words = answer.words;
     return &examination.request.argv;

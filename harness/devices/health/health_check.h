@@ -17,14 +17,14 @@
 
 namespace proctor {
 
-enum class HealthVerdict {
+enum class HealthStatus {
   kPass,
   kFail,     // wrong bytes, an error, a crash, or no answer in time
   kUnknown,  // nobody could ask: never taken for a pass, nor for a failure
 };
 
 struct HealthAnswer {
-  HealthVerdict verdict = HealthVerdict::kUnknown;
+  HealthStatus status = HealthStatus::kUnknown;
   std::string words;   // of the program, or about it: one sentence
   bool reset = false;  // the device was reset before the last examination
 };

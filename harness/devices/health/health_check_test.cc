@@ -32,20 +32,20 @@ TEST(JudgeHealth, BelievesALineOnlyWithItsExitCode) {
   const auto verdict = [](int code, const char* line) {
     return judge_health(exited(code), line, Milliseconds(1)).verdict;
   };
-  EXPECT_EQ(verdict(0, kPass), HealthVerdict::kPass);
-  EXPECT_EQ(verdict(1, kFail), HealthVerdict::kFail);
+  EXPECT_EQ(verdict(0, kPass), HealthStatus::kPass);
+  EXPECT_EQ(verdict(1, kFail), HealthStatus::kFail);
   for (const auto& [code, line] : {std::pair{0, kFail}, {1, kPass}, {0, ""}, {1, "{"}, {3, ""}, {127, ""}})
-    EXPECT_EQ(verdict(code, line), HealthVerdict::kUnknown) << code << " with " << line;
+    EXPECT_EQ(verdict(code, line), HealthStatus::kUnknown) << code << " with " << line;
 }
 
 TEST(JudgeHealth, ACrashAndSilenceAreFailures) {
   ProcessEnd crash;
   crash.exit_signal = SIGSEGV;
-  EXPECT_EQ(judge_health(crash, kPass, Milliseconds(1)).verdict, HealthVerdict::kFail);
+  EXPECT_EQ(judge_health(crash, kPass, Milliseconds(1)).verdict, HealthStatus::kFail);
   ProcessEnd silence;
   silence.cause = EndCause::kTimeout;
   const auto answer = judge_health(silence, "", Milliseconds(1500));
-  EXPECT_EQ(answer.verdict, HealthVerdict::kFail);
+  EXPECT_EQ(answer.status, HealthStatus::kFail);
   EXPECT_THAT(answer.words, HasSubstr("1500ms"));
 }
 
@@ -53,7 +53,7 @@ TEST(JudgeHealth, AProgramThatCannotBeStartedTellsNothing) {
   ProcessEnd end;
   end.cause = EndCause::kSpawnFailed;
   end.spawn_error = SpawnError{"exec", ENOENT};
-  EXPECT_EQ(judge_health(end, "", Milliseconds(1)).verdict, HealthVerdict::kUnknown);
+  EXPECT_EQ(judge_health(end, "", Milliseconds(1)).verdict, HealthStatus::kUnknown);
 }
 
 // Shell scripts stand in for the program; each run of one leaves a line in the file `runs`.
@@ -89,13 +89,13 @@ class Examination : public testing::Test {
 };
 
 TEST_F(Examination, APassIsBelievedAtOnce) {
-  EXPECT_EQ(examine_now(*containment_, request(say(kPass, 0))).verdict, HealthVerdict::kPass);
+  EXPECT_EQ(examine_now(*containment_, request(say(kPass, 0))).verdict, HealthStatus::kPass);
   EXPECT_EQ(runs(), 1);
 }
 
 TEST_F(Examination, AFailureIsRepeatedOnce) {
   const auto answer = examine_now(*containment_, request(say(kFail, 1)));
-  EXPECT_EQ(answer.verdict, HealthVerdict::kFail);
+  EXPECT_EQ(answer.status, HealthStatus::kFail);
   EXPECT_THAT(answer.words, HasSubstr("run the kernel: word 3 is 0"));
   EXPECT_EQ(runs(), 2);
 }
@@ -103,13 +103,13 @@ TEST_F(Examination, AFailureIsRepeatedOnce) {
 TEST_F(Examination, OneFailureIsNotEnough) {
   const auto script = "if [ $(wc -l < runs) = 1 ]; then " + say(kFail, 1) + "; fi; " + say(kPass, 0);
   const auto answer = examine_now(*containment_, request(script));
-  EXPECT_EQ(answer.verdict, HealthVerdict::kPass);
+  EXPECT_EQ(answer.status, HealthStatus::kPass);
   EXPECT_THAT(answer.words, AllOf(HasSubstr("word 3 is 0; then"), HasSubstr("compared")));
 }
 
 TEST_F(Examination, NoAnswerInTimeIsAFailure) {
   const auto answer = examine_now(*containment_, request("exec sleep 1000", Milliseconds(100)));
-  EXPECT_EQ(answer.verdict, HealthVerdict::kFail);
+  EXPECT_EQ(answer.status, HealthStatus::kFail);
   EXPECT_EQ(runs(), 2);
 }
 
@@ -118,11 +118,11 @@ TEST_F(Examination, ASickDeviceIsResetWhereThatIsAllowed) {
   const auto script = "if [ -e reset ]; then " + say(kPass, 0) + "; fi; " + say(kFail, 1);
   HealthRequest how = request(script);
   const auto unasked = examine_now(*containment_, how);
-  EXPECT_EQ(unasked.verdict, HealthVerdict::kFail);
+  EXPECT_EQ(unasked.verdict, HealthStatus::kFail);
   EXPECT_FALSE(unasked.reset);
   how.reset = request("touch reset; " + say(kPass, 0)).argv;
   const auto answer = examine_now(*containment_, how);
-  EXPECT_EQ(answer.verdict, HealthVerdict::kPass);
+  EXPECT_EQ(answer.status, HealthStatus::kPass);
   EXPECT_TRUE(answer.reset);
   EXPECT_THAT(answer.words, AllOf(HasSubstr("word 3 is 0; then it was reset; then"), HasSubstr("compared")));
   EXPECT_EQ(runs(), 2 + 4);
@@ -132,7 +132,7 @@ TEST_F(Examination, ADeviceThatIsStillSickAfterItsResetIsSick) {
   HealthRequest how = request(say(kFail, 1));
   how.reset = request(say(kPass, 0)).argv;
   const auto answer = examine_now(*containment_, how);
-  EXPECT_EQ(answer.verdict, HealthVerdict::kFail);
+  EXPECT_EQ(answer.status, HealthStatus::kFail);
   EXPECT_TRUE(answer.reset);
   EXPECT_EQ(runs(), 4);
 }
@@ -143,7 +143,7 @@ TEST_F(Examination, AResetThatFailsLeavesTheDeviceSick) {
     HealthRequest how = request(say(kFail, 1));
     how.reset = request("exit " + std::to_string(code)).argv;
     const auto answer = examine_now(*containment_, how);
-    EXPECT_EQ(answer.verdict, HealthVerdict::kFail) << code;
+    EXPECT_EQ(answer.status, HealthStatus::kFail) << code;
     EXPECT_FALSE(answer.reset) << code;
   }
   EXPECT_EQ(runs(), 2 * 3);

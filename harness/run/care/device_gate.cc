@@ -103,19 +103,19 @@ bool DeviceGate::judge(Place visit, const std::string& device, const HealthAnswe
     sink_.on(Warning{"device_reset", fmt::format("{} at {} was sick and has been reset: {}", device,
                                                  visit->case_id, answer.words)});
   }
-  switch (answer.verdict) {
-    case HealthVerdict::kPass:
+  switch (answer.status) {
+    case HealthStatus::kPass:
       note(device, "l1_pass", visit->case_id, answer.words);
       pool_.found_well(device);
       return true;
-    case HealthVerdict::kUnknown:
+    case HealthStatus::kUnknown:
       if (!answer.words.empty() && is_new(device, answer.words)) {
         note(device, "unknown", visit->case_id, answer.words);
         sink_.on(
             Warning{"device_unknown", fmt::format("{} at {}: {}", device, visit->case_id, answer.words)});
       }
       return true;
-    case HealthVerdict::kFail:
+    case HealthStatus::kFail:
       note(device, "l1_fail", visit->case_id, answer.words);
       sink_.on(Warning{"device_health_failed", fmt::format("{} at {}: {}; the device is taken out of the run",
                                                            device, visit->case_id, answer.words)});

@@ -50,9 +50,9 @@ std::optional<double> bytes_after(std::string_view line, std::string_view word) 
 // PyTorch: "Tried to allocate 192.00 MiB. GPU 0 has a total capacity of 15.89 GiB of
 // which 13.22 GiB is free."
 bool more_was_free_than_asked(std::string_view line) {
-  const auto asked = bytes_after(line, "Tried to allocate ");
+  const auto requested = bytes_after(line, "Tried to allocate ");
   const auto free = bytes_after(line, "of which ");
-  return asked && free && *free > *asked;
+  return requested && free && *free > *requested;
 }
 
 template <typename Function>
@@ -90,10 +90,10 @@ class Judgement {
  private:
   // The first line of each rule that has one, in the order of the rules.
   void add(const Rule& rule, std::string_view line) { found_.try_emplace(&rule, shortened(line)); }
-  void look_at_end();
-  void look_at_kernel_log();
-  void look_at_words();
-  void look_at_outcome();
+  void match_end();
+  void match_kernel_log();
+  void match_output();
+  void match_outcome();
   const Rule* rule_for(const KernelLine& line, const std::vector<const Rule*>& matching) const;
 
   const RuleSet& rules_;
@@ -101,7 +101,7 @@ class Judgement {
   std::map<const Rule*, std::string> found_;
 };
 
-void Judgement::look_at_end() {
+void Judgement::match_end() {
   LineMatcher matcher(rules_, {Where::kSignal});
   for (const Rule* rule : matcher.match(to_string(symptoms_.verdict))) {
     if (rule->kernel.empty()) add(*rule, "");
@@ -125,7 +125,7 @@ const Rule* Judgement::rule_for(const KernelLine& line, const std::vector<const 
   return nullptr;
 }
 
-void Judgement::look_at_kernel_log() {
+void Judgement::match_kernel_log() {
   if (symptoms_.kernel.empty()) return;
   LineMatcher matcher(rules_, {Where::kKernelLog});
   for (const KernelLine& line : symptoms_.kernel) {
@@ -133,7 +133,7 @@ void Judgement::look_at_kernel_log() {
   }
 }
 
-void Judgement::look_at_words() {
+void Judgement::match_output() {
   LineMatcher matcher(rules_, {Where::kCode, Where::kOutput});
   for (const std::string& text : symptoms_.said) {
     for_each_line(text, [&](std::string_view line) {
@@ -147,17 +147,17 @@ void Judgement::look_at_words() {
   }
 }
 
-void Judgement::look_at_outcome() {
+void Judgement::match_outcome() {
   LineMatcher matcher(rules_, {Where::kOutcome});
   const auto& matching = matcher.match(to_string(symptoms_.verdict));
   if (!matching.empty()) add(*matching.front(), "");
 }
 
 Diagnosis Judgement::judge() {
-  look_at_end();
-  look_at_kernel_log();
-  look_at_words();
-  if (found_.empty()) look_at_outcome();
+  match_end();
+  match_kernel_log();
+  match_output();
+  if (found_.empty()) match_outcome();
   if (found_.empty()) return {};
   const auto& [rule, line] = *found_.begin();
   Diagnosis diagnosis{.rule = rule->id,

@@ -14,7 +14,7 @@ struct Entry {
   int number = 0;
   std::string error_class;
   std::string rule;
-  std::string place;
+  std::string where;
   std::string line;
 };
 
@@ -28,7 +28,7 @@ std::vector<Entry> read_corpus() {
     const auto bar = line.find(" | ");
     Entry entry;
     entry.number = number;
-    std::istringstream(line.substr(0, bar)) >> entry.error_class >> entry.rule >> entry.place;
+    std::istringstream(line.substr(0, bar)) >> entry.error_class >> entry.rule >> entry.where;
     entry.line = line.substr(bar + 3);
     entries.push_back(entry);
   }
@@ -46,9 +46,9 @@ Verdict verdict_in(const std::string& text) {
 
 Symptoms symptoms_of(const Entry& entry) {
   Symptoms symptoms{.verdict = {Outcome::kFail, ""}, .pci = {"0000:03:00.0"}};
-  if (entry.place == "kernel") symptoms.kernel = {{.text = entry.line}};
-  if (entry.place == "said") symptoms.said = {"before\n" + entry.line + "\nafter\n"};
-  if (entry.place == "end") symptoms.verdict = verdict_in(entry.line);
+  if (entry.where == "kernel") symptoms.kernel = {{.text = entry.line}};
+  if (entry.where == "said") symptoms.said = {"before\n" + entry.line + "\nafter\n"};
+  if (entry.where == "end") symptoms.verdict = verdict_in(entry.line);
   return symptoms;
 }
 
@@ -64,7 +64,7 @@ TEST(Corpus, EveryLineIsJudgedAsItSays) {
     EXPECT_EQ(diagnosis.error_class, none ? "test_failure" : entry.error_class);
     if (none) {
       EXPECT_TRUE(diagnosis.others.empty()) << diagnosis.others.front();
-    } else if (entry.place != "end") {
+    } else if (entry.where != "end") {
       EXPECT_EQ(diagnosis.line.substr(0, 300), entry.line.substr(0, 300));
     }
   }
@@ -85,8 +85,8 @@ TEST(Corpus, HasALineForEveryRule) {
 TEST(Corpus, TheOrderOfTheRulesDecides) {
   Symptoms all{.verdict = {Outcome::kFail, ""}, .pci = {"0000:03:00.0"}};
   for (const Entry& entry : read_corpus()) {
-    if (entry.place == "kernel") all.kernel.push_back({.text = entry.line});
-    if (entry.place == "said") all.said.insert(all.said.begin(), entry.line);
+    if (entry.where == "kernel") all.kernel.push_back({.text = entry.line});
+    if (entry.where == "said") all.said.insert(all.said.begin(), entry.line);
   }
   const Diagnosis diagnosis = classify(rules(), all);
   std::vector<std::string> found = {diagnosis.rule};

@@ -19,9 +19,9 @@ std::size_t slot_of(std::uint32_t key) { return (key * 2654435761U) >> 16; }
 
 }  // namespace
 
-LineMatcher::LineMatcher(const RuleSet& rules, std::initializer_list<Where> places) {
+LineMatcher::LineMatcher(const RuleSet& rules, std::initializer_list<Where> where) {
   for (const Rule& rule : rules) {
-    if (std::find(places.begin(), places.end(), rule.where) == places.end()) continue;
+    if (std::find(where.begin(), where.end(), rule.where) == where.end()) continue;
     for (const Pattern& pattern : rule.patterns) add(rule, pattern);
   }
 }

@@ -15,7 +15,7 @@ namespace proctor {
 class LineMatcher {
  public:
   // Of the rules that look at one of `places`. `rules` must outlive this.
-  LineMatcher(const RuleSet& rules, std::initializer_list<Where> places);
+  LineMatcher(const RuleSet& rules, std::initializer_list<Where> where);
 
   // The rules that match, in their order. Valid until the next call.
   const std::vector<const Rule*>& match(std::string_view line);

@@ -61,7 +61,7 @@ Bytes to_wait_for(const RunModel& model, const std::string& leases, DevicesAfter
       leases.empty() ? Result<LeaseDirectory>(Error::internal("")) : LeaseDirectory::open(leases);
   if (!directory) return baseline;
   std::erase_if(baseline, [&](const auto& entry) {
-    const auto conflict = directory->look(entry.first);
+    const auto conflict = directory->conflict(entry.first);
     const bool other = conflict && conflict->holder && conflict->holder->holder.run != model.plan().run_id;
     if (other) after.said.push_back(describe(*conflict->holder) + ", and was not waited for");
     return other;
@@ -80,16 +80,16 @@ class Wait {
         give_up_(began_ + limit) {}
 
   void begin() {
-    monitor_.look([this](const DeviceMonitor::Look& look) { judge(look); });
+    monitor_.take_snapshot([this](const DeviceMonitor::Snapshot& snapshot) { judge(snapshot); });
   }
   DevicesAfter take() { return std::move(after_); }
 
  private:
-  void judge(const DeviceMonitor::Look& look) {
+  void judge(const DeviceMonitor::Snapshot& snapshot) {
     Bytes missing;
     std::vector<std::string> unknown;
     for (const auto& [device, bytes] : baseline_) {
-      const auto used = used_on(device, look);
+      const auto used = used_on(device, snapshot);
       if (!used) {
         unknown.push_back(device);
       } else if (*used > bytes + DeviceCare::kGranularity) {
@@ -112,9 +112,10 @@ class Wait {
     monitor_.stop([] {});
   }
 
-  std::optional<std::uint64_t> used_on(const std::string& device, const DeviceMonitor::Look& look) const {
-    for (std::size_t i = 0; look && i < look->size(); ++i) {
-      if (monitor_.ids()[i] == device) return (*look)[i].used_bytes;
+  std::optional<std::uint64_t> used_on(const std::string& device,
+                                       const DeviceMonitor::Snapshot& snapshot) const {
+    for (std::size_t i = 0; snapshot && i < snapshot->size(); ++i) {
+      if (monitor_.ids()[i] == device) return (*snapshot)[i].used_bytes;
     }
     return std::nullopt;
   }

@@ -28,7 +28,7 @@ ListOutput to_list_output(ProcessEnd end, std::vector<std::string> lines) {
   if (end.spawn_error)
     output.spawn_error = end.spawn_error->step + ": " + std::strerror(end.spawn_error->err);
   output.stdout_text = std::move(end.kept_stdout);
-  output.stdout_cut = end.kept_stdout_cut;
+  output.stdout_truncated = end.kept_stdout_truncated;
   output.stderr_tail = std::move(end.output.stderr_tail);
   output.event_lines = std::move(lines);
   output.events_too_long = end.events_too_long;

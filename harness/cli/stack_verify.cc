@@ -139,7 +139,7 @@ Result<int> verify_lock(const VerifyRequest& request, const std::string& locks, 
                         const OutsideTools& tools, const std::map<std::string, std::string>& mirrors) {
   const auto lock = read_lock(locks, name);
   if (!lock) return lock.error();
-  const auto report = ask_the_world(*lock, tools, mirrors);
+  const auto report = verify_online(*lock, tools, mirrors);
   if (!report) return report.error();
   std::cout << name << '\n';
   int code = kExitGreen;

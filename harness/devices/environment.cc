@@ -177,8 +177,8 @@ Result<std::vector<LeasedDevice>> narrow_cuda(const std::vector<LeasedDevice>& p
 // What one entry leaves of the device that it names.
 void add_entry(const XpuMaskEntry& entry, const LeasedDevice& device, std::map<int, LeasedDevice>& left) {
   if (entry.tile && *entry.tile >= static_cast<unsigned>(device.tiles)) return;
-  const auto [place, added] = left.emplace(device.ordinal, device);
-  std::vector<int>& only = place->second.only_tiles;
+  const auto [slot, added] = left.emplace(device.ordinal, device);
+  std::vector<int>& only = slot->second.only_tiles;
   if (!entry.tile) {
     only.clear();  // the whole card
   } else if (added || !only.empty()) {

@@ -208,9 +208,10 @@ SimEnvironment simgpu_environment(const simgpu::Topology& topology,
 SimEnvironment cuda_environment(const simgpu::Topology& topology,
                                 const std::vector<std::string>& directories) {
   SimEnvironment environment;
-  std::vector<std::string> places;
-  for (const auto& directory : directories) places.push_back(directory + "/" + kCudaSimulatorDirectory);
-  environment.driver_path = find_library(kCudaRuntimeLibrary, places);
+  std::vector<std::string> directories_of_cuda;
+  for (const auto& directory : directories)
+    directories_of_cuda.push_back(directory + "/" + kCudaSimulatorDirectory);
+  environment.driver_path = find_library(kCudaRuntimeLibrary, directories_of_cuda);
   if (environment.driver_path.empty()) {
     environment.missing = fmt::format("library_missing:{}/{}", kCudaSimulatorDirectory, kCudaRuntimeLibrary);
   }

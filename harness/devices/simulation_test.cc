@@ -101,16 +101,16 @@ TEST(Simulation, BackendsAreThoseOfItsCards) {
 }
 
 TEST(CudaEnvironment, PutsOurRuntimeBeforeAnyOther) {
-  const std::string place = testing::TempDir() + fmt::format("cuda-{}", getpid());
+  const std::string directory = testing::TempDir() + fmt::format("cuda-{}", getpid());
   const auto topology = parse_simulation("cuda:2", "")->topology;
-  EXPECT_EQ(cuda_environment(topology, {place}).missing, "library_missing:cuda_sim/libcudart.so.13");
-  std::filesystem::create_directories(place + "/cuda_sim");
-  std::ofstream(place + "/cuda_sim/libcudart.so.13") << "x";
-  const auto environment = cuda_environment(topology, {"/nowhere", place});
+  EXPECT_EQ(cuda_environment(topology, {directory}).missing, "library_missing:cuda_sim/libcudart.so.13");
+  std::filesystem::create_directories(directory + "/cuda_sim");
+  std::ofstream(directory + "/cuda_sim/libcudart.so.13") << "x";
+  const auto environment = cuda_environment(topology, {"/nowhere", directory});
   EXPECT_EQ(environment.missing, "");
-  EXPECT_EQ(environment.library_directory, place + "/cuda_sim");
+  EXPECT_EQ(environment.library_directory, directory + "/cuda_sim");
   EXPECT_THAT(environment.set, Contains(Pair("PROCTOR_SIM_TOPOLOGY", "cuda:2")));
-  std::filesystem::remove_all(place);
+  std::filesystem::remove_all(directory);
 }
 
 TEST(CudaEnvironment, KeepsTheCallersLibrariesBehindIt) {

@@ -50,7 +50,7 @@ std::string python_text(const ProcessFinding& process) {
   for (const ThreadStack& thread : python.threads) {
     text += fmt::format("  thread {} ({})\n", thread.tid, thread.name);
     for (const StackFrame& frame : thread.frames)
-      text += fmt::format("      {} at {}\n", frame.function, frame.place);
+      text += fmt::format("      {} at {}\n", frame.function, frame.location);
   }
   return text;
 }

@@ -129,12 +129,12 @@ KernelLog::KernelLog(const std::string& stand_in) : stand_in_(!stand_in.empty())
 }
 
 KernelLog::Mark KernelLog::mark() {
-  look();
+  read_new_lines();
   return first_ + lines_.size();
 }
 
 KernelLog::Lines KernelLog::since(Mark mark) {
-  look();
+  read_new_lines();
   Lines found;
   if (mark < first_) found.lost = first_ - mark;
   for (Mark at = std::max(mark, first_); at < first_ + lines_.size(); ++at)
@@ -142,7 +142,7 @@ KernelLog::Lines KernelLog::since(Mark mark) {
   return found;
 }
 
-void KernelLog::look() {
+void KernelLog::read_new_lines() {
   if (!fd_) return;
   const auto end = Clock::now() + kLookLimit;
   while ((stand_in_ ? read_file_part() : read_record()) && Clock::now() < end) {

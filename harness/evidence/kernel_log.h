@@ -55,7 +55,7 @@ class KernelLog {
  private:
   static constexpr std::size_t kMaxLines = 4096;
 
-  void look();
+  void read_new_lines();
   bool read_record();  // false: nothing more for now
   bool read_file_part();
   void take_text(std::string_view line);

@@ -21,10 +21,10 @@ TEST(NativeStacks, ReadsGdb) {
   EXPECT_EQ(threads[0].tid, 4712);
   ASSERT_EQ(threads[0].frames.size(), 3u);
   EXPECT_EQ(threads[0].frames[0].function, "ioctl");
-  EXPECT_EQ(threads[0].frames[0].place, "");
+  EXPECT_EQ(threads[0].frames[0].location, "");
   EXPECT_EQ(threads[0].frames[1].function, "(anonymous namespace)::Queue::wait");
-  EXPECT_EQ(threads[0].frames[1].place, "src/queue.cc:12");
-  EXPECT_EQ(threads[0].frames[2].place, "a b.cc:7");
+  EXPECT_EQ(threads[0].frames[1].location, "src/queue.cc:12");
+  EXPECT_EQ(threads[0].frames[2].location, "a b.cc:7");
   EXPECT_EQ(threads[1].tid, 4711);
   EXPECT_EQ(threads[1].name, "main");
   EXPECT_EQ(threads[1].frames[0].function, "std::vector<int, std::allocator<int> >::at(unsigned long)");

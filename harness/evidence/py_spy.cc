@@ -20,8 +20,9 @@ std::vector<ThreadStack> parse_py_spy(std::string_view text) {
                          .name = named ? clean_text(line.substr(quote + 1, line.rfind('"') - quote - 1)) : "",
                          .frames = {}});
     } else if (line.starts_with("    ") && place != line.npos && line.ends_with(')') && !threads.empty()) {
-      threads.back().frames.push_back({.function = clean_text(line.substr(4, place - 4)),
-                                       .place = clean_text(line.substr(place + 2, line.size() - place - 3))});
+      threads.back().frames.push_back(
+          {.function = clean_text(line.substr(4, place - 4)),
+           .location = clean_text(line.substr(place + 2, line.size() - place - 3))});
     }
   }
   std::stable_partition(threads.begin(), threads.end(),

@@ -14,7 +14,7 @@ TEST(PySpy, TheMainThreadComesFirst) {
   EXPECT_EQ(threads[0].name, "MainThread");
   ASSERT_EQ(threads[0].frames.size(), 2u);
   EXPECT_EQ(threads[0].frames[0].function, "step");
-  EXPECT_EQ(threads[0].frames[0].place, "my dir/train.py:12");
+  EXPECT_EQ(threads[0].frames[0].location, "my dir/train.py:12");
   EXPECT_EQ(threads[1].name, "loader (1)");
 }
 

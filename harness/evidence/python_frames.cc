@@ -127,7 +127,7 @@ class Reader {
     const std::string table = bytes(word(code + layout_.code_linetable));
     const int line = python_line(table, first_line, instruction - (code + layout_.code_instructions));
     return {.function = text(word(code + layout_.code_qualname)),
-            .place = fmt::format("{}:{}", text(word(code + layout_.code_filename)), line)};
+            .location = fmt::format("{}:{}", text(word(code + layout_.code_filename)), line)};
   }
 
   std::string block(std::uint64_t address, std::uint64_t size) const {

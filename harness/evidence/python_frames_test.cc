@@ -43,7 +43,7 @@ os.close(1)
 )";
 
 std::string frame(const StackFrame& frame) {
-  return frame.function + " " + frame.place.substr(frame.place.rfind('/') + 1);
+  return frame.function + " " + frame.location.substr(frame.location.rfind('/') + 1);
 }
 
 // A program that holds no lock of ours, blocked in C where no signal handler of Python's ever runs.

@@ -8,7 +8,7 @@ namespace proctor {
 
 struct StackFrame {
   std::string function;
-  std::string place;  // "train.py:12", "wait.c:40", or ""
+  std::string location;  // "train.py:12", "wait.c:40", or ""
 };
 
 struct ThreadStack {

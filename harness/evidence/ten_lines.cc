@@ -54,7 +54,7 @@ std::string python_stack(const ProcessFinding& process, std::size_t most) {
     if (frames.size() == most) break;
     const bool first = frames.empty();  // its whole path can be opened
     frames.push_back(frame.function + " at " +
-                     (first ? frame.place : frame.place.substr(frame.place.rfind('/') + 1)));
+                     (first ? frame.location : frame.location.substr(frame.location.rfind('/') + 1)));
   }
   return joined(frames, " < ");
 }
@@ -76,7 +76,7 @@ std::string native_stack(const ProcessFinding& process, std::size_t most) {
         (process.python.is_python && !frames.empty() && is_interpreter(frame.function)))
       break;
     if (frame.function == "??") continue;
-    const std::string place = frame.place.substr(frame.place.rfind('/') + 1);
+    const std::string place = frame.location.substr(frame.location.rfind('/') + 1);
     frames.push_back(frame.function + (place.empty() ? "" : " at " + place));
   }
   return joined(frames, " < ");

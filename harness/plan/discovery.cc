@@ -58,7 +58,7 @@ std::optional<Error> check_end(const Suite& suite, const std::vector<std::string
     what = fmt::format("was ended by signal {}", *out.exit_signal);
   } else if (out.exit_code.value_or(-1) != 0) {
     what = fmt::format("exited with {}", out.exit_code.value_or(-1));
-  } else if (out.stdout_cut || out.events_too_long > 0) {
+  } else if (out.stdout_truncated || out.events_too_long > 0) {
     what = "wrote more than can be read";
   } else {
     return {};

@@ -29,9 +29,9 @@ struct ListOutput {
   std::optional<int> exit_code;
   std::optional<int> exit_signal;
   bool timed_out = false;
-  std::string spawn_error;  // "exec: No such file or directory"; empty when it ran
-  std::string stdout_text;  // all of it
-  bool stdout_cut = false;  // it was more than could be kept
+  std::string spawn_error;        // "exec: No such file or directory"; empty when it ran
+  std::string stdout_text;        // all of it
+  bool stdout_truncated = false;  // it was more than could be kept
   std::string stderr_tail;
   std::vector<std::string> event_lines;  // from PROCTOR_EVENTS_FD, in order
   std::uint64_t events_too_long = 0;

@@ -142,7 +142,7 @@ std::string exit_text(const ListOutput& out) {
 }
 
 bool ended_well(const ListOutput& out) {
-  return out.spawn_error.empty() && !out.timed_out && out.exit_code == 0 && !out.stdout_cut;
+  return out.spawn_error.empty() && !out.timed_out && out.exit_code == 0 && !out.stdout_truncated;
 }
 
 bool lists_gtest(const ListOutput& out) {

@@ -139,7 +139,7 @@ void CaseOutput::take(Source source, std::string_view bytes) {
 
 void CaseOutput::keep(std::string_view bytes) {
   const std::size_t room = spec_.max_kept_stdout - kept_stdout_.size();
-  kept_stdout_cut_ |= bytes.size() > room;
+  kept_stdout_truncated_ |= bytes.size() > room;
   kept_stdout_.append(bytes.substr(0, room));
 }
 
@@ -179,7 +179,7 @@ void CaseOutput::finish(ProcessEnd& end) {
   event_lines_.finish([this](std::string_view line) { deliver(line); });
   end.output = capture_.finish();
   end.kept_stdout = std::move(kept_stdout_);
-  end.kept_stdout_cut = kept_stdout_cut_;
+  end.kept_stdout_truncated = kept_stdout_truncated_;
   end.events_too_long = event_lines_.too_long();
   for (PassThrough* reader : {out_reader_.get(), err_reader_.get()}) {
     if (!reader) continue;

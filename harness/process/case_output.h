@@ -70,7 +70,7 @@ class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
   Capture capture_;
   LineSplitter event_lines_;
   std::string kept_stdout_;
-  bool kept_stdout_cut_ = false;
+  bool kept_stdout_truncated_ = false;
   std::shared_ptr<PassThrough> out_reader_;
   std::shared_ptr<PassThrough> err_reader_;
 };

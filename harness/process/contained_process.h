@@ -100,10 +100,10 @@ struct ProcessEnd {
   OutputInfo output;
   HostUsage usage;
   std::string kept_stdout;
-  bool kept_stdout_cut = false;
+  bool kept_stdout_truncated = false;
   std::uint64_t events_too_long = 0;
   std::size_t broken_commands = 0;  // in what was passed on
-  std::string pass_through_lost;  // why output did not arrive at the runner's own stdout or stderr
+  std::string pass_through_lost;    // why output did not arrive at the runner's own stdout or stderr
   Clock::time_point started;
   Clock::time_point leader_ended;
   Clock::time_point ended;

@@ -6,8 +6,8 @@ namespace proctor {
 
 void LineSplitter::append(std::string_view bytes) {
   const std::size_t room = max_line_ - partial_.size();
-  if (bytes.size() > room && !cut_) {
-    cut_ = true;
+  if (bytes.size() > room && !truncated_) {
+    truncated_ = true;
     ++too_long_;
   }
   partial_.append(bytes.substr(0, room));
@@ -20,7 +20,7 @@ void LineSplitter::feed(std::string_view bytes, const std::function<void(std::st
     if (newline == std::string_view::npos) return;
     on_line(partial_);
     partial_.clear();
-    cut_ = false;
+    truncated_ = false;
     bytes.remove_prefix(newline + 1);
   }
 }

@@ -25,7 +25,7 @@ class LineSplitter {
 
   std::size_t max_line_;
   std::string partial_;
-  bool cut_ = false;
+  bool truncated_ = false;
   std::uint64_t too_long_ = 0;
 };
 

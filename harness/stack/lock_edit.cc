@@ -31,19 +31,19 @@ const toml::table* find_entry(const toml::table& root, const LockEntry& entry) {
 }
 
 // Where the values of an entry stand: its last line, and the column of its equals signs.
-struct Place {
+struct KeyPosition {
   std::size_t last_line = 0;
   std::size_t column = 0;
 };
 
-Place place_of(const toml::table& table, const Lines& lines) {
-  Place place;
+KeyPosition position_of(const toml::table& table, const Lines& lines) {
+  KeyPosition position;
   for (const auto& [key, value] : table) {
     const std::size_t line = key.source().begin.line;
-    place.last_line = std::max(place.last_line, line);
-    place.column = std::max(place.column, lines[line - 1].find('='));
+    position.last_line = std::max(position.last_line, line);
+    position.column = std::max(position.column, lines[line - 1].find('='));
   }
-  return place;
+  return position;
 }
 
 // All of them speak of the lines as they are before any edit.
@@ -67,11 +67,11 @@ Result<void> plan_edits(const toml::table& root, const Lines& lines, const LockC
   if (change.key.empty()) return {};
   if (table->contains(change.key))
     return Error::internal(fmt::format("fill {}: the lock has a value", change.key));
-  const Place place = place_of(*table, lines);
+  const KeyPosition position = position_of(*table, lines);
   std::string key = change.key;
-  key.resize(std::max(key.size() + 1, place.column), ' ');
+  key.resize(std::max(key.size() + 1, position.column), ' ');
   // Behind the last value that stays.
-  std::size_t line = place.last_line;
+  std::size_t line = position.last_line;
   while (line > 1 && change.verified && lines[line - 1].starts_with("unverified")) --line;
   edits.push_back({line, false, fmt::format("{}= \"{}\"", key, change.value)});
   return {};

@@ -102,16 +102,16 @@ OutsideTools::~OutsideTools() {
 }
 
 Result<WebAnswer> OutsideTools::get(const std::string& url, const std::vector<std::string>& headers) const {
-  return ask(url, headers, true);
+  return fetch(url, headers, true);
 }
 
 Result<WebAnswer> OutsideTools::head(const std::string& url, const std::vector<std::string>& headers) const {
-  return ask(url, headers, false);
+  return fetch(url, headers, false);
 }
 
 // The file limit of the shell holds also where a server does not say how much it is going to send.
-Result<WebAnswer> OutsideTools::ask(const std::string& url, const std::vector<std::string>& headers,
-                                    bool body) const {
+Result<WebAnswer> OutsideTools::fetch(const std::string& url, const std::vector<std::string>& headers,
+                                      bool body) const {
   for (const char* name : {"body", "headers", "errors"}) {
     if (const auto emptied = write(path(name), ""); !emptied) return emptied.error();
   }

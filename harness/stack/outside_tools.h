@@ -52,7 +52,7 @@ class OutsideTools {
   OutsideTools(Limits limits, std::vector<std::string> keyrings, std::string directory)
       : limits_(limits), keyrings_(std::move(keyrings)), directory_(std::move(directory)) {}
 
-  Result<WebAnswer> ask(const std::string& url, const std::vector<std::string>& headers, bool body) const;
+  Result<WebAnswer> fetch(const std::string& url, const std::vector<std::string>& headers, bool body) const;
   std::string path(const char* name) const { return directory_ + "/" + name; }
 
   Limits limits_;

@@ -36,16 +36,17 @@ std::map<std::string, std::string> release_hashes(const std::string& release) {
   return hashes;
 }
 
-class Asking {
+class OnlineVerification {
  public:
-  Asking(const StackLock& lock, const OutsideTools& tools, const std::map<std::string, std::string>& mirrors)
+  OnlineVerification(const StackLock& lock, const OutsideTools& tools,
+                     const std::map<std::string, std::string>& mirrors)
       : lock_(lock), tools_(tools), mirrors_(mirrors) {}
 
-  Result<WorldReport> ask() {
+  Result<WorldReport> run() {
     base();
-    for (const auto& repository : lock_.repositories) ask_repository(repository);
+    for (const auto& repository : lock_.repositories) verify_repository(repository);
     for (const auto& package : lock_.packages) say_package(package);
-    for (const auto& file : lock_.files) ask_file(file);
+    for (const auto& file : lock_.files) verify_file(file);
     if (missing_tool_) return *missing_tool_;
     return std::move(report_);
   }
@@ -65,13 +66,13 @@ class Asking {
   }
 
   void base();
-  void ask_repository(const LockedRepository& repository);
-  bool ask_suite(const LockedRepository& repository, const std::string& url, const std::string& suite);
-  bool ask_key(const LockedRepository& repository, bool verified);
-  bool ask_index(const std::string& what, const std::string& url, const std::string& component,
-                 const std::map<std::string, std::string>& hashes);
+  void verify_repository(const LockedRepository& repository);
+  bool verify_suite(const LockedRepository& repository, const std::string& url, const std::string& suite);
+  bool verify_key(const LockedRepository& repository, bool verified);
+  bool verify_index(const std::string& what, const std::string& url, const std::string& component,
+                    const std::map<std::string, std::string>& hashes);
   void say_package(const LockedPackage& package);
-  void ask_file(const LockedFile& file);
+  void verify_file(const LockedFile& file);
 
   const StackLock& lock_;
   const OutsideTools& tools_;
@@ -83,7 +84,7 @@ class Asking {
   std::set<std::string> signers_;  // of the repository that is being asked
 };
 
-void Asking::base() {
+void OnlineVerification::base() {
   const std::string what = "base.digest";
   const ImageName image = parse_image_name(lock_.base.image);
   // What was verified once stays good when the tag moves on, as long as the registry keeps it.
@@ -113,8 +114,9 @@ WorldSays refusal(int status) {
   return status == 404 || status == 410 ? WorldSays::kDiffers : WorldSays::kSilent;
 }
 
-bool Asking::ask_index(const std::string& what, const std::string& url, const std::string& component,
-                       const std::map<std::string, std::string>& hashes) {
+bool OnlineVerification::verify_index(const std::string& what, const std::string& url,
+                                      const std::string& component,
+                                      const std::map<std::string, std::string>& hashes) {
   for (const char* end : {".gz", ".xz", ""}) {
     const std::string path = fmt::format("{}/binary-{}/Packages{}", component, kArchitecture, end);
     const auto hash = hashes.find(path);
@@ -134,13 +136,15 @@ bool Asking::ask_index(const std::string& what, const std::string& url, const st
   return say(what, WorldSays::kDiffers, fmt::format("it has no component {}", component));
 }
 
-bool Asking::ask_suite(const LockedRepository& repository, const std::string& url, const std::string& suite) {
+bool OnlineVerification::verify_suite(const LockedRepository& repository, const std::string& url,
+                                      const std::string& suite) {
   const std::string what = fmt::format("repository.{}.{}", repository.name, suite);
-  const std::string place = fmt::format("{}/dists/{}", url, suite);
-  const auto release = tools_.get(place + "/InRelease");
+  const std::string suite_url = fmt::format("{}/dists/{}", url, suite);
+  const auto release = tools_.get(suite_url + "/InRelease");
   if (!release) return failed(what, release.error());
   if (release->status != 200)
-    return say(what, refusal(release->status), fmt::format("{}/InRelease: HTTP {}", place, release->status));
+    return say(what, refusal(release->status),
+               fmt::format("{}/InRelease: HTTP {}", suite_url, release->status));
   const auto part = tools_.signed_part(release->body);
   if (!part) return failed(fmt::format("repository.{}.key", repository.name), part.error());
   std::set<std::string> here(part->signers.begin(), part->signers.end());
@@ -153,13 +157,13 @@ bool Asking::ask_suite(const LockedRepository& repository, const std::string& ur
   if (!lock_.packages.empty()) {
     const auto hashes = release_hashes(part->text);
     for (const auto& component : repository.components) {
-      if (!ask_index(what, place, component, hashes)) return false;
+      if (!verify_index(what, suite_url, component, hashes)) return false;
     }
   }
-  return say(what, WorldSays::kSame, place + " answers");
+  return say(what, WorldSays::kSame, suite_url + " answers");
 }
 
-bool Asking::ask_key(const LockedRepository& repository, bool verified) {
+bool OnlineVerification::verify_key(const LockedRepository& repository, bool verified) {
   const std::string what = fmt::format("repository.{}.key", repository.name);
   if (repository.key) return say(what, WorldSays::kSame, *repository.key);
   if (signers_.size() != 1) {
@@ -172,20 +176,20 @@ bool Asking::ask_key(const LockedRepository& repository, bool verified) {
   return true;
 }
 
-void Asking::ask_repository(const LockedRepository& repository) {
+void OnlineVerification::verify_repository(const LockedRepository& repository) {
   signers_.clear();
   const auto mirror = mirrors_.find(repository.name);
   const std::string url = mirror == mirrors_.end() ? repository.url_at_snapshot() : mirror->second;
   bool good = true;
-  for (const auto& suite : repository.suites) good = ask_suite(repository, url, suite) && good;
+  for (const auto& suite : repository.suites) good = verify_suite(repository, url, suite) && good;
   indexes_complete_ = indexes_complete_ && good;
   const bool verified = mirror == mirrors_.end();
-  if (!good || !ask_key(repository, verified)) return;
+  if (!good || !verify_key(repository, verified)) return;
   if (repository.key && repository.unverified && verified)
     fill({"repository", repository.name}, "", "", true);
 }
 
-void Asking::say_package(const LockedPackage& package) {
+void OnlineVerification::say_package(const LockedPackage& package) {
   const std::string what = "package." + package.name;
   const auto found = offered_.find(package.name);
   if (found != offered_.end() && found->second.contains(package.version))
@@ -197,7 +201,7 @@ void Asking::say_package(const LockedPackage& package) {
           : fmt::format("the lock says {}, there is {}", package.version, fmt::join(found->second, ", ")));
 }
 
-void Asking::ask_file(const LockedFile& file) {
+void OnlineVerification::verify_file(const LockedFile& file) {
   const std::string what = fmt::format("file.{}.sha256", file.name);
   if (!file.url) {
     return void(say(fmt::format("file.{}.url", file.name), WorldSays::kUnknown,
@@ -234,9 +238,9 @@ std::string_view to_string(WorldSays says) {
   return "?";
 }
 
-Result<WorldReport> ask_the_world(const StackLock& lock, const OutsideTools& tools,
+Result<WorldReport> verify_online(const StackLock& lock, const OutsideTools& tools,
                                   const std::map<std::string, std::string>& mirrors) {
-  return Asking(lock, tools, mirrors).ask();
+  return OnlineVerification(lock, tools, mirrors).run();
 }
 
 }  // namespace proctor

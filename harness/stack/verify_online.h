@@ -34,7 +34,7 @@ struct WorldReport {
 
 // `mirrors`: by name of the repository, an address to ask instead; what it says does not make a repository
 // verified. Error: a tool is missing.
-Result<WorldReport> ask_the_world(const StackLock& lock, const OutsideTools& tools,
+Result<WorldReport> verify_online(const StackLock& lock, const OutsideTools& tools,
                                   const std::map<std::string, std::string>& mirrors);
 
 }  // namespace proctor

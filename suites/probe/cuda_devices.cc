@@ -20,15 +20,15 @@ class CudaDevices final : public WatchedDevices {
   CudaDevices() : sampler_(nvml_) {}
 
   // Without NVML nobody can say anything, and "problem" says why.
-  json look() override {
+  json snapshot() override {
     json document = {{"v", 1}, {"problem", nvml_.problem()}, {"devices", json::array()}};
-    for (const auto& device : nvml_.devices()) document["devices"].push_back(look(device.handle));
+    for (const auto& device : nvml_.devices()) document["devices"].push_back(snapshot(device.handle));
     return document;
   }
   json sample(std::uint64_t mask) override { return sampler_.sample(mask); }
 
  private:
-  json look(nvml::Device device) const {
+  json snapshot(nvml::Device device) const {
     nvml::Memory memory{};
     const std::string why = nvml_.call("nvmlDeviceGetMemoryInfo", device, &memory);
     const bool lost = why.ends_with(": " + nvml::name_of(nvml::kGpuIsLost));

@@ -55,9 +55,9 @@ std::string find_functions(void* library, Functions& functions) {
       {"cudaDeviceGetAttribute", reinterpret_cast<void**>(&functions.attribute)},
       {"cudaDeviceGetPCIBusId", reinterpret_cast<void**>(&functions.pci_address)},
   }};
-  for (const auto& [name, place] : wanted) {
-    *place = dlsym(library, name);
-    if (*place == nullptr) return name;
+  for (const auto& [name, function] : wanted) {
+    *function = dlsym(library, name);
+    if (*function == nullptr) return name;
   }
   return {};
 }
@@ -126,7 +126,7 @@ std::string path_of(void* library) {
 
 }  // namespace
 
-CudaRuntime ask_cuda_runtime() {
+CudaRuntime query_cuda_runtime() {
   CudaRuntime runtime;
   void* library = load();
   if (library == nullptr) {

@@ -26,6 +26,6 @@ struct CudaRuntime {
   std::vector<CudaRuntimeDevice> devices;  // in its order
 };
 
-CudaRuntime ask_cuda_runtime();
+CudaRuntime query_cuda_runtime();
 
 }  // namespace proctor::probe

@@ -29,16 +29,16 @@ bool is_divided(const Nvml& nvml) {
 
 // Where nobody can ask a Runtime, NVML's order stands for it: both count in PCI order. Parts of GPUs only a
 // Runtime can count.
-int ordinal_of(const Nvml& nvml, std::size_t place, const CudaRuntime& runtime) {
-  if (runtime.devices.empty()) return is_divided(nvml) ? -1 : static_cast<int>(place);
-  const std::string& uuid = nvml.devices()[place].uuid;
+int ordinal_of(const Nvml& nvml, std::size_t position, const CudaRuntime& runtime) {
+  if (runtime.devices.empty()) return is_divided(nvml) ? -1 : static_cast<int>(position);
+  const std::string& uuid = nvml.devices()[position].uuid;
   const auto found = std::find_if(runtime.devices.begin(), runtime.devices.end(),
                                   [&](const CudaRuntimeDevice& device) { return device.uuid == uuid; });
   return found == runtime.devices.end() ? -1 : static_cast<int>(found - runtime.devices.begin());
 }
 
-json describe_by_nvml(const Nvml& nvml, std::size_t place, const CudaRuntime& runtime) {
-  const Nvml::Device& device = nvml.devices()[place];
+json describe_by_nvml(const Nvml& nvml, std::size_t position, const CudaRuntime& runtime) {
+  const Nvml::Device& device = nvml.devices()[position];
   char name[nvml::kNameBytes] = {};
   if (nvml.call("nvmlDeviceGetName", device.handle, &name[0], nvml::kNameBytes).empty())
     name[nvml::kNameBytes - 1] = '\0';
@@ -50,7 +50,7 @@ json describe_by_nvml(const Nvml& nvml, std::size_t place, const CudaRuntime& ru
   int minor = 0;
   const bool has_capability =
       nvml.call("nvmlDeviceGetCudaComputeCapability", device.gpu, &major, &minor).empty();
-  const int ordinal = ordinal_of(nvml, place, runtime);
+  const int ordinal = ordinal_of(nvml, position, runtime);
   const auto index = static_cast<std::size_t>(ordinal);
   const bool integrated = ordinal >= 0 && index < runtime.devices.size() && runtime.devices[index].integrated;
   return {{"name", name},
@@ -108,7 +108,7 @@ void name_problem(json& document, const CudaRuntime& runtime) {
 
 json describe_cuda() {
   const Nvml nvml;
-  const CudaRuntime runtime = ask_cuda_runtime();
+  const CudaRuntime runtime = query_cuda_runtime();
   json document = {
       {"v", 1},
       {"problem", ""},

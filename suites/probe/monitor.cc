@@ -33,9 +33,9 @@ int monitor(const char* fifo, int out_fd, OpenDevices open_devices) {
   for (char request = 0; read_all(requests, &request, 1);) {
     if (!devices && !(devices = open_devices())) return 1;
     char mask[kMaskDigits + 1] = {};
-    if (request == kAskSample && !read_all(requests, mask, kMaskDigits)) return 0;
-    const bool sampled = request == kAskSample;
-    const auto answer = sampled ? devices->sample(std::strtoull(mask, nullptr, 16)) : devices->look();
+    if (request == kRequestSample && !read_all(requests, mask, kMaskDigits)) return 0;
+    const bool sampled = request == kRequestSample;
+    const auto answer = sampled ? devices->sample(std::strtoull(mask, nullptr, 16)) : devices->snapshot();
     if (!write_line(out_fd, answer)) return 1;
   }
   return 0;

@@ -7,7 +7,7 @@
 //                       "holders":[{"pid":PID,"bytes":BYTES}] | null}]}
 // in the order of the probe's document. null: the driver does not say. The end of the FIFO ends the program.
 //
-// Another byte asks for telemetry instead: kAskSample, followed by 16 hex digits whose bits choose the
+// Another byte asks for telemetry instead: kRequestSample, followed by 16 hex digits whose bits choose the
 // devices by that order. Its answer is one line as well:
 //   {"v":1,"source":"sysman" | "nvml","problem":"" | "library_missing:libnvidia-ml.so.1" | WHY,
 //    "devices":[{"device":INDEX,"values":{..},"missing":{..}}]}
@@ -22,8 +22,8 @@
 
 namespace proctor::probe {
 
-inline constexpr char kAskLook = '?';
-inline constexpr char kAskSample = 's';
+inline constexpr char kRequestSnapshot = '?';
+inline constexpr char kRequestSample = 's';
 inline constexpr std::size_t kMaskDigits = 16;
 
 // A vendor's devices, held open.
@@ -33,7 +33,7 @@ class WatchedDevices {
   WatchedDevices(const WatchedDevices&) = delete;
   WatchedDevices& operator=(const WatchedDevices&) = delete;
   virtual ~WatchedDevices() = default;
-  virtual nlohmann::json look() = 0;
+  virtual nlohmann::json snapshot() = 0;
   // Those whose bits are set in `mask`.
   virtual nlohmann::json sample(std::uint64_t mask) = 0;
 };

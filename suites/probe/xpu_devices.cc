@@ -33,7 +33,7 @@ class Management {
         describe_memory_(symbol<decltype(describe_memory_)>(ze, "zesMemoryGetProperties")),
         get_processes_(symbol<decltype(get_processes_)>(ze, "zesDeviceProcessesGetState")) {}
 
-  json look(ze_device_handle_t device) const {
+  json snapshot(ze_device_handle_t device) const {
     return {{"state", state(device)}, {"memory", memory(device)}, {"holders", holders(device)}};
   }
 
@@ -118,9 +118,9 @@ class XpuDevices final : public WatchedDevices {
   explicit XpuDevices(LevelZero loaded)
       : ze_(std::move(loaded)), devices_(all_devices(ze_)), management_(ze_), sampler_(ze_, devices_) {}
 
-  json look() override {
+  json snapshot() override {
     json document = {{"v", 1}, {"problem", ""}, {"devices", json::array()}};
-    for (const auto device : devices_) document["devices"].push_back(management_.look(device));
+    for (const auto device : devices_) document["devices"].push_back(management_.snapshot(device));
     return document;
   }
   json sample(std::uint64_t mask) override { return sampler_.sample(mask); }

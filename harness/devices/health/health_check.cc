@@ -74,34 +74,34 @@ void HealthChecks::examine(HealthRequest request, OnAnswer on_answer) {
   start(std::prev(running_.end()), running_.back().request.argv);
 }
 
-void HealthChecks::start(Place place, const std::vector<std::string>& argv) {
-  place->line.clear();
+void HealthChecks::start(Position position, const std::vector<std::string>& argv) {
+  position->line.clear();
   ProcessSpec spec;
   spec.argv = argv;
-  spec.env = place->request.env;
-  spec.directory = place->request.directory;
-  spec.leases = place->request.leases;
+  spec.env = position->request.env;
+  spec.directory = position->request.directory;
+  spec.leases = position->request.leases;
   spec.events = true;
-  spec.timeout = place->request.deadline;
+  spec.timeout = position->request.deadline;
   spec.grace = Milliseconds(0);
-  spec.on_event_line = [place](std::string_view line) {
-    if (place->line.empty() || parse_line(place->line).result == "pass") place->line = line;
+  spec.on_event_line = [position](std::string_view line) {
+    if (position->line.empty() || parse_line(position->line).result == "pass") position->line = line;
   };
-  place->process = ContainedProcess::start(io_, containment_, std::move(spec),
-                                           [this, place](const ProcessEnd& end) { on_end(place, end); });
+  position->process = ContainedProcess::start(
+      io_, containment_, std::move(spec), [this, position](const ProcessEnd& end) { on_end(position, end); });
 }
 
-void HealthChecks::on_end(Place place, const ProcessEnd& end) {
-  HealthAnswer answer = judge_health(end, place->line, place->request.deadline);
+void HealthChecks::on_end(Position position, const ProcessEnd& end) {
+  HealthAnswer answer = judge_health(end, position->line, position->request.deadline);
   // What cannot be killed would still be there beside a second one.
-  const bool may_go_on = place->on_answer && !end.termination.unreapable;
-  if (const auto* argv = may_go_on ? next(*place, answer) : nullptr) return start(place, *argv);
-  if (place->reset == Examination::Reset::kRunning) answer.status = HealthStatus::kFail;
-  answer.reset = place->reset == Examination::Reset::kDone;
-  if (!place->words.empty() && place->words != answer.words)
-    answer.words = place->words + "; then " + answer.words;
-  const auto on_answer = std::move(place->on_answer);
-  running_.erase(place);
+  const bool may_go_on = position->on_answer && !end.termination.unreapable;
+  if (const auto* argv = may_go_on ? next(*position, answer) : nullptr) return start(position, *argv);
+  if (position->reset == Examination::Reset::kRunning) answer.status = HealthStatus::kFail;
+  answer.reset = position->reset == Examination::Reset::kDone;
+  if (!position->words.empty() && position->words != answer.words)
+    answer.words = position->words + "; then " + answer.words;
+  const auto on_answer = std::move(position->on_answer);
+  running_.erase(position);
   if (on_answer) on_answer(answer);
   if (running_.empty() && gone_) std::exchange(gone_, nullptr)();
 }

@@ -65,10 +65,10 @@ class HealthChecks {
     std::string line{};  // the first of the program that is no pass, else its last
     std::shared_ptr<ContainedProcess> process{};
   };
-  using Place = std::list<Examination>::iterator;
+  using Position = std::list<Examination>::iterator;
 
-  void start(Place place, const std::vector<std::string>& argv);
-  void on_end(Place place, const ProcessEnd& end);
+  void start(Position position, const std::vector<std::string>& argv);
+  void on_end(Position position, const ProcessEnd& end);
   // Whether the examination goes on after this answer, and with what.
   const std::vector<std::string>* next(Examination& examination, const HealthAnswer& answer);
 

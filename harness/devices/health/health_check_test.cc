@@ -29,19 +29,19 @@ ProcessEnd exited(int code) {
 }
 
 TEST(JudgeHealth, BelievesALineOnlyWithItsExitCode) {
-  const auto verdict = [](int code, const char* line) {
-    return judge_health(exited(code), line, Milliseconds(1)).verdict;
+  const auto status = [](int code, const char* line) {
+    return judge_health(exited(code), line, Milliseconds(1)).status;
   };
-  EXPECT_EQ(verdict(0, kPass), HealthStatus::kPass);
-  EXPECT_EQ(verdict(1, kFail), HealthStatus::kFail);
+  EXPECT_EQ(status(0, kPass), HealthStatus::kPass);
+  EXPECT_EQ(status(1, kFail), HealthStatus::kFail);
   for (const auto& [code, line] : {std::pair{0, kFail}, {1, kPass}, {0, ""}, {1, "{"}, {3, ""}, {127, ""}})
-    EXPECT_EQ(verdict(code, line), HealthStatus::kUnknown) << code << " with " << line;
+    EXPECT_EQ(status(code, line), HealthStatus::kUnknown) << code << " with " << line;
 }
 
 TEST(JudgeHealth, ACrashAndSilenceAreFailures) {
   ProcessEnd crash;
   crash.exit_signal = SIGSEGV;
-  EXPECT_EQ(judge_health(crash, kPass, Milliseconds(1)).verdict, HealthStatus::kFail);
+  EXPECT_EQ(judge_health(crash, kPass, Milliseconds(1)).status, HealthStatus::kFail);
   ProcessEnd silence;
   silence.cause = EndCause::kTimeout;
   const auto answer = judge_health(silence, "", Milliseconds(1500));
@@ -53,7 +53,7 @@ TEST(JudgeHealth, AProgramThatCannotBeStartedTellsNothing) {
   ProcessEnd end;
   end.cause = EndCause::kSpawnFailed;
   end.spawn_error = SpawnError{"exec", ENOENT};
-  EXPECT_EQ(judge_health(end, "", Milliseconds(1)).verdict, HealthStatus::kUnknown);
+  EXPECT_EQ(judge_health(end, "", Milliseconds(1)).status, HealthStatus::kUnknown);
 }
 
 // Shell scripts stand in for the program; each run of one leaves a line in the file `runs`.
@@ -89,7 +89,7 @@ class Examination : public testing::Test {
 };
 
 TEST_F(Examination, APassIsBelievedAtOnce) {
-  EXPECT_EQ(examine_now(*containment_, request(say(kPass, 0))).verdict, HealthStatus::kPass);
+  EXPECT_EQ(examine_now(*containment_, request(say(kPass, 0))).status, HealthStatus::kPass);
   EXPECT_EQ(runs(), 1);
 }
 
@@ -118,7 +118,7 @@ TEST_F(Examination, ASickDeviceIsResetWhereThatIsAllowed) {
   const auto script = "if [ -e reset ]; then " + say(kPass, 0) + "; fi; " + say(kFail, 1);
   HealthRequest how = request(script);
   const auto unasked = examine_now(*containment_, how);
-  EXPECT_EQ(unasked.verdict, HealthStatus::kFail);
+  EXPECT_EQ(unasked.status, HealthStatus::kFail);
   EXPECT_FALSE(unasked.reset);
   how.reset = request("touch reset; " + say(kPass, 0)).argv;
   const auto answer = examine_now(*containment_, how);

@@ -221,7 +221,7 @@ Result<UniqueFd> LeaseDirectory::open_file(const std::string& device) const {
 }
 
 // Without a descriptor that can write: closing that would wake everybody who waits, who would look, ...
-std::optional<LeaseConflict> LeaseDirectory::look(const std::string& device) const {
+std::optional<LeaseConflict> LeaseDirectory::conflict(const std::string& device) const {
   const UniqueFd fd(::open(path_of(device).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd || !is_locked(fd.get())) return std::nullopt;
   return LeaseConflict{device, read_record(fd.get()).record};

@@ -102,7 +102,7 @@ class LeaseDirectory {
   LeaseScope scope() const;
 
   // Who has the device now, if anybody. Disturbs nobody, so it can be asked at any rate.
-  std::optional<LeaseConflict> look(const std::string& device) const;
+  std::optional<LeaseConflict> conflict(const std::string& device) const;
   // Takes the lease of one device, or says who has it. Never waits.
   Result<std::variant<Lease, LeaseConflict>> take(const std::string& device, const LeaseHolder& holder) const;
   // Becomes readable when a lease may have ended: an inotify descriptor, to be drained by its reader.

@@ -34,7 +34,7 @@ bool names_devices(const std::string& cuda_mask) {
 }
 
 // Id -> ordinal in the caller's own order; empty: nobody says.
-std::map<std::string, int> ask_for_order(Environment caller, const DeviceProbe& probe) {
+std::map<std::string, int> query_order(Environment caller, const DeviceProbe& probe) {
   caller.erase(kCudaMaskVariable);
   const Inventory inventory = probe(caller);
   std::map<std::string, int> ordinals;
@@ -49,7 +49,7 @@ Result<std::vector<LeasedDevice>> narrow_cuda(const std::string& mask, const std
   auto known = CallerOrdinals::kSameAsProbe;
   const bool same_order = value_of(caller, kCudaOrderVariable) == kCudaPciOrder;
   if (!same_order && !names_devices(mask) && devices.size() > 1) {
-    const auto ordinals = ask_for_order(caller, probe);
+    const auto ordinals = query_order(caller, probe);
     if (ordinals.empty()) known = CallerOrdinals::kUnknown;
     for (auto& device : pool) {
       if (const auto found = ordinals.find(device.id); found != ordinals.end())

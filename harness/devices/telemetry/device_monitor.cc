@@ -10,23 +10,24 @@ namespace {
 
 // The answers of all children to one question.
 struct Answers {
-  std::vector<std::optional<DeviceMonitor::Look>> looks;
+  std::vector<std::optional<DeviceMonitor::Snapshot>> snapshots;
   std::size_t left = 0;
 };
 
-DeviceMonitor::Look merge(const std::vector<std::unique_ptr<ProbeMonitor>>& probes, const Answers& answers) {
-  const bool any = std::any_of(answers.looks.begin(), answers.looks.end(),
-                               [](const auto& look) { return static_cast<bool>(*look); });
-  if (!any) return *answers.looks.front();
+DeviceMonitor::Snapshot merge(const std::vector<std::unique_ptr<ProbeMonitor>>& probes,
+                              const Answers& answers) {
+  const bool any = std::any_of(answers.snapshots.begin(), answers.snapshots.end(),
+                               [](const auto& snapshot) { return static_cast<bool>(*snapshot); });
+  if (!any) return *answers.snapshots.front();
   std::vector<DeviceState> states;
   for (std::size_t i = 0; i < probes.size(); ++i) {
-    const auto& look = *answers.looks[i];
-    if (look) {
-      states.insert(states.end(), look->begin(), look->end());
+    const auto& snapshot = *answers.snapshots[i];
+    if (snapshot) {
+      states.insert(states.end(), snapshot->begin(), snapshot->end());
       continue;
     }
     const DeviceState unknown{.state = "",
-                              .problem = "failed to " + look.error().what,
+                              .problem = "failed to " + snapshot.error().what,
                               .used_bytes = std::nullopt,
                               .holders = std::nullopt};
     states.insert(states.end(), probes[i]->ids().size(), unknown);
@@ -44,14 +45,14 @@ DeviceMonitor::DeviceMonitor(boost::asio::io_context& io, Containment& containme
   }
 }
 
-void DeviceMonitor::look(const OnLook& on_look) {
+void DeviceMonitor::take_snapshot(const OnSnapshot& on_snapshot) {
   auto answers = std::make_shared<Answers>();
-  answers->looks.resize(probes_.size());
+  answers->snapshots.resize(probes_.size());
   answers->left = probes_.size();
   for (std::size_t i = 0; i < probes_.size(); ++i) {
-    probes_[i]->look([this, answers, i, on_look](const Look& look) {
-      answers->looks[i] = look;
-      if (--answers->left == 0) on_look(merge(probes_, *answers));
+    probes_[i]->take_snapshot([this, answers, i, on_snapshot](const Snapshot& snapshot) {
+      answers->snapshots[i] = snapshot;
+      if (--answers->left == 0) on_snapshot(merge(probes_, *answers));
     });
   }
 }

@@ -18,22 +18,22 @@ struct MonitorSetup {
 class DeviceMonitor {
  public:
   // In the order of ids(). Devices whose child does not answer have a `problem`; an error when none answers.
-  using Look = ProbeMonitor::Look;
-  using OnLook = ProbeMonitor::OnLook;
+  using Snapshot = ProbeMonitor::Snapshot;
+  using OnSnapshot = ProbeMonitor::OnSnapshot;
   using OnSample = ProbeMonitor::OnSample;
 
   DeviceMonitor(boost::asio::io_context& io, Containment& containment, MonitorSetup setup);
 
   // Of all devices, vendor by vendor.
   const std::vector<std::string>& ids() const { return ids_; }
-  // A look that begins after this call; `on_look` is called from the loop.
-  void look(const OnLook& on_look);
+  // A snapshot that begins after this call; `on_snapshot` is called from the loop.
+  void take_snapshot(const OnSnapshot& on_snapshot);
   // One telemetry sample of devices of one vendor.
   void sample(const std::vector<std::string>& ids, OnSample on_sample);
   // A device was reset, so that what the children know of it is void: new ones take
   // what is asked from now on.
   void renew();
-  // Ends the children and calls `gone`, from the loop, when they are; looks under way are forgotten.
+  // Ends the children and calls `gone`, from the loop, when they are; snapshots under way are forgotten.
   void stop(std::function<void()> gone);
 
  private:

@@ -55,9 +55,9 @@ class TwoVendors : public testing::Test {
     }
     return answers("1", R"({"v":1,"problem":"","devices":[)" + states + "]}");
   }
-  DeviceMonitor::Look look() {
-    DeviceMonitor::Look seen = Error::internal("nothing answered");
-    monitor_->look([&](const DeviceMonitor::Look& one) {
+  DeviceMonitor::Snapshot snapshot() {
+    DeviceMonitor::Snapshot seen = Error::internal("nothing answered");
+    monitor_->take_snapshot([&](const DeviceMonitor::Snapshot& one) {
       seen = one;
       io_.stop();
     });
@@ -76,7 +76,7 @@ class TwoVendors : public testing::Test {
 TEST_F(TwoVendors, OneLookIsAboutAllDevices) {
   watch(looks_ok(2, 7), looks_ok(1, 8));
   EXPECT_THAT(monitor_->ids(), ElementsAre("xpu:a", "xpu:b", "cuda:c"));
-  const auto seen = look();
+  const auto seen = snapshot();
   ASSERT_TRUE(seen) << seen.error().what;
   ASSERT_EQ(seen->size(), 3u);
   EXPECT_EQ(seen->at(1).used_bytes, 7u);
@@ -85,7 +85,7 @@ TEST_F(TwoVendors, OneLookIsAboutAllDevices) {
 
 TEST_F(TwoVendors, TheDevicesOfOneThatDoesNotAnswerAreUnknown) {
   watch(looks_ok(2, 7), "exit 3");
-  const auto seen = look();
+  const auto seen = snapshot();
   ASSERT_TRUE(seen) << seen.error().what;
   ASSERT_EQ(seen->size(), 3u);
   EXPECT_EQ(seen->at(0).state, "ok");
@@ -96,14 +96,14 @@ TEST_F(TwoVendors, TheDevicesOfOneThatDoesNotAnswerAreUnknown) {
 TEST_F(TwoVendors, WhatAProbeSaysItselfIsTheProblem) {
   watch(looks_ok(2, 7),
         answers("1", R"({"v":1,"problem":"library_missing:libnvidia-ml.so.1","devices":[]})"));
-  const auto seen = look();
+  const auto seen = snapshot();
   ASSERT_TRUE(seen) << seen.error().what;
   EXPECT_THAT(seen->at(2).problem, HasSubstr("library_missing:libnvidia-ml.so.1"));
 }
 
 TEST_F(TwoVendors, WithoutAnyAnswerThereIsNoLook) {
   watch("exit 3", "exit 4");
-  const auto seen = look();
+  const auto seen = snapshot();
   ASSERT_FALSE(seen);
   EXPECT_THAT(seen.error().what, HasSubstr("ended with exit code 3"));
 }

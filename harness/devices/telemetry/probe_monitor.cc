@@ -38,7 +38,7 @@ std::string how_it_ended(const ProcessEnd& end) {
 
 }  // namespace
 
-ProbeMonitor::Look parse_look(std::string_view line, std::size_t devices) {
+ProbeMonitor::Snapshot parse_snapshot(std::string_view line, std::size_t devices) {
   const json document = json::parse(line, nullptr, false);
   try {  // the edge of the JSON library
     std::vector<DeviceState> states;
@@ -58,9 +58,9 @@ ProbeMonitor::ProbeMonitor(boost::asio::io_context& io, Containment& containment
 
 ProbeMonitor::~ProbeMonitor() { end_child(); }
 
-void ProbeMonitor::look(OnLook on_look) {
-  waiting_.push_back(std::move(on_look));
-  if (!is_asking()) ask();
+void ProbeMonitor::take_snapshot(OnSnapshot on_snapshot) {
+  waiting_.push_back(std::move(on_snapshot));
+  if (!is_requesting()) send_request();
 }
 
 void ProbeMonitor::sample(const std::vector<std::string>& ids, OnSample on_sample) {
@@ -70,11 +70,11 @@ void ProbeMonitor::sample(const std::vector<std::string>& ids, OnSample on_sampl
     mask |= static_cast<std::uint64_t>(wanted) << i;
   }
   samples_waiting_.push_back({fmt::format("s{:016x}", mask), std::move(on_sample)});
-  if (!is_asking()) ask();
+  if (!is_requesting()) send_request();
 }
 
 void ProbeMonitor::stop(std::function<void()> gone) {
-  asked_.clear();
+  requested_.clear();
   waiting_.clear();
   sampling_.reset();
   samples_waiting_.clear();
@@ -115,10 +115,10 @@ bool ProbeMonitor::start() {
   return true;
 }
 
-void ProbeMonitor::ask() {
+void ProbeMonitor::send_request() {
   if (std::exchange(stale_, false)) end_child();
   if (!waiting_.empty()) {
-    asked_ = std::exchange(waiting_, {});
+    requested_ = std::exchange(waiting_, {});
     return send("?", setup_.deadline);
   }
   if (samples_waiting_.empty()) return;
@@ -146,21 +146,21 @@ void ProbeMonitor::send(const std::string& request, Milliseconds deadline) {
 
 void ProbeMonitor::hear(std::string_view line) {
   if (sampling_) return answer_sample(parse_sample(line, setup_.ids));
-  answer(parse_look(line, setup_.ids.size()));
+  answer(parse_snapshot(line, setup_.ids.size()));
 }
 
-void ProbeMonitor::answer(const Look& look) {
+void ProbeMonitor::answer(const Snapshot& snapshot) {
   deadline_.cancel();
-  const auto answered = std::exchange(asked_, {});
-  for (const auto& on_look : answered) on_look(look);
-  if (!is_asking()) ask();
+  const auto answered = std::exchange(requested_, {});
+  for (const auto& on_snapshot : answered) on_snapshot(snapshot);
+  if (!is_requesting()) send_request();
 }
 
 void ProbeMonitor::answer_sample(const Result<Sample>& sample) {
   deadline_.cancel();
   const auto answered = std::exchange(sampling_, std::nullopt);
   if (answered) (*answered)(sample);
-  if (!is_asking()) ask();
+  if (!is_requesting()) send_request();
 }
 
 void ProbeMonitor::give_up(const std::string& why) {

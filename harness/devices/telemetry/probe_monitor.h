@@ -44,8 +44,8 @@ struct ProbeMonitorSetup {
 class ProbeMonitor {
  public:
   // In the order of ProbeMonitorSetup::ids.
-  using Look = Result<std::vector<DeviceState>>;
-  using OnLook = std::function<void(const Look&)>;
+  using Snapshot = Result<std::vector<DeviceState>>;
+  using OnSnapshot = std::function<void(const Snapshot&)>;
 
   ProbeMonitor(boost::asio::io_context& io, Containment& containment, ProbeMonitorSetup setup);
   ~ProbeMonitor();
@@ -53,15 +53,15 @@ class ProbeMonitor {
   ProbeMonitor& operator=(const ProbeMonitor&) = delete;
 
   const std::vector<std::string>& ids() const { return setup_.ids; }
-  // A look that begins after this call; `on_look` is called from the loop.
-  void look(OnLook on_look);
-  // One telemetry sample of those devices; looks go first.
+  // A snapshot that begins after this call; `on_snapshot` is called from the loop.
+  void take_snapshot(OnSnapshot on_snapshot);
+  // One telemetry sample of those devices; snapshots go first.
   using OnSample = std::function<void(const Result<Sample>&)>;
   void sample(const std::vector<std::string>& ids, OnSample on_sample);
   // A device was reset, so that what the child knows of it is void: a new one takes
   // what is asked from now on.
   void renew() { stale_ = true; }
-  // Ends the child and calls `gone`, from the loop, when it is; looks under way are forgotten.
+  // Ends the child and calls `gone`, from the loop, when it is; snapshots under way are forgotten.
   void stop(std::function<void()> gone);
 
  private:
@@ -72,11 +72,11 @@ class ProbeMonitor {
   };
 
   bool start();
-  bool is_asking() const { return !asked_.empty() || sampling_; }
-  void ask();
+  bool is_requesting() const { return !requested_.empty() || sampling_; }
+  void send_request();
   void send(const std::string& request, Milliseconds deadline);
   void hear(std::string_view line);
-  void answer(const Look& look);
+  void answer(const Snapshot& snapshot);
   void answer_sample(const Result<Sample>& sample);
   void give_up(const std::string& why);
   void end_child();
@@ -87,8 +87,8 @@ class ProbeMonitor {
   boost::asio::steady_timer deadline_;
   UniqueFd requests_;
   std::shared_ptr<ContainedProcess> process_;
-  std::vector<OnLook> asked_;    // answered by the look under way
-  std::vector<OnLook> waiting_;  // by the next one
+  std::vector<OnSnapshot> requested_;  // answered by the snapshot under way
+  std::vector<OnSnapshot> waiting_;    // by the next one
   std::optional<OnSample> sampling_;
   std::deque<SampleRequest> samples_waiting_;
   std::function<void()> gone_;
@@ -98,6 +98,6 @@ class ProbeMonitor {
 };
 
 // One answer of the child.
-ProbeMonitor::Look parse_look(std::string_view line, std::size_t devices);
+ProbeMonitor::Snapshot parse_snapshot(std::string_view line, std::size_t devices);
 
 }  // namespace proctor

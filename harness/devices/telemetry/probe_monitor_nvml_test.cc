@@ -28,11 +28,11 @@ class Nvml : public testing::Test {
   }
 
   // One look at the devices.
-  ProbeMonitor::Look look(std::vector<std::string> env) {
+  ProbeMonitor::Snapshot snapshot(std::vector<std::string> env) {
     boost::asio::io_context io;
     ProbeMonitor monitor(io, *containment_, setup(std::move(env), Milliseconds(60'000)));
-    ProbeMonitor::Look seen = Error::internal("nothing answered");
-    monitor.look([&](const ProbeMonitor::Look& one) {
+    ProbeMonitor::Snapshot seen = Error::internal("nothing answered");
+    monitor.take_snapshot([&](const ProbeMonitor::Snapshot& one) {
       seen = one;
       monitor.stop([&] { io.stop(); });
     });
@@ -110,7 +110,7 @@ TEST_F(Nvml, SimulatedCardsAnswerAllOfIt) {
 }
 
 TEST_F(Nvml, SaysHowEachDeviceIsAndWhoIsOnIt) {
-  const auto seen = look({library_});
+  const auto seen = snapshot({library_});
   ASSERT_TRUE(seen) << seen.error().what;
   const DeviceState& first = seen->at(0);
   EXPECT_EQ(first.state, "ok");
@@ -124,14 +124,14 @@ TEST_F(Nvml, SaysHowEachDeviceIsAndWhoIsOnIt) {
 }
 
 TEST_F(Nvml, ALostDeviceIsLostAndTheOtherIsNot) {
-  const auto seen = look({library_, "PROCTOR_TEST_NVML=lost"});
+  const auto seen = snapshot({library_, "PROCTOR_TEST_NVML=lost"});
   ASSERT_TRUE(seen) << seen.error().what;
   EXPECT_EQ(seen->at(0).state, "ok");
   EXPECT_EQ(seen->at(1).state, "lost");
 }
 
 TEST_F(Nvml, ALookWithoutTheDriverIsAnError) {
-  const auto seen = look({library_, "PROCTOR_TEST_NVML=no_init"});
+  const auto seen = snapshot({library_, "PROCTOR_TEST_NVML=no_init"});
   ASSERT_FALSE(seen);
   EXPECT_THAT(seen.error().what, HasSubstr("nvmlInit_v2: DRIVER_NOT_LOADED"));
 }

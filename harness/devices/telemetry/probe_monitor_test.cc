@@ -20,21 +20,21 @@ constexpr const char* kAnswer =
     R"({"state":"lost","memory":null,"holders":null}]})";
 
 TEST(ParseLook, TellsWhatIsNotKnownFromNothing) {
-  const auto look = parse_look(kAnswer, 2);
-  ASSERT_TRUE(look);
-  EXPECT_EQ((*look)[0].used_bytes, 7u);
-  ASSERT_TRUE((*look)[0].holders);
-  EXPECT_EQ((*look)[0].holders->at(0).pid, 4);
-  EXPECT_EQ((*look)[1].state, "lost");
-  EXPECT_FALSE((*look)[1].used_bytes);
-  EXPECT_FALSE((*look)[1].holders);
+  const auto snapshot = parse_snapshot(kAnswer, 2);
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ((*snapshot)[0].used_bytes, 7u);
+  ASSERT_TRUE((*snapshot)[0].holders);
+  EXPECT_EQ((*snapshot)[0].holders->at(0).pid, 4);
+  EXPECT_EQ((*snapshot)[1].state, "lost");
+  EXPECT_FALSE((*snapshot)[1].used_bytes);
+  EXPECT_FALSE((*snapshot)[1].holders);
 }
 
 TEST(ParseLook, OtherTextsAreErrors) {
   for (const char* text : {"", "{", "[]", "{}", R"({"devices":[{}]})", R"({"devices":[7]})"}) {
-    EXPECT_FALSE(parse_look(text, 1)) << text;
+    EXPECT_FALSE(parse_snapshot(text, 1)) << text;
   }
-  EXPECT_FALSE(parse_look(kAnswer, 3)) << "one device too few";
+  EXPECT_FALSE(parse_snapshot(kAnswer, 3)) << "one device too few";
 }
 
 // Shell scripts stand in for a probe whose driver misbehaves. $2 is the FIFO.
@@ -47,7 +47,8 @@ class Monitor : public testing::Test {
   }
 
   // Looks `looks` times, one after the other.
-  std::vector<ProbeMonitor::Look> look(const std::string& script, int looks, Milliseconds deadline) {
+  std::vector<ProbeMonitor::Snapshot> snapshot(const std::string& script, int snapshots,
+                                               Milliseconds deadline) {
     boost::asio::io_context io;
     ProbeMonitor monitor(io, *containment_,
                          {.argv = {"/bin/sh", "-c", "cd " + directory_ + "; " + script, "probe"},
@@ -55,11 +56,11 @@ class Monitor : public testing::Test {
                           .fifo = directory_ + "/fifo",
                           .ids = {"a", "b"},
                           .deadline = deadline});
-    std::vector<ProbeMonitor::Look> seen;
+    std::vector<ProbeMonitor::Snapshot> seen;
     std::function<void()> next = [&] {
-      monitor.look([&](const ProbeMonitor::Look& look) {
-        seen.push_back(look);
-        if (static_cast<int>(seen.size()) < looks) return next();
+      monitor.take_snapshot([&](const ProbeMonitor::Snapshot& snapshot) {
+        seen.push_back(snapshot);
+        if (static_cast<int>(seen.size()) < snapshots) return next();
         monitor.stop([&] { io.stop(); });
       });
     };
@@ -77,14 +78,14 @@ class Monitor : public testing::Test {
 
 TEST_F(Monitor, OneChildAnswersAllLooks) {
   const auto seen =
-      look("echo x >>started; while head -c1 >/dev/null; do " + answer_ + "; done <$2", 5, kLong);
+      snapshot("echo x >>started; while head -c1 >/dev/null; do " + answer_ + "; done <$2", 5, kLong);
   ASSERT_EQ(seen.size(), 5u);
   for (const auto& one : seen) EXPECT_TRUE(one) << one.error().what;
   EXPECT_EQ(std::filesystem::file_size(directory_ + "/started"), 2u);
 }
 
 TEST_F(Monitor, AHangCostsOneDeadlineAndTheNextLookANewChild) {
-  const auto seen = look(
+  const auto seen = snapshot(
       "exec <$2; if [ -e hung ]; then head -c1 >/dev/null; " + answer_ + "; fi; touch hung; exec sleep 1000",
       2, Milliseconds(2'000));
   ASSERT_EQ(seen.size(), 2u);
@@ -94,7 +95,7 @@ TEST_F(Monitor, AHangCostsOneDeadlineAndTheNextLookANewChild) {
 }
 
 TEST_F(Monitor, AChildThatEndsIsNamed) {
-  const auto seen = look("exit 3", 1, kLong);
+  const auto seen = snapshot("exit 3", 1, kLong);
   ASSERT_FALSE(seen[0]);
   EXPECT_THAT(seen[0].error().what, HasSubstr("ended with exit code 3"));
 }

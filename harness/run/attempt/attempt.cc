@@ -118,7 +118,7 @@ ProcessSpec RunningAttempt::make_spec() {
   spec.on_limit = [this, alive = alive_](int guard_pid, std::function<void()> then) {
     if (!*alive) return;
     ending_ = true;
-    if (ranks_) ranks_->cut_short();
+    if (ranks_) ranks_->interrupt();
     if (context_.evidence_program.empty()) return then();
     gather(guard_pid, std::move(then));
   };
@@ -142,7 +142,7 @@ void RunningAttempt::watch_readiness(ProcessSpec& spec) {
   readiness_.emplace(*context_.ready, Clock::now());
   if (readiness_->timeout()) spec.timeout = readiness_->timeout();
   spec.on_output = [this, alive = alive_](Stream stream, std::string_view bytes) {
-    if (!*alive || ending_ || !readiness_->look(stream, bytes, Clock::now())) return;
+    if (!*alive || ending_ || !readiness_->scan(stream, bytes, Clock::now())) return;
     process_->restart_clock(limits_of(*plan_.cases.front().test));
     const auto told = readiness_->tell(plan_.devices);
     if (!told) context_.sink.on(Warning{"ready_file", "failed to " + told.error().what});
@@ -332,7 +332,7 @@ void RunningAttempt::stop(int signal, Milliseconds grace, const std::string& rea
   if (stop_reason_.empty()) stop_reason_ = reason;
   if (is_batch() && open_ && open_->reported) conclude(nullptr);
   ending_ = true;
-  if (ranks_) ranks_->cut_short();
+  if (ranks_) ranks_->interrupt();
   process_->stop(signal, std::min(grace, plan_.cases.front().test->policy.grace));
 }
 

@@ -112,13 +112,13 @@ std::vector<RankEnd> RankReports::ends() const {
     RankEnd& end = ends.emplace_back(rank.end);
     end.left = rank.child.leaves();
     end.last_step = rank.child.last_step();
-    if (rank.ended && !rank.cut_short) end.verdict = judge_rank(rank);
+    if (rank.ended && !rank.interrupted) end.verdict = judge_rank(rank);
   }
   return ends;
 }
 
-void RankReports::cut_short() {
-  for (Rank& rank : ranks_) rank.cut_short = !rank.ended;
+void RankReports::interrupt() {
+  for (Rank& rank : ranks_) rank.interrupted = !rank.ended;
 }
 
 std::string RankReports::who_answers() const {
@@ -132,7 +132,7 @@ std::string RankReports::who_answers() const {
 std::string RankReports::who_is_left() const {
   std::string text;
   for (const Rank& rank : ranks_) {
-    if (rank.ended && !rank.cut_short) continue;
+    if (rank.ended && !rank.interrupted) continue;
     const std::string& step = rank.child.last_step();
     text += fmt::format("{}rank {} {}", text.empty() ? "had not ended: " : ", ", rank.end.rank,
                         step.empty() ? "before its first step" : "in step \"" + step + "\"");

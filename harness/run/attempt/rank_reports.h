@@ -27,7 +27,7 @@ class RankReports {
   // that failed, or of rank 0.
   ChildReport merged() const;
   // A limit or a stop ends the case now: whoever has not ended does not end by itself any more.
-  void cut_short();
+  void interrupt();
   // For a process that ended by itself: `supervisor` is how the supervisor did.
   Verdict judge(const AttemptEvidence& supervisor) const;
   // By rank. A rank that had not ended by itself has no verdict.
@@ -41,7 +41,7 @@ class RankReports {
   struct Rank {
     ChildReport child;
     bool ended = false;
-    bool cut_short = false;
+    bool interrupted = false;
     RankEnd end;
     std::optional<int> refused{};  // errno of what could not be started
   };

@@ -110,7 +110,7 @@ TEST(RankVerdict, ALimitIsTheCases) {
 
 TEST(RankVerdict, WhatALimitEndedHasNoVerdictOfItsOwn) {
   Ranks ranks(2);
-  ranks.passes(0).reports.cut_short();
+  ranks.passes(0).reports.interrupt();
   ranks.dies(1, 15);
   EXPECT_FALSE(ranks.reports.ends()[1].verdict);
   EXPECT_EQ(ranks.reports.who_is_left(), "had not ended: rank 1 before its first step");

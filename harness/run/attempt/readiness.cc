@@ -48,7 +48,7 @@ Readiness::~Readiness() {
   if (told_) ::unlink(policy_.file.c_str());
 }
 
-bool Readiness::look(Stream stream, std::string_view bytes, Clock::time_point now) {
+bool Readiness::scan(Stream stream, std::string_view bytes, Clock::time_point now) {
   if (is_ready()) return false;
   LineSplitter& lines = lines_of(stream);
   lines.feed(bytes, [&](std::string_view line) { consider(line, /*complete=*/true, now); });

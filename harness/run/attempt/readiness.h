@@ -47,7 +47,7 @@ class Readiness {
   Readiness& operator=(const Readiness&) = delete;
 
   // True once: these bytes said that it is ready.
-  bool look(Stream stream, std::string_view bytes, Clock::time_point now);
+  bool scan(Stream stream, std::string_view bytes, Clock::time_point now);
   // No byte follows: a last line is complete now.
   void streams_ended(Clock::time_point now);
 

@@ -27,7 +27,7 @@ ReadyPolicy policy(const std::string& pattern, const std::string& file = "") {
 int ready_at(const std::string& pattern, const std::vector<std::string>& writes) {
   Readiness readiness(policy(pattern), kStart);
   for (std::size_t i = 0; i < writes.size(); ++i) {
-    if (readiness.look(Stream::kOut, writes[i], kStart)) return static_cast<int>(i);
+    if (readiness.scan(Stream::kOut, writes[i], kStart)) return static_cast<int>(i);
   }
   return -1;
 }
@@ -59,15 +59,15 @@ TEST(Readiness, ALineThatArrivesInPiecesIsOneLine) {
 
 TEST(Readiness, ALastLineIsCompleteWhenTheStreamsEnd) {
   Readiness readiness(policy("^up$"), kStart);
-  EXPECT_FALSE(readiness.look(Stream::kErr, "up", kStart));
+  EXPECT_FALSE(readiness.scan(Stream::kErr, "up", kStart));
   readiness.streams_ended(kStart + 3ms);
   EXPECT_TRUE(readiness.is_ready());
 }
 
 TEST(Readiness, TheStreamsAreApart) {
   Readiness readiness(policy("^is up"), kStart);
-  EXPECT_FALSE(readiness.look(Stream::kOut, "server ", kStart));
-  EXPECT_TRUE(readiness.look(Stream::kErr, "is up", kStart));
+  EXPECT_FALSE(readiness.scan(Stream::kOut, "server ", kStart));
+  EXPECT_TRUE(readiness.scan(Stream::kErr, "is up", kStart));
 }
 
 TEST(Readiness, LinesAreCutAt4KiB) {
@@ -79,8 +79,8 @@ TEST(Readiness, LinesAreCutAt4KiB) {
 TEST(Readiness, IsReadyOnceAndSaysWhen) {
   Readiness readiness(policy("up"), kStart);
   EXPECT_FALSE(readiness.measure());
-  EXPECT_TRUE(readiness.look(Stream::kOut, "up\n", kStart + 1500us));
-  EXPECT_FALSE(readiness.look(Stream::kOut, "up\n", kStart + 9s));
+  EXPECT_TRUE(readiness.scan(Stream::kOut, "up\n", kStart + 1500us));
+  EXPECT_FALSE(readiness.scan(Stream::kOut, "up\n", kStart + 9s));
   const auto measure = readiness.measure();
   ASSERT_TRUE(measure);
   EXPECT_EQ(measure->name, "ready");
@@ -95,7 +95,7 @@ TEST(Readiness, TheFileIsThereFromReadyToTheEnd) {
     Readiness readiness(policy("up", file), kStart);
     EXPECT_TRUE(readiness.tell({"a"}));
     EXPECT_FALSE(std::filesystem::exists(file)) << "told before it was ready";
-    readiness.look(Stream::kOut, "it is \"up\" \xff\n", kStart);
+    readiness.scan(Stream::kOut, "it is \"up\" \xff\n", kStart);
     ASSERT_TRUE(readiness.tell({"xpu:0", "xpu:1"}));
     std::ifstream stream(file);
     std::string line;
@@ -112,7 +112,7 @@ TEST(Readiness, TheFileIsThereFromReadyToTheEnd) {
 
 TEST(Readiness, AFileThatCannotBeWrittenIsAnError) {
   Readiness readiness(policy("up", "/no/such/directory/ready.json"), kStart);
-  readiness.look(Stream::kOut, "up\n", kStart);
+  readiness.scan(Stream::kOut, "up\n", kStart);
   const auto told = readiness.tell({});
   ASSERT_FALSE(told);
   EXPECT_THAT(told.error().what, HasSubstr("/no/such/directory/ready.json"));

@@ -120,30 +120,30 @@ DeviceCare::DeviceCare(boost::asio::io_context& io, std::unique_ptr<DeviceMonito
     : io_(io), monitor_(std::move(monitor)), settle_(settle) {}
 
 void DeviceCare::begin(std::function<void(const std::string&)> ready) {
-  monitor_->look([this, ready = std::move(ready)](const DeviceMonitor::Look& look) {
-    for (std::size_t i = 0; look && i < look->size(); ++i) {
-      if (const auto used = (*look)[i].used_bytes) baseline_[monitor_->ids()[i]] = *used;
+  monitor_->take_snapshot([this, ready = std::move(ready)](const DeviceMonitor::Snapshot& snapshot) {
+    for (std::size_t i = 0; snapshot && i < snapshot->size(); ++i) {
+      if (const auto used = (*snapshot)[i].used_bytes) baseline_[monitor_->ids()[i]] = *used;
     }
-    ready(look ? "" : look.error().what);
+    ready(snapshot ? "" : snapshot.error().what);
   });
 }
 
 void DeviceCare::wait_for(const std::vector<std::string>& devices, Find find, Milliseconds limit,
                           OnSettled done) {
   waiting_.push_back({devices, find, limit, std::move(done), Clock::now(), boost::asio::steady_timer(io_)});
-  look_again(std::prev(waiting_.end()));
+  check_again(std::prev(waiting_.end()));
 }
 
 void DeviceCare::settle(const std::vector<std::string>& devices, OnSettled done) {
   wait_for(devices, &DeviceCare::find_left, settle_, std::move(done));
 }
 
-void DeviceCare::look(const std::vector<std::string>& devices, OnSettled done) {
+void DeviceCare::check(const std::vector<std::string>& devices, OnSettled done) {
   wait_for(devices, &DeviceCare::find_left, Milliseconds(0), std::move(done));
 }
 
-void DeviceCare::look_for_holders(const std::vector<std::string>& devices, Milliseconds limit,
-                                  OnSettled done) {
+void DeviceCare::find_foreign_holders(const std::vector<std::string>& devices, Milliseconds limit,
+                                      OnSettled done) {
   wait_for(devices, &DeviceCare::find_holders, limit, std::move(done));
 }
 
@@ -159,24 +159,24 @@ void DeviceCare::stop(std::function<void()> gone) {
   monitor_->stop(std::move(gone));
 }
 
-void DeviceCare::look_again(Wait wait) {
-  monitor_->look([this, wait, alive = alive_](const DeviceMonitor::Look& look) {
-    if (*alive) judge(wait, look);
+void DeviceCare::check_again(Wait wait) {
+  monitor_->take_snapshot([this, wait, alive = alive_](const DeviceMonitor::Snapshot& snapshot) {
+    if (*alive) judge(wait, snapshot);
   });
 }
 
-void DeviceCare::judge(Wait wait, const DeviceMonitor::Look& look) {
+void DeviceCare::judge(Wait wait, const DeviceMonitor::Snapshot& snapshot) {
   const auto waited = std::chrono::duration_cast<Milliseconds>(Clock::now() - wait->began);
   std::vector<DeviceFinding> findings;
   for (const auto& device : wait->devices) {
-    findings.push_back(find(wait->find, device, look));
-    if (wait->limit.count() > 0) findings.back().waited = waited;  // a single look waits for nothing
+    findings.push_back(find(wait->find, device, snapshot));
+    if (wait->limit.count() > 0) findings.back().waited = waited;  // a single snapshot waits for nothing
     findings.back().endured = endured_.contains({device, findings.back().holders});
   }
   if (waited < wait->limit && std::any_of(findings.begin(), findings.end(), may_change)) {
     wait->next.expires_after(kLookAgain);
     wait->next.async_wait([this, wait, alive = alive_](const auto& error) {
-      if (!error && *alive) look_again(wait);
+      if (!error && *alive) check_again(wait);
     });
     return;
   }
@@ -194,12 +194,13 @@ DeviceFinding DeviceCare::unknown(const std::string& device, const std::string& 
   return {.device = device, .settled = Settled::kUnknown, .detail = new_to_the_run ? why : ""};
 }
 
-DeviceFinding DeviceCare::find(Find find, const std::string& device, const DeviceMonitor::Look& look) {
+DeviceFinding DeviceCare::find(Find find, const std::string& device,
+                               const DeviceMonitor::Snapshot& snapshot) {
   const auto id = std::find(monitor_->ids().begin(), monitor_->ids().end(), device);
-  if (!look || id == monitor_->ids().end()) {
-    return unknown(device, look ? "nobody watches it" : "failed to " + look.error().what);
+  if (!snapshot || id == monitor_->ids().end()) {
+    return unknown(device, snapshot ? "nobody watches it" : "failed to " + snapshot.error().what);
   }
-  const DeviceState& state = (*look)[static_cast<std::size_t>(id - monitor_->ids().begin())];
+  const DeviceState& state = (*snapshot)[static_cast<std::size_t>(id - monitor_->ids().begin())];
   if (!state.problem.empty()) return unknown(device, state.problem);
   if (state.state == "ok") return (this->*find)(device, state);
   return {.device = device,

@@ -63,9 +63,9 @@ class DeviceCare {
   using OnSettled = std::function<void(const std::vector<DeviceFinding>&)>;
   void settle(const std::vector<std::string>& devices, OnSettled done);
   // Looks, before a case, who else has memory on the devices, until nobody has or for `limit`.
-  void look_for_holders(const std::vector<std::string>& devices, Milliseconds limit, OnSettled done);
-  // The same as settle(), with one look.
-  void look(const std::vector<std::string>& devices, OnSettled done);
+  void find_foreign_holders(const std::vector<std::string>& devices, Milliseconds limit, OnSettled done);
+  // The same as settle(), checked only once.
+  void check(const std::vector<std::string>& devices, OnSettled done);
   // Forgets who waits.
   void forget();
   DeviceMonitor& monitor() const { return *monitor_; }
@@ -85,10 +85,10 @@ class DeviceCare {
   using Wait = std::list<Waiting>::iterator;
 
   void wait_for(const std::vector<std::string>& devices, Find find, Milliseconds limit, OnSettled done);
-  void look_again(Wait wait);
-  void judge(Wait wait, const DeviceMonitor::Look& look);
+  void check_again(Wait wait);
+  void judge(Wait wait, const DeviceMonitor::Snapshot& snapshot);
   DeviceFinding unknown(const std::string& device, const std::string& why);
-  DeviceFinding find(Find find, const std::string& device, const DeviceMonitor::Look& look);
+  DeviceFinding find(Find find, const std::string& device, const DeviceMonitor::Snapshot& snapshot);
   DeviceFinding find_left(const std::string& device, const DeviceState& state);
   DeviceFinding find_holders(const std::string& device, const DeviceState& state);
 

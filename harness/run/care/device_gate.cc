@@ -65,7 +65,7 @@ void DeviceGate::begin(std::function<void()> ready) {
 
 // ---- examination ----
 
-void DeviceGate::examine(Place visit, const std::vector<std::string>& devices,
+void DeviceGate::examine(VisitIterator visit, const std::vector<std::string>& devices,
                          std::function<void(const Answers&)> done) {
   auto answers = std::make_shared<Answers>();
   auto left = std::make_shared<std::size_t>(devices.size());
@@ -96,7 +96,7 @@ std::optional<HealthRequest> DeviceGate::request(const std::string& device, cons
   return how;
 }
 
-bool DeviceGate::judge(Place visit, const std::string& device, const HealthAnswer& answer) {
+bool DeviceGate::judge(VisitIterator visit, const std::string& device, const HealthAnswer& answer) {
   if (answer.reset) {
     care_->monitor().renew();
     note(device, "reset", visit->case_id, answer.words);
@@ -144,19 +144,19 @@ void DeviceGate::enter(const std::vector<std::string>& devices, const std::strin
   examine(visit, dirty, [this, visit](const Answers& answers) { after_dirty(visit, answers); });
 }
 
-void DeviceGate::after_dirty(Place visit, const Answers& answers) {
+void DeviceGate::after_dirty(VisitIterator visit, const Answers& answers) {
   bool well = true;
   for (const auto& [device, answer] : answers) well = judge(visit, device, answer) && well;
-  if (well) return look_for_holders(visit);
+  if (well) return find_foreign_holders(visit);
   enter_now(visit, {.open = false});
 }
 
-void DeviceGate::look_for_holders(Place visit) {
-  care_->look_for_holders(visit->devices, Milliseconds(0),
-                          [this, visit](const auto& findings) { judge_holders(visit, findings); });
+void DeviceGate::find_foreign_holders(VisitIterator visit) {
+  care_->find_foreign_holders(visit->devices, Milliseconds(0),
+                              [this, visit](const auto& findings) { judge_holders(visit, findings); });
 }
 
-void DeviceGate::judge_holders(Place visit, const std::vector<DeviceFinding>& findings) {
+void DeviceGate::judge_holders(VisitIterator visit, const std::vector<DeviceFinding>& findings) {
   std::vector<DeviceFinding> foreign;
   for (const auto& finding : findings) {
     if (finding.settled == Settled::kForeign) {
@@ -170,7 +170,7 @@ void DeviceGate::judge_holders(Place visit, const std::vector<DeviceFinding>& fi
   apply_policy(visit, foreign);
 }
 
-void DeviceGate::apply_policy(Place visit, const std::vector<DeviceFinding>& foreign) {
+void DeviceGate::apply_policy(VisitIterator visit, const std::vector<DeviceFinding>& foreign) {
   std::string who;
   bool endured = true;
   for (const auto& finding : foreign) {
@@ -192,11 +192,11 @@ void DeviceGate::apply_policy(Place visit, const std::vector<DeviceFinding>& for
       break;
   }
   if (endured) return enter_now(visit, {});
-  care_->look_for_holders(visit->devices, setup_.settle,
-                          [this, visit](const auto& findings) { after_waiting(visit, findings); });
+  care_->find_foreign_holders(visit->devices, setup_.settle,
+                              [this, visit](const auto& findings) { after_waiting(visit, findings); });
 }
 
-void DeviceGate::after_waiting(Place visit, const std::vector<DeviceFinding>& findings) {
+void DeviceGate::after_waiting(VisitIterator visit, const std::vector<DeviceFinding>& findings) {
   for (const auto& finding : findings) {
     tell(finding, visit->case_id, warning_before(finding, visit->case_id));
     if (finding.settled == Settled::kForeign) pool_.endure(finding.device, finding.holders);
@@ -205,7 +205,7 @@ void DeviceGate::after_waiting(Place visit, const std::vector<DeviceFinding>& fi
   enter_now(visit, {.open = !lost});
 }
 
-bool DeviceGate::drain_lost(Place visit, const std::vector<DeviceFinding>& findings) {
+bool DeviceGate::drain_lost(VisitIterator visit, const std::vector<DeviceFinding>& findings) {
   bool any = false;
   for (const auto& finding : findings) {
     if (finding.settled != Settled::kLost) continue;
@@ -215,7 +215,7 @@ bool DeviceGate::drain_lost(Place visit, const std::vector<DeviceFinding>& findi
   return any;
 }
 
-void DeviceGate::enter_now(Place visit, const Entry& entry) {
+void DeviceGate::enter_now(VisitIterator visit, const Entry& entry) {
   const auto done = std::move(visit->entry);
   visits_.erase(visit);
   done(entry);
@@ -232,7 +232,7 @@ void DeviceGate::leave(const std::vector<std::string>& devices, const std::strin
                 [this, visit, doubt](const auto& findings) { after_settling(visit, findings, doubt); });
 }
 
-void DeviceGate::after_settling(Place visit, const std::vector<DeviceFinding>& findings, bool doubt) {
+void DeviceGate::after_settling(VisitIterator visit, const std::vector<DeviceFinding>& findings, bool doubt) {
   std::vector<std::string> doubtful;
   for (const auto& finding : findings) {
     const bool missing = finding.settled == Settled::kNotBack;
@@ -261,7 +261,7 @@ void DeviceGate::after_settling(Place visit, const std::vector<DeviceFinding>& f
 
 // To open a device and close it again can free what a dead process left there, so its
 // memory is looked at once more.
-void DeviceGate::after_doubt(Place visit, const Answers& answers) {
+void DeviceGate::after_doubt(VisitIterator visit, const Answers& answers) {
   for (const auto& [device, answer] : answers) {
     if (judge(visit, device, answer)) continue;
     visit->result.any_sick = true;
@@ -270,10 +270,10 @@ void DeviceGate::after_doubt(Place visit, const Answers& answers) {
   if (visit->not_back.empty()) return leave_now(visit);
   std::vector<std::string> devices;
   for (const auto& finding : visit->not_back) devices.push_back(finding.device);
-  care_->look(devices, [this, visit](const auto& findings) { last_word(visit, findings); });
+  care_->check(devices, [this, visit](const auto& findings) { last_word(visit, findings); });
 }
 
-void DeviceGate::last_word(Place visit, const std::vector<DeviceFinding>& findings) {
+void DeviceGate::last_word(VisitIterator visit, const std::vector<DeviceFinding>& findings) {
   for (std::size_t i = 0; i < findings.size(); ++i) {
     DeviceFinding finding = findings[i];
     finding.waited += visit->not_back[i].waited;
@@ -288,7 +288,7 @@ void DeviceGate::last_word(Place visit, const std::vector<DeviceFinding>& findin
   leave_now(visit);
 }
 
-void DeviceGate::leave_now(Place visit) {
+void DeviceGate::leave_now(VisitIterator visit) {
   const auto done = std::move(visit->left);
   const Left result = visit->result;
   visits_.erase(visit);

@@ -82,27 +82,27 @@ class DeviceGate {
     Left result = {};
     std::vector<DeviceFinding> not_back = {};  // examined before the last word on them
   };
-  using Place = std::list<Visit>::iterator;
+  using VisitIterator = std::list<Visit>::iterator;
   using Answers = std::map<std::string, HealthAnswer>;
 
-  void examine(Place visit, const std::vector<std::string>& devices,
+  void examine(VisitIterator visit, const std::vector<std::string>& devices,
                std::function<void(const Answers&)> done);
   std::optional<HealthRequest> request(const std::string& device, const std::string& case_id);
   // False: it is drained.
-  bool judge(Place visit, const std::string& device, const HealthAnswer& answer);
+  bool judge(VisitIterator visit, const std::string& device, const HealthAnswer& answer);
 
-  void after_dirty(Place visit, const Answers& answers);
-  void look_for_holders(Place visit);
-  void judge_holders(Place visit, const std::vector<DeviceFinding>& findings);
-  void apply_policy(Place visit, const std::vector<DeviceFinding>& foreign);
-  void after_waiting(Place visit, const std::vector<DeviceFinding>& findings);
-  bool drain_lost(Place visit, const std::vector<DeviceFinding>& findings);
-  void enter_now(Place visit, const Entry& entry);
+  void after_dirty(VisitIterator visit, const Answers& answers);
+  void find_foreign_holders(VisitIterator visit);
+  void judge_holders(VisitIterator visit, const std::vector<DeviceFinding>& findings);
+  void apply_policy(VisitIterator visit, const std::vector<DeviceFinding>& foreign);
+  void after_waiting(VisitIterator visit, const std::vector<DeviceFinding>& findings);
+  bool drain_lost(VisitIterator visit, const std::vector<DeviceFinding>& findings);
+  void enter_now(VisitIterator visit, const Entry& entry);
 
-  void after_settling(Place visit, const std::vector<DeviceFinding>& findings, bool doubt);
-  void after_doubt(Place visit, const Answers& answers);
-  void last_word(Place visit, const std::vector<DeviceFinding>& findings);
-  void leave_now(Place visit);
+  void after_settling(VisitIterator visit, const std::vector<DeviceFinding>& findings, bool doubt);
+  void after_doubt(VisitIterator visit, const Answers& answers);
+  void last_word(VisitIterator visit, const std::vector<DeviceFinding>& findings);
+  void leave_now(VisitIterator visit);
 
   void tell(const DeviceFinding& finding, const std::string& case_id, const std::optional<Warning>& warning);
   void note(const std::string& device, std::string_view what, const std::string& case_id,

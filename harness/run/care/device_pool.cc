@@ -67,7 +67,7 @@ std::vector<std::string> DevicePool::free_devices(const std::string& backend) {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     const std::string& id = devices_[i].device.id;
     if (devices_[i].device.backend != backend || busy_[i]) continue;
-    const auto conflict = leases_ ? leases_->look(id) : std::nullopt;
+    const auto conflict = leases_ ? leases_->conflict(id) : std::nullopt;
     if (conflict) {
       note(*conflict);
     } else if (!is_left_out(id)) {

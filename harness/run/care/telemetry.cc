@@ -94,20 +94,20 @@ void Telemetry::go_on(const std::string& backend) {
   stream.busy = true;
   const auto period = std::max<Clock::duration>(std::chrono::microseconds(1'000'000 / setup_.rate),
                                                 stream.source->least_period());
-  stream.next.expires_at(stream.asked + period);
+  stream.next.expires_at(stream.requested + period);
   stream.next.async_wait([this, backend, alive = alive_](const auto& error) {
-    if (!error && *alive) ask(backend);
+    if (!error && *alive) request_sample(backend);
   });
 }
 
-void Telemetry::ask(const std::string& backend) {
+void Telemetry::request_sample(const std::string& backend) {
   Stream& stream = stream_of(backend);
   const auto devices = watched(backend);
   if (devices.empty()) {  // its case has ended meanwhile
     stream.busy = false;
     return;
   }
-  stream.asked = Clock::now();
+  stream.requested = Clock::now();
   stream.source->sample(devices, [this, backend, alive = alive_](const Result<Sample>& sample) {
     if (*alive) on_sample(backend, sample);
   });
@@ -124,7 +124,7 @@ void Telemetry::on_sample(const std::string& backend, const Result<Sample>& samp
         samples.miss(sample.error().what);
         continue;
       }
-      if (open.began > stream.asked) continue;  // it may be about the case before
+      if (open.began > stream.requested) continue;  // it may be about the case before
       const auto found = sample->devices.find(device);
       if (found == sample->devices.end()) {
         samples.miss("the source does not know this device");

@@ -49,14 +49,14 @@ class Telemetry {
   struct Stream {  // of one backend
     std::unique_ptr<TelemetrySource> source;
     boost::asio::steady_timer next;
-    Clock::time_point asked{};
+    Clock::time_point requested{};
     bool busy = false;  // a question is under way, or its time is set
   };
 
   Stream& stream_of(const std::string& backend);
   std::vector<std::string> watched(const std::string& backend) const;
   void go_on(const std::string& backend);
-  void ask(const std::string& backend);
+  void request_sample(const std::string& backend);
   void on_sample(const std::string& backend, const Result<Sample>& sample);
 
   boost::asio::io_context& io_;

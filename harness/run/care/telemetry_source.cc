@@ -27,9 +27,9 @@ TelemetrySource::TelemetrySource(boost::asio::io_context& io, Containment& conta
 void TelemetrySource::sample(const std::vector<std::string>& ids, OnSample on_sample) {
   switch (stage_) {
     case Stage::kLibrary:
-      return ask_library(ids, std::move(on_sample));
+      return request_from_library(ids, std::move(on_sample));
     case Stage::kTool:
-      return ask_tool(ids, std::move(on_sample));
+      return request_from_tool(ids, std::move(on_sample));
     case Stage::kNothing:
       boost::asio::post(io_, [on_sample = std::move(on_sample), why = why_] {
         on_sample(Error{ErrorKind::kSystem, why, "", 0});
@@ -37,7 +37,7 @@ void TelemetrySource::sample(const std::vector<std::string>& ids, OnSample on_sa
   }
 }
 
-void TelemetrySource::ask_library(const std::vector<std::string>& ids, OnSample on_sample) {
+void TelemetrySource::request_from_library(const std::vector<std::string>& ids, OnSample on_sample) {
   monitor_->sample(ids, [this, alive = alive_, ids, on_sample](const Result<Sample>& sample) {
     if (!*alive) return;
     if (!sample) {
@@ -49,11 +49,11 @@ void TelemetrySource::ask_library(const std::vector<std::string>& ids, OnSample 
     if (sample->missing.empty()) return on_sample(sample);
     stage_ = Stage::kTool;
     why_ = sample->missing;
-    ask_tool(ids, on_sample);
+    request_from_tool(ids, on_sample);
   });
 }
 
-void TelemetrySource::ask_tool(const std::vector<std::string>& ids, OnSample on_sample) {
+void TelemetrySource::request_from_tool(const std::vector<std::string>& ids, OnSample on_sample) {
   const std::string real = backend_ + ":";
   const bool simulated =
       std::any_of(ids.begin(), ids.end(), [&](const std::string& id) { return !id.starts_with(real); });

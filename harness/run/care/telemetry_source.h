@@ -29,8 +29,8 @@ class TelemetrySource {
  private:
   enum class Stage { kLibrary, kTool, kNothing };
 
-  void ask_library(const std::vector<std::string>& ids, OnSample on_sample);
-  void ask_tool(const std::vector<std::string>& ids, OnSample on_sample);
+  void request_from_library(const std::vector<std::string>& ids, OnSample on_sample);
+  void request_from_tool(const std::vector<std::string>& ids, OnSample on_sample);
   Error give_up(const std::string& why);
 
   boost::asio::io_context& io_;

@@ -153,7 +153,8 @@ TEST_F(TelemetryTest, AHangIsNamedOnceAndDelaysNoLook) {
   run_until([&] { return !warnings_.texts.empty(); });
   EXPECT_THAT(warnings_.texts, ElementsAre(HasSubstr("telemetry_timeout: ")));
   std::string look;
-  monitor_->look([&](const DeviceMonitor::Look& seen) { look = seen ? "answered" : seen.error().what; });
+  monitor_->take_snapshot(
+      [&](const DeviceMonitor::Snapshot& seen) { look = seen ? "answered" : seen.error().what; });
   run_until([&] { return !look.empty(); });
   const auto figures = telemetry_->end(window, "a");
   for (const auto& one : figures[0].figures) {
@@ -180,13 +181,13 @@ TEST_F(TelemetryTest, WithoutLibraryAndToolTheReasonNamesBoth) {
   TelemetrySource source(io_, *containment_, "xpu", monitor_.get(),
                          {.env = {"PATH=" + directory_}, .deadline = Milliseconds(60'000)});
   std::vector<std::string> why;
-  std::function<void()> ask = [&] {
+  std::function<void()> request = [&] {
     source.sample({kFirst}, [&](const Result<Sample>& sample) {
       why.push_back(sample ? "" : sample.error().what);
-      if (why.size() < 2) ask();
+      if (why.size() < 2) request();
     });
   };
-  ask();
+  request();
   run_until([&] { return why.size() == 2; });
   for (const auto& one : why)
     EXPECT_EQ(one, "symbol_missing:zesDeviceEnumMemoryModules; xpu-smi is not on PATH");

@@ -8,12 +8,12 @@
 namespace proctor {
 namespace {
 
-constexpr Milliseconds kAskAgain{1'000};
+constexpr Milliseconds kRetryEvery{1'000};
 
 }  // namespace
 
-LeaseWait::LeaseWait(boost::asio::io_context& io, Milliseconds longest, std::function<void()> ask)
-    : longest_(longest), ask_(std::move(ask)), next_(io), watch_(io) {}
+LeaseWait::LeaseWait(boost::asio::io_context& io, Milliseconds longest, std::function<void()> retry)
+    : longest_(longest), retry_(std::move(retry)), next_(io), watch_(io) {}
 
 Result<void> LeaseWait::watch(const LeaseDirectory& leases) {
   auto watch = leases.watch();
@@ -29,7 +29,7 @@ void LeaseWait::await_change() {
     char events[4096];
     while (read(watch_.native_handle(), events, sizeof events) > 0) {
     }
-    ask_();
+    retry_();
     await_change();
   });
 }
@@ -39,9 +39,9 @@ LeaseWait::Step LeaseWait::wait() {
   const bool began = !std::exchange(waiting_, true);
   if (began) until_ = now + longest_;
   if (now >= until_) return Step::kOver;
-  next_.expires_at(std::min(until_, now + kAskAgain));
+  next_.expires_at(std::min(until_, now + kRetryEvery));
   next_.async_wait([this](const auto& error) {
-    if (!error) ask_();
+    if (!error) retry_();
   });
   return began ? Step::kBegan : Step::kGoesOn;
 }

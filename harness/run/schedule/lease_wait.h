@@ -13,8 +13,8 @@ namespace proctor {
 
 class LeaseWait {
  public:
-  // `ask` is called from the loop when a lease may have ended.
-  LeaseWait(boost::asio::io_context& io, Milliseconds longest, std::function<void()> ask);
+  // `retry` is called from the loop when a lease may have ended.
+  LeaseWait(boost::asio::io_context& io, Milliseconds longest, std::function<void()> retry);
 
   // Leases of other runs end at any moment, also while cases of ours run.
   Result<void> watch(const LeaseDirectory& leases);
@@ -30,7 +30,7 @@ class LeaseWait {
   void await_change();
 
   Milliseconds longest_;
-  std::function<void()> ask_;
+  std::function<void()> retry_;
   boost::asio::steady_timer next_;
   boost::asio::posix::stream_descriptor watch_;
   Clock::time_point until_;

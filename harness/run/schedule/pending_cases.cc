@@ -20,14 +20,14 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
     }
     RepeatPolicy policy{
         .retries = test.policy.retries, .repeat = setup_.repeat, .until_fail = setup_.until_fail};
-    const auto places =
-        places_of(pool_, test, to_string(plan.suites[test.suite].backend), setup_.planned.each_device);
-    if (places.empty()) group_for(groups_, plan, i).add(i, policy);
-    for (const auto& place : places) {
-      group_for(groups_, plan, i, place).add(i, policy);
+    const auto devices = devices_to_repeat_on(pool_, test, to_string(plan.suites[test.suite].backend),
+                                              setup_.planned.each_device);
+    if (devices.empty()) group_for(groups_, plan, i).add(i, policy);
+    for (const auto& device : devices) {
+      group_for(groups_, plan, i, device).add(i, policy);
       policy.first_repeat += policy.repeat;
     }
-    if (places.size() > 1) in_parts(i, places.size());
+    if (devices.size() > 1) in_parts(i, devices.size());
   }
 }
 

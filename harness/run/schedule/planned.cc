@@ -33,21 +33,21 @@ int effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int 
   return requested > 0 ? std::min(requested, most) : most;
 }
 
-std::vector<std::string> places_of(const DevicePool& pool, const Case& test, std::string_view backend,
-                                   bool each_device) {
-  std::vector<std::string> places;
-  if (!each_device || test.devices != 1) return places;
+std::vector<std::string> devices_to_repeat_on(const DevicePool& pool, const Case& test,
+                                              std::string_view backend, bool each_device) {
+  std::vector<std::string> devices;
+  if (!each_device || test.devices != 1) return devices;
   for (const auto& entry : pool.devices()) {
-    if (entry.device.backend == backend && !entry.shared) places.push_back(entry.device.id);
+    if (entry.device.backend == backend && !entry.shared) devices.push_back(entry.device.id);
   }
-  return places;
+  return devices;
 }
 
 void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlanned& planned) {
   planned.cases.reserve(plan.cases.size());
   for (const auto& test : plan.cases) {
     const Suite& suite = plan.suites[test.suite];
-    const auto places = places_of(pool, test, to_string(suite.backend), planned.each_device);
+    const auto devices = devices_to_repeat_on(pool, test, to_string(suite.backend), planned.each_device);
     planned.cases.push_back({.id = test.id,
                              .suite = suite.name,
                              .backend = std::string(to_string(suite.backend)),
@@ -55,7 +55,7 @@ void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlan
                              .classname = test.classname,
                              .name = test.name,
                              .devices = test.devices,
-                             .repeat = repeat * std::max(1, static_cast<int>(places.size())),
+                             .repeat = repeat * std::max(1, static_cast<int>(devices.size())),
                              .timeout_ms = test.policy.timeout.count(),
                              .ranks = test.ranks});
   }

@@ -19,8 +19,8 @@ int usable_cores();
 int effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int cores);
 
 // The devices on each of which the case runs (--each-device); none: on any that are free.
-std::vector<std::string> places_of(const DevicePool& pool, const Case& test, std::string_view backend,
-                                   bool each_device);
+std::vector<std::string> devices_to_repeat_on(const DevicePool& pool, const Case& test,
+                                              std::string_view backend, bool each_device);
 
 // Fills in cases, devices, jobs and digest; the rest of RunPlanned, `each_device` too, is the caller's.
 void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlanned& planned);

@@ -1,4 +1,4 @@
-// How `proctor exec` ends, as a function of the journal (DESIGN.md section 3). The first that applies:
+// How `proctor exec` ends, as a function of the journal (docs/exec.md). The first of these that applies:
 //
 //   unkillable process, device lost, no device       75   the machine: retry elsewhere
 //   time limit, stall limit, --deadline              124  we ended it

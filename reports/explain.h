@@ -1,5 +1,5 @@
-// What people read about one outcome. Every red answers first: whose problem, what, the rerun command, where
-// to look. Human text: it may change; machines read the verdict.
+// What people read about one outcome. Every red answers first whose problem it is, what happened, how to run
+// it again and where to look. The text is for people and may change; programs read the verdict.
 #pragma once
 
 #include <string>
@@ -9,29 +9,29 @@
 
 namespace proctor {
 
-// Why the case ended badly, if an attempt shows its verdict and was diagnosed; else null.
+// The diagnosis of the attempt that shows the verdict of the case, or null when there is none.
 const Diagnosis* diagnosis_of(const RunModel& model, const CaseRecord& record);
 
-// Whose problem it is: the diagnosis says it or, without one, the outcome alone.
+// Whose problem it is. The diagnosis says so or, if there is none, the outcome.
 Blame blame_in(const RunModel& model, const CaseRecord& record);
 
-// "device_lost (xid:79): NVRM: Xid ...", one line; "" when there is nothing that the outcome does not say.
+// "device_lost (xid:79): NVRM: Xid ..." in one line, or "" when it would only repeat the outcome.
 std::string cause_text(const Diagnosis* diagnosis);
 
-// What to do next, one sentence; "" when that is to read the failure.
+// What to do next, in one sentence. "" when the failure itself says it.
 std::string next_text(const Diagnosis* diagnosis);
 
-// One line of at most 200 bytes: the first failed expectation, "killed by signal 11
-// (SIGSEGV); last step ...", ...
+// One line of at most 200 bytes, for example the first failed expectation, or "killed by signal 11 (SIGSEGV);
+// last step ...".
 std::string headline(const RunModel& model, const CaseRecord& record);
 // The same for one attempt of it.
 std::string headline(const RunModel& model, const CaseRecord& record, const Attempt& attempt);
 
-// The entry of RunPlanned::stack that holds PROCTOR_SIM_FAULTS: without it a rerun is not the same run.
+// The entry of RunPlanned::stack that holds PROCTOR_SIM_FAULTS. Without it a rerun would not be the same run.
 inline constexpr const char* kSimFaultsEntry = "sim.faults";
 
-// What runs these cases again, in RunPlanned::directory: the run's own command with its selection replaced.
-// Of `exec` it is the whole command, whatever the ids.
+// The command that runs these cases again, in RunPlanned::directory: the command of the run with another
+// selection. For `exec` it is the whole command, whatever the ids.
 struct RerunCommand {
   std::vector<std::string> environment;  // NAME=VALUE
   std::vector<std::string> words;
@@ -41,12 +41,12 @@ RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& cas
 // The same for one case, quoted for a shell.
 std::string rerun_command(const RunModel& model, const CaseRecord& record);
 
-// Source line, log (relative to the run directory), rule and source; what to look at
-// when there is none of them.
+// The source line, the log (relative to the run directory), the rule and its source. If there is none of
+// these, it says what to look at instead.
 std::string where_to_look(const RunModel& model, const CaseRecord& record);
 
-// The four answers, one line each (what to do next is a line of its own), and the evidence of a limit, at
-// most ten; every line with its newline.
+// The four answers, one line each, and what to do next. After a timeout or a stall at most ten lines of
+// evidence follow. Every line ends with a newline.
 std::string explain_failure(const RunModel& model, const CaseRecord& record);
 
 }  // namespace proctor

@@ -1,8 +1,8 @@
-// The journal as a report sees it: every planned case with its attempts and exactly one outcome, at any
-// moment and after any kind of end. Filled live by the runner's events, or from a journal on disk; both give
-// the same model.
+// The journal as a report sees it: every planned case with its attempts and exactly one outcome, at
+// any moment and after any kind of end. The runner's events fill it live, or a journal on disk
+// does; both give the same model.
 //
-// Outcome of a case, the first that applies:
+// The outcome of a case is the first of these that applies:
 //   CaseEnded                                    its verdict
 //   no attempt                                   notrun(WHY the run stopped: budget, fail_fast, ...; or
 //                                                interrupted)
@@ -33,7 +33,7 @@ struct Attempt {
   std::optional<AttemptEnded> end;
 };
 
-// notrun(interrupted) without an end record.
+// The verdict of an attempt. Without an end record it is notrun(interrupted).
 Verdict verdict_of(const Attempt& attempt);
 
 struct CaseRecord {
@@ -42,21 +42,21 @@ struct CaseRecord {
   std::optional<CaseEnded> end;
 };
 
-// The attempt that shows the verdict best: the last one with its outcome, else the last bad one, else the
-// last. Null when nothing was started.
+// The attempt that shows the verdict best: the last one that has the outcome of the case. If there is none,
+// the last bad one, and otherwise the last one. Null when nothing was started.
 const Attempt* deciding_attempt(const CaseRecord& record, const Verdict& verdict);
 
-// Time spent in all attempts of a case.
+// The time spent in all attempts of a case.
 std::int64_t duration_ms(const CaseRecord& record);
 
-// How many cases ended how; `planned` is the sum of the others by construction.
+// How many cases had each outcome. `planned` is always the sum of the others.
 struct Summary {
   std::array<int, kAllOutcomes.size()> counts{};
 
   int operator[](Outcome outcome) const { return counts[static_cast<std::size_t>(outcome)]; }
   int& operator[](Outcome outcome) { return counts[static_cast<std::size_t>(outcome)]; }
   int planned() const;
-  // Everything but skip and notrun.
+  // All cases except those that are skip or notrun.
   int executed() const;
 };
 
@@ -71,7 +71,7 @@ class RunModel : public EventSink {
   const std::vector<Warning>& warnings() const { return warnings_; }
   bool warned_of(std::string_view code) const;
   const std::vector<DeviceHealth>& health() const { return health_; }  // without the baselines
-  // Bytes in use before the first case, by device, where the driver says.
+  // The bytes in use on each device before the first case, where the driver tells.
   const std::map<std::string, std::uint64_t>& device_baseline() const { return baseline_; }
   const std::optional<StopRequested>& stop() const { return stop_; }  // the first one
   const std::optional<RunEnded>& ended() const { return ended_; }
@@ -80,17 +80,17 @@ class RunModel : public EventSink {
   std::vector<std::string> marks(const CaseRecord& record) const;  // sorted, each once
   Summary summary() const;
 
-  // Whether the run, or this case, says nothing about hardware.
+  // Whether the run, or this case, was simulated and so says nothing about hardware.
   bool simulated() const;
   bool simulated(const CaseRecord& record) const;
   // The signal that asked the run to stop, or 0.
   int stop_signal() const { return stop_signal_; }
-  // From the run's start to the newest record.
+  // The time from the start of the run to the newest record.
   std::int64_t elapsed_ms() const { return elapsed_ms_; }
 
  private:
-  // Output of failed attempts that is kept for the reports, over the whole run; the
-  // logs on disk have all of it.
+  // How much output of failed attempts is kept for the reports, over the whole run. The logs on disk have all
+  // of it.
   static constexpr std::size_t kMaxKeptOutput = 16 * 1024 * 1024;
 
   void add(const RunPlanned& plan);
@@ -120,8 +120,9 @@ class RunModel : public EventSink {
   std::size_t kept_output_ = 0;
 };
 
-// A torn last line is ignored (the runner was killed while it wrote); any other line that is no record, and
-// any record about an unplanned case, is a warning of the model. An error: no such file, or no plan in it.
+// A last line that is not complete is ignored: the runner was killed while it wrote it. Any other line that
+// is not a record, and any record about a case that was not planned, becomes a warning of the model. A file
+// that does not exist or has no plan in it is an error.
 Result<RunModel> load_journal(const std::filesystem::path& path);
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-// Journals for the tests of the reports, and the programs that judge what comes out of them.
+// Journals for the tests of the reports, and the programs that check the reports made from them.
 #pragma once
 
 #include <filesystem>
@@ -20,26 +20,28 @@ CaseEnded concluded(const std::string& id, Verdict verdict, std::vector<std::str
 RunModel model_of(const std::vector<Event>& events);
 std::string journal_text(const std::vector<Event>& events);
 
-// Every outcome with attempts, retries, output, failures, strays, measures, marks and awkward text.
+// A journal with every outcome, and with attempts, retries, output, failures, strays, measures, marks and
+// difficult text.
 std::vector<Event> rich_journal();
 
-// All 256 bytes, a lone surrogate, broken UTF-8, markup of every format.
+// Text with all 256 bytes, a lone surrogate, broken UTF-8 and the markup of every format.
 std::string awkward_text();
 
 void write_file(const std::filesystem::path& path, const std::string& text);
 std::string read_file(const std::filesystem::path& path);
 
-// "" when `command` exits 0, else its output.
+// "" when `command` exits with 0, else its output.
 std::string complaint_of(const std::string& command);
 
-// Schemas: ours, by name in reports/schema/; the published ones lie beside the checkout where there are any.
+// Our own schemas are named as in reports/schema/. Published ones are used where
+// they lie beside the checkout.
 std::filesystem::path our_schema(const std::string& name);
 std::filesystem::path published_schemas();
 
 // "" when valid.
 std::string xml_complaint(const std::filesystem::path& schema, const std::filesystem::path& xml);
-// Validates against reports/schema/report.schema.json; `closed`: also refuses keys
-// that the schema does not name.
+// Validates against reports/schema/report.schema.json. With `closed`, keys that the schema does not name are
+// refused too.
 std::string report_json_complaint(const std::filesystem::path& json, bool closed);
 
 }  // namespace proctor::testing_support

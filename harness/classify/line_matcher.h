@@ -14,7 +14,7 @@ namespace proctor {
 
 class LineMatcher {
  public:
-  // Of the rules that look at one of `places`. `rules` must outlive this.
+  // Takes the rules that look at one of `where`. `rules` must outlive this object.
   LineMatcher(const RuleSet& rules, std::initializer_list<Where> where);
 
   // The rules that match, in their order. Valid until the next call.

@@ -72,7 +72,7 @@ class RunCommand {
   std::string sim_state_;
   std::string run_dir_;
   std::unique_ptr<Containment> containment_;
-  Plan plan_;                // of a shard: its cases
+  Plan plan_;                // for a shard, the cases it owns
   std::string plan_source_;  // of --plan (PlanFile::source)
   std::optional<Shard> shard_;
   std::optional<PlannedShard> part_;  // of a plan whose digest is

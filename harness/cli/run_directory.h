@@ -1,4 +1,5 @@
-// The run directory (DESIGN.md section 4): --out DIR, or proctor-out/RUN_ID with the link proctor-out/latest.
+// The run directory (docs/guide/read-a-report.md): --out DIR, or proctor-out/RUN_ID with the link
+// proctor-out/latest.
 #pragma once
 
 #include <string>

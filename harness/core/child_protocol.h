@@ -1,6 +1,6 @@
-// The child protocol: how a test process tells Proctor what happened. Public, and the only harness header
-// that suites and fixtures may include. Everything here is text on a file descriptor, so that a shell script
-// can speak it as well as a C++ binary. What a child prints on stdout is never believed. Example:
+// The child protocol: how a test process tells Proctor what happened. It is public. Everything here is text
+// on a file descriptor, so that a shell script can speak it as well as a C++ binary. What a child prints on
+// stdout is never believed. Example:
 //
 //   if (const char* fd = std::getenv(child::kEventsFdVariable))
 //     dprintf(std::atoi(fd), "{\"v\":1,\"case\":\"Group.Name\",\"event\":\"end\",\"result\":\"pass\"}\n");
@@ -13,21 +13,21 @@
 //   PROCTOR_RUN_DIR        absolute path of the run directory
 //   PROCTOR_RUN_ID         id of the run; what still has it after the run is swept
 //   PROCTOR_DEVICES        JSON array with what was leased: [{"id":..,"uuid":..,"pci":..}]
-//   PROCTOR_POOL           CUDA only: the same of all devices that the run may use, which is what the
-//                          caller's own mask left; no mask that a check builds must show more
+//   PROCTOR_POOL           CUDA only: the same array for all devices that the run may use, which are those
+//                          that the caller's own mask left. No mask that a check builds may show more.
 //   PROCTOR_SIM_TOPOLOGY   "xpu:2x2" when the devices are simulated (absent on hardware)
 //   PROCTOR_SIM_DRIVER     "simgpu", our own simulator, or "intel", the vendor's driver without hardware
 //                          (absent on hardware)
-//   PROCTOR_SELF           the case's program, where it was started through a dynamic loader
-//                          (/proc/self/exe is then that loader); absent otherwise
-//   PROCTOR_LAUNCHER       the same: a JSON array of the words before the program. A program that starts
-//                          itself again needs both.
+//   PROCTOR_SELF           the path of the case's program. It is set only when the program was started
+//                          through a dynamic loader, because /proc/self/exe then names the loader.
+//   PROCTOR_LAUNCHER       set together with PROCTOR_SELF: a JSON array of the words that stand before the
+//                          program. A program that starts itself again needs both.
 //   PROCTOR_SIZE           smoke | ci | full | stress: how much a check does; ci when absent
-//   PROCTOR_PROVIDER       collectives: gloo | oneccl | nccl, the library of all checks;
-//                          absent: each check's own
+//   PROCTOR_PROVIDER       collectives: gloo | oneccl | nccl, the library that all checks use; when absent,
+//                          each check uses its own
 //
-// A case with ranks is one process a rank, each told which one it is as every launcher of ranks tells it.
-// What the caller has in these variables never gets there:
+// A case with ranks is one process for each rank. Each process is told which rank it is in the variables that
+// torchrun and its like set. The caller's own values of these variables never reach it:
 //   RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
 //   MASTER_ADDR, MASTER_PORT  127.0.0.1, and a port that was free when the ranks started
 //   PROCTOR_RENDEZVOUS        a directory of the case alone, empty at first, for a store of files
@@ -36,8 +36,8 @@
 //   --proctor-list         for each case, exits 0; all but event and case are optional:
 //     {"v":1,"event":"case","case":"Group.Name","devices":N,"ranks":N,"rule":..,"source":..,
 //      "severity":"gate|warn|info",
-//      "needs":[TEXT..],                           the case skips itself without them; what devices cannot
-//                                                  be asked for (below) the runner answers, before it starts
+//      "needs":[TEXT..],                           the case skips itself without them. What no device can
+//                                                  tell (below), the runner decides before the case starts.
 //      "sizes":{"smoke":N,"ci":N,"full":N,"stress":N,"unit":TEXT},
 //      "faults":[SPEC..],                          simulator faults that must make the case fail
 //      "expects":"hang|lost|abort"}                how they end it when not by a failed assertion
@@ -51,20 +51,20 @@
 //      "reason":..}                                e.g. "driver_crash:11", becomes fail(reason)
 //     {"v":1,"case":NAME,"event":"warn","message":..}
 //     {"v":1,"case":NAME,"event":"end","result":"pass|fail|skip|error","reason":..}
-//   and of a case with ranks
-//     {"v":1,"case":NAME,"event":"leave","how":"signal:9"}  this rank ends so, before the others do, and the
-//                                                 check wants it: "signal:N", "exit:N", or "ended", by the
-//                                                 runner once the others are through. It needs no `end`.
-//                                                 "": it does not after all
+//   and a case with ranks also writes
+//     {"v":1,"case":NAME,"event":"leave","how":"signal:9"}  this rank will end like that before the others,
+//                                                 because the check wants it: "signal:N", "exit:N", or
+//                                                 "ended" by the runner once the others are through. Such
+//                                                 a rank needs no `end`. "" takes the announcement back.
 //   The events of all ranks come to the runner with a member "rank":R.
 //
-// Our pytest plugin speaks the same. It may run several cases in one process, each from its `start` to the
-// next one's; its results are also "xfail" and "xpass"; and it adds
+// Our pytest plugin speaks the same protocol. It may run several cases in one process: each lasts from its
+// own `start` to the `start` of the next one. A result may also be "xfail" or "xpass". The plugin adds
 //     {"v":1,"event":"case",..,"file":..,"classname":..,"name":..,"markers":{NAME:[ARGUMENT..]}}
 //     {"v":1,"case":NAME,"event":"output","text":..}
 //
-// The verdict is `end`: without it, or with one that contradicts the exit status (0 with fail, not 0 with
-// pass), the case is error(no_result), or error(result_mismatch).
+// The event `end` holds the verdict. Without it the case is error(no_result). When it contradicts the exit
+// status (fail with 0, pass with another status) the case is error(result_mismatch).
 #pragma once
 
 #include <array>
@@ -102,8 +102,8 @@ inline constexpr const char* kRendezvousVariable = "PROCTOR_RENDEZVOUS";
 inline constexpr const char* kSimgpuDriver = "simgpu";  // a value of PROCTOR_SIM_DRIVER
 inline constexpr const char* kIntelDriver = "intel";
 
-// Needs that no case could find out about by itself: a vendor's driver without hardware accepts all work,
-// reports success and executes nothing; and its management interface, which reads hardware, does not start.
+// Needs that a case could not find out about by itself. A vendor's driver without hardware accepts all work,
+// reports success and executes nothing. Its management interface reads hardware, so it does not start.
 inline constexpr const char* kExecutionNeed = "execution";
 inline constexpr const char* kManagementNeed = "management";
 

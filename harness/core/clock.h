@@ -1,4 +1,4 @@
-// Stamps and the run's clock. Deadlines use the monotonic clock only; the wall clock is for people.
+// Time stamps, and the clock of a run. Deadlines use the monotonic clock only; the wall clock is for people.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4) for ids in file names and for the plan's digest; no vendor or
-// system library behind it.
+// SHA-256 (FIPS 180-4), for ids in file names and for the digest of a plan. It needs
+// no library of the system.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace proctor {
 
-// 64 lower-case hex digits.
+// The digest as 64 hexadecimal digits in lower case.
 std::string sha256_hex(std::string_view bytes);
 
 }  // namespace proctor

@@ -1,4 +1,5 @@
-// Durations as people write them: `250ms`, `30s`, `2m`, `1h`; a bare number is refused, so is a sign.
+// Durations as people write them: `250ms`, `30s`, `2m`, `1h`. A number without a unit is refused, and so is a
+// sign.
 #pragma once
 
 #include <chrono>
@@ -11,8 +12,8 @@ namespace proctor {
 
 using Milliseconds = std::chrono::milliseconds;
 
-// Whole milliseconds; fractions as in `1.5s` are allowed. Zero is allowed. Overflow
-// (over 365 days) is an error.
+// The result is in whole milliseconds. Fractions as in `1.5s` are allowed, and so is zero. More than 365 days
+// is an error.
 Result<Milliseconds> parse_duration(std::string_view text);
 
 // The shortest form that parse_duration reads back to the same value: `90s` is "90s", 1500 ms is "1500ms".

@@ -1,9 +1,11 @@
-// Events are the only contract between the runner and everything that reports: the journal is these structs,
-// one JSON line each; JUnit, report.json, summaries, the console and the exit code are functions of them.
+// Events are the only contract between the runner and everything that reports. The journal consists of these
+// structs, one JSON line for each; JUnit, report.json, summaries, the console and the exit code are functions
+// of them.
 //
-// Order in a journal: one RunPlanned, then any number of the others, then at most one RunEnded. A journal
-// that ends early (the runner was killed) is complete all the same: a case with AttemptStarted and no end is
-// notrun(interrupted), a planned case without any record is notrun(<why the run ended>, else interrupted).
+// A journal holds one RunPlanned first, then any number of the others, then at most one RunEnded. A journal
+// that ends early, because the runner was killed, still tells how each case ended: a case that has an
+// AttemptStarted and no end is notrun(interrupted), and a planned case without any record is notrun with the
+// reason why the run ended, or notrun(interrupted) if there is none.
 // The format only grows: readers ignore keys and record types that they do not know.
 //
 // Whoever wants to know what happens is an EventSink. Example:
@@ -19,7 +21,8 @@
 //     std::vector<std::string> ids_;
 //   };
 //
-// Units: *_ms are milliseconds on the monotonic clock since the run's start, unless named `duration`.
+// Units: *_ms are milliseconds of the monotonic clock since the start of the run, or a length of time
+// where the name says `duration`.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +39,7 @@ namespace proctor {
 
 inline constexpr int kJournalVersion = 1;
 
-// One planned case. `id` is unique in the run (DESIGN.md section 3, "case").
+// One planned case. `id` is unique in the run: no two cases may share a verdict.
 struct PlannedCase {
   std::string id;
   std::string suite;      // the name in the config
@@ -47,7 +50,7 @@ struct PlannedCase {
   int devices = 0;        // how many devices the case needs
   int repeat = 1;         // executions wanted (--repeat)
   std::int64_t timeout_ms = 0;
-  int ranks = 0;  // processes that execute it together; 0: one, which is no rank
+  int ranks = 0;  // how many processes execute it together; 0: a single one, which is not a rank
 };
 
 // A device that the run may lease, named by identity.
@@ -73,10 +76,10 @@ struct SimInfo {
 // What a machine says about one layer of its driver stack (docs/stacks.md).
 struct StackFact {
   std::string name{};                  // "host.kernel"
-  std::optional<std::string> value{};  // nothing: unknown
+  std::optional<std::string> value{};  // none: it is unknown
   std::string source{};                // the file or variable that says so
-  std::string reason{};                // why it is unknown; else empty
-  bool absent = false;                 // there is no such thing here; else nobody can tell
+  std::string reason{};                // why the value is unknown, or ""
+  bool absent = false;                 // without a value: true if the layer does not exist, false if unknown
 };
 
 // The part of a plan that a run took (docs/ci.md).
@@ -94,7 +97,7 @@ struct RunPlanned {
   std::vector<std::string> command_line;
   std::string directory;  // where proctor was started: the rerun command starts there
   std::string hostname;
-  std::string plan_digest;  // SHA-256 over the planned ids, hex; of a shard: those of the whole plan
+  std::string plan_digest;  // SHA-256 over the planned ids, in hex; for a shard, the ids of the whole plan
   std::optional<PlannedShard> shard{};  // --shard or --plan
   ContainmentInfo containment;
   std::optional<SimInfo> sim;
@@ -104,12 +107,12 @@ struct RunPlanned {
   bool exec = false;          // `proctor exec`: the exit code is the command's own
   std::string no_device_for;  // backend of which no device exists, or empty
   bool each_device = false;   // every case runs on every device
-  bool flaky_passes = false;  // else a flaky case is as red as a failed one
-  int flaky_budget = 0;       // flaky_passes: most flaky cases, in percent of the executed ones
+  bool flaky_passes = false;  // if false, a flaky case is as red as a failed one
+  int flaky_budget = 0;       // with flaky_passes: how many of the executed cases may be flaky, in percent
   std::vector<PlannedDevice> devices;
   std::vector<PlannedCase> cases;
   std::vector<std::pair<std::string, std::string>> stack;  // "xpu.driver" -> "22.43.24595.41", ...
-  std::vector<StackFact> fingerprint;  // before the first case; what is known is in `stack`
+  std::vector<StackFact> fingerprint;  // taken before the first case; the known values are also in `stack`
 };
 
 struct AttemptStarted {
@@ -163,7 +166,7 @@ struct OutputInfo {
   std::string stderr_tail;
 };
 
-// What was seen of the processes before they were ended: on a timeout or a stall.
+// What was seen of the processes before a timeout or a stall ended them.
 struct EvidenceInfo {
   std::string file;                // relative to the run directory; "": none was gathered
   std::vector<std::string> lines;  // at most ten, for people
@@ -174,20 +177,20 @@ struct EvidenceInfo {
 struct Diagnosis {
   std::string rule{};               // "xid:79"
   std::string error_class{};        // "device_lost", "oom_device", "test_failure", ...
-  Blame problem = Blame::kMachine;  // whose it is
+  Blame problem = Blame::kMachine;  // whose problem it is
   std::string severity{};           // fatal | error | suspect | note
   std::string where{};              // signal | kernel_log | code | output | outcome
-  std::string line{};               // that matched; "": the end of the process alone
+  std::string line{};               // the line that matched; "": only the end of the process did
   std::string next{};               // one sentence for an engineer
   std::string source{};
-  std::vector<std::string> others{};  // rules that match as well, in the order of judgement
-  std::vector<std::string> gaps{};    // what could not be looked at, each with how to allow it
+  std::vector<std::string> others{};  // rules that match as well, in the order in which they were tried
+  std::vector<std::string> gaps{};    // evidence that could not be read, each with how to allow it
 
   friend bool operator==(const Diagnosis&, const Diagnosis&) = default;
 };
 
-// One figure of an attempt. Numbers are missing where nobody gave any; `note` says
-// why, or what they leave out.
+// One telemetry figure of an attempt. A number is missing where nothing gave one; `note` then says why. It
+// also says what the numbers leave out.
 struct TelemetryFigure {
   std::string name;    // "memory_used", "temperature", ...; docs/telemetry.md has all
   std::string unit;    // "bytes", "%", "C", "W", "MHz", "errors", "s"; "" for words
@@ -197,8 +200,8 @@ struct TelemetryFigure {
   std::optional<double> last;
   std::optional<double> mean;
   std::optional<double> peak;
-  std::optional<double> delta;    // of counters: last - first
-  std::vector<std::string> seen;  // of throttle reasons: all that were seen
+  std::optional<double> delta;    // for counters: last - first
+  std::vector<std::string> seen;  // for throttle reasons: all that were seen
   std::string note;
 };
 
@@ -208,19 +211,19 @@ struct DeviceTelemetry {
 };
 
 struct TelemetryInfo {
-  std::vector<TelemetryFigure> host;     // of the processes of the case
-  std::vector<DeviceTelemetry> devices;  // leased; none when nobody samples
+  std::vector<TelemetryFigure> host;     // about the processes of the case
+  std::vector<DeviceTelemetry> devices;  // about the leased devices; empty when nothing samples them
 };
 
-// How one rank of a case ended. It has no verdict when the case ended before it did.
+// How one rank of a case ended. A rank that was still running when the case ended has no verdict.
 struct RankEnd {
   int rank = 0;
   std::vector<std::string> devices{};  // leased ids
   std::optional<Verdict> verdict{};
   std::optional<int> exit_code{};
   std::optional<int> exit_signal{};
-  std::string left{};            // how the check announced that it would end: "signal:9", "ended"
-  bool ended_by_runner = false;  // after the others had ended
+  std::string left{};            // how the check announced that this rank would end: "signal:9", "ended"
+  bool ended_by_runner = false;  // the runner ended it after the others had ended
   std::string last_step{};
   std::string log{};  // relative to the run directory
   std::uint64_t bytes = 0;
@@ -248,7 +251,7 @@ struct AttemptEnded {
   std::string source;
   std::string severity;
   std::optional<Diagnosis> diagnosis;  // of a bad verdict that the runner did not cause itself
-  std::vector<RankEnd> ranks;          // of a case with ranks, by rank
+  std::vector<RankEnd> ranks;          // for a case with ranks: how each ended, in the order of ranks
 };
 
 // The final word on a case, after its retries and the known-failure list.
@@ -260,17 +263,17 @@ struct CaseEnded {
   std::string note;                // one sentence, e.g. why it was not run
 };
 
-// What was found out about a device, after the case `case_id` or before it began. `what`:
-//   waited          its memory came back, or its foreign holder went, after `wait_ms`
+// What was found out about a device, after the case `case_id` or before it began. `what` is one of:
+//   waited          its memory came back, or its foreign holder went away, after `wait_ms`
 //   not_back        `bytes` are still missing after `wait_ms`
 //   lost            the driver says so
 //   foreign_holder  processes that are not ours have `bytes` on it
-//   unknown         nobody can tell; never taken for well
+//   unknown         nothing can tell how it is; this never counts as well
 //   l1_pass l1_fail the health probe copied, computed and compared
 //   reset           it was sick, and was reset, which the policy allows
 //   drained         it gets no more cases
 //   baseline        `bytes` were in use before the first case
-// Readers take other words for news that they do not know.
+// Readers must accept words that are not in this list: later versions add some.
 struct DeviceHealth {
   std::string device;
   std::string what;
@@ -281,16 +284,16 @@ struct DeviceHealth {
   std::string evidence;  // one sentence
 };
 
-// No news about a device, but what `finish` compares with.
+// Not an incident, but the value that `proctor finish` compares with.
 inline constexpr std::string_view kDeviceBaseline = "baseline";
 
-// Code of the warning that `exec` could not pass on what its command printed.
+// The code of the warning that `exec` could not pass on what its command printed.
 inline constexpr std::string_view kOutputNotPassed = "output_not_passed";
 
-// Code of the warning that the driver stack was another one after the last case: the machine is red.
+// The code of the warning that the driver stack changed during the run. It makes the machine red.
 inline constexpr std::string_view kStackChanged = "stack_changed";
 
-// A swallowed error: nothing fails silently.
+// An error that did not stop the run. Each of them is reported, so that nothing fails silently.
 struct Warning {
   std::string code;  // "journal_lost", "output_lost", "containment", ...
   std::string text;
@@ -310,14 +313,15 @@ struct RunEnded {
 using Event = std::variant<RunPlanned, AttemptStarted, AttemptEnded, CaseEnded, DeviceHealth, Warning,
                            StopRequested, RunEnded>;
 
-// One line of JSON without the newline. Any bytes are allowed in the strings; what is
-// not UTF-8 is made visible.
+// One line of JSON, without the newline. The strings may hold any bytes: those that are not UTF-8 are written
+// in a visible form.
 std::string to_json_line(const Event& event);
 
-// The inverse. A record of an unknown type is nullopt, a line that is no record is an error.
+// The inverse of to_json_line(). A record of an unknown type gives nullopt; a line that is not a record is an
+// error.
 Result<std::optional<Event>> parse_json_line(std::string_view line);
 
-// Whoever listens. Called on the runner's one thread, in order.
+// A listener. It is called on the runner's only thread, in the order of the events.
 class EventSink {
  public:
   virtual ~EventSink() = default;

@@ -1,4 +1,4 @@
-// Exit codes of `proctor run` (DESIGN.md section 3). Public, documented, never reused.
+// The exit codes of `proctor run` (docs/outcomes.md). They are public: a number never gets another meaning.
 #pragma once
 
 namespace proctor {

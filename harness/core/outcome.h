@@ -1,13 +1,14 @@
-// The closed set of outcomes of a case, shared by the runner and every report (DESIGN.md section 3).
+// The outcomes that a case can have (docs/outcomes.md). The runner and every report share this closed set.
 //
-// An attempt moves through these states; the arrow's label is the only cause:
+// An attempt moves through these states. The label of an arrow is the only cause of that step:
 //
 //   planned --(budget, stop, lost device)--> notrun
 //   planned --spawn refused--> error
 //   planned --spawned--> running
 //   running --exit as its kind expects--> pass | fail | skip      (known failure: xfail | xpass)
 //   running --own signal--> crash
-//   running --time limit--> timeout        running --no output for the stall limit--> stall
+//   running --time limit--> timeout
+//   running --no output for the stall limit--> stall
 //   running --exit without a readable result--> error
 //   running --the driver reports the device gone--> device_lost
 //   running --runner told to stop, or killed--> notrun(interrupted)
@@ -52,17 +53,17 @@ struct Verdict {
 };
 std::string to_string(const Verdict& verdict);
 
-// Whose problem an outcome is; the first of the four answers that every red gives. blame_of() is the answer
-// where there is no diagnosis of an attempt (harness/classify/): it knows nothing but the outcome.
+// Whose problem an outcome is: the first of the four answers that every red gives. blame_of() answers it for
+// an attempt without a diagnosis (harness/classify/), because it knows nothing but the outcome.
 enum class Blame { kNobody, kCode, kMachine, kSetup };
 Blame blame_of(const Verdict& verdict);
 std::string_view to_string(Blame blame);
 std::optional<Blame> parse_blame(std::string_view text);
 
-// Makes the machine red, not the code: "retry elsewhere" (DESIGN.md section 3, exit code 75).
+// Whether the outcome makes the machine red and not the code. The exit code is then 75: retry elsewhere.
 bool is_machine_outcome(const Verdict& verdict);
 
-// Anything but pass, skip and xfail.
+// True for every outcome except pass, skip and xfail.
 bool is_bad(Outcome outcome);
 
 }  // namespace proctor

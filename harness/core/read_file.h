@@ -1,5 +1,5 @@
-// A whole file as bytes. Not an ifstream's buffer: that throws when a read fails after the open did not, as
-// it does for files below /proc whose process ends in between.
+// Reads a whole file as bytes. It does not use std::ifstream, which throws when opening succeeds and reading
+// fails. That happens with files below /proc whose process ends in between.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Result<T>: a value or an Error, for failures that are expected (bad input, a missing file, a refused system
-// call). Exceptions never cross a module edge; std::expected is C++23. Example:
+// Result<T> is a value or an Error. It is for failures that are expected: bad input, a missing file, a
+// refused system call. Exceptions never leave a module. (std::expected needs C++23.) Example:
 //
 //   Result<int> parse_digit(const std::string& text) {
 //     if (text.size() != 1 || text[0] < '0' || text[0] > '9')
@@ -23,11 +23,11 @@
 
 namespace proctor {
 
-// Whose problem a failure is decides the exit code: a user's mistake is 2, everything else is the machine's.
+// Whose problem a failure is. It decides the exit code: 2 for a user's mistake, 75 for everything else.
 enum class ErrorKind { kUsage, kSystem, kInternal };
 
-// `what` is a lower-case fragment that completes "failed to ..." ("read proctor.toml: line 3: unknown key").
-// `hint`, if not empty, is one full sentence: the near miss or the next command.
+// `what` completes the words "failed to ..." and begins in lower case: "read proctor.toml: line 3: unknown
+// key". `hint` is empty or one full sentence: the near miss or the next command.
 struct Error {
   ErrorKind kind = ErrorKind::kSystem;
   std::string what;
@@ -38,7 +38,7 @@ struct Error {
     return {ErrorKind::kUsage, std::move(what), std::move(hint), 0};
   }
   static Error internal(std::string what) { return {ErrorKind::kInternal, std::move(what), {}, 0}; }
-  // Adds the text of `err` to `what`.
+  // Appends the text of the errno value `err` to `what`.
   static Error system(std::string what, int err);
 };
 

@@ -1,4 +1,4 @@
-// For tests: a new directory that goes away, with all that is in it, at the end of the scope.
+// For tests: a new directory that is removed at the end of the scope, with everything in it.
 #pragma once
 
 #include <cstdlib>
@@ -12,14 +12,15 @@ namespace proctor {
 
 class TempDir {
  public:
-  // Below TMPDIR (/tmp); a test with many small files may want memory: "/dev/shm".
+  // The directory is made below TMPDIR (/tmp). A test that writes many small files may pass "/dev/shm", which
+  // is in memory.
   explicit TempDir(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
     std::string name = (parent / "proctor-test-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("failed to make the directory " + name);
     path_ = name;
   }
   ~TempDir() {
-    std::error_code left;  // what another user's process made stays
+    std::error_code left;  // files that another user's process made cannot be removed and stay
     std::filesystem::remove_all(path_, left);
   }
   TempDir(const TempDir&) = delete;

@@ -1,4 +1,4 @@
-// Text that may hold anything: the one cleaning function in front of every writer, and near-miss suggestions.
+// Text that may hold anything: the one function that every writer cleans it with, and near-miss suggestions.
 // Example:
 //
 //   const std::string clean = clean_text("\x1b[31mred\x1b[0m\x01");         // "red\\x01"
@@ -11,18 +11,19 @@
 
 namespace proctor {
 
-// Makes any bytes valid UTF-8 and valid XML 1.0 characters: what is not allowed becomes visible
-// as `\x1B` (source: XML 1.0 section 2.2; none of the common writers does this). CSI/OSC colour
-// sequences are removed first.
+// Makes any bytes valid UTF-8 and valid XML 1.0 characters (XML 1.0, section 2.2). A byte that is not allowed
+// becomes visible text, `\x1B`. CSI and OSC sequences, which set colours, are removed first.
 std::string clean_text(std::string_view bytes);
 
-// The candidate closest to `word` (edit distance at most a third of its length, `-` and `_` alike), or "".
+// The candidate that is closest to `word`, or "" when none is close: the edit distance must be at most a
+// third of the length of `word`. `-` and `_` count as the same.
 std::string near_miss(std::string_view word, const std::vector<std::string>& candidates);
 
-// Shell-style pattern over a whole id: `*` any run, `?` one character, `[...]` not special.
+// Whether the whole of `text` matches a pattern as in a shell: `*` stands for any characters, `?` for one.
+// `[...]` has no special meaning.
 bool glob_match(std::string_view pattern, std::string_view text);
 
-// Quoted so that a POSIX shell reads it back as one word.
+// The word, quoted so that a POSIX shell reads it back as one word.
 std::string shell_quote(std::string_view word);
 
 }  // namespace proctor

@@ -1,5 +1,4 @@
-// TOML with positions: reads one table key by key and remembers the first mistake, with
-// file, line, value and near miss.
+// Reads a TOML table key by key and remembers the first mistake with its file, line, value and near miss.
 #pragma once
 
 #include <map>
@@ -8,16 +7,17 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/toml.h"
 #include "harness/core/duration.h"
 #include "harness/core/result.h"
+#include "harness/core/toml.h"
 
 namespace proctor {
 
-// Reads a whole file; a missing or unreadable one is a usage error, with the nearest name beside it.
+// Reads a whole file. A file that is missing or cannot be read is a usage error, whose hint is the most
+// similar name in the same directory.
 Result<std::string> read_text_file(const std::string& path);
 
-// `name` stands for the file in messages.
+// Parses a text. Messages call it `name`.
 Result<toml::table> parse_toml(std::string_view text, const std::string& name);
 
 // "proctor.toml:12"
@@ -27,40 +27,41 @@ std::string position(const std::string& file, const toml::node& node);
 Error toml_error(const std::string& file, const toml::source_region& where, const std::string& message,
                  const std::string& hint = {});
 
-// "Did you mean `b`?" when there is a near miss, else "Known NOUN: a, b, c."; "" without candidates.
+// "Did you mean `b`?" when there is a near miss, else "Known NOUN: a, b, c.", or "" when there are no
+// candidates.
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
                        std::string_view noun);
 
-// The value as it stands in the file, for messages.
+// The value as the file has it, for messages.
 std::string value_text(const toml::node& node);
 
 class TableReader {
  public:
-  // `title` is how messages name the table: "[suite.attention]". Any key outside `keys` is the first mistake.
+  // Messages call the table `title`: "[suite.attention]". A key that is not in `keys` is a mistake.
   TableReader(const std::string& file, const toml::table& table, std::string title,
               const std::vector<std::string>& keys);
 
-  // Each leaves `out` alone when the key is absent or a mistake was found before.
+  // Each of these leaves `out` as it is when the key is absent, or when a mistake was found before.
   void read(const char* key, std::string& out);
   void read(const char* key, std::optional<std::string>& out);
   void read(const char* key, bool& out);
   void read(const char* key, std::optional<int>& out, int low, int high);
   void read(const char* key, std::optional<Milliseconds>& out, bool zero_allowed);
-  // As a duration, or "off".
+  // Reads a duration, or "off".
   void read(const char* key, std::optional<std::optional<Milliseconds>>& out);
   void read(const char* key, std::optional<std::vector<std::string>>& out);
   void read(const char* key, std::map<std::string, std::string>& out);  // merges into `out`
-  // One of `allowed`.
+  // Reads a text that must be one of `allowed`.
   void read_choice(const char* key, std::optional<std::string>& out, const std::vector<std::string>& allowed);
   void require(const char* key);
 
-  // The sub-table, or null.
+  // The table below `key`, or null.
   const toml::table* table(const char* key);
   // The elements of an array of tables.
   std::vector<const toml::table*> tables(const char* key);
   const toml::node* node(const char* key) const { return table_.get(key); }
 
-  // A mistake at the value of `key`.
+  // Notes a mistake at the value of `key`.
   void fail(const char* key, const std::string& message, const std::string& hint = {});
   void fail(Error error);
 

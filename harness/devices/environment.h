@@ -1,8 +1,8 @@
-// The environment of a child, built from an explicit plan: which devices it sees, what else it may read.
-// Nothing is tidied by the way: on a machine with both vendors a forgotten CUDA_VISIBLE_DEVICES='' is how the
-// user kept NVIDIA out, and dropping it lets the child fall back to CUDA.
+// The environment of a child, built from an explicit plan: which devices it sees, and what else it may read.
+// No variable of the caller is dropped by the way. On a machine with both vendors, CUDA_VISIBLE_DEVICES=''
+// may be how the user keeps NVIDIA out, and without it the child would fall back to CUDA.
 //
-// One vendor is set, the others are hidden:
+// The devices of one vendor are shown, those of the others are hidden:
 //   CUDA        hidden by CUDA_VISIBLE_DEVICES='' (the guide: "empty string, no GPU devices are visible")
 //   Level Zero  hidden by ZE_ENABLE_ALT_DRIVERS naming a file that cannot exist: the loader finds no
 //               driver and zeInit returns 0x78000001. Never by a mask that selects nothing, because Intel's
@@ -22,9 +22,9 @@ namespace proctor {
 
 using Environment = std::map<std::string, std::string>;
 
-// From `environ`; the first definition of a name wins, as in getenv.
+// Reads `environ`. If a name is defined twice, the first definition wins, as in getenv.
 Environment read_environment(const char* const* envp);
-// NAME=VALUE, sorted, for ProcessSpec::env.
+// NAME=VALUE in sorted order, for ProcessSpec::env.
 std::vector<std::string> to_list(const Environment& environment);
 
 struct LeasedDevice {
@@ -55,8 +55,8 @@ struct VisibilityRequest {
   bool simulated_intel = false;  // Intel's driver without hardware: nothing is leased, nothing masked
 };
 
-// A pure function. An error (internal) is a lease that cannot be expressed: a device without the name or
-// ordinal that the mode needs, or two devices with the same one.
+// A pure function. A lease that no mask can express is an internal error: a device lacks the name or the
+// ordinal that the mode needs, or two devices have the same one.
 Result<std::vector<VariableChange>> plan_visibility(const VisibilityRequest& request);
 void apply(const std::vector<VariableChange>& plan, Environment& environment);
 
@@ -66,35 +66,36 @@ inline constexpr const char* kXpuOrderVariable = "ZE_ENABLE_PCI_ID_DEVICE_ORDER"
 // CUDA_VISIBLE_DEVICES or ZE_AFFINITY_MASK.
 const char* mask_variable(Backend backend);
 
-// The environment for a probe of the whole machine: no mask, the given hierarchy, PCI order, whatever name
-// the caller used. Ordinals found under it mean the same to a child whose visibility plan_visibility() made.
+// The environment for a probe of the whole machine: no mask, the given hierarchy and PCI order. An ordinal
+// that the probe finds means the same device to a child whose visibility plan_visibility() made.
 void unmask_xpu(Environment& environment, Hierarchy hierarchy);
 void unmask_cuda(Environment& environment);
-// One of the two; Level Zero's as COMPOSITE.
+// Calls one of the two, as the backend wants it; Level Zero is probed as COMPOSITE.
 Environment unmasked(Backend backend, Environment environment);
 
-// The mask that is in force in the caller's environment; nullopt: none. Intel's driver also reads NEO_L0_ and
-// NEO_ prefixed names, before the plain one.
+// The mask that is in force in the caller's environment, or nullopt. Intel's driver also reads the name with
+// the prefixes NEO_L0_ and NEO_, and prefers them to the plain one.
 std::optional<std::string> caller_mask(Backend backend, const Environment& caller);
 
-// Whether ordinals in the caller's mask count like LeasedDevice::ordinal. They do not when the caller's order
-// or hierarchy variable differs from the probe's and the cards are not all alike.
+// Whether the ordinals in the caller's mask count like LeasedDevice::ordinal. They do not when the caller's
+// variable for the order or the hierarchy differs from that of the probe and the cards are not all alike.
 enum class CallerOrdinals { kSameAsProbe, kUnknown };
 
-// What the caller's own mask leaves of the pool: never more. Errors (usage): a mask that the linter refuses,
-// and ordinals that cannot be translated. The pool is the whole machine as probed without a mask.
+// The part of the pool that the caller's own mask leaves, never more. The pool is the whole machine as probed
+// without a mask. A mask that the linter refuses and ordinals that cannot be translated are usage errors.
 Result<std::vector<LeasedDevice>> narrow_pool(Backend backend, const std::vector<LeasedDevice>& pool,
                                               const Environment& caller, CallerOrdinals ordinals,
                                               Hierarchy hierarchy);
 
-// What a child starts from, before visibility, protocol variables and the suite's own `env`.
+// The environment that a child starts from. Visibility, the protocol's variables and the suite's own `env`
+// are added to it.
 //   proctor kind    strict: fixed locale and time zone, allow-list, own TMPDIR (at most 30 characters,
 //                   because of socket paths)
 //   foreign kinds   the caller's whole environment, without the rank variables of a job that the caller
 //                   may be in
 Result<Environment> base_environment(SuiteKind kind, const Environment& caller, const std::string& tmpdir);
 
-// Names of the strict allow-list and of the rank variables, for the reference page and for tests.
+// The names of the strict allow-list and of the rank variables, for the reference page and for tests.
 const std::vector<std::string>& strict_allow_list();
 const std::vector<std::string>& rank_variables();
 

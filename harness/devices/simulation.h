@@ -1,4 +1,4 @@
-// Simulated devices as asked for with --sim and --sim-driver, and the environment that makes them appear.
+// Simulated devices as --sim and --sim-driver request them, and the environment that makes them appear.
 //
 //   --sim TOPOLOGY             fixtures/simgpu/spec/topology.h has the grammar: xpu:2x2, xpu:1x2+2x1,cuda:4
 //   --sim FILE.toml            any other machine, card by card: fixtures/simgpu/spec/machine_file.h
@@ -34,7 +34,7 @@ inline constexpr const char* kSimStateVariable = "PROCTOR_SIM_STATE";
 inline constexpr const char* kSimLogVariable = "PROCTOR_SIM_LOG";
 inline constexpr const char* kSimFaultsVariable = "PROCTOR_SIM_FAULTS";
 
-// Of the C library that a directory of drivers may have.
+// The dynamic loader of the C library that a directory of drivers may have.
 #if defined(__aarch64__)
 inline constexpr const char* kDynamicLoader = "ld-linux-aarch64.so.1";
 #else
@@ -60,57 +60,59 @@ struct Simulation {
   std::string faults;  // simgpu: PROCTOR_SIM_FAULTS, checked
 };
 
-// Errors are usage errors that name value, place and near miss.
+// Errors are usage errors that name the value, where in it the mistake is, and the near miss.
 Result<simgpu::Topology> parse_sim_topology(std::string_view text);
 Result<SimDriver> parse_sim_driver(std::string_view text);
-// Both options together; also refuses what the driver cannot simulate (Intel's: cuda cards, unequal or
-// described ones). An empty `driver` is simgpu.
+// Reads both options together. It also refuses what the driver cannot simulate: Intel's driver has no cuda
+// cards and no cards that differ from each other or are described in a file. An empty `driver` is simgpu.
 Result<Simulation> parse_simulation(std::string_view topology, std::string_view driver);
 
 // What the journal says about the simulation.
 SimInfo to_sim_info(const Simulation& simulation);
-// Of a simulation by Intel's driver.
+// The same for a simulation by Intel's driver.
 EqualCards equal_cards(const simgpu::Topology& topology);
 // The devices that Intel's driver provides, without asking it: "xpu-sim:0" ... in card order.
 std::vector<Device> simulated_devices(const Simulation& simulation);
 
 // "xpu-sim:1", "cuda-sim:1": the id of a simulated card.
 std::string simulated_id(Backend backend, std::size_t card);
-// Those of which `topology` has cards.
+// The backends of which `topology` has cards.
 std::vector<Backend> backends_of(const simgpu::Topology& topology);
 
 // How the children of a run reach the simulated devices.
 struct SimEnvironment {
   std::vector<std::pair<std::string, std::string>> set;
   std::vector<std::string> unset;
-  // Named reason why it cannot work here ("library_missing:libze_intel_gpu.so.1"), or empty. Cases that need
-  // the backend are skipped with it.
+  // Why it cannot work here ("library_missing:libze_intel_gpu.so.1"), or "". Cases that need the backend are
+  // skipped with this reason.
   std::string missing;
   std::string driver_path;  // the driver library that was found
-  // To be searched for libraries before all others; "": none.
+  // The directory that is searched for libraries before all others, or "".
   std::string library_directory;
   bool whole = false;  // the topology is whole in every process: no mask
-  // The driver comes with a C library of its own, to which only that library's dynamic loader can bind a
-  // program: words to put before it. Empty: programs start as they are.
+  // If the driver comes with a C library of its own, only the dynamic loader of that library can start a
+  // program with it. These words then stand before each program. Empty: programs start as they are.
   std::vector<std::string> launcher;
 };
 
-// `library_path` is the caller's LD_LIBRARY_PATH: it is searched first, and kept behind the prefix.
+// `library_path` is the caller's LD_LIBRARY_PATH. It is searched first, and stays behind the driver's
+// directories in the child's own.
 SimEnvironment intel_environment(const EqualCards& cards, const SimDriver& driver,
                                  std::string_view library_path);
 
-// `directories`: where the simulator's libraries are looked for. Faults are not part of it: a probe has none.
+// `directories` are searched for the libraries of the simulator. The environment has no
+// faults: a probe shall see none.
 SimEnvironment simgpu_environment(const simgpu::Topology& topology,
                                   const std::vector<std::string>& directories);
 SimEnvironment cuda_environment(const simgpu::Topology& topology,
                                 const std::vector<std::string>& directories);
-// Whichever it is for the devices of `backend`.
+// The one of the three above that provides the devices of `backend`.
 SimEnvironment environment_of(const Simulation& simulation, Backend backend, std::string_view library_path);
-// Beside the running executable, and in the lib directory beside its own.
+// The directory of the running executable, and the directory lib beside that one.
 std::vector<std::string> simulator_directories();
 
-// What the processes of one run share: the directory of the ledger of their memory, the log of the faults
-// that fired, and the faults themselves ("": none).
+// What the processes of one run share: the directory that holds the ledger of their memory, the log of the
+// faults that fired, and the faults themselves ("" for none).
 struct SimSession {
   std::string state;
   std::string log;
@@ -122,7 +124,7 @@ void bind(SimEnvironment& environment, const SimSession& session);
 using SimEnvironments = std::map<Backend, SimEnvironment>;
 void bind(SimEnvironments& environments, const SimSession& session);
 
-// `directory` before what LD_LIBRARY_PATH holds already.
+// `directory`, followed by what LD_LIBRARY_PATH holds already.
 std::string prepended(const std::string& directory, const std::string& library_path);
 
 }  // namespace proctor

@@ -9,7 +9,7 @@
 
 namespace proctor {
 
-// Of the locks that this program was built with.
+// What the stack locks demand that this program was built with.
 std::vector<HostMinimum> embedded_host_minima();
 
 // `today` is "2026-11-21"; a rule whose re-check date is past is reported whether or not it holds.

@@ -67,7 +67,7 @@ class KernelLog {
   std::deque<KernelLine> lines_;
   Mark first_ = 0;                         // of lines_.front()
   std::optional<std::uint64_t> sequence_;  // of the newest record
-  std::string rest_;                       // of a file: a line without its end
+  std::string rest_;                       // when a file is read, a line without its end
 };
 
 }  // namespace proctor

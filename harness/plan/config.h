@@ -1,11 +1,11 @@
-// proctor.toml, read in layers. Key by key, the first of these that sets a value wins:
+// Reads proctor.toml in layers. For each key, the first of these that sets it wins:
 //
 //   options  >  [profile.NAME]  >  [[override]] (the last that matches)  >  [suite.NAME]
 //            >  [defaults.KIND], [defaults] of the project file  >  of the user file
 //            >  embedded defaults.toml
 //
-// Suites are merged key by key over the files; overrides are taken in the order user file, project file.
-// Every mistake is a usage error that names file, line, value and the near miss.
+// A suite that several files have is merged key by key. Overrides of the user file come before those of the
+// project file. Every mistake is a usage error that names file, line, value and the near miss.
 #pragma once
 
 #include <map>
@@ -21,15 +21,15 @@ namespace proctor {
 
 inline constexpr int kMostTelemetry = 100;  // samples a second
 
-// The limits that one table sets; what it leaves out is nullopt.
+// The limits that one table sets. A limit that it does not set is nullopt.
 struct Limits {
   std::optional<Milliseconds> timeout;
   std::optional<Milliseconds> grace;
-  std::optional<std::optional<Milliseconds>> stall;  // set to nullopt: "off"
+  std::optional<std::optional<Milliseconds>> stall;  // "off" sets it to an empty optional
   std::optional<int> retries;
 };
 
-// [defaults] of one file, with its sub-tables [defaults.KIND].
+// The table [defaults] of one file, with its tables [defaults.KIND].
 struct DefaultsLayer {
   Limits limits;
   std::map<SuiteKind, Limits> by_kind;
@@ -51,8 +51,8 @@ struct RunPolicy {
   std::optional<int> flaky_budget;  // percent
 };
 
-// A suite as configured. `suite.policy` is not resolved yet: it may depend on a kind
-// that is only recognised later.
+// A suite as configured. `suite.policy` is not filled in yet: it may depend on a kind
+// that is recognised later.
 struct SuiteConfig {
   Suite suite;
   std::optional<SuiteKind> kind;  // none: to be recognised from the command
@@ -60,8 +60,8 @@ struct SuiteConfig {
   bool built_in = false;
 };
 
-// A suite that comes with Proctor. Several may share a name if their backends differ. Files may tune it
-// (limits, devices, env, labels), not redefine it.
+// A suite that comes with Proctor. Several may share a name if their backends differ. A file may tune it
+// (limits, devices, env, labels) but not redefine it.
 struct BuiltinSuite {
   std::string name;
   Backend backend = Backend::kNone;
@@ -88,19 +88,21 @@ struct Config {
 Result<Config> load_config(const ConfigOptions& where, const LimitOptions& limits,
                            const std::vector<BuiltinSuite>& builtins);
 
-// What holds for a case of `suite`; `id` empty: for the suite itself, without overrides.
+// The policy of the case `id` of `suite`. With an empty `id`, the policy of the suite itself, without
+// overrides.
 CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, SuiteKind kind,
                           std::string_view id);
 
-// $XDG_CONFIG_HOME/proctor/proctor.toml or ~/.config/proctor/proctor.toml; "" when neither
-// variable helps. A relative XDG_CONFIG_HOME is ignored, as the XDG base directory specification
-// says. Either argument may be null.
+// $XDG_CONFIG_HOME/proctor/proctor.toml or ~/.config/proctor/proctor.toml, or "" when neither variable is of
+// use. A relative XDG_CONFIG_HOME is ignored, as the XDG base directory specification says. Either argument
+// may be null.
 std::string user_config_file(const char* xdg_config_home, const char* home);
 
 // The text of defaults.toml, which is also the reference page.
 std::string_view embedded_defaults();
 
-// Every key that a table understands: "", "run", "defaults", "suite", "override" or "profile" (sorted).
+// The keys that a table understands, sorted. The table is "", "run", "defaults", "suite", "override" or
+// "profile".
 std::vector<std::string> config_keys(std::string_view table);
 
 }  // namespace proctor

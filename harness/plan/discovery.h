@@ -1,4 +1,4 @@
-// From a suite to its cases: the suite's own program lists them, in a contained child with its own deadline.
+// Finds the cases of a suite: the suite's own program lists them, in a contained child with its own deadline.
 //
 //   kind     list                                                 one case
 //   proctor  CMD --proctor-list: events of type `case`            CMD --proctor-case=NAME
@@ -6,10 +6,10 @@
 //   pytest   CMD -p proctor_pytest --proctor-list: `case` events  CMD -p proctor_pytest --proctor-case=NODEID
 //   command  nothing to list                                      CMD
 //
-// Kind gtest with process = "suite" is one case too, unless the program has our listener.
+// A suite of kind gtest with process = "suite" is one case too, unless the program has our listener.
 //
-// A list that cannot be read completely refuses the plan: a case that silently went
-// missing would look like green.
+// When a list cannot be read completely, the plan is refused: a case that is silently missing would look
+// green.
 #pragma once
 
 #include <cstdint>
@@ -42,24 +42,25 @@ using ListRunner = std::function<Result<ListOutput>(const std::vector<std::strin
                                                     const std::map<std::string, std::string>& extra_env,
                                                     const std::string& directory)>;
 
-// The same for a suite that may list other cases with devices than without: it sees some of its backend. May
-// be empty: there are none.
+// The same for a suite that may list more cases when it sees devices: it is shown some of its backend. Empty
+// when there are none.
 using DeviceListRunner =
     std::function<Result<ListOutput>(const Suite& suite, const std::vector<std::string>& argv)>;
 
-// The cases of `suite` (whose kind is known), without ids clashing inside it; policies are not filled in.
-// `suite_index` goes into Case::suite. `listing`: output of the listing command when it has been run already.
+// The cases of `suite`, whose kind is known. No two of them have the same id. Their policies are
+// not filled in yet. `suite_index` goes into Case::suite. `listing` is the output of the listing
+// command if it has been run already.
 Result<std::vector<Case>> discover(const Suite& suite, std::size_t suite_index, const ListRunner& run,
                                    const std::optional<ListOutput>& listing = std::nullopt,
                                    const DeviceListRunner& run_with_devices = {});
 
-// Whether the whole command is one case, which nothing has to list.
+// Whether the whole command is one case, so that there is nothing to list.
 bool is_one_case(const Suite& suite);
 
-// What lists the cases of the others.
+// The command that lists the cases of a suite that is not one case.
 std::vector<std::string> list_command(const Suite& suite);
 
-// The prefix of ids before '/': "memory.xpu" for proctor suites, the suite's name for foreign ones.
+// What stands before '/' in the ids: "memory.xpu" for our suites, the suite's name for foreign ones.
 std::string id_prefix(const Suite& suite);
 
 }  // namespace proctor

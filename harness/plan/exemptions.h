@@ -26,7 +26,7 @@ struct Exemption {
 Result<std::vector<Exemption>> parse_exemptions(std::string_view text, const std::string& name);
 Result<std::vector<Exemption>> load_exemptions(const std::string& path);
 
-// Of the checks of one backend: "xpu" for visibility.xpu/Group.Name.
+// The exemptions for the checks of one backend: "xpu" for visibility.xpu/Group.Name.
 std::vector<Exemption> exemptions_of(std::string_view backend, const std::vector<Exemption>& all);
 
 }  // namespace proctor

@@ -1,4 +1,5 @@
-// What a run will do, before anything is started: suites from the config, and cases from discovery.
+// What a run will do, before anything is started: the suites of the configuration and the cases that were
+// discovered.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +19,17 @@ enum class SuiteKind { kProctor, kGtest, kBenchmark, kPytest, kCommand };
 std::string_view to_string(SuiteKind kind);
 std::optional<SuiteKind> parse_suite_kind(std::string_view text);
 
-// Limits and policy of a suite or of one case, after all layers and overrides.
+// The limits of a suite or of one case, after all layers and overrides.
 struct CasePolicy {
   Milliseconds timeout{};  // zero: none (`exec` only; a configuration cannot say so)
   Milliseconds grace{};
-  std::optional<Milliseconds> stall;  // none: off
+  std::optional<Milliseconds> stall;  // none: there is no such limit
   int retries = 0;
 };
 
 inline constexpr const char* kBuiltInOrigin = "built in";
 
-inline constexpr int kMaxRanks = 256;  // of one case
+inline constexpr int kMaxRanks = 256;  // the most that one case may have
 
 struct Suite {
   std::string name;
@@ -40,10 +41,10 @@ struct Suite {
   Backend backend = Backend::kNone;
   int devices = 0;
   std::string devices_marker;    // kind pytest: the marker that says how many devices a test needs; "" = none
-  int ranks = 0;                   // processes that execute a case together; 0: one, which is no rank
+  int ranks = 0;                 // processes that execute a case together; 0: one, which is no rank
   std::string process = "case";  // case | file | suite
-  bool listener = false;         // kind gtest: the program tells of its cases as they happen
-  std::string mask = "uuid";     // uuid | index
+  bool listener = false;      // kind gtest: the program has our listener, which reports cases as they happen
+  std::string mask = "uuid";  // uuid | index
   CasePolicy policy;
   std::map<std::string, std::string> env;
   std::vector<std::string> labels;
@@ -58,26 +59,26 @@ struct Case {
   std::vector<std::string> argv;
   // Cases of one suite with the same group and number of devices share a process; "" = each has its own.
   std::string group;
-  int devices = 0;  // of all ranks together
-  int ranks = 0;    // processes that execute it together, each with an equal share of the devices; 0: one, no rank
+  int devices = 0;  // for all ranks together
+  int ranks = 0;    // processes that execute it together and share the devices equally; 0: one, not a rank
   CasePolicy policy;
-  bool disabled = false;  // the framework itself would not run it: skip(disabled)
+  bool disabled = false;  // the framework itself does not run it: skip(disabled)
   std::string rule;       // as the suite listed them; empty for foreign suites
   std::string source;
   std::string severity;
   std::vector<std::string> needs;             // "tiles>=2", "fp64"
   std::map<std::string, std::int64_t> sizes;  // --size -> how much the case does under it
   std::string sizes_unit;
-  std::vector<std::string> faults;  // simulator faults, each of which must make the case fail; cheapest first
-  std::string expects;  // how they end it, when not by a failed assertion: "hang", "lost", "abort"
+  std::vector<std::string> faults;  // simulator faults, each of which must make it fail; the cheapest first
+  std::string expects;  // how these end it, if not by a failed assertion: "hang", "lost" or "abort"
 };
 
 // What the suite's own framework calls the case: its id without the suite.
 std::string_view framework_id(const Case& test);
 
-// What happens when processes that are not ours have memory on a device that a case is to get.
+// What happens when foreign processes have memory on a device that a case is going to get.
 enum class ForeignPolicy {
-  kWait,   // until they are gone, for the settle time; then the case starts beside them
+  kWait,   // waits until they are gone, at most for the settle time; then the case starts beside them
   kFail,   // the case is error(foreign_holder)
   kOther,  // the case gets another device, or waits for one as for a lease
 };
@@ -89,7 +90,7 @@ struct Plan {
   std::vector<Case> cases;
 };
 
-// SHA-256 over the sorted ids, one a line: the same cases give the same digest in any order.
+// SHA-256 over the sorted ids, one on each line, so that the order of the cases does not matter.
 std::string plan_digest(const std::vector<Case>& cases);
 
 }  // namespace proctor

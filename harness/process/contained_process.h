@@ -7,13 +7,13 @@
 //   ended(spawn error)    terminating --grace--> killing --empty--> ended
 //                            (TERM+CONT to the tree)  `--reap deadline (30 s)--> ended(unreapable)
 //
-// Between a timeout or a stall and the first signal, whoever wants to may look at the tree: `on_limit`, at
-// most `limit_hook`. With `pass_through`, ended waits for the reader of the output.
+// After a timeout or a stall, and before the first signal, `on_limit` may look at the tree for as long as
+// `limit_hook`. With `pass_through`, the process counts as ended only when the reader has taken its output.
 //
-// The leader's exit decides the verdict, whoever still holds its pipes. SIGKILL to the whole containment
-// always follows, also when the leader died on the first signal.
+// The leader's exit decides the verdict, even if another process still holds its pipes. SIGKILL to the whole
+// containment always follows, also when the leader died on the first signal.
 //
-// All functions are called on the engine's one thread; nothing blocks. `on_end` is called exactly once.
+// All functions are called on the engine's only thread, and none blocks. `on_end` is called exactly once.
 #pragma once
 
 #include <chrono>

@@ -1,15 +1,17 @@
-// What holds the process tree of one case. Three layers behind one interface; the whole recipe of
-// each is probed once with a real child, because a feature that exists may still be refused
-// (seccomp, sysctl, delegation).
+// What holds the process tree of one case. There are three layers behind one interface. Each is probed once
+// as a whole with a real child, because a feature that exists may still be refused (seccomp, sysctl,
+// delegation).
 //
-//   cgroup     cgroup v2 leaf, cgroup.kill. Nothing that cannot write another cgroup.procs escapes; what a
-//              root test moved out is swept afterwards. It needs a writable cgroup2 subtree.
-//   pidns      PID namespace (user namespace too when not root), the guard is PID 1. The kernel guarantees
-//              that nothing escapes.
-//   subreaper  The guard adopts orphans and kills until none is left. Bounded in practice, not by proof;
-//              what has left by double fork outlives a SIGKILL of the runner *and* the guard together.
+//   cgroup     A leaf of cgroup v2, ended by cgroup.kill. A process can leave it only by writing to another
+//              cgroup.procs, which needs rights; what a test as root moved out is killed afterwards. The
+//              layer needs a cgroup2 subtree that it can write to.
+//   pidns      A PID namespace whose PID 1 is the guard, inside a user namespace unless we are root. The
+//              kernel guarantees that nothing escapes.
+//   subreaper  The guard adopts orphans and kills until none is left. This works in practice and is not
+//              proven: a process that left by a double fork survives a SIGKILL of the runner *and* the guard
+//              together.
 //
-// Under every layer the parent of the case's leader is the guard (process/guard/), a small static program.
+// In every layer the parent of the case's leader is the guard (process/guard/), a small static program.
 #pragma once
 
 #include <memory>
@@ -33,22 +35,23 @@ std::optional<Layer> parse_layer(std::string_view text);
 struct LayerProbe {
   Layer layer = Layer::kSubreaper;
   bool works = false;
-  std::string why_not;                      // one sentence with the failing step, when !works
-  std::vector<std::string> not_guaranteed;  // when it works: one sentence each
-  std::vector<std::string> how_to_improve;  // the one line that would mend it
-  bool fresh_proc = false;                  // pidns: /proc inside shows the namespace's own pids
-  bool user_namespace = false;              // pidns
+  std::string why_not;                      // when it does not work: one sentence with the failing step
+  std::vector<std::string> not_guaranteed;  // when it works: what it does not guarantee, a sentence each
+  std::vector<std::string> how_to_improve;  // what would mend it, one line each
+  bool fresh_proc = false;                  // pidns: /proc inside shows the pids of the namespace
+  bool user_namespace = false;              // pidns: it is inside a user namespace
 };
 
-// The layer to use, with what the runner keeps open for it (the run's cgroup directory). Destroying it
-// removes the run's cgroup; every process started through it must be gone by then.
+// The layer in use, with what the runner keeps open for it (the directory of the run's cgroup). The
+// destructor removes that cgroup, so every process that was started through this object must be gone by then.
 class Containment {
  public:
-  // Probes `wanted`, or all layers best first. `run_id` names the run's cgroup. It is a usage error that
-  // `wanted` (or --require-containment) does not work here; the error says why and how to mend it.
+  // Probes `wanted`, or all layers beginning with the best. `run_id` names the run's
+  // cgroup. When `wanted` (or
+  // --require-containment) does not work here, that is a usage error, which says why and how to mend it.
   static Result<std::unique_ptr<Containment>> open(std::optional<Layer> wanted, const std::string& run_id);
 
-  // Every layer, tried with a real child; for `proctor doctor`.
+  // Tries every layer with a real child, for `proctor doctor`.
   static std::vector<LayerProbe> probe_all();
 
   ~Containment();

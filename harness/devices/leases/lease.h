@@ -1,13 +1,14 @@
 // The exclusive right to devices, visible to every process and every user of the machine.
 //
-// One file per device in a directory that all share, locked as a whole with an open-file-description lock
-// (fcntl(2), F_OFD_SETLK). The lock belongs to the description, not to a process: it is held as long as any
-// process has the descriptor open, so handing it to a case's tree makes the lease end with the last process
-// of the tree, also when the runner is killed. The text in the file is for people and for the next holder;
-// only the lock decides. Files are never removed: a name that comes and goes would be two locks.
+// Each device has a file in a directory that all share. The file is locked as a whole with an
+// open-file-description lock (fcntl(2), F_OFD_SETLK). Such a lock does not belong to a process: it is
+// held as long as any process has the descriptor open. The processes of a case inherit the descriptor, so
+// the lease ends with the last of them, also when the runner is killed. The text in the file is for
+// people and for the next holder; only the lock decides. Files are never removed: two files of one name,
+// old and new, would be two locks.
 //
-// The record stays "dirty" from the moment a lease is taken until its holder says that the device came back
-// clean. A holder that died never says it, so the next one knows.
+// The record is "dirty" from the moment when a lease is taken until its holder says that the device came back
+// clean. A holder that died never says so, and the next holder sees it.
 #pragma once
 
 #include <sys/types.h>
@@ -39,7 +40,7 @@ struct LeaseRecord {
   std::string since;  // UTC
   std::string boot_id;
   bool dirty = false;
-  std::string endured{};  // who else was on it since boot and was waited for in vain; the runner's own words
+  std::string endured{};  // who else uses it since boot and was waited for in vain, in the words of a runner
 };
 
 // One sentence for people: "xpu:0000:03:00.0 is held by pid 4711 (uid 0, run X, since ...): pytest".
@@ -51,20 +52,20 @@ class Lease {
   Lease& operator=(Lease&&) = default;
 
   const std::string& device() const { return device_; }
-  // To be kept open by whoever is to hold the lease as well (ProcessSpec::leases).
+  // A process that shall hold the lease too must keep this open (ProcessSpec::leases).
   int fd() const { return fd_.get(); }
-  // How the last holder left the device, when it did not leave it clean: "run X ended without ...". Also for
-  // a record that cannot be read: nothing is known then.
+  // How the last holder left the device, if it did not leave it clean: "run X ended without ...". A record
+  // that cannot be read counts as not clean, because nothing is known then.
   const std::optional<std::string>& left_dirty() const { return left_dirty_; }
 
-  // Somebody has looked at it since, and it is well.
+  // The device was examined since then, and it is well.
   void found_well() { left_dirty_.reset(); }
-  // Kept for the next holders, so that not every one of them waits for the same.
+  // The next holders read this, so that they do not all wait for the same processes.
   const std::string& endured() const { return record_.endured; }
   Result<void> endure(std::string others);
   // Says that the device came back clean. The lease itself ends with the last descriptor.
   Result<void> mark_clean();
-  // Says what the last holder said, for a device that was not used after all.
+  // Writes again what the last holder wrote, for a device that was not used after all.
   Result<void> mark_as_found();
 
  private:
@@ -78,7 +79,7 @@ class Lease {
   std::optional<std::string> left_dirty_;
 };
 
-// A device that somebody else holds. No record: its holder wrote none that can be read.
+// A device that somebody else holds. There is no record when its holder wrote none that can be read.
 struct LeaseConflict {
   std::string device;
   std::optional<LeaseRecord> holder;
@@ -89,23 +90,23 @@ std::string_view to_string(LeaseScope scope);  // "host", "this container only"
 
 class LeaseDirectory {
  public:
-  // Where everybody looks who was not told otherwise: in memory, so that nothing is left of an earlier boot.
+  // The directory unless another one is chosen. It is in memory, so that nothing is left of an earlier boot.
   static constexpr const char* kDefaultPath = "/dev/shm/proctor-leases";
 
-  // Makes the directory if need be, for all users (mode 1777), and tries a lock in it. Errors name the path
-  // and what it lacks: it cannot be written, its file system has no such locks.
+  // Makes the directory if it does not exist, for all users (mode 1777), and tries a lock in it. An error
+  // names the path and what is wrong: it cannot be written, or its file system has no such locks.
   static Result<LeaseDirectory> open(const std::string& path);
 
   const std::string& path() const { return path_; }
-  // kContainer: this process is in a container and the directory is the default one, so processes outside do
-  // not see it. A path that somebody chose is taken for one that is shared.
+  // kContainer when this process is in a container and the directory is the default one, which processes
+  // outside do not see. A path that somebody chose is assumed to be shared.
   LeaseScope scope() const;
 
-  // Who has the device now, if anybody. Disturbs nobody, so it can be asked at any rate.
+  // Who has the device now, if anybody. This disturbs nobody, so it may be called as often as one likes.
   std::optional<LeaseConflict> conflict(const std::string& device) const;
   // Takes the lease of one device, or says who has it. Never waits.
   Result<std::variant<Lease, LeaseConflict>> take(const std::string& device, const LeaseHolder& holder) const;
-  // Becomes readable when a lease may have ended: an inotify descriptor, to be drained by its reader.
+  // An inotify descriptor that becomes readable when a lease may have ended. Its reader must empty it.
   Result<UniqueFd> watch() const;
   // Every device that has a file here, and whether somebody holds it now.
   struct Entry {

@@ -24,7 +24,7 @@ class DeviceMonitor {
 
   DeviceMonitor(boost::asio::io_context& io, Containment& containment, MonitorSetup setup);
 
-  // Of all devices, vendor by vendor.
+  // The ids of all devices, vendor by vendor.
   const std::vector<std::string>& ids() const { return ids_; }
   // A snapshot that begins after this call; `on_snapshot` is called from the loop.
   void take_snapshot(const OnSnapshot& on_snapshot);

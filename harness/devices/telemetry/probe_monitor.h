@@ -93,7 +93,7 @@ class ProbeMonitor {
   std::deque<SampleRequest> samples_waiting_;
   std::function<void()> gone_;
   bool stale_ = false;
-  // Of the current child; what an earlier one still says is not heard.
+  // True for the current child only: what an earlier one still says is ignored.
   std::shared_ptr<bool> heard_;
 };
 

@@ -37,7 +37,7 @@ struct ReadyPolicy {
   std::string file;  // exists from then until the command has ended; "": none
 };
 
-// Of one process. Looks at both streams line by line, each cut at 4 KiB, also at a
+// Whether one process is ready. It looks at both streams line by line, each cut at 4 KiB, also at a
 // last line that has no end yet.
 class Readiness {
  public:

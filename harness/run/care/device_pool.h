@@ -60,7 +60,7 @@ class DevicePool {
 
   // To be held by the whole tree of the case (ProcessSpec::leases).
   std::vector<int> descriptors(const std::vector<std::string>& ids) const;
-  // Of the last lease() that gave none: one sentence per device that another run holds.
+  // Why the last lease() gave no device: one sentence for each device that another run holds.
   const std::vector<std::string>& held_elsewhere() const { return held_elsewhere_; }
   // What came up since the last call: devices that were left dirty, lease files that cannot be used.
   std::vector<Warning> take_warnings() { return std::exchange(warnings_, {}); }

@@ -1,5 +1,6 @@
-// Scratch directories of a run: /tmp/pr-XXXXXX (mode 0700), with one numbered directory per attempt. Their
-// paths stay within 30 characters, because programs put Unix sockets below TMPDIR (sun_path holds 108 bytes).
+// The scratch directories of a run: /tmp/pr-XXXXXX (mode 0700), with a numbered directory for
+// each attempt. A path has at most 30 characters, because programs put Unix sockets below TMPDIR
+// and sun_path holds 108 bytes.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +15,22 @@ namespace proctor {
 class ScratchRoot {
  public:
   static Result<std::unique_ptr<ScratchRoot>> create();
-  ~ScratchRoot();  // removes it with all that is below
+  ~ScratchRoot();  // removes it with everything below it
   ScratchRoot(const ScratchRoot&) = delete;
   ScratchRoot& operator=(const ScratchRoot&) = delete;
 
   const std::string& path() const { return path_; }
-  // All directories of the run, to be swept if it is killed.
+  // All directories of the run. If it is killed, another process removes them.
   std::vector<std::string> paths() const;
-  // An empty directory below the root (mode 0700), and its return once nobody can write to it
-  // any more. It is emptied then and used again: on ext4 a directory that is made costs
-  // milliseconds, one that is kept nothing.
+  // An empty directory below the root (mode 0700). give_back() returns it once nobody can write to it any
+  // more; it is then emptied and used again, because making a directory costs milliseconds on ext4.
   Result<std::string> lease_directory();
   Result<void> give_back(const std::string& directory);
-  // The name of a small file that does not exist: in memory (/dev/shm) where there is such a place,
-  // because on ext4 thousands of short-lived files slow down every other creation for seconds
-  // (inodes are not reused at once).
+  // The name of a small file that does not exist yet. It is in memory (/dev/shm) if that exists: on ext4
+  // thousands of short-lived files slow down the creation of every other file for seconds, because
+  // inodes are not reused at once.
   std::string new_file_name();
-  // A new directory at such a place (mode 0700).
+  // A new directory (mode 0700), in memory likewise.
   Result<std::string> new_directory();
 
  private:
@@ -42,9 +42,10 @@ class ScratchRoot {
   std::vector<std::string> free_directories_;
 };
 
-// Removes a directory tree, never following links; unreadable directories of our own are made readable first.
+// Removes a directory tree and never follows links. Directories of our own that cannot be
+// read are made readable first.
 Result<void> remove_tree(const std::string& path);
-// The same for all that is below a directory, which stays.
+// Removes everything below a directory; the directory itself stays.
 Result<void> empty_directory(const std::string& path);
 
 }  // namespace proctor

@@ -28,7 +28,7 @@ class PendingCases {
     std::vector<std::string> devices;
   };
   std::optional<Start> take_first_that_fits();
-  // Of the last take_first_that_fits(): sentences, what other runs hold.
+  // What other runs held at the last take_first_that_fits(), a sentence each.
   const std::set<std::string>& holders() const { return holders_; }
 
   bool empty() const { return groups_.empty(); }

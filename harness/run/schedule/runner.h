@@ -43,7 +43,7 @@ struct KnownVerdict {
 
 struct RunSetup {
   const Plan* plan = nullptr;
-  RunPlanned planned;  // the first event, see run/planned.h
+  RunPlanned planned;  // the first event, see planned.h
   Containment* containment = nullptr;
   ScratchRoot* scratch = nullptr;
   std::vector<PoolDevice> devices;

@@ -1,5 +1,5 @@
 // The vendor API that the suites are written against: what CUDA and Level Zero have in common, as move-only
-// handles. One header; xpu/ and cuda/ implement it, chosen at link time.
+// handles. xpu/ and cuda/ both implement this one header; the linker chooses.
 //
 //   Context context(leased_device());
 //   Buffer words(context, {.kind = Kind::kDevice, .bytes = 4096});
@@ -15,9 +15,9 @@
 // (suites/main/skipped.h): symbol_missing:zeMemFreeExt, unsupported:sysman.
 //
 // Threads. A Queue, an Event and a Kernel belong to one thread at a time; Device, Context and Module may be
-// shared. Destructors wait for nothing: what is still used by work on a device must outlive that work. Queues
-// of Level Zero do wait, at most a second, because a driver may crash when one is destroyed while it is busy;
-// memory of CUDA does, because that is how its runtime frees.
+// shared. Destructors do not wait, so whatever work on a device still uses must outlive that work. There are
+// two exceptions: a queue of Level Zero waits at most a second, because a driver may crash when a busy queue
+// is destroyed; and memory of CUDA waits, because its runtime frees memory like that.
 #pragma once
 
 #include <array>
@@ -45,8 +45,8 @@ class Status {
   std::string name() const;  // the code's name in the vendor's header, "ZE_RESULT_NOT_READY"
 
   bool ok() const { return code_ == 0; }
-  bool not_ready() const;      // the work goes on (query), or the time is over (synchronize)
-  bool out_of_memory() const;  // of the device or the host, or a size that is too large for the device
+  bool not_ready() const;      // the work is not done (query), or the time is over (synchronize)
+  bool out_of_memory() const;  // on the device or the host, or the size is too large for the device
   bool device_lost() const;
   bool unsupported() const;
 
@@ -69,7 +69,7 @@ class Error : public std::exception {
 };
 
 using Nanoseconds = std::chrono::nanoseconds;
-// Long enough for a driver that compiles in the background, short enough to blame the right check.
+// Long enough for a driver that compiles in the background, and short enough to blame the right check.
 inline constexpr std::chrono::seconds kSynchronizeTimeout{20};
 
 // ---- devices ----
@@ -84,8 +84,8 @@ struct Properties {
 
   std::uint64_t memory = 0;  // all memory that programs can use
   std::uint64_t largest_allocation = 0;
-  std::uint32_t local_memory = 0;              // of one group
-  std::uint32_t largest_group = 0;             // work-items
+  std::uint32_t local_memory = 0;              // of one work-group
+  std::uint32_t largest_group = 0;             // in work-items
   std::array<std::uint32_t, 3> group_limit{};  // work-items along each axis
   std::array<std::uint32_t, 3> grid_limit{};   // groups along each axis
   std::vector<std::uint32_t> sub_group_sizes;
@@ -96,11 +96,11 @@ struct Properties {
   bool fp64 = false;
   bool int64_atomics = false;
   bool fp32_atomic_add = false;
-  bool fp32_denormals = false;  // kept, not flushed
+  bool fp32_denormals = false;  // denormal numbers are kept and not flushed to zero
   bool fp64_denormals = false;
   bool shared_memory = false;   // Kind::kShared
-  bool host_atomics = false;    // of host and device at once, on host memory
-  bool shared_atomics = false;  // and on shared memory
+  bool host_atomics = false;    // host and device may do atomics on the same host memory
+  bool shared_atomics = false;  // and on the same shared memory
   bool ipc = false;
   bool printf = false;
 
@@ -112,18 +112,18 @@ struct MemoryInfo {
   std::uint64_t total = 0;
 };
 
-// The sensor that is nearest to its limit. Degrees Celsius.
+// The temperature sensor that is nearest to its limit, in degrees Celsius.
 struct Heat {
   double now = 0;
   double limit = 0;
 };
-// What the device has drawn since some moment in the past.
+// The energy that the device has used since some moment in the past.
 struct Energy {
   std::uint64_t microjoules = 0;
-  std::uint64_t at_us = 0;  // of the counter's own clock
+  std::uint64_t at_us = 0;  // by the counter's own clock
 };
 
-struct DeviceRecord;  // of the implementation
+struct DeviceRecord;  // each implementation defines it
 
 // A value that names one device; all devices live as long as the process.
 class Device {
@@ -136,14 +136,14 @@ class Device {
 
   const Properties& properties() const;
   std::vector<Device> tiles() const;  // sub-devices; empty on CUDA
-  // Memory of the whole device or tile, of all processes. Ends the check as a skip
-  // where the driver does not say.
+  // The memory of the whole device or tile, as all processes use it. Where the driver does not
+  // tell, the check ends as a skip.
   MemoryInfo memory() const;
-  Heat heat() const;      // of the card; ends the check as a skip where no sensor has a limit
-  Energy energy() const;  // of the card; ends the check as a skip where nothing counts it
-  bool reaches(const Device& peer) const;  // can access the peer's memory
+  Heat heat() const;      // of the card; the check ends as a skip where no sensor has a limit
+  Energy energy() const;  // of the card; the check ends as a skip where nothing counts it
+  bool reaches(const Device& peer) const;  // whether it can access the memory of `peer`
   Status try_status() const;               // not ok: the device is lost
-  // Of the whole card, with all that is on it; refused while anybody uses it.
+  // Resets the whole card with everything on it. It is refused while any process uses the card.
   Status try_reset() const;
 
   const DeviceRecord* record() const { return record_; }
@@ -153,7 +153,7 @@ class Device {
   const DeviceRecord* record_ = nullptr;
 };
 
-// What memory and modules live in. Copies share it; it ends with the last one.
+// The context in which memory and modules live. Copies share one context, which ends with the last of them.
 class Context {
  public:
   explicit Context(Device device) : Context(std::vector<Device>{device}) {}
@@ -182,7 +182,7 @@ struct Allocation {
   bool large = false;         // may be larger than what the device calls its largest allocation
 };
 
-// What the driver knows about a pointer. kUnknown: not its memory.
+// What the driver knows about a pointer. kUnknown means that the memory is not from this driver.
 struct PointerInfo {
   Kind kind = Kind::kUnknown;
   Device device{};  // unset where there is none
@@ -196,14 +196,14 @@ class Buffer {
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
 
-  // ok: `out` holds the memory. Otherwise `out` is left alone.
+  // When the status is ok, `out` holds the memory. Otherwise `out` is unchanged.
   static Status try_allocate(const Context& context, const Allocation& allocation, Buffer& out);
-  // Frees it now and tells the answer; afterwards the buffer is empty whatever the answer.
+  // Frees the memory now and returns the answer. Whatever the answer, the buffer is empty afterwards.
   Status try_free();
 
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  // Host and shared memory as an array.
+  // Host or shared memory as an array.
   template <typename T>
   std::span<T> as() const {
     return {reinterpret_cast<T*>(data_), bytes_ / sizeof(T)};
@@ -220,35 +220,36 @@ class Buffer {
   bool imported_ = false;  // from another process: closed, not freed
 };
 
-// Frees memory by its address: for checks of what a driver says to a bad one.
+// Frees memory by its address. Checks use it to see what a driver answers to a bad address.
 Status try_free(const Context& context, void* pointer);
 
 PointerInfo pointer_info(const Context& context, const void* pointer);
 
-// Memory of another process. Both sides of the transfer are here because the bytes alone do not suffice: a
-// Level Zero handle carries a file descriptor, which the other process has to fetch from the exporter.
+// Memory of another process. Both sides of the transfer are here, because the bytes of a
+// handle are not enough: a Level Zero handle contains a file descriptor, which the other
+// process must fetch from the exporter.
 class Ipc {
  public:
-  // What goes over a pipe to the other process, which must be allowed to read the exporter's descriptors.
+  // The text that is sent to the other process, which must be allowed to read the exporter's descriptors.
   static std::string export_memory(const Context& context, const Buffer& buffer);
   static Status try_import(const Context& context, const std::string& token, std::size_t bytes, Buffer& out);
 };
 
 // ---- modules and kernels ----
 
-// The build's file kernels/NAME.spv, or NAME.fatbin on CUDA. Ends the check as skip(spirv_missing:NAME) or
-// skip(fatbin_missing:NAME) when it was not built.
+// The contents of the build's file kernels/NAME.spv, or NAME.fatbin on CUDA. When it was not built, the check
+// ends as skip(spirv_missing:NAME) or skip(fatbin_missing:NAME).
 std::vector<std::byte> module_file(const std::string& name);
 
 enum class Image { kPortable, kNative };
 
-struct Constant {  // specialization
+struct Constant {  // a specialization constant
   std::uint32_t id = 0;
   std::uint64_t value = 0;
   std::size_t bytes = 4;
 };
 
-// CUDA has neither flags nor constants here: what they say is said when the file is compiled.
+// On CUDA `flags` and `constants` have no effect: they are fixed when the file is compiled.
 struct ModuleOptions {
   Image image = Image::kPortable;
   std::string flags{};
@@ -264,8 +265,8 @@ class Module {
   Module& operator=(Module&& other) noexcept;
 
   static Module load(const Context& context, const std::string& name, const ModuleOptions& options = {});
-  // `log` gets the build log whatever the answer. Without it none is asked for: loaders up to 1.8 return a
-  // handle that crashes its reader when a build fails and they intercept calls.
+  // `log` receives the build log, whatever the answer. Pass null to request no log: when a build fails,
+  // loaders up to 1.8 that intercept calls return a handle that crashes whoever reads the log.
   static Status try_build(const Context& context, std::span<const std::byte> image,
                           const ModuleOptions& options, Module& out, std::string* log = nullptr);
 
@@ -288,12 +289,12 @@ class Kernel {
 
   struct Facts {
     std::uint32_t arguments = 0;
-    std::uint32_t sub_group = 0;     // largest
-    std::uint32_t local_memory = 0;  // bytes a group uses
+    std::uint32_t sub_group = 0;     // the largest sub-group, in work-items
+    std::uint32_t local_memory = 0;  // bytes that one work-group uses
   };
   Facts facts() const;
 
-  // What the launch does itself, one step at a time, for checks of refusals.
+  // The steps of a launch one by one, for checks of what is refused.
   Status try_group_size(std::array<std::uint32_t, 3> size);
   Status try_argument(std::uint32_t index, std::size_t bytes, const void* value);
 
@@ -310,8 +311,8 @@ using Arguments = std::vector<Argument>;
 
 // ---- queues and events ----
 
-// A moment in a queue. On Level Zero it is not ready when fresh and after reset(); CUDA's is ready until the
-// command that signals it is submitted, and the host can neither reset nor signal it.
+// A moment in a queue. On Level Zero an event is not ready when it is new and after reset(). On CUDA it is
+// ready until the command that signals it is submitted, and the host can neither reset nor signal it.
 class Event {
  public:
   explicit Event(const Context& context);
@@ -332,24 +333,24 @@ class Event {
   std::unique_ptr<Impl> impl_;
 };
 
-// Begin and end of the command that signalled the event, in nanoseconds of the device's clock, which may wrap
-// (CUDA: since the command began).
+// The begin and the end of the command that signalled the event, in nanoseconds of the device's clock, which
+// may wrap. On CUDA they count from the begin of the command.
 struct Span {
   double begin_ns = 0;
   double end_ns = 0;
   double duration_ns() const { return end_ns - begin_ns; }
 };
 Span time_of(const Event& event);
-// From the end of `first` to the end of `second`; negative when they came in the other order.
+// The time from the end of `first` to the end of `second`. It is negative when `second` ended first.
 double elapsed_ns(const Event& first, const Event& second);
 
-// Before a command: events to wait for. After it: an event to signal.
+// The events that a command waits for before it begins, and the event that it signals at its end.
 struct Sync {
   std::vector<const Event*> wait{};
   const Event* signal = nullptr;
 };
 
-// A place in memory that has rows and slices; x in bytes.
+// A region of memory with rows and slices. `origin` counts x in bytes, y in rows and z in slices.
 struct Pitched {
   void* pointer = nullptr;
   std::size_t pitch = 0;        // bytes from row to row
@@ -357,7 +358,8 @@ struct Pitched {
   std::array<std::size_t, 3> origin{0, 0, 0};
 };
 
-// Work in order: each command begins when the one before it has ended. Different queues run side by side.
+// A queue executes work in order: each command begins when the one before it has ended.
+// Different queues run at the same time.
 class Queue {
  public:
   enum class Mode {

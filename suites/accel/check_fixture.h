@@ -1,4 +1,5 @@
-// What the checks of memory and kernels begin with, and how they compare bytes. Example:
+// What the checks of memory and kernels share: the leased devices, memory with known bytes, and comparisons.
+// Example:
 //
 //   const Context context = leased();
 //   Queue queue(context);
@@ -19,7 +20,8 @@
 
 namespace proctor::accel {
 
-// The first device that is visible, else skip(no_device); of several, else skip(needs:devices>=N).
+// The first visible device, or the first `count` of them. Without a device the check ends as skip(no_device),
+// with too few as skip(needs:devices>=N).
 Device leased_device();
 std::vector<Device> leased_devices(std::size_t count);
 inline Context leased() { return Context(leased_device()); }
@@ -30,16 +32,16 @@ void need(bool condition, const std::string& reason);
 // Ends the check as skip(not_enough_memory:NEED>HAVE) when less than `bytes` of the device's memory are free.
 void need_memory(const Device& device, std::uint64_t bytes);
 
-// Device memory that cannot be had because the device has not so much ends the check likewise.
+// New memory. When the device has too little memory left, the check ends in the same way.
 Buffer device_memory(const Context& context, std::size_t bytes);
 Buffer host_memory(const Context& context, std::size_t bytes);
 Buffer shared_memory(const Context& context, std::size_t bytes);
 
-// Bytes that are different from their neighbours and from those of other seeds. Repeatable.
+// Bytes that differ from their neighbours and from those of other seeds. The same seed gives the same bytes.
 std::vector<std::byte> noise(std::size_t bytes, std::uint64_t seed);
 std::vector<std::uint32_t> noise_words(std::size_t words, std::uint64_t seed);
 
-// Synchronously.
+// These return when the bytes are there.
 void write(Queue& queue, const Context& context, void* to, std::span<const std::byte> bytes);
 std::vector<std::byte> read_bytes(Queue& queue, const Context& context, const void* from, std::size_t bytes);
 
@@ -57,10 +59,10 @@ std::vector<T> read_as(Queue& queue, const Context& context, const Buffer& from)
   return values;
 }
 
-// "Simulated Intel GPU 0000:03:00.0": what a report needs to find the device.
+// "Simulated Intel GPU 0000:03:00.0": the text by which a reader of a report finds the device.
 std::string describe(const Device& device);
 
-// Reports the first difference with its index, and how many there are.
+// Reports the first difference with its index, and how many differences there are.
 void expect_bytes(const std::string& what, std::span<const std::byte> expected,
                   std::span<const std::byte> got, const Device& device, const char* file = __builtin_FILE(),
                   int line = __builtin_LINE());
@@ -70,19 +72,20 @@ void expect_words(const std::string& what, std::span<const std::uint32_t> expect
 void expect_longs(const std::string& what, std::span<const std::uint64_t> expected,
                   std::span<const std::uint64_t> got, const Device& device,
                   const char* file = __builtin_FILE(), int line = __builtin_LINE());
-// The code that a call must answer with.
+// Reports when the call did not answer with this code.
 void expect_status(const std::string& expected_name, const Status& got, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE());
-// Any failure, where no specification fixes the code.
+// Reports when the call succeeded. Any failure is right, where no specification fixes the code.
 void expect_refused(const std::string& what, const Status& got, const char* file = __builtin_FILE(),
                     int line = __builtin_LINE());
 
-// A kernel that holds its queue until the host opens it: with it, "has not happened yet" can be asserted
-// without waiting. It gives up by itself after a bounded number of looks, so a check that fails still ends.
+// A kernel that holds its queue until the host opens the gate. With it, a check can assert without
+// waiting that something has not happened yet. The kernel gives up after a bounded number of reads of its
+// flag, so a check that fails still ends.
 class Gate {
  public:
   explicit Gate(const Context& context);
-  ~Gate();  // opens and waits, at most a second, for the kernel that looks
+  ~Gate();  // opens it, and waits at most a second for the kernel
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
   void hold(Queue& queue, const Sync& sync = {});

@@ -29,7 +29,7 @@ Speed speed_of(double amount, const std::function<double()>& sample);
 // speed means nothing and their kernels are interpreted.
 std::int64_t sized_for_speed(std::int64_t simulated_most);
 
-// Of copies of `bytes` within the device.
+// The speed of copies of `bytes` within the device.
 Speed copy_ceiling(Queue& queue, const Context& context, std::size_t bytes);
 
 // The measure NAME, and with a ceiling also NAME.share.

@@ -51,7 +51,7 @@ PROCTOR_CHECK(AllReduce, FloatsAreExactByCraftedNumbers, "C03", kNcclTests, kGat
 }
 
 // nccl-tests rotate where buffers begin from iteration to iteration: a pointer or a result that is left from
-// the round before would show (SEEDS of it: stale buffers of a torn-down group).
+// the round before would show (stale buffers of a group that was torn down have been seen).
 PROCTOR_CHECK(AllReduce, BuffersMoveFromRoundToRound, "C10", kNcclTests, kGate,
               .faults = {"collective.stale_buffer:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {

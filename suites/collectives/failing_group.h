@@ -20,7 +20,7 @@ namespace proctor::collectives {
 
 class FailingGroup {
  public:
-  // Of all ranks of the check, under `name`.
+  // A group of all ranks of the check, called `name`.
   explicit FailingGroup(std::chrono::milliseconds limit, const std::string& name = "failing",
                         const std::string& library = chosen_provider());
   explicit FailingGroup(const GroupSpec& spec, const std::string& library = chosen_provider());

@@ -1,4 +1,4 @@
-// The names of types and operations as the parameters of checks, and back.
+// The names of types and operations, as the parameters of checks have them, and the way back from a name.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ inline constexpr const char* kNcclTests = "NVIDIA nccl-tests, verifiable/verifia
 inline constexpr const char* kGlooTests = "Gloo, gloo/test/";
 inline constexpr const char* kOneCclTests = "oneCCL, tests/functional/test_impl.hpp";
 
-// None, one, fewer than ranks, primes, around powers of two.
+// No element, one, fewer than there are ranks, primes, and numbers around powers of two.
 inline constexpr std::array<std::size_t, 8> kCounts{0, 1, 2, 31, 255, 256, 257, 1021};
 
 // The position of `name` in one of the tables of provider.h.
@@ -36,7 +36,7 @@ inline std::vector<std::string> type_names() {
   return names;
 }
 
-// The operations that one exercise of rule.h tells all about.
+// The operations that an exercise of rule.h describes completely.
 inline std::vector<std::string> exercised_operation_names() {
   std::vector<std::string> names(kOperations.begin(), kOperations.end());
   std::erase_if(names, [](const std::string& name) {

@@ -1,15 +1,16 @@
-// A library of collectives as the suites ask it. Each library is wrapped in a shared object beside the suites
-// (libproctor_gloo.so) that is loaded when a check asks for it, so that a suite runs without any of them.
+// A library of collectives, as the suites use it. Each library is wrapped in a shared object
+// beside the suites (libproctor_gloo.so), which is loaded when a check wants it. So a suite runs
+// without any of these libraries.
 //
-//   Provider* provider = proctor_collective_provider(&reason);   // null: cannot start, and why
+//   Provider* provider = proctor_collective_provider(&reason);   // null: `reason` says why
 //   std::unique_ptr<Group> group;
 //   Answer answer = provider->make_group({.rank = 0, .size = 4, .store = directory, .name = "0"}, group);
 //   answer = group->run({.operation = Operation::kAllReduce, .in = in, .out = out, .count = 17});
 //
-// Nothing here throws: whatever a library throws becomes an Answer before it leaves the shared object. Both
-// sides are parts of one build, so strings and vectors may cross.
+// Nothing here throws: an exception of a library becomes an Answer before it leaves the shared object. Both
+// sides are parts of one build, so strings and vectors may cross the border.
 //
-// Threads. A group belongs to one thread at a time, but abort() may come from any, at any time.
+// Threads. A group belongs to one thread at a time, but any thread may call abort() at any time.
 #pragma once
 
 #include <array>
@@ -41,7 +42,8 @@ enum class Operation {
   kBarrier
 };
 
-// `digits`: bits that a number can have and be exact, the sign not counted.
+// `digits` is the number of bits, without the sign, that a whole number may have and
+// still be exact in the type.
 struct TypeFacts {
   const char* name;
   std::size_t bytes;
@@ -78,7 +80,8 @@ constexpr bool reduces(Operation operation) {
          operation == Operation::kReduceScatter;
 }
 
-// How an operation ended. peer_lost: another rank is gone. refused: the call itself, before it did anything.
+// How an operation ended. peer_lost: another rank is gone. refused: the call was
+// refused before it did anything.
 enum class Ended { kOk, kPeerLost, kTimeout, kAborted, kRefused, kOther };
 constexpr const char* to_string(Ended ended) {
   constexpr std::array<const char*, 6> kNames{"ok", "peer_lost", "timeout", "aborted", "refused", "other"};
@@ -87,14 +90,14 @@ constexpr const char* to_string(Ended ended) {
 
 struct Answer {
   Ended ended = Ended::kOk;
-  std::string text{};  // the library's own, "" when it said nothing
+  std::string text{};  // what the library said, or ""
 
   bool ok() const { return ended == Ended::kOk; }
 };
 
 inline constexpr int kAnyRank = -1;
 
-// One operation as one rank calls it. Counts are in elements; N ranks.
+// One operation as one rank calls it. Counts are in elements, and N is the number of ranks.
 //
 //   operation              in                          out
 //   all_reduce             count                       count
@@ -120,46 +123,46 @@ struct Call {
   void* out = nullptr;
   std::size_t count = 0;
   int root = 0;
-  std::uint32_t tag = 0;  // of send and receive
+  std::uint32_t tag = 0;  // for send and receive
   std::vector<std::size_t> sends{};
   std::vector<std::size_t> receives{};
-  int* source = nullptr;  // where not null, receive tells whose message it was
+  int* source = nullptr;  // unless it is null, receive writes the sender's rank there
 };
 
-// What identifies a group and makes its ranks meet. `name` is a file name: groups of one store have different
-// names, and a group that is made again after a failure has a new one.
+// What identifies a group and lets its ranks find each other. `name` is a file name: the groups of one store
+// must have different names, also a group that is made again after a failure.
 struct GroupSpec {
   int rank = 0;
   int size = 1;
   std::string store;  // an existing directory that all ranks share
   std::string name;
-  std::chrono::milliseconds timeout{10'000};  // of making the group, and of each operation
+  std::chrono::milliseconds timeout{10'000};  // for making the group, and for each operation
 };
 
 class Group {
  public:
   virtual ~Group() = default;
   virtual Answer run(const Call& call) noexcept = 0;
-  // Whatever waits ends as aborted, and so does everything later. May be called again.
+  // Operations that wait end as aborted, and so do all later ones. It may be called again.
   virtual Answer abort() noexcept = 0;
 };
 
 // Where `in` and `out` must lie.
 enum class Memory { kHost, kDevice };
 
-// What not every library has, beyond its operations.
+// What not every library has, apart from operations.
 struct Features {
-  bool time_limit = true;  // operations end as GroupSpec::timeout says; else they wait for ever
-  bool abort = true;       // abort() ends what waits; else only what comes later
-  bool tags = true;        // messages
-  bool any_source = true;  // of messages: kAnyRank
+  bool time_limit = true;  // operations end after GroupSpec::timeout; without it they wait for ever
+  bool abort = true;       // abort() also ends operations that wait; without it only later ones
+  bool tags = true;        // messages have tags
+  bool any_source = true;  // receive understands kAnyRank
 };
 
 struct Identity {
   std::string name;     // "gloo"
   std::string version;  // "0.5.0"
-  int number = 0;       // the version as the library counts it
-  std::string file;     // what the loader loaded
+  int number = 0;       // the version in the library's own counting
+  std::string file;     // the file that was loaded
 };
 
 class Provider {
@@ -168,20 +171,22 @@ class Provider {
   virtual Identity identity() const noexcept = 0;
   virtual Memory memory() const noexcept = 0;
   virtual Features features() const noexcept = 0;
-  // For operations that do not reduce, whatever the reduction.
+  // For operations that do not reduce, `reduction` has no meaning.
   virtual bool supports(Operation operation, Type type, Reduction reduction) const noexcept = 0;
-  // Whether an operation of no elements does nothing, as it should; what does worse is refused.
+  // Whether an operation on no elements does nothing, as it should. Where a library does
+  // worse, such calls are refused.
   virtual bool takes_nothing(Operation operation) const noexcept = 0;
-  // ok: `group` is the new group.
+  // When the answer is ok, `group` is the new group.
   virtual Answer make_group(const GroupSpec& spec, std::unique_ptr<Group>& group) noexcept = 0;
 };
 
-// What every shared object exports: its one provider, or null with a reason.
+// Every shared object exports this function. It returns the only provider of the
+// object, or null with a reason.
 using GetProvider = Provider*(std::string* reason);
 inline constexpr const char* kGetProvider = "proctor_collective_provider";
 
-// What the shared object of faults (fixtures/collectives) exports: a provider that does what `real` does, but
-// for the faults in PROCTOR_SIM_FAULTS; or null with a reason.
+// The shared object of faults (fixtures/collectives) exports this function. It returns a provider that does
+// what `real` does, except for the faults in PROCTOR_SIM_FAULTS; or null with a reason.
 using WrapProvider = Provider*(Provider* real, std::string* reason);
 inline constexpr const char* kWrapProvider = "proctor_collective_faults";
 inline constexpr const char* kFaultsLibrary = "libproctor_collective_faults.so";

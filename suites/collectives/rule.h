@@ -18,7 +18,8 @@ struct Exercise {
   std::size_t count = 1;  // as in Call
   int root = 0;
   int round = 0;  // every round has other numbers
-  // Of all_gatherv: how much each rank gives. Of all_to_allv: rank r gives counts[(r + p) % size] to rank p.
+  // For all_gatherv, how much each rank gives. For all_to_allv, rank r gives
+  // counts[(r + p) % size] to rank p.
   std::vector<std::size_t> counts{};
   bool in_place = false;
   std::size_t offset = 0;  // elements from an aligned address to the buffers
@@ -38,7 +39,7 @@ std::size_t output_elements(const Exercise& exercise, int rank, int size);
 Bytes input_of(const Exercise& exercise, int rank, int size);
 Bytes expected(const Exercise& exercise, int rank, int size);
 
-// Of all_gatherv and all_to_allv; else empty.
+// For all_gatherv and all_to_allv; otherwise empty.
 std::vector<std::size_t> sends_of(const Exercise& exercise, int rank, int size);
 std::vector<std::size_t> receives_of(const Exercise& exercise, int rank, int size);
 

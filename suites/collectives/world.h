@@ -1,9 +1,10 @@
 // This process as a rank of its check: the group that it forms with the other ranks, and what it does there.
+// Example:
 //
-//   World world;                                          // connected, over the chosen library
+//   World world;  // connected to the other ranks, over the chosen library
 //   world.verify({.operation = Operation::kAllReduce, .type = Type::kF32, .count = 17, .round = 1});
 //
-// The ranks of a check do the same in the same order; what tells them apart is rank().
+// All ranks of a check do the same in the same order. They differ only in rank().
 #pragma once
 
 #include <chrono>
@@ -18,7 +19,7 @@
 
 namespace proctor::collectives {
 
-// Which rank this process is of the check, as the runner told it.
+// Which rank of the check this process is, as the runner said.
 struct RankFacts {
   int rank = 0;
   int size = 1;
@@ -30,12 +31,13 @@ RankFacts rank_facts();
 inline constexpr std::chrono::milliseconds kGroupTimeout{10'000};
 class World {
  public:
-  // All ranks of the check, over the provider of that name.
+  // A group of all ranks of the check, over the provider of that name.
   explicit World(const std::string& provider = chosen_provider());
-  // Some of them, or this one alone; `name` differs from that of every other group of the check.
+  // A group of some ranks, or of this one alone. Its `name` must differ from that of
+  // every other group of the check.
   explicit World(const GroupSpec& spec, const std::string& provider = chosen_provider());
-  // Waits for the others, unless something went wrong: a rank that is through must not break the connections
-  // of those that have yet to make them.
+  // Waits for the other ranks, unless something went wrong. Without that, a rank that is done early could
+  // break the connections that others are still making.
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -46,29 +48,28 @@ class World {
 
   Features features() const;
   bool supports(Operation operation, Type type, Reduction reduction = Reduction::kSum) const;
-  // Ends the check as skip(unsupported:all_reduce:f16:sum) unless the library has it.
+  // Ends the check as skip(unsupported:all_reduce:f16:sum) unless the library has this operation.
   void need(Operation operation, Type type, Reduction reduction = Reduction::kSum) const;
 
-  // Runs the exercise and reports what its rule does not say: another result, a byte changed
-  // around it, an input changed, an error. What the library does not have must be refused, and
-  // the step says so. The result.
+  // Runs the exercise and returns the result. It reports whatever the rule of the exercise forbids: another
+  // result, a changed byte beside it, a changed input, an error. An operation that the library does not have
+  // must be refused, and the step says so.
   Bytes verify(const Exercise& exercise, const char* file = __builtin_FILE(), int line = __builtin_LINE());
-  // The same of operations whose result no closed form gives: any input, no comparison.
+  // The same for operations whose result has no closed form: any input, and no comparison.
   Bytes result_of(const Exercise& exercise, const Bytes& input, const char* file = __builtin_FILE(),
                   int line = __builtin_LINE());
 
   Answer send(int to, const Bytes& message, std::uint32_t tag = 0);
-  // `message` has the size of what is expected.
+  // `message` must have the size of the message that is expected.
   Answer receive(int from, Bytes& message, std::uint32_t tag = 0, int* source = nullptr);
   Answer barrier();
   Answer abort();
 
-  // Whether every rank has the same bytes, which it tells by a gathering of digests.
-  // Reports the ranks that differ.
+  // Gathers a digest of the bytes from each rank, and reports the ranks whose bytes differ.
   void expect_same_everywhere(const std::string& what, const Bytes& bytes,
                               const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
-  // The number of each rank, in every rank.
+  // Gives every rank the numbers of all ranks.
   Answer gather_everywhere(std::uint64_t own, std::vector<std::uint64_t>& all);
 
  private:
@@ -85,13 +86,13 @@ class World {
 
 std::string describe(const Exercise& exercise);
 
-// Ends the check as fail(collective:timeout) or the like unless `answer` is ok: after it, the other ranks
-// would only be waited for.
+// Unless `answer` is ok, ends the check as fail(collective:timeout) or the like: to go on would only
+// mean to wait for the other ranks.
 void expect_ok(const std::string& what, const Answer& answer, const char* file = __builtin_FILE(),
                int line = __builtin_LINE());
 void expect_ended(const std::string& what, Ended ended, const Answer& answer,
                   const char* file = __builtin_FILE(), int line = __builtin_LINE());
-// Reports the first element that differs, and how many do.
+// Reports the first element that differs, and how many differ.
 void expect_elements(const std::string& what, Type type, const Bytes& expected, const Bytes& got,
                      const char* file = __builtin_FILE(), int line = __builtin_LINE());
 

@@ -9,9 +9,9 @@
 //     expect_same("what '0,0' selects", expected, got);
 //   }
 //
-// It is a GoogleTest test named Mask.DuplicatesSelectOnce that also knows its rule, the rule's source and how
-// serious a failure is, and that tells Proctor what happens (harness/core/child_protocol.h). Run by hand it
-// is an ordinary GoogleTest binary.
+// This is a GoogleTest test named Mask.DuplicatesSelectOnce. It also knows its rule, the source of the rule
+// and how serious a failure is, and it tells Proctor what happens (harness/core/child_protocol.h). Started by
+// hand, the program is an ordinary GoogleTest binary.
 //
 // skip() and fail_because() end the check from any depth. Any other exception is a failure.
 //
@@ -25,8 +25,8 @@
 //     expect_true(bytes > 0, "there is something to copy");
 //   }
 //
-// A check's set-up ends with its first step(): a simulator fault counts as the cause of its failure only if
-// it fired after that. A check without steps has no set-up.
+// The set-up of a check ends with its first step(). A fault of the simulator counts as the cause of a failure
+// only if it fired after that. A check without steps has no set-up.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@
 
 #include "suites/main/require_added.h"
 
-// A bare TEST has no rule and turns a lost exception into noise.
+// A plain TEST has no rule, and its report of an exception says nothing that a machine can read.
 #undef TEST
 #undef TEST_F
 #define TEST(...) static_assert(false, "use PROCTOR_CHECK")
@@ -47,8 +47,8 @@
 
 namespace proctor::suite {
 
-// What a failure means. gate: the specification demands it; warn: the vendor documents
-// or tests it; info: recorded.
+// How much a rule weighs. gate: a specification demands it. warn: the vendor documents it or tests for it.
+// info: the result is only recorded.
 enum class Severity { kGate, kWarn, kInfo };
 std::string_view to_string(Severity severity);
 
@@ -56,8 +56,8 @@ inline constexpr Severity kGate = Severity::kGate;
 inline constexpr Severity kWarn = Severity::kWarn;
 inline constexpr Severity kInfo = Severity::kInfo;
 
-// How a fault ends a check that fails otherwise than by an assertion: no end in time, a lost device, an abort
-// of the process.
+// How a fault makes the check fail: by a failed assertion, by no end in time, by a lost device,
+// or by an abort of the process.
 enum class Expects { kFail, kHang, kLost, kAbort };
 std::string_view to_string(Expects expects);
 
@@ -66,8 +66,8 @@ inline constexpr Expects kHang = Expects::kHang;
 inline constexpr Expects kLost = Expects::kLost;
 inline constexpr Expects kAbort = Expects::kAbort;
 
-// How much a check does under each --size. 0, not given: as much as under the next smaller one that is, or
-// under the smallest of all.
+// How much a check does under each --size. A size that is 0 was not given and means as much as the next
+// smaller size that was; if there is none, as much as the smallest one.
 struct Sizes {
   std::int64_t smoke = 0;
   std::int64_t ci = 0;
@@ -77,13 +77,14 @@ struct Sizes {
 };
 
 struct CheckTraits {
-  // Faults of the simulator, as PROCTOR_SIM_FAULTS takes one ("memory.corrupt_copy:at=17"), under each of
-  // which this check must fail. The cheapest first.
+  // Faults of the simulator, each written as in PROCTOR_SIM_FAULTS ("memory.corrupt_copy:at=17"). Under each
+  // of them this check must fail. The cheapest comes first.
   std::vector<std::string> faults = {};
-  int devices = 1;  // how many devices the check leases; with ranks, each of them
-  // How many processes execute the check at the same time, each a rank of it; 0: one, which is no rank.
+  int devices = 1;  // how many devices the check leases; with ranks, how many each rank leases
+  // How many processes execute the check at the same time, each as a rank; 0: one
+  // process, which is not a rank.
   int ranks = 0;
-  // What else it skips without: "tiles>=2", "fp64", "symbol:zesInit".
+  // What else must be there, or the check is skipped: "tiles>=2", "fp64", "symbol:zesInit".
   std::vector<std::string> needs = {};
   Sizes sizes = {};
   Expects expects = kFail;
@@ -91,7 +92,7 @@ struct CheckTraits {
 
 struct CheckInfo {
   std::string group;
-  std::string name;    // of a parametrized check with "/PARAMETER" behind it
+  std::string name;    // a parametrized check ends in "/PARAMETER"
   std::string rule;    // "V10"
   std::string source;  // public document or code that the rule comes from
   Severity severity = kGate;
@@ -111,8 +112,8 @@ class Check : public testing::Test {
   void TestBody() final;
 };
 
-// Registers one check; tables call it in a loop before main runs the tests. A second one of the same name
-// aborts the program: two cases with one id would share one verdict.
+// Registers one check. Tables call it in a loop before main runs the tests. A second check of the same name
+// aborts the program, because two cases with one id would share a verdict.
 bool add_check(CheckInfo info, std::function<Check*()> make);
 
 // ---- inside a check ----
@@ -125,8 +126,8 @@ void warn(std::string_view message);
 // skip("needs:devices>=2"), skip("symbol_missing:zesInit"), skip("unsupported:fp64")
 [[noreturn]] void skip(std::string reason);
 
-// A failure with everything that a report can show. Execution goes on. A rule of severity warn or info is
-// only warned of on hardware and on a vendor's driver, unless there is a machine-readable `reason`: a driver
+// A failure with everything that a report can show. Execution goes on. On hardware and on a vendor's driver,
+// a failure of severity warn or info is only a warning, unless it has a machine-readable `reason`: a driver
 // that crashes is never a matter of opinion.
 struct Mismatch {
   std::string message{};
@@ -137,19 +138,19 @@ struct Mismatch {
 };
 void report(Mismatch mismatch, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
-// Ends the check as fail(reason), e.g. fail_because("driver_crash:11", "zeInit under ',0'").
+// Ends the check as fail(reason), for example fail_because("driver_crash:11", "zeInit under ',0'").
 [[noreturn]] void fail_because(std::string reason, std::string message, const char* file = __builtin_FILE(),
                                int line = __builtin_LINE());
 
-// This rank ends as `how` says ("signal:9", "exit:3", "ended" by the runner once the others are through),
-// because the check wants it to: not a failure, if it comes so.
+// Announces that this rank will end as `how` says, because the check wants it to: "signal:9", "exit:3", or
+// "ended" by the runner once the others are through. If it ends like that, this is not a failure.
 void leave(std::string_view how);
 
-// Whether the devices are simgpu's own, where every rule is ours (PROCTOR_SIM_DRIVER says so).
+// Whether the devices are those of simgpu, so that every rule must hold (PROCTOR_SIM_DRIVER says so).
 bool on_simgpu();
-// How much to do: the check's own Sizes under the run's --size. 0 when it has none.
+// How much to do: what the Sizes of the check say for the --size of the run, or 0 when it has none.
 std::int64_t sized();
-// What stands behind '/' in the name of a check of PROCTOR_CHECK_EACH.
+// The text after '/' in the name of a check of PROCTOR_CHECK_EACH.
 const std::string& parameter();
 
 // Reports when the two differ; `what` names what was compared.
@@ -170,8 +171,8 @@ void expect_true(bool condition, const std::string& what, const char* file = __b
   }                                                                                           \
   void group##_##name::body()
 
-// One case per text in `parameters` (any range of texts, in parentheses if it contains a
-// comma), named group.name/TEXT.
+// One case for each text in `parameters`, named group.name/TEXT. `parameters` is any range of texts. It needs
+// parentheses if it contains a comma.
 #define PROCTOR_CHECK_EACH(parameters, group, name, rule, source, severity, ...)                          \
   namespace {                                                                                             \
   class group##_##name final : public ::proctor::suite::Check {                                           \
@@ -190,8 +191,8 @@ void expect_true(bool condition, const std::string& what, const char* file = __b
   }                                                                                                       \
   void group##_##name::body()
 
-// main() of every suite: understands --proctor-list and --proctor-case=NAME, else GoogleTest's own options.
-// `needs`: what each check of the suite needs, on top of its own.
+// The main() of every suite. It understands --proctor-list and --proctor-case=NAME, and otherwise
+// GoogleTest's own options. `needs` is what every check of the suite needs in addition to its own needs.
 int run_main(int argc, char** argv, const std::vector<std::string>& needs = {});
 
 }  // namespace proctor::suite

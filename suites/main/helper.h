@@ -1,17 +1,22 @@
-// The suite's own program in a second process: what a check does there cannot hurt the process of the check,
-// and a deadline ends it. Exec'd, never forked, because no driver survives a fork.
+// The suite's own program in a second process. What a check does there cannot hurt the process of the check,
+// and a deadline ends it. The process is started anew and never forked, because no driver survives a fork.
 //
-//   PROCTOR_HELPER(hold) {                     // in the second process
-//     Buffer memory(leased(), ...);
-//     answer({{"held", memory.bytes()}});
+// In the second process. Example:
+//
+//   PROCTOR_HELPER(hold) {
+//     const std::vector<char> memory(4096);
+//     answer({{"held", memory.size()}});
 //     wait_for_input();
 //   }
-//   Helper holder("hold");                     // in the check
-//   const auto held = holder.answer();
+//
+// In the check. Example:
+//
+//   Helper holder("hold");
+//   const auto held = holder.answer().at("held");
 //   holder.kill();
 //
-// Answers are lines of JSON on descriptor 3, orders are lines on the standard input. The program is
-// started as self.h says.
+// Answers are lines of JSON on descriptor 3, orders are lines on the standard input. self.h
+// says how the program is started.
 #pragma once
 
 #include <chrono>
@@ -45,10 +50,10 @@ class Helper {
   Helper(const Helper&) = delete;
   Helper& operator=(const Helper&) = delete;
 
-  // The next answer; nothing when the helper ended or the deadline came first.
+  // The next answer, or nothing when the helper ended first or the deadline came.
   std::optional<nlohmann::json> try_answer(std::chrono::milliseconds deadline = kHelperDeadline);
-  // The same, and the end of the check without one: skip(REASON) when the helper skipped,
-  // fail(helper_crash:N), fail(helper_hang), fail(helper_error).
+  // The next answer. If there is none, the check ends: as skip(REASON) when the helper skipped, else as
+  // fail(helper_crash:N), fail(helper_hang) or fail(helper_error).
   nlohmann::json answer();
   void order(const std::string& line);
   void kill();
@@ -64,7 +69,7 @@ class Helper {
 using HelperBody = std::function<void(const std::vector<std::string>& words)>;
 bool add_helper(const std::string& name, HelperBody body);
 void answer(const nlohmann::json& document);
-std::string wait_for_input();  // a line of orders; "" at its end
+std::string wait_for_input();  // the next order, or "" when there are no more
 
 #define PROCTOR_HELPER(name)                                        \
   static void helper_##name(const std::vector<std::string>& words); \
@@ -72,7 +77,7 @@ std::string wait_for_input();  // a line of orders; "" at its end
       ::proctor::suite::add_helper(#name, helper_##name);           \
   static void helper_##name([[maybe_unused]] const std::vector<std::string>& words)
 
-// main() of a suite with helpers: a helper when it is asked for one, else run_main().
+// The main() of a suite with helpers. It runs a helper when the command line names one, else run_main().
 int run_main_with_helpers(int argc, char** argv, const std::vector<std::string>& needs = {});
 
 }  // namespace proctor::suite

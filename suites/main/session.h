@@ -51,7 +51,7 @@ class Session {
   EventWriter writer_{-1};
   std::string size_;
 
-  // Of the case that runs now.
+  // About the case that runs now:
   std::string case_name_;
   const CheckInfo* current_ = nullptr;
   std::string parameter_;

@@ -1,5 +1,5 @@
-// How code below a check says that the check cannot run here: it throws Skipped, and the check ends as
-// skip(reason). The layers under the suites use it for what a driver or a loader does not have.
+// How code that a check calls says that the check cannot run here: it throws Skipped, and the check ends as
+// skip(reason). The layers below the suites use it for what a driver or a loader does not have.
 #pragma once
 
 #include <exception>

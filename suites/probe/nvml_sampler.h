@@ -13,7 +13,7 @@ class NvmlSampler {
  public:
   explicit NvmlSampler(const Nvml& nvml) : nvml_(nvml) {}
 
-  // Of the devices whose bits are set, see monitor.h.
+  // Samples the devices whose bits are set, see monitor.h.
   nlohmann::json sample(std::uint64_t mask) const;
 
  private:

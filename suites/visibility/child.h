@@ -4,14 +4,14 @@
 // is read once per process, and because a malformed one may crash the driver, nothing is ever
 // enumerated in the process of a check.
 //
-// Of every vendor:
+// Modes for every vendor:
 //   enumerate               {"seen":ENUMERATION}
 //   enumerate-after-setenv  NAME VALUE: sets it before the first call
 //   setenv-after-init       NAME VALUE: {"seen":.., "again":..}, enumerates, sets it and does so again
 //   grandchild              execs itself in mode enumerate
 //   hold                    {"seen":..}, then waits for the end of its input
 //
-// Of Level Zero (those of CUDA are in cuda/child.cc):
+// Modes for Level Zero (those for CUDA are in cuda/child.cc):
 //   twice                   {"seen":.., "again":.., "same_handles":BOOL}
 //   counts                  {"over":{result,count,devices}, "under":{result,count,same_first}}
 //   null-count              {"validation_layer":BOOL, "result":CODE} of zeDeviceGet(driver, nullptr,

@@ -1,7 +1,8 @@
 // What the handles of accel.h are on the CUDA Runtime, for checks of what only CUDA has.
 //
-// The runtime has a current device per thread; whoever makes something or submits work makes the right one
-// current first (use()). A context of accel.h is the device's primary context, which ends with the process.
+// The runtime has a current device for each thread. Code that makes something or submits work must
+// make the right device current first (use()). A context of accel.h is the primary context of the
+// device, which ends with the process.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,7 +11,7 @@
 
 #include "suites/accel/accel.h"
 
-// Until CUDA 13 the forms with a place in them had names of their own.
+// Before CUDA 13 the forms that take a cudaMemLocation had names of their own.
 #if CUDART_VERSION < 13000
 #define cudaMemPrefetchAsync cudaMemPrefetchAsync_v2
 #define cudaMemAdvise cudaMemAdvise_v2
@@ -18,8 +19,8 @@
 
 namespace proctor::accel {
 
-// CUDA_CALL(cudaMalloc, &pointer, bytes): what the call answered. Not all failures are remembered by the
-// runtime; those that are stay there for cudaGetLastError.
+// CUDA_CALL(cudaMalloc, &pointer, bytes) is what the call answered. The runtime remembers some failures, and
+// these stay there for cudaGetLastError.
 #define CUDA_CALL(call, ...) ::proctor::accel::Status(static_cast<std::uint32_t>(::call(__VA_ARGS__)), #call)
 
 struct DeviceRecord {
@@ -33,7 +34,7 @@ struct Context::Impl {
   std::vector<Device> devices;
 };
 
-// Two events: the command that signals it stands between them.
+// Two events of the runtime. The command that signals the event stands between them.
 struct Event::Impl {
   ~Impl();
   std::shared_ptr<Context::Impl> context;
@@ -55,23 +56,23 @@ struct Kernel::Impl {
 inline int native(const Device& device) { return device.record()->ordinal; }
 inline cudaEvent_t native(const Event& event) { return event.impl().end; }
 inline cudaLibrary_t native(const Module& module) { return module.impl()->handle; }
-// As the functions that take a kernel by its host address want it.
+// In the form for functions that take a kernel by its host address.
 inline const void* native(const Kernel& kernel) { return kernel.impl()->handle; }
 cudaStream_t native(const Queue& queue);
 
-// A failure for want of code for the device's architecture ends the check as
-// skip(unsupported:compute_capability=7.0); any other is thrown.
+// If the file has no code for the device's architecture, the check ends as
+// skip(unsupported:compute_capability=7.0). Any other failure is thrown.
 void or_throw_named(const Status& status, const Device& device);
 
 // Makes the device current in this thread.
 Status try_use(const Device& device);
 inline void use(const Device& device) { try_use(device).or_throw(); }
-// The same, and makes its primary context if there is none yet. Where the card has no room for one, because
-// others hold its memory, the check ends as skip(not_enough_memory:context).
+// Makes the device current, and its primary context if there is none yet. If the card has no room for a
+// context, because other processes hold its memory, the check ends as skip(not_enough_memory:context).
 void activate(const Device& device);
 
-// Every device that is visible, initialising the runtime at the first call. Where there is none, or no driver
-// that works, the check ends as a skip: no_driver, driver_too_old:12040<13000, no_device, driver_fails:NAME.
+// All visible devices. The first call initialises the runtime. If there is no device, or no driver that
+// works, the check ends as a skip: no_driver, driver_too_old:12040<13000, no_device or driver_fails:NAME.
 const std::vector<DeviceRecord>& all_devices();
 
 }  // namespace proctor::accel

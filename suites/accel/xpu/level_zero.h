@@ -1,5 +1,6 @@
-// Level Zero through its loader, found at run time: a program that links this starts on a machine without any
-// Intel library, and works with loaders that lack newer entry points (each pointer may be null).
+// Level Zero through its loader, which is found at run time. So a program that links this also
+// starts on a machine without any Intel library, and works with loaders that lack newer entry
+// points: each pointer may be null.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -14,7 +15,8 @@ namespace proctor::xpu {
 
 inline constexpr const char* kLoaderName = "libze_loader.so.1";
 
-// Entry points that Level Zero got after 1.0 are declared here, because the build's headers may be older.
+// Entry points that came after Level Zero 1.0 are declared here, because the headers
+// of the build may be older.
 struct LevelZero {
   decltype(&::zeInit) init = nullptr;
   decltype(&::zeDriverGet) driver_get = nullptr;
@@ -36,22 +38,23 @@ struct LevelZero {
   decltype(&::zesDevicePciGetProperties) sysman_device_pci_get_properties = nullptr;
 
   std::string path;                          // the file that was loaded
-  std::vector<std::string> missing_symbols;  // of those above
+  std::vector<std::string> missing_symbols;  // those of the above that the loader lacks
   void* library = nullptr;
 
   bool lacks(const std::string& symbol) const;
 };
 
-// Loads the loader, once per process; it is never unloaded. `why` gets the dynamic linker's words on failure.
+// Loads the loader once in a process and never unloads it. If that fails, `why` receives the
+// words of the dynamic linker.
 std::optional<LevelZero> load_level_zero(std::string& why);
 
-// The loader's own version, "1.8.12"; "" if it does not say. Most loaders answer after zeInit only.
+// The version of the loader, "1.8.12", or "" if it does not tell. Most loaders tell only after zeInit.
 std::string loader_version(const LevelZero& ze);
 
-// "ZE_RESULT_ERROR_UNINITIALIZED"; "0x7ffffffe" for a code without a name here.
+// "ZE_RESULT_ERROR_UNINITIALIZED", or "0x7ffffffe" for a code that has no name here.
 std::string result_name(ze_result_t result);
 
-// Path of the file of a library that this process has mapped, by a part of its name; "" when not mapped.
+// The path of a library that this process has mapped, found by a part of its name. "" when it is not mapped.
 std::string mapped_library(const std::string& name_part);
 
 // Lists with the two-call pattern of Level Zero. On failure the list is empty and `result` says why.

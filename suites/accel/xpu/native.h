@@ -14,11 +14,11 @@ struct DeviceRecord {
   ze_driver_handle_t driver = nullptr;
   ze_device_handle_t handle = nullptr;
   Properties properties;
-  std::uint32_t compute_group = 0;    // ordinal of a queue group that runs kernels
-  std::uint32_t timestamp_bits = 64;  // valid bits of kernel time stamps
+  std::uint32_t compute_group = 0;    // the ordinal of a queue group that runs kernels
+  std::uint32_t timestamp_bits = 64;  // how many bits of a kernel time stamp are valid
   std::vector<DeviceRecord> tiles{};
-  ze_device_handle_t root = nullptr;  // of a tile: its card
-  std::uint32_t tile = 0;             // of a tile: its number
+  ze_device_handle_t root = nullptr;  // for a tile, its card
+  std::uint32_t tile = 0;             // for a tile, its number
 };
 
 struct Context::Impl {
@@ -48,7 +48,7 @@ struct Kernel::Impl {
   ~Impl();
   std::shared_ptr<Module::Impl> module;
   ze_kernel_handle_t handle = nullptr;
-  bool has_offset = false;  // of the last launch
+  bool has_offset = false;  // whether the last launch had one
 };
 
 inline ze_device_handle_t native(const Device& device) { return device.record()->handle; }
@@ -58,20 +58,22 @@ inline ze_module_handle_t native(const Module& module) { return module.impl()->h
 inline ze_kernel_handle_t native(const Kernel& kernel) { return kernel.impl()->handle; }
 ze_driver_handle_t driver_of(const Context& context);
 
-// The queue's own handle; a caller must not destroy it. Lists that are appended by
-// hand run after what it holds.
+// The queue's own handle, which a caller must not destroy. A list that a caller executes on it runs
+// after the work that the queue holds.
 ze_command_queue_handle_t native(const Queue& queue);
-// The same of a queue in mode kImmediate. After appending to it by hand, a barrier() makes it wait for that.
+// The list of a queue in mode kImmediate. After a caller has appended to it, barrier()
+// makes the queue wait for that.
 ze_command_list_handle_t immediate_list(const Queue& queue);
 
-// Every device of every driver, initialising Level Zero at the first call. A failure is remembered and thrown
-// each time. A management handle is asked for by setting ZES_ENABLE_SYSMAN, which must precede zeInit.
+// All devices of all drivers. The first call initialises Level Zero; if that fails, every call throws the
+// same failure. It sets ZES_ENABLE_SYSMAN before zeInit, so that there are management handles too.
 const std::vector<DeviceRecord>& all_devices();
 
-// Begin and size of the allocation that a pointer lies in. Not ok: the driver does not know the pointer.
+// The begin and the size of the allocation that contains a pointer. The status is not ok when the
+// driver does not know the pointer.
 Status try_address_range(const Context& context, const void* pointer, void** base, std::size_t* bytes);
 
-// Asks that memory is (not) kept on the device. Evicted memory must come back with its contents.
+// Requests that memory is kept on the device, or not. Evicted memory must come back with its contents.
 void make_resident(const Context& context, const Buffer& buffer);
 void evict(const Context& context, const Buffer& buffer);
 

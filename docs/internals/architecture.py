@@ -19,7 +19,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = "docs/internals/architecture.md"
 TOPS = ("harness", "reports", "suites", "fixtures")
 SOURCES = {".cc", ".h", ".cl", ".cu", ".def", ".inc"}
+TEXTS = {".py", ".sh", ".txt", ".cmake", ".toml", ".md", ".yml"}
 INCLUDE = re.compile(r'\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+
+NAME_IN_CODE = re.compile(r"[A-Z]\w+|\w+(::\w+)*\(\)|\w+::\w+")  # `Runner`, `judge()`, `Error::usage`
 
 
 # ---- the tree ----
@@ -211,13 +215,12 @@ class Page:
             sys.exit(f"{PAGE}: it has no table whose first column is called '{heading}'")
         return rows
 
-    def names(self):
-        """Each path in backticks, with its line; the rooms and units of the tables are looked at elsewhere."""
-        prose = dict(enumerate(self.text.splitlines(), 1))
-        prose |= {row.line: row.cells[1] for row in (*self.rows, *self.circles.values())}
-        prose |= {row.line: "" for row, _ in self.vendors}
-        for line, text in prose.items():
-            yield from ((line, name) for name in code(text) if "/" in name and re.fullmatch(r"[\w./-]+", name))
+    def prose(self):
+        """What is in backticks, with its line; the rooms and units of the tables are looked at elsewhere."""
+        lines = dict(enumerate(self.text.splitlines(), 1))
+        lines |= {row.line: row.cells[1] for row in (*self.rows, *self.circles.values())}
+        lines |= {row.line: "" for row, _ in self.vendors}
+        return [(line, name) for line, text in lines.items() for name in code(text)]
 
 
 # ---- the two compared ----
@@ -240,11 +243,12 @@ def forbidden_arrows(tree, page):
         row = page.rooms.get(source)
         if row is None or matches(target, row.allowed):
             continue
-        for include in includes:
-            if not (tree.is_test(include) and matches(target, row.allowed_in_tests)):
-                yield (f"{include}: no arrow leads from {source} to {target}. Take it from a room that {source} may "
-                       "include, or move it to where both reach it; if the arrow is right, add it to the row "
-                       f"{row}")
+        if matches(target, row.allowed_in_tests):
+            includes = [include for include in includes if not tree.is_test(include)]
+        if includes:
+            places = "\n".join(f"    {include}" for include in includes)
+            yield (f"no arrow leads from {source} to {target}. Take it from a room that {source} may include, or move "
+                   f"it to where both reach it; if the arrow is right, add it to the row {row}:\n{places}")
 
 
 def stale_arrows(tree, page):
@@ -280,13 +284,51 @@ def unreasoned_circles(tree, page):
         yield f"{page.circles[group]}: this is no circle, or not the whole of one: mend the row or take it out"
 
 
-def missing_files(tree, page):
-    for line, name in page.names():
-        if not (tree.root / name).exists():
+def missing_names(tree, page):
+    words = {word for source in tree.sources
+             for word in re.findall(r"\w+", (tree.root / source).read_text(encoding="utf-8"))}
+    for line, name in page.prose():
+        if "/" in name and re.fullmatch(r"[\w./-]+", name) and not (tree.root / name).exists():
             yield f"{PAGE}:{line}: {name} does not exist"
+        elif NAME_IN_CODE.fullmatch(name) and not set(re.findall(r"\w+", name)) <= words:
+            yield f"{PAGE}:{line}: no source knows a {name}"
 
 
-CHECKS = (unknown_rooms, forbidden_arrows, stale_arrows, vendors_headers, unreasoned_circles, missing_files)
+# A file of ours as comments and pages name it: from the root, from the harness, or from a folder above them. Words in
+# capitals stand for any name, but a document that is called so.
+NAMED = re.compile(r"(?<![\w./:-])(?:[a-z_0-9.]+/)+[\w.-]+\.(?:cc|h|def|cl|py|sh|cmake|toml|md)\b")
+PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
+DOCUMENT = re.compile(r"(?<![\w./-])[A-Z_]{4,}\.md\b(?!\.)")
+
+
+def texts(root):
+    paths = [path for top in (*TOPS, "docs", "cmake", "docker", ".github") for path in sorted((root / top).rglob("*"))]
+    return [path.relative_to(root) for path in (*paths, *sorted(root.glob("*.md")))
+            if path.suffix in SOURCES | TEXTS and path.is_file() and "testdata" not in path.parts
+            and path != root / PAGE]
+
+
+def comment(suffix, line):
+    """What of the line is for people."""
+    return line if suffix == ".md" else line.partition("//" if suffix in SOURCES else "# ")[2]
+
+
+def stale_names(tree, _):
+    """A comment that sends a reader to a file has to send him to one that is there."""
+    beginnings = {path.name for top in ("", "harness") for path in (tree.root / top).glob("*") if path.is_dir()}
+    for text in texts(tree.root):
+        near = [tree.root / folder for folder in (*text.parents, *TOPS)]
+        for number, line in enumerate((tree.root / text).read_text(encoding="utf-8").splitlines(), 1):
+            words = comment(text.suffix, line)
+            names = [name for name in NAMED.findall(words)
+                     if name.split("/")[0] in beginnings and not PLACEHOLDER.search(name)]
+            for name in (*names, *DOCUMENT.findall(words)):
+                if not any((folder / f"{name}{suffix}").exists() for folder in near for suffix in ("", ".in")):
+                    yield f"{text}:{number}: names {name}, which is not there"
+
+
+CHECKS = (unknown_rooms, forbidden_arrows, stale_arrows, vendors_headers, unreasoned_circles, missing_names,
+          stale_names)
 
 
 def check(root):

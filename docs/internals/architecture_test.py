@@ -75,9 +75,9 @@ class ATreeAndItsPage(unittest.TestCase):
 
     def test_an_include_that_no_arrow_allows(self):
         self.write("harness/core/text.h", '// Text.\n#include "fixtures/worse/worse.h"\n')
-        self.assert_finds("harness/core/text.h:2 includes fixtures/worse/worse.h",
-                          "from harness/core to fixtures/worse",
-                          "add it to the row docs/internals/architecture.md:5")
+        self.assert_finds("no arrow leads from harness/core to fixtures/worse.",
+                          "add it to the row docs/internals/architecture.md:5:\n",
+                          "\n    harness/core/text.h:2 includes fixtures/worse/worse.h\n")
 
     def test_an_arrow_that_only_tests_may_use(self):
         self.write("harness/run/case.h", '#include "harness/run/run.h"\n#include "fixtures/worse/worse.h"\n')
@@ -136,6 +136,26 @@ class ATreeAndItsPage(unittest.TestCase):
     def test_a_file_that_the_page_only_thinks_of(self):
         self.page("`harness/run/run.cc`", "`harness/run/runner.cc`")
         self.assert_finds("architecture.md:6: harness/run/runner.cc does not exist")
+
+    def test_a_function_that_is_gone(self):
+        self.write("harness/core/text.h", "class Text {};\nText trimmed(const Text&);\n")
+        self.page("# Made up", "# `Text`, `trimmed()`, `Text::trimmed()`, `skip(needs:devices)`")
+        self.assertEqual(self.found(), "")
+        self.page("# Made up", "# `Text`, `cleaned()`, `Text::trimmed()`, `Words`")
+        self.assert_finds("architecture.md:1: no source knows a cleaned()",
+                          "architecture.md:1: no source knows a Words", findings=2)
+
+    def test_a_comment_that_names_a_file_of_ours(self):
+        self.write("README.md", "See `fixtures/bad/bad.h`, `run/run.cc` and `docs/NAME.md`.\n")
+        self.write("harness/core/text.h", "// See run/helper.h, core/text.h, README.md; not sys/wait.h.\n")
+        self.assertEqual(self.found(), "")
+
+    def test_a_comment_that_names_a_file_that_is_gone(self):
+        self.write("README.md", "See `fixtures/bad/worse.h`.\n")
+        self.write("harness/core/text.h", 'const char* kName = "run/gone.cc";  // see run/gone.h and IDEAS.md\n')
+        self.write("docs/run.py", "#" " See docs/gone.md, and https://github.com/them/theirs/blob/docs/gone.md.\n")
+        self.assert_finds("README.md:1: names fixtures/bad/worse.h, which", "harness/core/text.h:1: names run/gone.h",
+                          "harness/core/text.h:1: names IDEAS.md", "docs/run.py:1: names docs/gone.md", findings=4)
 
     def test_a_page_without_its_table(self):
         self.page("| circle |", "| ring |")

@@ -10,7 +10,7 @@
 #include "harness/core/text.h"
 #include "harness/core/workflow_commands.h"
 #include "reports/exit_code.h"
-#include "reports/explain.h"
+#include "reports/failure_summary.h"
 #include "reports/truncate.h"
 
 namespace proctor {
@@ -112,7 +112,7 @@ std::vector<Cause> bad_causes(const RunModel& model, const std::string& workspac
     cause.annotation.level = only_missing ? Level::kWarning : Level::kError;
     cause.annotation.title = fmt::format(
         "{}: {}", records.size() == 1 ? first.planned.id : cases_text(records.size()), to_string(verdict));
-    cause.annotation.message = fmt::format("{}\n{}", first.planned.id, explain_failure(model, first));
+    cause.annotation.message = fmt::format("{}\n{}", first.planned.id, summarize_failure(model, first));
     if (records.size() > 1) cause.annotation.message += "all with this cause:" + ids_text(records);
     add_location(model, first, workspace, cause.annotation);
     causes.push_back(std::move(cause));

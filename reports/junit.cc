@@ -9,7 +9,7 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/text.h"
-#include "reports/explain.h"
+#include "reports/failure_summary.h"
 #include "reports/telemetry_text.h"
 #include "reports/truncate.h"
 #include "reports/xml.h"

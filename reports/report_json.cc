@@ -5,7 +5,7 @@
 
 #include "harness/core/text.h"
 #include "reports/exit_code.h"
-#include "reports/explain.h"
+#include "reports/failure_summary.h"
 
 namespace proctor {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "harness/core/text.h"
-#include "reports/explain.h"
+#include "reports/failure_summary.h"
 
 namespace proctor {
 namespace {

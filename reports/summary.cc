@@ -17,7 +17,7 @@ namespace proctor {
 namespace {
 
 // What is worth reading in a summary; report.json has all.
-constexpr std::size_t kMaxExplained = 100;
+constexpr std::size_t kMaxShown = 100;
 constexpr std::size_t kMaxListed = 500;
 constexpr std::size_t kMaxIdsPerGroup = 20;
 constexpr std::size_t kMaxLineBytes = 1000;
@@ -170,8 +170,8 @@ void add_bad(Page& page, const RunModel& model) {
     if (!is_bad(verdict.outcome)) continue;
     ++bad;
     if (bad == 1) page.title("\n## Not good\n");
-    if (bad == kMaxExplained + 1) page.title("\n### The others\n\n");
-    if (bad <= kMaxExplained) {
+    if (bad == kMaxShown + 1) page.title("\n### The others\n\n");
+    if (bad <= kMaxShown) {
       page.add(bad_entry(model, record));
     } else if (bad <= kMaxListed) {
       page.add(fmt::format("- {}: {}\n", code(record.planned.id), code(to_string(verdict))));
@@ -203,7 +203,7 @@ void add_by_reason(Page& page, const RunModel& model, Outcome outcome, std::stri
   std::vector<std::pair<std::string, std::vector<const CaseRecord*>>> sorted(groups.begin(), groups.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
-  const std::size_t shown = std::min(sorted.size(), kMaxExplained);
+  const std::size_t shown = std::min(sorted.size(), kMaxShown);
   page.title(fmt::format("\n## {}\n\n", title));
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [reason, records] = sorted[i];
@@ -234,7 +234,7 @@ void add_drained(Page& page, const RunModel& model) {
 
 void add_run_warnings(Page& page, const RunModel& model) {
   page.title("\n## Warnings\n\n");
-  const std::size_t shown = std::min(model.warnings().size(), kMaxExplained);
+  const std::size_t shown = std::min(model.warnings().size(), kMaxShown);
   for (std::size_t i = 0; i < shown; ++i) {
     page.add(fmt::format("- {}: {}\n", code(model.warnings()[i].code), prose(model.warnings()[i].text)));
   }

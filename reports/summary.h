@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "reports/explain.h"
+#include "reports/failure_summary.h"
 #include "reports/run_model.h"
 
 namespace proctor {

@@ -7,7 +7,7 @@
 #include "harness/core/text.h"
 #include "reports/device_table.h"
 #include "reports/exit_code.h"
-#include "reports/explain.h"
+#include "reports/failure_summary.h"
 #include "reports/run_model.h"
 
 namespace proctor::cli {
@@ -211,7 +211,7 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
     ++explained;
     print("");
     print(painted(verdict, to_string(verdict)) + "  " + clean_text(record.planned.id));
-    output_.write(explain_failure(model, record));
+    output_.write(summarize_failure(model, record));
   }
   print("");
   if (!model.plan().no_device_for.empty()) {

@@ -6,7 +6,7 @@
 
 #include "harness/core/text.h"
 #include "reports/exec_end.h"
-#include "reports/explain.h"
+#include "reports/failure_summary.h"
 #include "reports/run_model.h"
 
 namespace proctor::cli {
@@ -63,7 +63,7 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
       say("next:          " + next_text(diagnosis));
       continue;
     }
-    std::istringstream answers(explain_failure(model, record));
+    std::istringstream answers(summarize_failure(model, record));
     for (std::string line; std::getline(answers, line);) say(line);
   }
   if (!rendered) say("failed to " + clean_text(rendered.error().what) + "; the journal is in " + run_dir_);

@@ -15,7 +15,7 @@
 #include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
-#include "reports/explain.h"
+#include "reports/failure_summary.h"
 #include "reports/run_model.h"
 
 namespace proctor::cli {

@@ -24,7 +24,7 @@
 #include "harness/run/schedule/planned.h"
 #include "harness/run/schedule/signals.h"
 #include "reports/exit_code.h"
-#include "reports/explain.h"
+#include "reports/failure_summary.h"
 #include "reports/render.h"
 #include "reports/run_model.h"
 

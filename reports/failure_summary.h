@@ -47,6 +47,6 @@ std::string where_to_look(const RunModel& model, const CaseRecord& record);
 
 // The four answers, one line each, and what to do next. After a timeout or a stall at most ten lines of
 // evidence follow. Every line ends with a newline.
-std::string explain_failure(const RunModel& model, const CaseRecord& record);
+std::string summarize_failure(const RunModel& model, const CaseRecord& record);
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-#include "reports/explain.h"
+#include "reports/failure_summary.h"
 
 #include <fmt/core.h>
 
@@ -231,7 +231,7 @@ std::string where_to_look(const RunModel& model, const CaseRecord& record) {
   return one_line(clean_text(locations), 4 * kHeadlineBytes);
 }
 
-std::string explain_failure(const RunModel& model, const CaseRecord& record) {
+std::string summarize_failure(const RunModel& model, const CaseRecord& record) {
   const Verdict verdict = model.verdict(record);
   std::string what = clean_text(to_string(verdict)) + ": " + headline(model, record);
   if (record.end && !record.end->note.empty()) {

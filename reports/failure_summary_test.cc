@@ -1,4 +1,4 @@
-#include "reports/explain.h"
+#include "reports/failure_summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -92,10 +92,10 @@ TEST(ExplainFailure, ACommandThatGotNoDeviceIsTheMachines) {
   RunPlanned plan = plan_of({planned("pytest/pytest", "command")});
   const CaseEnded skipped = concluded("pytest/pytest", {Outcome::kSkip, "no_device"});
   const RunModel suite = model_of({plan, skipped});
-  EXPECT_THAT(explain_failure(suite, suite.cases()[0]), HasSubstr("whose problem: nobody"));
+  EXPECT_THAT(summarize_failure(suite, suite.cases()[0]), HasSubstr("whose problem: nobody"));
   plan.exec = true;
   const RunModel exec = model_of({plan, skipped});
-  EXPECT_THAT(explain_failure(exec, exec.cases()[0]), HasSubstr("whose problem: machine"));
+  EXPECT_THAT(summarize_failure(exec, exec.cases()[0]), HasSubstr("whose problem: machine"));
   EXPECT_THAT(where_to_look(exec, exec.cases()[0]), HasSubstr("proctor doctor"));
 }
 
@@ -141,7 +141,7 @@ TEST(Explain, GivesTheFourAnswers) {
   failed.rule = "M-1";
   failed.source = "Level Zero 1.13, 5.2";
   const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
-  EXPECT_EQ(explain_failure(model, model.cases()[0]),
+  EXPECT_EQ(summarize_failure(model, model.cases()[0]),
             "whose problem: code\n"
             "what:          fail: read back 0x00\n"
             "rerun:         proctor run memory --backend xpu --case memory.xpu/A.B\n"
@@ -154,7 +154,7 @@ TEST(Explain, ShowsTheEvidenceOfALimit) {
   late.evidence = {
       "evidence/0123456789abcdef.1.txt", {"python3 (pid 9): state D", "Python: step at a.py:3"}, 812};
   const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), late});
-  EXPECT_EQ(explain_failure(model, model.cases()[0]),
+  EXPECT_EQ(summarize_failure(model, model.cases()[0]),
             "whose problem: code\n"
             "what:          timeout: still running after 1 min 00 s, its time limit\n"
             "evidence:      python3 (pid 9): state D\n"
@@ -173,7 +173,7 @@ TEST(Explain, SaysTheCauseAndWhatToDoInTwoLines) {
                              .next = "Reboot the node.",
                              .others = {"cuda:719"}};
   const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), lost});
-  EXPECT_THAT(explain_failure(model, model.cases()[0]),
+  EXPECT_THAT(summarize_failure(model, model.cases()[0]),
               ::testing::StartsWith("whose problem: machine · device_lost (xid:79, also cuda:719): NVRM: Xid "
                                     "(PCI:0000:03:00): 79, GPU has fallen off the bus.\n"
                                     "next:          Reboot the node.\n"
@@ -199,7 +199,8 @@ TEST(Explain, APlainFailureNeedsNoSecondLine) {
                                .where = "outcome",
                                .next = "Look at the first failed expectation."};
   const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
-  EXPECT_THAT(explain_failure(model, model.cases()[0]), ::testing::StartsWith("whose problem: code\nwhat: "));
+  EXPECT_THAT(summarize_failure(model, model.cases()[0]),
+              ::testing::StartsWith("whose problem: code\nwhat: "));
 }
 
 TEST(Explain, HasFourFilledLinesForEveryBadOutcome) {
@@ -208,7 +209,7 @@ TEST(Explain, HasFourFilledLinesForEveryBadOutcome) {
   for (const CaseRecord& record : model.cases()) {
     if (!is_bad(model.verdict(record).outcome)) continue;
     ++bad;
-    const std::string text = explain_failure(model, record);
+    const std::string text = summarize_failure(model, record);
     const auto& end = deciding_attempt(record, model.verdict(record));
     const std::size_t evidence = end && end->end ? end->end->evidence.lines.size() : 0;
     const std::size_t next = diagnosis_of(model, record) ? 1 : 0;

@@ -95,7 +95,7 @@ class RowAttempt {
     return environment;
   }
 
-  // Turns the process of the case into the launcher of as many, as in a run.
+  // Turns the process of the case into the supervisor of as many ranks, as in a run.
   Result<void> launch_as_ranks(ProcessSpec& spec) {
     ranks_.emplace(test_.name, SuiteKind::kProctor, static_cast<std::size_t>(test_.ranks));
     auto rendezvous = setup_.scratch->new_directory();

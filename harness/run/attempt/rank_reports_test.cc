@@ -29,9 +29,9 @@ class Ranks {
     return say(rank, "end", R"("result":"fail")").exits(rank, 1);
   }
   std::string verdict(EndCause cause = EndCause::kExited) {
-    AttemptEvidence launcher{.kind = SuiteKind::kProctor, .cause = cause};
-    launcher.exit_code = 0;
-    return to_string(reports.judge(launcher));
+    AttemptEvidence supervisor{.kind = SuiteKind::kProctor, .cause = cause};
+    supervisor.exit_code = 0;
+    return to_string(reports.judge(supervisor));
   }
 
   RankReports reports;

@@ -14,6 +14,8 @@
 //     if (!second) return second.error();
 //     return *first + *second;
 //   }
+//
+// Result<T, E> where the reason of a failure is one of a few: Result<Allocation, MemoryError>.
 #pragma once
 
 #include <optional>
@@ -42,37 +44,39 @@ struct Error {
   static Error system(std::string what, int err);
 };
 
-template <typename T>
+template <typename T, typename E = Error>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(E error)
+      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
-  explicit operator bool() const { return std::holds_alternative<T>(state_); }
+  explicit operator bool() const { return state_.index() == 0; }
   bool ok() const { return static_cast<bool>(*this); }
-  T& operator*() & { return std::get<T>(state_); }
-  const T& operator*() const& { return std::get<T>(state_); }
-  T&& operator*() && { return std::get<T>(std::move(state_)); }
-  T* operator->() { return &std::get<T>(state_); }
-  const T* operator->() const { return &std::get<T>(state_); }
-  const Error& error() const { return std::get<Error>(state_); }
+  T& operator*() & { return std::get<0>(state_); }
+  const T& operator*() const& { return std::get<0>(state_); }
+  T&& operator*() && { return std::get<0>(std::move(state_)); }
+  T* operator->() { return &std::get<0>(state_); }
+  const T* operator->() const { return &std::get<0>(state_); }
+  const E& error() const { return std::get<1>(state_); }
 
  private:
-  std::variant<T, Error> state_;
+  std::variant<T, E> state_;
 };
 
-template <>
-class [[nodiscard]] Result<void> {
+template <typename E>
+class [[nodiscard]] Result<void, E> {
  public:
   Result() = default;
-  Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(E error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   explicit operator bool() const { return !error_; }
   bool ok() const { return !error_; }
-  const Error& error() const { return *error_; }
+  const E& error() const { return *error_; }
 
  private:
-  std::optional<Error> error_;
+  std::optional<E> error_;
 };
 
 }  // namespace proctor

@@ -117,8 +117,6 @@ TableReader::TableReader(const std::string& file, const toml::table& table, std:
                       suggestion(first->str(), keys, "keys"));
 }
 
-const toml::node* TableReader::wanted(const char* key) const { return error_ ? nullptr : table_.get(key); }
-
 void TableReader::fail(Error error) {
   if (!error_) error_ = std::move(error);
 }
@@ -128,10 +126,17 @@ void TableReader::fail(const char* key, const std::string& message, const std::s
   fail(toml_error(file_, node != nullptr ? node->source() : table_.source(), message, hint));
 }
 
+void TableReader::fail(const toml::node& node, const std::string& message, const std::string& hint) {
+  fail(toml_error(file_, node.source(), message, hint));
+}
+
 void TableReader::wrong_type(const char* key, const std::string& expected, const std::string& hint) {
-  fail(key,
-       fmt::format("`{}` in {} is {}, but must be {}", key, title_, value_text(*table_.get(key)), expected),
-       hint);
+  wrong_type(*table_.get(key), key, expected, hint);
+}
+
+void TableReader::wrong_type(const toml::node& node, const char* key, const std::string& expected,
+                             const std::string& hint) {
+  fail(node, fmt::format("`{}` in {} is {}, but must be {}", key, title_, value_text(node), expected), hint);
 }
 
 void TableReader::require(const char* key) {
@@ -164,14 +169,17 @@ void TableReader::read(const char* key, bool& out) {
   }
 }
 
-void TableReader::read(const char* key, std::optional<int>& out, int low, int high) {
+std::optional<std::int64_t> TableReader::whole_number(const char* key, std::int64_t low, std::int64_t high) {
   const toml::node* node = wanted(key);
-  if (node == nullptr) return;
+  if (node == nullptr) return std::nullopt;
   const auto* number = node->as_integer();
-  if (number == nullptr || number->get() < low || number->get() > high) {
-    return wrong_type(key, fmt::format("a whole number from {} to {}", low, high));
-  }
-  out = static_cast<int>(number->get());
+  if (number != nullptr && number->get() >= low && number->get() <= high) return number->get();
+  wrong_type(key, fmt::format("a whole number from {} to {}", low, high));
+  return std::nullopt;
+}
+
+void TableReader::read(const char* key, std::optional<int>& out, int low, int high) {
+  if (const auto number = whole_number(key, low, high)) out = static_cast<int>(*number);
 }
 
 void TableReader::read(const char* key, std::optional<Milliseconds>& out, bool zero_allowed) {
@@ -220,9 +228,8 @@ void TableReader::read(const char* key, std::optional<std::vector<std::string>>&
   for (const toml::node& element : *array) {
     const auto* text = element.as_string();
     if (text == nullptr) {
-      return fail(toml_error(file_, element.source(),
-                             fmt::format("`{}` in {} contains {}, but takes only strings in quotes", key,
-                                         title_, value_text(element))));
+      return fail(element, fmt::format("`{}` in {} contains {}, but takes only strings in quotes", key,
+                                       title_, value_text(element)));
     }
     words.push_back(text->get());
   }
@@ -235,9 +242,8 @@ void TableReader::read(const char* key, std::map<std::string, std::string>& out)
   for (const auto& [name, value] : *values) {
     const auto* text = value.as_string();
     if (text == nullptr) {
-      return fail(toml_error(file_, value.source(),
-                             fmt::format("`{}` of `{}` in {} is {}, but must be a string in quotes",
-                                         name.str(), key, title_, value_text(value))));
+      return fail(value, fmt::format("`{}` of `{}` in {} is {}, but must be a string in quotes", name.str(),
+                                     key, title_, value_text(value)));
     }
     out[std::string(name.str())] = text->get();
   }

@@ -1,6 +1,7 @@
 // Reads a TOML table key by key and remembers the first mistake with its file, line, value and near miss.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -46,6 +47,10 @@ class TableReader {
   void read(const char* key, std::optional<std::string>& out);
   void read(const char* key, bool& out);
   void read(const char* key, std::optional<int>& out, int low, int high);
+  template <typename Number>
+  void read_number(const char* key, Number& out, Number low, Number high) {
+    if (const auto number = whole_number(key, low, high)) out = static_cast<Number>(*number);
+  }
   void read(const char* key, std::optional<Milliseconds>& out, bool zero_allowed);
   // Reads a duration, or "off".
   void read(const char* key, std::optional<std::optional<Milliseconds>>& out);
@@ -53,6 +58,18 @@ class TableReader {
   void read(const char* key, std::map<std::string, std::string>& out);  // merges into `out`
   // Reads a text that must be one of `allowed`.
   void read_choice(const char* key, std::optional<std::string>& out, const std::vector<std::string>& allowed);
+  // A string that `parse` makes a value of; `expected` says of what form it must be.
+  template <typename Value, typename Parse>
+  void read_parsed(const char* key, std::optional<Value>& out, const Parse& parse, const char* expected) {
+    if (const toml::node* node = wanted(key)) read_element(*node, key, out, parse, expected);
+  }
+  // The same for one element of the array at `key`.
+  template <typename Value, typename Parse>
+  void read_element(const toml::node& node, const char* key, std::optional<Value>& out, const Parse& parse,
+                    const char* expected) {
+    if (const auto* text = node.as_string()) out = parse(text->get());
+    if (!out) wrong_type(node, key, expected);
+  }
   void require(const char* key);
 
   // The table below `key`, or null.
@@ -60,16 +77,21 @@ class TableReader {
   // The elements of an array of tables.
   std::vector<const toml::table*> tables(const char* key);
   const toml::node* node(const char* key) const { return table_.get(key); }
+  // The same, but null after a mistake.
+  const toml::node* wanted(const char* key) const { return error_ ? nullptr : table_.get(key); }
 
   // Notes a mistake at the value of `key`.
   void fail(const char* key, const std::string& message, const std::string& hint = {});
+  void fail(const toml::node& node, const std::string& message, const std::string& hint = {});
   void fail(Error error);
 
   const std::optional<Error>& error() const { return error_; }
 
  private:
-  const toml::node* wanted(const char* key) const;
+  std::optional<std::int64_t> whole_number(const char* key, std::int64_t low, std::int64_t high);
   void wrong_type(const char* key, const std::string& expected, const std::string& hint = {});
+  void wrong_type(const toml::node& node, const char* key, const std::string& expected,
+                  const std::string& hint = {});
 
   std::string file_;
   const toml::table& table_;

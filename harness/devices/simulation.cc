@@ -41,9 +41,7 @@ Result<simgpu::Topology> read_machine(const std::string& path) {
   if (!text) {
     return Error::usage(fmt::format("read --sim '{}': {}", path, text.error().what), text.error().hint);
   }
-  auto topology = simgpu::parse_machine(*text, path);
-  if (!topology) return Error::usage(topology.error().what(path), topology.error().hint);
-  return *std::move(topology);
+  return simgpu::parse_machine(*text, path, path);
 }
 
 bool are_equal(const std::vector<simgpu::Card>& cards) {
@@ -56,9 +54,7 @@ bool are_equal(const std::vector<simgpu::Card>& cards) {
 
 Result<simgpu::Topology> parse_sim_topology(std::string_view text) {
   if (simgpu::is_machine_file(text)) return read_machine(std::string(text));
-  auto topology = simgpu::parse_topology(text);
-  if (!topology) return Error::usage(topology.error().what("--sim"), topology.error().hint);
-  return *std::move(topology);
+  return simgpu::parse_topology(text, "--sim");
 }
 
 Result<SimDriver> parse_sim_driver(std::string_view text) {

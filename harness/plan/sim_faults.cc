@@ -22,7 +22,7 @@ bool has_backend_of(const simgpu::FaultInfo& fault, const simgpu::Topology& topo
 
 Result<void> check_sim_faults(std::string_view faults, const simgpu::Topology* topology) {
   const auto specs = simgpu::parse_faults(faults);
-  if (!specs) return Error::usage(specs.error().what("PROCTOR_SIM_FAULTS"), specs.error().hint);
+  if (!specs) return specs.error();
   if (specs->empty()) return {};
   if (topology == nullptr) {
     return refused(faults, "nothing in this run is simulated by simgpu",

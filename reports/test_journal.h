@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/core/events.h"
+#include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
 #include "reports/run_model.h"
 
@@ -28,7 +29,6 @@ std::vector<Event> rich_journal();
 std::string awkward_text();
 
 void write_file(const std::filesystem::path& path, const std::string& text);
-std::string read_file(const std::filesystem::path& path);
 
 // "" when `command` exits with 0, else its output.
 std::string complaint_of(const std::string& command);

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "harness/core/words.h"
+
 namespace proctor {
 namespace {
 
 bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-
-char lower(char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::size_t hex_digits(std::string_view text) {
   return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_hex) - text.begin());
@@ -56,9 +56,7 @@ std::string pci_slot(std::string_view text) {
   const std::size_t domain = hex_digits(text);
   if (domain < 4 || domain > 8 || !has_bus_and_device(text.substr(domain))) return "";
   if (domain > 4 && text.substr(0, domain - 4).find_first_not_of('0') != text.npos) return "";
-  std::string slot(text.substr(domain - 4, 10));
-  std::transform(slot.begin(), slot.end(), slot.begin(), lower);
-  return slot;
+  return lower_case(text.substr(domain - 4, 10));
 }
 
 std::vector<std::string> pci_slots(const KernelLine& line) {

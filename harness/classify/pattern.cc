@@ -2,18 +2,13 @@
 
 #include <algorithm>
 
+#include "harness/core/words.h"
+
 namespace proctor {
 namespace {
 
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-std::string_view trimmed(std::string_view line) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const auto begin = line.find_first_not_of(kBlanks);
-  if (begin == line.npos) return {};
-  return line.substr(begin, line.find_last_not_of(kBlanks) - begin + 1);
 }
 
 bool splits_word(std::string_view line, std::size_t at) {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
-#include <sstream>
+
+#include "harness/core/read_file.h"
 
 namespace proctor {
 namespace {
@@ -73,10 +73,8 @@ TEST(Rules, OnlySixXidAreTheTests) {
 }
 
 TEST(Rules, EveryClassIsDocumented) {
-  std::ostringstream page;
-  page << std::ifstream(PROCTOR_SOURCE_DIR "/docs/diagnosis.md").rdbuf();
-  for (const Rule& rule : rules())
-    EXPECT_THAT(page.str(), HasSubstr("`" + rule.error_class + "`")) << rule.id;
+  const std::string page = read_file_or_empty(PROCTOR_SOURCE_DIR "/docs/diagnosis.md");
+  for (const Rule& rule : rules()) EXPECT_THAT(page, HasSubstr("`" + rule.error_class + "`")) << rule.id;
 }
 
 TEST(Rules, OnlyTheKernelLogTakesADeviceAway) {

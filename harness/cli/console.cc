@@ -5,6 +5,7 @@
 
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 #include "reports/device_table.h"
 #include "reports/exit_code.h"
 #include "reports/failure_summary.h"
@@ -33,13 +34,6 @@ std::string device_text(const RunPlanned& planned) {
   for (const auto& device : planned.devices) text += (text.empty() ? "" : ", ") + device.id;
   if (planned.sim) text += " (simulated: " + planned.sim->topology + " by " + planned.sim->driver + ")";
   return text;
-}
-
-std::string capitals(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
-  return result;
 }
 
 std::string seconds(std::int64_t ms) {
@@ -174,11 +168,11 @@ void Console::show(const CaseEnded& ended) {
       ended.verdict.outcome == Outcome::kNotrun && spent == 0;  // the summary counts them
   const bool worth_a_line = bad || !ended.marks.empty() || !status_;
   if (never_started || !worth_a_line) return;
-  std::string word = capitals(to_string(ended.verdict.outcome));
+  std::string word = upper_case(to_string(ended.verdict.outcome));
   word.resize(std::max<std::size_t>(word.size(), 11), ' ');
   std::string line = painted(ended.verdict, word) + seconds(spent) + "  " + clean_text(ended.case_id);
   if (!ended.verdict.reason.empty()) line += "  (" + clean_text(ended.verdict.reason) + ")";
-  for (const auto& mark : ended.marks) line += "  " + paint(kYellow, capitals(mark));
+  for (const auto& mark : ended.marks) line += "  " + paint(kYellow, upper_case(mark));
   print(line);
 }
 

@@ -10,13 +10,10 @@
 #include <fstream>
 #include <thread>
 
+#include "harness/core/read_file.h"
+
 namespace proctor::cli {
 namespace {
-
-std::string slurp(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 int count(const std::string& text, const std::string& part) {
   int found = 0;
@@ -80,8 +77,8 @@ Ended ProctorTest::launch(const std::vector<std::string>& argv, const Launch& op
   Ended ended;
   if (WIFEXITED(status)) ended.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
-  ended.out = slurp(out);
-  ended.err = slurp(err);
+  ended.out = read_file_or_empty(out);
+  ended.err = read_file_or_empty(err);
   return ended;
 }
 
@@ -90,7 +87,7 @@ void ProctorTest::write(const std::string& name, const std::string& text, bool e
   if (executable) ::chmod(path(name).c_str(), 0755);
 }
 
-std::string ProctorTest::read(const std::string& name) const { return slurp(path(name)); }
+std::string ProctorTest::read(const std::string& name) const { return read_file_or_empty(path(name)); }
 
 bool ProctorTest::wait_for(const std::string& name, const std::string& text, int times) const {
   for (int i = 0; i < 6000; ++i) {

@@ -6,7 +6,9 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 
+#include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
 
 namespace proctor::cli {
@@ -118,10 +120,7 @@ class StackOfARun : public StackCommand {
   std::string update() const {
     return "echo 580.95.05 > " + (directory_ / "root/sys/module/nvidia/version").string();
   }
-  std::string report() const {
-    std::ifstream file(directory_ / "out/report.json");
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string report() const { return read_file_or_empty(directory_ / "out/report.json"); }
 };
 
 TEST_F(StackOfARun, IsInTheReport) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "harness/core/words.h"
+
 namespace proctor {
 namespace {
 
@@ -54,11 +56,7 @@ Error unknown_unit(std::string_view text, std::string_view number, std::string_v
   if (unit.empty()) {
     return bad_duration(text, "it has no unit", fmt::format("Did you mean '{0}s' or '{0}ms'?", number));
   }
-  const std::size_t start = unit.find_first_not_of(' ');
-  std::string word;
-  for (const char c : start == unit.npos ? std::string_view() : unit.substr(start)) {
-    word += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
+  const std::string word = lower_case(unit.substr(std::min(unit.find_first_not_of(' '), unit.size())));
   std::string_view meant = unit_ms(word) ? std::string_view(word) : std::string_view();
   for (const auto& [wrong, right] : kUnitNearMisses) {
     if (word == wrong) meant = right;

@@ -22,4 +22,9 @@ Result<std::string> read_file(const std::string& path) {
   return text;
 }
 
+std::string read_file_or_empty(const std::string& path) {
+  Result<std::string> text = read_file(path);
+  return text ? *std::move(text) : std::string();
+}
+
 }  // namespace proctor

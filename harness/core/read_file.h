@@ -10,4 +10,7 @@ namespace proctor {
 
 Result<std::string> read_file(const std::string& path);
 
+// For a file that may be missing, which is as if it were empty.
+std::string read_file_or_empty(const std::string& path);
+
 }  // namespace proctor

@@ -7,6 +7,8 @@
 #include <cctype>
 #include <string>
 
+#include "harness/core/words.h"
+
 namespace proctor {
 
 namespace {
@@ -28,12 +30,6 @@ bool holds(std::string_view op, int order) {
   if (op == ">") return order > 0;
   if (op == "<") return order < 0;
   return order == 0;
-}
-
-std::string_view strip(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 }  // namespace
@@ -70,7 +66,7 @@ Result<VersionRange> VersionRange::parse(std::string_view text) {
   std::string_view rest = text;
   while (true) {
     const std::size_t comma = rest.find(',');
-    const std::string_view condition = strip(rest.substr(0, comma));
+    const std::string_view condition = trimmed(rest.substr(0, comma));
     const auto op = std::find_if(kOperators.begin(), kOperators.end(), [&](std::string_view candidate) {
       return condition.starts_with(candidate);
     });
@@ -78,7 +74,7 @@ Result<VersionRange> VersionRange::parse(std::string_view text) {
       return Error::usage(fmt::format("read version range \"{}\": \"{}\" has no operator", text, condition),
                           "Write conditions such as \">=22.43, <22.44\".");
     }
-    const std::string_view number = strip(condition.substr(op->size()));
+    const std::string_view number = trimmed(condition.substr(op->size()));
     // A range is written by hand: what Version::parse would ignore is a mistake here.
     const bool plain = !number.empty() && is_digit(number.front()) && is_digit(number.back()) &&
                        number.find_first_not_of("0123456789.") == std::string_view::npos &&

@@ -13,7 +13,7 @@ std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\n
 std::string lower_case(std::string_view text);
 std::string upper_case(std::string_view text);
 
-std::string joined(const std::vector<std::string>& words, std::string_view between);
+std::string joined(const std::vector<std::string>& words, std::string_view between = " ");
 
 // What stands between separators, empty pieces too: "a,,b" is three, "" is one. Parts of `text`.
 std::vector<std::string_view> split(std::string_view text, char separator);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 #include "harness/devices/masks/mask_cuda.h"
 #include "harness/devices/masks/mask_xpu.h"
 
@@ -18,12 +19,6 @@ constexpr const char* kNoDriver = "/proc/proctor/no-level-zero-driver.so";
 
 // Intel's driver reads its variables under these prefixes too, and prefers them to the plain names.
 constexpr std::string_view kIntelPrefixes[] = {"NEO_L0_", "NEO_"};
-
-std::string join(const std::vector<std::string>& entries) {
-  std::string text;
-  for (const std::string& entry : entries) text += (text.empty() ? "" : ",") + entry;
-  return text;
-}
 
 VariableChange hide_cuda() { return {kCudaMaskVariable, "", "the empty string hides every CUDA device"}; }
 
@@ -51,7 +46,7 @@ Result<std::string> cuda_mask(const std::vector<LeasedDevice>& devices, MaskMode
     entries.push_back(mode == MaskMode::kUuid ? device.uuid : std::to_string(device.ordinal));
   }
   if (auto unique = check_unique(entries, kCudaMaskVariable); !unique) return unique.error();
-  return join(entries);
+  return joined(entries, ",");
 }
 
 // Ascending, since the order in the mask means nothing to Level Zero.
@@ -71,7 +66,7 @@ Result<std::string> xpu_mask(std::vector<LeasedDevice> devices, Hierarchy hierar
     for (const int tile : device.only_tiles) entries.push_back(ordinal + "." + std::to_string(tile));
   }
   if (auto unique = check_unique(entries, kXpuMaskVariable); !unique) return unique.error();
-  return join(entries);
+  return joined(entries, ",");
 }
 
 void unset_prefixed(std::string_view name, std::vector<VariableChange>& plan) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 #include "harness/evidence/findings.h"
 
 namespace proctor {
@@ -39,12 +40,6 @@ std::vector<const ProcessFinding*> by_interest(const Findings& findings) {
   std::stable_sort(sorted.begin(), sorted.end(),
                    [&](const auto* a, const auto* b) { return weight(a) > weight(b); });
   return sorted;
-}
-
-std::string joined(const std::vector<std::string>& words, std::string_view between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : std::string(between)) + word;
-  return text;
 }
 
 std::string python_stack(const ProcessFinding& process, std::size_t most) {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/json_text.h"
 #include "harness/core/text.h"
 #include "harness/plan/gtest_list.h"
 #include "harness/plan/pytest_list.h"
@@ -71,11 +72,6 @@ std::vector<std::string> with(std::vector<std::string> argv, std::string last) {
   return argv;
 }
 
-std::string text_of(const json& event, const char* key) {
-  const auto found = event.find(key);
-  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // What is wrong with the list of texts at `key`, or "" and `out` is filled in.
 std::string read_texts(const json& event, const char* key, std::vector<std::string>& out) {
   const auto found = event.find(key);
@@ -91,7 +87,7 @@ std::string read_sizes(const json& event, Case& test) {
   const auto found = event.find("sizes");
   if (found == event.end()) return {};
   if (!found->is_object()) return "has no object in \"sizes\"";
-  test.sizes_unit = text_of(*found, "unit");
+  test.sizes_unit = text_at(*found, "unit");
   for (const auto& [name, amount] : found->items()) {
     if (name == "unit") continue;
     if (!amount.is_number_integer()) return fmt::format("has no number in \"sizes\".\"{}\"", name);
@@ -108,8 +104,8 @@ std::string read_case_event(const std::string& line, Case& test) {
   if (version == event.end() || *version != child::kProtocolVersion) {
     return fmt::format("is not of protocol version {}", child::kProtocolVersion);
   }
-  if (text_of(event, "event") != "case") return "is no event of type \"case\"";
-  test.name = text_of(event, "case");
+  if (text_at(event, "event") != "case") return "is no event of type \"case\"";
+  test.name = text_at(event, "case");
   if (test.name.empty() || test.name != clean_text(test.name)) return "has no readable name in \"case\"";
   if (const auto devices = event.find("devices"); devices != event.end()) {
     if (!devices->is_number_unsigned() || devices->get<std::uint64_t>() > 1024) {
@@ -124,10 +120,10 @@ std::string read_case_event(const std::string& line, Case& test) {
     if (test.ranks > 0 && test.devices % test.ranks != 0)
       return fmt::format("has {} devices for {} ranks, which is no equal share", test.devices, test.ranks);
   }
-  test.rule = text_of(event, "rule");
-  test.source = text_of(event, "source");
-  test.severity = text_of(event, "severity");
-  test.expects = text_of(event, "expects");
+  test.rule = text_at(event, "rule");
+  test.source = text_at(event, "source");
+  test.severity = text_at(event, "severity");
+  test.expects = text_at(event, "expects");
   for (const std::string& wrong : {read_texts(event, "needs", test.needs),
                                    read_texts(event, "faults", test.faults), read_sizes(event, test)}) {
     if (!wrong.empty()) return wrong;

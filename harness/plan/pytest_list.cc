@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/json_text.h"
 #include "harness/core/text.h"
 
 namespace proctor {
@@ -27,11 +28,6 @@ bool is_event(const json& event, std::string_view name) {
          *type == name;
 }
 
-std::string text_of(const json& event, const char* key) {
-  const auto found = event.find(key);
-  return found != event.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 std::optional<int> first_number(const json& arguments) {
   if (!arguments.is_array() || arguments.empty() || !arguments[0].is_number_integer()) return std::nullopt;
   const auto value = arguments[0].get<std::int64_t>();
@@ -51,10 +47,10 @@ Result<PytestTest> parse_pytest_test(std::string_view line) {
   if (!is_event(event, "case")) {
     return Error::usage(fmt::format("is no event of type \"case\", version {}", child::kProtocolVersion));
   }
-  PytestTest test{.nodeid = text_of(event, "case"),
-                  .file = text_of(event, "file"),
-                  .classname = text_of(event, "classname"),
-                  .name = text_of(event, "name"),
+  PytestTest test{.nodeid = text_at(event, "case"),
+                  .file = text_at(event, "file"),
+                  .classname = text_at(event, "classname"),
+                  .name = text_at(event, "name"),
                   .markers = {}};
   if (test.nodeid.empty() || test.nodeid != clean_text(test.nodeid)) {
     return Error::usage("has no readable name in \"case\"");
@@ -70,7 +66,7 @@ std::vector<std::string> pytest_list_failures(const std::vector<std::string>& li
   std::vector<std::string> messages;
   for (const auto& line : lines) {
     if (const json event = parse_event(line); is_event(event, "fail"))
-      messages.push_back(text_of(event, "message"));
+      messages.push_back(text_at(event, "message"));
   }
   return messages;
 }

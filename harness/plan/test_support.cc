@@ -11,16 +11,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "harness/core/read_file.h"
+
 namespace proctor::testing_support {
 
 namespace {
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 void redirect(int fd, const std::string& path) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -72,9 +67,9 @@ Result<ListOutput> run_listing(const std::vector<std::string>& argv,
   ListOutput result;
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) result.exit_signal = WTERMSIG(status);
-  result.stdout_text = read_file(out.path() + "/stdout");
-  result.stderr_tail = read_file(out.path() + "/stderr");
-  std::istringstream events(read_file(out.path() + "/events"));
+  result.stdout_text = read_file_or_empty(out.path() + "/stdout");
+  result.stderr_tail = read_file_or_empty(out.path() + "/stderr");
+  std::istringstream events(read_file_or_empty(out.path() + "/events"));
   for (std::string line; std::getline(events, line);) result.event_lines.push_back(line);
   return result;
 }

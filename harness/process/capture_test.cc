@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
+#include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
 
 namespace proctor {
@@ -15,12 +15,7 @@ namespace {
 class CaptureTest : public testing::Test {
  protected:
   std::string log_path() const { return directory_ + "/case.log"; }
-  std::string log() const {
-    std::ifstream file(log_path(), std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
+  std::string log() const { return read_file_or_empty(log_path()); }
   static Clock::time_point at(int milliseconds) { return Clock::time_point{} + Milliseconds(milliseconds); }
 
   TempDir scratch_;

@@ -12,9 +12,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
-#include <cstring>
 #include <variant>
 
+#include "harness/core/argv.h"
 #include "harness/process/guard/protocol.h"
 
 // The child runs on the parent's memory while the parent sleeps; the sanitizers' shadow of its stack is not
@@ -138,14 +138,6 @@ PROCTOR_NO_SANITIZE int child_main(void* raw) {
   return 127;
 }
 
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> result;
-  result.reserve(strings.size() + 1);
-  for (const std::string& text : strings) result.push_back(const_cast<char*>(text.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
-
 // All signals stay blocked over the clone: a handler must not run in the child on the parent's memory. The
 // guard inherits the full mask and gives the leader an empty one.
 class BlockAllSignals {
@@ -182,8 +174,8 @@ std::variant<Spawned, SpawnError> spawn(const SpawnSpec& spec) {
   // On our own stack, which sleeps meanwhile: nothing to map, and its pages are there.
   alignas(16) std::array<std::byte, kStackBytes> stack;
   std::byte* const stack_top = stack.data() + stack.size();
-  const std::vector<char*> argv = pointers(spec.argv);
-  const std::vector<char*> envp = pointers(spec.env);
+  const std::vector<char*> argv = argv_of(spec.argv);
+  const std::vector<char*> envp = argv_of(spec.env);
   ChildPlan plan{};
   plan.argv = argv.data();
   plan.envp = envp.data();

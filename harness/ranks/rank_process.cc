@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "harness/core/argv.h"
 #include "harness/core/child_protocol.h"
 #include "harness/process/guard/protocol.h"
 
@@ -16,13 +17,6 @@ namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::size_t kTagBytes = 32;  // what is added to an event must still fit into one
-
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> result;
-  for (const std::string& text : strings) result.push_back(const_cast<char*>(text.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
 
 // posix_spawn's two objects, which must be destroyed.
 class SpawnOptions {
@@ -82,8 +76,8 @@ int RankProcess::start(const RankPlan& plan, const std::vector<std::string>& env
   auto own_env = env;
   if (plan.events)
     own_env.push_back(std::string(child::kEventsFdVariable) + "=" + std::to_string(guard::kChildEventsFd));
-  const auto argv = pointers(plan.argv);
-  const auto envp = pointers(own_env);
+  const auto argv = argv_of(plan.argv);
+  const auto envp = argv_of(own_env);
   return posix_spawnp(&pid_, argv[0], options.actions(), options.attributes(), argv.data(), envp.data());
 }
 

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <set>
 
+#include "harness/core/words.h"
+
 namespace proctor {
 namespace {
 
@@ -253,9 +255,7 @@ DockerInstruction head_of(std::vector<Line>& lines) {
       if (!instruction.keyword.empty() && !word.starts_with("--")) return instruction;
       line.text.erase(0, end);
       if (instruction.keyword.empty()) {
-        for (const char c : word) {
-          instruction.keyword += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-        }
+        instruction.keyword = upper_case(word);
       } else {
         instruction.flags.push_back({word, line.number});
       }

@@ -4,15 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "harness/core/rooted_files.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
+#include "harness/core/words.h"
 #include "harness/stack/dpkg_status.h"
 
 namespace proctor {
@@ -44,29 +43,15 @@ const std::vector<PackagedLayer>& packaged_layers() {
   return kLayers;
 }
 
-Lines lines_of(const std::string& text) {
-  Lines lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
-std::string trimmed(std::string text) {
-  const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
-  text.erase(text.begin(), std::find_if_not(text.begin(), text.end(), is_space));
-  while (!text.empty() && is_space(text.back())) text.pop_back();
-  return text;
-}
-
 // What follows `field` on the first line that begins with it, without quotes.
 std::optional<std::string> field_of(const std::string& text, std::string_view field) {
-  for (const std::string& line : lines_of(text)) {
-    const std::string bare = trimmed(line);
+  for (const std::string_view line : lines_of(text)) {
+    const std::string_view bare = trimmed(line);
     if (!bare.starts_with(field)) continue;
-    std::string value = trimmed(bare.substr(field.size()));
+    std::string_view value = trimmed(bare.substr(field.size()));
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
       value = value.substr(1, value.size() - 2);
-    return value;
+    return std::string(value);
   }
   return std::nullopt;
 }
@@ -144,13 +129,13 @@ void Capture::host() {
   }
   const char* kernel = "/proc/sys/kernel/osrelease";
   if (const auto text = read("host.kernel", kernel, "no such file"))
-    known("host.kernel", trimmed(*text), kernel);
+    known("host.kernel", std::string(trimmed(*text)), kernel);
 }
 
 void Capture::nvidia_driver() {
   const char* version = "/sys/module/nvidia/version";
   if (const auto text = read("kmd.nvidia", version, "the module nvidia is not loaded")) {
-    known("kmd.nvidia", trimmed(*text), version);
+    known("kmd.nvidia", std::string(trimmed(*text)), version);
   }
   const char* words = "/proc/driver/nvidia/version";
   if (const auto text = read("kmd.nvidia.flavour", words, "the module nvidia is not loaded")) {

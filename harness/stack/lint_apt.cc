@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include "harness/core/words.h"
 #include "harness/stack/lint.h"
 
 namespace proctor {
@@ -111,15 +111,10 @@ void lint_layer(const DockerInstruction& run, LintFindings& findings) {
   }
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 // Words that are about trust wherever they stand: options, source lists, files written by a heredoc.
 void lint_trust(const DockerInstruction& instruction, LintFindings& findings) {
   for (const auto& word : instruction.words) {
-    const std::string text = lower(word.text);
+    const std::string text = lower_case(word.text);
     if (text.starts_with("ppa:") || text.find("ppa.launchpad") != std::string::npos) {
       findings.push_back({word.line, "ppa",
                           fmt::format("`{}` lists only the newest version of each package", word.text),
@@ -138,7 +133,8 @@ void lint_trust(const DockerInstruction& instruction, LintFindings& findings) {
 // "Trusted: yes" without quotes, as a heredoc has it, is two words.
 void lint_trusted_field(const DockerInstruction& instruction, LintFindings& findings) {
   for (std::size_t at = 1; at < instruction.words.size(); ++at) {
-    if (lower(instruction.words[at - 1].text) != "trusted:" || lower(instruction.words[at].text) != "yes")
+    if (lower_case(instruction.words[at - 1].text) != "trusted:" ||
+        lower_case(instruction.words[at].text) != "yes")
       continue;
     findings.push_back({instruction.words[at].line, "unsigned-repository",
                         "`Trusted: yes`: anybody may be the repository",

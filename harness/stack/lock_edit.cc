@@ -3,22 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "harness/core/toml_reader.h"
+#include "harness/core/words.h"
 #include "harness/stack/lock.h"
 
 namespace proctor {
 namespace {
-
-using Lines = std::vector<std::string>;
-
-Lines lines_of(std::string_view text) {
-  Lines lines;
-  std::istringstream stream{std::string(text)};
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 const toml::table* find_entry(const toml::table& root, const LockEntry& entry) {
   if (entry.name.empty()) return root[entry.table].as_table();
@@ -36,7 +27,7 @@ struct KeyPosition {
   std::size_t column = 0;
 };
 
-KeyPosition position_of(const toml::table& table, const Lines& lines) {
+KeyPosition position_of(const toml::table& table, const std::vector<std::string_view>& lines) {
   KeyPosition position;
   for (const auto& [key, value] : table) {
     const std::size_t line = key.source().begin.line;
@@ -53,8 +44,8 @@ struct Edit {
   std::string insert_after{};
 };
 
-Result<void> plan_edits(const toml::table& root, const Lines& lines, const LockChange& change,
-                        std::vector<Edit>& edits) {
+Result<void> plan_edits(const toml::table& root, const std::vector<std::string_view>& lines,
+                        const LockChange& change, std::vector<Edit>& edits) {
   const toml::table* table = find_entry(root, change.entry);
   if (table == nullptr)
     return Error::internal(
@@ -83,7 +74,7 @@ Result<std::string> change_lock(std::string_view text, const std::string& file,
                                 const std::vector<LockChange>& changes) {
   const auto root = parse_toml(text, file);
   if (!root) return root.error();
-  const Lines lines = lines_of(text);
+  const std::vector<std::string_view> lines = lines_of(text);
   std::vector<Edit> edits;
   for (const auto& change : changes) {
     if (const auto planned = plan_edits(*root, lines, change, edits); !planned) return planned.error();
@@ -97,7 +88,7 @@ Result<std::string> change_lock(std::string_view text, const std::string& file,
       keep = keep && !edit.erase;
       if (!edit.insert_after.empty()) after += edit.insert_after + "\n";
     }
-    if (keep) changed += lines[i] + "\n";
+    if (keep) changed += fmt::format("{}\n", lines[i]);
     changed += after;
   }
   const auto lock = parse_stack_lock(changed, file);

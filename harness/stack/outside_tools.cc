@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 
 namespace proctor {
 namespace {
@@ -49,17 +49,6 @@ Error tool_error(std::string what, std::string hint = {}) {
   return {ErrorKind::kSystem, std::move(what), std::move(hint), 0};
 }
 
-std::string stripped(std::string text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.pop_back();
-  return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 Result<void> write(const std::string& path, const std::string& bytes) {
   std::ofstream file(path, std::ios::binary);
   file << bytes;
@@ -76,8 +65,8 @@ std::string WebAnswer::header(const std::string& name) const {
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("HTTP/")) value.clear();  // the headers before it are a redirect's
     const auto colon = line.find(':');
-    if (colon != std::string::npos && lower(line.substr(0, colon)) == lower(name))
-      value = stripped(line.substr(colon + 1));
+    if (colon != std::string::npos && lower_case(line.substr(0, colon)) == lower_case(name))
+      value = trimmed(std::string_view(line).substr(colon + 1));
   }
   return value;
 }
@@ -128,7 +117,7 @@ Result<WebAnswer> OutsideTools::fetch(const std::string& url, const std::vector<
   if (done->status != 0) {
     const auto errors = read_file(path("errors"));
     return tool_error(
-        fmt::format("ask {}: {}", url, errors && !errors->empty() ? stripped(*errors) : "curl was killed"));
+        fmt::format("ask {}: {}", url, errors && !errors->empty() ? trimmed(*errors) : "curl was killed"));
   }
   WebAnswer answer;
   std::from_chars(done->out.data(), done->out.data() + done->out.size(), answer.status);
@@ -158,8 +147,9 @@ Result<SignedText> OutsideTools::signed_part(const std::string& text) const {
     if (line.starts_with("[GNUPG:] NEWSIG")) good = false;
     if (line.starts_with("[GNUPG:] GOODSIG ")) good = true;
     if (good && line.starts_with("[GNUPG:] VALIDSIG "))
-      result.signers.push_back(stripped(line.substr(line.rfind(' ') + 1)));
-    if (line.starts_with("[GNUPG:] NO_PUBKEY ")) unknown += " " + stripped(line.substr(19));
+      result.signers.emplace_back(trimmed(std::string_view(line).substr(line.rfind(' ') + 1)));
+    if (line.starts_with("[GNUPG:] NO_PUBKEY "))
+      unknown += " " + std::string(trimmed(std::string_view(line).substr(19)));
     if (line.starts_with("[GNUPG:] BADSIG "))
       return tool_error("believe the signature: it is not of this text");
   }

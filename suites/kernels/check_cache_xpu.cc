@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "harness/core/read_file.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
@@ -64,13 +65,8 @@ class CacheDirectory {
   std::string path_;
 };
 
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 void damage(const std::filesystem::path& path, const std::string& how) {
-  std::string bytes = contents(path);
+  std::string bytes = read_file_or_empty(path);
   if (how == "changed") {
     for (std::size_t i = bytes.size() / 2; i < bytes.size(); i += 64) bytes[i] = static_cast<char>(~bytes[i]);
   } else {

@@ -1,4 +1,5 @@
 // Events as CUDA has them: ready until something is recorded, recorded again, and seen by other processes.
+#include "harness/core/hex.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
 #include "suites/kernels/stream_gate.h"
@@ -14,16 +15,6 @@ using suite::kGate;
 using suite::step;
 
 constexpr const char* kUnrecorded = "CUDA Runtime API, cudaEventQuery: an event that was never recorded";
-
-std::string to_hex(const cudaIpcEventHandle_t& handle) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const char byte : handle.reserved) {
-    text += kDigits[static_cast<unsigned char>(byte) >> 4];
-    text += kDigits[static_cast<unsigned char>(byte) & 15];
-  }
-  return text;
-}
 
 // Opens the event; then tells, each time that it is asked, whether it has happened.
 PROCTOR_HELPER(watch_event) {
@@ -107,7 +98,7 @@ PROCTOR_CHECK(EventIpc, OtherProcessSeesItHappen, "M41", "CUDA Runtime API, cuda
   step("given a second process that watches an event behind a kernel that is held");
   gate.hold(native(queue));
   CUDA_CALL(cudaEventRecord, event, native(queue)).or_throw();
-  Helper watcher("watch_event", {to_hex(handle)});
+  Helper watcher("watch_event", {to_hex(handle.reserved)});
   expect_same("the second process opens it", kSuccess, watcher.answer().at("opened").get<std::string>());
   watcher.order("query");
   expect_same("while the kernel is held", kNotReady, watcher.answer().at("query").get<std::string>());

@@ -5,9 +5,8 @@
 
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 
+#include "harness/core/read_file.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
@@ -180,8 +179,7 @@ PROCTOR_CHECK(Printf, AppearsAtTheNextSynchronise, "K51", kPrintf, kGate, .fault
   step("given a kernel that prints a line");
   Helper helper("print", {path});
   helper.answer();
-  std::ifstream stream(path);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  const std::string text = read_file_or_empty(path);
   unlink(path.c_str());
   expect_same("standard output", "device says 7 -5 text\n", text);
 }

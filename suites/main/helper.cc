@@ -14,6 +14,7 @@
 #include <iostream>
 #include <map>
 
+#include "harness/core/argv.h"
 #include "suites/main/check.h"
 #include "suites/main/self.h"
 #include "suites/main/skipped.h"
@@ -136,8 +137,8 @@ Helper::Helper(const std::string& name, const std::vector<std::string>& words, c
   argv.insert(argv.end(), {kHelperOption, name});
   argv.insert(argv.end(), words.begin(), words.end());
   auto environment = environment_with(variables);
-  const int error = posix_spawn(&state_->pid, argv[0].c_str(), &actions, nullptr, pointers(argv).data(),
-                                pointers(environment).data());
+  const int error = posix_spawn(&state_->pid, argv[0].c_str(), &actions, nullptr, argv_of(argv).data(),
+                                argv_of(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   close(answer_end);
   close(order_end);

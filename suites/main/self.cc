@@ -16,11 +16,4 @@ std::vector<std::string> self_command() {
   return words;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> result;
-  for (auto& word : words) result.push_back(word.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 }  // namespace proctor::suite

@@ -10,7 +10,4 @@ namespace proctor::suite {
 // program through a dynamic loader, that loader and its options before it.
 std::vector<std::string> self_command();
 
-// For exec and posix_spawn: the words, which must outlive the result, and a null.
-std::vector<char*> pointers(std::vector<std::string>& words);
-
 }  // namespace proctor::suite

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/core/words.h"
+
 namespace proctor::probe {
 namespace {
 
@@ -66,11 +68,6 @@ std::string uuid_text(const unsigned char (&bytes)[16]) {
   std::string text = "GPU-";
   for (int i = 0; i < 16; ++i)
     text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
-  return text;
-}
-
-std::string lower_case(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
   return text;
 }
 

@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <regex>
 
+#include "harness/core/read_file.h"
 #include "suites/probe/describe.h"
 
 namespace proctor::probe {
@@ -25,8 +24,7 @@ std::string year_and_week(const std::string& bytes, const std::string& needle) {
 }  // namespace
 
 std::string release_name(const std::string& library_path, unsigned build) {
-  std::ifstream file(library_path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string bytes = read_file_or_empty(library_path);
   // Debian's 26.27 writes the build with six digits.
   for (const auto& needle : {fmt::format(".{}", build), fmt::format(".{:06}", build)}) {
     const auto release = year_and_week(bytes, needle);

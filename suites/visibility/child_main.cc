@@ -10,6 +10,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "harness/core/argv.h"
 #include "suites/main/self.h"
 #include "suites/visibility/child.h"
 
@@ -25,7 +26,7 @@ using Arguments = std::vector<std::string>;
   fcntl(kAnswerFd, F_SETFD, flags & ~FD_CLOEXEC);
   auto argv = suite::self_command();
   argv.insert(argv.end(), {kChildOption, ".", "enumerate"});
-  const auto words = suite::pointers(argv);
+  const auto words = argv_of(argv);
   const pid_t pid = fork();  // nothing of a driver has been initialised yet
   if (pid == 0) {
     execv(words[0], words.data());

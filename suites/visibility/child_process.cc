@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "harness/core/argv.h"
 #include "suites/main/check.h"
 #include "suites/main/self.h"
 #include "suites/visibility/child.h"
@@ -144,8 +145,8 @@ Child::Child(const std::vector<std::string>& mode, const Variables& variables)
   argv.insert(argv.end(), {kChildOption, state_->scratch});
   argv.insert(argv.end(), mode.begin(), mode.end());
   auto environment = child_environment(variables);
-  const int error = posix_spawn(&state_->pid, argv[0].c_str(), &actions, nullptr,
-                                suite::pointers(argv).data(), suite::pointers(environment).data());
+  const int error = posix_spawn(&state_->pid, argv[0].c_str(), &actions, nullptr, argv_of(argv).data(),
+                                argv_of(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   close(write_end);
   close(read_end);

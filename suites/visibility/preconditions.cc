@@ -54,12 +54,6 @@ void require_hierarchy(const Enumeration& control) {
 
 std::string text_of(const Enumeration& seen, IdentityKind kind) { return seen_text(seen, kind); }
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const auto& part : parts) text += (text.empty() ? "" : " ") + part;
-  return text;
-}
-
 std::string ordinals(std::size_t n) {
   std::string text;
   for (std::size_t i = 0; i < n; ++i) text += (i == 0 ? "" : ",") + std::to_string(i);

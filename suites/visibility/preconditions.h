@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "harness/core/words.h"
 #include "suites/visibility/control.h"
 
 namespace proctor::visibility {
@@ -23,7 +24,6 @@ void require_hierarchy(const Enumeration& control);
 
 // The canonical text of a record with and without identity, and of several identities.
 std::string text_of(const Enumeration& seen, IdentityKind kind);
-std::string joined(const std::vector<std::string>& parts);
 
 // "0,1,2" for n = 3.
 std::string ordinals(std::size_t n);

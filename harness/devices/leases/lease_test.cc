@@ -10,8 +10,8 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
+#include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
 
 namespace proctor {
@@ -38,10 +38,7 @@ class LeaseTest : public testing::Test {
   Lease must_take(const std::string& device = kCard) { return std::get<Lease>(take(device)); }
   bool is_free() { return std::holds_alternative<Lease>(take()); }
   std::string file() const { return path_ + "/" + kCard + ".lease"; }
-  std::string text() const {
-    std::ifstream stream(file());
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
+  std::string text() const { return read_file_or_empty(file()); }
   void write(const std::string& text) { std::ofstream(file(), std::ios::trunc) << text; }
 
   TempDir scratch_;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 
 namespace proctor {
 namespace {
@@ -12,12 +13,6 @@ namespace {
 constexpr std::string_view kBlanks = " \t";
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::uint64_t kMaxOrdinal = std::numeric_limits<std::uint32_t>::max();
-
-std::string_view trim(std::string_view text) {
-  const auto begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
 
 std::string_view leading_digits(std::string_view text) {
   return text.substr(0, std::min(text.find_first_not_of(kDigits), text.size()));
@@ -87,15 +82,11 @@ std::string_view to_string(Hierarchy hierarchy) {
 
 Result<Hierarchy> parse_hierarchy(std::string_view text) {
   std::vector<std::string> names;
-  std::string upper(text);
-  for (char& c : upper) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  }
   for (const Hierarchy hierarchy : kAllHierarchies) {
     if (text == to_string(hierarchy)) return hierarchy;
     names.emplace_back(to_string(hierarchy));
   }
-  const std::string near = near_miss(upper, names);
+  const std::string near = near_miss(upper_case(text), names);
   return Error::usage(
       "read hierarchy " + in_quotes(text) + ": expected FLAT, COMPOSITE or COMBINED, in capitals",
       near.empty() ? std::string() : "Did you mean '" + near + "'?");
@@ -121,7 +112,7 @@ std::vector<MaskEntry> split_mask(std::string_view value) {
   while (true) {
     const std::size_t end = std::min(value.find(',', begin), value.size());
     const std::string_view piece = value.substr(begin, end - begin);
-    const std::string_view text = trim(piece);
+    const std::string_view text = trimmed(piece, kBlanks);
     const std::size_t offset = text.empty() ? 0 : piece.find_first_not_of(kBlanks);
     entries.push_back(
         {std::string(text), entries.size() + 1, begin + offset + 1, text.size() != piece.size()});

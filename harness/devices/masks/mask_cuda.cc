@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "harness/core/words.h"
+
 namespace proctor {
 namespace {
 
@@ -79,10 +81,8 @@ std::string suggest(std::string_view value) {
            "' is a word of container runtimes and batch systems.";
   }
   if (is_uuid(value)) return "Did you mean 'GPU-" + std::string(value) + "'?";
-  std::string upper(value);
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, upper.size()); ++i) {
-    if (upper[i] >= 'a' && upper[i] <= 'z') upper[i] = static_cast<char>(upper[i] - 'a' + 'A');
-  }
+  const std::string upper =
+      upper_case(value.substr(0, 3)) + std::string(value.substr(std::min<std::size_t>(3, value.size())));
   if (kind_of(upper) != EntryKind::kOrdinal && why_refused(upper).empty())
     return "Did you mean '" + upper + "'?";
   const std::string repaired = repair_ordinals(value);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 
 namespace proctor {
 namespace {
@@ -18,12 +19,6 @@ constexpr std::size_t kMaxTable = 1 << 20;
 
 // "xpu:0000:03:00.0" -> "0000:03:00.0", "cuda:GPU-.." -> "GPU-.."
 std::string own_name(const std::string& id) { return id.substr(id.find(':') + 1); }
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 }  // namespace
 
@@ -109,9 +104,9 @@ void ToolSampler::on_end(const ProcessEnd& end) {
 
 void ToolSampler::add(const ToolTable& table) {
   if (!table.unknown.empty() && !std::exchange(told_unknown_, true)) {
-    warnings_.push_back(
-        {"telemetry_table", fmt::format("{} prints a table without {}: {}", dialect_.program,
-                                        joined(table.unknown), clean_text(table.header).substr(0, 300))});
+    warnings_.push_back({"telemetry_table",
+                         fmt::format("{} prints a table without {}: {}", dialect_.program,
+                                     joined(table.unknown, ", "), clean_text(table.header).substr(0, 300))});
   }
   for (const auto& row : table.rows) {
     const auto id = std::find_if(ids_.begin(), ids_.end(),

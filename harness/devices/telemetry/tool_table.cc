@@ -10,27 +10,18 @@
 #include <optional>
 #include <utility>
 
+#include "harness/core/words.h"
+
 namespace proctor {
 namespace {
 
-std::string trimmed(std::string_view text) {
-  constexpr const char* kBlank = " \t\r\"";
-  const auto first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(kBlank) - first + 1));
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
+constexpr std::string_view kBlanksAndQuotes = " \t\r\"";
 
 std::vector<std::string> cells_of(std::string_view line) {
   std::vector<std::string> cells;
   while (true) {
     const auto comma = line.find(',');
-    cells.push_back(trimmed(line.substr(0, comma)));
+    cells.emplace_back(trimmed(line.substr(0, comma), kBlanksAndQuotes));
     if (comma == std::string_view::npos) return cells;
     line.remove_prefix(comma + 1);
   }
@@ -45,8 +36,9 @@ struct Header {
 Header parse_header(const std::string& cell) {
   const auto open = cell.find_last_of("[(");
   const bool unit = open != std::string::npos && !cell.empty() && (cell.back() == ']' || cell.back() == ')');
-  if (!unit) return {lower(cell), ""};
-  return {lower(trimmed(cell.substr(0, open))), lower(cell.substr(open + 1, cell.size() - open - 2))};
+  if (!unit) return {lower_case(cell), ""};
+  return {lower_case(trimmed(cell.substr(0, open), kBlanksAndQuotes)),
+          lower_case(cell.substr(open + 1, cell.size() - open - 2))};
 }
 
 // What one of a unit is in that of the metric.
@@ -81,7 +73,7 @@ std::optional<double> factor(Metric metric, const std::string& unit) {
 }
 
 bool says_nothing(const std::string& cell) {
-  const std::string word = lower(cell);
+  const std::string word = lower_case(cell);
   for (const char* known : {"", "-", "n/a", "na", "[n/a]", "not supported", "[not supported]",
                             "[unknown error]", "[gpu is lost]", "err!"}) {
     if (word == known) return true;
@@ -127,7 +119,7 @@ MetricReading read_cell(const std::string& cell, Metric metric, const std::strin
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (error != std::errc() || !std::isfinite(value)) return missing(no_number);
   const std::string own_unit =
-      lower(trimmed({end, static_cast<std::size_t>(cell.data() + cell.size() - end)}));
+      lower_case(trimmed({end, static_cast<std::size_t>(cell.data() + cell.size() - end)}, kBlanksAndQuotes));
   const std::string& unit = own_unit.empty() ? header_unit : own_unit;
   const auto scale = factor(metric, unit);
   if (!scale) return missing(fmt::format("{} gives it in `{}`, an unknown unit", program, unit));
@@ -177,16 +169,6 @@ ToolTable::Row read_row(const std::string& line, const Layout& layout, const Too
   return row;
 }
 
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const auto end = text.find('\n');
-    if (auto line = trimmed(text.substr(0, end)); !line.empty()) lines.push_back(std::move(line));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  return lines;
-}
-
 }  // namespace
 
 const ToolDialect& nvidia_smi() {
@@ -216,7 +198,10 @@ const ToolDialect& xpu_smi() {
 }
 
 Result<ToolTable> parse_tool_table(std::string_view text, const ToolDialect& dialect) {
-  const auto lines = lines_of(text);
+  std::vector<std::string> lines;
+  for (const auto line : lines_of(text)) {
+    if (const auto words = trimmed(line, kBlanksAndQuotes); !words.empty()) lines.emplace_back(words);
+  }
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const Layout layout = lay_out(lines[i], dialect);
     const bool is_header = std::any_of(layout.columns.begin(), layout.columns.end(),

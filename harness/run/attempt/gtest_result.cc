@@ -4,15 +4,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "harness/core/json_text.h"
+
 namespace proctor {
 namespace {
 
 using nlohmann::json;
-
-std::string string_of(const json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
-}
 
 const json& array_of(const json& object, const char* key) {
   static const json kEmpty = json::array();
@@ -39,15 +36,15 @@ Failure split_failure(const std::string& text) {
 
 void add_failures(const json& holder, std::vector<Failure>& failures) {
   for (const auto& entry : array_of(holder, "failures")) {
-    if (entry.is_object()) failures.push_back(split_failure(string_of(entry, "failure")));
+    if (entry.is_object()) failures.push_back(split_failure(text_at(entry, "failure")));
   }
 }
 
 // When an environment's set-up says that nothing can run, GoogleTest still calls its tests completed; that
 // they never began shows in their start, second 0 of its clock in local time.
 bool never_began(const json& test) {
-  const std::string start = string_of(test, "timestamp");
-  return string_of(test, "result") == "COMPLETED" &&
+  const std::string start = text_at(test, "timestamp");
+  return text_at(test, "result") == "COMPLETED" &&
          (start.starts_with("1970-01-01T") || start.starts_with("1969-12-31T"));
 }
 
@@ -65,9 +62,9 @@ std::optional<GtestResult> read_gtest_result(const std::string& path) {
     add_failures(suite, result.failures);
     for (const auto& test : array_of(suite, "testsuite")) {
       add_failures(test, result.failures);
-      if (string_of(test, "status") != "RUN") continue;
+      if (text_at(test, "status") != "RUN") continue;
       ++result.ran;
-      if (string_of(test, "result") == "SKIPPED" || never_began(test)) ++skipped;
+      if (text_at(test, "result") == "SKIPPED" || never_began(test)) ++skipped;
     }
   }
   result.skipped = result.ran > 0 && skipped == result.ran;

@@ -1,8 +1,8 @@
 // Contexts, memory, and memory of another process.
-#include <charconv>
 #include <cstring>
 #include <utility>
 
+#include "harness/core/hex.h"
 #include "suites/accel/cuda/native.h"
 
 namespace proctor::accel {
@@ -105,41 +105,16 @@ PointerInfo pointer_info(const Context& context, const void* pointer) {
 
 // ---- between processes ----
 
-namespace {
-
-std::string to_hex(const cudaIpcMemHandle_t& handle) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const char byte : handle.reserved) {
-    text += kDigits[static_cast<unsigned char>(byte) >> 4];
-    text += kDigits[static_cast<unsigned char>(byte) & 15];
-  }
-  return text;
-}
-
-bool from_hex(const std::string& text, cudaIpcMemHandle_t& handle) {
-  if (text.size() != 2 * sizeof handle.reserved) return false;
-  for (std::size_t i = 0; i < sizeof handle.reserved; ++i) {
-    unsigned value = 0;
-    const char* begin = text.data() + 2 * i;
-    if (std::from_chars(begin, begin + 2, value, 16).ptr != begin + 2) return false;
-    handle.reserved[i] = static_cast<char>(value);
-  }
-  return true;
-}
-
-}  // namespace
-
 std::string Ipc::export_memory(const Context& context, const Buffer& buffer) {
   use(context.device());
   cudaIpcMemHandle_t handle{};
   CUDA_CALL(cudaIpcGetMemHandle, &handle, buffer.data()).or_throw();
-  return to_hex(handle);
+  return to_hex(handle.reserved);
 }
 
 Status Ipc::try_import(const Context& context, const std::string& token, std::size_t bytes, Buffer& out) {
   cudaIpcMemHandle_t handle{};
-  if (!from_hex(token, handle)) return {cudaErrorInvalidValue, "accel::Ipc::try_import"};
+  if (!from_hex(token, handle.reserved)) return {cudaErrorInvalidValue, "accel::Ipc::try_import"};
   use(context.device());
   void* pointer = nullptr;
   const Status status = CUDA_CALL(cudaIpcOpenMemHandle, &pointer, handle, cudaIpcMemLazyEnablePeerAccess);

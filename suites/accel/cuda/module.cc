@@ -2,9 +2,8 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "harness/core/read_file.h"
 #include "suites/accel/cuda/native.h"
 #include "suites/main/skipped.h"
 
@@ -30,11 +29,10 @@ void need_no_options(const ModuleOptions& options) {
 }  // namespace
 
 std::vector<std::byte> module_file(const std::string& name) {
-  std::ifstream file(file_of(name), std::ios::binary);
-  if (!file) throw suite::Skipped("fatbin_missing:" + name);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
-  return {data, data + bytes.size()};
+  const Result<std::string> bytes = read_file(file_of(name));
+  if (!bytes) throw suite::Skipped("fatbin_missing:" + name);
+  const auto* data = reinterpret_cast<const std::byte*>(bytes->data());
+  return {data, data + bytes->size()};
 }
 
 void or_throw_named(const Status& status, const Device& device) {

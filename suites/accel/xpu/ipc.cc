@@ -6,35 +6,13 @@
 #include <cerrno>
 #include <charconv>
 
+#include "harness/core/hex.h"
 #include "suites/accel/xpu/ipc_token.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/skipped.h"
 
 namespace proctor::accel {
 namespace {
-
-constexpr char kDigits[] = "0123456789abcdef";
-
-std::string to_hex(std::span<const char> bytes) {
-  std::string text;
-  for (const char byte : bytes) {
-    const auto value = static_cast<unsigned char>(byte);
-    text += kDigits[value >> 4];
-    text += kDigits[value & 15];
-  }
-  return text;
-}
-
-bool from_hex(std::string_view text, std::span<char> bytes) {
-  if (text.size() != 2 * bytes.size()) return false;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    unsigned value = 0;
-    const char* begin = text.data() + 2 * i;
-    if (std::from_chars(begin, begin + 2, value, 16).ptr != begin + 2) return false;
-    bytes[i] = static_cast<char>(value);
-  }
-  return true;
-}
 
 // The exporter's descriptor as one of ours; -1 when the kernel refuses.
 int fetch_descriptor(int pid, int fd) {

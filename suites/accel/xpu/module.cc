@@ -2,10 +2,9 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
+#include "harness/core/read_file.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/skipped.h"
 
@@ -32,11 +31,10 @@ std::string text_of(ze_module_build_log_handle_t log) {
 
 std::vector<std::byte> module_file(const std::string& name) {
   const auto path = program().parent_path() / "kernels" / (name + ".spv");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw suite::Skipped("spirv_missing:" + name);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
-  return {data, data + bytes.size()};
+  const Result<std::string> bytes = read_file(path);
+  if (!bytes) throw suite::Skipped("spirv_missing:" + name);
+  const auto* data = reinterpret_cast<const std::byte*>(bytes->data());
+  return {data, data + bytes->size()};
 }
 
 // ---- modules ----

@@ -107,12 +107,6 @@ std::vector<std::string> leased(std::size_t devices) {
 
 std::vector<std::string> uuids(const Enumeration& seen) { return identities(seen, IdentityKind::kUuid); }
 
-std::string joined(const std::vector<std::string>& parts, const char* between) {
-  std::string text;
-  for (const auto& part : parts) text += (text.empty() ? "" : between) + part;
-  return text;
-}
-
 namespace {
 
 // Which code says that nothing is visible is documented for a machine without devices, and not for a mask.

@@ -5,6 +5,7 @@
 // pool, and what a check tells names nothing outside of it.
 #pragma once
 
+#include "harness/core/words.h"
 #include "suites/visibility/child_process.h"
 #include "suites/visibility/cuda/mask_values.h"
 
@@ -43,6 +44,5 @@ std::vector<std::string> uuids(const Enumeration& seen);
 // "cudaSuccess GPU-.. GPU-..", so that a failure shows all of it. Any failure is "nothing" on hardware.
 std::string text_of(const Enumeration& seen);
 std::string expected_text(const std::vector<std::string>& uuids);
-std::string joined(const std::vector<std::string>& parts, const char* between = " ");
 
 }  // namespace proctor::visibility

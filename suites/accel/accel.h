@@ -213,6 +213,10 @@ class Buffer {
   friend class Ipc;
   Buffer(Context context, Kind kind, std::byte* data, std::size_t bytes, bool imported);
 
+  // What the vendor's interface does.
+  static Status allocate(const Context& context, const Allocation& what, void** pointer);
+  Status release(void* pointer) const;
+
   std::shared_ptr<Context::Impl> context_;
   Kind kind_ = Kind::kUnknown;
   std::byte* data_ = nullptr;

@@ -16,10 +16,8 @@ const std::vector<Device>& Context::devices() const { return impl_->devices; }
 
 // ---- buffers ----
 
-namespace {
-
 // Alignments are the runtime's: 256 bytes at least.
-Status allocate(const Context& context, const Allocation& what, void** pointer) {
+Status Buffer::allocate(const Context& context, const Allocation& what, void** pointer) {
   const Status used = try_use(what.device == Device() ? context.device() : what.device);
   if (!used.ok()) return used;
   switch (what.kind) {
@@ -35,47 +33,7 @@ Status allocate(const Context& context, const Allocation& what, void** pointer) 
   return {cudaErrorInvalidValue, "accel::Buffer"};
 }
 
-}  // namespace
-
-Buffer::Buffer(const Context& context, const Allocation& allocation) {
-  try_allocate(context, allocation, *this).or_throw();
-}
-
-Buffer::Buffer(Context context, Kind kind, std::byte* data, std::size_t bytes, bool imported)
-    : context_(context.impl()), kind_(kind), data_(data), bytes_(bytes), imported_(imported) {}
-
-Buffer::~Buffer() {
-  if (data_ != nullptr) try_free();  // a destructor has nobody to tell
-}
-
-Buffer::Buffer(Buffer&& other) noexcept
-    : context_(std::move(other.context_)),
-      kind_(other.kind_),
-      data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)),
-      imported_(other.imported_) {}
-
-Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  std::swap(context_, other.context_);
-  std::swap(kind_, other.kind_);
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(imported_, other.imported_);
-  return *this;
-}
-
-Status Buffer::try_allocate(const Context& context, const Allocation& allocation, Buffer& out) {
-  void* pointer = nullptr;
-  const Status status = allocate(context, allocation, &pointer);
-  if (status.ok()) {
-    out = Buffer(context, allocation.kind, static_cast<std::byte*>(pointer), allocation.bytes, false);
-  }
-  return status;
-}
-
-Status Buffer::try_free() {
-  void* pointer = std::exchange(data_, nullptr);
-  bytes_ = 0;
+Status Buffer::release(void* pointer) const {
   if (imported_) return CUDA_CALL(cudaIpcCloseMemHandle, pointer);
   if (kind_ == Kind::kHost) return CUDA_CALL(cudaFreeHost, pointer);
   return CUDA_CALL(cudaFree, pointer);

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "harness/core/temp_dir.h"
+
 namespace proctor::accel {
 namespace {
 
@@ -28,24 +30,18 @@ std::string output_of(const std::string& command) {
 
 class Reasons : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string path = testing::TempDir() + "reasons-XXXXXX";
-    ASSERT_NE(mkdtemp(path.data()), nullptr);
-    state_ = path;
-  }
-  void TearDown() override { output_of("rm -rf " + in_quotes(state_)); }
-
   // What the case says of itself on cards as described.
   std::string say(const std::string& program, const std::string& name, const std::string& cards,
                   const std::string& faults = "") const {
-    return output_of("PROCTOR_EVENTS_FD=1 PROCTOR_SIM_DRIVER=simgpu PROCTOR_SIM_STATE=" + in_quotes(state_) +
-                     " PROCTOR_SIM_TOPOLOGY=" + in_quotes(cards) + " PROCTOR_SIM_FAULTS=" +
-                     in_quotes(faults) + " LD_LIBRARY_PATH=" + in_quotes(bin("cuda_sim")) + " " +
-                     in_quotes(bin(program)) + " --proctor-case=" + name + " 2>/dev/null");
+    return output_of(
+        "PROCTOR_EVENTS_FD=1 PROCTOR_SIM_DRIVER=simgpu PROCTOR_SIM_STATE=" + in_quotes(state_.string()) +
+        " PROCTOR_SIM_TOPOLOGY=" + in_quotes(cards) + " PROCTOR_SIM_FAULTS=" + in_quotes(faults) +
+        " LD_LIBRARY_PATH=" + in_quotes(bin("cuda_sim")) + " " + in_quotes(bin(program)) +
+        " --proctor-case=" + name + " 2>/dev/null");
   }
 
  private:
-  std::string state_;
+  const TempDir state_;
 };
 
 TEST_F(Reasons, NothingIsLackingOnASimulatedCard) {

@@ -35,7 +35,9 @@ constexpr ze_device_mem_alloc_desc_t kLargeMemory = {ZE_STRUCTURE_TYPE_DEVICE_ME
                                                      0};
 constexpr ze_host_mem_alloc_desc_t kHostMemory = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
 
-Status allocate(const Context& context, const Allocation& what, void** pointer) {
+}  // namespace
+
+Status Buffer::allocate(const Context& context, const Allocation& what, void** pointer) {
   const Device device = what.device == Device() ? context.device() : what.device;
   switch (what.kind) {
     case Kind::kDevice:
@@ -52,47 +54,7 @@ Status allocate(const Context& context, const Allocation& what, void** pointer) 
   return {ZE_RESULT_ERROR_INVALID_ENUMERATION, "accel::Buffer"};
 }
 
-}  // namespace
-
-Buffer::Buffer(const Context& context, const Allocation& allocation) {
-  try_allocate(context, allocation, *this).or_throw();
-}
-
-Buffer::Buffer(Context context, Kind kind, std::byte* data, std::size_t bytes, bool imported)
-    : context_(context.impl()), kind_(kind), data_(data), bytes_(bytes), imported_(imported) {}
-
-Buffer::~Buffer() {
-  if (data_ != nullptr) try_free();  // a destructor has nobody to tell
-}
-
-Buffer::Buffer(Buffer&& other) noexcept
-    : context_(std::move(other.context_)),
-      kind_(other.kind_),
-      data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)),
-      imported_(other.imported_) {}
-
-Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  std::swap(context_, other.context_);
-  std::swap(kind_, other.kind_);
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(imported_, other.imported_);
-  return *this;
-}
-
-Status Buffer::try_allocate(const Context& context, const Allocation& allocation, Buffer& out) {
-  void* pointer = nullptr;
-  const Status status = allocate(context, allocation, &pointer);
-  if (status.ok()) {
-    out = Buffer(context, allocation.kind, static_cast<std::byte*>(pointer), allocation.bytes, false);
-  }
-  return status;
-}
-
-Status Buffer::try_free() {
-  void* pointer = std::exchange(data_, nullptr);
-  bytes_ = 0;
+Status Buffer::release(void* pointer) const {
   if (imported_) return ZE_CALL(zeMemCloseIpcHandle, context_->handle, pointer);
   return ZE_CALL(zeMemFree, context_->handle, pointer);
 }

@@ -1,4 +1,4 @@
-// For tests: a new directory that is removed at the end of the scope, with everything in it.
+// A new directory that is removed at the end of the scope, with everything in it.
 #pragma once
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ class TempDir {
   // The directory is made below TMPDIR (/tmp). A test that writes many small files may pass "/dev/shm", which
   // is in memory.
   explicit TempDir(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
-    std::string name = (parent / "proctor-test-XXXXXX").string();
+    std::string name = (parent / "proctor-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("failed to make the directory " + name);
     path_ = name;
   }

@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "harness/core/temp_dir.h"
 #include "harness/process/containment.h"
 
 namespace proctor {
@@ -61,9 +62,7 @@ class Probe : public testing::Test {
     auto opened = Containment::open(std::nullopt, "inventory-test-" + std::to_string(getpid()));
     ASSERT_TRUE(opened) << opened.error().what;
     containment_ = *std::move(opened);
-    script_ = testing::TempDir() + "probe-" + std::to_string(getpid()) + ".sh";
   }
-  void TearDown() override { unlink(script_.c_str()); }
 
   Inventory run(const std::string& body, Milliseconds timeout = Milliseconds{20'000}) {
     {
@@ -76,7 +75,8 @@ class Probe : public testing::Test {
   }
 
   std::unique_ptr<Containment> containment_;
-  std::string script_;
+  const TempDir directory_;
+  const std::string script_ = directory_ / "probe.sh";
 };
 
 TEST_F(Probe, ItsDocumentIsTheInventory) {

@@ -41,8 +41,8 @@ TEST(SimTopology, MistakesAreUsageErrorsThatNameOptionAndValue) {
 class MachineFile : public testing::Test {
  protected:
   MachineFile() { std::ofstream(path_) << "[[xpu]]\ntiles = 2\n[[xpu]]\n"; }
-  ~MachineFile() override { std::filesystem::remove(path_); }
-  const std::string path_ = testing::TempDir() + fmt::format("cards-{}.toml", getpid());
+  const TempDir directory_;
+  const std::string path_ = directory_ / "cards.toml";
 };
 
 TEST_F(MachineFile, IsNamedInReportsAndReadByNobodyElse) {
@@ -101,7 +101,8 @@ TEST(Simulation, BackendsAreThoseOfItsCards) {
 }
 
 TEST(CudaEnvironment, PutsOurRuntimeBeforeAnyOther) {
-  const std::string directory = testing::TempDir() + fmt::format("cuda-{}", getpid());
+  const TempDir temporary;
+  const std::string directory = temporary.string();
   const auto topology = parse_simulation("cuda:2", "")->topology;
   EXPECT_EQ(cuda_environment(topology, {directory}).missing, "library_missing:cuda_sim/libcudart.so.13");
   std::filesystem::create_directories(directory + "/cuda_sim");
@@ -110,7 +111,6 @@ TEST(CudaEnvironment, PutsOurRuntimeBeforeAnyOther) {
   EXPECT_EQ(environment.missing, "");
   EXPECT_EQ(environment.library_directory, directory + "/cuda_sim");
   EXPECT_THAT(environment.set, Contains(Pair("PROCTOR_SIM_TOPOLOGY", "cuda:2")));
-  std::filesystem::remove_all(directory);
 }
 
 TEST(CudaEnvironment, KeepsTheCallersLibrariesBehindIt) {

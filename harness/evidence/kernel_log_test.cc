@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/core/temp_dir.h"
+
 namespace proctor {
 namespace {
 
@@ -19,10 +21,7 @@ using testing::IsEmpty;
 
 class KernelLogTest : public testing::Test {
  protected:
-  KernelLogTest() : path_(testing::TempDir() + "/kernel-log-" + std::to_string(::getpid())) {
-    add("old line\n");
-  }
-  ~KernelLogTest() override { std::filesystem::remove(path_); }
+  KernelLogTest() { add("old line\n"); }
 
   void add(const std::string& text) { std::ofstream(path_, std::ios::app) << text; }
   static std::vector<std::string> texts(const KernelLog::Lines& lines) {
@@ -31,7 +30,8 @@ class KernelLogTest : public testing::Test {
     return texts;
   }
 
-  std::string path_;
+  const TempDir directory_;
+  const std::string path_ = directory_ / "kernel.log";
 };
 
 TEST(ParseKmsg, ReadsARecordOfTheKernel) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/core/read_file.h"
+#include "harness/core/temp_dir.h"
 #include "harness/process/unique_fd.h"
 
 namespace proctor {
@@ -20,21 +21,15 @@ using nlohmann::json;
 // Ranks that are shell scripts, and what came of them.
 class SupervisedRanks : public testing::Test {
  protected:
-  SupervisedRanks() {
-    std::string path = testing::TempDir() + "/ranks-XXXXXX";
-    directory_ = mkdtemp(path.data());
-  }
-  ~SupervisedRanks() override { std::filesystem::remove_all(directory_); }
-
   void supervise(const std::string& script, int ranks, Milliseconds grace = Milliseconds(10'000)) {
     RankPlan plan{.argv = {"sh", "-c", script},
-                  .rendezvous = directory_ + "/store",
+                  .rendezvous = directory_ / "store",
                   .events = true,
                   .grace = grace,
                   .ranks = {}};
     const std::string path = "PATH=" + std::string(getenv("PATH"));
     for (int i = 0; i < ranks; ++i)
-      plan.ranks.push_back({.env = {path, "RANK=77"}, .log = directory_ + "/" + std::to_string(i)});
+      plan.ranks.push_back({.env = {path, "RANK=77"}, .log = directory_ / std::to_string(i)});
     int both[2];
     ASSERT_EQ(pipe2(both, O_CLOEXEC), 0);
     const UniqueFd reader(both[0]);
@@ -45,13 +40,9 @@ class SupervisedRanks : public testing::Test {
     read_events(reader.get());
   }
 
-  std::string log(int rank) {
-    return read_file(directory_ + "/" + std::to_string(rank)).ok()
-               ? *read_file(directory_ + "/" + std::to_string(rank))
-               : "";
-  }
+  std::string log(int rank) { return read_file_or_empty(directory_ / std::to_string(rank)); }
 
-  std::string directory_;
+  const TempDir directory_;
   std::vector<json> said_;     // in order
   std::map<int, json> ended_;  // by rank
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "harness/core/temp_dir.h"
 #include "suites/collectives/names.h"
 #include "suites/collectives/sockets.h"
 #include "suites/collectives/world.h"
@@ -18,26 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 using suite::kGate;
 using suite::step;
-
-// A directory that is gone with the check.
-class TemporaryStore {
- public:
-  TemporaryStore() {
-    std::string name = (fs::temp_directory_path() / "store.XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("failed to make a directory " + name);
-    path_ = name;
-  }
-  ~TemporaryStore() {
-    std::error_code error;
-    fs::remove_all(path_, error);
-  }
-  TemporaryStore(const TemporaryStore&) = delete;
-  TemporaryStore& operator=(const TemporaryStore&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // This rank's group of those with the same `part`, in the order of ranks.
 GroupSpec part_of(const std::string& name, int rank, int size, const std::string& store) {
@@ -62,9 +43,9 @@ int marks(const std::string& store, const std::string& what, int round, int size
 // opened that another process could reach.
 PROCTOR_CHECK(Alone, EveryOperationIsTheIdentity, "C01", kNcclTests, kGate,
               .faults = {"collective.truncated_message"}, .devices = devices_of_a_rank()) {
-  const TemporaryStore store;
+  const TempDir store;
   const auto before = open_sockets();
-  World world(part_of("alone", 0, 1, store.path()));
+  World world(part_of("alone", 0, 1, store.string()));
   for (const auto& name : exercised_operation_names()) {
     for (const Type type : {Type::kF32, Type::kI64}) {
       const Exercise exercise{

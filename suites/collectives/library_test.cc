@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/temp_dir.h"
 #include "suites/collectives/nccl/api.h"
 #include "suites/main/skipped.h"
 
@@ -54,15 +55,7 @@ TEST(Library, IsTheOneThatWasAskedFor) {
 // Files of an installation, none of which is one.
 class NcclLookUp : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "nccl.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    root_ = name;
-  }
-  void TearDown() override {
-    std::filesystem::remove_all(root_);
-    ::unsetenv("PROCTOR_NCCL_LIBRARY");
-  }
+  void TearDown() override { ::unsetenv("PROCTOR_NCCL_LIBRARY"); }
   std::string file(const std::string& name) const {
     const auto path = root_ / name;
     std::filesystem::create_directories(path.parent_path());
@@ -78,7 +71,7 @@ class NcclLookUp : public testing::Test {
     return file(packages + "/nvidia/nccl/lib/libnccl.so.2");
   }
 
-  std::filesystem::path root_;
+  const TempDir root_;
 };
 
 TEST_F(NcclLookUp, TakesTheVariableAlone) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "harness/core/read_file.h"
+#include "harness/core/temp_dir.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
@@ -34,35 +35,24 @@ PROCTOR_HELPER(increment_once) {
 // A directory of its own that a cache is told to use.
 class CacheDirectory {
  public:
-  CacheDirectory() {
-    std::string path = (std::filesystem::temp_directory_path() / "cache-XXXXXX").string();
-    if (mkdtemp(path.data()) == nullptr) suite::fail_because("setup", "failed to make a directory");
-    path_ = path;
-  }
-  ~CacheDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  CacheDirectory(const CacheDirectory&) = delete;
-  CacheDirectory& operator=(const CacheDirectory&) = delete;
-
   // What a process that uses the cache answers.
   void expect_right(const std::string& what) const {
-    Helper helper("increment_once", {}, {{"NEO_CACHE_PERSISTENT", "1"}, {"NEO_CACHE_DIR", path_}});
+    Helper helper("increment_once", {},
+                  {{"NEO_CACHE_PERSISTENT", "1"}, {"NEO_CACHE_DIR", directory_.string()}});
     expect_true(helper.answer().at("right").get<bool>(), "a kernel of " + what + " computes the right words");
     helper.finish();
   }
 
   std::vector<std::filesystem::path> files() const {
     std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_.path())) {
       if (entry.is_regular_file()) found.push_back(entry.path());
     }
     return found;
   }
 
  private:
-  std::string path_;
+  const TempDir directory_;
 };
 
 void damage(const std::filesystem::path& path, const std::string& how) {

@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
 
+#include "harness/core/temp_dir.h"
 #include "harness/devices/telemetry/probe_monitor.h"
 #include "harness/process/containment.h"
 
@@ -40,11 +41,11 @@ class Nvml : public testing::Test {
     return seen;
   }
 
-  static ProbeMonitorSetup setup(std::vector<std::string> env, Milliseconds deadline) {
+  ProbeMonitorSetup setup(std::vector<std::string> env, Milliseconds deadline) {
     env.push_back("PATH=/usr/bin:/bin");
     return {.argv = {PROCTOR_BIN_DIR "/proctor-probe-cuda"},
             .env = std::move(env),
-            .fifo = testing::TempDir() + "/nvml-" + std::to_string(getpid()) + ".fifo",
+            .fifo = directory_ / "fifo",
             .ids = {kFirst, kOld},
             .deadline = deadline,
             .sample_deadline = deadline};
@@ -64,6 +65,7 @@ class Nvml : public testing::Test {
   }
 
   const std::string library_ = "LD_LIBRARY_PATH=" PROCTOR_NVML_STAND_IN;
+  const TempDir directory_;
   std::unique_ptr<Containment> containment_;
 };
 
@@ -95,10 +97,8 @@ TEST_F(Nvml, WhatADeviceDoesNotOfferIsMissingWithTheCallThatSaidSo) {
 }
 
 TEST_F(Nvml, SimulatedCardsAnswerAllOfIt) {
-  const auto state = testing::TempDir() + "/nvml-state-" + std::to_string(getpid());
   const auto seen = sample({"LD_LIBRARY_PATH=" PROCTOR_BIN_DIR "/cuda_sim", "PROCTOR_SIM_TOPOLOGY=cuda:2",
-                            "PROCTOR_SIM_STATE=" + state});
-  std::filesystem::remove_all(state);
+                            "PROCTOR_SIM_STATE=" + (directory_ / "state").string()});
   ASSERT_TRUE(seen) << seen.error().what;
   EXPECT_EQ(seen->missing, "");
   ASSERT_EQ(seen->devices.size(), 2u);

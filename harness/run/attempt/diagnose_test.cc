@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/core/temp_dir.h"
+
 namespace proctor {
 namespace {
 
@@ -19,8 +21,7 @@ constexpr const char* kDevices =
 
 class DiagnoseTest : public testing::Test {
  protected:
-  DiagnoseTest() : path_(testing::TempDir() + "/diagnose-" + std::to_string(::getpid())) { add("before"); }
-  ~DiagnoseTest() override { std::filesystem::remove(path_); }
+  DiagnoseTest() { add("before"); }
 
   void add(const std::string& line) { std::ofstream(path_, std::ios::app) << line << '\n'; }
 
@@ -40,7 +41,8 @@ class DiagnoseTest : public testing::Test {
     std::vector<Event> events;
   };
 
-  std::string path_;
+  const TempDir directory_;
+  const std::string path_ = directory_ / "kernel.log";
   Told told_;
 };
 

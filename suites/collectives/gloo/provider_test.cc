@@ -8,13 +8,12 @@
 #include <functional>
 #include <thread>
 
+#include "harness/core/temp_dir.h"
 #include "suites/collectives/library.h"
 #include "suites/main/skipped.h"
 
 namespace proctor::collectives {
 namespace {
-
-namespace fs = std::filesystem;
 
 class Gloo : public testing::Test {
  protected:
@@ -24,13 +23,6 @@ class Gloo : public testing::Test {
     } catch (const suite::Skipped& skipped) {
       GTEST_SKIP() << skipped.reason();
     }
-    std::string name = (fs::temp_directory_path() / "gloo.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    store_ = name;
-  }
-  void TearDown() override {
-    std::error_code error;
-    if (!store_.empty()) fs::remove_all(store_, error);
   }
 
   GroupSpec spec(int rank, const std::string& name = "group", int timeout_ms = 10'000) const {
@@ -56,7 +48,7 @@ class Gloo : public testing::Test {
   }
 
   Provider* provider_ = nullptr;
-  fs::path store_;
+  const TempDir store_;
 };
 
 TEST_F(Gloo, SaysWhatItIs) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 
+#include "harness/core/temp_dir.h"
 #include "suites/collectives/library.h"
 #include "suites/main/skipped.h"
 
@@ -21,13 +22,6 @@ class OneCcl : public testing::Test {
     } catch (const suite::Skipped& skipped) {
       GTEST_SKIP() << skipped.reason();
     }
-    std::string name = (std::filesystem::temp_directory_path() / "oneccl.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    store_ = name;
-  }
-  void TearDown() override {
-    std::error_code error;
-    if (!store_.empty()) std::filesystem::remove_all(store_, error);
   }
 
   GroupSpec spec(int rank, int size, const std::string& name) const {
@@ -39,7 +33,7 @@ class OneCcl : public testing::Test {
   }
 
   Provider* provider_ = nullptr;
-  std::filesystem::path store_;
+  const TempDir store_;
 };
 
 TEST_F(OneCcl, SaysWhatItIs) {

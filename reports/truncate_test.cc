@@ -22,19 +22,19 @@ TEST(OneLine, CollapsesWhiteSpaceAndSaysWhatIsMissing) {
 TEST(CutMiddle, KeepsHeadAndTailAndCountsTheRest) {
   const std::string fits(kHeadBytes + kTailBytes, 'x');
   EXPECT_EQ(elide_middle(fits), fits);
-  const std::string cut = elide_middle("HEAD" + fits + "TAIL");
-  EXPECT_TRUE(cut.starts_with("HEADx"));
-  EXPECT_TRUE(cut.ends_with("xTAIL"));
-  EXPECT_THAT(cut, ::testing::HasSubstr("\n[proctor: 8 bytes cut here]\n"));
+  const std::string shortened = elide_middle("HEAD" + fits + "TAIL");
+  EXPECT_TRUE(shortened.starts_with("HEADx"));
+  EXPECT_TRUE(shortened.ends_with("xTAIL"));
+  EXPECT_THAT(shortened, ::testing::HasSubstr("\n[proctor: 8 bytes cut here]\n"));
 }
 
 TEST(CutMiddle, NeverCutsInsideACharacter) {
   for (std::size_t shift = 0; shift < 4; ++shift) {
     std::string text(shift, 'a');
     while (text.size() < 100'000) text += "\xf0\x9f\x98\x80";
-    const std::string cut = elide_middle(text);
-    EXPECT_EQ(clean_text(cut), cut) << shift;
-    EXPECT_LE(cut.size(), kHeadBytes + kTailBytes + 64);
+    const std::string shortened = elide_middle(text);
+    EXPECT_EQ(clean_text(shortened), shortened) << shift;
+    EXPECT_LE(shortened.size(), kHeadBytes + kTailBytes + 64);
   }
 }
 

@@ -41,7 +41,7 @@ int write_plan(WriteOptions options, const AfterDashes& after_dashes) {
     std::fprintf(stderr, "proctor: warning: %s\n", shown(warning.text).c_str());
   }
   const PlanFile file{.plan = std::move(outcome->plan), .run = outcome->run, .size = options.plan.size};
-  const PlanPlaces places = plan_places(options.plan.config.directory);
+  const PlanDirectories places = plan_places(options.plan.config.directory);
   const auto text = plan_file_text(file, places);
   if (!text) return fail(text.error());
   const auto digest = plan_file_digest(file, places);

@@ -59,7 +59,7 @@ std::string shared_file(const std::string& name) {
   return {};
 }
 
-PlanPlaces plan_places(const std::string& start) {
+PlanDirectories plan_places(const std::string& start) {
   std::string shared = shared_file("pytest");
   shared.erase(std::min(shared.size(), shared.rfind('/')));
   return {.start = start, .programs = program_directory(), .shared = shared};

@@ -27,7 +27,7 @@ std::vector<BuiltinSuite> builtin_suites();
 std::string shared_file(const std::string& name);
 
 // What a plan puts names for (plan/plan_file.h); `start`: where proctor was started.
-PlanPlaces plan_places(const std::string& start);
+PlanDirectories plan_places(const std::string& start);
 
 // The caller's environment, as of now.
 Environment caller_environment();

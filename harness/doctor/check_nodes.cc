@@ -63,8 +63,8 @@ std::vector<NeededNode> needed_nodes(const Host& host) {
 bool is_meant(const Host& host, const NeededNode& node) {
   if (host.nodes.empty() || !host.container) return true;
   if (node.path.starts_with("/dev/dri/") || !host.is_given("/dev/nvidia")) return false;
-  return node.shared_by_all || std::none_of(host.nodes.begin(), host.nodes.end(), [](const Node& given) {
-           return is_nvidia_card_node(given.path);
+  return node.shared_by_all || std::none_of(host.nodes.begin(), host.nodes.end(), [](const Node& other) {
+           return is_nvidia_card_node(other.path);
          });
 }
 

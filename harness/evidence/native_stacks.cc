@@ -57,8 +57,8 @@ std::optional<StackFrame> parse_frame(std::string_view line) {
   const std::string_view rest = line.substr(std::min(at, line.size()));
   const std::size_t arguments = rest.find(" (", rest.starts_with('(') ? 1 : 0);
   StackFrame frame{.function = clean_text(rest.substr(0, arguments)), .location = ""};
-  if (const std::size_t place = rest.rfind(") at "); place != rest.npos)
-    frame.location = clean_text(rest.substr(place + 5));
+  if (const std::size_t separator = rest.rfind(") at "); separator != rest.npos)
+    frame.location = clean_text(rest.substr(separator + 5));
   if (frame.function.empty()) frame.function = "??";
   return frame;
 }

@@ -71,8 +71,8 @@ std::string native_stack(const ProcessFinding& process, std::size_t most) {
         (process.python.is_python && !frames.empty() && is_interpreter(frame.function)))
       break;
     if (frame.function == "??") continue;
-    const std::string place = frame.location.substr(frame.location.rfind('/') + 1);
-    frames.push_back(frame.function + (place.empty() ? "" : " at " + place));
+    const std::string location = frame.location.substr(frame.location.rfind('/') + 1);
+    frames.push_back(frame.function + (location.empty() ? "" : " at " + location));
   }
   return joined(frames, " < ");
 }

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "harness/core/text.h"
-#include "harness/plan/config_tables.h"
 #include "harness/core/toml_reader.h"
+#include "harness/plan/config_tables.h"
 
 namespace proctor {
 
@@ -110,18 +110,18 @@ class Loader {
   // What only the merged suite can tell.
   std::optional<Error> finish_suite(SuiteConfig& config) {
     Suite& suite = config.suite;
-    const std::string place = fmt::format("read {}: [suite.{}]", suite.origin, suite.name);
+    const std::string where = fmt::format("read {}: [suite.{}]", suite.origin, suite.name);
     if (suite.command.empty()) {
-      return Error::usage(place + " needs the key `command`", "Write command = [\"program\", \"argument\"].");
+      return Error::usage(where + " needs the key `command`", "Write command = [\"program\", \"argument\"].");
     }
     if (suite.devices < 0) suite.devices = suite.backend == Backend::kNone ? 0 : 1;
     if (!suite.devices_marker.empty() && suite.backend == Backend::kNone) {
       return Error::usage(
-          fmt::format("{} asks for devices by marker `{}`, of backend \"none\"", place, suite.devices_marker),
+          fmt::format("{} asks for devices by marker `{}`, of backend \"none\"", where, suite.devices_marker),
           "Write backend = \"cuda\" or backend = \"xpu\".");
     }
     if (suite.devices > 0 && suite.backend == Backend::kNone) {
-      return Error::usage(fmt::format("{} asks for {} devices of backend \"none\"", place, suite.devices),
+      return Error::usage(fmt::format("{} asks for {} devices of backend \"none\"", where, suite.devices),
                           "Write backend = \"cuda\" or backend = \"xpu\".");
     }
     std::map<std::string, std::string> env = config_.defaults_env;

@@ -106,11 +106,11 @@ TEST_F(ConfigTest, TunesABuiltInSuite) {
 
 // Every combination of the places that may set a limit, against the documented order.
 TEST_F(ConfigTest, PrecedenceInEveryCombination) {
-  constexpr int kPlaces = 8;  // weakest first
-  for (unsigned set = 0; set < (1u << kPlaces); ++set) {
-    const auto has = [&](int place) { return (set >> place & 1) != 0; };
-    const auto key = [&](int place) {
-      return has(place) ? fmt::format("retries = {}\n", place + 1) : std::string();
+  constexpr int kLayers = 8;  // weakest first
+  for (unsigned set = 0; set < (1u << kLayers); ++set) {
+    const auto has = [&](int layer) { return (set >> layer & 1) != 0; };
+    const auto key = [&](int layer) {
+      return has(layer) ? fmt::format("retries = {}\n", layer + 1) : std::string();
     };
     const std::string user = "[defaults]\n" + key(0) + "[defaults.command]\n" + key(1);
     const std::string project = "[defaults]\n" + key(2) + "[defaults.command]\n" + key(3) +
@@ -121,8 +121,8 @@ TEST_F(ConfigTest, PrecedenceInEveryCombination) {
     const Result<Config> config = load(project, user, options, "p");
     ASSERT_TRUE(config) << config.error().what;
     int expected = 0;
-    for (int place = 0; place < kPlaces; ++place) {
-      if (has(place)) expected = place + 1;
+    for (int layer = 0; layer < kLayers; ++layer) {
+      if (has(layer)) expected = layer + 1;
     }
     ASSERT_EQ(resolve_policy(*config, suite(*config, "a"), SuiteKind::kCommand, "a/x").retries, expected)
         << set;

@@ -19,9 +19,10 @@ constexpr const char* kStart = "${PROCTOR_START}";
 using Names = std::vector<std::pair<std::string, std::string>>;  // name in the file -> directory here
 
 // The most specific first.
-Names names_of(const PlanPlaces& places) {
-  Names names = {
-      {kStart, places.start}, {"${PROCTOR_PROGRAMS}", places.programs}, {"${PROCTOR_SHARED}", places.shared}};
+Names names_of(const PlanDirectories& directories) {
+  Names names = {{kStart, directories.start},
+                 {"${PROCTOR_PROGRAMS}", directories.programs},
+                 {"${PROCTOR_SHARED}", directories.shared}};
   std::erase_if(names, [](const auto& name) { return name.second.empty(); });
   std::stable_sort(names.begin(), names.end(),
                    [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
@@ -227,7 +228,7 @@ Json content_of_source(const PlanFile& file) {
   return json;
 }
 
-Result<Json> content_of(const PlanFile& file, const PlanPlaces& places) {
+Result<Json> content_of(const PlanFile& file, const PlanDirectories& directories) {
   if (!file.source.empty()) return content_of_source(file);
   Json json = {{"format", kFormat},          {"version", kPlanFileVersion},
                {"proctor", PROCTOR_VERSION}, {"size", file.size},
@@ -235,14 +236,14 @@ Result<Json> content_of(const PlanFile& file, const PlanPlaces& places) {
                {"suites", Json::array()},    {"cases", Json::array()}};
   for (const Suite& suite : file.plan.suites) json["suites"].push_back(suite_json(suite));
   for (const Case& test : file.plan.cases) json["cases"].push_back(case_json(test));
-  const Names names = names_of(places);
+  const Names names = names_of(directories);
   std::string taken;
   for_each_string(json, [&](std::string& text) {
     if (text.find("${PROCTOR_") != text.npos) taken = text;
     put_names(text, names);
   });
   for (Json& suite : json["suites"]) {
-    if (places.start == "/" && suite["directory"] == "/") suite["directory"] = kStart;
+    if (directories.start == "/" && suite["directory"] == "/") suite["directory"] = kStart;
   }
   if (!taken.empty()) {
     return Error::usage(
@@ -285,26 +286,27 @@ Result<void> check_header(const Json& json, const std::string& path) {
 
 }  // namespace
 
-Result<std::string> plan_file_digest(const PlanFile& file, const PlanPlaces& places) {
-  const auto content = content_of(file, places);
+Result<std::string> plan_file_digest(const PlanFile& file, const PlanDirectories& directories) {
+  const auto content = content_of(file, directories);
   return content ? Result<std::string>(digest_of(*content)) : content.error();
 }
 
-Result<std::string> plan_file_text(const PlanFile& file, const PlanPlaces& places) {
-  auto content = content_of(file, places);
+Result<std::string> plan_file_text(const PlanFile& file, const PlanDirectories& directories) {
+  auto content = content_of(file, directories);
   if (!content) return content.error();
   const std::string digest = digest_of(*content);
   (*content)["digest"] = digest;
   return content->dump(1) + "\n";
 }
 
-Result<PlanFile> parse_plan_file(const std::string& text, const std::string& path, const PlanPlaces& places) {
+Result<PlanFile> parse_plan_file(const std::string& text, const std::string& path,
+                                 const PlanDirectories& directories) {
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (auto checked = check_header(json, path); !checked) return checked.error();
   json.erase("digest");
   PlanFile file;
   file.source = json.dump();
-  const Names names = names_of(places);
+  const Names names = names_of(directories);
   std::string unknown;
   for_each_string(json, [&](std::string& value) {
     const std::string named = value;

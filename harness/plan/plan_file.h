@@ -28,7 +28,7 @@ struct PlanFile {
 };
 
 // Where the directories that a plan names lie on this machine; absolute.
-struct PlanPlaces {
+struct PlanDirectories {
   std::string start;     // where proctor was started
   std::string programs;  // the directory of the executable
   std::string shared;    // share/proctor; "" = not installed
@@ -36,12 +36,13 @@ struct PlanPlaces {
 
 // An error when something in the plan cannot be written so that it is read back as it was. Of a plan that was
 // read, cases may have been left out and the policy changed; everything else is as in its source.
-Result<std::string> plan_file_text(const PlanFile& file, const PlanPlaces& places);
+Result<std::string> plan_file_text(const PlanFile& file, const PlanDirectories& directories);
 
 // `path` is for messages. Refused: other files, newer versions, edited ones.
-Result<PlanFile> parse_plan_file(const std::string& text, const std::string& path, const PlanPlaces& places);
+Result<PlanFile> parse_plan_file(const std::string& text, const std::string& path,
+                                 const PlanDirectories& directories);
 
 // `digest` of the plan's file.
-Result<std::string> plan_file_digest(const PlanFile& file, const PlanPlaces& places);
+Result<std::string> plan_file_digest(const PlanFile& file, const PlanDirectories& directories);
 
 }  // namespace proctor

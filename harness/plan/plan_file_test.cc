@@ -9,9 +9,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const PlanPlaces kHere{
+const PlanDirectories kHere{
     .start = "/home/u/repo", .programs = "/opt/proctor/bin", .shared = "/opt/proctor/share/proctor"};
-const PlanPlaces kThere{.start = "/ci/work", .programs = "/ci/work/bin", .shared = "/usr/share/proctor"};
+const PlanDirectories kThere{.start = "/ci/work", .programs = "/ci/work/bin", .shared = "/usr/share/proctor"};
 
 // Every member has a value that is not its default.
 PlanFile full() {
@@ -62,8 +62,8 @@ PlanFile full() {
   return file;
 }
 
-std::string text_of(const PlanFile& file, const PlanPlaces& places = kHere) {
-  const auto text = plan_file_text(file, places);
+std::string text_of(const PlanFile& file, const PlanDirectories& directories = kHere) {
+  const auto text = plan_file_text(file, directories);
   EXPECT_TRUE(text) << (text ? "" : text.error().what);
   return text ? *text : "";
 }
@@ -113,7 +113,8 @@ TEST(PlanFile, MeansTheSameOnAMachineWithOtherDirectories) {
 // Some path in it may be a directory of the machine that reads it; it is still the same plan.
 TEST(PlanFile, ItsDigestDoesNotDependOnWhoReadsIt) {
   const std::string text = text_of(full());
-  const PlanPlaces elsewhere{.start = "/home/u/repository", .programs = "/x", .shared = "/usr/share/proctor"};
+  const PlanDirectories elsewhere{
+      .start = "/home/u/repository", .programs = "/x", .shared = "/usr/share/proctor"};
   const auto there = parse_plan_file(text, "plan.json", elsewhere);
   ASSERT_TRUE(there) << there.error().what;
   EXPECT_EQ(there->plan.suites[0].command[2], "/home/u/repository");
@@ -130,7 +131,7 @@ TEST(PlanFile, ItsDigestDoesNotDependOnWhoReadsIt) {
 
 // A container's job may start there. Every path is below it, so the directory alone has a name.
 TEST(PlanFile, TheRootDirectoryIsADirectoryToo) {
-  const PlanPlaces root{.start = "/", .programs = "/usr/bin", .shared = "/usr/share/proctor"};
+  const PlanDirectories root{.start = "/", .programs = "/usr/bin", .shared = "/usr/share/proctor"};
   const auto in_root = parse_plan_file(text_of(full()), "plan.json", root);
   ASSERT_TRUE(in_root) << in_root.error().what;
   EXPECT_EQ(in_root->plan.suites[0].directory, "/");
@@ -147,7 +148,7 @@ TEST(PlanFile, TheRootDirectoryIsADirectoryToo) {
 }
 
 TEST(PlanFile, ADirectoryThatThisMachineDoesNotHaveIsNamed) {
-  PlanPlaces without = kHere;
+  PlanDirectories without = kHere;
   without.shared.clear();
   const auto file = parse_plan_file(text_of(full()), "plan.json", without);
   ASSERT_FALSE(file);

@@ -63,9 +63,9 @@ Result<SlurmArray> read_slurm_array(const Environment& environment) {
                                      {"SLURM_ARRAY_TASK_COUNT", &array.count},
                                      {"SLURM_ARRAY_TASK_STEP", &array.step}}) {
     if (number == &array.step && find(environment, name) == nullptr) continue;
-    const auto given = number_of(environment, name, kSlurmTask);
-    if (!given) return given.error();
-    *number = *given;
+    const auto value = number_of(environment, name, kSlurmTask);
+    if (!value) return value.error();
+    *number = *value;
   }
   if (array.step > 0) return array;
   return Error::usage("read --shard auto: SLURM_ARRAY_TASK_STEP=0 leads nowhere");

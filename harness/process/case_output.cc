@@ -44,12 +44,12 @@ CaseOutput::CaseOutput(boost::asio::io_context& io, const ProcessSpec& spec, Clo
 }
 
 std::optional<SpawnError> CaseOutput::make_pipes(GuardSetup& setup, CaseEnds& ends) {
-  const auto connect = [](Descriptor& ours, UniqueFd& theirs, int& place) {
+  const auto connect = [](Descriptor& ours, UniqueFd& theirs, int& slot) {
     auto pipe = make_pipe();
     if (!pipe) return false;
     ours.assign(pipe->read.release());
     theirs = std::move(pipe->write);
-    place = theirs.get();
+    slot = theirs.get();
     return true;
   };
   if (spec_.inherit_stdio) {

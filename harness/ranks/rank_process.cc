@@ -39,7 +39,7 @@ class SpawnOptions {
   SpawnOptions(const SpawnOptions&) = delete;
   SpawnOptions& operator=(const SpawnOptions&) = delete;
 
-  void place(int fd, int number) { posix_spawn_file_actions_adddup2(&actions_, fd, number); }
+  void duplicate(int fd, int number) { posix_spawn_file_actions_adddup2(&actions_, fd, number); }
   void close(int number) { posix_spawn_file_actions_addclose(&actions_, number); }
   const posix_spawn_file_actions_t* actions() const { return &actions_; }
   const posix_spawnattr_t* attributes() const { return &attributes_; }
@@ -71,7 +71,7 @@ int RankProcess::start(const RankPlan& plan, const std::vector<std::string>& env
     pipes_[source] = UniqueFd(both[0]);
     ends[source] = UniqueFd(both[1]);
     if (fcntl(both[0], F_SETFL, O_NONBLOCK) != 0) return errno;
-    options.place(both[1], numbers[source]);
+    options.duplicate(both[1], numbers[source]);
   }
   auto own_env = env;
   if (plan.events)

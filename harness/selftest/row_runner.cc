@@ -179,7 +179,7 @@ class RowAttempt {
     if (!rendezvous_.empty()) std::filesystem::remove_all(rendezvous_, ignored);
     if (!rank_plan_.empty()) std::filesystem::remove(rank_plan_, ignored);
     if (scratch_.empty()) return;
-    if (auto given = setup_.scratch->give_back(scratch_); !given)
+    if (auto returned = setup_.scratch->give_back(scratch_); !returned)
       std::filesystem::remove_all(scratch_, ignored);
   }
 

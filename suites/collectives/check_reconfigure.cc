@@ -59,7 +59,7 @@ Holdings holdings() {
 // A thread that ends is counted until the kernel has taken it away.
 Holdings settled(const Holdings& wanted) {
   Holdings now = holdings();
-  for (int look = 0; look < 1000 && now.threads > wanted.threads; ++look) {
+  for (int attempt = 0; attempt < 1000 && now.threads > wanted.threads; ++attempt) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     now = holdings();
   }

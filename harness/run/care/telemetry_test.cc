@@ -152,10 +152,10 @@ TEST_F(TelemetryTest, AHangIsNamedOnceAndDelaysNoLook) {
   const auto window = telemetry_->begin({kFirst});
   run_until([&] { return !warnings_.texts.empty(); });
   EXPECT_THAT(warnings_.texts, ElementsAre(HasSubstr("telemetry_timeout: ")));
-  std::string look;
+  std::string answer;
   monitor_->take_snapshot(
-      [&](const DeviceMonitor::Snapshot& seen) { look = seen ? "answered" : seen.error().what; });
-  run_until([&] { return !look.empty(); });
+      [&](const DeviceMonitor::Snapshot& seen) { answer = seen ? "answered" : seen.error().what; });
+  run_until([&] { return !answer.empty(); });
   const auto figures = telemetry_->end(window, "a");
   for (const auto& one : figures[0].figures) {
     EXPECT_THAT(one.note, HasSubstr("did not answer within 300ms")) << one.name;

@@ -111,8 +111,9 @@ void Runner::start_attempt(Slot slot) {
   lease_wait_.end();
   slot->begun = true;
   AttemptPlan plan = plan_attempt(slot);
-  if (auto given = give_environment(plan); !given) {
-    ends_.announce(slot->group.give_up({Outcome::kError, "environment"}, "failed to " + given.error().what));
+  if (auto environment = give_environment(plan); !environment) {
+    ends_.announce(
+        slot->group.give_up({Outcome::kError, "environment"}, "failed to " + environment.error().what));
     return end_group(slot);
   }
   slot->attempt = std::make_unique<RunningAttempt>(

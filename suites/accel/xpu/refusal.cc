@@ -44,10 +44,10 @@ void expect_codes(const std::vector<BadCall>& calls, const std::string& helper) 
   Helper child(helper, {calls.front().function, "all"}, layer(true));
   need(child.answer().at("layer").get<bool>(), std::string("library_missing:") + kLayer);
   for (const BadCall& call : calls) {
-    const std::string given = std::string("given that ") + call.what;
-    step("with the layer, " + given);
+    const std::string mistake = std::string("given that ") + call.what;
+    step("with the layer, " + mistake);
     const auto answer = child.answer();
-    suite::expect_same(std::string(call.function) + " answers, " + given, call.expected,
+    suite::expect_same(std::string(call.function) + " answers, " + mistake, call.expected,
                        answer.at("code").get<std::string>());
     expect_true(answer.at("kept").get<bool>(), "memory holds its bytes after that");
   }

@@ -180,7 +180,7 @@ def simulated_devices(bin_dir, work, table):
 
 
 def ranks(bin_dir, work, table):
-    """The case itself, as the report has it: from the start of its launcher to the end of its last rank."""
+    """The case itself, as the report has it: from the start of its supervisor to the end of its last rank."""
     if not (bin_dir / "libproctor_gloo.so").exists():
         print("libproctor_gloo.so was not built: not measured")
         return

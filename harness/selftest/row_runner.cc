@@ -75,7 +75,7 @@ class RowAttempt {
       ranks_ ? ranks_->add_line(line) : child_.add_line(line);
     };
     if (test_.ranks > 0) {
-      if (auto launched = launch_as_ranks(spec); !launched) return launched.error();
+      if (auto made = make_rank_supervisor(spec); !made) return made.error();
     }
     return spec;
   }
@@ -96,7 +96,7 @@ class RowAttempt {
   }
 
   // Turns the process of the case into the supervisor of as many ranks, as in a run.
-  Result<void> launch_as_ranks(ProcessSpec& spec) {
+  Result<void> make_rank_supervisor(ProcessSpec& spec) {
     ranks_.emplace(test_.name, SuiteKind::kProctor, static_cast<std::size_t>(test_.ranks));
     auto rendezvous = setup_.scratch->new_directory();
     if (!rendezvous) return rendezvous.error();

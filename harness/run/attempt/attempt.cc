@@ -123,7 +123,7 @@ ProcessSpec RunningAttempt::make_spec() {
     gather(guard_pid, std::move(then));
   };
   set_limits(spec);
-  if (ranks_) launch_as_ranks(spec);
+  if (ranks_) make_rank_supervisor(spec);
   if (context_.ready) watch_readiness(spec);
   return spec;
 }

@@ -104,7 +104,7 @@ class RunningAttempt {
   // What is particular to the attempt.
   void add_variables(std::vector<std::string>& environment) const;
   std::vector<std::string> devices_of_rank(std::size_t rank) const;
-  void launch_as_ranks(ProcessSpec& spec);
+  void make_rank_supervisor(ProcessSpec& spec);
   void clean_rendezvous();
   void tell_ranks(const ProcessEnd* end, AttemptEnded& event) const;
   void set_limits(ProcessSpec& spec) const;

@@ -14,7 +14,7 @@ std::vector<std::string> RunningAttempt::devices_of_rank(std::size_t rank) const
 }
 
 // Turns the process of the case into the supervisor of as many.
-void RunningAttempt::launch_as_ranks(ProcessSpec& spec) {
+void RunningAttempt::make_rank_supervisor(ProcessSpec& spec) {
   const AttemptCase& first = plan_.cases.front();
   RankPlan plan;
   plan.argv = std::move(spec.argv);

@@ -1,5 +1,8 @@
 // Durations as people write them: `250ms`, `30s`, `2m`, `1h`. A number without a unit is refused, and so is a
-// sign.
+// sign. Example:
+//
+//   const Result<Milliseconds> limit = parse_duration("1.5s");
+//   if (limit) std::puts(format_duration(*limit).c_str());  // 1500ms
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,8 @@
 // Reads a whole file as bytes. It does not use std::ifstream, which throws when opening succeeds and reading
-// fails. That happens with files below /proc whose process ends in between.
+// fails. That happens with files below /proc whose process ends in between. Example:
+//
+//   const Result<std::string> text = read_file("proctor.toml");
+//   if (!text) std::fprintf(stderr, "failed to %s\n", text.error().what.c_str());
 #pragma once
 
 #include <string>
@@ -10,7 +13,7 @@ namespace proctor {
 
 Result<std::string> read_file(const std::string& path);
 
-// For a file that may be missing, which is as if it were empty.
+// For a file that may be missing: the answer is then "", as for an empty file.
 std::string read_file_or_empty(const std::string& path);
 
 }  // namespace proctor

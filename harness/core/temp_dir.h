@@ -1,4 +1,7 @@
-// A new directory that is removed at the end of the scope, with everything in it.
+// A new directory that is removed at the end of the scope, with everything in it. Example:
+//
+//   const TempDir directory;
+//   const std::string path = (directory / "proctor.toml").string();
 #pragma once
 
 #include <cstdlib>

@@ -143,7 +143,7 @@ bool check_releases(Examination& examination) {
 void check_level_zero(Examination& examination) {
   const Host& host = examination.host();
   if (!has_intel_card(host)) return;
-  if (!host.is_given("/dev/dri/") && !host.nodes.empty()) return;  // this container is for other cards
+  if (!host.exposes("/dev/dri/") && !host.nodes.empty()) return;  // this container is for other cards
   // Beside a card of NVIDIA's in use the loader may be here only because another package wants it.
   const HostState half = host.value("kmd.nvidia") ? HostState::kWarn : HostState::kBroken;
   const FoundLibrary* loader = host.library("libze_loader.so.1");

@@ -62,7 +62,7 @@ std::vector<NeededNode> needed_nodes(const Host& host) {
 // A container that was given something else was perhaps not meant to have this one; but not half of it.
 bool is_meant(const Host& host, const NeededNode& node) {
   if (host.nodes.empty() || !host.container) return true;
-  if (node.path.starts_with("/dev/dri/") || !host.is_given("/dev/nvidia")) return false;
+  if (node.path.starts_with("/dev/dri/") || !host.exposes("/dev/nvidia")) return false;
   return node.shared_by_all || std::none_of(host.nodes.begin(), host.nodes.end(), [](const Node& other) {
            return is_nvidia_card_node(other.path);
          });

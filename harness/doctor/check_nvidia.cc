@@ -111,7 +111,7 @@ void check_nvidia_driver(Examination& examination) {
     return one.is_nvidia() && one.driver != "vfio-pci";  // that one belongs to a virtual machine
   });
   if (card == host.cards.end()) return;
-  if (!host.is_given("/dev/nvidia") && !host.nodes.empty()) return;  // this container is for other cards
+  if (!host.exposes("/dev/nvidia") && !host.nodes.empty()) return;  // this container is for other cards
   const auto module = host.value("kmd.nvidia");
   const FoundLibrary* library = real_library(host, "libcuda.so.1");
   if (module && library != nullptr) {

@@ -215,7 +215,7 @@ const Node* Host::node(const std::string& path) const {
   return nullptr;
 }
 
-bool Host::is_given(std::string_view nodes) const {
+bool Host::exposes(std::string_view nodes) const {
   if (!container || !nodes_known) return true;
   return std::any_of(this->nodes.begin(), this->nodes.end(),
                      [&](const Node& node) { return node.path.starts_with(nodes); });

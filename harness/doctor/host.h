@@ -63,7 +63,7 @@ struct Host {
   const Node* node(const std::string& path) const;
   // A container may be given some of its host's cards; it sees all of them on the bus. False when no node
   // begins so ("/dev/nvidia"); outside of containers always true.
-  bool is_given(std::string_view nodes) const;
+  bool exposes(std::string_view nodes) const;
   const FoundLibrary* library(const std::string& name) const;  // the one that the linker takes
 };
 

@@ -41,9 +41,9 @@ class Collection {
     }
   }
 
-  void look_at_processes();
-  void look_at_python();
-  void look_at_native_stacks();
+  void collect_processes();
+  void collect_python_stacks();
+  void collect_native_stacks();
   void write_gaps();
 
   const Findings& findings() const { return findings_; }
@@ -53,7 +53,7 @@ class Collection {
     return std::max(Milliseconds(0), std::chrono::duration_cast<Milliseconds>(end_ - Clock::now()));
   }
   std::vector<ProcessFinding*> traced();
-  void ask_py_spy(const std::vector<ProcessFinding*>& unread);
+  void run_py_spy(const std::vector<ProcessFinding*>& unread);
   void take_native(ProcessFinding& process, const ToolRun& run, const std::string& tool);
   void add_gap(const std::string& gap) {
     if (std::find(findings_.gaps.begin(), findings_.gaps.end(), gap) == findings_.gaps.end())
@@ -69,7 +69,7 @@ class Collection {
   Findings findings_;
 };
 
-void Collection::look_at_processes() {
+void Collection::collect_processes() {
   for (const std::string& device : request_.devices) text_ << "device " << clean_text(device) << '\n';
   for (const std::string& line : request_.kernel_lines) text_ << "kernel log: " << clean_text(line) << '\n';
   if (!request_.kernel_gap.empty()) add_gap(request_.kernel_gap);
@@ -89,7 +89,7 @@ void Collection::look_at_processes() {
   if (!kernel_stacks && !findings_.processes.empty()) text_ << "kernel stacks: only for root\n";
 }
 
-void Collection::look_at_python() {
+void Collection::collect_python_stacks() {
   std::vector<ProcessFinding*> unread;
   for (ProcessFinding& process : findings_.processes) {
     if (!process.facts.may_trace) continue;
@@ -97,10 +97,10 @@ void Collection::look_at_python() {
     text_ << python_text(process) << std::flush;
     if (process.python.is_python && process.python.threads.empty()) unread.push_back(&process);
   }
-  if (!unread.empty()) ask_py_spy(unread);
+  if (!unread.empty()) run_py_spy(unread);
 }
 
-void Collection::ask_py_spy(const std::vector<ProcessFinding*>& unread) {
+void Collection::run_py_spy(const std::vector<ProcessFinding*>& unread) {
   const std::string tool = find_tool("py-spy", search_);
   if (tool.empty()) {
     return add_gap("Python stacks: " + unread.front()->python.problem +
@@ -131,7 +131,7 @@ std::vector<ProcessFinding*> Collection::traced() {
   return processes;
 }
 
-void Collection::look_at_native_stacks() {
+void Collection::collect_native_stacks() {
   const auto processes = traced();
   if (processes.empty()) return;
   const auto tool = find_stack_tool(search_);
@@ -171,11 +171,11 @@ void Collection::write_gaps() {
 void collect_evidence(const CollectRequest& request, Containment& containment, std::ostream& text,
                       const std::function<void(const std::vector<std::string>&)>& digest) {
   Collection collection(request, containment, text);
-  collection.look_at_processes();
+  collection.collect_processes();
   digest(ten_lines(collection.findings()));
-  collection.look_at_python();
+  collection.collect_python_stacks();
   digest(ten_lines(collection.findings()));
-  collection.look_at_native_stacks();
+  collection.collect_native_stacks();
   collection.write_gaps();
   digest(ten_lines(collection.findings()));
 }

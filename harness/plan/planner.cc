@@ -78,8 +78,8 @@ Result<void> settle_environment(Suite& suite, const SearchPaths& paths) {
 }
 
 // Whether the cases of a GoogleTest program can share a process and still be told apart.
-Result<void> ask_for_listener(Suite& suite, const ListRunner& run, std::optional<ListOutput>& listing,
-                              std::vector<Warning>& warnings) {
+Result<void> list_for_listener(Suite& suite, const ListRunner& run, std::optional<ListOutput>& listing,
+                               std::vector<Warning>& warnings) {
   if (suite.kind != SuiteKind::kGtest || suite.process != "suite") return {};
   if (!listing) {
     Result<ListOutput> out = run(list_command(suite), suite.env, suite.directory);
@@ -115,7 +115,7 @@ Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const
   }
   suite.kind = *config.kind;
   if (Result<void> supported = check_supported(suite); !supported) return supported.error();
-  if (Result<void> asked = ask_for_listener(suite, run, listing, warnings); !asked) return asked.error();
+  if (Result<void> asked = list_for_listener(suite, run, listing, warnings); !asked) return asked.error();
   if (Result<void> settled = settle_environment(suite, paths); !settled) return settled.error();
   return discover(suite, index, run, listing, run_with_devices);
 }

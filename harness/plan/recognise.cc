@@ -150,7 +150,7 @@ bool lists_gtest(const ListOutput& out) {
   return ended_well(out) && names && !names->empty();
 }
 
-Result<Recognition> ask_gtest(const Suite& suite, const ListRunner& run) {
+Result<Recognition> list_with_gtest(const Suite& suite, const ListRunner& run) {
   std::vector<std::string> argv = suite.command;
   argv.emplace_back("--gtest_list_tests");
   Result<ListOutput> out = run(argv, suite.env, suite.directory);
@@ -168,7 +168,7 @@ Result<Recognition> ask_gtest(const Suite& suite, const ListRunner& run) {
 
 // A program with both markers is ours, or a GoogleTest program that merely contains the word. Asked for both
 // lists at once neither runs a test: ours answers with events, the other with GoogleTest's list.
-Result<Recognition> ask_both(const Suite& suite, const ListRunner& run) {
+Result<Recognition> list_both(const Suite& suite, const ListRunner& run) {
   std::vector<std::string> argv = suite.command;
   argv.emplace_back(child::kListOption);
   argv.emplace_back("--gtest_list_tests");
@@ -221,9 +221,9 @@ Result<Recognition> recognise(const Suite& suite, const std::string& executable,
   if (is_pytest(suite.command)) return Recognition{SuiteKind::kPytest, "the command is pytest", {}};
   const Result<Found> found = search_executable(executable);
   if (!found) return found.error();
-  if (found->proctor && found->gtest) return ask_both(suite, run);
+  if (found->proctor && found->gtest) return list_both(suite, run);
   if (found->proctor) return Recognition{SuiteKind::kProctor, "knows --proctor-list", {}};
-  if (found->gtest) return ask_gtest(suite, run);
+  if (found->gtest) return list_with_gtest(suite, run);
   if (found->benchmark) return Recognition{SuiteKind::kBenchmark, "contains Google Benchmark's options", {}};
   return Recognition{SuiteKind::kCommand, "judged by its exit code", {}};
 }

@@ -96,7 +96,7 @@ PROCTOR_NO_SANITIZE void default_dispositions() {
   }
 }
 
-PROCTOR_NO_SANITIZE bool place_descriptors(const ChildPlan& plan, const char*& step) {
+PROCTOR_NO_SANITIZE bool duplicate_descriptors(const ChildPlan& plan, const char*& step) {
   int moved[kMaxFds];
   step = "dup";
   for (int i = 0; i < plan.fd_count; ++i) {
@@ -124,7 +124,7 @@ PROCTOR_NO_SANITIZE int child_main(void* raw) {
   const bool ready = [&]() PROCTOR_NO_SANITIZE {
     if (!enter_namespaces(*plan, step)) return false;
     default_dispositions();
-    if (!place_descriptors(*plan, step)) return false;
+    if (!duplicate_descriptors(*plan, step)) return false;
     if (plan->umask >= 0) syscall(SYS_umask, plan->umask);
     step = "chdir";
     if (plan->directory[0] != '\0' && syscall(SYS_chdir, plan->directory) != 0) return false;

@@ -64,7 +64,7 @@ TEST(Rule, ReductionsAreExactInAnyOrderAndDifferByRound) {
 
 // By hand, from what each rank gives.
 TEST(Rule, SaysWhoGetsWhat) {
-  const auto given_by = [](Operation operation, int rank, std::vector<std::size_t> counts = {}) {
+  const auto inputs_of = [](Operation operation, int rank, std::vector<std::size_t> counts = {}) {
     return numbers(
         Type::kI32,
         input_of({.operation = operation, .count = 2, .root = 1, .counts = std::move(counts)}, rank, 3));
@@ -74,28 +74,28 @@ TEST(Rule, SaysWhoGetsWhat) {
         Type::kI32,
         expected({.operation = operation, .count = 2, .root = 1, .counts = std::move(counts)}, rank, 3));
   };
-  const auto one = given_by(Operation::kAllReduce, 0), two = given_by(Operation::kAllReduce, 1),
-             three = given_by(Operation::kAllReduce, 2);
+  const auto one = inputs_of(Operation::kAllReduce, 0), two = inputs_of(Operation::kAllReduce, 1),
+             three = inputs_of(Operation::kAllReduce, 2);
   EXPECT_EQ(got_by(Operation::kAllReduce, 2),
             (std::vector{one[0] + two[0] + three[0], one[1] + two[1] + three[1]}));
   EXPECT_EQ(got_by(Operation::kReduce, 1), got_by(Operation::kAllReduce, 0));
   EXPECT_TRUE(got_by(Operation::kReduce, 0).empty());
   EXPECT_EQ(got_by(Operation::kBroadcast, 2), two);
-  EXPECT_TRUE(given_by(Operation::kBroadcast, 2).empty());
+  EXPECT_TRUE(inputs_of(Operation::kBroadcast, 2).empty());
   EXPECT_EQ(got_by(Operation::kAllGather, 0),
             (std::vector{one[0], one[1], two[0], two[1], three[0], three[1]}));
   EXPECT_EQ(got_by(Operation::kGather, 1), got_by(Operation::kAllGather, 0));
 
-  const auto parts = given_by(Operation::kScatter, 1);
+  const auto parts = inputs_of(Operation::kScatter, 1);
   EXPECT_EQ(got_by(Operation::kScatter, 2), (std::vector{parts[4], parts[5]}));
-  const auto a = given_by(Operation::kAllToAll, 0), b = given_by(Operation::kAllToAll, 1),
-             c = given_by(Operation::kAllToAll, 2);
+  const auto a = inputs_of(Operation::kAllToAll, 0), b = inputs_of(Operation::kAllToAll, 1),
+             c = inputs_of(Operation::kAllToAll, 2);
   EXPECT_EQ(got_by(Operation::kAllToAll, 1), (std::vector{a[2], a[3], b[2], b[3], c[2], c[3]}));
   EXPECT_EQ(got_by(Operation::kReduceScatter, 1), (std::vector{a[2] + b[2] + c[2], a[3] + b[3] + c[3]}));
 
   // Ranks 0, 1, 2 give rank 0 parts of 1, 0 and 2 elements: the first of each of theirs.
   const std::vector<std::size_t> counts{1, 0, 2};
-  const auto x = given_by(Operation::kAllToAllv, 0, counts), z = given_by(Operation::kAllToAllv, 2, counts);
+  const auto x = inputs_of(Operation::kAllToAllv, 0, counts), z = inputs_of(Operation::kAllToAllv, 2, counts);
   EXPECT_EQ(got_by(Operation::kAllToAllv, 0, counts), (std::vector{x[0], z[0], z[1]}));
   EXPECT_EQ(got_by(Operation::kAllGatherv, 1, counts).size(), 3u);
 }

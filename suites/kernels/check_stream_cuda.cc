@@ -232,11 +232,11 @@ struct Witness {
   const std::uint32_t* word;
   std::uint32_t seen = 0xdead;
 };
-void look(void* data) {
+void observe(void* data) {
   auto* witness = static_cast<Witness*>(data);
   witness->seen = *static_cast<const volatile std::uint32_t*>(witness->word);
 }
-void look_back(cudaStream_t, cudaError_t, void* data) { look(data); }
+void observe_callback(cudaStream_t, cudaError_t, void* data) { observe(data); }
 
 }  // namespace
 
@@ -253,7 +253,7 @@ PROCTOR_CHECK(HostFunction, RunsInItsTurn, "K44", kHostFunction, kGate,
   for (Witness& witness : witnesses) {
     witness.word = words.as<std::uint32_t>().data();
     launch(increment, native(queue), 1, 1, words.data(), 1u);
-    CUDA_CALL(cudaLaunchHostFunc, native(queue), look, &witness).or_throw();
+    CUDA_CALL(cudaLaunchHostFunc, native(queue), observe, &witness).or_throw();
   }
   CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
   expect_words("counts that they saw", std::vector<std::uint32_t>{1, 2, 3},
@@ -271,7 +271,7 @@ PROCTOR_CHECK(HostFunction, CallbackRunsAfterItsKernel, "K44", "CUDA Runtime API
   Witness witness{words.as<std::uint32_t>().data()};
   step("given a callback behind a kernel");
   launch(increment, native(queue), 1, 1, words.data(), 1u);
-  CUDA_CALL(cudaStreamAddCallback, native(queue), look_back, &witness, 0).or_throw();
+  CUDA_CALL(cudaStreamAddCallback, native(queue), observe_callback, &witness, 0).or_throw();
   CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
   expect_same("what it saw", "42", std::to_string(witness.seen));
 }

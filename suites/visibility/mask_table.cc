@@ -34,7 +34,7 @@ std::string end_text(const ChildEnd& end) {
   return "answer";
 }
 
-json look_at(const MaskRow& row, const std::string& hierarchy) {
+json enumerate_row(const MaskRow& row, const std::string& hierarchy) {
   const auto value = row.value == nullptr ? std::nullopt : std::optional<std::string>(row.value);
   const ChildEnd end = Child({"enumerate"}, {{kMask, value}, {kHierarchy, hierarchy}}).finish();
   json line = {{"row", row.name}, {"value", nullptr}, {"hierarchy", hierarchy}, {"end", end_text(end)}};
@@ -53,7 +53,7 @@ json look_at(const MaskRow& row, const std::string& hierarchy) {
 int write_mask_table(const std::string& file, const std::vector<std::string>& hierarchies) {
   std::ofstream out(file);
   for (const auto& hierarchy : hierarchies) {
-    for (const MaskRow& row : mask_rows()) out << look_at(row, hierarchy).dump() << "\n";
+    for (const MaskRow& row : mask_rows()) out << enumerate_row(row, hierarchy).dump() << "\n";
   }
   out.close();
   if (out) return 0;

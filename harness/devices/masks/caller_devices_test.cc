@@ -34,7 +34,7 @@ Inventory fastest_first(const Environment& environment) {
   return inventory;
 }
 
-Inventory nobody_may_ask(const Environment&) {
+Inventory never_probed(const Environment&) {
   ADD_FAILURE() << "the order is known already";
   return {};
 }
@@ -49,13 +49,13 @@ std::vector<std::string> ids_of(const Result<std::vector<LeasedDevice>>& devices
 }
 
 TEST(CallerDevices, WithoutAMaskAllAreThere) {
-  EXPECT_THAT(ids_of(caller_devices(Backend::kCuda, kInPciOrder, {}, nobody_may_ask)),
+  EXPECT_THAT(ids_of(caller_devices(Backend::kCuda, kInPciOrder, {}, never_probed)),
               ElementsAre(kFirst, kSecond, kFastest));
 }
 
 TEST(CallerDevices, TheEmptyMaskLeavesNone) {
   EXPECT_THAT(
-      ids_of(caller_devices(Backend::kCuda, kInPciOrder, {{"CUDA_VISIBLE_DEVICES", ""}}, nobody_may_ask)),
+      ids_of(caller_devices(Backend::kCuda, kInPciOrder, {{"CUDA_VISIBLE_DEVICES", ""}}, never_probed)),
       IsEmpty());
 }
 
@@ -69,16 +69,16 @@ TEST(CallerDevices, OrdinalsCountInTheCallersOrder) {
 
 TEST(CallerDevices, OrdinalsInPciOrderNeedNoQuestion) {
   const Environment caller = {{"CUDA_VISIBLE_DEVICES", "2"}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
-  EXPECT_THAT(ids_of(caller_devices(Backend::kCuda, kInPciOrder, caller, nobody_may_ask)),
+  EXPECT_THAT(ids_of(caller_devices(Backend::kCuda, kInPciOrder, caller, never_probed)),
               ElementsAre(kFastest));
 }
 
 TEST(CallerDevices, NamesNeedNoQuestionAndKeepTheirOrder) {
   const Environment caller = {{"CUDA_VISIBLE_DEVICES", "GPU-0a6b,GPU-8932f9aa"}};
-  EXPECT_THAT(ids_of(caller_devices(Backend::kCuda, kInPciOrder, caller, nobody_may_ask)),
+  EXPECT_THAT(ids_of(caller_devices(Backend::kCuda, kInPciOrder, caller, never_probed)),
               ElementsAre(kFastest, kSecond));
   const Environment ambiguous = {{"CUDA_VISIBLE_DEVICES", "GPU-8932f9"}};
-  EXPECT_THAT(ids_of(caller_devices(Backend::kCuda, kInPciOrder, ambiguous, nobody_may_ask)), IsEmpty());
+  EXPECT_THAT(ids_of(caller_devices(Backend::kCuda, kInPciOrder, ambiguous, never_probed)), IsEmpty());
 }
 
 TEST(CallerDevices, AnOrderThatNobodyTellsIsRefused) {
@@ -104,9 +104,9 @@ TEST(CallerDevices, UnequalXpuCardsNeedTheOrderVariable) {
   std::vector<Device> cards = {card("xpu:a", 0), card("xpu:b", 1)};
   cards[1].device_id = 7;
   const Environment caller = {{"ZE_AFFINITY_MASK", "1"}};
-  EXPECT_FALSE(caller_devices(Backend::kXpu, cards, caller, nobody_may_ask));
+  EXPECT_FALSE(caller_devices(Backend::kXpu, cards, caller, never_probed));
   const Environment ordered = {{"ZE_AFFINITY_MASK", "1"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}};
-  EXPECT_THAT(ids_of(caller_devices(Backend::kXpu, cards, ordered, nobody_may_ask)), ElementsAre("xpu:b"));
+  EXPECT_THAT(ids_of(caller_devices(Backend::kXpu, cards, ordered, never_probed)), ElementsAre("xpu:b"));
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ CaseProgress::Next CaseProgress::add(const Verdict& verdict, const std::vector<s
 std::vector<std::string> CaseProgress::marks() const {
   auto marks = marks_;
   if (good_on_.empty() || bad_on_.empty() || verdict_.outcome == Outcome::kNotrun) return marks;
-  const bool one_place = bad_on_.size() == 1 && !good_on_.contains(*bad_on_.begin());
-  marks.push_back(one_place ? "device_suspect" : "flaky");
+  const bool one_device = bad_on_.size() == 1 && !good_on_.contains(*bad_on_.begin());
+  marks.push_back(one_device ? "device_suspect" : "flaky");
   return marks;
 }
 

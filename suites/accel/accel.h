@@ -30,6 +30,8 @@
 #include <string>
 #include <vector>
 
+#include "suites/accel/launch.h"
+
 namespace proctor::accel {
 
 // ---- errors ----
@@ -224,6 +226,9 @@ class Buffer {
   bool imported_ = false;  // from another process: closed, not freed
 };
 
+// A kernel gets a buffer by its address.
+inline Argument argument(const Buffer& buffer) { return argument(buffer.data()); }
+
 // Frees memory by its address. Checks use it to see what a driver answers to a bad address.
 Status try_free(const Context& context, void* pointer);
 
@@ -308,10 +313,6 @@ class Kernel {
  private:
   std::shared_ptr<Impl> impl_;
 };
-
-struct Launch;
-struct Argument;
-using Arguments = std::vector<Argument>;
 
 // ---- queues and events ----
 
@@ -398,5 +399,3 @@ class Queue {
 };
 
 }  // namespace proctor::accel
-
-#include "suites/accel/launch.h"

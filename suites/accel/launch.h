@@ -1,10 +1,12 @@
-// What a launch is made of: shape and arguments. Included by accel.h.
+// What a launch is made of: shape and arguments.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
-
-#include "suites/accel/accel.h"
+#include <vector>
 
 namespace proctor::accel {
 
@@ -13,17 +15,12 @@ struct Argument {
   std::vector<std::byte> value;
   std::size_t local_bytes = 0;
 };
+using Arguments = std::vector<Argument>;
+
 struct LocalMemory {
   std::size_t bytes;
 };
 
-inline Argument argument(const Buffer& buffer) {
-  Argument result;
-  const std::byte* address = buffer.data();
-  result.value.resize(sizeof address);
-  std::memcpy(result.value.data(), &address, sizeof address);
-  return result;
-}
 inline Argument argument(LocalMemory local) { return {{}, local.bytes}; }
 template <typename T>
 requires std::is_trivially_copyable_v<T> Argument argument(const T& value) {

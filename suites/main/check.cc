@@ -18,32 +18,6 @@ struct Ended {};
 
 }  // namespace
 
-std::string_view to_string(Severity severity) {
-  switch (severity) {
-    case Severity::kGate:
-      return "gate";
-    case Severity::kWarn:
-      return "warn";
-    case Severity::kInfo:
-      return "info";
-  }
-  return "";
-}
-
-std::string_view to_string(Expects expects) {
-  switch (expects) {
-    case Expects::kFail:
-      return "fail";
-    case Expects::kHang:
-      return "hang";
-    case Expects::kLost:
-      return "lost";
-    case Expects::kAbort:
-      return "abort";
-  }
-  return "";
-}
-
 void Check::TestBody() {
   try {
     body();

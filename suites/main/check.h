@@ -37,6 +37,7 @@
 #include <string_view>
 #include <vector>
 
+#include "suites/main/check_info.h"
 #include "suites/main/require_added.h"
 
 // A plain TEST has no rule, and its report of an exception says nothing that a machine can read.
@@ -46,62 +47,6 @@
 #define TEST_F(...) static_assert(false, "use PROCTOR_CHECK")
 
 namespace proctor::suite {
-
-// How much a rule weighs. gate: a specification demands it. warn: the vendor documents it or tests for it.
-// info: the result is only recorded.
-enum class Severity { kGate, kWarn, kInfo };
-std::string_view to_string(Severity severity);
-
-inline constexpr Severity kGate = Severity::kGate;
-inline constexpr Severity kWarn = Severity::kWarn;
-inline constexpr Severity kInfo = Severity::kInfo;
-
-// How a fault makes the check fail: by a failed assertion, by no end in time, by a lost device,
-// or by an abort of the process.
-enum class Expects { kFail, kHang, kLost, kAbort };
-std::string_view to_string(Expects expects);
-
-inline constexpr Expects kFail = Expects::kFail;
-inline constexpr Expects kHang = Expects::kHang;
-inline constexpr Expects kLost = Expects::kLost;
-inline constexpr Expects kAbort = Expects::kAbort;
-
-// How much a check does under each --size. A size that is 0 was not given and means as much as the next
-// smaller size that was; if there is none, as much as the smallest one.
-struct Sizes {
-  std::int64_t smoke = 0;
-  std::int64_t ci = 0;
-  std::int64_t full = 0;
-  std::int64_t stress = 0;
-  std::string unit = {};  // "bytes", "elements", "launches"
-};
-
-struct CheckTraits {
-  // Faults of the simulator, each written as in PROCTOR_SIM_FAULTS ("memory.corrupt_copy:at=17"). Under each
-  // of them this check must fail. The cheapest comes first.
-  std::vector<std::string> faults = {};
-  int devices = 1;  // how many devices the check leases; with ranks, how many each rank leases
-  // How many processes execute the check at the same time, each as a rank; 0: one
-  // process, which is not a rank.
-  int ranks = 0;
-  // What else must be there, or the check is skipped: "tiles>=2", "fp64", "symbol:zesInit".
-  std::vector<std::string> needs = {};
-  Sizes sizes = {};
-  Expects expects = kFail;
-};
-
-struct CheckInfo {
-  std::string group;
-  std::string name;    // a parametrized check ends in "/PARAMETER"
-  std::string rule;    // "V10"
-  std::string source;  // public document or code that the rule comes from
-  Severity severity = kGate;
-  const char* file = "";
-  int line = 0;
-  CheckTraits traits = {};
-
-  std::string full_name() const { return group + "." + name; }
-};
 
 class Check : public testing::Test {
  protected:
@@ -126,16 +71,9 @@ void warn(std::string_view message);
 // skip("needs:devices>=2"), skip("symbol_missing:zesInit"), skip("unsupported:fp64")
 [[noreturn]] void skip(std::string reason);
 
-// A failure with everything that a report can show. Execution goes on. On hardware and on a vendor's driver,
-// a failure of severity warn or info is only a warning, unless it has a machine-readable `reason`: a driver
-// that crashes is never a matter of opinion.
-struct Mismatch {
-  std::string message{};
-  std::string expected{};
-  std::string got{};
-  std::string device{};
-  std::string reason{};  // machine-readable: the case becomes fail(reason)
-};
+// A failure. Execution goes on. On hardware and on a vendor's driver, a failure of severity warn or info is
+// only a warning, unless it has a machine-readable `reason`: a driver that crashes is never a matter of
+// opinion.
 void report(Mismatch mismatch, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 // Ends the check as fail(reason), for example fail_because("driver_crash:11", "zeInit under ',0'").

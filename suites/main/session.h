@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "suites/main/check.h"
+#include "suites/main/check_info.h"
 #include "suites/main/event_writer.h"
 
 namespace proctor::suite {

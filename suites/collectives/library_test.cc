@@ -3,12 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
 #include "harness/core/child_protocol.h"
-#include "harness/core/temp_dir.h"
-#include "suites/collectives/nccl/api.h"
 #include "suites/main/skipped.h"
 
 namespace proctor::collectives {
@@ -50,83 +46,6 @@ TEST(Library, IsTheOneThatWasAskedFor) {
   EXPECT_THAT([] { chosen_provider(); },
               testing::ThrowsMessage<std::invalid_argument>(testing::HasSubstr("gloo, oneccl, nccl")));
   ::unsetenv(variable);
-}
-
-// Files of an installation, none of which is one.
-class NcclLookUp : public testing::Test {
- protected:
-  void TearDown() override { ::unsetenv("PROCTOR_NCCL_LIBRARY"); }
-  std::string file(const std::string& name) const {
-    const auto path = root_ / name;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path) << "no library";
-    return path.string();
-  }
-  std::string python(const std::string& prefix) const {
-    const std::string path = file(prefix + "/bin/python3");
-    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-    return path;
-  }
-  std::string wheel(const std::string& packages) const {
-    return file(packages + "/nvidia/nccl/lib/libnccl.so.2");
-  }
-
-  const TempDir root_;
-};
-
-TEST_F(NcclLookUp, TakesTheVariableAlone) {
-  python("usr");
-  wheel("usr/lib/python3.11/site-packages");
-  const nccl::Surroundings here{
-      .wanted = "/opt/libnccl.so.2", .path = root_ / "usr/bin", .home = root_ / "home"};
-  EXPECT_THAT(nccl::library_files(here), testing::ElementsAre("/opt/libnccl.so.2"));
-}
-
-TEST_F(NcclLookUp, GoesFromTheLoaderToTheFirstPythonAndToTheUsersOwnPackages) {
-  python("usr");
-  python("other");
-  wheel("other/lib/python3.12/site-packages");
-  wheel("usr/lib/perl5/site-packages");
-  const auto distribution = wheel("usr/lib/python3/dist-packages");
-  const auto local = wheel("usr/local/lib/python3.11/dist-packages");
-  const auto own = wheel("home/.local/lib/python3.11/site-packages");
-  const nccl::Surroundings here{.wanted = "",
-                                .path = (root_ / "none").string() + "::" + (root_ / "usr/bin").string() +
-                                        ":" + (root_ / "other/bin").string(),
-                                .home = root_ / "home"};
-  EXPECT_THAT(nccl::library_files(here), testing::ElementsAre("libnccl.so.2", distribution, local, own));
-}
-
-// A virtual environment's python3 is a link to the one that it was made with.
-TEST_F(NcclLookUp, LooksIntoAVirtualEnvironmentBeforeWhatItIsALinkTo) {
-  std::filesystem::create_directories(root_ / "venv/bin");
-  std::filesystem::create_symlink(python("usr"), root_ / "venv/bin/python3");
-  const auto system = wheel("usr/lib/python3.11/site-packages");
-  const auto own = wheel("venv/lib/python3.11/site-packages");
-  const nccl::Surroundings here{.wanted = "", .path = root_ / "venv/bin", .home = ""};
-  EXPECT_THAT(nccl::library_files(here), testing::ElementsAre("libnccl.so.2", own, system));
-}
-
-TEST_F(NcclLookUp, SaysWhyThereIsNone) {
-  const auto reason = [](const std::string& wanted) {
-    ::setenv("PROCTOR_NCCL_LIBRARY", wanted.c_str(), 1);
-    std::string why;
-    EXPECT_FALSE(nccl::load_api(why));
-    return reason_not_loaded("libnccl.so.2", why);
-  };
-  EXPECT_EQ(reason((root_ / "libnccl.so.2").string()), "library_missing:libnccl.so.2");
-  EXPECT_THAT(reason(file("text.so")), testing::StartsWith("library_unusable:"));
-  EXPECT_THAT(reason("libm.so.6"), testing::HasSubstr("undefined symbol: ncclGetVersion"));
-}
-
-TEST_F(NcclLookUp, IsASkipOfTheProvider) {
-  ::setenv("PROCTOR_NCCL_LIBRARY", (root_ / "libnccl.so.2").c_str(), 1);
-  try {
-    load_provider("nccl");
-    FAIL() << "it was loaded";
-  } catch (const suite::Skipped& skipped) {
-    EXPECT_EQ(skipped.reason(), "library_missing:libnccl.so.2");
-  }
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "harness/stack/embedded_lock_texts.h"
-
 namespace proctor {
 
 const std::vector<StackLock>& embedded_locks() {

@@ -1,6 +1,7 @@
 // The locks of docker/stacks as they were when this program was built: in an image there is no docker/.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "harness/stack/lock.h"
@@ -10,5 +11,12 @@ namespace proctor {
 // All of them, sorted by name. What is embedded is read by a unit test: a mistake cannot
 // reach a program that runs.
 const std::vector<StackLock>& embedded_locks();
+
+// The text of each, docker/stacks/NAME.toml (cmake/ProctorEmbed.cmake).
+std::string_view embedded_cpu_sim();
+std::string_view embedded_cuda_12();
+std::string_view embedded_cuda_13();
+std::string_view embedded_xpu_lts();
+std::string_view embedded_xpu_rolling();
 
 }  // namespace proctor

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/stack/dockerfile.h"
-
 namespace proctor {
 
 struct LintFinding {
@@ -21,11 +19,5 @@ using LintFindings = std::vector<LintFinding>;
 
 // By line.
 LintFindings lint_dockerfile(std::string_view text);
-
-// Groups of rules, each over the whole file.
-void lint_images(const std::vector<DockerInstruction>& file, LintFindings& findings);
-void lint_users(const std::vector<DockerInstruction>& file, LintFindings& findings);
-void lint_downloads(const std::vector<DockerInstruction>& file, LintFindings& findings);
-void lint_apt(const std::vector<DockerInstruction>& file, LintFindings& findings);
 
 }  // namespace proctor

@@ -8,7 +8,7 @@
 
 #include "harness/cli/listing.h"
 #include "harness/core/child_protocol.h"
-#include "harness/plan/config.h"
+#include "harness/plan/load_config.h"
 
 namespace proctor::cli {
 namespace fs = std::filesystem;

@@ -12,7 +12,7 @@
 #include "harness/core/child_protocol.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
-#include "harness/plan/config.h"
+#include "harness/plan/load_config.h"
 #include "harness/plan/sim_faults.h"
 
 namespace proctor::cli {

@@ -1,20 +1,11 @@
-// Reads proctor.toml in layers. For each key, the first of these that sets it wins:
-//
-//   options  >  [profile.NAME]  >  [[override]] (the last that matches)  >  [suite.NAME]
-//            >  [defaults.KIND], [defaults] of the project file  >  of the user file
-//            >  embedded defaults.toml
-//
-// A suite that several files have is merged key by key. Overrides of the user file come before those of the
-// project file. Every mistake is a usage error that names file, line, value and the near miss.
+// What proctor.toml says, layer by layer, as load_config.h reads it.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "harness/plan/options.h"
 #include "harness/plan/plan.h"
 
 namespace proctor {
@@ -84,25 +75,5 @@ struct Config {
   std::map<std::string, std::string> profile_env;   // [profile.NAME.env]
   std::map<std::string, std::string> defaults_env;  // [defaults.env], merged
 };
-
-Result<Config> load_config(const ConfigOptions& where, const LimitOptions& limits,
-                           const std::vector<BuiltinSuite>& builtins);
-
-// The policy of the case `id` of `suite`. With an empty `id`, the policy of the suite itself, without
-// overrides.
-CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, SuiteKind kind,
-                          std::string_view id);
-
-// $XDG_CONFIG_HOME/proctor/proctor.toml or ~/.config/proctor/proctor.toml, or "" when neither variable is of
-// use. A relative XDG_CONFIG_HOME is ignored, as the XDG base directory specification says. Either argument
-// may be null.
-std::string user_config_file(const char* xdg_config_home, const char* home);
-
-// The text of defaults.toml, which is also the reference page.
-std::string_view embedded_defaults();
-
-// The keys that a table understands, sorted. The table is "", "run", "defaults", "suite", "override" or
-// "profile".
-std::vector<std::string> config_keys(std::string_view table);
 
 }  // namespace proctor

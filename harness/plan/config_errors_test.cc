@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "harness/plan/config_fixture.h"
+#include "harness/plan/config_tables.h"
 
 namespace proctor {
 namespace {

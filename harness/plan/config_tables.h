@@ -4,10 +4,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "harness/core/result.h"
-#include "harness/plan/config.h"
 #include "harness/core/toml_reader.h"
+#include "harness/plan/config.h"
+#include "harness/plan/options.h"
 
 namespace proctor {
 
@@ -26,5 +29,9 @@ std::optional<Error> add_tables(const toml::table& root, const FileContext& file
 
 // --timeout, --grace, --stall, --retries.
 std::optional<Error> read_limit_options(const LimitOptions& options, Limits& limits);
+
+// The keys that a table understands, sorted. The table is "", "run", "defaults", "suite", "override" or
+// "profile".
+std::vector<std::string> config_keys(std::string_view table);
 
 }  // namespace proctor

@@ -1,10 +1,9 @@
-#include "harness/plan/config.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "harness/plan/config_fixture.h"
+#include "harness/plan/load_config.h"
 
 namespace proctor {
 namespace {

@@ -5,8 +5,9 @@
 
 #include <regex>
 
-#include "harness/plan/config_fixture.h"
 #include "harness/core/toml_reader.h"
+#include "harness/plan/config_fixture.h"
+#include "harness/plan/config_tables.h"
 
 namespace proctor {
 namespace {

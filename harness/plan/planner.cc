@@ -9,6 +9,7 @@
 
 #include "harness/core/text.h"
 #include "harness/plan/gtest_batch.h"
+#include "harness/plan/load_config.h"
 #include "harness/plan/recognise.h"
 #include "harness/plan/select.h"
 

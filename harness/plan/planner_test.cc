@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/plan/load_config.h"
 #include "harness/plan/test_support.h"
 
 namespace proctor {

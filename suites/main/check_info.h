@@ -72,4 +72,5 @@ struct Mismatch {
   std::string device{};
   std::string reason{};  // machine-readable: the case becomes fail(reason)
 };
+
 }  // namespace proctor::suite

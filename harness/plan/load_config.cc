@@ -1,4 +1,4 @@
-#include "harness/plan/config.h"
+#include "harness/plan/load_config.h"
 
 #include <fmt/format.h>
 

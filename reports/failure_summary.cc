@@ -10,6 +10,7 @@
 #include "harness/core/system_names.h"
 #include "harness/core/text.h"
 #include "reports/device_table.h"
+#include "reports/rerun.h"
 #include "reports/truncate.h"
 
 namespace proctor {

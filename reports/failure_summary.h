@@ -27,20 +27,6 @@ std::string headline(const RunModel& model, const CaseRecord& record);
 // The same for one attempt of it.
 std::string headline(const RunModel& model, const CaseRecord& record, const Attempt& attempt);
 
-// The entry of RunPlanned::stack that holds PROCTOR_SIM_FAULTS. Without it a rerun would not be the same run.
-inline constexpr const char* kSimFaultsEntry = "sim.faults";
-
-// The command that runs these cases again, in RunPlanned::directory: the command of the run with another
-// selection. For `exec` it is the whole command, whatever the ids.
-struct RerunCommand {
-  std::vector<std::string> environment;  // NAME=VALUE
-  std::vector<std::string> words;
-};
-RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& case_ids);
-
-// The same for one case, quoted for a shell.
-std::string rerun_command(const RunModel& model, const CaseRecord& record);
-
 // The source line, the log (relative to the run directory), the rule and its source. If there is none of
 // these, it says what to look at instead.
 std::string where_to_look(const RunModel& model, const CaseRecord& record);

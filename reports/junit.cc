@@ -10,6 +10,7 @@
 #include "harness/core/digest.h"
 #include "harness/core/text.h"
 #include "reports/failure_summary.h"
+#include "reports/rerun.h"
 #include "reports/telemetry_text.h"
 #include "reports/truncate.h"
 #include "reports/xml.h"

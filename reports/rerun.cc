@@ -1,3 +1,5 @@
+#include "reports/rerun.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 #include <string_view>
 
 #include "harness/core/text.h"
-#include "reports/failure_summary.h"
 
 namespace proctor {
 namespace {

@@ -10,6 +10,7 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "reports/exit_code.h"
+#include "reports/rerun.h"
 #include "reports/telemetry_text.h"
 #include "reports/truncate.h"
 

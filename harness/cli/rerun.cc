@@ -1,5 +1,7 @@
 // `proctor rerun RUN`: the same run again, with the cases that are asked for. Becomes that `proctor run`, so
 // its output, its signals and its exit code are the run's own.
+#include "reports/rerun.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,7 +17,6 @@
 #include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
-#include "reports/failure_summary.h"
 #include "reports/run_model.h"
 
 namespace proctor::cli {

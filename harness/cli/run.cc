@@ -26,6 +26,7 @@
 #include "reports/exit_code.h"
 #include "reports/failure_summary.h"
 #include "reports/render.h"
+#include "reports/rerun.h"
 #include "reports/run_model.h"
 
 namespace proctor::cli {

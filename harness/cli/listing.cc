@@ -71,8 +71,8 @@ Result<ListOutput> Listing::run(const Process& process) {
   spec.leases = process.leases;
   spec.events = true;
   spec.keep_stdout = true;
-  spec.timeout = kDiscoveryTimeout;
-  spec.grace = kDiscoveryGrace;
+  spec.limits.timeout = kDiscoveryTimeout;
+  spec.limits.grace = kDiscoveryGrace;
   spec.on_event_line = [&](std::string_view line) {
     bytes += line.size();
     if (bytes <= kMaxEventBytes) {

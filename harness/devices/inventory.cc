@@ -125,8 +125,8 @@ Inventory probe_devices(Backend backend, Containment& containment, ProbeOptions 
   if (scratch.path().empty()) return failed("probe_failed:mkdtemp", std::strerror(errno));
   spec.directory = scratch.path();
   spec.events = true;
-  spec.timeout = options.timeout;
-  spec.grace = Milliseconds{500};
+  spec.limits.timeout = options.timeout;
+  spec.limits.grace = Milliseconds{500};
   spec.on_event_line = [&document](std::string_view line) { document = line; };
   const ProcessEnd end = run_contained(containment, std::move(spec));
   return judge_probe(backend, end, document, options);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "harness/process/contained_process.h"
+
 namespace proctor {
 namespace {
 
@@ -56,8 +58,8 @@ std::shared_ptr<ContainedProcess> gather_evidence(boost::asio::io_context& io, C
   spec.directory = "/";
   spec.host_pids = true;
   spec.keep_stdout = true;
-  spec.timeout = kEvidenceLimit;
-  spec.grace = Milliseconds(0);
+  spec.limits.timeout = kEvidenceLimit;
+  spec.limits.grace = Milliseconds(0);
   return ContainedProcess::start(
       io, containment, std::move(spec), [on_done = std::move(on_done)](const ProcessEnd& end) {
         on_done({.lines = last_digest(end.kept_stdout), .problem = problem_of(end)});

@@ -8,10 +8,15 @@
 #include <vector>
 
 #include "harness/core/duration.h"
-#include "harness/process/contained_process.h"
-#include "harness/process/containment.h"
+
+namespace boost::asio {
+class io_context;
+}
 
 namespace proctor {
+
+class ContainedProcess;
+class Containment;
 
 inline constexpr Milliseconds kEvidenceLimit{5'000};
 

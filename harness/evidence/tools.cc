@@ -41,8 +41,8 @@ std::vector<ToolRun> run_tools(Containment& containment,
     spec.argv = commands[i];
     spec.env = environment;
     spec.directory = "/";
-    spec.timeout = limit;
-    spec.grace = Milliseconds(0);
+    spec.limits.timeout = limit;
+    spec.limits.grace = Milliseconds(0);
     spec.keep_stdout = true;
     processes.push_back(
         ContainedProcess::start(io, containment, std::move(spec), [&, i](const ProcessEnd& end) {

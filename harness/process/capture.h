@@ -16,6 +16,7 @@
 
 #include "harness/core/clock.h"
 #include "harness/core/events.h"
+#include "harness/process/process_spec.h"
 #include "harness/process/unique_fd.h"
 
 namespace proctor {
@@ -35,8 +36,6 @@ class TailRing {
   std::string ring_;
   std::size_t next_ = 0;
 };
-
-enum class Stream { kOut, kErr };
 
 class Capture {
  public:

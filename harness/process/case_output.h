@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "harness/process/capture.h"
-#include "harness/process/contained_process.h"
 #include "harness/process/line_splitter.h"
 #include "harness/process/pass_through.h"
+#include "harness/process/process_spec.h"
 #include "harness/process/recipe.h"
 #include "harness/process/unique_fd.h"
 

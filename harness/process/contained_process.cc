@@ -16,10 +16,10 @@
 
 #include "harness/core/child_protocol.h"
 #include "harness/process/case_output.h"
+#include "harness/process/containment.h"
 #include "harness/process/limit_clock.h"
 #include "harness/process/recipe.h"
 #include "harness/process/strays.h"
-#include "harness/process/terminal.h"
 
 namespace proctor {
 namespace {
@@ -31,11 +31,23 @@ constexpr Milliseconds kReapPoll{1};  // only without pidfds, only between guard
 constexpr int kBusyTextRetries = 3;   // a test binary that is still being written (ETXTBSY)
 constexpr Milliseconds kBusyTextPause{20};
 
+// A case that was given the terminal (--no-capture, --debugger) made its own process group the foreground
+// group: now it is the runner's again.
+void take_terminal_back() {
+  sigset_t ttou;
+  sigset_t saved;
+  sigemptyset(&ttou);
+  sigaddset(&ttou, SIGTTOU);
+  pthread_sigmask(SIG_BLOCK, &ttou, &saved);
+  tcsetpgrp(STDIN_FILENO, getpgrp());
+  pthread_sigmask(SIG_SETMASK, &saved, nullptr);
+}
+
 class Case final : public ContainedProcess, public std::enable_shared_from_this<Case> {
  public:
   Case(asio::io_context& io, Containment& containment, ProcessSpec spec, OnEnd on_end)
       : io_(io),
-        recipe_(ContainmentAccess::recipe(containment)),
+        recipe_(containment.recipe()),
         spec_(std::move(spec)),
         on_end_(std::move(on_end)),
         control_(io),
@@ -53,11 +65,11 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     });
     watch_control();
     if (guard_watch_.is_open()) watch_guard();
-    limits_ = std::make_shared<LimitClock>(io_, output_, [weak = weak_from_this()](EndCause cause) {
+    limit_clock_ = std::make_shared<LimitClock>(io_, output_, [weak = weak_from_this()](EndCause cause) {
       const auto self = weak.lock();
       if (self && self->phase_ == Phase::kRunning) self->hit_limit(cause);
     });
-    limits_->start(end_.started, spec_.timeout, spec_.stall);
+    limit_clock_->start(end_.started, spec_.limits);
   }
 
   void stop(int signal, Milliseconds grace) override {
@@ -77,10 +89,8 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void restart_clock(const ProcessLimits& limits) override {
     if (phase_ != Phase::kRunning) return;
-    spec_.timeout = limits.timeout;
-    spec_.stall = limits.stall;
-    spec_.grace = limits.grace;
-    if (limits_) limits_->start(Clock::now(), spec_.timeout, spec_.stall);
+    spec_.limits = limits;
+    if (limit_clock_) limit_clock_->start(Clock::now(), spec_.limits);
   }
 
   int leader_pid() const override { return guard_gone_ || leader_status_ ? 0 : find_leader(guard_pid_); }
@@ -145,7 +155,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void hit_limit(EndCause cause) {
     end_.cause = cause;
-    if (!spec_.on_limit) return terminate(SIGTERM, spec_.grace);
+    if (!spec_.on_limit) return terminate(SIGTERM, spec_.limits.grace);
     phase_ = Phase::kLimitHook;
     step_timer_.expires_after(spec_.limit_hook);
     step_timer_.async_wait([self = shared_from_this()](error_code ec) {
@@ -158,7 +168,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void leave_limit_hook() {
     if (phase_ != Phase::kLimitHook) return;
-    terminate(SIGTERM, spec_.grace);
+    terminate(SIGTERM, spec_.limits.grace);
     check_done();  // it may have ended by itself meanwhile
   }
 
@@ -309,7 +319,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     control_.close(ignored);
     guard_watch_.close(ignored);
     output_->close();
-    if (limits_) limits_->stop();
+    if (limit_clock_) limit_clock_->stop();
     step_timer_.cancel();
     leaf_.reset();
   }
@@ -320,9 +330,10 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     phase_ = Phase::kPassingOn;
     if (output_->read_rest([self = shared_from_this()] { self->end(); })) return end();
     step_timer_.cancel();
-    if (end_.cause == EndCause::kExited && !spec_.timeout) return;  // it waits for its reader, as `cat` does
-    const auto limit = end_.started + spec_.timeout.value_or(Milliseconds(0));
-    step_timer_.expires_at(std::max(limit, Clock::now() + spec_.grace));
+    if (end_.cause == EndCause::kExited && !spec_.limits.timeout)
+      return;  // it waits for its reader, as `cat` does
+    const auto limit = end_.started + spec_.limits.timeout.value_or(Milliseconds(0));
+    step_timer_.expires_at(std::max(limit, Clock::now() + spec_.limits.grace));
     step_timer_.async_wait([self = shared_from_this()](error_code ec) {
       if (!ec) self->end();
     });
@@ -369,8 +380,9 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   asio::steady_timer step_timer_;
   std::optional<Clock::time_point> killed_at_;
   std::shared_ptr<CaseOutput> output_;
-  std::shared_ptr<LimitClock> limits_;  // once it was started
+  std::shared_ptr<LimitClock> limit_clock_;  // once it was started
 };
+
 }  // namespace
 
 std::shared_ptr<ContainedProcess> ContainedProcess::start(asio::io_context& io, Containment& containment,
@@ -378,6 +390,15 @@ std::shared_ptr<ContainedProcess> ContainedProcess::start(asio::io_context& io, 
   auto process = std::make_shared<Case>(io, containment, std::move(spec), std::move(on_end));
   process->begin();
   return process;
+}
+
+ProcessEnd run_contained(Containment& containment, ProcessSpec spec) {
+  asio::io_context io(1);
+  std::optional<ProcessEnd> result;
+  const auto process = ContainedProcess::start(io, containment, std::move(spec),
+                                               [&](ProcessEnd end) { result = std::move(end); });
+  io.run();
+  return *std::move(result);
 }
 
 }  // namespace proctor

@@ -149,15 +149,15 @@ TEST_P(ContainedProcessTest, ATestCannotEscapeByAttackingItsGuard) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   ProcessSpec spec = shell("exec 9>" + fifo + "; (trap '' TERM; sleep 1000) & kill -9 $PPID; sleep 1000");
-  spec.timeout = Milliseconds(1'000);
-  spec.grace = Milliseconds(100);
+  spec.limits.timeout = Milliseconds(1'000);
+  spec.limits.grace = Milliseconds(100);
   const ProcessEnd killed = run(spec);
   EXPECT_EQ(killed.cause, GetParam() == Layer::kPidns ? EndCause::kTimeout : EndCause::kGuardLost);
   EXPECT_TRUE(reads_eof(reader.get(), 0));
 
   ProcessSpec stop = shell("exec 9>" + fifo + "; sleep 1000 & kill -STOP $PPID; echo up; sleep 1000");
-  stop.timeout = Milliseconds(200);
-  stop.grace = Milliseconds(100);
+  stop.limits.timeout = Milliseconds(200);
+  stop.limits.grace = Milliseconds(100);
   EXPECT_EQ(run_past_up(stop).cause, EndCause::kTimeout);
   EXPECT_TRUE(reads_eof(reader.get(), 0));
 }
@@ -220,7 +220,7 @@ TEST_P(ContainedProcessTest, OneLoopRunsManyCasesWithoutLeakingDescriptors) {
   const auto before = open_fds();
   for (int i = 0; i < 20; ++i) {
     ProcessSpec spec = shell(i % 4 == 3 ? "exec sleep 1000" : "exit 0");
-    spec.timeout = Milliseconds(i % 4 == 3 ? 50 : 20'000);
+    spec.limits.timeout = Milliseconds(i % 4 == 3 ? 50 : 20'000);
     EXPECT_EQ(run(spec).cause, i % 4 == 3 ? EndCause::kTimeout : EndCause::kExited);
   }
   EXPECT_EQ(open_fds(), before);
@@ -249,8 +249,8 @@ TEST_P(ContainedProcessTest, WhatCannotBeKilledIsReportedAndTheRunGoesOn) {
   const std::string freezer = "/sys/fs/cgroup/freezer/proctor-test-" + std::to_string(getpid());
   if (mkdir(freezer.c_str(), 0755) != 0) GTEST_SKIP() << "needs a writable cgroup v1 freezer";
   ProcessSpec spec = shell("echo 0 > " + freezer + "/tasks; echo up; sleep 1000");
-  spec.timeout = Milliseconds(500);
-  spec.grace = Milliseconds(100);
+  spec.limits.timeout = Milliseconds(500);
+  spec.limits.grace = Milliseconds(100);
   spec.reap = Milliseconds(300);
   spec.on_limit = [&](int, const auto& done) {
     std::ofstream(freezer + "/freezer.state") << "FROZEN";

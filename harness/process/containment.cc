@@ -237,29 +237,6 @@ LayerProbe probe_of(Layer layer, const Trial& trial) {
 
 }  // namespace
 
-std::string_view to_string(Layer layer) {
-  switch (layer) {
-    case Layer::kCgroup:
-      return "cgroup";
-    case Layer::kPidns:
-      return "pidns";
-    case Layer::kSubreaper:
-      return "subreaper";
-  }
-  return "?";
-}
-
-std::optional<Layer> parse_layer(std::string_view text) {
-  for (const Layer layer : kAllLayers) {
-    if (to_string(layer) == text) return layer;
-  }
-  return std::nullopt;
-}
-
-struct Containment::State {
-  Recipe recipe;
-};
-
 Containment::Containment() = default;
 Containment::~Containment() = default;
 
@@ -281,7 +258,7 @@ Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> want
       containment->run_cgroup_ = trial.recipe->run_cgroup->path();
       containment->has_pids_limit_ = trial.recipe->run_cgroup->has_pids_limit();
     }
-    containment->state_ = std::make_unique<State>(State{*std::move(trial.recipe)});
+    containment->recipe_ = std::make_unique<Recipe>(*std::move(trial.recipe));
     return containment;
   }
   Error error =
@@ -308,7 +285,5 @@ std::vector<LayerProbe> Containment::probe_all() {
 ContainmentInfo Containment::info() const {
   return {std::string(to_string(layer())), probe_.not_guaranteed, probe_.how_to_improve};
 }
-
-Recipe& ContainmentAccess::recipe(Containment& containment) { return containment.state_->recipe; }
 
 }  // namespace proctor

@@ -17,30 +17,15 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/core/events.h"
 #include "harness/core/result.h"
+#include "harness/process/layer.h"
 
 namespace proctor {
 
-enum class Layer { kCgroup, kPidns, kSubreaper };
-
-inline constexpr Layer kAllLayers[] = {Layer::kCgroup, Layer::kPidns, Layer::kSubreaper};  // best first
-
-std::string_view to_string(Layer layer);
-std::optional<Layer> parse_layer(std::string_view text);
-
-struct LayerProbe {
-  Layer layer = Layer::kSubreaper;
-  bool works = false;
-  std::string why_not;                      // when it does not work: one sentence with the failing step
-  std::vector<std::string> not_guaranteed;  // when it works: what it does not guarantee, a sentence each
-  std::vector<std::string> how_to_improve;  // what would mend it, one line each
-  bool fresh_proc = false;                  // pidns: /proc inside shows the pids of the namespace
-  bool user_namespace = false;              // pidns: it is inside a user namespace
-};
+struct Recipe;
 
 // The layer in use, with what the runner keeps open for it (the directory of the run's cgroup). The
 // destructor removes that cgroup, so every process that was started through this object must be gone by then.
@@ -65,16 +50,16 @@ class Containment {
   const std::string& run_cgroup() const { return run_cgroup_; }
   // Whether a pids limit can be set for a case (pids.max in the leaf).
   bool has_pids_limit() const { return has_pids_limit_; }
+  // How ContainedProcess starts a guard in it (process/recipe.h).
+  Recipe& recipe() { return *recipe_; }
 
  private:
   Containment();
-  friend struct ContainmentAccess;
-  struct State;
 
   LayerProbe probe_;
   std::string run_cgroup_;
   bool has_pids_limit_ = false;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<Recipe> recipe_;
 };
 
 }  // namespace proctor

@@ -49,7 +49,7 @@ TEST(HostUsageOfACase, IsThatOfItsProcesses) {
     ProcessSpec spec;
     spec.argv = {"/bin/sh", "-c", script};
     spec.env = {"PATH=/usr/bin:/bin"};
-    spec.timeout = Milliseconds(60'000);
+    spec.limits.timeout = Milliseconds(60'000);
     return run_contained(containment, std::move(spec)).usage;
   };
   for (const Layer layer : kAllLayers) {

@@ -12,13 +12,12 @@ constexpr Milliseconds kSuspiciousLateness{5000};  // a timer this late means th
 LimitClock::LimitClock(boost::asio::io_context& io, std::shared_ptr<CaseOutput> output, OnHit on_hit)
     : timeout_timer_(io), stall_timer_(io), output_(std::move(output)), on_hit_(std::move(on_hit)) {}
 
-void LimitClock::start(Clock::time_point begin, std::optional<Milliseconds> timeout,
-                       std::optional<Milliseconds> stall) {
+void LimitClock::start(Clock::time_point begin, const ProcessLimits& limits) {
   stop();
   running_ = true;
   forgave_lateness_ = false;
-  if (timeout) arm_timeout(begin + *timeout);
-  if (stall) arm_stall(*stall);
+  if (limits.timeout) arm_timeout(begin + *limits.timeout);
+  if (limits.stall) arm_stall(*limits.stall);
 }
 
 void LimitClock::stop() {

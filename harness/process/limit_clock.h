@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "harness/process/case_output.h"
-#include "harness/process/contained_process.h"
+#include "harness/process/process_spec.h"
 
 namespace proctor {
 
@@ -19,8 +19,8 @@ class LimitClock : public std::enable_shared_from_this<LimitClock> {
 
   LimitClock(boost::asio::io_context& io, std::shared_ptr<CaseOutput> output, OnHit on_hit);
 
-  // From now on these limits, the first one counted from `begin`; the old ones are forgotten.
-  void start(Clock::time_point begin, std::optional<Milliseconds> timeout, std::optional<Milliseconds> stall);
+  // From now on these limits, the timeout counted from `begin`; the old ones are forgotten.
+  void start(Clock::time_point begin, const ProcessLimits& limits);
   // Nothing is hit any more, also by what has expired already.
   void stop();
 

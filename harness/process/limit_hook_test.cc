@@ -29,8 +29,8 @@ class LimitHookTest : public testing::TestWithParam<Layer> {
     ProcessSpec spec;
     spec.argv = {"/bin/sh", "-c", script};
     spec.env = {"PATH=/usr/bin:/bin"};
-    spec.timeout = Milliseconds(100);
-    spec.grace = Milliseconds(5'000);
+    spec.limits.timeout = Milliseconds(100);
+    spec.limits.grace = Milliseconds(5'000);
     return spec;
   }
 
@@ -110,7 +110,7 @@ TEST_P(LimitHookTest, AStopCutsTheHookShort) {
 // Tools that look at a case must see its processes by the pids that the runner knows.
 TEST_P(LimitHookTest, AToolWithHostPidsSeesTheRunner) {
   ProcessSpec spec = shell("test -d /proc/" + std::to_string(getpid()) + "/task && echo \"$PPID\"");
-  spec.timeout = Milliseconds(20'000);
+  spec.limits.timeout = Milliseconds(20'000);
   spec.host_pids = true;
   spec.keep_stdout = true;
   const ProcessEnd end = run_contained(*containment_, spec);

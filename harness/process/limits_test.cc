@@ -16,7 +16,7 @@ class LimitsTest : public ContainedProcessTest {};
 
 TEST_P(LimitsTest, TimeoutEndsAPoliteTreeWithoutForce) {
   ProcessSpec spec = shell("trap 'exit 3' TERM; echo up; while :; do sleep 0.05; done");
-  spec.timeout = Milliseconds(200);
+  spec.limits.timeout = Milliseconds(200);
   const ProcessEnd end = run_past_up(spec);
   EXPECT_EQ(end.cause, EndCause::kTimeout);
   EXPECT_EQ(end.termination.signal_sent, SIGTERM);
@@ -34,7 +34,7 @@ TEST_P(LimitsTest, ARestartedClockGivesTimeAgain) {
     process->restart_clock({.timeout = Milliseconds(20'000), .stall = {}});
   };
   // The first limit is shorter than the sleep, and on a slow machine also than the way to it.
-  for (spec.timeout = Milliseconds(200); !begun; spec.timeout = *spec.timeout * 2) {
+  for (spec.limits.timeout = Milliseconds(200); !begun; spec.limits.timeout = *spec.limits.timeout * 2) {
     const ProcessEnd end = run_with(spec, process);
     if (begun) {
       EXPECT_THAT(end.exit_code, Optional(7));
@@ -47,7 +47,7 @@ TEST_P(LimitsTest, ARestartedClockStrikes) {
     ProcessSpec spec =
         shell("trap 'exit 3' TERM; echo begin >&$PROCTOR_EVENTS_FD; while :; do sleep 0.05; done");
     spec.events = true;
-    spec.timeout = Milliseconds(600'000);
+    spec.limits.timeout = Milliseconds(600'000);
     std::shared_ptr<ContainedProcess> process;
     spec.on_event_line = [&](std::string_view) {
       ProcessLimits limits;
@@ -60,8 +60,8 @@ TEST_P(LimitsTest, ARestartedClockStrikes) {
 
 TEST_P(LimitsTest, TimeoutForcesADeafTree) {
   ProcessSpec spec = shell("trap '' TERM; echo up; while :; do sleep 0.05; done");
-  spec.timeout = Milliseconds(200);
-  spec.grace = Milliseconds(200);
+  spec.limits.timeout = Milliseconds(200);
+  spec.limits.grace = Milliseconds(200);
   const ProcessEnd end = run_past_up(spec);
   EXPECT_EQ(end.cause, EndCause::kTimeout);
   EXPECT_TRUE(end.termination.forced);
@@ -73,8 +73,8 @@ TEST_P(LimitsTest, AChildThatOutlivesThePoliteLeaderIsKilledAndNamed) {
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   ProcessSpec spec =
       shell("(trap '' TERM; exec 9>" + fifo + "; echo up; while :; do sleep 0.05; done) & wait");
-  spec.timeout = Milliseconds(200);
-  spec.grace = Milliseconds(200);
+  spec.limits.timeout = Milliseconds(200);
+  spec.limits.grace = Milliseconds(200);
   const ProcessEnd end = run_past_up(spec);
   EXPECT_EQ(end.cause, EndCause::kTimeout);
   EXPECT_TRUE(end.termination.forced);
@@ -84,7 +84,7 @@ TEST_P(LimitsTest, AChildThatOutlivesThePoliteLeaderIsKilledAndNamed) {
 
 TEST_P(LimitsTest, AStoppedLeaderSeesTheSignal) {
   ProcessSpec spec = shell("trap 'exit 5' TERM; echo up; kill -STOP $$; while :; do sleep 0.05; done");
-  spec.timeout = Milliseconds(200);
+  spec.limits.timeout = Milliseconds(200);
   const ProcessEnd end = run_past_up(spec);
   EXPECT_EQ(end.cause, EndCause::kTimeout);
   EXPECT_THAT(end.exit_code, Optional(5));
@@ -93,11 +93,11 @@ TEST_P(LimitsTest, AStoppedLeaderSeesTheSignal) {
 
 TEST_P(LimitsTest, StallIsSilenceNotLength) {
   ProcessSpec silent = shell("echo up; exec sleep 1000");
-  silent.stall = Milliseconds(300);
+  silent.limits.stall = Milliseconds(300);
   EXPECT_EQ(run(silent).cause, EndCause::kStall);
 
   ProcessSpec talking = shell("i=0; while [ $i -lt 20 ]; do echo $i; sleep 0.05; i=$((i+1)); done");
-  talking.stall = Milliseconds(800);
+  talking.limits.stall = Milliseconds(800);
   EXPECT_EQ(run(talking).cause, EndCause::kExited);
 }
 

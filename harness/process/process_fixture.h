@@ -41,8 +41,8 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
     ProcessSpec spec;
     spec.argv = {"/bin/sh", "-c", script};
     spec.env = {"PATH=/usr/bin:/bin"};
-    spec.timeout = Milliseconds(20'000);
-    spec.grace = Milliseconds(5'000);
+    spec.limits.timeout = Milliseconds(20'000);
+    spec.limits.grace = Milliseconds(5'000);
     return spec;
   }
   ProcessEnd run(ProcessSpec spec) { return run_contained(*containment_, std::move(spec)); }
@@ -61,9 +61,9 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
   // first gets another try with twice the time.
   ProcessEnd run_past_up(ProcessSpec spec) {
     spec.keep_stdout = true;
-    for (;; spec.timeout = *spec.timeout * 2) {
+    for (;; spec.limits.timeout = *spec.limits.timeout * 2) {
       ProcessEnd end = run(spec);
-      if (end.kept_stdout.rfind("up\n", 0) == 0 || *spec.timeout > Milliseconds(20'000)) return end;
+      if (end.kept_stdout.rfind("up\n", 0) == 0 || *spec.limits.timeout > Milliseconds(20'000)) return end;
     }
   }
 

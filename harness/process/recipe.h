@@ -9,11 +9,13 @@
 #include <variant>
 #include <vector>
 
+#include "harness/core/result.h"
 #include "harness/process/cgroup.h"
-#include "harness/process/contained_process.h"
-#include "harness/process/containment.h"
 #include "harness/process/guard/protocol.h"
+#include "harness/process/layer.h"
+#include "harness/process/process_spec.h"
 #include "harness/process/spawn.h"
+#include "harness/process/unique_fd.h"
 
 namespace proctor {
 
@@ -56,10 +58,5 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
 
 // SIGKILLs and reaps children of the runner that are nobody's: orphans of a guard that was killed. Bounded.
 void sweep_orphans(const Recipe& recipe);
-
-// The engine's way into a Containment.
-struct ContainmentAccess {
-  static Recipe& recipe(Containment& containment);
-};
 
 }  // namespace proctor

@@ -10,9 +10,10 @@
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "harness/process/contained_process.h"
+#include "harness/process/process_spec.h"
 #include "harness/process/unique_fd.h"
 
 namespace proctor {

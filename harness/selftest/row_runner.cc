@@ -69,8 +69,9 @@ class RowAttempt {
     spec.umask = kStrictUmask;
     spec.log_path = setup_.out + "/" + result_.log;
     spec.events = true;
-    spec.timeout = std::min(test_.policy.timeout, test_.expects == "hang" ? kHangTimeout : kRowTimeout);
-    spec.grace = kGrace;
+    spec.limits.timeout =
+        std::min(test_.policy.timeout, test_.expects == "hang" ? kHangTimeout : kRowTimeout);
+    spec.limits.grace = kGrace;
     spec.on_event_line = [this](std::string_view line) {
       ranks_ ? ranks_->add_line(line) : child_.add_line(line);
     };

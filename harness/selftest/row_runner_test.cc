@@ -76,7 +76,7 @@ class RowRunnerTest : public testing::Test {
       spec.argv = argv;
       spec.env = {"PATH=/usr/bin:/bin"};
       spec.events = true;
-      spec.timeout = Milliseconds{60'000};
+      spec.limits.timeout = Milliseconds{60'000};
       spec.on_event_line = [&](std::string_view line) { output.event_lines.emplace_back(line); };
       output.exit_code = run_contained(*containment_, std::move(spec)).exit_code;
       return output;

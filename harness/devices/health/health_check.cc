@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/process/contained_process.h"
+
 namespace proctor {
 namespace {
 
@@ -82,8 +84,8 @@ void HealthChecks::start(Position position, const std::vector<std::string>& argv
   spec.directory = position->request.directory;
   spec.leases = position->request.leases;
   spec.events = true;
-  spec.timeout = position->request.deadline;
-  spec.grace = Milliseconds(0);
+  spec.limits.timeout = position->request.deadline;
+  spec.limits.grace = Milliseconds(0);
   spec.on_event_line = [position](std::string_view line) {
     if (position->line.empty() || parse_line(position->line).result == "pass") position->line = line;
   };

@@ -13,9 +13,16 @@
 
 #include "harness/core/clock.h"
 #include "harness/core/duration.h"
-#include "harness/process/contained_process.h"
+
+namespace boost::asio {
+class io_context;
+}
 
 namespace proctor {
+
+class ContainedProcess;
+class Containment;
+struct ProcessEnd;
 
 enum class HealthStatus {
   kPass,

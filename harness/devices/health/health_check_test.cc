@@ -11,6 +11,7 @@
 
 #include "harness/core/temp_dir.h"
 #include "harness/process/containment.h"
+#include "harness/process/process_spec.h"
 
 namespace proctor {
 namespace {

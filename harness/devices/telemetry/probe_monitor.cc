@@ -13,6 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/process/contained_process.h"
+
 namespace proctor {
 namespace {
 

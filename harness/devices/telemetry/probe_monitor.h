@@ -15,10 +15,13 @@
 #include "harness/core/duration.h"
 #include "harness/core/result.h"
 #include "harness/devices/telemetry/telemetry_sample.h"
-#include "harness/process/contained_process.h"
 #include "harness/process/unique_fd.h"
 
 namespace proctor {
+
+class ContainedProcess;
+class Containment;
+struct ProcessEnd;
 
 struct DeviceHolder {
   int pid = 0;

@@ -11,6 +11,7 @@
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
+#include "harness/process/contained_process.h"
 
 namespace proctor {
 namespace {
@@ -66,8 +67,8 @@ void ToolSampler::call_next() {
   spec.env = setup_.env;
   spec.keep_stdout = true;
   spec.max_kept_stdout = kMaxTable;
-  spec.timeout = setup_.deadline;
-  spec.grace = Milliseconds(0);
+  spec.limits.timeout = setup_.deadline;
+  spec.limits.grace = Milliseconds(0);
   process_ = ContainedProcess::start(io_, containment_, std::move(spec),
                                      [this, alive = alive_](const ProcessEnd& end) {
                                        if (*alive) on_end(end);

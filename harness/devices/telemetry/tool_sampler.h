@@ -13,9 +13,16 @@
 #include "harness/core/events.h"
 #include "harness/devices/telemetry/telemetry_sample.h"
 #include "harness/devices/telemetry/tool_table.h"
-#include "harness/process/contained_process.h"
+
+namespace boost::asio {
+class io_context;
+}
 
 namespace proctor {
+
+class ContainedProcess;
+class Containment;
+struct ProcessEnd;
 
 struct ToolSetup {
   std::vector<std::string> env;  // NAME=VALUE; the tool is found on its PATH

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "harness/core/child_protocol.h"
+#include "harness/process/contained_process.h"
 #include "harness/run/attempt/attempt_files.h"
 #include "harness/run/attempt/batch.h"
 #include "harness/run/attempt/verdict.h"
@@ -140,7 +141,7 @@ void RunningAttempt::add_variables(std::vector<std::string>& environment) const 
 // Until it is ready it has a limit of its own, and from then on the case's.
 void RunningAttempt::watch_readiness(ProcessSpec& spec) {
   readiness_.emplace(*context_.ready, Clock::now());
-  if (readiness_->timeout()) spec.timeout = readiness_->timeout();
+  if (readiness_->timeout()) spec.limits.timeout = readiness_->timeout();
   spec.on_output = [this, alive = alive_](Stream stream, std::string_view bytes) {
     if (!*alive || ending_ || !readiness_->scan(stream, bytes, Clock::now())) return;
     process_->restart_clock(limits_of(*plan_.cases.front().test));
@@ -150,10 +151,7 @@ void RunningAttempt::watch_readiness(ProcessSpec& spec) {
 }
 
 void RunningAttempt::set_limits(ProcessSpec& spec) const {
-  const ProcessLimits limits = limits_of(*plan_.cases.front().test);
-  spec.timeout = limits.timeout;
-  spec.stall = limits.stall;
-  spec.grace = limits.grace;
+  spec.limits = limits_of(*plan_.cases.front().test);
   spec.argv.insert(spec.argv.begin(), context_.debugger.begin(), context_.debugger.end());
 }
 

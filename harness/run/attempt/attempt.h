@@ -16,7 +16,7 @@
 
 #include "harness/core/events.h"
 #include "harness/plan/plan.h"
-#include "harness/process/contained_process.h"
+#include "harness/process/process_spec.h"
 #include "harness/run/attempt/case_group.h"
 #include "harness/run/attempt/child_report.h"
 #include "harness/run/attempt/diagnose.h"
@@ -26,6 +26,9 @@
 #include "harness/run/record/scratch.h"
 
 namespace proctor {
+
+class ContainedProcess;
+class Containment;
 
 // What all attempts of a run share.
 struct AttemptContext {

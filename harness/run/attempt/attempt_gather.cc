@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "harness/evidence/gatherer.h"
+#include "harness/process/contained_process.h"
 #include "harness/run/attempt/attempt.h"
 #include "harness/run/attempt/attempt_files.h"
 

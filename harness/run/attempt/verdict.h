@@ -45,7 +45,7 @@
 
 #include "harness/core/outcome.h"
 #include "harness/plan/plan.h"
-#include "harness/process/contained_process.h"
+#include "harness/process/process_spec.h"
 #include "harness/run/attempt/child_report.h"
 #include "harness/run/attempt/gtest_result.h"
 

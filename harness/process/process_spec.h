@@ -1,0 +1,98 @@
+// What ContainedProcess is told about a command, and what it tells at the command's end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/clock.h"
+#include "harness/core/duration.h"
+#include "harness/core/events.h"
+#include "harness/process/host_usage.h"
+
+namespace proctor {
+
+enum class Stream { kOut, kErr };
+
+// How long a command may take. A limit that is not there is never hit.
+struct ProcessLimits {
+  std::optional<Milliseconds> timeout;
+  std::optional<Milliseconds> stall;  // no byte on stdout, stderr or the events fd for so long
+  Milliseconds grace{10'000};         // from the first signal to SIGKILL
+};
+
+struct ProcessSpec {
+  // What is executed, and where.
+  std::vector<std::string> argv;  // argv[0] is looked up in env's PATH when it has no slash
+  std::vector<std::string> env;   // NAME=VALUE, the whole environment
+  std::string directory;          // "": the runner's own
+  int umask = -1;                 // -1: the runner's own
+  // For the runner's own tools that look at other processes: no PID namespace of their own under any layer.
+  bool host_pids = false;
+  // Locks that the whole tree of the command holds: they end with its last process and never earlier.
+  // At most 32.
+  std::vector<int> leases{};
+
+  // How long it may take.
+  ProcessLimits limits;
+  Milliseconds drain{200};         // from the leader's exit to SIGKILL for what is left
+  Milliseconds reap{30'000};       // from SIGKILL until the processes count as unreapable
+  Milliseconds limit_hook{5'500};  // how long `on_limit` may take; a little more than evidence may
+
+  // What becomes of its output.
+  std::string log_path;        // both streams in one log (process/capture.h); "": no log on disk
+  bool inherit_stdio = false;  // --no-capture, --debugger: descriptors 0 to 2 are the runner's own
+  // `exec`: stdout and stderr also go to the runner's own as they come, and stdin is the runner's unless that
+  // is a terminal (process/pass_through.h).
+  bool pass_through = false;
+  // What is passed on goes to a log whose reader obeys commands in it (core/workflow_commands.h): they are
+  // broken.
+  bool break_commands = false;
+  bool keep_stdout = false;  // all of stdout is kept in memory too, up to max_kept_stdout
+  std::size_t max_kept_stdout = 16 * 1024 * 1024;
+  // What comes on stdout and stderr, as it comes. May be empty; must not destroy the process.
+  std::function<void(Stream, std::string_view)> on_output = nullptr;
+
+  bool events = false;  // the command gets PROCTOR_EVENTS_FD
+  // Each complete line that it wrote there, in order, without the newline. A line over 64 KiB is delivered
+  // truncated, and counted in ProcessEnd::events_too_long.
+  std::function<void(std::string_view)> on_event_line;
+
+  // Called between a timeout or a stall and the first signal, for whoever wants to look at the tree, which
+  // hangs below `guard_pid`. The first signal comes when `done` is called, or after `limit_hook`. May be empty.
+  std::function<void(int guard_pid, std::function<void()> done)> on_limit;
+};
+
+// Which step of starting a child failed; never confused with the child's own exit 127.
+struct SpawnError {
+  std::string step;  // "exec", "chdir", "clone", ...
+  int err = 0;       // errno
+};
+
+enum class EndCause { kExited, kTimeout, kStall, kStopped, kSpawnFailed, kGuardLost };
+
+struct ProcessEnd {
+  EndCause cause = EndCause::kExited;
+  std::optional<SpawnError> spawn_error;
+  std::optional<int> exit_code;
+  std::optional<int> exit_signal;
+  Termination termination;
+  OutputInfo output;
+  HostUsage usage;
+  std::string kept_stdout;
+  bool kept_stdout_truncated = false;
+  std::uint64_t events_too_long = 0;
+  std::size_t broken_commands = 0;  // in what was passed on
+  std::string
+      pass_through_lost;  // why output did not arrive at the runner's own stdout or stderr; "": it did
+  Clock::time_point started;
+  Clock::time_point leader_ended;
+  Clock::time_point ended;
+  Milliseconds kill_to_empty{0};  // from SIGKILL to the proof that nothing is left
+};
+
+}  // namespace proctor

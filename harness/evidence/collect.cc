@@ -4,7 +4,6 @@
 
 #include "harness/core/clock.h"
 #include "harness/core/text.h"
-#include "harness/evidence/cgroup_figures.h"
 #include "harness/evidence/native_stacks.h"
 #include "harness/evidence/permission.h"
 #include "harness/evidence/py_spy.h"

@@ -44,6 +44,10 @@ std::vector<int> living_descendants(int root);
 // A process that is gone meanwhile has no threads.
 ProcessFacts read_process(int pid);
 
+// Memory and process figures of a cgroup, whose `path` is as in ProcessFacts: one figure a line, as in the
+// kernel's files; "" without cgroup v2.
+std::string cgroup_figures(const std::string& path);
+
 // Nodes of accelerators: DRM, accel, NVIDIA, AMD.
 bool is_accelerator_node(std::string_view path);
 

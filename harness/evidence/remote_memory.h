@@ -3,7 +3,9 @@
 #pragma once
 
 #include <sys/types.h>
+#include <sys/uio.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,7 +17,13 @@ class RemoteMemory {
   explicit RemoteMemory(pid_t pid) : pid_(pid) {}
 
   // False unless all `size` bytes were read.
-  bool read(std::uint64_t address, void* to, std::size_t size) const;
+  bool read(std::uint64_t address, void* to, std::size_t size) const {
+    iovec local{to, size};
+    iovec remote{reinterpret_cast<void*>(address), size};  // NOLINT: an address of the other process
+    const ssize_t got = ::process_vm_readv(pid_, &local, 1, &remote, 1, 0);
+    if (got < 0 && errno == EPERM) refused_ = true;
+    return got == static_cast<ssize_t>(size);
+  }
 
   template <typename T>
   std::optional<T> get(std::uint64_t address) const {

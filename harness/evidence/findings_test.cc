@@ -1,7 +1,7 @@
+#include "harness/evidence/findings.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "harness/evidence/findings.h"
 
 namespace proctor {
 namespace {

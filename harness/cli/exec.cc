@@ -81,9 +81,9 @@ Result<PlanOutcome> ExecCommand::make_plan() {
 RunSetup ExecCommand::make_setup() {
   RunSetup setup = RunCommand::make_setup();
   setup.planned.exec = true;
-  setup.pass_through = !setup.inherit_stdio;
-  setup.break_commands = in_github_actions() && !options().workflow_commands;
-  setup.ready = ready_;
+  setup.attempts.pass_through = !setup.attempts.inherit_stdio;
+  setup.attempts.break_commands = in_github_actions() && !options().workflow_commands;
+  setup.attempts.ready = ready_;
   // A server is started in the background: it outlives the step of a workflow that started it.
   if (ready_) setup.watch_parent = false;
   // Nobody may take the file of a run that was killed for this one's.

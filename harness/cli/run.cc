@@ -315,27 +315,26 @@ RunSetup RunCommand::make_setup() {
   setup.devices = devices_.pool;
   setup.leases = leases_;
   setup.lease_wait = budget_.lease_wait;
-  setup.monitor = monitor_of(devices_, sim_state_, *scratch_);
-  setup.settle = budget_.settle;
-  setup.health = [this](const std::string& device) { return health_request(device); };
-  setup.foreign = policy_.foreign.value_or(setup.foreign);
-  setup.reset_sick = policy_.reset_sick.value_or(setup.reset_sick);
+  setup.care.monitor = monitor_of(devices_, sim_state_, *scratch_);
+  setup.care.settle = budget_.settle;
+  setup.care.health = [this](const std::string& device) { return health_request(device); };
+  setup.care.foreign = policy_.foreign.value_or(setup.care.foreign);
+  setup.care.reset_sick = policy_.reset_sick.value_or(setup.care.reset_sick);
   setup.breaker = policy_.breaker.value_or(setup.breaker);
   setup.telemetry.rate = policy_.telemetry.value_or(setup.telemetry.rate);
   setup.telemetry.tool.env = to_list(caller_environment());
   setup.unusable = devices_.unusable;
   setup.unusable_by_ours = devices_.unusable_by_ours;
   setup.lacking = devices_.lacking;
-  setup.run_dir = run_dir_;
+  setup.attempts.run_dir = run_dir_;
   setup.repeat = budget_.repeat;
   setup.until_fail = options_.until_fail;
   setup.fail_fast = options_.fail_fast;
   setup.deadline = budget_.deadline;
-  setup.inherit_stdio = options_.no_capture || !debugger_.empty();
-  setup.evidence_program = own_program();
-  setup.rank_supervisor = own_program();
-  setup.evidence_environment = to_list(caller_environment());
-  setup.debugger = debugger_;
+  setup.attempts.inherit_stdio = options_.no_capture || !debugger_.empty();
+  setup.attempts.own_program = own_program();
+  setup.attempts.evidence_environment = to_list(caller_environment());
+  setup.attempts.debugger = debugger_;
   setup.watch_parent = is_ci();
   setup.environment = [this](const Suite& suite, const auto& ids) { return environments_->of(suite, ids); };
   setup.known_failure = [this](const Suite&, const Case& test, const Verdict& verdict) {
@@ -365,7 +364,7 @@ int RunCommand::run() {
 
   {
     std::optional<CommandPause> pause;
-    if (setup.inherit_stdio && in_github_actions() && !options_.workflow_commands) pause.emplace();
+    if (setup.attempts.inherit_stdio && in_github_actions() && !options_.workflow_commands) pause.emplace();
     run_plan(setup, events);
   }
 

@@ -1,5 +1,6 @@
 #include "harness/run/attempt/attempt.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -8,8 +9,10 @@
 #include <filesystem>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/digest.h"
+#include "harness/evidence/gatherer.h"
 #include "harness/process/contained_process.h"
-#include "harness/run/attempt/attempt_files.h"
+#include "harness/ranks/rank_plan.h"
 #include "harness/run/attempt/batch.h"
 #include "harness/run/attempt/verdict.h"
 
@@ -18,6 +21,7 @@ namespace {
 
 constexpr int kStrictUmask = 022;   // kind proctor: the same on every machine
 constexpr double kSlowShare = 0.5;  // of the time limit
+constexpr std::size_t kHashDigits = 16;
 
 std::int64_t ms_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration_cast<Milliseconds>(to - from).count();
@@ -35,6 +39,23 @@ std::string anchored(const std::string& program, const std::string& directory) {
   return (std::filesystem::path(directory) / program).string();
 }
 
+// ---- where the files of an attempt lie in the run directory ----
+
+// HASH.ATTEMPT[.rR]: HASH is the first 16 hex digits of SHA-256 of the id.
+std::string stem_of(const AttemptCase& entry) {
+  std::string stem = sha256_hex(entry.test->id).substr(0, kHashDigits) + "." + std::to_string(entry.attempt);
+  if (entry.repeat > 1) stem += ".r" + std::to_string(entry.repeat);
+  return stem;
+}
+
+std::string log_of(const AttemptCase& entry) { return "logs/" + stem_of(entry) + ".log"; }
+
+std::string log_of(const AttemptCase& entry, int rank) {
+  return "logs/" + stem_of(entry) + ".rank" + std::to_string(rank) + ".log";
+}
+
+std::string evidence_of(const AttemptCase& entry) { return "evidence/" + stem_of(entry) + ".txt"; }
+
 }  // namespace
 
 RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCaseEnded on_case_ended,
@@ -47,7 +68,7 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
       on_done_(std::move(on_done)),
       begun_(plan_.cases.size()) {
   const AttemptCase& first = plan_.cases.front();
-  log_ = attempt_log(first.test->id, first.attempt, first.repeat);
+  log_ = log_of(first);
   child_ = ChildReport(name_for_child(*plan_.suite, *first.test));
   take_scratch();
   if (!plan_.ranks.empty())
@@ -111,21 +132,22 @@ ProcessSpec RunningAttempt::make_spec() {
   }
   add_variables(spec.env);
 
-  spec.log_path = context_.run_dir + "/" + log_;
-  spec.inherit_stdio = context_.inherit_stdio;
+  spec.log_path = context_.setup.run_dir + "/" + log_;
+  spec.inherit_stdio = context_.setup.inherit_stdio;
   spec.leases = plan_.leases;
-  spec.pass_through = context_.pass_through;
-  spec.break_commands = context_.break_commands;
+  spec.pass_through = context_.setup.pass_through;
+  spec.break_commands = context_.setup.break_commands;
   spec.on_limit = [this, alive = alive_](int guard_pid, std::function<void()> then) {
     if (!*alive) return;
     ending_ = true;
     if (ranks_) ranks_->interrupt();
-    if (context_.evidence_program.empty()) return then();
+    if (context_.setup.own_program.empty()) return then();
     gather(guard_pid, std::move(then));
   };
-  set_limits(spec);
+  spec.limits = limits_of(*first.test);
+  spec.argv.insert(spec.argv.begin(), context_.setup.debugger.begin(), context_.setup.debugger.end());
   if (ranks_) make_rank_supervisor(spec);
-  if (context_.ready) watch_readiness(spec);
+  if (context_.setup.ready) watch_readiness(spec);
   return spec;
 }
 
@@ -134,13 +156,13 @@ void RunningAttempt::add_variables(std::vector<std::string>& environment) const 
   if (!scratch_.empty()) set_variable(environment, "TMPDIR", scratch_);
   if (!is_batch()) set_variable(environment, child::kCaseVariable, first.test->id);
   set_variable(environment, child::kAttemptVariable, std::to_string(first.attempt));
-  set_variable(environment, child::kRunDirVariable, context_.run_dir);
+  set_variable(environment, child::kRunDirVariable, context_.setup.run_dir);
   set_variable(environment, child::kRunIdVariable, context_.run_id);
 }
 
 // Until it is ready it has a limit of its own, and from then on the case's.
 void RunningAttempt::watch_readiness(ProcessSpec& spec) {
-  readiness_.emplace(*context_.ready, Clock::now());
+  readiness_.emplace(*context_.setup.ready, Clock::now());
   if (readiness_->timeout()) spec.limits.timeout = readiness_->timeout();
   spec.on_output = [this, alive = alive_](Stream stream, std::string_view bytes) {
     if (!*alive || ending_ || !readiness_->scan(stream, bytes, Clock::now())) return;
@@ -150,18 +172,67 @@ void RunningAttempt::watch_readiness(ProcessSpec& spec) {
   };
 }
 
-void RunningAttempt::set_limits(ProcessSpec& spec) const {
-  spec.limits = limits_of(*plan_.cases.front().test);
-  spec.argv.insert(spec.argv.begin(), context_.debugger.begin(), context_.debugger.end());
-}
-
 ProcessLimits RunningAttempt::limits_of(const Case& test) const {
   ProcessLimits limits;
   limits.grace = test.policy.grace;
-  if (!context_.debugger.empty()) return limits;
+  if (!context_.setup.debugger.empty()) return limits;
   if (test.policy.timeout.count() > 0) limits.timeout = test.policy.timeout;
-  if (!context_.inherit_stdio) limits.stall = test.policy.stall;  // its output cannot be seen
+  if (!context_.setup.inherit_stdio) limits.stall = test.policy.stall;  // its output cannot be seen
   return limits;
+}
+
+// ---- a case with ranks: its process is their supervisor (harness/ranks/) ----
+
+std::vector<std::string> RunningAttempt::devices_of_rank(std::size_t rank) const {
+  const std::size_t each = plan_.devices.size() / plan_.ranks.size();
+  const auto first = plan_.devices.begin() + static_cast<std::ptrdiff_t>(rank * each);
+  return {first, first + static_cast<std::ptrdiff_t>(each)};
+}
+
+// Turns the process of the case into the supervisor of as many.
+void RunningAttempt::make_rank_supervisor(ProcessSpec& spec) {
+  const AttemptCase& first = plan_.cases.front();
+  RankPlan plan;
+  plan.argv = std::move(spec.argv);
+  plan.events = spec.events;
+  plan.grace = first.test->policy.grace;
+  auto rendezvous = context_.scratch.new_directory();
+  if (rendezvous) plan.rendezvous = rendezvous_ = *rendezvous;
+  for (std::size_t rank = 0; rank < plan_.ranks.size(); ++rank) {
+    add_variables(plan_.ranks[rank]);
+    const auto log = log_of(first, static_cast<int>(rank));
+    plan.ranks.push_back({.env = plan_.ranks[rank], .log = context_.setup.run_dir + "/" + log});
+  }
+  rank_plan_ = context_.scratch.new_file_name();
+  const auto written = rendezvous ? write_rank_plan(plan, rank_plan_) : Result<void>(rendezvous.error());
+  if (!written)  // the supervisor says what it cannot read
+    context_.sink.on(
+        Warning{"scratch", "ranks of " + first.test->id + ": failed to " + written.error().what});
+  spec.argv = supervisor_command(context_.setup.own_program, rank_plan_);
+  spec.events = true;
+  spec.on_event_line = [this, alive = alive_](std::string_view line) {
+    if (*alive) ranks_->add_line(line);
+  };
+}
+
+void RunningAttempt::tell_ranks(const ProcessEnd* end, AttemptEnded& event) const {
+  const AttemptCase& first = plan_.cases.front();
+  event.ranks = ranks_->ends();
+  for (RankEnd& rank : event.ranks) {
+    rank.devices = devices_of_rank(static_cast<std::size_t>(rank.rank));
+    rank.log = log_of(first, rank.rank);
+  }
+  const bool by_limit =
+      end != nullptr && (end->cause == EndCause::kTimeout || end->cause == EndCause::kStall);
+  Failure failure;
+  if (by_limit) failure.message = ranks_->who_is_left();
+  if (end != nullptr && end->cause == EndCause::kExited) failure.message = ranks_->who_answers();
+  if (!failure.message.empty()) event.failures.push_back(std::move(failure));
+}
+
+void RunningAttempt::clean_rendezvous() {
+  if (auto removed = remove_tree(rendezvous_); !removed)
+    context_.sink.on(Warning{"scratch_left", "failed to " + removed.error().what});
 }
 
 // ---- its cases ----
@@ -322,6 +393,47 @@ void RunningAttempt::describe_process(const ProcessEnd& end, AttemptEnded& event
     event.duration_ms = ms_between(is_batch() ? open_->started : end.started, end.leader_ended);
   }
   if (end.cause == EndCause::kExited && !end.termination.strays.empty()) event.marks.push_back("leaky");
+}
+
+// ---- what is looked at between a limit and its first signal ----
+
+// A device that is busy waits for itself, an idle one for the case.
+std::vector<std::string> RunningAttempt::devices_and_load() const {
+  std::vector<std::string> described = plan_.devices;
+  if (context_.telemetry == nullptr || !open_) return described;
+  for (auto& device : described) {
+    const auto busy = context_.telemetry->utilisation(open_->telemetry, device);
+    if (busy) device += fmt::format(" ({:.0f} % busy)", *busy);
+  }
+  return described;
+}
+
+void RunningAttempt::gather(int guard_pid, std::function<void()> then) {
+  const Clock::time_point begin = Clock::now();
+  const AttemptCase& entry = blamed();
+  const KernelEvidence kernel =
+      context_.diagnoser.evidence(open_ ? open_->kernel_mark : process_mark_, addresses_);
+  evidence_.file = evidence_of(entry);
+  const GatherRequest request{.program = context_.setup.own_program,
+                              .guard = guard_pid,
+                              .devices = devices_and_load(),
+                              .file = context_.setup.run_dir + "/" + evidence_.file,
+                              .kernel_lines = kernel.lines,
+                              .kernel_gap = kernel.gap,
+                              .environment = context_.setup.evidence_environment};
+  gathering_ = gather_evidence(
+      context_.io, context_.containment, request,
+      [this, alive = alive_, begin, then = std::move(then)](Gathered gathered) {
+        if (!*alive) return;
+        evidence_.lines = std::move(gathered.lines);
+        evidence_.duration_ms = std::chrono::duration_cast<Milliseconds>(Clock::now() - begin).count();
+        gathering_.reset();
+        if (!gathered.problem.empty()) {
+          context_.sink.on(
+              Warning{"evidence", "the evidence of " + blamed().test->id + " " + gathered.problem});
+        }
+        then();
+      });
 }
 
 // ---- the end ----

@@ -30,25 +30,31 @@ namespace proctor {
 class ContainedProcess;
 class Containment;
 
+// How every attempt of a run is made.
+struct AttemptSetup {
+  std::string run_dir;         // absolute; its logs/ exists
+  std::string own_program;     // proctor itself: gathers evidence and starts ranks; "": nothing is gathered
+  bool inherit_stdio = false;  // --no-capture, --debugger: stdin, stdout and stderr are the runner's own
+  // `exec`: output also goes to the runner's own stdout and stderr, where no command in it must be obeyed when
+  // `break_commands` says so (core/workflow_commands.h).
+  bool pass_through = false;
+  bool break_commands = false;
+  std::vector<std::string> debugger;              // put in front of the command; no limits then
+  std::vector<std::string> evidence_environment;  // NAME=VALUE, of the program that gathers
+  std::optional<ReadyPolicy> ready;  // `exec --ready-regex`; none: nobody waits for a case to be ready
+};
+
 // What all attempts of a run share.
 struct AttemptContext {
   boost::asio::io_context& io;
   Containment& containment;
   EventSink& sink;
   ScratchRoot& scratch;
+  const AttemptSetup& setup;
+  std::string run_id;
   Clock::time_point run_started;
-  std::string run_dir;  // absolute
-  std::string run_id{};
-  bool inherit_stdio = false;    // --no-capture, --debugger
-  bool pass_through = false;     // exec
-  bool break_commands = false;   // in what is passed on
-  std::string evidence_program;  // proctor itself; "": nothing is gathered before a limit ends a case
-  std::vector<std::string> evidence_environment;
-  std::string rank_supervisor;        // proctor itself
-  std::vector<std::string> debugger;  // put in front of the command; no limits then
   Diagnoser diagnoser{};
-  Telemetry* telemetry = nullptr;      // none: devices are not sampled
-  std::optional<ReadyPolicy> ready{};  // none: nobody waits for a case to be ready
+  Telemetry* telemetry = nullptr;  // none: devices are not sampled
 };
 
 struct AttemptCase {
@@ -110,7 +116,6 @@ class RunningAttempt {
   void make_rank_supervisor(ProcessSpec& spec);
   void clean_rendezvous();
   void tell_ranks(const ProcessEnd* end, AttemptEnded& event) const;
-  void set_limits(ProcessSpec& spec) const;
   ProcessLimits limits_of(const Case& test) const;
   // The case that answers for the process now.
   const AttemptCase& blamed() const { return of(open_ ? open_->which : 0); }

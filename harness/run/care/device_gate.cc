@@ -46,12 +46,12 @@ bool casts_doubt(const AttemptEnded& ended) {
   return false;
 }
 
-DeviceGate::DeviceGate(boost::asio::io_context& io, const RunSetup& setup, DevicePool& pool, EventSink& sink,
-                       Clock::time_point run_started)
-    : setup_(setup), pool_(pool), sink_(sink), run_started_(run_started), checks_(io, *setup.containment) {
+DeviceGate::DeviceGate(boost::asio::io_context& io, Containment& containment, const CareSetup& setup,
+                       DevicePool& pool, EventSink& sink, Clock::time_point run_started)
+    : setup_(setup), pool_(pool), sink_(sink), run_started_(run_started), checks_(io, containment) {
   if (!setup.monitor) return;
-  care_ = std::make_unique<DeviceCare>(
-      io, std::make_unique<DeviceMonitor>(io, *setup.containment, *setup.monitor), setup.settle);
+  care_ = std::make_unique<DeviceCare>(io, std::make_unique<DeviceMonitor>(io, containment, *setup.monitor),
+                                       setup.settle);
 }
 
 void DeviceGate::begin(std::function<void()> ready) {

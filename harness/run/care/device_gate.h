@@ -25,19 +25,32 @@
 
 #include "harness/core/events.h"
 #include "harness/devices/health/health_check.h"
+#include "harness/devices/telemetry/device_monitor.h"
+#include "harness/plan/plan.h"
 #include "harness/run/care/device_care.h"
 #include "harness/run/care/device_pool.h"
-#include "harness/run/schedule/runner.h"
 
 namespace proctor {
+
+class Containment;
+
+// How the devices of a run are looked after.
+struct CareSetup {
+  std::optional<MonitorSetup> monitor;  // how they are watched; none: nobody can say how they are
+  Milliseconds settle{60'000};          // how long a device may take to come back after a case
+  // What examines a device on suspicion; none: nothing can. May be empty.
+  std::function<std::optional<HealthRequest>(const std::string& device)> health;
+  ForeignPolicy foreign = ForeignPolicy::kWait;  // what becomes of a case when others are on its device
+  bool reset_sick = false;                       // the health requests say how
+};
 
 // The way in which this attempt ended leaves a doubt about its devices.
 bool casts_doubt(const AttemptEnded& ended);
 
 class DeviceGate {
  public:
-  DeviceGate(boost::asio::io_context& io, const RunSetup& setup, DevicePool& pool, EventSink& sink,
-             Clock::time_point run_started);
+  DeviceGate(boost::asio::io_context& io, Containment& containment, const CareSetup& setup, DevicePool& pool,
+             EventSink& sink, Clock::time_point run_started);
   DeviceGate(const DeviceGate&) = delete;
   DeviceGate& operator=(const DeviceGate&) = delete;
 
@@ -111,7 +124,7 @@ class DeviceGate {
     return told_.emplace(device, what).second;
   }
 
-  const RunSetup& setup_;
+  const CareSetup& setup_;
   DevicePool& pool_;
   EventSink& sink_;
   Clock::time_point run_started_;

@@ -10,7 +10,7 @@
 
 #include "harness/run/attempt/case_group.h"
 #include "harness/run/care/device_pool.h"
-#include "harness/run/schedule/runner.h"
+#include "harness/run/schedule/run_setup.h"
 
 namespace proctor {
 

@@ -1,18 +1,140 @@
 #include "harness/run/schedule/runner.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <list>
+#include <memory>
 #include <utility>
 
-#include "harness/run/schedule/run_loop.h"
+#include "harness/run/attempt/attempt.h"
+#include "harness/run/attempt/case_group.h"
+#include "harness/run/care/device_gate.h"
+#include "harness/run/care/device_pool.h"
+#include "harness/run/care/telemetry.h"
+#include "harness/run/schedule/breaker.h"
+#include "harness/run/schedule/case_ends.h"
+#include "harness/run/schedule/lease_wait.h"
+#include "harness/run/schedule/pending_cases.h"
+#include "harness/run/schedule/signals.h"
 
 namespace proctor {
 namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(200);
 
-}  // namespace
+// A stop from outside must leave time for the reports: CI services kill a job seconds after they asked.
+constexpr Milliseconds kStopGrace{3'500};
+constexpr Milliseconds kStopBudget{4'500};
+constexpr Milliseconds kKillBudget{1'000};  // after a second signal
+
+class Runner {
+ public:
+  Runner(const RunSetup& setup, EventSink& sink)
+      : setup_(setup),
+        sink_(sink),
+        context_{.io = io_,
+                 .containment = *setup.containment,
+                 .sink = sink,
+                 .scratch = *setup.scratch,
+                 .setup = setup.attempts,
+                 .run_id = setup.planned.run_id,
+                 .run_started = Clock::now()},
+        pool_(setup.devices, setup.leases, setup.planned.run_id),
+        pending_(setup, pool_),
+        ends_(setup, sink, [this](const CaseEnded& ended) { on_announced(ended); }),
+        signals_(io_, [this](int signal, bool parent_died) { on_signal(signal, parent_died); }),
+        deadline_(io_),
+        give_up_(io_),
+        tick_(io_),
+        lease_wait_(io_, setup.lease_wait, [this] { start_more(); }),
+        breaker_(setup.breaker),
+        gate_(io_, *setup.containment, setup.care, pool_, sink, context_.run_started),
+        telemetry_(io_, *setup.containment, gate_.monitor(), setup.telemetry, sink) {
+    context_.telemetry = &telemetry_;
+  }
+
+  RunResult run();
+
+ private:
+  // A group that has begun; it keeps its slot and its devices until the last attempt
+  // of its last case has ended.
+  struct Running {
+    CaseGroup group;
+    std::vector<std::string> devices;
+    std::unique_ptr<RunningAttempt> attempt = nullptr;  // none: its devices are waited for
+    std::optional<std::size_t> last = {};               // of its cases, that in which the process ended
+    std::optional<CaseGroup::Finished> held = {};       // its final word, while the devices are looked at
+    bool begun = false;                                 // some process of it was started
+    bool lost_devices = false;
+    bool doubt = false;  // about its devices, by the way in which an attempt ended
+  };
+  using Slot = std::list<Running>::iterator;
+
+  std::string why_stopped() const { return stop_signal_ ? "interrupted" : "budget"; }
+  const Case& test(std::size_t index) const { return setup_.plan->cases[index]; }
+  const Suite& suite(std::size_t index) const { return setup_.plan->suites[test(index).suite]; }
+
+  void begin();
+  void leave();
+  void arm_tick();
+
+  void start_more();
+  bool start_first_that_fits();
+  void begin_process(Slot slot);
+  void on_entered(Slot slot, const DeviceGate::Entry& entry);
+  void go_on_elsewhere(CaseGroup group);
+  void start_attempt(Slot slot);
+  Result<void> give_environment(AttemptPlan& plan);
+  AttemptPlan plan_attempt(Slot slot);
+  void wait_for_leases();
+  void give_up_waiting();
+
+  void on_case_ended(Slot slot, std::size_t which, const AttemptEnded& ended, bool went_on);
+  void tell_suspect(const Running& entry, const CaseGroup::Finished& finished);
+  void on_process_ended(Slot slot, ProcessFate fate);
+  void on_left(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun,
+               const DeviceGate::Left& left);
+  void hold_last(Slot slot);
+  void go_on(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun);
+  bool moves_on(Running& entry);
+  void end_group(Slot slot);
+
+  void on_announced(const CaseEnded& ended);
+  void finish(const std::string& reason, const std::string& why);
+  void request_stop(int signal, const std::string& reason);
+  void on_signal(int signal, bool parent_died);
+  void on_deadline();
+  void stop_running(int signal, Milliseconds grace, Milliseconds budget);
+  void abandon_running();
+  void drop_pending(const Verdict& verdict, const std::string& note);
+
+  const RunSetup& setup_;
+  EventSink& sink_;
+  boost::asio::io_context io_{1};
+  AttemptContext context_;
+  DevicePool pool_;
+  PendingCases pending_;
+  CaseEnds ends_;
+  StopSignals signals_;
+  boost::asio::steady_timer deadline_;
+  boost::asio::steady_timer give_up_;
+  boost::asio::steady_timer tick_;
+  std::list<Running> running_;
+  std::optional<int> stop_signal_;
+  bool stopping_ = false;
+  bool starting_ = false;
+  std::optional<CaseGroup::NoMore> finishing_;  // set: nothing new starts
+  LeaseWait lease_wait_;
+  Breaker breaker_;
+  DeviceGate gate_;
+  Telemetry telemetry_;
+};
+
+// ---- the whole run ----
 
 RunResult Runner::run() {
   sink_.on(setup_.planned);
@@ -55,6 +177,18 @@ void Runner::begin() {
 void Runner::leave() {
   telemetry_.stop([this] { gate_.stop([this] { io_.stop(); }); });
 }
+
+void Runner::arm_tick() {
+  if (!setup_.on_tick) return;
+  tick_.expires_after(kTick);
+  tick_.async_wait([this](const auto& error) {
+    if (error) return;
+    setup_.on_tick();
+    arm_tick();
+  });
+}
+
+// ---- how a group of cases starts ----
 
 void Runner::start_more() {
   if (starting_) return;  // a case that ended without a process is inside this very loop
@@ -152,6 +286,23 @@ AttemptPlan Runner::plan_attempt(Slot slot) {
   return plan;
 }
 
+void Runner::wait_for_leases() {
+  const auto step = lease_wait_.wait();
+  if (step == LeaseWait::Step::kOver) give_up_waiting();
+  if (step != LeaseWait::Step::kBegan) return;
+  for (const auto& holder : pending_.holders()) sink_.on(Warning{"lease_wait", holder + "; waiting"});
+}
+
+void Runner::give_up_waiting() {
+  std::string who;
+  for (const auto& holder : pending_.holders()) who += (who.empty() ? "" : "; ") + holder;
+  drop_pending({Outcome::kError, "lease_timeout"},
+               "waited " + format_duration(setup_.lease_wait) + " for devices: " + who);
+  leave();
+}
+
+// ---- how it goes on and ends ----
+
 void Runner::on_case_ended(Slot slot, std::size_t which, const AttemptEnded& ended, bool went_on) {
   const std::size_t index = slot->group.case_of(which);
   if (ended.termination.unreapable) {
@@ -242,20 +393,7 @@ void Runner::end_group(Slot slot) {
   start_more();
 }
 
-void Runner::wait_for_leases() {
-  const auto step = lease_wait_.wait();
-  if (step == LeaseWait::Step::kOver) give_up_waiting();
-  if (step != LeaseWait::Step::kBegan) return;
-  for (const auto& holder : pending_.holders()) sink_.on(Warning{"lease_wait", holder + "; waiting"});
-}
-
-void Runner::give_up_waiting() {
-  std::string who;
-  for (const auto& holder : pending_.holders()) who += (who.empty() ? "" : "; ") + holder;
-  drop_pending({Outcome::kError, "lease_timeout"},
-               "waited " + format_duration(setup_.lease_wait) + " for devices: " + who);
-  leave();
-}
+// ---- how the run is stopped before its end ----
 
 void Runner::on_announced(const CaseEnded& ended) {
   const auto outcome = ended.verdict.outcome;
@@ -266,19 +404,67 @@ void Runner::on_announced(const CaseEnded& ended) {
   }
 }
 
+void Runner::finish(const std::string& reason, const std::string& why) {
+  const bool rest = std::any_of(running_.begin(), running_.end(),
+                                [](const Running& entry) { return !entry.begun || entry.group.is_shared(); });
+  if (finishing_ || (pending_.empty() && !rest)) return;
+  finishing_ = CaseGroup::NoMore{{Outcome::kNotrun, reason}, "not started, because " + why};
+  request_stop(0, reason);
+  for (auto& entry : running_) {
+    if (entry.attempt) entry.attempt->begin_no_more();
+  }
+  drop_pending(finishing_->verdict, finishing_->note);
+}
+
+void Runner::request_stop(int signal, const std::string& reason) {
+  const auto elapsed = std::chrono::duration_cast<Milliseconds>(Clock::now() - context_.run_started);
+  sink_.on(StopRequested{.signal = signal, .reason = reason, .at_ms = elapsed.count()});
+}
+
+void Runner::on_signal(int signal, bool parent_died) {
+  if (parent_died && stop_signal_)
+    return;  // the signal that stopped us took the parent too: not a second wish
+  request_stop(signal, parent_died ? "parent_died" : "signal");
+  if (stop_signal_) return stop_running(SIGKILL, Milliseconds(0), kKillBudget);
+  stop_signal_ = signal;
+  stopping_ = true;
+  drop_pending({Outcome::kNotrun, "interrupted"}, "not started, because the run was stopped");
+  stop_running(signal, kStopGrace, kStopBudget);
+}
+
+void Runner::on_deadline() {
+  if (stopping_) return;
+  stopping_ = true;
+  request_stop(0, "deadline");
+  drop_pending({Outcome::kNotrun, "budget"}, "not started, because the run's time was used up");
+  stop_running(SIGTERM, kStopGrace, kStopBudget);
+}
+
+void Runner::stop_running(int signal, Milliseconds grace, Milliseconds budget) {
+  gate_.give_up();
+  for (auto& entry : running_) entry.attempt->stop(signal, grace, why_stopped());
+  if (running_.empty()) return leave();
+  give_up_.expires_after(budget);
+  give_up_.async_wait([this](const auto& error) {
+    if (!error) abandon_running();
+  });
+}
+
+void Runner::abandon_running() {
+  for (auto& entry : running_) entry.attempt->abandon();
+  for (auto& entry : running_) {
+    ends_.announce(entry.group.give_up({Outcome::kNotrun, why_stopped()},
+                                       "its processes did not die in time and may still run"));
+  }
+  running_.clear();
+  leave();
+}
+
 void Runner::drop_pending(const Verdict& verdict, const std::string& note) {
   ends_.announce(pending_.drop(verdict, note));
 }
 
-void Runner::arm_tick() {
-  if (!setup_.on_tick) return;
-  tick_.expires_after(kTick);
-  tick_.async_wait([this](const auto& error) {
-    if (error) return;
-    setup_.on_tick();
-    arm_tick();
-  });
-}
+}  // namespace
 
 RunResult run_plan(const RunSetup& setup, EventSink& sink) { return Runner(setup, sink).run(); }
 

@@ -9,7 +9,7 @@
 
 #include "harness/core/events.h"
 #include "harness/run/attempt/case_group.h"
-#include "harness/run/schedule/runner.h"
+#include "harness/run/schedule/run_setup.h"
 
 namespace proctor {
 

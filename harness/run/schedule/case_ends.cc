@@ -1,4 +1,4 @@
-#include "harness/run/attempt/case_ends.h"
+#include "harness/run/schedule/case_ends.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,0 +1,74 @@
+// What a run is told before it begins; a part of it that is a struct is for one room of the runner.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "harness/core/result.h"
+#include "harness/plan/plan.h"
+#include "harness/run/attempt/attempt.h"
+#include "harness/run/care/device_gate.h"
+#include "harness/run/care/device_pool.h"
+#include "harness/run/care/telemetry.h"
+#include "harness/run/schedule/breaker.h"
+
+namespace proctor {
+
+class Containment;
+class ScratchRoot;
+
+// What the known-failure list makes of a case's verdict.
+struct KnownVerdict {
+  Verdict verdict;     // xfail, xpass, or the verdict as it was
+  std::string source;  // of the matching entry
+  std::string note;
+};
+
+struct RunSetup {
+  const Plan* plan = nullptr;
+  RunPlanned planned;  // the first event, see planned.h
+  Containment* containment = nullptr;
+  ScratchRoot* scratch = nullptr;
+
+  // Its devices. `leases`: where they are leased from other runs; none: nobody else can see them.
+  std::vector<PoolDevice> devices;
+  std::optional<LeaseDirectory> leases;
+  Milliseconds lease_wait{600'000};  // how long a case waits for devices that other runs hold
+  CareSetup care;
+  TelemetrySetup telemetry;
+
+  // Which cases are skipped. By backend, the reason of a skip: "xpu" -> "library_missing:libze_loader.so.1".
+  std::map<std::string, std::string> unusable;
+  // The same for suites of kind proctor only: they use the machine's own runtime, others may bring theirs.
+  std::map<std::string, std::string> unusable_by_ours;
+  // What the devices of a backend do not have: cases that need it are skipped as needs:NEED.
+  std::map<std::string, std::set<std::string>> lacking;
+
+  // How its cases are executed.
+  AttemptSetup attempts;
+  // The environment of a case that holds `devices` (ids), or of one rank of it.
+  std::function<Result<std::vector<std::string>>(const Suite&, const std::vector<std::string>& devices)>
+      environment;
+  int repeat = 1;  // executions of each case
+  bool until_fail = false;
+  // None: no entry of the list matches the case. May be empty.
+  std::function<std::optional<KnownVerdict>(const Suite&, const Case&, const Verdict&)> known_failure;
+
+  // What ends it early.
+  bool fail_fast = false;
+  int breaker = Breaker::kDefault;       // machine outcomes in a row that end the run; 0: none do
+  std::optional<Milliseconds> deadline;  // for the whole run
+  bool watch_parent = false;             // CI=true: the parent's death stops the run
+
+  // What it says besides.
+  std::vector<Warning> warnings;  // from before the run; they follow the plan
+  std::function<void()> on_tick;  // called a few times a second while the run lasts. May be empty
+  std::function<std::vector<Warning>()> at_end;  // called once, after the last case. May be empty
+};
+
+}  // namespace proctor

@@ -6,8 +6,8 @@
 
 #include "harness/cli/ctest_resources.h"
 #include "harness/core/child_protocol.h"
+#include "harness/devices/caller_devices.h"
 #include "harness/devices/inventory.h"
-#include "harness/devices/masks/caller_devices.h"
 
 namespace proctor::cli {
 namespace {

@@ -11,19 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/result.h"
 #include "harness/devices/masks/mask.h"
+#include "harness/devices/masks/xpu_device.h"
 
 namespace proctor {
-
-// One device as zeDeviceGet returns it. Under COMPOSITE it is a card, under FLAT and COMBINED a tile.
-struct XpuDevice {
-  int card = 0;
-  std::vector<int> tiles;  // physical tiles that it stands for, ascending; a whole card has all of them
-  friend bool operator==(const XpuDevice&, const XpuDevice&) = default;
-
-  // What zeDeviceGetSubDevices returns: the tiles, unless there is only one (the card collapses into it).
-  std::vector<int> sub_devices() const { return tiles.size() > 1 ? tiles : std::vector<int>{}; }
-};
 
 struct XpuMaskEntry {
   unsigned card = 0;  // under FLAT and COMBINED: the leaf device
@@ -40,9 +32,6 @@ Result<XpuMask> parse_xpu_mask(std::string_view value);
 
 // The devices that `mask` leaves, in zeDeviceGet's order: ascending, whatever the order in the mask.
 std::vector<XpuDevice> select_xpu(const XpuMask& mask, Hierarchy hierarchy, const Topology& topology);
-
-// "0 1" two whole cards; "0.2" one tile; "1.{1,2}" one card with two tiles left; "nothing".
-std::string to_string(const std::vector<XpuDevice>& devices, const Topology& topology);
 
 // Without a topology only the syntax is judged. With one, a mask that selects nothing is refused, because
 // Intel's 26.27 driver crashes on it; without a hierarchy it must select something under each, since the

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "harness/devices/masks/mask.h"
-#include "harness/devices/masks/mask_xpu.h"
+#include "harness/devices/masks/xpu_device.h"
 
 namespace proctor {
 

@@ -1,4 +1,4 @@
-#include "harness/devices/masks/caller_devices.h"
+#include "harness/devices/caller_devices.h"
 
 #include <algorithm>
 #include <map>

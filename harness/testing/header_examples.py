@@ -48,36 +48,38 @@ def examples_of(text):
     return examples
 
 
-def program_of(header, text, example):
+def program_of(header, text, examples):
     names = ("proctor", *re.findall(r"^namespace ([\w:]+) {", text, re.MULTILINE))
-    using = "".join(f"using namespace {name};\n" for name in names)
-    defines = re.match(r"[A-Z]+_", example) or any(
-        re.match(r"\S.*{$", line) and not line.startswith(STATEMENTS) for line in example.splitlines())
-    body = example if defines else f"void example() {{\n{example}\n}}"
-    return f'{PRELUDE}#include "{header}"\nnamespace proctor {{}}\n{using}{body}\n'
+    program = f'{PRELUDE}#include "{header}"\nnamespace proctor {{}}\n'
+    program += "".join(f"using namespace {name};\n" for name in names)
+    for number, example in enumerate(examples, 1):
+        defines = re.match(r"[A-Z]+_", example) or any(
+            re.match(r"\S.*{$", line) and not line.startswith(STATEMENTS) for line in example.splitlines())
+        body = example if defines else f"void example() {{\n{example}\n}}"
+        program += f"namespace example_{number} {{\n{body}\n}}\n"
+    return program
 
 
-def problem_of(root, command, header, example):
-    """What is wrong with it, or ""."""
-    if not example:
-        return f"{header}: nothing is indented below the line that ends in 'Example:'"
-    program = program_of(header, (root / header).read_text(), example)
+def problem_of(root, command, header, examples):
+    """What is wrong with the examples of a header, or ""."""
+    if not all(examples):
+        return f"{header}: nothing is indented below a line that ends in 'Example:'"
+    program = program_of(header, (root / header).read_text(), examples)
     done = subprocess.run([*command, f"-I{root}", "-fsyntax-only", "-x", "c++", "-"], input=program,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    return f"{header}: this example does not compile:\n\n{example}\n\n{done.stdout}" if done.returncode else ""
+    return f"{header}: its examples do not compile:\n\n{program}\n{done.stdout}" if done.returncode else ""
 
 
 def problems_of(root, command):
     """All problems of a tree, and how many examples it has."""
-    found = [(str(path.relative_to(root)), example) for path in sources(root) if path.suffix == ".h"
-             for example in examples_of(path.read_text())]
-    with_example = {header for header, _ in found}
+    texts = {str(path.relative_to(root)): path.read_text() for path in sources(root) if path.suffix == ".h"}
+    found = {header: examples for header, text in texts.items() if (examples := examples_of(text))}
     problems = [f"{header} is one of the {MOST_INCLUDED} headers that are included most, and has no example: write one "
                 "in its first comment, below a line that ends in 'Example:'"
-                for header in most_included(root) if header not in with_example]
+                for header in most_included(root) if header not in found]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        problems += filter(None, pool.map(lambda one: problem_of(root, command, *one), found))
-    return problems, len(found)
+        problems += filter(None, pool.map(lambda header: problem_of(root, command, header, found[header]), found))
+    return problems, sum(map(len, found.values()))
 
 
 SAMPLES = {
@@ -89,7 +91,7 @@ SAMPLES = {
     "empty.h": "// Example:\n#pragma once\n",
     "silent.h": "// No example.\n",
 }
-EXPECTED = ["harness/empty.h: nothing is indented", "harness/rotten.h: this example does not compile",
+EXPECTED = ["harness/empty.h: nothing is indented", "harness/rotten.h: its examples do not compile",
             "harness/silent.h is one of the"]
 
 

@@ -8,12 +8,18 @@
 #include <string>
 #include <string_view>
 
+#include "suites/main/check.h"
+
 namespace proctor::suite {
 
 // The name of the measure. `part` is a word: a question has several answers where one
 // number does not tell all.
-std::string observation(std::string_view question, std::string_view part);
+inline std::string observation(std::string_view question, std::string_view part) {
+  return std::string("observed: ").append(question).append(" -> ").append(part);
+}
 
-void observe(std::string_view question, std::string_view part, double value, std::string_view unit);
+inline void observe(std::string_view question, std::string_view part, double value, std::string_view unit) {
+  measure(observation(question, part), value, unit);
+}
 
 }  // namespace proctor::suite

@@ -4,16 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
-#include <optional>
 #include <string>
-#include <vector>
+
+#include "harness/machine/options.h"
 
 namespace proctor::cli {
 
 using Action = std::function<int()>;
-
-// What follows `--` on the command line; main takes it off before CLI11 sees the rest. nullopt: no `--`.
-using AfterDashes = std::optional<std::vector<std::string>>;
 
 void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);
 void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_dashes);

@@ -5,17 +5,20 @@
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <variant>
 
 #include "harness/cli/commands.h"
-#include "harness/cli/ctest_resources.h"
-#include "harness/cli/device_report.h"
-#include "harness/cli/run_options.h"
-#include "harness/cli/undrain.h"
+#include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/devices/health/drained.h"
+#include "harness/devices/health/health_check.h"
+#include "harness/devices/leases/ctest_resources.h"
 #include "harness/devices/leases/lease.h"
+#include "harness/machine/device_report.h"
+#include "harness/machine/machine.h"
 
 namespace proctor::cli {
 namespace {
@@ -70,14 +73,14 @@ nlohmann::json to_json(const DeviceReport& report, const std::vector<DrainedDevi
 }
 
 struct ListOptions {
-  SimulationOptions simulation;
+  DeviceQuery query;
   std::string state_dir = LeaseDirectory::kDefaultPath;
   bool json = false;
   bool ctest_resource_spec = false;
 };
 
 int run_devices(const ListOptions& options) {
-  const auto report = report_devices(options.simulation);
+  const auto report = report_devices(options.query);
   if (!report) return fail(report.error());
   if (options.ctest_resource_spec) {
     std::cout << ctest_resource_spec(report->devices()).dump(2) << '\n';
@@ -100,7 +103,7 @@ std::string did_you_mean(const std::string& device, const std::vector<std::strin
 }
 
 struct DrainOptions {
-  SimulationOptions simulation;
+  DeviceQuery query;
   std::string state_dir = LeaseDirectory::kDefaultPath;
   std::string device;
   std::string reason;
@@ -109,7 +112,7 @@ struct DrainOptions {
 // A name that nobody has would drain nothing. Where no device can be listed, any name is taken: the driver of
 // the very device may be dead.
 Result<void> check_name(const DrainOptions& options) {
-  const auto report = report_devices(options.simulation);
+  const auto report = report_devices(options.query);
   if (!report) return report.error();
   std::vector<std::string> ids;
   for (const auto& device : report->devices()) ids.push_back(device.id);
@@ -138,9 +141,128 @@ void add_drain_command(CLI::App& devices, Action& action) {
   CLI::App* out = devices.add_subcommand("drain", "give a device no more cases, of any run");
   out->add_option("DEVICE", options->device, "its id, see `proctor devices`")->required();
   out->add_option("--reason", options->reason, "one sentence, for whoever finds it drained")->required();
-  add_simulation_options(*out, options->simulation);
+  add_device_query_options(*out, options->query);
   add_state_dir(*out, options->state_dir);
   out->callback([&action, options] { action = [options] { return drain(*options); }; });
+}
+
+struct UndrainOptions {
+  MachineOptions machine;
+  std::string device;
+  bool probe = false;
+};
+
+// Where a run of the same machine keeps what is drained.
+std::string state_dir_of(const UndrainOptions& options) {
+  const MachineOptions& machine = options.machine;
+  if (!machine.state_dir.empty()) return machine.state_dir;
+  return machine.sim_state.empty() ? LeaseDirectory::kDefaultPath : machine.sim_state + "/leases";
+}
+
+Error not_drained(const std::string& device, const DrainList& list, const std::string& state_dir) {
+  std::vector<std::string> ids;
+  for (const auto& drained : list.list()) ids.push_back(drained.device);
+  return Error::usage("undrain " + device + ": it is not drained in " + state_dir, did_you_mean(device, ids));
+}
+
+Error cannot_probe(const std::string& device, const std::string& why, const std::string& hint = {}) {
+  return {ErrorKind::kSystem, fmt::format("probe {}: {}", device, why), hint, 0};
+}
+
+// "cuda:GPU-...", "xpu-sim:0"
+Backend backend_of(const std::string& device) {
+  return parse_backend(device.substr(0, device.find_first_of(":-"))).value_or(Backend::kXpu);
+}
+
+// How the device is; its lease is held by the caller. It is examined as a case would see it, the faults of a
+// simulated one included.
+Result<HealthAnswer> examine(const UndrainOptions& options, int lease) {
+  const auto machine = Machine::open(options.machine, fmt::format("undrain-{}", getpid()));
+  if (!machine) return machine.error();
+  if (auto taken = (*machine)->take_faults(); !taken) return taken.error();
+  const auto devices = (*machine)->devices({backend_of(options.device)});
+  if (!devices) return devices.error();
+  if (devices->find(options.device) == nullptr) {
+    return cannot_probe(options.device, "it is not found on this machine",
+                        "`proctor devices` lists what is; without --probe it is undrained all the same.");
+  }
+  const auto& simulation = (*machine)->simulation();
+  auto environments = (*machine)->environments(
+      *devices, "smoke", {.state = {}, .log = {}, .faults = simulation ? simulation->faults : ""});
+  if (!environments) return environments.error();
+  auto request = (*machine)->health_request(*devices, options.device, *environments, /*may_reset=*/false);
+  if (!request) return request.error();
+  if (!*request) {
+    return cannot_probe(options.device, "nothing here can examine it",
+                        "Look at it, and undrain it without --probe.");
+  }
+  (*request)->leases = {lease};
+  const auto containment = (*machine)->containment();
+  if (!containment) return containment.error();
+  return examine_now(**containment, **std::move(request));
+}
+
+// The lease of the device; an error says who has it.
+Result<Lease> take(const UndrainOptions& options) {
+  const auto leases = LeaseDirectory::open(state_dir_of(options));
+  if (!leases) return leases.error();
+  auto taken = leases->take(options.device, {.run = "undrain", .command = "proctor devices undrain --probe"});
+  if (!taken) return taken.error();
+  if (auto* lease = std::get_if<Lease>(&*taken)) return std::move(*lease);
+  const auto& holder = std::get<LeaseConflict>(*taken).holder;
+  return cannot_probe(options.device, holder ? describe(*holder) : "another run holds it");
+}
+
+int report(const UndrainOptions& options, const HealthAnswer& answer, const DrainList& list) {
+  if (answer.status != HealthStatus::kPass) {
+    std::cout << fmt::format("{} stays drained: {}\n", options.device, clean_text(answer.words));
+    return kExitMachine;
+  }
+  if (const auto undrained = list.undrain(options.device); !undrained) return fail(undrained.error());
+  std::cout << fmt::format("{} is well ({}) and gets cases again\n", options.device,
+                           clean_text(answer.words));
+  return kExitGreen;
+}
+
+int undrain_if_well(const UndrainOptions& options, const DrainList& list) {
+  auto lease = take(options);
+  if (!lease) return fail(lease.error());
+  const auto answer = examine(options, lease->fd());
+  if (!answer) {
+    if (auto marked = lease->mark_as_found(); !marked) return fail(marked.error());
+    return fail(answer.error());
+  }
+  const bool well = answer->status == HealthStatus::kPass;
+  if (auto marked = well ? lease->mark_clean() : lease->mark_as_found(); !marked) return fail(marked.error());
+  return report(options, *answer, list);
+}
+
+int undrain(const UndrainOptions& options) {
+  const std::string state_dir = state_dir_of(options);
+  const DrainList list(state_dir);
+  if (!list.find(options.device)) return fail(not_drained(options.device, list, state_dir));
+  if (options.probe) return undrain_if_well(options, list);
+  if (const auto undrained = list.undrain(options.device); !undrained) return fail(undrained.error());
+  std::cout << options.device << " gets cases again\n";
+  return kExitGreen;
+}
+
+void add_undrain_command(CLI::App& devices, Action& action) {
+  auto options = std::make_shared<UndrainOptions>();
+  CLI::App* command = devices.add_subcommand("undrain", "give a drained device cases again");
+  command->add_option("DEVICE", options->device, "its id")->required();
+  command->add_flag("--probe", options->probe,
+                    "only if it copies, computes and compares without a mistake now");
+  command->add_option("--state-dir", options->machine.state_dir, "where leases and drained devices are kept");
+  command->add_option("--sim", options->machine.sim, "the simulated machine that the device belongs to");
+  command->add_option("--sim-driver", options->machine.sim_driver, "as for `proctor run`");
+  command->add_option("--sim-state", options->machine.sim_state,
+                      "its directory, as for `proctor run`; leases and drained devices are in it");
+  command->footer(
+      "Exit codes: 0 it gets cases again; 2 it is not drained, or the options are wrong; 75 it stays "
+      "drained:\n"
+      "the probe failed, could not be made, or somebody holds the device.");
+  command->callback([&action, options] { action = [options] { return undrain(*options); }; });
 }
 
 }  // namespace
@@ -151,7 +273,7 @@ void add_devices_command(CLI::App& app, Action& action) {
   CLI::App* list = command->add_subcommand("list", "the same");
   auto options = std::make_shared<ListOptions>();
   for (CLI::App* each : {command, list}) {
-    add_simulation_options(*each, options->simulation);
+    add_device_query_options(*each, options->query);
     add_state_dir(*each, options->state_dir);
     each->add_flag("--json", options->json, "one JSON document");
     each->add_flag("--ctest-resource-spec", options->ctest_resource_spec,

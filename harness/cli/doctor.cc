@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "harness/cli/commands.h"
-#include "harness/cli/device_report.h"
-#include "harness/cli/run_options.h"
+#include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
@@ -19,6 +18,7 @@
 #include "harness/evidence/kernel_log.h"
 #include "harness/evidence/permission.h"
 #include "harness/evidence/tools.h"
+#include "harness/machine/device_report.h"
 
 namespace proctor::cli {
 namespace {
@@ -31,7 +31,7 @@ struct VendorLibrary {
 constexpr Milliseconds kProbeTimeout{1'800};
 
 struct DoctorRequest {
-  SimulationOptions simulation;
+  DeviceQuery query;
   std::string root = "/";
   std::string rules;
   bool json = false;
@@ -140,20 +140,20 @@ void print_kernel_log(std::ostream& out) {
   out << "kernel log\n  " << (log.problem().empty() ? "can be read" : log.problem()) << '\n';
 }
 
-void print_next(const DeviceReport& report, const SimulationOptions& options, std::ostream& out) {
+void print_next(const DeviceReport& report, const DeviceQuery& query, std::ostream& out) {
   out << "next: ";
   if (report.devices().empty()) {
     out << "proctor run --sim xpu:2x2,cuda:4    (no device needed)\n";
   } else if (report.simulation) {
-    out << fmt::format("proctor run --sim {}{}\n", options.topology,
-                       options.driver.empty() ? "" : " --sim-driver " + options.driver);
+    out << fmt::format("proctor run --sim {}{}\n", query.machine.sim,
+                       query.machine.sim_driver.empty() ? "" : " --sim-driver " + query.machine.sim_driver);
   } else {
     out << "proctor run\n";
   }
 }
 
-Result<void> print_this_machine(const SimulationOptions& options) {
-  const auto report = report_devices(options);
+Result<void> print_this_machine(const DeviceQuery& query) {
+  const auto report = report_devices(query);
   if (!report) return report.error();
   std::cout << "devices\n";
   print_devices(*report, std::cout);
@@ -162,12 +162,12 @@ Result<void> print_this_machine(const SimulationOptions& options) {
   print_leases(std::cout);
   print_evidence_tools(std::cout);
   print_kernel_log(std::cout);
-  print_next(*report, options, std::cout);
+  print_next(*report, query, std::cout);
   return {};
 }
 
 int run_doctor(const DoctorRequest& request) {
-  const bool simulated = !request.simulation.topology.empty();
+  const bool simulated = !request.query.machine.sim.empty();
   HostFindings findings;
   if (!simulated) {  // simulated devices need no driver stack
     auto judged = judge(request);
@@ -179,7 +179,7 @@ int run_doctor(const DoctorRequest& request) {
   } else {
     if (!simulated) print_findings(findings, std::cout);
     if (request.root == "/") {
-      if (const auto printed = print_this_machine(request.simulation); !printed) return fail(printed.error());
+      if (const auto printed = print_this_machine(request.query); !printed) return fail(printed.error());
     }
   }
   return worst_state(findings) == HostState::kBroken ? kExitRed : kExitGreen;
@@ -191,8 +191,8 @@ void add_doctor_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "doctor", "what this machine can do and what to mend; exit 1 when its driver stack is broken");
   auto request = std::make_shared<DoctorRequest>();
-  request->simulation.probe_timeout = kProbeTimeout;
-  add_simulation_options(*command, request->simulation);
+  request->query.probe_timeout = kProbeTimeout;
+  add_device_query_options(*command, request->query);
   command
       ->add_option("--root", request->root, "judge the driver stack of the machine whose files are below it")
       ->capture_default_str();

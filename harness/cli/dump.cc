@@ -9,10 +9,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/run_discovery.h"
-#include "harness/cli/run_options.h"
+#include "harness/cli/console/messages.h"
 #include "harness/core/child_protocol.h"
 #include "harness/core/clock.h"
 #include "harness/core/digest.h"
@@ -20,6 +18,8 @@
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
 #include "harness/evidence/gatherer.h"
+#include "harness/machine/installation.h"
+#include "harness/machine/machine.h"
 #include "harness/process/guard/tree.h"
 #include "harness/run/record/run_record.h"
 #include "reports/run_model.h"
@@ -161,7 +161,9 @@ int dump(const std::string& run_dir) {
   if (!run) return fail(run.error());
   const auto model = load_journal(run->run_dir + "/journal.jsonl");
   if (!model) return fail(model.error());
-  auto tools = Containment::open(Layer::kSubreaper, "dump");
+  const auto machine = Machine::open({.containment = "subreaper"}, "dump");
+  if (!machine) return fail(machine.error());
+  const auto tools = (*machine)->containment();
   if (!tools) return fail(tools.error());
   auto trees = find_trees(*run, *model);
   look_at(trees, run->run_dir, **tools);

@@ -2,17 +2,97 @@
 // run with a plan of one case; the command's output, its exit code and its signal are passed on.
 #include <unistd.h>
 
-#include "harness/cli/ci_log.h"
+#include <sstream>
+
 #include "harness/cli/commands.h"
-#include "harness/cli/exec_display.h"
+#include "harness/cli/console/messages.h"
 #include "harness/cli/run_command.h"
-#include "harness/cli/run_directory.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/text.h"
 #include "harness/devices/device_nodes.h"
 #include "harness/plan/opaque.h"
+#include "harness/run/record/run_directory.h"
+#include "reports/exec_end.h"
+#include "reports/failure_summary.h"
+#include "reports/run_model.h"
 
 namespace proctor::cli {
 namespace {
+
+constexpr Milliseconds kExecDrainLimit{1000};
+
+// What `proctor exec` says itself: on stderr, and only what the command cannot say. A command that ends by
+// itself with 0 leaves no line of ours; any other end leaves its answers and the place of the reports.
+class ExecDisplay : public RunDisplay {
+ public:
+  explicit ExecDisplay(std::string run_dir);
+
+  void on(const Event& event) override;
+  void tick() override;
+  void finish(const RunModel& model, int shell_code, const Result<void>& rendered) override;
+
+ private:
+  void say(const std::string& line);
+  void name_strays(const AttemptEnded& end);
+
+  ConsoleOutput output_;
+  std::string run_dir_;
+  bool spoke_ = false;
+};
+
+ExecDisplay::ExecDisplay(std::string run_dir) : output_(STDERR_FILENO), run_dir_(std::move(run_dir)) {}
+
+void ExecDisplay::say(const std::string& line) {
+  spoke_ = true;
+  output_.write("proctor: " + line + "\n");
+}
+
+void ExecDisplay::name_strays(const AttemptEnded& end) {
+  if (end.termination.signal_sent != 0) return;  // then everything was ended, not left behind
+  for (const Stray& stray : end.termination.strays) {
+    say("left behind and killed: process " + std::to_string(stray.pid) + " (" + clean_text(stray.command) +
+        ")");
+  }
+}
+
+void ExecDisplay::on(const Event& event) {
+  if (const auto* warning = std::get_if<Warning>(&event)) {
+    say("warning: " + clean_text(warning->text));
+  } else if (const auto* end = std::get_if<AttemptEnded>(&event)) {
+    name_strays(*end);
+  } else if (const auto* stop = std::get_if<StopRequested>(&event)) {
+    const std::string signal = stop->signal != 0 ? " (signal " + std::to_string(stop->signal) + ")" : "";
+    say("stopping: " + stop->reason + signal);
+  }
+}
+
+void ExecDisplay::tick() { output_.write({}); }
+
+void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<void>& rendered) {
+  if (const std::string& backend = model.plan().no_device_for; !backend.empty()) {
+    const std::string simulate =
+        std::string(", or simulate devices with --sim ") + (backend == "xpu" ? "xpu:2x2" : "cuda:4");
+    say("no " + backend + " device was found here; next: `proctor doctor`" + simulate);
+  }
+  for (const CaseRecord& record : model.cases()) {
+    const bool own_end = ended_by_itself(model);
+    if (own_end && !spoke_ && shell_code == 0) continue;
+    say(to_string(model.verdict(record)) + " · exit " + std::to_string(shell_code) + " · reports in " +
+        clean_text(run_dir_));
+    if (own_end) {  // its own words say the rest
+      const Diagnosis* diagnosis = diagnosis_of(model, record);
+      const std::string cause = cause_text(diagnosis);
+      if (cause.empty()) continue;
+      say("whose problem: " + std::string(to_string(diagnosis->problem)) + " · " + cause);
+      say("next:          " + next_text(diagnosis));
+      continue;
+    }
+    std::istringstream answers(summarize_failure(model, record));
+    for (std::string line; std::getline(answers, line);) say(line);
+  }
+  if (!rendered) say("failed to " + clean_text(rendered.error().what) + "; the journal is in " + run_dir_);
+  output_.drain(kExecDrainLimit);
+}
 
 class ExecCommand : public RunCommand {
  public:
@@ -22,17 +102,16 @@ class ExecCommand : public RunCommand {
   int refuse(const Error& error) const override { return fail_exec(error); }
   Result<PlanOutcome> make_plan() override;
   std::unique_ptr<RunDisplay> make_display() override { return std::make_unique<ExecDisplay>(run_dir()); }
-  RunSetup make_setup() override;
+  Result<void> complete_setup() override;
 
  private:
   Result<void> read_readiness();
   Backend likely_backend() const;
-
-  std::optional<ReadyPolicy> ready_;
 };
 
 Result<void> ExecCommand::read_readiness() {
   const RunOptions& typed = options();
+  std::optional<ReadyPolicy>& ready = setup().attempts.ready;
   if (!typed.ready_regex) {
     const char* without = !typed.ready_timeout.empty() ? "--ready-timeout"
                           : !typed.ready_file.empty()  ? "--ready-file"
@@ -41,23 +120,23 @@ Result<void> ExecCommand::read_readiness() {
     return Error::usage(std::string("read ") + without + ": there is no --ready-regex",
                         "Add what the command prints when it is ready.");
   }
-  if (typed.no_capture) {
+  if (setup().attempts.inherit_stdio) {
     return Error::usage("read --ready-regex: with --no-capture nobody sees what the command prints");
   }
   auto regex = LineRegex::compile(*typed.ready_regex);
   if (!regex) return regex.error();
-  ready_ = ReadyPolicy{.regex = *std::move(regex), .timeout = {}, .file = typed.ready_file};
+  ready = ReadyPolicy{.regex = *std::move(regex), .timeout = {}, .file = typed.ready_file};
   if (!typed.ready_timeout.empty()) {
     const auto limit = parse_duration(typed.ready_timeout);
     if (!limit) return Error::usage("read --ready-timeout: " + limit.error().what, limit.error().hint);
-    ready_->timeout = *limit;
+    ready->timeout = *limit;
   }
   return typed.ready_file.empty() ? Result<void>() : check_output_file("--ready-file", typed.ready_file);
 }
 
 // Devices that are asked for without their backend.
 Backend ExecCommand::likely_backend() const {
-  if (simulation()) return backends_of(simulation()->topology).front();
+  if (machine().simulation()) return backends_of(machine().simulation()->topology).front();
   return has_nvidia_node() && !has_intel_node() ? Backend::kCuda : Backend::kXpu;
 }
 
@@ -78,25 +157,20 @@ Result<PlanOutcome> ExecCommand::make_plan() {
   return PlanOutcome{.plan = *std::move(plan), .warnings = {}};
 }
 
-RunSetup ExecCommand::make_setup() {
-  RunSetup setup = RunCommand::make_setup();
-  setup.planned.exec = true;
-  setup.attempts.pass_through = !setup.attempts.inherit_stdio;
-  setup.attempts.break_commands = in_github_actions() && !options().workflow_commands;
-  setup.attempts.ready = ready_;
+Result<void> ExecCommand::complete_setup() {
+  if (auto completed = RunCommand::complete_setup(); !completed) return completed;
+  AttemptSetup& attempts = setup().attempts;
+  setup().planned.exec = true;
+  attempts.pass_through = !attempts.inherit_stdio;
+  attempts.break_commands = in_github_actions() && !options().workflow_commands;
   // A server is started in the background: it outlives the step of a workflow that started it.
-  if (ready_) setup.watch_parent = false;
+  if (attempts.ready) setup().watch_parent = false;
   // Nobody may take the file of a run that was killed for this one's.
-  if (ready_ && !ready_->file.empty()) ::unlink(ready_->file.c_str());
-  return setup;
+  if (attempts.ready && !attempts.ready->file.empty()) ::unlink(attempts.ready->file.c_str());
+  return {};
 }
 
 }  // namespace
-
-int fail_exec(const Error& error) {
-  const int code = fail(error);
-  return error.kind == ErrorKind::kSystem ? code : kExecInternal;
-}
 
 void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
   auto* command = app.add_subcommand("exec", "Run one command, any command, after `--`; exit as it does");

@@ -8,13 +8,14 @@
 #include <nlohmann/json.hpp>
 
 #include "fixtures/simgpu/spec/fault_table.h"
+#include "harness/classify/explain_rule.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/explain_rule.h"
-#include "harness/cli/run_directory.h"
-#include "harness/cli/run_discovery.h"
-#include "harness/cli/run_options.h"
+#include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
+#include "harness/machine/discovery.h"
+#include "harness/machine/installation.h"
+#include "harness/run/record/run_directory.h"
 #include "harness/selftest/matrix.h"
 
 namespace proctor::cli {
@@ -133,9 +134,9 @@ int explain(ExplainOptions options) {
   if (*rule) return print(**rule);
   if (auto completed = complete(options.plan, std::nullopt); !completed) return fail(completed.error());
   options.plan.selection.suites = suites_for(options.id);
-  auto containment = open_containment(options.plan, new_run_id());
-  if (!containment) return fail(containment.error());
-  const auto outcome = discover_plan(options.plan, "", std::nullopt, **containment);
+  const auto machine = Machine::open({}, new_run_id());
+  if (!machine) return fail(machine.error());
+  const auto outcome = discover_plan(options.plan, **machine);
   if (!outcome) return fail(outcome.error());
   const auto found = find_case(outcome->plan, options.id);
   if (!found) return fail(found.error());

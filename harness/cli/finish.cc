@@ -1,24 +1,31 @@
 // `proctor finish RUN_DIR`: for a step that runs whatever happened before. Ends the runner if it is still
 // there and nobody waits for it, kills what it left, rebuilds the reports, and waits for its devices.
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <map>
 #include <memory>
 
-#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/finish_devices.h"
+#include "harness/cli/console/messages.h"
 #include "harness/cli/report_render.h"
-#include "harness/cli/run_options.h"
 #include "harness/core/clock.h"
 #include "harness/core/exit_code.h"
+#include "harness/devices/leases/lease.h"
+#include "harness/machine/machine.h"
+#include "harness/run/care/device_care.h"
 #include "harness/run/record/find_runner.h"
 #include "harness/run/record/run_record.h"
+#include "reports/run_model.h"
 
 namespace proctor::cli {
 namespace {
@@ -124,6 +131,179 @@ Result<bool> end_run(const FinishOptions& options, const RunRecord& record, cons
   say(said);
   return ended;
 }
+
+// ---- Whether the memory that its cases had on their devices has come back ----
+
+namespace fs = std::filesystem;
+
+constexpr Milliseconds kBetweenLooks{200};
+
+struct DevicesAfter {
+  bool back = true;  // false as well when nobody could look
+  std::vector<std::string> said{};
+};
+
+using Bytes = std::map<std::string, std::uint64_t>;  // by device
+
+std::string value_of(const RunModel& model, const std::string& name) {
+  for (const auto& [key, value] : model.plan().stack) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+std::vector<Backend> backends_of(const RunModel& model) {
+  std::vector<Backend> backends;
+  for (const PlannedDevice& device : model.plan().devices) {
+    if (const auto backend = parse_backend(device.backend)) backends.push_back(*backend);
+  }
+  return backends;
+}
+
+// The devices whose memory was known, and that nobody else has by now.
+Bytes to_wait_for(const RunModel& model, const std::string& leases, DevicesAfter& after) {
+  Bytes baseline = model.device_baseline();
+  const auto directory =
+      leases.empty() ? Result<LeaseDirectory>(Error::internal("")) : LeaseDirectory::open(leases);
+  if (!directory) return baseline;
+  std::erase_if(baseline, [&](const auto& entry) {
+    const auto conflict = directory->conflict(entry.first);
+    const bool other = conflict && conflict->holder && conflict->holder->holder.run != model.plan().run_id;
+    if (other) after.said.push_back(describe(*conflict->holder) + ", and was not waited for");
+    return other;
+  });
+  return baseline;
+}
+
+class Wait {
+ public:
+  Wait(boost::asio::io_context& io, Containment& containment, MonitorSetup setup, Bytes baseline,
+       Milliseconds limit)
+      : monitor_(io, containment, std::move(setup)),
+        again_(io),
+        baseline_(std::move(baseline)),
+        began_(Clock::now()),
+        give_up_(began_ + limit) {}
+
+  void begin() {
+    monitor_.take_snapshot([this](const DeviceMonitor::Snapshot& snapshot) { judge(snapshot); });
+  }
+  DevicesAfter take() { return std::move(after_); }
+
+ private:
+  void judge(const DeviceMonitor::Snapshot& snapshot) {
+    Bytes missing;
+    std::vector<std::string> unknown;
+    for (const auto& [device, bytes] : baseline_) {
+      const auto used = used_on(device, snapshot);
+      if (!used) {
+        unknown.push_back(device);
+      } else if (*used > bytes + DeviceCare::kGranularity) {
+        missing[device] = *used - bytes;
+      }
+    }
+    const auto waited = std::chrono::duration_cast<Milliseconds>(Clock::now() - began_);
+    if (!missing.empty() && Clock::now() + kBetweenLooks < give_up_) return look_again();
+    after_.back = missing.empty();
+    for (const auto& [device, bytes] : missing) {
+      after_.said.push_back(fmt::format("{} still has {} MiB more in use than before the run, after {}",
+                                        device, bytes >> 20, human_duration(waited)));
+    }
+    for (const auto& device : unknown)
+      after_.said.push_back(device + " does not say how much of its memory is in use");
+    const std::size_t back = baseline_.size() - missing.size() - unknown.size();
+    if (back > 0) {
+      after_.said.push_back(fmt::format("the memory of {} device{} is back", back, back == 1 ? "" : "s"));
+    }
+    monitor_.stop([] {});
+  }
+
+  std::optional<std::uint64_t> used_on(const std::string& device,
+                                       const DeviceMonitor::Snapshot& snapshot) const {
+    for (std::size_t i = 0; snapshot && i < snapshot->size(); ++i) {
+      if (monitor_.ids()[i] == device) return (*snapshot)[i].used_bytes;
+    }
+    return std::nullopt;
+  }
+
+  void look_again() {
+    again_.expires_after(kBetweenLooks);
+    again_.async_wait([this](const boost::system::error_code& error) {
+      if (!error) begin();
+    });
+  }
+
+  DeviceMonitor monitor_;
+  boost::asio::steady_timer again_;
+  Bytes baseline_;
+  Clock::time_point began_;
+  Clock::time_point give_up_;
+  DevicesAfter after_;
+};
+
+// The same simulated machine, if the run left one in the directory `state`.
+MachineOptions machine_of(const RunModel& model, const std::string& run_dir, const std::string& state) {
+  MachineOptions options;
+  if (!model.plan().sim) return options;
+  const fs::path described = fs::path(run_dir) / "sim_topology.toml";
+  std::error_code error;
+  options.sim = fs::exists(described, error) ? described.string() : model.plan().sim->topology;
+  options.sim_driver = model.plan().sim->driver;
+  options.sim_state = state;
+  return options;
+}
+
+std::string why_none(const FoundDevices& devices) {
+  std::string why;
+  for (const auto& [backend, reason] : devices.absent) why += "; " + backend + ": " + reason;
+  for (const Warning& warning : devices.warnings) why += "; " + warning.text;
+  return why;
+}
+
+Result<DevicesAfter> look_at(const RunModel& model, const std::string& run_dir, const std::string& sim_state,
+                             Bytes baseline, Milliseconds limit) {
+  const auto machine =
+      Machine::open(machine_of(model, run_dir, sim_state), fmt::format("finish-{}", ::getpid()));
+  if (!machine) return machine.error();
+  const auto devices = (*machine)->devices(backends_of(model));
+  if (!devices) return devices.error();
+  auto monitor = (*machine)->monitor(*devices);
+  if (!monitor) return monitor.error();
+  if (!*monitor) {
+    return DevicesAfter{.back = false,
+                        .said = {"nobody could look at the devices: they are not found on this machine" +
+                                 why_none(*devices)}};
+  }
+  const auto containment = (*machine)->containment();
+  if (!containment) return containment.error();
+  boost::asio::io_context io;
+  Wait wait(io, **containment, **std::move(monitor), std::move(baseline), limit);
+  wait.begin();
+  io.run();
+  return wait.take();
+}
+
+// Looks until no more memory is in use than before the first case, or for `limit`. A device that another run
+// holds by now is not waited for.
+DevicesAfter wait_for_devices(const RunModel& model, const std::string& run_dir, Milliseconds limit) {
+  DevicesAfter after;
+  if (model.plan().devices.empty()) return after;
+  const std::string leases = value_of(model, "leases");
+  if (model.plan().sim && leases.empty()) return after;  // the simulated machine ended with its run
+  Bytes baseline = to_wait_for(model, leases, after);
+  if (baseline.empty()) return after;
+  const std::string sim_state = model.plan().sim ? fs::path(leases).parent_path().string() : "";
+  auto found = look_at(model, run_dir, sim_state, std::move(baseline), limit);
+  if (!found) {
+    after.back = false;
+    after.said.push_back("nobody could look at the devices: failed to " + found.error().what);
+    return after;
+  }
+  found->said.insert(found->said.begin(), after.said.begin(), after.said.end());
+  return *std::move(found);
+}
+
+// ---- The command ----
 
 int finish(const FinishOptions& options) {
   const auto duration = parse_duration(options.limit);

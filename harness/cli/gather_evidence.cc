@@ -9,12 +9,12 @@
 #include <memory>
 
 #include "harness/cli/commands.h"
-#include "harness/cli/run_discovery.h"
-#include "harness/cli/run_options.h"
+#include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
 #include "harness/devices/environment.h"
 #include "harness/evidence/collect.h"
 #include "harness/evidence/gatherer.h"
+#include "harness/machine/installation.h"
 
 namespace proctor::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "harness/cli/commands.h"
-#include "harness/cli/run_options.h"
+#include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/read_file.h"
 #include "harness/process/guard/protocol.h"

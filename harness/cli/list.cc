@@ -2,18 +2,18 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/run_directory.h"
-#include "harness/cli/run_discovery.h"
-#include "harness/cli/run_options.h"
+#include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
+#include "harness/machine/discovery.h"
+#include "harness/run/record/run_directory.h"
 
 namespace proctor::cli {
 namespace {
 
 struct ListOptions {
+  MachineOptions machine;
   PlanOptions plan;
   bool json = false;
 };
@@ -43,11 +43,9 @@ nlohmann::json to_json(const Plan& plan) {
 
 int list(ListOptions options, const AfterDashes& after_dashes) {
   if (auto completed = complete(options.plan, after_dashes); !completed) return fail(completed.error());
-  const auto simulation = parse_simulation_options(options.plan);
-  if (!simulation) return fail(simulation.error());
-  auto containment = open_containment(options.plan, new_run_id());
-  if (!containment) return fail(containment.error());
-  const auto outcome = discover_plan(options.plan, "", *simulation, **containment);
+  const auto machine = Machine::open(options.machine, new_run_id());
+  if (!machine) return fail(machine.error());
+  const auto outcome = discover_plan(options.plan, **machine);
   if (!outcome) return fail(outcome.error());
   for (const auto& warning : outcome->warnings) {
     std::fprintf(stderr, "proctor: warning: %s\n", shown(warning.text).c_str());
@@ -69,6 +67,7 @@ void add_list_command(CLI::App& app, Action& action, const AfterDashes& after_da
   auto* command = app.add_subcommand("list", "Print the cases that run would plan");
   auto options = std::make_shared<ListOptions>();
   add_plan_options(*command, options->plan);
+  add_machine_options(*command, options->machine);
   command->add_flag("--json", options->json, "As JSON");
   command->callback([options, &action, &after_dashes] {
     action = [options, &after_dashes] { return list(*options, after_dashes); };

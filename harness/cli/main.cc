@@ -1,16 +1,19 @@
 // proctor: parses the command line and runs one action. Everything a person can type wrong ends here with
 // exit 2.
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <limits.h>  // any header of the C library defines its version
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
-#include "harness/cli/build_facts.h"
+#include "commit.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/run_options.h"
+#include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 
@@ -70,6 +73,38 @@ int parse_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::string place = &innermost(app) == &app ? "proctor" : "proctor " + innermost(app).get_name();
   return refuse(
       Error::usage("read the command line of " + place + ": " + error.what(), "See `" + place + " --help`."));
+}
+
+std::string compiler() {
+#if defined(__clang__)
+  return fmt::format("clang++ {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);
+#else
+  return fmt::format("g++ {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
+#endif
+}
+
+std::string c_library() {
+#if defined(__GLIBC__)
+  return fmt::format("glibc {}.{}", __GLIBC__, __GLIBC_MINOR__);
+#else
+  return "musl";  // which has no macro of its own
+#endif
+}
+
+// What `proctor --version` says: the version, and of what and how this executable was made.
+std::string build_facts() {
+  const std::string_view commit = PROCTOR_COMMIT;
+  const std::string_view sanitizers = PROCTOR_SANITIZERS;
+  const std::string build = sanitizers.empty()
+                                ? PROCTOR_BUILD_TYPE
+                                : fmt::format("{}, sanitizers {}", PROCTOR_BUILD_TYPE, sanitizers);
+  return fmt::format(
+      "proctor {}\n"
+      "commit    {}\n"
+      "compiler  {}, {}\n"
+      "linked    {}, {}, {}",
+      PROCTOR_VERSION, commit.empty() ? "unknown" : commit, compiler(), build,
+      PROCTOR_LINKED_STATICALLY ? "statically" : "dynamically", c_library(), PROCTOR_PROCESSOR);
 }
 
 int run_main(int argc, char** argv) {

@@ -4,18 +4,19 @@
 #include <fstream>
 #include <memory>
 
-#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/run_directory.h"
-#include "harness/cli/run_discovery.h"
-#include "harness/cli/run_options.h"
+#include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
+#include "harness/machine/discovery.h"
+#include "harness/machine/installation.h"
 #include "harness/plan/plan_file.h"
+#include "harness/run/record/run_directory.h"
 
 namespace proctor::cli {
 namespace {
 
 struct WriteOptions {
+  MachineOptions machine;
   PlanOptions plan;
   std::string file;
 };
@@ -31,20 +32,18 @@ Result<void> write_file(const std::string& path, const std::string& text) {
 int write_plan(WriteOptions options, const AfterDashes& after_dashes) {
   if (auto usable = check_output_file("-o", options.file); !usable) return fail(usable.error());
   if (auto completed = complete(options.plan, after_dashes); !completed) return fail(completed.error());
-  const auto simulation = parse_simulation_options(options.plan);
-  if (!simulation) return fail(simulation.error());
-  auto containment = open_containment(options.plan, new_run_id());
-  if (!containment) return fail(containment.error());
-  auto outcome = discover_plan(options.plan, "", *simulation, **containment);
+  const auto machine = Machine::open(options.machine, new_run_id());
+  if (!machine) return fail(machine.error());
+  auto outcome = discover_plan(options.plan, **machine);
   if (!outcome) return fail(outcome.error());
   for (const auto& warning : outcome->warnings) {
     std::fprintf(stderr, "proctor: warning: %s\n", shown(warning.text).c_str());
   }
   const PlanFile file{.plan = std::move(outcome->plan), .run = outcome->run, .size = options.plan.size};
-  const PlanDirectories places = plan_places(options.plan.config.directory);
-  const auto text = plan_file_text(file, places);
+  const PlanDirectories directories = plan_directories(options.plan.config.directory);
+  const auto text = plan_file_text(file, directories);
   if (!text) return fail(text.error());
-  const auto digest = plan_file_digest(file, places);
+  const auto digest = plan_file_digest(file, directories);
   if (!digest) return fail(digest.error());
   if (auto written = write_file(options.file, *text); !written) return fail(written.error());
   std::printf("%zu cases of %zu suites in %s, digest %s\n", file.plan.cases.size(), file.plan.suites.size(),
@@ -58,6 +57,7 @@ void add_plan_command(CLI::App& app, Action& action, const AfterDashes& after_da
   auto* command = app.add_subcommand("plan", "Write what `run` would do to a file, for `run --plan`");
   auto options = std::make_shared<WriteOptions>();
   add_plan_options(*command, options->plan);
+  add_machine_options(*command, options->machine);
   add_limit_options(*command, options->plan.limits);
   add_retries_option(*command, options->plan.limits);
   command->add_option("--output,-o", options->file, "The file")->required();

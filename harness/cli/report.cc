@@ -2,11 +2,10 @@
 #include <cstdio>
 #include <memory>
 
-#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/console.h"
+#include "harness/cli/console/console.h"
+#include "harness/cli/console/messages.h"
 #include "harness/cli/report_render.h"
-#include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
 #include "reports/exit_code.h"
 #include "reports/render.h"

@@ -7,9 +7,8 @@
 #include <fstream>
 #include <memory>
 
-#include "harness/cli/ci_log.h"
+#include "harness/cli/console/messages.h"
 #include "harness/cli/report_render.h"
-#include "harness/cli/run_options.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "reports/exit_code.h"

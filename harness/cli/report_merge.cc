@@ -3,12 +3,11 @@
 #include <filesystem>
 #include <memory>
 
-#include "harness/cli/ci_log.h"
-#include "harness/cli/console.h"
+#include "harness/cli/console/console.h"
+#include "harness/cli/console/messages.h"
 #include "harness/cli/report_render.h"
-#include "harness/cli/run_directory.h"
-#include "harness/cli/run_options.h"
 #include "harness/run/record/journal.h"
+#include "harness/run/record/run_directory.h"
 #include "reports/exit_code.h"
 #include "reports/merge.h"
 #include "reports/render.h"

@@ -12,9 +12,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/run_options.h"
+#include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "reports/run_model.h"

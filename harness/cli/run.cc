@@ -9,30 +9,252 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <utility>
 
-#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/console.h"
-#include "harness/cli/listing.h"
+#include "harness/cli/console/console.h"
+#include "harness/cli/console/messages.h"
 #include "harness/cli/run_command.h"
-#include "harness/cli/run_directory.h"
-#include "harness/cli/run_discovery.h"
-#include "harness/cli/run_launcher.h"
-#include "harness/cli/run_watch.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/read_file.h"
 #include "harness/core/text.h"
+#include "harness/machine/discovery.h"
+#include "harness/machine/dynamic_loader.h"
+#include "harness/machine/installation.h"
+#include "harness/plan/plan_file.h"
+#include "harness/plan/select.h"
+#include "harness/run/record/run_directory.h"
 #include "harness/run/schedule/planned.h"
 #include "harness/run/schedule/signals.h"
 #include "reports/exit_code.h"
 #include "reports/failure_summary.h"
 #include "reports/render.h"
-#include "reports/rerun.h"
 #include "reports/run_model.h"
 
 namespace proctor::cli {
 namespace {
 
 constexpr const char* kBuiltinKnownFailures = "visibility_known_failures.toml";
+
+// ---- Options ----
+
+// Words of a command line as a POSIX shell splits them; quotes and backslashes only.
+Result<std::vector<std::string>> split_words(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      word += text[++i];
+      in_word = true;
+    } else if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else {
+        word += c;
+      }
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      in_word = true;
+    } else if (c == ' ' || c == '\t' || c == '\n') {
+      if (in_word) words.push_back(std::exchange(word, {}));
+      in_word = false;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (quote != 0) return Error::usage("read `" + text + "`: a quote is not closed");
+  if (in_word) words.push_back(word);
+  return words;
+}
+
+// A value that cannot be read is refused later, with every other mistake and in the same words.
+void read_into(Result<Milliseconds> value, const char* name, Milliseconds& duration, RunOptions& options) {
+  if (value) {
+    duration = *value;
+  } else if (!options.mistake) {
+    options.mistake =
+        Error::usage(std::string("read ") + name + ": " + value.error().what, value.error().hint);
+  }
+}
+
+void add_duration(CLI::App& command, RunOptions& options, const char* name, Milliseconds& duration,
+                  const char* help) {
+  command.add_option_function<std::string>(
+      name,
+      [name, &duration, &options](const std::string& text) {
+        if (!text.empty()) read_into(parse_duration(text), name, duration, options);
+      },
+      help);
+}
+
+void add_deadline(CLI::App& command, RunOptions& options, const char* help) {
+  command.add_option_function<std::string>(
+      "--deadline",
+      [&options](const std::string& text) {
+        if (!text.empty())
+          read_into(parse_duration(text), "--deadline", options.setup.deadline.emplace(), options);
+      },
+      help);
+}
+
+void add_device_options(CLI::App& command, RunOptions& options) {
+  command.add_option("--state-dir", options.machine.state_dir,
+                     "Where devices are leased from other runs (default: /dev/shm/proctor-leases)");
+  add_duration(command, options, "--lease-wait", options.setup.lease_wait,
+               "Longest wait for devices that other runs hold (default: 10m)");
+  add_duration(command, options, "--settle", options.setup.care.settle,
+               "Longest wait for the memory of a case to come back to its device (default: 60s)");
+  RunPolicy& policy = options.policy;
+  command
+      .add_option_function<std::string>(
+          "--foreign", [&policy](const std::string& text) { policy.foreign = parse_foreign_policy(text); },
+          "When others have memory on a case's device: wait (the default; for --settle), fail, or "
+          "other, which takes another device")
+      ->check(CLI::IsMember({"wait", "fail", "other"}));
+  command
+      .add_option_function<std::string>(
+          "--reset", [&policy](const std::string& text) { policy.reset_sick = text == "sick"; },
+          "A device that fails its health probe: never (the default: it is drained), or sick, which resets "
+          "its card first")
+      ->check(CLI::IsMember({"never", "sick"}));
+}
+
+void add_report_options(CLI::App& command, RunOptions& options) {
+  command
+      .add_option("--telemetry", options.policy.telemetry,
+                  "Samples a second of the devices of running cases (default: 10); 0: none")
+      ->check(CLI::Range(0, kMostTelemetry));
+  command.add_option("--out", options.out, "Run directory; must be new or empty");
+  command.add_option("--stack-root", options.stack_root, "The driver stack's files are below this directory");
+  command.add_option("--junit", options.junit, "Also write junit.xml to this file");
+}
+
+// A plan fixes what its cases are and how each is run.
+void add_shard_options(CLI::App& command, RunOptions& options) {
+  auto* plan =
+      command.add_option("--plan", options.plan_file,
+                         "Run the plan in this file (`proctor plan -o FILE`), the same on every machine");
+  for (const char* fixed : {"suites", "--backend", "--label", "--config", "--profile", "--size", "--provider",
+                            "--timeout", "--grace", "--stall", "--retries"}) {
+    plan->excludes(command.get_option(fixed));
+  }
+  command.add_option(
+      "--shard", options.shard,
+      "Run part K of N of the plan: K/N; or auto, which reads PROCTOR_SHARD (K/N), the variables "
+      "of a Slurm job array (SLURM_ARRAY_TASK_ID, _MIN, _MAX, _COUNT), or those of an indexed Job of "
+      "Kubernetes (JOB_COMPLETION_INDEX, with PROCTOR_SHARD_COUNT)");
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& command, RunOptions& options) {
+  add_plan_options(command, options.plan);
+  add_machine_options(command, options.machine);
+  add_limit_options(command, options.plan.limits);
+  add_retries_option(command, options.plan.limits);
+  add_shard_options(command, options);
+  RunSetup& setup = options.setup;
+  setup.repeat = 0;  // not typed
+  add_deadline(command, options, "Time for the whole run; what is left then is notrun(budget)");
+  add_device_options(command, options);
+  command.add_option("--jobs,-j", options.jobs, "Cases at once; never more than there are devices to give")
+      ->check(CLI::Range(1, 10'000));
+  command.add_option("--repeat", setup.repeat, "Run every case so many times")
+      ->check(CLI::Range(1, 1'000'000));
+  command.add_flag("--until-fail", setup.until_fail, "Stop repeating a case when it fails");
+  auto* require_cards = command.add_flag(
+      "--require-cards", options.require_cards,
+      "Refuse to run when a case has more ranks than there are cards, instead of skipping it");
+  command.add_flag("--each-device", setup.planned.each_device,
+                   "Every case on every device, and a table that tells code from card");
+  command
+      .add_option_function<std::string>(
+          "--flaky", [&options](const std::string& text) { options.policy.flaky_passes = text == "pass"; },
+          "Cases that were bad and then good: fail (the default), or pass within --flaky-budget")
+      ->check(CLI::IsMember({"fail", "pass"}));
+  command
+      .add_option("--flaky-budget", options.policy.flaky_budget, "Percent of the executed cases (default: 2)")
+      ->check(CLI::Range(0, 100));
+  command.add_flag("--fail-fast", setup.fail_fast, "Start nothing more after the first bad case");
+  command
+      .add_option("--breaker", options.policy.breaker,
+                  "End the run after so many machine outcomes in a row (default: 5; 0: never)")
+      ->check(CLI::Range(0, 1'000'000));
+  command.add_option("--known-failures", options.known_failures, "File of failures that are known");
+  command.add_flag("--strict", setup.planned.strict, "A warning of a case makes it fail");
+  add_report_options(command, options);
+  command.add_option("--min-executed", setup.planned.min_executed, "Exit 3 if fewer cases were executed")
+      ->check(CLI::NonNegativeNumber);
+  command.add_flag("--dry-run", options.dry_run, "Print the plan, start nothing")->excludes(require_cards);
+  command.add_flag("--no-capture", setup.attempts.inherit_stdio,
+                   "One case on this terminal, nothing captured");
+  command.add_option_function<std::string>(
+      "--debugger",
+      [&options](const std::string& text) {
+        auto words = split_words(text);
+        if (words) {
+          options.setup.attempts.debugger = *std::move(words);
+          if (!options.setup.attempts.debugger.empty()) options.setup.attempts.inherit_stdio = true;
+        } else if (!options.mistake) {
+          options.mistake = words.error();
+        }
+      },
+      "One case under this command, e.g. 'gdb --args'; no limits");
+}
+
+void add_exec_options(CLI::App& command, RunOptions& options) {
+  command.add_option("--gpus", options.plan.selection.gpus, "Devices that the command gets, and no others");
+  command.add_option(
+      "--backend", options.plan.selection.backend,
+      "Their kind: cuda, xpu or none; default: what --sim or this machine has, xpu before cuda");
+  add_machine_options(command, options.machine);
+  add_limit_options(command, options.plan.limits);
+  add_deadline(command, options, "Time limit of the whole run");
+  add_device_options(command, options);
+  add_report_options(command, options);
+  command.add_option("--ready-regex", options.ready_regex,
+                     "A server: ready when a line of its output matches this (POSIX extended); --timeout "
+                     "counts from then");
+  command.add_option("--ready-timeout", options.ready_timeout, "Time until then (default: --timeout)");
+  command.add_option("--ready-file", options.ready_file, "File that exists while it is ready, with the pid");
+  command.add_flag("--no-capture", options.setup.attempts.inherit_stdio,
+                   "Give the command this terminal; nothing is kept in the log");
+  command.add_flag("--workflow-commands", options.workflow_commands,
+                   "Let the step of GitHub Actions obey commands (::error::, ##[group]) in the output");
+}
+
+// ---- From options to a plan on a machine ----
+
+namespace {
+
+// Whether it is skipped on this machine for another reason than its number of cards.
+bool is_skipped_anyway(const Suite& suite, const Case& test, const FoundDevices& devices) {
+  const std::string backend(to_string(suite.backend));
+  return test.disabled || devices.unusable.contains(backend) ||
+         (suite.kind == SuiteKind::kProctor && devices.unusable_by_ours.contains(backend));
+}
+
+// "" when each rank of the case has cards of its own here, else who would have not.
+std::string who_shares(const Case& test, const std::string& backend, const FoundDevices& devices) {
+  std::vector<std::string> cards;
+  for (const PoolDevice& entry : devices.pool) {
+    if (entry.device.backend != backend) continue;
+    if (entry.shared)
+      return "each process simulates all cards itself, so all ranks would share " + entry.device.id;
+    cards.push_back(entry.device.id);
+  }
+  const auto wanted = static_cast<std::size_t>(test.devices);
+  if (cards.size() >= wanted) return {};
+  std::string who = fmt::format("they need {} cards, and here are {}", wanted, cards.size());
+  const auto served = cards.size() / (wanted / static_cast<std::size_t>(test.ranks));
+  if (served > 0) who += fmt::format("; ranks 0 and {} would share {}", served, cards.front());
+  return who;
+}
 
 // The arguments of this process: what a rerun command is made from.
 std::vector<std::string> command_line() {
@@ -56,9 +278,10 @@ bool is_ci() {
   return ci && std::strcmp(ci, "true") == 0;
 }
 
-// How each suite's kind was recognised, and how many cases it has; `devices` says why one has none.
-std::vector<std::string> suite_notes(const Plan& plan, const RunDevices& devices) {
-  std::vector<std::string> notes = devices.notes;
+// How each suite's kind was recognised, and how many cases it has; what is said about devices tells why one has
+// none.
+std::vector<std::string> suite_notes(const Plan& plan, const std::vector<std::string>& about_devices) {
+  std::vector<std::string> notes = about_devices;
   for (std::size_t i = 0; i < plan.suites.size(); ++i) {
     const Suite& suite = plan.suites[i];
     const auto count =
@@ -111,43 +334,56 @@ int print_plan(const Plan& plan) {
 }  // namespace
 
 RunCommand::RunCommand(RunOptions options, AfterDashes after_dashes)
-    : options_(std::move(options)), after_dashes_(std::move(after_dashes)), output_(STDOUT_FILENO) {}
+    : options_(std::move(options)),
+      after_dashes_(std::move(after_dashes)),
+      output_(STDOUT_FILENO),
+      run_id_(new_run_id()) {}
 
 int RunCommand::execute() {
   ignore_sigpipe();
   if (auto checked = check(); !checked) return refuse(checked.error());
+  for (auto& sentence : sweep_dead_runs())
+    warnings_.push_back({"swept", "left by a killed run: " + sentence});
   if (auto prepared = prepare(); !prepared) return refuse(prepared.error());
-  if (options_.dry_run) return print_plan(plan_);
-  if (auto set_up = set_up_directory(); !set_up) return refuse(set_up.error());
-  return run();
+  return options_.dry_run ? print_plan(plan_) : run();
 }
 
 int RunCommand::refuse(const Error& error) const { return fail(error); }
 
 Result<PlanOutcome> RunCommand::make_plan() {
   if (!options_.plan_file.empty()) return read_plan();
-  return discover_plan(options_.plan, options_.state_dir, simulation_, *containment_);
+  return discover_plan(options_.plan, *machine_);
 }
 
 std::unique_ptr<RunDisplay> RunCommand::make_display() {
-  return std::make_unique<Console>(output_, run_dir_, suite_notes(plan_, devices_),
-                                   options_.no_capture || !debugger_.empty());
+  return std::make_unique<Console>(output_, run_dir_, suite_notes(plan_, devices_.notes),
+                                   options_.setup.attempts.inherit_stdio);
 }
 
-// What can be refused without starting anything.
 Result<void> RunCommand::check() {
   if (auto completed = complete(options_.plan, after_dashes_); !completed) return completed;
-  const auto budget = parse_budget(options_);
-  if (!budget) return budget.error();
-  budget_ = *budget;
-  auto simulation = parse_simulation_options(options_.plan);
-  if (!simulation) return simulation.error();
-  simulation_ = std::move(*simulation);
-  if (auto added = add_sim_faults(simulation_, caller_environment()); !added) return added;
+  if (options_.mistake) return *options_.mistake;
+  if (auto budget = check_budget(); !budget) return budget;
+  auto machine = Machine::open(options_.machine, run_id_);
+  if (!machine) return machine.error();
+  machine_ = std::move(*machine);
+  if (auto taken = machine_->take_faults(); !taken) return taken;
   if (auto read = read_shard(); !read) return read;
-  auto debugger = split_words(options_.debugger);
-  if (!debugger) return debugger.error();
-  debugger_ = std::move(*debugger);
+  return check_files();
+}
+
+// --until-fail without --repeat runs until --deadline.
+Result<void> RunCommand::check_budget() {
+  RunSetup& setup = options_.setup;
+  if (setup.repeat == 0 && setup.until_fail && !setup.deadline) {
+    return Error::usage("read --until-fail: nothing would end the run",
+                        "Add --repeat N or --deadline DURATION.");
+  }
+  if (setup.repeat == 0) setup.repeat = setup.until_fail ? std::numeric_limits<int>::max() : 1;
+  return {};
+}
+
+Result<void> RunCommand::check_files() {
   if (!options_.dry_run) {
     if (auto usable = check_run_directory(options_.out); !usable) return usable;
   }
@@ -164,85 +400,169 @@ Result<void> RunCommand::check() {
   return {};
 }
 
+Result<void> RunCommand::read_shard() {
+  if (!options_.plan_file.empty() && after_dashes_) {
+    return Error::usage("read --plan " + options_.plan_file + ": it says what is run, and so does `--`");
+  }
+  if (options_.shard.empty()) return {};
+  const auto shard =
+      options_.shard == "auto" ? shard_of_environment(machine_->caller()) : parse_shard(options_.shard);
+  if (!shard) return shard.error();
+  shard_ = *shard;
+  return {};
+}
+
 Result<void> RunCommand::prepare() {
-  run_id_ = new_run_id();
-  for (auto& sentence : sweep_dead_runs())
-    warnings_.push_back({"swept", "left by a killed run: " + sentence});
-  auto containment = open_containment(options_.plan, run_id_);
-  if (!containment) return containment.error();
-  containment_ = std::move(*containment);
+  using Step = Result<void> (RunCommand::*)();
+  std::vector<Step> steps = {&RunCommand::hold_children, &RunCommand::plan_cases,
+                             &RunCommand::check_terminal};
+  if (options_.dry_run) {
+    steps.push_back(&RunCommand::take_shard);
+  } else {
+    steps.insert(steps.end(),
+                 {&RunCommand::find_devices, &RunCommand::take_shard, &RunCommand::check_cards,
+                  &RunCommand::start_through_loaders, &RunCommand::open_leases, &RunCommand::open_directory,
+                  &RunCommand::write_record, &RunCommand::make_environments, &RunCommand::complete_setup});
+  }
+  for (const Step step : steps) {
+    if (auto done = (this->*step)(); !done) return done;
+  }
+  return {};
+}
+
+Result<void> RunCommand::hold_children() {
+  const auto containment = machine_->containment();
+  return containment ? Result<void>() : containment.error();
+}
+
+Result<void> RunCommand::plan_cases() {
   auto outcome = make_plan();
   if (!outcome) return outcome.error();
   plan_ = std::move(outcome->plan);
-  policy_ = outcome->run;
-  if (options_.breaker) policy_.breaker = options_.breaker;
-  if (options_.telemetry) policy_.telemetry = options_.telemetry;
-  if (!options_.flaky.empty()) policy_.flaky_passes = options_.flaky == "pass";
-  if (options_.flaky_budget) policy_.flaky_budget = options_.flaky_budget;
-  if (!options_.reset.empty()) policy_.reset_sick = options_.reset == "sick";
-  if (!options_.foreign.empty()) policy_.foreign = parse_foreign_policy(options_.foreign);
+  options_.policy = outcome->run.under(options_.policy);
   warnings_.insert(warnings_.end(), outcome->warnings.begin(), outcome->warnings.end());
-  for (auto& warning : known_failure_warnings(options_.known_failures, plan_))
-    warnings_.push_back(std::move(warning));
-  if ((options_.no_capture || !debugger_.empty()) && plan_.cases.size() != 1) {
+  const auto known = known_failure_warnings(options_.known_failures, plan_);
+  warnings_.insert(warnings_.end(), known.begin(), known.end());
+  return {};
+}
+
+Result<PlanOutcome> RunCommand::read_plan() {
+  const auto text = read_file(options_.plan_file);
+  if (!text)
+    return Error::usage("read --plan " + options_.plan_file + ": " + text.error().what,
+                        "Make it with `proctor plan -o FILE`.");
+  auto file = parse_plan_file(*text, options_.plan_file, plan_directories(options_.plan.config.directory));
+  if (!file) return file.error();
+  options_.plan.size = file->size;
+  plan_source_ = std::move(file->source);
+  auto cases = select_cases(std::move(file->plan.cases), options_.plan.selection);
+  if (!cases) return cases.error();
+  file->plan.cases = *std::move(cases);
+  return PlanOutcome{.plan = std::move(file->plan), .warnings = {}, .run = file->run};
+}
+
+// There is one terminal to give away.
+Result<void> RunCommand::check_terminal() {
+  const AttemptSetup& attempts = options_.setup.attempts;
+  if (!attempts.inherit_stdio) return {};
+  if (plan_.cases.size() != 1) {
     return Error::usage(
         "give the terminal to one case: " + std::to_string(plan_.cases.size()) + " are selected",
         "Select one with --case ID; `proctor list` shows the ids.");
   }
-  if (!debugger_.empty() && plan_.cases.front().ranks > 0) {
+  if (!attempts.debugger.empty() && plan_.cases.front().ranks > 0) {
     return Error::usage("give the terminal to the debugger of " + plan_.cases.front().id + ": it has " +
                             std::to_string(plan_.cases.front().ranks) + " ranks, each a process",
                         "Run it with --timeout 1h --stall off, and attach to a rank (`gdb -p PID`); RANK in "
                         "/proc/PID/environ tells which it is.");
   }
-  if (options_.dry_run) return take_shard();
-  auto devices = find_devices(plan_, simulation_, *containment_, caller_environment());
-  if (!devices) return devices.error();
-  devices_ = std::move(*devices);
-  // What a plan for several machines holds does not depend on any of them.
-  const bool free = options_.plan.selection.backend.empty() && options_.plan_file.empty();
-  if (free) leave_out_absent(plan_, devices_);
-  if (auto taken = take_shard(); !taken) return taken;
-  if (auto enough = check_cards(); !enough) return enough;
-  for (const auto& [backend, simulated] : devices_.simulations) {
-    if (simulated.launcher.empty()) continue;
-    auto launched = launch_through(simulated.launcher, backend, search_path(), plan_);
-    if (!launched) return launched;
-  }
-  warnings_.insert(warnings_.end(), devices_.warnings.begin(), devices_.warnings.end());
-  if (simulation_ && !simulation_->faults.empty()) {
-    devices_.stack.emplace_back(kSimFaultsEntry, simulation_->faults);
-  }
-  stack_.insert(devices_.stack.begin(), devices_.stack.end());
   return {};
 }
 
-// Cards that this run alone simulates are nobody else's; what every process builds for itself is not leased.
-Result<void> RunCommand::set_up_leases() {
-  const bool any = std::any_of(devices_.pool.begin(), devices_.pool.end(),
-                               [](const PoolDevice& entry) { return !entry.shared; });
-  const std::string path = lease_path(options_.plan, options_.state_dir, simulation_.has_value());
-  if (!any || path.empty()) return {};
-  auto leases = LeaseDirectory::open(path);
+Result<void> RunCommand::find_devices() {
+  auto devices = machine_->devices(backends_of(plan_));
+  if (!devices) return devices.error();
+  devices_ = std::move(*devices);
+  // What a plan for several machines holds does not depend on any of them.
+  if (options_.plan.selection.backend.empty() && options_.plan_file.empty()) {
+    const auto left_out = leave_out_absent(plan_, devices_);
+    devices_.notes.insert(devices_.notes.end(), left_out.begin(), left_out.end());
+  }
+  warnings_.insert(warnings_.end(), devices_.warnings.begin(), devices_.warnings.end());
+  if (const auto& simulation = machine_->simulation(); simulation && !simulation->faults.empty())
+    devices_.stack.emplace_back(kSimFaultsEntry, simulation->faults);
+  return {};
+}
+
+// Everything that is the same on all machines has been decided; what follows may depend on this one.
+Result<void> RunCommand::take_shard() {
+  if (!shard_ && options_.plan_file.empty()) return {};
+  const auto digest = plan_file_digest(
+      {.plan = plan_, .run = options_.policy, .size = options_.plan.size, .source = plan_source_},
+      plan_directories(options_.plan.config.directory));
+  if (!digest) return digest.error();
+  const Shard shard = shard_.value_or(Shard{});
+  part_ = PlannedShard{.index = shard.index,
+                       .count = shard.count,
+                       .planned = static_cast<int>(plan_.cases.size()),
+                       .plan = *digest};
+  whole_digest_ = plan_digest(plan_.cases);
+  keep_shard(shard, plan_);
+  return {};
+}
+
+Result<void> RunCommand::check_cards() {
+  if (!options_.require_cards) return {};
+  for (const Case& test : plan_.cases) {
+    const Suite& suite = plan_.suites[test.suite];
+    if (test.ranks == 0 || test.devices == 0 || is_skipped_anyway(suite, test, devices_)) continue;
+    const std::string who = who_shares(test, std::string(to_string(suite.backend)), devices_);
+    if (who.empty()) continue;
+    return Error::usage(fmt::format("start the {} ranks of {}: {}", test.ranks, test.id, who),
+                        "Without --require-cards the case is skipped where cards are too few.");
+  }
+  return {};
+}
+
+Result<void> RunCommand::start_through_loaders() {
+  for (const auto& [backend, simulated] : devices_.simulations) {
+    if (simulated.launcher.empty()) continue;
+    auto started = start_through(simulated.launcher, backend, search_path(), plan_);
+    if (!started) return started;
+  }
+  return {};
+}
+
+Result<void> RunCommand::open_leases() {
+  const auto leases = machine_->leases(devices_);
   if (!leases) return leases.error();
-  leases_ = std::move(*leases);
-  devices_.stack.emplace_back("leases", path);
+  leases_ = *leases;
+  if (leases_ == nullptr) return {};
+  devices_.stack.emplace_back("leases", leases_->path());
   devices_.stack.emplace_back("leases.scope", std::string(to_string(leases_->scope())));
   return {};
 }
 
-Result<void> RunCommand::set_up_directory() {
-  if (auto leases = set_up_leases(); !leases) return leases;
-  auto scratch = ScratchRoot::create();
-  if (!scratch) return scratch.error();
-  scratch_ = std::move(*scratch);
+Result<void> RunCommand::open_directory() {
+  if (auto scratch = machine_->scratch(); !scratch) return scratch.error();
   auto directory = create_run_directory(options_.out, run_id_);
   if (!directory) return directory.error();
   run_dir_ = std::move(*directory);
   auto journal = Journal::open(run_dir_ + "/journal.jsonl");
   if (!journal) return journal.error();
   journal_ = std::move(*journal);
-  auto description = describe_this_run(run_id_, run_dir_, containment_->run_cgroup(), scratch_->paths());
+  const auto& simulation = machine_->simulation();
+  if (!simulation || !simulation->topology.described()) return {};
+  return write_machine(run_dir_ + "/sim_topology.toml", simulation->topology);
+}
+
+// Without a record the run goes on: only what it leaves when it is killed is then left to others.
+Result<void> RunCommand::write_record() {
+  const auto containment = machine_->containment();
+  if (!containment) return containment.error();
+  const auto scratch = machine_->scratch();
+  if (!scratch) return scratch.error();
+  auto description = describe_this_run(run_id_, run_dir_, (*containment)->run_cgroup(), (*scratch)->paths());
   if (options_.ready_regex) description.parent_pid = 0;  // a server outlives the step that starts it
   auto record = RunRecordFiles::write(description);
   if (record) {
@@ -252,101 +572,94 @@ Result<void> RunCommand::set_up_directory() {
         {"run_record", "failed to " + record.error().what +
                            "; if this runner is killed, the next run cannot sweep what it leaves"});
   }
-  if (simulation_ && simulation_->topology.described()) {
-    auto kept = write_machine(run_dir_ + "/sim_topology.toml", simulation_->topology);
-    if (!kept) return kept;
-  }
-  if (simulation_ && simulation_->driver.kind == SimDriverKind::kSimgpu && !devices_.simulations.empty()) {
-    // One ledger for all cases of the run, so that each sees what the others leak.
-    auto state = options_.plan.sim_state.empty() ? scratch_->new_directory()
-                                                 : Result<std::string>(options_.plan.sim_state);
-    if (!state) return state.error();
-    sim_state_ = *state;
-    bind(devices_.simulations,
-         {.state = sim_state_, .log = run_dir_ + "/sim_faults.jsonl", .faults = simulation_->faults});
-  }
-  environments_ = std::make_unique<CaseEnvironments>(
-      caller_environment(), devices_.leasable, devices_.simulations, scratch_->path(), options_.plan.size);
   return {};
 }
 
-RunPlanned RunCommand::describe() const {
-  RunPlanned planned;
+Result<void> RunCommand::make_environments() {
+  const auto& simulation = machine_->simulation();
+  auto environments = machine_->environments(
+      devices_, options_.plan.size,
+      {.state = {}, .log = run_dir_ + "/sim_faults.jsonl", .faults = simulation ? simulation->faults : ""});
+  if (!environments) return environments.error();
+  environments_ = std::move(*environments);
+  return {};
+}
+
+// ---- The run and its reports ----
+
+// The first record of the journal.
+void RunCommand::describe() {
+  RunPlanned& planned = options_.setup.planned;
   planned.run_id = run_id_;
   planned.started = utc_now();
   planned.proctor_version = PROCTOR_VERSION;
   planned.command_line = command_line();
   planned.directory = options_.plan.config.directory;
   planned.hostname = host_name();
-  planned.containment = containment_->info();
-  if (simulation_) planned.sim = to_sim_info(*simulation_);
-  planned.min_executed = options_.min_executed;
-  planned.strict = options_.strict;
-  planned.each_device = options_.each_device;
-  planned.flaky_passes = policy_.flaky_passes.value_or(false);
-  planned.flaky_budget = policy_.flaky_budget.value_or(0);
-  planned.no_device_for = devices_.no_device_for;
+  planned.containment = options_.setup.containment->info();
+  if (const auto& simulation = machine_->simulation()) planned.sim = to_sim_info(*simulation);
+  planned.flaky_passes = options_.policy.flaky_passes.value_or(false);
+  planned.flaky_budget = options_.policy.flaky_budget.value_or(0);
+  planned.no_device_for = backend_without_devices(plan_, devices_);
   planned.stack = devices_.stack;
   run_stack_->describe(planned);
   const DevicePool pool(devices_.pool);
   planned.jobs = effective_jobs(plan_, pool, options_.jobs, usable_cores());
-  describe_plan(plan_, pool, budget_.repeat, planned);
+  describe_plan(plan_, pool, options_.setup.repeat, planned);
   planned.shard = part_;
   if (part_) planned.plan_digest = whole_digest_;
-  return planned;
 }
 
 std::optional<KnownVerdict> RunCommand::known_failure(const Case& test, const Verdict& verdict) const {
-  const auto entry = known_failures_.match(test.id, stack_, today_utc());
+  const std::map<std::string, std::string> stack(devices_.stack.begin(), devices_.stack.end());
+  const auto entry = known_failures_.match(test.id, stack, today_utc());
   if (!entry) return std::nullopt;
   const Verdict known = apply(&*entry, verdict);
   if (known == verdict) return std::nullopt;
   return KnownVerdict{.verdict = known, .source = entry->source, .note = ""};
 }
 
-RunSetup RunCommand::make_setup() {
-  RunSetup setup;
+Result<void> RunCommand::complete_setup() {
+  RunSetup& setup = options_.setup;
+  const auto containment = machine_->containment();
+  if (!containment) return containment.error();
+  const auto scratch = machine_->scratch();
+  if (!scratch) return scratch.error();
+  auto monitor = machine_->monitor(devices_);
+  if (!monitor) return monitor.error();
   setup.plan = &plan_;
-  run_stack_ = std::make_unique<RunStack>(options_.stack_root);
-  setup.planned = describe();
-  setup.at_end = [this] { return run_stack_->check_again(); };
-  setup.containment = containment_.get();
-  setup.scratch = scratch_.get();
-  setup.devices = devices_.pool;
+  setup.containment = *containment;
+  setup.scratch = *scratch;
+  setup.policy = options_.policy;
+  setup.devices = &devices_;
   setup.leases = leases_;
-  setup.lease_wait = budget_.lease_wait;
-  setup.care.monitor = monitor_of(devices_, sim_state_, *scratch_);
-  setup.care.settle = budget_.settle;
+  setup.care.monitor = *std::move(monitor);
   setup.care.health = [this](const std::string& device) { return health_request(device); };
-  setup.care.foreign = policy_.foreign.value_or(setup.care.foreign);
-  setup.care.reset_sick = policy_.reset_sick.value_or(setup.care.reset_sick);
-  setup.breaker = policy_.breaker.value_or(setup.breaker);
-  setup.telemetry.rate = policy_.telemetry.value_or(setup.telemetry.rate);
-  setup.telemetry.tool.env = to_list(caller_environment());
-  setup.unusable = devices_.unusable;
-  setup.unusable_by_ours = devices_.unusable_by_ours;
-  setup.lacking = devices_.lacking;
   setup.attempts.run_dir = run_dir_;
-  setup.repeat = budget_.repeat;
-  setup.until_fail = options_.until_fail;
-  setup.fail_fast = options_.fail_fast;
-  setup.deadline = budget_.deadline;
-  setup.attempts.inherit_stdio = options_.no_capture || !debugger_.empty();
   setup.attempts.own_program = own_program();
-  setup.attempts.evidence_environment = to_list(caller_environment());
-  setup.attempts.debugger = debugger_;
-  setup.watch_parent = is_ci();
+  setup.attempts.evidence_environment = to_list(machine_->caller());
   setup.environment = [this](const Suite& suite, const auto& ids) { return environments_->of(suite, ids); };
   setup.known_failure = [this](const Suite&, const Case& test, const Verdict& verdict) {
     return known_failure(test, verdict);
   };
-  return setup;
+  setup.watch_parent = is_ci();
+  run_stack_.emplace(options_.stack_root);
+  setup.at_end = [this] { return run_stack_->check_again(); };
+  describe();
+  return {};
+}
+
+// None as well where the environment of the device cannot be made: then nobody can say how it is.
+std::optional<HealthRequest> RunCommand::health_request(const std::string& device) {
+  auto request =
+      machine_->health_request(devices_, device, *environments_, options_.policy.reset_sick.value_or(false));
+  return request ? *std::move(request) : std::nullopt;
 }
 
 int RunCommand::run() {
   RunModel model;
   EventFanout events;
-  RunSetup setup = make_setup();
+  RunSetup& setup = options_.setup;
   const auto display = make_display();
   events.add(*journal_);
   events.add(model);
@@ -379,9 +692,8 @@ int RunCommand::run() {
   if (signal == 0) return code;
 
   record_.reset();  // what destructors would do, before the end by signal
-  scratch_.reset();
   journal_.reset();
-  containment_.reset();
+  machine_.reset();
   die_by_signal(signal);
 }
 

@@ -9,22 +9,43 @@
 #include <vector>
 
 #include "harness/cli/commands.h"
-#include "harness/cli/console_output.h"
-#include "harness/cli/run_devices.h"
-#include "harness/cli/run_display.h"
-#include "harness/cli/run_options.h"
-#include "harness/cli/run_stack.h"
-#include "harness/devices/leases/lease.h"
+#include "harness/cli/console/console_output.h"
+#include "harness/cli/console/run_display.h"
+#include "harness/machine/machine.h"
+#include "harness/machine/options.h"
 #include "harness/plan/known_failures.h"
 #include "harness/plan/planner.h"
 #include "harness/plan/shard.h"
-#include "harness/run/attempt/case_environment.h"
 #include "harness/run/record/journal.h"
 #include "harness/run/record/run_record.h"
-#include "harness/run/record/scratch.h"
 #include "harness/run/schedule/runner.h"
+#include "harness/stack/run_stack.h"
 
 namespace proctor::cli {
+
+struct RunOptions {
+  MachineOptions machine;
+  PlanOptions plan;
+  RunPolicy policy;       // what was typed, then over what is configured
+  RunSetup setup;         // what the caller chooses of it is here from the start
+  int jobs = 0;           // 0: as many as there are devices, or cores
+  std::string plan_file;  // "" = the cases are discovered
+  std::string shard;      // "" = all cases
+  std::string known_failures;
+  bool require_cards = false;
+  bool dry_run = false;
+  std::string out;
+  std::string junit;
+  std::string stack_root = "/";
+  std::optional<std::string> ready_regex;
+  std::string ready_timeout;
+  std::string ready_file;
+  bool workflow_commands = false;  // in the output of exec's command: they are obeyed
+  std::optional<Error> mistake;    // the first value that could not be read; refused with everything else
+};
+
+void add_run_options(CLI::App& command, RunOptions& options);
+void add_exec_options(CLI::App& command, RunOptions& options);
 
 class RunCommand {
  public:
@@ -39,23 +60,37 @@ class RunCommand {
   virtual int refuse(const Error& error) const;
   virtual Result<PlanOutcome> make_plan();
   virtual std::unique_ptr<RunDisplay> make_display();
-  virtual RunSetup make_setup();
+  virtual Result<void> complete_setup();
 
-  const RunOptions& options() const { return options_; }
+  RunOptions& options() { return options_; }
+  RunSetup& setup() { return options_.setup; }
   const AfterDashes& after_dashes() const { return after_dashes_; }
-  const std::optional<Simulation>& simulation() const { return simulation_; }
+  const Machine& machine() const { return *machine_; }
   const std::string& run_dir() const { return run_dir_; }
 
  private:
+  // What can be refused without starting anything.
   Result<void> check();
-  Result<void> prepare();
+  Result<void> check_budget();
+  Result<void> check_files();
   Result<void> read_shard();
-  Result<PlanOutcome> read_plan();
+
+  // From the plan to a directory in which it can run; each step needs those before it.
+  Result<void> prepare();
+  Result<void> hold_children();
+  Result<void> plan_cases();
+  Result<void> check_terminal();
+  Result<void> find_devices();
   Result<void> take_shard();
-  Result<void> check_cards() const;  // run_cards.cc
-  Result<void> set_up_leases();
-  Result<void> set_up_directory();
-  RunPlanned describe() const;
+  Result<void> check_cards();
+  Result<void> start_through_loaders();
+  Result<void> open_leases();
+  Result<void> open_directory();
+  Result<void> write_record();
+  Result<void> make_environments();
+
+  Result<PlanOutcome> read_plan();
+  void describe();
   std::optional<HealthRequest> health_request(const std::string& device);
   std::optional<KnownVerdict> known_failure(const Case& test, const Verdict& verdict) const;
   int run();
@@ -63,29 +98,22 @@ class RunCommand {
   RunOptions options_;
   AfterDashes after_dashes_;
   ConsoleOutput output_;
-  Budget budget_;
-  std::vector<std::string> debugger_;
-  std::optional<Simulation> simulation_;
   KnownFailures known_failures_;
-  std::map<std::string, std::string> stack_;
   std::string run_id_;
-  std::string sim_state_;
   std::string run_dir_;
-  std::unique_ptr<Containment> containment_;
+  std::unique_ptr<Machine> machine_;
   Plan plan_;                // for a shard, the cases it owns
-  std::string plan_source_;  // of --plan (PlanFile::source)
+  std::string plan_source_;  // the text of --plan (PlanFile::source)
   std::optional<Shard> shard_;
-  std::optional<PlannedShard> part_;  // of a plan whose digest is
+  std::optional<PlannedShard> part_;  // of the plan with this digest:
   std::string whole_digest_;
-  RunPolicy policy_;
-  RunDevices devices_;
-  std::optional<LeaseDirectory> leases_;
-  std::unique_ptr<RunStack> run_stack_;
+  FoundDevices devices_;
+  LeaseDirectory* leases_ = nullptr;
+  std::optional<CaseEnvironments> environments_;
+  std::optional<RunStack> run_stack_;
   std::vector<Warning> warnings_;
-  std::unique_ptr<ScratchRoot> scratch_;
   std::unique_ptr<Journal> journal_;
   std::optional<RunRecordFiles> record_;
-  std::unique_ptr<CaseEnvironments> environments_;
 };
 
 }  // namespace proctor::cli

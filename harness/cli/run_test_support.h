@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/record/scratch.h"
+#include "harness/machine/scratch.h"
 
 namespace proctor::cli {
 

@@ -5,19 +5,16 @@
 #include <cstdio>
 #include <fstream>
 
-#include "harness/cli/ci_log.h"
 #include "harness/cli/commands.h"
-#include "harness/cli/console_output.h"
-#include "harness/cli/run_devices.h"
-#include "harness/cli/run_directory.h"
-#include "harness/cli/run_discovery.h"
-#include "harness/cli/run_options.h"
+#include "harness/cli/console/console_output.h"
+#include "harness/cli/console/messages.h"
 #include "harness/core/clock.h"
 #include "harness/core/exit_code.h"
+#include "harness/machine/discovery.h"
+#include "harness/machine/installation.h"
 #include "harness/plan/sim_faults.h"
-#include "harness/run/attempt/case_environment.h"
+#include "harness/run/record/run_directory.h"
 #include "harness/run/record/run_record.h"
-#include "harness/run/record/scratch.h"
 #include "harness/run/schedule/planned.h"
 #include "harness/run/schedule/signals.h"
 #include "harness/selftest/report.h"
@@ -32,6 +29,7 @@ constexpr const char* kExemptionsFile = "selftest_exemptions.toml";
 const char* default_topology(const std::string& backend) { return backend == "cuda" ? "cuda:4" : "xpu:4x2"; }
 
 struct SelftestOptions {
+  MachineOptions machine;
   PlanOptions plan;
   MatrixOptions matrix;
   bool quick = false;
@@ -50,22 +48,19 @@ class SelftestCommand {
   Result<void> prepare();
   Result<void> check_listed_faults() const;
   Result<void> set_up_directory();
-  Result<std::vector<std::string>> environment_of(const Case& test, const SimSession& session,
-                                                  int rank) const;
+  Result<std::vector<std::string>> environment_of(const Case& test, const SimSession& session, int rank);
   int run();
   void show_progress(const SelftestRow& row, const SelftestResult& result);
 
   SelftestOptions options_;
   ConsoleOutput output_;
-  std::optional<Simulation> simulation_;
   std::vector<Exemption> exemptions_;
   SelftestInfo info_;
-  std::unique_ptr<Containment> containment_;
+  std::unique_ptr<Machine> machine_;
   Plan plan_;
   SelftestMatrix matrix_;
-  RunDevices devices_;
+  FoundDevices devices_;
   std::string out_;
-  std::unique_ptr<ScratchRoot> scratch_;
   std::optional<RunRecordFiles> record_;
   bool narrowed_ = false;  // to some suites
   std::size_t done_ = 0;
@@ -87,7 +82,7 @@ Result<void> SelftestCommand::check() {
     return Error::usage("read --backend " + backend + ": simgpu has no such devices",
                         "Give --backend xpu or --backend cuda.");
   }
-  if (options_.plan.sim.empty()) options_.plan.sim = default_topology(backend);
+  if (options_.machine.sim.empty()) options_.machine.sim = default_topology(backend);
   narrowed_ = !options_.plan.selection.suites.empty();
   // A configuration in this directory would otherwise put its suites in the place of ours.
   if (!narrowed_) {
@@ -98,9 +93,10 @@ Result<void> SelftestCommand::check() {
       return Error{ErrorKind::kSystem, "find our suites for " + backend + ": they are not built here", {}, 0};
     }
   }
-  auto simulation = parse_simulation_options(options_.plan);
-  if (!simulation) return simulation.error();
-  simulation_ = std::move(*simulation);
+  info_.id = new_run_id();
+  auto machine = Machine::open(options_.machine, info_.id);
+  if (!machine) return machine.error();
+  machine_ = std::move(*machine);
   const char* faults = std::getenv(kSimFaultsVariable);
   if (faults != nullptr && *faults != '\0') {
     return Error::usage(
@@ -116,14 +112,10 @@ Result<void> SelftestCommand::check() {
 }
 
 Result<void> SelftestCommand::prepare() {
-  info_.id = new_run_id();
   for (auto& sentence : sweep_dead_runs()) {
     std::fprintf(stderr, "proctor: warning: left by a killed run: %s\n", shown(sentence).c_str());
   }
-  auto containment = open_containment(options_.plan, info_.id);
-  if (!containment) return containment.error();
-  containment_ = std::move(*containment);
-  auto outcome = discover_plan(options_.plan, "", std::nullopt, *containment_);
+  auto outcome = discover_plan(options_.plan, *machine_);
   if (!outcome) return outcome.error();
   plan_ = std::move(outcome->plan);
   // Foreign suites list no faults.
@@ -135,7 +127,7 @@ Result<void> SelftestCommand::prepare() {
   // Only some suites were looked at: faults that others list are not theirs to catch.
   matrix_.partial = matrix_.partial || narrowed_;
   if (auto checked = check_listed_faults(); !checked) return checked;
-  auto devices = find_devices(plan_, simulation_, *containment_, caller_environment());
+  auto devices = machine_->devices(backends_of(plan_));
   if (!devices) return devices.error();
   devices_ = std::move(*devices);
   if (const auto lacks = devices_.unusable.find(options_.plan.selection.backend);
@@ -155,7 +147,7 @@ Result<void> SelftestCommand::prepare() {
 Result<void> SelftestCommand::check_listed_faults() const {
   for (const auto& row : matrix_.rows) {
     if (row.fault.empty()) continue;
-    auto checked = check_sim_faults(row.fault, &simulation_->topology);
+    auto checked = check_sim_faults(row.fault, &machine_->simulation()->topology);
     if (checked) continue;
     Error error = checked.error();
     error.what = "plan the self-test: " + matrix_.checks[row.check].id + ": " + error.what;
@@ -165,40 +157,39 @@ Result<void> SelftestCommand::check_listed_faults() const {
 }
 
 Result<void> SelftestCommand::set_up_directory() {
-  auto scratch = ScratchRoot::create();
+  const auto containment = machine_->containment();
+  if (!containment) return containment.error();
+  const auto scratch = machine_->scratch();
   if (!scratch) return scratch.error();
-  scratch_ = std::move(*scratch);
   auto directory = create_run_directory(options_.out, info_.id);
   if (!directory) return directory.error();
   out_ = std::move(*directory);
-  auto record =
-      RunRecordFiles::write(describe_this_run(info_.id, out_, containment_->run_cgroup(), scratch_->paths()));
+  auto record = RunRecordFiles::write(
+      describe_this_run(info_.id, out_, (*containment)->run_cgroup(), (*scratch)->paths()));
   if (!record) return record.error();
   record_.emplace(std::move(*record));
   info_.started = utc_now();
   info_.backend = options_.plan.selection.backend;
-  info_.topology = simulation_->topology.name;
+  info_.topology = machine_->simulation()->topology.name;
   info_.mode = options_.matrix.full ? "full" : "quick";
   return {};
 }
 
 // Each row has a machine of its own, so no row waits for another's device.
 Result<std::vector<std::string>> SelftestCommand::environment_of(const Case& test, const SimSession& session,
-                                                                 int rank) const {
+                                                                 int rank) {
   const auto all = static_cast<std::size_t>(std::max(test.devices, 0));
   if (all > devices_.pool.size()) {
     return Error::usage("lease " + std::to_string(all) + " devices for " + test.id + " from --sim " +
-                        simulation_->topology.name);
+                        machine_->simulation()->topology.name);
   }
   std::vector<std::string> ids;
   const auto each = all / static_cast<std::size_t>(std::max(test.ranks, 1));
   const auto first = each * static_cast<std::size_t>(rank);
   for (std::size_t i = first; i < first + each; ++i) ids.push_back(devices_.pool[i].device.id);
-  SimEnvironments environments = devices_.simulations;
-  bind(environments, session);
-  return CaseEnvironments(caller_environment(), devices_.leasable, std::move(environments), scratch_->path(),
-                          options_.plan.size)
-      .of(plan_.suites[test.suite], ids);
+  auto environments = machine_->environments(devices_, options_.plan.size, session);
+  if (!environments) return environments.error();
+  return environments->of(plan_.suites[test.suite], ids);
 }
 
 // On a terminal only: a log has the table at the end.
@@ -210,10 +201,14 @@ void SelftestCommand::show_progress(const SelftestRow& row, const SelftestResult
 }
 
 int SelftestCommand::run() {
+  const auto containment = machine_->containment();
+  if (!containment) return fail(containment.error());
+  const auto scratch = machine_->scratch();
+  if (!scratch) return fail(scratch.error());
   RowRunnerSetup setup;
   setup.plan = &plan_;
-  setup.containment = containment_.get();
-  setup.scratch = scratch_.get();
+  setup.containment = *containment;
+  setup.scratch = *scratch;
   setup.environment = [this](const Case& test, const SimSession& session, int rank) {
     return environment_of(test, session, rank);
   };
@@ -261,12 +256,12 @@ void add_selftest_command(CLI::App& app, Action& action) {
                                   "Each check's cheapest fault, and each fault once (the default)");
   command->add_flag("--full", options->matrix.full, "Every check under every fault that it lists, and more")
       ->excludes(quick);
-  command->add_option("--sim", options->plan.sim,
+  command->add_option("--sim", options->machine.sim,
                       "The simulated devices of each row (default: xpu:4x2, cuda:4)");
   command->add_option("--size", options->plan.size, "How much the checks do: smoke, ci, full or stress");
   command->add_option("--config", options->plan.config.config_file,
                       "Read this file instead of ./proctor.toml");
-  command->add_option("--containment", options->plan.containment, "What holds each row");
+  command->add_option("--containment", options->machine.containment, "What holds each row");
   command->add_option("--jobs,-j", options->jobs, "Rows at once")->check(CLI::Range(1, 10'000));
   command->add_option("--out", options->out, "Directory for selftest.json and logs; must be new or empty");
   command->callback(

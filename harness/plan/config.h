@@ -32,16 +32,6 @@ struct Override {
   std::string origin;  // "proctor.toml:12"
 };
 
-// What holds for a run as a whole.
-struct RunPolicy {
-  std::optional<int> breaker;
-  std::optional<ForeignPolicy> foreign;
-  std::optional<bool> reset_sick;
-  std::optional<int> telemetry;  // samples a second of the devices of running cases
-  std::optional<bool> flaky_passes;
-  std::optional<int> flaky_budget;  // percent
-};
-
 // A suite as configured. `suite.policy` is not filled in yet: it may depend on a kind
 // that is recognised later.
 struct SuiteConfig {

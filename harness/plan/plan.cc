@@ -53,6 +53,20 @@ std::string_view framework_id(const Case& test) {
   return std::string_view(test.id).substr(test.id.find('/') + 1);
 }
 
+RunPolicy RunPolicy::under(const RunPolicy& stronger) const {
+  RunPolicy both = *this;
+  const auto take = [&](auto RunPolicy::*key) {
+    if (stronger.*key) both.*key = stronger.*key;
+  };
+  take(&RunPolicy::breaker);
+  take(&RunPolicy::foreign);
+  take(&RunPolicy::reset_sick);
+  take(&RunPolicy::telemetry);
+  take(&RunPolicy::flaky_passes);
+  take(&RunPolicy::flaky_budget);
+  return both;
+}
+
 std::string plan_digest(const std::vector<Case>& cases) {
   std::vector<std::string> ids;
   ids.reserve(cases.size());

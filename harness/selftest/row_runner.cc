@@ -10,12 +10,12 @@
 #include <optional>
 
 #include "harness/core/child_protocol.h"
+#include "harness/machine/scratch.h"
 #include "harness/process/contained_process.h"
 #include "harness/ranks/rank_plan.h"
 #include "harness/run/attempt/child_report.h"
 #include "harness/run/attempt/rank_reports.h"
 #include "harness/run/attempt/verdict.h"
-#include "harness/run/record/scratch.h"
 #include "harness/selftest/fault_log.h"
 
 namespace proctor {

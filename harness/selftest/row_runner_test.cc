@@ -9,10 +9,10 @@
 #include <map>
 
 #include "harness/core/child_protocol.h"
+#include "harness/machine/scratch.h"
 #include "harness/plan/discovery.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
-#include "harness/run/record/scratch.h"
 
 namespace proctor {
 namespace {

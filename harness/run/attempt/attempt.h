@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/core/events.h"
+#include "harness/machine/scratch.h"
 #include "harness/plan/plan.h"
 #include "harness/process/process_spec.h"
 #include "harness/run/attempt/case_group.h"
@@ -23,7 +24,6 @@
 #include "harness/run/attempt/rank_reports.h"
 #include "harness/run/attempt/readiness.h"
 #include "harness/run/care/telemetry.h"
-#include "harness/run/record/scratch.h"
 
 namespace proctor {
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "harness/run/record/scratch.h"
+#include "harness/machine/scratch.h"
 
 namespace proctor {
 namespace {

@@ -47,8 +47,14 @@ bool casts_doubt(const AttemptEnded& ended) {
 }
 
 DeviceGate::DeviceGate(boost::asio::io_context& io, Containment& containment, const CareSetup& setup,
-                       DevicePool& pool, EventSink& sink, Clock::time_point run_started)
-    : setup_(setup), pool_(pool), sink_(sink), run_started_(run_started), checks_(io, containment) {
+                       const RunPolicy& policy, DevicePool& pool, EventSink& sink,
+                       Clock::time_point run_started)
+    : setup_(setup),
+      policy_(policy),
+      pool_(pool),
+      sink_(sink),
+      run_started_(run_started),
+      checks_(io, containment) {
   if (!setup.monitor) return;
   care_ = std::make_unique<DeviceCare>(io, std::make_unique<DeviceMonitor>(io, containment, *setup.monitor),
                                        setup.settle);
@@ -179,7 +185,7 @@ void DeviceGate::apply_policy(VisitIterator visit, const std::vector<DeviceFindi
     endured = endured && (finding.endured || finding.holders == pool_.endured(finding.device));
     if (is_new(finding.device, finding.holders)) tell(finding, visit->case_id, warning);
   }
-  switch (setup_.foreign) {
+  switch (policy_.foreign.value_or(ForeignPolicy::kWait)) {
     case ForeignPolicy::kFail:
       return enter_now(visit,
                        {.open = false, .refused = Verdict{Outcome::kError, "foreign_holder"}, .note = who});
@@ -236,7 +242,7 @@ void DeviceGate::after_settling(VisitIterator visit, const std::vector<DeviceFin
   std::vector<std::string> doubtful;
   for (const auto& finding : findings) {
     const bool missing = finding.settled == Settled::kNotBack;
-    if (finding.settled == Settled::kLost && setup_.reset_sick) {
+    if (finding.settled == Settled::kLost && policy_.reset_sick.value_or(false)) {
       visit->result.lost = finding.device;
       note(finding.device, "lost", visit->case_id, finding.detail);
       doubtful.push_back(finding.device);

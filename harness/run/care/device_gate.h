@@ -25,10 +25,10 @@
 
 #include "harness/core/events.h"
 #include "harness/devices/health/health_check.h"
+#include "harness/devices/leases/device_pool.h"
 #include "harness/devices/telemetry/device_monitor.h"
 #include "harness/plan/plan.h"
 #include "harness/run/care/device_care.h"
-#include "harness/run/care/device_pool.h"
 
 namespace proctor {
 
@@ -40,8 +40,6 @@ struct CareSetup {
   Milliseconds settle{60'000};          // how long a device may take to come back after a case
   // What examines a device on suspicion; none: nothing can. May be empty.
   std::function<std::optional<HealthRequest>(const std::string& device)> health;
-  ForeignPolicy foreign = ForeignPolicy::kWait;  // what becomes of a case when others are on its device
-  bool reset_sick = false;                       // the health requests say how
 };
 
 // The way in which this attempt ended leaves a doubt about its devices.
@@ -49,8 +47,8 @@ bool casts_doubt(const AttemptEnded& ended);
 
 class DeviceGate {
  public:
-  DeviceGate(boost::asio::io_context& io, Containment& containment, const CareSetup& setup, DevicePool& pool,
-             EventSink& sink, Clock::time_point run_started);
+  DeviceGate(boost::asio::io_context& io, Containment& containment, const CareSetup& setup,
+             const RunPolicy& policy, DevicePool& pool, EventSink& sink, Clock::time_point run_started);
   DeviceGate(const DeviceGate&) = delete;
   DeviceGate& operator=(const DeviceGate&) = delete;
 
@@ -125,6 +123,7 @@ class DeviceGate {
   }
 
   const CareSetup& setup_;
+  const RunPolicy& policy_;
   DevicePool& pool_;
   EventSink& sink_;
   Clock::time_point run_started_;

@@ -15,10 +15,10 @@
 #include <thread>
 
 #include "harness/core/read_file.h"
+#include "harness/machine/scratch.h"
 #include "harness/process/cgroup.h"
 #include "harness/process/unique_fd.h"
 #include "harness/run/record/process_handle.h"
-#include "harness/run/record/scratch.h"
 
 namespace proctor {
 namespace {

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/run/record/scratch.h"
+#include "harness/machine/scratch.h"
 
 namespace proctor {
 namespace {

@@ -14,6 +14,7 @@ class Breaker {
 
   // 0: never.
   explicit Breaker(int limit) : limit_(limit) {}
+  int limit() const { return limit_; }
 
   // Takes the verdict of the next case that ended; true: that was the last straw. A case that was not
   // executed says nothing about the machine, nor does a command that is not there.

@@ -18,8 +18,8 @@ struct Refusal {
 };
 
 std::optional<std::string> unmet_need(const RunSetup& setup, const std::string& backend, const Case& test) {
-  const auto lacking = setup.lacking.find(backend);
-  if (lacking == setup.lacking.end()) return std::nullopt;
+  const auto lacking = setup.devices->lacking.find(backend);
+  if (lacking == setup.devices->lacking.end()) return std::nullopt;
   for (const auto& need : test.needs) {
     if (lacking->second.contains(need)) return need;
   }
@@ -31,10 +31,10 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
                               const Case& test) {
   const std::string backend(to_string(suite.backend));
   if (test.disabled) return Refusal{{Outcome::kSkip, "disabled"}, "disabled in its own source"};
-  if (const auto why = setup.unusable.find(backend); why != setup.unusable.end())
+  if (const auto why = setup.devices->unusable.find(backend); why != setup.devices->unusable.end())
     return Refusal{{Outcome::kSkip, why->second}, ""};
-  const auto ours = setup.unusable_by_ours.find(backend);
-  if (suite.kind == SuiteKind::kProctor && ours != setup.unusable_by_ours.end())
+  const auto ours = setup.devices->unusable_by_ours.find(backend);
+  if (suite.kind == SuiteKind::kProctor && ours != setup.devices->unusable_by_ours.end())
     return Refusal{{Outcome::kSkip, ours->second}, ""};
   if (const auto need = unmet_need(setup, backend, test))
     return Refusal{{Outcome::kSkip, "needs:" + *need}, ""};

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/devices/leases/device_pool.h"
 #include "harness/run/attempt/case_group.h"
-#include "harness/run/care/device_pool.h"
 #include "harness/run/schedule/run_setup.h"
 
 namespace proctor {

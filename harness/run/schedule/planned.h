@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "harness/core/events.h"
+#include "harness/devices/leases/device_pool.h"
 #include "harness/plan/plan.h"
-#include "harness/run/care/device_pool.h"
 
 namespace proctor {
 

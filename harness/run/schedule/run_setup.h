@@ -2,20 +2,18 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "harness/core/events.h"
 #include "harness/core/result.h"
+#include "harness/devices/leases/lease.h"
+#include "harness/machine/found_devices.h"
 #include "harness/plan/plan.h"
 #include "harness/run/attempt/attempt.h"
 #include "harness/run/care/device_gate.h"
-#include "harness/run/care/device_pool.h"
 #include "harness/run/care/telemetry.h"
-#include "harness/run/schedule/breaker.h"
 
 namespace proctor {
 
@@ -35,19 +33,13 @@ struct RunSetup {
   Containment* containment = nullptr;
   ScratchRoot* scratch = nullptr;
 
-  // Its devices. `leases`: where they are leased from other runs; none: nobody else can see them.
-  std::vector<PoolDevice> devices;
-  std::optional<LeaseDirectory> leases;
+  RunPolicy policy;  // what was typed, over what is configured
+
+  // Its devices. `leases`: where they are leased from other runs; null: nobody else can see them.
+  const FoundDevices* devices = nullptr;
+  const LeaseDirectory* leases = nullptr;
   Milliseconds lease_wait{600'000};  // how long a case waits for devices that other runs hold
   CareSetup care;
-  TelemetrySetup telemetry;
-
-  // Which cases are skipped. By backend, the reason of a skip: "xpu" -> "library_missing:libze_loader.so.1".
-  std::map<std::string, std::string> unusable;
-  // The same for suites of kind proctor only: they use the machine's own runtime, others may bring theirs.
-  std::map<std::string, std::string> unusable_by_ours;
-  // What the devices of a backend do not have: cases that need it are skipped as needs:NEED.
-  std::map<std::string, std::set<std::string>> lacking;
 
   // How its cases are executed.
   AttemptSetup attempts;
@@ -61,7 +53,6 @@ struct RunSetup {
 
   // What ends it early.
   bool fail_fast = false;
-  int breaker = Breaker::kDefault;       // machine outcomes in a row that end the run; 0: none do
   std::optional<Milliseconds> deadline;  // for the whole run
   bool watch_parent = false;             // CI=true: the parent's death stops the run
 

@@ -10,10 +10,10 @@
 #include <memory>
 #include <utility>
 
+#include "harness/devices/leases/device_pool.h"
 #include "harness/run/attempt/attempt.h"
 #include "harness/run/attempt/case_group.h"
 #include "harness/run/care/device_gate.h"
-#include "harness/run/care/device_pool.h"
 #include "harness/run/care/telemetry.h"
 #include "harness/run/schedule/breaker.h"
 #include "harness/run/schedule/case_ends.h"
@@ -43,7 +43,8 @@ class Runner {
                  .setup = setup.attempts,
                  .run_id = setup.planned.run_id,
                  .run_started = Clock::now()},
-        pool_(setup.devices, setup.leases, setup.planned.run_id),
+        pool_(setup.devices->pool, setup.leases ? std::optional(*setup.leases) : std::nullopt,
+              setup.planned.run_id),
         pending_(setup, pool_),
         ends_(setup, sink, [this](const CaseEnded& ended) { on_announced(ended); }),
         signals_(io_, [this](int signal, bool parent_died) { on_signal(signal, parent_died); }),
@@ -51,9 +52,12 @@ class Runner {
         give_up_(io_),
         tick_(io_),
         lease_wait_(io_, setup.lease_wait, [this] { start_more(); }),
-        breaker_(setup.breaker),
-        gate_(io_, *setup.containment, setup.care, pool_, sink, context_.run_started),
-        telemetry_(io_, *setup.containment, gate_.monitor(), setup.telemetry, sink) {
+        breaker_(setup.policy.breaker.value_or(Breaker::kDefault)),
+        gate_(io_, *setup.containment, setup.care, setup.policy, pool_, sink, context_.run_started),
+        telemetry_(io_, *setup.containment, gate_.monitor(),
+                   {.rate = setup.policy.telemetry.value_or(TelemetrySetup().rate),
+                    .tool = {.env = setup.attempts.evidence_environment}},
+                   sink) {
     context_.telemetry = &telemetry_;
   }
 
@@ -398,7 +402,7 @@ void Runner::end_group(Slot slot) {
 void Runner::on_announced(const CaseEnded& ended) {
   const auto outcome = ended.verdict.outcome;
   if (breaker_.add(ended.verdict)) {
-    finish("breaker", "the machine had failed " + std::to_string(setup_.breaker) + " cases in a row");
+    finish("breaker", "the machine had failed " + std::to_string(breaker_.limit()) + " cases in a row");
   } else if (setup_.fail_fast && is_bad(outcome) && outcome != Outcome::kNotrun) {
     finish("fail_fast", ended.case_id + " had failed");
   }

@@ -1,0 +1,15 @@
+// `proctor explain RULE` and `proctor explain CLASS`: what a diagnosis means (harness/classify/).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/core/result.h"
+
+namespace proctor {
+
+// The text for a rule ("xid:79") or for all rules of a class ("device_lost"); none: `id` is neither, and may
+// be a case. A group of rules that exists with a name that does not ("xid:780") is a usage error.
+Result<std::optional<std::string>> explain_rule(const std::string& id, bool json);
+
+}  // namespace proctor

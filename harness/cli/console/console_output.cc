@@ -1,0 +1,98 @@
+#include "harness/cli/console/console_output.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "harness/cli/console/messages.h"
+#include "harness/core/clock.h"
+
+namespace proctor::cli {
+namespace {
+
+constexpr std::size_t kMaxPending = 1024 * 1024;
+constexpr std::size_t kPiece = 4096;  // PIPE_BUF: a pipe that polls writable takes so much without blocking
+constexpr int kDefaultColumns = 80;
+
+bool is_set(const char* value) { return value && *value; }
+
+bool terminal_is_smart(int fd) {
+  const char* term = std::getenv("TERM");
+  return ::isatty(fd) == 1 && is_set(term) && std::strcmp(term, "dumb") != 0;
+}
+
+}  // namespace
+
+bool wants_colours(bool smart_terminal, const char* no_color, const char* clicolor_force) {
+  if (is_set(no_color)) return false;
+  if (is_set(clicolor_force) && std::strcmp(clicolor_force, "0") != 0) return true;
+  return smart_terminal;
+}
+
+ConsoleOutput::ConsoleOutput(int fd)
+    : fd_(fd),
+      terminal_(::isatty(fd) == 1),
+      smart_(terminal_is_smart(fd)),
+      colours_(wants_colours(smart_, std::getenv("NO_COLOR"), std::getenv("CLICOLOR_FORCE"))) {
+  if (in_github_actions()) guard_.emplace();
+}
+
+int ConsoleOutput::columns() const {
+  winsize size{};
+  return ::ioctl(fd_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kDefaultColumns;
+}
+
+void ConsoleOutput::write(std::string_view text) {
+  if (dead_) return;
+  if (guard_) {
+    pending_ += guard_->pass(text);
+  } else {
+    pending_ += text;
+  }
+  flush(0);
+  if (pending_.size() > kMaxPending) {
+    pending_.erase(0, pending_.size() - kMaxPending);
+    lose("nobody reads it");
+  }
+}
+
+void ConsoleOutput::drain(Milliseconds limit) {
+  const auto give_up = Clock::now() + limit;
+  while (!dead_ && !pending_.empty()) {
+    const auto left = std::chrono::duration_cast<Milliseconds>(give_up - Clock::now()).count();
+    if (left <= 0) return lose("nobody reads it");
+    flush(static_cast<int>(left));
+  }
+}
+
+void ConsoleOutput::flush(int wait_ms) {
+  while (!dead_ && !pending_.empty()) {
+    pollfd poller{.fd = fd_, .events = POLLOUT, .revents = 0};
+    const int ready = ::poll(&poller, 1, wait_ms);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0) return;
+    const ssize_t written = ::write(fd_, pending_.data(), std::min(pending_.size(), kPiece));
+    if (written >= 0) {
+      pending_.erase(0, static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      return;
+    } else if (errno != EINTR) {
+      dead_ = errno != ENOSPC;  // a full disk may have room again
+      lose(std::strerror(errno));
+      pending_.clear();
+    }
+  }
+}
+
+void ConsoleOutput::lose(const std::string& why) {
+  if (std::exchange(told_, true)) return;
+  if (on_lost_) on_lost_(why);
+}
+
+}  // namespace proctor::cli

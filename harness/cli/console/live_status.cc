@@ -1,0 +1,61 @@
+#include "harness/cli/console/live_status.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "harness/core/duration.h"
+
+namespace proctor::cli {
+namespace {
+
+std::string age(std::int64_t ms) {
+  return ms < 60'000 ? std::to_string(ms / 1000) + " s" : human_duration(std::chrono::seconds(ms / 1000));
+}
+
+bool starts_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
+
+}  // namespace
+
+bool is_slow(const RunningCase& running) {
+  return running.timeout_ms > 0 && running.age_ms * 2 > running.timeout_ms;
+}
+
+std::int64_t eta_ms(const LiveState& state) {
+  if (state.executed == 0) return -1;
+  const std::int64_t mean = state.executed_ms / state.executed;
+  std::int64_t left = mean * (state.planned - state.ended - static_cast<int>(state.running.size()));
+  for (const auto& running : state.running) left += std::max<std::int64_t>(0, mean - running.age_ms);
+  return left / std::max(1, state.jobs);
+}
+
+std::string elide(const std::string& text, int columns) {
+  std::vector<std::size_t> starts;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (starts_character(text[i])) starts.push_back(i);
+  }
+  const auto wanted = static_cast<std::size_t>(std::max(columns, 1));
+  if (starts.size() <= wanted) return text;
+  const std::size_t head = wanted / 2;
+  const std::size_t tail = wanted - 1 - head;
+  std::string cut = text.substr(0, starts[head]) + "…";
+  if (tail > 0) cut += text.substr(starts[starts.size() - tail]);
+  return cut;
+}
+
+std::string status_line(const LiveState& state, int columns) {
+  std::string line = "[" + std::to_string(state.ended) + "/" + std::to_string(state.planned) + "]";
+  if (state.bad > 0) line += " " + std::to_string(state.bad) + " bad ·";
+  line += " " + std::to_string(state.running.size()) + " running";
+  const auto eta = eta_ms(state);
+  if (eta >= 0) line += " · ETA " + age(eta);
+  const char* separator = ": ";
+  for (const auto& running : state.running) {
+    line += separator + elide(running.id, std::max(20, columns / 2)) + " " + age(running.age_ms);
+    if (is_slow(running)) line += " SLOW";
+    separator = ", ";
+  }
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return elide(line, columns);
+}
+
+}  // namespace proctor::cli

@@ -1,0 +1,46 @@
+#include "harness/cli/console/messages.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+#include "harness/core/exit_code.h"
+#include "harness/core/text.h"
+#include "harness/core/workflow_commands.h"
+
+namespace proctor::cli {
+
+bool in_github_actions() {
+  const char* value = std::getenv("GITHUB_ACTIONS");
+  return value && std::string_view(value) == "true";
+}
+
+std::string shown(std::string_view text) {
+  const std::string clean = clean_text(text);
+  return in_github_actions() ? WorkflowCommandGuard().pass(clean) : clean;
+}
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "proctor: failed to %s\n", shown(error.what).c_str());
+  if (!error.hint.empty()) std::fprintf(stderr, "  %s\n", shown(error.hint).c_str());
+  return error.kind == ErrorKind::kUsage ? kExitUsage : kExitMachine;
+}
+
+int fail_exec(const Error& error) {
+  const int code = fail(error);
+  return error.kind == ErrorKind::kSystem ? code : kExecInternal;
+}
+
+CommandPause::CommandPause() {
+  std::random_device random;
+  char word[9];
+  for (int i = 0; i < 4; ++i) {
+    std::snprintf(word, sizeof word, "%08x", static_cast<unsigned>(random()));
+    token_ += word;
+  }
+  std::fprintf(stderr, "::stop-commands::%s\n", token_.c_str());
+}
+
+CommandPause::~CommandPause() { std::fprintf(stderr, "\n::%s::\n", token_.c_str()); }
+
+}  // namespace proctor::cli

@@ -1,0 +1,35 @@
+// What commands say to people. In CI, what reads our output may obey it (harness/core/workflow_commands.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "harness/core/result.h"
+
+namespace proctor::cli {
+
+// GITHUB_ACTIONS=true, which GitHub sets for every step.
+bool in_github_actions();
+
+// Any text as a person and the log of a CI step may see it: clean, and no command.
+std::string shown(std::string_view text);
+
+// Prints an error the way every command does and gives the exit code: 2 for a user's mistake, else 75.
+int fail(const Error& error);
+// The same for `exec`, whose other exit codes are its command's: 125 for a user's mistake.
+int fail_exec(const Error& error);
+
+// While it lives, the step obeys no command at all. For output that never passes through our hands: a case
+// that got our own stdout and stderr.
+class CommandPause {
+ public:
+  CommandPause();
+  ~CommandPause();
+  CommandPause(const CommandPause&) = delete;
+  CommandPause& operator=(const CommandPause&) = delete;
+
+ private:
+  std::string token_;  // nobody can guess it
+};
+
+}  // namespace proctor::cli

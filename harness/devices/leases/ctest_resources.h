@@ -1,0 +1,25 @@
+// CTest's resource allocation (cmake-ctest(1), "Resource Allocation"): which devices it may give out, and
+// which it gave to this test.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/result.h"
+#include "harness/devices/device.h"
+#include "harness/devices/environment.h"
+
+namespace proctor {
+
+// The specification file of this machine: one slot of `xpu_gpus` or `cuda_gpus` per device; `gpus` has them
+// all on a machine of one vendor. CTest allows only [a-z0-9_] in ids.
+nlohmann::json ctest_resource_spec(const std::vector<Device>& devices);
+
+// Those of `ids` that CTest allocated to this process (CTEST_RESOURCE_GROUP_*); none: it allocated nothing.
+// An error: it allocated something that is not among them, because its specification is of another machine.
+Result<std::optional<std::vector<std::string>>> ctest_allocation(const Environment& environment,
+                                                                 const std::vector<std::string>& ids);
+
+}  // namespace proctor

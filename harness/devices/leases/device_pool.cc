@@ -1,0 +1,201 @@
+#include "harness/devices/leases/device_pool.h"
+
+#include <algorithm>
+
+#include "harness/core/duration.h"
+#include "harness/devices/health/drained.h"
+
+namespace proctor {
+namespace {
+
+constexpr Milliseconds kLeftOut{1'000};
+
+}  // namespace
+
+DevicePool::DevicePool(std::vector<PoolDevice> devices, std::optional<LeaseDirectory> leases, std::string run)
+    : devices_(std::move(devices)),
+      leases_(std::move(leases)),
+      run_(std::move(run)),
+      busy_(devices_.size()) {}
+
+std::optional<std::vector<std::string>> DevicePool::lease(const std::string& backend, int count,
+                                                          const std::string& what, const DeviceWish& wish) {
+  held_elsewhere_.clear();
+  if (!width(backend)) return shared_ids(backend);
+  auto free = free_devices(backend);
+  std::erase_if(free, [&](const std::string& id) { return !wish.fits(id); });
+  if (static_cast<int>(free.size()) < count) return std::nullopt;
+  std::vector<std::string> ids;
+  for (const auto& id : free) {
+    if (static_cast<int>(ids.size()) < count && take(id, what)) ids.push_back(id);
+  }
+  if (static_cast<int>(ids.size()) < count) {  // another run was faster
+    // Never some of them: two runs that each hold half would wait for each other.
+    for (const auto& id : ids) end_lease(id, &Lease::mark_as_found);
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    if (std::find(ids.begin(), ids.end(), devices_[i].device.id) != ids.end()) busy_[i] = true;
+  }
+  return ids;
+}
+
+void DevicePool::drain(const std::string& id, const std::string& reason, const std::string& evidence) {
+  if (leases_) {
+    const DrainList list(leases_->path());
+    auto drained = list.drain({.device = id, .reason = reason, .evidence = evidence, .run = run_});
+    if (!drained) warnings_.push_back({"drain", "failed to " + drained.error().what});
+  }
+  retire({id});
+}
+
+// Another run may find out that a device is sick.
+bool DevicePool::drained_meanwhile(const std::string& id) {
+  const auto drained = leases_ ? DrainList(leases_->path()).find(id) : std::nullopt;
+  if (drained) warnings_.push_back({"device_drained", describe(*drained)});
+  return drained.has_value();
+}
+
+std::vector<std::string> DevicePool::free_devices(const std::string& backend) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    const std::string& id = devices_[i].device.id;
+    if (devices_[i].device.backend == backend && !busy_[i] && drained_meanwhile(id)) out.push_back(id);
+  }
+  retire(out);
+  std::vector<std::string> free;
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    const std::string& id = devices_[i].device.id;
+    if (devices_[i].device.backend != backend || busy_[i]) continue;
+    const auto conflict = leases_ ? leases_->conflict(id) : std::nullopt;
+    if (conflict) {
+      note(*conflict);
+    } else if (!is_left_out(id)) {
+      free.push_back(id);
+    }
+  }
+  return free;
+}
+
+void DevicePool::note(const LeaseConflict& conflict) {
+  held_elsewhere_.push_back(conflict.holder ? describe(*conflict.holder)
+                                            : conflict.device + " is held by another run");
+}
+
+// A lease file that cannot be used counts as held: exclusivity is never given up for want of a file.
+bool DevicePool::take(const std::string& id, const std::string& what) {
+  if (!leases_) return true;
+  auto taken = leases_->take(id, {.run = run_, .command = what});
+  if (!taken) {
+    held_elsewhere_.push_back("failed to " + taken.error().what);
+    return false;
+  }
+  if (const auto* conflict = std::get_if<LeaseConflict>(&*taken)) {
+    note(*conflict);
+    return false;
+  }
+  auto& lease = std::get<Lease>(*taken);
+  if (lease.left_dirty()) warnings_.push_back({"lease_dirty", id + ": " + *lease.left_dirty()});
+  held_.insert_or_assign(id, std::move(lease));
+  return true;
+}
+
+std::vector<int> DevicePool::descriptors(const std::vector<std::string>& ids) const {
+  std::vector<int> fds;
+  for (const auto& id : ids) {
+    if (const auto lease = held_.find(id); lease != held_.end()) fds.push_back(lease->second.fd());
+  }
+  return fds;
+}
+
+std::vector<std::string> DevicePool::shared_ids(const std::string& backend) const {
+  std::vector<std::string> ids;
+  for (const auto& entry : devices_) {
+    if (entry.device.backend == backend && entry.shared) ids.push_back(entry.device.id);
+  }
+  return ids;
+}
+
+std::optional<std::string> DevicePool::left_dirty(const std::string& id) const {
+  const auto lease = held_.find(id);
+  return lease == held_.end() ? std::nullopt : lease->second.left_dirty();
+}
+
+void DevicePool::found_well(const std::string& id) {
+  if (const auto lease = held_.find(id); lease != held_.end()) lease->second.found_well();
+}
+
+std::string DevicePool::endured(const std::string& id) const {
+  const auto lease = held_.find(id);
+  return lease == held_.end() ? "" : lease->second.endured();
+}
+
+void DevicePool::endure(const std::string& id, const std::string& others) {
+  const auto lease = held_.find(id);
+  if (lease == held_.end()) return;
+  if (auto kept = lease->second.endure(others); !kept) {
+    warnings_.push_back({"lease", "failed to " + kept.error().what});
+  }
+}
+
+void DevicePool::leave_out(const std::string& id, const std::string& why) {
+  left_out_[id] = {Clock::now() + kLeftOut, why};
+}
+
+bool DevicePool::is_left_out(const std::string& id) {
+  const auto entry = left_out_.find(id);
+  if (entry == left_out_.end()) return false;
+  if (Clock::now() >= entry->second.until) {
+    left_out_.erase(entry);
+    return false;
+  }
+  held_elsewhere_.push_back(entry->second.why);
+  return true;
+}
+
+void DevicePool::release(const std::vector<std::string>& ids) { free(ids, &Lease::mark_clean); }
+
+void DevicePool::return_unused(const std::vector<std::string>& ids) { free(ids, &Lease::mark_as_found); }
+
+void DevicePool::free(const std::vector<std::string>& ids, Result<void> (Lease::*mark)()) {
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    if (std::find(ids.begin(), ids.end(), devices_[i].device.id) != ids.end()) busy_[i] = false;
+  }
+  for (const auto& id : ids) end_lease(id, mark);
+}
+
+void DevicePool::end_lease(const std::string& id, Result<void> (Lease::*mark)()) {
+  const auto lease = held_.find(id);
+  if (lease == held_.end()) return;
+  if (auto marked = (lease->second.*mark)(); !marked)
+    warnings_.push_back({"lease_record", "failed to " + marked.error().what});
+  held_.erase(lease);
+}
+
+void DevicePool::retire(const std::vector<std::string>& ids) {
+  for (const auto& id : ids) held_.erase(id);  // dirty; the process that does not die still has it
+  for (std::size_t i = devices_.size(); i-- > 0;) {
+    if (devices_[i].shared || std::find(ids.begin(), ids.end(), devices_[i].device.id) == ids.end()) continue;
+    devices_.erase(devices_.begin() + static_cast<std::ptrdiff_t>(i));
+    busy_.erase(busy_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+bool DevicePool::can_ever_lease(const std::string& backend, int count, const DeviceWish& wish) const {
+  if (!width(backend)) return true;
+  return count <= std::count_if(devices_.begin(), devices_.end(), [&](const PoolDevice& entry) {
+           return entry.device.backend == backend && wish.fits(entry.device.id);
+         });
+}
+
+std::optional<int> DevicePool::width(const std::string& backend) const {
+  int count = 0;
+  for (const auto& entry : devices_) {
+    if (entry.device.backend != backend) continue;
+    if (entry.shared) return std::nullopt;
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace proctor

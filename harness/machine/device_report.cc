@@ -1,0 +1,85 @@
+#include "harness/machine/device_report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "harness/devices/environment.h"
+#include "harness/machine/machine.h"
+
+namespace proctor {
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
+// NVML lists the whole machine whatever CUDA_VISIBLE_DEVICES says, so the Runtime has to be asked about the
+// whole, too. Level Zero is asked in the caller's own environment.
+Environment probe_environment(Backend backend) {
+  Environment caller = read_environment(environ);
+  return backend == Backend::kCuda ? unmasked(backend, std::move(caller)) : caller;
+}
+
+std::string words_about_size(const Device& device) {
+  if (!device.capability.empty()) return "compute capability " + device.capability;
+  return fmt::format("{} tile{}", device.tiles, device.tiles == 1 ? "" : "s");
+}
+
+}  // namespace
+
+void add_device_query_options(CLI::App& command, DeviceQuery& query) {
+  command.add_option("--sim", query.machine.sim,
+                     "simulated devices instead of the machine's own, e.g. xpu:2x2,cuda:4, or FILE.toml");
+  command.add_option("--sim-driver", query.machine.sim_driver,
+                     "simgpu (default), or intel[@DIR]: Intel's own driver in its no-hardware mode");
+  command
+      .add_option("--backend", query.backend, "only the devices of this backend: cuda or xpu; default: all")
+      ->check(CLI::IsMember({"cuda", "xpu", "all"}));
+}
+
+Result<DeviceReport> report_devices(const DeviceQuery& query) {
+  const auto machine = Machine::open(query.machine, fmt::format("devices-{}", getpid()));
+  if (!machine) return machine.error();
+  const auto containment = (*machine)->containment();
+  if (!containment) return containment.error();
+  DeviceReport report;
+  report.simulation = (*machine)->simulation();
+  auto backends = report.simulation ? backends_of(report.simulation->topology)
+                                    : std::vector<Backend>{Backend::kXpu, Backend::kCuda};
+  if (const auto only = parse_backend(query.backend)) backends = {*only};
+  for (const Backend backend : backends) {
+    ProbeOptions probe;
+    probe.env = to_list(probe_environment(backend));
+    probe.timeout = query.probe_timeout;
+    report.inventories[backend] = report.simulation
+                                      ? probe_simulated(backend, **containment, *report.simulation, probe)
+                                      : probe_devices(backend, **containment, probe);
+  }
+  return report;
+}
+
+std::vector<Device> DeviceReport::devices() const {
+  std::vector<Device> all;
+  for (const auto& [backend, inventory] : inventories)
+    all.insert(all.end(), inventory.devices.begin(), inventory.devices.end());
+  return all;
+}
+
+void print_devices(const DeviceReport& report, std::ostream& out) {
+  if (report.simulation) {
+    out << "simulated: " << report.simulation->topology.name << ", no result counts as hardware evidence\n";
+  }
+  for (const Device& device : report.devices()) {
+    out << fmt::format("{:<22} {}  {}  {:.1f} GiB{}{}\n", device.id, device.name, words_about_size(device),
+                       static_cast<double>(device.memory_bytes) / kGiB,
+                       device.uuid.empty() ? "" : "  uuid " + device.uuid,
+                       device.simulated ? "  simulated" : "");
+  }
+  for (const auto& [backend, inventory] : report.inventories) {
+    const std::string words = inventory.words();
+    if (!words.empty()) out << fmt::format("{}: {}\n", to_string(backend), words);
+  }
+  for (const auto& [backend, inventory] : report.inventories) {
+    for (const auto& [name, value] : inventory.stack) out << fmt::format("{} {}\n", name, value);
+  }
+}
+
+}  // namespace proctor

@@ -1,0 +1,42 @@
+// What `devices` and `doctor` both tell about devices.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "harness/core/duration.h"
+#include "harness/core/result.h"
+#include "harness/devices/inventory.h"
+#include "harness/devices/simulation.h"
+#include "harness/machine/options.h"
+
+namespace proctor {
+
+// What is asked: whose devices, and how long a driver may take. A person waits for these commands: a driver that
+// needs longer is reported as such.
+struct DeviceQuery {
+  MachineOptions machine;
+  std::string backend;  // --backend; "" = all that there may be
+  Milliseconds probe_timeout{3'000};
+};
+
+void add_device_query_options(CLI::App& command, DeviceQuery& query);
+
+struct DeviceReport {
+  std::optional<Simulation> simulation;
+  std::map<Backend, Inventory> inventories;  // of each backend that was asked
+
+  std::vector<Device> devices() const;
+};
+
+// Probes in children under the best containment. Error: bad options, or no containment at all.
+Result<DeviceReport> report_devices(const DeviceQuery& query);
+
+void print_devices(const DeviceReport& report, std::ostream& out);
+
+}  // namespace proctor

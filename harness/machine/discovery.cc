@@ -1,0 +1,213 @@
+#include "harness/machine/discovery.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "harness/core/child_protocol.h"
+#include "harness/machine/installation.h"
+#include "harness/plan/discovery.h"
+#include "harness/plan/load_config.h"
+#include "harness/process/contained_process.h"
+
+namespace proctor {
+namespace {
+
+constexpr Milliseconds kDiscoveryTimeout{60'000};
+constexpr Milliseconds kDiscoveryGrace{2'000};
+constexpr std::size_t kMaxEventBytes = 64 * 1024 * 1024;
+
+Error machine_error(std::string what) { return {ErrorKind::kSystem, std::move(what), {}, 0}; }
+
+ListOutput to_list_output(ProcessEnd end, std::vector<std::string> lines) {
+  ListOutput output;
+  output.exit_code = end.exit_code;
+  output.exit_signal = end.exit_signal;
+  output.timed_out = end.cause == EndCause::kTimeout;
+  if (end.spawn_error)
+    output.spawn_error = end.spawn_error->step + ": " + std::strerror(end.spawn_error->err);
+  output.stdout_text = std::move(end.kept_stdout);
+  output.stdout_truncated = end.kept_stdout_truncated;
+  output.stderr_tail = std::move(end.output.stderr_tail);
+  output.event_lines = std::move(lines);
+  output.events_too_long = end.events_too_long;
+  return output;
+}
+
+// Our own suites for CUDA list their cases without it, but they start only where its library is. The
+// simulated one will do, after all that the caller has.
+void add_simulated_libraries(Environment& environment) {
+  const auto simulated = cuda_environment({}, simulator_directories());
+  if (simulated.library_directory.empty()) return;
+  auto& path = environment["LD_LIBRARY_PATH"];
+  path = path.empty() ? simulated.library_directory : prepended(path, simulated.library_directory);
+}
+
+// A listing command, contained and with a deadline: in the environment of the caller, with every device
+// hidden, or with devices of its backend, leased for as long as it runs.
+class Listing {
+ public:
+  Listing(Machine& machine, std::string size) : machine_(machine), size_(std::move(size)) {}
+
+  // A driver that hangs must not hang discovery: it sees no device.
+  Result<ListOutput> without_devices(const std::vector<std::string>& argv,
+                                     const std::map<std::string, std::string>& extra_env,
+                                     const std::string& directory);
+  // With as many devices as its cases get, if so many are free at this moment; else without, and a warning.
+  Result<ListOutput> with_devices(const Suite& suite, const std::vector<std::string>& argv);
+
+  const std::vector<Warning>& warnings() const { return warnings_; }
+
+ private:
+  struct Process {
+    std::vector<std::string> argv;
+    std::vector<std::string> env;
+    std::string directory;
+    std::vector<int> leases = {};
+  };
+  Result<ListOutput> run(const Process& process);
+
+  Machine& machine_;
+  std::string size_;
+  std::vector<Warning> warnings_;
+};
+
+Result<ListOutput> Listing::run(const Process& process) {
+  const auto containment = machine_.containment();
+  if (!containment) return containment.error();
+  std::vector<std::string> lines;
+  std::size_t bytes = 0;
+  std::uint64_t dropped = 0;
+  ProcessSpec spec;
+  spec.argv = process.argv;
+  spec.env = process.env;
+  spec.directory = process.directory;
+  spec.leases = process.leases;
+  spec.events = true;
+  spec.keep_stdout = true;
+  spec.limits.timeout = kDiscoveryTimeout;
+  spec.limits.grace = kDiscoveryGrace;
+  spec.on_event_line = [&](std::string_view line) {
+    bytes += line.size();
+    if (bytes <= kMaxEventBytes) {
+      lines.emplace_back(line);
+    } else {
+      ++dropped;
+    }
+  };
+  ProcessEnd end = run_contained(**containment, std::move(spec));
+  if (end.cause == EndCause::kGuardLost)
+    return machine_error("list the cases: the guard of the process was lost");
+  if (dropped > 0) {
+    return machine_error("list the cases: more than " + std::to_string(kMaxEventBytes >> 20) +
+                         " MiB of events");
+  }
+  return to_list_output(std::move(end), std::move(lines));
+}
+
+Result<ListOutput> Listing::without_devices(const std::vector<std::string>& argv,
+                                            const std::map<std::string, std::string>& extra_env,
+                                            const std::string& directory) {
+  Environment environment = machine_.caller();
+  const auto hidden = plan_visibility(VisibilityRequest{});
+  if (!hidden) return hidden.error();
+  apply(*hidden, environment);
+  for (const auto& [name, value] : extra_env) environment[name] = value;
+  if (argv.front().starts_with(program_directory() + "/")) add_simulated_libraries(environment);
+  return run({.argv = argv, .env = to_list(environment), .directory = directory});
+}
+
+Result<ListOutput> Listing::with_devices(const Suite& suite, const std::vector<std::string>& argv) {
+  const std::string backend(to_string(suite.backend));
+  const int count = std::max(1, suite.devices);
+  const auto devices = machine_.devices({suite.backend});
+  if (!devices) return devices.error();
+  const auto leases = machine_.leases(*devices);
+  if (!leases) return leases.error();
+  DevicePool pool(devices->pool, *leases ? std::optional(**leases) : std::nullopt, "listing");
+  const auto ids = pool.lease(backend, count, "listing of " + suite.name);
+  if (!ids || ids->empty()) {
+    const std::string why =
+        pool.held_elsewhere().empty() ? "there are not so many" : pool.held_elsewhere().front();
+    warnings_.push_back({"listed_without_devices", suite.name + " was listed without its " +
+                                                       std::to_string(count) + " " + backend +
+                                                       " device(s): " + why});
+    return without_devices(argv, suite.env, suite.directory);
+  }
+  auto environments = machine_.environments(*devices, size_);
+  if (!environments) return environments.error();
+  const auto environment = environments->of(suite, *ids);
+  if (!environment) return environment.error();
+  std::vector<std::string> words;
+  if (const auto simulated = devices->simulations.find(suite.backend);
+      simulated != devices->simulations.end())
+    words = simulated->second.launcher;
+  words.insert(words.end(), argv.begin(), argv.end());
+  auto output = run(
+      {.argv = words, .env = *environment, .directory = suite.directory, .leases = pool.descriptors(*ids)});
+  // As it was found: nobody has examined it. What was killed may have left something there, and stays dirty.
+  if (output && output->exit_code) pool.return_unused(*ids);
+  return output;
+}
+
+void choose_provider(const std::string& provider, Config& config) {
+  if (provider.empty()) return;
+  for (SuiteConfig& suite : config.suites) {
+    if (suite.built_in && suite.suite.name == kCollectives)
+      suite.suite.env[child::kProviderVariable] = provider;
+  }
+}
+
+// A provider of nothing would be a choice without an effect.
+Result<void> check_provider(const std::string& provider, const Plan& plan) {
+  const bool used = std::ranges::any_of(plan.cases, [&plan](const Case& test) {
+    const auto& env = plan.suites[test.suite].env;
+    return plan.suites[test.suite].name == kCollectives && env.contains(child::kProviderVariable);
+  });
+  if (provider.empty() || used) return {};
+  return Error::usage("read --provider " + provider + ": no case of our suite collectives is selected",
+                      "Select it: `proctor run collectives`.");
+}
+
+// Nobody asked for a backend: the suites of those that are simulated.
+void leave_out_not_simulated(const Simulation& simulation, std::vector<BuiltinSuite>& suites) {
+  const auto simulated = backends_of(simulation.topology);
+  std::erase_if(suites, [&](const BuiltinSuite& suite) {
+    return suite.backend != Backend::kNone && std::ranges::find(simulated, suite.backend) == simulated.end();
+  });
+}
+
+}  // namespace
+
+Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) {
+  auto builtins = builtin_suites();
+  if (machine.simulation() && options.selection.backend.empty()) {
+    leave_out_not_simulated(*machine.simulation(), builtins);
+  }
+  auto config = load_config(options.config, options.limits, builtins);
+  if (!config) return config.error();
+  choose_provider(options.provider, *config);
+  const auto python_path = machine.caller().find("PYTHONPATH");
+  const SearchPaths paths{.path = search_path(),
+                          .python_path = python_path == machine.caller().end() ? "" : python_path->second,
+                          .pytest_plugin = shared_file("pytest")};
+  Listing listing(machine, options.size);
+  auto outcome = make_plan(
+      *config, options.selection, paths,
+      [&](const auto& argv, const auto& env, const auto& directory) {
+        return listing.without_devices(argv, env, directory);
+      },
+      [&](const Suite& suite, const auto& argv) { return listing.with_devices(suite, argv); });
+  if (!outcome) {
+    Error error = outcome.error();
+    if (builtins.empty()) error.hint = "Our suites for CUDA are not built here: configure with nvcc on PATH.";
+    return error;
+  }
+  if (auto used = check_provider(options.provider, outcome->plan); !used) return used.error();
+  outcome->warnings.insert(outcome->warnings.end(), listing.warnings().begin(), listing.warnings().end());
+  return outcome;
+}
+
+}  // namespace proctor

@@ -1,0 +1,21 @@
+// Programs that use a driver with a C library of its own are started through that library's dynamic loader.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/result.h"
+#include "harness/plan/plan.h"
+
+namespace proctor {
+
+// Whether a dynamic loader can start this file: an ELF program that asks for one. A script's interpreter is
+// started by the kernel, which knows only the system's loader.
+bool asks_for_loader(const std::string& file);
+
+// Puts `launcher` before each program of `plan` on `backend` that asks for a loader, and tells it how to
+// start itself again. Programs are looked up in `path`, a PATH value.
+Result<void> start_through(const std::vector<std::string>& launcher, Backend backend, const std::string& path,
+                           Plan& plan);
+
+}  // namespace proctor

@@ -1,0 +1,213 @@
+#include "harness/machine/found_devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/core/child_protocol.h"
+#include "harness/devices/caller_devices.h"
+#include "harness/devices/inventory.h"
+#include "harness/devices/leases/ctest_resources.h"
+
+namespace proctor {
+namespace {
+
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto it = environment.find(name);
+  return it == environment.end() ? std::string() : it->second;
+}
+
+std::string key_of(Backend backend) { return std::string(to_string(backend)); }
+
+// A vendor that is not there at all, as against one whose devices cannot be used.
+bool is_absence(const std::string& problem) {
+  return problem == "no_driver" || problem == "no_device" || problem.starts_with("library_missing:");
+}
+
+// Intel's driver builds its topology in each process: nothing to lease, and known without asking.
+void add_intel(const Simulation& simulation, Containment& containment, const Environment& caller,
+               FoundDevices& devices) {
+  const std::string xpu = key_of(Backend::kXpu);
+  auto environment = environment_of(simulation, Backend::kXpu, value_of(caller, "LD_LIBRARY_PATH"));
+  Inventory inventory;
+  inventory.problem = environment.missing;
+  if (environment.missing.empty()) {
+    ProbeOptions options;
+    // The caller's mask is about the real machine.
+    options.env = to_list(unmasked(Backend::kXpu, caller));
+    inventory = probe_simulated(Backend::kXpu, containment, simulation, std::move(options));
+  }
+  devices.simulations[Backend::kXpu] = std::move(environment);
+  devices.stack.insert(devices.stack.end(), inventory.stack.begin(), inventory.stack.end());
+  devices.lacking[xpu] = {child::kExecutionNeed, child::kManagementNeed};
+  int ordinal = 0;
+  for (const auto& device : simulated_devices(simulation)) {
+    devices.pool.push_back({.device = to_planned(device), .shared = true});
+    devices.leasable.push_back(to_leased(device, ordinal++));
+  }
+  if (inventory.problem.starts_with("library_missing:")) {
+    devices.unusable[xpu] = inventory.problem;
+  } else if (!inventory.problem.empty()) {
+    devices.warnings.push_back({"probe", "the simulated devices cannot be probed: " + inventory.words()});
+  }
+}
+
+// What a probe could not find or use.
+void note_problems(Backend backend, const Inventory& inventory, bool simulated, FoundDevices& devices) {
+  const std::string key = key_of(backend);
+  const bool lacks_library = inventory.problem.starts_with("library_missing:");
+  if (!inventory.runtime_problem.empty()) devices.unusable_by_ours[key] = inventory.runtime_problem;
+  if (!inventory.problem.empty() && (!simulated || lacks_library)) devices.unusable[key] = inventory.problem;
+  if (inventory.words().empty() || (simulated && lacks_library)) return;
+  if (!simulated && inventory.devices.empty() && is_absence(inventory.problem)) {
+    devices.absent[key] = inventory.problem;
+    return;
+  }
+  const char* who = inventory.problem.empty() ? "our own suites can use no" : "no";
+  const char* can = inventory.problem.empty() ? "" : " can be used";
+  devices.warnings.push_back({"probe", fmt::format("{} {} device{}: {}", who, key, can, inventory.words())});
+}
+
+// What the caller's own mask leaves.
+Result<std::vector<LeasedDevice>> narrow(Backend backend, const Inventory& inventory,
+                                         const DeviceProbe& probe, const Environment& caller,
+                                         FoundDevices& devices) {
+  const auto mask = caller_mask(backend, caller);
+  auto allowed = caller_devices(backend, inventory.devices, caller, probe);
+  if (!allowed || !mask) return allowed;
+  const std::string variable = mask_variable(backend);
+  devices.stack.emplace_back(key_of(backend) + ".caller_mask", *mask);
+  std::string left;
+  for (const auto& device : *allowed) left += (left.empty() ? "" : ", ") + device.id;
+  devices.notes.push_back(fmt::format("  mask         {}={} of the caller: {}", variable, *mask,
+                                      left.empty() ? "nothing" : left));
+  if (allowed->empty()) {
+    devices.unusable[key_of(backend)] = "hidden:" + variable;
+    devices.absent[key_of(backend)] = "hidden:" + variable;
+  }
+  return allowed;
+}
+
+// The machine's own devices, or simgpu's: those are one machine for all processes, found, masked and leased
+// like real ones.
+Result<void> add_devices(Backend backend, const std::optional<Simulation>& simulation,
+                         Containment& containment, const Environment& caller, FoundDevices& devices) {
+  const DeviceProbe probe = [&](const Environment& environment) {
+    ProbeOptions options;
+    options.env = to_list(environment);
+    return simulation ? probe_simulated(backend, containment, *simulation, std::move(options))
+                      : probe_devices(backend, containment, std::move(options));
+  };
+  if (simulation) {
+    auto environment = environment_of(*simulation, backend, value_of(caller, "LD_LIBRARY_PATH"));
+    if (environment.missing.empty()) devices.simulations[backend] = std::move(environment);
+  }
+  // Without the caller's mask, under the variables that the cases will get: ordinals must mean the same to
+  // both.
+  const Environment whole = unmasked(backend, caller);
+  const Inventory inventory = probe(whole);
+  devices.stack.insert(devices.stack.end(), inventory.stack.begin(), inventory.stack.end());
+  note_problems(backend, inventory, simulation.has_value(), devices);
+  if (inventory.devices.empty()) return {};
+  WatchedDevices watched{.backend = backend, .ids = {}, .env = to_list(whole)};
+  for (const auto& device : inventory.devices) watched.ids.push_back(device.id);
+  devices.watched.push_back(std::move(watched));
+  const auto allowed = narrow(backend, inventory, probe, caller, devices);
+  if (!allowed) return allowed.error();
+  for (const auto& leased : *allowed) {
+    const auto device = std::find_if(inventory.devices.begin(), inventory.devices.end(),
+                                     [&](const Device& candidate) { return candidate.id == leased.id; });
+    if (device == inventory.devices.end()) continue;
+    devices.pool.push_back({.device = to_planned(*device), .shared = false});
+    devices.leasable.push_back(leased);
+  }
+  return {};
+}
+
+}  // namespace
+
+const PoolDevice* FoundDevices::find(const std::string& id) const {
+  const auto found =
+      std::ranges::find_if(pool, [&](const PoolDevice& entry) { return entry.device.id == id; });
+  return found == pool.end() ? nullptr : &*found;
+}
+
+void FoundDevices::add(const FoundDevices& other) {
+  const auto append = [](auto& list, const auto& more) { list.insert(list.end(), more.begin(), more.end()); };
+  append(pool, other.pool);
+  append(leasable, other.leasable);
+  unusable.insert(other.unusable.begin(), other.unusable.end());
+  unusable_by_ours.insert(other.unusable_by_ours.begin(), other.unusable_by_ours.end());
+  lacking.insert(other.lacking.begin(), other.lacking.end());
+  absent.insert(other.absent.begin(), other.absent.end());
+  append(stack, other.stack);
+  simulations.insert(other.simulations.begin(), other.simulations.end());
+  append(watched, other.watched);
+  append(warnings, other.warnings);
+  append(notes, other.notes);
+}
+
+Result<void> FoundDevices::keep_what_ctest_allocated(const Environment& caller) {
+  std::vector<std::string> ids;
+  for (const auto& device : leasable) ids.push_back(device.id);
+  const auto allocated = ctest_allocation(caller, ids);
+  if (!allocated) return allocated.error();
+  if (!*allocated) return {};
+  const auto given_away = [&](const std::string& id) {
+    return std::ranges::find(**allocated, id) == (*allocated)->end();
+  };
+  std::erase_if(pool, [&](const PoolDevice& entry) { return given_away(entry.device.id); });
+  std::erase_if(leasable, [&](const LeasedDevice& device) { return given_away(device.id); });
+  return {};
+}
+
+Result<FoundDevices> find_devices(Backend backend, const std::optional<Simulation>& simulation,
+                                  Containment& containment, const Environment& caller) {
+  FoundDevices devices;
+  if (simulation && simulation->driver.kind == SimDriverKind::kIntel && backend == Backend::kXpu) {
+    add_intel(*simulation, containment, caller, devices);
+  } else if (auto added = add_devices(backend, simulation, containment, caller, devices); !added) {
+    return added.error();
+  }
+  return devices;
+}
+
+std::vector<Backend> backends_of(const Plan& plan) {
+  std::vector<Backend> backends;
+  for (const Case& test : plan.cases) {
+    const Backend backend = plan.suites[test.suite].backend;
+    if (std::ranges::find(backends, backend) == backends.end()) backends.push_back(backend);
+  }
+  return backends;
+}
+
+std::vector<std::string> leave_out_absent(Plan& plan, const FoundDevices& devices) {
+  std::vector<std::string> notes;
+  if (devices.pool.empty()) return notes;
+  const auto is_left_out = [&](const Suite& suite) {
+    return suite.origin == kBuiltInOrigin && devices.absent.contains(key_of(suite.backend));
+  };
+  for (const Suite& suite : plan.suites) {
+    if (!is_left_out(suite)) continue;
+    notes.push_back(fmt::format("  left out     {}.{}: {}", suite.name, key_of(suite.backend),
+                                devices.absent.at(key_of(suite.backend))));
+  }
+  std::erase_if(plan.cases, [&](const Case& test) { return is_left_out(plan.suites[test.suite]); });
+  return notes;
+}
+
+// A library that a simulation lacks, or devices that the caller hides, are a reason to skip; that a machine
+// has no such device makes the run incomplete as well.
+std::string backend_without_devices(const Plan& plan, const FoundDevices& devices) {
+  const DevicePool pool(devices.pool);
+  for (const auto& test : plan.cases) {
+    const auto backend = key_of(plan.suites[test.suite].backend);
+    if (test.devices == 0 || pool.width(backend) != 0) continue;
+    const auto absent = devices.absent.find(backend);
+    const bool nothing_there = absent != devices.absent.end() && !absent->second.starts_with("hidden:");
+    if (nothing_there || !devices.unusable.contains(backend)) return backend;
+  }
+  return {};
+}
+
+}  // namespace proctor

@@ -1,0 +1,66 @@
+// Which devices a run may lease, and how its cases reach them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "harness/core/result.h"
+#include "harness/devices/environment.h"
+#include "harness/devices/leases/device_pool.h"
+#include "harness/devices/simulation.h"
+#include "harness/plan/plan.h"
+#include "harness/process/containment.h"
+
+namespace proctor {
+
+// The devices that a probe in this environment (NAME=VALUE, without the simulation) finds, in its order, as
+// far as they can be watched.
+struct WatchedDevices {
+  Backend backend = Backend::kNone;
+  std::vector<std::string> ids;
+  std::vector<std::string> env;
+};
+
+struct FoundDevices {
+  std::vector<PoolDevice> pool;
+  std::vector<LeasedDevice> leasable;           // the same devices, as masks need them
+  std::map<std::string, std::string> unusable;  // backend -> reason of the skip
+  // The same, for our own suites only: they use the machine's runtime, others may bring their own.
+  std::map<std::string, std::string> unusable_by_ours;
+  std::map<std::string, std::set<std::string>> lacking;  // backend -> needs that its devices do not meet
+  std::map<std::string, std::string> absent;  // backend that is not here, or is hidden by the caller -> why
+  std::vector<std::pair<std::string, std::string>> stack;
+  SimEnvironments simulations;
+  std::vector<WatchedDevices> watched;
+  std::vector<Warning> warnings;
+  std::vector<std::string> notes;  // for people, above the cases
+
+  // Null: there is no such device.
+  const PoolDevice* find(const std::string& id) const;
+  // Appends what was found of another backend.
+  void add(const FoundDevices& other);
+  // CTest has given some of the devices to this test, and the others to its neighbours: those go.
+  Result<void> keep_what_ctest_allocated(const Environment& caller);
+};
+
+// Those of one backend: the machine's own, or the simulated ones. They are probed in a contained child; a driver
+// that hangs costs one deadline.
+Result<FoundDevices> find_devices(Backend backend, const std::optional<Simulation>& simulation,
+                                  Containment& containment, const Environment& caller);
+
+// The backends of the plan's cases.
+std::vector<Backend> backends_of(const Plan& plan);
+
+// Nobody asked for a backend: our own suites run on those that the machine has. Without any device they stay, to
+// be skipped with the reason. Returns a line for people about each suite that was left out.
+std::vector<std::string> leave_out_absent(Plan& plan, const FoundDevices& devices);
+
+// A backend that cases need and of which there is nothing; "": there is none.
+std::string backend_without_devices(const Plan& plan, const FoundDevices& devices);
+
+}  // namespace proctor

@@ -1,0 +1,70 @@
+#include "harness/machine/installation.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace proctor {
+namespace fs = std::filesystem;
+
+std::string own_program() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).string();
+}
+
+std::string program_directory() { return fs::path(own_program()).parent_path().string(); }
+
+std::vector<BuiltinSuite> builtin_suites() {
+  std::vector<BuiltinSuite> suites;
+  for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
+    for (const char* name : {"visibility", "memory", "kernels", kCollectives}) {
+      const auto program = fmt::format("{}/{}_{}", program_directory(), name, to_string(backend));
+      // What needs the CUDA toolkit may not have been built.
+      if (backend == Backend::kCuda && ::access(program.c_str(), X_OK) != 0) continue;
+      suites.push_back({.name = name,
+                        .backend = backend,
+                        .command = {program},
+                        .kind = SuiteKind::kProctor,
+                        .devices = 1,
+                        .labels = {},
+                        .env = {}});
+    }
+  }
+  if (const auto host = program_directory() + "/collectives_host"; ::access(host.c_str(), X_OK) == 0) {
+    suites.push_back({.name = kCollectives,
+                      .backend = Backend::kNone,
+                      .command = {host},
+                      .kind = SuiteKind::kProctor,
+                      .devices = 0,
+                      .labels = {},
+                      .env = {}});
+  }
+  return suites;
+}
+
+std::string shared_file(const std::string& name) {
+  std::error_code error;
+  for (const char* place : {"share/proctor", PROCTOR_INSTALLED_SHARE}) {
+    const fs::path path = fs::path(program_directory()) / place / name;
+    if (fs::exists(path, error)) return path.lexically_normal().string();
+  }
+  return {};
+}
+
+PlanDirectories plan_directories(const std::string& start) {
+  std::string shared = shared_file("pytest");
+  shared.erase(std::min(shared.size(), shared.rfind('/')));
+  return {.start = start, .programs = program_directory(), .shared = shared};
+}
+
+Environment caller_environment() { return read_environment(::environ); }
+
+std::string search_path() {
+  const Environment caller = caller_environment();
+  const auto path = caller.find("PATH");
+  return path == caller.end() ? "/usr/bin:/bin" : path->second;
+}
+
+}  // namespace proctor

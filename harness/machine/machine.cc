@@ -1,0 +1,187 @@
+#include "harness/machine/machine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/devices/inventory.h"
+#include "harness/machine/installation.h"
+#include "harness/plan/sim_faults.h"
+
+namespace proctor {
+namespace {
+
+Result<std::optional<Simulation>> read_simulation(const MachineOptions& options) {
+  if (options.sim.empty() && (!options.sim_state.empty() || !options.sim_driver.empty())) {
+    const std::string typed =
+        options.sim_state.empty() ? "--sim-driver " + options.sim_driver : "--sim-state " + options.sim_state;
+    return Error::usage("read " + typed + ": there is no --sim",
+                        "Add the devices to simulate, e.g. --sim xpu:2x2.");
+  }
+  if (options.sim.empty()) return std::optional<Simulation>();
+  auto simulation = parse_simulation(options.sim, options.sim_driver);
+  if (!simulation) return simulation.error();
+  return std::optional<Simulation>(std::move(*simulation));
+}
+
+Result<std::unique_ptr<Containment>> open_containment(const MachineOptions& options,
+                                                      const std::string& name) {
+  const auto layers = read_layers(options);
+  if (!layers) return layers.error();
+  auto containment = Containment::open(layers->wanted, name);
+  if (!containment || !layers->required || (*containment)->layer() <= *layers->required) return containment;
+  for (const auto& probe : Containment::probe_all()) {
+    if (probe.layer != *layers->required) continue;
+    return Error::usage("open containment " + options.require_containment + ": " + probe.why_not,
+                        probe.how_to_improve.empty() ? "" : probe.how_to_improve.front());
+  }
+  return Error::usage("open containment " + options.require_containment);
+}
+
+bool is_leased(const PoolDevice& entry) { return !entry.shared; }
+
+}  // namespace
+
+Machine::Machine(const MachineOptions& options, std::string name)
+    : options_(options), name_(std::move(name)), caller_(caller_environment()) {}
+
+Result<std::unique_ptr<Machine>> Machine::open(const MachineOptions& options, std::string name) {
+  std::unique_ptr<Machine> machine(new Machine(options, std::move(name)));
+  auto simulation = read_simulation(options);
+  if (!simulation) return simulation.error();
+  machine->simulation_ = std::move(*simulation);
+  if (const auto layers = read_layers(options); !layers) return layers.error();
+  return machine;
+}
+
+Result<void> Machine::take_faults() {
+  const auto found = caller_.find(kSimFaultsVariable);
+  if (found == caller_.end() || found->second.empty()) return {};
+  const bool simgpu = simulation_ && simulation_->driver.kind == SimDriverKind::kSimgpu;
+  auto checked = check_sim_faults(found->second, simgpu ? &simulation_->topology : nullptr);
+  if (!checked) return checked;
+  simulation_->faults = found->second;
+  return {};
+}
+
+Result<Containment*> Machine::containment() {
+  if (!containment_) {
+    auto opened = open_containment(options_, name_);
+    if (!opened) return opened.error();
+    containment_ = std::move(*opened);
+  }
+  return containment_.get();
+}
+
+Result<FoundDevices> Machine::devices(const std::vector<Backend>& backends) {
+  const auto containment = this->containment();
+  if (!containment) return containment.error();
+  FoundDevices all;
+  for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
+    if (std::ranges::find(backends, backend) == backends.end()) continue;
+    if (!found_.contains(backend)) {
+      auto found = find_devices(backend, simulation_, **containment, caller_);
+      if (!found) return found.error();
+      found_.emplace(backend, *std::move(found));
+    }
+    all.add(found_.at(backend));
+  }
+  if (auto kept = all.keep_what_ctest_allocated(caller_); !kept) return kept.error();
+  return all;
+}
+
+std::string Machine::lease_path() const {
+  if (simulation_) return options_.sim_state.empty() ? "" : options_.sim_state + "/leases";
+  return options_.state_dir.empty() ? LeaseDirectory::kDefaultPath : options_.state_dir;
+}
+
+Result<LeaseDirectory*> Machine::leases(const FoundDevices& devices) {
+  if (lease_path().empty() || std::ranges::none_of(devices.pool, is_leased)) return nullptr;
+  if (!leases_) {
+    auto opened = LeaseDirectory::open(lease_path());
+    if (!opened) return opened.error();
+    leases_ = std::make_unique<LeaseDirectory>(std::move(*opened));
+  }
+  return leases_.get();
+}
+
+Result<ScratchRoot*> Machine::scratch() {
+  if (!scratch_) {
+    auto made = ScratchRoot::create();
+    if (!made) return made.error();
+    scratch_ = std::move(*made);
+  }
+  return scratch_.get();
+}
+
+Result<std::string> Machine::sim_state(const FoundDevices& devices) {
+  const bool simgpu = simulation_ && simulation_->driver.kind == SimDriverKind::kSimgpu;
+  if (!simgpu || devices.simulations.empty()) return std::string();
+  if (!options_.sim_state.empty()) return options_.sim_state;
+  if (sim_state_.empty()) {
+    const auto scratch = this->scratch();
+    if (!scratch) return scratch.error();
+    auto made = (*scratch)->new_directory();
+    if (!made) return made;
+    sim_state_ = *std::move(made);
+  }
+  return sim_state_;
+}
+
+Result<CaseEnvironments> Machine::environments(const FoundDevices& devices, const std::string& size,
+                                               SimSession session) {
+  const auto scratch = this->scratch();
+  if (!scratch) return scratch.error();
+  if (session.state.empty()) {
+    auto state = sim_state(devices);
+    if (!state) return state.error();
+    session.state = *std::move(state);
+  }
+  SimEnvironments simulations = devices.simulations;
+  if (!session.state.empty()) bind(simulations, session);
+  return CaseEnvironments(caller_, devices.leasable, std::move(simulations), (*scratch)->path(), size);
+}
+
+// It sees the simulated devices without their faults: those belong to the programs that run on them.
+Result<std::optional<MonitorSetup>> Machine::monitor(const FoundDevices& devices) {
+  const auto state = sim_state(devices);
+  if (!state) return state.error();
+  const auto scratch = this->scratch();
+  if (!scratch) return scratch.error();
+  MonitorSetup setup;
+  for (const WatchedDevices& watched : devices.watched) {
+    ProbeMonitorSetup probe;
+    probe.env = watched.env;
+    if (const auto found = devices.simulations.find(watched.backend); found != devices.simulations.end()) {
+      SimEnvironment simulated = found->second;
+      bind(simulated, {.state = *state, .log = {}, .faults = {}});
+      probe.env = with_simulation(std::move(probe.env), simulated);
+      probe.argv = simulated.launcher;
+    }
+    probe.argv.push_back(default_probe(watched.backend));
+    probe.fifo = (*scratch)->new_file_name();
+    probe.ids = watched.ids;
+    setup.probes.push_back(std::move(probe));
+  }
+  if (setup.probes.empty()) return std::optional<MonitorSetup>();
+  return std::optional<MonitorSetup>(std::move(setup));
+}
+
+Result<std::optional<HealthRequest>> Machine::health_request(const FoundDevices& devices,
+                                                             const std::string& device,
+                                                             CaseEnvironments& environments, bool may_reset) {
+  const PoolDevice* entry = devices.find(device);
+  if (entry == nullptr || entry->shared) return std::optional<HealthRequest>();
+  const std::string program = health_program(entry->device.backend);
+  const auto backend = parse_backend(entry->device.backend);
+  if (program.empty() || !backend) return std::optional<HealthRequest>();
+  const auto scratch = this->scratch();
+  if (!scratch) return scratch.error();
+  auto environment = environments.of_program(*backend, {device});
+  if (!environment) return environment.error();
+  HealthRequest request{
+      .argv = {program}, .env = *std::move(environment), .directory = (*scratch)->path(), .leases = {}};
+  if (may_reset) request.reset = {program, "--reset"};
+  return std::optional<HealthRequest>(std::move(request));
+}
+
+}  // namespace proctor

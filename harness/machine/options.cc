@@ -1,0 +1,117 @@
+#include "harness/machine/options.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "harness/core/child_protocol.h"
+#include "harness/core/text.h"
+#include "harness/plan/load_config.h"
+
+namespace proctor {
+namespace {
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
+  const auto near = near_miss(word, candidates);
+  return fmt::format("{}Known: {}.", near.empty() ? "" : "Did you mean `" + near + "`? ",
+                     fmt::join(candidates, ", "));
+}
+
+Result<std::optional<Layer>> parse_layer_option(const char* option, const std::string& text) {
+  if (text.empty() || text == "auto") return std::optional<Layer>();
+  if (const auto layer = parse_layer(text)) return layer;
+  return Error::usage(std::string("read ") + option + ": unknown containment layer `" + text + "`",
+                      did_you_mean(text, {"auto", "cgroup", "pidns", "subreaper"}));
+}
+
+}  // namespace
+
+void add_machine_options(CLI::App& command, MachineOptions& options) {
+  command.add_option(
+      "--sim", options.sim,
+      "Simulated devices, e.g. xpu:2x2 (two Intel cards with two tiles each), cuda:4 (four NVIDIA cards), "
+      "xpu:2x2,cuda:4, or FILE.toml, which describes each card");
+  command.add_option("--sim-driver", options.sim_driver,
+                     "What simulates them: simgpu (the default), or intel[@DIR], Intel's own driver in its "
+                     "no-hardware mode, "
+                     "which executes nothing; with DIR, the one that is unpacked below it");
+  command.add_option(
+      "--sim-state", options.sim_state,
+      "Directory of a simulated machine that several runs share; they lease its cards from each other");
+  command.add_option("--containment", options.containment,
+                     "What holds each case: auto, cgroup, pidns or subreaper");
+  command.add_option("--require-containment", options.require_containment,
+                     "Refuse to run with anything weaker");
+}
+
+void add_limit_options(CLI::App& command, LimitOptions& limits) {
+  command.add_option("--timeout", limits.timeout, "Time limit of a case, e.g. 90s");
+  command.add_option("--grace", limits.grace, "From SIGTERM to SIGKILL after a limit");
+  command.add_option("--stall", limits.stall, "Longest silence of a case, or off");
+}
+
+void add_retries_option(CLI::App& command, LimitOptions& limits) {
+  command.add_option("--retries", limits.retries, "More attempts after a bad one");
+}
+
+void add_plan_options(CLI::App& command, PlanOptions& options) {
+  auto& selection = options.selection;
+  command.add_option("suites", selection.suites,
+                     "Suites by name; without any: all of the config, else the built-in ones");
+  command.add_option("--backend", selection.backend,
+                     "Only suites of this backend: cuda, xpu, none or all; default: our own suites on what "
+                     "the machine, or --sim, has");
+  command.add_option("--filter", selection.filters, "Cases whose id matches this glob (* and ?); repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--case", selection.cases, "The case with exactly this id; repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--exclude", selection.excludes, "Not the cases whose id matches this glob; repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--label", selection.labels, "Only suites with this label; repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--config", options.config.config_file, "Read this file instead of ./proctor.toml");
+  command.add_option("--profile", options.config.profile, "Apply [profile.NAME] of the config");
+  command.add_option("--size", options.size,
+                     "How much our checks do: smoke, ci (the default), full or stress");
+  command.add_option("--provider", options.provider,
+                     "The library that our checks of collectives work over: gloo, oneccl or nccl; default: "
+                     "each over its own");
+}
+
+Result<Layers> read_layers(const MachineOptions& options) {
+  const auto wanted = parse_layer_option("--containment", options.containment);
+  if (!wanted) return wanted.error();
+  const auto required = parse_layer_option("--require-containment", options.require_containment);
+  if (!required) return required.error();
+  if (*wanted && *required && **wanted > **required) {  // best first
+    return Error::usage("read --containment: " + options.containment +
+                        " is weaker than --require-containment " + options.require_containment);
+  }
+  return Layers{.wanted = *wanted, .required = *required};
+}
+
+Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes) {
+  const std::vector<std::string> sizes = {"smoke", "ci", "full", "stress"};
+  if (std::find(sizes.begin(), sizes.end(), options.size) == sizes.end()) {
+    return Error::usage("read --size: unknown size `" + options.size + "`",
+                        did_you_mean(options.size, sizes));
+  }
+  const std::vector<std::string> providers(child::kProviders.begin(), child::kProviders.end());
+  if (!options.provider.empty() && std::ranges::find(providers, options.provider) == providers.end()) {
+    return Error::usage("read --provider: unknown provider `" + options.provider + "`",
+                        did_you_mean(options.provider, providers));
+  }
+  std::error_code error;
+  options.config.directory = std::filesystem::current_path(error).string();
+  if (error) return Error::system("find the current directory", error.value());
+  options.config.user_file = user_config_file(std::getenv("XDG_CONFIG_HOME"), std::getenv("HOME"));
+  if (after_dashes) {
+    if (after_dashes->empty()) return Error::usage("read the command line: no command after `--`");
+    options.selection.command = *after_dashes;
+  }
+  return {};
+}
+
+}  // namespace proctor

@@ -1,0 +1,54 @@
+// What several commands ask for: the machine, and the cases on it. Each option is declared and stored here, as it
+// was typed; machine.cc and the plan say what is wrong with a value.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/result.h"
+#include "harness/plan/options.h"
+#include "harness/process/containment.h"
+
+namespace proctor {
+
+struct MachineOptions {
+  std::string sim{};         // --sim; "" = the machine's own devices
+  std::string sim_driver{};  // --sim-driver; "" = simgpu
+  std::string sim_state{};   // --sim-state; "" = the simulated machine is this process's alone
+  std::string state_dir{};   // --state-dir; "" = LeaseDirectory::kDefaultPath
+  std::string containment = "auto";
+  std::string require_containment{};  // "" = anything will do
+};
+
+// What decides which cases there are.
+struct PlanOptions {
+  ConfigOptions config;
+  SelectionOptions selection;
+  LimitOptions limits;
+  std::string size = "ci";
+  std::string provider;  // of collectives; "" = each check's own
+};
+
+// What stands around every case of a run.
+void add_machine_options(CLI::App& command, MachineOptions& options);
+void add_plan_options(CLI::App& command, PlanOptions& options);
+void add_limit_options(CLI::App& command, LimitOptions& limits);
+void add_retries_option(CLI::App& command, LimitOptions& limits);
+
+struct Layers {
+  std::optional<Layer> wanted;    // none: the best one
+  std::optional<Layer> required;  // nothing weaker
+};
+// --containment and --require-containment.
+Result<Layers> read_layers(const MachineOptions& options);
+
+// What follows `--` on the command line; nullopt: there is no `--`.
+using AfterDashes = std::optional<std::vector<std::string>>;
+
+// Completes `options` with where proctor was started, and the command after `--`. Refuses unknown sizes and
+// providers.
+Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes);
+
+}  // namespace proctor

@@ -1,0 +1,107 @@
+#include "harness/run/record/run_directory.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+
+#include "harness/core/clock.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDefaultRoot = "proctor-out";
+constexpr const char* kLatest = "latest";
+
+// The nearest directory above `path` that exists.
+fs::path existing_ancestor(fs::path path) {
+  std::error_code error;
+  while (!path.empty() && !fs::exists(path, error)) {
+    const fs::path parent = path.parent_path();
+    if (parent == path) break;
+    path = parent;
+  }
+  return path.empty() ? fs::path(".") : path;
+}
+
+Error refused(const std::string& option, const std::string& path, const std::string& why) {
+  return Error::usage("use " + option + " " + path + ": " + why);
+}
+
+std::string why_errno(int err) { return Error::system("", err).what; }
+
+void point_latest_to(const fs::path& root, const std::string& name) {
+  std::error_code ignored;  // the link is a convenience: a file system without links has runs all the same
+  const fs::path draft = root / (std::string(".") + kLatest + "-" + name);
+  fs::create_directory_symlink(name, draft, ignored);
+  if (!ignored) fs::rename(draft, root / kLatest, ignored);
+  if (ignored) fs::remove(draft, ignored);
+}
+
+}  // namespace
+
+std::string new_run_id() {
+  std::uint32_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != sizeof random)
+    random = static_cast<std::uint32_t>(::getpid());
+  char text[16];
+  std::snprintf(text, sizeof text, "-%06x", static_cast<unsigned>(random & 0xFFFFFFu));
+  return utc_compact_now() + text;
+}
+
+Result<void> check_run_directory(const std::string& out) {
+  const std::string option = out.empty() ? "run directory" : "--out";
+  const fs::path path = out.empty() ? fs::path(kDefaultRoot) : fs::path(out);
+  std::error_code error;
+  const auto status = fs::status(path, error);
+  if (fs::exists(status)) {
+    if (!fs::is_directory(status)) return refused(option, path.string(), "it is not a directory");
+    if (!out.empty() && !fs::is_empty(path, error)) {
+      return error ? refused(option, out, error.message()) : refused(option, out, "it is not empty");
+    }
+  }
+  const fs::path base = existing_ancestor(path);
+  if (!fs::is_directory(base, error))
+    return refused(option, path.string(), base.string() + " is not a directory");
+  if (::access(base.c_str(), W_OK | X_OK) != 0) {
+    const int err = errno;
+    return refused(option, path.string(), base.string() + " is not writable" + why_errno(err));
+  }
+  return {};
+}
+
+Result<void> check_output_file(const std::string& option, const std::string& file) {
+  std::error_code error;
+  if (fs::is_directory(file, error)) return refused(option, file, "it is a directory");
+  const fs::path parent = fs::path(file).parent_path().empty() ? fs::path(".") : fs::path(file).parent_path();
+  if (!fs::is_directory(parent, error)) return refused(option, file, parent.string() + " is not a directory");
+  if (::access(parent.c_str(), W_OK | X_OK) != 0) {
+    return refused(option, file, parent.string() + " is not writable");
+  }
+  return {};
+}
+
+Result<std::string> create_run_directory(const std::string& out, const std::string& run_id) {
+  const fs::path path = fs::absolute(out.empty() ? fs::path(kDefaultRoot) / run_id : fs::path(out));
+  std::error_code error;
+  fs::create_directories(path / "logs", error);
+  if (error) return refused(out.empty() ? "run directory" : "--out", path.string(), error.message());
+  if (out.empty()) point_latest_to(path.parent_path(), run_id);
+  return path.lexically_normal().string();
+}
+
+Result<void> copy_report(const std::string& from, const std::string& to) {
+  const std::string draft = to + ".new";
+  std::error_code error;
+  fs::copy_file(from, draft, fs::copy_options::overwrite_existing, error);
+  if (!error) fs::rename(draft, to, error);
+  if (error) return Error::system("copy " + from + " to " + to, error.value());
+  return {};
+}
+
+}  // namespace proctor

@@ -1,0 +1,26 @@
+// The run directory (docs/guide/read-a-report.md): --out DIR, or proctor-out/RUN_ID with the link
+// proctor-out/latest.
+#pragma once
+
+#include <string>
+
+#include "harness/core/result.h"
+
+namespace proctor {
+
+// "20260131T120000Z-1a2b3c": sorts by time, and no two runs share it.
+std::string new_run_id();
+
+// What can be refused before anything is started: a directory that is not empty, or cannot be written. `out`
+// empty: the default.
+Result<void> check_run_directory(const std::string& out);
+// Whether a file could be written there; for --junit.
+Result<void> check_output_file(const std::string& option, const std::string& file);
+
+// Creates it with logs/ and returns its absolute path.
+Result<std::string> create_run_directory(const std::string& out, const std::string& run_id);
+
+// Copies a report out of the run directory, whole or not at all.
+Result<void> copy_report(const std::string& from, const std::string& to);
+
+}  // namespace proctor

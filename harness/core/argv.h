@@ -6,8 +6,8 @@
 
 namespace proctor {
 
-// Pointers to each of `words`, and a null behind them. They point into `words`, and whoever gets them (execve,
-// posix_spawn) does not write there.
+// Pointers to each of `words`, and a null behind them. They point into `words`, and the calls that take them
+// (execve, posix_spawn) do not write there.
 std::vector<char*> argv_of(const std::vector<std::string>& words);
 
 }  // namespace proctor

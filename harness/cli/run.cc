@@ -1,5 +1,6 @@
 // `proctor run`: everything that can be refused is refused first, then discovery, then the run, then the
 // reports.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,8 +29,8 @@
 #include "harness/run/schedule/planned.h"
 #include "harness/run/schedule/signals.h"
 #include "reports/exit_code.h"
-#include "reports/failure_summary.h"
 #include "reports/render.h"
+#include "reports/rerun.h"
 #include "reports/run_model.h"
 
 namespace proctor::cli {
@@ -526,8 +527,8 @@ Result<void> RunCommand::check_cards() {
 
 Result<void> RunCommand::start_through_loaders() {
   for (const auto& [backend, simulated] : devices_.simulations) {
-    if (simulated.launcher.empty()) continue;
-    auto started = start_through(simulated.launcher, backend, search_path(), plan_);
+    if (simulated.loader_words.empty()) continue;
+    auto started = start_through(simulated.loader_words, backend, search_path(), plan_);
     if (!started) return started;
   }
   return {};

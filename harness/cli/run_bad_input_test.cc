@@ -20,8 +20,8 @@ class BadInput : public ProctorTest {
   }
 
   void refuses(const std::vector<std::string>& arguments, const std::vector<std::string>& mentioned,
-               const Launch& launch = {}) {
-    const Ended ended = proctor(arguments, launch);
+               const ChildOptions& options = {}) {
+    const Ended ended = proctor(arguments, options);
     const std::string all = testing::PrintToString(arguments) + "\n" + ended.out + ended.err;
     EXPECT_EQ(ended.exit_code, 2) << all;
     for (const auto& part : mentioned) EXPECT_THAT(ended.err, HasSubstr(part)) << all;

@@ -70,9 +70,9 @@ class Run : public ProctorTest {
     write("proctor.toml", config);
   }
 
-  Ended run(std::vector<std::string> arguments, const Launch& launch = {}) {
+  Ended run(std::vector<std::string> arguments, const ChildOptions& options = {}) {
     arguments.insert(arguments.begin(), {"run", "--out", "out"});
-    return proctor(arguments, launch);
+    return proctor(arguments, options);
   }
 };
 
@@ -238,8 +238,8 @@ TEST_F(Run, UnderCiTheDeathOfTheParentStopsIt) {
     EXPECT_TRUE(wait_for("out/journal.jsonl", "attempt_started"));
     ::kill(shell, SIGKILL);
   };
-  const Ended ended = launch({"/bin/sh", "-c", program() + " run --out out; true"},
-                             {.env = {"CI=true"}, .in_child = {}, .while_running = shoot_shell});
+  const Ended ended = run_child({"/bin/sh", "-c", program() + " run --out out; true"},
+                                {.env = {"CI=true"}, .in_child = {}, .while_running = shoot_shell});
   EXPECT_EQ(ended.signal, SIGKILL);
   ASSERT_TRUE(wait_for("out/report.json", "\"interrupted\"")) << read("out/journal.jsonl");
   EXPECT_THAT(read("out/journal.jsonl"), HasSubstr("parent_died"));
@@ -300,10 +300,10 @@ TEST_F(Run, OneCaseOnTheTerminal) {
 TEST_F(Run, ColoursOnlyWhereWanted) {
   EXPECT_THAT(run({"--", "/bin/true"}).out, Not(HasSubstr("\033[")));
   fs::remove_all(path("out"));
-  const Launch forced{.env = {"CLICOLOR_FORCE=1"}, .in_child = {}, .while_running = {}};
+  const ChildOptions forced{.env = {"CLICOLOR_FORCE=1"}, .in_child = {}, .while_running = {}};
   EXPECT_THAT(run({"--", "/bin/true"}, forced).out, HasSubstr("\033["));
   fs::remove_all(path("out"));
-  const Launch neither{.env = {"CLICOLOR_FORCE=1", "NO_COLOR=1"}, .in_child = {}, .while_running = {}};
+  const ChildOptions neither{.env = {"CLICOLOR_FORCE=1", "NO_COLOR=1"}, .in_child = {}, .while_running = {}};
   EXPECT_THAT(run({"--", "/bin/true"}, neither).out, Not(HasSubstr("\033[")));
 }
 

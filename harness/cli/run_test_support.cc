@@ -42,13 +42,13 @@ void ProctorTest::SetUp() {
 
 std::string ProctorTest::program() { return std::string(PROCTOR_BIN_DIR) + "/proctor"; }
 
-Ended ProctorTest::proctor(const std::vector<std::string>& arguments, const Launch& options) {
+Ended ProctorTest::proctor(const std::vector<std::string>& arguments, const ChildOptions& options) {
   std::vector<std::string> argv = {program()};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
-  return launch(argv, options);
+  return run_child(argv, options);
 }
 
-Ended ProctorTest::launch(const std::vector<std::string>& argv, const Launch& options) {
+Ended ProctorTest::run_child(const std::vector<std::string>& argv, const ChildOptions& options) {
   const std::string out = path(".stdout");
   const std::string err = path(".stderr");
   const pid_t pid = ::fork();

@@ -20,7 +20,7 @@ struct Ended {
   std::string err;
 };
 
-struct Launch {
+struct ChildOptions {
   std::vector<std::string> env;                  // NAME=VALUE, added to the test's own; NAME removes
   std::function<void()> in_child;                // between fork and exec
   std::function<void(pid_t pid)> while_running;  // in the test, before it waits
@@ -31,8 +31,8 @@ class ProctorTest : public testing::Test {
   void SetUp() override;
 
   // `proctor ARGUMENTS` in directory().
-  Ended proctor(const std::vector<std::string>& arguments, const Launch& launch = {});
-  Ended launch(const std::vector<std::string>& argv, const Launch& launch);
+  Ended proctor(const std::vector<std::string>& arguments, const ChildOptions& options = {});
+  Ended run_child(const std::vector<std::string>& argv, const ChildOptions& options);
 
   const std::string& directory() const { return root_->path(); }
   std::string path(const std::string& name) const { return directory() + "/" + name; }

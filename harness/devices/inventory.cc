@@ -118,7 +118,7 @@ Inventory probe_devices(Backend backend, Containment& containment, ProbeOptions 
   if (options.probe.empty()) options.probe = default_probe(backend);
   std::string document;
   ProcessSpec spec;
-  spec.argv = options.launcher;
+  spec.argv = options.loader_words;
   spec.argv.push_back(options.probe);
   spec.env = options.env;
   const ScratchDirectory scratch;
@@ -143,7 +143,7 @@ Inventory probe_simulated(Backend backend, Containment& containment, const Simul
   if (state.path().empty()) return failed("probe_failed:mkdtemp", std::strerror(errno));
   if (!environment.whole) bind(environment, {.state = state.path(), .log = {}, .faults = {}});
   options.env = with_simulation(std::move(options.env), environment);
-  options.launcher = environment.launcher;
+  options.loader_words = environment.loader_words;
   auto inventory = probe_devices(backend, containment, options);
   for (std::size_t i = 0; i < inventory.devices.size(); ++i) {
     inventory.devices[i].id = simulated_id(backend, i);

@@ -40,9 +40,9 @@ struct Inventory {
 };
 
 struct ProbeOptions {
-  std::string probe;                    // path of the probe; "" = default_probe()
-  std::vector<std::string> launcher{};  // words before it, see SimEnvironment
-  std::vector<std::string> env;         // NAME=VALUE: the whole environment of the probe, masks included
+  std::string probe;                        // path of the probe; "" = default_probe()
+  std::vector<std::string> loader_words{};  // words before it, see SimEnvironment
+  std::vector<std::string> env;             // NAME=VALUE: the whole environment of the probe, masks included
   Milliseconds timeout{15'000};
 };
 

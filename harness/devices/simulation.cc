@@ -24,7 +24,7 @@ constexpr const char* kCudaRuntimeLibrary = "libcudart.so.13";
 constexpr const char* kCudaSimulatorDirectory = "cuda_sim";
 
 // Empty when no C library stands in `directories`.
-std::vector<std::string> launcher_of(const std::vector<std::string>& directories) {
+std::vector<std::string> loader_words_of(const std::vector<std::string>& directories) {
   const std::string loader = find_library(kDynamicLoader, directories);
   if (loader.empty()) return {};
   return {loader, "--library-path", fmt::format("{}", fmt::join(directories, ":"))};
@@ -143,11 +143,11 @@ SimEnvironment intel_environment(const EqualCards& cards, const SimDriver& drive
                                  std::string_view library_path) {
   SimEnvironment environment;
   const auto directories = driver_directories(driver, library_path);
-  if (!driver.prefix.empty()) environment.launcher = launcher_of(directories);
+  if (!driver.prefix.empty()) environment.loader_words = loader_words_of(directories);
   environment.driver_path = find_library(kXpuDriverLibrary, directories);
   // A foreign C library takes no loader from here.
   const auto everywhere =
-      environment.launcher.empty() ? system_library_directories(library_path) : directories;
+      environment.loader_words.empty() ? system_library_directories(library_path) : directories;
   if (environment.driver_path.empty()) {
     environment.missing = fmt::format("library_missing:{}", kXpuDriverLibrary);
   } else if (find_library(kXpuLoaderLibrary, directories).empty() &&
@@ -167,9 +167,9 @@ SimEnvironment intel_environment(const EqualCards& cards, const SimDriver& drive
   // A mask or another driver of the caller would shrink or replace what was asked for.
   environment.unset = {"ZE_AFFINITY_MASK", "ZE_ENABLE_ALT_DRIVERS", "ZE_FLAT_DEVICE_HIERARCHY",
                        "ZE_ENABLE_PCI_ID_DEVICE_ORDER"};
-  if (!environment.launcher.empty()) {
-    // The launcher names the directories, to this program only: what it starts by name is of this system.
-    environment.set.emplace_back(child::kLauncherVariable, nlohmann::json(environment.launcher).dump());
+  if (!environment.loader_words.empty()) {
+    // The loader is told the directories for this program only: what it starts by name is of this system.
+    environment.set.emplace_back(child::kLauncherVariable, nlohmann::json(environment.loader_words).dump());
   } else if (!driver.prefix.empty() && !environment.driver_path.empty()) {
     auto path = environment.driver_path.substr(0, environment.driver_path.rfind('/'));
     if (!library_path.empty()) path += fmt::format(":{}", library_path);

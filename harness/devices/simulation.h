@@ -92,7 +92,7 @@ struct SimEnvironment {
   bool whole = false;  // the topology is whole in every process: no mask
   // If the driver comes with a C library of its own, only the dynamic loader of that library can start a
   // program with it. These words then stand before each program. Empty: programs start as they are.
-  std::vector<std::string> launcher;
+  std::vector<std::string> loader_words;
 };
 
 // `library_path` is the caller's LD_LIBRARY_PATH. It is searched first, and stays behind the driver's

@@ -160,12 +160,12 @@ TEST_F(Prefix, ACLibraryBelowItStartsTheProgramsAndNothingElse) {
   }
   const auto environment = intel_environment({2, 4}, {SimDriverKind::kIntel, root_}, "/mine");
   EXPECT_EQ(environment.missing, "");
-  ASSERT_EQ(environment.launcher.size(), 3U);
-  EXPECT_EQ(environment.launcher[0], root_ + "/usr/lib64/" + kDynamicLoader);
-  EXPECT_EQ(environment.launcher[1], "--library-path");
-  EXPECT_THAT(environment.launcher[2], HasSubstr(root_ + "/usr/lib64"));
+  ASSERT_EQ(environment.loader_words.size(), 3U);
+  EXPECT_EQ(environment.loader_words[0], root_ + "/usr/lib64/" + kDynamicLoader);
+  EXPECT_EQ(environment.loader_words[1], "--library-path");
+  EXPECT_THAT(environment.loader_words[2], HasSubstr(root_ + "/usr/lib64"));
   EXPECT_THAT(environment.set,
-              Contains(Pair("PROCTOR_LAUNCHER", nlohmann::json(environment.launcher).dump())));
+              Contains(Pair("PROCTOR_LAUNCHER", nlohmann::json(environment.loader_words).dump())));
   EXPECT_THAT(environment.set, Not(Contains(Pair("LD_LIBRARY_PATH", testing::_))));
 }
 

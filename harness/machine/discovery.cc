@@ -143,7 +143,7 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const std::vector<s
   std::vector<std::string> words;
   if (const auto simulated = devices->simulations.find(suite.backend);
       simulated != devices->simulations.end())
-    words = simulated->second.launcher;
+    words = simulated->second.loader_words;
   words.insert(words.end(), argv.begin(), argv.end());
   auto output = run(
       {.argv = words, .env = *environment, .directory = suite.directory, .leases = pool.descriptors(*ids)});

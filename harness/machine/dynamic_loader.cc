@@ -26,8 +26,8 @@ bool asks_for_loader(const std::string& file) {
   return false;
 }
 
-Result<void> start_through(const std::vector<std::string>& launcher, Backend backend, const std::string& path,
-                           Plan& plan) {
+Result<void> start_through(const std::vector<std::string>& loader_words, Backend backend,
+                           const std::string& path, Plan& plan) {
   std::map<std::size_t, std::string> programs;  // suite -> its program
   for (std::size_t i = 0; i < plan.suites.size(); ++i) {
     if (plan.suites[i].backend != backend) continue;
@@ -40,7 +40,7 @@ Result<void> start_through(const std::vector<std::string>& launcher, Backend bac
     const auto program = programs.find(test.suite);
     if (program == programs.end()) continue;
     test.argv.front() = program->second;
-    test.argv.insert(test.argv.begin(), launcher.begin(), launcher.end());
+    test.argv.insert(test.argv.begin(), loader_words.begin(), loader_words.end());
   }
   return {};
 }

@@ -13,9 +13,9 @@ namespace proctor {
 // started by the kernel, which knows only the system's loader.
 bool asks_for_loader(const std::string& file);
 
-// Puts `launcher` before each program of `plan` on `backend` that asks for a loader, and tells it how to
+// Puts `loader_words` before each program of `plan` on `backend` that asks for a loader, and tells it how to
 // start itself again. Programs are looked up in `path`, a PATH value.
-Result<void> start_through(const std::vector<std::string>& launcher, Backend backend, const std::string& path,
-                           Plan& plan);
+Result<void> start_through(const std::vector<std::string>& loader_words, Backend backend,
+                           const std::string& path, Plan& plan);
 
 }  // namespace proctor

@@ -12,7 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 
-const std::vector<std::string> kLauncher = {"/root/ld.so", "--library-path", "/root/lib"};
+const std::vector<std::string> kLoaderWords = {"/root/ld.so", "--library-path", "/root/lib"};
 
 class DynamicLoaderTest : public testing::Test {
  protected:
@@ -41,7 +41,7 @@ class DynamicLoaderTest : public testing::Test {
 TEST_F(DynamicLoaderTest, AProgramIsStartedThroughTheLoaderAndToldHow) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   auto plan = plan_of(self);
-  ASSERT_TRUE(start_through(kLauncher, Backend::kXpu, "", plan));
+  ASSERT_TRUE(start_through(kLoaderWords, Backend::kXpu, "", plan));
   EXPECT_THAT(plan.cases[0].argv, ElementsAre("/root/ld.so", "--library-path", "/root/lib", self, "--one"));
   EXPECT_EQ(plan.suites[0].env.at("PROCTOR_SELF"), self);
 }
@@ -50,7 +50,7 @@ TEST_F(DynamicLoaderTest, AScriptAndAnotherBackendStayAsTheyAre) {
   write("suite.sh", "#!/bin/sh\n");
   for (auto plan : {plan_of("./suite.sh"), plan_of("/proc/self/exe", Backend::kNone)}) {
     const auto argv = plan.cases[0].argv;
-    ASSERT_TRUE(start_through(kLauncher, Backend::kXpu, "", plan));
+    ASSERT_TRUE(start_through(kLoaderWords, Backend::kXpu, "", plan));
     EXPECT_EQ(plan.cases[0].argv, argv);
     EXPECT_TRUE(plan.suites[0].env.empty());
   }

@@ -155,7 +155,7 @@ Result<std::optional<MonitorSetup>> Machine::monitor(const FoundDevices& devices
       SimEnvironment simulated = found->second;
       bind(simulated, {.state = *state, .log = {}, .faults = {}});
       probe.env = with_simulation(std::move(probe.env), simulated);
-      probe.argv = simulated.launcher;
+      probe.argv = simulated.loader_words;
     }
     probe.argv.push_back(default_probe(watched.backend));
     probe.fifo = (*scratch)->new_file_name();

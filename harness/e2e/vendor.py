@@ -52,18 +52,18 @@ def listed_crashes(version):
 def under_loader_of(root):
     """The words that start a program with the libraries of `root`, so that both drivers stand below one loader."""
     dynamic_loader = next(Path(root).glob("usr/lib/*/ld-linux-*.so.*"))
-    launcher = [str(dynamic_loader), "--library-path", str(dynamic_loader.parent)]
-    return ["env", f"PROCTOR_SELF={BIN / 'visibility_xpu'}", f"PROCTOR_LAUNCHER={json.dumps(launcher)}", *launcher]
+    loader = [str(dynamic_loader), "--library-path", str(dynamic_loader.parent)]
+    return ["env", f"PROCTOR_SELF={BIN / 'visibility_xpu'}", f"PROCTOR_LAUNCHER={json.dumps(loader)}", *loader]
 
 
-def look(sandbox, topology, driver, hierarchies, launcher=(), fault=None):
+def read_rows(sandbox, topology, driver, hierarchies, loader=(), fault=None):
     """What each row selects: {(hierarchy, row): answer}, and the driver's version."""
     faults = {"PROCTOR_SIM_FAULTS": fault} if fault else {}
     out = sandbox.out()
     table = sandbox.path / f"{out.name}.table"
     write_config(sandbox.path / "proctor.toml",
                  {"look": {"kind": "command", "backend": "xpu", "devices": CARDS, "timeout": "5m",
-                           "command": [*launcher, str(BIN / "visibility_xpu"), "--mask-table", str(table), *hierarchies]}})
+                           "command": [*loader, str(BIN / "visibility_xpu"), "--mask-table", str(table), *hierarchies]}})
     done = sandbox.proctor("run", "look", "--sim", topology, "--sim-driver", driver, "--out", out, timeout=400,
                            env={**sandbox.env, **faults})
     document = report(out)
@@ -107,10 +107,10 @@ def verdicts_on(vendor, ours, topology, version):
 
 def compare(sandbox, topology, root):
     hierarchies = ["COMPOSITE", "FLAT", "COMBINED"] if root else ["COMPOSITE"]
-    vendor, version = look(sandbox, topology, driver_of(root), hierarchies)
-    launcher = under_loader_of(root) if root else ()
-    ours, _ = look(sandbox, topology, "simgpu", hierarchies, launcher)
-    faulty, _ = look(sandbox, topology, "simgpu", hierarchies, launcher, FAULT)
+    vendor, version = read_rows(sandbox, topology, driver_of(root), hierarchies)
+    loader = under_loader_of(root) if root else ()
+    ours, _ = read_rows(sandbox, topology, "simgpu", hierarchies, loader)
+    faulty, _ = read_rows(sandbox, topology, "simgpu", hierarchies, loader, FAULT)
     check(version and vendor.keys() == ours.keys() and len(vendor) >= 46 * len(hierarchies),
           f"{len(vendor)} rows of the vendor's driver '{version}', {len(ours)} of ours")
     verdicts = verdicts_on(vendor, ours, topology, version)

@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from harness import BIN, Sandbox, check, report, skip
+from harness import BIN, Sandbox, cgroups_of, check, report, skip
 
 KILLED = "collectives.none/Lost.IsKilledInAnOperation"
 SAME = "*/Operations.TakeEveryCount/*"
@@ -42,7 +42,7 @@ def kills(sandbox, count):
         check(all(rank["last_step"] in ("all_reduce: peer_lost", "all_reduce: timeout") for rank in ranks if rank["rank"] != 1), ranks)
     run_id = report(out)["run"]["id"]
     check(not processes_of(run_id), "processes are left:", processes_of(run_id))
-    check(not any(path.name.endswith(run_id) for path in Path("/sys/fs/cgroup").glob("**/proctor-*")), "its cgroup is left")
+    check(not cgroups_of(run_id), "its cgroups are left:", cgroups_of(run_id))
     durations = sorted(attempt["duration_ms"] for attempt in attempts)
     print(f"ok {count} kills, {durations[len(durations) // 2]} ms each at the median, {durations[-1]} ms at most")
 

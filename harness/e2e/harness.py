@@ -119,6 +119,14 @@ def cgroup2_mount():
     return None
 
 
+def cgroups_of(run_id):
+    """Those of a run that are left. Groups of others come and go meanwhile, which os.walk() passes over."""
+    mount = cgroup2_mount()
+    if mount is None:
+        return []
+    return [Path(parent) / name for parent, names, _ in os.walk(mount) for name in names if run_id in name]
+
+
 def delegate_cgroup(uid):
     """A cgroup of this process's own that `uid` may divide, as a systemd user scope is; None where root may not."""
     mount = cgroup2_mount()

@@ -12,7 +12,7 @@ import os
 import tomllib
 from pathlib import Path
 
-from harness import (LAYERS, Sandbox, become, cgroup2_mount, check, check_sums, misbehaving, new_token, records,
+from harness import (LAYERS, Sandbox, become, cgroups_of, check, check_sums, misbehaving, new_token, records,
                      report, skip, survivors, write_config)
 
 TABLE = Path(os.environ.get("PROCTOR_TABLE", Path(__file__).resolve().parents[2] / "fixtures/misbehaving/table.toml"))
@@ -50,9 +50,8 @@ def run_rows(sandbox, layer, chosen, jobs):
     document = report(out)
     check_sums(document)
     check(document["run"]["containment"] == layer, "ran under", document["run"]["containment"], "instead of", layer)
-    if mount := cgroup2_mount():
-        left = list(mount.rglob(f"*{document['run']['id']}*"))
-        check(not left, "cgroups of the run are left:", left)
+    left = cgroups_of(document["run"]["id"])
+    check(not left, "cgroups of the run are left:", left)
     cases = {case["suite"]: (case, case["attempts"][-1] if case["attempts"] else None) for case in document["cases"]}
     return cases, records(out)[0]["containment"], alive
 

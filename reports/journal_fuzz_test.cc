@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "harness/core/json.h"
 #include "reports/exit_code.h"
 #include "reports/junit.h"
 #include "reports/render.h"

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "harness/core/json.h"
 #include "reports/render.h"
 #include "reports/report_json.h"
 #include "reports/test_journal.h"

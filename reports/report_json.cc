@@ -1,8 +1,8 @@
 #include "reports/report_json.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "reports/exit_code.h"
 #include "reports/failure_summary.h"

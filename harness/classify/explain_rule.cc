@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "harness/classify/rules.h"
+#include "harness/core/json.h"
 #include "harness/core/text.h"
 
 namespace proctor {

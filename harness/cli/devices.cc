@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <variant>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "harness/devices/health/drained.h"
 #include "harness/devices/health/health_check.h"

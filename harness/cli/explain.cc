@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "fixtures/simgpu/spec/fault_table.h"
 #include "harness/classify/explain_rule.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/installation.h"

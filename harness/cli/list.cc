@@ -1,10 +1,10 @@
 // `proctor list`: the cases that `run` with the same selection would plan, for people or as JSON.
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "harness/machine/discovery.h"
 #include "harness/run/record/run_directory.h"

@@ -8,9 +8,9 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "harness/cli/run_test_support.h"
+#include "harness/core/json.h"
 
 namespace proctor::cli {
 namespace {

@@ -3,11 +3,11 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <type_traits>
 #include <utility>
 
 #include "harness/core/events.h"
+#include "harness/core/json.h"
 #include "harness/core/text.h"
 
 namespace proctor {

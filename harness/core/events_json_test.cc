@@ -3,9 +3,9 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "harness/core/events.h"
+#include "harness/core/json.h"
 
 namespace proctor {
 namespace {

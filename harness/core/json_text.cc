@@ -1,6 +1,6 @@
 #include "harness/core/json_text.h"
 
-#include <nlohmann/json.hpp>
+#include "harness/core/json.h"
 
 namespace proctor {
 

@@ -5,8 +5,9 @@
 #include <array>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <random>
+
+#include "harness/core/json.h"
 
 namespace proctor {
 namespace {

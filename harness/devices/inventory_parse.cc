@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "harness/core/json.h"
 #include "harness/devices/cuda_versions.h"
 #include "harness/devices/inventory.h"
 

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "fixtures/simgpu/spec/machine_file.h"
 #include "harness/core/child_protocol.h"
+#include "harness/core/json.h"
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
 #include "harness/devices/library_search.h"

@@ -7,8 +7,8 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "harness/core/json.h"
 #include "harness/core/temp_dir.h"
 
 namespace proctor {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "harness/stack/embedded_locks.h"
 

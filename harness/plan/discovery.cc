@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/json.h"
 #include "harness/core/json_text.h"
 #include "harness/core/text.h"
 #include "harness/plan/gtest_list.h"

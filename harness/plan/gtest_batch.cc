@@ -1,8 +1,9 @@
 #include "harness/plan/gtest_batch.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string_view>
+
+#include "harness/core/json.h"
 
 namespace proctor {
 

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/json.h"
 #include "harness/plan/gtest_batch.h"
 #include "harness/plan/test_support.h"
 

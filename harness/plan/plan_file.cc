@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "harness/core/digest.h"
+#include "harness/core/json.h"
 
 namespace proctor {
 namespace {

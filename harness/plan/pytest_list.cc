@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/json.h"
 #include "harness/core/json_text.h"
 #include "harness/core/text.h"
 

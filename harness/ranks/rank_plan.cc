@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/json.h"
 
 namespace proctor {
 namespace {

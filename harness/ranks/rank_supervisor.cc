@@ -11,10 +11,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/json.h"
 #include "harness/ranks/free_port.h"
 #include "harness/ranks/rank_process.h"
 

@@ -7,8 +7,8 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "harness/core/json.h"
 #include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
 #include "harness/process/unique_fd.h"

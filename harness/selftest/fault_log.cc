@@ -4,8 +4,8 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "harness/core/json.h"
 #include "harness/core/text.h"
 
 namespace proctor {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "harness/core/json.h"
 #include "harness/core/text.h"
 
 namespace proctor {

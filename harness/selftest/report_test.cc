@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "harness/core/json.h"
 #include "harness/selftest/test_plan.h"
 
 namespace proctor {

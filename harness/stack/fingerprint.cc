@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "harness/core/json.h"
 #include "harness/core/rooted_files.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"

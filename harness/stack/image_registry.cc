@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include "harness/core/json.h"
 
 namespace proctor {
 namespace {

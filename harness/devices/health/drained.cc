@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "harness/core/clock.h"
+#include "harness/core/json.h"
 #include "harness/core/read_file.h"
 #include "harness/process/unique_fd.h"
 

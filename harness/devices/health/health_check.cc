@@ -8,9 +8,9 @@
 #include <boost/asio/post.hpp>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/core/json.h"
 #include "harness/process/contained_process.h"
 
 namespace proctor {

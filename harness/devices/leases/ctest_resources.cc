@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <nlohmann/json.hpp>
+
+#include "harness/core/json.h"
 
 namespace proctor {
 namespace {

@@ -13,9 +13,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "harness/core/clock.h"
+#include "harness/core/json.h"
 #include "harness/core/read_file.h"
 
 namespace proctor {

@@ -10,9 +10,9 @@
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/core/json.h"
 #include "harness/process/contained_process.h"
 
 namespace proctor {

@@ -1,7 +1,8 @@
 #include "harness/devices/telemetry/telemetry_sample.h"
 
-#include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "harness/core/json.h"
 
 namespace proctor {
 namespace {

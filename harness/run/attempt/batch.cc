@@ -1,8 +1,8 @@
 #include "harness/run/attempt/batch.h"
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "harness/core/json.h"
 #include "harness/plan/gtest_batch.h"
 #include "harness/plan/pytest_list.h"
 

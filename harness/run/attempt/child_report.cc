@@ -1,9 +1,9 @@
 #include "harness/run/attempt/child_report.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/json.h"
 
 namespace proctor {
 namespace {

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "harness/classify/classify.h"
 #include "harness/core/child_protocol.h"
+#include "harness/core/json.h"
 #include "harness/core/read_file.h"
 
 namespace proctor {

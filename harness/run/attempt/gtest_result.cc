@@ -2,8 +2,8 @@
 
 #include <charconv>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "harness/core/json.h"
 #include "harness/core/json_text.h"
 
 namespace proctor {

@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "harness/core/json.h"
 #include "harness/core/text.h"
 
 namespace proctor {

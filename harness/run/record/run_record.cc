@@ -10,10 +10,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <thread>
 
+#include "harness/core/json.h"
 #include "harness/core/read_file.h"
 #include "harness/machine/scratch.h"
 #include "harness/process/cgroup.h"

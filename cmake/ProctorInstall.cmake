@@ -13,6 +13,8 @@ set(PROCTOR_COMPONENTS runner suites simulator development)
 foreach(component IN LISTS PROCTOR_COMPONENTS)
   add_custom_target(component_${component})  # builds what is installed of it
 endforeach()
+add_custom_target(run_needs)  # what `./dev run` runs, without tests
+add_dependencies(run_needs component_runner component_suites component_simulator)
 
 set(PROCTOR_INSTALL_PROGRAMS ${CMAKE_INSTALL_LIBEXECDIR}/proctor)
 set(PROCTOR_INSTALL_SHARE ${CMAKE_INSTALL_DATADIR}/proctor)
@@ -108,8 +110,6 @@ endforeach()
 foreach(target collectives_host proctor_gloo proctor_oneccl proctor_nccl)
   proctor_install_target(suites ${target} ${PROCTOR_INSTALL_PROGRAMS})
 endforeach()
-proctor_spirv_dependencies(component_suites)
-proctor_fatbin_dependencies(component_suites)
 get_property(kernels DIRECTORY suites/kernels/device PROPERTY proctor_kernels)
 install(FILES ${kernels} COMPONENT suites DESTINATION ${PROCTOR_INSTALL_PROGRAMS}/kernels)
 install(FILES suites/visibility/known_failures.toml COMPONENT suites

@@ -6,6 +6,8 @@ option(PROCTOR_WERROR "Treat warnings as errors" OFF)
 # more, and it does not notice a missing #include, so it is not what developers build.
 option(PROCTOR_BATCHED "Compile the sources of a library or a test in batches of eight" OFF)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+# It does not notice a missing #include either.
+option(PROCTOR_PRECOMPILED "Compile the standard library's headers once for all libraries" ON)
 set(PROCTOR_SANITIZE "" CACHE STRING "Comma-separated sanitizers, e.g. address,undefined")
 
 set(CMAKE_CXX_STANDARD 20)

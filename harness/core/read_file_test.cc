@@ -5,11 +5,14 @@
 #include <cerrno>
 #include <fstream>
 
+#include "harness/core/temp_dir.h"
+
 namespace proctor {
 namespace {
 
 TEST(ReadFile, GivesAllBytes) {
-  const std::string path = testing::TempDir() + "/read_file_test";
+  const TempDir directory;
+  const std::string path = (directory / "file").string();
   std::string bytes(100'000, 'x');
   bytes[70'000] = '\0';
   std::ofstream(path, std::ios::binary) << bytes;

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "harness/core/temp_dir.h"
 #include "harness/evidence/waiting_child.h"
 
 namespace proctor {
@@ -48,7 +49,8 @@ std::string frame(const StackFrame& frame) {
 
 // A program that holds no lock of ours, blocked in C where no signal handler of Python's ever runs.
 TEST(PythonStacks, NamesTheLineOfABlockedCall) {
-  const std::string file = testing::TempDir() + "/blocked.py";
+  const TempDir directory;
+  const std::string file = (directory / "blocked.py").string();
   std::ofstream(file) << kProgram;
   const WaitingChild child({"python3", file});
   if (child.said() != "up\n") GTEST_SKIP() << "needs: python3 on PATH";

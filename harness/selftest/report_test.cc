@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "harness/core/json.h"
+#include "harness/core/temp_dir.h"
 #include "harness/selftest/test_plan.h"
 
 namespace proctor {
@@ -59,7 +60,8 @@ TEST_F(SelftestReport, JsonHasRowsAndSummary) {
 }
 
 TEST_F(SelftestReport, JsonIsValidUnderItsSchema) {
-  const std::string file = testing::TempDir() + "selftest.json";
+  const TempDir directory;
+  const std::string file = (directory / "selftest.json").string();
   std::ofstream(file) << text_;
   // Closed, so that the writer is described completely; readers accept what later versions add.
   const std::string program =
@@ -76,7 +78,6 @@ TEST_F(SelftestReport, JsonIsValidUnderItsSchema) {
   char buffer[4096];
   while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) said += buffer;
   EXPECT_EQ(pclose(pipe), 0) << said;
-  std::remove(file.c_str());
 }
 
 TEST_F(SelftestReport, TableSaysWhatIsNotKilledOnOneLine) {

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/temp_dir.h"
 #include "harness/machine/scratch.h"
 #include "harness/plan/discovery.h"
 #include "harness/process/contained_process.h"
@@ -186,7 +187,8 @@ TEST(RowRunner, AnEnvironmentThatCannotBeMadeIsAnErrorOfItsRow) {
   setup.environment = [](const Case&, const SimSession&, int) -> Result<std::vector<std::string>> {
     return Error::usage("lease 3 devices");
   };
-  setup.out = testing::TempDir();
+  const TempDir out;
+  setup.out = out.string();
   const auto results = run_rows(setup, {{RowPurpose::kListed, "copy.short", 0, {0}}});
   ASSERT_EQ(results.size(), 1U);
   EXPECT_EQ(results[0].verdict.outcome, Outcome::kError);

@@ -1,11 +1,14 @@
 # proctor_library(NAME [IN_DRIVERS] SOURCES... [DEPS ...])   a module of ours; IN_DRIVERS: it becomes part of simulated drivers too
-# proctor_test(NAME SOURCES... [DEPS ...])      its unit tests: one GoogleTest binary, one CTest entry per binary
+# proctor_test(NAME [LABEL l] SOURCES... [DEPS ...])   its unit tests: one GoogleTest binary, one CTest entry per case,
+#                                               NAME/Suite.Case; the label is `unit`, or PROCTOR_TEST_LABEL of its directory
 # proctor_fuzz(NAME SOURCES...)                 a libFuzzer program in target `fuzzers`; only where the compiler is clang
 # proctor_static(TARGET)                        links statically unless a sanitizer forbids it
 # proctor_batched(TARGET)                       its sources share a namespace where PROCTOR_BATCHED is on
 # proctor_precompiled(TARGET)                   GoogleTest's headers are compiled once for all targets that say so
 # proctor_driver_code(TARGET)                   is part of a simulated driver: position independent, and optimised in every
 #                                               build, since whole suites run on it
+
+set(PROCTOR_TEST_LABEL unit)
 
 function(proctor_library name)
   cmake_parse_arguments(arg "IN_DRIVERS" "" "DEPS" ${ARGN})
@@ -67,15 +70,19 @@ function(proctor_test name)
   if(NOT PROCTOR_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
+  cmake_parse_arguments(arg "" "LABEL" "DEPS" ${ARGN})
+  if(NOT arg_LABEL)
+    set(arg_LABEL ${PROCTOR_TEST_LABEL})
+  endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE proctor_options ${arg_DEPS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE PROCTOR_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              PROCTOR_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
   proctor_precompiled(${name})
   proctor_batched(${name})
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+  # Cases are listed when CTest starts, not after each link. Their names are those in the source.
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX ${name}/
+    NO_PRETTY_TYPES NO_PRETTY_VALUES PROPERTIES TIMEOUT 300 LABELS ${arg_LABEL})
 endfunction()
 
 # Everything that is fuzzed is compiled with the fuzzer's instrumentation: the sources, not the library.

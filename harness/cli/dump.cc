@@ -100,7 +100,7 @@ std::vector<Tree> find_trees(const RunRecord& run, const RunModel& model) {
 }
 
 // All at once: together they take as long as the slowest.
-void look_at(std::vector<Tree>& trees, const std::string& run_dir, Containment& tools) {
+void inspect_trees(std::vector<Tree>& trees, const std::string& run_dir, Containment& tools) {
   boost::asio::io_context io;
   std::error_code unreadable;  // then the child cannot be started, and says so
   const std::string self = std::filesystem::read_symlink("/proc/self/exe", unreadable);
@@ -166,7 +166,7 @@ int dump(const std::string& run_dir) {
   const auto tools = (*machine)->containment();
   if (!tools) return fail(tools.error());
   auto trees = find_trees(*run, *model);
-  look_at(trees, run->run_dir, **tools);
+  inspect_trees(trees, run->run_dir, **tools);
   for (const Tree& tree : trees) print(tree, run->run_dir);
   if (trees.empty()) std::printf("no case runs at this moment\n");
   return kExitGreen;

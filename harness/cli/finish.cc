@@ -260,8 +260,8 @@ std::string why_none(const FoundDevices& devices) {
   return why;
 }
 
-Result<DevicesAfter> look_at(const RunModel& model, const std::string& run_dir, const std::string& sim_state,
-                             Bytes baseline, Milliseconds limit) {
+Result<DevicesAfter> inspect_devices(const RunModel& model, const std::string& run_dir,
+                                     const std::string& sim_state, Bytes baseline, Milliseconds limit) {
   const auto machine =
       Machine::open(machine_of(model, run_dir, sim_state), fmt::format("finish-{}", ::getpid()));
   if (!machine) return machine.error();
@@ -293,7 +293,7 @@ DevicesAfter wait_for_devices(const RunModel& model, const std::string& run_dir,
   Bytes baseline = to_wait_for(model, leases, after);
   if (baseline.empty()) return after;
   const std::string sim_state = model.plan().sim ? fs::path(leases).parent_path().string() : "";
-  auto found = look_at(model, run_dir, sim_state, std::move(baseline), limit);
+  auto found = inspect_devices(model, run_dir, sim_state, std::move(baseline), limit);
   if (!found) {
     after.back = false;
     after.said.push_back("nobody could look at the devices: failed to " + found.error().what);

@@ -58,10 +58,10 @@ Error unknown_word(const CLI::App& app, const std::string& word) {
   }
   const std::string bare = word.substr(0, word.find('='));
   const auto near = near_miss(bare, known);
-  const std::string place = &command == &app ? "proctor" : "proctor " + command.get_name();
-  return Error::usage("read the command line of " + place + ": unknown " + (is_option ? "option" : "word") +
-                          " `" + bare + "`",
-                      near.empty() ? "See `" + place + " --help`." : "Did you mean `" + near + "`?");
+  const std::string name = &command == &app ? "proctor" : "proctor " + command.get_name();
+  return Error::usage(
+      "read the command line of " + name + ": unknown " + (is_option ? "option" : "word") + " `" + bare + "`",
+      near.empty() ? "See `" + name + " --help`." : "Did you mean `" + near + "`?");
 }
 
 int parse_error(const CLI::App& app, const CLI::ParseError& error) {
@@ -70,9 +70,9 @@ int parse_error(const CLI::App& app, const CLI::ParseError& error) {
   const bool about_words =
       dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error);
   if (about_words && !unknown.empty()) return refuse(unknown_word(app, unknown.front()));
-  const std::string place = &innermost(app) == &app ? "proctor" : "proctor " + innermost(app).get_name();
+  const std::string name = &innermost(app) == &app ? "proctor" : "proctor " + innermost(app).get_name();
   return refuse(
-      Error::usage("read the command line of " + place + ": " + error.what(), "See `" + place + " --help`."));
+      Error::usage("read the command line of " + name + ": " + error.what(), "See `" + name + " --help`."));
 }
 
 std::string compiler() {

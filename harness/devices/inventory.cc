@@ -141,7 +141,7 @@ Inventory probe_simulated(Backend backend, Containment& containment, const Simul
     return failed(environment.missing, words_about_missing(backend, simulation));
   const ScratchDirectory state;  // what the probe leaves in it concerns no run
   if (state.path().empty()) return failed("probe_failed:mkdtemp", std::strerror(errno));
-  if (!environment.whole) bind(environment, {.state = state.path(), .log = {}, .faults = {}});
+  if (!environment.whole) bind_session(environment, {.state = state.path(), .log = {}, .faults = {}});
   options.env = with_simulation(std::move(options.env), environment);
   options.loader_words = environment.loader_words;
   auto inventory = probe_devices(backend, containment, options);

@@ -230,11 +230,11 @@ std::string prepended(const std::string& directory, const std::string& library_p
   return library_path.empty() ? directory : directory + ":" + library_path;
 }
 
-void bind(SimEnvironments& environments, const SimSession& session) {
-  for (auto& [backend, environment] : environments) bind(environment, session);
+void bind_session(SimEnvironments& environments, const SimSession& session) {
+  for (auto& [backend, environment] : environments) bind_session(environment, session);
 }
 
-void bind(SimEnvironment& environment, const SimSession& session) {
+void bind_session(SimEnvironment& environment, const SimSession& session) {
   const auto set = [&](const char* name, const std::string& value) {
     std::erase_if(environment.set, [&](const auto& known) { return known.first == name; });
     if (!value.empty()) environment.set.emplace_back(name, value);

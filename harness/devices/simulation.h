@@ -118,11 +118,12 @@ struct SimSession {
   std::string log;
   std::string faults;
 };
-void bind(SimEnvironment& environment, const SimSession& session);
+// Not `bind`: beside a std::map that is std::bind, which does nothing.
+void bind_session(SimEnvironment& environment, const SimSession& session);
 
 // How the children of each backend reach its simulated devices.
 using SimEnvironments = std::map<Backend, SimEnvironment>;
-void bind(SimEnvironments& environments, const SimSession& session);
+void bind_session(SimEnvironments& environments, const SimSession& session);
 
 // `directory`, followed by what LD_LIBRARY_PATH holds already.
 std::string prepended(const std::string& directory, const std::string& library_path);

@@ -197,8 +197,8 @@ TEST_F(Prefix, SimgpuIsNamedToTheLoader) {
 
 TEST(SimSession, BindingReplacesWhatWasBoundBefore) {
   SimEnvironment environment;
-  bind(environment, {.state = "/s1", .log = "/l1", .faults = "copy.short"});
-  bind(environment, {.state = "/s2", .log = "/l2", .faults = ""});
+  bind_session(environment, {.state = "/s1", .log = "/l1", .faults = "copy.short"});
+  bind_session(environment, {.state = "/s2", .log = "/l2", .faults = ""});
   EXPECT_THAT(environment.set, testing::UnorderedElementsAre(Pair("PROCTOR_SIM_STATE", "/s2"),
                                                              Pair("PROCTOR_SIM_LOG", "/l2")));
 }

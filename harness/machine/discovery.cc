@@ -136,7 +136,14 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const std::vector<s
                                                        " device(s): " + why});
     return without_devices(argv, suite.env, suite.directory);
   }
-  auto environments = machine_.environments(*devices, size_);
+  // Simulated devices of its own, unless other runs share them too: nothing of a listing is in the ledger of the run.
+  const auto scratch = machine_.scratch();
+  if (!scratch) return scratch.error();
+  const auto state = (*scratch)->new_directory();
+  if (!state) return state.error();
+  const std::string& shared = machine_.options().sim_state;
+  auto environments = machine_.environments(
+      *devices, size_, {.state = shared.empty() ? *state : shared, .log = {}, .faults = {}});
   if (!environments) return environments.error();
   const auto environment = environments->of(suite, *ids);
   if (!environment) return environment.error();
@@ -182,6 +189,8 @@ void leave_out_not_simulated(const Simulation& simulation, std::vector<BuiltinSu
 }  // namespace
 
 Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) {
+  // Also where nothing has to be listed: a layer that does not work here is refused before the configuration.
+  if (auto containment = machine.containment(); !containment) return containment.error();
   auto builtins = builtin_suites();
   if (machine.simulation() && options.selection.backend.empty()) {
     leave_out_not_simulated(*machine.simulation(), builtins);

@@ -137,7 +137,7 @@ Result<CaseEnvironments> Machine::environments(const FoundDevices& devices, cons
     session.state = *std::move(state);
   }
   SimEnvironments simulations = devices.simulations;
-  if (!session.state.empty()) bind(simulations, session);
+  if (!session.state.empty()) bind_session(simulations, session);
   return CaseEnvironments(caller_, devices.leasable, std::move(simulations), (*scratch)->path(), size);
 }
 
@@ -153,7 +153,7 @@ Result<std::optional<MonitorSetup>> Machine::monitor(const FoundDevices& devices
     probe.env = watched.env;
     if (const auto found = devices.simulations.find(watched.backend); found != devices.simulations.end()) {
       SimEnvironment simulated = found->second;
-      bind(simulated, {.state = *state, .log = {}, .faults = {}});
+      bind_session(simulated, {.state = *state, .log = {}, .faults = {}});
       probe.env = with_simulation(std::move(probe.env), simulated);
       probe.argv = simulated.loader_words;
     }

@@ -37,9 +37,9 @@ std::string elide(const std::string& text, int columns) {
   if (starts.size() <= wanted) return text;
   const std::size_t head = wanted / 2;
   const std::size_t tail = wanted - 1 - head;
-  std::string cut = text.substr(0, starts[head]) + "…";
-  if (tail > 0) cut += text.substr(starts[starts.size() - tail]);
-  return cut;
+  std::string elided = text.substr(0, starts[head]) + "…";
+  if (tail > 0) elided += text.substr(starts[starts.size() - tail]);
+  return elided;
 }
 
 std::string status_line(const LiveState& state, int columns) {

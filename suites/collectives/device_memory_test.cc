@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 
+#include "harness/core/temp_dir.h"
 #include "suites/collectives/frame.h"
 
 namespace proctor::collectives {
@@ -21,8 +23,15 @@ class DeviceMemory : public testing::Test {
     ::setenv("ZE_ENABLE_ALT_DRIVERS", PROCTOR_BIN_DIR "/libproctor_ze_sim.so", 1);
     ::setenv("PROCTOR_SIM_DRIVER", "simgpu", 1);
     ::setenv("PROCTOR_SIM_TOPOLOGY", "xpu:1x1", 1);
+    // A ledger of its own: the one that all share without it may be of other cards.
+    state_ = std::make_unique<TempDir>();
+    ::setenv("PROCTOR_SIM_STATE", state_->string().c_str(), 1);
   }
+  static void TearDownTestSuite() { state_.reset(); }
   MemorySpace space_;
+
+ private:
+  static inline std::unique_ptr<TempDir> state_;
 };
 
 // A library that takes host memory never sees the device's.

@@ -1,4 +1,5 @@
-// Code or card: how often each case failed on each device, and what may be concluded from it.
+// Whether the code or a card is to blame: how often each case failed on each device, and what follows from
+// it.
 //
 // A device is blamed when the case failed on it and it fails there more often than elsewhere, by more than
 // chance explains: Fisher's exact test, one-sided, on the table (bad, good) x (this device, all others).
@@ -21,7 +22,7 @@ enum class Suspect {
   kNone,     // no attempt was bad
   kCode,     // bad wherever it ran, on two devices or more
   kDevice,   // bad on `devices`, by more than chance
-  kUnclear,  // bad somewhere, and too few attempts, or devices, to say whose fault it is
+  kUnclear,  // bad somewhere, but too few attempts, or devices, to decide
 };
 std::string_view to_string(Suspect suspect);  // "none", "code", "device", "unclear"
 
@@ -30,7 +31,7 @@ struct DeviceRow {
   std::map<std::string, DeviceCount> counts;  // device, or devices joined by '+', -> attempts
   Suspect suspect = Suspect::kNone;
   std::vector<std::string> devices;  // kDevice: the blamed ones
-  double p = 1;                      // kDevice, kUnclear: the least chance that luck explains it
+  double p = 1;                      // kDevice, kUnclear: the smallest probability that it is chance
 };
 
 // The probability of at least `bad` bad attempts among the `here` attempts of one device, when `all_bad` of
@@ -40,7 +41,8 @@ double chance_of_so_many(int bad, int here, int all_bad, int all);
 // Attempts that say nothing about code or card (skip, notrun) are not counted.
 DeviceRow device_row(const CaseRecord& record);
 
-// The case fails on some devices, by more than chance, and nowhere else: no verdict on the code.
+// Whether the case fails on some devices, by more than chance, and nowhere else. It then says nothing about
+// the code.
 bool is_fault_of_devices(const CaseRecord& record);
 
 // For people: one line per case and device, the conclusion of each case last. "" when no case

@@ -19,10 +19,10 @@ struct Annotation {
   int line = 0;
 };
 
-// A step shows 10 of each level and drops the rest in silence (actions/runner, ExecutionContext.cs,
-// _maxCountPerIssueType): so there is one for each distinct cause, what decides the exit code first, then
-// what hits most cases; where they do not suffice, the last one says how much is left out. A message holds at
-// most 4,096 characters.
+// A step shows 10 annotations of each level and silently drops the rest (actions/runner, ExecutionContext.cs,
+// _maxCountPerIssueType). So there is one for each distinct cause: first those that decide the exit code,
+// then those with the most cases. If there are too many, the last one says how many are left out. A message
+// holds at most 4,096 characters.
 //
 // `workspace`: the directory of the checkout, "" when unknown.
 std::vector<Annotation> annotations(const RunModel& model, const std::string& workspace);

@@ -12,7 +12,7 @@
 //   skip, xfail, other xpass    skipped message="proctor.OUTCOME: REASON"
 //   Other bad attempts of a bad case are rerunFailure, never a second testcase.
 //
-// (classname, name) is unique in a run: where a framework repeats a pair, the id follows the name.
+// (classname, name) is unique in a run: if a framework repeats a pair, the id is appended to the name.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// One run out of the shards of a plan, as a journal: what reads a run reads it like any other.
+// Merges the shards of a plan into one run, as a journal, which can be read like that of any other run.
 #pragma once
 
 #include <string>
@@ -15,15 +15,15 @@ struct MergeInput {
   RunModel model;
 };
 
-// The journal of the whole plan. Refused, each with its name: a run that is no shard; shards of different
-// plans, different stacks, or run under different rules; a shard that is missing or there twice; a case that
-// is there twice, or cases that are not the plan's.
+// The journal of the whole plan. It refuses, and names: a run that is no shard; shards of different plans, of
+// different stacks, or run under different rules; a shard that is missing or given twice; a case that appears
+// twice, and cases that are not in the plan.
 //
 // Every case keeps its verdict, also those of a shard that was stopped or killed. The log of a case is
-// `shard-K/` and its old name; with several hosts, a device is HOST/ID.
+// `shard-K/` with its old name; with several hosts, a device is HOST/ID.
 Result<std::vector<Event>> merge_runs(const std::vector<MergeInput>& inputs);
 
-// "shard-2/": where what belongs to a shard lies in the directory of the merged run.
+// "shard-2/": the place of a shard's files in the directory of the merged run.
 std::string shard_directory(const MergeInput& input);
 
 }  // namespace proctor

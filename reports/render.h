@@ -9,7 +9,7 @@
 namespace proctor {
 
 // Writes junit.xml, junit/*.xml, report.json and summary.md, each complete or not at all. A file that cannot
-// be written does not keep the others from it; the error names every such file.
+// be written does not stop the others from being written; the error names every such file.
 Result<void> render(const RunModel& model, const std::filesystem::path& run_dir);
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-// The command that runs cases of a run again, as each red says it and `proctor rerun` executes it.
+// The command that runs cases of a run again. Each red case shows it, and `proctor rerun` executes it.
 #pragma once
 
 #include <string>

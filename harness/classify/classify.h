@@ -1,8 +1,9 @@
-// From what an attempt left behind to whose problem it is. A pure function of its symptoms and of the rules.
+// Judges whose problem a bad attempt is, from what it left behind. A pure function of its symptoms and of the
+// rules.
 //
 // A line counts for the first rule that it matches; the first rule that has a line is the diagnosis, and the
 // others are listed beside it. Lines of the kernel log count only if they name a device of the attempt
-// (unless the rule says otherwise): whoever calls passes those of the attempt's time alone.
+// (unless the rule says otherwise). The caller passes only the lines from the time of the attempt.
 #pragma once
 
 #include <functional>
@@ -20,7 +21,7 @@ struct Symptoms {
   std::vector<KernelLine> kernel = {};  // of the attempt's time
   std::vector<std::string> pci = {};    // addresses of its devices
   std::vector<std::string> said = {};   // its failures, then what it wrote
-  // Whether a process that the kernel names is none of ours; empty: nobody knows.
+  // Whether a process that the kernel names is none of ours. Empty if that is not known.
   std::function<bool(const KernelProcess&)> is_foreign = {};
 };
 

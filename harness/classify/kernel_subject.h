@@ -1,4 +1,4 @@
-// Whom a line of the kernel log is about: devices by PCI address, and a process where it names one.
+// What a line of the kernel log is about: devices by PCI address, and a process if the line names one.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// All patterns of some rules over many lines, in time linear in the text: a line is tried only against
-// patterns whose anchor it holds, and those are found by their first bytes.
+// Matches all patterns of some rules against many lines, in time linear in the text: a line is tried only
+// against patterns whose anchor it contains, and anchors are found by their first bytes.
 #pragma once
 
 #include <bitset>

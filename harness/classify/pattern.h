@@ -1,4 +1,4 @@
-// What a rule looks for in one line: literal pieces in this order, with `*` for anything in between.
+// What a rule looks for in one line: literal pieces in a fixed order, with `*` for anything in between.
 //
 //   `^` first, `$` last   the line begins, or ends, here (blanks around the line do not count)
 //

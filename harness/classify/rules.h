@@ -34,7 +34,7 @@ struct Rule {
   std::string next;                // one sentence for an engineer
   std::string source;              // public URL or document
   bool any_device = false;         // kKernelLog: also when the line names no device
-  bool fits = false;               // only if the line says that more was free than was asked for
+  bool fits = false;               // only if the line says that more memory was free than was requested
   std::optional<Verdict> becomes;  // what a bad attempt's outcome becomes
 };
 

@@ -1,5 +1,5 @@
-// proctor doctor: what this machine can do, what it cannot, and the one line that would mend each. Of the
-// files of another machine (--root) only the driver stack is judged.
+// proctor doctor: what this machine can do, what it cannot, and one line for each that would repair it. From
+// the files of another machine (--root), only the driver stack is judged.
 #include <fmt/format.h>
 #include <unistd.h>
 

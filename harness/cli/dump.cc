@@ -1,5 +1,5 @@
-// `proctor dump RUN_DIR`: what the cases of a living run are doing now, as it is gathered before a limit ends
-// one. The run is not disturbed.
+// `proctor dump RUN_DIR`: what the cases of a living run are doing now. The evidence is the same as before a
+// limit ends a case. The run is not disturbed.
 #include <fmt/format.h>
 #include <unistd.h>
 

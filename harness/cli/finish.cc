@@ -1,4 +1,4 @@
-// `proctor finish RUN_DIR`: for a step that runs whatever happened before. Ends the runner if it is still
+// `proctor finish RUN_DIR`: for a CI step that runs whatever happened before. Ends the runner if it is still
 // there and nobody waits for it, kills what it left, rebuilds the reports, and waits for its devices.
 #include <fmt/format.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-// `proctor manual page|completion`: the man page, or what bash completes, from the definition of the command
-// line, so that neither can say anything else than --help. Hidden: the build calls it, and installs what it
+// `proctor manual page|completion`: the man page, or the words that bash completes, from the definition of
+// the command line, so that both always agree with --help. Hidden: the build calls it, and installs what it
 // prints.
 #include <fmt/format.h>
 

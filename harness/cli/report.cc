@@ -1,4 +1,5 @@
-// `proctor report render RUN_DIR`: every report is a function of the journal, also after the runner was shot.
+// `proctor report render RUN_DIR`: every report is a function of the journal, also after the runner was
+// killed.
 #include <cstdio>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// `proctor report github RUN_DIR`: the run as GitHub Actions shows it. Nothing here runs anything; whatever
+// `proctor report github RUN_DIR`: the run as GitHub Actions shows it. Nothing is run here; everything that
 // is written is a function of the journal.
 #include <cerrno>
 #include <cstdio>

@@ -7,7 +7,7 @@
 
 namespace proctor::cli {
 
-// Prints the summary and where the reports are. 0, or 2 when there is no readable journal.
+// Prints the summary and where the reports are. Returns 0, or 2 when there is no readable journal.
 int render_again(const std::string& run_dir);
 
 void add_report_github(CLI::App& report, Action& action);  // report github

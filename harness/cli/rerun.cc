@@ -1,5 +1,5 @@
-// `proctor rerun RUN`: the same run again, with the cases that are asked for. Becomes that `proctor run`, so
-// its output, its signals and its exit code are the run's own.
+// `proctor rerun RUN`: the same run again, with the cases that are asked for. This process becomes that
+// `proctor run`, so its output, its signals and its exit code are the run's own.
 #include "reports/rerun.h"
 
 #include <fmt/format.h>

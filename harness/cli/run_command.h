@@ -1,4 +1,4 @@
-// `proctor run`, step by step, and what `proctor exec` changes of it: the plan, what is shown, and the exit
+// `proctor run`, step by step, and the parts that `proctor exec` changes: the plan, the display, and the exit
 // code of a refusal. The exit code of the run itself is a function of the journal (reports/exit_code.h).
 #pragma once
 
@@ -26,8 +26,8 @@ namespace proctor::cli {
 struct RunOptions {
   MachineOptions machine;
   PlanOptions plan;
-  RunPolicy policy;       // what was typed, then over what is configured
-  RunSetup setup;         // what the caller chooses of it is here from the start
+  RunPolicy policy;       // as typed; later laid over the configured one
+  RunSetup setup;         // the caller's choices are in it from the start
   int jobs = 0;           // 0: as many as there are devices, or cores
   std::string plan_file;  // "" = the cases are discovered
   std::string shard;      // "" = all cases
@@ -69,13 +69,13 @@ class RunCommand {
   const std::string& run_dir() const { return run_dir_; }
 
  private:
-  // What can be refused without starting anything.
+  // Refuses everything that can be refused without starting anything.
   Result<void> check();
   Result<void> check_budget();
   Result<void> check_files();
   Result<void> read_shard();
 
-  // From the plan to a directory in which it can run; each step needs those before it.
+  // The steps from the plan to a directory in which it can run. Each step needs those before it.
   Result<void> prepare();
   Result<void> hold_children();
   Result<void> plan_cases();

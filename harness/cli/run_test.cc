@@ -1,5 +1,4 @@
-// `proctor run` from outside: what it answers, what it leaves on disk, and how it ends when it is not left in
-// peace.
+// `proctor run` from outside: what it answers, what it leaves on disk, and how it ends when it is disturbed.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>

@@ -1,5 +1,4 @@
-// proctor stack: the driver stack as a value (docs/stacks.md). One function for each of its subcommands, with
-// what they print given, so that tests read it.
+// proctor stack: the driver stack as a value (docs/stacks.md). One function for each of its subcommands.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,5 @@
-// proctor stack render: Dockerfiles and run lines from the locks, or whether the committed ones are those.
+// proctor stack render: makes Dockerfiles and run lines from the locks, or checks that the committed ones are
+// the same.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// proctor stack verify: whether this machine or image is what its lock says; with --online, whether the world
-// is, and what the lock could say but does not.
+// proctor stack verify: whether this machine or image matches its lock; with --online, whether the outside
+// world does, and which values the lock could have but does not.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

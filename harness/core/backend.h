@@ -1,4 +1,4 @@
-// Whose devices a suite uses, and by whom they are named.
+// Which vendor's devices a suite uses, and how that vendor is named.
 #pragma once
 
 #include <optional>

@@ -11,7 +11,7 @@
 //   PROCTOR_CASE           full id of the case (absent in discovery, and where a process runs several)
 //   PROCTOR_ATTEMPT        1..
 //   PROCTOR_RUN_DIR        absolute path of the run directory
-//   PROCTOR_RUN_ID         id of the run; what still has it after the run is swept
+//   PROCTOR_RUN_ID         id of the run; a process that still has it after the run is swept
 //   PROCTOR_DEVICES        JSON array with what was leased: [{"id":..,"uuid":..,"pci":..}]
 //   PROCTOR_POOL           CUDA only: the same array for all devices that the run may use, which are those
 //                          that the caller's own mask left. No mask that a check builds may show more.
@@ -30,17 +30,17 @@
 // torchrun and its like set. The caller's own values of these variables never reach it:
 //   RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
 //   MASTER_ADDR, MASTER_PORT  127.0.0.1, and a port that was free when the ranks started
-//   PROCTOR_RENDEZVOUS        a directory of the case alone, empty at first, for a store of files
+//   PROCTOR_RENDEZVOUS        a directory for this case alone, empty at first, for a file store
 //
 // A `proctor`-kind binary understands two options:
 //   --proctor-list         for each case, exits 0; all but event and case are optional:
 //     {"v":1,"event":"case","case":"Group.Name","devices":N,"ranks":N,"rule":..,"source":..,
 //      "severity":"gate|warn|info",
-//      "needs":[TEXT..],                           the case skips itself without them. What no device can
-//                                                  tell (below), the runner decides before the case starts.
+//      "needs":[TEXT..],                           the case skips itself without them. Needs that no
+//                                                  device can show (below), the runner checks beforehand.
 //      "sizes":{"smoke":N,"ci":N,"full":N,"stress":N,"unit":TEXT},
 //      "faults":[SPEC..],                          simulator faults that must make the case fail
-//      "expects":"hang|lost|abort"}                how they end it when not by a failed assertion
+//      "expects":"hang|lost|abort"}                how these end it, if not by a failed assertion
 //   --proctor-case=NAME    runs exactly that case, and writes
 //     {"v":1,"case":NAME,"event":"start","t_ns":N,"rule":..,"source":..,"severity":..}
 //     {"v":1,"case":NAME,"event":"step","t_ns":N,"name":TEXT}
@@ -102,8 +102,8 @@ inline constexpr const char* kRendezvousVariable = "PROCTOR_RENDEZVOUS";
 inline constexpr const char* kSimgpuDriver = "simgpu";  // a value of PROCTOR_SIM_DRIVER
 inline constexpr const char* kIntelDriver = "intel";
 
-// Needs that a case could not find out about by itself. A vendor's driver without hardware accepts all work,
-// reports success and executes nothing. Its management interface reads hardware, so it does not start.
+// Needs that a case cannot check by itself. A vendor's driver without hardware accepts all work, reports
+// success and executes nothing. Its management interface reads hardware, so it does not start.
 inline constexpr const char* kExecutionNeed = "execution";
 inline constexpr const char* kManagementNeed = "management";
 

@@ -8,7 +8,7 @@
 // reason why the run ended, or notrun(interrupted) if there is none.
 // The format only grows: readers ignore keys and record types that they do not know.
 //
-// Whoever wants to know what happens is an EventSink. Example:
+// A class that wants to know what happens derives from EventSink. Example:
 //
 //   class BadCases final : public EventSink {
 //    public:
@@ -84,7 +84,7 @@ struct StackFact {
 
 // The part of a plan that a run took (docs/ci.md).
 struct PlannedShard {
-  int index = 1;  // of `count`, from 1
+  int index = 1;  // 1 to `count`
   int count = 1;
   int planned = 0;     // cases of the whole plan
   std::string plan{};  // digest of the whole plan with commands and limits (harness/plan/plan_file.h)
@@ -161,7 +161,7 @@ struct OutputInfo {
   std::string log;
   std::uint64_t bytes = 0;
   std::uint64_t dropped_bytes = 0;
-  bool lost = false;  // the disk refused it
+  bool lost = false;  // the log could not be written to disk
   std::string stdout_tail;
   std::string stderr_tail;
 };
@@ -250,7 +250,7 @@ struct AttemptEnded {
   std::string rule;
   std::string source;
   std::string severity;
-  std::optional<Diagnosis> diagnosis;  // of a bad verdict that the runner did not cause itself
+  std::optional<Diagnosis> diagnosis;  // for a bad verdict that the runner did not cause itself
   std::vector<RankEnd> ranks;          // for a case with ranks: how each ended, in the order of ranks
 };
 
@@ -266,11 +266,11 @@ struct CaseEnded {
 // What was found out about a device, after the case `case_id` or before it began. `what` is one of:
 //   waited          its memory came back, or its foreign holder went away, after `wait_ms`
 //   not_back        `bytes` are still missing after `wait_ms`
-//   lost            the driver says so
+//   lost            the driver says that the device is lost
 //   foreign_holder  processes that are not ours have `bytes` on it
-//   unknown         nothing can tell how it is; this never counts as well
+//   unknown         nothing can tell its state; this never counts as healthy
 //   l1_pass l1_fail the health probe copied, computed and compared
-//   reset           it was sick, and was reset, which the policy allows
+//   reset           it was sick and has been reset, as the policy allows
 //   drained         it gets no more cases
 //   baseline        `bytes` were in use before the first case
 // Readers must accept words that are not in this list: later versions add some.

@@ -9,7 +9,7 @@ namespace proctor {
 
 std::string to_hex(std::span<const char> bytes);
 
-// False when the text is not exactly as many digits as fill `bytes`.
+// False unless the text is exactly as many digits as `bytes` needs.
 bool from_hex(std::string_view text, std::span<char> bytes);
 
 }  // namespace proctor

@@ -1,5 +1,5 @@
-// JSON: nlohmann's header, whose reader and writer are compiled once (json.cc) instead of in each source that uses them,
-// which takes a third of the time to compile such a source. Include this one in its place. Example:
+// JSON: nlohmann's header. Its reader and writer are compiled once (json.cc) and not in each source that uses
+// them, which would take a third of the time to compile such a source. Include this header instead. Example:
 //
 //   const auto report = nlohmann::json::parse(R"({"pass": 3})", nullptr, /*allow_exceptions=*/false);
 //   const int passed = report.is_discarded() ? 0 : report.value("pass", 0);
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-// The names below are the library's own business, and this is the version whose business we know.
+// The names below are internal to the library. They are known for this version only.
 #if NLOHMANN_JSON_VERSION_MAJOR == 3 && NLOHMANN_JSON_VERSION_MINOR == 11
 #define PROCTOR_JSON_TEMPLATES(declare)                                                                  \
   namespace nlohmann::detail {                                                                           \

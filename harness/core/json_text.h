@@ -1,4 +1,4 @@
-// Reading JSON that somebody else wrote: no type is what it should be.
+// For reading JSON that another program wrote, in which any value may have the wrong type.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,7 +6,7 @@
 
 namespace proctor {
 
-// The string at `key`; "" when there is none, or something else.
+// The string at `key`, or "" if there is none or the value is no string.
 std::string text_at(const nlohmann::json& object, const char* key);
 
 }  // namespace proctor

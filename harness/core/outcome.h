@@ -54,7 +54,7 @@ struct Verdict {
 std::string to_string(const Verdict& verdict);
 
 // Whose problem an outcome is: the first of the four answers that every red gives. blame_of() answers it for
-// an attempt without a diagnosis (harness/classify/), because it knows nothing but the outcome.
+// an attempt without a diagnosis (harness/classify/), because it knows only the outcome.
 enum class Blame { kNobody, kCode, kMachine, kSetup };
 Blame blame_of(const Verdict& verdict);
 std::string_view to_string(Blame blame);

@@ -1,6 +1,7 @@
-// Files of a machine whose root directory is somewhere else: its links, absolute ones too, lead to where they
-// would lead there, never out of it. Resolved here, name by name, so that every kernel will do (openat2(2)
-// with RESOLVE_IN_ROOT needs Linux 5.6); nobody is expected to change the tree meanwhile.
+// Files of a machine whose root directory is a directory of this machine. Links, also absolute ones, lead to
+// where they would lead on that machine and never out of its tree. They are resolved here, name by name, so
+// that any kernel will do (openat2(2) with RESOLVE_IN_ROOT needs Linux 5.6). The tree must not change
+// meanwhile.
 #pragma once
 
 #include <optional>
@@ -17,14 +18,14 @@ class RootedFiles {
 
   bool is_whole_machine() const { return root_.empty(); }
 
-  // The whole text; the error's path is the one that was asked for.
+  // The whole text. An error names the path as it was given.
   Result<std::string> contents(const std::string& path) const;
-  // The text without white space around it; nothing where it cannot be read.
+  // The text without white space around it, or none if it cannot be read.
   std::optional<std::string> read(const std::string& path) const;
-  // Names, sorted; empty where there is no such directory.
+  // The sorted names in a directory; empty if there is no such directory.
   std::vector<std::string> names(const std::string& directory) const;
   bool exists(const std::string& path) const { return resolve(path).has_value(); }
-  // Where the links of `path` lead, as that machine sees it; nothing where they lead nowhere.
+  // Where the links of `path` lead, as a path on that machine; none if they lead nowhere.
   std::optional<std::string> resolve(const std::string& path) const;
 
  private:

@@ -6,8 +6,8 @@
 
 namespace proctor {
 
-std::string errno_name(int err);      // its number where it has no name here
-std::string signal_name(int signal);  // "" where it has none: real-time signals
+std::string errno_name(int err);      // the number if it has no name here
+std::string signal_name(int signal);  // "" if it has none, as real-time signals
 std::string errno_words(int err);     // "No such file or directory"
 
 }  // namespace proctor

@@ -1,5 +1,5 @@
-// Text that may hold anything: the one function that every writer cleans it with, and near-miss suggestions.
-// Example:
+// For text that may hold anything: the one function with which every writer cleans it, and near-miss
+// suggestions. Example:
 //
 //   const std::string clean = clean_text("\x1b[31mred\x1b[0m\x01");         // "red\\x01"
 //   const std::string meant = near_miss("time-out", {"timeout", "grace"});  // "timeout"

@@ -33,7 +33,7 @@ Error toml_error(const std::string& file, const toml::source_region& where, cons
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
                        std::string_view noun);
 
-// The value as the file has it, for messages.
+// The value as it is written in the file, for messages.
 std::string value_text(const toml::node& node);
 
 class TableReader {
@@ -58,7 +58,7 @@ class TableReader {
   void read(const char* key, std::map<std::string, std::string>& out);  // merges into `out`
   // Reads a text that must be one of `allowed`.
   void read_choice(const char* key, std::optional<std::string>& out, const std::vector<std::string>& allowed);
-  // A string that `parse` makes a value of; `expected` says of what form it must be.
+  // A string that `parse` turns into a value; `expected` describes the form that it must have.
   template <typename Value, typename Parse>
   void read_parsed(const char* key, std::optional<Value>& out, const Parse& parse, const char* expected) {
     if (const toml::node* node = wanted(key)) read_element(*node, key, out, parse, expected);

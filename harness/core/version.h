@@ -1,5 +1,5 @@
 // Versions of drivers and of Proctor itself, compared as dotted numbers: 22.9 < 22.43 = 22.43.0. Only the
-// leading dotted number counts ("535.54.03-ubuntu1" is 535.54.3); numbers may be of any length.
+// leading dotted number counts ("535.54.03-ubuntu1" is 535.54.3); numbers may have any number of digits.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ class Version {
  public:
   Version() = default;
 
-  // Error when the text does not begin with a digit.
+  // An error if the text does not begin with a digit.
   static Result<Version> parse(std::string_view text);
 
   // -1, 0, 1.

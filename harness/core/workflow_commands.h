@@ -1,9 +1,9 @@
-// GitHub Actions obeys lines of a step's output (docs.github.com, "Workflow commands"): to escape what we say
-// with such a line, and to keep what others say from being one.
+// GitHub Actions obeys some lines of a step's output as commands (docs.github.com, "Workflow commands"). Here
+// text of ours is escaped for such a command, and the text of others is kept from being one.
 //
 // A line is a command when it begins, after blanks, with `::NAME` and has a second `::`, or when it holds
-// `##[NAME]` anywhere, the form of before (actions/runner, src/Runner.Common/ActionCommand.cs). Azure
-// Pipelines does the same with `##vso[`. Lines end at \n, \r or both.
+// `##[NAME]` anywhere, the older form (actions/runner, src/Runner.Common/ActionCommand.cs). Azure Pipelines
+// does the same with `##vso[`. Lines end at \n, \r or both.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,20 @@
 
 namespace proctor {
 
-// The text of a command, and the value of one of its properties.
+// These escape the text of a command, and the value of one of its properties.
 std::string escape_command_data(std::string_view text);
 std::string escape_command_property(std::string_view text);
 
 // Breaks the commands in a stream of bytes with a backslash, and changes nothing else: `::` where a line may
 // begin becomes `:\:`, `##[` becomes `##\[`. It needs no look-ahead, so nothing is held back.
 //
-// Not `::stop-commands::`: a runner reads stdout and stderr side by side, so what one of them stops is not
-// stopped yet for the other; two programs in one step would start each other's commands again; and a program
-// that is killed would leave the step's own commands dead.
+// `::stop-commands::` is not used: a runner reads stdout and stderr side by side, so commands that one of
+// them stops are not stopped yet for the other; two programs in one step would start each other's commands
+// again; and a program that is killed would leave the step's own commands dead.
 class WorkflowCommandGuard {
  public:
-  // The start of a piece may be the start of a line, too: others write to the same descriptor in between.
+  // The start of a piece may also be the start of a line, because others write to the same descriptor in
+  // between.
   std::string pass(std::string_view piece);
 
   // How many commands were broken.

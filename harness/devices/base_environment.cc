@@ -1,4 +1,5 @@
-// base_environment(): what a child starts from. The other half of environment.h is about visibility.
+// base_environment(): the environment from which a child starts. The other half of environment.h is about
+// visibility.
 
 #include "harness/devices/environment.h"
 

@@ -14,18 +14,18 @@ namespace proctor {
 struct CudaToolkitDriver {
   std::string_view toolkit;  // "13.0 U2"
   int cuda;                  // 13000: what its runtime and that driver call themselves
-  std::string_view driver;   // that it came with, on Linux: "580.95.05"
+  std::string_view driver;   // the driver that came with it, on Linux: "580.95.05"
 };
 // Newest first. Source: NVIDIA, CUDA Toolkit release notes, "CUDA Toolkit and Corresponding Driver Versions".
 std::span<const CudaToolkitDriver> cuda_toolkit_drivers();
 
-// The least driver on which programs of any release of this major version run, e.g. 580 for 13; none: not
+// The oldest driver on which programs of any release of this major version run, e.g. 580 for 13; none if not
 // known. Source: NVIDIA, CUDA Compatibility, "Minor Version Compatibility".
 std::optional<int> least_cuda_driver(int major);
 
 enum class CudaRelation {
   kNative,   // the driver is as new as the runtime
-  kMinor,    // older, of the same major version: what is newer in the runtime may be refused
+  kMinor,    // older, of the same major version: newer functions of the runtime may be refused
   kForward,  // the kernel's driver is too old for the runtime, a newer libcuda.so.1 (cuda-compat) stands
              // between
   kTooOld,
@@ -37,7 +37,7 @@ std::string_view to_string(CudaRelation relation);  // "native", "minor", ...
 // libcuda.so.1 can do at most, as cudaDriverGetVersion says it; 0: there is none.
 CudaRelation cuda_relation(int runtime, std::string_view driver, int cuda);
 
-// "13.0" of 13000.
+// "13.0" for 13000.
 std::string cuda_version_text(int version);
 
 // One sentence about a driver that is too old: what is needed, and what there is.

@@ -15,12 +15,12 @@ struct Device {
   std::string backend;  // "xpu" or "cuda"
   std::string name;
   std::string type;  // "gpu", ...
-  std::string uuid;  // of CUDA the name that its masks know: "GPU-...", "MIG-..."
+  std::string uuid;  // for CUDA the name that its masks know: "GPU-...", "MIG-..."
   std::string pci;   // empty: the driver does not say
   std::uint32_t vendor_id = 0;
   std::uint32_t device_id = 0;
-  int ordinal = -1;        // in the probe's own order, without a mask; -1: no program could name it so
-  std::string capability;  // of CUDA: "9.0"
+  int ordinal = -1;        // in the probe's own order, without a mask; -1: no program could name it by number
+  std::string capability;  // for CUDA: "9.0"
   int tiles = 1;
   std::uint64_t memory_bytes = 0;
   bool integrated = false;

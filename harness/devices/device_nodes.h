@@ -1,4 +1,5 @@
-// Whose device nodes this process could open: a guess before anything is loaded, where one must be made.
+// Which vendors' device nodes this process could open. For a guess that must be made before anything is
+// loaded.
 #pragma once
 
 namespace proctor {

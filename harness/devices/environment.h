@@ -1,8 +1,9 @@
 // The environment of a child, built from an explicit plan: which devices it sees, and what else it may read.
-// No variable of the caller is dropped by the way. On a machine with both vendors, CUDA_VISIBLE_DEVICES=''
-// may be how the user keeps NVIDIA out, and without it the child would fall back to CUDA.
+// No variable of the caller is dropped as a side effect. On a machine with both vendors,
+// CUDA_VISIBLE_DEVICES='' may be how the user keeps NVIDIA out, and without it the child would fall back to
+// CUDA.
 //
-// The devices of one vendor are shown, those of the others are hidden:
+// The devices of one vendor are shown, those of the other are hidden:
 //   CUDA        hidden by CUDA_VISIBLE_DEVICES='' (the guide: "empty string, no GPU devices are visible")
 //   Level Zero  hidden by ZE_ENABLE_ALT_DRIVERS naming a file that cannot exist: the loader finds no
 //               driver and zeInit returns 0x78000001. Never by a mask that selects nothing, because Intel's
@@ -70,7 +71,7 @@ const char* mask_variable(Backend backend);
 // that the probe finds means the same device to a child whose visibility plan_visibility() made.
 void unmask_xpu(Environment& environment, Hierarchy hierarchy);
 void unmask_cuda(Environment& environment);
-// Calls one of the two, as the backend wants it; Level Zero is probed as COMPOSITE.
+// Calls the one of the two functions above that belongs to the backend; Level Zero is probed as COMPOSITE.
 Environment unmasked(Backend backend, Environment environment);
 
 // The mask that is in force in the caller's environment, or nullopt. Intel's driver also reads the name with

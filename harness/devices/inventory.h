@@ -29,13 +29,13 @@ struct Inventory {
   //   driver_too_old:12.2<13.0   probe_timeout   probe_crash:SIGNAL   probe_unreadable   probe_failed:STEP
   std::string problem;
   std::string detail;  // one sentence about `problem`
-  // The same for programs that use this machine's CUDA Runtime, ours among them: others bring their own.
+  // The same for programs that use this machine's CUDA Runtime, as ours do. Other programs bring their own.
   std::string runtime_problem;
   std::string runtime_detail;
   // Level Zero entry points newer than 1.0 that this loader lacks: checks that need them are skipped.
   std::vector<std::string> missing_symbols;
 
-  // What `problem`, else `runtime_problem` says, with its sentence: for people.
+  // `problem`, or else `runtime_problem`, with its sentence. For people.
   std::string words() const;
 };
 
@@ -49,16 +49,17 @@ struct ProbeOptions {
 // `proctor-probe-xpu` or `proctor-probe-cuda` beside the running executable.
 std::string default_probe(Backend backend);
 
-// Never fails: what went wrong is `problem`. The probe runs in a scratch directory,
-// because drivers write files.
+// Never fails: `problem` says what went wrong. The probe runs in a scratch directory, because drivers write
+// files.
 Inventory probe_devices(Backend backend, Containment& containment, ProbeOptions options);
 
-// The same through a simulation, without its faults: devices are "xpu-sim:N" or "cuda-sim:N" and simulated.
-// `env` is the environment without it; on simgpu its mask, hierarchy and order count as on hardware.
+// The same through a simulation, without its faults. The devices are "xpu-sim:N" or "cuda-sim:N" and marked
+// as simulated. `env` is the environment without the simulation; on simgpu its mask, hierarchy and order
+// count as on hardware.
 Inventory probe_simulated(Backend backend, Containment& containment, const Simulation& simulation,
                           ProbeOptions options);
 
-// A probe's JSON document as an inventory; for tests and for stored probes.
+// Reads a probe's JSON document. For tests and for stored probes.
 Result<Inventory> parse_probe(Backend backend, std::string_view json);
 
 // `env` with the variables of a simulation applied.

@@ -76,7 +76,7 @@ std::vector<Device> simulated_devices(const Simulation& simulation);
 
 // "xpu-sim:1", "cuda-sim:1": the id of a simulated card.
 std::string simulated_id(Backend backend, std::size_t card);
-// The backends of which `topology` has cards.
+// The backends for which `topology` has cards.
 std::vector<Backend> backends_of(const simgpu::Topology& topology);
 
 // How the children of a run reach the simulated devices.
@@ -101,12 +101,12 @@ SimEnvironment intel_environment(const EqualCards& cards, const SimDriver& drive
                                  std::string_view library_path);
 
 // `directories` are searched for the libraries of the simulator. The environment has no
-// faults: a probe shall see none.
+// faults: a probe must see none.
 SimEnvironment simgpu_environment(const simgpu::Topology& topology,
                                   const std::vector<std::string>& directories);
 SimEnvironment cuda_environment(const simgpu::Topology& topology,
                                 const std::vector<std::string>& directories);
-// The one of the three above that provides the devices of `backend`.
+// Calls the function above that provides the devices of `backend`.
 SimEnvironment environment_of(const Simulation& simulation, Backend backend, std::string_view library_path);
 // The directory of the running executable, and the directory lib beside that one.
 std::vector<std::string> simulator_directories();
@@ -118,7 +118,7 @@ struct SimSession {
   std::string log;
   std::string faults;
 };
-// Not `bind`: beside a std::map that is std::bind, which does nothing.
+// It is not called `bind`, because with a std::map as argument that name finds std::bind, which does nothing.
 void bind_session(SimEnvironment& environment, const SimSession& session);
 
 // How the children of each backend reach its simulated devices.

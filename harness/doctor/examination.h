@@ -1,4 +1,4 @@
-// The checks, each a pure function of a host; what they share.
+// The checks of doctor, each a pure function of a host, and what they share.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace proctor {
 
-// What a stack asks of the host that runs it (docker/stacks, [host]).
+// What a stack demands of the host that runs it (docker/stacks, [host]).
 struct HostMinimum {
   std::string stack{};
   std::string driver{};
@@ -26,7 +26,7 @@ class Examination {
     add({HostState::kOk, std::move(check), std::move(what), std::move(where), {}, {}});
   }
   void add(HostFinding finding) { findings_.push_back(std::move(finding)); }
-  // One line for a machine, another for a container on it.
+  // Chooses between the fix for a machine and the fix for a container on it.
   std::string fix(const std::string& on_machine, const std::string& in_container) const {
     return host_.container ? in_container : on_machine;
   }
@@ -39,7 +39,7 @@ class Examination {
 
 // The toolkit's stub directory holds libraries to link with, without a driver behind them.
 bool is_stub(const FoundLibrary& library);
-// The first that is no stub, or null.
+// The first library of that name that is no stub, or null.
 const FoundLibrary* real_library(const Host& host, const std::string& name);
 
 void check_nodes(Examination& examination);

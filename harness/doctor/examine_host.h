@@ -1,4 +1,5 @@
-// Everything doctor has to say about a host. Pure: the same files and the same day give the same findings.
+// Everything that doctor says about a host. A pure function: the same files and the same day give the same
+// findings.
 #pragma once
 
 #include <string>
@@ -9,10 +10,10 @@
 
 namespace proctor {
 
-// What the stack locks demand that this program was built with.
+// The demands of the stack locks with which this program was built.
 std::vector<HostMinimum> embedded_host_minima();
 
-// `today` is "2026-11-21"; a rule whose re-check date is past is reported whether or not it holds.
+// `today` is "2026-11-21"; a rule whose re-check date has passed is reported whether it holds or not.
 HostFindings examine_host(const Host& host, const std::vector<HostMinimum>& minima,
                           const std::vector<KnownBad>& rules, const std::string& today);
 

@@ -15,7 +15,7 @@ struct HostFinding {
   std::string check{};  // "host-driver"; "known-bad:ID" for a rule
   std::string what{};   // what was found
   std::string where{};  // the file or device that shows it
-  std::string fix{};    // the one line that mends it; "" when nothing is to be mended
+  std::string fix{};    // one line that repairs it; "" if there is nothing to repair
   std::vector<std::string> sources{};
 };
 

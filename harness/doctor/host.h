@@ -1,5 +1,5 @@
 // What a machine's files say about its accelerators: cards, nodes, drivers, libraries, and who wants to use
-// them. Read from files only, so that the files of another machine do as well as this one's.
+// them. It is read from files only, so that the files of another machine can be used as well.
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@ struct Card {
   std::string address{};            // "0000:03:00.0"
   std::string id{};                 // "8086:e223"
   std::string driver{};             // "xe"; "" where none is bound
-  std::string model{};              // as NVIDIA's driver tells it; "" otherwise
-  std::optional<unsigned> minor{};  // N of its /dev/nvidiaN, as NVIDIA's driver tells it
+  std::string model{};              // as NVIDIA's driver gives it; "" otherwise
+  std::optional<unsigned> minor{};  // N of its /dev/nvidiaN, as NVIDIA's driver gives it
   std::string render_node{};        // "renderD128", as the kernel's driver made it; "" where it made none
 
   bool is_intel() const { return id.starts_with("8086:"); }
@@ -50,10 +50,10 @@ struct FoundLibrary {
 struct Host {
   Fingerprint facts{};
   std::vector<Card> cards{};
-  bool nodes_known = false;            // another machine's only where dev.list tells them
+  bool nodes_known = false;            // for another machine, only if dev.list names them
   std::vector<Node> nodes{};           // /dev/dri/renderD*, /dev/nvidia*
   std::vector<std::string> by_path{};  // the targets' names in /dev/dri/by-path: "renderD128"
-  std::optional<Caller> caller{};      // nobody says who, where another machine's files are read
+  std::optional<Caller> caller{};      // none if another machine's files are read
   std::map<unsigned, std::string> groups{};
   bool container = false;
   std::map<std::string, std::vector<FoundLibrary>> libraries{};  // by name, in the linker's order
@@ -61,14 +61,15 @@ struct Host {
   const StackFact* fact(const std::string& name) const;
   std::optional<std::string> value(const std::string& name) const;
   const Node* node(const std::string& path) const;
-  // A container may be given some of its host's cards; it sees all of them on the bus. False when no node
-  // begins so ("/dev/nvidia"); outside of containers always true.
+  // A container may be given some of its host's cards; it sees all of them on the bus. False if no node has a
+  // name that begins like this ("/dev/nvidia"). Outside of containers always true.
   bool exposes(std::string_view nodes) const;
   const FoundLibrary* library(const std::string& name) const;  // the one that the linker takes
 };
 
-// The machine whose files are below `root`. Of "/" everything is read where it is; below another directory
-// three files say what files cannot (docs/doctor.md): dev.list, id and library_path.
+// Reads the machine whose files are below `root`. For "/" everything is read in its place. Below another
+// directory, three extra files give what the machine's own files cannot (docs/doctor.md): dev.list, id and
+// library_path.
 Result<Host> read_host(const std::string& root, const std::string& ld_library_path,
                        const std::optional<std::string>& image_digest);
 

@@ -1,5 +1,5 @@
 // Combinations of card, kernel, firmware and versions that are known to be bad, as data: known_bad.toml, or a
-// file of the user's. There is no single good version: what one card needs makes another slow.
+// file of the user. There is no single good version: what one card needs makes another slow.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ std::string_view to_string(Effect effect);
 struct FactCondition {
   enum class Kind { kPresent, kAbsent, kVersion };
   Kind kind = Kind::kPresent;
-  std::optional<VersionRange> range{};  // of kVersion
+  std::optional<VersionRange> range{};  // for kVersion
 };
 
 struct KnownBad {
@@ -30,18 +30,18 @@ struct KnownBad {
   std::string text{};
   std::string fix{};
   std::vector<std::string> sources{};
-  std::string recheck{};               // "2027-05-20": after it somebody has to look whether it still holds
-  std::vector<std::string> devices{};  // PCI ids, one of them; any card when both are empty
-  std::vector<std::string> models{};   // patterns for names that NVIDIA's driver tells
+  std::string recheck{};               // "2027-05-20": after this day somebody must check the rule again
+  std::vector<std::string> devices{};  // PCI ids, one must match; any card if both lists are empty
+  std::vector<std::string> models{};   // patterns for names that NVIDIA's driver gives
   int count = 1;                       // at least so many of these cards
-  std::map<std::string, FactCondition> facts{};  // all of them
+  std::map<std::string, FactCondition> facts{};  // all must hold
 };
 
-// What a rule says of a host.
+// What a rule says about a host.
 enum class Match { kNo, kYes, kUnknown };
 struct RuleAnswer {
   Match match = Match::kNo;
-  std::vector<std::string> unknown{};  // facts that would decide it, and nobody can tell
+  std::vector<std::string> unknown{};  // unknown facts that would decide it
 };
 
 // `file` stands for the text in messages.

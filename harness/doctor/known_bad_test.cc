@@ -1,4 +1,5 @@
-// Every rule has a machine on which it holds and one on which it does not; and what is no rule is refused.
+// Every rule has a machine on which it holds and one on which it does not; and a text that is no rule is
+// refused.
 #include "harness/doctor/known_bad.h"
 
 #include <gmock/gmock.h>

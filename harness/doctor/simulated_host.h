@@ -3,11 +3,11 @@
 //   cards      "0000:03:00.0 8086:e223 xe": address, id, driver ("-": none). Intel's get render nodes with
 //              mode 0660 and group 993 (render), and links by path; NVIDIA's get /dev/nvidiaN with mode
 //              0666, N in their order, or a fourth word: the number that the driver gave the card
-//   driver     version of NVIDIA's module; libraries: of its libraries ("": there are none)
-//   model      of NVIDIA's cards
+//   driver     version of NVIDIA's module; libraries: version of its libraries ("": none)
+//   model      that of NVIDIA's cards
 //   packages   "libze1 1.32.0-1": also makes the library that the package brings
 //   image      ("cuda-13", "nvidia 580"); kernel, guc, toolkit, cdi, glue_mode, container, id, library_path
-//   without    paths that are not in dev.list; mode: of the render nodes
+//   without    paths that are not in dev.list; mode: that of the render nodes
 //   files      and links: anything else; absent: files to remove
 #pragma once
 

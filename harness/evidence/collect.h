@@ -1,5 +1,5 @@
-// Looks at a case's processes from outside, in the order of what is cheap and certain: /proc, Python
-// stacks, native stacks. Runs in a process of its own that may be killed at any step; what was found
+// Looks at a case's processes from outside, the cheapest and most certain sources first: /proc, Python
+// stacks, native stacks. It runs in a process of its own that may be killed at any step; everything found
 // until then is already written.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Dynamic symbols of an ELF file, by name; what a stripped program still has.
+// Dynamic symbols of an ELF file, by name. A stripped program still has them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace proctor {
 
 struct ElfSymbols {
   std::map<std::string, std::uint64_t> address;  // as linked; only the wanted names that exist
-  std::uint64_t base = 0;                        // as linked, of the page that holds the file's start
+  std::uint64_t base = 0;                        // address, as linked, of the page with the file's start
 };
 
 // 64-bit files of this machine's byte order; nullopt for everything else.

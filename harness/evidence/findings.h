@@ -16,19 +16,19 @@ struct ProcessFinding {
   std::string cgroup;               // its figures, one a line
   std::vector<ThreadStack> native;  // the main thread first
   std::string native_text;          // as the tool printed it
-  std::string python_text;          // py-spy's, where our own reader knows nothing
+  std::string python_text;          // the output of py-spy, if our own reader found nothing
 };
 
 struct Findings {
   std::vector<std::string> devices{};       // leased ids
   std::vector<std::string> kernel_lines{};  // about them, since the case began
   std::vector<ProcessFinding> processes{};
-  // What could not be had, each with how to allow it. One sentence each.
+  // What could not be read, each with how to allow it. One sentence each.
   std::vector<std::string> gaps{};
 };
 
-// For people in a hurry: at most ten lines, the process that holds a device first. Of many processes (ranks)
-// each has one line, so that a disagreement is seen.
+// For people in a hurry: at most ten lines, the process that holds a device first. If there are many
+// processes (ranks), each has one line, so that differences between them are seen.
 std::vector<std::string> ten_lines(const Findings& findings);
 
 // Everything about one process, as it goes into the file.

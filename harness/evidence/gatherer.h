@@ -1,5 +1,5 @@
-// Evidence as the runner has it gathered: in a child with a deadline, so that nothing that the case's
-// processes do can hold the runner up.
+// How the runner has evidence gathered: in a child with a deadline, so that nothing that the case's processes
+// do can hold the runner up.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ struct GatherRequest {
   std::string program;  // proctor itself
   int guard = 0;        // of the case
   std::vector<std::string> devices;
-  std::string file;                         // absolute; gets everything
+  std::string file;                         // absolute path; everything is written there
   std::vector<std::string> kernel_lines{};  // of the case's time and devices
   std::string kernel_gap{};                 // why there may be more of them, or ""
   std::vector<std::string> environment;     // of the tools
@@ -32,10 +32,10 @@ struct GatherRequest {
 
 struct Gathered {
   std::vector<std::string> lines;  // at most ten
-  std::string problem;             // why there may be less than usual, or ""
+  std::string problem;             // why there may be fewer than usual, or ""
 };
 
-// Between two versions of the ten lines that the child prints: the last complete one counts.
+// Stands between two versions of the ten lines that the child prints. The last complete version counts.
 inline constexpr const char* kDigestEnd = "\f";
 
 std::vector<std::string> last_digest(const std::string& text);

@@ -1,10 +1,9 @@
-// The kernel log from now on, without ever waiting for it. Whoever wants to know what came
-// during some time marks its begin and asks for what came since: lines are told apart by their
-// order in the log, not by clocks.
+// The kernel log from now on, without ever waiting for it. A caller that wants the lines of a period marks
+// its start and asks later for the lines since then. They are found by their order in the log, not by clocks.
 //
 // Each look takes at most 20 ms, and at most the newest 4,096 lines are kept: a flood of messages costs
-// lines, which are counted, and never time. Only what the kernel says itself is kept, not what programs write
-// into its log.
+// lines, which are counted, and never time. Only messages of the kernel itself are kept, not those that
+// programs write into its log.
 //
 // Sources: Documentation/ABI/testing/dev-kmsg, Documentation/admin-guide/sysctl/kernel.rst (dmesg_restrict).
 #pragma once
@@ -25,25 +24,26 @@ namespace proctor {
 // host's log. Its lines may be records of /dev/kmsg or plain text, as dmesg prints it.
 inline constexpr const char* kKernelLogVariable = "PROCTOR_KERNEL_LOG";
 
-// `6,339,5140900,-;text`, and lines ` KEY=VALUE` after it. None: not of the kernel itself, or no record.
+// `6,339,5140900,-;text`, and lines ` KEY=VALUE` after it. None if it is not from the kernel itself or is no
+// record.
 std::optional<KernelLine> parse_kmsg(std::string_view record);
 
-// What opening /dev/kmsg failed with, and how to allow it: one sentence.
+// The error of opening /dev/kmsg and how to allow it, in one sentence.
 std::string how_to_read_kernel_log(const std::string& path, int error);
 
 class KernelLog {
  public:
   // `stand_in`: a file to read instead, or "".
   explicit KernelLog(const std::string& stand_in = {});
-  // As the environment says.
+  // Reads the file that the environment names, or /dev/kmsg.
   static KernelLog from_environment();
 
-  // Why it cannot be read, with how to allow it; "" when it can.
+  // Why the log cannot be read, with how to allow it; "" if it can.
   const std::string& problem() const { return problem_; }
   bool is_stand_in() const { return stand_in_; }
 
   using Mark = std::uint64_t;
-  // Now.
+  // Marks the present end of the log.
   Mark mark();
 
   struct Lines {
@@ -67,7 +67,7 @@ class KernelLog {
   std::deque<KernelLine> lines_;
   Mark first_ = 0;                         // of lines_.front()
   std::optional<std::uint64_t> sequence_;  // of the newest record
-  std::string rest_;                       // when a file is read, a line without its end
+  std::string rest_;                       // when a file is read, the start of an incomplete line
 };
 
 }  // namespace proctor

@@ -16,12 +16,12 @@ struct StackTool {
   std::string path;
 };
 
-// gdb first: it reads more kinds of debug information. `search` as in PATH.
+// gdb first: it reads more kinds of debug information. `search` has the form of PATH.
 std::optional<StackTool> find_stack_tool(const std::string& search);
 
 std::vector<std::string> stack_command(const StackTool& tool, int pid);
 
-// What either of them prints. Threads in the order of the text.
+// Parses the output of either tool. Threads are in the order of the text.
 std::vector<ThreadStack> parse_native_stacks(std::string_view text);
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-// How to allow what was not permitted: one sentence that can be pasted.
+// How to allow what was not permitted, in one sentence that can be copied.
 #pragma once
 
 #include <optional>

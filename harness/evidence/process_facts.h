@@ -18,7 +18,7 @@ struct ThreadFacts {
   int own_tid = 0;  // in the PID namespace that the thread itself sees
   std::string name;
   char state = '?';
-  std::string wchan;         // kernel function that it sleeps in, "" when it runs or nobody may know
+  std::string wchan;         // kernel function in which it sleeps, "" if it runs or this may not be read
   std::string syscall;       // number and arguments, or "running"
   std::string kernel_stack;  // root only
 };
@@ -31,7 +31,7 @@ struct ProcessFacts {
   char state = '?';
   std::uint64_t resident_kib = 0;
   std::uint64_t swapped_kib = 0;
-  std::string rank;                       // of a distributed job, from RANK and its kin
+  std::string rank;                       // in a distributed job, from RANK and similar variables
   std::vector<std::string> device_nodes;  // open or mapped accelerators, sorted
   std::string cgroup;                     // path below the mount
   std::vector<ThreadFacts> threads;       // the main thread first
@@ -41,7 +41,7 @@ struct ProcessFacts {
 // The living processes below `root`, parents first; zombies do not count. At most 64.
 std::vector<int> living_descendants(int root);
 
-// A process that is gone meanwhile has no threads.
+// A process that has ended meanwhile has no threads.
 ProcessFacts read_process(int pid);
 
 // Memory and process figures of a cgroup, whose `path` is as in ProcessFacts: one figure a line, as in the

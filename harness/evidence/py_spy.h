@@ -8,7 +8,7 @@
 
 namespace proctor {
 
-// Threads in the order of the text, the one called MainThread first. Their numbers are not taken over: some
+// Threads in the order of the text, the one called MainThread first. Their numbers are not used, because some
 // versions print the pthread's address.
 std::vector<ThreadStack> parse_py_spy(std::string_view text);
 

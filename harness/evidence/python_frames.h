@@ -19,8 +19,8 @@ struct PythonStacks {
 
 PythonStacks read_python_stacks(const ProcessFacts& process);
 
-// The line of the instruction at `offset` (bytes) by CPython's location table of 3.11 and later; 0: none.
-// Source: CPython, Objects/locations.md of 3.11 (InternalDocs/code_objects.md of 3.13).
+// The line of the instruction at `offset` (bytes), from the location table of CPython 3.11 and later; 0 if
+// there is none. Source: CPython, Objects/locations.md of 3.11 (InternalDocs/code_objects.md of 3.13).
 int python_line(const std::string& location_table, int first_line, std::uint64_t offset);
 
 }  // namespace proctor

@@ -1,9 +1,9 @@
-// Where CPython keeps what a stack is made of, per version. Only the fields that are read are named.
+// Where each version of CPython keeps the parts of a stack. Only the fields that are read are named.
 //
 // Sources: 3.11 and 3.12: Include/internal/pycore_{runtime,interp,frame}.h and
 // Include/cpython/{pystate,code}.h of those branches, on machines with 64-bit pointers; they do not change
-// within a minor version. 3.13: the program says it itself (_Py_DebugOffsets, made for readers from outside).
-// Other versions: py-spy.
+// within a minor version. 3.13: the program itself has the offsets (_Py_DebugOffsets, made for readers from
+// outside). Other versions: py-spy.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct PythonLayout {
   std::uint64_t interpreter_threads = 0;
   std::uint64_t thread_next = 0;  // PyThreadState
   std::uint64_t thread_native_id = 0;
-  std::uint64_t thread_frame = 0;           // the frame, or what holds it:
+  std::uint64_t thread_frame = 0;           // the frame, or the object that holds it:
   std::optional<std::uint64_t> held_frame;  // _PyCFrame.current_frame up to 3.12
   std::uint64_t frame_previous = 0;         // _PyInterpreterFrame
   std::uint64_t frame_code = 0;

@@ -1,5 +1,5 @@
-// The memory of another process, read without stopping it. Everything read may be torn or wild: callers bound
-// what they follow.
+// The memory of another process, read without stopping it. Everything that is read may be half-changed or
+// wrong, so callers limit how far they follow it.
 #pragma once
 
 #include <sys/types.h>
@@ -32,7 +32,7 @@ class RemoteMemory {
     return value;
   }
 
-  // Whether reading was refused rather than impossible (EPERM).
+  // Whether reading was refused (EPERM) and not just impossible.
   bool refused() const { return refused_; }
 
  private:

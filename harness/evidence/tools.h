@@ -1,4 +1,4 @@
-// Other people's tools, looked up on PATH and run under a deadline.
+// Tools that are not ours, looked up on PATH and run under a deadline.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ struct ToolRun {
   std::string problem;  // why it did not end well: "killed after 3.0 s", "exit 1"; or ""
 };
 
-// All at once; each is killed with everything it started when the limit is over. What it printed until then
-// is kept. Results in the order of the commands.
+// Runs all tools at once. A tool that reaches the limit is killed with everything it started; its output
+// until then is kept. The results are in the order of the commands.
 std::vector<ToolRun> run_tools(Containment& containment,
                                const std::vector<std::vector<std::string>>& commands,
                                const std::vector<std::string>& environment, Milliseconds limit);

@@ -42,7 +42,7 @@ class WaitingChild {
   WaitingChild& operator=(const WaitingChild&) = delete;
 
   int pid() const { return pid_; }
-  // All that it wrote until it closed its stdout.
+  // Everything that it wrote until it closed its stdout.
   const std::string& said() const { return said_; }
 
  private:

@@ -1,5 +1,5 @@
-// The environment of every case of a run: what its kind starts from, the visibility of its devices, the
-// simulation, and the suite's own variables, in this order. Equal requests are answered from memory.
+// The environment of every case of a run: the base environment of its kind, the visibility of its devices,
+// the simulation, and the suite's own variables, in this order. Equal requests are answered from memory.
 #pragma once
 
 #include <map>

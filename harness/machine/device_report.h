@@ -17,8 +17,8 @@
 
 namespace proctor {
 
-// What is asked: whose devices, and how long a driver may take. A person waits for these commands: a driver that
-// needs longer is reported as such.
+// The question: which vendors' devices, and how long a driver may take. A person waits for these commands, so
+// a driver that needs longer is reported as too slow.
 struct DeviceQuery {
   MachineOptions machine;
   std::string backend;  // --backend; "" = all that there may be
@@ -29,12 +29,13 @@ void add_device_query_options(CLI::App& command, DeviceQuery& query);
 
 struct DeviceReport {
   std::optional<Simulation> simulation;
-  std::map<Backend, Inventory> inventories;  // of each backend that was asked
+  std::map<Backend, Inventory> inventories;  // one for each backend that was probed
 
   std::vector<Device> devices() const;
 };
 
-// Probes in children under the best containment. Error: bad options, or no containment at all.
+// Probes in children under the best containment. The error is for bad options, or if there is no containment
+// at all.
 Result<DeviceReport> report_devices(const DeviceQuery& query);
 
 void print_devices(const DeviceReport& report, std::ostream& out);

@@ -1,5 +1,5 @@
-// From the command line to a plan: built-in suites and configuration; the suites' own programs list their
-// cases on this machine.
+// Makes a plan from the command line, the built-in suites and the configuration. The suites' own programs
+// list their cases on this machine.
 #pragma once
 
 #include "harness/core/result.h"

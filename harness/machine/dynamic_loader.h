@@ -9,12 +9,12 @@
 
 namespace proctor {
 
-// Whether a dynamic loader can start this file: an ELF program that asks for one. A script's interpreter is
-// started by the kernel, which knows only the system's loader.
+// Whether a dynamic loader can start this file, that is, whether it is an ELF program that asks for one. A
+// script cannot be started so: the kernel starts its interpreter and knows only the system's loader.
 bool asks_for_loader(const std::string& file);
 
-// Puts `loader_words` before each program of `plan` on `backend` that asks for a loader, and tells it how to
-// start itself again. Programs are looked up in `path`, a PATH value.
+// Puts `loader_words` before each program of `plan` on `backend` that asks for a loader, and tells the
+// program how to start itself again. Programs are looked up in `path`, a PATH value.
 Result<void> start_through(const std::vector<std::string>& loader_words, Backend backend,
                            const std::string& path, Plan& plan);
 

@@ -30,7 +30,7 @@ struct FoundDevices {
   std::vector<PoolDevice> pool;
   std::vector<LeasedDevice> leasable;           // the same devices, as masks need them
   std::map<std::string, std::string> unusable;  // backend -> reason of the skip
-  // The same, for our own suites only: they use the machine's runtime, others may bring their own.
+  // The same, for our own suites only. They use the machine's runtime; other suites may bring their own.
   std::map<std::string, std::string> unusable_by_ours;
   std::map<std::string, std::set<std::string>> lacking;  // backend -> needs that its devices do not meet
   std::map<std::string, std::string> absent;  // backend that is not here, or is hidden by the caller -> why
@@ -40,27 +40,28 @@ struct FoundDevices {
   std::vector<Warning> warnings;
   std::vector<std::string> notes;  // for people, above the cases
 
-  // Null: there is no such device.
+  // Null if there is no such device.
   const PoolDevice* find(const std::string& id) const;
-  // Appends what was found of another backend.
+  // Appends the devices that were found for another backend.
   void add(const FoundDevices& other);
-  // CTest has given some of the devices to this test, and the others to its neighbours: those go.
+  // Removes the devices that CTest has not given to this test but to others beside it.
   Result<void> keep_what_ctest_allocated(const Environment& caller);
 };
 
-// Those of one backend: the machine's own, or the simulated ones. They are probed in a contained child; a driver
-// that hangs costs one deadline.
+// Finds the devices of one backend: the machine's own, or the simulated ones. They are probed in a contained
+// child; a driver that hangs costs one deadline.
 Result<FoundDevices> find_devices(Backend backend, const std::optional<Simulation>& simulation,
                                   Containment& containment, const Environment& caller);
 
 // The backends of the plan's cases.
 std::vector<Backend> backends_of(const Plan& plan);
 
-// Nobody asked for a backend: our own suites run on those that the machine has. Without any device they stay, to
-// be skipped with the reason. Returns a line for people about each suite that was left out.
+// For a run that names no backend: leaves our own suites out on backends that the machine does not have. If
+// it has no device at all, the suites stay, so that they are skipped with the reason. Returns a line for
+// people about each suite that was left out.
 std::vector<std::string> leave_out_absent(Plan& plan, const FoundDevices& devices);
 
-// A backend that cases need and of which there is nothing; "": there is none.
+// A backend that cases need and that has no devices; "" if there is no such backend.
 std::string backend_without_devices(const Plan& plan, const FoundDevices& devices);
 
 }  // namespace proctor

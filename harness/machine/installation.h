@@ -14,21 +14,21 @@ inline constexpr const char* kCollectives = "collectives";  // the suite that --
 
 // The directory of the running executable, where the built-in suites' programs are.
 std::string program_directory();
-// This executable; "" where /proc cannot be read, and then nothing can be started.
+// The path of this executable. "" if /proc cannot be read; nothing can be started then.
 std::string own_program();
 
 std::vector<BuiltinSuite> builtin_suites();
 
-// A file of ours below share/proctor, beside the executable (build tree) or where the installed one has it
-// from there; "" if there is none.
+// A file of ours below share/proctor, which lies beside the executable (build tree) or at its installed place
+// relative to the executable; "" if there is none.
 std::string shared_file(const std::string& name);
 
-// What a plan puts names for (plan/plan_file.h); `start`: where proctor was started.
+// The directories for which a plan writes names (plan/plan_file.h). `start` is where proctor was started.
 PlanDirectories plan_directories(const std::string& start);
 
 // The caller's environment, as of now.
 Environment caller_environment();
-// Its PATH, or where programs are looked for without one.
+// PATH of that environment, or the default places for programs if it has no PATH.
 std::string search_path();
 
 }  // namespace proctor

@@ -1,14 +1,14 @@
-// What a run stands on. A machine is opened once; each part is made when it is first asked for, because each
-// needs the one before it:
+// Everything below a run. A machine is opened once. Each part is made when it is first requested, because it
+// needs the parts before it:
 //
 //   simulation    which devices are simulated, if any: read from the options, so that it can be refused
 //                 before anything is started
-//   containment   what holds every process that is started from here on
+//   containment   holds every process that is started from then on
 //   devices       found by contained probes, narrowed by the caller's mask and by CTest's allocation
 //   leases        where the devices are leased from other runs
 //   scratch       directories that are removed at the end
 //   environments  what a case sees of its devices
-//   monitor       how the devices are while cases run
+//   monitor       watches the state of the devices while cases run
 //
 // Where our own programs lie is known without a machine: installation.h.
 #pragma once
@@ -35,8 +35,8 @@ namespace proctor {
 
 class Machine {
  public:
-  // Starts nothing. `name`: whose machine it is, for its cgroup and its leases: a run's id, or "undrain-PID".
-  // Errors are usage errors of the options.
+  // Starts nothing. `name` says who uses the machine, for its cgroup and its leases: a run's id, or
+  // "undrain-PID". Errors are usage errors of the options.
   static Result<std::unique_ptr<Machine>> open(const MachineOptions& options, std::string name);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -47,28 +47,30 @@ class Machine {
   const Environment& caller() const { return caller_; }
 
   const std::optional<Simulation>& simulation() const { return simulation_; }
-  // The caller's PROCTOR_SIM_FAULTS are for the simulated devices; refused when they would not take effect.
+  // Gives the caller's PROCTOR_SIM_FAULTS to the simulated devices. They are refused if they would have no
+  // effect.
   Result<void> take_faults();
 
   Result<Containment*> containment();
-  // Those of these backends. A backend is probed once.
+  // The devices of these backends. A backend is probed only once.
   Result<FoundDevices> devices(const std::vector<Backend>& backends);
-  // Null: nobody else can see any of `devices`, so there is nothing to lease them from.
+  // Null if nobody else can see any of `devices`, so that no lease is needed.
   Result<LeaseDirectory*> leases(const FoundDevices& devices);
-  // The directory that lease files are in; "": there is none, because the machine is simulated for this run.
+  // The directory of the lease files; "" if there is none, because the machine is simulated for this run.
   std::string lease_path() const;
   Result<ScratchRoot*> scratch();
-  // The directory of the simulated devices, which all processes of the run share; "": nothing is simulated, or
-  // each process simulates its own.
+  // The directory of the simulated devices, which all processes of the run share; "" if nothing is simulated,
+  // or if each process simulates devices of its own.
   Result<std::string> sim_state(const FoundDevices& devices);
-  // What cases see of `devices` at this size of ours. `session`: which faults the simulated ones have, and where
-  // those that fire are logged; where it names no state, the simulated devices are the machine's.
+  // The environments in which cases see `devices`, with this --size for our suites. `session` names the
+  // faults of the simulated devices and the log of those that fire. If it names no state, the simulated
+  // devices are those of the machine.
   Result<CaseEnvironments> environments(const FoundDevices& devices, const std::string& size,
                                         SimSession session = {});
-  // None: there is nothing to look after.
+  // None if there is nothing to watch.
   Result<std::optional<MonitorSetup>> monitor(const FoundDevices& devices);
-  // How one of `devices` is examined, as a case would see it; none: nothing here can examine it.
-  // `may_reset`: a device that fails may be reset.
+  // How one of `devices` is examined, in the environment that a case would have; none if nothing here can
+  // examine it. With `may_reset`, a device that fails may be reset.
   Result<std::optional<HealthRequest>> health_request(const FoundDevices& devices, const std::string& device,
                                                       CaseEnvironments& environments, bool may_reset);
 

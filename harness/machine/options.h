@@ -1,5 +1,5 @@
-// What several commands ask for: the machine, and the cases on it. Each option is declared and stored here, as it
-// was typed; machine.cc and the plan say what is wrong with a value.
+// Options that several commands share: the machine, and the cases on it. Each option is declared and stored
+// here as it was typed; machine.cc and the plan report wrong values.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -19,10 +19,10 @@ struct MachineOptions {
   std::string sim_state{};   // --sim-state; "" = the simulated machine is this process's alone
   std::string state_dir{};   // --state-dir; "" = LeaseDirectory::kDefaultPath
   std::string containment = "auto";
-  std::string require_containment{};  // "" = anything will do
+  std::string require_containment{};  // "" = any layer
 };
 
-// What decides which cases there are.
+// The options that decide which cases there are.
 struct PlanOptions {
   ConfigOptions config;
   SelectionOptions selection;
@@ -31,7 +31,7 @@ struct PlanOptions {
   std::string provider;  // of collectives; "" = each check's own
 };
 
-// What stands around every case of a run.
+// The options about the surroundings of every case of a run.
 void add_machine_options(CLI::App& command, MachineOptions& options);
 void add_plan_options(CLI::App& command, PlanOptions& options);
 void add_limit_options(CLI::App& command, LimitOptions& limits);

@@ -30,7 +30,7 @@ class ScratchRoot {
   // thousands of short-lived files slow down the creation of every other file for seconds, because
   // inodes are not reused at once.
   std::string new_file_name();
-  // A new directory (mode 0700), in memory likewise.
+  // A new directory (mode 0700), also in memory.
   Result<std::string> new_directory();
 
  private:

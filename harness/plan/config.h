@@ -1,4 +1,4 @@
-// What proctor.toml says, layer by layer, as load_config.h reads it.
+// The contents of proctor.toml, layer by layer, as load_config.h reads them.
 #pragma once
 
 #include <map>
@@ -60,7 +60,7 @@ struct Config {
   RunPolicy run;  // merged: the embedded defaults set every key
   Limits profile;
   Limits options;
-  std::vector<std::string> files;                   // that were read, weakest first
+  std::vector<std::string> files;                   // the files that were read, weakest first
   std::string directory;                            // as in ConfigOptions
   std::map<std::string, std::string> profile_env;   // [profile.NAME.env]
   std::map<std::string, std::string> defaults_env;  // [defaults.env], merged

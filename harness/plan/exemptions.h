@@ -1,5 +1,5 @@
-// Checks that the self-test lets off without a killer, each by name and with a reason: a
-// short list in a data file.
+// Checks that need no fault that kills them in the self-test, each by name and with a reason: a short list in
+// a data file.
 //
 //   [[exempt]]
 //   check  = "visibility.xpu/Group.Name"
@@ -21,7 +21,7 @@ struct Exemption {
   std::string reason;
 };
 
-// Errors are usage errors: bad TOML, an entry without a reason, a check twice, more than
+// Errors are usage errors: bad TOML, an entry without a reason, the same check twice, more than
 // kMaxExemptions of one backend.
 Result<std::vector<Exemption>> parse_exemptions(std::string_view text, const std::string& name);
 Result<std::vector<Exemption>> load_exemptions(const std::string& path);

@@ -1,4 +1,4 @@
-// The text that GoogleTest lists its tests in, and the filter that selects one of them.
+// The text in which GoogleTest lists its tests, and the filter that selects one of them.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // The list of failures that are known, and only on the drivers where they are known. An entry that no longer
-// holds shows itself: a pass becomes xpass, another reason stays red, an expired entry does nothing but warn.
+// holds shows itself: a pass becomes xpass, another reason stays red, an expired entry only warns.
 //
 //   [[known_failure]]
 //   case     = "visibility.xpu/MaskRow.*"          # glob over the id
@@ -62,7 +62,8 @@ Result<KnownFailures> load_known_failures(const std::string& path);
 // `name` stands for the file in messages.
 Result<KnownFailures> parse_known_failures(std::string_view text, const std::string& name);
 
-// expected outcome with expected reason -> xfail; pass -> xpass; everything else (and a null entry) as it is.
+// expected outcome with expected reason -> xfail; pass -> xpass; everything else stays as it is, also if
+// `known` is null.
 Verdict apply(const KnownFailure* known, const Verdict& verdict);
 
 // The current day in UTC.

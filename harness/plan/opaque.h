@@ -1,5 +1,5 @@
 // `proctor exec`: one command as a plan of one case, judged by its exit code. Nothing is recognised, listed
-// or read from a configuration file: whatever the command is, it is started once, as it was typed.
+// or read from a configuration file. The command is started once, as it was typed.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct OpaqueCommand {
   std::vector<std::string> command;
   std::string directory;
   std::string backend;              // --backend, as typed; "" = `likely` when devices are wanted
-  Backend likely = Backend::kNone;  // what the simulated devices are, or what this machine has
+  Backend likely = Backend::kNone;  // the backend of the simulated devices, or the one that this machine has
   std::optional<int> gpus;          // --gpus
   LimitOptions limits;
 };

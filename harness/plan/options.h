@@ -1,5 +1,5 @@
-// What the command line asks of the plan. The CLI fills these structs as typed; durations and names are
-// checked in here, so that every message about a bad value is made in one place.
+// The options of the command line about the plan. The CLI fills these structs with the text as typed. This
+// module checks durations and names, so that every message about a bad value is made in one place.
 #pragma once
 
 #include <optional>

@@ -70,7 +70,7 @@ struct Case {
   std::map<std::string, std::int64_t> sizes;  // --size -> how much the case does under it
   std::string sizes_unit;
   std::vector<std::string> faults;  // simulator faults, each of which must make it fail; the cheapest first
-  std::string expects;  // how these end it, if not by a failed assertion: "hang", "lost" or "abort"
+  std::string expects;  // how these faults end it, if not by a failed assertion: "hang", "lost" or "abort"
 };
 
 // What the suite's own framework calls the case: its id without the suite.
@@ -85,16 +85,17 @@ enum class ForeignPolicy {
 std::string_view to_string(ForeignPolicy policy);  // "wait", ...
 std::optional<ForeignPolicy> parse_foreign_policy(std::string_view text);
 
-// What holds for a run as a whole. A configuration, a plan file and the command line can say it; none: not said.
+// The settings of a run as a whole. A configuration, a plan file and the command line can give each; none:
+// not given.
 struct RunPolicy {
   std::optional<int> breaker;            // machine outcomes in a row that end the run; 0: none do
-  std::optional<ForeignPolicy> foreign;  // see there
+  std::optional<ForeignPolicy> foreign;  // see ForeignPolicy
   std::optional<bool> reset_sick;        // a device that fails its health probe is reset before it is drained
   std::optional<int> telemetry;          // samples a second of the devices of running cases
   std::optional<bool> flaky_passes;      // within the budget
   std::optional<int> flaky_budget;       // percent of the executed cases
 
-  // What `stronger` says, and of the rest what this says.
+  // The settings that `stronger` gives; the others come from this policy.
   RunPolicy under(const RunPolicy& stronger) const;
 };
 

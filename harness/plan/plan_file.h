@@ -1,5 +1,5 @@
-// A plan as a file, so that machines which run parts of it need not discover anything and cannot differ: ids,
-// suites, commands, limits as resolved, and the policy of the run.
+// A plan as a file, so that machines which run parts of it need not discover anything and cannot differ. It
+// holds ids, suites, commands, resolved limits, and the policy of the run.
 //
 // It is JSON with `format`, `version` and `digest`: SHA-256 over everything else, so that nobody runs a plan
 // that was edited or cut. Absolute paths below the directories where Proctor was started and where it is
@@ -22,8 +22,8 @@ struct PlanFile {
   Plan plan{};
   RunPolicy run{};
   std::string size{};  // --size
-  // The content of the file it was read from, where every path has its name: what a digest is of, also when
-  // a path in it happens to be one of this machine's directories.
+  // The content of the file from which it was read, in which directories are written as names. The digest is
+  // made from this content, also if a path in it happens to be one of this machine's directories.
   std::string source{};
 };
 
@@ -34,15 +34,16 @@ struct PlanDirectories {
   std::string shared;    // share/proctor; "" = not installed
 };
 
-// An error when something in the plan cannot be written so that it is read back as it was. Of a plan that was
-// read, cases may have been left out and the policy changed; everything else is as in its source.
+// It is an error if something in the plan cannot be written so that it is read back unchanged. In a plan that
+// was read from a file, cases may have been left out and the policy changed; everything else is as in its
+// source.
 Result<std::string> plan_file_text(const PlanFile& file, const PlanDirectories& directories);
 
-// `path` is for messages. Refused: other files, newer versions, edited ones.
+// `path` is for messages. Other files, newer versions and edited files are refused.
 Result<PlanFile> parse_plan_file(const std::string& text, const std::string& path,
                                  const PlanDirectories& directories);
 
-// `digest` of the plan's file.
+// The member `digest` of the plan's file.
 Result<std::string> plan_file_digest(const PlanFile& file, const PlanDirectories& directories);
 
 }  // namespace proctor

@@ -15,7 +15,7 @@ namespace proctor {
 struct PlanOutcome {
   Plan plan;
   std::vector<Warning> warnings;
-  RunPolicy run{};  // as configured; of `exec`: nothing
+  RunPolicy run{};  // as configured; empty for `exec`
 };
 
 // Where programs and Python modules are looked for.

@@ -1,4 +1,4 @@
-// What our pytest plugin (pytest/proctor_pytest.py) announces when it is asked to list, and how it is asked.
+// What our pytest plugin (pytest/proctor_pytest.py) prints when it is told to list, and how it is told.
 #pragma once
 
 #include <map>
@@ -16,19 +16,19 @@ struct PytestTest {
   std::string file;
   std::string classname;  // both as pytest's own JUnit has them
   std::string name;
-  // Marker -> its first argument; none: it has no argument, or one that is no whole number.
+  // Marker -> its first argument; none if it has no argument, or one that is no whole number.
   std::map<std::string, std::optional<int>> markers;
 };
 
 // One line of the list; the error completes "wrote an event line that ...".
 Result<PytestTest> parse_pytest_test(std::string_view line);
 
-// The messages of what could not be collected: the `fail` events among the lines.
+// The messages about tests that could not be collected: the `fail` events among the lines.
 std::vector<std::string> pytest_list_failures(const std::vector<std::string>& lines);
 
 std::vector<std::string> pytest_list_command(std::vector<std::string> command);
 std::vector<std::string> pytest_case_command(std::vector<std::string> command, const std::string& nodeid);
-// From the command of one case to that of the cases in `file`, a JSON array of their node ids.
+// Turns the command of one case into the command for the cases in `file`, a JSON array of their node ids.
 std::vector<std::string> pytest_batch_command(std::vector<std::string> case_command, const std::string& file);
 
 }  // namespace proctor

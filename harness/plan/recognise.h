@@ -1,5 +1,6 @@
-// What kind of test program a command is, when nobody said so. Decided from the bytes of the executable: an
-// unknown command is never run just to find out. Only a file that names a listing option is asked to list.
+// Finds out what kind of test program a command is if the configuration does not say so. The bytes of the
+// executable decide: an unknown command is never run just to find out. Only a file that contains the name of
+// a listing option is asked to list.
 #pragma once
 
 #include <optional>
@@ -15,11 +16,12 @@ namespace proctor {
 struct Recognition {
   SuiteKind kind = SuiteKind::kCommand;
   std::string reason;                 // "lists GoogleTest tests": for the header
-  std::optional<ListOutput> listing;  // when it was asked already; discover() takes it
+  std::optional<ListOutput> listing;  // if the program has listed already; discover() uses it
 };
 
 // The file that `suite.command[0]` names: looked up in `path` (a PATH value) without a slash, else relative
-// to suite.directory. Usage error when there is none, with the nearest name, or when it cannot be executed.
+// to suite.directory. A usage error if there is no such file (it names the most similar one) or if the file
+// cannot be executed.
 Result<std::string> find_executable(const Suite& suite, const std::string& path);
 
 // `executable`: from find_executable.

@@ -1,5 +1,5 @@
-// Which suites and cases a run takes. Whatever names nothing (suite, backend, label, filter, case, exclude)
-// is a usage error with the near miss: a selection that silently matches nothing would be green.
+// Which suites and cases a run takes. An option that names nothing (suite, backend, label, filter, case,
+// exclude) is a usage error with the near miss: a selection that silently matches nothing would be green.
 #pragma once
 
 #include <optional>
@@ -16,14 +16,15 @@ namespace proctor {
 // "" and "all" are nullopt.
 Result<std::optional<Backend>> parse_backend_option(std::string_view text);
 
-// The suite of an ad hoc command, from its program: ids use letters, digits, `-` and `_` before the '/'.
+// The suite name of an ad hoc command, made from its program: ids use letters, digits, `-` and `_` before the
+// '/'.
 std::string ad_hoc_name(const std::string& program);
 
 // The suites to discover. Without names: those of the files, or the built-in ones when the files define none.
 // An ad hoc command is one suite, named after its program; suites and a command together are refused.
 Result<std::vector<SuiteConfig>> select_suites(const Config& config, const SelectionOptions& options);
 
-// Drops what filters, cases and excludes do not select.
+// Drops the cases that filters, cases and excludes do not select.
 Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionOptions& options);
 
 // `pattern` over the id; a pattern without '/' may also match what follows the first '/' of the id.

@@ -1,10 +1,10 @@
-// Which part of a plan one of several machines runs. Every machine decides alone, by the id and the number of
-// shards, so nobody hands out work; and with one shard more, cases move to the new one only.
+// Which part of a plan one of several machines runs. Every machine decides this alone, from the ids and the
+// number of shards, so nobody has to hand out work. If a shard is added, cases move only to the new one.
 //
 // Rendezvous hashing (Thaler and Ravishankar, "Using name-based mappings to increase hit rates",
-// 1998): each shard has a weight for each id, and the heaviest has the case. The weight of shard K is
-// FNV-1a (64 bits) of the id, mixed with K by the finaliser of SplitMix64. It never changes: a shard
-// that is run again has the same cases.
+// 1998): each shard has a weight for each id, and the shard with the largest weight has the case. The weight
+// of shard K is FNV-1a (64 bits) of the id, mixed with K by the finaliser of SplitMix64. It never changes: a
+// shard that is run again has the same cases.
 #pragma once
 
 #include <map>
@@ -28,17 +28,17 @@ inline constexpr int kMostShards = 10'000;
 // "2/4". A usage error names the value.
 Result<Shard> parse_shard(std::string_view text);
 
-// What schedulers tell their tasks, the first that is there:
+// Reads what schedulers tell their tasks. The first of these that is set counts:
 //   PROCTOR_SHARD                                        K/N
 //   SLURM_ARRAY_TASK_ID, _MIN, _MAX, _COUNT (_STEP)      a Slurm job array without gaps
 //   JOB_COMPLETION_INDEX and PROCTOR_SHARD_COUNT         an indexed Job of Kubernetes, from 0
-// A usage error names what is missing, or the value that cannot be.
+// A usage error names what is missing, or the impossible value.
 Result<Shard> shard_of_environment(const std::map<std::string, std::string>& environment);
 
 // The shard that has the case, 1..count.
 int shard_of(std::string_view id, int count);
 
-// Leaves the cases of one shard, in their order.
+// Keeps only the cases of one shard, in their order.
 void keep_shard(const Shard& shard, Plan& plan);
 
 }  // namespace proctor

@@ -28,13 +28,13 @@ Result<ListOutput> run_listing(const std::vector<std::string>& argv,
                                const std::map<std::string, std::string>& extra_env,
                                const std::string& directory);
 
-// For what must not start anything.
+// A runner for tests in which nothing may be started.
 Result<ListOutput> refuse_to_run(const std::vector<std::string>& argv,
                                  const std::map<std::string, std::string>&, const std::string&);
 
 // The built sample_gtest program.
 std::string sample_gtest();
-// The same of testdata/listener_gtest.cc, which has our listener.
+// The program of testdata/listener_gtest.cc, which has our listener.
 std::string listener_gtest();
 
 }  // namespace proctor::testing_support

@@ -6,8 +6,8 @@
 //      0.001301 err\ a piece without a newline at its end
 //
 // seconds since the start, stream, `|` (a newline followed) or `\` (none did), one blank, the bytes
-// themselves. The first and at least the last 4 MiB of output are kept; what falls between is counted, and
-// the log says where. A log that the disk refuses never fails the case: it is marked lost.
+// themselves. The first and at least the last 4 MiB of output are kept; what lies between is counted, and the
+// log says where. A log that cannot be written to disk never fails the case: it is marked as lost.
 #pragma once
 
 #include <cstdint>

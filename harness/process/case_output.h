@@ -1,5 +1,5 @@
-// What a case writes while it runs: stdout and stderr into the capture, the events pipe line by line to
-// whoever asked. Reading takes at most 64 KiB per turn of the loop, so a flood never starves a timer.
+// Takes what a case writes while it runs: stdout and stderr go into the capture, the events pipe goes line by
+// line to the callback. Reading takes at most 64 KiB per turn of the loop, so a flood never starves a timer.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -23,24 +23,26 @@ class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
   // on_output and on_event_line are used.
   CaseOutput(boost::asio::io_context& io, const ProcessSpec& spec, Clock::time_point start);
 
-  // The case's ends, to be closed when the guard has them. Sets in, out, err and events of `setup`.
+  // The case's ends of the pipes, to be closed when the guard has them. Sets in, out, err and events of
+  // `setup`.
   struct CaseEnds {
     UniqueFd in, out, err, events;
   };
   std::optional<SpawnError> make_pipes(GuardSetup& setup, CaseEnds& ends);
 
-  // Starts reading. `on_closed` is called after each end-of-file, and kept until close().
+  // Starts reading. `on_closed` is called after each end-of-file, and is kept until close().
   void watch(std::function<void()> on_closed);
 
   bool is_open() const { return out_.is_open() || err_.is_open() || events_.is_open(); }
-  // A case that waits for the reader of its own output is not silent.
+  // While a case waits for the reader of its output, it does not count as silent.
   Clock::time_point last_activity() const { return paused_ ? Clock::now() : last_activity_; }
   void forgive_silence() { last_activity_ = Clock::now(); }
 
-  // Once everything is dead: reads what is left in the pipes, bounded, because somebody outside may hold an
-  // end, and closes them. True when all of it has been passed through; else `then` is called when it has.
+  // For use once everything is dead: reads the rest in the pipes, up to a bound because somebody outside may
+  // hold an end, and closes them. True if all of it has been passed through; otherwise `then` is called when
+  // it has been.
   bool read_rest(std::function<void()> then);
-  // Gives up on a reader that takes nothing.
+  // Stops waiting for a reader that takes nothing.
   void abandon_readers();
   // Moves all that was read into `end`. Call once.
   void finish(ProcessEnd& end);

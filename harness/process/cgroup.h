@@ -15,7 +15,8 @@ namespace proctor {
 std::optional<std::string> cgroup2_mount();
 
 // Where this process may create cgroups: the cgroup2 mount (found in /proc/self/mountinfo: hybrid hosts have
-// it elsewhere) joined with its own path. Error: no cgroup2 mount, or no entry in /proc/self/cgroup.
+// it elsewhere) joined with its own path. An error if there is no cgroup2 mount, or no entry in
+// /proc/self/cgroup.
 Result<std::string> own_cgroup_directory();
 
 // Directory of one run, made on construction and removed on destruction.
@@ -56,6 +57,6 @@ class CgroupLeaf {
   UniqueFd fd_;
 };
 
-inline constexpr int kPidsLimit = 4096;  // per case, where the pids controller can be had
+inline constexpr int kPidsLimit = 4096;  // per case, if the pids controller is available
 
 }  // namespace proctor

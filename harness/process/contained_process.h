@@ -43,14 +43,16 @@ class ContainedProcess {
   // second call only shortens the grace.
   virtual void stop(int signal, Milliseconds grace) = 0;
 
-  // The clock of the next case in the same process: `timeout` counts from now, `stall` from the last output.
+  // Restarts the limits for the next case in the same process: `timeout` counts from now, `stall` from the
+  // last output.
   virtual void restart_clock(const ProcessLimits& limits) = 0;
 
   // The leader's pid as the runner sees it, 0 before it runs. For evidence only.
   virtual int leader_pid() const = 0;
 };
 
-// Runs one command to its end on a private loop: discovery and probes. `spec.limits.timeout` is required.
+// Runs one command to its end on a private loop. Used by discovery and probes. `spec.limits.timeout` is
+// required.
 ProcessEnd run_contained(Containment& containment, ProcessSpec spec);
 
 }  // namespace proctor

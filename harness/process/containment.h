@@ -3,7 +3,7 @@
 // delegation).
 //
 //   cgroup     A leaf of cgroup v2, ended by cgroup.kill. A process can leave it only by writing to another
-//              cgroup.procs, which needs rights; what a test as root moved out is killed afterwards. The
+//              cgroup.procs, which needs rights; processes that a root test moved out are killed later. The
 //              layer needs a cgroup2 subtree that it can write to.
 //   pidns      A PID namespace whose PID 1 is the guard, inside a user namespace unless we are root. The
 //              kernel guarantees that nothing escapes.
@@ -31,9 +31,9 @@ struct Recipe;
 // destructor removes that cgroup, so every process that was started through this object must be gone by then.
 class Containment {
  public:
-  // Probes `wanted`, or all layers beginning with the best. `run_id` names the run's
-  // cgroup. When `wanted` (or
-  // --require-containment) does not work here, that is a usage error, which says why and how to mend it.
+  // Probes `wanted`, or all layers beginning with the best. `run_id` names the run's cgroup. If `wanted` (or
+  // the layer of --require-containment) does not work here, the result is a usage error that says why and how
+  // to mend it.
   static Result<std::unique_ptr<Containment>> open(std::optional<Layer> wanted, const std::string& run_id);
 
   // Tries every layer with a real child, for `proctor doctor`.
@@ -50,7 +50,7 @@ class Containment {
   const std::string& run_cgroup() const { return run_cgroup_; }
   // Whether a pids limit can be set for a case (pids.max in the leaf).
   bool has_pids_limit() const { return has_pids_limit_; }
-  // How ContainedProcess starts a guard in it (process/recipe.h).
+  // How ContainedProcess starts a guard in this containment (process/recipe.h).
   Recipe& recipe() { return *recipe_; }
 
  private:

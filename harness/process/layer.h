@@ -1,4 +1,4 @@
-// The layers of containment (containment.h says what each is worth), and what the probe of one found.
+// The layers of containment (containment.h says what each guarantees), and the result of probing one.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ struct LayerProbe {
   bool works = false;
   std::string why_not;                      // when it does not work: one sentence with the failing step
   std::vector<std::string> not_guaranteed;  // when it works: what it does not guarantee, a sentence each
-  std::vector<std::string> how_to_improve;  // what would mend it, one line each
+  std::vector<std::string> how_to_improve;  // what would help, one line each
   bool fresh_proc = false;                  // pidns: /proc inside shows the pids of the namespace
   bool user_namespace = false;              // pidns: it is inside a user namespace
 };

@@ -1,5 +1,5 @@
-// The clocks of one attempt: how long it may take, and how long it may be silent. Both are on the wall's
-// time, but not on the time for which the runner itself was stopped.
+// The clocks of one attempt: how long it may take, and how long it may be silent. Both run in real time,
+// except while the runner itself is stopped.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -19,9 +19,9 @@ class LimitClock : public std::enable_shared_from_this<LimitClock> {
 
   LimitClock(boost::asio::io_context& io, std::shared_ptr<CaseOutput> output, OnHit on_hit);
 
-  // From now on these limits, the timeout counted from `begin`; the old ones are forgotten.
+  // Sets new limits and forgets the old ones. The timeout counts from `begin`.
   void start(Clock::time_point begin, const ProcessLimits& limits);
-  // Nothing is hit any more, also by what has expired already.
+  // No limit is reported after this, also none that has expired already.
   void stop();
 
  private:

@@ -1,4 +1,4 @@
-// Cuts a byte stream into lines with a bound: a longer line is delivered cut, and counted.
+// Cuts a byte stream into lines with a bound: a longer line is cut, delivered and counted.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class LineSplitter {
   void feed(std::string_view bytes, const std::function<void(std::string_view)>& on_line);
   // Delivers a last line without a newline, if there is one.
   void finish(const std::function<void(std::string_view)>& on_line);
-  // What came of a line that has not ended yet.
+  // The bytes so far of a line that has not ended yet.
   std::string_view partial() const { return partial_; }
   std::uint64_t too_long() const { return too_long_; }
 

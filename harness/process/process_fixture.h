@@ -1,4 +1,4 @@
-// The fixture of tests that start real processes: each test runs under each layer that works here.
+// The fixture for tests that start real processes. Each test runs under each layer that works here.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
   }
   ProcessEnd run(ProcessSpec spec) { return run_contained(*containment_, std::move(spec)); }
 
-  // With `process` there for what the callbacks of `spec` do with it.
+  // Sets `process` while it runs, so that the callbacks of `spec` can use it.
   ProcessEnd run_with(const ProcessSpec& spec, std::shared_ptr<ContainedProcess>& process) {
     boost::asio::io_context io(1);
     std::optional<ProcessEnd> end;
@@ -57,8 +57,8 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
     return *std::move(end);
   }
 
-  // For scripts that print "up" once they are ready for the limit: a machine so slow that the limit came
-  // first gets another try with twice the time.
+  // For scripts that print "up" once they are ready for the limit: if the machine is so slow that the limit
+  // comes first, it gets another try with twice the time.
   ProcessEnd run_past_up(ProcessSpec spec) {
     spec.keep_stdout = true;
     for (;; spec.limits.timeout = *spec.limits.timeout * 2) {

@@ -18,7 +18,7 @@ namespace proctor {
 
 enum class Stream { kOut, kErr };
 
-// How long a command may take. A limit that is not there is never hit.
+// How long a command may take. A limit that is not set is never reached.
 struct ProcessLimits {
   std::optional<Milliseconds> timeout;
   std::optional<Milliseconds> stall;  // no byte on stdout, stderr or the events fd for so long
@@ -43,27 +43,27 @@ struct ProcessSpec {
   Milliseconds reap{30'000};       // from SIGKILL until the processes count as unreapable
   Milliseconds limit_hook{5'500};  // how long `on_limit` may take; a little more than evidence may
 
-  // What becomes of its output.
+  // What is done with its output.
   std::string log_path;        // both streams in one log (process/capture.h); "": no log on disk
   bool inherit_stdio = false;  // --no-capture, --debugger: descriptors 0 to 2 are the runner's own
   // `exec`: stdout and stderr also go to the runner's own as they come, and stdin is the runner's unless that
   // is a terminal (process/pass_through.h).
   bool pass_through = false;
-  // What is passed on goes to a log whose reader obeys commands in it (core/workflow_commands.h): they are
-  // broken.
+  // The output goes to a log whose reader obeys commands in it (core/workflow_commands.h), so commands in it
+  // are broken.
   bool break_commands = false;
   bool keep_stdout = false;  // all of stdout is kept in memory too, up to max_kept_stdout
   std::size_t max_kept_stdout = 16 * 1024 * 1024;
-  // What comes on stdout and stderr, as it comes. May be empty; must not destroy the process.
+  // Called with the bytes of stdout and stderr as they come. May be empty; must not destroy the process.
   std::function<void(Stream, std::string_view)> on_output = nullptr;
 
   bool events = false;  // the command gets PROCTOR_EVENTS_FD
-  // Each complete line that it wrote there, in order, without the newline. A line over 64 KiB is delivered
-  // truncated, and counted in ProcessEnd::events_too_long.
+  // Called with each complete line that the command wrote there, in order, without the newline. A line over
+  // 64 KiB is delivered truncated, and counted in ProcessEnd::events_too_long.
   std::function<void(std::string_view)> on_event_line;
 
-  // Called between a timeout or a stall and the first signal, for whoever wants to look at the tree, which
-  // hangs below `guard_pid`. The first signal comes when `done` is called, or after `limit_hook`. May be empty.
+  // Called between a timeout or a stall and the first signal, so that somebody can look at the process tree
+  // below `guard_pid`. The first signal comes when `done` is called, or after `limit_hook`. May be empty.
   std::function<void(int guard_pid, std::function<void()> done)> on_limit;
 };
 
@@ -86,7 +86,7 @@ struct ProcessEnd {
   std::string kept_stdout;
   bool kept_stdout_truncated = false;
   std::uint64_t events_too_long = 0;
-  std::size_t broken_commands = 0;  // in what was passed on
+  std::size_t broken_commands = 0;  // in the output that was passed on
   std::string
       pass_through_lost;  // why output did not arrive at the runner's own stdout or stderr; "": it did
   Clock::time_point started;

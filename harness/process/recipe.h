@@ -22,7 +22,7 @@ namespace proctor {
 // Path of the guard: beside the running executable. Error when it is not there.
 Result<std::string> guard_path();
 
-// What a layer's probe found out and every spawn uses.
+// Facts that a layer's probe found and that every spawn uses.
 struct Recipe {
   Layer layer = Layer::kSubreaper;
   std::string guard;
@@ -30,7 +30,7 @@ struct Recipe {
   bool fresh_proc = false;
   std::optional<RunCgroup> run_cgroup;
   int next_leaf = 0;
-  // Guards that are alive: what else turns up as a child of the runner is an orphan of a lost guard.
+  // Guards that are alive: any other child of the runner is an orphan of a lost guard.
   std::set<pid_t> guards;
 };
 
@@ -51,12 +51,13 @@ struct GuardSetup {
   std::vector<int> leases{};  // at most guard::kMaxLeases
 };
 
-// Starts the guard, which starts `argv`. What went wrong with argv itself comes as a kSpawnFailed report.
+// Starts the guard, which starts `argv`. An error in starting `argv` itself comes as a kSpawnFailed report.
 std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::vector<std::string>& argv,
                                                    const std::vector<std::string>& env,
                                                    const std::string& directory, const GuardSetup& setup);
 
-// SIGKILLs and reaps children of the runner that are nobody's: orphans of a guard that was killed. Bounded.
+// Kills (SIGKILL) and reaps the runner's children that belong to no guard: orphans of a guard that was
+// killed. Takes a bounded time.
 void sweep_orphans(const Recipe& recipe);
 
 }  // namespace proctor

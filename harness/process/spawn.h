@@ -1,12 +1,12 @@
-// Starts the guard of one case with vfork semantics: CLONE_VM|CLONE_VFORK (a fork of a runner with 1 GiB
-// resident costs 59 ms, this 0.5 ms) and CLONE_PIDFD. Errors between clone and exec come back through shared
-// memory as {step, errno}; "exit 127" never stands for a failure to start.
+// Starts the guard of one case with vfork semantics: CLONE_VM|CLONE_VFORK (to fork a runner with 1 GiB
+// resident costs 59 ms, this way costs 0.5 ms) and CLONE_PIDFD. Errors between clone and exec come back
+// through shared memory as {step, errno}; "exit 127" never stands for a failure to start.
 //
 // Must be called from the thread that lives as long as the runner: PDEATHSIG fires at the
 // death of the thread that cloned.
 //
 // Child-side order: namespaces' id maps, /proc, default signal dispositions, descriptors 0..5, close the
-// rest, working directory, exec. Nothing in it allocates or locks.
+// rest, working directory, exec. No step allocates or locks.
 #pragma once
 
 #include <string>

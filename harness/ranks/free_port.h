@@ -1,13 +1,13 @@
-// A TCP port of the loopback interface that is nobody's.
+// A TCP port of the loopback interface that nobody uses.
 #pragma once
 
 #include "harness/core/result.h"
 
 namespace proctor {
 
-// Whoever asks the kernel for any port does not get it for the next minute, because a connection
-// of it is in TIME_WAIT; whoever binds to it by number with SO_REUSEADDR, as rendezvous servers
-// do, can. So two runs never meet.
+// For the next minute the kernel does not give this port to a program that asks for any port, because a
+// connection of it is in TIME_WAIT. A program that binds to its number with SO_REUSEADDR, as rendezvous
+// servers do, gets it. So two runs never get the same port.
 Result<int> reserve_port();
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-// What the supervisor of a case's ranks is told, in a file that the runner writes.
+// The orders for the supervisor of a case's ranks, in a file that the runner writes.
 #pragma once
 
 #include <string>
@@ -19,19 +19,19 @@ struct RankPlan {
   std::vector<std::string> argv;  // of every rank; argv[0] is looked up in PATH when it has no slash
   std::string rendezvous;         // the directory that they share
   bool events = false;            // each rank gets PROCTOR_EVENTS_FD
-  Milliseconds grace{10'000};     // what the others have to end by themselves, after one ended badly
+  Milliseconds grace{10'000};     // the time in which the others must end by themselves after one ended badly
   std::vector<RankSpec> ranks;
 };
 
 std::string to_text(const RankPlan& plan);
-// Into a new file, for the command of supervisor_command().
+// Writes a new file, for the command of supervisor_command().
 Result<void> write_rank_plan(const RankPlan& plan, const std::string& path);
-// What starts the ranks of the plan in `path`; `program`: the program `proctor`.
+// The command that starts the ranks of the plan in `path`. `program` is the path of `proctor`.
 std::vector<std::string> supervisor_command(const std::string& program, const std::string& path);
 Result<RankPlan> parse_rank_plan(std::string_view text);
 
-// `env` of rank `rank` of `world`, with the variables of core/child_protocol.h. What it
-// had under these names is gone.
+// `env` of rank `rank` of `world`, with the variables of core/child_protocol.h. Values that `env` had under
+// these names are dropped.
 std::vector<std::string> rank_environment(std::vector<std::string> env, int rank, int world, int port,
                                           const std::string& rendezvous);
 

@@ -21,20 +21,20 @@ namespace proctor {
 class RankProcess {
  public:
   enum Source { kOut, kErr, kEvents };
-  // A line that it wrote, without the newline.
+  // Called with a line that the rank wrote, without the newline.
   using OnLine = std::function<void(Source, std::string_view)>;
 
   RankProcess(std::string log, OnLine on_line);
 
-  // In a process group of its own; its descriptors are 0-2, the events and what the supervisor itself
-  // inherited. errno, 0 when it runs.
+  // Starts the rank in a process group of its own. Its descriptors are 0-2, the events, and those that the
+  // supervisor itself inherited. Returns an errno value, or 0 if the rank runs.
   int start(const RankPlan& plan, const std::vector<std::string>& env);
 
   pid_t pid() const { return pid_; }
   const std::array<UniqueFd, 3>& pipes() const { return pipes_; }
-  // Reads what is there, at most 64 KiB; closes the pipe at its end.
+  // Reads the available bytes, at most 64 KiB. Closes the pipe at end-of-file.
   void read(Source source);
-  // The same for all of it and every pipe, because it is dead.
+  // Reads the rest of every pipe. For a rank that is dead.
   void read_rest();
   // SIGKILL to its process group.
   void kill() const;

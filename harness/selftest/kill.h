@@ -8,7 +8,7 @@
 //   expects abort   crash                             killed
 //   outcome pass                                      survived
 //   anything else                                     not killed: error, crash, timeout, stall, device_lost
-//                                                     and skip say that something is wrong, not what
+//                                                     and skip show that something is wrong, but not what
 //
 // A check's set-up ends with its first step; a check without steps has none.
 #pragma once
@@ -37,7 +37,7 @@ struct FaultedCase {
 struct KillResult {
   bool fired = false;  // after the set-up
   bool killed = false;
-  std::string message;  // what the check said, or why it does not count
+  std::string message;  // the check's message, or why it does not count
 };
 
 KillResult judge_kill(const FaultedCase& run);

@@ -6,8 +6,8 @@
 //   spread   full only: a pointed fault against the other checks of the suite, to see that it does not
 //            simply break everything
 //
-// quick: of the listed ones each check's first pointed fault (they are in order of cost), and for each fault
-// that is then not among them the first check that names it. full: all.
+// quick takes from the listed rows each check's first pointed fault (they are in order of cost), and for each
+// fault that is then still missing the first check that names it. full takes all rows.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,10 @@ struct CatalogueFault {
   bool blanket = false;
 };
 
-// The simulator's table, as far as devices of `backend` can have them.
+// Those faults of the simulator's table that devices of `backend` can have.
 std::vector<CatalogueFault> fault_catalogue(std::string_view backend);
 
-// "memory.corrupt_copy" of "memory.corrupt_copy:at=17".
+// "memory.corrupt_copy" for "memory.corrupt_copy:at=17".
 std::string_view fault_name(std::string_view spec);
 
 // A GoogleTest name without its parameter.
@@ -40,7 +40,7 @@ struct SelftestCheck {
   std::vector<std::string> faults;
 };
 std::vector<SelftestCheck> checks_of(const Plan& plan);
-// "memory.xpu/Copy.IsByteExact" of "memory.xpu/Copy.IsByteExact/fp16".
+// "memory.xpu/Copy.IsByteExact" for "memory.xpu/Copy.IsByteExact/fp16".
 std::string check_id(std::string_view case_id);
 
 enum class RowPurpose { kClean, kListed, kSpread };
@@ -56,7 +56,7 @@ struct SelftestMatrix {
   std::vector<CatalogueFault> faults;
   std::vector<SelftestCheck> checks;
   std::vector<SelftestRow> rows;
-  bool partial = false;  // narrowed to one fault or check: says nothing about what is not in it
+  bool partial = false;  // only one fault or check was chosen: says nothing about the others
 };
 
 struct MatrixOptions {

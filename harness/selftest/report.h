@@ -25,7 +25,7 @@ std::string selftest_json(const SelftestInfo& info, const Plan& plan, const Self
 std::string selftest_table(const Plan& plan, const SelftestMatrix& matrix,
                            const std::vector<SelftestResult>& results);
 
-// What is proven, then one line per problem.
+// What the self-test proved, then one line per problem.
 std::string selftest_words(const SelftestSummary& summary);
 
 }  // namespace proctor

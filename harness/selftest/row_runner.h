@@ -21,8 +21,8 @@ struct RowRunnerSetup {
   const Plan* plan = nullptr;
   Containment* containment = nullptr;
   ScratchRoot* scratch = nullptr;
-  // The environment of a case that shares `session` with nobody, as NAME=VALUE; of a rank of it where it has
-  // ranks, else `rank` is 0.
+  // The environment of a case that shares `session` with nobody, as NAME=VALUE. If the case has ranks, it is
+  // that of rank `rank`; otherwise `rank` is 0.
   std::function<Result<std::vector<std::string>>(const Case&, const SimSession& session, int rank)>
       environment;
   std::string rank_supervisor;  // as RunnerSetup has it
@@ -32,8 +32,8 @@ struct RowRunnerSetup {
   std::function<void(const SelftestRow&, const SelftestResult&)> on_result;
 };
 
-// One result per row, in the order of the rows. What the machine refuses is an
-// error(selftest:...) of that row.
+// One result per row, in the order of the rows. If the machine cannot run a row, its result is
+// error(selftest:...).
 std::vector<SelftestResult> run_rows(const RowRunnerSetup& setup, const std::vector<SelftestRow>& rows);
 
 }  // namespace proctor

@@ -1,8 +1,8 @@
-// What the rows of a self-test prove together, and what they do not: a pure function.
+// What the rows of a self-test prove together, and what they do not prove. A pure function.
 //
 // A check is killed if one pointed fault killed one of its cases; a fault is caught if it killed some
-// check. What cannot be tried on this machine, because the loader or a library lacks something, is
-// set aside with its reason and counts neither way. Every other skip is a clean run that is not
+// check. A check or fault that cannot be tried on this machine, because the loader or a library lacks
+// something, is set aside with its reason and counts neither way. Every other skip is a clean run that is not
 // clean, unless its check is exempt.
 #pragma once
 
@@ -23,13 +23,13 @@ struct SelftestResult {
   std::size_t test = 0;  // index into Plan::cases: the one that was killed, else the last that was tried
   Verdict verdict;
   bool warned = false;
-  KillResult kill;  // of a clean row: only the message
+  KillResult kill;  // for a clean row, only the message
   std::int64_t duration_ms = 0;
   std::string log;  // relative to the output directory
 };
 
 struct SetAside {
-  std::string name;    // of a check or a fault
+  std::string name;    // name of a check or a fault
   std::string reason;  // "symbol_missing:zesInit"
 };
 
@@ -41,7 +41,7 @@ struct SelftestSummary {
   std::vector<Exemption> exempt;
   std::vector<SetAside> checks_set_aside;
   std::vector<SetAside> faults_set_aside;
-  // One sentence each; none: the self-test passes.
+  // One sentence each. If there are none, the self-test passes.
   std::vector<std::string> problems;
 };
 

@@ -37,7 +37,7 @@ inline std::vector<CatalogueFault> small_catalogue() {
   return {{"x.a", false}, {"x.b", false}, {"y.all", true}};
 }
 
-// What a green self-test gives for each row.
+// The results of all rows in a green self-test.
 inline std::vector<SelftestResult> all_good(const SelftestMatrix& matrix) {
   std::vector<SelftestResult> results;
   for (std::size_t i = 0; i < matrix.rows.size(); ++i) {

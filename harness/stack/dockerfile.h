@@ -1,5 +1,5 @@
-// A Dockerfile taken apart as far as rules about it need: instructions, and the commands of each RUN, every
-// word with the line on which it stands. It is no shell: what a variable holds is not known.
+// A Dockerfile, parsed as far as rules about it need: instructions, and the commands of each RUN, every word
+// with its line. It is no shell: the values of variables are not known.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct DockerWord {
   int line = 0;
 };
 
-// One simple command of a RUN: "apt-get install foo". Assignments, sudo, env and shell
-// keywords before it are gone.
+// One simple command of a RUN: "apt-get install foo". Assignments, sudo, env and shell keywords before it are
+// removed.
 struct DockerCommand {
   std::vector<DockerWord> words{};
   bool reads_pipe = false;  // it follows a `|`
@@ -29,7 +29,7 @@ struct DockerInstruction {
   int line = 0;
   std::vector<DockerWord> flags{};  // --from=..., --mount=..., before the arguments
   std::vector<DockerWord> words{};
-  std::vector<DockerCommand> commands{};  // of RUN
+  std::vector<DockerCommand> commands{};  // for RUN
 };
 
 std::vector<DockerInstruction> parse_dockerfile(std::string_view text);

@@ -8,8 +8,8 @@
 
 namespace proctor {
 
-// All of them, sorted by name. What is embedded is read by a unit test: a mistake cannot
-// reach a program that runs.
+// All of them, sorted by name. A unit test reads the embedded text, so that a mistake cannot reach a program
+// that runs.
 const std::vector<StackLock>& embedded_locks();
 
 // The text of each, docker/stacks/NAME.toml (cmake/ProctorEmbed.cmake).

@@ -1,5 +1,5 @@
 // What a machine's driver stack is, layer by layer, read from files only: no driver is loaded and no tool is
-// started. A fact that is not there is unknown for a reason that is said; docs/stacks.md lists all names.
+// started. A fact that cannot be read is unknown, with a reason; docs/stacks.md lists all names.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@ namespace proctor {
 
 using Fingerprint = std::vector<StackFact>;
 
-// `root` stands for "/" (tests have hosts of their own); the digest of the image is told by who starts it.
+// `root` stands for "/" (tests have hosts of their own). The program that starts the image gives its digest.
 Fingerprint capture_stack(const std::string& root, const std::optional<std::string>& image_digest);
 
 // PROCTOR_IMAGE_DIGEST of this process.
 std::optional<std::string> image_digest_of_caller();
 
-// "kmd.nvidia: 580.65.06, then 580.95.05" for each fact that is not the same.
+// "kmd.nvidia: 580.65.06, then 580.95.05" for each fact that changed.
 std::vector<std::string> changes(const Fingerprint& before, const Fingerprint& after);
 
 // An array of {name, value, source, reason}; value is null where it is unknown.

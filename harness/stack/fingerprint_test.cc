@@ -1,4 +1,4 @@
-// Hosts made of files: what each tells, what it cannot tell and why, and what changed.
+// Hosts made of files: which facts each gives, which it cannot give and why, and what changed.
 #include "harness/stack/fingerprint.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a registry of container images says of a name (OCI distribution specification, "Checking if content
+// What a registry of container images says about a name (OCI distribution specification, "Checking if content
 // exists"; Docker's token authentication).
 #pragma once
 
@@ -19,7 +19,7 @@ struct ImageName {
 // TLS, as Docker does.
 ImageName parse_image_name(const std::string& image);
 
-// The digest behind `reference`, a tag or a digest; "" where the registry has no such image.
+// The digest behind `reference`, a tag or a digest; "" if the registry has no such image.
 Result<std::string> image_digest(const ImageName& image, const std::string& reference,
                                  const OutsideTools& tools);
 

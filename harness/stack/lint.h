@@ -1,5 +1,6 @@
-// Rules about Dockerfiles that hadolint does not have, or has only as style: what lets a stack drift, what
-// brings code in unchecked, and who runs it (docs/stacks.md has all rules).
+// Rules about Dockerfiles that hadolint does not have, or has only as style: about lines that let a stack
+// change over time, about code that comes in unchecked, and about the user that runs it (docs/stacks.md has
+// all rules).
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ struct LintFinding {
 
 using LintFindings = std::vector<LintFinding>;
 
-// By line.
+// The findings in the order of lines.
 LintFindings lint_dockerfile(std::string_view text);
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-// Each rule finds what it is for, on the right line, and lets the good form pass.
+// Each rule finds its fault, on the right line, and accepts the good form.
 #include "harness/stack/lint.h"
 
 #include <fmt/format.h>

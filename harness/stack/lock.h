@@ -1,6 +1,7 @@
 // A driver stack as a value: docker/stacks/NAME.toml says which base image, which packages and which files
-// make it (docs/stacks.md). What is not pinned is refused, unless it says that nobody has verified it yet;
-// such a value may be missing, and then it is nowhere guessed: the rendered Dockerfile asks for it.
+// make it (docs/stacks.md). A value that is not pinned is refused, unless the lock says that nobody has
+// verified it yet. Such a value may be missing; it is then never guessed, but the rendered Dockerfile asks
+// for it.
 #pragma once
 
 #include <map>
@@ -15,13 +16,13 @@ namespace proctor {
 
 struct LockedBase {
   std::string image{};                  // "ubuntu:24.04": for people
-  std::optional<std::string> digest{};  // "sha256:...": what is built upon
+  std::optional<std::string> digest{};  // "sha256:...": the image that is built upon
   bool unverified = false;
 };
 
 struct LockedRepository {
   std::string name{};
-  std::string url{};       // with {snapshot} where the date belongs
+  std::string url{};       // with {snapshot} in the place of the date
   std::string snapshot{};  // "20261120T000000Z"
   std::vector<std::string> suites{};
   std::vector<std::string> components{};
@@ -41,13 +42,13 @@ struct LockedPackage {
 struct LockedFile {
   std::string name{};  // of the package
   std::string
-      version{};  // as dpkg must report it once it is installed; of the release if the file is unknown
+      version{};  // as dpkg must report it once it is installed; that of the release if the file is unknown
   std::optional<std::string> url{};
   std::optional<std::string> sha256{};
   bool unverified = false;
 };
 
-// What the image cannot bring along.
+// What the image cannot contain and the host must have.
 struct LockedHost {
   std::string driver{};   // "nvidia"
   std::string minimum{};  // "580"
@@ -65,20 +66,20 @@ struct StackLock {
   std::optional<LockedHost> host{};
   std::map<std::string, std::string> labels{};
   std::string shm_size{};
-  std::vector<std::string> environment{};  // names handed through from the caller
+  std::vector<std::string> environment{};  // names of variables passed on from the caller
   std::string digest{};                    // SHA-256 of the file
 
-  // What the lock does not know: "base.digest", "file.libze1.url", ...
+  // The values that the lock does not have: "base.digest", "file.libze1.url", ...
   std::vector<std::string> unknown() const;
 };
 
 // `file` stands for the text in messages; its stem is the name of the stack.
 Result<StackLock> parse_stack_lock(std::string_view text, const std::string& file);
 
-// DIRECTORY/NAME.toml; an unknown name is answered with the nearest.
+// DIRECTORY/NAME.toml; for an unknown name, the error suggests the nearest one.
 Result<StackLock> read_stack_lock(const std::string& directory, const std::string& name);
 
-// The names of all locks in `directory`, sorted; none is a usage error.
+// The sorted names of all locks in `directory`. It is a usage error if there are none.
 Result<std::vector<std::string>> stack_names(const std::string& directory);
 
 }  // namespace proctor

@@ -1,5 +1,5 @@
-// What a value of a lock may look like. All of them end up in Dockerfiles and shell lines, so that these
-// rules are also what keeps a lock from saying more than values.
+// Which forms the values of a lock may have. All values end up in Dockerfiles and shell lines, so these rules
+// also keep a value from being anything more than a value there.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 namespace proctor {
 
 bool is_sha256(std::string_view text);           // 64 lower-case hex digits
-bool is_image_digest(std::string_view text);     // "sha256:" and such a number
+bool is_image_digest(std::string_view text);     // "sha256:" and such digits
 bool is_key_fingerprint(std::string_view text);  // 40 upper-case hex digits
 bool is_snapshot(std::string_view text);         // "20261120T000000Z"
 bool is_image_with_tag(std::string_view text);   // "ubuntu:24.04"; not ":latest"

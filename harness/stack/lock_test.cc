@@ -1,4 +1,4 @@
-// What a lock says, and every way in which it can say too little.
+// What a lock contains, and every way in which it can contain too little.
 #include "harness/stack/lock.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Programs of others that look at the world for us: curl downloads, gpgv checks signatures, gzip and xz
-// unpack. Each is a child with limits; one that is not installed is a usage error that names it.
+// Programs of others that work for us: curl downloads, gpgv checks signatures, gzip and xz unpack. Each is a
+// child with limits; one that is not installed is a usage error that names it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct WebAnswer {
   std::string headers{};  // of the last answer, after redirects
   std::string body{};
 
-  // The value of a header, whatever its case; "" when it is not there.
+  // The value of a header, whose name may be in upper or lower case. "" if there is no such header.
   std::string header(const std::string& name) const;
 };
 
@@ -29,10 +29,10 @@ class OutsideTools {
  public:
   struct Limits {
     Milliseconds time{120'000};                    // of one download
-    std::uint64_t bytes = std::uint64_t{1} << 30;  // of one download, and of what is unpacked
+    std::uint64_t bytes = std::uint64_t{1} << 30;  // of one download, and of the unpacked data
   };
 
-  // Error when curl is not installed.
+  // An error if curl is not installed.
   static Result<OutsideTools> open(Limits limits, std::vector<std::string> keyrings);
   ~OutsideTools();
   OutsideTools(OutsideTools&& other) noexcept;
@@ -41,11 +41,11 @@ class OutsideTools {
   Result<WebAnswer> get(const std::string& url, const std::vector<std::string>& headers = {}) const;
   Result<WebAnswer> head(const std::string& url, const std::vector<std::string>& headers = {}) const;
 
-  // What of `text` is signed (OpenPGP, clear-signed), and by whom, checked with the keyrings. What stands
-  // before or after the signed part is nobody's. Error: no signature is good.
+  // The part of `text` that is signed (OpenPGP, clear-signed) and by whom, checked with the keyrings. Text
+  // before or after the signed part is left out. An error if no signature is good.
   Result<SignedText> signed_part(const std::string& text) const;
 
-  // By the end of `name`: .gz, .xz, or as it is.
+  // Unpacks by the ending of `name`: .gz or .xz. Other bytes are returned as they are.
   Result<std::string> unpack(const std::string& name, const std::string& bytes) const;
 
  private:
@@ -57,10 +57,10 @@ class OutsideTools {
 
   Limits limits_;
   std::vector<std::string> keyrings_;
-  std::string directory_;  // for what passes between the children and us
+  std::string directory_;  // for files that the children and we exchange
 };
 
-// Keyrings that this system's own package manager believes.
+// The keyrings that this system's own package manager trusts.
 std::vector<std::string> keyrings_of_this_system();
 
 }  // namespace proctor

@@ -1,5 +1,5 @@
-// A lock as files: the Dockerfile of its image and the lines that start it. The committed files
-// below docker/ are these, byte by byte (a test says so); what the lock does not know becomes a
+// Turns a lock into files: the Dockerfile of its image and the lines that start it. The committed files below
+// docker/ are the same, byte by byte (a test checks this). A value that the lock does not have becomes a
 // build argument without a default.
 #pragma once
 
@@ -25,7 +25,7 @@ std::string render_job_container(const StackLock& lock);
 
 std::vector<RenderedFile> render_stack(const StackLock& lock);
 
-// Who may see the image's inside: any number but 0, which needs no entry in /etc/passwd.
+// The user inside the image: any number except 0. It needs no entry in /etc/passwd.
 inline constexpr int kImageUser = 10001;
 
 }  // namespace proctor

@@ -12,9 +12,9 @@ class RunStack {
  public:
   explicit RunStack(std::string root);
 
-  // Into the plan: every fact, and those that are known also by name.
+  // Adds every fact to the plan, and the known ones also by name.
   void describe(RunPlanned& planned) const;
-  // A result is of one stack: a change is a warning that makes the machine red.
+  // A result must be from one stack, so a change is a warning that makes the machine red.
   std::vector<Warning> check_again() const;
 
  private:

@@ -1,4 +1,4 @@
-// Whether a machine or image is what a lock says: its own name and digest, its packages, its host's driver.
+// Whether a machine or image matches a lock: its own name and digest, its packages, its host's driver.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Whether the world is as a lock says: is the image behind its digest, does each address give the file with
-// this hash, does each repository answer for its day, is it signed by this key, has it these versions.
+// Whether the outside world matches a lock: whether the image has this digest, each address gives the file
+// with this hash, each repository answers for its day, is signed by this key and has these versions.
 #pragma once
 
 #include <map>
@@ -14,9 +14,9 @@ namespace proctor {
 
 enum class WorldSays {
   kSame,     // as the lock says
-  kDiffers,  // something else, or gone
-  kNew,      // the lock does not say it; here it is
-  kUnknown,  // the lock does not say it, and nobody can look it up
+  kDiffers,  // it is different, or gone
+  kNew,      // the lock does not have it; this is the value
+  kUnknown,  // the lock does not have it, and it cannot be looked up
   kSilent    // nobody answered
 };
 std::string_view to_string(WorldSays says);
@@ -29,11 +29,11 @@ struct WorldCheck {
 
 struct WorldReport {
   std::vector<WorldCheck> checks{};
-  std::vector<LockChange> changes{};  // what the lock could say now
+  std::vector<LockChange> changes{};  // values that the lock could have now
 };
 
-// `mirrors`: by name of the repository, an address to ask instead; what it says does not make a repository
-// verified. Error: a tool is missing.
+// `mirrors` gives, by name of the repository, an address to use instead; its answers do not make a repository
+// verified. An error if a tool is missing.
 Result<WorldReport> verify_online(const StackLock& lock, const OutsideTools& tools,
                                   const std::map<std::string, std::string>& mirrors);
 

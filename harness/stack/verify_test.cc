@@ -1,4 +1,4 @@
-// Machines and their locks; image names; and edits of a lock that leave the rest of its file alone.
+// Machines compared with their locks; image names; and edits of a lock that leave the rest of its file alone.
 #include "harness/stack/verify.h"
 
 #include <gmock/gmock.h>

@@ -36,7 +36,7 @@ namespace proctor::accel {
 
 // ---- errors ----
 
-// What a call answered. `call` is the vendor's function ("zeMemAllocDevice").
+// The result of a call. `call` is the vendor's function ("zeMemAllocDevice").
 class Status {
  public:
   Status() = default;
@@ -215,7 +215,7 @@ class Buffer {
   friend class Ipc;
   Buffer(Context context, Kind kind, std::byte* data, std::size_t bytes, bool imported);
 
-  // What the vendor's interface does.
+  // The allocation itself, by the vendor's interface.
   static Status allocate(const Context& context, const Allocation& what, void** pointer);
   Status release(void* pointer) const;
 
@@ -275,7 +275,7 @@ class Module {
 
   static Module load(const Context& context, const std::string& name, const ModuleOptions& options = {});
   // `log` receives the build log, whatever the answer. Pass null to request no log: when a build fails,
-  // loaders up to 1.8 that intercept calls return a handle that crashes whoever reads the log.
+  // loaders up to 1.8 that intercept calls return a handle that crashes any reader of the log.
   static Status try_build(const Context& context, std::span<const std::byte> image,
                           const ModuleOptions& options, Module& out, std::string* log = nullptr);
 
@@ -303,7 +303,7 @@ class Kernel {
   };
   Facts facts() const;
 
-  // The steps of a launch one by one, for checks of what is refused.
+  // The steps of a launch one by one, for checks of refused calls.
   Status try_group_size(std::array<std::uint32_t, 3> size);
   Status try_argument(std::uint32_t index, std::size_t bytes, const void* value);
 
@@ -338,8 +338,8 @@ class Event {
   std::unique_ptr<Impl> impl_;
 };
 
-// The begin and the end of the command that signalled the event, in nanoseconds of the device's clock, which
-// may wrap. On CUDA they count from the begin of the command.
+// The start and the end of the command that signalled the event, in nanoseconds of the device's clock, which
+// may wrap. On CUDA they count from the start of the command.
 struct Span {
   double begin_ns = 0;
   double end_ns = 0;

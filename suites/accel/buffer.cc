@@ -1,4 +1,4 @@
-// What a buffer is whoever gives its memory.
+// The parts of a buffer that do not depend on the vendor.
 #include <utility>
 
 #include "suites/accel/accel.h"

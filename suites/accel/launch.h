@@ -1,4 +1,4 @@
-// What a launch is made of: shape and arguments.
+// The parts of a launch: its shape and its arguments.
 #pragma once
 
 #include <array>

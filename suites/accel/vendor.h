@@ -1,5 +1,5 @@
 // Which vendor's API this build of a suite is for. Checks are written once and compiled for each of them;
-// where a rule differs, both of its rows stand in one place:
+// where a rule differs, both variants stand in one place:
 //
 //   const char* const kCopy = by_vendor("Level Zero specification, Copies",
 //                                       "CUDA Runtime API, cudaMemcpyAsync");

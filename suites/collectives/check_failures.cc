@@ -1,5 +1,6 @@
-// A rank that is missing, dead, stopped, late or of another opinion: every other rank ends in an error within
-// its limit, and none with a result. That it ends at all the runner guarantees, whatever the library does.
+// A rank that is missing, dead, stopped, late, or disagrees with the others: every other rank ends in an
+// error within its limit, and none with a result. The runner guarantees that every rank ends at all, whatever
+// the library does.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // Groups that come and go: made again and again without leaving anything behind, and made anew
-// without a rank that died, which is what fault-tolerant training does: nobody waits for the dead,
-// and what was on its way is gone.
+// without a rank that died, which is what fault-tolerant training does: nobody waits for the dead rank, and
+// messages that were on their way are gone.
 #include <fmt/format.h>
 
 #include <algorithm>

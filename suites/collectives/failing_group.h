@@ -1,12 +1,13 @@
-// A group that is expected to break: what a check of failures does with it ends no check by itself.
+// A group that is expected to break. Its failures do not end the check by themselves.
 //
 //   FailingGroup group(kLimit);
 //   expect_ok("joining", group.join());
 //   expect_failure("all_reduce without rank 1", group.all_reduce());
 //
-// A failure is what the other ranks must notice: a rank that is gone, or whose time is over. Success is none,
-// and neither is a result that is wrong. Of a library without a time limit, whoever waits in vain for one
-// that it expects to be lost announces that the runner ends it: then that is how it ended.
+// A failure is something that the other ranks must notice: a rank that is gone, or a time limit that is over.
+// Success is no failure, and neither is a wrong result. With a library that has no time limit, a rank that
+// waits in vain for a rank that it expects to be lost announces that the runner will end it; that then counts
+// as its end.
 #pragma once
 
 #include <chrono>
@@ -31,14 +32,14 @@ class FailingGroup {
 
   Features features() const { return provider_.features(); }
 
-  // From here on somebody is missed, and to wait for ever is no fault of this rank.
+  // Says that another rank is lost from here on. To wait for ever is then no fault of this rank.
   void expect_loss() { loss_expected_ = true; }
   Answer join();
   // The sum over all ranks of rank + round + i, at i < count; kOther when it is wrong.
   Answer all_reduce(int round = 0, std::size_t count = 257);
   Answer broadcast(int root = 0, std::size_t count = 257);
   Answer abort() { return group_->abort(); }
-  // Ends the group, as its library does it.
+  // Ends the group in the way of its library.
   void leave() { group_.reset(); }
 
  private:
@@ -54,14 +55,16 @@ class FailingGroup {
   bool loss_expected_ = false;
 };
 
-// Reports unless `answer` says that another rank is lost, that the time is over or, after an abort, that.
+// Reports unless `answer` says that another rank is lost, that the time is over or that the operation was
+// aborted.
 void expect_failure(const std::string& what, const Answer& answer, const char* file = __builtin_FILE(),
                     int line = __builtin_LINE());
 
-// Files of the check's store by which its ranks tell each other, outside of what is tested, how far they are.
+// Files in the check's store, with which its ranks tell each other how far they are, independently of the
+// library under test.
 void tell(const std::string& store, const std::string& mark, int rank);
 bool is_told(const std::string& store, const std::string& mark, int rank);
-// Returns when `ranks` ranks, from 0, have told it, but for `without`.
+// Returns when all of the first `ranks` ranks, except `without`, have told it.
 void wait_for(const std::string& store, const std::string& mark, int ranks, int without = -1);
 
 }  // namespace proctor::collectives

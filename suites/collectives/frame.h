@@ -1,5 +1,5 @@
-// The memory that an operation works on: input and output, each between two margins that nobody may write to,
-// or, in place, both in one.
+// The memory that an operation works on: input and output, each between two margins to which nobody may
+// write. In place, both lie in one frame.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ class Frame {
   // `bytes` of memory at `offset` bytes behind an aligned address.
   Frame(std::size_t bytes, std::size_t offset);
 
-  // Before lend() and after take_back(): what is there.
+  // The contents. Use it before lend() and after take_back().
   std::byte* data() { return image_.data() + begin_; }
   const std::byte* data() const { return image_.data() + begin_; }
   std::size_t size() const { return bytes_; }
   bool margins_are_untouched() const;
 
-  // To a library that takes `memory`, which finds it at address() until it is taken back.
+  // Lends the memory to a library that takes `memory`. The library finds it at address() until take_back().
   void lend(MemorySpace& space, Memory memory);
   std::byte* address() const { return lent_->data() + begin_; }
   void take_back();
@@ -41,11 +41,11 @@ class Frames {
 
   void lend(MemorySpace& space, Memory memory);
   const std::byte* in() const;
-  std::byte* out() const;  // null where this rank gets nothing
+  std::byte* out() const;  // null if this rank gets nothing
   void take_back();
 
   Bytes result() const;
-  // Reports when something was written beside the output, or to an input of its own.
+  // Reports if something was written beside the output, or to an input that is not also the output.
   void expect_untouched(const std::string& what) const;
 
  private:
@@ -56,7 +56,7 @@ class Frames {
   int rank_;
   std::size_t out_bytes_;
   Bytes input_;
-  bool shared_;  // in and out in one frame
+  bool shared_;  // input and output share one frame
   Frame in_;
   Frame out_;
 };

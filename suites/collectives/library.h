@@ -1,4 +1,4 @@
-// Finds the libraries of collectives and loads them.
+// Finds and loads the libraries of collectives.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,10 @@ namespace proctor::collectives {
 // PROCTOR_PROVIDER. Throws std::invalid_argument when there is no such provider.
 std::optional<std::string> asked_provider();
 
-// The library that a check works over unless it is about a certain one: the one that
-// was asked for, else Gloo.
+// The library that a check uses unless it is about a certain one: the requested one, else Gloo.
 std::string chosen_provider();
 
-// Ends the check as skip(needs:provider=NAME) when another one was asked for.
+// Ends the check as skip(needs:provider=NAME) if another one was requested.
 void need_provider(const std::string& name);
 
 // Ends the check as skip(unsupported:NAME) unless the library has it.
@@ -31,7 +30,7 @@ Provider& load_provider(const std::string& name);
 // the measure NAME.version.
 void tell_library(const Identity& library);
 
-// The reason of the skip, from what dlopen() said of `file`.
+// The reason of the skip, from the message of dlopen() about `file`.
 std::string reason_not_loaded(const std::string& file, const std::string& error);
 
 }  // namespace proctor::collectives

@@ -25,9 +25,9 @@ class MemorySpace {
   std::unique_ptr<Impl> impl_;
 };
 
-// Memory that a library works on. Where the tensors live on a device and the library takes host memory, the
-// bytes go through the device on their way to the library and on their way back ("staged"); where it takes
-// device memory, it works on the device's.
+// Memory that a library works on. If the tensors live on a device and the library takes host memory, the
+// bytes go through the device on their way to the library and on their way back ("staged"). If the library
+// takes device memory, it works on the tensor's own memory.
 class Tensor {
  public:
   // Aligned to 64 bytes, and never without an address.
@@ -37,7 +37,7 @@ class Tensor {
   Tensor& operator=(const Tensor&) = delete;
 
   std::byte* data() const;
-  // What it holds now.
+  // The present contents.
   Bytes bytes() const;
 
   struct Impl;

@@ -12,7 +12,7 @@ namespace proctor::collectives {
 
 using Bytes = std::vector<std::byte>;
 
-// Integers: what fits of it. Floating types: the nearest number.
+// Writes `value`. Integer types keep the low bits that fit; floating types get the nearest number.
 void put(Type type, std::byte* at, std::int64_t value);
 // Floating types only.
 void put_real(Type type, std::byte* at, double value);

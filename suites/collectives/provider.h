@@ -130,7 +130,7 @@ struct Call {
 };
 
 // What identifies a group and lets its ranks find each other. `name` is a file name: the groups of one store
-// must have different names, also a group that is made again after a failure.
+// must have different names. This includes a group that is made again after a failure.
 struct GroupSpec {
   int rank = 0;
   int size = 1;
@@ -150,7 +150,7 @@ class Group {
 // Where `in` and `out` must lie.
 enum class Memory { kHost, kDevice };
 
-// What not every library has, apart from operations.
+// Abilities, apart from operations, that not every library has.
 struct Features {
   bool time_limit = true;  // operations end after GroupSpec::timeout; without it they wait for ever
   bool abort = true;       // abort() also ends operations that wait; without it only later ones
@@ -173,8 +173,8 @@ class Provider {
   virtual Features features() const noexcept = 0;
   // For operations that do not reduce, `reduction` has no meaning.
   virtual bool supports(Operation operation, Type type, Reduction reduction) const noexcept = 0;
-  // Whether an operation on no elements does nothing, as it should. Where a library does
-  // worse, such calls are refused.
+  // Whether an operation on no elements does nothing, as it should. If a library does anything worse, such
+  // calls are refused.
   virtual bool takes_nothing(Operation operation) const noexcept = 0;
   // When the answer is ok, `group` is the new group.
   virtual Answer make_group(const GroupSpec& spec, std::unique_ptr<Group>& group) noexcept = 0;

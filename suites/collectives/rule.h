@@ -1,5 +1,5 @@
-// What an operation is given, and what its rule says that it gives: closed forms, of every rank's numbers at
-// once, so that nothing needs a second implementation to compare with.
+// The input of an operation, and the output that its rule demands. Both are closed formulas over the numbers
+// of all ranks, so that no second implementation is needed for comparison.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct Exercise {
   Reduction reduction = Reduction::kSum;
   std::size_t count = 1;  // as in Call
   int root = 0;
-  int round = 0;  // every round has other numbers
+  int round = 0;  // every round has different numbers
   // For all_gatherv, how much each rank gives. For all_to_allv, rank r gives
   // counts[(r + p) % size] to rank p.
   std::vector<std::size_t> counts{};
@@ -27,12 +27,12 @@ struct Exercise {
   int turn = 0;
 };
 
-// The number at `index` of what `rank` gives. It differs from that of other ranks, rounds and neighbours, has
-// as many digits as its type has room for, and no order of reducing up to eight of them rounds or overflows
-// (the idea of NCCL's tests, verifiable/verifiable.cu). Of products up to four.
+// The number at `index` of the input of `rank`. It differs from those of other ranks, rounds and neighbours
+// and has as many digits as its type has room for. No order of reducing up to eight of them (up to four for
+// products) rounds or overflows (the idea of NCCL's tests, verifiable/verifiable.cu).
 std::int64_t element(const Exercise& exercise, int rank, int size, std::size_t index);
 
-// How many elements `rank` gives and gets; 0 where it does not.
+// How many elements `rank` gives and gets; 0 if it gives or gets none.
 std::size_t input_elements(const Exercise& exercise, int rank, int size);
 std::size_t output_elements(const Exercise& exercise, int rank, int size);
 

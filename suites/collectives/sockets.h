@@ -1,4 +1,4 @@
-// The sockets of this process: what it opened, another could reach.
+// The sockets of this process, because other processes could reach those that it opened.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// What goes wrong, in a process of its own: kernels that hang, that leave their memory, processes that fork.
-// The check is that the answer is the right one, and that the next process finds a healthy device.
+// Hazards, each in a process of its own: kernels that hang, kernels that leave their memory, processes that
+// fork. Each check demands the right answer, and that the next process finds a healthy device.
 #include <sys/wait.h>
 #include <unistd.h>
 

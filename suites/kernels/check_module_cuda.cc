@@ -1,5 +1,5 @@
-// Libraries of kernels that the runtime refuses: damaged files, and code for other devices. Damage is tried
-// in a second process, because what reads it is a compiler.
+// Libraries of kernels that the runtime refuses: damaged files, and code for other devices. Damaged files are
+// tried in a second process, because a compiler reads them.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

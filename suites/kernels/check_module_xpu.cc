@@ -1,5 +1,5 @@
-// Modules of SPIR-V: what is refused, what the build decides. What may end the process (a compiler that
-// cannot read its input) happens in a second one.
+// Modules of SPIR-V: what is refused, and what the build decides. Calls that may end the process (a compiler
+// that cannot read its input) are made in a second one.
 #include <algorithm>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// What the driver suggests can be launched, and does all of the work.
+// The group size that the driver suggests can be launched, and does all of the work.
 #include <algorithm>
 #include <numeric>
 

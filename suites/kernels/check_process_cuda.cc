@@ -1,5 +1,5 @@
-// Processes that fork: before the first call all is well; after it, the child has nothing to hope for, but
-// must be told.
+// Processes that fork: before the first call, a fork does no harm; after it, nothing works in the child, but
+// it must get an error.
 #include <sys/wait.h>
 #include <unistd.h>
 

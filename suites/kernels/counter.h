@@ -1,4 +1,4 @@
-// What checks of order count with.
+// What checks of order use for counting.
 #pragma once
 
 #include "suites/accel/check_fixture.h"

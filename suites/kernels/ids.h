@@ -1,4 +1,4 @@
-// Every work-item of a launch says who it thinks it is.
+// Every work-item of a launch writes the ids that it sees.
 #pragma once
 
 #include "suites/accel/check_fixture.h"

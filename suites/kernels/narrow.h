@@ -1,5 +1,5 @@
-// Formats of 8 and 16 bits on the host, as their definitions read: IEEE 754 binary16, bfloat16, and the two
-// of "OCP 8-bit Floating Point Specification (OFP8)", revision 1.0.
+// Formats of 8 and 16 bits, computed on the host by their definitions: IEEE 754 binary16, bfloat16, and the
+// two of "OCP 8-bit Floating Point Specification (OFP8)", revision 1.0.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,10 @@ struct NarrowFormat {
 std::span<const NarrowFormat> narrow_formats();
 const NarrowFormat& narrow_format(std::string_view name);
 
-// Exact; NaN for every NaN.
+// The exact value; NaN for every NaN.
 double value_of(const NarrowFormat& format, std::uint32_t bits);
-// The nearest, of two the even one. What is too large becomes infinite, or NaN where there is no infinity.
+// Rounds to the nearest, ties to even. A value that is too large becomes infinite, or NaN if there is no
+// infinity.
 std::uint32_t bits_of(const NarrowFormat& format, double value);
 bool is_nan(const NarrowFormat& format, std::uint32_t bits);
 

@@ -1,4 +1,4 @@
-// What checks of CUDA's streams hold back, in streams of any kind.
+// Holds back work of CUDA's streams, of any kind, for checks.
 #pragma once
 
 #include <atomic>

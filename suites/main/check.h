@@ -15,7 +15,7 @@
 //
 // skip() and fail_because() end the check from any depth. Any other exception is a failure.
 //
-// What else is known of a check follows as trailing arguments, in the order of the members of CheckTraits.
+// Further facts about a check follow as trailing arguments, in the order of the members of CheckTraits.
 // Example:
 //
 //   PROCTOR_CHECK(Copy, IsByteExact, "M22", "Level Zero specification, Copies", kGate,
@@ -86,7 +86,8 @@ void leave(std::string_view how);
 
 // Whether the devices are those of simgpu, so that every rule must hold (PROCTOR_SIM_DRIVER says so).
 bool on_simgpu();
-// How much to do: what the Sizes of the check say for the --size of the run, or 0 when it has none.
+// How much work to do: the amount that the Sizes of the check give for the --size of the run, or 0 if it has
+// none.
 std::int64_t sized();
 // The text after '/' in the name of a check of PROCTOR_CHECK_EACH.
 const std::string& parameter();

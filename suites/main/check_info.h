@@ -1,4 +1,4 @@
-// What is known of a check before it runs, and what it says when it fails.
+// The facts about a check before it runs, and what it reports when it fails.
 #pragma once
 
 #include <cstdint>

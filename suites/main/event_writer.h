@@ -1,5 +1,5 @@
-// Writes the events of one case to the descriptor that Proctor gave, one write() a line; without a descriptor
-// it writes nothing.
+// Writes the events of one case to the descriptor that Proctor gave, one write() for each line. Without a
+// descriptor it writes nothing.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,8 @@ class EventWriter {
  public:
   // `fd` < 0: no one listens.
   explicit EventWriter(int fd) : fd_(fd) {}
-  // From PROCTOR_EVENTS_FD. What is set but no open descriptor is an error that the caller must not ignore.
+  // From PROCTOR_EVENTS_FD. If the variable is set but names no open descriptor, that is an error that the
+  // caller must not ignore.
   static EventWriter from_environment();
 
   bool listening() const { return fd_ >= 0; }

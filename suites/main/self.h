@@ -1,4 +1,4 @@
-// How a suite starts its own program again: in a second process nothing of a driver is loaded yet.
+// How a suite starts its own program again. In the second process no part of a driver is loaded yet.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What one suite process knows about its checks, and the bridge from GoogleTest's events to Proctor's. The
-// one object of its kind in a process, because GoogleTest's registry is one as well.
+// What one suite process knows about its checks, and the bridge from GoogleTest's events to Proctor's. There
+// is only one such object in a process, because GoogleTest's registry is also only one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,17 +25,17 @@ class Session {
   const std::vector<CheckInfo>& checks() const { return checks_; }
   const CheckInfo* find(const std::string& full_name) const;
 
-  // From here on events are written. Installs the GoogleTest listener.
+  // Installs the GoogleTest listener. From then on events are written.
   void listen(EventWriter writer);
 
   void emit(std::string_view event, nlohmann::json fields);
-  // With the time (CLOCK_MONOTONIC, as the simulator's fault log has it).
+  // Adds the time (CLOCK_MONOTONIC, as in the simulator's fault log).
   void emit_timed(std::string_view event, nlohmann::json fields);
   void skip(const std::string& reason);
   // The check that runs now; null outside one.
   const CheckInfo* current() const { return current_; }
   const std::string& parameter() const { return parameter_; }
-  // smoke, ci, full or stress, from PROCTOR_SIZE; ci when that is not set. What is no size ends the process.
+  // smoke, ci, full or stress, from PROCTOR_SIZE; ci when that is not set. Any other value ends the process.
   const std::string& size();
   void expect_failure(Mismatch mismatch) { next_failure_ = std::move(mismatch); }
 

@@ -1,5 +1,5 @@
-// A device that the mask hides is not touched: memory of a masked process lies on
-// the device that it was left.
+// A device that the mask hides is not touched: memory of a masked process lies on the device that the mask
+// leaves.
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Allocations above 4 GiB, which on Level Zero need a wish of their own when they are made
-// and when a module is built.
+// Allocations above 4 GiB, which on Level Zero must be requested specially when they are made and when a
+// module is built.
 #include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 

@@ -1,5 +1,5 @@
-// The end of host memory, and more shared memory than the device has: what is refused is refused in words
-// that say so, and what was had before keeps its bytes.
+// The end of host memory, and more shared memory than the device has: a refused request gets a code that says
+// so, and memory from before keeps its bytes.
 #include <sys/resource.h>
 #include <unistd.h>
 

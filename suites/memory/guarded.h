@@ -1,5 +1,5 @@
-// Copies and fills whose surroundings are judged too: what lies in the range arrives,
-// what lies around it stays.
+// Copies and fills whose surroundings are judged too: the bytes in the range arrive, and the bytes around it
+// stay.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace proctor::accel {
 
-// Where the bytes lie before and after.
+// Where the bytes lie before the copy and after it.
 struct Route {
   Kind from = Kind::kDevice;
   Kind to = Kind::kDevice;
@@ -18,7 +18,7 @@ struct Route {
 
 // A destination full of one pattern, in the middle of which another one must arrive.
 void copy_between_guards(const Context& context, const Route& route, std::size_t bytes);
-// The same for sizes around those that hardware likes.
+// The same for sizes around those that suit hardware.
 void copy_all_sizes(const Route& route);
 
 // `times` patterns of `pattern_bytes` in the middle of other bytes.

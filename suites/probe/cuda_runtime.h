@@ -1,5 +1,6 @@
-// The CUDA Runtime as far as the probe asks it: found at run time and declared here, so that the build needs
-// no toolkit. Nothing here makes a context (source: NVIDIA, CUDA Runtime API, "Device Management").
+// The part of the CUDA Runtime that the probe uses. It is found at run time and declared here, so that the
+// build needs no toolkit. Nothing here makes a context (source: NVIDIA, CUDA Runtime API, "Device
+// Management").
 #pragma once
 
 #include <string>
@@ -21,8 +22,8 @@ struct CudaRuntime {
   std::string detail;
   std::string path;
   int version = 0;                         // 13000; 0: not known
-  int driver = 0;                          // what the driver below can do at most; 0: there is none
-  std::string code;                        // what cudaGetDeviceCount answers when it is no success
+  int driver = 0;                          // the newest version that the driver supports; 0: no driver
+  std::string code;                        // the answer of cudaGetDeviceCount if it fails
   std::vector<CudaRuntimeDevice> devices;  // in its order
 };
 

@@ -1,5 +1,5 @@
-// Whether a device still does what devices are for: takes bytes, computes with them, gives them back. Small
-// and quick, so that it can be asked whenever there is a doubt.
+// Tests whether a device still works: it takes bytes, computes with them and gives them back. The test is
+// small and quick, so that it can be made whenever there is a doubt.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace proctor::health {
 enum class Result {
   kPass,
   kFail,     // wrong bytes, or a call that answers with an error
-  kUnknown,  // this build or this machine lacks what it takes to ask
+  kUnknown,  // this build or this machine lacks something that the test needs
 };
 const char* to_string(Result result);
 
@@ -22,7 +22,7 @@ struct Finding {
 };
 
 Finding examine(accel::Device device);
-// Resets its card, with everything that is on it.
+// Resets the card of the device, with everything that is on it.
 Finding reset(accel::Device device);
 
 }  // namespace proctor::health

@@ -5,8 +5,8 @@
 //    "runtime":{"problem","detail","path","version":13000,"code":"cudaErrorNoDevice"},
 //    "devices":[{"name","uuid","pci","device_id","memory_bytes","capability":"9.0","integrated","ordinal"}]}
 // "ordinal": the Runtime's, under the CUDA_DEVICE_ORDER of this process; -1: it does not have the device.
-// NVML's where there is no Runtime to ask. WHY, of no program here being able to use a device, or of
-// "runtime", of those that use this runtime:
+// If there is no Runtime, it is NVML's. WHY says why no program here can use a device; in "runtime", why
+// those cannot that use this runtime:
 //   no_driver    libcuda.so.1 cannot be loaded          driver_too_old   35, although there is a driver
 //   no_device    100, or nothing is listed              init:CODE        any other answer
 //   library_missing:libcudart.so.13                     symbol_missing:NAME

@@ -1,14 +1,14 @@
 // health_xpu, health_cuda [--reset]
 //
-// Tells of every device that is visible whether it is well, or whether it could be reset: to
-// PROCTOR_EVENTS_FD, else to the standard output, one line of JSON per device:
+// Says for every visible device whether it is healthy, or whether it could be reset. It writes one line of
+// JSON per device to PROCTOR_EVENTS_FD, else to the standard output:
 //
 //   {"v":1,"device":"Simulated Intel GPU 0000:03:00.0","result":"pass"|"fail"|"unknown","step":TEXT,
 //    "detail":TEXT,"ms":N}
 //
 // `step` and `detail` are empty for a pass. Without a visible device there is one line, with an empty
-// `device`. Exit code: 0 all are well; 1 one is not, or none is visible; 3 nobody can tell (a library or the
-// kernel is missing); 2 usage. Whoever asks sets the deadline: a device that hangs, hangs this program.
+// `device`. Exit code: 0 all are healthy; 1 one is not, or none is visible; 3 this cannot be told (a library
+// or the kernel is missing); 2 usage. The caller sets the deadline: a device that hangs, hangs this program.
 #include <unistd.h>
 
 #include <chrono>

@@ -1,14 +1,14 @@
-// The state of the devices, again and again, for as long as a run lasts: a run that started a program for
-// each look would pay for the driver's start-up every time.
+// Reads the state of the devices repeatedly while a run lasts. If a run started a program for each reading,
+// it would pay for the driver's start-up every time.
 //
-// One byte from the FIFO asks for one look; the answer is one line of JSON:
+// One byte from the FIFO asks for one reading; the answer is one line of JSON:
 //   {"v":1, "problem":"" | WHY, "devices":[{"state":"ok" | "lost" | CODE,
 //                       "memory":{"used":BYTES,"total":BYTES} | null,
 //                       "holders":[{"pid":PID,"bytes":BYTES}] | null}]}
 // in the order of the probe's document. null: the driver does not say. The end of the FIFO ends the program.
 //
 // Another byte asks for telemetry instead: kRequestSample, followed by 16 hex digits whose bits choose the
-// devices by that order. Its answer is one line as well:
+// devices in that order. The answer is also one line:
 //   {"v":1,"source":"sysman" | "nvml","problem":"" | "library_missing:libnvidia-ml.so.1" | WHY,
 //    "devices":[{"device":INDEX,"values":{..},"missing":{..}}]}
 // with the keys of Metric (harness/devices/telemetry/telemetry_sample.h).
@@ -34,10 +34,10 @@ class WatchedDevices {
   WatchedDevices& operator=(const WatchedDevices&) = delete;
   virtual ~WatchedDevices() = default;
   virtual nlohmann::json snapshot() = 0;
-  // Those whose bits are set in `mask`.
+  // Samples the devices whose bits are set in `mask`.
   virtual nlohmann::json sample(std::uint64_t mask) = 0;
 };
-// Null: they cannot be listed. Called at the first question.
+// Null if the devices cannot be listed. Called at the first request.
 using OpenDevices = std::unique_ptr<WatchedDevices> (*)();
 
 // Returns the exit status: 0 after the end of the FIFO, 1 when the devices cannot be listed or the answer

@@ -1,6 +1,6 @@
-// NVML, found at run time and declared here as far as it is used: the build needs no CUDA. NVML makes no CUDA
-// context, ignores CUDA_VISIBLE_DEVICES and lists devices in PCI order.
-// Source: NVIDIA, NVML API Reference Guide (nvml.h keeps the ABI of its versioned functions).
+// NVML, found at run time. The parts that are used are declared here, so that the build needs no CUDA. NVML
+// makes no CUDA context, ignores CUDA_VISIBLE_DEVICES and lists devices in PCI order. Source: NVIDIA, NVML
+// API Reference Guide (nvml.h keeps the ABI of its versioned functions).
 #pragma once
 
 #include <dlfcn.h>
@@ -52,10 +52,10 @@ class Nvml {
  public:
   static constexpr const char* kLibrary = "libnvidia-ml.so.1";
 
-  // What can be leased: a GPU, or each MIG device of a GPU that is divided.
+  // A device that can be leased: a GPU, or each MIG device of a divided GPU.
   struct Device {
     nvml::Device handle;
-    nvml::Device gpu;  // itself, or the one that it is a part of
+    nvml::Device gpu;  // the device itself, or the GPU of which it is a part
     std::string uuid;  // "GPU-..." or "MIG-..."
   };
 
@@ -66,7 +66,7 @@ class Nvml {
   const std::string& problem() const { return problem_; }
   const std::vector<Device>& devices() const { return devices_; }
 
-  // What went wrong, or "".
+  // The error, or "".
   template <typename... Arguments>
   std::string call(const char* function, Arguments... arguments) const {
     using Function = nvml::Result (*)(Arguments...);
@@ -75,7 +75,7 @@ class Nvml {
     const nvml::Result result = found(arguments...);
     return result == nvml::kSuccess ? "" : std::string(function) + ": " + nvml::name_of(result);
   }
-  // The same as its code; none: the function is not there.
+  // The same, but returns the code; none if the function does not exist.
   void* symbol(const char* function) const {
     return library_ == nullptr ? nullptr : dlsym(library_, function);
   }

@@ -1,5 +1,5 @@
-// What one device says at one moment, as the monitor's answer has it: values, and reasons for those that are
-// missing. The keys are those of Metric (harness/devices/telemetry/telemetry_sample.h).
+// What one device says at one moment, in the form of the monitor's answer: values, and the reasons why others
+// are missing. The keys are those of Metric (harness/devices/telemetry/telemetry_sample.h).
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // Telemetry of Level Zero devices through Sysman. Components are listed once, at a device's first sample, so
-// that a sample costs only the reads. A device handle stands for its management handle (ZES_ENABLE_SYSMAN
-// before zeInit), as in monitor.cc.
+// that a sample costs only the reads. A device handle is also its management handle (ZES_ENABLE_SYSMAN before
+// zeInit), as in monitor.cc.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace proctor::probe {
 
-// Components of one kind; `why` there are none.
+// Components of one kind. `why` says why there are none.
 template <typename Handle>
 struct Components {
   std::vector<Handle> handles;
@@ -27,7 +27,8 @@ struct Counter {
   std::uint64_t value = 0;
   std::uint64_t at = 0;
 };
-// Units per microsecond, or none and why: the first sample, a counter or a clock that did not go forward.
+// Units per microsecond, or none with a reason: it is the first sample, or the counter or its clock did not
+// go forward.
 std::optional<double> rate_between(const std::optional<Counter>& before, const Counter& now,
                                    std::string& why);
 

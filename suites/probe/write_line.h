@@ -4,7 +4,7 @@
 
 namespace proctor::probe {
 
-// The document as one line. False: it could not be written.
+// Writes the document as one line. False if it could not be written.
 bool write_line(int fd, const nlohmann::json& document);
 
 }  // namespace proctor::probe

@@ -34,7 +34,7 @@ namespace proctor::visibility {
 inline constexpr const char* kChildOption = "--child";
 inline constexpr int kAnswerFd = 3;
 
-// argv behind --child.
+// Takes the arguments after --child.
 int child_main(int argc, char** argv);
 
 // ---- what each vendor's half gives ----
@@ -44,7 +44,7 @@ struct Mode {
   std::size_t arguments = 0;  // behind the name
 };
 std::span<const Mode> modes();
-// The document for a mode of those and its arguments, but for grandchild.
+// The document for one of these modes, except grandchild, with its arguments.
 nlohmann::json answer_of(const std::vector<std::string>& arguments);
 
 }  // namespace proctor::visibility

@@ -31,7 +31,7 @@ struct Enumeration {
   std::string api;   // of the first driver: "1.3"
   std::uint32_t driver_version = 0;
   int drivers = 0;
-  std::vector<DeviceRecord> devices;  // all drivers', in their order
+  std::vector<DeviceRecord> devices;  // of all drivers, in their order
 
   friend bool operator==(const Enumeration&, const Enumeration&) = default;
 };
@@ -40,9 +40,9 @@ nlohmann::json to_json(const Enumeration& enumeration);
 // None when the text is no such record.
 std::optional<Enumeration> parse_enumeration(const nlohmann::json& document);
 
-// What tells two devices apart, and the same device in two processes. The PCI address where it
-// can be had, else the UUID if it does not change with the mask. kNone: nothing does, which is
-// so in Intel's no-hardware mode.
+// What tells two devices apart and recognises the same device in two processes: the PCI address if there is
+// one, else the UUID if it does not change with the mask. kNone means that nothing does, as in Intel's
+// no-hardware mode.
 enum class IdentityKind { kNone, kPci, kUuid };
 std::string identity(const DeviceRecord& device, IdentityKind kind);
 std::vector<std::string> identities(const Enumeration& enumeration, IdentityKind kind);

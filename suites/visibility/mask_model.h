@@ -1,5 +1,5 @@
-// What a mask ought to select in the COMPOSITE hierarchy, and the comparison of that with what a process saw.
-// A pure function of the selection and the machine, so that one table serves every topology.
+// What a mask should select in the COMPOSITE hierarchy, and a comparison of that with what a process saw. A
+// pure function of the selection and the machine, so that one table serves every topology.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ std::string seen_text(const Enumeration& seen, IdentityKind kind);
 
 // The tiles of each card of an unmasked COMPOSITE enumeration.
 std::vector<std::vector<std::uint32_t>> tiles_of(const Enumeration& control);
-// The same of simulated cards that are all alike: "xpu:2x2", "xpu:2x2,cuda:4". None:
-// the text says something else.
+// The same for simulated cards that are all alike: "xpu:2x2", "xpu:2x2,cuda:4". None if the text has another
+// form.
 std::optional<std::vector<std::vector<std::uint32_t>>> tiles_of_topology(const char* topology);
 
 }  // namespace proctor::visibility

@@ -1,5 +1,5 @@
-// What each row of mask_rows.h selects on the driver that is there, as it is and not as it should be: the
-// material of a comparison between two drivers.
+// Records what each row of mask_rows.h really selects on the present driver, right or wrong, so that two
+// drivers can be compared.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What many checks need before they can ask anything; each ends the check with a named
-// skip when it is not there.
+// Conditions that many checks need before they can test anything. Each ends the check with a named skip if it
+// is not met.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // What a person sees of a run: a header, one line per case (on a terminal: one line per bad case, and a
-// status line below), and at the end the four answers for each red. A listener of the run's events, nothing
-// more.
+// status line below), and at the end the four answers for each red case. It only listens to the events of the
+// run.
 #pragma once
 
 #include <map>
@@ -28,7 +28,8 @@ class Console : public RunDisplay {
   void on(const Event& event) override;
   // Redraws the status line.
   void tick() override;
-  // The reds with their answers, the summary line, the exit code in words, where the reports are.
+  // Prints the red cases with their answers, the summary line, the exit code in words, and where the reports
+  // are.
   void finish(const RunModel& model, int shell_code, const Result<void>& rendered) override;
 
  private:

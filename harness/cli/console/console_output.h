@@ -1,6 +1,6 @@
 // Text for people on a descriptor that may be closed, full, or not read by anybody. None of that stops a run:
-// it never blocks while cases run, what cannot be written is kept up to a bound, and the first loss is told
-// once. In a step of GitHub Actions, nothing in it is obeyed.
+// it never blocks while cases run, text that cannot be written is kept up to a bound, and only the first loss
+// is reported. In a step of GitHub Actions, no command in the text is obeyed.
 #pragma once
 
 #include <functional>
@@ -45,8 +45,8 @@ class ConsoleOutput {
   OnLost on_lost_;
 };
 
-// NO_COLOR (no-color.org) beats CLICOLOR_FORCE (bixense.com/clicolors), which beats what the descriptor is.
-// Null and empty values count as unset; CLICOLOR_FORCE=0 is no wish.
+// NO_COLOR (no-color.org) beats CLICOLOR_FORCE (bixense.com/clicolors), which beats the kind of the
+// descriptor. Null and empty values count as unset; CLICOLOR_FORCE=0 asks for nothing.
 bool wants_colours(bool smart_terminal, const char* no_color, const char* clicolor_force);
 
 }  // namespace proctor::cli

@@ -1,4 +1,5 @@
-// What commands say to people. In CI, what reads our output may obey it (harness/core/workflow_commands.h).
+// What commands say to people. In CI, the program that reads our output may obey commands in it
+// (harness/core/workflow_commands.h).
 #pragma once
 
 #include <string>
@@ -19,8 +20,8 @@ int fail(const Error& error);
 // The same for `exec`, whose other exit codes are its command's: 125 for a user's mistake.
 int fail_exec(const Error& error);
 
-// While it lives, the step obeys no command at all. For output that never passes through our hands: a case
-// that got our own stdout and stderr.
+// While this object exists, the CI step obeys no command at all. It is for output that we cannot filter,
+// because the case writes directly to our own stdout and stderr.
 class CommandPause {
  public:
   CommandPause();

@@ -1,4 +1,4 @@
-// What a person sees of a run while it lasts and at its end. A listener of the run's events, nothing more.
+// What a person sees of a run while it lasts and at its end. It only listens to the events of the run.
 #pragma once
 
 #include "harness/core/events.h"
@@ -11,9 +11,9 @@ namespace proctor::cli {
 
 class RunDisplay : public EventSink {
  public:
-  // A few times a second.
+  // Called a few times a second.
   virtual void tick() = 0;
-  // After the last event; `rendered`: whether the reports could be written.
+  // Called after the last event. `rendered` says whether the reports could be written.
   virtual void finish(const RunModel& model, int shell_code, const Result<void>& rendered) = 0;
 };
 

@@ -1,9 +1,9 @@
 // Devices that get no cases until a probe or a person says that they are well again: the list outlives the
 // run that found them sick.
 //
-// One JSON file per device beside the lease files, DEVICE.drained, so that a node controller can read who is
-// out and why: {"format":1, "device", "reason", "evidence", "since", "run", "uid"}. A file that cannot be
-// read counts: a device is never used for want of a readable reason.
+// One JSON file per device beside the lease files, DEVICE.drained, so that a node controller can read which
+// devices are out of use and why: {"format":1, "device", "reason", "evidence", "since", "run", "uid"}. A file
+// that cannot be read counts too: its device is not used just because the reason is unreadable.
 #pragma once
 
 #include <sys/types.h>
@@ -35,7 +35,7 @@ class DrainList {
 
   // The first reason stays: what comes later is often its consequence. `since` and `uid` are filled in.
   Result<void> drain(DrainedDevice drained) const;
-  // False: it was not drained.
+  // False if it was not drained.
   Result<bool> undrain(const std::string& device) const;
   std::optional<DrainedDevice> find(const std::string& device) const;
   std::vector<DrainedDevice> list() const;

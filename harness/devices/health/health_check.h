@@ -1,7 +1,6 @@
-// Whether a device is well, asked on suspicion: a contained program of its own (health_xpu beside proctor,
-// suites/probe) copies, computes and compares, under a deadline. A failed examination is repeated once: a
-// device is sick after two. Where the policy allows it, a sick device is reset then, and examined a last
-// time.
+// Examines a device under suspicion: a contained program of its own (health_xpu beside proctor, suites/probe)
+// copies, computes and compares, under a deadline. A failed examination is repeated once; a device is sick
+// after two failures. If the policy allows it, a sick device is then reset and examined a last time.
 #pragma once
 
 #include <functional>
@@ -27,18 +26,18 @@ struct ProcessEnd;
 enum class HealthStatus {
   kPass,
   kFail,     // wrong bytes, an error, a crash, or no answer in time
-  kUnknown,  // nobody could ask: never taken for a pass, nor for a failure
+  kUnknown,  // it could not be examined: counts neither as a pass nor as a failure
 };
 
 struct HealthAnswer {
   HealthStatus status = HealthStatus::kUnknown;
-  std::string words;   // of the program, or about it: one sentence
+  std::string words;   // what the program said, or a sentence about it
   bool reset = false;  // the device was reset before the last examination
 };
 
 struct HealthRequest {
-  std::vector<std::string> argv;  // the program, with what has to stand before it
-  std::vector<std::string> env;   // NAME=VALUE: sees the device and no other
+  std::vector<std::string> argv;  // the program, with the words that must stand before it
+  std::vector<std::string> env;   // NAME=VALUE: shows the program this device and no other
   std::string directory;          // where drivers may write their files
   std::vector<int> leases;        // descriptors of the device's lease
   Milliseconds deadline{10'000};
@@ -47,29 +46,29 @@ struct HealthRequest {
 
 class HealthChecks {
  public:
-  static constexpr int kExaminations = 2;  // that fail before a device is sick
-  // Calls are from the loop.
+  static constexpr int kExaminations = 2;  // so many failures make a device sick
+  // Called from the loop.
   using OnAnswer = std::function<void(const HealthAnswer&)>;
 
   HealthChecks(boost::asio::io_context& io, Containment& containment) : io_(io), containment_(containment) {}
   HealthChecks(const HealthChecks&) = delete;
   HealthChecks& operator=(const HealthChecks&) = delete;
 
-  // The last answer, and what all of them said.
+  // Answers with the last result and with the words of all examinations.
   void examine(HealthRequest request, OnAnswer on_answer);
   // Ends all examinations; their answers are forgotten.
   void give_up();
-  // Calls `gone`, from the loop, when no process of these is left.
+  // Calls `gone`, from the loop, when no process of the examinations is left.
   void stop(std::function<void()> gone);
 
  private:
   struct Examination {
     HealthRequest request;
-    OnAnswer on_answer;  // none: forgotten
+    OnAnswer on_answer;  // none: the answer is forgotten
     int failed = 0;
     enum class Reset { kNo, kRunning, kDone } reset = Reset::kNo;
     std::string words{};
-    std::string line{};  // the first of the program that is no pass, else its last
+    std::string line{};  // the program's first line that is no pass, else its last line
     std::shared_ptr<ContainedProcess> process{};
   };
   using Position = std::list<Examination>::iterator;
@@ -85,10 +84,10 @@ class HealthChecks {
   std::function<void()> gone_;
 };
 
-// What one run of the program means. `line`: what it said.
+// What one run of the program means. `line` is its answer.
 HealthAnswer judge_health(const ProcessEnd& end, std::string_view line, Milliseconds deadline);
 
-// One device, on a private loop: for commands.
+// Examines one device on a private loop. For commands.
 HealthAnswer examine_now(Containment& containment, HealthRequest request);
 
 // "health_xpu" beside the running executable; "" when there is none for this backend.

@@ -13,12 +13,13 @@
 
 namespace proctor {
 
-// The specification file of this machine: one slot of `xpu_gpus` or `cuda_gpus` per device; `gpus` has them
-// all on a machine of one vendor. CTest allows only [a-z0-9_] in ids.
+// The specification file of this machine: one slot of `xpu_gpus` or `cuda_gpus` per device; on a machine of
+// one vendor, `gpus` also has them all. CTest allows only [a-z0-9_] in ids.
 nlohmann::json ctest_resource_spec(const std::vector<Device>& devices);
 
-// Those of `ids` that CTest allocated to this process (CTEST_RESOURCE_GROUP_*); none: it allocated nothing.
-// An error: it allocated something that is not among them, because its specification is of another machine.
+// Those of `ids` that CTest allocated to this process (CTEST_RESOURCE_GROUP_*), or none if it allocated
+// nothing. It is an error if CTest allocated something else, because then its specification is for another
+// machine.
 Result<std::optional<std::vector<std::string>>> ctest_allocation(const Environment& environment,
                                                                  const std::vector<std::string>& ids);
 

@@ -22,7 +22,7 @@ struct PoolDevice {
   bool shared = false;
 };
 
-// Which devices will do.
+// Which devices are acceptable.
 struct DeviceWish {
   std::string only = {};  // "": any
   std::set<std::string> none_of = {};
@@ -31,43 +31,44 @@ struct DeviceWish {
 
 class DevicePool {
  public:
-  // `leases`: where the devices are leased from other runs; none: no other run can see them. `run`: its id.
+  // `leases` is where the devices are leased from other runs; none if no other run can see them. `run` is the
+  // id of this run.
   explicit DevicePool(std::vector<PoolDevice> devices, std::optional<LeaseDirectory> leases = {},
                       std::string run = {});
 
-  // `count` devices of `backend` for the case `what`, or none if so many are not free now; held_elsewhere()
-  // says who has those that only other runs keep from it. Where they are shared, a case gets the whole
-  // topology, whatever `count` is. Never waits.
+  // Leases `count` devices of `backend` for the case `what`, or returns none if so many are not free now. If
+  // only other runs stand in the way, held_elsewhere() names them. If the devices are shared, a case gets the
+  // whole topology, whatever `count` is. Never waits.
   std::optional<std::vector<std::string>> lease(const std::string& backend, int count,
                                                 const std::string& what, const DeviceWish& wish = {});
   // How the last holder left a device that is leased now, unless it was clean.
   std::optional<std::string> left_dirty(const std::string& id) const;
-  // Somebody has looked since: it is no longer dirty.
+  // Somebody has examined the device since, so it is no longer dirty.
   void found_well(const std::string& id);
-  // Others who are on a leased device and were waited for in vain, by this run or an earlier one.
+  // Other processes on a leased device for which this run or an earlier one waited in vain.
   std::string endured(const std::string& id) const;
   void endure(const std::string& id, const std::string& others);
-  // Gives it to nobody for a moment, because of `why`: a sentence for held_elsewhere().
+  // Gives this device to nobody for a short time. `why` is a sentence for held_elsewhere().
   void leave_out(const std::string& id, const std::string& why);
-  // Gives back what was not used after all: as it was found.
+  // Gives back devices that were not used after all, in the state in which they were found.
   void return_unused(const std::vector<std::string>& ids);
   // Gives them back clean.
   void release(const std::vector<std::string>& ids);
   // Takes devices out for the rest of the run: a process that does not die may still hold them.
   void retire(const std::vector<std::string>& ids);
-  // The same, and for every other run too, until a probe or a person says that it is well.
+  // The same, and for every other run too, until a probe or a person says that the device is healthy.
   void drain(const std::string& id, const std::string& reason, const std::string& evidence);
 
-  // To be held by the whole tree of the case (ProcessSpec::leases).
+  // Descriptors that the whole process tree of the case must hold (ProcessSpec::leases).
   std::vector<int> descriptors(const std::vector<std::string>& ids) const;
   // Why the last lease() gave no device: one sentence for each device that another run holds.
   const std::vector<std::string>& held_elsewhere() const { return held_elsewhere_; }
-  // What came up since the last call: devices that were left dirty, lease files that cannot be used.
+  // The warnings since the last call: devices that were left dirty, lease files that cannot be used.
   std::vector<Warning> take_warnings() { return std::exchange(warnings_, {}); }
 
   // Whether `lease` could ever succeed, with nothing else running.
   bool can_ever_lease(const std::string& backend, int count, const DeviceWish& wish = {}) const;
-  // How many one-device cases of `backend` can run at once; none: no bound by devices.
+  // How many one-device cases of `backend` can run at once; none if devices set no limit.
   std::optional<int> width(const std::string& backend) const;
 
   const std::vector<PoolDevice>& devices() const { return devices_; }

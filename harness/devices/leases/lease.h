@@ -40,7 +40,7 @@ struct LeaseRecord {
   std::string since;  // UTC
   std::string boot_id;
   bool dirty = false;
-  std::string endured{};  // who else uses it since boot and was waited for in vain, in the words of a runner
+  std::string endured{};  // who else has used it since boot and was waited for in vain, as a runner wrote it
 };
 
 // One sentence for people: "xpu:0000:03:00.0 is held by pid 4711 (uid 0, run X, since ...): pytest".
@@ -52,13 +52,13 @@ class Lease {
   Lease& operator=(Lease&&) = default;
 
   const std::string& device() const { return device_; }
-  // A process that shall hold the lease too must keep this open (ProcessSpec::leases).
+  // A process that must hold the lease too has to keep this open (ProcessSpec::leases).
   int fd() const { return fd_.get(); }
   // How the last holder left the device, if it did not leave it clean: "run X ended without ...". A record
   // that cannot be read counts as not clean, because nothing is known then.
   const std::optional<std::string>& left_dirty() const { return left_dirty_; }
 
-  // The device was examined since then, and it is well.
+  // The device has been examined since then and is healthy.
   void found_well() { left_dirty_.reset(); }
   // The next holders read this, so that they do not all wait for the same processes.
   const std::string& endured() const { return record_.endured; }
@@ -99,10 +99,10 @@ class LeaseDirectory {
 
   const std::string& path() const { return path_; }
   // kContainer when this process is in a container and the directory is the default one, which processes
-  // outside do not see. A path that somebody chose is assumed to be shared.
+  // outside do not see. A directory that the user chose is assumed to be shared.
   LeaseScope scope() const;
 
-  // Who has the device now, if anybody. This disturbs nobody, so it may be called as often as one likes.
+  // Who has the device now, if anybody. This disturbs nobody, so it may be called at any time.
   std::optional<LeaseConflict> conflict(const std::string& device) const;
   // Takes the lease of one device, or says who has it. Never waits.
   Result<std::variant<Lease, LeaseConflict>> take(const std::string& device, const LeaseHolder& holder) const;

@@ -10,8 +10,8 @@
 //   what 0 is           a card                                    a card or a tile, as the variable
 //                                                                 ZE_FLAT_DEVICE_HIERARCHY decides
 //
-// So the linter is stricter than both drivers: what one of them would crash on, or silently read as something
-// else, is refused together with what that driver would have made of it.
+// So the linter is stricter than both drivers: it refuses a value on which one of them would crash, or which
+// one would silently read as something else, and says what that driver would have made of it.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ enum class Hierarchy { kFlat, kComposite, kCombined };
 inline constexpr std::array kAllHierarchies = {Hierarchy::kFlat, Hierarchy::kComposite, Hierarchy::kCombined};
 
 std::string_view to_string(Hierarchy hierarchy);
-// Exact, as the driver compares: lower case is a usage error with the near miss.
+// Compares exactly, as the driver does: lower case is a usage error with the near miss.
 Result<Hierarchy> parse_hierarchy(std::string_view text);
 
 // `cards` cards of `tiles` tiles each. CUDA devices are cards of one tile.
@@ -66,12 +66,12 @@ struct MaskRefusal {
 };
 
 struct MaskLint {
-  std::vector<MaskRefusal> refusals;  // of single entries
+  std::vector<MaskRefusal> refusals;  // refusals of single entries
   std::string refused_whole;        // why the value as a whole is refused although each entry is well formed
   std::vector<std::string> driver;  // what the driver would have made of a refused value, one sentence each
   std::string suggestion;           // what was probably meant, one sentence; may be empty
   std::vector<std::string> warnings;  // of an accepted value
-  std::string meaning;                // of an accepted value, one line
+  std::string meaning;                // what an accepted value means, one line
 
   bool accepted() const { return refusals.empty() && refused_whole.empty(); }
 };
@@ -83,7 +83,7 @@ std::optional<unsigned> parse_ordinal(std::string_view text);
 std::string why_not_ordinal(std::string_view text);
 
 // The list of ordinals that was probably meant: "0;1" is "0,1", "0-2" is "0,1,2", "0x1" is "1", "1gpu" is
-// "1", "0,,1" is "0,1". Empty when there is no telling.
+// "1", "0,,1" is "0,1". Empty if that cannot be told.
 std::string repair_ordinals(std::string_view value);
 
 // `text` in single quotes, with what cannot be printed made visible.

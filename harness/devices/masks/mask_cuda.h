@@ -2,7 +2,7 @@
 // mask is a list, its order is the order of the devices, and the first entry that names no device hides
 // itself and everything after it. Where the guide is silent (tails, signs, duplicates, mixed kinds) the model
 // follows PyTorch's model of the driver (torch/cuda/__init__.py, _parse_visible_devices); such results carry
-// the mark F until hardware is asked.
+// the mark F until they are checked on hardware.
 //
 // Grammar accepted here: entry *( "," entry ); entry = ordinal | "-1" | "GPU-" hex digits | "MIG-" name;
 // blanks around entries; or the empty string, which hides everything.
@@ -17,7 +17,8 @@
 
 namespace proctor {
 
-// The physical devices in PCI order. Without names an entry GPU-… or MIG-… is believed to exist.
+// The physical devices in PCI order. If no names are known, the device of an entry GPU-… or MIG-… is assumed
+// to exist.
 struct CudaHost {
   int devices = 1;
   std::vector<std::string> uuids;  // "GPU-8932f937-…", one a device, or empty: not known
@@ -38,8 +39,8 @@ struct CudaSelection {
       duplicate_at;  // entry that repeats an earlier one: PyTorch's model selects nothing
 };
 
-// Any value at all, as the driver is believed to read it; nullopt: the variable is not set. Without a host no
-// ordinal is out of range, and nullopt selects nothing that could be listed.
+// Accepts any value and reads it as the driver is believed to do; nullopt means that the variable is not set.
+// Without a host, no ordinal is out of range, and nullopt selects nothing that could be listed.
 CudaSelection select_cuda(std::optional<std::string_view> value, const std::optional<CudaHost>& host);
 
 // "2 0", "GPU-8932f937", "nothing".

@@ -1,5 +1,5 @@
-// What a mask means, entry by entry, for any value: also for those that the linter refuses. Pure data; the
-// command line prints it.
+// What a mask means, entry by entry, for any value, also for those that the linter refuses. This is pure
+// data; the command line prints it.
 #pragma once
 
 #include <optional>
@@ -25,9 +25,9 @@ struct VisibleSet {
 
 struct MaskExplanation {
   std::vector<ExplainedEntry> entries;  // none for ''
-  std::vector<VisibleSet> visible;      // empty: the driver never gets so far
+  std::vector<VisibleSet> visible;      // empty if the driver fails before that
   std::vector<std::string> driver;      // Level Zero: what each version of Intel's driver does
-  std::vector<MaskRule> rules;          // those that the value uses, each once
+  std::vector<MaskRule> rules;          // the rules that the value uses, each once
   std::string known;                    // what the truth table says about exactly this value, or empty
 };
 

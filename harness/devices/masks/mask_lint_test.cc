@@ -1,5 +1,5 @@
-// What the linter says: of the values that drivers crash on or silently read as something
-// else, and of accepted ones.
+// What the linter says about values on which drivers crash or which they silently read as something else, and
+// about accepted values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The truth tables of both mask variables as data: what each value selects, what a driver does instead, how
-// well that is known, and who says so. The linter and the explainer are tested against every row; the
-// explainer quotes them.
+// certain that is, and the source. The linter and the explainer are tested against every row; the explainer
+// quotes them.
 //
 // Evidence marks:
 //   S  the vendor's specification or documentation says it
@@ -30,8 +30,8 @@ struct XpuMaskRow {
   int number;  // of the rule; several values may show one rule
   std::string_view slug;
   std::optional<std::string_view> value;  // nullopt: unset
-  // What is left, as to_string(devices, topology) prints it; "nothing"; or "-" where the driver never gets so
-  // far. FLAT and COMBINED select the same.
+  // What is left, as to_string(devices, topology) prints it; "nothing"; or "-" if the driver fails before
+  // that. FLAT and COMBINED select the same.
   std::string_view composite;
   std::string_view flat;
   XpuHazards hazards;
@@ -57,8 +57,8 @@ struct CudaMaskRow {
 std::span<const XpuMaskRow> xpu_mask_table();
 std::span<const CudaMaskRow> cuda_mask_table();
 
-// The UUIDs of the machine of the rows with GPU- names: three devices, of which 0 and
-// 2 share their first digits.
+// The UUIDs of the machine that the rows with GPU- names are for: three devices, of which 0 and 2 share their
+// first digits.
 std::span<const std::string_view> table_uuids();
 
 const XpuMaskRow* find_xpu_row(std::string_view value);

@@ -1,6 +1,6 @@
 // ZE_AFFINITY_MASK by the rules of the Level Zero specification (PROG.rst "Affinity Mask" and "Device
 // Hierarchy"): the mask is a set, its order means nothing, an entry that names no device selects nothing.
-// What Intel's driver makes of values outside the grammar is in mask_xpu_driver.h.
+// How Intel's driver reads values outside the grammar is in mask_xpu_driver.h.
 //
 // Grammar accepted here: entry *( "," entry ); entry = ordinal [ "." ordinal ]; blanks around entries; or the
 // empty string, which means all.
@@ -34,8 +34,8 @@ Result<XpuMask> parse_xpu_mask(std::string_view value);
 std::vector<XpuDevice> select_xpu(const XpuMask& mask, Hierarchy hierarchy, const Topology& topology);
 
 // Without a topology only the syntax is judged. With one, a mask that selects nothing is refused, because
-// Intel's 26.27 driver crashes on it; without a hierarchy it must select something under each, since the
-// default depends on the product.
+// Intel's 26.27 driver crashes on it; without a hierarchy it must select something under every hierarchy,
+// because the default depends on the product.
 MaskLint lint_xpu_mask(std::string_view value, std::optional<Hierarchy> hierarchy,
                        std::optional<Topology> topology);
 

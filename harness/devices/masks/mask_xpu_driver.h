@@ -1,4 +1,4 @@
-// What Intel's Level Zero driver makes of any value of ZE_AFFINITY_MASK, malformed ones included: a model of
+// How Intel's Level Zero driver reads any value of ZE_AFFINITY_MASK, also a malformed one. A model of
 // parseAffinityMask() (shared/source/execution_environment/execution_environment.cpp) and toUint32t()
 // (shared/source/helpers/string_helpers.h) of intel/compute-runtime, for two versions:
 //
@@ -7,8 +7,8 @@
 //          (since commit 1f524e9d1c)
 //
 // Numbers are read by std::stoul(text, nullptr, 0) and cut to 32 bits: leading blanks and a sign are
-// allowed, 0x is hexadecimal, 0 is octal, the tail is ignored, and where no number begins or it needs
-// more than 64 bits the exception ends the process. Splitting drops an empty piece at the end only; an
+// allowed, 0x is hexadecimal, 0 is octal, the tail is ignored, and if no number begins there or the number
+// needs more than 64 bits, the exception ends the process. Splitting drops an empty piece at the end only; an
 // empty piece elsewhere crashes.
 #pragma once
 
@@ -49,8 +49,8 @@ DriverAnswer intel_answer(std::optional<std::string_view> value, IntelDriver dri
 // How the driver reads one number: the value, or nullopt where it throws.
 std::optional<unsigned> intel_number(std::string_view text);
 
-// What each version makes of `value`, one sentence for each different answer: "22.43: zeInit fails …".
-// Without a hierarchy COMPOSITE and FLAT are both told. Odd entries first: "'0x1' is read as 1".
+// How each version reads `value`, one sentence for each different answer: "22.43: zeInit fails …". Without a
+// hierarchy, both COMPOSITE and FLAT are described. Unusual entries come first: "'0x1' is read as 1".
 std::vector<std::string> describe_intel(std::string_view value, std::optional<Hierarchy> hierarchy,
                                         const Topology& topology);
 

@@ -1,5 +1,5 @@
-// How the devices of a run are: one child for each vendor whose devices it has (probe_monitor.h), so that a
-// driver which hangs leaves the other vendor's devices known.
+// The state of the devices of a run. There is one child for each vendor (probe_monitor.h), so that the
+// devices of one vendor stay known when the driver of the other hangs.
 #pragma once
 
 #include <functional>
@@ -30,10 +30,11 @@ class DeviceMonitor {
   void take_snapshot(const OnSnapshot& on_snapshot);
   // One telemetry sample of devices of one vendor.
   void sample(const std::vector<std::string>& ids, OnSample on_sample);
-  // A device was reset, so that what the children know of it is void: new ones take
-  // what is asked from now on.
+  // Call this after a device was reset. What the children know is then out of date, so new children answer
+  // from now on.
   void renew();
-  // Ends the children and calls `gone`, from the loop, when they are; snapshots under way are forgotten.
+  // Ends the children and calls `gone`, from the loop, when they have ended. Snapshots under way are
+  // forgotten.
   void stop(std::function<void()> gone);
 
  private:

@@ -1,6 +1,6 @@
-// How the devices of one vendor are, asked again and again while a run lasts. A contained child (a probe with
-// --monitor) holds the management interface open, so that a look costs a message and not the start of a
-// driver. A driver that hangs costs one deadline; the next look starts a new child.
+// The state of the devices of one vendor, read repeatedly while a run lasts. A contained child (a probe with
+// --monitor) holds the management interface open, so that each reading costs a message and not the start of a
+// driver. A driver that hangs costs one deadline; the next reading starts a new child.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -36,7 +36,7 @@ struct DeviceState {
 };
 
 struct ProbeMonitorSetup {
-  std::vector<std::string> argv;  // the probe, with what has to stand before it
+  std::vector<std::string> argv;  // the probe, with the words that must stand before it
   std::vector<std::string> env;   // NAME=VALUE, that of the probe which found the devices
   std::string fifo;               // a path that does not exist yet
   std::vector<std::string> ids;   // of the devices, in the probe's order
@@ -58,17 +58,17 @@ class ProbeMonitor {
   const std::vector<std::string>& ids() const { return setup_.ids; }
   // A snapshot that begins after this call; `on_snapshot` is called from the loop.
   void take_snapshot(OnSnapshot on_snapshot);
-  // One telemetry sample of those devices; snapshots go first.
+  // One telemetry sample of those devices. Snapshots are answered before it.
   using OnSample = std::function<void(const Result<Sample>&)>;
   void sample(const std::vector<std::string>& ids, OnSample on_sample);
-  // A device was reset, so that what the child knows of it is void: a new one takes
-  // what is asked from now on.
+  // Call this after a device was reset. What the child knows is then out of date, so a new child answers from
+  // now on.
   void renew() { stale_ = true; }
-  // Ends the child and calls `gone`, from the loop, when it is; snapshots under way are forgotten.
+  // Ends the child and calls `gone`, from the loop, when it has ended. Snapshots under way are forgotten.
   void stop(std::function<void()> gone);
 
  private:
-  // What the child is asked for telemetry.
+  // A request to the child for telemetry.
   struct SampleRequest {
     std::string bytes;
     OnSample on_sample;
@@ -96,7 +96,7 @@ class ProbeMonitor {
   std::deque<SampleRequest> samples_waiting_;
   std::function<void()> gone_;
   bool stale_ = false;
-  // True for the current child only: what an earlier one still says is ignored.
+  // True for the current child only. Messages of an earlier child are ignored.
   std::shared_ptr<bool> heard_;
 };
 

@@ -1,4 +1,4 @@
-// What a driver says about its devices at one moment. A number that it does not give is none, with a reason.
+// What a driver says about its devices at one moment. A number that it does not give is empty, with a reason.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ std::string_view to_string(Metric metric);  // "memory_used"; also its key on th
 std::string_view unit_of(Metric metric);    // "bytes"; "" for throttle reasons
 
 struct MetricReading {
-  std::optional<double> value;     // of kThrottle: how many reasons
-  std::vector<std::string> words;  // of kThrottle: the reasons
+  std::optional<double> value;     // for kThrottle, the number of reasons
+  std::vector<std::string> words;  // for kThrottle, the reasons
   std::string source;              // "sysman", "nvml", "nvidia-smi", "xpu-smi"
   std::string reason;              // why there is no value
 };
@@ -36,7 +36,7 @@ inline const MetricReading& reading(const DeviceSample& sample, Metric metric) {
   return sample[static_cast<std::size_t>(metric)];
 }
 
-// Every value missing, for one reason.
+// A sample in which every value is missing, for one reason.
 DeviceSample missing_sample(const std::string& reason);
 
 struct Sample {
@@ -44,7 +44,8 @@ struct Sample {
   std::string missing;  // "library_missing:libnvidia-ml.so.1": the source is not there at all
 };
 
-// One answer of the monitor's child (suites/probe/monitor.h). `ids`: of the devices, in the probe's order.
+// One answer of the monitor's child (suites/probe/monitor.h). `ids` are those of the devices, in the probe's
+// order.
 Result<Sample> parse_sample(std::string_view line, const std::vector<std::string>& ids);
 
 }  // namespace proctor

@@ -37,12 +37,13 @@ class ToolSampler {
   ToolSampler(const ToolSampler&) = delete;
   ToolSampler& operator=(const ToolSampler&) = delete;
 
-  // What the tool says about `ids`; an error once it is given up. `on_sample` is called from the loop.
+  // What the tool says about `ids`. An error once the tool is not called any more. `on_sample` is called from
+  // the loop.
   using OnSample = std::function<void(const Result<Sample>&)>;
   void sample(const std::vector<std::string>& ids, OnSample on_sample);
-  // What is to be told about the tool; each once.
+  // Warnings about the tool, each once.
   std::vector<Warning> take_warnings() { return std::exchange(warnings_, {}); }
-  // Ends a call under way, without `on_sample`, and calls `gone` from the loop.
+  // Ends a call under way without calling `on_sample`, and calls `gone` from the loop.
   void stop(std::function<void()> gone);
 
  private:
@@ -57,8 +58,8 @@ class ToolSampler {
   Containment& containment_;
   const ToolDialect& dialect_;
   ToolSetup setup_;
-  std::vector<std::string> ids_;  // of the sample under way
-  std::size_t next_ = 0;          // of ids_, for tools that are asked one by one
+  std::vector<std::string> ids_;  // devices of the sample under way
+  std::size_t next_ = 0;          // index in ids_, for tools that are called once per device
   Sample sample_;
   OnSample on_sample_;
   std::function<void()> gone_;

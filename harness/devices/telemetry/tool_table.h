@@ -1,5 +1,5 @@
 // The CSV tables that nvidia-smi and xpu-smi print, read by the names in their header and never by position:
-// columns move, vendors rename them, and units stand now in the header, now in the cell.
+// columns move, vendors rename them, and units are sometimes in the header and sometimes in the cell.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct ToolColumn {
 
 struct ToolDialect {
   std::string program;     // "nvidia-smi": the source of its values
-  std::string key_column;  // whose cell names the device of a row; "": the caller knows
+  std::string key_column;  // its cell names the device of a row; "": the caller knows it
   std::vector<ToolColumn> columns;
 };
 
@@ -36,7 +36,7 @@ struct ToolTable {
   std::string header;                // as it was printed
 };
 
-// Error: what is no table with at least one of the columns.
+// An error if the text is no table with at least one of the columns.
 Result<ToolTable> parse_tool_table(std::string_view text, const ToolDialect& dialect);
 
 }  // namespace proctor

@@ -13,9 +13,9 @@
 //   {"v":1,"event":"skip","case":...,"reason":...}
 //   {"v":1,"event":"end","case":...,"result":"pass|fail|skip"}
 //
-// A case ends when the next one, or its group, begins, the last one after the environments were
-// torn down: what fails in between, fails it. What failed in the set-up of a group or of the
-// program, fails each of its cases.
+// A case ends when the next case or the next group begins; the last case ends after the environments were
+// torn down. A failure in between counts for that case. A failure in the set-up of a group or of the program
+// counts for each of its cases.
 //
 // For GoogleTest >= 1.10 and C++11; nothing else is needed.
 #include <errno.h>

@@ -1,6 +1,6 @@
-// A GoogleTest program with our listener, and what is hard for it: bytes that are no text,
-// failures outside of a test, death tests of both styles, forks, threads, and a set-up that fails
-// or says that nothing can run.
+// A GoogleTest program with our listener and with the things that are hard for it: bytes that are no text,
+// failures outside of a test, death tests of both styles, forks, threads, and a set-up that fails or says
+// that nothing can run.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -11,7 +11,7 @@ inline constexpr int kControlFd = 3;
 inline constexpr int kCgroupFd = 4;  // directory of the case's leaf
 inline constexpr int kEventsFd = 5;  // write end of the events pipe
 // Locks that are held as long as any process of the case lives: kept open in the guard and, under the same
-// numbers, in the leader and what it starts.
+// numbers, in the leader and the processes that it starts.
 inline constexpr int kFirstLeaseFd = 6;
 inline constexpr int kMaxLeases = 32;
 
@@ -45,9 +45,9 @@ struct Report {
   ReportType type;
   int32_t value;
   char step[24];
-  // kLeaderExited: of the leader and of the children that it waited for.
+  // For kLeaderExited: of the leader and of the children that it waited for.
   int64_t cpu_us;
-  int64_t peak_rss_kib;  // of the largest of them
+  int64_t peak_rss_kib;  // of the largest of these processes
 };
 
 // The guard's own exit is the proof that nothing of the case is left: it exits only when it has no child any

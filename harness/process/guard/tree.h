@@ -20,7 +20,8 @@ class PidList {
   PidList(const PidList&) = delete;
   PidList& operator=(const PidList&) = delete;
 
-  // Without memory the pid is left out, like one that was forked too late: callers repeat.
+  // If there is no memory, the pid is left out, like one that was forked too late. Callers repeat the
+  // reading.
   void push(pid_t pid);
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }

@@ -1,11 +1,11 @@
 // One process that executes a case, or several cases one after the other: gives it a scratch directory,
-// an environment and its limits, listens to what it says, and tells the story of each case as
-// AttemptStarted and AttemptEnded.
+// an environment and its limits, reads its events and output, and reports each case as AttemptStarted and
+// AttemptEnded.
 //
-// A case alone has begun when its process starts. Of several, each begins with its own `start` event,
-// which also restarts the clock, and answers for the process until the next one begins: for a crash
-// or a hang, and the last one for the process's end. When a process ends before any of them began,
-// its first case answers for it.
+// A case that is alone begins when its process starts. If there are several, each begins with its own `start`
+// event, which also restarts the clock. Until the next one begins, it is responsible for the process: for a
+// crash or a hang, and the last one for the process's end. If a process ends before any of them began, its
+// first case is responsible.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,7 @@ struct AttemptSetup {
   bool pass_through = false;
   bool break_commands = false;
   std::vector<std::string> debugger;              // put in front of the command; no limits then
-  std::vector<std::string> evidence_environment;  // NAME=VALUE, of the program that gathers
+  std::vector<std::string> evidence_environment;  // NAME=VALUE, for the program that gathers
   std::optional<ReadyPolicy> ready;  // `exec --ready-regex`; none: nobody waits for a case to be ready
 };
 
@@ -69,17 +69,17 @@ struct AttemptPlan {
   std::vector<std::string> devices;      // leased ids
   std::vector<int> leases;               // descriptors of their leases
   std::vector<std::string> environment;  // NAME=VALUE, without what is particular to the attempt
-  // Of a case with ranks: the same of each rank, which has an equal share of `devices`, in order;
+  // For a case with ranks, the same for each rank, which has an equal share of `devices`, in order;
   // `environment` is then that of their supervisor.
   std::vector<std::vector<std::string>> ranks;
 };
 
 class RunningAttempt {
  public:
-  // `which`: index into AttemptPlan::cases. `went_on`: the process did not end with it. Follows AttemptEnded;
-  // must not destroy the attempt.
+  // `which`: index into AttemptPlan::cases. `went_on`: the process did not end with this case. Called after
+  // AttemptEnded; must not destroy the attempt.
   using OnCaseEnded = std::function<void(std::size_t which, const AttemptEnded&, bool went_on)>;
-  // Comes last, from the loop, exactly once unless the attempt is abandoned. May destroy the attempt.
+  // Called last, from the loop, exactly once unless the attempt is abandoned. May destroy the attempt.
   using OnDone = std::function<void(ProcessFate)>;
 
   // Starts at once.
@@ -90,9 +90,10 @@ class RunningAttempt {
 
   // Ends it early: the case that has begun becomes notrun(reason), the reason of the first call.
   void stop(int signal, Milliseconds grace, const std::string& reason);
-  // Lets the case that has begun come to its end, and no other begin.
+  // Lets the case that has begun go on to its end, but lets no other begin.
   void begin_no_more() { no_more_ = true; }
-  // Gives up on a process that does not die: tells the end of its case as unreapable, without `on_done`.
+  // Stops waiting for a process that does not die: reports the end of its case as unreapable and does not
+  // call `on_done`.
   void abandon();
   // Its cases that have not begun, by index.
   std::vector<std::size_t> not_begun() const;
@@ -110,14 +111,14 @@ class RunningAttempt {
   bool is_batch() const { return plan_.cases.size() > 1; }
   const AttemptCase& of(std::size_t which) const { return plan_.cases[which]; }
   ProcessSpec make_spec();
-  // What is particular to the attempt.
+  // Adds the variables that belong to this attempt only.
   void add_variables(std::vector<std::string>& environment) const;
   std::vector<std::string> devices_of_rank(std::size_t rank) const;
   void make_rank_supervisor(ProcessSpec& spec);
   void clean_rendezvous();
   void tell_ranks(const ProcessEnd* end, AttemptEnded& event) const;
   ProcessLimits limits_of(const Case& test) const;
-  // The case that answers for the process now.
+  // The case that is responsible for the process now.
   const AttemptCase& blamed() const { return of(open_ ? open_->which : 0); }
   void watch_readiness(ProcessSpec& spec);
   std::vector<std::string> devices_and_load() const;
@@ -128,7 +129,7 @@ class RunningAttempt {
   void on_line(std::string_view line);
   std::optional<std::size_t> find_not_begun(const std::string& name) const;
   void begin(std::size_t which, Clock::time_point now);
-  // `end`: of the process, or null when it has gone on.
+  // `end` is the end of the process, or null if the process has gone on.
   void conclude(const ProcessEnd* end);
   AttemptEnded describe(const ProcessEnd* end) const;
   TelemetryInfo take_telemetry(const ProcessEnd* end);
@@ -139,15 +140,15 @@ class RunningAttempt {
 
   AttemptContext& context_;
   AttemptPlan plan_;
-  std::vector<LeasedAddress> addresses_;  // of its devices
+  std::vector<LeasedAddress> addresses_;  // of the attempt's devices
   KernelLog::Mark process_mark_;          // where its time begins in the kernel log
   OnCaseEnded on_case_ended_;
   OnDone on_done_;
-  ChildReport child_;  // of the open case; before the first one began, of the process
+  ChildReport child_;  // from the open case; from the process before the first case began
   std::optional<Open> open_;
   std::vector<bool> begun_;
   bool no_more_ = false;
-  bool ending_ = false;  // somebody is ending the process: no case begins any more
+  bool ending_ = false;  // the process is being ended: no case begins any more
   bool another_was_bad_ = false;
   std::optional<RankReports> ranks_;  // of a case with ranks
   std::optional<Readiness> readiness_;
@@ -155,11 +156,11 @@ class RunningAttempt {
   std::string scratch_;      // kind proctor: its working directory and TMPDIR
   std::string result_file_;  // kind gtest
   std::string cases_file_;   // of a batch
-  std::string rank_plan_;    // of a case with ranks: the supervisor's file
-  std::string rendezvous_;   // and the directory that they share
+  std::string rank_plan_;    // for a case with ranks, the supervisor's file
+  std::string rendezvous_;   // and the directory that the ranks share
   std::string stop_reason_;
   std::shared_ptr<ContainedProcess> process_;
-  std::shared_ptr<ContainedProcess> gathering_;  // of evidence, while it lasts
+  std::shared_ptr<ContainedProcess> gathering_;  // the process that gathers evidence, while it runs
   EvidenceInfo evidence_;
   // The process may outlive an abandoned attempt; its callbacks ask here first.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -1,11 +1,13 @@
-// Cases that may share a process and its devices, mostly one alone: which of them the next process runs, and
-// what the end of a process means for those that it never came to. Pure; no clock, no process.
+// Cases that may share a process and its devices; mostly there is only one. Decides which of them the next
+// process runs, and what the end of a process means for those that never began in it. Pure logic: no clock,
+// no process.
 //
-// A process takes all cases that are not tried again; those each run alone. A process that ended before any
-// case began gives the others one more; what cannot start is not tried once for each of its cases.
+// A process takes all cases except those that are tried again; each of those runs alone. If a process ended
+// before any case began, the other cases get one more process. So a program that cannot start is not tried
+// once for each of its cases.
 //
-// The second attempt of a case is on the same devices as the first. From the third on each is on devices that
-// the group has not had, while there are any: avoids().
+// The second attempt of a case is on the same devices as the first. From the third attempt on, each is on
+// devices that the group has not had, as long as there are any: avoids().
 #pragma once
 
 #include <optional>
@@ -20,14 +22,14 @@ namespace proctor {
 
 // What the end of a process means for those of its cases that never began.
 enum class ProcessFate {
-  kDiedInCase,  // by a case that began: the others can go on in another process
-  kNeverBegan,  // before any case began
-  kEnded,       // by itself, or because it was told to
+  kDiedInCase,  // a case that began ended it: the others can go on in another process
+  kNeverBegan,  // it ended before any case began
+  kEnded,       // it ended by itself, or because it was told to
 };
 
 class CaseGroup {
  public:
-  // A case as the next process runs it. `index`: the plan's.
+  // A case as the next process runs it. `index` is its index in the plan.
   struct Turn {
     std::size_t index;
     int attempt;
@@ -56,7 +58,7 @@ class CaseGroup {
   std::size_t case_of(std::size_t which) const { return in_process_[which]; }
   bool is_shared() const { return in_process_.size() > 1; }
 
-  // The device that every process of it gets; "": any.
+  // The device that every process of the group gets; "" if it may be any.
   const std::string& pinned_to() const { return pinned_to_; }
   void pin_to(std::string device) { pinned_to_ = std::move(device); }
   // Whether the next process should have other devices than the last one had.
@@ -64,18 +66,19 @@ class CaseGroup {
   const std::set<std::string>& avoids() const { return avoids_; }
   void avoid(const std::vector<std::string>& devices) { avoids_.insert(devices.begin(), devices.end()); }
 
-  // An attempt of the `which`-th case of the process has ended. The case's end, if it was its last.
-  // `expected` and `where` as in CaseProgress::add; `last`: nothing is tried again.
+  // Call this when an attempt of the `which`-th case of the process has ended. Returns the case's end, if
+  // this was its last attempt. `expected` and `where` as in CaseProgress::add; `last`: nothing is tried
+  // again.
   std::optional<Finished> attempt_ended(std::size_t which, const Verdict& verdict,
                                         const std::vector<std::string>& marks, bool expected, bool last,
                                         const std::string& where = "");
-  // The same whatever tries it had left; it must not have ended.
+  // Ends the case, even if it had tries left. It must not have ended before.
   Finished end_now(std::size_t which);
-  // The process has ended; `not_begun` of its cases never began. `no_more`: none shall begin. The
-  // cases that end with it; the others go on in another process.
+  // Call this when the process has ended; `not_begun` of its cases never began. With `no_more`, none of them
+  // will begin. Returns the cases that end with the process; the others go on in another one.
   std::vector<Finished> process_ended(ProcessFate fate, const std::vector<std::size_t>& not_begun,
                                       const std::optional<NoMore>& no_more);
-  // All that are left.
+  // Ends all cases that are left.
   std::vector<Finished> give_up(const Verdict& verdict, const std::string& note);
 
  private:
@@ -89,7 +92,7 @@ class CaseGroup {
                              const std::string& note);
   std::vector<Member>::iterator find(std::size_t index);
 
-  std::vector<Member> members_;          // whose last attempt has not ended
+  std::vector<Member> members_;          // the cases whose last attempt has not ended
   std::vector<std::size_t> in_process_;  // the cases of the present process, by index
   std::string pinned_to_;
   std::set<std::string> avoids_;

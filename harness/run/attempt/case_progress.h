@@ -1,4 +1,5 @@
-// What follows an attempt, and what a case's attempts add up to. Pure; no clock, no process.
+// What follows an attempt, and the verdict that a case's attempts give together. Pure logic: no clock, no
+// process.
 //
 // A repeat ends with its first good attempt, or when its retries are used up; its verdict is that of its last
 // attempt. The case's verdict is the first bad one of its repeats, else that of the last repeat. Marks:
@@ -28,7 +29,7 @@ class CaseProgress {
   explicit CaseProgress(RepeatPolicy policy) : policy_(policy), repeat_(policy.first_repeat) {}
 
   // Takes the verdict of the attempt numbered attempt()/repeat() and moves on. `expected`: the bad verdict is
-  // a known failure, so trying again would prove nothing. `where`: the devices that it had.
+  // a known failure, so trying again would prove nothing. `where`: the devices that the attempt had.
   Next add(const Verdict& verdict, const std::vector<std::string>& marks, bool expected,
            const std::string& where = "");
 

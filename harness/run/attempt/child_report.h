@@ -23,14 +23,15 @@ class ChildReport {
 
   void add_line(std::string_view line);
 
-  // Ranks of one case as one: failures and warnings of all of them, each with its rank; the set-up ends with
-  // the first step of any; the rest is of the rank that failed first, or of rank 0.
+  // Combines the reports of the ranks of one case. It has the failures and warnings of all ranks, each with
+  // its rank. The set-up ends with the first step of any rank. The rest is from the rank that failed first,
+  // or from rank 0.
   static ChildReport of_ranks(const std::vector<const ChildReport*>& ranks);
 
-  // The case that a `start` event is about; none: the line is something else.
+  // The case that a `start` event is about, or none if the line is something else.
   static std::optional<std::string> started_case(std::string_view line);
 
-  // The `end` event; none until it came.
+  // The `end` event, or none before it comes.
   const std::optional<ChildResult>& result() const { return result_; }
   // The reason of `end`, else the one of the `skip` event or of the first `fail` event that had one.
   const std::string& reason() const;
@@ -41,13 +42,14 @@ class ChildReport {
   const std::vector<Failure>& failures() const { return failures_; }
   const std::vector<Measure>& measures() const { return measures_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // How this rank said it would end; "": it did not.
+  // How this rank announced that it would end; "" if it did not.
   const std::string& leaves() const { return leaves_; }
   const std::string& last_step() const { return last_step_; }
-  // What the framework captured or has to say at length, of `output` events; its end when it is much.
+  // The text of `output` events: what the framework captured, or long messages of its own. If it is long,
+  // only its end is kept.
   const std::string& output() const { return output_; }
   // When the check's set-up was over, its first step or else its start, and when it first failed. On
-  // CLOCK_MONOTONIC; 0: it did not say.
+  // CLOCK_MONOTONIC; 0 if unknown.
   std::int64_t set_up_ns() const { return first_step_ns_ != 0 ? first_step_ns_ : start_ns_; }
   std::int64_t first_failure_ns() const { return first_failure_ns_; }
   const std::string& rule() const { return rule_; }

@@ -1,5 +1,5 @@
-// Judges a bad attempt with what only the runner has: the kernel log of its time, the addresses of its
-// devices, and who else runs here (harness/classify/).
+// Judges a bad attempt (harness/classify/) with data that only the runner has: the kernel log of its time,
+// the addresses of its devices, and the other processes here.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct LeasedAddress {
 
 struct KernelEvidence {
   std::vector<std::string> lines;  // about the devices, since the mark
-  std::string gap;                 // why there may be more, with how to allow it; or ""
+  std::string gap;                 // why lines may be missing, with how to allow reading them; or ""
 };
 
 class Diagnoser {
@@ -27,17 +27,17 @@ class Diagnoser {
 
   explicit Diagnoser(KernelLog log = KernelLog::from_environment()) : log_(std::move(log)) {}
 
-  // The devices that PROCTOR_DEVICES names. Of simulated ones the host's kernel log says nothing: they have
-  // no address unless a file stands in for it.
+  // The devices that PROCTOR_DEVICES names. The host's kernel log says nothing about simulated devices, so
+  // they have no address unless a file stands in for the log.
   Devices devices_in(const std::vector<std::string>& environment) const;
 
-  // Where an attempt's time begins.
+  // Marks the start of an attempt's time.
   KernelLog::Mark mark() { return log_.mark(); }
 
   KernelEvidence evidence(KernelLog::Mark since, const Devices& devices);
 
-  // Fills in `event.diagnosis` and corrects its verdict: only of a bad verdict that is not the runner's own
-  // doing. That the kernel log cannot be read is told once.
+  // Fills in `event.diagnosis` and corrects its verdict, but only for a bad verdict that the runner did not
+  // cause itself. If the kernel log cannot be read, this is reported once.
   void judge(KernelLog::Mark since, const Devices& devices, AttemptEnded& event, EventSink& sink);
 
  private:

@@ -13,7 +13,7 @@ namespace proctor {
 
 struct GtestResult {
   int ran = 0;           // tests that were run, skipped ones included
-  bool skipped = false;  // all that ran said GTEST_SKIP, or an environment said it for them
+  bool skipped = false;  // all tests that ran called GTEST_SKIP, or an environment did it for them
   std::vector<Failure> failures;
 };
 

@@ -1,5 +1,5 @@
-// When a server is ready: `exec --ready-regex`. A line of its output says so; then its clock starts, and a
-// file tells others.
+// When a server is ready: `exec --ready-regex`. A line of its output says so. Then its clock starts, and a
+// file tells other programs.
 #pragma once
 
 #include <regex.h>
@@ -23,7 +23,7 @@ namespace proctor {
 class LineRegex {
  public:
   static Result<LineRegex> compile(const std::string& pattern);
-  // Somewhere in `line`. Of a line that may go on, `$` does not match the end.
+  // Whether it matches somewhere in `line`. If the line may go on, `$` does not match its end.
   bool matches(std::string_view line, bool complete) const;
 
  private:
@@ -37,8 +37,8 @@ struct ReadyPolicy {
   std::string file;  // exists from then until the command has ended; "": none
 };
 
-// Whether one process is ready. It looks at both streams line by line, each cut at 4 KiB, also at a
-// last line that has no end yet.
+// Whether one process is ready. It reads both streams line by line, each line cut at 4 KiB, also a last line
+// that has no end yet.
 class Readiness {
  public:
   Readiness(ReadyPolicy policy, Clock::time_point started);
@@ -46,18 +46,18 @@ class Readiness {
   Readiness(const Readiness&) = delete;
   Readiness& operator=(const Readiness&) = delete;
 
-  // True once: these bytes said that it is ready.
+  // True, only once, if these bytes said that it is ready.
   bool scan(Stream stream, std::string_view bytes, Clock::time_point now);
-  // No byte follows: a last line is complete now.
+  // Call this when no byte follows: a last line is then complete.
   void streams_ended(Clock::time_point now);
 
   bool is_ready() const { return ready_at_.has_value(); }
   const std::optional<Milliseconds>& timeout() const { return policy_.timeout; }
-  // How long it took; none: not ready.
+  // How long it took, or none if it is not ready.
   std::optional<Measure> measure() const;
 
-  // Creates the file, whole or not at all: one line of JSON with the pid of this process, the line that
-  // matched and `devices`. Removed at the end.
+  // Creates the file, complete or not at all. It holds one line of JSON: the pid of this process, the line
+  // that matched, and `devices`. It is removed at the end.
   Result<void> tell(const std::vector<std::string>& devices);
 
  private:

@@ -1,5 +1,5 @@
-// From what a process did to what it means: a pure function, one row of the table
-// per test in verdict_test.cc.
+// Makes a verdict from what a process did. A pure function; each row of the table is one test in
+// verdict_test.cc.
 //
 //   cause          kind      evidence                              verdict
 //   spawn refused  any                                             error(spawn:ERRNO)
@@ -61,7 +61,7 @@ struct AttemptEvidence {
   std::string stop_reason = "interrupted";  // why the runner stopped it: "interrupted" or "budget"
   ChildReport child = {};                   // kinds proctor and pytest, and gtest with our listener
   bool went_on = false;                     // the process began another case
-  bool another_was_bad = false;             // a case before it in the same process
+  bool another_was_bad = false;             // a case before it in the same process was bad
   bool listener = false;                    // kind gtest: events tell of its cases, no result file
   bool not_ready = false;                   // exec: no line had said that it was ready
   std::optional<GtestResult> gtest = {};    // kind gtest: none when there is no readable result file

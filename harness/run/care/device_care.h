@@ -1,5 +1,5 @@
-// What the driver says about devices between cases. After a case: whether they are back, alive and without
-// the memory that the case had on them. Before one: whether somebody else has memory on them.
+// What the driver says about devices between cases. After a case, whether they are back, that is, alive and
+// without the memory that the case had on them. Before a case, whether somebody else has memory on them.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -21,13 +21,13 @@ namespace proctor {
 
 enum class Settled {
   kBack,
-  kUnknown,  // nobody says how the device is; `detail` says why
+  kUnknown,  // the state of the device is not known; `detail` says why
   kForeign,  // memory is missing, but processes that are not ours are on the device
   kNotBack,  // memory is missing after the settle time
   kLost,
 };
 std::string_view to_string(Settled settled);  // "back", "unknown", ...
-// The device gets no more cases.
+// Whether the device gets no more cases.
 bool is_sick(Settled settled);
 
 struct DeviceFinding {
@@ -35,12 +35,12 @@ struct DeviceFinding {
   Settled settled = Settled::kBack;
   Milliseconds waited{0};
   std::uint64_t left_bytes = 0;  // over the baseline; before a case: what others hold
-  std::string detail{};          // of what is unknown: only when it is new to the run
-  std::string holders{};         // pids of the foreign ones, to know them again
-  bool endured = false;          // they were waited for before, in vain: not again
+  std::string detail{};          // for kUnknown, only if it is new in this run
+  std::string holders{};         // pids of the foreign processes, to recognise them
+  bool endured = false;          // they were waited for in vain before; not waited for again
 };
 
-// What the run's reports say about a finding after a case; none: the device was simply there again.
+// What the run's reports say about a finding after a case; none if the device was simply back.
 std::optional<Warning> warning_of(const DeviceFinding& finding, const std::string& case_id);
 
 // The same for a finding before a case.
@@ -54,22 +54,23 @@ class DeviceCare {
   // `settle`: how long memory may take to come back.
   DeviceCare(boost::asio::io_context& io, std::unique_ptr<DeviceMonitor> monitor, Milliseconds settle);
 
-  // Learns what is in use before the run's first case. `ready` gets why it could not, or "".
+  // Reads how much memory is in use before the run's first case. `ready` gets the reason if this failed, or
+  // "".
   void begin(std::function<void(const std::string& problem)> ready);
-  // What was in use then, or the least since; bytes by device.
+  // How much was in use then, or the least since then; bytes by device.
   const std::map<std::string, std::uint64_t>& baseline() const { return baseline_; }
-  // Waits until the devices are back or will not be. `done` is called from the loop,
-  // with one finding per device.
+  // Waits until the devices are back or will not come back. `done` is called from the loop, with one finding
+  // per device.
   using OnSettled = std::function<void(const std::vector<DeviceFinding>&)>;
   void settle(const std::vector<std::string>& devices, OnSettled done);
-  // Looks, before a case, who else has memory on the devices, until nobody has or for `limit`.
+  // Before a case, looks who else has memory on the devices, until nobody has any or until `limit` is over.
   void find_foreign_holders(const std::vector<std::string>& devices, Milliseconds limit, OnSettled done);
   // The same as settle(), checked only once.
   void check(const std::vector<std::string>& devices, OnSettled done);
-  // Forgets who waits.
+  // Forgets all callers that wait.
   void forget();
   DeviceMonitor& monitor() const { return *monitor_; }
-  // Forgets who waits; `gone` is called when nothing of this is left on the loop.
+  // Forgets all callers that wait. `gone` is called when nothing of this object is left on the loop.
   void stop(std::function<void()> gone);
 
  private:
@@ -95,8 +96,8 @@ class DeviceCare {
   boost::asio::io_context& io_;
   std::unique_ptr<DeviceMonitor> monitor_;
   Milliseconds settle_;
-  std::map<std::string, std::uint64_t> baseline_;          // the least that was ever seen in use
-  std::set<std::pair<std::string, std::string>> told_;     // what is unknown: device, why
+  std::map<std::string, std::uint64_t> baseline_;          // the least that was ever seen in use, by device
+  std::set<std::pair<std::string, std::string>> told_;     // unknown states already reported: device, why
   std::set<std::pair<std::string, std::string>> endured_;  // device, holders: waited for in vain
   std::list<Waiting> waiting_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

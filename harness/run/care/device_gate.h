@@ -1,12 +1,12 @@
 // What stands between a case and its devices.
 //
-// Before a case:  a device whose last holder died is examined; who else has memory on it is named.
-// After a case:   the devices must be back (device_care.h); one about which there is a doubt is examined.
+// Before a case:  a device whose last holder died is examined; others with memory on it are named.
+// After a case:   the devices must be back (device_care.h); a device in doubt is examined.
 //
 //   doubt: the case ended in timeout, stall, crash or device loss, or memory did not come back.
 //   examined: a contained program copies, computes and compares (harness/devices/health/health_check.h). A
 //   device that passes goes on, if its memory is back by then; one that fails twice is drained, or reset
-//   first where the policy allows it. Where nothing can examine it, that is said once, and the device goes on
+//   first where the policy allows it. If nothing can examine it, this is said once, and the device goes on
 //   as "unknown".
 //
 // It tells what it finds as DeviceHealth events, and what people must see as warnings.
@@ -36,13 +36,13 @@ class Containment;
 
 // How the devices of a run are looked after.
 struct CareSetup {
-  std::optional<MonitorSetup> monitor;  // how they are watched; none: nobody can say how they are
+  std::optional<MonitorSetup> monitor;  // how they are watched; none: their state cannot be known
   Milliseconds settle{60'000};          // how long a device may take to come back after a case
-  // What examines a device on suspicion; none: nothing can. May be empty.
+  // How a device under suspicion is examined; none if that is not possible. May be empty.
   std::function<std::optional<HealthRequest>(const std::string& device)> health;
 };
 
-// The way in which this attempt ended leaves a doubt about its devices.
+// Whether the way in which this attempt ended leaves a doubt about its devices.
 bool casts_doubt(const AttemptEnded& ended);
 
 class DeviceGate {
@@ -52,13 +52,13 @@ class DeviceGate {
   DeviceGate(const DeviceGate&) = delete;
   DeviceGate& operator=(const DeviceGate&) = delete;
 
-  // Learns how the devices are before the run's first case.
+  // Reads the state of the devices before the run's first case.
   void begin(std::function<void()> ready);
 
-  // All callbacks are from the loop, or from inside the call where there is nothing to ask.
+  // All callbacks come from the loop, or from inside the call if nothing has to be asked.
   struct Entry {
     bool open = true;                     // the case may start
-    std::optional<Verdict> refused = {};  // else: it ends so; none: it is to be tried with other devices
+    std::optional<Verdict> refused = {};  // if not: its verdict; none: try it with other devices
     std::string note = {};
   };
   using OnEntry = std::function<void(const Entry&)>;
@@ -71,16 +71,16 @@ class DeviceGate {
   using OnLeft = std::function<void(const Left&)>;
   void leave(const std::vector<std::string>& devices, const std::string& case_id, bool doubt, OnLeft done);
 
-  // Takes a device out, of this run and of every other.
+  // Takes a device out of this run and of every other.
   void drain(const std::string& device, const std::string& reason, const std::string& evidence,
              const std::string& case_id);
 
-  // Who watches the devices; null: nobody can.
+  // Watches the devices; null if nothing can.
   DeviceMonitor* monitor() const { return care_ ? &care_->monitor() : nullptr; }
 
-  // Answers everybody who waits: the entry is closed, and nothing is known of those who left.
+  // Answers everybody who waits: no case may enter, and nothing is known about the devices after a case.
   void give_up();
-  // Calls `gone`, from the loop, when nothing of this is left on it.
+  // Calls `gone`, from the loop, when nothing of this object is left on it.
   void stop(std::function<void()> gone);
 
  private:
@@ -91,7 +91,7 @@ class DeviceGate {
     OnEntry entry = {};
     OnLeft left = {};
     Left result = {};
-    std::vector<DeviceFinding> not_back = {};  // examined before the last word on them
+    std::vector<DeviceFinding> not_back = {};  // to be examined before the final word on them
   };
   using VisitIterator = std::list<Visit>::iterator;
   using Answers = std::map<std::string, HealthAnswer>;
@@ -99,7 +99,7 @@ class DeviceGate {
   void examine(VisitIterator visit, const std::vector<std::string>& devices,
                std::function<void(const Answers&)> done);
   std::optional<HealthRequest> request(const std::string& device, const std::string& case_id);
-  // False: it is drained.
+  // False if the device is drained.
   bool judge(VisitIterator visit, const std::string& device, const HealthAnswer& answer);
 
   void after_dirty(VisitIterator visit, const Answers& answers);
@@ -130,7 +130,7 @@ class DeviceGate {
   std::unique_ptr<DeviceCare> care_;  // none: there are no devices that can be watched
   HealthChecks checks_;
   std::list<Visit> visits_;
-  std::set<std::pair<std::string, std::string>> told_;  // said once in a run: device, what
+  std::set<std::pair<std::string, std::string>> told_;  // reported once in a run: device, what
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

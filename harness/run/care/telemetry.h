@@ -1,5 +1,5 @@
 // Samples the devices of the cases that run, at a steady rate, and hands each case its own figures. Nothing
-// is asked while no case has a device; at most one question is under way, so that a slow driver lowers the
+// is sampled while no case has a device. At most one request is under way, so that a slow driver lowers the
 // rate and delays no case.
 #pragma once
 
@@ -36,9 +36,9 @@ class Telemetry {
   using Window = std::uint64_t;
   Window begin(const std::vector<std::string>& devices);
   std::vector<DeviceTelemetry> end(Window window, const std::string& case_id);
-  // How busy the device was at its last sample in the window, in percent; none: nobody says.
+  // How busy the device was at its last sample in the window, in percent; none if unknown.
   std::optional<double> utilisation(Window window, const std::string& device) const;
-  // Asks no more; `gone` is called when nothing of this is left on the loop.
+  // Stops sampling. `gone` is called when nothing of this object is left on the loop.
   void stop(std::function<void()> gone);
 
  private:
@@ -50,7 +50,7 @@ class Telemetry {
     std::unique_ptr<TelemetrySource> source;
     boost::asio::steady_timer next;
     Clock::time_point requested{};
-    bool busy = false;  // a question is under way, or its time is set
+    bool busy = false;  // a request is under way, or its time is set
   };
 
   Stream& stream_of(const std::string& backend);

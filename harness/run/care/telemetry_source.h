@@ -14,14 +14,14 @@ namespace proctor {
 
 class TelemetrySource {
  public:
-  // `monitor`: none where nobody can load a driver.
+  // `monitor` is null if no driver can be loaded.
   TelemetrySource(boost::asio::io_context& io, Containment& containment, const std::string& backend,
                   DeviceMonitor* monitor, ToolSetup tool);
 
-  // An error once nothing is left to ask. `on_sample` is called from the loop.
+  // The result is an error once no source is left. `on_sample` is called from the loop.
   using OnSample = std::function<void(const Result<Sample>&)>;
   void sample(const std::vector<std::string>& ids, OnSample on_sample);
-  // The shortest time between two samples that this source bears.
+  // The shortest time between two samples that this source allows.
   Milliseconds least_period() const { return stage_ == Stage::kTool ? Milliseconds(1'000) : Milliseconds(0); }
   std::vector<Warning> take_warnings() { return std::exchange(warnings_, {}); }
   void stop(std::function<void()> gone);
@@ -38,7 +38,7 @@ class TelemetrySource {
   DeviceMonitor* monitor_;
   ToolSampler tool_;
   Stage stage_ = Stage::kLibrary;
-  std::string why_;  // the last stage was left
+  std::string why_;  // why the last stage was left
   std::vector<Warning> warnings_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

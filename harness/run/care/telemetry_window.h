@@ -16,7 +16,7 @@ namespace proctor {
 class TelemetryWindow {
  public:
   void add(const DeviceSample& sample);
-  // Why there are no samples; what was added before stays.
+  // Notes why there are no samples. Samples that were added before stay.
   void miss(const std::string& why);
 
   std::vector<TelemetryFigure> figures() const;
@@ -39,7 +39,7 @@ class TelemetryWindow {
   bool begun_ = false;
 };
 
-// What the processes of a case used of the machine; `shared`: they ran other cases, too.
+// What the processes of a case used of the machine. `shared` says that they ran other cases too.
 struct HostUsage;
 std::vector<TelemetryFigure> host_figures(const HostUsage& usage, bool shared);
 

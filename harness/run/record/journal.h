@@ -1,8 +1,9 @@
 // The journal on disk: one write(2) per record, O_APPEND; fdatasync of the plan, then at most once a second
 // and at the end. Process death loses nothing, power loss at most a second.
 //
-// A disk that refuses never fails the run: the loss is told once, records that could not be written are kept
-// (up to a bound) and tried again, in order, before the next one. A record is on disk whole or not at all.
+// A disk that refuses a write never fails the run. The loss is reported once. Records that could not be
+// written are kept (up to a bound) and tried again, in order, before the next one. A record is on disk whole
+// or not at all.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class Journal : public EventSink {
 
   void on_lost(OnLost handler) { on_lost_ = std::move(handler); }
   void on(const Event& event) override;
-  // Syncs what is older than a second; call it now and then while no event comes.
+  // Syncs records that are older than a second. Call it now and then while no event comes.
   void sync_if_due();
   // Whether every record so far has reached the file.
   bool complete() const { return backlog_.empty() && dropped_ == 0; }
@@ -43,7 +44,7 @@ class Journal : public EventSink {
 
   int fd_;
   std::int64_t size_ = 0;
-  bool torn_ = false;  // a part of a record could not be cut off again
+  bool torn_ = false;  // an incomplete record could not be cut off again
   bool dirty_ = false;
   bool told_ = false;
   bool plan_written_ = false;
@@ -54,8 +55,8 @@ class Journal : public EventSink {
   OnLost on_lost_;
 };
 
-// One stream, many listeners, in the order of addition. An event that a listener sends while one is being
-// delivered follows it.
+// One stream, many listeners, in the order of addition. If a listener sends an event while another one is
+// being delivered, it follows that one.
 class EventFanout : public EventSink {
  public:
   void add(EventSink& sink) { sinks_.push_back(&sink); }

@@ -1,6 +1,6 @@
-// One process, and never another one that has got its pid: a signal reaches it or nobody. Held by a pidfd
-// (Linux 5.3). Where a filter refuses pidfds, as older container engines do, the identity is looked at right
-// before each signal, and a window of microseconds stays open.
+// One process, and never another one that has got its pid: a signal reaches this process or nobody. A pidfd
+// holds it (Linux 5.3). If a filter refuses pidfds, as older container engines do, the identity is checked
+// right before each signal, which leaves a gap of microseconds.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace proctor {
 
-// Field 22 of /proc/PID/stat; 0: there is no such process, or nothing but its exit code is left.
+// Field 22 of /proc/PID/stat; 0 if there is no such process, or if only its exit code is left.
 std::uint64_t start_time_of(int pid);
 
 class ProcessHandle {
  public:
-  // None: no living process has that pid and that start time.
+  // None if no living process has that pid and that start time.
   static std::optional<ProcessHandle> open(int pid, std::uint64_t start_time);
 
   int pid() const { return pid_; }
   bool gone() const { return start_time_of(pid_) != start_time_; }
-  // Also true when it is a zombie that nobody reaps.
+  // Also true if it is a zombie that nobody reaps.
   bool wait_until_gone(Milliseconds limit) const;
-  // No error when it has ended.
+  // It is no error if the process has ended.
   Result<void> signal(int number) const;
 
  private:

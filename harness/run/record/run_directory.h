@@ -11,8 +11,8 @@ namespace proctor {
 // "20260131T120000Z-1a2b3c": sorts by time, and no two runs share it.
 std::string new_run_id();
 
-// What can be refused before anything is started: a directory that is not empty, or cannot be written. `out`
-// empty: the default.
+// Refuses, before anything is started, a directory that is not empty or cannot be written. An empty `out`
+// stands for the default.
 Result<void> check_run_directory(const std::string& out);
 // Whether a file could be written there; for --junit.
 Result<void> check_output_file(const std::string& option, const std::string& file);

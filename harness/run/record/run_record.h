@@ -1,10 +1,11 @@
-// What a run leaves behind if its runner is shot, written down before the first case starts: the next run,
-// and `proctor finish`, sweep it. One copy is in the run directory (run.json), one in a per-user directory
-// ($XDG_RUNTIME_DIR/proctor/runs, else /tmp/proctor-UID/runs), so that the next run finds it.
+// A list of what a run leaves behind if its runner is killed. It is written before the first case starts; the
+// next run and `proctor finish` sweep what it lists. One copy is in the run directory (run.json), one in a
+// per-user directory ($XDG_RUNTIME_DIR/proctor/runs, else /tmp/proctor-UID/runs), so that the next run finds
+// it.
 //
-// A record is acted upon only if its runner is provably gone: an earlier boot of this machine, or in the same
-// PID namespace no process with that pid *and* that start time. A run directory may be on a file system that
-// other machines share, so another boot of another host says nothing.
+// A record is acted upon only if its runner is provably gone: the record is from an earlier boot of this
+// machine, or no process in the same PID namespace has that pid *and* that start time. A run directory may be
+// on a file system that other machines share, so a different boot on a different host proves nothing.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +22,11 @@ struct RunRecord {
   std::string run_dir;  // absolute
   int pid = 0;
   std::uint64_t start_time = 0;  // field 22 of /proc/PID/stat
-  // Who started it, in the same PID namespace; 0: somebody outside, or the run is to outlive that process.
+  // The process that started it, in the same PID namespace; 0 if that was outside, or if the run is meant to
+  // outlive it.
   int parent_pid = 0;
   std::uint64_t parent_start_time = 0;
-  std::string host;  // host name; of its container, if it is in one
+  std::string host;  // host name; that of its container, if it is in one
   std::string boot_id;
   std::string pid_namespace;         // readlink of /proc/self/ns/pid
   std::string cgroup;                // the run's cgroup directory, or ""
@@ -40,14 +42,14 @@ RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string
 std::string to_json(const RunRecord& record);
 Result<RunRecord> parse_run_record(const std::string& text);
 
-// The copy in a run directory; none when the run ended by itself. Whoever acts on it kills what it names, so
-// it is refused unless it is a file of this user or of root, has the form of one, and, if it was written on
-// this machine, names the directory that it is in.
+// The copy in a run directory; none if the run ended by itself. A reader of the record kills what it names,
+// so the record is refused unless it is a file of this user or of root, has the form of a record, and, if it
+// was written on this machine, names the directory that it is in.
 Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir);
 // Removes both copies of a run that has been swept.
 void remove_run_record(const RunRecord& record);
 
-// Where the per-user copies are; created with mode 0700. An error if it belongs to somebody else.
+// The directory of the per-user copies, created with mode 0700. An error if it belongs to somebody else.
 Result<std::string> run_record_directory();
 
 // Holds both copies while the run lasts; destroying it removes them, because nothing is left to sweep then.
@@ -67,15 +69,16 @@ enum class RunnerState {
   kAlive,
   kGone,
   kUnknown,    // its PID namespace is not ours
-  kElsewhere,  // it was started on another machine, or nobody can say that it was on this one
+  kElsewhere,  // it was started on another machine, or it is not certain that it was on this one
 };
 RunnerState runner_state(const RunRecord& record);
 
-// Ends what is left of a run whose runner the caller has found gone: kills and removes its cgroups, removes
-// its scratch. `said`: one sentence per thing that was found and swept. False: a cgroup is still there.
+// Ends what is left of a run after the caller has found that its runner is gone: kills and removes its
+// cgroups, and removes its scratch directories. `said` gets one sentence for each thing that was found and
+// swept. False if a cgroup is still there.
 bool sweep_run(const RunRecord& record, std::vector<std::string>& said);
 
-// Sweeps every dead run of this user; removes its records.
+// Sweeps every dead run of this user and removes its records.
 std::vector<std::string> sweep_dead_runs();
 
 }  // namespace proctor

@@ -1,5 +1,5 @@
-// Ends a run on a machine that is sick: after so many machine outcomes in a row what follows would say
-// nothing about the code. Pure.
+// Ends a run on a sick machine: after a certain number of machine outcomes in a row, further cases would say
+// nothing about the code. Pure logic.
 #pragma once
 
 #include <string_view>
@@ -16,8 +16,8 @@ class Breaker {
   explicit Breaker(int limit) : limit_(limit) {}
   int limit() const { return limit_; }
 
-  // Takes the verdict of the next case that ended; true: that was the last straw. A case that was not
-  // executed says nothing about the machine, nor does a command that is not there.
+  // Takes the verdict of the next case that ended; true if the run must end now. A case that was not executed
+  // says nothing about the machine, and neither does a command that does not exist.
   bool add(const Verdict& verdict) {
     if (verdict.outcome == Outcome::kNotrun || verdict.outcome == Outcome::kSkip) return false;
     if (verdict.outcome == Outcome::kError && is_missing_command(verdict.reason)) return false;

@@ -1,4 +1,4 @@
-// The final word on each case, said once: what the known-failure list makes of its verdict, and the event.
+// Says the final word on each case, once: applies the known-failure list to its verdict and sends the event.
 #pragma once
 
 #include <functional>

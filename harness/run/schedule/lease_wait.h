@@ -20,8 +20,8 @@ class LeaseWait {
   Result<void> watch(const LeaseDirectory& leases);
 
   enum class Step { kBegan, kGoesOn, kOver };
-  // Nothing of ours runs: asks again once a second, whatever the watch says, because other machines may reach
-  // the directory too. kOver: it was long enough.
+  // For use while no case of ours runs: asks again once a second, whatever the watch says, because other
+  // machines may use the directory too. kOver means that the wait was long enough.
   Step wait();
   void end() { waiting_ = false; }
   bool waiting() const { return waiting_; }

@@ -1,4 +1,5 @@
-// The groups that have not begun, in the planned order: which of them starts next, on which devices.
+// The groups that have not begun, in the planned order. Decides which of them starts next and on which
+// devices.
 #pragma once
 
 #include <deque>
@@ -18,23 +19,24 @@ class PendingCases {
  public:
   PendingCases(const RunSetup& setup, DevicePool& pool) : setup_(setup), pool_(pool) {}
 
-  // Takes every case of the plan that can run here; `refused` gets the others. `in_parts` gets those of which
-  // each device has a part (--each-device), and how many parts: each ends on its own.
+  // Takes every case of the plan that can run here; `refused` gets the others. `in_parts` gets the cases that
+  // are divided into one part per device (--each-device), with the number of parts. Each part ends on its
+  // own.
   void admit(const std::function<void(const CaseGroup::Finished&)>& refused,
              const std::function<void(std::size_t index, std::size_t parts)>& in_parts);
-  // The first group for which there are devices now; it is no longer pending, and holds them.
+  // Takes the first group for which there are devices now. It is no longer pending, and holds the devices.
   struct Start {
     CaseGroup group;
     std::vector<std::string> devices;
   };
   std::optional<Start> take_first_that_fits();
-  // What other runs held at the last take_first_that_fits(), a sentence each.
+  // The devices that other runs held at the last take_first_that_fits(), one sentence each.
   const std::set<std::string>& holders() const { return holders_; }
 
   bool empty() const { return groups_.empty(); }
-  // A group that goes on elsewhere: it is the next one.
+  // Puts back a group that goes on elsewhere. It is the next one to start.
   void put_back(CaseGroup group) { groups_.push_front(std::move(group)); }
-  // All that are left, with this as their end.
+  // Ends all cases that are left with this verdict.
   std::vector<CaseGroup::Finished> drop(const Verdict& verdict, const std::string& note);
 
  private:

@@ -14,11 +14,11 @@ namespace proctor {
 // The CPUs that this process may use.
 int usable_cores();
 
-// `requested` (0: as many as make sense), never more than can be given: a case without devices needs a core's
-// worth of slot, cases with devices need devices.
+// `requested` (0: as many as make sense), never more than the machine allows: a case without devices needs a
+// core, a case with devices needs devices.
 int effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int cores);
 
-// The devices on each of which the case runs (--each-device); none: on any that are free.
+// The devices on each of which the case runs (--each-device); none if it runs on any free ones.
 std::vector<std::string> devices_to_repeat_on(const DevicePool& pool, const Case& test,
                                               std::string_view backend, bool each_device);
 

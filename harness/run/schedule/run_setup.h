@@ -1,4 +1,4 @@
-// What a run is told before it begins; a part of it that is a struct is for one room of the runner.
+// The settings of a run, given before it begins. A member that is a struct is for one module of the runner.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ namespace proctor {
 class Containment;
 class ScratchRoot;
 
-// What the known-failure list makes of a case's verdict.
+// A case's verdict after the known-failure list.
 struct KnownVerdict {
   Verdict verdict;     // xfail, xpass, or the verdict as it was
   std::string source;  // of the matching entry
@@ -33,9 +33,9 @@ struct RunSetup {
   Containment* containment = nullptr;
   ScratchRoot* scratch = nullptr;
 
-  RunPolicy policy;  // what was typed, over what is configured
+  RunPolicy policy;  // what was typed, laid over what is configured
 
-  // Its devices. `leases`: where they are leased from other runs; null: nobody else can see them.
+  // Its devices. `leases` is where they are leased from other runs; null if nobody else can see them.
   const FoundDevices* devices = nullptr;
   const LeaseDirectory* leases = nullptr;
   Milliseconds lease_wait{600'000};  // how long a case waits for devices that other runs hold
@@ -48,7 +48,7 @@ struct RunSetup {
       environment;
   int repeat = 1;  // executions of each case
   bool until_fail = false;
-  // None: no entry of the list matches the case. May be empty.
+  // None if no entry of the list matches the case. May be empty.
   std::function<std::optional<KnownVerdict>(const Suite&, const Case&, const Verdict&)> known_failure;
 
   // What ends it early.
@@ -56,7 +56,7 @@ struct RunSetup {
   std::optional<Milliseconds> deadline;  // for the whole run
   bool watch_parent = false;             // CI=true: the parent's death stops the run
 
-  // What it says besides.
+  // Additional warnings and callbacks.
   std::vector<Warning> warnings;  // from before the run; they follow the plan
   std::function<void()> on_tick;  // called a few times a second while the run lasts. May be empty
   std::function<std::vector<Warning>()> at_end;  // called once, after the last case. May be empty

@@ -20,7 +20,7 @@
 namespace proctor {
 
 struct RunResult {
-  // The first signal that stopped the run: raise it again once the reports are written.
+  // The first signal that stopped the run. Raise it again once the reports are written.
   std::optional<int> stop_signal;
 };
 

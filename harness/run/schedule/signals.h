@@ -1,9 +1,9 @@
-// What tells the runner from outside to stop: INT, TERM, HUP, and under CI the death of its parent.
+// The events outside that stop the runner: INT, TERM, HUP, and under CI the death of its parent.
 //
-// Under CI=true a job's shell may be shot while its children are not (`bash -c 'proctor ...; true'`): nothing
-// arrives here then, so the parent is watched through a pidfd, and where there is none by PR_SET_PDEATHSIG.
-// HUP stays ignored when it was ignored at the start (nohup). SIGPIPE is ignored for good: a closed stdout is
-// an error of one write.
+// Under CI=true a job's shell may be killed while its children are not (`bash -c 'proctor ...; true'`). No
+// signal arrives here then, so the parent is watched through a pidfd, or by PR_SET_PDEATHSIG if there are no
+// pidfds. HUP stays ignored when it was ignored at the start (nohup). SIGPIPE is ignored for good: a closed
+// stdout is only an error of one write.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

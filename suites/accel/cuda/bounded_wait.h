@@ -1,5 +1,5 @@
-// Waits with a limit, which the runtime has not: its waits end with the work. So a wait that is patient
-// enough is the runtime's own, which the runner's deadline ends, and a shorter one asks again and again.
+// Waits with a limit. The runtime has none: its waits end only with the work. So a wait with a long limit is
+// the runtime's own wait, which the runner's deadline ends, and a wait with a shorter limit asks repeatedly.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,8 @@ namespace proctor::accel {
 
 inline bool is_unbounded(Nanoseconds timeout) { return timeout >= kSynchronizeTimeout; }
 
-// The answer of `query`, which has become something else than "not ready" or still is it after `timeout`.
+// Waits until the answer of `query` is no longer "not ready", at most for `timeout`, and returns the last
+// answer.
 template <typename Query>
 Status poll(const Query& query, Nanoseconds timeout) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;

@@ -19,8 +19,8 @@
 
 namespace proctor::accel {
 
-// CUDA_CALL(cudaMalloc, &pointer, bytes) is what the call answered. The runtime remembers some failures, and
-// these stay there for cudaGetLastError.
+// CUDA_CALL(cudaMalloc, &pointer, bytes) gives the Status of the call. The runtime remembers some failures;
+// the macro leaves them there for cudaGetLastError.
 #define CUDA_CALL(call, ...) ::proctor::accel::Status(static_cast<std::uint32_t>(::call(__VA_ARGS__)), #call)
 
 struct DeviceRecord {
@@ -56,7 +56,7 @@ struct Kernel::Impl {
 inline int native(const Device& device) { return device.record()->ordinal; }
 inline cudaEvent_t native(const Event& event) { return event.impl().end; }
 inline cudaLibrary_t native(const Module& module) { return module.impl()->handle; }
-// In the form for functions that take a kernel by its host address.
+// The form for functions that take a kernel by its host address.
 inline const void* native(const Kernel& kernel) { return kernel.impl()->handle; }
 cudaStream_t native(const Queue& queue);
 

@@ -1,5 +1,6 @@
-// What the suites on CUDA say where they cannot run: each lack has its name, and none of them takes a second
-// to find. The suite itself runs, over the simulated runtime or, where there is no driver, over the real one.
+// What the suites on CUDA say if they cannot run: each missing thing has its name, and none of them takes a
+// second to find. The suite itself runs, over the simulated runtime or, where there is no driver, over the
+// real one.
 #include <gmock/gmock.h>
 
 #include <cstdio>

@@ -19,7 +19,7 @@
 
 namespace proctor::accel {
 
-// What the calls of a table use: all of it good, and there before the first of them.
+// The objects that the calls of a table use. All are valid and exist before the first call.
 struct Victim {
   Victim();
 
@@ -44,10 +44,10 @@ struct BadCall {
 };
 
 inline constexpr std::size_t kVictimBytes = 4096;
-// No flag and no value of any enumeration.
+// A number that is no flag and no value of any enumeration.
 inline constexpr unsigned kNoSuchFlag = 0x40000000;
 
-// A number that the enumeration does not have, and for which its type may have no room.
+// A number that the enumeration does not have and that its type may be too small for.
 template <typename Enumeration>
 Enumeration no_such() {
   constexpr int kNumber = 9999;
@@ -60,8 +60,8 @@ Enumeration no_such() {
 // The functions that the table names, each once.
 std::vector<std::string> functions_of(std::span<const BadCall> calls);
 
-// The check: the calls of the function parameter(). Each gets its code, which is no lasting damage: memory
-// holds its bytes, and work goes on.
+// The check itself: makes the calls of the function parameter(). Each must get its code and leave no lasting
+// damage: memory keeps its bytes, and work goes on.
 void expect_refusals(std::span<const BadCall> calls);
 
 }  // namespace proctor::accel

@@ -38,7 +38,7 @@ struct LevelZero {
   decltype(&::zesDevicePciGetProperties) sysman_device_pci_get_properties = nullptr;
 
   std::string path;                          // the file that was loaded
-  std::vector<std::string> missing_symbols;  // those of the above that the loader lacks
+  std::vector<std::string> missing_symbols;  // those of the functions above that the loader lacks
   void* library = nullptr;
 
   bool lacks(const std::string& symbol) const;

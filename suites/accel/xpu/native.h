@@ -69,8 +69,8 @@ ze_command_list_handle_t immediate_list(const Queue& queue);
 // same failure. It sets ZES_ENABLE_SYSMAN before zeInit, so that there are management handles too.
 const std::vector<DeviceRecord>& all_devices();
 
-// The begin and the size of the allocation that contains a pointer. The status is not ok when the
-// driver does not know the pointer.
+// The start and the size of the allocation that contains a pointer. The status is not ok when the driver does
+// not know the pointer.
 Status try_address_range(const Context& context, const void* pointer, void** base, std::size_t* bytes);
 
 // Requests that memory is kept on the device, or not. Evicted memory must come back with its contents.

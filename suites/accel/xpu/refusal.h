@@ -1,7 +1,7 @@
 // Calls with bad arguments. A driver need not validate anything (Level Zero specification, "Error
-// Handling"): what a bad argument does is undefined, so each such call is made in a second process.
-// With the loader's validation layer, the answer is the code that the specification names; without it,
-// all that can be asked is an end.
+// Handling"): the effect of a bad argument is undefined, so each such call is made in a second process. With
+// the loader's validation layer, the answer is the code that the specification names; without it, the only
+// demand is that the call ends.
 //
 //   const BadCall kBadCalls[] = {
 //       {"zeMemFree", "the pointer is null", kNullPointer, [](Victim& victim) {
@@ -22,7 +22,7 @@
 
 namespace proctor::accel {
 
-// What the calls of a table use: all of it good, and there before the first of them.
+// The objects that the calls of a table use. All are valid and exist before the first call.
 struct Victim {
   Victim();
 
@@ -52,7 +52,7 @@ inline constexpr const char* kInvalidSize = "ZE_RESULT_ERROR_INVALID_SIZE";
 inline constexpr const char* kUnsupportedSize = "ZE_RESULT_ERROR_UNSUPPORTED_SIZE";
 inline constexpr const char* kUnsupportedAlignment = "ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT";
 
-// No flag and no value of any enumeration of the specification.
+// A number that is no flag and no value of any enumeration of the specification.
 inline constexpr std::uint32_t kNoSuchFlag = 0x40000000;
 
 // The functions that the table names, each once.
@@ -62,7 +62,7 @@ std::vector<std::string> functions_of(std::span<const BadCall> calls);
 // {"code", "kept"}: kept is whether the victim's memory still holds its bytes. Before them {"layer":BOOL}.
 void make_bad_calls(std::span<const BadCall> calls, const std::vector<std::string>& words);
 
-// The check: the calls of the function parameter().
+// The check itself: makes the calls of the function parameter().
 void expect_refusals(std::span<const BadCall> calls, const std::string& helper);
 
 }  // namespace proctor::accel

@@ -14,12 +14,13 @@
 namespace proctor::collectives {
 
 bool gloo_supports(Operation operation, Type type, Reduction reduction);
-// Gloo 0.5.0 divides by the size of an all_gather, so that one of nothing ends the process (SIGFPE).
+// Gloo 0.5.0 divides by the size of an all_gather, so that an all_gather of no elements ends the process
+// (SIGFPE).
 constexpr bool gloo_takes_nothing(Operation operation) { return operation != Operation::kAllGather; }
 
 class GlooGroup final : public Group {
  public:
-  // Throws what Gloo throws.
+  // Throws the exceptions of Gloo.
   explicit GlooGroup(const GroupSpec& spec);
   ~GlooGroup() override;
 
@@ -49,7 +50,7 @@ class GlooGroup final : public Group {
   std::atomic<bool> aborted_{false};
 };
 
-// What is thrown now, as an answer. Called in a catch block.
+// Turns the current exception into an answer. Call it in a catch block.
 Answer answer_of_exception(bool aborted) noexcept;
 
 }  // namespace proctor::collectives

@@ -1,4 +1,4 @@
-// Each operation as Gloo's own call. Data that is only moved has no type for Gloo but a size.
+// Each operation as Gloo's own call. Data that is only moved has a size for Gloo, but no type.
 #include <gloo/allgather.h>
 #include <gloo/allgatherv.h>
 #include <gloo/allreduce.h>

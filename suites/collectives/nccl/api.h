@@ -1,5 +1,5 @@
-// The C interface of NCCL (https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api.html), of which we
-// need no header and no library to build: own declarations of what we call, found at run time.
+// The C interface of NCCL (https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api.html), without its
+// header and library: what we call is declared here and found at run time.
 #pragma once
 
 #include <climits>
@@ -50,8 +50,8 @@ inline constexpr int kUndefined = INT_MIN;
 inline constexpr std::uint32_t kConfigMagic = 0xcafebeef;
 inline constexpr int kConfigVersion = 21800;
 
-// The configuration as 2.18 has it, which later versions take by its size and version; what lies behind
-// `split_share` they do not look at then.
+// The configuration as 2.18 has it. Later versions recognise it by its size and version, and then do not read
+// beyond `split_share`.
 struct Config {
   std::size_t size = sizeof(Config);
   std::uint32_t magic = kConfigMagic;
@@ -90,10 +90,10 @@ struct Api {
 };
 std::string version_text(int version);  // "2.28.9"
 
-// Where the library is looked for, in this order: PROCTOR_NCCL_LIBRARY alone, where it is set; else what the
+// Where the library is looked for, in this order: only PROCTOR_NCCL_LIBRARY, if it is set; else what the
 // loader finds as libnccl.so.2; else NVIDIA's wheel (nvidia/nccl/lib) among the packages of the first python3
-// of `path`, and in `home`'s own: Python is not started, so that its packages are looked for where its
-// installation has them by default.
+// in `path`, and among the user's own packages in `home`. Python is not started, so its packages are looked
+// for at the default places of its installation.
 struct Surroundings {
   std::string wanted;  // PROCTOR_NCCL_LIBRARY
   std::string path;    // PATH
@@ -101,7 +101,7 @@ struct Surroundings {
 };
 std::vector<std::string> library_files(const Surroundings& surroundings);
 
-// The first of them that is there. None, or one that does not load: the reason, in dlopen's words.
+// Loads the first of them that exists. If there is none, or it does not load, `reason` has dlopen's words.
 std::optional<Api> load_api(std::string& reason);
 
 constexpr DataType data_type(Type type) {

@@ -1,5 +1,5 @@
 // NCCL on one card: what it refuses, how it is aborted, and that one rank alone gets back what it gives. NCCL
-// talks to NVIDIA's driver, so that simulated cards are none for it.
+// talks to NVIDIA's driver, so it cannot use simulated cards.
 #include <array>
 #include <optional>
 

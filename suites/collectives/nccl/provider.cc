@@ -1,8 +1,8 @@
-// libproctor_nccl.so: NCCL (https://github.com/NVIDIA/nccl) on device memory as a provider. One rank a
+// libproctor_nccl.so: NCCL (https://github.com/NVIDIA/nccl) on device memory as a provider. One rank per
 // process, on the device that is current in the thread that makes the group.
 //
-// Communicators do not block, and what they do to the default stream is looked at, not waited for: so every
-// wait has a limit, and abort() ends it from another thread.
+// Communicators do not block, and the default stream is polled instead of waited for. So every wait has a
+// limit, and abort() ends it from another thread.
 #include "suites/collectives/provider.h"
 
 #include <dlfcn.h>

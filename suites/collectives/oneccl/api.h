@@ -1,5 +1,5 @@
-// The C interface of oneCCL (https://uxlfoundation.github.io/oneCCL/v2/api.html), of which we need no header
-// and no library to build: own declarations of what we call, found at run time.
+// The C interface of oneCCL (https://uxlfoundation.github.io/oneCCL/v2/api.html), without its header and
+// library: what we call is declared here and found at run time.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +60,7 @@ struct Config {
   std::uint32_t plugin = kHostPlugin;
 };
 
-// All return before the memory may be used again: there is no stream on the host.
+// All calls return only when the memory may be used again, because there is no stream on the host.
 struct Api {
   Code (*get_version)(int*);
   Code (*get_unique_id)(UniqueId*);
@@ -83,8 +83,8 @@ struct Api {
   std::string file;  // what the loader loaded
 };
 
-// PROCTOR_ONECCL_LIBRARY, else what the loader finds as libccl.so.2, else that in the directory oneccl beside
-// this shared object. None: the reason, in dlopen's words.
+// Loads PROCTOR_ONECCL_LIBRARY, else what the loader finds as libccl.so.2, else that file in the directory
+// oneccl beside this shared object. If there is none, `reason` has dlopen's words.
 std::optional<Api> load_api(std::string& reason);
 
 constexpr DataType data_type(Type type) {

@@ -1,7 +1,7 @@
-// A group of ranks over oneCCL, on host memory: one rank a process.
+// A group of ranks over oneCCL, on host memory: one rank per process.
 //
-// Nothing ends what waits: oneCCL has neither a timeout nor, on the host, an abort, and whoever waits for a
-// rank that is gone waits, spinning, until the runner ends it.
+// Nothing ends a waiting operation: oneCCL has neither a timeout nor, on the host, an abort. A rank that
+// waits for a rank that is gone spins until the runner ends it.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// oneCCL as a provider, as far as one process goes: its ranks must be processes. What
-// several do is in check_oneccl.cc.
+// oneCCL as a provider, as far as one process goes: its ranks must be processes. Checks with several
+// processes are in check_oneccl.cc.
 #include "suites/collectives/provider.h"
 
 #include <gtest/gtest.h>

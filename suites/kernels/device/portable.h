@@ -2,8 +2,8 @@
 // clang makes SPIR-V from it, nvcc makes code for its own devices. A kernel is `KERNEL name(GLOBAL float* p,
 // uint n)` and has C linkage, so that it is found by its name.
 //
-// What has no counterpart (offsets, sub-group operations of OpenCL's extension, printf's vectors) is used
-// only in modules that are for Level Zero alone; those do not compile as CUDA on purpose.
+// Features without a counterpart in CUDA (offsets, sub-group operations of OpenCL's extension, printf's
+// vectors) are used only in modules for Level Zero. Those modules do not compile as CUDA on purpose.
 #pragma once
 
 #ifdef __CUDACC__
@@ -24,8 +24,8 @@ using ulong = unsigned long;
 #define VOLATILE volatile
 #define GLOBAL_VARIABLE __device__
 
-// Local memory whose size the launch decides: an argument of its own in OpenCL, none in CUDA. The first
-// stands in the list of parameters, the second begins the body.
+// Local memory whose size the launch decides: an argument of its own in OpenCL, none in CUDA. The first macro
+// stands in the list of parameters, the second at the start of the body.
 #define LOCAL_PARAMETER(type, name)
 #define LOCAL_ARGUMENT(type, name) extern __shared__ type name[]
 
@@ -56,7 +56,7 @@ using ulong = unsigned long;
 #define ATOMIC_ADD_64(pointer, value) atomicAdd((unsigned long long*)(pointer), (unsigned long long)(value))
 #define ATOMIC_ADD_SYSTEM(pointer, value) atomicAdd_system((uint*)(pointer), value)
 
-// The same with an order, for messages between groups.
+// The same with memory order, for messages between groups.
 using atomic_word = uint;
 DEVICE uint load_acquire(const volatile uint* pointer) {
   const uint value = *pointer;

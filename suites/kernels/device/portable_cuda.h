@@ -1,5 +1,5 @@
-// Functions of OpenCL C, for kernels that are compiled as CUDA. Included by those that need them; nothing for
-// OpenCL, which has them.
+// Functions of OpenCL C, for kernels that are compiled as CUDA. Kernels that need them include this file. It
+// is empty for OpenCL, which has these functions.
 #pragma once
 
 #include "suites/kernels/device/portable.h"
@@ -36,7 +36,7 @@ DEVICE float convert_float_rte(uint x) { return __uint2float_rn(x); }
 DEVICE void vstore_half_rte(float x, uint i, half* out) { out[i] = __float2half_rn(x); }
 DEVICE float vload_half(uint i, const half* in) { return __half2float(in[i]); }
 
-// ---- halves; what CUDA has no function for is computed as float ----
+// ---- halves; computed as float if CUDA has no function ----
 
 #define BY_FLOAT(name) \
   DEVICE half name(half a) { return __float2half_rn(name(__half2float(a))); }

@@ -1,5 +1,5 @@
 // The functions of NVML that the probe uses, for its test: two devices, of which the second is an old one
-// that knows little. PROCTOR_TEST_NVML changes it: "no_init", "hang", which never answers, "lost", after
+// that supports little. PROCTOR_TEST_NVML changes it: "no_init", "hang", which never answers, "lost", after
 // which the second one is lost, or "mig", where the first one is divided in two.
 #include <unistd.h>
 

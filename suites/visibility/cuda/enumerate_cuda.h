@@ -9,7 +9,7 @@
 
 namespace proctor::visibility {
 
-// In the words of the record: `init` is the result of cudaGetDeviceCount, `api` the version of the runtime,
+// In the members of the record: `init` is the result of cudaGetDeviceCount, `api` the version of the runtime,
 // `driver_version` that of the newest CUDA that the driver serves, `device_id` the compute capability (90),
 // `execution_units` the multiprocessors.
 Enumeration enumerate_cuda();

@@ -16,8 +16,8 @@ struct CudaMaskRow {
   const char* source;
   suite::Severity severity;
   const char* fault;
-  // What a driver that reads it otherwise might show is not of the pool: only where
-  // that is the whole machine.
+  // A driver that reads the value differently might show devices outside of the pool. So the row runs only if
+  // the pool is the whole machine.
   bool whole_machine_only = false;
 };
 

@@ -1,5 +1,5 @@
 // Values of CUDA_VISIBLE_DEVICES written for any machine. A row says which of the devices that a run may use
-// it names, and only at run time it is known what they are called:
+// it names. Their real names are known only at run time:
 //
 //   {0} {1} ..       the ordinal of the pool's first, second .. device: among all, in PCI order
 //   {last}           that of its last device

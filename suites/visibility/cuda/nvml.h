@@ -1,5 +1,5 @@
-// What the suite asks NVIDIA's management library, found at run time and declared here as far as it is used.
-// Source: NVIDIA, NVML API Reference Guide (versioned functions keep their ABI).
+// The questions of the suite to NVIDIA's management library, which is found at run time. The parts that are
+// used are declared here. Source: NVIDIA, NVML API Reference Guide (versioned functions keep their ABI).
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@ inline constexpr const char* kNvml = "libnvidia-ml.so.1";
 
 class Nvml {
  public:
-  // Loads the library once; it is never unloaded. None: `why` says "library_missing:..", "nvmlInit_v2: 9".
+  // Loads the library once; it is never unloaded. If there is none, `why` says "library_missing:..",
+  // "nvmlInit_v2: 9".
   static std::optional<Nvml> load(std::string& why);
 
   // [{"uuid","pci","memory"}] in its own order.
   nlohmann::json devices() const;
-  // {UUID: BYTES} of all processes.
+  // {UUID: BYTES}, the memory that all processes use.
   nlohmann::json used() const;
 
  private:

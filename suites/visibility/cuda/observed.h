@@ -13,8 +13,8 @@ int code_of(const std::string& name);
 
 void observe_code(const std::string& question, const std::string& name);
 
-// The code of the enumeration and the devices in its order, by place in the pool. A device that is none of
-// the pool's is -1: it is hidden from the run, and not told.
+// Records the code of the enumeration and its devices in their order, each as its place in the pool. A device
+// outside of the pool is -1: it is hidden from the run and not named.
 void observe_selection(const std::string& question, const Enumeration& seen, const Pool& pool);
 
 }  // namespace proctor::visibility

@@ -1,8 +1,8 @@
 // The devices that this run may use, and how a child is asked about them.
 //
-// The pool is what the runner says that it is (PROCTOR_POOL); without it, what the suite's own
-// CUDA_VISIBLE_DEVICES leaves, as a caller may have set it. Every mask that a check builds stays within the
-// pool, and what a check tells names nothing outside of it.
+// The runner says what the pool is (PROCTOR_POOL). Without that variable it is what the suite's own
+// CUDA_VISIBLE_DEVICES leaves, which a caller may have set. Every mask that a check builds stays within the
+// pool, and the reports of a check name nothing outside of it.
 #pragma once
 
 #include "harness/core/words.h"
@@ -28,16 +28,17 @@ struct Pool {
   std::string ordinal_mask() const;
 };
 
-// With at least `devices` devices: else the check ends as skip(needs:devices>=N), or, when the runtime has
-// none at all, as skip(no_device), skip(no_driver), skip(driver_too_old) or skip(init:CODE).
+// The pool, with at least `devices` devices; otherwise the check ends as skip(needs:devices>=N), or, when the
+// runtime has none at all, as skip(no_device), skip(no_driver), skip(driver_too_old) or skip(init:CODE).
 Pool pool_of(std::size_t devices = 1);
 
-// Under CUDA_DEVICE_ORDER=PCI_BUS_ID and this mask.
+// Enumerates under CUDA_DEVICE_ORDER=PCI_BUS_ID and this mask.
 Enumeration enumerate_under(const std::string& mask);
 // {CUDA_DEVICE_ORDER=PCI_BUS_ID, CUDA_VISIBLE_DEVICES=mask}
 Variables masked(const std::string& mask);
 
-// The names of the devices that the check has leased: what it may make a context on. At least `devices`.
+// The names of the devices that the check has leased: on these it may make a context. There are at least
+// `devices`.
 std::vector<std::string> leased(std::size_t devices);
 
 std::vector<std::string> uuids(const Enumeration& seen);

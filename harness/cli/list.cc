@@ -7,6 +7,7 @@
 #include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "harness/machine/discovery.h"
+#include "harness/plan/kinds/kind.h"
 #include "harness/run/record/run_directory.h"
 
 namespace proctor::cli {
@@ -26,7 +27,7 @@ nlohmann::json to_json(const Plan& plan) {
     cases.push_back({{"id", test.id},
                      {"suite", suite.name},
                      {"backend", to_string(suite.backend)},
-                     {"kind", to_string(suite.kind)},
+                     {"kind", suite.kind->name()},
                      {"name", test.name},
                      {"labels", suite.labels},
                      {"devices", test.devices},

@@ -23,6 +23,7 @@
 #include "harness/machine/discovery.h"
 #include "harness/machine/dynamic_loader.h"
 #include "harness/machine/installation.h"
+#include "harness/plan/kinds/kind.h"
 #include "harness/plan/plan_file.h"
 #include "harness/plan/select.h"
 #include "harness/run/record/run_directory.h"
@@ -237,7 +238,7 @@ namespace {
 bool is_skipped_anyway(const Suite& suite, const Case& test, const FoundDevices& devices) {
   const std::string backend(to_string(suite.backend));
   return test.disabled || devices.unusable.contains(backend) ||
-         (suite.kind == SuiteKind::kProctor && devices.unusable_by_ours.contains(backend));
+         (suite.kind->ours() && devices.unusable_by_ours.contains(backend));
 }
 
 // "" when each rank of the case has cards of its own here, else who would have not.
@@ -288,7 +289,7 @@ std::vector<std::string> suite_notes(const Plan& plan, const std::vector<std::st
     const auto count =
         std::count_if(plan.cases.begin(), plan.cases.end(), [&](const Case& c) { return c.suite == i; });
     if (count == 0 && suite.origin == kBuiltInOrigin) continue;
-    notes.push_back("  suite        " + suite.name + ": " + std::string(to_string(suite.kind)) + " (" +
+    notes.push_back("  suite        " + suite.name + ": " + std::string(suite.kind->name()) + " (" +
                     suite.kind_reason + "), backend " + std::string(to_string(suite.backend)) + ", " +
                     std::to_string(count) + (count == 1 ? " case" : " cases"));
   }

@@ -12,6 +12,7 @@
 #include "harness/core/exit_code.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/installation.h"
+#include "harness/plan/kinds/kind.h"
 #include "harness/plan/sim_faults.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/run/record/run_record.h"
@@ -119,8 +120,7 @@ Result<void> SelftestCommand::prepare() {
   if (!outcome) return outcome.error();
   plan_ = std::move(outcome->plan);
   // Foreign suites list no faults.
-  std::erase_if(plan_.cases,
-                [&](const Case& test) { return plan_.suites[test.suite].kind != SuiteKind::kProctor; });
+  std::erase_if(plan_.cases, [&](const Case& test) { return !plan_.suites[test.suite].kind->ours(); });
   auto matrix = make_matrix(plan_, fault_catalogue(options_.plan.selection.backend), options_.matrix);
   if (!matrix) return matrix.error();
   matrix_ = std::move(*matrix);

@@ -45,8 +45,8 @@ const std::vector<std::string>& rank_variables() {
   return kNames;
 }
 
-Result<Environment> base_environment(SuiteKind kind, const Environment& caller, const std::string& tmpdir) {
-  if (kind != SuiteKind::kProctor) {
+Result<Environment> base_environment(bool strict, const Environment& caller, const std::string& tmpdir) {
+  if (!strict) {
     Environment environment = caller;
     for (const std::string& name : rank_variables()) environment.erase(name);
     return environment;

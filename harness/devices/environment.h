@@ -94,7 +94,7 @@ Result<std::vector<LeasedDevice>> narrow_pool(Backend backend, const std::vector
 //                   because of socket paths)
 //   foreign kinds   the caller's whole environment, without the rank variables of a job that the caller
 //                   may be in
-Result<Environment> base_environment(SuiteKind kind, const Environment& caller, const std::string& tmpdir);
+Result<Environment> base_environment(bool strict, const Environment& caller, const std::string& tmpdir);
 
 // The names of the strict allow-list and of the rank variables, for the reference page and for tests.
 const std::vector<std::string>& strict_allow_list();

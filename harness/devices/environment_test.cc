@@ -234,7 +234,7 @@ TEST(BaseEnvironment, OurSuitesGetAStrictOne) {
   const Environment caller = {{"PATH", "/bin"},    {"HOME", "/root"}, {"LANG", "de_DE"},
                               {"LC_ALL", "tr_TR"}, {"TZ", "Asia"},    {"TMPDIR", "/elsewhere"},
                               {"SECRET", "s"},     {"RANK", "3"},     {"LD_LIBRARY_PATH", "/l"}};
-  const auto environment = base_environment(SuiteKind::kProctor, caller, "/tmp/p1");
+  const auto environment = base_environment(/*strict=*/true, caller, "/tmp/p1");
   ASSERT_TRUE(environment);
   EXPECT_EQ(*environment, (Environment{{"PATH", "/bin"},
                                        {"HOME", "/root"},
@@ -249,17 +249,14 @@ TEST(BaseEnvironment, ForeignSuitesInheritAllButRanks) {
       {"LANG", "de_DE"}, {"TMPDIR", "/elsewhere"}, {"HF_HOME", "/cache"}, {"CUDA_VISIBLE_DEVICES", ""}};
   const Environment expected = caller;
   for (const std::string& name : rank_variables()) caller[name] = "1";
-  for (const SuiteKind kind :
-       {SuiteKind::kGtest, SuiteKind::kBenchmark, SuiteKind::kPytest, SuiteKind::kCommand}) {
-    EXPECT_EQ(*base_environment(kind, caller, "/tmp/p1"), expected);
-  }
+  EXPECT_EQ(*base_environment(/*strict=*/false, caller, "/tmp/p1"), expected);
 }
 
 TEST(BaseEnvironment, TheScratchPathMustLeaveRoomForSockets) {
-  EXPECT_TRUE(base_environment(SuiteKind::kProctor, {}, "/" + std::string(29, 'a')));
-  EXPECT_FALSE(base_environment(SuiteKind::kProctor, {}, "/" + std::string(30, 'a')));
-  EXPECT_FALSE(base_environment(SuiteKind::kProctor, {}, "relative"));
-  EXPECT_FALSE(base_environment(SuiteKind::kProctor, {}, ""));
+  EXPECT_TRUE(base_environment(/*strict=*/true, {}, "/" + std::string(29, 'a')));
+  EXPECT_FALSE(base_environment(/*strict=*/true, {}, "/" + std::string(30, 'a')));
+  EXPECT_FALSE(base_environment(/*strict=*/true, {}, "relative"));
+  EXPECT_FALSE(base_environment(/*strict=*/true, {}, ""));
 }
 
 TEST(BaseEnvironment, LayersOfTheLoaderReachTheStrictKindButNotWhatChangesDevices) {
@@ -269,7 +266,7 @@ TEST(BaseEnvironment, LayersOfTheLoaderReachTheStrictKindButNotWhatChangesDevice
   Environment caller = layers;
   caller["ZE_ENABLE_NULL_DRIVER"] = "1";
   caller["ZEL_DRIVERS_ORDER"] = "DISCRETE_GPU_ONLY";
-  const auto environment = base_environment(SuiteKind::kProctor, caller, "/tmp/p1");
+  const auto environment = base_environment(/*strict=*/true, caller, "/tmp/p1");
   ASSERT_TRUE(environment);
   for (const auto& [name, value] : layers) EXPECT_EQ(environment->at(name), value);
   EXPECT_FALSE(environment->contains("ZE_ENABLE_NULL_DRIVER"));

@@ -4,6 +4,7 @@
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/json.h"
+#include "harness/plan/kinds/kind.h"
 
 namespace proctor {
 
@@ -25,9 +26,10 @@ CaseEnvironments::CaseEnvironments(Environment caller, std::vector<LeasedDevice>
 
 Result<std::vector<std::string>> CaseEnvironments::of(const Suite& suite,
                                                       const std::vector<std::string>& device_ids) {
-  return remembered(suite.name,
-                    {.kind = suite.kind, .backend = suite.backend, .mask = suite.mask, .env = suite.env},
-                    device_ids);
+  return remembered(
+      suite.name,
+      {.ours = suite.kind->ours(), .backend = suite.backend, .mask = suite.mask, .env = suite.env},
+      device_ids);
 }
 
 Result<std::vector<std::string>> CaseEnvironments::of_program(Backend backend,
@@ -47,7 +49,7 @@ Result<std::vector<std::string>> CaseEnvironments::remembered(const std::string&
 
 Result<Environment> CaseEnvironments::build(const Process& process,
                                             const std::vector<std::string>& device_ids) const {
-  auto environment = base_environment(process.kind, caller_, tmpdir_);
+  auto environment = base_environment(process.ours, caller_, tmpdir_);
   if (!environment) return environment.error();
   const auto mode = parse_mask_mode(process.mask);
   if (!mode) return mode.error();
@@ -73,14 +75,14 @@ Result<Environment> CaseEnvironments::build(const Process& process,
     for (const auto& name : simulation->unset) environment->erase(name);
     for (const auto& [name, value] : simulation->set) (*environment)[name] = value;
   }
-  if (process.kind == SuiteKind::kProctor) (*environment)[child::kSizeVariable] = size_;
+  if (process.ours) (*environment)[child::kSizeVariable] = size_;
   for (const auto& [name, value] : process.env) (*environment)[name] = value;
   if (reaches_simulation && !simulation->library_directory.empty()) {
     auto& path = (*environment)["LD_LIBRARY_PATH"];
     path = prepended(simulation->library_directory, path);
   }
   if (!leased.empty()) (*environment)[child::kDevicesVariable] = devices_json(leased);
-  if (!leased.empty() && process.kind == SuiteKind::kProctor && process.backend == Backend::kCuda) {
+  if (!leased.empty() && process.ours && process.backend == Backend::kCuda) {
     std::vector<LeasedDevice> pool;
     for (const auto& device : devices_) {
       if (device.id.starts_with("cuda")) pool.push_back(device);

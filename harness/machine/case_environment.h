@@ -32,7 +32,7 @@ class CaseEnvironments {
  private:
   // What the environment of a process depends on, besides its devices.
   struct Process {
-    SuiteKind kind = SuiteKind::kProctor;
+    bool ours = true;
     Backend backend = Backend::kNone;
     std::string mask = "uuid";
     std::map<std::string, std::string> env = {};

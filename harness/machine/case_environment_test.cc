@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/plan/kinds/proctor.h"
+#include "harness/plan/kinds/pytest.h"
+
 namespace proctor {
 namespace {
 
@@ -14,7 +17,7 @@ using testing::StartsWith;
 Suite xpu_suite() {
   Suite suite;
   suite.name = "memory";
-  suite.kind = SuiteKind::kProctor;
+  suite.kind = &proctor_kind();
   suite.backend = Backend::kXpu;
   return suite;
 }
@@ -119,7 +122,7 @@ TEST(CaseEnvironments, OurSuitesForCudaAreToldThePool) {
   EXPECT_THAT(*own, Contains("CUDA_VISIBLE_DEVICES=GPU-b"));
   EXPECT_THAT(*own, Contains("PROCTOR_POOL=" + devices_json({devices[2], devices[3]})));
   suite.name = "attention";
-  suite.kind = SuiteKind::kPytest;
+  suite.kind = &pytest_kind();
   const auto foreign = environments.of(suite, {"cuda:GPU-b"});
   ASSERT_TRUE(foreign) << foreign.error().what;
   EXPECT_THAT(*foreign, Each(Not(StartsWith("PROCTOR_POOL="))));

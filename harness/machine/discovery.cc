@@ -203,12 +203,12 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
                           .python_path = python_path == machine.caller().end() ? "" : python_path->second,
                           .pytest_plugin = shared_file("pytest")};
   Listing listing(machine, options.size);
-  auto outcome = make_plan(
-      *config, options.selection, paths,
-      [&](const auto& argv, const auto& env, const auto& directory) {
-        return listing.without_devices(argv, env, directory);
-      },
-      [&](const Suite& suite, const auto& argv) { return listing.with_devices(suite, argv); });
+  auto outcome =
+      make_plan(*config, options.selection, paths,
+                {.run = [&](const auto& argv, const auto& env,
+                            const auto& directory) { return listing.without_devices(argv, env, directory); },
+                 .run_with_devices = [&](const Suite& suite,
+                                         const auto& argv) { return listing.with_devices(suite, argv); }});
   if (!outcome) {
     Error error = outcome.error();
     if (builtins.empty()) error.hint = "Our suites for CUDA are not built here: configure with nvcc on PATH.";

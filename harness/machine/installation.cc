@@ -23,20 +23,14 @@ std::vector<BuiltinSuite> builtin_suites() {
       const auto program = fmt::format("{}/{}_{}", program_directory(), name, to_string(backend));
       // What needs the CUDA toolkit may not have been built.
       if (backend == Backend::kCuda && ::access(program.c_str(), X_OK) != 0) continue;
-      suites.push_back({.name = name,
-                        .backend = backend,
-                        .command = {program},
-                        .kind = SuiteKind::kProctor,
-                        .devices = 1,
-                        .labels = {},
-                        .env = {}});
+      suites.push_back(
+          {.name = name, .backend = backend, .command = {program}, .devices = 1, .labels = {}, .env = {}});
     }
   }
   if (const auto host = program_directory() + "/collectives_host"; ::access(host.c_str(), X_OK) == 0) {
     suites.push_back({.name = kCollectives,
                       .backend = Backend::kNone,
                       .command = {host},
-                      .kind = SuiteKind::kProctor,
                       .devices = 0,
                       .labels = {},
                       .env = {}});

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/plan/kinds/proctor.h"
 #include "harness/plan/plan.h"
 
 namespace proctor {
@@ -23,7 +24,7 @@ struct Limits {
 // The table [defaults] of one file, with its tables [defaults.KIND].
 struct DefaultsLayer {
   Limits limits;
-  std::map<SuiteKind, Limits> by_kind;
+  std::map<const Kind*, Limits> by_kind;
 };
 
 struct Override {
@@ -36,7 +37,7 @@ struct Override {
 // that is recognised later.
 struct SuiteConfig {
   Suite suite;
-  std::optional<SuiteKind> kind;  // none: to be recognised from the command
+  const Kind* kind = nullptr;  // null: to be recognised from the command
   Limits limits;
   bool built_in = false;
 };
@@ -47,7 +48,7 @@ struct BuiltinSuite {
   std::string name;
   Backend backend = Backend::kNone;
   std::vector<std::string> command;
-  SuiteKind kind = SuiteKind::kProctor;
+  const Kind* kind = &proctor_kind();
   int devices = 0;
   std::vector<std::string> labels;
   std::map<std::string, std::string> env;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/core/version.h"
+#include "harness/plan/kinds/kind.h"
 
 namespace proctor {
 
@@ -24,8 +25,6 @@ Keys limit_keys(Keys more) {
   std::sort(more.begin(), more.end());
   return more;
 }
-
-Keys kind_names() { return {"proctor", "gtest", "benchmark", "pytest", "command"}; }
 
 Keys default_keys() {
   Keys keys = kind_names();
@@ -120,7 +119,7 @@ class FileReader {
       const toml::table* of_kind = reader.table(kind.c_str());
       if (of_kind == nullptr) continue;
       TableReader kind_reader(file_.name, *of_kind, fmt::format("[defaults.{}]", kind), limit_keys({}));
-      read_limits(kind_reader, layer.by_kind[*parse_suite_kind(kind)]);
+      read_limits(kind_reader, layer.by_kind[find_kind(kind)]);
       keep(kind_reader.error());
     }
     keep(reader.error());
@@ -235,7 +234,7 @@ class FileReader {
     std::optional<std::string> kind;
     reader.read_choice("kind", kind, kind_names());
     if (kind) {
-      config.kind = parse_suite_kind(*kind);
+      config.kind = find_kind(*kind);
       suite.kind_reason = "config";
     }
     std::optional<std::string> backend;

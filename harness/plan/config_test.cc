@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "harness/plan/config_fixture.h"
+#include "harness/plan/kinds/command.h"
+#include "harness/plan/kinds/gtest.h"
+#include "harness/plan/kinds/proctor.h"
+#include "harness/plan/kinds/pytest.h"
 #include "harness/plan/load_config.h"
 
 namespace proctor {
@@ -20,12 +24,12 @@ TEST_F(ConfigTest, DefaultsWithoutAnyFile) {
   const SuiteConfig& builtin = suite(*config, "visibility");
   EXPECT_EQ(builtin.suite.command, std::vector<std::string>{"bin/visibility_xpu"});
   EXPECT_EQ(builtin.suite.origin, "built in");
-  for (SuiteKind kind : {SuiteKind::kProctor, SuiteKind::kGtest, SuiteKind::kCommand}) {
+  for (const Kind* kind : {&proctor_kind(), &gtest_kind(), &command_kind()}) {
     const CasePolicy policy = resolve_policy(*config, builtin, kind, "x");
     EXPECT_EQ(policy.timeout, 60s);
     EXPECT_EQ(policy.grace, 10s);
     EXPECT_EQ(policy.retries, 0);
-    EXPECT_EQ(policy.stall, kind == SuiteKind::kProctor ? std::optional<Milliseconds>(60s) : std::nullopt);
+    EXPECT_EQ(policy.stall, kind == &proctor_kind() ? std::optional<Milliseconds>(60s) : std::nullopt);
   }
 }
 
@@ -47,7 +51,7 @@ env.A = "1"
 )");
   ASSERT_TRUE(config) << config.error().what;
   const SuiteConfig& found = suite(*config, "attention");
-  EXPECT_EQ(found.kind, SuiteKind::kGtest);
+  EXPECT_EQ(found.kind, &gtest_kind());
   EXPECT_THAT(found.suite.command, ElementsAre("build/t", "-v"));
   EXPECT_EQ(found.suite.backend, Backend::kCuda);
   EXPECT_EQ(found.suite.devices, 1);
@@ -57,7 +61,7 @@ env.A = "1"
   EXPECT_THAT(found.suite.env, ElementsAre(Pair("A", "1")));
   EXPECT_EQ(found.suite.origin, "proctor.toml:3");
   EXPECT_EQ(found.suite.directory, scratch_.path());
-  const CasePolicy policy = resolve_policy(*config, found, SuiteKind::kGtest, "");
+  const CasePolicy policy = resolve_policy(*config, found, &gtest_kind(), "");
   EXPECT_EQ(policy.timeout, 2min);
   EXPECT_EQ(policy.grace, 1s);
   EXPECT_EQ(policy.stall, std::optional<Milliseconds>(30s));
@@ -80,7 +84,7 @@ TEST_F(ConfigTest, FilesMergeKeyByKey) {
            "[suite.a]\ncommand = [\"x\"]\nretries = 1\ngrace = \"7s\"\nenv.A = \"1\"\n");
   ASSERT_TRUE(config) << config.error().what;
   const SuiteConfig& found = suite(*config, "a");
-  const CasePolicy policy = resolve_policy(*config, found, SuiteKind::kCommand, "");
+  const CasePolicy policy = resolve_policy(*config, found, &command_kind(), "");
   EXPECT_EQ(policy.retries, 3);
   EXPECT_EQ(policy.grace, 7s);
   EXPECT_THAT(found.suite.env, ElementsAre(Pair("A", "1"), Pair("B", "2")));
@@ -100,7 +104,7 @@ TEST_F(ConfigTest, TunesABuiltInSuite) {
   ASSERT_TRUE(config) << config.error().what;
   const SuiteConfig& found = suite(*config, "visibility");
   EXPECT_TRUE(found.built_in);
-  EXPECT_EQ(resolve_policy(*config, found, SuiteKind::kProctor, "").timeout, 5min);
+  EXPECT_EQ(resolve_policy(*config, found, &proctor_kind(), "").timeout, 5min);
 }
 
 // Every combination of the places that may set a limit, against the documented order.
@@ -123,8 +127,7 @@ TEST_F(ConfigTest, PrecedenceInEveryCombination) {
     for (int layer = 0; layer < kLayers; ++layer) {
       if (has(layer)) expected = layer + 1;
     }
-    ASSERT_EQ(resolve_policy(*config, suite(*config, "a"), SuiteKind::kCommand, "a/x").retries, expected)
-        << set;
+    ASSERT_EQ(resolve_policy(*config, suite(*config, "a"), &command_kind(), "a/x").retries, expected) << set;
   }
 }
 
@@ -133,16 +136,16 @@ TEST_F(ConfigTest, LastMatchingOverrideWinsKeyByKey) {
       "[suite.a]\ncommand = [\"x\"]\n[[override]]\nmatch = \"a/*\"\nretries = 1\ngrace = \"3s\"\n"
       "[[override]]\nmatch = \"a/b*\"\nretries = 2\n");
   ASSERT_TRUE(config) << config.error().what;
-  const CasePolicy b = resolve_policy(*config, suite(*config, "a"), SuiteKind::kCommand, "a/bb");
+  const CasePolicy b = resolve_policy(*config, suite(*config, "a"), &command_kind(), "a/bb");
   EXPECT_EQ(b.retries, 2);
   EXPECT_EQ(b.grace, 3s);
-  EXPECT_EQ(resolve_policy(*config, suite(*config, "a"), SuiteKind::kCommand, "a/c").retries, 1);
+  EXPECT_EQ(resolve_policy(*config, suite(*config, "a"), &command_kind(), "a/c").retries, 1);
 }
 
 TEST_F(ConfigTest, StallCanBeSwitchedOffAndOn) {
   const Result<Config> off = load("[suite.visibility]\nstall = \"off\"\n");
   ASSERT_TRUE(off);
-  EXPECT_EQ(resolve_policy(*off, suite(*off, "visibility"), SuiteKind::kProctor, "").stall, std::nullopt);
+  EXPECT_EQ(resolve_policy(*off, suite(*off, "visibility"), &proctor_kind(), "").stall, std::nullopt);
 }
 
 TEST_F(ConfigTest, TelemetryIsReadAndBounded) {

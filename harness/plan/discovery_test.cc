@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/plan/kinds/command.h"
+#include "harness/plan/kinds/gtest.h"
+#include "harness/plan/kinds/proctor.h"
+#include "harness/plan/kinds/pytest.h"
 #include "harness/plan/test_support.h"
 
 namespace proctor {
@@ -16,7 +20,7 @@ using testing_support::ScratchDirectory;
 
 class DiscoveryTest : public testing::Test {
  protected:
-  Suite suite(SuiteKind kind, std::vector<std::string> command) {
+  Suite suite(const Kind* kind, std::vector<std::string> command) {
     Suite made;
     made.name = "s";
     made.kind = kind;
@@ -26,18 +30,24 @@ class DiscoveryTest : public testing::Test {
     return made;
   }
   Suite ours(std::string_view body) {
-    Suite made = suite(SuiteKind::kProctor, {scratch_.write_script("prog", body)});
+    Suite made = suite(&proctor_kind(), {scratch_.write_script("prog", body)});
     made.backend = Backend::kXpu;
     return made;
   }
+  Result<std::vector<Case>> cases_of(Suite suite, std::size_t index, const ListRunner& run,
+                                     const std::optional<ListOutput>& listing = std::nullopt) {
+    warnings_.clear();
+    return discover(suite, index, {.run = run}, listing, warnings_);
+  }
   std::string refusal(const Suite& suite) {
-    const Result<std::vector<Case>> cases = discover(suite, 0, run_listing);
+    const Result<std::vector<Case>> cases = cases_of(suite, 0, run_listing);
     if (cases) return "accepted";
     EXPECT_EQ(cases.error().kind, ErrorKind::kUsage);
     return cases.error().what;
   }
 
   ScratchDirectory scratch_;
+  std::vector<Warning> warnings_;
 };
 
 TEST_F(DiscoveryTest, ProctorReadsEventsAndNeverStdout) {
@@ -47,7 +57,7 @@ echo '{"v":1,"event":"case","case":"A.One","devices":2,"rule":"V1","source":"spe
 echo '{"v":1,"event":"case","case":"A.Two"}' >&$PROCTOR_EVENTS_FD
 )");
   made.devices = 1;
-  const Result<std::vector<Case>> cases = discover(made, 4, run_listing);
+  const Result<std::vector<Case>> cases = cases_of(made, 4, run_listing);
   ASSERT_TRUE(cases) << cases.error().what;
   ASSERT_EQ(cases->size(), 2u);
   const Case& one = (*cases)[0];
@@ -96,7 +106,7 @@ TEST_F(DiscoveryTest, EveryBadEndRefusesThePlan) {
   EXPECT_THAT(refusal(ours(good + "kill -SEGV $$")), HasSubstr("was ended by signal 11"));
   EXPECT_THAT(refusal(ours("echo no events")), HasSubstr("listed no case"));
   const auto ended = [&](ListOutput out) {
-    const Result<std::vector<Case>> cases = discover(exits, 0, refuse_to_run, out);
+    const Result<std::vector<Case>> cases = cases_of(exits, 0, refuse_to_run, out);
     return cases ? std::string("accepted") : cases.error().what;
   };
   ListOutput out;
@@ -112,7 +122,7 @@ TEST_F(DiscoveryTest, EveryBadEndRefusesThePlan) {
 }
 
 TEST_F(DiscoveryTest, RunnersOwnErrorIsPassedOn) {
-  const Result<std::vector<Case>> cases = discover(ours(""), 0, refuse_to_run);
+  const Result<std::vector<Case>> cases = cases_of(ours(""), 0, refuse_to_run);
   ASSERT_FALSE(cases);
   EXPECT_EQ(cases.error().kind, ErrorKind::kInternal);
 }
@@ -133,8 +143,8 @@ TEST_F(DiscoveryTest, ExtraEnvironmentAndDirectoryReachTheProgram) {
 
 // The real thing: each listed test, run through its own filter, is the one test that runs.
 TEST_F(DiscoveryTest, GtestCasesRunExactlyThemselves) {
-  Suite made = suite(SuiteKind::kGtest, {testing_support::sample_gtest()});
-  const Result<std::vector<Case>> cases = discover(made, 0, run_listing);
+  Suite made = suite(&gtest_kind(), {testing_support::sample_gtest()});
+  const Result<std::vector<Case>> cases = cases_of(made, 0, run_listing);
   ASSERT_TRUE(cases) << cases.error().what;
   std::vector<std::string> ids;
   for (const Case& test : *cases) {
@@ -154,15 +164,15 @@ TEST_F(DiscoveryTest, GtestCasesRunExactlyThemselves) {
 }
 
 TEST_F(DiscoveryTest, GtestRunsDisabledTestsWhenTheCommandSaysSo) {
-  Suite made = suite(SuiteKind::kGtest, {testing_support::sample_gtest(), "--gtest_also_run_disabled_tests"});
-  const Result<std::vector<Case>> cases = discover(made, 0, run_listing);
+  Suite made = suite(&gtest_kind(), {testing_support::sample_gtest(), "--gtest_also_run_disabled_tests"});
+  const Result<std::vector<Case>> cases = cases_of(made, 0, run_listing);
   ASSERT_TRUE(cases);
   EXPECT_EQ(std::count_if(cases->begin(), cases->end(), [](const Case& test) { return test.disabled; }), 0);
 }
 
 TEST_F(DiscoveryTest, GtestHonoursTheFilterOfTheCommand) {
-  Suite made = suite(SuiteKind::kGtest, {testing_support::sample_gtest(), "--gtest_filter=Plain.P*"});
-  const Result<std::vector<Case>> cases = discover(made, 0, run_listing);
+  Suite made = suite(&gtest_kind(), {testing_support::sample_gtest(), "--gtest_filter=Plain.P*"});
+  const Result<std::vector<Case>> cases = cases_of(made, 0, run_listing);
   ASSERT_TRUE(cases);
   ASSERT_EQ(cases->size(), 1u);
   EXPECT_EQ((*cases)[0].id, "s/Plain.Passes");
@@ -171,14 +181,14 @@ TEST_F(DiscoveryTest, GtestHonoursTheFilterOfTheCommand) {
 }
 
 TEST_F(DiscoveryTest, GtestListThatCannotBeReadIsRefused) {
-  Suite made = suite(SuiteKind::kGtest, {scratch_.write_script("prog", "printf 'A.\\n  B C\\n'")});
+  Suite made = suite(&gtest_kind(), {scratch_.write_script("prog", "printf 'A.\\n  B C\\n'")});
   EXPECT_THAT(refusal(made), HasSubstr("wrote a list that cannot be read: line 2 is no test name:   B C"));
 }
 
 TEST_F(DiscoveryTest, CommandIsOneCaseAndIsNotStarted) {
-  Suite made = suite(SuiteKind::kCommand, {"/usr/bin/env", "true"});
+  Suite made = suite(&command_kind(), {"/usr/bin/env", "true"});
   made.devices = 3;
-  const Result<std::vector<Case>> cases = discover(made, 0, refuse_to_run);
+  const Result<std::vector<Case>> cases = cases_of(made, 0, refuse_to_run);
   ASSERT_TRUE(cases);
   ASSERT_EQ(cases->size(), 1u);
   const Case& test = (*cases)[0];
@@ -189,26 +199,27 @@ TEST_F(DiscoveryTest, CommandIsOneCaseAndIsNotStarted) {
   EXPECT_EQ(test.argv, made.command);
 }
 
-TEST_F(DiscoveryTest, GtestAsOneProcessIsOneCase) {
-  Suite made = suite(SuiteKind::kGtest, {"./prog"});
+TEST_F(DiscoveryTest, GtestAsOneProcessIsOneCaseAndSaysWhy) {
+  Suite made = suite(&gtest_kind(), {testing_support::sample_gtest()});
   made.process = "suite";
-  const Result<std::vector<Case>> cases = discover(made, 0, refuse_to_run);
-  ASSERT_TRUE(cases);
+  const Result<std::vector<Case>> cases = cases_of(made, 0, run_listing);
+  ASSERT_TRUE(cases) << cases.error().what;
   ASSERT_EQ(cases->size(), 1u);
-  EXPECT_EQ((*cases)[0].id, "s/prog");
-  EXPECT_EQ((*cases)[0].name, "prog");
+  EXPECT_EQ((*cases)[0].id, "s/plan_sample_gtest");
   EXPECT_EQ((*cases)[0].argv, made.command);
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_EQ(warnings_[0].code, "gtest_listener");
 }
 
 TEST_F(DiscoveryTest, GtestWithOurListenerSharesOneProcess) {
-  Suite made = suite(SuiteKind::kGtest, {testing_support::listener_gtest(), "--gtest_filter=Plain.*"});
+  Suite made = suite(&gtest_kind(), {testing_support::listener_gtest(), "--gtest_filter=Plain.*"});
   made.process = "suite";
-  made.listener = true;
-  const Result<std::vector<Case>> cases = discover(made, 0, run_listing);
+  const Result<std::vector<Case>> cases = cases_of(made, 0, run_listing);
   ASSERT_TRUE(cases) << cases.error().what;
   ASSERT_EQ(cases->size(), 7u);
   EXPECT_EQ((*cases)[0].id, "s/Plain.Passes");
   for (const Case& test : *cases) EXPECT_EQ(test.group, "*") << test.id;
+  EXPECT_TRUE(warnings_.empty());
 }
 
 TEST(PlanDigest, DependsOnTheIdsOnly) {
@@ -230,7 +241,7 @@ class PytestDiscoveryTest : public DiscoveryTest {
  protected:
   Suite pytest(const std::string& lines) {
     Suite made = suite(
-        SuiteKind::kPytest,
+        &pytest_kind(),
         {scratch_.write_script("pytest", R"([ "$1 $2 $3 $4" = "t -p proctor_pytest --proctor-list" ] || exit 9
 cat >&3 <<'LINES'
 )" + lines + "LINES\n"),
@@ -246,7 +257,7 @@ cat >&3 <<'LINES'
 };
 
 TEST_F(PytestDiscoveryTest, IdsAreNodeIdsAndNamesAreThoseOfItsJunit) {
-  const auto cases = discover(pytest(listed("t/a.py", "f[fp16-128]", "")), 3, run_listing);
+  const auto cases = cases_of(pytest(listed("t/a.py", "f[fp16-128]", "")), 3, run_listing);
   ASSERT_TRUE(cases) << cases.error().what;
   const Case& test = cases->at(0);
   EXPECT_EQ(test.id, "s/t/a.py::f[fp16-128]");
@@ -261,7 +272,7 @@ TEST_F(PytestDiscoveryTest, DevicesComeFromTheMarker) {
   Suite made = pytest(listed("t/a.py", "two", R"("gpus":[2])") + listed("t/a.py", "none", R"("gpus":[0])") +
                       listed("t/a.py", "unmarked", R"("slow":[7])"));
   made.devices_marker = "gpus";
-  const auto cases = discover(made, 0, run_listing);
+  const auto cases = cases_of(made, 0, run_listing);
   ASSERT_TRUE(cases) << cases.error().what;
   EXPECT_EQ(cases->at(0).devices, 2);
   EXPECT_EQ(cases->at(1).devices, 0);
@@ -278,12 +289,12 @@ TEST_F(PytestDiscoveryTest, DevicesComeFromTheMarker) {
 TEST_F(PytestDiscoveryTest, ProcessSaysWhichCasesShareOne) {
   Suite made = pytest(listed("t/a.py", "one", "") + listed("t/b.py", "two", ""));
   made.process = "file";
-  const auto by_file = discover(made, 0, run_listing);
+  const auto by_file = cases_of(made, 0, run_listing);
   ASSERT_TRUE(by_file) << by_file.error().what;
   EXPECT_EQ(by_file->at(0).group, "t/a.py");
   EXPECT_EQ(by_file->at(1).group, "t/b.py");
   made.process = "suite";
-  const auto all = discover(made, 0, run_listing);
+  const auto all = cases_of(made, 0, run_listing);
   ASSERT_TRUE(all) << all.error().what;
   EXPECT_NE(all->at(0).group, "");
   EXPECT_EQ(all->at(0).group, all->at(1).group);

@@ -6,7 +6,7 @@
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/json.h"
-#include "harness/plan/gtest_batch.h"
+#include "harness/plan/kinds/gtest.h"
 #include "harness/plan/test_support.h"
 
 namespace proctor {

@@ -150,7 +150,7 @@ Result<Config> load_config(const ConfigOptions& where, const LimitOptions& limit
   return Loader(where, builtins).load(limits);
 }
 
-CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, SuiteKind kind,
+CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, const Kind* kind,
                           std::string_view id) {
   CasePolicy policy;
   for (const DefaultsLayer& layer : config.defaults) {

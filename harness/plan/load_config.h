@@ -23,7 +23,7 @@ Result<Config> load_config(const ConfigOptions& where, const LimitOptions& limit
 
 // The policy of the case `id` of `suite`. With an empty `id`, the policy of the suite itself, without
 // overrides.
-CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, SuiteKind kind,
+CasePolicy resolve_policy(const Config& config, const SuiteConfig& suite, const Kind* kind,
                           std::string_view id);
 
 // $XDG_CONFIG_HOME/proctor/proctor.toml or ~/.config/proctor/proctor.toml, or "" when neither variable is of

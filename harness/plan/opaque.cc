@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/plan/config_tables.h"
-#include "harness/plan/discovery.h"
+#include "harness/plan/kinds/kind.h"
 #include "harness/plan/select.h"
 
 namespace proctor {
@@ -39,7 +39,6 @@ Result<Plan> plan_opaque(const OpaqueCommand& options) {
   if (auto error = read_limit_options(options.limits, limits)) return *error;
   Suite suite;
   suite.name = ad_hoc_name(options.command.front());
-  suite.kind = SuiteKind::kCommand;
   suite.kind_reason = "exec";
   suite.command = options.command;
   suite.directory = options.directory;
@@ -50,10 +49,10 @@ Result<Plan> plan_opaque(const OpaqueCommand& options) {
                   .grace = limits.grace.value_or(kGrace),
                   .stall = limits.stall.value_or(std::nullopt),
                   .retries = 0};
-  auto cases = discover(suite, 0, nullptr, std::nullopt);
-  if (!cases) return cases.error();
-  for (Case& test : *cases) test.policy = suite.policy;
-  return Plan{.suites = {std::move(suite)}, .cases = *std::move(cases)};
+  Case test = whole_command(suite);
+  test.id = suite.name + "/" + test.id;
+  test.policy = suite.policy;
+  return Plan{.suites = {std::move(suite)}, .cases = {std::move(test)}};
 }
 
 }  // namespace proctor

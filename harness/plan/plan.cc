@@ -6,30 +6,6 @@
 
 namespace proctor {
 
-std::string_view to_string(SuiteKind kind) {
-  switch (kind) {
-    case SuiteKind::kProctor:
-      return "proctor";
-    case SuiteKind::kGtest:
-      return "gtest";
-    case SuiteKind::kBenchmark:
-      return "benchmark";
-    case SuiteKind::kPytest:
-      return "pytest";
-    case SuiteKind::kCommand:
-      return "command";
-  }
-  return "?";
-}
-
-std::optional<SuiteKind> parse_suite_kind(std::string_view text) {
-  for (SuiteKind kind : {SuiteKind::kProctor, SuiteKind::kGtest, SuiteKind::kBenchmark, SuiteKind::kPytest,
-                         SuiteKind::kCommand}) {
-    if (to_string(kind) == text) return kind;
-  }
-  return std::nullopt;
-}
-
 std::string_view to_string(ForeignPolicy policy) {
   switch (policy) {
     case ForeignPolicy::kWait:

@@ -15,9 +15,8 @@
 
 namespace proctor {
 
-enum class SuiteKind { kProctor, kGtest, kBenchmark, kPytest, kCommand };
-std::string_view to_string(SuiteKind kind);
-std::optional<SuiteKind> parse_suite_kind(std::string_view text);
+class Kind;  // kinds/kind.h
+const Kind& command_kind();
 
 // The limits of a suite or of one case, after all layers and overrides.
 struct CasePolicy {
@@ -33,9 +32,8 @@ inline constexpr int kMaxRanks = 256;  // the most that one case may have
 
 struct Suite {
   std::string name;
-  SuiteKind kind = SuiteKind::kCommand;
-  std::string
-      kind_reason;  // how the kind was recognised, for the header: "config", "prints a GoogleTest list"
+  const Kind* kind = &command_kind();
+  std::string kind_reason;  // how the kind was recognised, for the header: "config", "lists GoogleTest tests"
   std::vector<std::string> command;
   std::string directory;  // working directory of its processes
   Backend backend = Backend::kNone;

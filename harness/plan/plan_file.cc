@@ -7,6 +7,7 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/json.h"
+#include "harness/plan/kinds/kind.h"
 
 namespace proctor {
 namespace {
@@ -88,7 +89,7 @@ CasePolicy policy_from(const Json& json) {
 
 Json suite_json(const Suite& suite) {
   return {{"name", suite.name},
-          {"kind", to_string(suite.kind)},
+          {"kind", suite.kind->name()},
           {"kind_reason", suite.kind_reason},
           {"command", suite.command},
           {"directory", suite.directory},
@@ -107,7 +108,7 @@ Json suite_json(const Suite& suite) {
 
 // A word of a closed set; an unknown one is as bad as a missing key.
 template <typename T>
-T known(const std::optional<T>& value, const Json& word) {
+auto& known(const T& value, const Json& word) {
   if (!value) throw std::invalid_argument("unknown word `" + word.get<std::string>() + "`");
   return *value;
 }
@@ -115,7 +116,7 @@ T known(const std::optional<T>& value, const Json& word) {
 Suite suite_from(const Json& json) {
   Suite suite;
   suite.name = json.at("name");
-  suite.kind = known(parse_suite_kind(json.at("kind").get<std::string>()), json.at("kind"));
+  suite.kind = &known(find_kind(json.at("kind").get<std::string>()), json.at("kind"));
   suite.kind_reason = json.at("kind_reason");
   suite.command = json.at("command");
   suite.directory = json.at("directory");

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/plan/kinds/pytest.h"
+
 namespace proctor {
 namespace {
 
@@ -24,7 +26,7 @@ PlanFile full() {
               .flaky_budget = 4};
   Suite suite;
   suite.name = "attention";
-  suite.kind = SuiteKind::kPytest;
+  suite.kind = &pytest_kind();
   suite.kind_reason = "config";
   suite.command = {"/opt/proctor/bin/memory_xpu", "--data=/home/u/repo/data", "/home/u/repository"};
   suite.directory = "/home/u/repo";

@@ -1,14 +1,14 @@
 #include "harness/plan/planner.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <unordered_map>
 #include <utility>
 
 #include "harness/core/text.h"
-#include "harness/plan/gtest_batch.h"
+#include "harness/plan/kinds/kind.h"
 #include "harness/plan/load_config.h"
 #include "harness/plan/recognise.h"
 #include "harness/plan/select.h"
@@ -23,102 +23,50 @@ Error unsupported(const Suite& suite, const std::string& what, const std::string
 }
 
 Result<void> check_supported(const Suite& suite) {
-  if (suite.kind == SuiteKind::kBenchmark) {
+  const Kind::Traits& kind = suite.kind->traits();
+  const auto of_kind = [&](std::string_view what) {
+    return fmt::format("{} with kind \"{}\"", what, kind.name);
+  };
+  if (suite.ranks > 0 && !kind.ranks) {
+    return unsupported(suite, of_kind("ranks"),
+                       kind.ours
+                           ? "Its checks say how many ranks they have."
+                           : "Write kind = \"command\": the whole command is one case, and each rank's exit "
+                             "code counts.");
+  }
+  const auto& processes = kind.processes;
+  if (std::find(processes.begin(), processes.end(), suite.process) == processes.end()) {
     return unsupported(
-        suite, fmt::format("kind \"{}\" ({})", to_string(suite.kind), suite.kind_reason),
-        "Write kind = \"command\" in its [suite.NAME] of proctor.toml meanwhile: the whole command is "
-        "one case, judged by its exit code.");
+        suite, of_kind(fmt::format("process = \"{}\"", suite.process)),
+        fmt::format("{}Write process = \"{}\".", suite.process == "file" ? "Only pytest has files. " : "",
+                    fmt::join(processes, "\" or \"")));
   }
-  if (suite.kind == SuiteKind::kProctor && suite.process == "suite") {
-    return unsupported(suite, "process = \"suite\" with kind \"proctor\"", "Write process = \"case\".");
-  }
-  if (suite.ranks > 0 && suite.kind == SuiteKind::kProctor) {
-    return unsupported(suite, "ranks with kind \"proctor\"", "Its checks say how many ranks they have.");
-  }
-  if (suite.ranks > 0 && suite.kind != SuiteKind::kCommand) {
-    return unsupported(
-        suite, fmt::format("ranks with kind \"{}\"", to_string(suite.kind)),
-        "Write kind = \"command\": the whole command is one case, and each rank's exit code counts.");
-  }
-  if (suite.kind == SuiteKind::kPytest) return {};
-  if (suite.process == "file") {
-    return unsupported(suite, fmt::format("process = \"file\" with kind \"{}\"", to_string(suite.kind)),
-                       "Only pytest has files. Write process = \"case\" or \"suite\".");
-  }
-  if (!suite.devices_marker.empty()) {
-    return unsupported(suite, fmt::format("devices = \"marker:...\" with kind \"{}\"", to_string(suite.kind)),
+  if (!suite.devices_marker.empty() && !kind.markers_for_devices) {
+    return unsupported(suite, of_kind("devices = \"marker:...\""),
                        "Only pytest has markers. Write devices = 1.");
   }
   return {};
 }
 
-// Python finds our plugin first, and everything else where it did.
-Result<void> add_pytest_plugin(Suite& suite, const SearchPaths& paths) {
-  if (paths.pytest_plugin.empty()) {
-    return Error{ErrorKind::kSystem,
-                 fmt::format("plan suite `{}` ({}): proctor_pytest.py is not in share/proctor/pytest beside "
-                             "the proctor executable",
-                             suite.name, suite.origin),
-                 "Copy proctor together with its share directory.", 0};
-  }
-  std::string& python_path = suite.env.try_emplace("PYTHONPATH", paths.python_path).first->second;
-  python_path = paths.pytest_plugin + (python_path.empty() ? "" : ":" + python_path);
-  return {};
-}
-
-Result<void> settle_environment(Suite& suite, const SearchPaths& paths) {
-  if (suite.kind == SuiteKind::kPytest) return add_pytest_plugin(suite, paths);
-  // A caller's sharding would make a process that is asked for one test run none, and call that a success;
-  // whether others run after a failure, we decide.
-  if (suite.kind == SuiteKind::kGtest && !is_one_case(suite)) {
-    suite.env.emplace("GTEST_TOTAL_SHARDS", "1");
-    suite.env.emplace("GTEST_SHARD_INDEX", "0");
-    suite.env.emplace("GTEST_FAIL_FAST", "0");
-  }
-  return {};
-}
-
-// Whether the cases of a GoogleTest program can share a process and still be told apart.
-Result<void> list_for_listener(Suite& suite, const ListRunner& run, std::optional<ListOutput>& listing,
-                               std::vector<Warning>& warnings) {
-  if (suite.kind != SuiteKind::kGtest || suite.process != "suite") return {};
-  if (!listing) {
-    Result<ListOutput> out = run(list_command(suite), suite.env, suite.directory);
-    if (!out) return out.error();
-    listing = std::move(*out);
-  }
-  suite.listener = announces_gtest_listener(listing->event_lines);
-  if (suite.listener) return {};
-  warnings.push_back(
-      {"gtest_listener", fmt::format("suite `{}` ({}) is one case, because its program does not tell of its "
-                                     "cases; this line of CMake gives each its own verdict: "
-                                     "target_link_libraries({} PRIVATE Proctor::gtest_listener)",
-                                     suite.name, suite.origin,
-                                     std::filesystem::path(suite.command.front()).filename().string())});
-  return {};
-}
-
 Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const SearchPaths& paths,
-                                   const ListRunner& run, const DeviceListRunner& run_with_devices,
-                                   std::vector<Warning>& warnings) {
+                                   const Listers& listers, std::vector<Warning>& warnings) {
   Suite& suite = config.suite;
   const auto own_path = suite.env.find("PATH");
   const Result<std::string> executable =
       find_executable(suite, own_path != suite.env.end() ? own_path->second : paths.path);
   if (!executable) return executable.error();
   std::optional<ListOutput> listing;
-  if (!config.kind) {
-    Result<Recognition> recognised = recognise(suite, *executable, run);
+  if (config.kind == nullptr) {
+    Result<Recognition> recognised = recognise(suite, *executable, listers.run);
     if (!recognised) return recognised.error();
     config.kind = recognised->kind;
     suite.kind_reason = recognised->reason;
     listing = std::move(recognised->listing);
   }
-  suite.kind = *config.kind;
+  suite.kind = config.kind;
   if (Result<void> supported = check_supported(suite); !supported) return supported.error();
-  if (Result<void> asked = list_for_listener(suite, run, listing, warnings); !asked) return asked.error();
-  if (Result<void> settled = settle_environment(suite, paths); !settled) return settled.error();
-  return discover(suite, index, run, listing, run_with_devices);
+  if (Result<void> settled = suite.kind->settle_environment(suite, paths); !settled) return settled.error();
+  return discover(suite, index, listers, listing, warnings);
 }
 
 Result<void> check_unique(const Plan& plan) {
@@ -194,7 +142,7 @@ std::vector<Warning> override_warnings(const Config& config, const std::vector<C
 }  // namespace
 
 Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& options, const SearchPaths& paths,
-                              const ListRunner& run, const DeviceListRunner& run_with_devices) {
+                              const Listers& listers) {
   Result<std::vector<SuiteConfig>> suites = select_suites(config, options);
   if (!suites) return suites.error();
   PlanOutcome outcome;
@@ -202,7 +150,7 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   Plan& plan = outcome.plan;
   for (std::size_t i = 0; i < suites->size(); ++i) {
     SuiteConfig& suite = (*suites)[i];
-    Result<std::vector<Case>> cases = cases_of(suite, i, paths, run, run_with_devices, outcome.warnings);
+    Result<std::vector<Case>> cases = cases_of(suite, i, paths, listers, outcome.warnings);
     if (!cases) return cases.error();
     suite.suite.policy = resolve_policy(config, suite, suite.suite.kind, "");
     for (Case& test : *cases) {

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/plan/kinds/command.h"
+#include "harness/plan/kinds/gtest.h"
+#include "harness/plan/kinds/proctor.h"
+#include "harness/plan/kinds/pytest.h"
 #include "harness/plan/load_config.h"
 #include "harness/plan/test_support.h"
 
@@ -25,7 +29,7 @@ class PlannerTest : public testing::Test {
     if (!config) return config.error();
     return make_plan(*config, options,
                      {.path = "/usr/bin:/bin", .python_path = "/own", .pytest_plugin = "/plugin"},
-                     run_listing);
+                     {.run = run_listing});
   }
   static std::vector<std::string> ids(const PlanOutcome& outcome) {
     std::vector<std::string> result;
@@ -68,10 +72,10 @@ TEST_F(PlannerTest, SuitesOfEveryKindInOnePlan) {
     EXPECT_TRUE(test.id.starts_with(outcome->plan.suites[test.suite].name)) << test.id;
   }
   EXPECT_EQ(outcome->plan.suites[0].policy.stall, std::optional<Milliseconds>(60s));
-  EXPECT_EQ(outcome->plan.suites[1].kind, SuiteKind::kGtest);
+  EXPECT_EQ(outcome->plan.suites[1].kind, &gtest_kind());
   EXPECT_EQ(outcome->plan.suites[1].kind_reason, "lists GoogleTest tests");
   EXPECT_EQ(outcome->plan.suites[1].policy.stall, std::nullopt);
-  EXPECT_EQ(outcome->plan.suites[2].kind, SuiteKind::kCommand);
+  EXPECT_EQ(outcome->plan.suites[2].kind, &command_kind());
   EXPECT_TRUE(outcome->warnings.empty());
 }
 
@@ -80,7 +84,7 @@ TEST_F(PlannerTest, AdHocGtestNeedsNoConfig) {
   options.command = {testing_support::sample_gtest()};
   const Result<PlanOutcome> outcome = plan("", options);
   ASSERT_TRUE(outcome) << outcome.error().what;
-  EXPECT_EQ(outcome->plan.suites[0].kind, SuiteKind::kGtest);
+  EXPECT_EQ(outcome->plan.suites[0].kind, &gtest_kind());
   EXPECT_EQ(outcome->plan.cases.size(), 8u);
   EXPECT_EQ(outcome->plan.cases[0].policy.timeout, 60s);
 }
@@ -161,15 +165,6 @@ TEST_F(PlannerTest, OverrideForASuiteThatWasNotAskedForIsNoWarning) {
                                               "proctor.toml:15: override for `c/*` matches no case"));
 }
 
-TEST_F(PlannerTest, UnsupportedKindsSayWhatToUse) {
-  const Result<PlanOutcome> configured = plan("[suite.a]\nkind = \"benchmark\"\ncommand = [\"true\"]\n");
-  ASSERT_FALSE(configured);
-  EXPECT_EQ(configured.error().kind, ErrorKind::kUsage);
-  EXPECT_EQ(configured.error().what,
-            "plan suite `a` (proctor.toml:1): kind \"benchmark\" (config) is not supported yet");
-  EXPECT_THAT(configured.error().hint, HasSubstr("Write kind = \"command\""));
-}
-
 TEST_F(PlannerTest, OnlyPytestHasFilesAndMarkers) {
   const Result<PlanOutcome> file =
       plan("[suite.a]\nkind = \"gtest\"\nprocess = \"file\"\ncommand = [\"true\"]\n");
@@ -191,7 +186,7 @@ TEST_F(PlannerTest, PytestFindsThePluginBesideWhatItFoundBefore) {
   options.command = {scratch_.write_script("pytest", list), "-q"};
   const Result<PlanOutcome> ad_hoc = plan("", options);
   ASSERT_TRUE(ad_hoc) << ad_hoc.error().what;
-  EXPECT_EQ(ad_hoc->plan.suites.at(0).kind, SuiteKind::kPytest);
+  EXPECT_EQ(ad_hoc->plan.suites.at(0).kind, &pytest_kind());
   EXPECT_EQ(ad_hoc->plan.cases.at(0).name, "/plugin:/own");
   const Result<PlanOutcome> configured =
       plan("[suite.a]\ncommand = [\"" + scratch_.path() + "/pytest\"]\nenv.PYTHONPATH = \"/suites\"\n");

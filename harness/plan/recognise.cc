@@ -6,17 +6,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string_view>
 #include <vector>
 
-#include "harness/core/child_protocol.h"
 #include "harness/core/text.h"
-#include "harness/plan/gtest_batch.h"
-#include "harness/plan/gtest_list.h"
+#include "harness/plan/kinds/gtest.h"
+#include "harness/plan/kinds/kind.h"
+#include "harness/plan/kinds/proctor.h"
 
 namespace proctor {
 
@@ -24,45 +24,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What stands in an executable of each kind. A library linked dynamically leaves its own name instead.
-struct Marker {
-  SuiteKind kind;
-  std::string_view bytes;
-};
-constexpr std::array<Marker, 5> kMarkers = {{{SuiteKind::kProctor, child::kListOption},
-                                             {SuiteKind::kGtest, "gtest_list_tests"},
-                                             {SuiteKind::kGtest, "libgtest.so"},
-                                             {SuiteKind::kBenchmark, "benchmark_list_tests"},
-                                             {SuiteKind::kBenchmark, "libbenchmark.so"}}};
-constexpr std::size_t kLongestMarker = 32;
-static_assert(std::all_of(kMarkers.begin(), kMarkers.end(),
-                          [](const Marker& marker) { return marker.bytes.size() <= kLongestMarker; }));
-
-struct Found {
-  bool proctor = false;
-  bool gtest = false;
-  bool benchmark = false;
-};
-
-void search(std::string_view block, Found& found) {
-  for (const Marker& marker : kMarkers) {
-    if (memmem(block.data(), block.size(), marker.bytes.data(), marker.bytes.size()) == nullptr) continue;
-    (marker.kind == SuiteKind::kProctor ? found.proctor
-     : marker.kind == SuiteKind::kGtest ? found.gtest
-                                        : found.benchmark) = true;
-  }
+bool contains(std::string_view block, std::string_view text) {
+  return memmem(block.data(), block.size(), text.data(), text.size()) != nullptr;
 }
 
-// Reads block by block: an executable may be larger than what the runner may hold. Only ELF files are
-// searched; a script that mentions an option does not understand it.
-Result<Found> search_executable(const std::string& path) {
+// The kinds of which a marker stands in the executable, in their own order. Reads block by block: an executable
+// may be larger than what the runner may hold. Only ELF files are searched; a script that mentions an option
+// does not understand it.
+Result<std::vector<const Kind*>> kinds_in(const std::string& path) {
+  std::set<const Kind*> found;
+  const auto ordered = [&found] {
+    std::vector<const Kind*> kinds;
+    for (const Kind* kind : all_kinds()) {
+      if (found.contains(kind)) kinds.push_back(kind);
+    }
+    return kinds;
+  };
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     // Executable but not readable: nothing to recognise, and no mistake.
-    if (errno == EACCES) return Found{};
+    if (errno == EACCES) return ordered();
     return Error::system("read " + path, errno);
   }
-  Found found;
   std::vector<char> block(1 << 20);
   std::size_t kept = 0;
   for (bool first = true;; first = false) {
@@ -71,27 +54,20 @@ Result<Found> search_executable(const std::string& path) {
     const std::string_view text(block.data(), size);
     if (first && !text.starts_with("\x7f"
                                    "ELF"))
-      return found;
-    search(text, found);
-    if (!file) return found;
-    kept = std::min(kLongestMarker, size);
+      return ordered();
+    for (const Kind* kind : all_kinds()) {
+      for (const std::string_view marker : kind->traits().markers) {
+        if (contains(text, marker)) found.insert(kind);
+      }
+    }
+    if (!file) return ordered();
+    kept = std::min(Kind::kLongestMarker, size);
     std::copy(block.begin() + static_cast<std::ptrdiff_t>(size - kept),
               block.begin() + static_cast<std::ptrdiff_t>(size), block.begin());
   }
 }
 
 std::string base_name(const std::string& path) { return fs::path(path).filename().string(); }
-
-bool is_pytest(const std::vector<std::string>& command) {
-  const std::string program = base_name(command.front());
-  if (program == "pytest" || program == "py.test" || program.starts_with("pytest-3")) return true;
-  if (!program.starts_with("python")) return false;
-  // Options of the interpreter may stand before -m; nothing after the module or script belongs to it.
-  for (std::size_t i = 1; i + 1 < command.size() && command[i].starts_with('-'); ++i) {
-    if (command[i] == "-m") return command[i + 1] == "pytest";
-  }
-  return false;
-}
 
 enum class FileState { kMissing, kDirectory, kNotExecutable, kExecutable };
 
@@ -141,44 +117,48 @@ std::string exit_text(const ListOutput& out) {
   return fmt::format("exits with {}", out.exit_code.value_or(-1));
 }
 
-bool ended_well(const ListOutput& out) {
-  return out.spawn_error.empty() && !out.timed_out && out.exit_code == 0 && !out.stdout_truncated;
+bool ended_well(const Kind& kind, const ListOutput& out) {
+  return out.spawn_error.empty() && !out.timed_out && out.exit_code && kind.listed_well(*out.exit_code) &&
+         !out.stdout_truncated;
 }
 
-bool lists_gtest(const ListOutput& out) {
-  const auto names = parse_gtest_list(out.stdout_text);
-  return ended_well(out) && names && !names->empty();
+bool lists(const Kind& kind, Suite suite, const ListOutput& out) {
+  std::vector<Warning> ignored;  // who asks for the cases hears them
+  const auto cases = kind.read_list(suite, out, ignored);
+  return ended_well(kind, out) && cases && !cases->empty();
 }
 
-Result<Recognition> list_with_gtest(const Suite& suite, const ListRunner& run) {
-  std::vector<std::string> argv = suite.command;
-  argv.emplace_back("--gtest_list_tests");
-  Result<ListOutput> out = run(argv, suite.env, suite.directory);
+// Asks a program that has the kind's marker to list. None: it is not of that kind; `why` says how that showed.
+Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, const ListRunner& run,
+                                       std::string& why) {
+  const std::vector<std::string> command = kind.list_command(suite);
+  Result<ListOutput> out = run(command, suite.env, suite.directory);
   if (!out) return out.error();
-  if (lists_gtest(*out)) {
-    return Recognition{SuiteKind::kGtest, "lists GoogleTest tests", std::move(*out)};
-  }
+  const auto framework = kind.traits().framework;
+  if (lists(kind, suite, *out))
+    return std::optional(Recognition{&kind, fmt::format("lists {}", framework), std::move(*out)});
   if (out->timed_out || out->exit_signal || !out->spawn_error.empty()) {
-    // A GoogleTest program that cannot even list is no command to be judged by its exit code.
-    return Recognition{SuiteKind::kGtest, "contains GoogleTest's options", std::move(*out)};
+    // A program of a framework that cannot even list is no command to be judged by its exit code.
+    return std::optional(
+        Recognition{&kind, fmt::format("contains the options that list {}", framework), std::move(*out)});
   }
-  const std::string why = ended_well(*out) ? "prints no list" : exit_text(*out);
-  return Recognition{SuiteKind::kCommand, fmt::format("knows --gtest_list_tests, but {} with it", why), {}};
+  why = fmt::format("knows {}, but {} with it", command.back(),
+                    ended_well(kind, *out) ? "prints no list" : exit_text(*out));
+  return std::optional<Recognition>();
 }
 
 // A program with both markers is ours, or a GoogleTest program that merely contains the word. Asked for both
 // lists at once neither runs a test: ours answers with events, the other with GoogleTest's list.
-Result<Recognition> list_both(const Suite& suite, const ListRunner& run) {
-  std::vector<std::string> argv = suite.command;
-  argv.emplace_back(child::kListOption);
-  argv.emplace_back("--gtest_list_tests");
-  Result<ListOutput> out = run(argv, suite.env, suite.directory);
+Result<Recognition> ask_both(const Suite& suite, const ListRunner& run) {
+  const std::vector<std::string> ours = proctor_kind().list_command(suite);
+  Suite with_our_option = suite;
+  with_our_option.command = ours;
+  Result<ListOutput> out = run(gtest_kind().list_command(with_our_option), suite.env, suite.directory);
   if (!out) return out.error();
   const bool no_cases = out->event_lines.empty() || announces_gtest_listener(out->event_lines);
-  if (no_cases && lists_gtest(*out)) {
-    return Recognition{SuiteKind::kGtest, "lists GoogleTest tests", std::move(*out)};
-  }
-  return Recognition{SuiteKind::kProctor, "speaks the child protocol", {}};
+  if (no_cases && lists(gtest_kind(), suite, *out))
+    return Recognition{&gtest_kind(), "lists GoogleTest tests", std::move(*out)};
+  return Recognition{&proctor_kind(), "speaks the child protocol", {}};
 }
 
 }  // namespace
@@ -218,14 +198,24 @@ Result<std::string> find_executable(const Suite& suite, const std::string& path)
 }
 
 Result<Recognition> recognise(const Suite& suite, const std::string& executable, const ListRunner& run) {
-  if (is_pytest(suite.command)) return Recognition{SuiteKind::kPytest, "the command is pytest", {}};
-  const Result<Found> found = search_executable(executable);
-  if (!found) return found.error();
-  if (found->proctor && found->gtest) return list_both(suite, run);
-  if (found->proctor) return Recognition{SuiteKind::kProctor, "knows --proctor-list", {}};
-  if (found->gtest) return list_with_gtest(suite, run);
-  if (found->benchmark) return Recognition{SuiteKind::kBenchmark, "contains Google Benchmark's options", {}};
-  return Recognition{SuiteKind::kCommand, "judged by its exit code", {}};
+  for (const Kind* kind : all_kinds()) {
+    if (kind->is_command(suite.command))
+      return Recognition{kind, fmt::format("the command is {}", kind->name()), {}};
+  }
+  const Result<std::vector<const Kind*>> kinds = kinds_in(executable);
+  if (!kinds) return kinds.error();
+  if (!kinds->empty() && kinds->front()->ours()) {
+    const bool both = std::find(kinds->begin(), kinds->end(), &gtest_kind()) != kinds->end();
+    if (both) return ask_both(suite, run);
+    return Recognition{kinds->front(), "knows --proctor-list", {}};
+  }
+  std::string why = "judged by its exit code";
+  for (const Kind* kind : *kinds) {
+    Result<std::optional<Recognition>> asked = ask(*kind, suite, run, why);
+    if (!asked) return asked.error();
+    if (*asked) return **std::move(asked);
+  }
+  return Recognition{&command_kind(), why, {}};
 }
 
 }  // namespace proctor

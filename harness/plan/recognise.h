@@ -14,7 +14,7 @@
 namespace proctor {
 
 struct Recognition {
-  SuiteKind kind = SuiteKind::kCommand;
+  const Kind* kind = &command_kind();
   std::string reason;                 // "lists GoogleTest tests": for the header
   std::optional<ListOutput> listing;  // if the program has listed already; discover() uses it
 };

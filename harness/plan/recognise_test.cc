@@ -6,6 +6,10 @@
 
 #include <filesystem>
 
+#include "harness/plan/kinds/command.h"
+#include "harness/plan/kinds/gtest.h"
+#include "harness/plan/kinds/proctor.h"
+#include "harness/plan/kinds/pytest.h"
 #include "harness/plan/test_support.h"
 
 namespace proctor {
@@ -54,7 +58,7 @@ class RecogniseTest : public testing::Test {
 
 TEST_F(RecogniseTest, RealGtestProgram) {
   const Recognition found = recognised({testing_support::sample_gtest()}, run_listing);
-  EXPECT_EQ(found.kind, SuiteKind::kGtest);
+  EXPECT_EQ(found.kind, &gtest_kind());
   EXPECT_EQ(found.reason, "lists GoogleTest tests");
   EXPECT_TRUE(found.listing.has_value());
 }
@@ -63,7 +67,7 @@ TEST_F(RecogniseTest, RealGtestProgram) {
 TEST_F(RecogniseTest, GtestProgramThatMerelyContainsOurOption) {
   const Recognition found =
       recognised({std::filesystem::read_symlink("/proc/self/exe").string()}, run_listing);
-  EXPECT_EQ(found.kind, SuiteKind::kGtest);
+  EXPECT_EQ(found.kind, &gtest_kind());
   ASSERT_TRUE(found.listing.has_value());
   EXPECT_TRUE(found.listing->event_lines.empty());
 }
@@ -73,18 +77,18 @@ TEST_F(RecogniseTest, ProctorProgramMadeWithGtest) {
   out.exit_code = 0;
   out.event_lines = {R"({"v":1,"event":"case","case":"A.B"})"};
   const Recognition found = recognised({elf("--proctor-list gtest_list_tests")}, answering(out));
-  EXPECT_EQ(found.kind, SuiteKind::kProctor);
+  EXPECT_EQ(found.kind, &proctor_kind());
   EXPECT_THAT(asked_, testing::ElementsAre("--proctor-list", "--gtest_list_tests"));
 }
 
 TEST_F(RecogniseTest, ScriptIsACommandAndIsNotStarted) {
   const Recognition found =
       recognised({scratch_.write_script("x", "# --proctor-list gtest_list_tests\n")}, refuse_to_run);
-  EXPECT_EQ(found.kind, SuiteKind::kCommand);
+  EXPECT_EQ(found.kind, &command_kind());
 }
 
 TEST_F(RecogniseTest, OrdinaryExecutableIsNotStarted) {
-  EXPECT_EQ(recognised({"/bin/true"}, refuse_to_run).kind, SuiteKind::kCommand);
+  EXPECT_EQ(recognised({"/bin/true"}, refuse_to_run).kind, &command_kind());
 }
 
 TEST_F(RecogniseTest, MarkersAreFoundWhereverTheyStand) {
@@ -92,21 +96,16 @@ TEST_F(RecogniseTest, MarkersAreFoundWhereverTheyStand) {
   for (std::size_t at :
        {std::size_t{0}, std::size_t{1} << 20, (std::size_t{1} << 20) - 10, (std::size_t{1} << 20) - 18,
         (std::size_t{1} << 20) - 4, (std::size_t{2} << 20) - 40, std::size_t{3} << 20}) {
-    EXPECT_EQ(recognised({elf(std::string(at, 'x') + marker)}, refuse_to_run).kind, SuiteKind::kProctor)
-        << at;
+    EXPECT_EQ(recognised({elf(std::string(at, 'x') + marker)}, refuse_to_run).kind, &proctor_kind()) << at;
   }
-  EXPECT_EQ(recognised({elf(std::string(2 << 20, 'x'))}, refuse_to_run).kind, SuiteKind::kCommand);
-}
-
-TEST_F(RecogniseTest, BenchmarkIsNotStarted) {
-  EXPECT_EQ(recognised({elf("benchmark_list_tests")}, refuse_to_run).kind, SuiteKind::kBenchmark);
+  EXPECT_EQ(recognised({elf(std::string(2 << 20, 'x'))}, refuse_to_run).kind, &command_kind());
 }
 
 TEST_F(RecogniseTest, GtestOptionsWithoutAListMakeACommand) {
   ListOutput out;
   out.exit_code = 3;
   const Recognition exits = recognised({elf("gtest_list_tests")}, answering(out));
-  EXPECT_EQ(exits.kind, SuiteKind::kCommand);
+  EXPECT_EQ(exits.kind, &command_kind());
   EXPECT_EQ(exits.reason, "knows --gtest_list_tests, but exits with 3 with it");
   out.exit_code = 0;
   out.stdout_text = "hello\n";
@@ -118,10 +117,10 @@ TEST_F(RecogniseTest, GtestOptionsWithoutAListMakeACommand) {
 TEST_F(RecogniseTest, GtestProgramThatHangsOrCrashesStaysGtest) {
   ListOutput hang;
   hang.timed_out = true;
-  EXPECT_EQ(recognised({elf("gtest_list_tests")}, answering(hang)).kind, SuiteKind::kGtest);
+  EXPECT_EQ(recognised({elf("gtest_list_tests")}, answering(hang)).kind, &gtest_kind());
   ListOutput crash;
   crash.exit_signal = 11;
-  EXPECT_EQ(recognised({elf("libgtest.so.1")}, answering(crash)).kind, SuiteKind::kGtest);
+  EXPECT_EQ(recognised({elf("libgtest.so.1")}, answering(crash)).kind, &gtest_kind());
 }
 
 TEST_F(RecogniseTest, Pytest) {
@@ -136,7 +135,7 @@ TEST_F(RecogniseTest, Pytest) {
                                              {"pytest-3"},
                                              {"python", "-m", "pytest"},
                                              {"/opt/bin/python3.11", "-u", "-m", "pytest", "tests"}}) {
-    EXPECT_EQ(kind(command), SuiteKind::kPytest) << command[0];
+    EXPECT_EQ(kind(command), &pytest_kind()) << command[0];
   }
   for (const std::vector<std::string>& command :
        std::vector<std::vector<std::string>>{{"pytester"},
@@ -145,7 +144,7 @@ TEST_F(RecogniseTest, Pytest) {
                                              {"python", "-m"},
                                              {"python"},
                                              {"python", "-m", "torch", "-m", "pytest"}}) {
-    EXPECT_EQ(kind(command), SuiteKind::kCommand) << command[0];
+    EXPECT_EQ(kind(command), &command_kind()) << command[0];
   }
 }
 

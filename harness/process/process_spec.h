@@ -18,6 +18,9 @@ namespace proctor {
 
 enum class Stream { kOut, kErr };
 
+// The events descriptor as a file, for programs that only write to a path.
+inline constexpr const char* kEventsFile = "/proc/self/fd/3";
+
 // How long a command may take. A limit that is not set is never reached.
 struct ProcessLimits {
   std::optional<Milliseconds> timeout;
@@ -57,7 +60,7 @@ struct ProcessSpec {
   // Called with the bytes of stdout and stderr as they come. May be empty; must not destroy the process.
   std::function<void(Stream, std::string_view)> on_output = nullptr;
 
-  bool events = false;  // the command gets PROCTOR_EVENTS_FD
+  bool events = false;  // the command gets PROCTOR_EVENTS_FD, which it can also open as kEventsFile
   // Called with each complete line that the command wrote there, in order, without the newline. A line over
   // 64 KiB is delivered truncated, and counted in ProcessEnd::events_too_long.
   std::function<void(std::string_view)> on_event_line;

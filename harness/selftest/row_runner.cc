@@ -10,10 +10,11 @@
 #include <optional>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/child_report.h"
 #include "harness/machine/scratch.h"
+#include "harness/plan/kinds/proctor.h"
 #include "harness/process/contained_process.h"
 #include "harness/ranks/rank_plan.h"
-#include "harness/run/attempt/child_report.h"
 #include "harness/run/attempt/rank_reports.h"
 #include "harness/run/attempt/verdict.h"
 #include "harness/selftest/fault_log.h"
@@ -98,7 +99,7 @@ class RowAttempt {
 
   // Turns the process of the case into the supervisor of as many ranks, as in a run.
   Result<void> make_rank_supervisor(ProcessSpec& spec) {
-    ranks_.emplace(test_.name, SuiteKind::kProctor, static_cast<std::size_t>(test_.ranks));
+    ranks_.emplace(test_.name, proctor_kind(), static_cast<std::size_t>(test_.ranks));
     auto rendezvous = setup_.scratch->new_directory();
     if (!rendezvous) return rendezvous.error();
     rendezvous_ = *rendezvous;
@@ -124,7 +125,7 @@ class RowAttempt {
 
   void finish(const ProcessEnd& end) {
     AttemptEvidence evidence;
-    evidence.kind = SuiteKind::kProctor;
+    evidence.kind = &proctor_kind();
     evidence.cause = end.cause;
     evidence.spawn_error = end.spawn_error;
     evidence.exit_code = end.exit_code;

@@ -12,6 +12,7 @@
 #include "harness/core/temp_dir.h"
 #include "harness/machine/scratch.h"
 #include "harness/plan/discovery.h"
+#include "harness/plan/kinds/proctor.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
 
@@ -67,7 +68,7 @@ class RowRunnerTest : public testing::Test {
   static Plan sample_plan() {
     Suite suite;
     suite.name = "sample";
-    suite.kind = SuiteKind::kProctor;
+    suite.kind = &proctor_kind();
     suite.backend = Backend::kXpu;
     suite.command = {std::string(PROCTOR_BIN_DIR) + "/proctor_selftest_sample"};
     const auto list = [](const std::vector<std::string>& argv, const auto&,

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/plan/kinds/proctor.h"
 #include "harness/selftest/matrix.h"
 #include "harness/selftest/summary.h"
 
@@ -18,7 +19,7 @@ inline Plan plan_of(const std::vector<PlannedCheck>& checks) {
   Plan plan;
   Suite suite;
   suite.name = "s";
-  suite.kind = SuiteKind::kProctor;
+  suite.kind = &proctor_kind();
   suite.backend = Backend::kXpu;
   plan.suites.push_back(suite);
   for (const auto& check : checks) {

@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/digest.h"
+#include "harness/core/read_file.h"
 #include "harness/evidence/gatherer.h"
 #include "harness/process/contained_process.h"
 #include "harness/ranks/rank_plan.h"
-#include "harness/run/attempt/batch.h"
 #include "harness/run/attempt/verdict.h"
 
 namespace proctor {
@@ -69,10 +70,9 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
       begun_(plan_.cases.size()) {
   const AttemptCase& first = plan_.cases.front();
   log_ = log_of(first);
-  child_ = ChildReport(name_for_child(*plan_.suite, *first.test));
+  child_ = ChildReport(kind().name_for_child(*first.test));
   take_scratch();
-  if (!plan_.ranks.empty())
-    ranks_.emplace(name_for_child(*plan_.suite, *first.test), plan_.suite->kind, plan_.ranks.size());
+  if (!plan_.ranks.empty()) ranks_.emplace(kind().name_for_child(*first.test), kind(), plan_.ranks.size());
   if (!is_batch()) begin(0, Clock::now());
   process_ = ContainedProcess::start(context_.io, context_.containment, make_spec(),
                                      [this, alive = alive_](const ProcessEnd& end) {
@@ -85,13 +85,14 @@ RunningAttempt::~RunningAttempt() {
   if (gathering_) gathering_->stop(SIGKILL, Milliseconds(0));
 }
 
-// Foreign kinds keep their own TMPDIR and working directory; only a GoogleTest needs a place for its result,
-// or one for its cases, and pytest the latter for a batch.
+// Foreign kinds keep their own TMPDIR and working directory; some need a place for their result, or one for
+// their cases where several share a process.
 void RunningAttempt::take_scratch() {
-  const SuiteKind kind = plan_.suite->kind;
-  if (kind == SuiteKind::kGtest && !plan_.suite->listener) result_file_ = context_.scratch.new_file_name();
-  if (is_batch() || plan_.suite->listener) write_cases();
-  if (kind != SuiteKind::kProctor) return;
+  const Voice voice = kind().voice(*plan_.suite);
+  if (voice == Voice::kStream || voice == Voice::kFile) translator_ = kind().translator();
+  if (voice == Voice::kFile) result_file_ = context_.scratch.new_file_name();
+  if (!plan_.cases.front().test->group.empty()) write_cases();
+  if (!kind().ours()) return;
   if (auto directory = context_.scratch.lease_directory(); directory) {
     scratch_ = std::move(*directory);
   } else {
@@ -105,26 +106,30 @@ void RunningAttempt::write_cases() {
   cases_file_ = context_.scratch.new_file_name();
   std::vector<const Case*> cases;
   for (const auto& entry : plan_.cases) cases.push_back(entry.test);
-  if (!write_batch_file(cases_file_, *plan_.suite, cases))
-    context_.sink.on(Warning{"scratch", "failed to write " + cases_file_});
+  std::ofstream file(cases_file_, std::ios::binary);
+  file << kind().batch_file(cases);
+  file.close();
+  if (!file) context_.sink.on(Warning{"scratch", "failed to write " + cases_file_});
 }
 
 ProcessSpec RunningAttempt::make_spec() {
   const AttemptCase& first = plan_.cases.front();
-  const SuiteKind kind = plan_.suite->kind;
+  const Voice voice = kind().voice(*plan_.suite);
   ProcessSpec spec;
-  spec.argv = cases_file_.empty() ? first.test->argv : batch_command(*plan_.suite, *first.test, cases_file_);
+  spec.argv =
+      cases_file_.empty() ? first.test->argv : kind().batch_command(*plan_.suite, *first.test, cases_file_);
   spec.env = std::move(plan_.environment);
   spec.directory = plan_.suite->directory;
-  if (!result_file_.empty()) spec.argv.push_back("--gtest_output=json:" + result_file_);
-  if (kind == SuiteKind::kProctor) {
+  if (voice == Voice::kFile) spec.argv = with(std::move(spec.argv), kind().output_options(result_file_));
+  if (voice == Voice::kStream) spec.argv = with(std::move(spec.argv), kind().output_options(kEventsFile));
+  if (kind().ours()) {
     spec.umask = kStrictUmask;
     if (!scratch_.empty()) {
       if (!spec.argv.empty()) spec.argv[0] = anchored(spec.argv[0], spec.directory);
       spec.directory = scratch_;
     }
   }
-  if (kind == SuiteKind::kProctor || kind == SuiteKind::kPytest || plan_.suite->listener) {
+  if (voice == Voice::kEvents || voice == Voice::kStream) {
     spec.events = true;
     spec.on_event_line = [this, alive = alive_](std::string_view line) {
       if (*alive) on_line(line);
@@ -238,6 +243,11 @@ void RunningAttempt::clean_rendezvous() {
 // ---- its cases ----
 
 void RunningAttempt::on_line(std::string_view line) {
+  if (!translator_) return on_event(line);
+  for (const auto& event : translator_->translate(fmt::format("{}\n", line))) on_event(event);
+}
+
+void RunningAttempt::on_event(std::string_view line) {
   if (is_batch()) {
     const auto name = ChildReport::started_case(line);
     const auto which = name ? find_not_begun(*name) : std::nullopt;
@@ -256,7 +266,7 @@ void RunningAttempt::on_line(std::string_view line) {
 
 std::optional<std::size_t> RunningAttempt::find_not_begun(const std::string& name) const {
   for (std::size_t which = 0; which < plan_.cases.size(); ++which) {
-    if (!begun_[which] && name_for_child(*plan_.suite, *of(which).test) == name) return which;
+    if (!begun_[which] && kind().name_for_child(*of(which).test) == name) return which;
   }
   return std::nullopt;
 }
@@ -288,8 +298,16 @@ void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
                                   .log = log_});
 }
 
+// Nothing in it is a result; what is in it goes with the verdict.
+void RunningAttempt::read_result_file() {
+  const auto text = read_file(result_file_);
+  if (!text) return;
+  for (const auto& event : translator_->translate(*text)) on_event(event);
+}
+
 void RunningAttempt::conclude(const ProcessEnd* end) {
   if (ranks_) child_ = ranks_->merged();
+  if (end != nullptr && !result_file_.empty()) read_result_file();
   AttemptEnded event = describe(end);
   context_.diagnoser.judge(open_->kernel_mark, addresses_, event, context_.sink);
   event.telemetry = take_telemetry(end);
@@ -325,7 +343,7 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
   event.rule = child_.rule();
   event.source = child_.source();
   event.severity = child_.severity();
-  event.verdict = judge_case(end, event);
+  event.verdict = judge_case(end);
   if (end) {
     describe_process(*end, event);
   } else {
@@ -356,25 +374,20 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
   return event;
 }
 
-// Fills in the failures that a result file has, too.
-Verdict RunningAttempt::judge_case(const ProcessEnd* end, AttemptEnded& event) const {
+Verdict RunningAttempt::judge_case(const ProcessEnd* end) const {
   AttemptEvidence evidence{.kind = plan_.suite->kind,
                            .stop_reason = stop_reason_.empty() ? "interrupted" : stop_reason_,
                            .child = child_,
                            .went_on = end == nullptr,
                            .another_was_bad = another_was_bad_,
-                           .listener = plan_.suite->listener,
                            .not_ready = readiness_ && !readiness_->is_ready()};
   if (end) {
     evidence.cause = end->cause;
     evidence.spawn_error = end->spawn_error;
     evidence.exit_code = end->exit_code;
     evidence.exit_signal = end->exit_signal;
-    if (!result_file_.empty()) evidence.gtest = read_gtest_result(result_file_);
   }
-  const Verdict verdict = ranks_ ? ranks_->judge(evidence) : judge(evidence);
-  if (evidence.gtest) event.failures = std::move(evidence.gtest->failures);
-  return verdict;
+  return ranks_ ? ranks_->judge(evidence) : judge(evidence);
 }
 
 void RunningAttempt::describe_process(const ProcessEnd& end, AttemptEnded& event) const {

@@ -14,12 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/child_report.h"
 #include "harness/core/events.h"
 #include "harness/machine/scratch.h"
+#include "harness/plan/kinds/kind.h"
 #include "harness/plan/plan.h"
 #include "harness/process/process_spec.h"
 #include "harness/run/attempt/case_group.h"
-#include "harness/run/attempt/child_report.h"
 #include "harness/run/attempt/diagnose.h"
 #include "harness/run/attempt/rank_reports.h"
 #include "harness/run/attempt/readiness.h"
@@ -108,6 +109,7 @@ class RunningAttempt {
     Telemetry::Window telemetry = 0;
   };
 
+  const Kind& kind() const { return *plan_.suite->kind; }
   bool is_batch() const { return plan_.cases.size() > 1; }
   const AttemptCase& of(std::size_t which) const { return plan_.cases[which]; }
   ProcessSpec make_spec();
@@ -127,6 +129,8 @@ class RunningAttempt {
   void write_cases();
 
   void on_line(std::string_view line);
+  void on_event(std::string_view line);
+  void read_result_file();
   std::optional<std::size_t> find_not_begun(const std::string& name) const;
   void begin(std::size_t which, Clock::time_point now);
   // `end` is the end of the process, or null if the process has gone on.
@@ -134,7 +138,7 @@ class RunningAttempt {
   AttemptEnded describe(const ProcessEnd* end) const;
   TelemetryInfo take_telemetry(const ProcessEnd* end);
   void describe_process(const ProcessEnd& end, AttemptEnded& event) const;
-  Verdict judge_case(const ProcessEnd* end, AttemptEnded& event) const;
+  Verdict judge_case(const ProcessEnd* end) const;
   void finish(const ProcessEnd& end);
   void clean_up(const ProcessEnd& end);
 
@@ -144,6 +148,7 @@ class RunningAttempt {
   KernelLog::Mark process_mark_;          // where its time begins in the kernel log
   OnCaseEnded on_case_ended_;
   OnDone on_done_;
+  std::unique_ptr<Translator> translator_;  // for a kind that does not speak the child protocol itself
   ChildReport child_;  // from the open case; from the process before the first case began
   std::optional<Open> open_;
   std::vector<bool> begun_;
@@ -154,7 +159,7 @@ class RunningAttempt {
   std::optional<Readiness> readiness_;
   std::string log_;
   std::string scratch_;      // kind proctor: its working directory and TMPDIR
-  std::string result_file_;  // kind gtest
+  std::string result_file_;  // of a kind that writes one
   std::string cases_file_;   // of a batch
   std::string rank_plan_;    // for a case with ranks, the supervisor's file
   std::string rendezvous_;   // and the directory that the ranks share

@@ -22,7 +22,7 @@ constexpr const char* kEndedByRunner = "ended";
 
 }  // namespace
 
-RankReports::RankReports(const std::string& case_name, SuiteKind kind, std::size_t ranks) : kind_(kind) {
+RankReports::RankReports(const std::string& case_name, const Kind& kind, std::size_t ranks) : kind_(kind) {
   for (std::size_t i = 0; i < ranks; ++i) {
     ranks_.push_back({.child = ChildReport(case_name), .end = {}});
     ranks_.back().end.rank = static_cast<int>(i);
@@ -56,7 +56,7 @@ void RankReports::end(Rank& rank, std::string_view line) {
 Verdict RankReports::judge_rank(const Rank& rank) const {
   if (rank.refused) return {Outcome::kError, "spawn:" + errno_name(*rank.refused)};
   if (!rank.child.leaves().empty()) return judge_left(rank);
-  AttemptEvidence evidence{.kind = kind_, .child = rank.child};
+  AttemptEvidence evidence{.kind = &kind_, .child = rank.child};
   evidence.exit_code = rank.end.exit_code;
   evidence.exit_signal = rank.end.exit_signal;
   if (rank.end.ended_by_runner) return {Outcome::kTimeout, "ended_by_runner"};

@@ -11,15 +11,15 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/child_report.h"
 #include "harness/core/events.h"
-#include "harness/run/attempt/child_report.h"
 #include "harness/run/attempt/verdict.h"
 
 namespace proctor {
 
 class RankReports {
  public:
-  RankReports(const std::string& case_name, SuiteKind kind, std::size_t ranks);
+  RankReports(const std::string& case_name, const Kind& kind, std::size_t ranks);
 
   void add_line(std::string_view line);
 
@@ -55,7 +55,7 @@ class RankReports {
   Verdict judge_rank(const Rank& rank) const;
   Verdict judge_left(const Rank& rank) const;
 
-  SuiteKind kind_;
+  const Kind& kind_;
   std::vector<Rank> ranks_;
   std::vector<std::size_t> order_;  // the order in which they ended
   std::string stray_line_;          // the first line that belongs to no rank

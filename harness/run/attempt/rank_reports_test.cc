@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "harness/plan/kinds/command.h"
+#include "harness/plan/kinds/proctor.h"
+
 namespace proctor {
 namespace {
 
 // What rank R of a case says, in short.
 class Ranks {
  public:
-  explicit Ranks(std::size_t count, SuiteKind kind = SuiteKind::kProctor) : reports(kCase, kind, count) {}
+  explicit Ranks(std::size_t count, const Kind& kind = proctor_kind()) : reports(kCase, kind, count) {}
 
   Ranks& say(int rank, const std::string& event, const std::string& fields = "") {
     reports.add_line(fmt::format(R"({{"rank":{},"v":1,"case":"{}","event":"{}"{}}})", rank, kCase, event,
@@ -29,7 +32,7 @@ class Ranks {
     return say(rank, "end", R"("result":"fail")").exits(rank, 1);
   }
   std::string verdict(EndCause cause = EndCause::kExited) {
-    AttemptEvidence supervisor{.kind = SuiteKind::kProctor, .cause = cause};
+    AttemptEvidence supervisor{.kind = &proctor_kind(), .cause = cause};
     supervisor.exit_code = 0;
     return to_string(reports.judge(supervisor));
   }
@@ -124,8 +127,8 @@ TEST(RankVerdict, WhoAnswersIsNamed) {
 }
 
 TEST(RankVerdict, ExitCodesOfCommands) {
-  EXPECT_EQ(Ranks(2, SuiteKind::kCommand).exits(0, 0).exits(1, 0).verdict(), "pass");
-  EXPECT_EQ(Ranks(2, SuiteKind::kCommand).exits(0, 0).exits(1, 4).verdict(), "fail(exit:4)");
+  EXPECT_EQ(Ranks(2, command_kind()).exits(0, 0).exits(1, 0).verdict(), "pass");
+  EXPECT_EQ(Ranks(2, command_kind()).exits(0, 0).exits(1, 4).verdict(), "fail(exit:4)");
 }
 
 TEST(RankReports, TheFailuresOfAllSayWhose) {

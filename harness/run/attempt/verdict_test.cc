@@ -6,12 +6,18 @@
 #include <cerrno>
 #include <map>
 
+#include "harness/plan/kinds/command.h"
+#include "harness/plan/kinds/gtest.h"
+#include "harness/plan/kinds/proctor.h"
+#include "harness/plan/kinds/pytest.h"
+
 namespace proctor {
 namespace {
 
 constexpr const char* kStartLine = R"({"v":1,"case":"G.N","event":"start","t_ns":1})";
 constexpr const char* kFailEvent =
     R"({"v":1,"case":"G.N","event":"fail","message":"m","reason":"driver_crash:11"})";
+constexpr const char* kPlainFailEvent = R"({"v":1,"case":"G.N","event":"fail","message":"m"})";
 constexpr const char* kSkipEvent = R"({"v":1,"case":"G.N","event":"skip","reason":"needs:devices>=2"})";
 constexpr const char* kEndPass = R"({"v":1,"case":"G.N","event":"end","result":"pass"})";
 constexpr const char* kEndFail = R"({"v":1,"case":"G.N","event":"end","result":"fail"})";
@@ -25,9 +31,6 @@ ChildReport said(const std::vector<std::string>& lines) {
   return report;
 }
 
-constexpr SuiteKind kKinds[] = {SuiteKind::kProctor, SuiteKind::kGtest, SuiteKind::kBenchmark,
-                                SuiteKind::kPytest, SuiteKind::kCommand};
-
 // What the process did beats what it said: the same verdict for every kind, even next to a perfect result.
 TEST(Verdict, CausesOtherThanExitDecideAloneForEveryKind) {
   const struct {
@@ -40,14 +43,13 @@ TEST(Verdict, CausesOtherThanExitDecideAloneForEveryKind) {
       {EndCause::kSpawnFailed, "error(spawn:ENOENT)"},
       {EndCause::kGuardLost, "error(guard_lost)"},
   };
-  for (const auto kind : kKinds) {
+  for (const auto kind : all_kinds()) {
     for (const auto& row : rows) {
       AttemptEvidence evidence{.kind = kind, .cause = row.cause};
       evidence.exit_code = 0;
       evidence.spawn_error = SpawnError{"exec", ENOENT};
       evidence.child = said({kStartLine, kEndPass});
-      evidence.gtest = GtestResult{.ran = 1, .skipped = false, .failures = {}};
-      EXPECT_EQ(to_string(judge(evidence)), row.verdict) << to_string(kind);
+      EXPECT_EQ(to_string(judge(evidence)), row.verdict) << kind->name();
     }
   }
 }
@@ -82,21 +84,19 @@ TEST(Verdict, SpawnErrorNamesItsErrno) {
 }
 
 TEST(Verdict, OwnSignalIsACrashForEveryKind) {
-  for (const auto kind : kKinds) {
+  for (const auto kind : all_kinds()) {
     for (const int signal : {1, 6, 9, 11, 15}) {
       AttemptEvidence evidence{.kind = kind};
       evidence.exit_signal = signal;
       evidence.child = said({kStartLine, kEndPass});
-      evidence.gtest = GtestResult{.ran = 1, .skipped = false, .failures = {}};
-      EXPECT_EQ(to_string(judge(evidence)), "crash(signal:" + std::to_string(signal) + ")")
-          << to_string(kind);
+      EXPECT_EQ(to_string(judge(evidence)), "crash(signal:" + std::to_string(signal) + ")") << kind->name();
     }
   }
 }
 
 TEST(Verdict, CommandByEveryExitCode) {
   for (int code = 0; code < 256; ++code) {
-    AttemptEvidence evidence{.kind = SuiteKind::kCommand};
+    AttemptEvidence evidence{.kind = &command_kind()};
     evidence.exit_code = code;
     const std::string number = std::to_string(code);
     EXPECT_EQ(to_string(judge(evidence)), code == 0    ? "pass"
@@ -106,32 +106,21 @@ TEST(Verdict, CommandByEveryExitCode) {
 }
 
 TEST(Verdict, Gtest) {
-  const GtestResult passed{.ran = 1, .skipped = false, .failures = {}};
-  const GtestResult skipped{.ran = 1, .skipped = true, .failures = {}};
-  const GtestResult failed{.ran = 1, .skipped = false, .failures = {Failure{}}};
-  const GtestResult empty{};
   const struct {
     int code;
-    std::optional<GtestResult> result;
+    std::vector<std::string> lines;  // from its result file
     const char* verdict;
   } rows[] = {
-      {0, std::nullopt, "error(no_result)"},
-      {0, empty, "error(no_result)"},
-      {0, passed, "pass"},
-      {0, skipped, "skip(framework)"},
-      {0, failed, "error(result_mismatch)"},
-      {1, std::nullopt, "error(no_result)"},
-      {1, empty, "error(no_result)"},
-      {1, passed, "fail(exit:1)"},
-      {1, skipped, "fail(exit:1)"},
-      {1, failed, "fail"},
-      {23, passed, "fail(exit:23)"},
-      {3, std::nullopt, "error(no_result)"},
+      {0, {}, "error(no_result)"},        {0, {kEndPass}, "pass"},
+      {0, {kEndSkip}, "skip(framework)"}, {0, {kEndFail}, "error(result_mismatch)"},
+      {1, {}, "error(no_result)"},        {1, {kEndPass}, "fail(exit:1)"},
+      {1, {kEndSkip}, "fail(exit:1)"},    {1, {kEndFail}, "fail"},
+      {23, {kEndPass}, "fail(exit:23)"},  {3, {}, "error(no_result)"},
   };
   for (const auto& row : rows) {
-    AttemptEvidence evidence{.kind = SuiteKind::kGtest};
+    AttemptEvidence evidence{.kind = &gtest_kind()};
     evidence.exit_code = row.code;
-    evidence.gtest = row.result;
+    evidence.child = said(row.lines);
     EXPECT_EQ(to_string(judge(evidence)), row.verdict) << row.code;
   }
 }
@@ -170,7 +159,7 @@ TEST(Verdict, Proctor) {
       {0, {kStartLine, R"({"v":1,"case":"G.N","event":"end","result":"great"})"}, "error(protocol)"},
   };
   for (const auto& row : rows) {
-    AttemptEvidence evidence{.kind = SuiteKind::kProctor};
+    AttemptEvidence evidence{.kind = &proctor_kind()};
     evidence.exit_code = row.code;
     evidence.child = said(row.lines);
     EXPECT_EQ(to_string(judge(evidence)), row.verdict)
@@ -209,7 +198,7 @@ TEST(Verdict, Pytest) {
       {1, {kStartLine, kEndError}, false, "error(mask_mismatch)"},
   };
   for (const auto& row : rows) {
-    AttemptEvidence evidence{.kind = SuiteKind::kPytest};
+    AttemptEvidence evidence{.kind = &pytest_kind()};
     evidence.exit_code = row.code;
     evidence.child = said(row.lines);
     evidence.another_was_bad = row.another_was_bad;
@@ -221,7 +210,7 @@ TEST(Verdict, Pytest) {
 TEST(Verdict, ACaseAfterWhichItsProcessWentOnNeedsNoExitCode) {
   for (const auto& [line, verdict] : std::map<std::string, std::string>{
            {kEndPass, "pass"}, {kEndFail, "fail"}, {kEndXpass, "xpass"}, {kStartLine, "error(no_result)"}}) {
-    AttemptEvidence evidence{.kind = SuiteKind::kPytest, .went_on = true};
+    AttemptEvidence evidence{.kind = &pytest_kind(), .went_on = true};
     evidence.child = said({line});
     EXPECT_EQ(to_string(judge(evidence)), verdict);
   }
@@ -235,25 +224,25 @@ TEST(Verdict, GtestWithOurListener) {
     const char* verdict;
   } rows[] = {
       {std::nullopt, {kStartLine, kEndPass}, false, "pass"},
-      {std::nullopt, {kStartLine, kFailEvent, kEndFail}, false, "fail"},
-      {std::nullopt, {kStartLine, kSkipEvent, kEndSkip}, true, "skip(framework)"},
+      {std::nullopt, {kStartLine, kPlainFailEvent, kEndFail}, false, "fail"},
+      {std::nullopt, {kStartLine, kEndSkip}, true, "skip(framework)"},
       {std::nullopt, {kStartLine}, false, "error(no_result)"},
       {0, {kStartLine, kEndPass}, false, "pass"},
-      {0, {kStartLine, kSkipEvent, kEndSkip}, false, "skip(framework)"},
-      {0, {kStartLine, kFailEvent, kEndFail}, true, "error(result_mismatch)"},
+      {0, {kStartLine, kEndSkip}, false, "skip(framework)"},
+      {0, {kStartLine, kPlainFailEvent, kEndFail}, true, "error(result_mismatch)"},
       {0, {}, false, "error(no_result)"},
       {3, {kStartLine}, false, "error(no_result)"},
-      {1, {kStartLine, kFailEvent, kEndFail}, false, "fail"},
+      {1, {kStartLine, kPlainFailEvent, kEndFail}, false, "fail"},
       {1, {kStartLine, kEndPass}, true, "pass"},
-      {1, {kStartLine, kSkipEvent, kEndSkip}, true, "skip(framework)"},
+      {1, {kStartLine, kEndSkip}, true, "skip(framework)"},
       {1, {kStartLine, kEndPass}, false, "fail(exit:1)"},
-      {1, {kStartLine, kSkipEvent, kEndSkip}, false, "fail(exit:1)"},
+      {1, {kStartLine, kEndSkip}, false, "fail(exit:1)"},
       {23, {kStartLine, kEndPass}, true, "fail(exit:23)"},
       {0, {kStartLine, kEndPass, "garbage"}, false, "error(protocol)"},
       {0, {kStartLine, kEndXfail}, false, "error(protocol)"},
   };
   for (const auto& row : rows) {
-    AttemptEvidence evidence{.kind = SuiteKind::kGtest, .listener = true};
+    AttemptEvidence evidence{.kind = &gtest_kind()};
     evidence.went_on = !row.code;
     evidence.exit_code = row.code;
     evidence.child = said(row.lines);
@@ -265,7 +254,7 @@ TEST(Verdict, GtestWithOurListener) {
 
 TEST(Verdict, OnlyPytestJudgesExpectations) {
   for (const auto* line : {kEndXfail, kEndXpass}) {
-    AttemptEvidence evidence{.kind = SuiteKind::kProctor};
+    AttemptEvidence evidence{.kind = &proctor_kind()};
     evidence.exit_code = 0;
     evidence.child = said({kStartLine, line});
     EXPECT_EQ(to_string(judge(evidence)), "error(protocol)") << line;

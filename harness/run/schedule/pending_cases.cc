@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "harness/plan/kinds/kind.h"
 #include "harness/run/schedule/planned.h"
 
 namespace proctor {
@@ -34,7 +35,7 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
   if (const auto why = setup.devices->unusable.find(backend); why != setup.devices->unusable.end())
     return Refusal{{Outcome::kSkip, why->second}, ""};
   const auto ours = setup.devices->unusable_by_ours.find(backend);
-  if (suite.kind == SuiteKind::kProctor && ours != setup.devices->unusable_by_ours.end())
+  if (suite.kind->ours() && ours != setup.devices->unusable_by_ours.end())
     return Refusal{{Outcome::kSkip, ours->second}, ""};
   if (const auto need = unmet_need(setup, backend, test))
     return Refusal{{Outcome::kSkip, "needs:" + *need}, ""};

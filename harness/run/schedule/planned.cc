@@ -6,6 +6,8 @@
 #include <set>
 #include <thread>
 
+#include "harness/plan/kinds/kind.h"
+
 namespace proctor {
 
 int usable_cores() {
@@ -51,7 +53,7 @@ void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlan
     planned.cases.push_back({.id = test.id,
                              .suite = suite.name,
                              .backend = std::string(to_string(suite.backend)),
-                             .kind = std::string(to_string(suite.kind)),
+                             .kind = std::string(suite.kind->name()),
                              .classname = test.classname,
                              .name = test.name,
                              .devices = test.devices,

@@ -1,13 +1,24 @@
-// The text in which GoogleTest lists its tests, and the filter that selects one of them.
+// GoogleTest programs.
+//
+//   list   CMD --gtest_list_tests: stdout, never its stderr
+//   run    CMD --gtest_filter=NAME --gtest_output=json:FILE. An exit code alone cannot tell a pass from a skip,
+//          or from exit(0) in the middle of a test (GoogleTest advanced guide, "Generating a JSON Report").
+//
+// With process = "suite", a program that has our listener (gtest/proctor_gtest_listener.cc) tells of its cases
+// in events; one that has not is one case.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "harness/core/result.h"
+#include "harness/plan/kinds/kind.h"
 
 namespace proctor {
+
+const Kind& gtest_kind();
+
+// ---- for the tests
 
 // One listed GoogleTest test.
 struct GtestName {
@@ -23,5 +34,8 @@ Result<std::vector<GtestName>> parse_gtest_list(std::string_view text);
 // A filter that selects exactly `name` among `all` ("Group.Name" each). GoogleTest cannot quote `:`, `-` and
 // `*`, so these become `?`; an error when that would also select another test.
 Result<std::string> gtest_filter_for(const std::string& name, const std::vector<std::string>& all);
+
+// Whether, among the event lines of a program, our listener announced itself.
+bool announces_gtest_listener(const std::vector<std::string>& event_lines);
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-#include "harness/plan/pytest_list.h"
+#include "harness/plan/kinds/pytest.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,6 @@ namespace proctor {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
@@ -39,20 +38,29 @@ TEST(PytestListTest, SaysWhatIsWrongWithALine) {
 }
 
 TEST(PytestListTest, FailuresAreWhatCouldNotBeCollected) {
-  EXPECT_THAT(pytest_list_failures({"nonsense", R"({"v":1,"event":"case","case":"a"})",
-                                    R"({"v":1,"event":"fail","message":"t.py: no module named x"})"}),
-              ElementsAre("t.py: no module named x"));
-  EXPECT_THAT(pytest_list_failures({}), IsEmpty());
+  const auto problem = [](std::vector<std::string> lines) {
+    ListOutput out;
+    out.event_lines = std::move(lines);
+    std::string said;
+    return pytest_kind().list_problem(out, said) + said;
+  };
+  EXPECT_EQ(problem({"nonsense", R"({"v":1,"event":"case","case":"a"})",
+                     R"({"v":1,"event":"fail","message":": no module named x"})"}),
+            "could not collect 1 of the tests' files: no module named x");
+  EXPECT_EQ(problem({}), "");
 }
 
 TEST(PytestListTest, ABatchIsTheCommandOfOneCaseWithAnotherLastWord) {
-  const auto one = pytest_case_command({"loader", "pytest", "t"}, "t/a.py::f[a b]");
-  EXPECT_THAT(one,
-              ElementsAre("loader", "pytest", "t", "-p", "proctor_pytest", "--proctor-case=t/a.py::f[a b]"));
-  EXPECT_THAT(pytest_batch_command(one, "/f"),
+  Suite suite;
+  suite.command = {"loader", "pytest", "t"};
+  EXPECT_THAT(pytest_kind().list_command(suite),
+              ElementsAre("loader", "pytest", "t", "-p", "proctor_pytest", "--proctor-list"));
+  Case test;
+  test.id = "s/t.py::f[\"]";
+  test.argv = {"loader", "pytest", "t", "-p", "proctor_pytest", "--proctor-case=t.py::f"};
+  EXPECT_THAT(pytest_kind().batch_command(suite, test, "/f"),
               ElementsAre("loader", "pytest", "t", "-p", "proctor_pytest", "--proctor-cases=/f"));
-  EXPECT_THAT(pytest_list_command({"pytest"}),
-              ElementsAre("pytest", "-p", "proctor_pytest", "--proctor-list"));
+  EXPECT_EQ(pytest_kind().batch_file({&test}), R"(["t.py::f[\"]"])");
 }
 
 }  // namespace

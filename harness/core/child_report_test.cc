@@ -1,4 +1,4 @@
-#include "harness/run/attempt/child_report.h"
+#include "harness/core/child_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,33 @@
+#include "harness/plan/kinds/command.h"
+
+namespace proctor {
+namespace {
+
+constexpr int kSkipExitCode = 77;
+
+class CommandKind final : public Kind {
+ public:
+  CommandKind() : Kind({.name = "command", .framework = "one case", .ranks = true}) {}
+
+  bool is_one_case() const override { return true; }
+  std::vector<std::string> list_command(const Suite& suite) const override { return suite.command; }
+  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput&, std::vector<Warning>&) const override {
+    return std::vector<Case>{whole_command(suite)};
+  }
+
+  Voice voice(const Suite&) const override { return Voice::kExitCode; }
+  Verdict judge(const CaseEnd& end) const override {
+    if (end.exit_code == 0) return {Outcome::kPass, {}};
+    if (end.exit_code == kSkipExitCode) return {Outcome::kSkip, exit_reason(end.exit_code)};
+    return {Outcome::kFail, exit_reason(end.exit_code)};
+  }
+};
+
+}  // namespace
+
+const Kind& command_kind() {
+  static const CommandKind kKind;
+  return kKind;
+}
+
+}  // namespace proctor

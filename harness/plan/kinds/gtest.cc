@@ -1,0 +1,272 @@
+#include "harness/plan/kinds/gtest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "harness/core/json_text.h"
+#include "harness/core/text.h"
+
+namespace proctor {
+
+namespace {
+
+using nlohmann::json;
+
+// ---- its list ----
+
+constexpr std::string_view kIndent = "  ";
+constexpr std::string_view kComment = "  # ";
+
+// GoogleTest runs no test whose name, or group, begins so; both may follow the '/' of an instantiation.
+bool is_disabled(std::string_view name) {
+  return name.starts_with("DISABLED_") || name.find("/DISABLED_") != std::string_view::npos;
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) > ' ' && static_cast<unsigned char>(c) != 0x7f;
+  });
+}
+
+// The group that an unindented line opens, or "": then it is chatter of the program. Only a typed suite,
+// whose type stands in a comment, may have blanks in its name.
+std::string_view group_of(std::string_view line) {
+  const std::size_t comment = line.find(kComment);
+  const bool typed = comment != line.npos && line.substr(comment).starts_with("  # TypeParam");
+  std::string_view name = line.substr(0, comment);
+  if (!name.ends_with('.')) return {};
+  name.remove_suffix(1);
+  return is_word(name) || (typed && name.find('/') != name.npos) ? name : std::string_view();
+}
+
+}  // namespace
+
+Result<std::vector<GtestName>> parse_gtest_list(std::string_view text) {
+  std::vector<GtestName> names;
+  std::string group;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t newline = text.find('\n');
+    std::string_view line = text.substr(0, newline);
+    text.remove_prefix(newline == text.npos ? text.size() : newline + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!line.starts_with(kIndent)) {
+      if (const std::string_view opened = group_of(line); !opened.empty()) group = opened;
+      continue;
+    }
+    std::string_view name = line.substr(kIndent.size());
+    name = name.substr(0, name.find(kComment));
+    if (!is_word(name))
+      return Error::usage(fmt::format("line {} is no test name: {}", number, clean_text(line)));
+    if (group.empty()) {
+      return Error::usage(fmt::format("line {} is a test without a group: {}", number, clean_text(line)));
+    }
+    names.push_back({group, std::string(name), is_disabled(group) || is_disabled(name)});
+  }
+  return names;
+}
+
+Result<std::string> gtest_filter_for(const std::string& name, const std::vector<std::string>& all) {
+  std::string filter = name;
+  std::replace_if(
+      filter.begin(), filter.end(), [](char c) { return c == ':' || c == '-' || c == '*'; }, '?');
+  if (filter.find('?') == std::string::npos) return filter;
+  for (const std::string& other : all) {
+    if (other != name && glob_match(filter, other)) {
+      return Error::usage(fmt::format("GoogleTest cannot tell `{}` from `{}` in a filter", name, other),
+                          "Rename one of them, or run the suite with process = \"suite\".");
+    }
+  }
+  return filter;
+}
+
+bool announces_gtest_listener(const std::vector<std::string>& event_lines) {
+  return std::any_of(event_lines.begin(), event_lines.end(), [](const std::string& line) {
+    const json event = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    return event.is_object() && text_at(event, "event") == "listener" && text_at(event, "name") == "gtest";
+  });
+}
+
+namespace {
+
+// ---- its result file ----
+
+const json& array_of(const json& object, const char* key) {
+  static const json kEmpty = json::array();
+  const auto it = object.find(key);
+  return it != object.end() && it->is_array() ? *it : kEmpty;
+}
+
+// The text starts with "FILE:LINE\n" where the failure has a place.
+std::string failure_line(const std::string& text) {
+  const auto end_of_line = text.find('\n');
+  const auto colon = text.rfind(':', end_of_line);
+  if (end_of_line == std::string::npos || colon == std::string::npos || colon == 0)
+    return event_line("fail", {{"message", text}});
+  int line = 0;
+  const char* last = text.data() + end_of_line;
+  const auto [end, error] = std::from_chars(text.data() + colon + 1, last, line);
+  if (error != std::errc() || end != last) return event_line("fail", {{"message", text}});
+  return event_line(
+      "fail", {{"file", text.substr(0, colon)}, {"line", line}, {"message", text.substr(end_of_line + 1)}});
+}
+
+// When an environment's set-up says that nothing can run, GoogleTest still calls its tests completed; that
+// they never began shows in their start, second 0 of its clock in local time.
+bool never_began(const json& test) {
+  const std::string start = text_at(test, "timestamp");
+  return text_at(test, "result") == "COMPLETED" &&
+         (start.starts_with("1970-01-01T") || start.starts_with("1969-12-31T"));
+}
+
+class ResultFile final : public Translator {
+ public:
+  std::vector<std::string> translate(std::string_view text) override {
+    const json report = json::parse(text, nullptr, /*allow_exceptions=*/false);
+    std::vector<std::string> lines;
+    if (!report.is_object()) return lines;
+    int ran = 0;
+    int skipped = 0;
+    for (const auto& group : array_of(report, "testsuites")) {
+      add_failures(group, lines);
+      for (const auto& test : array_of(group, "testsuite")) {
+        add_failures(test, lines);
+        if (text_at(test, "status") != "RUN") continue;
+        ++ran;
+        if (text_at(test, "result") == "SKIPPED" || never_began(test)) ++skipped;
+      }
+    }
+    if (ran == 0) return lines;  // without an end nobody takes it for a result
+    const char* result = !lines.empty() ? "fail" : skipped == ran ? "skip" : "pass";
+    lines.push_back(event_line("end", {{"result", result}}));
+    return lines;
+  }
+
+ private:
+  static void add_failures(const json& holder, std::vector<std::string>& lines) {
+    for (const auto& entry : array_of(holder, "failures")) {
+      if (entry.is_object()) lines.push_back(failure_line(text_at(entry, "failure")));
+    }
+  }
+};
+
+// ---- the kind ----
+
+constexpr std::string_view kFilterOption = "--gtest_filter=";
+constexpr std::string_view kFailFastOption = "--gtest_fail_fast";
+constexpr int kTestsFailed = 1;  // its main: `return RUN_ALL_TESTS()`
+
+// `--gtest_also_run_disabled_tests` in the command means that they are to be run.
+bool runs_disabled(const Suite& suite) {
+  return std::any_of(suite.command.begin(), suite.command.end(), [](const std::string& word) {
+    return word == "--gtest_also_run_disabled_tests" || word == "--gtest_also_run_disabled_tests=1" ||
+           word == "--gtest_also_run_disabled_tests=true";
+  });
+}
+
+Warning has_no_listener(const Suite& suite) {
+  return {"gtest_listener",
+          fmt::format("suite `{}` ({}) is one case, because its program does not tell of its "
+                      "cases; this line of CMake gives each its own verdict: "
+                      "target_link_libraries({} PRIVATE Proctor::gtest_listener)",
+                      suite.name, suite.origin,
+                      std::filesystem::path(suite.command.front()).filename().string())};
+}
+
+class GtestKind final : public Kind {
+ public:
+  GtestKind()
+      : Kind({.name = "gtest",
+              .framework = "GoogleTest tests",
+              .markers = {"gtest_list_tests", "libgtest.so"}}) {}
+
+  // A caller's sharding would make a process that is asked for one test run none, and call that a success;
+  // whether others run after a failure, we decide.
+  Result<void> settle_environment(Suite& suite, const SearchPaths&) const override {
+    suite.env.emplace("GTEST_TOTAL_SHARDS", "1");
+    suite.env.emplace("GTEST_SHARD_INDEX", "0");
+    suite.env.emplace("GTEST_FAIL_FAST", "0");
+    return {};
+  }
+
+  std::vector<std::string> list_command(const Suite& suite) const override {
+    return with(suite.command, {"--gtest_list_tests"});
+  }
+
+  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out,
+                                      std::vector<Warning>& warnings) const override {
+    const Result<std::vector<GtestName>> names = parse_gtest_list(out.stdout_text);
+    if (!names) return Error::usage("wrote a list that cannot be read: " + names.error().what);
+    const bool together = suite.process == "suite";
+    suite.listener = together && announces_gtest_listener(out.event_lines);
+    if (together && !suite.listener && !names->empty()) {
+      warnings.push_back(has_no_listener(suite));
+      return std::vector<Case>{whole_command(suite)};
+    }
+    return cases_of(suite, *names);
+  }
+
+  Voice voice(const Suite& suite) const override { return suite.listener ? Voice::kEvents : Voice::kFile; }
+  std::vector<std::string> output_options(const std::string& file) const override {
+    return {"--gtest_output=json:" + file};
+  }
+  std::unique_ptr<Translator> translator() const override { return std::make_unique<ResultFile>(); }
+
+  // One filter of all cases: unlike an argument, a file has no limit of 128 KiB. Each case once, and no result
+  // file that each process would write over the others'.
+  std::string batch_file(const std::vector<const Case*>& cases) const override {
+    std::string text(kFilterOption);
+    for (const Case* test : cases) {
+      if (!text.ends_with('=')) text += ':';
+      text += std::string_view(test->argv.back()).substr(kFilterOption.size());
+    }
+    return text + "\n--gtest_repeat=1\n--gtest_output=\n";
+  }
+  std::vector<std::string> batch_command(const Suite&, const Case& first,
+                                         const std::string& file) const override {
+    std::vector<std::string> command = first.argv;
+    command.back() = "--gtest_flagfile=" + file;
+    // Whether others run after a failure, the runner decides. No flag of the file: GoogleTest < 1.11 would
+    // refuse it.
+    std::erase_if(command, [](const std::string& word) { return word.starts_with(kFailFastOption); });
+    return command;
+  }
+
+  Verdict judge(const CaseEnd& end) const override {
+    const auto result = end.child.result();  // it has no tests that are expected to fail
+    if (result == ChildResult::kXfail || result == ChildResult::kXpass) return {Outcome::kError, "protocol"};
+    return judge_reported(end, end.exit_code == kTestsFailed);
+  }
+
+ private:
+  static Result<std::vector<Case>> cases_of(const Suite& suite, const std::vector<GtestName>& names) {
+    std::vector<std::string> all;
+    for (const GtestName& name : names) all.push_back(name.group + "." + name.name);
+    std::vector<Case> cases;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const Result<std::string> filter = gtest_filter_for(all[i], all);
+      if (!filter) return Error::usage("listed a test that cannot be run alone: " + filter.error().what);
+      Case test;
+      test.id = all[i];
+      test.name = names[i].name;
+      test.classname = names[i].group;
+      test.devices = suite.devices;
+      test.disabled = names[i].disabled && !runs_disabled(suite);
+      test.group = group_of(suite);
+      test.argv = with(suite.command, {std::string(kFilterOption) + *filter});
+      cases.push_back(std::move(test));
+    }
+    return cases;
+  }
+};
+
+}  // namespace
+
+const Kind& gtest_kind() {
+  static const GtestKind kKind;
+  return kKind;
+}
+
+}  // namespace proctor

@@ -1,0 +1,204 @@
+#include "harness/plan/kinds/gtest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "harness/core/read_file.h"
+#include "harness/core/temp_dir.h"
+#include "harness/core/text.h"
+
+namespace proctor {
+namespace {
+
+std::vector<std::string> names_of(std::string_view text) {
+  const Result<std::vector<GtestName>> names = parse_gtest_list(text);
+  if (!names) return {"error: " + names.error().what};
+  std::vector<std::string> result;
+  for (const GtestName& name : *names)
+    result.push_back((name.disabled ? "!" : "") + name.group + "." + name.name);
+  return result;
+}
+
+using testing::ElementsAre;
+
+TEST(GtestList, GroupsAndComments) {
+  EXPECT_THAT(
+      names_of(
+          "Running main() from main.cc\nA.\n  One\n  Two  # GetParam() = 4 # x\nB/0.  # TypeParam = int\n"
+          "  One\r\n"),
+      ElementsAre("A.One", "A.Two", "B/0.One"));
+}
+
+TEST(GtestList, ChatterKeepsTheGroup) {
+  EXPECT_THAT(names_of("Driver loaded.\nA.\n  One\nwarning: slow\nAll is well.\n  Two\ndone"),
+              ElementsAre("A.One", "A.Two"));
+}
+
+TEST(GtestList, TypedSuitesMayHaveBlanks) {
+  EXPECT_THAT(names_of("T/unsigned int.  # TypeParam = unsigned int\n  One\n"),
+              ElementsAre("T/unsigned int.One"));
+  EXPECT_THAT(names_of("A.\nT/unsigned int.\n  One\n"), ElementsAre("A.One"));
+}
+
+// The rule of GoogleTest: DISABLED_ at the beginning of either name, or after a '/'.
+TEST(GtestList, Disabled) {
+  EXPECT_THAT(names_of("DISABLED_A.\n  X\nP/DISABLED_B.\n  X/0\nC.\n  DISABLED_X\n  X_DISABLED_Y\n"),
+              ElementsAre("!DISABLED_A.X", "!P/DISABLED_B.X/0", "!C.DISABLED_X", "C.X_DISABLED_Y"));
+}
+
+TEST(GtestList, RefusesWhatItCannotPlace) {
+  EXPECT_THAT(names_of("A.\n  One Two\n"), ElementsAre("error: line 2 is no test name:   One Two"));
+  EXPECT_THAT(names_of("\n  One\n"), ElementsAre("error: line 2 is a test without a group:   One"));
+  EXPECT_THAT(names_of("A.\n  \n"), ElementsAre("error: line 2 is no test name:   "));
+}
+
+TEST(GtestList, EmptyIsEmpty) { EXPECT_TRUE(names_of("").empty()); }
+
+TEST(GtestFilter, PlainNamesStayAsTheyAre) {
+  EXPECT_EQ(*gtest_filter_for("A/0.B_1", {"A/0.B_1"}), "A/0.B_1");
+}
+
+TEST(GtestFilter, SpecialCharactersBecomeQuestionMarks) {
+  EXPECT_EQ(*gtest_filter_for("T/a::b - c*.X", {"T/a::b - c*.X", "T/short.X"}), "T/a??b ? c?.X");
+}
+
+TEST(GtestFilter, RefusesWhatWouldSelectTwo) {
+  const Result<std::string> filter = gtest_filter_for("T/a:b.X", {"T/a:b.X", "T/a-b.X"});
+  ASSERT_FALSE(filter);
+  EXPECT_EQ(filter.error().what, "GoogleTest cannot tell `T/a:b.X` from `T/a-b.X` in a filter");
+}
+
+// Over every set of two names of three characters: the filter selects its own name
+// and no other, or is refused.
+TEST(GtestFilter, SelectsExactlyOne) {
+  const std::string alphabet = "a:-*?";
+  std::vector<std::string> words;
+  for (char a : alphabet) {
+    for (char b : alphabet) words.push_back({'G', '.', a, b});
+  }
+  for (const std::string& name : words) {
+    for (const std::string& other : words) {
+      const Result<std::string> filter = gtest_filter_for(name, {name, other});
+      if (!filter) continue;
+      ASSERT_EQ(filter->find_first_of(":-*"), std::string::npos);
+      ASSERT_TRUE(glob_match(*filter, name));
+      ASSERT_TRUE(other == name || !glob_match(*filter, other)) << *filter << " selects " << other;
+    }
+  }
+}
+
+// ---- a batch ----
+
+TEST(GtestBatch, TheListenerAnnouncesItself) {
+  const std::string announcement = R"({"v":1,"event":"listener","name":"gtest"})";
+  EXPECT_TRUE(announces_gtest_listener({announcement}));
+  EXPECT_TRUE(announces_gtest_listener({"noise", announcement}));
+  for (const char* other :
+       {"", "[]", "noise", R"({"v":1,"event":"case","case":"listener"})", R"({"v":1,"event":"listener"})",
+        R"({"v":1,"event":"listener","name":"other"})", R"({"v":1,"event":7,"name":"gtest"})"}) {
+    EXPECT_FALSE(announces_gtest_listener({other})) << other;
+  }
+  EXPECT_FALSE(announces_gtest_listener({}));
+}
+
+Case case_with(std::vector<std::string> argv) {
+  Case test;
+  test.argv = std::move(argv);
+  return test;
+}
+
+TEST(GtestBatch, TheCommandNamesAFileInsteadOfACase) {
+  const auto command = [](std::vector<std::string> argv) {
+    return gtest_kind().batch_command({}, case_with(std::move(argv)), "/f");
+  };
+  EXPECT_THAT(command({"./t", "--own", "--gtest_filter=A.*", "--gtest_filter=A.B"}),
+              ElementsAre("./t", "--own", "--gtest_filter=A.*", "--gtest_flagfile=/f"));
+  EXPECT_THAT(command({"./t", "--gtest_fail_fast", "--gtest_filter=A.B"}),
+              ElementsAre("./t", "--gtest_flagfile=/f"));
+}
+
+TEST(GtestBatch, TheFileHasAllFiltersInOneLine) {
+  const Case one = case_with({"./t", "--gtest_filter=A.B"});
+  const Case two = case_with({"./t", "--gtest_filter=Of/C.D?/1"});
+  EXPECT_EQ(gtest_kind().batch_file({&one, &two}),
+            "--gtest_filter=A.B:Of/C.D?/1\n--gtest_repeat=1\n--gtest_output=\n");
+}
+
+// ---- the result file ----
+
+ChildReport read(const std::string& text) {
+  ChildReport report;
+  for (const auto& line : gtest_kind().translator()->translate(text)) report.add_line(line);
+  EXPECT_EQ(report.violations(), 0);
+  return report;
+}
+
+// A report of one test in the shape that GoogleTest 1.12 writes.
+std::string result_file(const std::string& test) {
+  return R"({"tests":1,"failures":0,"testsuites":[{"name":"G","testsuite":[)" + test + "]}]}";
+}
+
+TEST(GtestResult, Passed) {
+  const auto report = read(result_file(R"({"name":"N","status":"RUN","result":"COMPLETED"})"));
+  EXPECT_EQ(report.result(), ChildResult::kPass);
+  EXPECT_TRUE(report.failures().empty());
+}
+
+TEST(GtestResult, SkippedAndNotRun) {
+  EXPECT_EQ(read(result_file(R"({"name":"N","status":"RUN","result":"SKIPPED"})")).result(),
+            ChildResult::kSkip);
+  EXPECT_EQ(read(result_file(R"({"name":"N","status":"NOTRUN","result":"SUPPRESSED"})")).result(),
+            std::nullopt);
+}
+
+// What GoogleTest 1.12 writes when an environment's SetUp() said GTEST_SKIP.
+TEST(GtestResult, WhatNeverBeganWasSkipped) {
+  const auto of = [&](const std::string& start, const std::string& result) {
+    return read(result_file(R"({"name":"N","status":"RUN","result":")" + result + R"(","timestamp":")" +
+                            start + R"(","time":"0s"})"))
+        .result();
+  };
+  EXPECT_EQ(of("1970-01-01T00:00:00Z", "COMPLETED"), ChildResult::kSkip);
+  EXPECT_EQ(of("1969-12-31T19:00:00Z", "COMPLETED"), ChildResult::kSkip) << "local time";
+  EXPECT_EQ(of("2026-01-01T00:00:00Z", "COMPLETED"), ChildResult::kPass);
+  EXPECT_EQ(of("1970-01-01T00:00:00Z", "SKIPPED"), ChildResult::kSkip)
+      << "its group's set-up failed or was skipped";
+}
+
+TEST(GtestResult, FailuresHaveAPlaceWhereGoogleTestGivesOne) {
+  const auto report = read(result_file(
+      R"({"name":"N","status":"RUN","result":"COMPLETED","failures":[
+          {"failure":"/src/a_test.cc:12\nExpected equality\n  1\n  2","type":""},
+          {"failure":"unknown file\nC++ exception with description \"a: 3\" thrown","type":""}]})"));
+  EXPECT_EQ(report.result(), ChildResult::kFail);
+  ASSERT_EQ(report.failures().size(), 2u);
+  EXPECT_EQ(report.failures()[0].file, "/src/a_test.cc");
+  EXPECT_EQ(report.failures()[0].line, 12);
+  EXPECT_EQ(report.failures()[0].message, "Expected equality\n  1\n  2");
+  EXPECT_EQ(report.failures()[1].file, "");
+  EXPECT_THAT(report.failures()[1].message, testing::StartsWith("unknown file"));
+}
+
+TEST(GtestResult, WhatIsNoReportIsNoResult) {
+  for (const char* text : {"", "{", "[]", "{}", "null", "\xff", R"({"testsuites":7})"})
+    EXPECT_EQ(read(text).result(), std::nullopt) << text;
+}
+
+// The real thing: this very program, asked for the test above.
+TEST(GtestResult, ReadsWhatThisGoogleTestWrites) {
+  const TempDir scratch;
+  const std::string path = scratch.string() + "/real.json";
+  const std::string command = "/proc/" + std::to_string(::getpid()) +
+                              "/exe --gtest_filter=GtestResult.Passed --gtest_output=json:" + path +
+                              " >/dev/null 2>&1";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const auto text = read_file(path);
+  ASSERT_TRUE(text);
+  EXPECT_EQ(read(*text).result(), ChildResult::kPass);
+}
+
+}  // namespace
+}  // namespace proctor

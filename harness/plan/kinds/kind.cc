@@ -1,0 +1,115 @@
+#include "harness/plan/kinds/kind.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "harness/core/child_protocol.h"
+#include "harness/plan/kinds/command.h"
+#include "harness/plan/kinds/gtest.h"
+#include "harness/plan/kinds/proctor.h"
+#include "harness/plan/kinds/pytest.h"
+
+namespace proctor {
+
+const std::vector<const Kind*>& all_kinds() {
+  static const std::vector<const Kind*> kKinds{&proctor_kind(), &gtest_kind(), &pytest_kind(),
+                                               &command_kind()};
+  return kKinds;
+}
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const Kind* kind : all_kinds()) names.emplace_back(kind->name());
+  return names;
+}
+
+const Kind* find_kind(std::string_view name) {
+  const auto& kinds = all_kinds();
+  const auto found =
+      std::find_if(kinds.begin(), kinds.end(), [&](const Kind* kind) { return kind->name() == name; });
+  return found == kinds.end() ? nullptr : *found;
+}
+
+// ---- what most kinds do
+
+bool Kind::is_command(const std::vector<std::string>&) const { return false; }
+
+Result<void> Kind::settle_environment(Suite&, const SearchPaths&) const { return {}; }
+
+std::string Kind::list_problem(const ListOutput&, std::string&) const { return {}; }
+
+std::vector<std::string> Kind::output_options(const std::string&) const { return {}; }
+
+std::unique_ptr<Translator> Kind::translator() const { return nullptr; }
+
+std::string Kind::name_for_child(const Case& test) const { return std::string(framework_id(test)); }
+
+std::string Kind::batch_file(const std::vector<const Case*>& cases) const {
+  auto names = nlohmann::json::array();
+  for (const Case* test : cases) names.push_back(name_for_child(*test));
+  return names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::vector<std::string> Kind::batch_command(const Suite&, const Case& first, const std::string&) const {
+  return first.argv;
+}
+
+// ---- what they are made of
+
+std::vector<std::string> with(std::vector<std::string> words, std::vector<std::string> more) {
+  for (std::string& word : more) words.push_back(std::move(word));
+  return words;
+}
+
+Case whole_command(const Suite& suite) {
+  Case test;
+  test.name = std::filesystem::path(suite.command.front()).filename().string();
+  test.id = test.name;
+  test.classname = suite.name;
+  test.devices = suite.devices * std::max(1, suite.ranks);
+  test.ranks = suite.ranks;
+  test.argv = suite.command;
+  return test;
+}
+
+std::string event_line(std::string_view event, nlohmann::json fields) {
+  fields["v"] = child::kProtocolVersion;
+  fields["event"] = event;
+  return fields.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string group_of(const Suite& suite) { return suite.process == "suite" ? "*" : ""; }
+
+std::string exit_reason(int code) { return "exit:" + std::to_string(code); }
+
+Verdict judge_reported(const CaseEnd& end, bool failed_code) {
+  const ChildReport& child = end.child;
+  if (child.violations() > 0) return {Outcome::kError, "protocol"};
+  if (!child.result()) return {Outcome::kError, "no_result"};
+  const bool ended_well = end.went_on || end.exit_code == 0;
+  if (child.result() == ChildResult::kFail) {
+    const bool contradicts = ended_well && !end.went_on;
+    return contradicts ? Verdict{Outcome::kError, "result_mismatch"}
+                       : Verdict{Outcome::kFail, child.reason()};
+  }
+  if (child.result() == ChildResult::kError)
+    return {Outcome::kError, child.reason().empty() ? "child" : child.reason()};
+  if (!ended_well && !(failed_code && end.another_was_bad))
+    return {Outcome::kFail, exit_reason(end.exit_code)};
+  switch (*child.result()) {
+    case ChildResult::kPass:
+      return {Outcome::kPass, {}};
+    case ChildResult::kSkip:
+      return {Outcome::kSkip, child.reason().empty() ? "framework" : child.reason()};
+    case ChildResult::kXfail:
+      return {Outcome::kXfail, child.reason()};
+    case ChildResult::kXpass:
+      return {Outcome::kXpass, child.reason()};
+    case ChildResult::kFail:
+    case ChildResult::kError:
+      break;  // above
+  }
+  return {Outcome::kError, "protocol"};
+}
+
+}  // namespace proctor

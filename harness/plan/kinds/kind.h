@@ -1,0 +1,158 @@
+// What the runner must know about a test framework, in one place: how a program of it is recognised, how it is
+// asked for its cases and told which of them to run, and what its words mean in the child protocol
+// (core/child_protocol.h). Everybody else asks the kind of a suite.
+//
+// A new kind is a file pair in this folder with one function that returns the kind, the name of that function
+// in the list in kind.cc, and the .cc file in CMakeLists.txt. A small example is command.cc, a large one gtest.cc.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/child_report.h"
+#include "harness/core/events.h"
+#include "harness/core/json.h"
+#include "harness/core/result.h"
+#include "harness/plan/plan.h"
+
+namespace proctor {
+
+// How one listing command ended.
+struct ListOutput {
+  std::optional<int> exit_code;
+  std::optional<int> exit_signal;
+  bool timed_out = false;
+  std::string spawn_error;        // "exec: No such file or directory"; empty when it ran
+  std::string stdout_text;        // all of it
+  bool stdout_truncated = false;  // it was more than could be kept
+  std::string stderr_tail;
+  std::vector<std::string> event_lines;  // from PROCTOR_EVENTS_FD, in order
+  std::uint64_t events_too_long = 0;
+};
+
+// Where programs and Python modules are looked for.
+struct SearchPaths {
+  std::string path;           // the caller's PATH
+  std::string python_path;    // the caller's PYTHONPATH; "" = none
+  std::string pytest_plugin;  // the directory of proctor_pytest.py; "" = it is not installed
+};
+
+// How a process tells what its cases did.
+enum class Voice {
+  kExitCode,  // by its exit code alone
+  kEvents,    // in lines of the child protocol
+  kStream,    // in the framework's own words, as they happen, which a Translator turns into such lines
+  kFile,      // in a file when it has ended, which a Translator turns into such lines
+};
+
+// Turns the words of a framework into lines of the child protocol.
+class Translator {
+ public:
+  virtual ~Translator() = default;
+  // `text` is what comes next: a line with its end for kStream, the whole file for kFile. Returns the event
+  // lines that are complete with it. What cannot be understood becomes a line that is no event.
+  virtual std::vector<std::string> translate(std::string_view text) = 0;
+};
+
+// How a case ended whose process ended by itself, or went on with another case.
+struct CaseEnd {
+  const ChildReport& child;
+  int exit_code = 0;             // 0 when the process went on
+  bool went_on = false;          // the process began another case: its exit code is not about this one
+  bool another_was_bad = false;  // a case before it in the same process
+};
+
+class Kind {
+ public:
+  // What needs no code.
+  struct Traits {
+    std::string_view name;       // as in `kind = "gtest"`
+    std::string_view framework;  // "GoogleTest tests": what a program of it lists
+    // Texts that stand in a program of this kind; a library that is linked dynamically leaves its own name. At
+    // most kLongestMarker bytes each. Only a program that contains one is asked to list.
+    std::vector<std::string_view> markers = {};
+    std::vector<std::string_view> processes = {"case", "suite"};  // what `process` may say
+    // Made with our suites/main: gets a strict environment, a scratch directory, and its sizes and devices as
+    // the child protocol says.
+    bool ours = false;
+    bool markers_for_devices = false;  // `devices = "marker:NAME"`
+    bool ranks = false;                // a suite may say how many ranks its cases have
+    bool lists_with_devices = false;   // what it lists may depend on the devices that it sees
+  };
+  static constexpr std::size_t kLongestMarker = 32;
+
+  explicit Kind(Traits traits) : traits_(std::move(traits)) {}
+  virtual ~Kind() = default;
+  Kind(const Kind&) = delete;
+  Kind& operator=(const Kind&) = delete;
+
+  const Traits& traits() const { return traits_; }
+  std::string_view name() const { return traits_.name; }
+  bool ours() const { return traits_.ours; }
+
+  // ---- listing
+
+  // Whether the words of a command alone say that it is of this kind, whatever stands in the file.
+  virtual bool is_command(const std::vector<std::string>& command) const;
+  // Whether the whole command is one case, so that there is nothing to list.
+  virtual bool is_one_case() const { return false; }
+  // Adds the variables that a program of this kind needs, both to list and to run.
+  virtual Result<void> settle_environment(Suite& suite, const SearchPaths& paths) const;
+  virtual std::vector<std::string> list_command(const Suite& suite) const = 0;
+  // Whether a listing that exited with `code` has done what it was asked.
+  virtual bool listed_well(int code) const { return code == 0; }
+  // The cases in order, with the framework's own id of each in Case::id; the caller puts the suite in front.
+  // May settle what only the list can tell of `suite`. An error completes "`COMMAND` ...".
+  virtual Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out,
+                                              std::vector<Warning>& warnings) const = 0;
+  // What stops a list from being complete however the program exited, said by the program; "" = nothing.
+  virtual std::string list_problem(const ListOutput& out, std::string& said) const;
+
+  // ---- running
+
+  virtual Voice voice(const Suite& suite) const = 0;
+  // kStream and kFile: what is added to the command so that it writes to `file`.
+  virtual std::vector<std::string> output_options(const std::string& file) const;
+  // kStream and kFile: a new one for each process.
+  virtual std::unique_ptr<Translator> translator() const;
+  // What the program calls a case in its events, and is told in a file of cases.
+  virtual std::string name_for_child(const Case& test) const;
+  // Several cases in one process: what stands in the file that says which, and the command that reads it.
+  virtual std::string batch_file(const std::vector<const Case*>& cases) const;
+  virtual std::vector<std::string> batch_command(const Suite& suite, const Case& first,
+                                                 const std::string& file) const;
+
+  // ---- judging
+
+  virtual Verdict judge(const CaseEnd& end) const = 0;
+
+ private:
+  Traits traits_;
+};
+
+// In the order in which a program that could be of several kinds is asked.
+const std::vector<const Kind*>& all_kinds();
+std::vector<std::string> kind_names();
+// Null when there is none of that name.
+const Kind* find_kind(std::string_view name);
+
+// ---- for the kinds themselves
+
+std::vector<std::string> with(std::vector<std::string> words, std::vector<std::string> more);
+// The case that a whole command is.
+Case whole_command(const Suite& suite);
+// A line of the child protocol; `fields` is an object.
+std::string event_line(std::string_view event, nlohmann::json fields = nlohmann::json::object());
+// Several cases of one process share it.
+std::string group_of(const Suite& suite);
+
+std::string exit_reason(int code);  // "exit:3"
+// For frameworks that report each case and exit with another code than 0 when one failed. `failed_code`:
+// whether CaseEnd::exit_code is the one that a failed test leads to.
+Verdict judge_reported(const CaseEnd& end, bool failed_code);
+
+}  // namespace proctor

@@ -1,0 +1,49 @@
+#include "harness/plan/kinds/kind.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace proctor {
+namespace {
+
+TEST(Kinds, EachHasANameThatFindsIt) {
+  std::set<std::string_view> names;
+  for (const Kind* kind : all_kinds()) {
+    EXPECT_TRUE(names.insert(kind->name()).second) << kind->name();
+    EXPECT_EQ(find_kind(kind->name()), kind);
+  }
+  EXPECT_EQ(kind_names().size(), names.size());
+  EXPECT_EQ(find_kind("nonsense"), nullptr);
+}
+
+// The search through an executable keeps as many bytes of one block for the next.
+TEST(Kinds, NoMarkerIsLongerThanWhatTheSearchKeeps) {
+  for (const Kind* kind : all_kinds()) {
+    for (const auto marker : kind->traits().markers) EXPECT_LE(marker.size(), Kind::kLongestMarker) << marker;
+  }
+}
+
+// A translator is wanted where a process does not speak the child protocol itself.
+TEST(Kinds, WhoHasWordsOfItsOwnHasATranslator) {
+  Suite suite;
+  suite.command = {"program"};
+  for (const Kind* kind : all_kinds()) {
+    const Voice voice = kind->voice(suite);
+    if (voice != Voice::kStream && voice != Voice::kFile) continue;
+    EXPECT_NE(kind->translator(), nullptr) << kind->name();
+    EXPECT_FALSE(kind->output_options("/f").empty()) << kind->name();
+  }
+}
+
+// A foreign framework calls its cases by its own ids, ours by their names.
+TEST(Kinds, WhatAChildCallsItsCase) {
+  Case test;
+  test.id = "s/Of/Group.Name/0";
+  test.name = "Name/0";
+  for (const Kind* kind : all_kinds())
+    EXPECT_EQ(kind->name_for_child(test), kind->ours() ? "Name/0" : "Of/Group.Name/0") << kind->name();
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,205 @@
+#include "harness/plan/kinds/pytest.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <limits>
+
+#include "harness/core/child_protocol.h"
+#include "harness/core/json_text.h"
+#include "harness/core/text.h"
+
+namespace proctor {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kPlugin = "proctor_pytest";
+constexpr const char* kBatchOption = "--proctor-cases=";
+
+json parse_event(std::string_view line) { return json::parse(line, nullptr, /*allow_exceptions=*/false); }
+
+bool is_event(const json& event, std::string_view name) {
+  if (!event.is_object()) return false;
+  const auto version = event.find("v");
+  const auto type = event.find("event");
+  return version != event.end() && *version == child::kProtocolVersion && type != event.end() &&
+         *type == name;
+}
+
+std::optional<int> first_number(const json& arguments) {
+  if (!arguments.is_array() || arguments.empty() || !arguments[0].is_number_integer()) return std::nullopt;
+  const auto value = arguments[0].get<std::int64_t>();
+  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) return std::nullopt;
+  return static_cast<int>(value);
+}
+
+std::vector<std::string> with_plugin(std::vector<std::string> command, std::string option) {
+  command.insert(command.end(), {"-p", kPlugin, std::move(option)});
+  return command;
+}
+
+}  // namespace
+
+Result<PytestTest> parse_pytest_test(std::string_view line) {
+  const json event = parse_event(line);
+  if (!is_event(event, "case")) {
+    return Error::usage(fmt::format("is no event of type \"case\", version {}", child::kProtocolVersion));
+  }
+  PytestTest test{.nodeid = text_at(event, "case"),
+                  .file = text_at(event, "file"),
+                  .classname = text_at(event, "classname"),
+                  .name = text_at(event, "name"),
+                  .markers = {}};
+  if (test.nodeid.empty() || test.nodeid != clean_text(test.nodeid)) {
+    return Error::usage("has no readable name in \"case\"");
+  }
+  if (test.name.empty()) return Error::usage("has no \"name\"");
+  const auto markers = event.find("markers");
+  if (markers == event.end() || !markers->is_object()) return Error::usage("has no object in \"markers\"");
+  for (const auto& [name, arguments] : markers->items()) test.markers[name] = first_number(arguments);
+  return test;
+}
+
+namespace {
+
+// What could not be collected: the messages of the `fail` events.
+std::vector<std::string> collection_failures(const std::vector<std::string>& lines) {
+  std::vector<std::string> messages;
+  for (const auto& line : lines) {
+    if (const json event = parse_event(line); is_event(event, "fail"))
+      messages.push_back(text_at(event, "message"));
+  }
+  return messages;
+}
+
+// How many devices a test needs: its marker's number, or the suite's where the marker says none.
+Result<int> devices_of(const Suite& suite, const PytestTest& test) {
+  const auto marker = test.markers.find(suite.devices_marker);
+  if (suite.devices_marker.empty() || marker == test.markers.end()) return suite.devices;
+  if (!marker->second || *marker->second < 0 || *marker->second > 1024) {
+    return Error::usage(fmt::format("has the marker `{}` without a number of devices: {}",
+                                    suite.devices_marker, clean_text(test.nodeid)));
+  }
+  return *marker->second;
+}
+
+// Whether pytest's exit code (its documentation, "Exit codes") agrees with a case that did not fail: 5 is "no
+// tests were collected", which a module that skips itself leads to.
+bool agrees(const CaseEnd& end) {
+  constexpr int kTestsFailed = 1;
+  constexpr int kNoTests = 5;
+  if (end.went_on || end.exit_code == 0) return true;
+  if (end.exit_code == kTestsFailed) return end.another_was_bad;
+  return end.exit_code == kNoTests && end.child.result() == ChildResult::kSkip;
+}
+
+class PytestKind final : public Kind {
+ public:
+  PytestKind()
+      : Kind({.name = "pytest",
+              .framework = "tests of pytest",
+              .processes = {"case", "file", "suite"},
+              .markers_for_devices = true,
+              // Tests in Python are often made, and skipped, by what the module sees when it is imported.
+              .lists_with_devices = true}) {}
+
+  bool is_command(const std::vector<std::string>& command) const override {
+    const std::string program = std::filesystem::path(command.front()).filename().string();
+    if (program == "pytest" || program == "py.test" || program.starts_with("pytest-3")) return true;
+    if (!program.starts_with("python")) return false;
+    // Options of the interpreter may stand before -m; nothing after the module or script belongs to it.
+    for (std::size_t i = 1; i + 1 < command.size() && command[i].starts_with('-'); ++i) {
+      if (command[i] == "-m") return command[i + 1] == "pytest";
+    }
+    return false;
+  }
+
+  // Python finds our plugin first, and everything else where it did.
+  Result<void> settle_environment(Suite& suite, const SearchPaths& paths) const override {
+    if (paths.pytest_plugin.empty()) {
+      return Error{
+          ErrorKind::kSystem,
+          fmt::format("plan suite `{}` ({}): proctor_pytest.py is not in share/proctor/pytest beside "
+                      "the proctor executable",
+                      suite.name, suite.origin),
+          "Copy proctor together with its share directory.", 0};
+    }
+    std::string& python_path = suite.env.try_emplace("PYTHONPATH", paths.python_path).first->second;
+    python_path = paths.pytest_plugin + (python_path.empty() ? "" : ":" + python_path);
+    return {};
+  }
+
+  std::vector<std::string> list_command(const Suite& suite) const override {
+    return with_plugin(suite.command, child::kListOption);
+  }
+
+  // pytest says at length on stdout what it could not collect; the plugin says it in events.
+  std::string list_problem(const ListOutput& out, std::string& said) const override {
+    const std::vector<std::string> messages = collection_failures(out.event_lines);
+    if (messages.empty()) return {};
+    said = messages.front();
+    return fmt::format("could not collect {} of the tests' files", messages.size());
+  }
+
+  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out,
+                                      std::vector<Warning>&) const override {
+    std::vector<Case> cases;
+    for (std::size_t i = 0; i < out.event_lines.size(); ++i) {
+      const Result<PytestTest> listed = parse_pytest_test(out.event_lines[i]);
+      const Result<int> devices = listed ? devices_of(suite, *listed) : listed.error();
+      if (!devices)
+        return Error::usage(fmt::format("wrote event line {}, which {}", i + 1, devices.error().what));
+      Case test;
+      test.id = listed->nodeid;
+      test.name = listed->name;
+      test.classname = listed->classname;
+      test.devices = *devices;
+      test.group = suite.process == "file" ? listed->file : group_of(suite);
+      test.argv = with_plugin(suite.command, child::kCaseOption + listed->nodeid);
+      cases.push_back(std::move(test));
+    }
+    return cases;
+  }
+
+  Voice voice(const Suite&) const override { return Voice::kEvents; }
+
+  std::vector<std::string> batch_command(const Suite&, const Case& first,
+                                         const std::string& file) const override {
+    std::vector<std::string> command = first.argv;
+    command.back() = kBatchOption + file;
+    return command;
+  }
+
+  Verdict judge(const CaseEnd& end) const override {
+    const ChildReport& child = end.child;
+    if (child.violations() > 0) return {Outcome::kError, "protocol"};
+    if (!child.result()) return {Outcome::kError, "no_result"};
+    const Verdict mismatch{Outcome::kError, "result_mismatch"};
+    switch (*child.result()) {
+      case ChildResult::kFail:
+        return end.went_on || end.exit_code != 0 ? Verdict{Outcome::kFail, child.reason()} : mismatch;
+      case ChildResult::kError:
+        return {Outcome::kError, child.reason().empty() ? "child" : child.reason()};
+      case ChildResult::kPass:
+        return agrees(end) ? Verdict{Outcome::kPass, {}} : mismatch;
+      case ChildResult::kSkip:
+        return agrees(end) ? Verdict{Outcome::kSkip, child.reason()} : mismatch;
+      case ChildResult::kXfail:
+        return agrees(end) ? Verdict{Outcome::kXfail, child.reason()} : mismatch;
+      case ChildResult::kXpass:
+        return agrees(end) ? Verdict{Outcome::kXpass, child.reason()} : mismatch;
+    }
+    return mismatch;
+  }
+};
+
+}  // namespace
+
+const Kind& pytest_kind() {
+  static const PytestKind kKind;
+  return kKind;
+}
+
+}  // namespace proctor

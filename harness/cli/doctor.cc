@@ -19,6 +19,7 @@
 #include "harness/evidence/permission.h"
 #include "harness/evidence/tools.h"
 #include "harness/machine/device_report.h"
+#include "harness/machine/installation.h"
 
 namespace proctor::cli {
 namespace {
@@ -120,12 +121,12 @@ void print_leases(std::ostream& out) {
 // What looks at a case before a limit ends it, and whether it may.
 void print_evidence_tools(std::ostream& out) {
   const char* path = std::getenv("PATH");
-  const std::string search = path == nullptr ? "" : path;
-  out << "evidence of a timeout\n  Python stacks of 3.11 to 3.13: read by proctor itself\n";
+  const std::string search = (path == nullptr ? "" : path) + (":" + program_directory());
+  out << "evidence of a timeout\n";
   for (const auto& [name, how] :
        {std::pair("gdb", "apt-get install gdb: native stacks"),
         std::pair("eu-stack", "apt-get install elfutils: native stacks, without gdb"),
-        std::pair("py-spy", "pip install py-spy: stacks of other Python versions")}) {
+        std::pair("py-spy", "pip install py-spy: Python stacks")}) {
     const std::string found = find_tool(name, search);
     out << fmt::format("  {:<22} {}\n", name, found.empty() ? std::string("not found; ") + how : found);
   }

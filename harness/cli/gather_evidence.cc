@@ -38,6 +38,7 @@ int gather(GatherOptions& options) {
   if (!budget) return fail(budget.error());
   options.request.budget = *budget;
   options.request.environment = caller_environment();
+  options.request.more_tools = program_directory();
   std::error_code ignored;  // opening the file says it
   std::filesystem::create_directories(std::filesystem::path(options.file).parent_path(), ignored);
   std::ofstream file(options.file, std::ios::trunc);

@@ -89,6 +89,10 @@ def this_machine(sandbox):
     check("broken  stub-library" in done.stdout and str(sandbox.path / "stubs") in done.stdout, done.stdout)
     for section in ("driver stack", "devices", "vendor libraries", "leases", "next: "):
         check(section in done.stdout, section, done.stdout)
+    check("py-spy" in done.stdout, "no word of Python stacks:", done.stdout)
+    tools = sandbox.proctor("doctor", "--sim", "xpu:1x1", env={**env, "PATH": "/nowhere"}).stdout
+    found = str(BIN / "py-spy") if (BIN / "py-spy").exists() else "pip install py-spy"
+    check(found in tools, "beside the program, or how to get it:", tools)
     simulated = sandbox.proctor("doctor", "--sim", "xpu:1x1", env=env)
     check("stub-library" not in simulated.stdout, "simulated devices need no driver:", simulated.stdout)
     print("ok a stub in front of the driver")

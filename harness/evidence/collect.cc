@@ -12,9 +12,10 @@
 namespace proctor {
 namespace {
 
-constexpr std::size_t kMaxTraced = 16;  // processes; a debugger each, all at once
-constexpr Milliseconds kReserve{300};   // for writing it all down
-constexpr Milliseconds kPythonLimit{1'000};
+constexpr std::size_t kMaxTraced = 16;       // processes; a debugger each, all at once
+constexpr Milliseconds kReserve{300};        // for writing it all down
+constexpr std::size_t kMaxOddOutput = 4096;  // bytes that are shown of what is no stack
+constexpr Milliseconds kPythonLimit{2'000};  // py-spy takes 0.1 s; the rest is for native stacks
 
 bool has_names(const std::vector<ThreadStack>& threads) {
   return std::any_of(threads.begin(), threads.end(), [](const ThreadStack& thread) {
@@ -22,6 +23,8 @@ bool has_names(const std::vector<ThreadStack>& threads) {
                        [](const StackFrame& frame) { return frame.function != "??"; });
   });
 }
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 class Collection {
  public:
@@ -34,6 +37,7 @@ class Collection {
     findings_.kernel_lines = request.kernel_lines;
     if (const auto path = request.environment.find("PATH"); path != request.environment.end())
       search_ = path->second;
+    if (!request.more_tools.empty()) search_ += ':' + request.more_tools;
     for (const auto& [name, value] : request.environment) {
       // gdb would ask a server for debug information, and wait for it.
       if (name != "DEBUGINFOD_URLS") environment_.push_back(name + "=" + value);
@@ -52,7 +56,8 @@ class Collection {
     return std::max(Milliseconds(0), std::chrono::duration_cast<Milliseconds>(end_ - Clock::now()));
   }
   std::vector<ProcessFinding*> traced();
-  void run_py_spy(const std::vector<ProcessFinding*>& unread);
+  std::vector<ProcessFinding*> pythons();
+  void take_python(ProcessFinding& process, const ToolRun& run);
   void take_native(ProcessFinding& process, const ToolRun& run, const std::string& tool);
   void add_gap(const std::string& gap) {
     if (std::find(findings_.gaps.begin(), findings_.gaps.end(), gap) == findings_.gaps.end())
@@ -88,38 +93,37 @@ void Collection::collect_processes() {
   if (!kernel_stacks && !findings_.processes.empty()) text_ << "kernel stacks: only for root\n";
 }
 
-void Collection::collect_python_stacks() {
-  std::vector<ProcessFinding*> unread;
+std::vector<ProcessFinding*> Collection::pythons() {
+  std::vector<ProcessFinding*> processes;
   for (ProcessFinding& process : findings_.processes) {
-    if (!process.facts.may_trace) continue;
-    process.python = read_python_stacks(process.facts);
-    text_ << python_text(process) << std::flush;
-    if (process.python.is_python && process.python.threads.empty()) unread.push_back(&process);
+    if (!process.facts.may_trace || processes.size() == kMaxTraced) continue;
+    process.python.interpreter = find_interpreter(process.facts.pid);
+    if (!process.python.interpreter.empty()) processes.push_back(&process);
   }
-  if (!unread.empty()) run_py_spy(unread);
+  return processes;
 }
 
-void Collection::run_py_spy(const std::vector<ProcessFinding*>& unread) {
+void Collection::collect_python_stacks() {
+  const auto processes = pythons();
+  if (processes.empty()) return;
   const std::string tool = find_tool("py-spy", search_);
-  if (tool.empty()) {
-    return add_gap("Python stacks: " + unread.front()->python.problem +
-                   ", which needs py-spy, and that is not on PATH; pip install py-spy");
-  }
+  if (tool.empty()) return add_gap("Python stacks: py-spy is not on PATH; pip install py-spy");
   std::vector<std::vector<std::string>> commands;
-  for (const ProcessFinding* process : unread) {
-    if (commands.size() == kMaxTraced) break;
-    commands.push_back({tool, "dump", "--nonblocking", "--pid", std::to_string(process->facts.pid)});
-  }
+  for (const ProcessFinding* process : processes)
+    commands.push_back(py_spy_command(tool, process->facts.pid));
   const auto runs = run_tools(containment_, commands, environment_, std::min(left(), kPythonLimit));
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    ProcessFinding& process = *unread[i];
-    text_ << "== " << tool << " of process " << process.facts.pid << '\n'
-          << clean_text(runs[i].output) << '\n';
-    process.python.threads = parse_py_spy(runs[i].output);
-    if (runs[i].problem.empty()) continue;
-    text_ << clean_text(runs[i].errors) << '\n' << std::flush;
-    add_gap("Python stacks: py-spy: " + runs[i].problem);
-  }
+  for (std::size_t i = 0; i < runs.size(); ++i) take_python(*processes[i], runs[i]);
+}
+
+void Collection::take_python(ProcessFinding& process, const ToolRun& run) {
+  auto threads = parse_py_spy(run.output, process.facts);
+  if (threads) process.python.threads = *std::move(threads);
+  text_ << python_text(process) << std::flush;
+  if (threads && run.problem.empty()) return;
+  text_ << clean_text(run.output.substr(0, kMaxOddOutput)) << clean_text(run.errors) << '\n' << std::flush;
+  const std::string reason = first_line(run.errors);
+  add_gap("Python stacks: py-spy: " + (run.problem.empty() ? "printed no stacks" : run.problem) +
+          (reason.empty() ? "" : ": " + reason));
 }
 
 std::vector<ProcessFinding*> Collection::traced() {

@@ -21,7 +21,8 @@ struct CollectRequest {
   std::vector<std::string> kernel_lines{};  // of the case's time and devices
   std::string kernel_gap{};                 // why there may be more of them, or ""
   Milliseconds budget{4'500};
-  std::map<std::string, std::string> environment;  // of the tools; PATH is where they are looked for
+  std::map<std::string, std::string> environment;  // of the tools; PATH is where they are looked for,
+  std::string more_tools{};                        // then this directory; "": none
 };
 
 // `text` gets everything; `digest` is called with the ten lines whenever they are better than before.

@@ -112,6 +112,106 @@ TEST_F(CollectTest, TheFirstDigestComesBeforeAnyTool) {
   EXPECT_THAT(digests_.front(), Not(Contains(HasSubstr("native"))));
 }
 
+// ---- Python ----
+
+constexpr const char* kBlockedPython = R"(import ctypes, os, threading
+
+def wait_for_the_device():
+    ctypes.PyDLL(None).pause()  # holds the GIL for ever
+
+def 등록(go):
+    go()
+
+threading.Thread(target=threading.Event().wait, name="loader", daemon=True).start()
+os.write(1, b"up\n")
+os.close(1)
+(lambda: 등록(wait_for_the_device))()
+)";
+
+class CollectPythonTest : public CollectTest {
+ protected:
+  void SetUp() override {
+    CollectTest::SetUp();
+    if (python_.said() != "up\n") GTEST_SKIP() << "needs: python3 on PATH";
+    if (!read_process(python_.pid()).may_trace) GTEST_SKIP() << "needs: ptrace";
+  }
+
+  // What is said of a py-spy that is this shell script, and that nothing of it is left.
+  std::vector<std::string> collect_with_py_spy(const std::string& script) {
+    request_.environment["PATH"] = directory_with("py-spy", "PATH=/usr/bin:/bin\n" + script);
+    collect();
+    EXPECT_EQ(living_descendants(::getpid()).size(), 2u) << "the tool is left behind";
+    EXPECT_THAT(digests_.back(), Contains(HasSubstr("pid " + std::to_string(python_.pid()))));
+    return digests_.back();
+  }
+
+  // Until it is in the call: "up" came a moment before.
+  bool collect_until(const std::string& text) {
+    for (int i = 0; i < 200; ++i) {
+      text_.str("");
+      collect();
+      if (text_.str().find(text) != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  WaitingChild python_{{"python3", "-c", kBlockedPython}};
+};
+
+TEST_F(CollectPythonTest, NamesTheLineOfANativeCallThatHoldsTheGil) {
+  const std::string path = ::getenv("PATH");
+  const std::string tool = find_tool("py-spy", path + ":" + EVIDENCE_TOOLS);
+  if (tool.empty()) GTEST_SKIP() << "needs: py-spy on PATH or beside proctor";
+  const TempDir& only_py_spy = directories_.emplace_back();
+  std::filesystem::create_symlink(tool, only_py_spy / "py-spy");
+  request_.environment["PATH"] = only_py_spy.string();
+  ASSERT_TRUE(collect_until("wait_for_the_device at <string>:4")) << text_.str();
+  EXPECT_THAT(digests_.back(), Contains("  Python: wait_for_the_device at <string>:4 < 등록 at <string>:7 < "
+                                        "<lambda> at <string>:12 < <module> at <string>:12"));
+  EXPECT_THAT(text_.str(), HasSubstr("  thread " + std::to_string(python_.pid()) + " (MainThread)\n"));
+  EXPECT_THAT(text_.str(), HasSubstr(" (loader)\n")) << "the stacks of the other threads are in the file";
+}
+
+TEST_F(CollectPythonTest, PySpyIsFoundBesideProctorToo) {
+  request_.environment["PATH"] = "/nowhere";
+  request_.more_tools = directory_with(
+      "py-spy",
+      R"(echo '[{"thread_name": "MainThread", "frames": [{"name": "f", "filename": "a", "line": 7}]}]')");
+  collect();
+  EXPECT_THAT(digests_.back(), Contains("  Python: f at a:7"));
+}
+
+TEST_F(CollectPythonTest, WithoutPySpySaysHowToGetIt) {
+  request_.environment["PATH"] = "/nowhere";
+  collect();
+  EXPECT_THAT(digests_.back(), Contains("Python stacks: py-spy is not on PATH; pip install py-spy"));
+}
+
+TEST_F(CollectPythonTest, APySpyThatHangsIsKilledAndNamed) {
+  request_.budget = Milliseconds(1'000);
+  EXPECT_THAT(collect_with_py_spy("sleep 300 & exec sleep 300"),
+              Contains(HasSubstr("Python stacks: py-spy: killed after")));
+}
+
+TEST_F(CollectPythonTest, APySpyThatPrintsGarbageIsNamed) {
+  EXPECT_THAT(collect_with_py_spy("echo '[{\"frames\": 1, \033[31m'; exit 0"),
+              Contains("Python stacks: py-spy: printed no stacks"));
+  EXPECT_THAT(text_.str(), Not(HasSubstr("\033")));
+}
+
+TEST_F(CollectPythonTest, APySpyThatPrintsAGigabyteIsNamedAndFillsNoDisk) {
+  EXPECT_THAT(collect_with_py_spy("exec head -c 1073741824 /dev/zero"),
+              Contains(AnyOf("Python stacks: py-spy: printed too much",
+                             HasSubstr("Python stacks: py-spy: killed after"))));
+  EXPECT_LT(text_.str().size(), 1u << 20);
+}
+
+TEST_F(CollectPythonTest, APySpyThatDiesIsNamedWithItsReason) {
+  EXPECT_THAT(collect_with_py_spy("kill -SEGV $$"), Contains("Python stacks: py-spy: ended by signal 11"));
+  EXPECT_THAT(collect_with_py_spy("printf 'Error: no such thing\\nCaused by\\n' >&2; exit 1"),
+              Contains("Python stacks: py-spy: exit 1: Error: no such thing"));
+}
+
 TEST(AcceleratorNode, KnowsThemByPath) {
   for (const char* node : {"/dev/dri/renderD128", "/dev/dri/card0", "/dev/accel/accel0", "/dev/nvidia0",
                            "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/kfd"}) {

@@ -72,7 +72,7 @@ std::string native_stack(const ProcessFinding& process, std::size_t most) {
   std::vector<std::string> frames;
   for (const StackFrame& frame : process.native.front().frames) {
     if (frames.size() == most ||
-        (process.python.is_python && !frames.empty() && is_interpreter(frame.function)))
+        (!process.python.interpreter.empty() && !frames.empty() && is_interpreter(frame.function)))
       break;
     if (frame.function == "??") continue;
     const std::string location = frame.location.substr(frame.location.rfind('/') + 1);
@@ -181,11 +181,9 @@ std::string facts_text(const ProcessFinding& process) {
 }
 
 std::string python_text(const ProcessFinding& process) {
-  const PythonStacks& python = process.python;
-  if (!python.is_python) return "";
-  std::string text = fmt::format("== Python {} of process {}{}\n", or_unknown(python.version),
-                                 process.facts.pid, python.problem.empty() ? "" : ": " + python.problem);
-  for (const ThreadStack& thread : python.threads) {
+  std::string text =
+      fmt::format("== Python stacks of process {}: {}\n", process.facts.pid, process.python.interpreter);
+  for (const ThreadStack& thread : process.python.threads) {
     text += fmt::format("  thread {} ({})\n", thread.tid, thread.name);
     for (const StackFrame& frame : thread.frames)
       text += fmt::format("      {} at {}\n", frame.function, frame.location);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/evidence/process_facts.h"
-#include "harness/evidence/python_frames.h"
+#include "harness/evidence/py_spy.h"
 #include "harness/evidence/stack_frame.h"
 
 namespace proctor {
@@ -15,8 +15,6 @@ struct ProcessFinding {
   PythonStacks python;
   std::string cgroup;               // its figures, one a line
   std::vector<ThreadStack> native;  // the main thread first
-  std::string native_text;          // as the tool printed it
-  std::string python_text;          // the output of py-spy, if our own reader found nothing
 };
 
 struct Findings {

@@ -31,7 +31,7 @@ ProcessFinding process(int pid, int parent, const std::string& name, const std::
 ProcessFinding rank(int number) {
   ProcessFinding made = process(100 + number, 99, "python3", "futex_wait");
   made.facts.rank = std::to_string(number);
-  made.python.is_python = true;
+  made.python.interpreter = "/usr/bin/python3.11";
   made.python.threads = {
       {.tid = 0, .name = "", .frames = {{"step", "/src/train.py:12"}, {"main", "/src/train.py:40"}}}};
   made.native = {{.tid = 0,

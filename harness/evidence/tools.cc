@@ -16,6 +16,7 @@ std::string problem_of(const ProcessEnd& end, Milliseconds limit) {
   if (end.cause == EndCause::kTimeout) return "killed after " + human_duration(limit);
   if (end.exit_signal) return "ended by signal " + std::to_string(*end.exit_signal);
   if (end.exit_code && *end.exit_code != 0) return "exit " + std::to_string(*end.exit_code);
+  if (end.kept_stdout_truncated) return "printed too much";
   return end.exit_code ? "" : "no exit status";
 }
 

@@ -207,7 +207,8 @@ TEST_F(PlannerTest, UnsupportedSuiteThatWasNotAskedForDoesNotMatter) {
   SelectionOptions options;
   options.suites = {"b"};
   EXPECT_TRUE(
-      plan("[suite.a]\nkind = \"benchmark\"\ncommand = [\"nowhere\"]\n[suite.b]\ncommand = [\"true\"]\n",
+      plan("[suite.a]\nkind = \"benchmark\"\nprocess = \"suite\"\ncommand = [\"nowhere\"]\n"
+           "[suite.b]\ncommand = [\"true\"]\n",
            options));
 }
 

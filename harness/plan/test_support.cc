@@ -81,5 +81,6 @@ Result<ListOutput> refuse_to_run(const std::vector<std::string>& argv,
 
 std::string sample_gtest() { return PLAN_SAMPLE_GTEST; }
 std::string listener_gtest() { return PLAN_LISTENER_GTEST; }
+std::string sample_benchmark() { return PLAN_SAMPLE_BENCHMARK; }
 
 }  // namespace proctor::testing_support

@@ -36,5 +36,7 @@ Result<ListOutput> refuse_to_run(const std::vector<std::string>& argv,
 std::string sample_gtest();
 // The program of testdata/listener_gtest.cc, which has our listener.
 std::string listener_gtest();
+// The program of testdata/sample_benchmark.cc; "" without Google Benchmark.
+std::string sample_benchmark();
 
 }  // namespace proctor::testing_support

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "harness/core/child_protocol.h"
+#include "harness/plan/kinds/benchmark.h"
 #include "harness/plan/kinds/command.h"
 #include "harness/plan/kinds/gtest.h"
 #include "harness/plan/kinds/proctor.h"
@@ -13,7 +14,7 @@ namespace proctor {
 
 const std::vector<const Kind*>& all_kinds() {
   static const std::vector<const Kind*> kKinds{&proctor_kind(), &gtest_kind(), &pytest_kind(),
-                                               &command_kind()};
+                                               &benchmark_kind(), &command_kind()};
   return kKinds;
 }
 

@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "harness/core/child_protocol.h"
+#include "suites/accel/shared_library.h"
 #include "suites/main/check.h"
 #include "suites/main/self.h"
 #include "suites/main/skipped.h"
@@ -30,13 +31,9 @@ std::string file_beside_this(const std::string& name) {
 
 template <typename Function>
 Function* load_function(const std::string& file, const char* name) {
-  // Never unloaded: libraries of collectives have threads and thread-local data.
-  void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* error = ::dlerror();
-    throw suite::Skipped(reason_not_loaded(file, error != nullptr ? error : ""));
-  }
-  void* function = ::dlsym(library, name);
+  const SharedLibrary library(file);
+  if (!library.loaded()) throw suite::Skipped(reason_not_loaded(file, library.error()));
+  void* function = ::dlsym(library.handle(), name);
   if (function == nullptr) unusable(file + " has no " + name);
   return reinterpret_cast<Function*>(function);
 }

@@ -2,14 +2,13 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <link.h>
 
 #include <array>
 #include <cstring>
-#include <string_view>
-#include <utility>
+#include <iterator>
 
 #include "harness/core/words.h"
+#include "suites/accel/shared_library.h"
 
 namespace proctor::probe {
 namespace {
@@ -46,23 +45,15 @@ struct Functions {
   int (*pci_address)(char*, int, int);
 };
 
-// The name of the first one that is missing, or "".
-std::string find_functions(void* library, Functions& functions) {
-  const std::array<std::pair<const char*, void**>, 7> wanted = {{
-      {"cudaRuntimeGetVersion", reinterpret_cast<void**>(&functions.runtime_version)},
-      {"cudaDriverGetVersion", reinterpret_cast<void**>(&functions.driver_version)},
-      {"cudaGetDeviceCount", reinterpret_cast<void**>(&functions.device_count)},
-      {"cudaGetErrorName", reinterpret_cast<void**>(&functions.error_name)},
-      {"cudaGetDeviceProperties", reinterpret_cast<void**>(&functions.properties)},
-      {"cudaDeviceGetAttribute", reinterpret_cast<void**>(&functions.attribute)},
-      {"cudaDeviceGetPCIBusId", reinterpret_cast<void**>(&functions.pci_address)},
-  }};
-  for (const auto& [name, function] : wanted) {
-    *function = dlsym(library, name);
-    if (*function == nullptr) return name;
-  }
-  return {};
-}
+constexpr std::array kSymbols{
+    symbol<&Functions::runtime_version>("cudaRuntimeGetVersion"),
+    symbol<&Functions::driver_version>("cudaDriverGetVersion"),
+    symbol<&Functions::device_count>("cudaGetDeviceCount"),
+    symbol<&Functions::error_name>("cudaGetErrorName"),
+    symbol<&Functions::properties>("cudaGetDeviceProperties"),
+    symbol<&Functions::attribute>("cudaDeviceGetAttribute"),
+    symbol<&Functions::pci_address>("cudaDeviceGetPCIBusId"),
+};
 
 std::string uuid_text(const unsigned char (&bytes)[16]) {
   std::string text = "GPU-";
@@ -109,32 +100,27 @@ void name_problem(int result, CudaRuntime& runtime) {
   }
 }
 
-void* load() {
-  for (const char* name : kRuntimes) {
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
-  }
-  return nullptr;
-}
-
-std::string path_of(void* library) {
-  link_map* map = nullptr;
-  return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
+SharedLibrary load() {
+  SharedLibrary library(kRuntimes[0]);
+  for (std::size_t next = 1; next < std::size(kRuntimes) && !library.loaded(); ++next)
+    library = SharedLibrary(kRuntimes[next]);
+  return library;
 }
 
 }  // namespace
 
 CudaRuntime query_cuda_runtime() {
   CudaRuntime runtime;
-  void* library = load();
-  if (library == nullptr) {
+  const SharedLibrary library = load();
+  if (!library.loaded()) {
     runtime.problem = std::string("library_missing:") + kRuntimes[0];
     runtime.detail = "the CUDA Runtime is not here";
     return runtime;
   }
-  runtime.path = path_of(library);
+  runtime.path = library.path();
   Functions cuda{};
-  if (const std::string missing = find_functions(library, cuda); !missing.empty()) {
-    runtime.problem = "symbol_missing:" + missing;
+  if (const char* missing = library.find_all(kSymbols, cuda)) {
+    runtime.problem = std::string("symbol_missing:") + missing;
     runtime.detail = runtime.path + " is not the CUDA Runtime that we know";
     return runtime;
   }

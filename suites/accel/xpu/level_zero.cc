@@ -6,43 +6,36 @@
 #include <link.h>
 
 #include <algorithm>
+#include <array>
+
+#include "suites/accel/shared_library.h"
 
 namespace proctor::xpu {
 namespace {
 
-template <typename Function>
-void find(void* library, const char* symbol, Function& function, LevelZero& ze) {
-  function = reinterpret_cast<Function>(dlsym(library, symbol));
-  if (function == nullptr) ze.missing_symbols.emplace_back(symbol);
-}
-
-void find_all(void* library, LevelZero& ze) {
-  find(library, "zeInit", ze.init, ze);
-  find(library, "zeDriverGet", ze.driver_get, ze);
-  find(library, "zeDriverGetApiVersion", ze.driver_get_api_version, ze);
-  find(library, "zeDriverGetProperties", ze.driver_get_properties, ze);
-  find(library, "zeDeviceGet", ze.device_get, ze);
-  find(library, "zeDeviceGetSubDevices", ze.device_get_sub_devices, ze);
-  find(library, "zeDeviceGetProperties", ze.device_get_properties, ze);
-  find(library, "zeDeviceGetMemoryProperties", ze.device_get_memory_properties, ze);
-  find(library, "zeDeviceCanAccessPeer", ze.device_can_access_peer, ze);
-  find(library, "zeDevicePciGetPropertiesExt", ze.device_pci_get_properties, ze);
-  find(library, "zeDeviceGetRootDevice", ze.device_get_root_device, ze);
-  find(library, "zeInitDrivers", ze.init_drivers, ze);
-  find(library, "zesInit", ze.sysman_init, ze);
-  find(library, "zesDriverGet", ze.sysman_driver_get, ze);
-  find(library, "zesDeviceGet", ze.sysman_device_get, ze);
-  find(library, "zesDeviceGetProperties", ze.sysman_device_get_properties, ze);
-  find(library, "zesDevicePciGetProperties", ze.sysman_device_pci_get_properties, ze);
-}
-
-// The entry points that every Level Zero 1.0 loader has; without them this is no loader.
-bool usable(const LevelZero& ze) {
-  return ze.init != nullptr && ze.driver_get != nullptr && ze.driver_get_api_version != nullptr &&
-         ze.driver_get_properties != nullptr && ze.device_get != nullptr &&
-         ze.device_get_sub_devices != nullptr && ze.device_get_properties != nullptr &&
-         ze.device_get_memory_properties != nullptr && ze.device_can_access_peer != nullptr;
-}
+// What every Level Zero 1.0 loader has; without it this is no loader.
+constexpr std::array kNeeded{
+    symbol<&LevelZero::init>("zeInit"),
+    symbol<&LevelZero::driver_get>("zeDriverGet"),
+    symbol<&LevelZero::driver_get_api_version>("zeDriverGetApiVersion"),
+    symbol<&LevelZero::driver_get_properties>("zeDriverGetProperties"),
+    symbol<&LevelZero::device_get>("zeDeviceGet"),
+    symbol<&LevelZero::device_get_sub_devices>("zeDeviceGetSubDevices"),
+    symbol<&LevelZero::device_get_properties>("zeDeviceGetProperties"),
+    symbol<&LevelZero::device_get_memory_properties>("zeDeviceGetMemoryProperties"),
+    symbol<&LevelZero::device_can_access_peer>("zeDeviceCanAccessPeer"),
+};
+// What may be missing.
+constexpr std::array kOptional{
+    symbol<&LevelZero::device_pci_get_properties>("zeDevicePciGetPropertiesExt"),
+    symbol<&LevelZero::device_get_root_device>("zeDeviceGetRootDevice"),
+    symbol<&LevelZero::init_drivers>("zeInitDrivers"),
+    symbol<&LevelZero::sysman_init>("zesInit"),
+    symbol<&LevelZero::sysman_driver_get>("zesDriverGet"),
+    symbol<&LevelZero::sysman_device_get>("zesDeviceGet"),
+    symbol<&LevelZero::sysman_device_get_properties>("zesDeviceGetProperties"),
+    symbol<&LevelZero::sysman_device_pci_get_properties>("zesDevicePciGetProperties"),
+};
 
 template <typename Handle, typename Get>
 Listing<Handle> list(Get&& get) {
@@ -63,19 +56,21 @@ bool LevelZero::lacks(const std::string& symbol) const {
 }
 
 std::optional<LevelZero> load_level_zero(std::string& why) {
-  void* library = dlopen(kLoaderName, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    why = dlerror();
+  const SharedLibrary library(kLoaderName);
+  if (!library.loaded()) {
+    why = library.error();
     return std::nullopt;
   }
   LevelZero ze;
-  find_all(library, ze);
-  if (!usable(ze)) {
+  if (library.find_all(kNeeded, ze) != nullptr) {
     why = fmt::format("{} lacks entry points of Level Zero 1.0", kLoaderName);
     return std::nullopt;
   }
+  for (const auto& function : kOptional) {
+    if (!library.find(function, ze)) ze.missing_symbols.emplace_back(function.name);
+  }
   ze.path = mapped_library(kLoaderName);
-  ze.library = library;
+  ze.library = library.handle();
   return ze;
 }
 

@@ -1,6 +1,5 @@
 #include "suites/collectives/nccl/api.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+
+#include "suites/accel/shared_library.h"
 
 namespace proctor::collectives::nccl {
 namespace {
@@ -29,11 +30,6 @@ void set_environment() {
   ::setenv("NCCL_SOCKET_IFNAME", "lo", 1);
   ::setenv("NCCL_DEBUG", "WARN", 1);  // its reasons, in the log of the case
   ::unsetenv("NCCL_COMM_BLOCKING");
-}
-
-std::string last_error() {
-  const char* error = ::dlerror();
-  return error != nullptr ? error : "";
 }
 
 // The program itself, not a library that it needs.
@@ -78,43 +74,34 @@ void add_wheels(const fs::path& prefix, std::vector<std::string>& files) {
   }
 }
 
-// Never unloaded: it has threads.
-void* open_library(std::string& reason) {
+SharedLibrary open_library() {
   const Surroundings here{
       .wanted = variable("PROCTOR_NCCL_LIBRARY"), .path = variable("PATH"), .home = variable("HOME")};
-  for (const auto& file : library_files(here)) {
-    void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) return library;
-    reason = last_error();
-    if (!says_absent(reason, file)) return nullptr;
-  }
-  return nullptr;
+  const auto files = library_files(here);
+  SharedLibrary library(files.front());
+  for (std::size_t next = 1; next < files.size() && says_absent(library.error(), files[next - 1]); ++next)
+    library = SharedLibrary(files[next]);
+  return library;
 }
 
-template <typename Function>
-bool find(void* library, const char* name, Function*& function, std::string& reason) {
-  function = reinterpret_cast<Function*>(::dlsym(library, name));
-  if (function == nullptr) reason = last_error();
-  return function != nullptr;
-}
-
-bool find_all(void* library, Api& api, std::string& reason) {
-  return find(library, "ncclGetVersion", api.get_version, reason) &&
-         find(library, "ncclGetUniqueId", api.get_unique_id, reason) &&
-         find(library, "ncclCommInitRankConfig", api.init_rank, reason) &&
-         find(library, "ncclCommDestroy", api.destroy, reason) &&
-         find(library, "ncclCommAbort", api.abort, reason) &&
-         find(library, "ncclCommGetAsyncError", api.async_error, reason) &&
-         find(library, "ncclGetLastError", api.last_error, reason) &&
-         find(library, "ncclGroupStart", api.group_start, reason) &&
-         find(library, "ncclGroupEnd", api.group_end, reason) &&
-         find(library, "ncclAllReduce", api.all_reduce, reason) &&
-         find(library, "ncclReduce", api.reduce, reason) &&
-         find(library, "ncclReduceScatter", api.reduce_scatter, reason) &&
-         find(library, "ncclBroadcast", api.broadcast, reason) &&
-         find(library, "ncclAllGather", api.all_gather, reason) &&
-         find(library, "ncclSend", api.send, reason) && find(library, "ncclRecv", api.receive, reason);
-}
+constexpr std::array kSymbols{
+    symbol<&Api::get_version>("ncclGetVersion"),
+    symbol<&Api::get_unique_id>("ncclGetUniqueId"),
+    symbol<&Api::init_rank>("ncclCommInitRankConfig"),
+    symbol<&Api::destroy>("ncclCommDestroy"),
+    symbol<&Api::abort>("ncclCommAbort"),
+    symbol<&Api::async_error>("ncclCommGetAsyncError"),
+    symbol<&Api::last_error>("ncclGetLastError"),
+    symbol<&Api::group_start>("ncclGroupStart"),
+    symbol<&Api::group_end>("ncclGroupEnd"),
+    symbol<&Api::all_reduce>("ncclAllReduce"),
+    symbol<&Api::reduce>("ncclReduce"),
+    symbol<&Api::reduce_scatter>("ncclReduceScatter"),
+    symbol<&Api::broadcast>("ncclBroadcast"),
+    symbol<&Api::all_gather>("ncclAllGather"),
+    symbol<&Api::send>("ncclSend"),
+    symbol<&Api::receive>("ncclRecv"),
+};
 
 }  // namespace
 
@@ -144,13 +131,17 @@ std::vector<std::string> library_files(const Surroundings& surroundings) {
 
 std::optional<Api> load_api(std::string& reason) {
   set_environment();
-  void* library = open_library(reason);
-  if (library == nullptr) return std::nullopt;
+  const SharedLibrary library = open_library();
+  if (!library.loaded()) {
+    reason = library.error();
+    return std::nullopt;
+  }
   Api api{};
-  if (!find_all(library, api, reason)) return std::nullopt;
-  Dl_info info{};
-  ::dladdr(reinterpret_cast<const void*>(api.get_version), &info);
-  api.file = info.dli_fname;
+  if (library.find_all(kSymbols, api) != nullptr) {
+    reason = SharedLibrary::last_error();
+    return std::nullopt;
+  }
+  api.file = library.path();
   if (api.get_version(&api.version) != Code::kSuccess || api.version < kOldestVersion) {
     reason = api.file + " is version " + version_text(api.version) + ", older than " +
              version_text(kOldestVersion);

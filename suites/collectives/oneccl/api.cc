@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "suites/accel/shared_library.h"
+
 namespace proctor::collectives::oneccl {
 namespace {
 
@@ -32,35 +34,19 @@ void set_environment() {
   for (const auto& [name, value] : kVariables) ::setenv(name, value, 1);
 }
 
-std::string last_error() {
-  const char* error = ::dlerror();
-  return error != nullptr ? error : "";
-}
-
-// Never unloaded: it has threads.
-void* open(const std::string& file) { return ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL); }
-
 fs::path directory_of_this() {
   Dl_info info{};
   ::dladdr(reinterpret_cast<const void*>(&load_api), &info);
   return fs::path(info.dli_fname).parent_path();
 }
 
-void* open_library(std::string& reason) {
+SharedLibrary open_library() {
   const char* wanted = std::getenv(kLibraryVariable);
-  if (wanted != nullptr && *wanted != '\0') {
-    void* library = open(wanted);
-    if (library == nullptr) reason = last_error();
-    return library;
-  }
-  void* library = open(kLibrary);
-  if (library != nullptr) return library;
-  reason = last_error();
+  if (wanted != nullptr && *wanted != '\0') return SharedLibrary(wanted);
+  SharedLibrary library(kLibrary);
   const fs::path of_build = directory_of_this() / "oneccl" / kLibrary;
   std::error_code error;
-  if (!fs::exists(of_build, error)) return nullptr;
-  library = open(of_build.string());
-  if (library == nullptr) reason = last_error();
+  if (!library.loaded() && fs::exists(of_build, error)) library = SharedLibrary(of_build.string());
   return library;
 }
 
@@ -70,48 +56,47 @@ bool open_parts(const std::string& library, std::string& reason) {
   for (const char* part : {"libccl.so.1", "libccl_legacy_cpu.so", "libfabric.so.1"}) {
     const fs::path beside = fs::path(library).parent_path() / part;
     std::error_code error;
-    if (open(fs::exists(beside, error) ? beside.string() : part) != nullptr) continue;
-    reason = last_error();
+    const SharedLibrary opened(fs::exists(beside, error) ? beside.string() : part);
+    if (opened.loaded()) continue;
+    reason = opened.error();
     return false;
   }
   return true;
 }
 
-template <typename Function>
-bool find(void* library, const char* name, Function*& function, std::string& reason) {
-  function = reinterpret_cast<Function*>(::dlsym(library, name));
-  if (function == nullptr) reason = last_error();
-  return function != nullptr;
-}
-
-bool find_all(void* library, Api& api, std::string& reason) {
-  return find(library, "onecclGetVersion", api.get_version, reason) &&
-         find(library, "onecclGetUniqueId", api.get_unique_id, reason) &&
-         find(library, "onecclCommInitRankConfig", api.init_rank, reason) &&
-         find(library, "onecclCommDestroy", api.destroy, reason) &&
-         find(library, "onecclGetLastError", api.last_error, reason) &&
-         find(library, "onecclAllReduce", api.all_reduce, reason) &&
-         find(library, "onecclReduce", api.reduce, reason) &&
-         find(library, "onecclReduceScatter", api.reduce_scatter, reason) &&
-         find(library, "onecclBroadcast", api.broadcast, reason) &&
-         find(library, "onecclScatter", api.scatter, reason) &&
-         find(library, "onecclAllGather", api.all_gather, reason) &&
-         find(library, "onecclAllToAll", api.all_to_all, reason) &&
-         find(library, "onecclAllToAllV", api.all_to_allv, reason) &&
-         find(library, "onecclSend", api.send, reason) && find(library, "onecclRecv", api.receive, reason);
-}
+constexpr std::array kSymbols{
+    symbol<&Api::get_version>("onecclGetVersion"),
+    symbol<&Api::get_unique_id>("onecclGetUniqueId"),
+    symbol<&Api::init_rank>("onecclCommInitRankConfig"),
+    symbol<&Api::destroy>("onecclCommDestroy"),
+    symbol<&Api::last_error>("onecclGetLastError"),
+    symbol<&Api::all_reduce>("onecclAllReduce"),
+    symbol<&Api::reduce>("onecclReduce"),
+    symbol<&Api::reduce_scatter>("onecclReduceScatter"),
+    symbol<&Api::broadcast>("onecclBroadcast"),
+    symbol<&Api::scatter>("onecclScatter"),
+    symbol<&Api::all_gather>("onecclAllGather"),
+    symbol<&Api::all_to_all>("onecclAllToAll"),
+    symbol<&Api::all_to_allv>("onecclAllToAllV"),
+    symbol<&Api::send>("onecclSend"),
+    symbol<&Api::receive>("onecclRecv"),
+};
 
 }  // namespace
 
 std::optional<Api> load_api(std::string& reason) {
   set_environment();
-  void* library = open_library(reason);
-  if (library == nullptr) return std::nullopt;
+  const SharedLibrary library = open_library();
+  if (!library.loaded()) {
+    reason = library.error();
+    return std::nullopt;
+  }
   Api api{};
-  if (!find_all(library, api, reason)) return std::nullopt;
-  Dl_info info{};
-  ::dladdr(reinterpret_cast<const void*>(api.get_version), &info);
-  api.file = info.dli_fname;
+  if (library.find_all(kSymbols, api) != nullptr) {
+    reason = SharedLibrary::last_error();
+    return std::nullopt;
+  }
+  api.file = library.path();
   if (!open_parts(api.file, reason)) return std::nullopt;
   if (api.get_version(&api.version) != Code::kSuccess || api.version < kOldestVersion) {
     reason = api.file + " is version " + std::to_string(api.version) + ", older than " +

@@ -1,0 +1,88 @@
+// A library that is found at run time, and a table of the functions that are called in it. Example:
+//
+//   struct Api {
+//     int (*init)(unsigned flags);
+//     const char* (*error_name)(int);
+//   };
+//   constexpr std::array kSymbols{symbol<&Api::init>("xyzInit"), symbol<&Api::error_name>("xyzErrorName")};
+//
+//   const SharedLibrary library("libxyz.so.1");
+//   if (!library.loaded()) return library.error();
+//   Api api{};
+//   if (const char* missing = library.find_all(kSymbols, api)) return "symbol_missing:" + std::string(missing);
+#pragma once
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <string>
+
+namespace proctor {
+
+// A row of the table: a function of the library, and the member of Api that becomes its address.
+template <typename Api>
+struct Symbol {
+  const char* name;
+  void (*set)(Api& api, void* address);
+};
+
+template <auto kMember>
+struct SymbolMember;
+template <typename Api, typename Function, Function* Api::*kMember>
+struct SymbolMember<kMember> {
+  static constexpr Symbol<Api> symbol(const char* name) {
+    return {name, [](Api& api, void* address) { api.*kMember = reinterpret_cast<Function*>(address); }};
+  }
+};
+
+template <auto kMember>
+constexpr auto symbol(const char* name) {
+  return SymbolMember<kMember>::symbol(name);
+}
+
+// It is never unloaded: drivers and libraries of collectives have threads.
+class SharedLibrary {
+ public:
+  explicit SharedLibrary(const std::string& file) : handle_(::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ == nullptr) error_ = last_error();
+  }
+
+  bool loaded() const { return handle_ != nullptr; }
+  const std::string& error() const { return error_; }  // why not, in the loader's words
+  void* handle() const { return handle_; }
+
+  // The file that the loader took.
+  std::string path() const {
+    ::link_map* map = nullptr;
+    return ::dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
+  }
+
+  // False: it is not there, and the member is null.
+  template <typename Api>
+  bool find(const Symbol<Api>& wanted, Api& api) const {
+    void* const address = ::dlsym(handle_, wanted.name);
+    wanted.set(api, address);
+    return address != nullptr;
+  }
+
+  // The name of the first one that is not there, or null. What the loader says of it is last_error().
+  template <typename Symbols, typename Api>
+  const char* find_all(const Symbols& symbols, Api& api) const {
+    for (const auto& wanted : symbols) {
+      if (!find(wanted, api)) return wanted.name;
+    }
+    return nullptr;
+  }
+
+  // What failed last in this thread; asking again gives "".
+  static std::string last_error() {
+    const char* const error = ::dlerror();
+    return error != nullptr ? error : "";
+  }
+
+ private:
+  void* handle_;
+  std::string error_;
+};
+
+}  // namespace proctor

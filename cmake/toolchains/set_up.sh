@@ -9,7 +9,7 @@ set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 directory=$1
 shift
-headers=(boost CLI fmt level_zero nlohmann toml++)
+headers=(boost CLI fmt level_zero nlohmann spirv toml++)
 
 die() {
   echo "set_up: $*" >&2

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "harness/core/kernel_line.h"
-#include "harness/process/unique_fd.h"
+#include "harness/core/unique_fd.h"
 
 namespace proctor {
 

@@ -16,8 +16,8 @@
 
 #include "harness/core/clock.h"
 #include "harness/core/events.h"
+#include "harness/core/unique_fd.h"
 #include "harness/process/process_spec.h"
-#include "harness/process/unique_fd.h"
 
 namespace proctor {
 

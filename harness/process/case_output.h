@@ -8,12 +8,12 @@
 #include <optional>
 #include <string_view>
 
+#include "harness/core/unique_fd.h"
 #include "harness/process/capture.h"
 #include "harness/process/line_splitter.h"
 #include "harness/process/pass_through.h"
 #include "harness/process/process_spec.h"
 #include "harness/process/recipe.h"
-#include "harness/process/unique_fd.h"
 
 namespace proctor {
 

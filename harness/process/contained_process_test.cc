@@ -14,8 +14,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/core/unique_fd.h"
 #include "harness/process/process_fixture.h"
-#include "harness/process/unique_fd.h"
 
 namespace proctor {
 namespace {

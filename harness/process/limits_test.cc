@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "harness/core/unique_fd.h"
 #include "harness/process/process_fixture.h"
-#include "harness/process/unique_fd.h"
 
 namespace proctor {
 namespace {

@@ -8,7 +8,7 @@
 #include <boost/asio/io_context.hpp>
 #include <string>
 
-#include "harness/process/unique_fd.h"
+#include "harness/core/unique_fd.h"
 
 namespace proctor {
 namespace {

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "harness/core/result.h"
+#include "harness/core/unique_fd.h"
 #include "harness/process/cgroup.h"
 #include "harness/process/guard/protocol.h"
 #include "harness/process/layer.h"
 #include "harness/process/process_spec.h"
 #include "harness/process/spawn.h"
-#include "harness/process/unique_fd.h"
 
 namespace proctor {
 

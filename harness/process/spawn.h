@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "harness/core/unique_fd.h"
 #include "harness/process/process_spec.h"
-#include "harness/process/unique_fd.h"
 
 namespace proctor {
 

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "harness/process/unique_fd.h"
+#include "harness/core/unique_fd.h"
 
 namespace proctor {
 namespace {

@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "harness/core/result.h"
+#include "harness/core/unique_fd.h"
 #include "harness/process/capture.h"
 #include "harness/process/line_splitter.h"
-#include "harness/process/unique_fd.h"
 #include "harness/ranks/rank_plan.h"
 
 namespace proctor {

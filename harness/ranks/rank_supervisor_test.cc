@@ -11,7 +11,7 @@
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
-#include "harness/process/unique_fd.h"
+#include "harness/core/unique_fd.h"
 
 namespace proctor {
 namespace {

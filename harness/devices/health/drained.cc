@@ -13,7 +13,7 @@
 #include "harness/core/clock.h"
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
-#include "harness/process/unique_fd.h"
+#include "harness/core/unique_fd.h"
 
 namespace proctor {
 namespace {

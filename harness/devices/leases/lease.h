@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "harness/core/result.h"
-#include "harness/process/unique_fd.h"
+#include "harness/core/unique_fd.h"
 
 namespace proctor {
 

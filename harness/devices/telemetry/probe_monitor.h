@@ -14,8 +14,8 @@
 
 #include "harness/core/duration.h"
 #include "harness/core/result.h"
+#include "harness/core/unique_fd.h"
 #include "harness/devices/telemetry/telemetry_sample.h"
-#include "harness/process/unique_fd.h"
 
 namespace proctor {
 

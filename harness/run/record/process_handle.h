@@ -8,7 +8,7 @@
 
 #include "harness/core/duration.h"
 #include "harness/core/result.h"
-#include "harness/process/unique_fd.h"
+#include "harness/core/unique_fd.h"
 
 namespace proctor {
 

@@ -15,9 +15,9 @@
 
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
+#include "harness/core/unique_fd.h"
 #include "harness/machine/scratch.h"
 #include "harness/process/cgroup.h"
-#include "harness/process/unique_fd.h"
 #include "harness/run/record/process_handle.h"
 
 namespace proctor {

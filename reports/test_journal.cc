@@ -1,14 +1,8 @@
 #include "reports/test_journal.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 
-#include "harness/core/text.h"
+#include "harness/testing/child.h"
 
 namespace proctor::testing_support {
 
@@ -166,16 +160,10 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-std::string complaint_of(const std::string& command) {
-  FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return "cannot start " + command;
-  std::string output;
-  std::array<char, 4096> buffer;
-  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    output.append(buffer.data(), n);
-  const int status = ::pclose(pipe);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? ""
-                                                       : "failed: " + command + "\n" + output.substr(0, 4000);
+std::string complaint_of(const std::vector<std::string>& command) {
+  const Ended done = run_child(command);
+  return done.exit_code == 0 ? ""
+                             : "failed: " + command.front() + "\n" + (done.out + done.err).substr(0, 4000);
 }
 
 std::filesystem::path our_schema(const std::string& name) {
@@ -187,8 +175,18 @@ std::filesystem::path published_schemas() {
 }
 
 std::string xml_complaint(const std::filesystem::path& schema, const std::filesystem::path& xml) {
-  return complaint_of("xmllint --noout --nonet --schema " + shell_quote(schema.string()) + " " +
-                      shell_quote(xml.string()));
+  return complaint_of({"xmllint", "--noout", "--nonet", "--schema", schema.string(), xml.string()});
+}
+
+// Its judge is started once for all reports of this program: Python and the schema take longer than a report.
+std::string report_json_complaint(const std::filesystem::path& json, bool closed) {
+  static TalkingChild judge(
+      {"/usr/bin/python3", "-W", "ignore", "-B", our_schema("validate_report.py").string(), "--lines"});
+  const std::string question = (closed ? "closed " : "") + json.string();
+  judge.say(question);
+  const auto answer = judge.line();
+  if (!answer) return "validate_report.py ended without an answer to: " + question;
+  return *answer == "\"\"" ? "" : *answer;
 }
 
 }  // namespace proctor::testing_support

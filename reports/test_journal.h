@@ -31,7 +31,7 @@ std::string awkward_text();
 void write_file(const std::filesystem::path& path, const std::string& text);
 
 // "" when `command` exits with 0, else its output.
-std::string complaint_of(const std::string& command);
+std::string complaint_of(const std::vector<std::string>& command);
 
 // Our own schemas are named as in reports/schema/. Published ones are used where
 // they lie beside the checkout.

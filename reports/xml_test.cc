@@ -30,13 +30,13 @@ TEST(Xml, AnyBytesAreWellFormed) {
   }
   xml.open("long").text(std::string(1 << 20, '\0')).close();
   write_file(dir.path() / "x.xml", xml.finish());
-  EXPECT_EQ(complaint_of("xmllint --noout --nonet " + (dir.path() / "x.xml").string()), "");
+  EXPECT_EQ(complaint_of({"xmllint", "--noout", "--nonet", (dir.path() / "x.xml").string()}), "");
 }
 
 TEST(Xml, TheJudgeNoticesAForbiddenCharacter) {
   TempDir dir;
   write_file(dir.path() / "x.xml", "<a>\x1b</a>");
-  EXPECT_NE(complaint_of("xmllint --noout --nonet " + (dir.path() / "x.xml").string()), "");
+  EXPECT_NE(complaint_of({"xmllint", "--noout", "--nonet", (dir.path() / "x.xml").string()}), "");
 }
 
 }  // namespace

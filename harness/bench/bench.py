@@ -146,6 +146,25 @@ def leases(bin_dir, table):
     table.row("lease: take and release, uncontended", best, 200, "us", "")
 
 
+def children(bin_dir, table):
+    """What a helper program costs over posix_spawn of the same, in turns."""
+    program = bin_dir / "child_bench"
+    if not program.exists():
+        print("child_bench was not built: not measured")
+        return
+    done = subprocess.run([program, "--benchmark_format=json", "--benchmark_repetitions=9",
+                           "--benchmark_enable_random_interleaving=true", "--benchmark_min_time=0.1"],
+                          capture_output=True, text=True, check=True)
+    best = {}
+    for entry in json.loads(done.stdout)["benchmarks"]:
+        if entry["run_type"] == "iteration":
+            name = entry["name"].split("/")[0]
+            best[name] = min(entry["real_time"] / 1000, best.get(name, float("inf")))
+    spawn = best["spawn_alone"]
+    table.row("helper program over posix_spawn", best["run_helper"] - spawn, 2, "ms", f"posix_spawn {spawn:.2f} ms")
+    table.row("the same, with 512 MiB in this process", best["run_helper_with_memory"] - spawn, 2, "ms", "")
+
+
 def cpu_of_exec(bin_dir, work, rate, seconds):
     """CPU seconds of the runner and all that it started, while its command sleeps on a simulated device."""
     process = subprocess.Popen([bin_dir / "proctor", "exec", "--gpus", "1", "--sim", "xpu:2x2", "--telemetry", str(rate),
@@ -221,6 +240,7 @@ def main():
         telemetry(bin_dir, pathlib.Path(work), table)
         interpreter(bin_dir, table)
         leases(bin_dir, table)
+        children(bin_dir, table)
         simulated_devices(bin_dir, pathlib.Path(work), table)
         ranks(bin_dir, pathlib.Path(work), table)
         simulated_cuda(bin_dir, pathlib.Path(work), table)

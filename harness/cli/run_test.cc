@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -10,6 +9,7 @@
 
 #include "harness/cli/run_test_support.h"
 #include "harness/core/json.h"
+#include "harness/core/unique_fd.h"
 
 namespace proctor::cli {
 namespace {
@@ -181,19 +181,15 @@ TEST_F(Run, MissingDevicesAreSaidWithTheNextCommand) {
 }
 
 TEST_F(Run, AClosedStdoutDoesNotStopTheRun) {
-  const Ended ended =
-      run({"--", "/bin/true"}, {.env = {}, .in_child = [] { ::close(1); }, .while_running = {}});
+  const Ended ended = run({"--", "/bin/true"}, {.stdout_fd = -1});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("stdout"));
   EXPECT_EQ(outcomes()["true/true"], "pass");
 }
 
 TEST_F(Run, AFullStdoutDoesNotStopTheRun) {
-  const auto full = [] {
-    const int fd = ::open("/dev/full", O_WRONLY);
-    ::dup2(fd, 1);
-  };
-  const Ended ended = run({"--", "/bin/true"}, {.env = {}, .in_child = full, .while_running = {}});
+  const UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  const Ended ended = run({"--", "/bin/true"}, {.stdout_fd = full.get()});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("No space left on device"));
   EXPECT_THAT(read("out/report.json"), HasSubstr("stdout_lost"));
@@ -207,7 +203,7 @@ TEST_F(Run, ASignalEndsItByThatSignalAfterTheReports) {
       EXPECT_TRUE(wait_for("out/journal.jsonl", "attempt_started", 2));
       ::kill(pid, signal);
     };
-    const Ended ended = run({"--jobs", "2"}, {.env = {}, .in_child = {}, .while_running = send});
+    const Ended ended = run({"--jobs", "2"}, {.while_running = send});
     EXPECT_EQ(ended.signal, signal) << ended.out << ended.err;
     const auto found = outcomes();
     EXPECT_EQ(found.size(), 3u);
@@ -224,7 +220,7 @@ TEST_F(Run, ASecondSignalKillsWhatIgnoresTheFirst) {
     EXPECT_TRUE(wait_for("out/journal.jsonl", "stop_requested"));
     ::kill(pid, SIGINT);
   };
-  const Ended ended = run({}, {.env = {}, .in_child = {}, .while_running = send});
+  const Ended ended = run({}, {.while_running = send});
   EXPECT_EQ(ended.signal, SIGINT) << ended.out << ended.err;
   const json termination = report()["cases"][0]["attempts"][0]["termination"];
   EXPECT_EQ(termination["forced"], true) << read("out/report.json");
@@ -238,7 +234,7 @@ TEST_F(Run, UnderCiTheDeathOfTheParentStopsIt) {
     ::kill(shell, SIGKILL);
   };
   const Ended ended = run_child({"/bin/sh", "-c", program() + " run --out out; true"},
-                                {.env = {"CI=true"}, .in_child = {}, .while_running = shoot_shell});
+                                {.env = {"CI=true"}, .while_running = shoot_shell});
   EXPECT_EQ(ended.signal, SIGKILL);
   ASSERT_TRUE(wait_for("out/report.json", "\"interrupted\"")) << read("out/journal.jsonl");
   EXPECT_THAT(read("out/journal.jsonl"), HasSubstr("parent_died"));
@@ -250,7 +246,7 @@ TEST_F(Run, AfterAKillTheJournalStillGivesEveryReport) {
     EXPECT_TRUE(wait_for("out/journal.jsonl", "attempt_started", 2));
     ::kill(pid, SIGKILL);
   };
-  const Ended ended = run({"--jobs", "1"}, {.env = {}, .in_child = {}, .while_running = shoot});
+  const Ended ended = run({"--jobs", "1"}, {.while_running = shoot});
   EXPECT_EQ(ended.signal, SIGKILL);
   const std::string scratch = json::parse(read("out/run.json"), nullptr, false)["scratch"][0];
   EXPECT_TRUE(fs::exists(scratch));
@@ -272,18 +268,11 @@ TEST_F(Run, FinishLeavesALivingRunAlone) {
   write_commands({{"a", "exec sleep 1000"}});
   const auto try_finish = [&](pid_t pid) {
     EXPECT_TRUE(wait_for("out/journal.jsonl", "attempt_started"));
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::execl(program().c_str(), "proctor", "finish", path("out").c_str(), nullptr);
-      ::_exit(127);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    EXPECT_EQ(WEXITSTATUS(status), 2);
+    EXPECT_EQ(testing_support::run_child({program(), "finish", path("out")}).exit_code, 2);
     EXPECT_EQ(::kill(pid, 0), 0);
     ::kill(pid, SIGTERM);
   };
-  EXPECT_EQ(run({}, {.env = {}, .in_child = {}, .while_running = try_finish}).signal, SIGTERM);
+  EXPECT_EQ(run({}, {.while_running = try_finish}).signal, SIGTERM);
 }
 
 TEST_F(Run, OneCaseOnTheTerminal) {
@@ -299,10 +288,10 @@ TEST_F(Run, OneCaseOnTheTerminal) {
 TEST_F(Run, ColoursOnlyWhereWanted) {
   EXPECT_THAT(run({"--", "/bin/true"}).out, Not(HasSubstr("\033[")));
   fs::remove_all(path("out"));
-  const ChildOptions forced{.env = {"CLICOLOR_FORCE=1"}, .in_child = {}, .while_running = {}};
+  const ChildOptions forced{.env = {"CLICOLOR_FORCE=1"}};
   EXPECT_THAT(run({"--", "/bin/true"}, forced).out, HasSubstr("\033["));
   fs::remove_all(path("out"));
-  const ChildOptions neither{.env = {"CLICOLOR_FORCE=1", "NO_COLOR=1"}, .in_child = {}, .while_running = {}};
+  const ChildOptions neither{.env = {"CLICOLOR_FORCE=1", "NO_COLOR=1"}};
   EXPECT_THAT(run({"--", "/bin/true"}, neither).out, Not(HasSubstr("\033[")));
 }
 

@@ -1,13 +1,10 @@
 #include "harness/cli/run_test_support.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "harness/core/read_file.h"
@@ -19,12 +16,6 @@ int count(const std::string& text, const std::string& part) {
   int found = 0;
   for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
   return found;
-}
-
-void redirect(const char* path, int flags, int fd) {
-  const int opened = ::open(path, flags, 0644);
-  if (opened < 0 || ::dup2(opened, fd) < 0) ::_exit(126);
-  ::close(opened);
 }
 
 // What a run on the developer's machine or in CI would inherit and a test must not depend on.
@@ -49,37 +40,12 @@ Ended ProctorTest::proctor(const std::vector<std::string>& arguments, const Chil
 }
 
 Ended ProctorTest::run_child(const std::vector<std::string>& argv, const ChildOptions& options) {
-  const std::string out = path(".stdout");
-  const std::string err = path(".stderr");
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    if (::chdir(directory().c_str()) != 0) ::_exit(126);
-    for (const char* name : kCleared) ::unsetenv(name);
-    ::setenv("XDG_RUNTIME_DIR", directory().c_str(), 1);
-    ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
-    for (const auto& entry : options.env) {
-      entry.find('=') == std::string::npos ? ::unsetenv(entry.c_str())
-                                           : ::putenv(const_cast<char*>(entry.c_str()));
-    }
-    redirect("/dev/null", O_RDONLY, 0);
-    redirect(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 1);
-    redirect(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 2);
-    if (options.in_child) options.in_child();
-    std::vector<char*> words;
-    for (const auto& word : argv) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    ::execv(words[0], words.data());
-    ::_exit(127);
-  }
-  if (options.while_running) options.while_running(pid);
-  int status = 0;
-  ::waitpid(pid, &status, 0);
-  Ended ended;
-  if (WIFEXITED(status)) ended.exit_code = WEXITSTATUS(status);
-  if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
-  ended.out = read_file_or_empty(out);
-  ended.err = read_file_or_empty(err);
-  return ended;
+  ChildOptions all = options;
+  all.directory = directory();
+  all.env = {std::begin(kCleared), std::end(kCleared)};
+  all.env.insert(all.env.end(), {"XDG_RUNTIME_DIR=" + directory(), "XDG_CONFIG_HOME=/nonexistent"});
+  all.env.insert(all.env.end(), options.env.begin(), options.env.end());
+  return testing_support::run_child(argv, all);
 }
 
 void ProctorTest::write(const std::string& name, const std::string& text, bool executable) const {

@@ -4,27 +4,17 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "harness/machine/scratch.h"
+#include "harness/testing/child.h"
 
 namespace proctor::cli {
 
-struct Ended {
-  int exit_code = -1;  // -1: ended by a signal
-  int signal = 0;
-  std::string out;
-  std::string err;
-};
-
-struct ChildOptions {
-  std::vector<std::string> env;                  // NAME=VALUE, added to the test's own; NAME removes
-  std::function<void()> in_child;                // between fork and exec
-  std::function<void(pid_t pid)> while_running;  // in the test, before it waits
-};
+using testing_support::ChildOptions;
+using testing_support::Ended;
 
 class ProctorTest : public testing::Test {
  protected:

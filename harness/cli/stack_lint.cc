@@ -1,41 +1,18 @@
 // proctor stack lint: our rules over Dockerfiles, and hadolint's where it is installed.
 #include <fmt/format.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 
 #include "harness/cli/stack.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/outside_program.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/stack/lint.h"
 
 namespace proctor::cli {
 namespace {
-
-constexpr int kNotFound = 127;
-
-// What hadolint printed, and its exit status; the shell gives 127 where there is none.
-struct HadolintAnswer {
-  std::string text;
-  int status = 0;
-};
-
-Result<HadolintAnswer> ask_hadolint(const std::string& file) {
-  std::cout.flush();
-  FILE* pipe = ::popen(("exec hadolint --no-color -- " + shell_quote(file) + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return Error::system("start a shell for hadolint", errno);
-  HadolintAnswer answer;
-  std::array<char, 4096> buffer{};
-  while (const auto n = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    answer.text.append(buffer.data(), n);
-  const int status = ::pclose(pipe);
-  answer.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  return answer;
-}
 
 // Whether the file is clean.
 Result<bool> lint(const std::string& file) {
@@ -47,14 +24,14 @@ Result<bool> lint(const std::string& file) {
                                         finding.fix))
               << '\n';
   }
-  const auto hadolint = ask_hadolint(file);
-  if (!hadolint) return hadolint.error();
-  if (hadolint->status == kNotFound) {
+  const auto hadolint = run_outside_program({.argv = {"hadolint", "--no-color", "--", file}});
+  if (!hadolint && is_missing(hadolint.error())) {
     std::cout << fmt::format("{}: hadolint is not installed; its rules were not checked\n", file);
     return findings.empty();
   }
-  std::cout << clean_text(hadolint->text);
-  return findings.empty() && hadolint->status == 0;
+  if (!hadolint) return hadolint.error();
+  std::cout << clean_text(hadolint->output + hadolint->errors);
+  return findings.empty() && hadolint->exit_code == 0;
 }
 
 int run(const std::vector<std::string>& files) {

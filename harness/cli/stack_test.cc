@@ -1,15 +1,14 @@
 // proctor stack as a shell starts it: exit codes, and what a wrong word is answered with.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 
 #include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
+#include "harness/testing/child.h"
 
 namespace proctor::cli {
 namespace {
@@ -26,22 +25,23 @@ struct Answer {
   std::string text;
 };
 
+Answer answer_of(const std::vector<std::string>& argv, const testing_support::ChildOptions& options = {}) {
+  const auto done = testing_support::run_child(argv, options);
+  return {done.exit_code, done.out + done.err};
+}
+
+std::vector<std::string> words(const std::string& line) {
+  std::istringstream text(line);
+  return {std::istream_iterator<std::string>(text), {}};
+}
+
 class StackCommand : public testing::Test {
  protected:
   // hadolint is what lies in the directory, or nothing.
   Answer run(const std::string& arguments) const {
-    return shell("PATH=" + directory_.string() + " " PROCTOR_BIN_DIR "/proctor stack " + arguments + " 2>&1");
-  }
-
-  static Answer shell(const std::string& line) {
-    FILE* pipe = ::popen(line.c_str(), "r");
-    Answer answer;
-    std::array<char, 4096> buffer{};
-    while (const auto n = std::fread(buffer.data(), 1, buffer.size(), pipe))
-      answer.text.append(buffer.data(), n);
-    const int status = ::pclose(pipe);
-    answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return answer;
+    std::vector<std::string> argv = {PROCTOR_BIN_DIR "/proctor", "stack"};
+    for (const auto& word : words(arguments)) argv.push_back(word);
+    return answer_of(argv, {.env = {"PATH=" + directory_.string()}});
   }
 
   std::string file(const std::string& name, const std::string& text) const {
@@ -103,6 +103,13 @@ TEST_F(StackCommand, WhatHadolintFindsCountsToo) {
   EXPECT_THAT(answer.text, HasSubstr("cuda-13/Dockerfile:7 DL3000 found"));
 }
 
+TEST_F(StackCommand, AHadolintThatDiesIsNoClean) {
+  fs::permissions(file("hadolint", "#!/bin/sh\nkill -SEGV $$\n"), fs::perms::owner_all);
+  const Answer answer = run("lint " + kDocker + "/cuda-13/Dockerfile");
+  EXPECT_EQ(answer.code, 75);
+  EXPECT_THAT(answer.text, HasSubstr("failed to run hadolint: it was ended by SIGSEGV"));
+}
+
 TEST_F(StackCommand, LintOfAMissingFileIsAMistake) { EXPECT_EQ(run("lint /nowhere/Dockerfile").code, 2); }
 
 // A machine whose driver is replaced by the very command that is run on it.
@@ -114,8 +121,8 @@ class StackOfARun : public StackCommand {
   }
 
   Answer proctor(const std::string& command, const std::string& script) const {
-    return shell(PROCTOR_BIN_DIR "/proctor " + command + " --stack-root " + (directory_ / "root").string() +
-                 " --out " + (directory_ / "out").string() + " -- sh -c '" + script + "' 2>&1");
+    return answer_of({PROCTOR_BIN_DIR "/proctor", command, "--stack-root", (directory_ / "root").string(),
+                      "--out", (directory_ / "out").string(), "--", "sh", "-c", script});
   }
   std::string update() const {
     return "echo 580.95.05 > " + (directory_ / "root/sys/module/nvidia/version").string();

@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
-#include <memory>
 #include <random>
 
 #include "harness/core/json.h"
+#include "harness/testing/child.h"
 
 namespace proctor {
 namespace {
@@ -155,13 +153,7 @@ TEST(Glob, BracketsAreOrdinaryAndStarsStayFast) {
 }
 
 std::string read_by_shell(const std::string& quoted) {
-  const std::string command = "printf %s " + quoted;
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
-  std::string out;
-  std::array<char, 4096> buffer;
-  while (const std::size_t n = std::fread(buffer.data(), 1, buffer.size(), pipe.get()))
-    out.append(buffer.data(), n);
-  return out;
+  return testing_support::run_child({"sh", "-c", "printf %s " + quoted}).out;
 }
 
 TEST(ShellQuote, ReadsBackThroughAShell) {

@@ -12,7 +12,7 @@
 
 #include "harness/core/temp_dir.h"
 #include "harness/evidence/tools.h"
-#include "harness/evidence/waiting_child.h"
+#include "harness/testing/child.h"
 
 namespace proctor {
 namespace {
@@ -28,7 +28,7 @@ class CollectTest : public testing::Test {
     auto opened = Containment::open(Layer::kSubreaper, "evidence-test");
     ASSERT_TRUE(opened) << opened.error().what;
     containment_ = std::move(*opened);
-    ASSERT_EQ(child_.said(), "up\n");
+    ASSERT_EQ(child_.rest(), "up\n");
     request_.guard = ::getpid();
     request_.devices = {"xpu-sim:0"};
     request_.environment["PATH"] = ::getenv("PATH");
@@ -47,7 +47,7 @@ class CollectTest : public testing::Test {
     return directory.string();
   }
 
-  WaitingChild child_{{EVIDENCE_SAMPLE}};
+  testing_support::TalkingChild child_{{EVIDENCE_SAMPLE}};
   std::unique_ptr<Containment> containment_;
   CollectRequest request_;
   std::ostringstream text_;
@@ -132,7 +132,7 @@ class CollectPythonTest : public CollectTest {
  protected:
   void SetUp() override {
     CollectTest::SetUp();
-    if (python_.said() != "up\n") GTEST_SKIP() << "needs: python3 on PATH";
+    if (python_.rest() != "up\n") GTEST_SKIP() << "needs: python3 on PATH";
     if (!read_process(python_.pid()).may_trace) GTEST_SKIP() << "needs: ptrace";
   }
 
@@ -155,7 +155,7 @@ class CollectPythonTest : public CollectTest {
     return false;
   }
 
-  WaitingChild python_{{"python3", "-c", kBlockedPython}};
+  testing_support::TalkingChild python_{{"python3", "-c", kBlockedPython}};
 };
 
 TEST_F(CollectPythonTest, NamesTheLineOfANativeCallThatHoldsTheGil) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/evidence/waiting_child.h"
+#include "harness/testing/child.h"
 
 namespace proctor {
 namespace {
@@ -65,12 +65,12 @@ TEST(PySpy, AnythingElseIsNoStack) {
 }
 
 TEST(PySpy, IsAskedOfAPythonAndOfNothingElse) {
-  const WaitingChild python(
+  testing_support::TalkingChild python(
       {"python3", "-c", "import os, time; os.write(1, b'up\\n'); os.close(1); time.sleep(999)"});
-  if (python.said() != "up\n") GTEST_SKIP() << "needs: python3 on PATH";
+  if (python.rest() != "up\n") GTEST_SKIP() << "needs: python3 on PATH";
   EXPECT_NE(find_interpreter(python.pid()).find("python3"), std::string::npos);
-  const WaitingChild other({EVIDENCE_SAMPLE});
-  ASSERT_EQ(other.said(), "up\n");
+  testing_support::TalkingChild other({EVIDENCE_SAMPLE});
+  ASSERT_EQ(other.rest(), "up\n");
   EXPECT_EQ(find_interpreter(other.pid()), "");
 }
 

@@ -4,13 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 
 #include "harness/core/json.h"
 #include "harness/core/temp_dir.h"
 #include "harness/selftest/test_plan.h"
+#include "harness/testing/child.h"
 
 namespace proctor {
 namespace {
@@ -71,13 +70,8 @@ TEST_F(SelftestReport, JsonIsValidUnderItsSchema) {
       "schema = json.load(open('" PROCTOR_SOURCE_DIR
       "/reports/schema/selftest.schema.json'));"
       "validate_report.close(schema); jsonschema.validate(json.load(open(sys.argv[1])), schema)";
-  const std::string command = "/usr/bin/python3 -B -c \"" + program + "\" " + file + " 2>&1";
-  std::FILE* pipe = popen(command.c_str(), "r");
-  ASSERT_NE(pipe, nullptr);
-  std::string said;
-  char buffer[4096];
-  while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) said += buffer;
-  EXPECT_EQ(pclose(pipe), 0) << said;
+  const auto done = testing_support::run_child({"/usr/bin/python3", "-B", "-c", program, file});
+  EXPECT_EQ(done.exit_code, 0) << done.out << done.err;
 }
 
 TEST_F(SelftestReport, TableSaysWhatIsNotKilledOnOneLine) {

@@ -1,17 +1,15 @@
 #include "harness/stack/outside_tools.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "harness/core/outside_program.h"
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
@@ -21,32 +19,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kNotFound = 127;  // the shell's
-
-struct ToolAnswer {
-  int status = 0;
-  std::string out{};
-};
-
-Result<ToolAnswer> run_tool(const std::string& command) {
-  FILE* pipe = ::popen(command.c_str(), "re");
-  if (pipe == nullptr) return Error::system("start a shell", errno);
-  ToolAnswer answer;
-  std::array<char, 65536> buffer{};
-  while (const auto n = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    answer.out.append(buffer.data(), n);
-  const int status = ::pclose(pipe);
-  answer.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  return answer;
-}
-
-Error missing(const std::string& tool, const std::string& package) {
-  return Error::usage(fmt::format("find the program {}", tool),
-                      fmt::format("Install the package {}.", package));
-}
-
 Error tool_error(std::string what, std::string hint = {}) {
   return {ErrorKind::kSystem, std::move(what), std::move(hint), 0};
+}
+
+// What a program said of its failure.
+std::string complaint(const OutsideAnswer& answer, const std::string& program) {
+  const std::string_view said = trimmed(answer.errors);
+  return said.empty() ? fmt::format("{} exited with {}", program, answer.exit_code) : std::string(said);
+}
+
+// curl's own limit of time comes first.
+constexpr Milliseconds kToSayWhy{5'000};
+
+Error asking(const std::string& url, Error error) {
+  if (!is_missing(error)) error.what = fmt::format("ask {}: {}", url, error.what);
+  return error;
 }
 
 Result<void> write(const std::string& path, const std::string& bytes) {
@@ -72,9 +60,8 @@ std::string WebAnswer::header(const std::string& name) const {
 }
 
 Result<OutsideTools> OutsideTools::open(Limits limits, std::vector<std::string> keyrings) {
-  const auto curl = run_tool("command -v curl");
+  const auto curl = run_outside_program({.argv = {"curl", "--version"}, .package = "curl"});
   if (!curl) return curl.error();
-  if (curl->status != 0) return missing("curl", "curl");
   std::string directory = (fs::temp_directory_path() / "proctor-verify-XXXXXX").string();
   if (::mkdtemp(directory.data()) == nullptr) return Error::system("make a directory for downloads", errno);
   return OutsideTools(limits, std::move(keyrings), std::move(directory));
@@ -98,29 +85,34 @@ Result<WebAnswer> OutsideTools::head(const std::string& url, const std::vector<s
   return fetch(url, headers, false);
 }
 
-// The file limit of the shell holds also where a server does not say how much it is going to send.
+// The limit of files holds also where a server does not say how much it is going to send.
 Result<WebAnswer> OutsideTools::fetch(const std::string& url, const std::vector<std::string>& headers,
                                       bool body) const {
-  for (const char* name : {"body", "headers", "errors"}) {
+  for (const char* name : {"body", "headers"}) {
     if (const auto emptied = write(path(name), ""); !emptied) return emptied.error();
   }
-  std::string command = fmt::format(
-      "ulimit -f {}; exec curl --silent --show-error --location --max-redirs 5 --proto =http,https "
-      "--proto-redir "
-      "=http,https --max-time {:.3f} --max-filesize {} --dump-header {} --output {} --write-out "
-      "'%{{http_code}}'{}",
-      limits_.bytes / 512 + 1, static_cast<double>(limits_.time.count()) / 1000.0, limits_.bytes,
-      shell_quote(path("headers")), shell_quote(path("body")), body ? "" : " --head");
-  for (const auto& header : headers) command += " --header " + shell_quote(header);
-  const auto done = run_tool(command + " -- " + shell_quote(url) + " 2> " + shell_quote(path("errors")));
-  if (!done) return done.error();
-  if (done->status != 0) {
-    const auto errors = read_file(path("errors"));
-    return tool_error(
-        fmt::format("ask {}: {}", url, errors && !errors->empty() ? trimmed(*errors) : "curl was killed"));
-  }
+  OutsideProgram curl{
+      .argv = {"curl",           "--silent",
+               "--show-error",   "--location",
+               "--max-redirs",   "5",
+               "--proto",        "=http,https",
+               "--proto-redir",  "=http,https",
+               "--max-time",     fmt::format("{:.3f}", static_cast<double>(limits_.time.count()) / 1000.0),
+               "--max-filesize", std::to_string(limits_.bytes),
+               "--dump-header",  path("headers"),
+               "--output",       path("body"),
+               "--write-out",    "%{http_code}"},
+      .package = "curl",
+      .time = limits_.time + kToSayWhy,
+      .file_limit = limits_.bytes};
+  if (!body) curl.argv.emplace_back("--head");
+  for (const auto& header : headers) curl.argv.insert(curl.argv.end(), {"--header", header});
+  curl.argv.insert(curl.argv.end(), {"--", url});
+  const auto done = run_outside_program(curl);
+  if (!done) return asking(url, done.error());
+  if (done->exit_code != 0) return tool_error(fmt::format("ask {}: {}", url, complaint(*done, "curl")));
   WebAnswer answer;
-  std::from_chars(done->out.data(), done->out.data() + done->out.size(), answer.status);
+  std::from_chars(done->output.data(), done->output.data() + done->output.size(), answer.status);
   const auto head = read_file(path("headers"));
   const auto text = read_file(path("body"));
   if (!head) return head.error();
@@ -134,15 +126,17 @@ Result<SignedText> OutsideTools::signed_part(const std::string& text) const {
   if (const auto written = write(path("signed"), text); !written) return written.error();
   std::error_code none;
   fs::remove(path("text"), none);  // what gpgv does not write is not what it wrote last time
-  std::string command = "gpgv --status-fd 1 --output " + shell_quote(path("text"));
-  for (const auto& keyring : keyrings_) command += " --keyring " + shell_quote(keyring);
-  const auto done = run_tool(command + " " + shell_quote(path("signed")) + " 2> /dev/null");
+  OutsideProgram gpgv{.argv = {"gpgv", "--status-fd", "1", "--output", path("text")},
+                      .package = "gpgv",
+                      .file_limit = limits_.bytes};
+  for (const auto& keyring : keyrings_) gpgv.argv.insert(gpgv.argv.end(), {"--keyring", keyring});
+  gpgv.argv.push_back(path("signed"));
+  const auto done = run_outside_program(gpgv);
   if (!done) return done.error();
-  if (done->status == kNotFound) return missing("gpgv", "gpgv");
   SignedText result;
   std::string unknown;
   bool good = false;  // VALIDSIG follows expired and revoked keys too, GOODSIG does not come before those
-  std::istringstream lines(done->out);
+  std::istringstream lines(done->output);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("[GNUPG:] NEWSIG")) good = false;
     if (line.starts_with("[GNUPG:] GOODSIG ")) good = true;
@@ -167,16 +161,14 @@ Result<SignedText> OutsideTools::signed_part(const std::string& text) const {
 Result<std::string> OutsideTools::unpack(const std::string& name, const std::string& bytes) const {
   const std::string tool = name.ends_with(".gz") ? "gzip" : name.ends_with(".xz") ? "xz" : "";
   if (tool.empty()) return bytes;
-  if (const auto written = write(path("packed"), bytes); !written) return written.error();
-  const auto done = run_tool(
-      fmt::format("{} -dc {} 2> /dev/null | head -c {}", tool, shell_quote(path("packed")), limits_.bytes));
+  const auto done = run_outside_program({.argv = {tool, "-dc"},
+                                         .package = tool == "xz" ? "xz-utils" : tool,
+                                         .input = bytes,
+                                         .time = limits_.time,
+                                         .output_limit = limits_.bytes});
   if (!done) return done.error();
-  if (done->out.empty()) {
-    const auto there = run_tool("command -v " + tool);
-    if (!there || there->status != 0) return missing(tool, tool == "xz" ? "xz-utils" : "gzip");
-    return tool_error("unpack " + name);
-  }
-  return done->out;
+  if (done->exit_code != 0) return tool_error(fmt::format("unpack {}: {}", name, complaint(*done, tool)));
+  return done->output;
 }
 
 std::vector<std::string> keyrings_of_this_system() {

@@ -4,15 +4,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdlib>
 
 #include "harness/core/digest.h"
 #include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
 #include "harness/stack/lint.h"
+#include "harness/testing/child.h"
 
 namespace proctor {
 namespace {
@@ -98,8 +95,7 @@ class FetchCheck : public testing::Test {
       text.replace(at, 5, directory_.string());
     }
     std::ofstream(directory_ / "check.sh") << text;
-    const int status = std::system(("sh " + (directory_ / "check.sh").string() + " >/dev/null 2>&1").c_str());
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return testing_support::run_child({"sh", (directory_ / "check.sh").string()}).exit_code;
   }
 
   TempDir directory_;

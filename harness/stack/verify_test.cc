@@ -3,11 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
-
-#include "harness/core/read_file.h"
+#include "harness/core/outside_program.h"
 #include "harness/stack/dpkg_status.h"
 #include "harness/stack/image_registry.h"
 #include "harness/stack/lock_edit.h"
@@ -126,15 +123,26 @@ TEST(OutsideTools, UnpackByTheEndOfTheName) {
   if (!tools) GTEST_SKIP() << tools.error().what;
   EXPECT_EQ(*tools->unpack("Packages", "as it is"), "as it is");
   EXPECT_FALSE(tools->unpack("Packages.gz", "not packed"));
-  const std::string packed = "/dev/shm/proctor-unpack-" + std::to_string(::getpid());
   for (const std::string tool : {"gzip", "xz"}) {
-    if (std::system((tool + " --version > /dev/null 2>&1").c_str()) != 0) continue;
-    ASSERT_EQ(std::system(("printf text | " + tool + " > " + packed).c_str()), 0);
-    const auto text = tools->unpack(tool == "xz" ? "Packages.xz" : "Packages.gz", *read_file(packed));
+    const auto packed = run_outside_program({.argv = {tool, "-c"}, .input = "text"});
+    if (!packed) continue;
+    const std::string name = tool == "xz" ? "Packages.xz" : "Packages.gz";
+    const auto text = tools->unpack(name, packed->output);
     ASSERT_TRUE(text) << text.error().what;
     EXPECT_EQ(*text, "text");
+    const auto part = tools->unpack(name, packed->output.substr(0, packed->output.size() - 6));
+    EXPECT_FALSE(part) << "half of it is nothing";
   }
-  std::filesystem::remove(packed);
+}
+
+TEST(OutsideTools, UnpackNoMoreThanMayBe) {
+  const auto tools = OutsideTools::open({.bytes = 1000}, {});
+  if (!tools) GTEST_SKIP() << tools.error().what;
+  const auto packed = run_outside_program({.argv = {"gzip", "-c"}, .input = std::string(1'000'000, 'x')});
+  ASSERT_TRUE(packed) << packed.error().what;
+  const auto text = tools->unpack("Packages.gz", packed->output);
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().what, "run gzip: it wrote more than 1000 bytes to its stdout and was killed");
 }
 
 TEST(WebAnswer, TheLastAnswersHeadersCount) {

@@ -21,24 +21,20 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "suites/main/second_process.h"
+
 namespace proctor::suite {
 
 inline constexpr const char* kHelperOption = "--helper";
 inline constexpr std::chrono::seconds kHelperDeadline{20};
 
-// How a helper ended. A helper that hit its deadline was killed.
-struct HelperEnd {
-  int signal = 0;  // 0: it exited
-  int exit_code = 0;
-  bool hung = false;
-};
+using HelperEnd = SecondProcessEnd;
 
 class Helper {
  public:
@@ -46,22 +42,18 @@ class Helper {
 
   explicit Helper(const std::string& name, const std::vector<std::string>& words = {},
                   const Variables& variables = {});
-  ~Helper();  // kills it if it still runs
-  Helper(const Helper&) = delete;
-  Helper& operator=(const Helper&) = delete;
 
   // The next answer, or nothing when the helper ended first or the deadline came.
   std::optional<nlohmann::json> try_answer(std::chrono::milliseconds deadline = kHelperDeadline);
   // The next answer. If there is none, the check ends: as skip(REASON) when the helper skipped, else as
   // fail(helper_crash:N), fail(helper_hang) or fail(helper_error).
   nlohmann::json answer();
-  void order(const std::string& line);
-  void kill();
+  void order(const std::string& line) { process_.order(line); }
+  void kill() { process_.kill(); }
   HelperEnd finish(std::chrono::milliseconds deadline = kHelperDeadline);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  SecondProcess process_;
 };
 
 // ---- inside a helper ----

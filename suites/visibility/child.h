@@ -29,10 +29,13 @@
 #include <string>
 #include <vector>
 
+#include "suites/main/second_process.h"
+
 namespace proctor::visibility {
 
+using suite::kAnswerFd;
+
 inline constexpr const char* kChildOption = "--child";
-inline constexpr int kAnswerFd = 3;
 
 // Takes the arguments after --child.
 int child_main(int argc, char** argv);

@@ -3,11 +3,11 @@
 // real one.
 #include <gmock/gmock.h>
 
-#include <cstdio>
-#include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "harness/core/temp_dir.h"
+#include "harness/testing/child.h"
 
 namespace proctor::accel {
 namespace {
@@ -17,28 +17,18 @@ using testing::HasSubstr;
 
 std::string bin(const std::string& name) { return std::string(PROCTOR_BIN_DIR) + "/" + name; }
 
-std::string in_quotes(const std::string& text) { return "'" + text + "'"; }
-
-std::string output_of(const std::string& command) {
-  std::string text;
-  std::FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return "failed to start: " + command;
-  char piece[4096];
-  for (std::size_t n = 0; (n = std::fread(piece, 1, sizeof piece, pipe)) != 0;) text.append(piece, n);
-  pclose(pipe);
-  return text;
-}
+using testing_support::run_child;
 
 class Reasons : public testing::Test {
  protected:
   // What the case says of itself on cards as described.
   std::string say(const std::string& program, const std::string& name, const std::string& cards,
                   const std::string& faults = "") const {
-    return output_of(
-        "PROCTOR_EVENTS_FD=1 PROCTOR_SIM_DRIVER=simgpu PROCTOR_SIM_STATE=" + in_quotes(state_.string()) +
-        " PROCTOR_SIM_TOPOLOGY=" + in_quotes(cards) + " PROCTOR_SIM_FAULTS=" + in_quotes(faults) +
-        " LD_LIBRARY_PATH=" + in_quotes(bin("cuda_sim")) + " " + in_quotes(bin(program)) +
-        " --proctor-case=" + name + " 2>/dev/null");
+    return run_child({bin(program), "--proctor-case=" + name},
+                     {.env = {"PROCTOR_EVENTS_FD=1", "PROCTOR_SIM_DRIVER=simgpu",
+                              "PROCTOR_SIM_STATE=" + state_.string(), "PROCTOR_SIM_TOPOLOGY=" + cards,
+                              "PROCTOR_SIM_FAULTS=" + faults, "LD_LIBRARY_PATH=" + bin("cuda_sim")}})
+        .out;
   }
 
  private:
@@ -77,9 +67,10 @@ TEST_F(Reasons, DriverThatFails) {
 // The real runtime, on a machine without NVIDIA's driver. With one, it finds a card, or
 // says what it finds instead.
 TEST_F(Reasons, NoDriver) {
-  if (!output_of("ls /dev/nvidiactl 2>/dev/null").empty()) GTEST_SKIP() << "there is a driver";
-  const std::string said = output_of("PROCTOR_EVENTS_FD=1 " + in_quotes(bin("memory_cuda")) +
-                                     " --proctor-case=Copy.HostToDeviceIsByteExact 2>&1");
+  if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "there is a driver";
+  const auto done = run_child({bin("memory_cuda"), "--proctor-case=Copy.HostToDeviceIsByteExact"},
+                              {.env = {"PROCTOR_EVENTS_FD=1"}});
+  const std::string said = done.out + done.err;
   EXPECT_THAT(said, AnyOf(HasSubstr(R"("no_driver")"), HasSubstr("libcudart")));
 }
 

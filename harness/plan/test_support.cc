@@ -36,8 +36,8 @@ Result<ListOutput> run_listing(const std::vector<std::string>& argv,
   for (const auto& [name, value] : extra_env) options.env.push_back(name + "=" + value);
   const Ended ended = run_child(argv, options);
   ListOutput result;
-  result.exit_code = ended.exit_code;
-  result.exit_signal = ended.signal;
+  if (ended.exit_code >= 0) result.exit_code = ended.exit_code;
+  if (ended.signal != 0) result.exit_signal = ended.signal;
   result.stdout_text = ended.out;
   result.stderr_tail = ended.err;
   std::istringstream lines(read_file_or_empty(events_file));

@@ -20,7 +20,7 @@ struct Option {
 // case replaces them. Everything else (suites, backend, simulation, limits, config) stays.
 constexpr std::array kDropped = {
     Option{"--filter", true},      Option{"--case", true},         Option{"--exclude", true},
-    Option{"--label", true},       Option{"--shard", true},        Option{"--repeat", true},
+    Option{"--label", true},       Option{"--tag", true},       Option{"--shard", true},        Option{"--repeat", true},
     Option{"--retries", true},     Option{"--deadline", true},     Option{"--out", true},
     Option{"--junit", true},       Option{"--min-executed", true}, Option{"--jobs", true},
     Option{"--until-fail", false}, Option{"--fail-fast", false},   Option{"--dry-run", false},

@@ -30,6 +30,7 @@ nlohmann::json to_json(const Plan& plan) {
                      {"kind", suite.kind->name()},
                      {"name", test.name},
                      {"labels", suite.labels},
+                     {"tags", test.tags},
                      {"devices", test.devices},
                      {"ranks", test.ranks},
                      {"timeout_ms", test.policy.timeout.count()},

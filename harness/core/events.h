@@ -44,7 +44,7 @@ struct PlannedCase {
   std::string id;
   std::string suite;      // the name in the config
   std::string backend;    // "cuda", "xpu" or "none"
-  std::string kind;       // "proctor", "gtest", "benchmark", "pytest" or "command"
+  std::string kind;       // as in the config: "proctor", "gtest", "command", ...
   std::string classname;  // for JUnit: the framework's own, or proctor.SUITE.BACKEND
   std::string name;       // for JUnit: the framework's own
   int devices = 0;        // how many devices the case needs

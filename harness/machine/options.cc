@@ -71,6 +71,8 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
       ->allow_extra_args(false);
   command.add_option("--label", selection.labels, "Only suites with this label; repeatable")
       ->allow_extra_args(false);
+  command.add_option("--tag", selection.tags, "Only cases that their framework gives this tag; repeatable")
+      ->allow_extra_args(false);
   command.add_option("--config", options.config.config_file, "Read this file instead of ./proctor.toml");
   command.add_option("--profile", options.config.profile, "Apply [profile.NAME] of the config");
   command.add_option("--size", options.size,

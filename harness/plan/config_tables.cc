@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "harness/core/version.h"
-#include "harness/plan/kinds/kind.h"
+#include "harness/plan/kinds/all_kinds.h"
 
 namespace proctor {
 

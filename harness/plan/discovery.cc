@@ -40,8 +40,11 @@ Error refused(const Suite& suite, const std::vector<std::string>& argv, const st
   return Error::usage(std::move(text), "Run that command by hand to see all of its output.");
 }
 
-std::optional<Error> check_end(const Suite& suite, const std::vector<std::string>& argv,
-                               const ListOutput& out) {
+std::optional<Error> check_list(const Suite& suite, const std::vector<std::string>& argv,
+                                const ListOutput& out) {
+  std::string said;
+  if (const std::string problem = suite.kind->list_problem(out, said); !problem.empty())
+    return refused(suite, argv, problem, said);
   std::string what;
   if (!out.spawn_error.empty()) {
     what = "could not be started: " + out.spawn_error;
@@ -78,18 +81,25 @@ Result<std::vector<Case>> list_cases(Suite& suite, const Listers& listers,
   const std::vector<std::string> argv = suite.kind->list_command(suite);
   const bool with_devices = suite.kind->traits().lists_with_devices && suite.backend != Backend::kNone &&
                             (suite.devices > 0 || !suite.devices_marker.empty());
-  const auto list = [&]() -> Result<ListOutput> {
-    if (listing) return *listing;
-    return with_devices && listers.run_with_devices ? listers.run_with_devices(suite, argv)
-                                                    : listers.run(argv, suite.env, suite.directory);
+  std::optional<Error> not_asked;  // complete, unlike what a kind says of the words of a list
+  const Ask ask = [&](const std::vector<std::string>& command) -> Result<ListOutput> {
+    Result<ListOutput> out = with_devices && listers.run_with_devices
+                                 ? listers.run_with_devices(suite, command)
+                                 : listers.run(command, suite.env, suite.directory);
+    if (!out) {
+      not_asked = out.error();
+    } else {
+      not_asked = check_list(suite, command, *out);
+    }
+    return not_asked ? *not_asked : out;
   };
-  const Result<ListOutput> out = list();
+  if (listing) {
+    if (auto error = check_list(suite, argv, *listing)) return *error;
+  }
+  const Result<ListOutput> out = listing ? *listing : ask(argv);
   if (!out) return out.error();
-  std::string said;
-  if (const std::string problem = suite.kind->list_problem(*out, said); !problem.empty())
-    return refused(suite, argv, problem, said);
-  if (auto error = check_end(suite, argv, *out)) return *error;
-  Result<std::vector<Case>> cases = suite.kind->read_list(suite, *out, warnings);
+  Result<std::vector<Case>> cases = suite.kind->read_list(suite, *out, ask, warnings);
+  if (not_asked) return *not_asked;
   if (!cases) return refused(suite, argv, cases.error().what);
   if (cases->empty()) return refused(suite, argv, "listed no case", out->stderr_tail);
   return cases;

@@ -26,6 +26,7 @@ struct SelectionOptions {
   std::vector<std::string> cases;     // --case ID, literal; added to what the filters select
   std::vector<std::string> excludes;  // --exclude GLOB, after filters and cases
   std::vector<std::string> labels;    // --label, any of them
+  std::vector<std::string> tags;      // --tag, any of them
 };
 
 // Limits as typed; each wins over every configuration file.

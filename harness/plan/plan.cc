@@ -25,10 +25,6 @@ std::optional<ForeignPolicy> parse_foreign_policy(std::string_view text) {
   return std::nullopt;
 }
 
-std::string_view framework_id(const Case& test) {
-  return std::string_view(test.id).substr(test.id.find('/') + 1);
-}
-
 RunPolicy RunPolicy::under(const RunPolicy& stronger) const {
   RunPolicy both = *this;
   const auto take = [&](auto RunPolicy::*key) {

@@ -7,7 +7,7 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/json.h"
-#include "harness/plan/kinds/kind.h"
+#include "harness/plan/kinds/all_kinds.h"
 
 namespace proctor {
 namespace {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "harness/core/text.h"
+#include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/kinds/gtest.h"
-#include "harness/plan/kinds/kind.h"
 #include "harness/plan/kinds/proctor.h"
 
 namespace proctor {
@@ -122,9 +122,10 @@ bool ended_well(const Kind& kind, const ListOutput& out) {
          !out.stdout_truncated;
 }
 
-bool lists(const Kind& kind, Suite suite, const ListOutput& out) {
+bool lists(const Kind& kind, Suite suite, const ListOutput& out, const ListRunner& run) {
   std::vector<Warning> ignored;  // who asks for the cases hears them
-  const auto cases = kind.read_list(suite, out, ignored);
+  const Ask ask = [&](const auto& argv) { return run(argv, suite.env, suite.directory); };
+  const auto cases = kind.read_list(suite, out, ask, ignored);
   return ended_well(kind, out) && cases && !cases->empty();
 }
 
@@ -135,7 +136,7 @@ Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, con
   Result<ListOutput> out = run(command, suite.env, suite.directory);
   if (!out) return out.error();
   const auto framework = kind.traits().framework;
-  if (lists(kind, suite, *out))
+  if (lists(kind, suite, *out, run))
     return std::optional(Recognition{&kind, fmt::format("lists {}", framework), std::move(*out)});
   if (out->timed_out || out->exit_signal || !out->spawn_error.empty()) {
     // A program of a framework that cannot even list is no command to be judged by its exit code.
@@ -156,7 +157,7 @@ Result<Recognition> ask_both(const Suite& suite, const ListRunner& run) {
   Result<ListOutput> out = run(gtest_kind().list_command(with_our_option), suite.env, suite.directory);
   if (!out) return out.error();
   const bool no_cases = out->event_lines.empty() || announces_gtest_listener(out->event_lines);
-  if (no_cases && lists(gtest_kind(), suite, *out))
+  if (no_cases && lists(gtest_kind(), suite, *out, run))
     return Recognition{&gtest_kind(), "lists GoogleTest tests", std::move(*out)};
   return Recognition{&proctor_kind(), "speaks the child protocol", {}};
 }

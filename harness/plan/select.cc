@@ -84,16 +84,28 @@ Result<void> check_labels(const std::vector<SuiteConfig>& suites, const std::vec
   return {};
 }
 
-bool has_label(const Suite& suite, const std::vector<std::string>& labels) {
-  return labels.empty() || std::any_of(labels.begin(), labels.end(), [&](const std::string& label) {
-           return std::find(suite.labels.begin(), suite.labels.end(), label) != suite.labels.end();
+Result<void> check_tags(const std::vector<Case>& cases, const std::vector<std::string>& tags) {
+  std::set<std::string> all;
+  for (const Case& test : cases) all.insert(test.tags.begin(), test.tags.end());
+  for (const std::string& tag : tags) {
+    if (all.count(tag) == 0)
+      return Error::usage(fmt::format("find a case with the tag `{}`", tag), known(tag, all, "tags"));
+  }
+  return {};
+}
+
+// Whether it has one of the wanted words, or nothing is wanted.
+bool has_any(const std::vector<std::string>& words, const std::vector<std::string>& wanted) {
+  return wanted.empty() || std::any_of(wanted.begin(), wanted.end(), [&](const std::string& word) {
+           return std::find(words.begin(), words.end(), word) != words.end();
          });
 }
 
 Result<std::vector<SuiteConfig>> narrow(std::vector<SuiteConfig> suites, const SelectionOptions& options,
                                         std::optional<Backend> backend) {
   if (Result<void> labels = check_labels(suites, options.labels); !labels) return labels.error();
-  std::erase_if(suites, [&](const SuiteConfig& suite) { return !has_label(suite.suite, options.labels); });
+  std::erase_if(suites,
+                [&](const SuiteConfig& suite) { return !has_any(suite.suite.labels, options.labels); });
   std::set<std::string> backends;
   for (const SuiteConfig& suite : suites) backends.emplace(to_string(suite.suite.backend));
   if (backend) {
@@ -222,12 +234,16 @@ Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionO
   if (auto r = mark("--filter", options.filters, cases, matches_case, wanted); !r) return r.error();
   if (auto r = mark("--case", options.cases, cases, literal, wanted); !r) return r.error();
   if (auto r = mark("--exclude", options.excludes, cases, matches_case, excluded); !r) return r.error();
+  if (auto r = check_tags(cases, options.tags); !r) return r.error();
   std::vector<Case> selected;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (wanted[i] && !excluded[i]) selected.push_back(std::move(cases[i]));
+    if (wanted[i] && !excluded[i] && has_any(cases[i].tags, options.tags))
+      selected.push_back(std::move(cases[i]));
   }
   if (selected.empty()) {
-    return Error::usage("select a case: --exclude leaves nothing of the selection",
+    return Error::usage(options.tags.empty()
+                            ? "select a case: --exclude leaves nothing of the selection"
+                            : "select a case: --exclude and --tag leave nothing of the selection",
                         "`proctor list` shows the ids.");
   }
   return selected;

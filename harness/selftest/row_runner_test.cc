@@ -83,7 +83,8 @@ class RowRunnerTest : public testing::Test {
       output.exit_code = run_contained(*containment_, std::move(spec)).exit_code;
       return output;
     };
-    auto cases = discover(suite, 0, list);
+    std::vector<Warning> warnings;
+    auto cases = discover(suite, 0, {.run = list}, std::nullopt, warnings);
     EXPECT_TRUE(cases) << cases.error().what;
     for (auto& test : *cases) test.policy.timeout = Milliseconds{20'000};
     return {{suite}, *std::move(cases)};

@@ -193,7 +193,7 @@ class BenchmarkKind final : public Kind {
     return with(std::move(command), {"--benchmark_out=", "--benchmark_list_tests=true"});
   }
 
-  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out,
+  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
                                       std::vector<Warning>& warnings) const override {
     const BenchmarkList list = parse_benchmark_list(out.stdout_text);
     if (!list.chatter.empty()) {

@@ -11,7 +11,8 @@ class CommandKind final : public Kind {
 
   bool is_one_case() const override { return true; }
   std::vector<std::string> list_command(const Suite& suite) const override { return suite.command; }
-  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput&, std::vector<Warning>&) const override {
+  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput&, const Ask&,
+                                      std::vector<Warning>&) const override {
     return std::vector<Case>{whole_command(suite)};
   }
 

@@ -195,7 +195,7 @@ class GtestKind final : public Kind {
     return with(suite.command, {"--gtest_list_tests"});
   }
 
-  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out,
+  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
                                       std::vector<Warning>& warnings) const override {
     const Result<std::vector<GtestName>> names = parse_gtest_list(out.stdout_text);
     if (!names) return Error::usage("wrote a list that cannot be read: " + names.error().what);
@@ -224,9 +224,9 @@ class GtestKind final : public Kind {
     }
     return text + "\n--gtest_repeat=1\n--gtest_output=\n";
   }
-  std::vector<std::string> batch_command(const Suite&, const Case& first,
+  std::vector<std::string> batch_command(const std::vector<const Case*>& cases,
                                          const std::string& file) const override {
-    std::vector<std::string> command = first.argv;
+    std::vector<std::string> command = cases.front()->argv;
     command.back() = "--gtest_flagfile=" + file;
     // Whether others run after a failure, the runner decides. No flag of the file: GoogleTest < 1.11 would
     // refuse it.

@@ -112,7 +112,8 @@ Case case_with(std::vector<std::string> argv) {
 
 TEST(GtestBatch, TheCommandNamesAFileInsteadOfACase) {
   const auto command = [](std::vector<std::string> argv) {
-    return gtest_kind().batch_command({}, case_with(std::move(argv)), "/f");
+    const Case test = case_with(std::move(argv));
+    return gtest_kind().batch_command({&test}, "/f");
   };
   EXPECT_THAT(command({"./t", "--own", "--gtest_filter=A.*", "--gtest_filter=A.B"}),
               ElementsAre("./t", "--own", "--gtest_filter=A.*", "--gtest_flagfile=/f"));

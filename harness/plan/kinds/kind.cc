@@ -1,35 +1,20 @@
 #include "harness/plan/kinds/kind.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
 #include "harness/core/child_protocol.h"
-#include "harness/plan/kinds/benchmark.h"
-#include "harness/plan/kinds/command.h"
-#include "harness/plan/kinds/gtest.h"
-#include "harness/plan/kinds/proctor.h"
-#include "harness/plan/kinds/pytest.h"
+#include "harness/core/text.h"
 
 namespace proctor {
 
-const std::vector<const Kind*>& all_kinds() {
-  static const std::vector<const Kind*> kKinds{&proctor_kind(), &gtest_kind(), &pytest_kind(),
-                                               &benchmark_kind(), &command_kind()};
-  return kKinds;
-}
+namespace {
 
-std::vector<std::string> kind_names() {
-  std::vector<std::string> names;
-  for (const Kind* kind : all_kinds()) names.emplace_back(kind->name());
-  return names;
-}
+bool is_one_line(const std::string& text) { return text == clean_text(text) && text.find('\n') == text.npos; }
 
-const Kind* find_kind(std::string_view name) {
-  const auto& kinds = all_kinds();
-  const auto found =
-      std::find_if(kinds.begin(), kinds.end(), [&](const Kind* kind) { return kind->name() == name; });
-  return found == kinds.end() ? nullptr : *found;
-}
+}  // namespace
 
 // ---- what most kinds do
 
@@ -51,11 +36,16 @@ std::string Kind::batch_file(const std::vector<const Case*>& cases) const {
   return names.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::vector<std::string> Kind::batch_command(const Suite&, const Case& first, const std::string&) const {
-  return first.argv;
+std::vector<std::string> Kind::batch_command(const std::vector<const Case*>& cases,
+                                             const std::string&) const {
+  return cases.front()->argv;
 }
 
 // ---- what they are made of
+
+std::string_view framework_id(const Case& test) {
+  return std::string_view(test.id).substr(test.id.find('/') + 1);
+}
 
 std::vector<std::string> with(std::vector<std::string> words, std::vector<std::string> more) {
   for (std::string& word : more) words.push_back(std::move(word));
@@ -80,6 +70,26 @@ std::string event_line(std::string_view event, nlohmann::json fields) {
 }
 
 std::string group_of(const Suite& suite) { return suite.process == "suite" ? "*" : ""; }
+
+Result<void> check_alone(const std::vector<Case>& cases, const std::vector<std::string>& patterns) {
+  const auto refused = [](const Case& test, const std::string& why) {
+    return Error::usage(
+        fmt::format("listed a test that cannot be run alone: `{}`: {}", clean_text(test.id), why));
+  };
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (cases[i].name.empty() || !is_one_line(cases[i].id))
+      return refused(cases[i], "its name cannot be shown");
+    const bool is_pattern = patterns[i].find_first_of("*?") != std::string::npos;
+    for (std::size_t other = 0; other < cases.size(); ++other) {
+      const bool runs_too =
+          is_pattern ? glob_match(patterns[i], patterns[other]) : patterns[i] == patterns[other];
+      if (runs_too && cases[i].id != cases[other].id)
+        return refused(cases[i],
+                       fmt::format("its framework would run `{}` too", clean_text(cases[other].id)));
+    }
+  }
+  return {};
+}
 
 std::string exit_reason(int code) { return "exit:" + std::to_string(code); }
 

@@ -2,11 +2,12 @@
 // asked for its cases and told which of them to run, and what its words mean in the child protocol
 // (core/child_protocol.h). Everybody else asks the kind of a suite.
 //
-// A new kind is a file pair in this folder with one function that returns the kind, the name of that function
-// in the list in kind.cc, and the .cc file in CMakeLists.txt. A small example is command.cc, a large one gtest.cc.
+// A new kind is a file pair in this folder with one function that returns the kind, that function in the list of
+// all_kinds.cc, and the .cc file in CMakeLists.txt. A small example is command.cc, a large one gtest.cc.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@
 #include "harness/core/events.h"
 #include "harness/core/json.h"
 #include "harness/core/result.h"
-#include "harness/plan/plan.h"
+#include "harness/plan/kinds/suite.h"
 
 namespace proctor {
 
@@ -33,6 +34,9 @@ struct ListOutput {
   std::vector<std::string> event_lines;  // from PROCTOR_EVENTS_FD, in order
   std::uint64_t events_too_long = 0;
 };
+
+// Runs one more listing command of a suite. Its error is to be passed on.
+using Ask = std::function<Result<ListOutput>(const std::vector<std::string>& argv)>;
 
 // Where programs and Python modules are looked for.
 struct SearchPaths {
@@ -106,8 +110,9 @@ class Kind {
   // Whether a listing that exited with `code` has done what it was asked.
   virtual bool listed_well(int code) const { return code == 0; }
   // The cases in order, with the framework's own id of each in Case::id; the caller puts the suite in front.
-  // May settle what only the list can tell of `suite`. An error completes "`COMMAND` ...".
-  virtual Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out,
+  // May settle what only the list can tell of `suite`, and ask the program for more. An error completes
+  // "`COMMAND` ...".
+  virtual Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask& ask,
                                               std::vector<Warning>& warnings) const = 0;
   // What stops a list from being complete however the program exited, said by the program; "" = nothing.
   virtual std::string list_problem(const ListOutput& out, std::string& said) const;
@@ -123,22 +128,17 @@ class Kind {
   virtual std::string name_for_child(const Case& test) const;
   // Several cases in one process: what stands in the file that says which, and the command that reads it.
   virtual std::string batch_file(const std::vector<const Case*>& cases) const;
-  virtual std::vector<std::string> batch_command(const Suite& suite, const Case& first,
+  virtual std::vector<std::string> batch_command(const std::vector<const Case*>& cases,
                                                  const std::string& file) const;
 
   // ---- judging
 
+  // For the rules of a kind, see its header.
   virtual Verdict judge(const CaseEnd& end) const = 0;
 
  private:
   Traits traits_;
 };
-
-// In the order in which a program that could be of several kinds is asked.
-const std::vector<const Kind*>& all_kinds();
-std::vector<std::string> kind_names();
-// Null when there is none of that name.
-const Kind* find_kind(std::string_view name);
 
 // ---- for the kinds themselves
 
@@ -147,12 +147,22 @@ std::vector<std::string> with(std::vector<std::string> words, std::vector<std::s
 Case whole_command(const Suite& suite);
 // A line of the child protocol; `fields` is an object.
 std::string event_line(std::string_view event, nlohmann::json fields = nlohmann::json::object());
-// Several cases of one process share it.
+// Case::group where process = "suite" means all cases of a suite.
 std::string group_of(const Suite& suite);
+// Whether each case can be run without another one, by its pattern (in the order of the cases; * and ? stand for
+// anything, and what a pattern is compared with is the other patterns). The error names the first that cannot.
+Result<void> check_alone(const std::vector<Case>& cases, const std::vector<std::string>& patterns);
 
 std::string exit_reason(int code);  // "exit:3"
 // For frameworks that report each case and exit with another code than 0 when one failed. `failed_code`:
 // whether CaseEnd::exit_code is the one that a failed test leads to.
+//
+//   no `end` event                                                error(no_result)
+//   events that are no events                                     error(protocol)
+//   end fail, exit 0                                              error(result_mismatch)
+//   end pass | fail | skip | xfail | xpass                        pass | fail | skip(framework) | xfail | xpass
+//   end other than fail, exit not 0 and not because of a case
+//   before it in the same process                                 fail(exit:N)
 Verdict judge_reported(const CaseEnd& end, bool failed_code);
 
 }  // namespace proctor

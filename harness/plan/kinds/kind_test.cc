@@ -1,8 +1,8 @@
-#include "harness/plan/kinds/kind.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
+
+#include "harness/plan/kinds/all_kinds.h"
 
 namespace proctor {
 namespace {

@@ -90,7 +90,7 @@ class ProctorKind final : public Kind {
     return with(suite.command, {child::kListOption});
   }
 
-  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out,
+  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
                                       std::vector<Warning>&) const override {
     std::vector<Case> cases;
     for (std::size_t i = 0; i < out.event_lines.size(); ++i) {

@@ -2,6 +2,11 @@
 //
 //   list   CMD --proctor-list: events of type `case`
 //   run    CMD --proctor-case=NAME
+//
+//   no `end` event                        error(no_result)
+//   events that are no events             error(protocol)
+//   end contradicts events or exit code   error(result_mismatch)
+//   end pass | fail | skip | error        pass | fail(R) | skip(R) | error(R)
 #pragma once
 
 #include "harness/plan/kinds/kind.h"

@@ -143,7 +143,7 @@ class PytestKind final : public Kind {
     return fmt::format("could not collect {} of the tests' files", messages.size());
   }
 
-  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out,
+  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
                                       std::vector<Warning>&) const override {
     std::vector<Case> cases;
     for (std::size_t i = 0; i < out.event_lines.size(); ++i) {
@@ -165,9 +165,9 @@ class PytestKind final : public Kind {
 
   Voice voice(const Suite&) const override { return Voice::kEvents; }
 
-  std::vector<std::string> batch_command(const Suite&, const Case& first,
+  std::vector<std::string> batch_command(const std::vector<const Case*>& cases,
                                          const std::string& file) const override {
-    std::vector<std::string> command = first.argv;
+    std::vector<std::string> command = cases.front()->argv;
     command.back() = kBatchOption + file;
     return command;
   }

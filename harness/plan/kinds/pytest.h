@@ -3,6 +3,12 @@
 //   list   CMD -p proctor_pytest --proctor-list: events of type `case`
 //   run    CMD -p proctor_pytest --proctor-case=NODEID
 //   batch  CMD -p proctor_pytest --proctor-cases=FILE, a JSON array of node ids
+//
+//   no `end` event                        error(no_result)
+//   events that are no events             error(protocol)
+//   end contradicts the exit code         error(result_mismatch)
+//   end pass | fail | skip                pass | fail(R) | skip(R)
+//   end xfail | xpass                     xfail(R) | xpass(R)
 #pragma once
 
 #include <map>

@@ -58,7 +58,7 @@ TEST(PytestListTest, ABatchIsTheCommandOfOneCaseWithAnotherLastWord) {
   Case test;
   test.id = "s/t.py::f[\"]";
   test.argv = {"loader", "pytest", "t", "-p", "proctor_pytest", "--proctor-case=t.py::f"};
-  EXPECT_THAT(pytest_kind().batch_command(suite, test, "/f"),
+  EXPECT_THAT(pytest_kind().batch_command({&test}, "/f"),
               ElementsAre("loader", "pytest", "t", "-p", "proctor_pytest", "--proctor-cases=/f"));
   EXPECT_EQ(pytest_kind().batch_file({&test}), R"(["t.py::f[\"]"])");
 }

@@ -102,12 +102,16 @@ void RunningAttempt::take_scratch() {
   }
 }
 
+std::vector<const Case*> RunningAttempt::tests() const {
+  std::vector<const Case*> tests;
+  for (const auto& entry : plan_.cases) tests.push_back(entry.test);
+  return tests;
+}
+
 void RunningAttempt::write_cases() {
   cases_file_ = context_.scratch.new_file_name();
-  std::vector<const Case*> cases;
-  for (const auto& entry : plan_.cases) cases.push_back(entry.test);
   std::ofstream file(cases_file_, std::ios::binary);
-  file << kind().batch_file(cases);
+  file << kind().batch_file(tests());
   file.close();
   if (!file) context_.sink.on(Warning{"scratch", "failed to write " + cases_file_});
 }
@@ -116,8 +120,7 @@ ProcessSpec RunningAttempt::make_spec() {
   const AttemptCase& first = plan_.cases.front();
   const Voice voice = kind().voice(*plan_.suite);
   ProcessSpec spec;
-  spec.argv =
-      cases_file_.empty() ? first.test->argv : kind().batch_command(*plan_.suite, *first.test, cases_file_);
+  spec.argv = cases_file_.empty() ? first.test->argv : kind().batch_command(tests(), cases_file_);
   spec.env = std::move(plan_.environment);
   spec.directory = plan_.suite->directory;
   if (voice == Voice::kFile) spec.argv = with(std::move(spec.argv), kind().output_options(result_file_));
@@ -350,8 +353,10 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
     event.duration_ms = ms_between(open_->started, open_->reported.value_or(Clock::now()));
   }
   event.output.log = log_;
-  // Its own output, and not that of all cases, where the framework told them apart.
-  if (is_batch() && !child_.output().empty() && event.verdict.outcome == Outcome::kFail) {
+  // Its own output, and not that of all cases, where the framework told them apart. One with words of its own may
+  // have kept the output from the log.
+  const bool kept = is_batch() || kind().voice(*plan_.suite) == Voice::kStream;
+  if (kept && !child_.output().empty() && event.verdict.outcome == Outcome::kFail) {
     event.output.stdout_tail = child_.output();
     event.output.stderr_tail.clear();
   }

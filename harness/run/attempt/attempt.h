@@ -126,6 +126,7 @@ class RunningAttempt {
   std::vector<std::string> devices_and_load() const;
   void gather(int guard_pid, std::function<void()> then);
   void take_scratch();
+  std::vector<const Case*> tests() const;
   void write_cases();
 
   void on_line(std::string_view line);

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <map>
 
+#include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/kinds/command.h"
 #include "harness/plan/kinds/gtest.h"
 #include "harness/plan/kinds/proctor.h"

@@ -1,0 +1,32 @@
+#include "harness/plan/kinds/all_kinds.h"
+
+#include <algorithm>
+
+#include "harness/plan/kinds/benchmark.h"
+#include "harness/plan/kinds/command.h"
+#include "harness/plan/kinds/gtest.h"
+#include "harness/plan/kinds/proctor.h"
+#include "harness/plan/kinds/pytest.h"
+
+namespace proctor {
+
+const std::vector<const Kind*>& all_kinds() {
+  static const std::vector<const Kind*> kKinds{&proctor_kind(), &gtest_kind(), &pytest_kind(),
+                                               &benchmark_kind(), &command_kind()};
+  return kKinds;
+}
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const Kind* kind : all_kinds()) names.emplace_back(kind->name());
+  return names;
+}
+
+const Kind* find_kind(std::string_view name) {
+  const auto& kinds = all_kinds();
+  const auto found =
+      std::find_if(kinds.begin(), kinds.end(), [&](const Kind* kind) { return kind->name() == name; });
+  return found == kinds.end() ? nullptr : *found;
+}
+
+}  // namespace proctor

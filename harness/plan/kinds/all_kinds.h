@@ -1,0 +1,18 @@
+// The list of all kinds.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/plan/kinds/kind.h"
+
+namespace proctor {
+
+// In the order in which a program that could be of several kinds is asked.
+const std::vector<const Kind*>& all_kinds();
+std::vector<std::string> kind_names();
+// Null when there is none of that name.
+const Kind* find_kind(std::string_view name);
+
+}  // namespace proctor

@@ -1,0 +1,76 @@
+// A suite of a configuration and the cases that its program listed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/backend.h"
+#include "harness/core/duration.h"
+
+namespace proctor {
+
+class Kind;  // kinds/kind.h
+const Kind& command_kind();
+
+// The limits of a suite or of one case, after all layers and overrides.
+struct CasePolicy {
+  Milliseconds timeout{};  // zero: none (`exec` only; a configuration cannot say so)
+  Milliseconds grace{};
+  std::optional<Milliseconds> stall;  // none: there is no such limit
+  int retries = 0;
+};
+
+inline constexpr const char* kBuiltInOrigin = "built in";
+
+inline constexpr int kMaxRanks = 256;  // the most that one case may have
+
+struct Suite {
+  std::string name;
+  const Kind* kind = &command_kind();
+  std::string kind_reason;  // how the kind was recognised, for the header: "config", "lists GoogleTest tests"
+  std::vector<std::string> command;
+  std::string directory;  // working directory of its processes
+  Backend backend = Backend::kNone;
+  int devices = 0;
+  std::string devices_marker;    // kind pytest: the marker that says how many devices a test needs; "" = none
+  int ranks = 0;                 // processes that execute a case together; 0: one, which is no rank
+  std::string process = "case";  // case | file | suite
+  bool listener = false;      // kind gtest: the program has our listener, which reports cases as they happen
+  std::string mask = "uuid";  // uuid | index
+  CasePolicy policy;
+  std::map<std::string, std::string> env;
+  std::vector<std::string> labels;
+  std::string origin;  // "proctor.toml:12", "built in", "command line"
+};
+
+struct Case {
+  std::string id;
+  std::size_t suite = 0;  // index into Plan::suites
+  std::string name;       // JUnit: "Group.Name" of ours, the framework's own name, else the program
+  std::string classname;  // JUnit: proctor.SUITE.BACKEND, the framework's own, else the suite
+  std::vector<std::string> argv;
+  // Cases of one suite with the same group and number of devices share a process; "" = each has its own.
+  std::string group;
+  int devices = 0;  // for all ranks together
+  int ranks = 0;    // processes that execute it together and share the devices equally; 0: one, not a rank
+  CasePolicy policy;
+  bool disabled = false;          // the framework itself does not run it: skip(disabled)
+  std::vector<std::string> tags;  // as its framework names them
+  std::string rule;               // as the suite listed them; empty for foreign suites
+  std::string source;
+  std::string severity;
+  std::vector<std::string> needs;             // "tiles>=2", "fp64"
+  std::map<std::string, std::int64_t> sizes;  // --size -> how much the case does under it
+  std::string sizes_unit;
+  std::vector<std::string> faults;  // simulator faults, each of which must make it fail; the cheapest first
+  std::string expects;  // how these faults end it, if not by a failed assertion: "hang", "lost" or "abort"
+};
+
+// What the suite's own framework calls the case: its id without the suite.
+std::string_view framework_id(const Case& test);
+
+}  // namespace proctor

@@ -1,0 +1,185 @@
+#include "harness/plan/kinds/xml_report.h"
+
+#include <algorithm>
+#include <boost/property_tree/ptree.hpp>
+#include <boost/property_tree/xml_parser.hpp>
+#include <cstdlib>
+#include <sstream>
+
+#include "harness/core/words.h"
+
+namespace proctor {
+namespace {
+
+namespace pt = boost::property_tree;
+
+constexpr std::string_view kOpen = "<TestCase";
+constexpr std::string_view kClose = "</TestCase>";
+
+XmlElement element_of(const std::string& name, const pt::ptree& tree) {
+  XmlElement element{
+      .name = name, .attributes = {}, .text = std::string(trimmed(tree.data())), .children = {}};
+  for (const auto& [key, value] : tree) {
+    if (key == "<xmlattr>") {
+      for (const auto& [attribute, text] : value) element.attributes[attribute] = text.data();
+    } else if (key != "<xmlcomment>") {
+      element.children.push_back(element_of(key, value));
+    }
+  }
+  return element;
+}
+
+// Where the tag that begins at `from` ends, behind its '>'; npos: not all of it has come. A '>' may stand in the
+// value of an attribute.
+std::size_t end_of_tag(std::string_view text, std::size_t from) {
+  bool quoted = false;
+  for (std::size_t i = from; i < text.size(); ++i) {
+    if (text[i] == '"') quoted = !quoted;
+    if (text[i] == '>' && !quoted) return i + 1;
+  }
+  return std::string_view::npos;
+}
+
+std::optional<XmlElement> parse_tag(std::string_view tag) {
+  std::string text(tag);
+  if (!text.ends_with("/>")) text.insert(text.size() - 1, "/");
+  return parse_xml(text);
+}
+
+class XmlTranslator final : public Translator {
+ public:
+  explicit XmlTranslator(XmlDialect dialect) : dialect_(std::move(dialect)) {}
+
+  std::vector<std::string> translate(std::string_view text) override {
+    buffer_ += text;
+    std::vector<std::string> events;
+    while (next_tag(events)) {
+    }
+    // Between the tests nothing is kept but what may be the beginning of a tag.
+    if (!inside_ && scanned_ > 0) {
+      buffer_.erase(0, scanned_);
+      scanned_ = 0;
+    }
+    return events;
+  }
+
+ private:
+  // Whether a whole tag was there. '<' in a text or an attribute is written as an entity.
+  bool next_tag(std::vector<std::string>& events) {
+    const std::size_t begin = buffer_.find('<', scanned_);
+    if (begin == std::string::npos) {
+      scanned_ = buffer_.size();
+      return false;
+    }
+    const std::size_t end = end_of_tag(buffer_, begin);
+    if (end == std::string::npos) {
+      scanned_ = begin;
+      return false;
+    }
+    scanned_ = end;
+    const std::string tag = buffer_.substr(begin, end - begin);
+    if (!inside_ && is_tag(tag, kOpen)) {
+      inside_ = true;
+      buffer_.erase(0, begin);
+      scanned_ = end - begin;
+      open(tag, events);
+    } else if (!inside_ && !dialect_.group.empty() && is_tag(tag, "<" + dialect_.group)) {
+      const auto element = parse_tag(tag);
+      group_ = element ? element->attribute("name") : "";
+    } else if (inside_ && tag == kClose) {
+      close(events);
+    } else if (inside_) {
+      step(tag, events);
+    }
+    return true;
+  }
+
+  static bool is_tag(std::string_view tag, std::string_view start) {
+    return tag.starts_with(start) && tag.size() > start.size() &&
+           std::string_view(" \t\r\n/>").find(tag[start.size()]) != std::string_view::npos;
+  }
+
+  void open(const std::string& tag, std::vector<std::string>& events) {
+    auto element = parse_tag(tag);
+    if (!element) {
+      events.push_back(tag);  // no event: the case breaks the protocol
+      return;
+    }
+    if (!group_.empty()) element->attributes["testsuite"] = group_;
+    id_ = dialect_.id(*element);
+    events.push_back(event_line("start", {{"case", id_}}));
+    if (tag.ends_with("/>")) close(events);
+  }
+
+  void close(std::vector<std::string>& events) {
+    const std::string text = buffer_.substr(0, scanned_);
+    buffer_.erase(0, scanned_);
+    scanned_ = 0;
+    inside_ = false;
+    const auto element = parse_xml(text);
+    if (!element) {
+      events.push_back(text);
+      return;
+    }
+    for (std::string& event : dialect_.events(*element)) events.push_back(std::move(event));
+  }
+
+  void step(const std::string& tag, std::vector<std::string>& events) {
+    for (const std::string& section : dialect_.sections) {
+      if (!is_tag(tag, "<" + section)) continue;
+      if (const auto element = parse_tag(tag))
+        events.push_back(event_line("step", {{"case", id_}, {"name", element->attribute("name")}}));
+    }
+  }
+
+  XmlDialect dialect_;
+  std::string buffer_;
+  std::size_t scanned_ = 0;  // of the buffer
+  bool inside_ = false;      // a test has begun, and its element begins the buffer
+  std::string id_;           // of that test
+  std::string group_;        // the name of the last group that was opened
+};
+
+}  // namespace
+
+std::string XmlElement::attribute(const std::string& key) const {
+  const auto found = attributes.find(key);
+  return found == attributes.end() ? std::string() : found->second;
+}
+
+const XmlElement* XmlElement::child(std::string_view wanted) const {
+  const auto found = std::find_if(children.begin(), children.end(),
+                                  [&](const XmlElement& element) { return element.name == wanted; });
+  return found == children.end() ? nullptr : &*found;
+}
+
+std::string XmlElement::child_text(std::string_view wanted) const {
+  const XmlElement* found = child(wanted);
+  return found == nullptr ? std::string() : found->text;
+}
+
+std::string xml_failure(const XmlElement& element, const std::string& message) {
+  return event_line("fail", {{"file", element.attribute("filename")},
+                             {"line", std::atoi(element.attribute("line").c_str())},
+                             {"message", message}});
+}
+
+std::optional<XmlElement> parse_xml(const std::string& text) {
+  std::istringstream stream(text);
+  pt::ptree tree;
+  try {
+    pt::read_xml(stream, tree);
+  } catch (const pt::xml_parser_error&) {
+    return std::nullopt;
+  }
+  for (const auto& [name, value] : tree) {
+    if (name != "<xmlcomment>") return element_of(name, value);
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<Translator> xml_translator(XmlDialect dialect) {
+  return std::make_unique<XmlTranslator>(std::move(dialect));
+}
+
+}  // namespace proctor

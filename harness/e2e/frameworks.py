@@ -188,7 +188,62 @@ def benchmark(sandbox):
         scenario(sandbox, program)
 
 
-FRAMEWORKS = {"benchmark": benchmark}
+# ---- Catch2 and doctest ----
+
+CATCH2_ENDS = {"fails at a place": "fail", "throws": "fail", "says fail": "fail", "sections": "fail", "generators": "fail",
+               "may fail": "xfail([!mayfail])", "should fail": "xfail([!shouldfail])",
+               "should fail and passes": "fail(should_fail)", "crashes": "crash(signal:11)", "aborts": "crash(signal:6)",
+               "exits": "error(no_result)", "hangs": "timeout"}
+DOCTEST_ENDS = {"fails at a place": "fail", "throws": "fail", "says fail": "fail", "subcases": "fail",
+                "may fail": "xfail(may_fail)", "should fail": "xfail(should_fail)",
+                "should fail and passes": "fail(should_fail)", "expects two failures": "xfail(expected_failures)",
+                "is skipped": "skip(disabled)", "bad/crashes": "crash(signal:11)", "bad/aborts": "crash(signal:6)",
+                "bad/exits": "error(no_result)", "bad/hangs": "timeout"}
+
+
+def check_xml_outcomes(name, cases, ends, bad_prefix):
+    wanted = dict(ends)
+    if "skips" in cases:  # Catch2 3
+        wanted["skips"] = "skip(no such device)"
+    check(bad(cases) == wanted, name, bad(cases), "instead of", wanted)
+    leaky = [case for case in cases if "leaky" in cases[case]["marks"]]
+    check(leaky == [f"{bad_prefix}leaks"], name, "leaky:", leaky)
+    failure = cases["fails at a place"]["attempts"][-1]["failures"][0]
+    check(failure["file"].endswith(".cc") and failure["line"] > 0, name, failure)
+    check(failure["message"] == "CHECK( 1 + 1 == 3 )\nwith expansion: 2 == 3\nwhile adding", name, failure)
+    hang = cases[f"{bad_prefix}hangs"]["attempts"][-1]
+    check(hang["last_step"] == "in here", name, "where it hung:", hang["last_step"])
+
+
+def xml_framework(kind, program, ends, bad_prefix, tag, tagged):
+    def scenarios(sandbox):
+        limits = {f"{bad_prefix}hangs": "4s"}
+        for process in ("case", "suite"):
+            # "twice" stands in two suites of doctest, which one process could not tell apart.
+            command = [program] + (["-tce=twice"] if process == "suite" and kind == "doctest" else [])
+            suite = Suite(sandbox, process, None, command, limits=limits, process=process)
+            cases = suite.run()
+            check(suite.kinds == {kind}, "recognised as", suite.kinds)
+            check_xml_outcomes(process, cases, ends, bad_prefix)
+            print(f"ok {len(cases)} cases, process = {process}, each with the end that it came to")
+        chosen = Suite(sandbox, "tag", kind, [program]).run("--tag", tag, code=0)
+        check(sorted(chosen) == tagged, "by tag", sorted(chosen))
+        print("ok by tag:", *tagged, sep=" ")
+    return scenarios
+
+
+def catch2(sandbox):
+    program = sample("plan_sample_catch2", "catch2")
+    xml_framework("catch2", program, CATCH2_ENDS, "", "math",
+                  ["passes", "templates - int", "templates - std::string"])(sandbox)
+
+
+def doctest(sandbox):
+    program = sample("plan_sample_doctest", "doctest-dev")
+    xml_framework("doctest", program, DOCTEST_ENDS, "bad/", "math", ["math/in a suite", "math/twice"])(sandbox)
+
+
+FRAMEWORKS = {"benchmark": benchmark, "catch2": catch2, "doctest": doctest}
 
 
 def main():

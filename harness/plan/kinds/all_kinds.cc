@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/plan/kinds/benchmark.h"
+#include "harness/plan/kinds/catch2.h"
 #include "harness/plan/kinds/command.h"
 #include "harness/plan/kinds/gtest.h"
 #include "harness/plan/kinds/proctor.h"
@@ -11,8 +12,8 @@
 namespace proctor {
 
 const std::vector<const Kind*>& all_kinds() {
-  static const std::vector<const Kind*> kKinds{&proctor_kind(), &gtest_kind(), &pytest_kind(),
-                                               &benchmark_kind(), &command_kind()};
+  static const std::vector<const Kind*> kKinds{&proctor_kind(), &gtest_kind(),     &catch2_kind(),
+                                               &pytest_kind(),  &benchmark_kind(), &command_kind()};
   return kKinds;
 }
 

@@ -1,0 +1,287 @@
+#include "harness/plan/kinds/catch2.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "harness/core/text.h"
+#include "harness/core/words.h"
+#include "harness/plan/kinds/xml_report.h"
+
+namespace proctor {
+namespace {
+
+// ---- the command ----
+
+// What the command may say of the list, and a process of one case may not: its value goes with it.
+constexpr std::string_view kDropped = " -r --reporter -o --out -f --input-file --shard-count --shard-index ";
+// Options of Catch2 without a value. The word behind any other option may be its value.
+constexpr std::string_view kFlags =
+    " -s --success -b --break -e --nothrow -i --invisibles -a --abort -# --filenames-as-tags "
+    "--benchmark-no-analysis --skip-benchmarks --allow-running-no-tests -- ";
+
+bool is_in(std::string_view words, std::string_view word) {
+  return words.find(fmt::format(" {} ", word)) != words.npos;
+}
+
+// The command without its test specification, reporter and shard. A word that names a file is a program behind
+// another one, such as valgrind.
+std::vector<std::string> bare_command(const Suite& suite) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < suite.command.size(); ++i) {
+    const std::string& word = suite.command[i];
+    const std::string_view option = std::string_view(word).substr(0, word.find('='));
+    const bool joined = option.size() < word.size();  // --option=value
+    std::error_code none;                             // what cannot be looked at is no program
+    if (is_in(kDropped, option)) {
+      i += joined ? 0 : 1;
+    } else if (word.size() > 1 && word.front() == '-') {
+      words.push_back(word);
+      const bool may_have_value = !joined && !is_in(kFlags, option) && i + 1 < suite.command.size();
+      if (may_have_value && !suite.command[i + 1].starts_with('-')) words.push_back(suite.command[++i]);
+    } else if (i == 0 || std::filesystem::exists(std::filesystem::path(suite.directory) / word, none)) {
+      words.push_back(word);
+    }
+  }
+  return words;
+}
+
+// A specification of exactly this name. What Catch2 gives a meaning in a name stands behind a backslash; quotes
+// keep '~' and '#' at its beginning from having one.
+std::string specification(const std::string& name) {
+  std::string text = "\"";
+  for (const char c : name) {
+    if (std::string_view("\\,[\"").find(c) != std::string_view::npos) text += '\\';
+    text += c;
+  }
+  return text + "\"";
+}
+
+// ---- the list ----
+
+struct Listed {
+  std::string name;
+  std::vector<std::string> tags;
+};
+
+std::vector<std::string> tags_of(std::string_view text) {  // "[quick][math]"
+  std::vector<std::string> tags;
+  for (std::size_t open = text.find('['); open != text.npos; open = text.find('[', open + 1)) {
+    const std::size_t close = text.find(']', open);
+    if (close == text.npos) break;
+    tags.emplace_back(text.substr(open + 1, close - open - 1));
+  }
+  return tags;
+}
+
+// Version 3. What a program prints before its list is passed over.
+std::optional<std::vector<Listed>> read_xml_list(const std::string& text) {
+  const std::size_t begin = text.find("<MatchingTests>");
+  if (begin == std::string::npos) return std::nullopt;
+  const auto root = parse_xml(text.substr(begin));
+  if (!root) return std::nullopt;
+  std::vector<Listed> tests;
+  for (const XmlElement& test : root->children) {
+    if (test.name == "TestCase") tests.push_back({test.child_text("Name"), tags_of(test.child_text("Tags"))});
+  }
+  return tests;
+}
+
+// Version 2, for people: a name stands behind two blanks and its tags behind six; what stands behind four goes on
+// with the line before, which may end in a hyphen for it. What is read of a name is how it begins.
+std::vector<Listed> read_text_list(std::string_view text) {
+  std::vector<Listed> tests;
+  for (const std::string_view line : lines_of(text)) {
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    if (indent == 2 && line.size() > indent) {
+      const std::string_view name = line.substr(indent);
+      tests.push_back({std::string(name.substr(0, name.size() - (name.ends_with('-') ? 1 : 0))), {}});
+    }
+    if (indent < 6 || tests.empty()) continue;
+    for (std::string& tag : tags_of(line)) tests.back().tags.push_back(std::move(tag));
+  }
+  return tests;
+}
+
+// Version 2: the names stand alone, each on a line, and the exit code says how many there are. `tests` has how
+// they begin.
+Result<void> read_names(const ListOutput& out, std::vector<Listed>& tests) {
+  std::vector<std::string_view> lines = lines_of(out.stdout_text);
+  if (lines.size() < tests.size() || out.exit_code != static_cast<int>(tests.size() % 256)) {
+    return Error::usage(fmt::format("listed {} tests, then {} names, and exited with {}", tests.size(),
+                                    lines.size(), out.exit_code.value_or(-1)));
+  }
+  lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(tests.size()));  // a banner
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::string_view name = lines[i];
+    if (name.starts_with("\"#") && name.ends_with('"')) name = name.substr(1, name.size() - 2);
+    if (!name.starts_with(tests[i].name)) {
+      return Error::usage(fmt::format("listed a test `{}`, whose name is not the line `{}`",
+                                      clean_text(tests[i].name), clean_text(name)));
+    }
+    tests[i].name = name;
+  }
+  return {};
+}
+
+// ---- the report ----
+
+std::optional<std::string> failure_line(const XmlElement& element, const std::string& notes) {
+  std::string message = element.text;
+  if (element.name == "Expression") {
+    if (element.attribute("success") != "false") return std::nullopt;
+    message = fmt::format("{}( {} )", element.attribute("type"), element.child_text("Original"));
+    if (const XmlElement* thrown = element.child("Exception"))
+      message += "\nthrew: " + thrown->text;
+    else
+      message += "\nwith expansion: " + element.child_text("Expanded");
+  } else if (element.name == "Exception") {
+    message = "unexpected exception: " + message;
+  } else if (element.name != "Failure" && element.name != "FatalErrorCondition") {
+    return std::nullopt;
+  }
+  return xml_failure(element, message + notes);
+}
+
+std::string measure_line(const XmlElement& benchmark) {
+  const auto figure = [&](std::string_view name) {
+    const XmlElement* child = benchmark.child(name);
+    return child == nullptr ? 0.0 : std::atof(child->attribute("value").c_str());
+  };
+  return event_line("measure", {{"name", benchmark.attribute("name")},
+                                {"value", figure("mean")},
+                                {"unit", "ns"},
+                                {"n", std::atoll(benchmark.attribute("samples").c_str())},
+                                {"spread", figure("standardDeviation")}});
+}
+
+struct Told {
+  std::vector<std::string> failures;
+  std::vector<std::string> others;
+  std::string skipped;
+};
+
+// What INFO and its like say belongs to the failure that follows.
+void collect(const XmlElement& element, Told& told) {
+  std::string notes;
+  for (const XmlElement& child : element.children) {
+    if (child.name == "Info" || child.name == "Warning") notes += "\n" + child.text;
+    if (auto failure = failure_line(child, notes)) told.failures.push_back(std::move(*failure));
+    if (child.name == "Expression" || child.name == "Failure") notes.clear();
+    if (child.name == "Skip") told.skipped = child.text.empty() ? "framework" : child.text;
+    if (child.name == "BenchmarkResults") told.others.push_back(measure_line(child));
+    if (child.name == "StdOut" || child.name == "StdErr")
+      told.others.push_back(event_line("output", {{"text", child.text + "\n"}}));
+    if (child.name == "Section" || child.name == "OverallResult") collect(child, told);
+  }
+}
+
+std::vector<std::string> events_of(const XmlElement& test) {
+  Told told;
+  collect(test, told);
+  std::vector<std::string> events = with(std::move(told.others), told.failures);
+  const XmlElement* overall = test.child("OverallResult");
+  if (overall == nullptr) return events;  // no end: no result
+  const auto tags = tags_of(test.attribute("tags"));
+  const bool should_fail = std::find(tags.begin(), tags.end(), "!shouldfail") != tags.end();
+  nlohmann::json end{{"result", "pass"}};
+  if (overall->attribute("success") != "true") {
+    end["result"] = "fail";
+    if (told.failures.empty() && should_fail) end["reason"] = "should_fail";
+  } else if (!told.failures.empty()) {
+    end = {{"result", "xfail"}, {"reason", should_fail ? "[!shouldfail]" : "[!mayfail]"}};
+  } else if (!told.skipped.empty()) {
+    end = {{"result", "skip"}, {"reason", told.skipped}};
+  }
+  events.push_back(event_line("end", std::move(end)));
+  return events;
+}
+
+class Catch2Kind final : public Kind {
+ public:
+  Catch2Kind()
+      : Kind({.name = "catch2",
+              .framework = "Catch2 tests",
+              .markers = {"--list-test-names-only", "--list-tests", "libCatch2.so"}}) {}
+
+  std::vector<std::string> list_command(const Suite& suite) const override {
+    return with(suite.command, {"--list-tests", "--reporter", "xml"});
+  }
+  bool listed_well(int) const override { return true; }  // version 2: the number of tests
+
+  Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask& ask,
+                                      std::vector<Warning>&) const override {
+    if (const auto listed = read_xml_list(out.stdout_text)) {
+      if (out.exit_code != 0) return Error::usage(fmt::format("exited with {}", out.exit_code.value_or(-1)));
+      return cases_of(suite, *listed);
+    }
+    if (out.stdout_text.find(" test case") == std::string::npos)
+      return Error::usage(
+          fmt::format("printed no list of Catch2 and exited with {}", out.exit_code.value_or(-1)));
+    const auto names = ask(with(suite.command, {"--list-test-names-only"}));
+    if (!names) return names.error();
+    std::vector<Listed> tests = read_text_list(out.stdout_text);
+    if (const auto read = read_names(*names, tests); !read) return read.error();
+    return cases_of(suite, tests);
+  }
+
+  Voice voice(const Suite&) const override { return Voice::kStream; }
+  std::vector<std::string> output_options(const std::string& file) const override { return {"--out", file}; }
+  std::unique_ptr<Translator> translator() const override {
+    return xml_translator({.sections = {"Section"},
+                           .id = [](const XmlElement& test) { return test.attribute("name"); },
+                           .events = events_of});
+  }
+
+  std::string batch_file(const std::vector<const Case*>& cases) const override {
+    std::string text;
+    for (const Case* test : cases) text += test->argv.back() + "\n";
+    return text;
+  }
+  std::vector<std::string> batch_command(const std::vector<const Case*>& cases,
+                                         const std::string& file) const override {
+    std::vector<std::string> command = cases.front()->argv;
+    command.back() = "--input-file";
+    return with(std::move(command), {file});
+  }
+
+  // Its exit code is the number of failed assertions, of version 3 also 4: all tests were skipped.
+  Verdict judge(const CaseEnd& end) const override {
+    constexpr int kAllSkipped = 4;
+    const bool skipped = end.exit_code == kAllSkipped && end.child.result() == ChildResult::kSkip;
+    CaseEnd judged = end;
+    if (skipped) judged.exit_code = 0;
+    return judge_reported(judged, true);
+  }
+
+ private:
+  static Result<std::vector<Case>> cases_of(const Suite& suite, const std::vector<Listed>& tests) {
+    std::vector<Case> cases;
+    std::vector<std::string> patterns;
+    for (const Listed& test : tests) {
+      Case made;
+      made.id = made.name = test.name;
+      made.classname = suite.name;
+      made.tags = test.tags;
+      made.devices = suite.devices;
+      made.group = group_of(suite);
+      made.argv = with(bare_command(suite), {"--reporter", "xml", specification(test.name)});
+      cases.push_back(std::move(made));
+      // Catch2 has no regard to case, and a '*' at either end stands for anything.
+      patterns.push_back(lower_case(test.name));
+    }
+    if (const auto alone = check_alone(cases, patterns); !alone) return alone.error();
+    return cases;
+  }
+};
+
+}  // namespace
+
+const Kind& catch2_kind() {
+  static const Catch2Kind kKind;
+  return kKind;
+}
+
+}  // namespace proctor

@@ -1,0 +1,193 @@
+#include "harness/plan/kinds/catch2.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "harness/core/read_file.h"
+#include "harness/plan/discovery.h"
+#include "harness/plan/test_support.h"
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing_support::run_listing;
+using testing_support::ScratchDirectory;
+
+class Catch2Test : public testing::Test {
+ protected:
+  Suite suite(std::vector<std::string> command) {
+    Suite made;
+    made.name = "s";
+    made.kind = &catch2_kind();
+    made.command = std::move(command);
+    made.directory = scratch_.path();
+    made.origin = "proctor.toml:1";
+    return made;
+  }
+  // A program that answers like Catch2 2: `text` is its list for people.
+  Suite version2(const std::string& text, const std::string& names, int code) {
+    return suite({scratch_.write_script(
+        "old", "cd " + scratch_.path() + "\ncase \"$*\" in *--list-tests*) cat " +
+                   scratch_.write("text", text) + " ;; *) cat " + scratch_.write("names", names) +
+                   " ;; esac\nexit " + std::to_string(code))});
+  }
+  Suite version3(const std::string& xml) {
+    return suite({scratch_.write_script("new", "cat " + scratch_.write("xml", xml))});
+  }
+  Result<std::vector<Case>> list(Suite suite) {
+    std::vector<Warning> warnings;
+    return discover(suite, 0, {.run = run_listing}, std::nullopt, warnings);
+  }
+  std::string refusal(const Suite& suite) {
+    const auto cases = list(suite);
+    return cases ? "accepted" : cases.error().what;
+  }
+  static std::vector<std::string> names_of(const Result<std::vector<Case>>& cases) {
+    std::vector<std::string> names;
+    if (!cases) return {cases.error().what};
+    for (const Case& test : *cases) names.push_back(test.name);
+    return names;
+  }
+
+  ScratchDirectory scratch_;
+};
+
+constexpr const char* kText =
+    "banner\nAll available test cases:\n  one\n      [a][b]\n  a long name that is broken at the end of its "
+    "line\n"
+    "    and goes on here\n  # odd\n3 test cases\n\n";
+
+TEST_F(Catch2Test, Version2IsAskedForNamesBesideItsListForPeople) {
+  const auto cases = list(version2(
+      kText, "banner\none\na long name that is broken at the end of its line and goes on here\n\"# odd\"\n",
+      3));
+  ASSERT_TRUE(cases) << cases.error().what;
+  EXPECT_THAT(
+      names_of(cases),
+      ElementsAre("one", "a long name that is broken at the end of its line and goes on here", "# odd"));
+  EXPECT_THAT(cases->at(0).tags, ElementsAre("a", "b"));
+  EXPECT_THAT(cases->at(1).tags, testing::IsEmpty());
+}
+
+TEST_F(Catch2Test, ListsThatDoNotAgreeAreRefused) {
+  EXPECT_THAT(refusal(version2(kText, "one\n", 1)),
+              HasSubstr("listed 3 tests, then 1 names, and exited with 1"));
+  EXPECT_THAT(refusal(version2(kText, "one\nother\n# odd\n", 3)),
+              HasSubstr("whose name is not the line `other`"));
+  EXPECT_THAT(refusal(version2("nothing\n", "", 0)),
+              HasSubstr("printed no list of Catch2 and exited with 0"));
+  EXPECT_THAT(refusal(version3("<MatchingTests></MatchingTests>")), HasSubstr("listed no case"));
+}
+
+std::string test_element(const std::string& name, const std::string& tags = "") {
+  return "<TestCase><Name>" + name + "</Name><ClassName/><Tags>" + tags + "</Tags></TestCase>";
+}
+
+std::string xml_list(const std::string& tests) {
+  return "banner\n<?xml version=\"1.0\"?>\n<MatchingTests>" + tests + "</MatchingTests>\n";
+}
+
+TEST_F(Catch2Test, Version3ListsInXml) {
+  const auto cases =
+      list(version3(xml_list(test_element("a &lt;b>, [c]", "[x][y z]") + test_element("two"))));
+  EXPECT_THAT(names_of(cases), ElementsAre("a <b>, [c]", "two"));
+  EXPECT_THAT(cases->at(0).tags, ElementsAre("x", "y z"));
+  EXPECT_EQ(cases->at(0).argv.back(), "\"a <b>\\, \\[c]\"");
+}
+
+TEST_F(Catch2Test, NamesThatCatch2CannotTellApartAreRefused) {
+  EXPECT_THAT(refusal(version3(xml_list(test_element("Same") + test_element("same")))),
+              HasSubstr("cannot be run alone: `Same`"))
+      << "without regard to case";
+  EXPECT_THAT(refusal(version3(xml_list(test_element("ab*") + test_element("abc")))),
+              HasSubstr("would run `abc` too"));
+  EXPECT_EQ(refusal(version3(xml_list(test_element("ab*") + test_element("xab")))), "accepted");
+  EXPECT_THAT(refusal(version3(xml_list(test_element("a", "[x]") + test_element("a", "[y]")))),
+              HasSubstr("two cases have the id s/a"));
+  EXPECT_THAT(refusal(version3(xml_list(test_element("a\nb")))), HasSubstr("its name cannot be shown"));
+}
+
+TEST_F(Catch2Test, TheCommandOfACaseHasItsOwnSpecificationAndReporter) {
+  Suite made = version3(xml_list(test_element("x")));
+  const std::string program = made.command[0];
+  made.command = {program,         "-s", "[fast]", "-r", "junit",      "--shard-count=2",
+                  "--shard-index", "1",  "--own",  "3",  "other test", "--order",
+                  "rand",          "-o", "file"};
+  const auto cases = list(made);
+  ASSERT_TRUE(cases) << cases.error().what;
+  EXPECT_THAT(cases->at(0).argv,
+              ElementsAre(program, "-s", "--own", "3", "--order", "rand", "--reporter", "xml", "\"x\""));
+  Case other;
+  other.argv = {program, "--reporter", "xml", "\"y\""};
+  EXPECT_EQ(catch2_kind().batch_file({&cases->at(0), &other}), "\"x\"\n\"y\"\n");
+  EXPECT_THAT(catch2_kind().batch_command({&other, &cases->at(0)}, "/f"),
+              ElementsAre(program, "--reporter", "xml", "--input-file", "/f"));
+}
+
+// ---- the real thing, of the version that is installed ----
+
+class RealCatch2Test : public Catch2Test {
+ protected:
+  void SetUp() override {
+    if (std::string(PLAN_SAMPLE_CATCH2).empty()) GTEST_SKIP() << "Catch2 is not installed";
+  }
+  // What the program says of a case in its report, and its verdict.
+  Verdict run(const Case& test, ChildReport& report) {
+    const std::string file = scratch_.path() + "/report";
+    const auto out = run_listing(with(test.argv, catch2_kind().output_options(file)), {}, scratch_.path());
+    const auto text = read_file(file);
+    EXPECT_TRUE(out && text);
+    report = ChildReport(test.name);
+    const auto translator = catch2_kind().translator();
+    for (const auto& line : translator->translate(*text)) report.add_line(line);
+    if (out->exit_signal) return {Outcome::kCrash, "signal:" + std::to_string(*out->exit_signal)};
+    return catch2_kind().judge({.child = report, .exit_code = out->exit_code.value_or(-1)});
+  }
+};
+
+TEST_F(RealCatch2Test, EachListedTestRunsAloneAndHasItsVerdict) {
+  const auto cases = list(suite({PLAN_SAMPLE_CATCH2}));
+  ASSERT_TRUE(cases) << cases.error().what;
+  std::map<std::string, std::string> verdicts;
+  std::map<std::string, ChildReport> reports;
+  for (const Case& test : *cases) {
+    if (test.tags != std::vector<std::string>{"bad"})
+      verdicts[test.name] = to_string(run(test, reports[test.name]));
+  }
+  std::map<std::string, std::string> expected{{"fails at a place", "fail"},
+                                              {"throws", "fail"},
+                                              {"says fail", "fail"},
+                                              {"sections", "fail"},
+                                              {"generators", "fail"},
+                                              {"may fail", "xfail([!mayfail])"},
+                                              {"should fail", "xfail([!shouldfail])"},
+                                              {"should fail and passes", "fail(should_fail)"}};
+  if (verdicts.contains("skips")) expected["skips"] = "skip(no such device)";
+  for (const auto& [name, verdict] : verdicts)
+    EXPECT_EQ(verdict, expected.contains(name) ? expected[name] : "pass") << name;
+  EXPECT_FALSE(verdicts.contains("hidden"));
+  EXPECT_GE(verdicts.size(), 16u);
+
+  const Failure failure = reports["fails at a place"].failures().at(0);
+  EXPECT_THAT(failure.file, testing::EndsWith("sample_catch2.cc"));
+  EXPECT_GT(failure.line, 0);
+  EXPECT_EQ(failure.message, "CHECK( 1 + 1 == 3 )\nwith expansion: 2 == 3\nwhile adding");
+  EXPECT_EQ(reports["fails at a place"].output(), "said before it failed\n");
+  EXPECT_EQ(reports["throws"].failures().at(0).message, "unexpected exception: broken <&> \"here\"");
+  EXPECT_EQ(reports["sections"].last_step(), "second");
+  ASSERT_EQ(reports["measures"].measures().size(), 1u);
+  EXPECT_EQ(reports["measures"].measures()[0].name, "addition");
+  EXPECT_EQ(reports["measures"].measures()[0].unit, "ns");
+}
+
+TEST_F(RealCatch2Test, TheSpecificationOfTheCommandIsHonoured) {
+  EXPECT_THAT(names_of(list(suite({PLAN_SAMPLE_CATCH2, "[math]"}))),
+              ElementsAre("passes", "templates - int", "templates - std::string"));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
             ""},
         BadConfig{"Kind", "[suite.a]\nkind = \"gtst\"\ncommand = [\"x\"]\n",
                   "read proctor.toml:2: `kind` in [suite.a] is \"gtst\", but must be one of proctor, gtest, "
-                  "catch2, pytest, benchmark, command",
+                  "catch2, doctest, pytest, benchmark, command",
                   "Did you mean `gtest`?"},
         BadConfig{
             "Backend", "[suite.a]\nbackend = \"rocm\"\ncommand = [\"x\"]\n",

@@ -5,6 +5,7 @@
 #include "harness/plan/kinds/benchmark.h"
 #include "harness/plan/kinds/catch2.h"
 #include "harness/plan/kinds/command.h"
+#include "harness/plan/kinds/doctest.h"
 #include "harness/plan/kinds/gtest.h"
 #include "harness/plan/kinds/proctor.h"
 #include "harness/plan/kinds/pytest.h"
@@ -12,8 +13,9 @@
 namespace proctor {
 
 const std::vector<const Kind*>& all_kinds() {
-  static const std::vector<const Kind*> kKinds{&proctor_kind(), &gtest_kind(),     &catch2_kind(),
-                                               &pytest_kind(),  &benchmark_kind(), &command_kind()};
+  static const std::vector<const Kind*> kKinds{&proctor_kind(), &gtest_kind(),  &catch2_kind(),
+                                               &doctest_kind(), &pytest_kind(), &benchmark_kind(),
+                                               &command_kind()};
   return kKinds;
 }
 

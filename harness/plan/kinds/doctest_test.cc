@@ -1,0 +1,157 @@
+#include "harness/plan/kinds/doctest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "harness/core/read_file.h"
+#include "harness/plan/discovery.h"
+#include "harness/plan/test_support.h"
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing_support::run_listing;
+using testing_support::ScratchDirectory;
+
+class DoctestTest : public testing::Test {
+ protected:
+  Suite suite(std::vector<std::string> command) {
+    Suite made;
+    made.name = "s";
+    made.kind = &doctest_kind();
+    made.command = std::move(command);
+    made.directory = scratch_.path();
+    made.origin = "proctor.toml:1";
+    return made;
+  }
+  Suite listing(const std::string& tests) {
+    return suite({scratch_.write_script(
+        "program",
+        "cat " + scratch_.write("xml", "banner\n<?xml version=\"1.0\"?>\n<doctest binary=\"x\">\n" + tests +
+                                           "</doctest>\n"))});
+  }
+  static std::string test_element(const std::string& name, const std::string& of_suite = "") {
+    return "<TestCase name=\"" + name + "\"" + (of_suite.empty() ? "" : " testsuite=\"" + of_suite + "\"") +
+           " skipped=\"false\"/>\n";
+  }
+  Result<std::vector<Case>> list(Suite suite) {
+    std::vector<Warning> warnings;
+    return discover(suite, 0, {.run = run_listing}, std::nullopt, warnings);
+  }
+  std::string refusal(const Suite& suite) {
+    const auto cases = list(suite);
+    return cases ? "accepted" : cases.error().what;
+  }
+
+  ScratchDirectory scratch_;
+};
+
+TEST_F(DoctestTest, ATestOfASuiteIsCalledAfterBoth) {
+  const auto cases = list(listing(test_element("  Scenario: a, b\\c") + test_element("two", "math")));
+  ASSERT_TRUE(cases) << cases.error().what;
+  EXPECT_EQ(cases->at(0).id, "s/Scenario: a, b\\c");
+  EXPECT_EQ(cases->at(0).argv.back(), "-tc=  Scenario: a\\, b\\\\c");
+  EXPECT_EQ(cases->at(1).id, "s/math/two");
+  EXPECT_EQ(cases->at(1).classname, "math");
+  EXPECT_THAT(cases->at(1).tags, ElementsAre("math"));
+  EXPECT_THAT(cases->at(1).argv, testing::IsSupersetOf({"-ts=math", "-tc=two"}));
+}
+
+TEST_F(DoctestTest, NamesThatDoctestCannotTellApartAreRefused) {
+  const std::string twice = test_element("x", "a") + test_element("x", "b");
+  EXPECT_EQ(refusal(listing(twice)), "accepted");
+  Suite together = listing(twice);
+  together.process = "suite";
+  EXPECT_THAT(refusal(together), HasSubstr("would run `b/x` too"));
+  EXPECT_THAT(refusal(listing(test_element("x") + test_element("x", "b"))), HasSubstr("would run `b/x` too"));
+  EXPECT_THAT(refusal(listing(test_element("x") + test_element("x"))),
+              HasSubstr("two cases have the id s/x"));
+  EXPECT_THAT(refusal(listing(test_element("x*") + test_element("xy"))), HasSubstr("would run `xy` too"));
+  EXPECT_THAT(refusal(listing("")), HasSubstr("listed no case"));
+  EXPECT_THAT(refusal(suite({"/bin/echo", "hello"})), HasSubstr("printed no list of doctest"));
+}
+
+TEST_F(DoctestTest, ABatchNamesItsTestsAndIsNeverTooLongForAnArgument) {
+  std::string tests;
+  for (int i = 0; i < 3000; ++i)
+    tests += test_element("a name of about sixty bytes that takes its room: " + std::to_string(10000 + i));
+  Suite made = listing(tests);
+  made.process = "suite";
+  const auto cases = list(made);
+  ASSERT_TRUE(cases) << cases.error().what;
+  std::map<std::string, std::vector<const Case*>> groups;
+  for (const Case& test : *cases) groups[test.group].push_back(&test);
+  EXPECT_EQ(groups.size(), 2u);
+  for (const auto& [name, group] : groups) {
+    const auto command = doctest_kind().batch_command(group, "");
+    EXPECT_LT(command.back().size(), 128u * 1024);
+    EXPECT_EQ(std::count(command.back().begin(), command.back().end(), ','),
+              static_cast<std::ptrdiff_t>(group.size()) - 1);
+  }
+}
+
+// ---- the real thing, of the version that is installed ----
+
+class RealDoctestTest : public DoctestTest {
+ protected:
+  void SetUp() override {
+    if (std::string(PLAN_SAMPLE_DOCTEST).empty()) GTEST_SKIP() << "doctest is not installed";
+  }
+  Verdict run(const Case& test, ChildReport& report) {
+    const std::string file = scratch_.path() + "/report";
+    const auto out = run_listing(with(test.argv, doctest_kind().output_options(file)), {}, scratch_.path());
+    const auto text = read_file(file);
+    EXPECT_TRUE(out && text);
+    report = ChildReport(std::string(framework_id(test)));
+    const auto translator = doctest_kind().translator();
+    for (const auto& line : translator->translate(*text)) report.add_line(line);
+    if (out->exit_signal) return {Outcome::kCrash, "signal:" + std::to_string(*out->exit_signal)};
+    return doctest_kind().judge({.child = report, .exit_code = out->exit_code.value_or(-1)});
+  }
+};
+
+TEST_F(RealDoctestTest, EachListedTestRunsAloneAndHasItsVerdict) {
+  const auto cases = list(suite({PLAN_SAMPLE_DOCTEST, "-tse=bad"}));
+  ASSERT_TRUE(cases) << cases.error().what;
+  std::map<std::string, std::string> verdicts;
+  std::map<std::string, ChildReport> reports;
+  for (const Case& test : *cases) {
+    const std::string name(framework_id(test));
+    verdicts[name] = test.disabled ? "disabled" : to_string(run(test, reports[name]));
+  }
+  std::map<std::string, std::string> expected{{"fails at a place", "fail"},
+                                              {"throws", "fail"},
+                                              {"says fail", "fail"},
+                                              {"subcases", "fail"},
+                                              {"may fail", "xfail(may_fail)"},
+                                              {"should fail", "xfail(should_fail)"},
+                                              {"should fail and passes", "fail(should_fail)"},
+                                              {"expects two failures", "xfail(expected_failures)"},
+                                              {"is skipped", "disabled"}};
+  for (const auto& [name, verdict] : verdicts)
+    EXPECT_EQ(verdict, expected.contains(name) ? expected[name] : "pass") << name;
+  EXPECT_EQ(verdicts.size(), 18u);
+
+  const Failure failure = reports["fails at a place"].failures().at(0);
+  EXPECT_THAT(failure.file, testing::EndsWith("sample_doctest.cc"));
+  EXPECT_GT(failure.line, 0);
+  EXPECT_EQ(failure.message, "CHECK( 1 + 1 == 3 )\nwith expansion: 2 == 3\nwhile adding");
+  EXPECT_EQ(reports["throws"].failures().at(0).message, "unexpected exception: broken <&> \"here\"");
+  EXPECT_EQ(reports["subcases"].last_step(), "second");
+}
+
+TEST_F(RealDoctestTest, TheFiltersOfTheCommandAreHonoured) {
+  const auto cases = list(suite({PLAN_SAMPLE_DOCTEST, "-ts=math"}));
+  ASSERT_TRUE(cases) << cases.error().what;
+  EXPECT_EQ(cases->size(), 2u);
+  const auto skipped = list(suite({PLAN_SAMPLE_DOCTEST, "-tc=is skipped", "--no-skip"}));
+  ASSERT_TRUE(skipped) << skipped.error().what;
+  EXPECT_FALSE(skipped->at(0).disabled);
+}
+
+}  // namespace
+}  // namespace proctor

@@ -15,6 +15,8 @@ namespace pt = boost::property_tree;
 
 constexpr std::string_view kOpen = "<TestCase";
 constexpr std::string_view kClose = "</TestCase>";
+constexpr std::size_t kMostText = 64 * 1024;          // between two tags
+constexpr std::size_t kMostOfTest = 4 * 1024 * 1024;  // of the element of one test
 
 XmlElement element_of(const std::string& name, const pt::ptree& tree) {
   XmlElement element{
@@ -58,7 +60,7 @@ class XmlTranslator final : public Translator {
     // Between the tests nothing is kept but what may be the beginning of a tag.
     if (!inside_ && scanned_ > 0) {
       buffer_.erase(0, scanned_);
-      scanned_ = 0;
+      scanned_ = text_begin_ = 0;
     }
     return events;
   }
@@ -66,22 +68,19 @@ class XmlTranslator final : public Translator {
  private:
   // Whether a whole tag was there. '<' in a text or an attribute is written as an entity.
   bool next_tag(std::vector<std::string>& events) {
-    const std::size_t begin = buffer_.find('<', scanned_);
-    if (begin == std::string::npos) {
-      scanned_ = buffer_.size();
-      return false;
-    }
-    const std::size_t end = end_of_tag(buffer_, begin);
+    std::size_t begin = std::min(buffer_.find('<', scanned_), buffer_.size());
+    begin -= cut_text(begin);
+    const std::size_t end = begin == buffer_.size() ? std::string::npos : end_of_tag(buffer_, begin);
     if (end == std::string::npos) {
       scanned_ = begin;
       return false;
     }
-    scanned_ = end;
+    scanned_ = text_begin_ = end;
     const std::string tag = buffer_.substr(begin, end - begin);
     if (!inside_ && is_tag(tag, kOpen)) {
       inside_ = true;
       buffer_.erase(0, begin);
-      scanned_ = end - begin;
+      scanned_ = text_begin_ = end - begin;
       open(tag, events);
     } else if (!inside_ && !dialect_.group.empty() && is_tag(tag, "<" + dialect_.group)) {
       const auto element = parse_tag(tag);
@@ -90,8 +89,30 @@ class XmlTranslator final : public Translator {
       close(events);
     } else if (inside_) {
       step(tag, events);
+      keep_or_drop(tag, begin);
     }
     return true;
+  }
+
+  // Of a text without an end, such as the output of a test, the last part is kept. Returns how much is gone.
+  std::size_t cut_text(std::size_t end) {
+    const std::size_t length = end - text_begin_;
+    if (!inside_ || length <= kMostText) return 0;
+    buffer_.erase(text_begin_, length - kMostText);
+    return length - kMostText;
+  }
+
+  // A test that fails a million times must not eat memory: beyond a limit, what ends is forgotten, but not how the
+  // test as a whole ended.
+  void keep_or_drop(const std::string& tag, std::size_t begin) {
+    if (tag.starts_with("<!") || tag.ends_with("/>")) return;
+    if (!tag.starts_with("</")) return open_.push_back(begin);
+    if (open_.empty()) return;
+    const std::size_t from = open_.back();
+    open_.pop_back();
+    if (buffer_.size() < kMostOfTest || tag.starts_with("</Overall")) return;
+    buffer_.erase(from, scanned_ - from);
+    scanned_ = text_begin_ = from;
   }
 
   static bool is_tag(std::string_view tag, std::string_view start) {
@@ -114,7 +135,8 @@ class XmlTranslator final : public Translator {
   void close(std::vector<std::string>& events) {
     const std::string text = buffer_.substr(0, scanned_);
     buffer_.erase(0, scanned_);
-    scanned_ = 0;
+    scanned_ = text_begin_ = 0;
+    open_.clear();
     inside_ = false;
     const auto element = parse_xml(text);
     if (!element) {
@@ -134,10 +156,12 @@ class XmlTranslator final : public Translator {
 
   XmlDialect dialect_;
   std::string buffer_;
-  std::size_t scanned_ = 0;  // of the buffer
-  bool inside_ = false;      // a test has begun, and its element begins the buffer
-  std::string id_;           // of that test
-  std::string group_;        // the name of the last group that was opened
+  std::size_t scanned_ = 0;        // of the buffer
+  std::size_t text_begin_ = 0;     // the end of the last tag in it
+  std::vector<std::size_t> open_;  // where the elements of the test begin that have not ended
+  bool inside_ = false;            // a test has begun, and its element begins the buffer
+  std::string id_;                 // of that test
+  std::string group_;              // the name of the last group that was opened
 };
 
 }  // namespace

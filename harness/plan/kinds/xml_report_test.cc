@@ -67,6 +67,30 @@ TEST(XmlReport, WhatIsNoXmlIsNoEvent) {
   EXPECT_THAT(told({"chatter < of > the \" program\n", "1 < 2\n"}), IsEmpty());
 }
 
+// The output of a test may have no end, and its failures none.
+TEST(XmlReport, MuchIsCutAndTheEndIsStillTold) {
+  const auto translator =
+      xml_translator({.sections = {}, .id = dialect().id, .events = [](const XmlElement& test) {
+                        std::size_t bytes = 0;
+                        for (const XmlElement& child : test.children) bytes += child.text.size();
+                        return std::vector<std::string>{
+                            "children " + std::to_string(test.children.size() > 10),
+                            "bytes " + std::to_string(bytes < 5'000'000), test.child_text("Overall")};
+                      }});
+  std::vector<std::string> words;
+  const auto tell = [&](const std::string& text) {
+    for (std::string& line : translator->translate(text)) words.push_back(std::move(line));
+  };
+  tell("<TestCase name=\"x\">");
+  for (int i = 0; i < 200'000; ++i) tell("<Failure>a message of some forty bytes, or so</Failure>\n");
+  tell("<Overall><StdOut>");
+  for (int i = 0; i < 1'000; ++i) tell(std::string(100'000, 'x') + "\n");
+  tell("</StdOut>said last</Overall></TestCase>");
+  ASSERT_EQ(words.size(), 4u);
+  EXPECT_THAT(std::vector<std::string>(words.begin() + 1, words.end()),
+              ElementsAre("children 1", "bytes 1", "said last"));
+}
+
 TEST(ParseXml, TextAttributesAndChildren) {
   const auto element = parse_xml("<a x=\"1 &amp; 2\">\n  text &lt;\n <!-- note --><b/><b y='z'>t</b></a>");
   ASSERT_TRUE(element);

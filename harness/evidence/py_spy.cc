@@ -16,12 +16,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMaxThreads = 256;
-constexpr std::size_t kMaxFrames = 200;  // of a thread
-constexpr int kMaxDepth = 8;             // of the JSON, which has 3
+constexpr std::size_t kMostThreads = 256;
+constexpr std::size_t kMostFrames = 200;  // of a thread
+constexpr int kMaxDepth = 8;              // of the JSON, which has 3
 
 // python3.11, python3, libpython3.11.so.1.0, and no module whose name begins like them.
-bool is_interpreter(std::string_view path) {
+bool is_python_program(std::string_view path) {
   std::string_view name = path.substr(path.rfind('/') + 1);
   if (name.starts_with("lib")) name.remove_prefix(3);
   if (!name.starts_with("python")) return false;
@@ -39,7 +39,7 @@ std::vector<StackFrame> frames_of(const json& thread) {
   const auto list = thread.find("frames");
   if (list == thread.end() || !list->is_array()) return frames;
   for (const json& frame : *list) {
-    if (frames.size() == kMaxFrames) break;
+    if (frames.size() == kMostFrames) break;
     if (!frame.is_object()) continue;
     frames.push_back(
         {.function = clean_text(text_at(frame, "name")),
@@ -71,7 +71,7 @@ std::string find_interpreter(int pid) {
     words >> addresses >> rights;
     const std::size_t slash = line.find('/');
     if (slash == line.npos || rights.find('x') == rights.npos) continue;
-    if (is_interpreter(std::string_view(line).substr(slash))) return clean_text(line.substr(slash));
+    if (is_python_program(std::string_view(line).substr(slash))) return clean_text(line.substr(slash));
   }
   return "";
 }
@@ -87,7 +87,7 @@ Result<std::vector<ThreadStack>> parse_py_spy(std::string_view text, const Proce
   std::vector<ThreadStack> threads;
   if (list.is_array()) {
     for (const json& thread : list) {
-      if (thread.is_object() && threads.size() < kMaxThreads) threads.push_back(thread_of(thread, process));
+      if (thread.is_object() && threads.size() < kMostThreads) threads.push_back(thread_of(thread, process));
     }
   }
   if (threads.empty()) return Error::internal("find a stack in what it printed");

@@ -82,7 +82,8 @@ class Setup {
 
   template <typename Launcher>
   error_code on_exec_setup(Launcher&, const boost_process::filesystem::path&, const char* const*) {
-    const bool done = join_group() && limit_files() && place_descriptors() &&
+    // First the descriptors: what fails after them can be told.
+    const bool done = place_descriptors() && join_group() && limit_files() &&
                       (spec_.directory.empty() || ::chdir(spec_.directory.c_str()) == 0) && reset_signals();
     return done ? error_code() : error_code(errno, boost::system::system_category());
   }
@@ -218,7 +219,9 @@ Result<ChildProcess> ChildProcess::start(const ChildSpec& spec) {
   if (::pipe2(ends, O_CLOEXEC) != 0) return Error::system("make a pipe", errno);
   const UniqueFd heard(ends[0]);
   UniqueFd report = copy_of(ends[1]);
+  const int copy_errno = errno;
   ::close(ends[1]);
+  if (!report) return Error::system("copy a descriptor", copy_errno);
   std::vector<std::string> env = spec.env;
   Setup setup(spec, std::move(*fds), argv_of(env), report.get());
 

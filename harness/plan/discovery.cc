@@ -102,6 +102,8 @@ Result<std::vector<Case>> list_cases(Suite& suite, const Listers& listers,
   if (not_asked) return *not_asked;
   if (!cases) return refused(suite, argv, cases.error().what);
   if (cases->empty()) return refused(suite, argv, "listed no case", out->stderr_tail);
+  if (const auto alone = suite.kind->check_alone(*cases); !alone)
+    return refused(suite, argv, alone.error().what);
   return cases;
 }
 

@@ -143,7 +143,10 @@ Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, con
     return std::optional(
         Recognition{&kind, fmt::format("contains the options that list {}", framework), std::move(*out)});
   }
-  why = fmt::format("knows {}, but {} with it", command.back(),
+  const auto option = std::find_if(command.begin(), command.end(), [](const std::string& word) {
+    return word.find("list") != word.npos && word.starts_with('-');
+  });
+  why = fmt::format("knows {}, but {} with it", option == command.end() ? command.back() : *option,
                     ended_well(kind, *out) ? "prints no list" : exit_text(*out));
   return std::optional<Recognition>();
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "harness/plan/kinds/command.h"
+#include "harness/plan/kinds/doctest.h"
 #include "harness/plan/kinds/gtest.h"
 #include "harness/plan/kinds/proctor.h"
 #include "harness/plan/kinds/pytest.h"
@@ -111,6 +112,17 @@ TEST_F(RecogniseTest, GtestOptionsWithoutAListMakeACommand) {
   out.stdout_text = "hello\n";
   EXPECT_EQ(recognised({elf("gtest_list_tests")}, answering(out)).reason,
             "knows --gtest_list_tests, but prints no list with it");
+}
+
+// A list that is refused is a list: judged by its exit code the program might be green.
+TEST_F(RecogniseTest, TestsThatCannotBeToldApartDoNotMakeACommand) {
+  ListOutput out;
+  out.exit_code = 0;
+  out.stdout_text = "T/a:b.\n  X\nT/a-b.\n  X\n";
+  EXPECT_EQ(recognised({elf("gtest_list_tests")}, answering(out)).kind, &gtest_kind());
+  out.stdout_text =
+      R"(<doctest><TestCase name="x*" skipped="false"/><TestCase name="xy" skipped="false"/></doctest>)";
+  EXPECT_EQ(recognised({elf("dt-list-test-cases")}, answering(out)).kind, &doctest_kind());
 }
 
 // Judged by its exit code it might be green.

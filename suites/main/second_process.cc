@@ -105,7 +105,7 @@ SecondProcessEnd SecondProcess::finish(Clock::time_point deadline) {
   end.hung = !ended;
   if (ended) {
     end.signal = ended->signal;
-    end.exit_code = std::max(ended->exit_code, 0);
+    end.exit_code = ended->signal != 0 ? 0 : ended->exit_code;  // -1: somebody else waited for it
   }
   return end;
 }

@@ -13,10 +13,14 @@
 namespace proctor {
 namespace {
 
+namespace fs = std::filesystem;
+
 // ---- the command ----
 
-// What the command may say of the list, and a process of one case may not: its value goes with it.
-constexpr std::string_view kDropped = " -r --reporter -o --out -f --input-file --shard-count --shard-index ";
+// What the command may say, and its value with it: of where a report goes, which is ours to say, ...
+constexpr std::string_view kReporters = " -r --reporter -o --out ";
+// ... and of which tests are meant, which holds for the list and not for a process of one case.
+constexpr std::string_view kChoices = " -f --input-file --shard-count --shard-index ";
 // Options of Catch2 without a value. The word behind any other option may be its value.
 constexpr std::string_view kFlags =
     " -s --success -b --break -e --nothrow -i --invisibles -a --abort -# --filenames-as-tags "
@@ -26,26 +30,37 @@ bool is_in(std::string_view words, std::string_view word) {
   return words.find(fmt::format(" {} ", word)) != words.npos;
 }
 
-// The command without its test specification, reporter and shard. A word that names a file is a program behind
-// another one, such as valgrind.
-std::vector<std::string> bare_command(const Suite& suite) {
+// The command without its reporter and, but for the list, without what chooses tests. A word that names a file is
+// a program behind another one, such as valgrind.
+std::vector<std::string> bare_command(const Suite& suite, bool for_list) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < suite.command.size(); ++i) {
     const std::string& word = suite.command[i];
     const std::string_view option = std::string_view(word).substr(0, word.find('='));
     const bool joined = option.size() < word.size();  // --option=value
     std::error_code none;                             // what cannot be looked at is no program
-    if (is_in(kDropped, option)) {
+    if (is_in(kReporters, option) || (!for_list && is_in(kChoices, option))) {
       i += joined ? 0 : 1;
     } else if (word.size() > 1 && word.front() == '-') {
       words.push_back(word);
       const bool may_have_value = !joined && !is_in(kFlags, option) && i + 1 < suite.command.size();
       if (may_have_value && !suite.command[i + 1].starts_with('-')) words.push_back(suite.command[++i]);
-    } else if (i == 0 || std::filesystem::exists(std::filesystem::path(suite.directory) / word, none)) {
+    } else if (for_list || i == 0 || fs::exists(fs::path(suite.directory) / word, none)) {
       words.push_back(word);
     }
   }
   return words;
+}
+
+// Without regard to case; a '*' at either end stands for anything.
+bool selects(std::string_view pattern, std::string_view name) {
+  const bool open_begin = pattern.starts_with('*');
+  const bool open_end = pattern.size() > 1 && pattern.ends_with('*');
+  if (open_begin) pattern.remove_prefix(1);
+  if (open_end) pattern.remove_suffix(1);
+  if (open_begin && open_end) return name.find(pattern) != name.npos;
+  if (open_begin) return name.ends_with(pattern);
+  return open_end ? name.starts_with(pattern) : name == pattern;
 }
 
 // A specification of exactly this name. What Catch2 gives a meaning in a name stands behind a backslash; quotes
@@ -185,12 +200,13 @@ std::vector<std::string> events_of(const XmlElement& test) {
   const XmlElement* overall = test.child("OverallResult");
   if (overall == nullptr) return events;  // no end: no result
   const auto tags = tags_of(test.attribute("tags"));
-  const bool should_fail = std::find(tags.begin(), tags.end(), "!shouldfail") != tags.end();
+  const auto has = [&](const char* tag) { return std::find(tags.begin(), tags.end(), tag) != tags.end(); };
+  const bool should_fail = has("!shouldfail");
   nlohmann::json end{{"result", "pass"}};
   if (overall->attribute("success") != "true") {
     end["result"] = "fail";
     if (told.failures.empty() && should_fail) end["reason"] = "should_fail";
-  } else if (!told.failures.empty()) {
+  } else if (!told.failures.empty() && (should_fail || has("!mayfail"))) {
     end = {{"result", "xfail"}, {"reason", should_fail ? "[!shouldfail]" : "[!mayfail]"}};
   } else if (!told.skipped.empty()) {
     end = {{"result", "skip"}, {"reason", told.skipped}};
@@ -207,7 +223,7 @@ class Catch2Kind final : public Kind {
               .markers = {"--list-test-names-only", "--list-tests", "libCatch2.so"}}) {}
 
   std::vector<std::string> list_command(const Suite& suite) const override {
-    return with(suite.command, {"--list-tests", "--reporter", "xml"});
+    return with(bare_command(suite, /*for_list=*/true), {"--list-tests", "--reporter", "xml"});
   }
   bool listed_well(int) const override { return true; }  // version 2: the number of tests
 
@@ -220,11 +236,18 @@ class Catch2Kind final : public Kind {
     if (out.stdout_text.find(" test case") == std::string::npos)
       return Error::usage(
           fmt::format("printed no list of Catch2 and exited with {}", out.exit_code.value_or(-1)));
-    const auto names = ask(with(suite.command, {"--list-test-names-only"}));
+    const auto names = ask(with(bare_command(suite, /*for_list=*/true), {"--list-test-names-only"}));
     if (!names) return names.error();
     std::vector<Listed> tests = read_text_list(out.stdout_text);
     if (const auto read = read_names(*names, tests); !read) return read.error();
     return cases_of(suite, tests);
+  }
+
+  Result<void> check_alone(const std::vector<Case>& cases) const override {
+    std::vector<std::string> names;
+    for (const Case& test : cases) names.push_back(lower_case(test.name));
+    return check_each_alone(
+        cases, [&](std::size_t one, std::size_t other) { return selects(names[one], names[other]); });
   }
 
   Voice voice(const Suite&) const override { return Voice::kStream; }
@@ -257,9 +280,8 @@ class Catch2Kind final : public Kind {
   }
 
  private:
-  static Result<std::vector<Case>> cases_of(const Suite& suite, const std::vector<Listed>& tests) {
+  static std::vector<Case> cases_of(const Suite& suite, const std::vector<Listed>& tests) {
     std::vector<Case> cases;
-    std::vector<std::string> patterns;
     for (const Listed& test : tests) {
       Case made;
       made.id = made.name = test.name;
@@ -267,12 +289,10 @@ class Catch2Kind final : public Kind {
       made.tags = test.tags;
       made.devices = suite.devices;
       made.group = group_of(suite);
-      made.argv = with(bare_command(suite), {"--reporter", "xml", specification(test.name)});
+      made.argv =
+          with(bare_command(suite, /*for_list=*/false), {"--reporter", "xml", specification(test.name)});
       cases.push_back(std::move(made));
-      // Catch2 has no regard to case, and a '*' at either end stands for anything.
-      patterns.push_back(lower_case(test.name));
     }
-    if (const auto alone = check_alone(cases, patterns); !alone) return alone.error();
     return cases;
   }
 };

@@ -14,11 +14,31 @@ namespace {
 constexpr std::string_view kNameOption = "-tc=";
 constexpr std::size_t kMostNames = 100'000;  // bytes of names in one command: an argument has at most 128 KiB
 
-// Behind the caller's own options, of which the last one of a name counts. -nss: nothing about tests that were not
-// chosen; -nc: the exit code says whether a test failed; -cs: names differ by case.
+// -nss: nothing about tests that were not chosen; -nc: the exit code says whether a test failed; -cs: names differ
+// by case.
 const std::vector<std::string>& our_options() {
   static const std::vector<std::string> kOptions{"-r=xml", "-nss=true", "-nc=false", "-cs=true"};
   return kOptions;
+}
+
+// doctest adds up what the long and the short form of an option say: of where a report goes and how the program
+// exits, which is ours to say, ...
+constexpr std::string_view kReporters = " reporters r out o no-exitcode nc ";
+// ... and of which tests are meant, which holds for the list and not for a process of one case.
+constexpr std::string_view kChoices = " test-case tc test-suite ts ";
+
+// The command without its reporter and, but for the list, without what chooses tests.
+std::vector<std::string> bare_command(const Suite& suite, bool for_list) {
+  std::vector<std::string> words = suite.command;
+  std::erase_if(words, [&](const std::string& word) {
+    if (!word.starts_with('-')) return false;
+    std::string option = word.substr(std::min(word.find_first_not_of('-'), word.size()));
+    option = option.substr(0, option.find('='));
+    if (option.starts_with("dt-")) option.erase(0, 3);
+    const auto is_in = [&](std::string_view list) { return list.find(" " + option + " ") != list.npos; };
+    return is_in(kReporters) || (!for_list && is_in(kChoices));
+  });
+  return words;
 }
 
 std::string escaped(const std::string& name) {
@@ -43,7 +63,8 @@ std::string id_of(const XmlElement& test) {
 std::optional<std::string> failure_line(const XmlElement& element) {
   std::string message = element.text;
   if (element.name == "Expression") {
-    if (element.attribute("success") != "false") return std::nullopt;
+    if (element.attribute("success") != "false" || element.attribute("type").starts_with("WARN"))
+      return std::nullopt;
     message = fmt::format("{}( {} )", element.attribute("type"), element.child_text("Original"));
     if (const XmlElement* expanded = element.child("Expanded"))
       message += "\nwith expansion: " + expanded->text;
@@ -71,32 +92,28 @@ void collect(const XmlElement& element, std::vector<std::string>& failures) {
   }
 }
 
-// Versions before 2.4.7 do not say whether a test as a whole was a success.
-bool succeeded(const XmlElement& overall, bool any_failure) {
-  const std::string said = overall.attribute("test_case_success");
-  return said.empty() ? !any_failure : said == "true";
-}
-
-std::string decorator_of(const XmlElement& test) {
+// As what a failure of the test was expected; "" = it was not.
+std::string decorator_of(const XmlElement& test, const XmlElement& overall) {
   for (const char* decorator : {"should_fail", "may_fail"}) {
     if (test.attribute(decorator) == "true") return decorator;
   }
-  return {};
+  return overall.attribute("expected_failures").empty() ? "" : "expected_failures";
 }
 
 std::vector<std::string> events_of(const XmlElement& test) {
   std::vector<std::string> events;
   collect(test, events);
   const XmlElement* overall = test.child("OverallResultsAsserts");
-  if (overall == nullptr) return events;  // no end: no result
+  const std::string success = overall == nullptr ? "" : overall->attribute("test_case_success");
+  if (success.empty()) return events;  // no end: no result
   const bool any_failure = !events.empty();
-  const std::string decorator = decorator_of(test);
+  const std::string decorator = decorator_of(test, *overall);
   nlohmann::json end{{"result", "pass"}};
-  if (!succeeded(*overall, any_failure)) {
+  if (success != "true") {
     end["result"] = "fail";
     if (!any_failure && !decorator.empty()) end["reason"] = decorator;
-  } else if (any_failure) {
-    end = {{"result", "xfail"}, {"reason", decorator.empty() ? "expected_failures" : decorator}};
+  } else if (any_failure && !decorator.empty()) {
+    end = {{"result", "xfail"}, {"reason", decorator}};
   }
   events.push_back(event_line("end", std::move(end)));
   return events;
@@ -104,20 +121,14 @@ std::vector<std::string> events_of(const XmlElement& test) {
 
 // ---- the list ----
 
-// What doctest compares: the name, and in a process of one case the suite too, if there is one.
-std::string pattern_of(const XmlElement& test, bool together) {
-  const std::string suite = test.attribute("testsuite");
-  if (together) return test.attribute("name");
-  return (suite.empty() ? "*" : suite) + "/" + test.attribute("name");
-}
-
 class DoctestKind final : public Kind {
  public:
   DoctestKind()
       : Kind({.name = "doctest", .framework = "doctest tests", .markers = {"dt-list-test-cases"}}) {}
 
   std::vector<std::string> list_command(const Suite& suite) const override {
-    return with(with(suite.command, our_options()), {"-ns=true", "-ltc"});
+    return with(with(bare_command(suite, /*for_list=*/true), {"--list-test-cases", "-ns=true"}),
+                our_options());
   }
 
   // What a program prints before its list is passed over.
@@ -130,19 +141,28 @@ class DoctestKind final : public Kind {
       return word == "-ns" || word == "--no-skip" || word == "-ns=true" || word == "--no-skip=true";
     });
     std::vector<Case> cases;
-    std::vector<std::string> patterns;
     std::size_t bytes = 0;
     for (const XmlElement& test : root->children) {
       if (test.name != "TestCase") continue;
+      if (test.attribute("skipped").empty())
+        return Error::usage(
+            "is made with a doctest that says too little of its tests: it takes 2.4.7 or later");
       cases.push_back(case_of(suite, test));
       Case& made = cases.back();
       made.disabled = test.attribute("skipped") == "true" && !runs_skipped;
       bytes += made.argv.back().size();
       if (!made.group.empty()) made.group += std::to_string(bytes / kMostNames);
-      patterns.push_back(pattern_of(test, suite.process == "suite"));
     }
-    if (const auto alone = check_alone(cases, patterns); !alone) return alone.error();
     return cases;
+  }
+
+  // It compares names, and in a process of one case the suite too, if there is one.
+  Result<void> check_alone(const std::vector<Case>& cases) const override {
+    return check_each_alone(cases, [&](std::size_t one, std::size_t other) {
+      const bool in_suite = !cases[one].tags.empty() && cases[one].group.empty();
+      return (!in_suite || cases[one].tags == cases[other].tags) &&
+             glob_match(cases[one].name, cases[other].name);
+    });
   }
 
   Voice voice(const Suite&) const override { return Voice::kStream; }
@@ -175,7 +195,7 @@ class DoctestKind final : public Kind {
     if (!of_suite.empty()) made.tags = {of_suite};
     made.devices = suite.devices;
     made.group = group_of(suite);
-    made.argv = with(with(suite.command, our_options()), {"-ns=true"});
+    made.argv = with(with(bare_command(suite, /*for_list=*/false), our_options()), {"-ns=true"});
     if (!of_suite.empty() && made.group.empty()) made.argv.push_back("-ts=" + escaped(of_suite));
     made.argv.push_back(std::string(kNameOption) + escaped(test.attribute("name")));
     return made;

@@ -61,6 +61,19 @@ TEST_F(DoctestTest, ATestOfASuiteIsCalledAfterBoth) {
   EXPECT_THAT(cases->at(1).argv, testing::IsSupersetOf({"-ts=math", "-tc=two"}));
 }
 
+TEST_F(DoctestTest, TheCommandOfACaseHasItsOwnChoiceAndReporter) {
+  Suite made = listing(test_element("x"));
+  for (const char* word :
+       {"--test-case=m*", "-ts=m", "--dt-reporters=junit", "-o=f", "-nc", "--abort-after=1", "own"})
+    made.command.emplace_back(word);
+  const auto cases = list(made);
+  ASSERT_TRUE(cases) << cases.error().what;
+  EXPECT_THAT(cases->at(0).argv, ElementsAre(made.command[0], "--abort-after=1", "own", "-r=xml", "-nss=true",
+                                             "-nc=false", "-cs=true", "-ns=true", "-tc=x"));
+  EXPECT_THAT(doctest_kind().list_command(made),
+              testing::IsSupersetOf({"--test-case=m*", "-ts=m", "--list-test-cases"}));
+}
+
 TEST_F(DoctestTest, NamesThatDoctestCannotTellApartAreRefused) {
   const std::string twice = test_element("x", "a") + test_element("x", "b");
   EXPECT_EQ(refusal(listing(twice)), "accepted");
@@ -71,6 +84,8 @@ TEST_F(DoctestTest, NamesThatDoctestCannotTellApartAreRefused) {
   EXPECT_THAT(refusal(listing(test_element("x") + test_element("x"))),
               HasSubstr("two cases have the id s/x"));
   EXPECT_THAT(refusal(listing(test_element("x*") + test_element("xy"))), HasSubstr("would run `xy` too"));
+  EXPECT_EQ(refusal(listing(test_element("push") + test_element("vector/push"))), "accepted");
+  EXPECT_THAT(refusal(listing("<TestCase name=\"x\"/>")), HasSubstr("it takes 2.4.7 or later"));
   EXPECT_THAT(refusal(listing("")), HasSubstr("listed no case"));
   EXPECT_THAT(refusal(suite({"/bin/echo", "hello"})), HasSubstr("printed no list of doctest"));
 }
@@ -134,7 +149,7 @@ TEST_F(RealDoctestTest, EachListedTestRunsAloneAndHasItsVerdict) {
                                               {"is skipped", "disabled"}};
   for (const auto& [name, verdict] : verdicts)
     EXPECT_EQ(verdict, expected.contains(name) ? expected[name] : "pass") << name;
-  EXPECT_EQ(verdicts.size(), 18u);
+  EXPECT_EQ(verdicts.size(), 19u);
 
   const Failure failure = reports["fails at a place"].failures().at(0);
   EXPECT_THAT(failure.file, testing::EndsWith("sample_doctest.cc"));

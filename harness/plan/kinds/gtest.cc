@@ -31,6 +31,12 @@ bool is_word(std::string_view text) {
   });
 }
 
+std::string filter_of(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ':' || c == '-' || c == '*'; }, '?');
+  return name;
+}
+
 // The group that an unindented line opens, or "": then it is chatter of the program. Only a typed suite,
 // whose type stands in a comment, may have blanks in its name.
 std::string_view group_of(std::string_view line) {
@@ -69,9 +75,7 @@ Result<std::vector<GtestName>> parse_gtest_list(std::string_view text) {
 }
 
 Result<std::string> gtest_filter_for(const std::string& name, const std::vector<std::string>& all) {
-  std::string filter = name;
-  std::replace_if(
-      filter.begin(), filter.end(), [](char c) { return c == ':' || c == '-' || c == '*'; }, '?');
+  const std::string filter = filter_of(name);
   if (filter.find('?') == std::string::npos) return filter;
   for (const std::string& other : all) {
     if (other != name && glob_match(filter, other)) {
@@ -208,6 +212,16 @@ class GtestKind final : public Kind {
     return cases_of(suite, *names);
   }
 
+  Result<void> check_alone(const std::vector<Case>& cases) const override {
+    std::vector<std::string> all;
+    for (const Case& test : cases) all.push_back(test.id);
+    for (const std::string& name : all) {
+      if (const auto filter = gtest_filter_for(name, all); !filter)
+        return Error::usage("listed a test that cannot be run alone: " + filter.error().what);
+    }
+    return {};
+  }
+
   Voice voice(const Suite& suite) const override { return suite.listener ? Voice::kEvents : Voice::kFile; }
   std::vector<std::string> output_options(const std::string& file) const override {
     return {"--gtest_output=json:" + file};
@@ -241,21 +255,17 @@ class GtestKind final : public Kind {
   }
 
  private:
-  static Result<std::vector<Case>> cases_of(const Suite& suite, const std::vector<GtestName>& names) {
-    std::vector<std::string> all;
-    for (const GtestName& name : names) all.push_back(name.group + "." + name.name);
+  static std::vector<Case> cases_of(const Suite& suite, const std::vector<GtestName>& names) {
     std::vector<Case> cases;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const Result<std::string> filter = gtest_filter_for(all[i], all);
-      if (!filter) return Error::usage("listed a test that cannot be run alone: " + filter.error().what);
+    for (const GtestName& name : names) {
       Case test;
-      test.id = all[i];
-      test.name = names[i].name;
-      test.classname = names[i].group;
+      test.id = name.group + "." + name.name;
+      test.name = name.name;
+      test.classname = name.group;
       test.devices = suite.devices;
-      test.disabled = names[i].disabled && !runs_disabled(suite);
+      test.disabled = name.disabled && !runs_disabled(suite);
       test.group = group_of(suite);
-      test.argv = with(suite.command, {std::string(kFilterOption) + *filter});
+      test.argv = with(suite.command, {std::string(kFilterOption) + filter_of(test.id)});
       cases.push_back(std::move(test));
     }
     return cases;

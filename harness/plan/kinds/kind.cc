@@ -22,6 +22,8 @@ bool Kind::is_command(const std::vector<std::string>&) const { return false; }
 
 Result<void> Kind::settle_environment(Suite&, const SearchPaths&) const { return {}; }
 
+Result<void> Kind::check_alone(const std::vector<Case>&) const { return {}; }
+
 std::string Kind::list_problem(const ListOutput&, std::string&) const { return {}; }
 
 std::vector<std::string> Kind::output_options(const std::string&) const { return {}; }
@@ -71,21 +73,19 @@ std::string event_line(std::string_view event, nlohmann::json fields) {
 
 std::string group_of(const Suite& suite) { return suite.process == "suite" ? "*" : ""; }
 
-Result<void> check_alone(const std::vector<Case>& cases, const std::vector<std::string>& patterns) {
+Result<void> check_each_alone(const std::vector<Case>& cases,
+                              const std::function<bool(std::size_t one, std::size_t other)>& runs_too) {
   const auto refused = [](const Case& test, const std::string& why) {
     return Error::usage(
         fmt::format("listed a test that cannot be run alone: `{}`: {}", clean_text(test.id), why));
   };
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (cases[i].name.empty() || !is_one_line(cases[i].id))
-      return refused(cases[i], "its name cannot be shown");
-    const bool is_pattern = patterns[i].find_first_of("*?") != std::string::npos;
+  for (std::size_t one = 0; one < cases.size(); ++one) {
+    if (cases[one].name.empty() || !is_one_line(cases[one].id))
+      return refused(cases[one], "its name cannot be shown");
     for (std::size_t other = 0; other < cases.size(); ++other) {
-      const bool runs_too =
-          is_pattern ? glob_match(patterns[i], patterns[other]) : patterns[i] == patterns[other];
-      if (runs_too && cases[i].id != cases[other].id)
-        return refused(cases[i],
-                       fmt::format("its framework would run `{}` too", clean_text(cases[other].id)));
+      if (cases[one].id == cases[other].id || !runs_too(one, other)) continue;
+      return refused(cases[one],
+                     fmt::format("its framework would run `{}` too", clean_text(cases[other].id)));
     }
   }
   return {};

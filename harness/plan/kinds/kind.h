@@ -114,6 +114,8 @@ class Kind {
   // "`COMMAND` ...".
   virtual Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask& ask,
                                               std::vector<Warning>& warnings) const = 0;
+  // Refuses a list in which a case cannot be run without another one. The error completes "`COMMAND` ...".
+  virtual Result<void> check_alone(const std::vector<Case>& cases) const;
   // What stops a list from being complete however the program exited, said by the program; "" = nothing.
   virtual std::string list_problem(const ListOutput& out, std::string& said) const;
 
@@ -149,9 +151,9 @@ Case whole_command(const Suite& suite);
 std::string event_line(std::string_view event, nlohmann::json fields = nlohmann::json::object());
 // Case::group where process = "suite" means all cases of a suite.
 std::string group_of(const Suite& suite);
-// Whether each case can be run without another one, by its pattern (in the order of the cases; * and ? stand for
-// anything, and what a pattern is compared with is the other patterns). The error names the first that cannot.
-Result<void> check_alone(const std::vector<Case>& cases, const std::vector<std::string>& patterns);
+// For Kind::check_alone(). `runs_too(one, other)`: whether the command of case number `one` also runs `other`.
+Result<void> check_each_alone(const std::vector<Case>& cases,
+                              const std::function<bool(std::size_t one, std::size_t other)>& runs_too);
 
 std::string exit_reason(int code);  // "exit:3"
 // For frameworks that report each case and exit with another code than 0 when one failed. `failed_code`:
@@ -160,6 +162,7 @@ std::string exit_reason(int code);  // "exit:3"
 //   no `end` event                                                error(no_result)
 //   events that are no events                                     error(protocol)
 //   end fail, exit 0                                              error(result_mismatch)
+//   end error                                                     error(R)
 //   end pass | fail | skip | xfail | xpass                        pass | fail | skip(framework) | xfail | xpass
 //   end other than fail, exit not 0 and not because of a case
 //   before it in the same process                                 fail(exit:N)

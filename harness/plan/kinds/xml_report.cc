@@ -15,7 +15,9 @@ namespace pt = boost::property_tree;
 
 constexpr std::string_view kOpen = "<TestCase";
 constexpr std::string_view kClose = "</TestCase>";
-constexpr std::size_t kMostText = 64 * 1024;          // between two tags
+constexpr std::size_t kMostText = 64 * 1024;  // between two tags
+constexpr std::size_t kMostShown = 200;       // of what is no report
+constexpr std::size_t kMostDepth = 100;       // of elements in each other, which are read by recursion
 constexpr std::size_t kMostOfTest = 4 * 1024 * 1024;  // of the element of one test
 
 XmlElement element_of(const std::string& name, const pt::ptree& tree) {
@@ -48,6 +50,22 @@ std::optional<XmlElement> parse_tag(std::string_view tag) {
   return parse_xml(text);
 }
 
+// Whether no more elements stand in each other than recursion can bear.
+bool is_shallow(std::string_view text) {
+  std::size_t depth = 0;
+  for (std::size_t at = text.find('<'); at != text.npos; at = text.find('<', at + 1)) {
+    const std::size_t end = end_of_tag(text, at);
+    if (end == text.npos) break;
+    const std::string_view tag = text.substr(at, end - at);
+    if (tag.starts_with("</")) {
+      depth -= depth > 0 ? 1 : 0;
+    } else if (!tag.starts_with("<!") && !tag.starts_with("<?") && !tag.ends_with("/>")) {
+      if (++depth > kMostDepth) return false;
+    }
+  }
+  return true;
+}
+
 class XmlTranslator final : public Translator {
  public:
   explicit XmlTranslator(XmlDialect dialect) : dialect_(std::move(dialect)) {}
@@ -73,6 +91,7 @@ class XmlTranslator final : public Translator {
     const std::size_t end = begin == buffer_.size() ? std::string::npos : end_of_tag(buffer_, begin);
     if (end == std::string::npos) {
       scanned_ = begin;
+      if (buffer_.size() - begin > kMostText) give_up(events);
       return false;
     }
     scanned_ = text_begin_ = end;
@@ -90,8 +109,18 @@ class XmlTranslator final : public Translator {
     } else if (inside_) {
       step(tag, events);
       keep_or_drop(tag, begin);
+      if (open_.size() > kMostDepth) give_up(events);
     }
     return true;
+  }
+
+  // What comes is no report of a test: the case breaks the protocol, and nothing of it is kept.
+  void give_up(std::vector<std::string>& events) {
+    events.push_back(buffer_.substr(0, kMostShown));
+    buffer_.clear();
+    open_.clear();
+    scanned_ = text_begin_ = 0;
+    inside_ = false;
   }
 
   // Of a text without an end, such as the output of a test, the last part is kept. Returns how much is gone.
@@ -108,9 +137,10 @@ class XmlTranslator final : public Translator {
     if (tag.starts_with("<!") || tag.ends_with("/>")) return;
     if (!tag.starts_with("</")) return open_.push_back(begin);
     if (open_.empty()) return;
-    const std::size_t from = open_.back();
+    std::size_t from = open_.back();
     open_.pop_back();
-    if (buffer_.size() < kMostOfTest || tag.starts_with("</Overall")) return;
+    if (from < kMostOfTest || tag.starts_with("</Overall")) return;
+    while (std::string_view(" \n").find(buffer_[from - 1]) != std::string_view::npos) --from;
     buffer_.erase(from, scanned_ - from);
     scanned_ = text_begin_ = from;
   }
@@ -140,7 +170,7 @@ class XmlTranslator final : public Translator {
     inside_ = false;
     const auto element = parse_xml(text);
     if (!element) {
-      events.push_back(text);
+      events.push_back(text.substr(0, kMostShown));
       return;
     }
     for (std::string& event : dialect_.events(*element)) events.push_back(std::move(event));
@@ -189,6 +219,7 @@ std::string xml_failure(const XmlElement& element, const std::string& message) {
 }
 
 std::optional<XmlElement> parse_xml(const std::string& text) {
+  if (!is_shallow(text)) return std::nullopt;
   std::istringstream stream(text);
   pt::ptree tree;
   try {

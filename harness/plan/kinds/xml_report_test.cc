@@ -91,6 +91,31 @@ TEST(XmlReport, MuchIsCutAndTheEndIsStillTold) {
               ElementsAre("children 1", "bytes 1", "said last"));
 }
 
+// What one section holds is kept as far as it is within the limit.
+TEST(XmlReport, ALargeSectionKeepsItsFirstFailures) {
+  std::size_t failures = 0;
+  const auto translator =
+      xml_translator({.sections = {}, .id = dialect().id, .events = [&](const XmlElement& test) {
+                        failures = test.child("Section")->children.size();
+                        return std::vector<std::string>{};
+                      }});
+  std::string text = "<TestCase name=\"x\"><Section name=\"s\">";
+  for (int i = 0; i < 200'000; ++i) text += "  <Failure>a message of some forty bytes, or so</Failure>\n";
+  translator->translate(text + "</Section></TestCase>");
+  EXPECT_GT(failures, 10'000u);
+  EXPECT_LT(failures, 150'000u);
+}
+
+TEST(XmlReport, WhatIsTooDeepOrNeverEndsIsNoEvent) {
+  std::string deep = "<TestCase name=\"x\">";
+  for (int i = 0; i < 500'000; ++i) deep += "<a>";
+  for (int i = 0; i < 500'000; ++i) deep += "</a>";
+  EXPECT_THAT(told({deep + "</TestCase>"}), ElementsAre("start x", testing::StartsWith("<TestCase")));
+  EXPECT_THAT(told({"<TestCase name=\"x\"><b c=\"" + std::string(1'000'000, 'y')}),
+              ElementsAre("start x", testing::StartsWith("<TestCase")));
+  EXPECT_FALSE(parse_xml(deep.substr(deep.find("<a>"))));
+}
+
 TEST(ParseXml, TextAttributesAndChildren) {
   const auto element = parse_xml("<a x=\"1 &amp; 2\">\n  text &lt;\n <!-- note --><b/><b y='z'>t</b></a>");
   ASSERT_TRUE(element);

@@ -57,6 +57,7 @@ TEST_CASE("may fail", "[!mayfail]") { CHECK(false); }
 TEST_CASE("should fail", "[!shouldfail]") { CHECK(false); }
 TEST_CASE("should fail and passes", "[!shouldfail]") { CHECK(true); }
 TEST_CASE("hidden", "[.]") { CHECK(true); }
+TEST_CASE("need not hold") { CHECK_NOFAIL(1 == 2); }
 TEST_CASE("no assertion") {}
 
 #ifdef CATCH_VERSION_MAJOR

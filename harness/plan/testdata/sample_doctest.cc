@@ -53,6 +53,10 @@ TEST_CASE("expects two failures" * doctest::expected_failures(2)) {
   CHECK(false);
 }
 TEST_CASE("is skipped" * doctest::skip()) { CHECK(true); }
+TEST_CASE("only warns") {
+  WARN(1 == 2);
+  CHECK(true);
+}
 TEST_CASE("no assertion") {}
 
 TEST_SUITE("bad") {

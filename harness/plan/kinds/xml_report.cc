@@ -33,11 +33,12 @@ XmlElement element_of(const std::string& name, const pt::ptree& tree) {
   return element;
 }
 
-// Where the tag that begins at `from` ends, behind its '>'; npos: not all of it has come. A '>' may stand in the
-// value of an attribute.
+// Where the tag that begins at `from` ends: behind its '>', or before the next '<' if the rest of it was lost (a
+// long line comes cut). npos: not all of it has come. A '>' may stand in the value of an attribute, a '<' may not.
 std::size_t end_of_tag(std::string_view text, std::size_t from) {
   bool quoted = false;
-  for (std::size_t i = from; i < text.size(); ++i) {
+  for (std::size_t i = from + 1; i < text.size(); ++i) {
+    if (text[i] == '<') return i;
     if (text[i] == '"') quoted = !quoted;
     if (text[i] == '>' && !quoted) return i + 1;
   }

@@ -61,6 +61,14 @@ TEST(XmlReport, WhatHasBegunIsToldBeforeItEnds) {
               ElementsAre("start hangs", "step in here"));
 }
 
+// Catch2 says in its first tag which tests were chosen: a line that is too long, with many tests.
+TEST(XmlReport, ATagThatWasCutEndsBeforeTheNextOne) {
+  EXPECT_THAT(told({"<Catch filters=\"&quot;a&quot;,&quo\n", "  <TestCase name=\"x\">one</TestCase>\n"}),
+              ElementsAre("start x", "ended one"));
+  EXPECT_THAT(told({"<TestCase name=\"x\"><Section name=\"cut\n</Section></TestCase><TestCase name=\"y\"/>"}),
+              ElementsAre("start x", HasSubstr("cut"), "start y", "ended "));
+}
+
 TEST(XmlReport, WhatIsNoXmlIsNoEvent) {
   EXPECT_THAT(told({"<TestCase name=\"x\"><a x=1></a></TestCase>"}),
               ElementsAre("start x", HasSubstr("<a x=1>")));

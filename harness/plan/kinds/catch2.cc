@@ -63,11 +63,16 @@ bool selects(std::string_view pattern, std::string_view name) {
   return open_end ? name.starts_with(pattern) : name == pattern;
 }
 
+// Catch2 takes a name that begins so, quoted or not, for all tests but the rest of it: its first letter is left open.
+std::string pattern_of(const std::string& name) {
+  return name.starts_with("exclude:") ? "*" + name.substr(1) : name;
+}
+
 // A specification of exactly this name. What Catch2 gives a meaning in a name stands behind a backslash; quotes
 // keep '~' and '#' at its beginning from having one.
 std::string specification(const std::string& name) {
   std::string text = "\"";
-  for (const char c : name) {
+  for (const char c : pattern_of(name)) {
     if (std::string_view("\\,[\"").find(c) != std::string_view::npos) text += '\\';
     text += c;
   }
@@ -91,11 +96,13 @@ std::vector<std::string> tags_of(std::string_view text) {  // "[quick][math]"
   return tags;
 }
 
-// Version 3. What a program prints before its list is passed over.
+// Version 3. What a program prints around its list is passed over.
 std::optional<std::vector<Listed>> read_xml_list(const std::string& text) {
+  constexpr std::string_view kEnd = "</MatchingTests>";
   const std::size_t begin = text.find("<MatchingTests>");
-  if (begin == std::string::npos) return std::nullopt;
-  const auto root = parse_xml(text.substr(begin));
+  const std::size_t end = text.rfind(kEnd);
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return std::nullopt;
+  const auto root = parse_xml(text.substr(begin, end + kEnd.size() - begin));
   if (!root) return std::nullopt;
   std::vector<Listed> tests;
   for (const XmlElement& test : root->children) {
@@ -120,19 +127,20 @@ std::vector<Listed> read_text_list(std::string_view text) {
   return tests;
 }
 
-// Version 2: the names stand alone, each on a line, and the exit code says how many there are. `tests` has how
-// they begin.
+// Version 2: the names stand alone, each on a line, and the exit code says how many there are, up to 255. `tests`
+// has how they begin. Blanks around a name count for nothing, and its report leaves them out.
 Result<void> read_names(const ListOutput& out, std::vector<Listed>& tests) {
   std::vector<std::string_view> lines = lines_of(out.stdout_text);
-  if (lines.size() < tests.size() || out.exit_code != static_cast<int>(tests.size() % 256)) {
+  if (lines.size() < tests.size() ||
+      out.exit_code != static_cast<int>(std::min<std::size_t>(tests.size(), 255))) {
     return Error::usage(fmt::format("listed {} tests, then {} names, and exited with {}", tests.size(),
                                     lines.size(), out.exit_code.value_or(-1)));
   }
   lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(tests.size()));  // a banner
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    std::string_view name = lines[i];
+    std::string_view name = trimmed(lines[i]);
     if (name.starts_with("\"#") && name.ends_with('"')) name = name.substr(1, name.size() - 2);
-    if (!name.starts_with(tests[i].name)) {
+    if (!name.starts_with(trimmed(tests[i].name))) {
       return Error::usage(fmt::format("listed a test `{}`, whose name is not the line `{}`",
                                       clean_text(tests[i].name), clean_text(name)));
     }
@@ -246,8 +254,9 @@ class Catch2Kind final : public Kind {
   Result<void> check_alone(const std::vector<Case>& cases) const override {
     std::vector<std::string> names;
     for (const Case& test : cases) names.push_back(lower_case(test.name));
-    return check_each_alone(
-        cases, [&](std::size_t one, std::size_t other) { return selects(names[one], names[other]); });
+    return check_each_alone(cases, [&](std::size_t one, std::size_t other) {
+      return selects(pattern_of(names[one]), names[other]);
+    });
   }
 
   Voice voice(const Suite&) const override { return Voice::kStream; }

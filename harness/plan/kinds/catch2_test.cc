@@ -73,6 +73,19 @@ TEST_F(Catch2Test, Version2IsAskedForNamesBesideItsListForPeople) {
   EXPECT_THAT(cases->at(1).tags, testing::IsEmpty());
 }
 
+TEST_F(Catch2Test, Version2ExitsWithAtMost255) {
+  std::string text = "All available test cases:\n";
+  std::string names;
+  for (int i = 0; i < 300; ++i) {
+    text += "  test " + std::to_string(i) + "\n";
+    names += "test " + std::to_string(i) + " \n";  // the report leaves the blank out
+  }
+  const auto cases = list(version2(text + "300 test cases\n\n", names, 255));
+  ASSERT_TRUE(cases) << cases.error().what;
+  EXPECT_EQ(cases->size(), 300u);
+  EXPECT_EQ(cases->at(299).name, "test 299");
+}
+
 TEST_F(Catch2Test, ListsThatDoNotAgreeAreRefused) {
   EXPECT_THAT(refusal(version2(kText, "one\n", 1)),
               HasSubstr("listed 3 tests, then 1 names, and exited with 1"));
@@ -88,7 +101,7 @@ std::string test_element(const std::string& name, const std::string& tags = "") 
 }
 
 std::string xml_list(const std::string& tests) {
-  return "banner\n<?xml version=\"1.0\"?>\n<MatchingTests>" + tests + "</MatchingTests>\n";
+  return "banner\n<?xml version=\"1.0\"?>\n<MatchingTests>" + tests + "</MatchingTests>\nbye <now>\n";
 }
 
 TEST_F(Catch2Test, Version3ListsInXml) {
@@ -97,6 +110,9 @@ TEST_F(Catch2Test, Version3ListsInXml) {
   EXPECT_THAT(names_of(cases), ElementsAre("a <b>, [c]", "two"));
   EXPECT_THAT(cases->at(0).tags, ElementsAre("x", "y z"));
   EXPECT_EQ(cases->at(0).argv.back(), "\"a <b>\\, \\[c]\"");
+  const auto exclude = list(version3(xml_list(test_element("exclude:x"))));
+  ASSERT_TRUE(exclude) << exclude.error().what;
+  EXPECT_EQ(exclude->at(0).argv.back(), "\"*xclude:x\"") << "`exclude:x` is all tests but x";
 }
 
 TEST_F(Catch2Test, NamesThatCatch2CannotTellApartAreRefused) {

@@ -131,11 +131,15 @@ class DoctestKind final : public Kind {
                 our_options());
   }
 
-  // What a program prints before its list is passed over.
+  // What a program prints around its list is passed over.
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
                                       std::vector<Warning>&) const override {
+    constexpr std::string_view kEnd = "</doctest>";
     const std::size_t begin = out.stdout_text.find("<doctest");
-    const auto root = begin == std::string::npos ? std::nullopt : parse_xml(out.stdout_text.substr(begin));
+    const std::size_t end = out.stdout_text.rfind(kEnd);
+    const bool whole = begin != std::string::npos && end != std::string::npos && begin < end;
+    const auto root =
+        whole ? parse_xml(out.stdout_text.substr(begin, end + kEnd.size() - begin)) : std::nullopt;
     if (!root) return Error::usage("printed no list of doctest");
     const bool runs_skipped = std::any_of(suite.command.begin(), suite.command.end(), [](const auto& word) {
       return word == "-ns" || word == "--no-skip" || word == "-ns=true" || word == "--no-skip=true";

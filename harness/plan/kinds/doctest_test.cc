@@ -32,7 +32,7 @@ class DoctestTest : public testing::Test {
     return suite({scratch_.write_script(
         "program",
         "cat " + scratch_.write("xml", "banner\n<?xml version=\"1.0\"?>\n<doctest binary=\"x\">\n" + tests +
-                                           "</doctest>\n"))});
+                                           "</doctest>\nbye <now>\n"))});
   }
   static std::string test_element(const std::string& name, const std::string& of_suite = "") {
     return "<TestCase name=\"" + name + "\"" + (of_suite.empty() ? "" : " testsuite=\"" + of_suite + "\"") +

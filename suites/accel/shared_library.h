@@ -6,15 +6,18 @@
 //   };
 //   constexpr std::array kSymbols{symbol<&Api::init>("xyzInit"), symbol<&Api::error_name>("xyzErrorName")};
 //
-//   const SharedLibrary library("libxyz.so.1");
-//   if (!library.loaded()) return library.error();
-//   Api api{};
-//   if (const char* missing = library.find_all(kSymbols, api)) return "symbol_missing:" + std::string(missing);
+//   std::string load(Api& api) {
+//     const SharedLibrary library("libxyz.so.1");
+//     if (!library.loaded()) return library.error();
+//     const char* missing = library.find_all(kSymbols, api);
+//     return missing == nullptr ? "" : "symbol_missing:" + std::string(missing);
+//   }
 #pragma once
 
 #include <dlfcn.h>
 #include <link.h>
 
+#include <array>
 #include <string>
 
 namespace proctor {

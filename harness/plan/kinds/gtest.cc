@@ -251,7 +251,10 @@ class GtestKind final : public Kind {
   Verdict judge(const CaseEnd& end) const override {
     const auto result = end.child.result();  // it has no tests that are expected to fail
     if (result == ChildResult::kXfail || result == ChildResult::kXpass) return {Outcome::kError, "protocol"};
-    return judge_reported(end, end.exit_code == kTestsFailed);
+    Verdict verdict = judge_reported(end, end.exit_code == kTestsFailed);
+    // Only the listener knows the words of a skip: a case has the same verdict with it and without.
+    if (verdict.outcome == Outcome::kSkip) verdict.reason = "framework";
+    return verdict;
   }
 
  private:

@@ -19,12 +19,12 @@ struct Option {
 // Options of `proctor run` that choose the cases, how often they run, or where the reports go: a rerun of one
 // case replaces them. Everything else (suites, backend, simulation, limits, config) stays.
 constexpr std::array kDropped = {
-    Option{"--filter", true},      Option{"--case", true},         Option{"--exclude", true},
-    Option{"--label", true},       Option{"--tag", true},       Option{"--shard", true},        Option{"--repeat", true},
-    Option{"--retries", true},     Option{"--deadline", true},     Option{"--out", true},
-    Option{"--junit", true},       Option{"--min-executed", true}, Option{"--jobs", true},
-    Option{"--until-fail", false}, Option{"--fail-fast", false},   Option{"--dry-run", false},
-    Option{"--each-device", false}};
+    Option{"--filter", true},   Option{"--case", true},        Option{"--exclude", true},
+    Option{"--label", true},    Option{"--tag", true},         Option{"--shard", true},
+    Option{"--repeat", true},   Option{"--retries", true},     Option{"--deadline", true},
+    Option{"--out", true},      Option{"--junit", true},       Option{"--min-executed", true},
+    Option{"--jobs", true},     Option{"--until-fail", false}, Option{"--fail-fast", false},
+    Option{"--dry-run", false}, Option{"--each-device", false}};
 
 const Option* dropped_option(std::string_view word) {
   const std::string_view name = word.substr(0, word.find('='));

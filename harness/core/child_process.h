@@ -59,7 +59,7 @@ class ChildProcess {
   // Readable when it has ended; -1 where the kernel has nothing of the kind, so that one has to look.
   int end_fd() const { return end_fd_.get(); }
   void kill(int signal) const;
-  ChildEnd wait() { return *wait_until(Clock::time_point::max()); }
+  ChildEnd wait() { return wait_until(Clock::time_point::max()).value_or(ChildEnd()); }
   // Its end, after which there is nothing of it any more; nothing if that is later. Once.
   std::optional<ChildEnd> wait_until(Clock::time_point deadline);
 

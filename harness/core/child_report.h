@@ -1,4 +1,4 @@
-// What a child of kind proctor or pytest said through its events descriptor
+// What a child said through its events descriptor
 // (core/child_protocol.h), line by line.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Runs a program of somebody else that helps us (curl, gpgv, xz, a linter): no shell in between, a deadline,
 // and a limit on all that it may give us. It leads a process group, which is killed at the end, whichever
-// that is: nothing of it is left. Example:
+// that is: nothing of the group is left. Example:
 //
 //   const auto done = run_outside_program({.argv = {"xz", "-dc"}, .package = "xz-utils", .input = "..."});
 //   if (!done) std::puts(done.error().what.c_str());  // run xz: it was ended by SIGSEGV

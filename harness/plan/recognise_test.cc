@@ -123,6 +123,11 @@ TEST_F(RecogniseTest, TestsThatCannotBeToldApartDoNotMakeACommand) {
   out.stdout_text =
       R"(<doctest><TestCase name="x*" skipped="false"/><TestCase name="xy" skipped="false"/></doctest>)";
   EXPECT_EQ(recognised({elf("dt-list-test-cases")}, answering(out)).kind, &doctest_kind());
+  out.stdout_text = "<doctest binary=\"x\">\n <TestCase name=\"of an old version\"/>\n</doctest>\n";
+  EXPECT_EQ(recognised({elf("dt-list-test-cases")}, answering(out)).kind, &doctest_kind());
+  out.stdout_text = "All available test cases:\n  its name has\n    two lines\n1 test case\n\n";
+  EXPECT_EQ(recognised({elf("--list-tests")}, answering(out)).kind->name(), "catch2");
+  EXPECT_THAT(asked_, testing::Contains("--list-tests")) << "and nothing is asked twice";
 }
 
 // Judged by its exit code it might be green.

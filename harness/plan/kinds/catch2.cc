@@ -235,6 +235,12 @@ class Catch2Kind final : public Kind {
   }
   bool listed_well(int) const override { return true; }  // version 2: the number of tests
 
+  bool is_list(const ListOutput& out) const override {
+    const std::string& text = out.stdout_text;
+    return text.find("<MatchingTests>") != text.npos ||
+           text.find("All available test cases:\n") != text.npos ||
+           text.find("Matching test cases:\n") != text.npos;
+  }
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask& ask,
                                       std::vector<Warning>&) const override {
     if (const auto listed = read_xml_list(out.stdout_text)) {

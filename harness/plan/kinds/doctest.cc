@@ -131,6 +131,9 @@ class DoctestKind final : public Kind {
                 our_options());
   }
 
+  bool is_list(const ListOutput& out) const override {
+    return out.stdout_text.find("<doctest binary=") != std::string::npos;
+  }
   // What a program prints around its list is passed over.
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
                                       std::vector<Warning>&) const override {

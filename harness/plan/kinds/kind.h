@@ -114,6 +114,9 @@ class Kind {
   // "`COMMAND` ...".
   virtual Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask& ask,
                                               std::vector<Warning>& warnings) const = 0;
+  // Whether the words are a list of this kind, though it may be one that cannot be read: its program is then
+  // refused, and not judged by its exit code. False: only a list that can be read is one.
+  virtual bool is_list(const ListOutput&) const { return false; }
   // Refuses a list in which a case cannot be run without another one. The error completes "`COMMAND` ...".
   virtual Result<void> check_alone(const std::vector<Case>& cases) const;
   // What stops a list from being complete however the program exited, said by the program; "" = nothing.

@@ -4,6 +4,7 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -142,8 +143,14 @@ def delegate_cgroup(uid):
     return group
 
 
+def set_uid_copy():
+    """misbehaving as a program that makes root of who may start it: the user of become(). Root needs none."""
+    return str(BIN / ("misbehaving" if os.geteuid() == 0 else "misbehaving-set-uid"))
+
+
 def become(uid):
-    """Goes on as `uid`, in a child; the parent cleans up. The programs are copied to where anybody can read them."""
+    """Goes on as `uid`, in a child; the parent cleans up. The programs are copied to where anybody can read them.
+    -> a function of a pid: the parent, which is still root, kills it"""
     global BIN
     if os.geteuid() != 0:
         skip(f"needs root to become uid {uid}")
@@ -151,10 +158,18 @@ def become(uid):
     public.chmod(0o755)
     for name in ("proctor", "proctor-guard", "misbehaving"):
         shutil.copy2(BIN / name, public / name)
+    set_uid = public / "misbehaving-set-uid"
+    shutil.copy2(BIN / "misbehaving", set_uid)
+    os.chown(set_uid, 0, uid)
+    set_uid.chmod(0o4750)
     group = delegate_cgroup(uid)
     sys.stdout.flush()
+    wishes, wish = os.pipe()
     child = os.fork()
     if child:
+        os.close(wish)
+        for line in os.fdopen(wishes):
+            os.kill(int(line), signal.SIGKILL)
         status = os.waitpid(child, 0)[1]
         shutil.rmtree(public)
         if group:
@@ -167,6 +182,7 @@ def become(uid):
     os.setgid(uid)
     os.setuid(uid)
     os.chdir("/")
+    return lambda pid: os.write(wish, f"{pid}\n".encode())
 
 
 class Sandbox:

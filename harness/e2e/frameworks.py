@@ -192,7 +192,7 @@ def benchmark(sandbox):
 
 CATCH2_ENDS = {"fails at a place": "fail", "throws": "fail", "says fail": "fail", "sections": "fail", "generators": "fail",
                "may fail": "xfail([!mayfail])", "should fail": "xfail([!shouldfail])",
-               "should fail and passes": "fail(should_fail)", "crashes": "crash(signal:11)", "aborts": "crash(signal:6)",
+               "should fail and passes": "fail([!shouldfail])", "crashes": "crash(signal:11)", "aborts": "crash(signal:6)",
                "exits": "error(no_result)", "hangs": "timeout"}
 DOCTEST_ENDS = {"fails at a place": "fail", "throws": "fail", "says fail": "fail", "subcases": "fail",
                 "may fail": "xfail(may_fail)", "should fail": "xfail(should_fail)",

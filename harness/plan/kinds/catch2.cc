@@ -81,11 +81,6 @@ std::string specification(const std::string& name) {
 
 // ---- the list ----
 
-struct Listed {
-  std::string name;
-  std::vector<std::string> tags;
-};
-
 std::vector<std::string> tags_of(std::string_view text) {  // "[quick][math]"
   std::vector<std::string> tags;
   for (std::size_t open = text.find('['); open != text.npos; open = text.find('[', open + 1)) {
@@ -96,30 +91,34 @@ std::vector<std::string> tags_of(std::string_view text) {  // "[quick][math]"
   return tags;
 }
 
-// Version 3. What a program prints around its list is passed over.
-std::optional<std::vector<Listed>> read_xml_list(const std::string& text) {
-  constexpr std::string_view kEnd = "</MatchingTests>";
-  const std::size_t begin = text.find("<MatchingTests>");
-  const std::size_t end = text.rfind(kEnd);
-  if (begin == std::string::npos || end == std::string::npos || end < begin) return std::nullopt;
-  const auto root = parse_xml(text.substr(begin, end + kEnd.size() - begin));
+Case listed(std::string_view name, std::vector<std::string> tags) {
+  Case test;
+  test.name = name;
+  test.tags = std::move(tags);
+  return test;
+}
+
+// Version 3.
+std::optional<std::vector<Case>> read_xml_list(const std::string& text) {
+  const auto root = find_xml(text, "MatchingTests");
   if (!root) return std::nullopt;
-  std::vector<Listed> tests;
+  std::vector<Case> tests;
   for (const XmlElement& test : root->children) {
-    if (test.name == "TestCase") tests.push_back({test.child_text("Name"), tags_of(test.child_text("Tags"))});
+    if (test.name == "TestCase")
+      tests.push_back(listed(test.child_text("Name"), tags_of(test.child_text("Tags"))));
   }
   return tests;
 }
 
 // Version 2, for people: a name stands behind two blanks and its tags behind six; what stands behind four goes on
 // with the line before, which may end in a hyphen for it. What is read of a name is how it begins.
-std::vector<Listed> read_text_list(std::string_view text) {
-  std::vector<Listed> tests;
+std::vector<Case> read_text_list(std::string_view text) {
+  std::vector<Case> tests;
   for (const std::string_view line : lines_of(text)) {
     const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
     if (indent == 2 && line.size() > indent) {
       const std::string_view name = line.substr(indent);
-      tests.push_back({std::string(name.substr(0, name.size() - (name.ends_with('-') ? 1 : 0))), {}});
+      tests.push_back(listed(name.substr(0, name.size() - (name.ends_with('-') ? 1 : 0)), {}));
     }
     if (indent < 6 || tests.empty()) continue;
     for (std::string& tag : tags_of(line)) tests.back().tags.push_back(std::move(tag));
@@ -129,7 +128,7 @@ std::vector<Listed> read_text_list(std::string_view text) {
 
 // Version 2: the names stand alone, each on a line, and the exit code says how many there are, up to 255. `tests`
 // has how they begin. Blanks around a name count for nothing, and its report leaves them out.
-Result<void> read_names(const ListOutput& out, std::vector<Listed>& tests) {
+Result<void> read_names(const ListOutput& out, std::vector<Case>& tests) {
   std::vector<std::string_view> lines = lines_of(out.stdout_text);
   if (lines.size() < tests.size() ||
       out.exit_code != static_cast<int>(std::min<std::size_t>(tests.size(), 255))) {
@@ -151,23 +150,6 @@ Result<void> read_names(const ListOutput& out, std::vector<Listed>& tests) {
 
 // ---- the report ----
 
-std::optional<std::string> failure_line(const XmlElement& element, const std::string& notes) {
-  std::string message = element.text;
-  if (element.name == "Expression") {
-    if (element.attribute("success") != "false") return std::nullopt;
-    message = fmt::format("{}( {} )", element.attribute("type"), element.child_text("Original"));
-    if (const XmlElement* thrown = element.child("Exception"))
-      message += "\nthrew: " + thrown->text;
-    else
-      message += "\nwith expansion: " + element.child_text("Expanded");
-  } else if (element.name == "Exception") {
-    message = "unexpected exception: " + message;
-  } else if (element.name != "Failure" && element.name != "FatalErrorCondition") {
-    return std::nullopt;
-  }
-  return xml_failure(element, message + notes);
-}
-
 std::string measure_line(const XmlElement& benchmark) {
   const auto figure = [&](std::string_view name) {
     const XmlElement* child = benchmark.child(name);
@@ -181,46 +163,38 @@ std::string measure_line(const XmlElement& benchmark) {
 }
 
 struct Told {
-  std::vector<std::string> failures;
-  std::vector<std::string> others;
+  std::vector<std::string> events;
   std::string skipped;
 };
 
-// What INFO and its like say belongs to the failure that follows.
 void collect(const XmlElement& element, Told& told) {
-  std::string notes;
   for (const XmlElement& child : element.children) {
-    if (child.name == "Info" || child.name == "Warning") notes += "\n" + child.text;
-    if (auto failure = failure_line(child, notes)) told.failures.push_back(std::move(*failure));
-    if (child.name == "Expression" || child.name == "Failure") notes.clear();
     if (child.name == "Skip") told.skipped = child.text.empty() ? "framework" : child.text;
-    if (child.name == "BenchmarkResults") told.others.push_back(measure_line(child));
+    if (child.name == "BenchmarkResults") told.events.push_back(measure_line(child));
     if (child.name == "StdOut" || child.name == "StdErr")
-      told.others.push_back(event_line("output", {{"text", child.text + "\n"}}));
+      told.events.push_back(event_line("output", {{"text", child.text + "\n"}}));
     if (child.name == "Section" || child.name == "OverallResult") collect(child, told);
   }
 }
 
-std::vector<std::string> events_of(const XmlElement& test) {
+// The tag by which a failure of the test is expected; "" = none.
+std::string expected_failure(const XmlElement& test) {
+  const std::string tags = test.attribute("tags");
+  for (const char* tag : {"[!shouldfail]", "[!mayfail]"}) {
+    if (tags.find(tag) != tags.npos) return tag;
+  }
+  return "";
+}
+
+std::vector<std::string> events_of(const XmlElement& test, bool any_failure) {
   Told told;
   collect(test, told);
-  std::vector<std::string> events = with(std::move(told.others), told.failures);
   const XmlElement* overall = test.child("OverallResult");
-  if (overall == nullptr) return events;  // no end: no result
-  const auto tags = tags_of(test.attribute("tags"));
-  const auto has = [&](const char* tag) { return std::find(tags.begin(), tags.end(), tag) != tags.end(); };
-  const bool should_fail = has("!shouldfail");
-  nlohmann::json end{{"result", "pass"}};
-  if (overall->attribute("success") != "true") {
-    end["result"] = "fail";
-    if (told.failures.empty() && should_fail) end["reason"] = "should_fail";
-  } else if (!told.failures.empty() && (should_fail || has("!mayfail"))) {
-    end = {{"result", "xfail"}, {"reason", should_fail ? "[!shouldfail]" : "[!mayfail]"}};
-  } else if (!told.skipped.empty()) {
-    end = {{"result", "skip"}, {"reason", told.skipped}};
-  }
-  events.push_back(event_line("end", std::move(end)));
-  return events;
+  if (overall == nullptr) return told.events;  // no end: no result
+  const bool passed = overall->attribute("success") == "true";
+  const bool skipped = passed && !any_failure && !told.skipped.empty();
+  return with(told.events, {skipped ? event_line("end", {{"result", "skip"}, {"reason", told.skipped}})
+                                    : xml_end(passed, any_failure, expected_failure(test))});
 }
 
 class Catch2Kind final : public Kind {
@@ -237,9 +211,7 @@ class Catch2Kind final : public Kind {
 
   bool is_list(const ListOutput& out) const override {
     const std::string& text = out.stdout_text;
-    return text.find("<MatchingTests>") != text.npos ||
-           text.find("All available test cases:\n") != text.npos ||
-           text.find("Matching test cases:\n") != text.npos;
+    return text.find("<MatchingTests>") != text.npos || text.find(" test cases:\n") != text.npos;
   }
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask& ask,
                                       std::vector<Warning>&) const override {
@@ -252,7 +224,7 @@ class Catch2Kind final : public Kind {
           fmt::format("printed no list of Catch2 and exited with {}", out.exit_code.value_or(-1)));
     const auto names = ask(with(bare_command(suite, /*for_list=*/true), {"--list-test-names-only"}));
     if (!names) return names.error();
-    std::vector<Listed> tests = read_text_list(out.stdout_text);
+    std::vector<Case> tests = read_text_list(out.stdout_text);
     if (const auto read = read_names(*names, tests); !read) return read.error();
     return cases_of(suite, tests);
   }
@@ -268,7 +240,7 @@ class Catch2Kind final : public Kind {
   Voice voice(const Suite&) const override { return Voice::kStream; }
   std::vector<std::string> output_options(const std::string& file) const override { return {"--out", file}; }
   std::unique_ptr<Translator> translator() const override {
-    return xml_translator({.sections = {"Section"},
+    return xml_translator({.section = "Section",
                            .id = [](const XmlElement& test) { return test.attribute("name"); },
                            .events = events_of});
   }
@@ -295,20 +267,16 @@ class Catch2Kind final : public Kind {
   }
 
  private:
-  static std::vector<Case> cases_of(const Suite& suite, const std::vector<Listed>& tests) {
-    std::vector<Case> cases;
-    for (const Listed& test : tests) {
-      Case made;
-      made.id = made.name = test.name;
-      made.classname = suite.name;
-      made.tags = test.tags;
-      made.devices = suite.devices;
-      made.group = group_of(suite);
-      made.argv =
+  static std::vector<Case> cases_of(const Suite& suite, std::vector<Case> tests) {
+    for (Case& test : tests) {
+      test.id = test.name;
+      test.classname = suite.name;
+      test.devices = suite.devices;
+      test.group = group_of(suite);
+      test.argv =
           with(bare_command(suite, /*for_list=*/false), {"--reporter", "xml", specification(test.name)});
-      cases.push_back(std::move(made));
     }
-    return cases;
+    return tests;
   }
 };
 

@@ -11,7 +11,7 @@
 // are left out of both.
 //
 //   failed, and [!mayfail] or [!shouldfail]   xfail, with the tag
-//   passed, and [!shouldfail]                 fail(should_fail): the program is red too
+//   passed, and [!shouldfail]                 fail, with the tag: the program is red too
 //   SKIP("reason") (version 3)                skip(reason)
 //   else                                      as kind.h says of judge_reported. In a batch, where a case before it
 //                                             failed, the last one passes with any exit code: it is a count.

@@ -60,63 +60,19 @@ std::string id_of(const XmlElement& test) {
 
 // ---- the report ----
 
-std::optional<std::string> failure_line(const XmlElement& element) {
-  std::string message = element.text;
-  if (element.name == "Expression") {
-    if (element.attribute("success") != "false" || element.attribute("type").starts_with("WARN"))
-      return std::nullopt;
-    message = fmt::format("{}( {} )", element.attribute("type"), element.child_text("Original"));
-    if (const XmlElement* expanded = element.child("Expanded"))
-      message += "\nwith expansion: " + expanded->text;
-    for (const char* thrown : {"Exception", "ExpectedException", "ExpectedExceptionString"}) {
-      if (const XmlElement* text = element.child(thrown))
-        message += fmt::format("\n{}: {}", thrown, text->text);
-    }
-  } else if (element.name == "Exception") {
-    message = "unexpected exception: " + message;
-  } else if (element.name == "Message" && element.attribute("type") != "WARNING") {
-    message = element.child_text("Text");
-  } else {
-    return std::nullopt;
-  }
-  for (const XmlElement& note : element.children) {
-    if (note.name == "Info") message += "\n" + note.text;
-  }
-  return xml_failure(element, message);
-}
-
-void collect(const XmlElement& element, std::vector<std::string>& failures) {
-  for (const XmlElement& child : element.children) {
-    if (auto failure = failure_line(child)) failures.push_back(std::move(*failure));
-    if (child.name == "SubCase") collect(child, failures);
-  }
-}
-
-// As what a failure of the test was expected; "" = it was not.
-std::string decorator_of(const XmlElement& test, const XmlElement& overall) {
+// The decorator by which a failure of the test is expected; "" = none.
+std::string expected_failure(const XmlElement& test, const XmlElement& overall) {
   for (const char* decorator : {"should_fail", "may_fail"}) {
     if (test.attribute(decorator) == "true") return decorator;
   }
   return overall.attribute("expected_failures").empty() ? "" : "expected_failures";
 }
 
-std::vector<std::string> events_of(const XmlElement& test) {
-  std::vector<std::string> events;
-  collect(test, events);
+std::vector<std::string> events_of(const XmlElement& test, bool any_failure) {
   const XmlElement* overall = test.child("OverallResultsAsserts");
   const std::string success = overall == nullptr ? "" : overall->attribute("test_case_success");
-  if (success.empty()) return events;  // no end: no result
-  const bool any_failure = !events.empty();
-  const std::string decorator = decorator_of(test, *overall);
-  nlohmann::json end{{"result", "pass"}};
-  if (success != "true") {
-    end["result"] = "fail";
-    if (!any_failure && !decorator.empty()) end["reason"] = decorator;
-  } else if (any_failure && !decorator.empty()) {
-    end = {{"result", "xfail"}, {"reason", decorator}};
-  }
-  events.push_back(event_line("end", std::move(end)));
-  return events;
+  if (success.empty()) return {};  // no end: no result
+  return {xml_end(success == "true", any_failure, expected_failure(test, *overall))};
 }
 
 // ---- the list ----
@@ -134,15 +90,9 @@ class DoctestKind final : public Kind {
   bool is_list(const ListOutput& out) const override {
     return out.stdout_text.find("<doctest binary=") != std::string::npos;
   }
-  // What a program prints around its list is passed over.
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
                                       std::vector<Warning>&) const override {
-    constexpr std::string_view kEnd = "</doctest>";
-    const std::size_t begin = out.stdout_text.find("<doctest");
-    const std::size_t end = out.stdout_text.rfind(kEnd);
-    const bool whole = begin != std::string::npos && end != std::string::npos && begin < end;
-    const auto root =
-        whole ? parse_xml(out.stdout_text.substr(begin, end + kEnd.size() - begin)) : std::nullopt;
+    const auto root = find_xml(out.stdout_text, "doctest");
     if (!root) return Error::usage("printed no list of doctest");
     const bool runs_skipped = std::any_of(suite.command.begin(), suite.command.end(), [](const auto& word) {
       return word == "-ns" || word == "--no-skip" || word == "-ns=true" || word == "--no-skip=true";
@@ -175,7 +125,7 @@ class DoctestKind final : public Kind {
   Voice voice(const Suite&) const override { return Voice::kStream; }
   std::vector<std::string> output_options(const std::string& file) const override { return {"-o=" + file}; }
   std::unique_ptr<Translator> translator() const override {
-    return xml_translator({.group = "TestSuite", .sections = {"SubCase"}, .id = id_of, .events = events_of});
+    return xml_translator({.group = "TestSuite", .section = "SubCase", .id = id_of, .events = events_of});
   }
 
   std::vector<std::string> batch_command(const std::vector<const Case*>& cases,

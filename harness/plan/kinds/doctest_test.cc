@@ -5,29 +5,18 @@
 
 #include <map>
 
-#include "harness/core/read_file.h"
-#include "harness/plan/discovery.h"
-#include "harness/plan/test_support.h"
+#include "harness/plan/kinds/kind_fixture.h"
 
 namespace proctor {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing_support::run_listing;
-using testing_support::ScratchDirectory;
 
-class DoctestTest : public testing::Test {
+class DoctestTest : public KindTest {
  protected:
-  Suite suite(std::vector<std::string> command) {
-    Suite made;
-    made.name = "s";
-    made.kind = &doctest_kind();
-    made.command = std::move(command);
-    made.directory = scratch_.path();
-    made.origin = "proctor.toml:1";
-    return made;
-  }
+  DoctestTest() : KindTest(doctest_kind()) {}
+
   Suite listing(const std::string& tests) {
     return suite({scratch_.write_script(
         "program",
@@ -38,16 +27,6 @@ class DoctestTest : public testing::Test {
     return "<TestCase name=\"" + name + "\"" + (of_suite.empty() ? "" : " testsuite=\"" + of_suite + "\"") +
            " skipped=\"false\"/>\n";
   }
-  Result<std::vector<Case>> list(Suite suite) {
-    std::vector<Warning> warnings;
-    return discover(suite, 0, {.run = run_listing}, std::nullopt, warnings);
-  }
-  std::string refusal(const Suite& suite) {
-    const auto cases = list(suite);
-    return cases ? "accepted" : cases.error().what;
-  }
-
-  ScratchDirectory scratch_;
 };
 
 TEST_F(DoctestTest, ATestOfASuiteIsCalledAfterBoth) {
@@ -115,17 +94,6 @@ class RealDoctestTest : public DoctestTest {
  protected:
   void SetUp() override {
     if (std::string(PLAN_SAMPLE_DOCTEST).empty()) GTEST_SKIP() << "doctest is not installed";
-  }
-  Verdict run(const Case& test, ChildReport& report) {
-    const std::string file = scratch_.path() + "/report";
-    const auto out = run_listing(with(test.argv, doctest_kind().output_options(file)), {}, scratch_.path());
-    const auto text = read_file(file);
-    EXPECT_TRUE(out && text);
-    report = ChildReport(std::string(framework_id(test)));
-    const auto translator = doctest_kind().translator();
-    for (const auto& line : translator->translate(*text)) report.add_line(line);
-    if (out->exit_signal) return {Outcome::kCrash, "signal:" + std::to_string(*out->exit_signal)};
-    return doctest_kind().judge({.child = report, .exit_code = out->exit_code.value_or(-1)});
   }
 };
 

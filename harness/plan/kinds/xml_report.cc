@@ -1,5 +1,7 @@
 #include "harness/plan/kinds/xml_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>
@@ -65,6 +67,49 @@ bool is_shallow(std::string_view text) {
     }
   }
   return true;
+}
+
+// What an assertion says that failed. A failed WARN is none.
+std::string expression_text(const XmlElement& expression) {
+  std::string text = fmt::format("{}( {} )", expression.attribute("type"), expression.child_text("Original"));
+  for (const XmlElement& child : expression.children) {
+    if (child.name == "Exception") text += "\nthrew: " + child.text;
+    if (child.name == "Expanded" && expression.child("Exception") == nullptr)
+      text += "\nwith expansion: " + child.text;
+    if (child.name.starts_with("ExpectedException")) text += fmt::format("\n{}: {}", child.name, child.text);
+  }
+  return text;
+}
+
+// None: the element is no failure.
+std::optional<std::string> failure_text(const XmlElement& element) {
+  const std::string type = element.attribute("type");
+  if (element.name == "Expression" && element.attribute("success") == "false" && !type.starts_with("WARN"))
+    return expression_text(element);
+  if (element.name == "Exception") return "unexpected exception: " + element.text;
+  if (element.name == "Failure" || element.name == "FatalErrorCondition") return element.text;
+  if (element.name == "Message" && type != "WARNING") return element.child_text("Text");
+  return std::nullopt;
+}
+
+// A `fail` event for each failure in a test and its sections, with the notes that belong to it: Catch2 puts what
+// INFO and WARN say before a failure, doctest into it.
+void add_failures(const XmlElement& element, const std::string& section, std::vector<std::string>& events) {
+  std::string notes;
+  for (const XmlElement& child : element.children) {
+    if (child.name == "Info" || child.name == "Warning") notes += "\n" + child.text;
+    if (auto text = failure_text(child)) {
+      for (const XmlElement& inner : child.children) {
+        if (inner.name == "Info") notes += "\n" + inner.text;
+      }
+      events.push_back(event_line("fail", {{"file", child.attribute("filename")},
+                                           {"line", std::atoi(child.attribute("line").c_str())},
+                                           {"message", *text + notes}}));
+    }
+    if (child.name == "Expression" || child.name == "Failure") notes.clear();
+    if (child.name == section || child.name.starts_with("OverallResult"))
+      add_failures(child, section, events);
+  }
 }
 
 class XmlTranslator final : public Translator {
@@ -174,15 +219,16 @@ class XmlTranslator final : public Translator {
       events.push_back(text.substr(0, kMostShown));
       return;
     }
-    for (std::string& event : dialect_.events(*element)) events.push_back(std::move(event));
+    const std::size_t before = events.size();
+    add_failures(*element, dialect_.section, events);
+    for (std::string& event : dialect_.events(*element, events.size() > before))
+      events.push_back(std::move(event));
   }
 
   void step(const std::string& tag, std::vector<std::string>& events) {
-    for (const std::string& section : dialect_.sections) {
-      if (!is_tag(tag, "<" + section)) continue;
-      if (const auto element = parse_tag(tag))
-        events.push_back(event_line("step", {{"case", id_}, {"name", element->attribute("name")}}));
-    }
+    if (!is_tag(tag, "<" + dialect_.section)) return;
+    if (const auto element = parse_tag(tag))
+      events.push_back(event_line("step", {{"case", id_}, {"name", element->attribute("name")}}));
   }
 
   XmlDialect dialect_;
@@ -213,10 +259,11 @@ std::string XmlElement::child_text(std::string_view wanted) const {
   return found == nullptr ? std::string() : found->text;
 }
 
-std::string xml_failure(const XmlElement& element, const std::string& message) {
-  return event_line("fail", {{"file", element.attribute("filename")},
-                             {"line", std::atoi(element.attribute("line").c_str())},
-                             {"message", message}});
+std::string xml_end(bool passed, bool any_failure, const std::string& expected) {
+  nlohmann::json end{{"result", passed ? "pass" : "fail"}};
+  if (!expected.empty() && passed == any_failure) end["reason"] = expected;
+  if (!expected.empty() && passed && any_failure) end["result"] = "xfail";
+  return event_line("end", std::move(end));
 }
 
 std::optional<XmlElement> parse_xml(const std::string& text) {
@@ -232,6 +279,14 @@ std::optional<XmlElement> parse_xml(const std::string& text) {
     if (name != "<xmlcomment>") return element_of(name, value);
   }
   return std::nullopt;
+}
+
+std::optional<XmlElement> find_xml(const std::string& text, const std::string& name) {
+  const std::string close = "</" + name + ">";
+  const std::size_t begin = text.find("<" + name);
+  const std::size_t end = text.rfind(close);
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return std::nullopt;
+  return parse_xml(text.substr(begin, end + close.size() - begin));
 }
 
 std::unique_ptr<Translator> xml_translator(XmlDialect dialect) {

@@ -3,7 +3,8 @@
 //   <TestCase name="..."> <Section name="..."> <Expression ...>...</Expression> </Section> ... </TestCase>
 //
 // Each test becomes the events of one case: `start` when its element opens, a `step` for each section that is
-// entered, and the rest when its element closes. What stands around the tests is passed over.
+// entered, and when its element closes a `fail` for each failure in it and what the framework has besides. What
+// stands around the tests is passed over.
 #pragma once
 
 #include <functional>
@@ -33,17 +34,21 @@ struct XmlElement {
 // None: it is no XML. Well-formed but for what stands outside of its elements.
 std::optional<XmlElement> parse_xml(const std::string& text);
 
-// A `fail` event at the place that the element names in `filename` and `line`.
-std::string xml_failure(const XmlElement& element, const std::string& message);
+// The element of this name in what a program printed, whatever stands around it. None: it is not there, or no XML.
+std::optional<XmlElement> find_xml(const std::string& text, const std::string& name);
+
+// The `end` event of a test that the framework calls passed, or not. `expected`: the framework's word for a failure that
+// is expected, "" = none is. Then a test that failed is an xfail, and one that had to fail and did not is red with it.
+std::string xml_end(bool passed, bool any_failure, const std::string& expected);
 
 struct XmlDialect {
   // An element around tests, whose name each of them has as its attribute `testsuite`; "" = there is none.
   std::string group = {};
-  std::vector<std::string> sections;  // elements whose start is a step
+  std::string section;  // an element in a test whose start is a step
   // The framework's own id of a case, from the attributes of its element.
   std::function<std::string(const XmlElement&)> id;
-  // The events of a case that has ended, but for its `start`.
-  std::function<std::vector<std::string>(const XmlElement&)> events;
+  // The last events of a case that has ended, with its `end`.
+  std::function<std::vector<std::string>(const XmlElement&, bool any_failure)> events;
 };
 
 std::unique_ptr<Translator> xml_translator(XmlDialect dialect);

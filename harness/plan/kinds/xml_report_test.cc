@@ -11,9 +11,10 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 XmlDialect dialect() {
-  return {.sections = {"Section"},
-          .id = [](const XmlElement& test) { return test.attribute("name"); },
-          .events = [](const XmlElement& test) { return std::vector<std::string>{"ended " + test.text}; }};
+  return {
+      .section = "Section",
+      .id = [](const XmlElement& test) { return test.attribute("name"); },
+      .events = [](const XmlElement& test, bool) { return std::vector<std::string>{"ended " + test.text}; }};
 }
 
 // Only what the tests tell apart: "start NAME", "step NAME", and what the dialect itself says.
@@ -78,7 +79,7 @@ TEST(XmlReport, WhatIsNoXmlIsNoEvent) {
 // The output of a test may have no end, and its failures none.
 TEST(XmlReport, MuchIsCutAndTheEndIsStillTold) {
   const auto translator =
-      xml_translator({.sections = {}, .id = dialect().id, .events = [](const XmlElement& test) {
+      xml_translator({.section = "Section", .id = dialect().id, .events = [](const XmlElement& test, bool) {
                         std::size_t bytes = 0;
                         for (const XmlElement& child : test.children) bytes += child.text.size();
                         return std::vector<std::string>{
@@ -87,7 +88,9 @@ TEST(XmlReport, MuchIsCutAndTheEndIsStillTold) {
                       }});
   std::vector<std::string> words;
   const auto tell = [&](const std::string& text) {
-    for (std::string& line : translator->translate(text)) words.push_back(std::move(line));
+    for (std::string& line : translator->translate(text)) {
+      if (line.find("\"fail\"") == line.npos) words.push_back(std::move(line));
+    }
   };
   tell("<TestCase name=\"x\">");
   for (int i = 0; i < 200'000; ++i) tell("<Failure>a message of some forty bytes, or so</Failure>\n");
@@ -103,7 +106,7 @@ TEST(XmlReport, MuchIsCutAndTheEndIsStillTold) {
 TEST(XmlReport, ALargeSectionKeepsItsFirstFailures) {
   std::size_t failures = 0;
   const auto translator =
-      xml_translator({.sections = {}, .id = dialect().id, .events = [&](const XmlElement& test) {
+      xml_translator({.section = "Section", .id = dialect().id, .events = [&](const XmlElement& test, bool) {
                         failures = test.child("Section")->children.size();
                         return std::vector<std::string>{};
                       }});
@@ -112,6 +115,46 @@ TEST(XmlReport, ALargeSectionKeepsItsFirstFailures) {
   translator->translate(text + "</Section></TestCase>");
   EXPECT_GT(failures, 10'000u);
   EXPECT_LT(failures, 150'000u);
+}
+
+// Each with its place and its notes: Catch2 puts them before a failure, doctest into it.
+TEST(XmlReport, FailuresOfBothFrameworks) {
+  const auto translator = xml_translator(
+      {.section = "Section", .id = dialect().id, .events = [](const XmlElement&, bool any_failure) {
+         return std::vector<std::string>{xml_end(!any_failure, any_failure, "")};
+       }});
+  const auto lines = translator->translate(
+      "<TestCase name=\"x\"><Info>noted</Info><Section name=\"s\">"
+      "<Expression success=\"true\" type=\"CHECK\"><Original>b</Original></Expression>"
+      "<Warning>before</Warning><Expression success=\"false\" type=\"CHECK\" filename=\"f\" line=\"7\">"
+      "<Original>a</Original><Expanded>0</Expanded></Expression><Failure>said</Failure></Section>"
+      "<Expression success=\"false\" type=\"WARN\"><Original>w</Original></Expression>"
+      "<Expression success=\"false\" type=\"CHECK_THROWS_AS\"><Original>t</Original><Exception>e</Exception>"
+      "<Expanded>no</Expanded><ExpectedException>E</ExpectedException><Info>within</Info></Expression>"
+      "<Message type=\"WARNING\"><Text>w</Text></Message><Message type=\"ERROR\"><Text>m</Text></Message>"
+      "</TestCase>");
+  std::vector<std::string> failures;
+  for (const std::string& line : lines) {
+    const auto event = nlohmann::json::parse(line);
+    if (event.at("event") == "fail") failures.push_back(event.at("message"));
+  }
+  EXPECT_THAT(failures, ElementsAre("CHECK( a )\nwith expansion: 0\nbefore", "said",
+                                    "CHECK_THROWS_AS( t )\nthrew: e\nExpectedException: E\nwithin", "m"));
+  EXPECT_THAT(lines[2], testing::AllOf(HasSubstr("\"file\":\"f\""), HasSubstr("\"line\":7")));
+  EXPECT_THAT(lines.back(), HasSubstr("\"result\":\"fail\""));
+}
+
+TEST(XmlReport, AFailureThatIsExpected) {
+  const auto end = [](bool passed, bool any_failure, const char* expected) {
+    const auto event = nlohmann::json::parse(xml_end(passed, any_failure, expected));
+    return std::string(event.at("result")) + " " + event.value("reason", "");
+  };
+  EXPECT_EQ(end(true, true, "may_fail"), "xfail may_fail");
+  EXPECT_EQ(end(true, false, "may_fail"), "pass ");
+  EXPECT_EQ(end(false, false, "should_fail"), "fail should_fail");
+  EXPECT_EQ(end(false, true, "expected_failures"), "fail ");
+  EXPECT_EQ(end(true, false, ""), "pass ");
+  EXPECT_EQ(end(false, true, ""), "fail ");
 }
 
 TEST(XmlReport, WhatIsTooDeepOrNeverEndsIsNoEvent) {

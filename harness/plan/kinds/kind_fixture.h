@@ -1,0 +1,58 @@
+// What the tests of a kind share: its suites, listed as a plan lists them, and its cases, run and judged.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "harness/core/read_file.h"
+#include "harness/plan/discovery.h"
+#include "harness/plan/kinds/kind.h"
+#include "harness/plan/test_support.h"
+
+namespace proctor {
+
+class KindTest : public testing::Test {
+ protected:
+  explicit KindTest(const Kind& kind) : kind_(kind) {}
+
+  Suite suite(std::vector<std::string> command) const {
+    Suite made;
+    made.name = "s";
+    made.kind = &kind_;
+    made.command = std::move(command);
+    made.directory = scratch_.path();
+    made.origin = "proctor.toml:1";
+    return made;
+  }
+
+  static Result<std::vector<Case>> list(Suite suite) {
+    std::vector<Warning> warnings;
+    return discover(suite, 0, {.run = testing_support::run_listing}, std::nullopt, warnings);
+  }
+
+  static std::string refusal(const Suite& suite) {
+    const auto cases = list(suite);
+    return cases ? "accepted" : cases.error().what;
+  }
+
+  // What the program says of a case in its report, and its verdict.
+  Verdict run(const Case& test, ChildReport& report) const {
+    const std::string file = scratch_.path() + "/report";
+    const auto out =
+        testing_support::run_listing(with(test.argv, kind_.output_options(file)), {}, scratch_.path());
+    const auto text = read_file(file);
+    EXPECT_TRUE(out && text);
+    report = ChildReport(std::string(framework_id(test)));
+    const auto translator = kind_.translator();
+    for (const auto& line : translator->translate(*text)) report.add_line(line);
+    if (out->exit_signal) return {Outcome::kCrash, "signal:" + std::to_string(*out->exit_signal)};
+    return kind_.judge({.child = report, .exit_code = out->exit_code.value_or(-1)});
+  }
+
+  const Kind& kind_;
+  testing_support::ScratchDirectory scratch_;
+};
+
+}  // namespace proctor

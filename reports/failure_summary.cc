@@ -56,7 +56,8 @@ std::string fail_text(std::string_view reason, const AttemptEnded* end) {
 
 std::string error_text(std::string_view reason) {
   if (reason == "no_result") return "ended without a readable result: no verdict was reported";
-  if (reason == "result_mismatch") return "its reported result contradicts its events or its exit code";
+  if (reason == "result_mismatch")
+    return "its reported result is not that of this case alone, or contradicts its events or its exit code";
   if (reason == "protocol") return "wrote something that is no event to its events descriptor";
   if (reason == "guard_lost") return "the process that guards the case died";
   if (reason == "ranks") return "not all of its ranks could be followed to their end";

@@ -73,15 +73,27 @@ std::optional<std::string> ChildReport::started_case(std::string_view line) {
   return text_of(event, "case");
 }
 
+// A program that was asked for one case and runs others, or the same one twice, tells of them one after the other.
+bool ChildReport::is_of_another_run(std::string_view event, const std::string& about) {
+  if (event == "start") {
+    in_another_run_ = began_ || (!about.empty() && about != case_name_);
+    began_ = began_ || !in_another_run_;
+    if (in_another_run_ && also_ran_.empty()) also_ran_ = about.empty() ? case_name_ : about;
+  }
+  return in_another_run_;
+}
+
 void ChildReport::add_line(std::string_view line) {
   const json event = json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!event.is_object() || !event.contains("event") || number_of(event, "v", 0) != child::kProtocolVersion) {
     return violate(line);
   }
-  if (const auto about = text_of(event, "case"); !about.empty() && about != case_name_) return violate(line);
+  const auto name = text_of(event, "event");
+  const auto about = text_of(event, "case");
+  if (is_of_another_run(name, about)) return;
+  if (!about.empty() && about != case_name_) return violate(line);
   if (result_) return violate(line);  // nothing may follow `end`
 
-  const auto name = text_of(event, "event");
   if (name == "start") {
     rule_ = text_of(event, "rule");
     source_ = text_of(event, "source");
@@ -125,6 +137,7 @@ ChildReport ChildReport::of_ranks(const std::vector<const ChildReport*>& ranks) 
   }
   all.failures_.clear();
   all.warnings_.clear();
+  all.also_ran_.clear();
   all.violations_ = 0;
   all.first_violation_.clear();
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -134,6 +147,7 @@ ChildReport ChildReport::of_ranks(const std::vector<const ChildReport*>& ranks) 
       keep(all.failures_, std::move(failure));
     }
     for (const std::string& warning : ranks[i]->warnings_) keep(all.warnings_, who + warning);
+    if (all.also_ran_.empty()) all.also_ran_ = ranks[i]->also_ran_;
     if (all.violations_ == 0 && ranks[i]->violations_ > 0)
       all.first_violation_ = who + ranks[i]->first_violation_;
     all.violations_ += ranks[i]->violations_;

@@ -18,7 +18,8 @@ class ChildReport {
  public:
   ChildReport() = default;
   // Lines about another case than `case_name`, and anything that is not an event, count as violations;
-  // unknown event names do not, because the protocol only grows.
+  // unknown event names do not, because the protocol only grows. What is said of a case that also_ran() is not
+  // counted.
   explicit ChildReport(std::string case_name) : case_name_(std::move(case_name)) {}
 
   void add_line(std::string_view line);
@@ -35,6 +36,8 @@ class ChildReport {
   const std::optional<ChildResult>& result() const { return result_; }
   // The reason of `end`, else the one of the `skip` event or of the first `fail` event that had one.
   const std::string& reason() const;
+  // The first case that began although nobody asked for it: another one, or this one once more. "" = none did.
+  const std::string& also_ran() const { return also_ran_; }
   int violations() const { return violations_; }
   // The first line that broke the protocol, shortened.
   const std::string& first_violation() const { return first_violation_; }
@@ -58,12 +61,16 @@ class ChildReport {
 
  private:
   void violate(std::string_view line);
+  bool is_of_another_run(std::string_view event, const std::string& about);
 
   std::string case_name_;
   std::optional<ChildResult> result_;
   std::string end_reason_;
   std::string skip_reason_;
   std::string fail_reason_;
+  bool began_ = false;
+  bool in_another_run_ = false;  // what it says now is about a case that was not asked for
+  std::string also_ran_;
   int violations_ = 0;
   std::string first_violation_;
   std::vector<Failure> failures_;

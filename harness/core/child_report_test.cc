@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace proctor {
 namespace {
 
@@ -47,6 +51,28 @@ TEST(ChildReport, KeepsWhatTheChildSaid) {
   EXPECT_EQ(report.failures()[0].line, 7);
   EXPECT_EQ(report.failures()[0].expected, "2");
   EXPECT_EQ(report.failures()[0].got, "3");
+}
+
+std::string also_ran(const std::vector<std::string>& starts) {
+  ChildReport report("G.N");
+  for (const auto& name : starts) {
+    report.add_line(R"({"v":1,"case":")" + name + R"(","event":"start"})");
+    report.add_line(R"({"v":1,"case":")" + name + R"(","event":"step","name":"of )" + name + R"("})");
+    report.add_line(R"({"v":1,"case":")" + name + R"(","event":"end","result":"pass"})");
+  }
+  EXPECT_EQ(report.violations(), 0);
+  EXPECT_EQ(report.result().has_value(), std::ranges::count(starts, "G.N") > 0);
+  EXPECT_TRUE(report.last_step().empty() || report.last_step() == "of G.N") << report.last_step();
+  return report.also_ran();
+}
+
+TEST(ChildReport, NamesACaseThatNobodyAskedFor) {
+  EXPECT_EQ(also_ran({"G.N"}), "");
+  EXPECT_EQ(also_ran({}), "");
+  EXPECT_EQ(also_ran({"G.M"}), "G.M");
+  EXPECT_EQ(also_ran({"G.N", "G.M", "G.L"}), "G.M");
+  EXPECT_EQ(also_ran({"G.M", "G.N"}), "G.M");
+  EXPECT_EQ(also_ran({"G.N", "G.N"}), "G.N") << "once more";
 }
 
 TEST(ChildReport, WhatIsNoEventIsAViolation) {

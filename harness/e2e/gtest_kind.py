@@ -20,6 +20,28 @@ target_compile_options(told PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversi
 target_link_libraries(told PRIVATE GTest::gtest_main Proctor::gtest_listener)
 add_executable(untold told.cc)
 target_link_libraries(untold PRIVATE GTest::gtest_main)
+add_executable(own_told own.cc)
+target_link_libraries(own_told PRIVATE GTest::gtest Proctor::gtest_listener)
+add_executable(own_untold own.cc)
+target_link_libraries(own_untold PRIVATE GTest::gtest)
+"""
+OWN_MAIN = """#include <gtest/gtest.h>
+#include <stdlib.h>
+
+TEST(Own, One) {}
+TEST(Own, Two) {}
+TEST(Own, Three) {}
+
+// Its own idea of what is to run, and words that look like a result.
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (!GTEST_FLAG_GET(list_tests)) {
+    GTEST_FLAG_SET(filter, getenv("OWN_FILTER"));
+    puts("[       OK ] Own.Two (0 ms)\\n[  PASSED  ] 1 test.");
+    puts("{\\"v\\":1,\\"case\\":\\"Own.Two\\",\\"event\\":\\"end\\",\\"result\\":\\"pass\\"}");
+  }
+  return RUN_ALL_TESTS();
+}
 """
 PROGRAM = """#include <gtest/gtest.h>
 #include <fcntl.h>
@@ -84,6 +106,7 @@ def build(directory):
     directory.mkdir()
     (directory / "CMakeLists.txt").write_text(PROJECT)
     (directory / "told.cc").write_text(PROGRAM)
+    (directory / "own.cc").write_text(OWN_MAIN)
     for command in (["cmake", "-G", "Ninja", "-S", ".", "-B", "build", f"-DProctor_DIR={BIN.parent}"],
                     ["cmake", "--build", "build"]):
         done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600)
@@ -196,6 +219,27 @@ def skipped_by_its_environment(sandbox):
     print("ok what the environment of a program skips is no pass")
 
 
+def passes_are_of_their_own_case(sandbox):
+    """A main() that filters by itself makes one pass at most, and none where more runs than was asked for."""
+    names = ["Own.One", "Own.Two", "Own.Three"]
+    mismatch = "error(result_mismatch)"
+    for filter, passed in (("Own.One", ["Own.One"]), ("*", []), ("None.*", []), ("Own.T*", [])):
+        suite = Suite(sandbox, "own", "case", program="own_untold", env={"OWN_FILTER": filter})
+        out, cases = suite.run(code=1)
+        check(verdicts(cases) == {name: "pass" if name in passed else mismatch for name in names}, filter, verdicts(cases))
+        told = failures(out)["t/Own.Two"]
+        check(any("also ran Own.One" in message for _, _, message in told) == (filter in ("Own.One", "*")), filter, told)
+    # In a process that they share, each runs once, as the listener tells.
+    suite = Suite(sandbox, "own", "suite", program="own_told", env={"OWN_FILTER": "Own.One"})
+    _, cases = suite.run(code=1)
+    check(verdicts(cases) == {"Own.One": "pass", "Own.Two": mismatch, "Own.Three": mismatch}, verdicts(cases))
+    _, cases = Suite(sandbox, "own", "suite", program="own_told", env={"OWN_FILTER": "*"}).run(code=0)
+    check(set(verdicts(cases).values()) == {"pass"}, "all of them were asked for:", verdicts(cases))
+    _, cases = Suite(sandbox, "own", "suite", program="own_told", env={"OWN_FILTER": "*"}).run("--case", "t/Own.Two", code=1)
+    check(verdicts(cases) == {"Own.Two": mismatch}, verdicts(cases))
+    print("ok a pass is a pass of that case, whatever a main() runs")
+
+
 def more_than_an_argument(sandbox):
     """Filters of more than 128 KiB, Linux's limit for one argument."""
     source = sandbox.path / "other" / "told.cc"
@@ -230,6 +274,7 @@ def main():
         ends_badly(sandbox)
         skipped_by_its_environment(sandbox)
         without_listener(sandbox)
+        passes_are_of_their_own_case(sandbox)
         more_than_an_argument(sandbox)
 
 

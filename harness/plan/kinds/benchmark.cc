@@ -222,7 +222,9 @@ class BenchmarkKind final : public Kind {
     return {"--benchmark_list_tests=false", "--benchmark_report_aggregates_only=false",
             "--benchmark_out_format=json", "--benchmark_out=" + file};
   }
-  std::unique_ptr<Translator> translator() const override { return std::make_unique<ResultFile>(); }
+  std::unique_ptr<Translator> translator(const Suite&) const override {
+    return std::make_unique<ResultFile>();
+  }
 
   Verdict judge(const CaseEnd& end) const override {
     // Figures of another benchmark are none of this one.

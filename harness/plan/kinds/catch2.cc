@@ -239,7 +239,7 @@ class Catch2Kind final : public Kind {
 
   Voice voice(const Suite&) const override { return Voice::kStream; }
   std::vector<std::string> output_options(const std::string& file) const override { return {"--out", file}; }
-  std::unique_ptr<Translator> translator() const override {
+  std::unique_ptr<Translator> translator(const Suite&) const override {
     return xml_translator({.section = "Section",
                            .id = [](const XmlElement& test) { return test.attribute("name"); },
                            .events = events_of});

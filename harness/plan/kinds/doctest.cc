@@ -124,7 +124,7 @@ class DoctestKind final : public Kind {
 
   Voice voice(const Suite&) const override { return Voice::kStream; }
   std::vector<std::string> output_options(const std::string& file) const override { return {"-o=" + file}; }
-  std::unique_ptr<Translator> translator() const override {
+  std::unique_ptr<Translator> translator(const Suite&) const override {
     return xml_translator({.group = "TestSuite", .section = "SubCase", .id = id_of, .events = events_of});
   }
 

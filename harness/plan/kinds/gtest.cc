@@ -125,35 +125,82 @@ bool never_began(const json& test) {
          (start.starts_with("1970-01-01T") || start.starts_with("1969-12-31T"));
 }
 
+// What stands in a whole result file.
+struct Results {
+  struct Test {
+    std::string name;  // "Group.Name"
+    bool skipped = false;
+    std::vector<std::string> failures = {};  // event lines
+  };
+  std::vector<Test> ran;
+  std::vector<std::string> failures;  // of groups, event lines
+};
+
+void add_failures(const json& holder, std::vector<std::string>& lines) {
+  for (const auto& entry : array_of(holder, "failures")) {
+    if (entry.is_object()) lines.push_back(failure_line(text_at(entry, "failure")));
+  }
+}
+
+std::optional<Results> read_results(std::string_view text) {
+  const json report = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!report.is_object() || !report.contains("testsuites") || !report["testsuites"].is_array()) return {};
+  Results results;
+  for (const auto& group : report["testsuites"]) {
+    add_failures(group, results.failures);
+    for (const auto& test : array_of(group, "testsuite")) {
+      if (text_at(test, "status") != "RUN") continue;
+      const bool skipped = text_at(test, "result") == "SKIPPED" || never_began(test);
+      results.ran.push_back({text_at(group, "name") + "." + text_at(test, "name"), skipped});
+      add_failures(test, results.ran.back().failures);
+    }
+  }
+  return results;
+}
+
+// Each test that ran is told of under its own name, so that a program that runs others than the one it was asked
+// for, whatever its main() does with the filter, is found out.
+std::vector<std::string> tell_each(const Results& results) {
+  std::vector<std::string> lines;
+  for (const auto& test : results.ran) {
+    lines.push_back(event_line("start", {{"case", test.name}}));
+    const bool failed = !test.failures.empty() || !results.failures.empty();
+    for (const auto& failures : {results.failures, test.failures})
+      lines.insert(lines.end(), failures.begin(), failures.end());
+    const char* result = failed ? "fail" : test.skipped ? "skip" : "pass";
+    lines.push_back(event_line("end", {{"case", test.name}, {"result", result}}));
+  }
+  if (!results.ran.empty()) return lines;
+  lines.push_back(event_line("fail", {{"message", "no test ran: the result of the program has none"}}));
+  lines.push_back(event_line("end", {{"result", "error"}, {"reason", "result_mismatch"}}));
+  return lines;
+}
+
+// The program is one case: what it ran is its own affair, as long as it ran something.
+std::vector<std::string> tell_whole(const Results& results) {
+  std::vector<std::string> lines = results.failures;
+  bool skipped = true;
+  for (const auto& test : results.ran) {
+    lines.insert(lines.end(), test.failures.begin(), test.failures.end());
+    skipped = skipped && test.skipped;
+  }
+  if (results.ran.empty()) return lines;  // without an end nobody takes it for a result
+  const char* result = !lines.empty() ? "fail" : skipped ? "skip" : "pass";
+  lines.push_back(event_line("end", {{"result", result}}));
+  return lines;
+}
+
 class ResultFile final : public Translator {
  public:
+  explicit ResultFile(bool whole) : whole_(whole) {}
   std::vector<std::string> translate(std::string_view text) override {
-    const json report = json::parse(text, nullptr, /*allow_exceptions=*/false);
-    std::vector<std::string> lines;
-    if (!report.is_object()) return lines;
-    int ran = 0;
-    int skipped = 0;
-    for (const auto& group : array_of(report, "testsuites")) {
-      add_failures(group, lines);
-      for (const auto& test : array_of(group, "testsuite")) {
-        add_failures(test, lines);
-        if (text_at(test, "status") != "RUN") continue;
-        ++ran;
-        if (text_at(test, "result") == "SKIPPED" || never_began(test)) ++skipped;
-      }
-    }
-    if (ran == 0) return lines;  // without an end nobody takes it for a result
-    const char* result = !lines.empty() ? "fail" : skipped == ran ? "skip" : "pass";
-    lines.push_back(event_line("end", {{"result", result}}));
-    return lines;
+    const auto results = read_results(text);
+    if (!results) return {};
+    return whole_ ? tell_whole(*results) : tell_each(*results);
   }
 
  private:
-  static void add_failures(const json& holder, std::vector<std::string>& lines) {
-    for (const auto& entry : array_of(holder, "failures")) {
-      if (entry.is_object()) lines.push_back(failure_line(text_at(entry, "failure")));
-    }
-  }
+  bool whole_;  // the whole program is one case
 };
 
 // ---- the kind ----
@@ -226,7 +273,9 @@ class GtestKind final : public Kind {
   std::vector<std::string> output_options(const std::string& file) const override {
     return {"--gtest_output=json:" + file};
   }
-  std::unique_ptr<Translator> translator() const override { return std::make_unique<ResultFile>(); }
+  std::unique_ptr<Translator> translator(const Suite& suite) const override {
+    return std::make_unique<ResultFile>(suite.process == "suite");
+  }
 
   // One filter of all cases: unlike an argument, a file has no limit of 128 KiB. Each case once, and no result
   // file that each process would write over the others'.

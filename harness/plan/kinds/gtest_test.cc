@@ -130,11 +130,17 @@ TEST(GtestBatch, TheFileHasAllFiltersInOneLine) {
 
 // ---- the result file ----
 
-ChildReport read(const std::string& text) {
-  ChildReport report;
-  for (const auto& line : gtest_kind().translator()->translate(text)) report.add_line(line);
+// What the process that was asked for `name` is taken to say.
+ChildReport read(const std::string& text, const std::string& name = "G.N") {
+  ChildReport report(name);
+  for (const auto& line : gtest_kind().translator({})->translate(text)) report.add_line(line);
   EXPECT_EQ(report.violations(), 0);
   return report;
+}
+
+Verdict verdict_of(const std::string& text, const std::string& name = "G.N", int exit_code = 0) {
+  const ChildReport report = read(text, name);
+  return gtest_kind().judge({.child = report, .exit_code = exit_code});
 }
 
 // A report of one test in the shape that GoogleTest 1.12 writes.
@@ -151,8 +157,61 @@ TEST(GtestResult, Passed) {
 TEST(GtestResult, SkippedAndNotRun) {
   EXPECT_EQ(read(result_file(R"({"name":"N","status":"RUN","result":"SKIPPED"})")).result(),
             ChildResult::kSkip);
-  EXPECT_EQ(read(result_file(R"({"name":"N","status":"NOTRUN","result":"SUPPRESSED"})")).result(),
-            std::nullopt);
+  EXPECT_EQ(verdict_of(result_file(R"({"name":"N","status":"NOTRUN","result":"SUPPRESSED"})")),
+            (Verdict{Outcome::kError, "result_mismatch"}));
+}
+
+constexpr const char* kN = R"({"name":"N","status":"RUN","result":"COMPLETED"})";
+constexpr const char* kOther = R"({"name":"Other","status":"RUN","result":"COMPLETED"})";
+constexpr const char* kFailedOther =
+    R"({"name":"Other","status":"RUN","result":"COMPLETED","failures":[{"failure":"x","type":""}]})";
+
+// Whatever the main() of a program does with the filter.
+TEST(GtestResult, APassIsAPassOfExactlyThatCase) {
+  const Verdict mismatch{Outcome::kError, "result_mismatch"};
+  const auto both = [](const std::string& one, const std::string& other) { return one + "," + other; };
+  EXPECT_EQ(verdict_of(result_file(kN)), (Verdict{Outcome::kPass, {}}));
+  EXPECT_EQ(verdict_of(result_file(kOther)), mismatch) << "another one ran";
+  EXPECT_EQ(verdict_of(result_file(both(kN, kOther))), mismatch) << "another one ran too";
+  EXPECT_EQ(verdict_of(result_file(both(kOther, kN))), mismatch) << "another one ran before";
+  EXPECT_EQ(verdict_of(result_file(both(kN, kN))), mismatch) << "it ran twice";
+  EXPECT_EQ(verdict_of(result_file(both(kN, kFailedOther)), "G.N", 1), mismatch) << "another one failed";
+  EXPECT_EQ(verdict_of(result_file(kN), "H.N"), mismatch) << "the name of its group is another one";
+  EXPECT_EQ(verdict_of(R"({"tests":0,"testsuites":[]})"), mismatch) << "none ran";
+  EXPECT_EQ(read(result_file(both(kN, kOther))).also_ran(), "G.Other");
+}
+
+// A program that is one case as a whole may run what it likes, but something.
+TEST(GtestResult, OfAWholeProgram) {
+  Suite suite;
+  suite.process = "suite";
+  const auto verdict = [&](const std::string& text) {
+    ChildReport report("program");
+    for (const auto& line : gtest_kind().translator(suite)->translate(text)) report.add_line(line);
+    return gtest_kind().judge({.child = report});
+  };
+  EXPECT_EQ(verdict(result_file(std::string(kN) + "," + kOther)), (Verdict{Outcome::kPass, {}}));
+  EXPECT_EQ(verdict(R"({"tests":0,"testsuites":[]})"), (Verdict{Outcome::kError, "no_result"}));
+}
+
+// The same from our listener in a process that was asked for one case.
+TEST(GtestResult, ExactlyThatCaseAlsoByTheListener) {
+  const auto verdict = [](const std::vector<std::string>& names) {
+    ChildReport report("G.N");
+    report.add_line(event_line("listener", {{"name", "gtest"}}));
+    for (const auto& name : names) {
+      report.add_line(event_line("start", {{"case", name}, {"t_ns", 1}}));
+      report.add_line(event_line("end", {{"case", name}, {"result", "pass"}}));
+    }
+    return gtest_kind().judge({.child = report});
+  };
+  const Verdict mismatch{Outcome::kError, "result_mismatch"};
+  EXPECT_EQ(verdict({"G.N"}), (Verdict{Outcome::kPass, {}}));
+  EXPECT_EQ(verdict({"G.Other"}), mismatch);
+  EXPECT_EQ(verdict({"G.Other", "G.N"}), mismatch);
+  EXPECT_EQ(verdict({"G.N", "G.Other"}), mismatch);
+  EXPECT_EQ(verdict({"G.N", "G.N"}), mismatch);
+  EXPECT_EQ(verdict({}), (Verdict{Outcome::kError, "no_result"}));
 }
 
 // What GoogleTest 1.12 writes when an environment's SetUp() said GTEST_SKIP.
@@ -198,7 +257,7 @@ TEST(GtestResult, ReadsWhatThisGoogleTestWrites) {
   ASSERT_EQ(std::system(command.c_str()), 0);
   const auto text = read_file(path);
   ASSERT_TRUE(text);
-  EXPECT_EQ(read(*text).result(), ChildResult::kPass);
+  EXPECT_EQ(read(*text, "GtestResult.Passed").result(), ChildResult::kPass);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::string Kind::list_problem(const ListOutput&, std::string&) const { return {
 
 std::vector<std::string> Kind::output_options(const std::string&) const { return {}; }
 
-std::unique_ptr<Translator> Kind::translator() const { return nullptr; }
+std::unique_ptr<Translator> Kind::translator(const Suite&) const { return nullptr; }
 
 std::string Kind::name_for_child(const Case& test) const { return std::string(framework_id(test)); }
 
@@ -95,6 +95,7 @@ std::string exit_reason(int code) { return "exit:" + std::to_string(code); }
 
 Verdict judge_reported(const CaseEnd& end, bool failed_code) {
   const ChildReport& child = end.child;
+  if (!child.also_ran().empty()) return {Outcome::kError, "result_mismatch"};
   if (child.violations() > 0) return {Outcome::kError, "protocol"};
   if (!child.result()) return {Outcome::kError, "no_result"};
   const bool ended_well = end.went_on || end.exit_code == 0;

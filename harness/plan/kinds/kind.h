@@ -127,8 +127,8 @@ class Kind {
   virtual Voice voice(const Suite& suite) const = 0;
   // kStream and kFile: what is added to the command so that it writes to `file`.
   virtual std::vector<std::string> output_options(const std::string& file) const;
-  // kStream and kFile: a new one for each process.
-  virtual std::unique_ptr<Translator> translator() const;
+  // kStream and kFile: a new one for each process of `suite`.
+  virtual std::unique_ptr<Translator> translator(const Suite& suite) const;
   // What the program calls a case in its events, and is told in a file of cases.
   virtual std::string name_for_child(const Case& test) const;
   // Several cases in one process: what stands in the file that says which, and the command that reads it.
@@ -162,6 +162,7 @@ std::string exit_reason(int code);  // "exit:3"
 // For frameworks that report each case and exit with another code than 0 when one failed. `failed_code`:
 // whether CaseEnd::exit_code is the one that a failed test leads to.
 //
+//   another case ran, or this one twice                           error(result_mismatch)
 //   no `end` event                                                error(no_result)
 //   events that are no events                                     error(protocol)
 //   end fail, exit 0                                              error(result_mismatch)

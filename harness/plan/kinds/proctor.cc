@@ -114,9 +114,10 @@ class ProctorKind final : public Kind {
 
   Verdict judge(const CaseEnd& end) const override {
     const ChildReport& child = end.child;
+    const Verdict mismatch{Outcome::kError, "result_mismatch"};
+    if (!child.also_ran().empty()) return mismatch;
     if (child.violations() > 0) return {Outcome::kError, "protocol"};
     if (!child.result()) return {Outcome::kError, "no_result"};
-    const Verdict mismatch{Outcome::kError, "result_mismatch"};
     const int code = end.exit_code;
     const bool failed = !child.failures().empty();
     switch (*child.result()) {

@@ -174,9 +174,10 @@ class PytestKind final : public Kind {
 
   Verdict judge(const CaseEnd& end) const override {
     const ChildReport& child = end.child;
+    const Verdict mismatch{Outcome::kError, "result_mismatch"};
+    if (!child.also_ran().empty()) return mismatch;
     if (child.violations() > 0) return {Outcome::kError, "protocol"};
     if (!child.result()) return {Outcome::kError, "no_result"};
-    const Verdict mismatch{Outcome::kError, "result_mismatch"};
     switch (*child.result()) {
       case ChildResult::kFail:
         return end.went_on || end.exit_code != 0 ? Verdict{Outcome::kFail, child.reason()} : mismatch;

@@ -89,7 +89,7 @@ RunningAttempt::~RunningAttempt() {
 // their cases where several share a process.
 void RunningAttempt::take_scratch() {
   const Voice voice = kind().voice(*plan_.suite);
-  if (voice == Voice::kStream || voice == Voice::kFile) translator_ = kind().translator();
+  if (voice == Voice::kStream || voice == Voice::kFile) translator_ = kind().translator(*plan_.suite);
   if (voice == Voice::kFile) result_file_ = context_.scratch.new_file_name();
   if (!plan_.cases.front().test->group.empty()) write_cases();
   if (!kind().ours()) return;
@@ -363,6 +363,13 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
   if (!is_bad(event.verdict.outcome)) {  // nobody asks: the log has it, and a journal of passes stays small
     event.output.stdout_tail.clear();
     event.output.stderr_tail.clear();
+  }
+  if (!child_.also_ran().empty()) {
+    Failure failure;
+    const bool again = child_.also_ran() == kind().name_for_child(*entry.test);
+    failure.message = again ? "the program ran the case more than once"
+                            : "the program was asked for this case, and also ran " + child_.also_ran();
+    event.failures.push_back(std::move(failure));
   }
   if (child_.violations() > 0) {
     Failure failure;

@@ -149,6 +149,17 @@ Json telemetry_json(const TelemetryInfo& telemetry) {
   return {{"host", figures_json(telemetry.host)}, {"devices", std::move(devices)}};
 }
 
+// null: the variable is not set, which differs from an empty value.
+Json environment_json(const std::vector<EnvironmentVariable>& environment) {
+  Json json = Json::object();
+  for (const EnvironmentVariable& variable : environment) {
+    json[clean_text(variable.name)] = {
+        {"value", variable.value ? Json(clean_text(*variable.value)) : Json(nullptr)},
+        {"by", clean_text(variable.by)}};
+  }
+  return json;
+}
+
 Json ranks_json(const std::vector<RankEnd>& ranks) {
   Json array = Json::array();
   for (const RankEnd& rank : ranks) {
@@ -161,6 +172,7 @@ Json ranks_json(const std::vector<RankEnd>& ranks) {
          {"left", clean_text(rank.left)},
          {"ended_by_runner", rank.ended_by_runner},
          {"last_step", clean_text(rank.last_step)},
+         {"environment", environment_json(rank.environment)},
          {"output",
           {{"log", clean_text(rank.log)}, {"bytes", rank.bytes}, {"dropped_bytes", rank.dropped_bytes}}}});
   }
@@ -177,6 +189,7 @@ Json attempt_json(const Attempt& attempt) {
   json["reason"] = clean_text(verdict.reason);
   json["duration_ms"] = end.duration_ms;
   json["devices"] = strings(attempt.start.devices);
+  json["environment"] = environment_json(attempt.start.environment);
   json["ranks"] = ranks_json(end.ranks);
   json["exit"] = {{"code", or_null(end.exit_code)}, {"signal", or_null(end.exit_signal)}};
   json["termination"] = termination_json(end.termination);

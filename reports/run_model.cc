@@ -104,8 +104,8 @@ void RunModel::add(const AttemptEnded& end) {
   });
   Attempt* attempt = open != record->attempts.end() ? &*open : nullptr;
   if (attempt == nullptr) {  // its start was lost (a full disk), or it could not be started
-    AttemptStarted start{end.case_id, end.attempt,   end.repeat, end.at_ms - end.duration_ms,
-                         {},          end.output.log};
+    AttemptStarted start{end.case_id, end.attempt,    end.repeat, end.at_ms - end.duration_ms,
+                         {},          end.output.log, {}};
     attempt = &record->attempts.emplace_back(Attempt{std::move(start), {}});
   }
   attempt->end = end;

@@ -152,6 +152,7 @@ Result<PlanOutcome> ExecCommand::make_plan() {
                            .backend = typed.selection.backend,
                            .likely = likely_backend(),
                            .gpus = typed.selection.gpus,
+                           .hierarchy = typed.selection.hierarchy,
                            .limits = typed.limits});
   if (!plan) return plan.error();
   return PlanOutcome{.plan = *std::move(plan), .warnings = {}};

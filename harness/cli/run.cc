@@ -142,7 +142,7 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
       command.add_option("--plan", options.plan_file,
                          "Run the plan in this file (`proctor plan -o FILE`), the same on every machine");
   for (const char* fixed : {"suites", "--backend", "--label", "--config", "--profile", "--size", "--provider",
-                            "--timeout", "--grace", "--stall", "--retries"}) {
+                            "--hierarchy", "--timeout", "--grace", "--stall", "--retries"}) {
     plan->excludes(command.get_option(fixed));
   }
   command.add_option(
@@ -214,6 +214,7 @@ void add_exec_options(CLI::App& command, RunOptions& options) {
   command.add_option(
       "--backend", options.plan.selection.backend,
       "Their kind: cuda, xpu or none; default: what --sim or this machine has, xpu before cuda");
+  add_hierarchy_option(command, options.plan.selection);
   add_machine_options(command, options.machine);
   add_limit_options(command, options.plan.limits);
   add_deadline(command, options, "Time limit of the whole run");

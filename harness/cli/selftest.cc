@@ -189,7 +189,8 @@ Result<std::vector<std::string>> SelftestCommand::environment_of(const Case& tes
   for (std::size_t i = first; i < first + each; ++i) ids.push_back(devices_.pool[i].device.id);
   auto environments = machine_->environments(devices_, options_.plan.size, session);
   if (!environments) return environments.error();
-  return environments->of(plan_.suites[test.suite], ids);
+  auto environment = environments->of(plan_.suites[test.suite], ids);
+  return environment ? Result(std::move(environment->variables)) : environment.error();
 }
 
 // On a terminal only: a log has the table at the end.

@@ -115,13 +115,21 @@ struct RunPlanned {
   std::vector<StackFact> fingerprint;  // taken before the first case; the known values are also in `stack`
 };
 
+// A variable that decides which devices a process sees, as the process has it.
+struct EnvironmentVariable {
+  std::string name{};
+  std::optional<std::string> value{};  // none: it is not set
+  std::string by{};                    // who says so: "proctor", "simulation", "caller", "suite" or "nobody"
+};
+
 struct AttemptStarted {
   std::string case_id;
   int attempt = 1;  // 1.. : retries
   int repeat = 1;   // 1.. : --repeat
   std::int64_t at_ms = 0;
-  std::vector<std::string> devices;  // leased ids
-  std::string log;                   // path relative to the run directory
+  std::vector<std::string> devices;                // leased ids
+  std::string log;                                 // path relative to the run directory
+  std::vector<EnvironmentVariable> environment{};  // not of a case with ranks: each rank has its own
 };
 
 // A process that outlived the leader of its case.
@@ -228,6 +236,7 @@ struct RankEnd {
   std::string log{};  // relative to the run directory
   std::uint64_t bytes = 0;
   std::uint64_t dropped_bytes = 0;
+  std::vector<EnvironmentVariable> environment{};
 };
 
 struct AttemptEnded {

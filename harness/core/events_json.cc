@@ -56,9 +56,13 @@ void fields(auto& io, Is<RunPlanned> auto& r) {
   io("fingerprint", r.fingerprint);
 }
 
+void fields(auto& io, Is<EnvironmentVariable> auto& r) {
+  io("name", r.name), io("value", r.value), io("by", r.by);
+}
+
 void fields(auto& io, Is<AttemptStarted> auto& r) {
   io("case", r.case_id), io("attempt", r.attempt), io("repeat", r.repeat), io("at_ms", r.at_ms);
-  io("devices", r.devices), io("log", r.log);
+  io("devices", r.devices), io("log", r.log), io("environment", r.environment);
 }
 
 void fields(auto& io, Is<Stray> auto& r) { io("pid", r.pid), io("command", r.command); }
@@ -106,6 +110,7 @@ void fields(auto& io, Is<RankEnd> auto& r) {
   io("rank", r.rank), io("devices", r.devices), io("verdict", r.verdict), io("exit_code", r.exit_code);
   io("exit_signal", r.exit_signal), io("left", r.left), io("ended_by_runner", r.ended_by_runner);
   io("last_step", r.last_step), io("log", r.log), io("bytes", r.bytes), io("dropped_bytes", r.dropped_bytes);
+  io("environment", r.environment);
 }
 
 void fields(auto& io, Is<AttemptEnded> auto& r) {

@@ -90,7 +90,14 @@ AttemptEnded full_attempt() {
 
 std::vector<Event> all_events() {
   return {full_plan(),
-          AttemptStarted{"m.xpu/A.B", 2, 3, 55, {"xpu-sim:0"}, "logs/x.log"},
+          AttemptStarted{
+              "m.xpu/A.B",
+              2,
+              3,
+              55,
+              {"xpu-sim:0"},
+              "logs/x.log",
+              {{"ZE_AFFINITY_MASK", "0", "proctor"}, {"CUDA_VISIBLE_DEVICES", std::nullopt, "nobody"}}},
           full_attempt(),
           CaseEnded{"m.xpu/A.B", {Outcome::kXfail, "known"}, {"flaky"}, "bugs.example/1", "a note"},
           DeviceHealth{"xpu-sim:1", "not_back", "m.xpu/A.B", 77, 60'000, 268'435'456, "256 MiB"},
@@ -114,7 +121,8 @@ PROCTOR_COUNT_FIELDS(StackFact, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(PlannedShard, 4, f1, f2, f3, f4)
 PROCTOR_COUNT_FIELDS(RunPlanned, 22, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
                      f17, f18, f19, f20, f21, f22)
-PROCTOR_COUNT_FIELDS(AttemptStarted, 6, f1, f2, f3, f4, f5, f6)
+PROCTOR_COUNT_FIELDS(EnvironmentVariable, 3, f1, f2, f3)
+PROCTOR_COUNT_FIELDS(AttemptStarted, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(Measure, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(Failure, 7, f1, f2, f3, f4, f5, f6, f7)
@@ -125,7 +133,7 @@ PROCTOR_COUNT_FIELDS(Diagnosis, 10, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10)
 PROCTOR_COUNT_FIELDS(TelemetryFigure, 11, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11)
 PROCTOR_COUNT_FIELDS(DeviceTelemetry, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(TelemetryInfo, 2, f1, f2)
-PROCTOR_COUNT_FIELDS(RankEnd, 11, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11)
+PROCTOR_COUNT_FIELDS(RankEnd, 12, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12)
 PROCTOR_COUNT_FIELDS(AttemptEnded, 21, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
                      f17, f18, f19, f20, f21)
 PROCTOR_COUNT_FIELDS(CaseEnded, 5, f1, f2, f3, f4, f5)

@@ -14,19 +14,34 @@ std::string value_of(const Environment& environment, const char* name) {
 std::vector<LeasedDevice> leased_as_probed(const std::vector<Device>& devices) {
   std::vector<LeasedDevice> all;
   for (const auto& device : devices) all.push_back(to_leased(device, device.ordinal));
+  // Level Zero counts tiles card by card.
+  std::vector<LeasedDevice*> cards;
+  for (LeasedDevice& device : all) cards.push_back(&device);
+  std::ranges::sort(cards, {}, &LeasedDevice::ordinal);
+  int leaf = 0;
+  for (LeasedDevice* card : cards) {
+    card->first_leaf = leaf;
+    leaf += card->tiles;
+  }
   return all;
 }
 
-CallerOrdinals xpu_ordinals(const Environment& caller, const std::vector<Device>& devices) {
+CallerOrdinals xpu_ordinals(const Environment& caller, const std::optional<Hierarchy>& hierarchy,
+                            const std::vector<Device>& devices) {
   const bool alike = std::all_of(devices.begin(), devices.end(), [&](const Device& device) {
     return device.device_id == devices.front().device_id && device.tiles == devices.front().tiles;
   });
   const bool one_tile =
       std::all_of(devices.begin(), devices.end(), [](const Device& d) { return d.tiles == 1; });
   const bool same_order = alike || value_of(caller, kXpuOrderVariable) == "1";
-  const bool same_hierarchy =
-      one_tile || value_of(caller, kXpuHierarchyVariable) == to_string(Hierarchy::kComposite);
-  return same_order && same_hierarchy ? CallerOrdinals::kSameAsProbe : CallerOrdinals::kUnknown;
+  return same_order && (one_tile || hierarchy) ? CallerOrdinals::kSameAsProbe : CallerOrdinals::kUnknown;
+}
+
+Result<std::vector<LeasedDevice>> narrow_xpu(const std::vector<Device>& devices, const Environment& caller) {
+  const auto hierarchy = caller_hierarchy(caller);
+  if (!hierarchy) return hierarchy.error();
+  return narrow_pool(Backend::kXpu, leased_as_probed(devices), caller,
+                     xpu_ordinals(caller, *hierarchy, devices), hierarchy->value_or(Hierarchy::kComposite));
 }
 
 bool names_devices(const std::string& cuda_mask) {
@@ -84,8 +99,7 @@ Result<std::vector<LeasedDevice>> caller_devices(Backend backend, const std::vec
   const auto mask = caller_mask(backend, caller);
   if (!mask || devices.empty()) return leased_as_probed(devices);
   if (backend == Backend::kCuda) return narrow_cuda(*mask, devices, caller, probe);
-  return narrow_pool(backend, leased_as_probed(devices), caller, xpu_ordinals(caller, devices),
-                     Hierarchy::kComposite);
+  return narrow_xpu(devices, caller);
 }
 
 }  // namespace proctor

@@ -109,5 +109,21 @@ TEST(CallerDevices, UnequalXpuCardsNeedTheOrderVariable) {
   EXPECT_THAT(ids_of(caller_devices(Backend::kXpu, cards, ordered, never_probed)), ElementsAre("xpu:b"));
 }
 
+// Two cards of two tiles: what an ordinal names is fixed once the caller says what the devices are.
+TEST(CallerDevices, TheHierarchyOfTheCallerSaysWhatItsMaskCounts) {
+  std::vector<Device> cards = {card("xpu:a", 0), card("xpu:b", 1)};
+  for (Device& device : cards) device.tiles = 2;
+  Environment caller = {{"ZE_AFFINITY_MASK", "1,2"}};
+  EXPECT_FALSE(caller_devices(Backend::kXpu, cards, caller, never_probed)) << "cards, or tiles?";
+  caller["ZE_FLAT_DEVICE_HIERARCHY"] = "COMPOSITE";
+  EXPECT_THAT(ids_of(caller_devices(Backend::kXpu, cards, caller, never_probed)), ElementsAre("xpu:b"));
+  caller["ZE_FLAT_DEVICE_HIERARCHY"] = "FLAT";
+  const auto flat = caller_devices(Backend::kXpu, cards, caller, never_probed);
+  EXPECT_THAT(ids_of(flat), ElementsAre("xpu:a", "xpu:b"));
+  EXPECT_THAT(flat->at(0).only_tiles, ElementsAre(1));
+  EXPECT_THAT(flat->at(1).only_tiles, ElementsAre(0));
+  EXPECT_EQ(flat->at(1).first_leaf, 2);
+}
+
 }  // namespace
 }  // namespace proctor

@@ -9,6 +9,7 @@
 #include "harness/core/words.h"
 #include "harness/devices/masks/mask_cuda.h"
 #include "harness/devices/masks/mask_xpu.h"
+#include "harness/devices/masks/visibility_variables.h"
 
 namespace proctor {
 namespace {
@@ -16,9 +17,6 @@ namespace {
 constexpr const char* kXpuDriversVariable = "ZE_ENABLE_ALT_DRIVERS";
 // Nobody can create a file below /proc, so this one stays missing.
 constexpr const char* kNoDriver = "/proc/proctor/no-level-zero-driver.so";
-
-// Intel's driver reads its variables under these prefixes too, and prefers them to the plain names.
-constexpr std::string_view kIntelPrefixes[] = {"NEO_L0_", "NEO_"};
 
 VariableChange hide_cuda() { return {kCudaMaskVariable, "", "the empty string hides every CUDA device"}; }
 
@@ -49,37 +47,62 @@ Result<std::string> cuda_mask(const std::vector<LeasedDevice>& devices, MaskMode
   return joined(entries, ",");
 }
 
+// Where cards are the devices: CARD, or CARD.TILE.
+void add_card(const LeasedDevice& device, std::vector<std::string>& entries) {
+  const std::string ordinal = std::to_string(device.ordinal);
+  if (device.only_tiles.empty()) entries.push_back(ordinal);
+  for (const int tile : device.only_tiles) entries.push_back(ordinal + "." + std::to_string(tile));
+}
+
+// Where tiles are the devices, counted over all cards.
+void add_leaves(const LeasedDevice& device, std::vector<std::string>& entries) {
+  std::vector<int> tiles = device.only_tiles;
+  for (int tile = 0; device.only_tiles.empty() && tile < device.tiles; ++tile) tiles.push_back(tile);
+  for (const int tile : tiles) entries.push_back(std::to_string(device.first_leaf + tile));
+}
+
 // Ascending, since the order in the mask means nothing to Level Zero.
 Result<std::string> xpu_mask(std::vector<LeasedDevice> devices, Hierarchy hierarchy) {
   std::sort(devices.begin(), devices.end(),
             [](const auto& a, const auto& b) { return a.ordinal < b.ordinal; });
+  const bool cards = hierarchy == Hierarchy::kComposite;
   std::vector<std::string> entries;
   for (const LeasedDevice& device : devices) {
-    if (device.ordinal < 0) return Error::internal("mask " + device.id + ": it has no ordinal");
-    const std::string ordinal = std::to_string(device.ordinal);
-    if (device.only_tiles.empty()) {
-      entries.push_back(ordinal);
-    } else if (hierarchy != Hierarchy::kComposite) {
-      return Error::internal("mask " + device.id + ": it has tiles under " +
+    if ((cards ? device.ordinal : device.first_leaf) < 0) {
+      return Error::internal("mask " + device.id + ": it has no ordinal under " +
                              std::string(to_string(hierarchy)));
     }
-    for (const int tile : device.only_tiles) entries.push_back(ordinal + "." + std::to_string(tile));
+    if (cards) {
+      add_card(device, entries);
+    } else {
+      add_leaves(device, entries);
+    }
   }
   if (auto unique = check_unique(entries, kXpuMaskVariable); !unique) return unique.error();
   return joined(entries, ",");
 }
 
-void unset_prefixed(std::string_view name, std::vector<VariableChange>& plan) {
-  for (const std::string_view prefix : kIntelPrefixes) {
-    plan.push_back({std::string(prefix) + std::string(name), std::nullopt,
-                    "Intel's driver would read it before " + std::string(name)});
+// Where a case sees devices: nothing that the caller has for them may say otherwise. What a case has of these
+// variables nevertheless is set afterwards.
+std::vector<VariableChange> clear_all() {
+  std::vector<VariableChange> plan;
+  for (const VisibilityVariable& variable : visibility_variables()) {
+    for (const std::string& name : all_names_of(variable)) {
+      if (name != variable.name) {
+        plan.push_back(
+            {name, std::nullopt, "Intel's driver would read it before " + std::string(variable.name)});
+      } else if (variable.caller == CallerValue::kCleared) {
+        plan.push_back({name, std::nullopt, "it " + std::string(variable.why)});
+      }
+    }
   }
+  return plan;
 }
 
 Result<std::vector<VariableChange>> plan_cuda(const VisibilityRequest& request) {
   auto mask = cuda_mask(request.devices, request.mode);
   if (!mask) return mask.error();
-  std::vector<VariableChange> plan;
+  std::vector<VariableChange> plan = clear_all();
   plan.push_back({kCudaMaskVariable, *mask, "the leased devices"});
   if (request.mode == MaskMode::kIndex) {
     plan.push_back({kCudaOrderVariable, kCudaPciOrder, "the ordinals are in PCI order"});
@@ -89,19 +112,18 @@ Result<std::vector<VariableChange>> plan_cuda(const VisibilityRequest& request) 
 }
 
 Result<std::vector<VariableChange>> plan_xpu(const VisibilityRequest& request) {
-  std::vector<VariableChange> plan;
+  std::vector<VariableChange> plan = clear_all();
+  const VariableChange hierarchy{kXpuHierarchyVariable, std::string(to_string(request.hierarchy)),
+                                 "what the ordinals of the mask count"};
   if (request.simulated_intel && request.devices.empty()) {
     plan.push_back({kXpuMaskVariable, std::nullopt, "each process has a simulated topology of its own"});
-    unset_prefixed(kXpuMaskVariable, plan);
+    if (request.hierarchy_given) plan.push_back(hierarchy);
   } else {
     auto mask = xpu_mask(request.devices, request.hierarchy);
     if (!mask) return mask.error();
     plan.push_back({kXpuMaskVariable, *mask, "the leased devices"});
-    plan.push_back(
-        {kXpuHierarchyVariable, std::string(to_string(request.hierarchy)), "the same as in the probe"});
+    plan.push_back(hierarchy);
     plan.push_back({kXpuOrderVariable, "1", "the ordinals are in PCI order, as in the probe"});
-    for (const char* name : {kXpuMaskVariable, kXpuHierarchyVariable, kXpuOrderVariable})
-      unset_prefixed(name, plan);
   }
   plan.push_back(hide_cuda());
   return plan;
@@ -121,9 +143,9 @@ Error refused(const char* variable, const std::string& mask, const MaskLint& lin
 }
 
 // The device with this ordinal, or nothing: the pool need not be ordered.
-const LeasedDevice* find_ordinal(const std::vector<LeasedDevice>& pool, int ordinal) {
+const LeasedDevice* find_ordinal(const std::vector<LeasedDevice>& pool, unsigned ordinal) {
   for (const LeasedDevice& device : pool) {
-    if (device.ordinal == ordinal) return &device;
+    if (std::cmp_equal(device.ordinal, ordinal)) return &device;
   }
   return nullptr;
 }
@@ -183,6 +205,21 @@ void add_entry(const XpuMaskEntry& entry, const LeasedDevice& device, std::map<i
   }
 }
 
+// The same where tiles are the devices: an ordinal counts them over all cards, and what has a tile names nothing.
+void add_leaf(const XpuMaskEntry& entry, const std::vector<LeasedDevice>& pool,
+              std::map<int, LeasedDevice>& left) {
+  if (entry.tile) return;
+  for (const LeasedDevice& device : pool) {
+    const auto first = static_cast<unsigned>(device.first_leaf);
+    if (device.first_leaf < 0 || entry.card < first ||
+        entry.card - first >= static_cast<unsigned>(device.tiles))
+      continue;
+    XpuMaskEntry of_card;
+    if (device.tiles > 1) of_card.tile = entry.card - first;
+    add_entry(of_card, device, left);
+  }
+}
+
 Result<std::vector<LeasedDevice>> narrow_xpu(const std::vector<LeasedDevice>& pool, const std::string& mask,
                                              CallerOrdinals ordinals, Hierarchy hierarchy) {
   const MaskLint lint = lint_xpu_mask(mask, std::nullopt, std::nullopt);
@@ -195,10 +232,11 @@ Result<std::vector<LeasedDevice>> narrow_xpu(const std::vector<LeasedDevice>& po
   }
   std::map<int, LeasedDevice> left;
   for (const XpuMaskEntry& entry : parsed->entries) {
-    if (entry.tile && hierarchy != Hierarchy::kComposite) continue;  // names nothing there
-    const LeasedDevice* device =
-        entry.card < INT32_MAX ? find_ordinal(pool, static_cast<int>(entry.card)) : nullptr;
-    if (device != nullptr) add_entry(entry, *device, left);
+    if (hierarchy != Hierarchy::kComposite) {
+      add_leaf(entry, pool, left);
+    } else if (const LeasedDevice* device = find_ordinal(pool, entry.card)) {
+      add_entry(entry, *device, left);
+    }
   }
   std::vector<LeasedDevice> result;
   for (auto& [ordinal, device] : left) result.push_back(std::move(device));
@@ -249,17 +287,69 @@ void apply(const std::vector<VariableChange>& plan, Environment& environment) {
   }
 }
 
-void unmask_xpu(Environment& environment, Hierarchy hierarchy) {
-  for (const char* name : {kXpuMaskVariable, kXpuHierarchyVariable, kXpuOrderVariable}) {
-    environment.erase(name);
-    for (const std::string_view prefix : kIntelPrefixes) environment.erase(std::string(prefix) + name);
+std::vector<EnvironmentVariable> effective_variables(const Environment& child, const Environment& caller,
+                                                     const std::vector<VariableChange>& plan,
+                                                     const std::vector<std::string>& simulated) {
+  std::vector<EnvironmentVariable> effective;
+  for (const VisibilityVariable& variable : visibility_variables()) {
+    for (const std::string& name : all_names_of(variable)) {
+      const auto value = child.find(name);
+      const auto before = caller.find(name);
+      EnvironmentVariable entry{.name = name, .value = std::nullopt, .by = "nobody"};
+      if (value == child.end()) {
+        if (before != caller.end()) entry.by = "proctor";
+      } else {
+        entry.value = value->second;
+        const bool planned = std::ranges::any_of(plan, [&](const VariableChange& change) {
+          return change.name == name && change.value == entry.value;
+        });
+        const bool is_simulated = std::ranges::find(simulated, name) != simulated.end();
+        const bool inherited = before != caller.end() && before->second == value->second;
+        entry.by = is_simulated ? "simulation" : planned ? "proctor" : inherited ? "caller" : "suite";
+      }
+      const bool is_mask = variable.caller == CallerValue::kNarrows && name == variable.name;
+      if (is_mask || entry.by != "nobody") effective.push_back(std::move(entry));
+    }
   }
+  return effective;
+}
+
+std::vector<std::string> describe_cleared(const Environment& caller, Backend backend) {
+  std::vector<std::string> lines;
+  for (const VisibilityVariable& variable : visibility_variables()) {
+    if (variable.caller != CallerValue::kCleared || variable.backend != backend) continue;
+    for (const std::string& name : all_names_of(variable)) {
+      const auto found = caller.find(name);
+      if (found == caller.end()) continue;
+      lines.push_back("  cleared      " + name + "=" + found->second + " of the caller: it " +
+                      std::string(variable.why));
+    }
+  }
+  return lines;
+}
+
+namespace {
+
+// All names of the backend's variables but those that stay as the caller has them.
+void drop_variables(Backend backend, Environment& environment) {
+  for (const VisibilityVariable& variable : visibility_variables()) {
+    if (variable.backend != backend) continue;
+    for (const std::string& name : all_names_of(variable)) {
+      if (name != variable.name || variable.caller != CallerValue::kKept) environment.erase(name);
+    }
+  }
+}
+
+}  // namespace
+
+void unmask_xpu(Environment& environment, Hierarchy hierarchy) {
+  drop_variables(Backend::kXpu, environment);
   environment[kXpuHierarchyVariable] = to_string(hierarchy);
   environment[kXpuOrderVariable] = "1";
 }
 
 void unmask_cuda(Environment& environment) {
-  environment.erase(kCudaMaskVariable);
+  drop_variables(Backend::kCuda, environment);
   environment[kCudaOrderVariable] = kCudaPciOrder;
 }
 
@@ -273,19 +363,31 @@ const char* mask_variable(Backend backend) {
   return backend == Backend::kCuda ? kCudaMaskVariable : kXpuMaskVariable;
 }
 
-std::optional<std::string> caller_mask(Backend backend, const Environment& caller) {
-  if (backend == Backend::kNone) return std::nullopt;
-  std::vector<std::string> names = {kCudaMaskVariable};
-  if (backend == Backend::kXpu) {
-    names.clear();
-    for (const std::string_view prefix : kIntelPrefixes)
-      names.push_back(std::string(prefix) + kXpuMaskVariable);
-    names.emplace_back(kXpuMaskVariable);
-  }
-  for (const std::string& name : names) {
-    if (const auto found = caller.find(name); found != caller.end()) return found->second;
+namespace {
+
+// What a driver would read, of all the names under which it looks.
+std::optional<std::string> value_in_force(std::string_view variable, const Environment& environment) {
+  for (const std::string& name : all_names_of(*find_visibility_variable(variable))) {
+    if (const auto found = environment.find(name); found != environment.end()) return found->second;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> caller_mask(Backend backend, const Environment& caller) {
+  if (backend == Backend::kNone) return std::nullopt;
+  return value_in_force(mask_variable(backend), caller);
+}
+
+Result<std::optional<Hierarchy>> caller_hierarchy(const Environment& caller) {
+  const auto value = value_in_force(kXpuHierarchyVariable, caller);
+  if (!value || value->empty()) return std::optional<Hierarchy>();
+  const auto hierarchy = parse_hierarchy(*value);
+  if (hierarchy) return std::optional(*hierarchy);
+  return Error::usage(
+      "use the caller's " + std::string(kXpuHierarchyVariable) + ": " + hierarchy.error().what,
+      hierarchy.error().hint);
 }
 
 Result<std::vector<LeasedDevice>> narrow_pool(Backend backend, const std::vector<LeasedDevice>& pool,

@@ -1,7 +1,9 @@
 // The environment of a child, built from an explicit plan: which devices it sees, and what else it may read.
 // No variable of the caller is dropped as a side effect. On a machine with both vendors,
 // CUDA_VISIBLE_DEVICES='' may be how the user keeps NVIDIA out, and without it the child would fall back to
-// CUDA.
+// CUDA. What becomes of each variable that decides which devices are seen, one table says
+// (masks/visibility_variables.h). It is applied after everything else, so that nothing moves a case to another
+// device than the one that it has leased.
 //
 // The devices of one vendor are shown, those of the other are hidden:
 //   CUDA        hidden by CUDA_VISIBLE_DEVICES='' (the guide: "empty string, no GPU devices are visible")
@@ -15,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/events.h"
 #include "harness/core/result.h"
 #include "harness/devices/masks/mask.h"
 #include "harness/plan/plan.h"
@@ -37,6 +40,8 @@ struct LeasedDevice {
   int tiles = 1;  // Level Zero, COMPOSITE: sub-devices of the card
   // Level Zero, COMPOSITE: the only tiles that the caller's own mask left of the card; empty: the whole card.
   std::vector<int> only_tiles;
+  // Level Zero, FLAT and COMBINED: the ordinal of its first tile, counted over all cards of the machine.
+  int first_leaf = -1;
 };
 
 enum class MaskMode { kUuid, kIndex };
@@ -52,14 +57,24 @@ struct VisibilityRequest {
   Backend backend = Backend::kNone;
   std::vector<LeasedDevice> devices;
   MaskMode mode = MaskMode::kUuid;              // Level Zero knows ordinals only and ignores it
-  Hierarchy hierarchy = Hierarchy::kComposite;  // Level Zero: that of the probe
+  Hierarchy hierarchy = Hierarchy::kComposite;  // Level Zero: that of the child
   bool simulated_intel = false;  // Intel's driver without hardware: nothing is leased, nothing masked
+  bool hierarchy_given = false;  // simulated_intel: not the driver's own default, but `hierarchy`
 };
 
 // A pure function. A lease that no mask can express is an internal error: a device lacks the name or the
 // ordinal that the mode needs, or two devices have the same one.
 Result<std::vector<VariableChange>> plan_visibility(const VisibilityRequest& request);
 void apply(const std::vector<VariableChange>& plan, Environment& environment);
+
+// What a child with this environment has of the variables that decide which devices it sees, and who says so:
+// "proctor" (it set or cleared it, as in `plan`), "simulation", "caller", "suite", or "nobody". The masks are always
+// among them, the others where anybody has said something. `simulated` are the names that a simulation sets.
+std::vector<EnvironmentVariable> effective_variables(const Environment& child, const Environment& caller,
+                                                     const std::vector<VariableChange>& plan,
+                                                     const std::vector<std::string>& simulated);
+// One line for people about each variable of the caller that cases do not get, as they see devices of `backend`.
+std::vector<std::string> describe_cleared(const Environment& caller, Backend backend);
 
 inline constexpr const char* kCudaOrderVariable = "CUDA_DEVICE_ORDER";
 inline constexpr const char* kCudaPciOrder = "PCI_BUS_ID";
@@ -71,19 +86,25 @@ const char* mask_variable(Backend backend);
 // that the probe finds means the same device to a child whose visibility plan_visibility() made.
 void unmask_xpu(Environment& environment, Hierarchy hierarchy);
 void unmask_cuda(Environment& environment);
-// Calls the one of the two functions above that belongs to the backend; Level Zero is probed as COMPOSITE.
+// Calls the one of the two functions above that belongs to the backend; Level Zero is probed as COMPOSITE. Both also
+// drop what would change or reorder what is there.
 Environment unmasked(Backend backend, Environment environment);
 
 // The mask that is in force in the caller's environment, or nullopt. Intel's driver also reads the name with
 // the prefixes NEO_L0_ and NEO_, and prefers them to the plain one.
 std::optional<std::string> caller_mask(Backend backend, const Environment& caller);
 
-// Whether the ordinals in the caller's mask count like LeasedDevice::ordinal. They do not when the caller's
-// variable for the order or the hierarchy differs from that of the probe and the cards are not all alike.
+// The caller's ZE_FLAT_DEVICE_HIERARCHY, or none when it is not set. A value that the driver does not know is a usage
+// error: the driver would ignore it in silence.
+Result<std::optional<Hierarchy>> caller_hierarchy(const Environment& caller);
+
+// Whether the ordinals in the caller's mask count like those of LeasedDevice. They may not when the caller's
+// variable for the order differs from that of the probe and the cards are not all alike, or when nobody says what
+// the hierarchy is.
 enum class CallerOrdinals { kSameAsProbe, kUnknown };
 
 // The part of the pool that the caller's own mask leaves, never more. The pool is the whole machine as probed
-// without a mask. A mask that the linter refuses and ordinals that cannot be translated are usage errors.
+// without a mask; `hierarchy` is the caller's. A mask that the linter refuses and ordinals that cannot be translated are usage errors.
 Result<std::vector<LeasedDevice>> narrow_pool(Backend backend, const std::vector<LeasedDevice>& pool,
                                               const Environment& caller, CallerOrdinals ordinals,
                                               Hierarchy hierarchy);

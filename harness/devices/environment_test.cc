@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+
+#include "harness/devices/masks/visibility_variables.h"
 
 namespace proctor {
 namespace {
@@ -15,7 +18,7 @@ LeasedDevice cuda_device(int ordinal, const std::string& uuid) {
   return {"cuda:" + uuid, uuid, "", ordinal, 1, {}};
 }
 LeasedDevice xpu_device(int ordinal, int tiles = 1) {
-  return {"xpu:" + std::to_string(ordinal), "", "", ordinal, tiles, {}};
+  return {"xpu:" + std::to_string(ordinal), "", "", ordinal, tiles, {}, ordinal * tiles};
 }
 
 VisibilityRequest request(Backend backend, std::vector<LeasedDevice> devices,
@@ -73,7 +76,7 @@ TEST(PlanVisibility, XpuByOrdinalUnderTheHierarchyOfTheProbe) {
   VisibilityRequest visibility = request(Backend::kXpu, {xpu_device(3), xpu_device(1)});
   visibility.hierarchy = Hierarchy::kFlat;
   const Environment environment = planned(visibility);
-  EXPECT_EQ(environment.at("ZE_AFFINITY_MASK"), "1,3");
+  EXPECT_EQ(environment.at("ZE_AFFINITY_MASK"), "1,3") << "a card of one tile is its tile";
   EXPECT_EQ(environment.at("ZE_FLAT_DEVICE_HIERARCHY"), "FLAT");
   EXPECT_EQ(environment.at("ZE_ENABLE_PCI_ID_DEVICE_ORDER"), "1");
   EXPECT_EQ(environment.count("NEO_ZE_AFFINITY_MASK"), 0u);
@@ -86,9 +89,115 @@ TEST(PlanVisibility, XpuKeepsToTheTilesThatTheCallerLeft) {
   LeasedDevice device = xpu_device(1, 4);
   device.only_tiles = {1, 2};
   EXPECT_EQ(planned(request(Backend::kXpu, {device, xpu_device(0, 4)})).at("ZE_AFFINITY_MASK"), "0,1.1,1.2");
-  VisibilityRequest flat = request(Backend::kXpu, {device});
-  flat.hierarchy = Hierarchy::kFlat;
-  EXPECT_FALSE(plan_visibility(flat));
+}
+
+// Where tiles are the devices, a card is as many ordinals, counted over all cards of the machine.
+TEST(PlanVisibility, TilesAreCountedOverAllCards) {
+  LeasedDevice part = xpu_device(2, 4);
+  part.only_tiles = {1, 3};
+  for (const Hierarchy hierarchy : {Hierarchy::kFlat, Hierarchy::kCombined}) {
+    VisibilityRequest visibility = request(Backend::kXpu, {part, xpu_device(1, 4)});
+    visibility.hierarchy = hierarchy;
+    const Environment environment = planned(visibility);
+    EXPECT_EQ(environment.at("ZE_AFFINITY_MASK"), "4,5,6,7,9,11");
+    EXPECT_EQ(environment.at("ZE_FLAT_DEVICE_HIERARCHY"), to_string(hierarchy));
+    visibility.devices[0].first_leaf = -1;
+    EXPECT_FALSE(plan_visibility(visibility)) << "nobody knows which ordinals are its tiles";
+  }
+}
+
+Environment everything_of(const std::string& value) {
+  Environment environment = {{"OTHER", "kept"}};
+  for (const VisibilityVariable& variable : visibility_variables()) {
+    for (const std::string& name : all_names_of(variable)) environment[name] = value;
+  }
+  return environment;
+}
+
+// Whatever the caller has set: a case that sees devices has what the runner says, and what belongs to the set-up.
+TEST(PlanVisibility, NothingOfTheCallerMovesACase) {
+  for (const Backend backend : {Backend::kCuda, Backend::kXpu}) {
+    const bool cuda = backend == Backend::kCuda;
+    Environment environment = everything_of("1");
+    const auto plan = plan_visibility(request(backend, {cuda ? kCudaPool[2] : xpu_device(0)}));
+    ASSERT_TRUE(plan);
+    apply(*plan, environment);
+    for (const VisibilityVariable& variable : visibility_variables()) {
+      for (const std::string& name : all_names_of(variable)) {
+        const bool may_stay =
+            name == variable.name && (variable.caller == CallerValue::kKept || variable.backend != backend);
+        const auto found = environment.find(name);
+        const bool is_callers = found != environment.end() && found->second == "1";
+        const bool is_ours = name == kXpuOrderVariable;  // whose value happens to be 1
+        EXPECT_TRUE(may_stay || is_ours || !is_callers) << name << " of " << to_string(backend);
+      }
+    }
+    EXPECT_EQ(environment.count("ONEAPI_DEVICE_SELECTOR"), 0u);
+    EXPECT_EQ(environment.count("NEO_L0_ZE_FLAT_DEVICE_HIERARCHY"), 0u);
+    EXPECT_EQ(environment.at("HIP_VISIBLE_DEVICES"), "1") << "clearing a mask of others would widen it";
+    EXPECT_EQ(environment.at("OTHER"), "kept");
+  }
+}
+
+// A program that sees none may use what no run leases, as its caller says.
+TEST(PlanVisibility, WithoutDevicesOnlyWhatHidesIsSet) {
+  Environment environment = everything_of("opencl:cpu");
+  apply(*plan_visibility(request(Backend::kNone, {})), environment);
+  EXPECT_EQ(environment.at("ONEAPI_DEVICE_SELECTOR"), "opencl:cpu");
+  EXPECT_TRUE(hides_cuda(environment));
+  EXPECT_TRUE(hides_xpu(environment));
+}
+
+std::map<std::string, EnvironmentVariable> effective(const Environment& child, const Environment& caller,
+                                                     const std::vector<VariableChange>& plan,
+                                                     const std::vector<std::string>& simulated = {}) {
+  std::map<std::string, EnvironmentVariable> by_name;
+  for (auto& entry : effective_variables(child, caller, plan, simulated)) by_name[entry.name] = entry;
+  return by_name;
+}
+
+TEST(EffectiveVariables, SayWhoSetThem) {
+  const Environment caller = {{"ZE_AFFINITY_MASK", "0,1"},
+                              {"ONEAPI_DEVICE_SELECTOR", "level_zero:1"},
+                              {"HIP_VISIBLE_DEVICES", "3"},
+                              {"NEO_ZE_AFFINITY_MASK", "0"},
+                              {"PATH", "/bin"}};
+  Environment child = caller;
+  const auto plan = *plan_visibility(request(Backend::kXpu, {xpu_device(1)}));
+  apply(plan, child);
+  child["ZE_ENABLE_ALT_DRIVERS"] = "/sim.so";
+  const auto all = effective(child, caller, plan, {"ZE_ENABLE_ALT_DRIVERS"});
+  const auto is = [&](const std::string& name, const std::optional<std::string>& value,
+                      const std::string& by) {
+    return all.contains(name) && all.at(name).value == value && all.at(name).by == by;
+  };
+  EXPECT_TRUE(is("ZE_AFFINITY_MASK", "1", "proctor"));
+  EXPECT_TRUE(is("NEO_ZE_AFFINITY_MASK", std::nullopt, "proctor"));
+  EXPECT_TRUE(is("CUDA_VISIBLE_DEVICES", "", "proctor")) << "empty is not unset";
+  EXPECT_TRUE(is("ONEAPI_DEVICE_SELECTOR", std::nullopt, "proctor"));
+  EXPECT_TRUE(is("HIP_VISIBLE_DEVICES", "3", "caller"));
+  EXPECT_TRUE(is("ZE_ENABLE_ALT_DRIVERS", "/sim.so", "simulation"));
+  EXPECT_FALSE(all.contains("SYCL_DEVICE_FILTER")) << "nobody has said anything of it";
+  EXPECT_FALSE(all.contains("PATH"));
+}
+
+TEST(EffectiveVariables, TheMasksAreAlwaysAmongThem) {
+  const auto all = effective({}, {}, {});
+  ASSERT_EQ(all.size(), 2u);
+  for (const auto& [name, entry] : all) {
+    EXPECT_EQ(entry.value, std::nullopt) << name;
+    EXPECT_EQ(entry.by, "nobody") << name;
+  }
+}
+
+TEST(DescribeCleared, NamesWhatCasesDoNotGet) {
+  const Environment caller = {{"ONEAPI_DEVICE_SELECTOR", "level_zero:1"},
+                              {"CUDA_DEVICE_ORDER", "FASTEST_FIRST"},
+                              {"ZE_AFFINITY_MASK", "0"}};
+  EXPECT_THAT(describe_cleared(caller, Backend::kXpu),
+              testing::ElementsAre(HasSubstr("ONEAPI_DEVICE_SELECTOR=level_zero:1 of the caller")));
+  EXPECT_THAT(describe_cleared(caller, Backend::kCuda), testing::ElementsAre(HasSubstr("CUDA_DEVICE_ORDER")));
+  EXPECT_TRUE(describe_cleared({}, Backend::kXpu).empty());
 }
 
 TEST(PlanVisibility, SimulatedIntelWithoutALeaseIsNotMasked) {
@@ -192,6 +301,39 @@ TEST(NarrowPool, AMaskedTileIsNotWidenedToItsCard) {
   EXPECT_EQ((*left)[0].only_tiles, (std::vector<int>{}));  // named as a whole as well
   EXPECT_EQ((*left)[1].only_tiles, (std::vector<int>{0, 2}));
   EXPECT_EQ(planned(request(Backend::kXpu, *left)).at("ZE_AFFINITY_MASK"), "0,1.0,1.2");
+}
+
+// The tiles that ordinals of the caller name, where tiles are the devices.
+TEST(NarrowPool, LeavesAreCountedOverAllCards) {
+  const std::vector<LeasedDevice> pool = {xpu_device(0, 2), xpu_device(1, 2), xpu_device(2, 2)};
+  const auto narrow = [&](const std::string& mask) {
+    return narrow_pool(Backend::kXpu, pool, {{"ZE_AFFINITY_MASK", mask}}, CallerOrdinals::kSameAsProbe,
+                       Hierarchy::kFlat);
+  };
+  const auto left = narrow("3,4,5,9");
+  ASSERT_TRUE(left);
+  ASSERT_EQ(left->size(), 2u);
+  EXPECT_EQ((*left)[0].ordinal, 1);
+  EXPECT_EQ((*left)[0].only_tiles, (std::vector<int>{1}));
+  EXPECT_EQ((*left)[1].ordinal, 2);
+  EXPECT_EQ((*left)[1].only_tiles, (std::vector<int>{0, 1}));
+  VisibilityRequest same = request(Backend::kXpu, *left);
+  same.hierarchy = Hierarchy::kFlat;
+  EXPECT_EQ(planned(same).at("ZE_AFFINITY_MASK"), "3,4,5") << "what the caller had, and no more";
+  ASSERT_TRUE(narrow("4294967295"));
+  EXPECT_TRUE(narrow("4294967295")->empty());
+}
+
+TEST(CallerHierarchy, IsReadAsTheDriverReadsIt) {
+  const auto of = [](const Environment& caller) { return caller_hierarchy(caller); };
+  EXPECT_EQ(*of({}), std::nullopt);
+  EXPECT_EQ(*of({{"ZE_FLAT_DEVICE_HIERARCHY", "FLAT"}}), Hierarchy::kFlat);
+  EXPECT_EQ(*of({{"ZE_FLAT_DEVICE_HIERARCHY", "FLAT"}, {"NEO_L0_ZE_FLAT_DEVICE_HIERARCHY", "COMBINED"}}),
+            Hierarchy::kCombined);
+  const auto bad = of({{"ZE_FLAT_DEVICE_HIERARCHY", "flat"}});
+  ASSERT_FALSE(bad) << "the driver would ignore it";
+  EXPECT_EQ(bad.error().kind, ErrorKind::kUsage);
+  EXPECT_THAT(bad.error().what, HasSubstr("ZE_FLAT_DEVICE_HIERARCHY"));
 }
 
 TEST(NarrowPool, TilesNameNothingUnderFlat) {
@@ -299,9 +441,12 @@ TEST(UnmaskXpu, DropsEveryNameThatTheDriverReads) {
                           {"NEO_ZE_AFFINITY_MASK", "1"},
                           {"NEO_L0_ZE_FLAT_DEVICE_HIERARCHY", "FLAT"},
                           {"NEO_ZE_ENABLE_PCI_ID_DEVICE_ORDER", "0"},
+                          {"ZEL_DRIVERS_ORDER", "1,0"},
+                          {"ZE_ENABLE_ALT_DRIVERS", "/opt/driver.so"},
                           {"PATH", "/bin"}};
   unmask_xpu(environment, Hierarchy::kComposite);
   EXPECT_EQ(environment, (Environment{{"PATH", "/bin"},
+                                      {"ZE_ENABLE_ALT_DRIVERS", "/opt/driver.so"},
                                       {"ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE"},
                                       {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}));
 }

@@ -1,6 +1,7 @@
 #include "harness/machine/case_environment.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/json.h"
@@ -24,72 +25,99 @@ CaseEnvironments::CaseEnvironments(Environment caller, std::vector<LeasedDevice>
       tmpdir_(std::move(tmpdir)),
       size_(std::move(size)) {}
 
-Result<std::vector<std::string>> CaseEnvironments::of(const Suite& suite,
-                                                      const std::vector<std::string>& device_ids) {
-  return remembered(
-      suite.name,
-      {.ours = suite.kind->ours(), .backend = suite.backend, .mask = suite.mask, .env = suite.env},
-      device_ids);
+Result<CaseEnvironment> CaseEnvironments::of(const Suite& suite, const std::vector<std::string>& device_ids) {
+  return remembered(suite.name,
+                    {.ours = suite.kind->ours(),
+                     .backend = suite.backend,
+                     .mask = suite.mask,
+                     .hierarchy = suite.hierarchy,
+                     .env = suite.env},
+                    device_ids);
 }
 
-Result<std::vector<std::string>> CaseEnvironments::of_program(Backend backend,
-                                                              const std::vector<std::string>& device_ids) {
-  return remembered("", {.backend = backend}, device_ids);
+Result<CaseEnvironment> CaseEnvironments::of_program(Backend backend,
+                                                     const std::vector<std::string>& device_ids) {
+  return remembered("", {.backend = backend, .hierarchy = "composite"}, device_ids);
 }
 
-Result<std::vector<std::string>> CaseEnvironments::remembered(const std::string& name, const Process& process,
-                                                              const std::vector<std::string>& device_ids) {
+Result<CaseEnvironment> CaseEnvironments::remembered(const std::string& name, const Process& process,
+                                                     const std::vector<std::string>& device_ids) {
   std::string key = name + '\n' + std::string(to_string(process.backend));
   for (const auto& id : device_ids) key += '\n' + id;
   if (const auto known = built_.find(key); known != built_.end()) return known->second;
   auto environment = build(process, device_ids);
   if (!environment) return environment.error();
-  return built_.emplace(key, to_list(*environment)).first->second;
+  return built_.emplace(key, *std::move(environment)).first->second;
 }
 
-Result<Environment> CaseEnvironments::build(const Process& process,
-                                            const std::vector<std::string>& device_ids) const {
-  auto environment = base_environment(process.ours, caller_, tmpdir_);
-  if (!environment) return environment.error();
-  const auto mode = parse_mask_mode(process.mask);
-  if (!mode) return mode.error();
+std::vector<LeasedDevice> CaseEnvironments::leased(const std::vector<std::string>& device_ids) const {
+  std::vector<LeasedDevice> leased;
+  std::ranges::copy_if(devices_, std::back_inserter(leased), [&](const LeasedDevice& device) {
+    return std::ranges::find(device_ids, device.id) != device_ids.end();
+  });
+  return leased;
+}
 
+Result<std::vector<VariableChange>> CaseEnvironments::visibility(const Process& process,
+                                                                 const std::vector<LeasedDevice>& leased,
+                                                                 const SimEnvironment* simulation) const {
   VisibilityRequest request;
   request.backend = process.backend;
+  const auto mode = parse_mask_mode(process.mask);
+  if (!mode) return mode.error();
   request.mode = *mode;
-  std::vector<LeasedDevice> leased;
-  for (const auto& device : devices_) {
-    if (std::find(device_ids.begin(), device_ids.end(), device.id) != device_ids.end())
-      leased.push_back(device);
-  }
-  const auto found = simulations_.find(process.backend);
-  const SimEnvironment* simulation = found == simulations_.end() ? nullptr : &found->second;
+  const auto asked = parse_hierarchy_word(process.hierarchy);
+  const auto of_caller = caller_hierarchy(caller_);
+  if (!asked && process.backend == Backend::kXpu && !of_caller) return of_caller.error();
+  request.hierarchy = asked ? *asked : of_caller ? of_caller->value_or(request.hierarchy) : request.hierarchy;
+  request.hierarchy_given = asked.has_value();
   request.simulated_intel = simulation != nullptr && simulation->whole;
   if (!request.simulated_intel) request.devices = leased;
-  const auto visibility = plan_visibility(request);
-  if (!visibility) return visibility.error();
-  apply(*visibility, *environment);
+  return plan_visibility(request);
+}
 
-  const bool reaches_simulation = simulation != nullptr && (simulation->whole || !leased.empty());
-  if (reaches_simulation) {
-    for (const auto& name : simulation->unset) environment->erase(name);
-    for (const auto& [name, value] : simulation->set) (*environment)[name] = value;
+void CaseEnvironments::add_our_variables(const Process& process, const std::vector<LeasedDevice>& leased,
+                                         Environment& environment) const {
+  if (process.ours) environment[child::kSizeVariable] = size_;
+  if (leased.empty()) return;
+  environment[child::kDevicesVariable] = devices_json(leased);
+  if (!process.ours || process.backend != Backend::kCuda) return;
+  std::vector<LeasedDevice> pool;
+  for (const auto& device : devices_) {
+    if (device.id.starts_with("cuda")) pool.push_back(device);
   }
-  if (process.ours) (*environment)[child::kSizeVariable] = size_;
+  environment[child::kPoolVariable] = devices_json(pool);
+}
+
+Result<CaseEnvironment> CaseEnvironments::build(const Process& process,
+                                                const std::vector<std::string>& device_ids) const {
+  auto environment = base_environment(process.ours, caller_, tmpdir_);
+  if (!environment) return environment.error();
   for (const auto& [name, value] : process.env) (*environment)[name] = value;
-  if (reaches_simulation && !simulation->library_directory.empty()) {
+
+  const auto leased = this->leased(device_ids);
+  const auto found = simulations_.find(process.backend);
+  const SimEnvironment* simulation = found == simulations_.end() ? nullptr : &found->second;
+  if (simulation != nullptr && !simulation->whole && leased.empty()) simulation = nullptr;  // it reaches none
+  if (simulation != nullptr) {
+    for (const auto& name : simulation->unset) environment->erase(name);
+  }
+  const auto plan = visibility(process, leased, simulation);
+  if (!plan) return plan.error();
+  apply(*plan, *environment);
+  std::vector<std::string> simulated;
+  if (simulation != nullptr) {
+    for (const auto& [name, value] : simulation->set) {
+      (*environment)[name] = value;
+      simulated.push_back(name);
+    }
     auto& path = (*environment)["LD_LIBRARY_PATH"];
     path = prepended(simulation->library_directory, path);
+    if (path.empty()) environment->erase("LD_LIBRARY_PATH");
   }
-  if (!leased.empty()) (*environment)[child::kDevicesVariable] = devices_json(leased);
-  if (!leased.empty() && process.ours && process.backend == Backend::kCuda) {
-    std::vector<LeasedDevice> pool;
-    for (const auto& device : devices_) {
-      if (device.id.starts_with("cuda")) pool.push_back(device);
-    }
-    (*environment)[child::kPoolVariable] = devices_json(pool);
-  }
-  return environment;
+  add_our_variables(process, leased, *environment);
+  return CaseEnvironment{.variables = to_list(*environment),
+                         .visibility = effective_variables(*environment, caller_, *plan, simulated)};
 }
 
 }  // namespace proctor

@@ -1,5 +1,6 @@
-// The environment of every case of a run: the base environment of its kind, the visibility of its devices,
-// the simulation, and the suite's own variables, in this order. Equal requests are answered from memory.
+// The environment of every case of a run: the base environment of its kind, the suite's own variables, the
+// visibility of its devices, and the simulation, in this order, so that nothing that a caller or a suite has set
+// moves a case to another device than its own. Equal requests are answered from memory.
 #pragma once
 
 #include <map>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/events.h"
 #include "harness/core/result.h"
 #include "harness/devices/environment.h"
 #include "harness/devices/simulation.h"
@@ -17,6 +19,11 @@ namespace proctor {
 // `devices` as the text of PROCTOR_DEVICES.
 std::string devices_json(const std::vector<LeasedDevice>& devices);
 
+struct CaseEnvironment {
+  std::vector<std::string> variables;           // NAME=VALUE, all of them
+  std::vector<EnvironmentVariable> visibility;  // those that decide which devices are seen
+};
+
 class CaseEnvironments {
  public:
   // `tmpdir`: TMPDIR of kinds with a strict environment, until an attempt has its own. `size`: the run's
@@ -24,10 +31,10 @@ class CaseEnvironments {
   CaseEnvironments(Environment caller, std::vector<LeasedDevice> devices, SimEnvironments simulations,
                    std::string tmpdir, std::string size);
 
-  // The environment of a case of `suite` that holds the devices with these ids, as NAME=VALUE.
-  Result<std::vector<std::string>> of(const Suite& suite, const std::vector<std::string>& device_ids);
+  // The environment of a case of `suite` that holds the devices with these ids.
+  Result<CaseEnvironment> of(const Suite& suite, const std::vector<std::string>& device_ids);
   // The environment of a program of ours that is no case and uses these devices.
-  Result<std::vector<std::string>> of_program(Backend backend, const std::vector<std::string>& device_ids);
+  Result<CaseEnvironment> of_program(Backend backend, const std::vector<std::string>& device_ids);
 
  private:
   // What the environment of a process depends on, besides its devices.
@@ -35,18 +42,25 @@ class CaseEnvironments {
     bool ours = true;
     Backend backend = Backend::kNone;
     std::string mask = "uuid";
+    std::string hierarchy = {};  // "" = the caller's, else composite
     std::map<std::string, std::string> env = {};
   };
-  Result<std::vector<std::string>> remembered(const std::string& name, const Process& process,
-                                              const std::vector<std::string>& device_ids);
-  Result<Environment> build(const Process& process, const std::vector<std::string>& device_ids) const;
+  Result<CaseEnvironment> remembered(const std::string& name, const Process& process,
+                                     const std::vector<std::string>& device_ids);
+  Result<CaseEnvironment> build(const Process& process, const std::vector<std::string>& device_ids) const;
+  std::vector<LeasedDevice> leased(const std::vector<std::string>& device_ids) const;
+  Result<std::vector<VariableChange>> visibility(const Process& process,
+                                                 const std::vector<LeasedDevice>& leased,
+                                                 const SimEnvironment* simulation) const;
+  void add_our_variables(const Process& process, const std::vector<LeasedDevice>& leased,
+                         Environment& environment) const;
 
   Environment caller_;
   std::vector<LeasedDevice> devices_;
   SimEnvironments simulations_;
   std::string tmpdir_;
   std::string size_;
-  std::map<std::string, std::vector<std::string>> built_;
+  std::map<std::string, CaseEnvironment> built_;
 };
 
 }  // namespace proctor

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "harness/plan/kinds/proctor.h"
 #include "harness/plan/kinds/pytest.h"
 
@@ -49,7 +51,7 @@ std::vector<std::string> environment_of(const std::optional<SimEnvironment>& sim
                                 std::move(simulations), "/tmp/x", "smoke");
   const auto environment = environments.of(xpu_suite(), ids);
   EXPECT_TRUE(environment) << environment.error().what;
-  return environment ? *environment : std::vector<std::string>{};
+  return environment ? environment->variables : std::vector<std::string>{};
 }
 
 TEST(CaseEnvironments, SimulatedCardsAreMaskedAsHardwareIs) {
@@ -87,22 +89,89 @@ TEST(CaseEnvironments, ACaseReachesOneVendorsSimulation) {
   Suite suite = xpu_suite();
   const auto xpu = environments.of(suite, {"xpu-sim:0"});
   ASSERT_TRUE(xpu) << xpu.error().what;
-  EXPECT_THAT(*xpu, Contains("ZE_ENABLE_ALT_DRIVERS=/lib/simulator.so"));
-  EXPECT_THAT(*xpu, Contains("CUDA_VISIBLE_DEVICES="));
-  EXPECT_THAT(*xpu, Contains("LD_LIBRARY_PATH=/caller"));
+  EXPECT_THAT(xpu->variables, Contains("ZE_ENABLE_ALT_DRIVERS=/lib/simulator.so"));
+  EXPECT_THAT(xpu->variables, Contains("CUDA_VISIBLE_DEVICES="));
+  EXPECT_THAT(xpu->variables, Contains("LD_LIBRARY_PATH=/caller"));
   suite.backend = Backend::kCuda;
   suite.env = {{"LD_LIBRARY_PATH", "/of/the/suite"}};
   const auto cuda = environments.of(suite, {"cuda-sim:0"});
   ASSERT_TRUE(cuda) << cuda.error().what;
-  EXPECT_THAT(*cuda, Contains("CUDA_VISIBLE_DEVICES=GPU-a"));
-  EXPECT_THAT(*cuda, Contains("LD_LIBRARY_PATH=/bin/cuda_sim:/of/the/suite"));
-  EXPECT_THAT(*cuda, Contains(StartsWith("ZE_ENABLE_ALT_DRIVERS=/proc/")));
+  EXPECT_THAT(cuda->variables, Contains("CUDA_VISIBLE_DEVICES=GPU-a"));
+  EXPECT_THAT(cuda->variables, Contains("LD_LIBRARY_PATH=/bin/cuda_sim:/of/the/suite"));
+  EXPECT_THAT(cuda->variables, Contains(StartsWith("ZE_ENABLE_ALT_DRIVERS=/proc/")));
 }
 
 TEST(CaseEnvironments, OurSuitesGetTheSizeAndNoFaultsOfTheCaller) {
   const auto environment = environment_of(std::nullopt, {"xpu-sim:0"});
   EXPECT_THAT(environment, Contains("PROCTOR_SIZE=smoke"));
   EXPECT_THAT(environment, Each(Not(StartsWith("PROCTOR_SIM_FAULTS="))));
+}
+
+// What a suite sets cannot show it another device: a plan of an earlier version may still hold such a variable.
+TEST(CaseEnvironments, VisibilityIsAppliedLast) {
+  CaseEnvironments environments({{"ONEAPI_DEVICE_SELECTOR", "level_zero:1"}}, two_cards(),
+                                {{Backend::kXpu, simulation(false)}}, "/tmp/x", "ci");
+  Suite suite = xpu_suite();
+  suite.env = {{"ZE_AFFINITY_MASK", "0"},
+               {"NEO_L0_ZE_AFFINITY_MASK", "0"},
+               {"ZE_ENABLE_ALT_DRIVERS", "/mine.so"},
+               {"CUDA_VISIBLE_DEVICES", "0"},
+               {"MINE", "kept"}};
+  for (const Kind* kind : {&proctor_kind(), &pytest_kind()}) {
+    suite.kind = kind;
+    suite.name = kind->name();
+    const auto environment = environments.of(suite, {"xpu-sim:1"});
+    ASSERT_TRUE(environment) << environment.error().what;
+    EXPECT_THAT(environment->variables, Contains("ZE_AFFINITY_MASK=1"));
+    EXPECT_THAT(environment->variables, Contains("CUDA_VISIBLE_DEVICES="));
+    EXPECT_THAT(environment->variables, Contains("ZE_ENABLE_ALT_DRIVERS=/lib/simulator.so"));
+    EXPECT_THAT(environment->variables, Contains("MINE=kept"));
+    EXPECT_THAT(environment->variables, Each(Not(StartsWith("NEO_"))));
+    EXPECT_THAT(environment->variables, Each(Not(StartsWith("ONEAPI_DEVICE_SELECTOR="))));
+  }
+}
+
+// The suite's, else the caller's, else composite.
+TEST(CaseEnvironments, TheHierarchyOfACase) {
+  auto cards = two_cards();
+  for (int i = 0; i < 2; ++i) {
+    cards[static_cast<std::size_t>(i)].tiles = 2;
+    cards[static_cast<std::size_t>(i)].first_leaf = 2 * i;
+  }
+  const auto variables = [&](const Environment& caller, const std::string& hierarchy) {
+    CaseEnvironments environments(caller, cards, {}, "/tmp/x", "ci");
+    Suite suite = xpu_suite();
+    suite.hierarchy = hierarchy;
+    const auto environment = environments.of(suite, {"xpu-sim:1"});
+    EXPECT_TRUE(environment) << environment.error().what;
+    return environment ? environment->variables : std::vector<std::string>{};
+  };
+  const Environment combined = {{"ZE_FLAT_DEVICE_HIERARCHY", "COMBINED"}};
+  EXPECT_THAT(variables({}, ""), Contains("ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE"));
+  EXPECT_THAT(variables(combined, ""), Contains("ZE_FLAT_DEVICE_HIERARCHY=COMBINED"));
+  EXPECT_THAT(variables(combined, ""), Contains("ZE_AFFINITY_MASK=2,3"));
+  EXPECT_THAT(variables(combined, "composite"), Contains("ZE_AFFINITY_MASK=1"));
+  EXPECT_THAT(variables({}, "flat"), Contains("ZE_AFFINITY_MASK=2,3"));
+}
+
+TEST(CaseEnvironments, SayWhatIsInForceAndByWhom) {
+  CaseEnvironments environments({{"ZE_AFFINITY_MASK", "0,1"}}, two_cards(),
+                                {{Backend::kXpu, simulation(false)}}, "/tmp/x", "ci");
+  const auto environment = environments.of(xpu_suite(), {"xpu-sim:1"});
+  ASSERT_TRUE(environment) << environment.error().what;
+  std::map<std::string, EnvironmentVariable> said;
+  for (const auto& variable : environment->visibility) said[variable.name] = variable;
+  EXPECT_EQ(said["ZE_AFFINITY_MASK"].value, "1");
+  EXPECT_EQ(said["ZE_AFFINITY_MASK"].by, "proctor");
+  EXPECT_EQ(said["ZE_ENABLE_ALT_DRIVERS"].by, "simulation");
+  // Each of them is what the process has.
+  for (const auto& [name, variable] : said) {
+    if (variable.value) {
+      EXPECT_THAT(environment->variables, Contains(name + "=" + *variable.value));
+    } else {
+      EXPECT_THAT(environment->variables, Each(Not(StartsWith(name + "="))));
+    }
+  }
 }
 
 // So that a visibility check knows which other devices it may name in a mask.
@@ -119,13 +188,13 @@ TEST(CaseEnvironments, OurSuitesForCudaAreToldThePool) {
   suite.backend = Backend::kCuda;
   const auto own = environments.of(suite, {"cuda:GPU-b"});
   ASSERT_TRUE(own) << own.error().what;
-  EXPECT_THAT(*own, Contains("CUDA_VISIBLE_DEVICES=GPU-b"));
-  EXPECT_THAT(*own, Contains("PROCTOR_POOL=" + devices_json({devices[2], devices[3]})));
+  EXPECT_THAT(own->variables, Contains("CUDA_VISIBLE_DEVICES=GPU-b"));
+  EXPECT_THAT(own->variables, Contains("PROCTOR_POOL=" + devices_json({devices[2], devices[3]})));
   suite.name = "attention";
   suite.kind = &pytest_kind();
   const auto foreign = environments.of(suite, {"cuda:GPU-b"});
   ASSERT_TRUE(foreign) << foreign.error().what;
-  EXPECT_THAT(*foreign, Each(Not(StartsWith("PROCTOR_POOL="))));
+  EXPECT_THAT(foreign->variables, Each(Not(StartsWith("PROCTOR_POOL="))));
 }
 
 }  // namespace

@@ -111,10 +111,10 @@ Result<ListOutput> Listing::without_devices(const std::vector<std::string>& argv
                                             const std::map<std::string, std::string>& extra_env,
                                             const std::string& directory) {
   Environment environment = machine_.caller();
+  for (const auto& [name, value] : extra_env) environment[name] = value;
   const auto hidden = plan_visibility(VisibilityRequest{});
   if (!hidden) return hidden.error();
   apply(*hidden, environment);
-  for (const auto& [name, value] : extra_env) environment[name] = value;
   if (argv.front().starts_with(program_directory() + "/")) add_simulated_libraries(environment);
   return run({.argv = argv, .env = to_list(environment), .directory = directory});
 }
@@ -152,8 +152,10 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const std::vector<s
       simulated != devices->simulations.end())
     words = simulated->second.loader_words;
   words.insert(words.end(), argv.begin(), argv.end());
-  auto output = run(
-      {.argv = words, .env = *environment, .directory = suite.directory, .leases = pool.descriptors(*ids)});
+  auto output = run({.argv = words,
+                     .env = environment->variables,
+                     .directory = suite.directory,
+                     .leases = pool.descriptors(*ids)});
   // As it was found: nobody has examined it. What was killed may have left something there, and stays dirty.
   if (output && output->exit_code) pool.return_unused(*ids);
   return output;

@@ -88,6 +88,18 @@ Result<std::vector<LeasedDevice>> narrow(Backend backend, const Inventory& inven
   return allowed;
 }
 
+// What of the caller's variables the cases do not get, or get otherwise.
+Result<void> note_variables(Backend backend, const Environment& caller, FoundDevices& devices) {
+  for (std::string& line : describe_cleared(caller, backend)) devices.notes.push_back(std::move(line));
+  if (backend != Backend::kXpu) return {};
+  const auto hierarchy = caller_hierarchy(caller);
+  if (!hierarchy) return hierarchy.error();
+  if (*hierarchy)
+    devices.notes.push_back(fmt::format("  hierarchy    {} of the caller, where no suite says otherwise",
+                                        to_string(**hierarchy)));
+  return {};
+}
+
 // The machine's own devices, or simgpu's: those are one machine for all processes, found, masked and leased
 // like real ones.
 Result<void> add_devices(Backend backend, const std::optional<Simulation>& simulation,
@@ -109,6 +121,7 @@ Result<void> add_devices(Backend backend, const std::optional<Simulation>& simul
   devices.stack.insert(devices.stack.end(), inventory.stack.begin(), inventory.stack.end());
   note_problems(backend, inventory, simulation.has_value(), devices);
   if (inventory.devices.empty()) return {};
+  if (auto noted = note_variables(backend, caller, devices); !noted) return noted;
   WatchedDevices watched{.backend = backend, .ids = {}, .env = to_list(whole)};
   for (const auto& device : inventory.devices) watched.ids.push_back(device.id);
   devices.watched.push_back(std::move(watched));

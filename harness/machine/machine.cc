@@ -178,8 +178,10 @@ Result<std::optional<HealthRequest>> Machine::health_request(const FoundDevices&
   if (!scratch) return scratch.error();
   auto environment = environments.of_program(*backend, {device});
   if (!environment) return environment.error();
-  HealthRequest request{
-      .argv = {program}, .env = *std::move(environment), .directory = (*scratch)->path(), .leases = {}};
+  HealthRequest request{.argv = {program},
+                        .env = std::move(environment->variables),
+                        .directory = (*scratch)->path(),
+                        .leases = {}};
   if (may_reset) request.reset = {program, "--reset"};
   return std::optional<HealthRequest>(std::move(request));
 }

@@ -56,8 +56,18 @@ void add_retries_option(CLI::App& command, LimitOptions& limits) {
   command.add_option("--retries", limits.retries, "More attempts after a bad one");
 }
 
+void add_hierarchy_option(CLI::App& command, SelectionOptions& selection) {
+  command
+      .add_option(
+          "--hierarchy", selection.hierarchy,
+          "What programs see of Intel cards with several tiles: composite, flat or combined (default: the "
+          "caller's ZE_FLAT_DEVICE_HIERARCHY, else composite)")
+      ->check(CLI::IsMember({"composite", "flat", "combined"}));
+}
+
 void add_plan_options(CLI::App& command, PlanOptions& options) {
   auto& selection = options.selection;
+  add_hierarchy_option(command, selection);
   command.add_option("suites", selection.suites,
                      "Suites by name; without any: all of the config, else the built-in ones");
   command.add_option("--backend", selection.backend,

@@ -36,6 +36,7 @@ void add_machine_options(CLI::App& command, MachineOptions& options);
 void add_plan_options(CLI::App& command, PlanOptions& options);
 void add_limit_options(CLI::App& command, LimitOptions& limits);
 void add_retries_option(CLI::App& command, LimitOptions& limits);
+void add_hierarchy_option(CLI::App& command, SelectionOptions& selection);
 
 struct Layers {
   std::optional<Layer> wanted;    // none: the best one

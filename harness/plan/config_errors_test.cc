@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/config_fixture.h"
 #include "harness/plan/config_tables.h"
 
@@ -44,7 +45,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "Known keys: env, grace, retries, stall, timeout."},
         BadConfig{"FirstMistakeOfTheFile", "[suite.b]\ncommand = [\"x\"]\nzz = 1\n[suite.a]\naa = 1\n",
                   "read proctor.toml:3: unknown key `zz` in [suite.b]",
-                  "Known keys: backend, command, devices, env, grace, kind, labels, mask, process, ranks, "
+                  "Known keys: backend, command, devices, env, grace, hierarchy, kind, labels, mask, "
+                  "process, ranks, "
                   "retries, stall, "
                   "timeout."},
         BadConfig{"DurationNumber", "[defaults]\ntimeout = 30\n",
@@ -108,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"EnvValue", "[suite.a]\ncommand = [\"x\"]\nenv.N = 4\n",
                   "read proctor.toml:3: `N` of `env` in [suite.a] is 4, but must be a string in quotes", ""},
         BadConfig{"EnvReserved", "[suite.a]\ncommand = [\"x\"]\nenv = {ZE_AFFINITY_MASK = \"0\"}\n",
-                  "read proctor.toml:3: `ZE_AFFINITY_MASK` cannot be set: proctor sets it for each case",
+                  "read proctor.toml:3: `ZE_AFFINITY_MASK` cannot be set: it is the mask of Level Zero",
                   "Use the keys `devices` and `mask`, or narrow the pool with your own environment."},
         BadConfig{"OverrideWithoutMatch", "[[override]]\ntimeout = \"1s\"\n",
                   "read proctor.toml:1: [[override]] needs the key `match`", ""},
@@ -143,6 +145,32 @@ TEST_F(ConfigTest, VariablesOfTheLeaseAndTheProtocolCannotBeSet) {
       EXPECT_THAT(config.error().what, HasSubstr("`" + name + "` cannot be set"));
     }
   }
+}
+
+// Whatever would show a case another device than its own, with its place, and with what to write instead.
+TEST_F(ConfigTest, NoVariableThatDecidesWhatIsSeenCanBeSet) {
+  for (const VisibilityVariable& variable : visibility_variables()) {
+    for (const std::string& name : all_names_of(variable)) {
+      const Result<Config> config =
+          load("[suite.a]\ncommand = [\"x\"]\n[suite.a.env]\n" + name + " = \"0\"\n");
+      ASSERT_FALSE(config) << name;
+      EXPECT_EQ(config.error().kind, ErrorKind::kUsage);
+      EXPECT_THAT(config.error().what, HasSubstr("proctor.toml:4: `" + name + "` cannot be set")) << name;
+    }
+  }
+  const auto flat = load("[defaults.env]\nZE_FLAT_DEVICE_HIERARCHY = \"FLAT\"\n");
+  ASSERT_FALSE(flat);
+  EXPECT_THAT(flat.error().hint, HasSubstr("hierarchy = \"flat\""));
+}
+
+TEST_F(ConfigTest, TheHierarchyIsAKeyOfXpuSuites) {
+  const std::string suite = "[suite.a]\ncommand = [\"x\"]\nhierarchy = \"combined\"\n";
+  const Result<Config> config = load(suite + "backend = \"xpu\"\n");
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_EQ(config->suites.back().suite.hierarchy, "combined");
+  EXPECT_THAT(load(suite + "backend = \"cuda\"\n").error().what,
+              HasSubstr("`hierarchy`, of backend \"cuda\""));
+  EXPECT_THAT(load("[suite.a]\nhierarchy = \"FLAT\"\n").error().what, HasSubstr("hierarchy"));
 }
 
 TEST_F(ConfigTest, SyntaxErrorNamesTheLine) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/core/version.h"
+#include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/kinds/all_kinds.h"
 
 namespace proctor {
@@ -39,11 +40,6 @@ void read_limits(TableReader& reader, Limits& limits) {
   reader.read("retries", limits.retries, 0, kMaxRetries);
 }
 
-// Variables that follow from the lease or carry the child protocol.
-bool is_reserved(std::string_view name) {
-  return name.starts_with("PROCTOR_") || name == "CUDA_VISIBLE_DEVICES" || name == "ZE_AFFINITY_MASK";
-}
-
 void read_env(TableReader& reader, std::map<std::string, std::string>& env) {
   std::map<std::string, std::string> read;
   reader.read("env", read);
@@ -54,9 +50,11 @@ void read_env(TableReader& reader, std::map<std::string, std::string>& env) {
     if (value.find('\0') != std::string::npos) {
       return reader.fail("env", fmt::format("the value of `{}` contains a NUL byte", name));
     }
-    if (is_reserved(name)) {
-      return reader.fail("env", fmt::format("`{}` cannot be set: proctor sets it for each case", name),
-                         "Use the keys `devices` and `mask`, or narrow the pool with your own environment.");
+    if (name.starts_with("PROCTOR_"))
+      return reader.fail("env", fmt::format("`{}` cannot be set: proctor sets it for each case", name));
+    if (const VisibilityVariable* variable = find_visibility_variable(name)) {
+      return reader.fail("env", fmt::format("`{}` cannot be set: it {}", name, variable->why),
+                         std::string(variable->instead));
     }
     env[name] = std::move(value);
   }
@@ -201,6 +199,9 @@ class FileReader {
     std::optional<std::string> mask;
     reader.read_choice("mask", mask, {"uuid", "index"});
     if (mask) suite.mask = *mask;
+    std::optional<std::string> hierarchy;
+    reader.read_choice("hierarchy", hierarchy, {"flat", "composite", "combined"});
+    if (hierarchy) suite.hierarchy = *hierarchy;
     std::optional<std::vector<std::string>> labels;
     reader.read("labels", labels);
     if (labels) suite.labels = std::move(*labels);
@@ -329,7 +330,8 @@ std::optional<Error> read_limit_options(const LimitOptions& options, Limits& lim
 std::vector<std::string> config_keys(std::string_view table) {
   if (table == "defaults") return default_keys();
   if (table == "suite") {
-    return limit_keys({"kind", "command", "backend", "devices", "ranks", "process", "mask", "env", "labels"});
+    return limit_keys(
+        {"kind", "command", "backend", "devices", "ranks", "process", "mask", "hierarchy", "env", "labels"});
   }
   if (table == "override") return limit_keys({"match"});
   if (table == "profile") return limit_keys({"env"});

@@ -124,6 +124,13 @@ class Loader {
       return Error::usage(fmt::format("{} asks for {} devices of backend \"none\"", where, suite.devices),
                           "Write backend = \"cuda\" or backend = \"xpu\".");
     }
+    if (config.built_in && suite.backend != Backend::kXpu)
+      suite.hierarchy.clear();  // it is that of the other backend
+    if (!suite.hierarchy.empty() && suite.backend != Backend::kXpu) {
+      return Error::usage(
+          fmt::format("{} has a `hierarchy`, of backend \"{}\"", where, to_string(suite.backend)),
+          "Only Level Zero has one: write backend = \"xpu\".");
+    }
     std::map<std::string, std::string> env = config_.defaults_env;
     for (const auto& [name, value] : suite.env) env[name] = value;
     for (const auto& [name, value] : config_.profile_env) env[name] = value;

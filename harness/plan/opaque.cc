@@ -27,6 +27,10 @@ Result<void> choose_devices(const OpaqueCommand& options, Suite& suite) {
   if (wanted > 0 && suite.backend == Backend::kNone) {
     return Error::usage(fmt::format("use --gpus {} with --backend none", wanted));
   }
+  if (!options.hierarchy.empty() && suite.backend != Backend::kXpu)
+    return Error::usage(
+        fmt::format("use --hierarchy {} with a command that gets no xpu device", options.hierarchy));
+  suite.hierarchy = options.hierarchy;
   return {};
 }
 

@@ -17,6 +17,7 @@ struct OpaqueCommand {
   std::string backend;              // --backend, as typed; "" = `likely` when devices are wanted
   Backend likely = Backend::kNone;  // the backend of the simulated devices, or the one that this machine has
   std::optional<int> gpus;          // --gpus
+  std::string hierarchy;            // --hierarchy; "" = the caller's
   LimitOptions limits;
 };
 

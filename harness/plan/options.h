@@ -22,6 +22,7 @@ struct SelectionOptions {
   std::vector<std::string> command;   // the ad hoc suite, after `--`
   std::string backend;                // --backend: cuda | xpu | none | all; "" = all (an ad hoc suite: none)
   std::optional<int> gpus;            // --gpus: devices per case, for suites that use a backend
+  std::string hierarchy;              // --hierarchy, for suites of backend xpu; "" = as configured
   std::vector<std::string> filters;   // --filter GLOB, any of them
   std::vector<std::string> cases;     // --case ID, literal; added to what the filters select
   std::vector<std::string> excludes;  // --exclude GLOB, after filters and cases

@@ -7,6 +7,7 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/json.h"
+#include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/kinds/all_kinds.h"
 
 namespace proctor {
@@ -100,6 +101,7 @@ Json suite_json(const Suite& suite) {
           {"process", suite.process},
           {"listener", suite.listener},
           {"mask", suite.mask},
+          {"hierarchy", suite.hierarchy},
           {"policy", policy_json(suite.policy)},
           {"env", suite.env},
           {"labels", suite.labels},
@@ -127,8 +129,13 @@ Suite suite_from(const Json& json) {
   suite.process = json.at("process");
   suite.listener = json.at("listener");
   suite.mask = json.at("mask");
+  suite.hierarchy = json.value("hierarchy", "");  // plans of earlier versions have none
   suite.policy = policy_from(json.at("policy"));
   suite.env = json.at("env").get<std::map<std::string, std::string>>();
+  for (const auto& [name, value] : suite.env) {
+    if (find_visibility_variable(name) != nullptr)
+      throw std::invalid_argument("suite `" + suite.name + "` sets " + name);
+  }
   suite.labels = json.at("labels");
   suite.origin = json.at("origin");
   return suite;

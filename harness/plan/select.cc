@@ -135,6 +135,18 @@ Result<void> set_devices(std::vector<SuiteConfig>& suites, std::optional<int> gp
   return {};
 }
 
+Result<void> set_hierarchy(std::vector<SuiteConfig>& suites, const std::string& hierarchy) {
+  if (hierarchy.empty()) return {};
+  bool used = false;
+  for (SuiteConfig& suite : suites) {
+    if (suite.suite.backend != Backend::kXpu) continue;
+    suite.suite.hierarchy = hierarchy;
+    used = true;
+  }
+  if (used) return {};
+  return Error::usage(fmt::format("use --hierarchy {}: no chosen suite has backend xpu", hierarchy));
+}
+
 // For patterns that match nothing: what differs only in `-`, `_` and case is taken for meant.
 std::string loose(std::string_view text) {
   std::string result(text);
@@ -218,6 +230,7 @@ Result<std::vector<SuiteConfig>> select_suites(const Config& config, const Selec
   if (options.command.empty()) suites = narrow(std::move(*suites), options, *backend);
   if (!suites) return suites;
   if (Result<void> devices = set_devices(*suites, options.gpus); !devices) return devices.error();
+  if (Result<void> set = set_hierarchy(*suites, options.hierarchy); !set) return set.error();
   return suites;
 }
 

@@ -92,6 +92,13 @@ Result<Hierarchy> parse_hierarchy(std::string_view text) {
       near.empty() ? std::string() : "Did you mean '" + near + "'?");
 }
 
+std::optional<Hierarchy> parse_hierarchy_word(std::string_view word) {
+  if (word == "flat") return Hierarchy::kFlat;
+  if (word == "composite") return Hierarchy::kComposite;
+  if (word == "combined") return Hierarchy::kCombined;
+  return std::nullopt;
+}
+
 Result<Topology> parse_topology(std::string_view text) {
   const auto x = text.find('x');
   const auto cards = parse_count(text.substr(0, x), 1024);

@@ -36,6 +36,8 @@ inline constexpr std::array kAllHierarchies = {Hierarchy::kFlat, Hierarchy::kCom
 std::string_view to_string(Hierarchy hierarchy);
 // Compares exactly, as the driver does: lower case is a usage error with the near miss.
 Result<Hierarchy> parse_hierarchy(std::string_view text);
+// The same in the words of our own options: "flat", "composite", "combined".
+std::optional<Hierarchy> parse_hierarchy_word(std::string_view word);
 
 // `cards` cards of `tiles` tiles each. CUDA devices are cards of one tile.
 struct Topology {

@@ -41,6 +41,7 @@ struct Suite {
   std::string process = "case";  // case | file | suite
   bool listener = false;      // kind gtest: the program has our listener, which reports cases as they happen
   std::string mask = "uuid";  // uuid | index
+  std::string hierarchy;      // xpu: flat | composite | combined; "" = the caller's, else composite
   CasePolicy policy;
   std::map<std::string, std::string> env;
   std::vector<std::string> labels;

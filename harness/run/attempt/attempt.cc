@@ -63,7 +63,7 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
                                OnDone on_done)
     : context_(context),
       plan_(std::move(plan)),
-      addresses_(context.diagnoser.devices_in(plan_.environment)),
+      addresses_(context.diagnoser.devices_in(plan_.environment.variables)),
       process_mark_(context.diagnoser.mark()),
       on_case_ended_(std::move(on_case_ended)),
       on_done_(std::move(on_done)),
@@ -121,7 +121,7 @@ ProcessSpec RunningAttempt::make_spec() {
   const Voice voice = kind().voice(*plan_.suite);
   ProcessSpec spec;
   spec.argv = cases_file_.empty() ? first.test->argv : kind().batch_command(tests(), cases_file_);
-  spec.env = std::move(plan_.environment);
+  spec.env = std::move(plan_.environment.variables);
   spec.directory = plan_.suite->directory;
   if (voice == Voice::kFile) spec.argv = with(std::move(spec.argv), kind().output_options(result_file_));
   if (voice == Voice::kStream) spec.argv = with(std::move(spec.argv), kind().output_options(kEventsFile));
@@ -207,9 +207,9 @@ void RunningAttempt::make_rank_supervisor(ProcessSpec& spec) {
   auto rendezvous = context_.scratch.new_directory();
   if (rendezvous) plan.rendezvous = rendezvous_ = *rendezvous;
   for (std::size_t rank = 0; rank < plan_.ranks.size(); ++rank) {
-    add_variables(plan_.ranks[rank]);
+    add_variables(plan_.ranks[rank].variables);
     const auto log = log_of(first, static_cast<int>(rank));
-    plan.ranks.push_back({.env = plan_.ranks[rank], .log = context_.setup.run_dir + "/" + log});
+    plan.ranks.push_back({.env = plan_.ranks[rank].variables, .log = context_.setup.run_dir + "/" + log});
   }
   rank_plan_ = context_.scratch.new_file_name();
   const auto written = rendezvous ? write_rank_plan(plan, rank_plan_) : Result<void>(rendezvous.error());
@@ -229,6 +229,7 @@ void RunningAttempt::tell_ranks(const ProcessEnd* end, AttemptEnded& event) cons
   for (RankEnd& rank : event.ranks) {
     rank.devices = devices_of_rank(static_cast<std::size_t>(rank.rank));
     rank.log = log_of(first, rank.rank);
+    rank.environment = plan_.ranks[static_cast<std::size_t>(rank.rank)].visibility;
   }
   const bool by_limit =
       end != nullptr && (end->cause == EndCause::kTimeout || end->cause == EndCause::kStall);
@@ -293,12 +294,14 @@ void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
                .kernel_mark = first ? process_mark_ : context_.diagnoser.mark(),
                .telemetry = 0};
   if (context_.telemetry) open_->telemetry = context_.telemetry->begin(plan_.devices);
-  context_.sink.on(AttemptStarted{.case_id = entry.test->id,
-                                  .attempt = entry.attempt,
-                                  .repeat = entry.repeat,
-                                  .at_ms = ms_between(context_.run_started, now),
-                                  .devices = plan_.devices,
-                                  .log = log_});
+  context_.sink.on(AttemptStarted{
+      .case_id = entry.test->id,
+      .attempt = entry.attempt,
+      .repeat = entry.repeat,
+      .at_ms = ms_between(context_.run_started, now),
+      .devices = plan_.devices,
+      .log = log_,
+      .environment = ranks_ ? std::vector<EnvironmentVariable>{} : plan_.environment.visibility});
 }
 
 // Nothing in it is a result; what is in it goes with the verdict.

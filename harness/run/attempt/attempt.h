@@ -16,6 +16,7 @@
 
 #include "harness/core/child_report.h"
 #include "harness/core/events.h"
+#include "harness/machine/case_environment.h"
 #include "harness/machine/scratch.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/plan.h"
@@ -66,13 +67,13 @@ struct AttemptCase {
 
 struct AttemptPlan {
   const Suite* suite = nullptr;
-  std::vector<AttemptCase> cases;        // at least one; several only of one Case::group
-  std::vector<std::string> devices;      // leased ids
-  std::vector<int> leases;               // descriptors of their leases
-  std::vector<std::string> environment;  // NAME=VALUE, without what is particular to the attempt
+  std::vector<AttemptCase> cases;    // at least one; several only of one Case::group
+  std::vector<std::string> devices;  // leased ids
+  std::vector<int> leases;           // descriptors of their leases
+  CaseEnvironment environment;       // without what is particular to the attempt
   // For a case with ranks, the same for each rank, which has an equal share of `devices`, in order;
   // `environment` is then that of their supervisor.
-  std::vector<std::vector<std::string>> ranks;
+  std::vector<CaseEnvironment> ranks;
 };
 
 class RunningAttempt {

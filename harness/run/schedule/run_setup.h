@@ -44,8 +44,7 @@ struct RunSetup {
   // How its cases are executed.
   AttemptSetup attempts;
   // The environment of a case that holds `devices` (ids), or of one rank of it.
-  std::function<Result<std::vector<std::string>>(const Suite&, const std::vector<std::string>& devices)>
-      environment;
+  std::function<Result<CaseEnvironment>(const Suite&, const std::vector<std::string>& devices)> environment;
   int repeat = 1;  // executions of each case
   bool until_fail = false;
   // None if no entry of the list matches the case. May be empty.

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Attacks on "a case sees the devices that it has leased": by what a suite sets, and by what the caller has set."""
+
+import stat
+
+from harness import check, report, run_scenarios, skip
+
+# Prints the names of what it may see, as its environment says.
+SHOW = """#!/bin/sh
+env | grep -E 'VISIBLE_DEVICES|AFFINITY|HIERARCHY|DEVICE_ORDER|ALT_DRIVERS|SELECTOR|FILTER|Filter|DRIVERS_ORDER' | sort > "$SHOWN"
+"""
+# Each of them moved a case to a card that it had not leased, or hid the one that it had.
+OF_A_CALLER = {
+    "CUDA_DEVICE_ORDER": "FASTEST_FIRST",
+    "NVIDIA_VISIBLE_DEVICES": "1",
+    "ZE_ENABLE_PCI_ID_DEVICE_ORDER": "0",
+    "NEO_ZE_ENABLE_PCI_ID_DEVICE_ORDER": "0",
+    "NEO_L0_ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE",
+    "ZEL_DRIVERS_ORDER": "1,0",
+    "FilterBdfPath": "0000:00:01.0",
+    "NEO_FilterDeviceId": "1234",
+    "ONEAPI_DEVICE_SELECTOR": "level_zero:1",
+    "SYCL_DEVICE_FILTER": "level_zero:gpu:1",
+    "SYCL_DEVICE_ALLOWLIST": "DeviceName:{{.*}}",
+}
+REFUSED = [*OF_A_CALLER, "CUDA_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "NEO_ZE_AFFINITY_MASK", "NEO_L0_ZE_AFFINITY_MASK",
+           "ZE_FLAT_DEVICE_HIERARCHY", "ZE_ENABLE_ALT_DRIVERS", "ZE_ENABLE_NULL_DRIVER", "HIP_VISIBLE_DEVICES",
+           "ROCR_VISIBLE_DEVICES"]
+
+
+def program(sandbox):
+    path = sandbox.path / "show.sh"
+    path.write_text(SHOW)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def run_suite(sandbox, text, *options, env=None, code=0, sim="xpu:2x2"):
+    """What the case has of those variables, and the report of the run."""
+    shown = sandbox.path / "shown"
+    shown.unlink(missing_ok=True)
+    config = sandbox.path / "own.toml"
+    config.write_text(f'[suite.own]\ncommand = ["{program(sandbox)}"]\nkind = "command"\n{text}')
+    out = sandbox.out()
+    done = sandbox.proctor("run", "own", "--config", config, "--out", out, "--sim", sim, *options,
+                           env={**sandbox.env, "SHOWN": str(shown), **(env or {})})
+    check(done.returncode == code, done.returncode, done.stdout, done.stderr)
+    variables = dict(line.split("=", 1) for line in shown.read_text().splitlines()) if shown.exists() else {}
+    return variables, report(out) if code != 2 else None, done
+
+
+def of_a_suite(sandbox):
+    for name in REFUSED:
+        _, _, done = run_suite(sandbox, f'backend = "xpu"\n[suite.own.env]\n{name} = "1"\n', code=2)
+        check(f"own.toml:6: `{name}` cannot be set" in done.stderr, name, done.stderr)
+    _, _, done = run_suite(sandbox, 'backend = "xpu"\nenv.ZE_FLAT_DEVICE_HIERARCHY = "FLAT"\n', code=2)
+    check('hierarchy = "flat"' in done.stderr, done.stderr)
+
+
+def of_the_caller(sandbox):
+    plain, _, _ = run_suite(sandbox, 'backend = "xpu"\n')
+    check(plain["ZE_AFFINITY_MASK"] == "0" and plain["CUDA_VISIBLE_DEVICES"] == "", plain)
+    for name, value in OF_A_CALLER.items():
+        if name == "NEO_L0_ZE_FLAT_DEVICE_HIERARCHY":
+            continue  # an option's default, below
+        shown, document, done = run_suite(sandbox, 'backend = "xpu"\n', env={name: value})
+        check(shown == plain, name, shown, plain)
+        said = document["cases"][0]["attempts"][0]["environment"]
+        check(said[name]["by"] == "proctor" and said[name]["value"] == plain.get(name), name, said)
+        if not name.startswith(("CUDA", "NVIDIA")):
+            check(f"{name}={value} of the caller" in done.stdout, name, done.stdout)
+    # All at once, on two cards.
+    shown, document, _ = run_suite(sandbox, 'backend = "xpu"\ndevices = 2\n',
+                                   env={**OF_A_CALLER, "NEO_L0_ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"})
+    check(shown == {**plain, "ZE_AFFINITY_MASK": "0,1"}, shown)
+    said = document["cases"][0]["attempts"][0]["environment"]
+    for name, entry in said.items():
+        check(entry["value"] == shown.get(name), name, entry, shown.get(name))
+
+
+def the_hierarchy(sandbox):
+    def mask(text="", *options, env=None, **more):
+        shown, _, _ = run_suite(sandbox, 'backend = "xpu"\n' + text, *options, env=env, **more)
+        return shown["ZE_FLAT_DEVICE_HIERARCHY"], shown["ZE_AFFINITY_MASK"]
+
+    flat = {"ZE_FLAT_DEVICE_HIERARCHY": "FLAT"}
+    check(mask() == ("COMPOSITE", "0"), mask())
+    check(mask('hierarchy = "flat"\n') == ("FLAT", "0,1"), "one card is two tiles")
+    check(mask("", "--hierarchy", "combined") == ("COMBINED", "0,1"), "the option")
+    check(mask('hierarchy = "flat"\n', "--hierarchy", "composite") == ("COMPOSITE", "0"), "the option wins")
+    check(mask(env=flat) == ("FLAT", "0,1"), "the caller's is the default")
+    check(mask('hierarchy = "composite"\n', env=flat) == ("COMPOSITE", "0"), "a suite wins over it")
+    check(mask(env={**flat, "ZE_AFFINITY_MASK": "3"}) == ("FLAT", "3"), "what the caller left of a card, and no more")
+    check(mask('hierarchy = "composite"\n', env={**flat, "ZE_AFFINITY_MASK": "3"}) == ("COMPOSITE", "1.1"), "in cards")
+    _, _, done = run_suite(sandbox, 'backend = "xpu"\n', env={"ZE_FLAT_DEVICE_HIERARCHY": "flat"}, code=2)
+    check("ZE_FLAT_DEVICE_HIERARCHY" in done.stderr, done.stderr)
+    _, _, done = run_suite(sandbox, 'backend = "none"\n', "--hierarchy", "flat", code=2)
+    check("--hierarchy flat" in done.stderr, done.stderr)
+
+
+def ranks(sandbox):
+    text = 'backend = "xpu"\nranks = 2\n'
+    _, document, _ = run_suite(sandbox, text, sim="xpu:2x1")
+    attempt = document["cases"][0]["attempts"][0]
+    masks = [rank["environment"]["ZE_AFFINITY_MASK"]["value"] for rank in attempt["ranks"]]
+    check(masks == ["0", "1"] and attempt["environment"] == {}, masks, attempt["environment"])
+
+
+def cuda(sandbox):
+    shown, document, done = run_suite(sandbox, 'backend = "cuda"\n', env=OF_A_CALLER, sim="cuda:4")
+    case = document["cases"][0]
+    if case["outcome"] == "skip":
+        skip(case["reason"])
+    check(shown["CUDA_VISIBLE_DEVICES"].startswith("GPU-") and "CUDA_DEVICE_ORDER" not in shown, shown)
+    check("NVIDIA_VISIBLE_DEVICES" not in shown and "ONEAPI_DEVICE_SELECTOR" not in shown, shown)
+    check("CUDA_DEVICE_ORDER=FASTEST_FIRST of the caller" in done.stdout, done.stdout)
+    by_index, _, _ = run_suite(sandbox, 'backend = "cuda"\nmask = "index"\n', env=OF_A_CALLER, sim="cuda:4")
+    check(by_index["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID", by_index)
+
+
+if __name__ == "__main__":
+    run_scenarios([of_a_suite, of_the_caller, the_hierarchy, ranks], [cuda])

@@ -40,7 +40,7 @@ nlohmann::json to_json(const Plan& plan) {
                      {"source", test.source},
                      {"severity", test.severity}});
   }
-  return {{"schema_version", 1}, {"plan_digest", plan_digest(plan.cases)}, {"cases", std::move(cases)}};
+  return {{"schema_version", 1}, {"plan_digest", plan_digest(plan)}, {"cases", std::move(cases)}};
 }
 
 int list(ListOptions options, const AfterDashes& after_dashes) {

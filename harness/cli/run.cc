@@ -509,7 +509,7 @@ Result<void> RunCommand::take_shard() {
                        .count = shard.count,
                        .planned = static_cast<int>(plan_.cases.size()),
                        .plan = *digest};
-  whole_digest_ = plan_digest(plan_.cases);
+  whole_digest_ = plan_digest(plan_);
   keep_shard(shard, plan_);
   return {};
 }

@@ -128,9 +128,9 @@ class Suite:
         self.config = sandbox.path / f"{name}.toml"
         self.config.write_text("\n".join(lines) + "\n")
 
-    def run(self, *more, code=1):
+    def run(self, *more, code=1, env=None):
         out = self.sandbox.out()
-        run = self.sandbox.start("run", "--config", self.config, "--out", out, *more)
+        run = self.sandbox.start("run", "--config", self.config, "--out", out, *more, env=env)
         self.errors = self.sandbox.finish(run, seconds=300)
         check(run.returncode == code, "exit", run.returncode, "instead of", code, self.errors)
         document = report(out)
@@ -240,6 +240,22 @@ def passes_are_of_their_own_case(sandbox):
     print("ok a pass is a pass of that case, whatever a main() runs")
 
 
+def filters_of_the_caller(sandbox):
+    """A caller's environment leaves out no case, and each variable that would is named."""
+    caller = {"GTEST_FILTER": "Own.One", "TESTBRIDGE_TEST_ONLY": "Own.One", "GTEST_TOTAL_SHARDS": "3",
+              "GTEST_SHARD_INDEX": "1", "GTEST_REPEAT": "0", "GTEST_LIST_TESTS": "1", "GTEST_FAIL_FAST": "1",
+              "GTEST_FLAGFILE": "/nowhere"}
+    for process in ("case", "suite"):
+        suite = Suite(sandbox, "callers", process, options=["--gtest_filter=Torn.*:Typed*:Flaky.*"], kind="gtest")
+        out, cases = suite.run(code=0, env=caller)
+        check(len(cases) == 5 and set(verdicts(cases).values()) == {"pass"}, process, verdicts(cases))
+        told = json.dumps(report(out)["warnings"])
+        check(all(f"{name}={value}" in told for name, value in caller.items()), told)
+    done = sandbox.proctor("list", "--", f"{sandbox.path}/other/build/own_untold", env={**sandbox.env, **caller})
+    check(all(f"Own.{name}" in done.stdout for name in ("One", "Two", "Three")), done.stdout, done.stderr)
+    print("ok a caller's environment leaves out no case")
+
+
 def more_than_an_argument(sandbox):
     """Filters of more than 128 KiB, Linux's limit for one argument."""
     source = sandbox.path / "other" / "told.cc"
@@ -275,6 +291,7 @@ def main():
         skipped_by_its_environment(sandbox)
         without_listener(sandbox)
         passes_are_of_their_own_case(sandbox)
+        filters_of_the_caller(sandbox)
         more_than_an_argument(sandbox)
 
 

@@ -80,9 +80,9 @@ class Project:
         self.config = self.path / "proctor.toml"
         self.config.write_text("\n".join(lines) + "\n")
 
-    def run(self, *more, code):
+    def run(self, *more, code, env=None):
         out = self.sandbox.out()
-        run = self.sandbox.start("run", "--config", self.config, "--out", out, *more)
+        run = self.sandbox.start("run", "--config", self.config, "--out", out, *more, env=env)
         errors = self.sandbox.finish(run, seconds=300)
         check(run.returncode == code, "exit", run.returncode, "instead of", code, errors)
         document = report(out)
@@ -305,8 +305,37 @@ def listing_keeps_a_doubt(sandbox):
     print("ok a listing leaves a dirty card dirty")
 
 
+def left_out(sandbox):
+    """What leaves out tests besides the command is said, and is part of the plan's digest."""
+    files = {"test_a.py": "def test_fast(): pass\ndef test_slow(): pass\n"}
+
+    def run(project, env=None):
+        out, cases = project.run(code=0, env=env)
+        document = report(out)
+        return sorted(id.rpartition("::")[2] for id in cases), document["run"]["plan_digest"], json.dumps(document["warnings"])
+
+    project = Project(sandbox, "filters", files)
+    both, digest, told = run(project)
+    check(both == ["test_fast", "test_slow"] and "pytest_filter" not in told and "caller_filter" not in told, both, told)
+    cases, of_caller, told = run(project, env={"PYTEST_ADDOPTS": "-k fast"})
+    check(cases == ["test_fast"] and "PYTEST_ADDOPTS=-k fast" in told and of_caller != digest, cases, told)
+    (project.path / "pytest.ini").write_text("[pytest]\naddopts = -k fast\n")
+    cases, of_project, told = run(project)
+    check(cases == ["test_fast"] and "addopts of pytest.ini" in told and "1 test is left out" in told, cases, told)
+    check(len({digest, of_caller, of_project}) == 3, digest, of_caller, of_project)
+    (project.path / "pytest.ini").write_text("[pytest]\n")
+    (project.path / "conftest.py").write_text(
+        "def pytest_collection_modifyitems(config, items):\n"
+        "    slow = [item for item in items if 'slow' in item.name]\n"
+        "    config.hook.pytest_deselected(items=slow)\n    items[:] = [i for i in items if i not in slow]\n")
+    cases, _, told = run(project)
+    check(cases == ["test_fast"] and "by a conftest.py or a plugin" in told, cases, told)
+    print("ok what leaves tests out is said")
+
+
 def main():
     with Sandbox() as sandbox:
+        left_out(sandbox)
         three_hundred(sandbox)
         who_is_blamed(sandbox)
         start_up(sandbox)

@@ -31,7 +31,8 @@ Result<CaseEnvironment> CaseEnvironments::of(const Suite& suite, const std::vect
                      .backend = suite.backend,
                      .mask = suite.mask,
                      .hierarchy = suite.hierarchy,
-                     .env = suite.env},
+                     .env = suite.env,
+                     .not_from_caller = suite.kind->traits().caller_filters},
                     device_ids);
 }
 
@@ -93,6 +94,7 @@ Result<CaseEnvironment> CaseEnvironments::build(const Process& process,
                                                 const std::vector<std::string>& device_ids) const {
   auto environment = base_environment(process.ours, caller_, tmpdir_);
   if (!environment) return environment.error();
+  for (const auto& name : process.not_from_caller) environment->erase(std::string(name));
   for (const auto& [name, value] : process.env) (*environment)[name] = value;
 
   const auto leased = this->leased(device_ids);

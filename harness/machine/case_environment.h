@@ -44,6 +44,7 @@ class CaseEnvironments {
     std::string mask = "uuid";
     std::string hierarchy = {};  // "" = the caller's, else composite
     std::map<std::string, std::string> env = {};
+    std::vector<std::string_view> not_from_caller = {};
   };
   Result<CaseEnvironment> remembered(const std::string& name, const Process& process,
                                      const std::vector<std::string>& device_ids);

@@ -9,6 +9,7 @@
 #include "harness/core/child_protocol.h"
 #include "harness/machine/installation.h"
 #include "harness/plan/discovery.h"
+#include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/load_config.h"
 #include "harness/process/contained_process.h"
 
@@ -111,6 +112,7 @@ Result<ListOutput> Listing::without_devices(const std::vector<std::string>& argv
                                             const std::map<std::string, std::string>& extra_env,
                                             const std::string& directory) {
   Environment environment = machine_.caller();
+  for (const std::string& name : all_caller_filters()) environment.erase(name);
   for (const auto& [name, value] : extra_env) environment[name] = value;
   const auto hidden = plan_visibility(VisibilityRequest{});
   if (!hidden) return hidden.error();
@@ -203,7 +205,8 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
   const auto python_path = machine.caller().find("PYTHONPATH");
   const SearchPaths paths{.path = search_path(),
                           .python_path = python_path == machine.caller().end() ? "" : python_path->second,
-                          .pytest_plugin = shared_file("pytest")};
+                          .pytest_plugin = shared_file("pytest"),
+                          .caller = machine.caller()};
   Listing listing(machine, options.size);
   auto outcome =
       make_plan(*config, options.selection, paths,

@@ -222,17 +222,24 @@ TEST_F(DiscoveryTest, GtestWithOurListenerSharesOneProcess) {
   EXPECT_TRUE(warnings_.empty());
 }
 
-TEST(PlanDigest, DependsOnTheIdsOnly) {
-  const auto digest = [](const std::vector<std::string>& ids) {
-    std::vector<Case> cases(ids.size());
-    for (std::size_t i = 0; i < ids.size(); ++i) cases[i].id = ids[i];
-    return plan_digest(cases);
+TEST(PlanDigest, DependsOnTheIdsAndOnWhatLeftTestsOut) {
+  const auto plan_of = [](const std::vector<std::string>& ids) {
+    Plan plan;
+    plan.cases.resize(ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) plan.cases[i].id = ids[i];
+    return plan;
   };
+  const auto digest = [&](const std::vector<std::string>& ids) { return plan_digest(plan_of(ids)); };
   // printf 'a/x\nb/y\n' | sha256sum
   EXPECT_EQ(digest({"b/y", "a/x"}), "125d506340e2a8d397a82fb87a00f3474a0cd4c422cea40472ea0c24defad1c2");
   EXPECT_EQ(digest({"a/x", "b/y"}), digest({"b/y", "a/x"}));
   EXPECT_NE(digest({"a/x"}), digest({"a/x", "b/y"}));
   EXPECT_NE(digest({"a", "bc"}), digest({"ab", "c"}));
+  Plan filtered = plan_of({"a/x"});
+  filtered.suites.emplace_back();
+  EXPECT_EQ(plan_digest(filtered), digest({"a/x"}));
+  filtered.suites[0].filters["PYTEST_ADDOPTS"] = "-k x";
+  EXPECT_NE(plan_digest(filtered), digest({"a/x"}));
 }
 
 // ---- pytest ----
@@ -284,6 +291,30 @@ TEST_F(PytestDiscoveryTest, DevicesComeFromTheMarker) {
                                         "devices: t/a.py::odd"))
         << wrong;
   }
+}
+
+// A filter in the project's own files is as silent as one of the caller.
+TEST_F(PytestDiscoveryTest, WhatTheProjectLeavesOutIsSaid) {
+  const auto said = [&](const std::string& options, std::vector<std::string> more = {}) {
+    Suite made = pytest(R"({"v":1,"event":"options",)" + options + "}\n" + listed("t/a.py", "one", ""));
+    made.command.insert(made.command.end(), more.begin(), more.end());
+    warnings_.clear();
+    const auto cases = cases_of(made, 0, run_listing);
+    EXPECT_TRUE(cases) << cases.error().what;
+    std::string text;
+    for (const auto& warning : warnings_) text += warning.text;
+    return text + (made.filters.empty() ? "" : " [" + made.filters.begin()->second + "]");
+  };
+  EXPECT_EQ(said(R"("addopts":["-q","--color=yes","--maxfailures"],"file":"pytest.ini","deselected":0)"), "");
+  EXPECT_THAT(said(R"("addopts":["-m","not slow"],"file":"pytest.ini","deselected":3)"),
+              HasSubstr("3 tests are left out: `-m not slow` in its addopts of pytest.ini [-m not slow]"));
+  for (const char* word :
+       {"-kfast", "--deselect=t/a.py::f", "--ignore-glob=*", "--ignore", "-x", "--maxfail=1"})
+    EXPECT_THAT(said(R"("addopts":[")" + std::string(word) + R"("],"file":"tox.ini","deselected":0)"),
+                HasSubstr("may leave tests out"))
+        << word;
+  EXPECT_THAT(said(R"("addopts":[],"file":"","deselected":1)"),
+              HasSubstr("1 test is left out, by a conftest.py or a plugin"));
 }
 
 TEST_F(PytestDiscoveryTest, ProcessSaysWhichCasesShareOne) {

@@ -39,13 +39,17 @@ RunPolicy RunPolicy::under(const RunPolicy& stronger) const {
   return both;
 }
 
-std::string plan_digest(const std::vector<Case>& cases) {
+std::string plan_digest(const Plan& plan) {
   std::vector<std::string> ids;
-  ids.reserve(cases.size());
-  for (const Case& test : cases) ids.push_back(test.id);
+  ids.reserve(plan.cases.size());
+  for (const Case& test : plan.cases) ids.push_back(test.id);
   std::sort(ids.begin(), ids.end());
   std::string text;
   for (const std::string& id : ids) text += id + "\n";
+  for (const Suite& suite : plan.suites) {
+    for (const auto& [name, value] : suite.filters)
+      text += "filter " + suite.name + " " + name + "=" + value + "\n";
+  }
   return sha256_hex(text);
 }
 

@@ -42,7 +42,8 @@ struct Plan {
   std::vector<Case> cases;
 };
 
-// SHA-256 over the sorted ids, one on each line, so that the order of the cases does not matter.
-std::string plan_digest(const std::vector<Case>& cases);
+// SHA-256 over the sorted ids, one on each line, so that the order of the cases does not matter; and over
+// Suite::filters, where a suite has any.
+std::string plan_digest(const Plan& plan);
 
 }  // namespace proctor

@@ -104,6 +104,7 @@ Json suite_json(const Suite& suite) {
           {"hierarchy", suite.hierarchy},
           {"policy", policy_json(suite.policy)},
           {"env", suite.env},
+          {"filters", suite.filters},
           {"labels", suite.labels},
           {"origin", suite.origin}};
 }
@@ -136,6 +137,7 @@ Suite suite_from(const Json& json) {
     if (find_visibility_variable(name) != nullptr)
       throw std::invalid_argument("suite `" + suite.name + "` sets " + name);
   }
+  if (json.contains("filters")) suite.filters = json["filters"].get<std::map<std::string, std::string>>();
   suite.labels = json.at("labels");
   suite.origin = json.at("origin");
   return suite;
@@ -232,7 +234,7 @@ Json content_of_source(const PlanFile& file) {
   json["cases"] = std::move(cases);
   json["size"] = file.size;
   json["run"] = run_json(file.run);
-  json["plan_digest"] = plan_digest(file.plan.cases);
+  json["plan_digest"] = plan_digest(file.plan);
   return json;
 }
 
@@ -240,7 +242,7 @@ Result<Json> content_of(const PlanFile& file, const PlanDirectories& directories
   if (!file.source.empty()) return content_of_source(file);
   Json json = {{"format", kFormat},          {"version", kPlanFileVersion},
                {"proctor", PROCTOR_VERSION}, {"size", file.size},
-               {"run", run_json(file.run)},  {"plan_digest", plan_digest(file.plan.cases)},
+               {"run", run_json(file.run)},  {"plan_digest", plan_digest(file.plan)},
                {"suites", Json::array()},    {"cases", Json::array()}};
   for (const Suite& suite : file.plan.suites) json["suites"].push_back(suite_json(suite));
   for (const Case& test : file.plan.cases) json["cases"].push_back(case_json(test));

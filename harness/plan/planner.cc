@@ -48,6 +48,24 @@ Result<void> check_supported(const Suite& suite) {
   return {};
 }
 
+// What the caller's environment says of which tests run: never in silence.
+void take_caller_filters(Suite& suite, const SearchPaths& paths, std::vector<Warning>& warnings) {
+  const Kind::Traits& kind = suite.kind->traits();
+  const auto warn = [&](const std::string& name, const std::string& value, const std::string& what) {
+    warnings.push_back({"caller_filter", fmt::format("suite `{}` ({}): `{}={}` of the caller {}", suite.name,
+                                                     suite.origin, name, clean_text(value), what)});
+  };
+  for (const auto& [name, value] : paths.caller) {
+    if (suite.env.contains(name) && !suite.filters.contains(name)) continue;  // the suite says it itself
+    if (std::ranges::find(kind.caller_filters, name) != kind.caller_filters.end()) {
+      warn(name, value, "is not passed on; --filter selects cases");
+    } else if (std::ranges::find(kind.caller_options, name) != kind.caller_options.end() && !value.empty()) {
+      suite.env[name] = suite.filters[name] = value;
+      warn(name, value, "is passed on, may leave tests out, and is part of the plan");
+    }
+  }
+}
+
 Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const SearchPaths& paths,
                                    const Listers& listers, std::vector<Warning>& warnings) {
   Suite& suite = config.suite;
@@ -65,6 +83,7 @@ Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const
   }
   suite.kind = config.kind;
   if (Result<void> supported = check_supported(suite); !supported) return supported.error();
+  take_caller_filters(suite, paths, warnings);
   if (Result<void> settled = suite.kind->settle_environment(suite, paths); !settled) return settled.error();
   return discover(suite, index, listers, listing, warnings);
 }

@@ -27,10 +27,12 @@ class PlannerTest : public testing::Test {
     scratch_.write("proctor.toml", toml);
     const Result<Config> config = load_config({scratch_.path(), "", "", profile}, limits, builtins);
     if (!config) return config.error();
-    return make_plan(*config, options,
-                     {.path = "/usr/bin:/bin", .python_path = "/own", .pytest_plugin = "/plugin"},
-                     {.run = run_listing});
+    return make_plan(
+        *config, options,
+        {.path = "/usr/bin:/bin", .python_path = "/own", .pytest_plugin = "/plugin", .caller = caller_},
+        {.run = run_listing});
   }
+  std::map<std::string, std::string> caller_;
   static std::vector<std::string> ids(const PlanOutcome& outcome) {
     std::vector<std::string> result;
     for (const Case& test : outcome.plan.cases) result.push_back(test.id);
@@ -104,6 +106,47 @@ TEST_F(PlannerTest, GtestCasesDoNotInheritSharding) {
     ASSERT_TRUE(out);
     EXPECT_THAT(out->stdout_text, HasSubstr("Running 1 test")) << out->stderr_tail;
   }
+}
+
+// What of a caller's environment would leave tests out is not passed on, and said; what the suite itself says counts.
+TEST_F(PlannerTest, FiltersOfTheCallerAreNamed) {
+  caller_ = {{"GTEST_FILTER", "Plain.Passes"},
+             {"TESTBRIDGE_TEST_ONLY", "None.*"},
+             {"GTEST_COLOR", "yes"},
+             {"PYTEST_ADDOPTS", "-k none"}};
+  const Result<PlanOutcome> outcome = plan(gtest_suite("unit"));
+  ASSERT_TRUE(outcome) << outcome.error().what;
+  EXPECT_EQ(outcome->plan.cases.size(), 8u);
+  EXPECT_THAT(warnings(*outcome),
+              ElementsAre(HasSubstr("`GTEST_FILTER=Plain.Passes` of the caller is not passed on"),
+                          HasSubstr("`TESTBRIDGE_TEST_ONLY=None.*` of the caller")));
+  const Result<PlanOutcome> own = plan(gtest_suite("unit") + "env.GTEST_FILTER = \"Plain.*\"\n");
+  ASSERT_TRUE(own) << own.error().what;
+  EXPECT_EQ(own->plan.cases.size(), 3u);
+  EXPECT_THAT(warnings(*own), ElementsAre(HasSubstr("TESTBRIDGE_TEST_ONLY")));
+}
+
+// Options of pytest may hold what a suite needs, so they are passed on: as part of the plan, with a warning.
+TEST_F(PlannerTest, OptionsOfTheCallerBelongToThePlan) {
+  const auto plan_with = [&](const std::map<std::string, std::string>& caller, const std::string& env = "") {
+    caller_ = caller;
+    const std::string pytest = scratch_.write_script(
+        "pytest", R"(echo '{"v":1,"event":"case","case":"t.py::f","file":"t.py","name":"f",)"
+                  R"("classname":"t","markers":{}}' >&3)");
+    auto outcome = plan("[suite.py]\ncommand = [\"" + pytest + "\"]\n" + env);
+    EXPECT_TRUE(outcome) << outcome.error().what;
+    return *std::move(outcome);
+  };
+  const PlanOutcome plain = plan_with({});
+  const PlanOutcome filtered = plan_with({{"PYTEST_ADDOPTS", "-k fast"}, {"PYTEST_PLUGINS", ""}});
+  EXPECT_THAT(warnings(plain), testing::IsEmpty());
+  EXPECT_THAT(warnings(filtered),
+              ElementsAre(HasSubstr("`PYTEST_ADDOPTS=-k fast` of the caller is passed on")));
+  EXPECT_EQ(filtered.plan.suites[0].env.at("PYTEST_ADDOPTS"), "-k fast");
+  EXPECT_NE(plan_digest(filtered.plan), plan_digest(plain.plan));
+  const PlanOutcome own = plan_with({{"PYTEST_ADDOPTS", "-k fast"}}, "env.PYTEST_ADDOPTS = \"-q\"\n");
+  EXPECT_THAT(warnings(own), testing::IsEmpty());
+  EXPECT_EQ(own.plan.suites[0].env.at("PYTEST_ADDOPTS"), "-q");
 }
 
 TEST_F(PlannerTest, OneProcessForAllCasesOfAProgramThatTellsOfThem) {

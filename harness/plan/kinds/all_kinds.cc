@@ -32,4 +32,11 @@ const Kind* find_kind(std::string_view name) {
   return found == kinds.end() ? nullptr : *found;
 }
 
+std::vector<std::string> all_caller_filters() {
+  std::vector<std::string> names;
+  for (const Kind* kind : all_kinds())
+    names.insert(names.end(), kind->traits().caller_filters.begin(), kind->traits().caller_filters.end());
+  return names;
+}
+
 }  // namespace proctor

@@ -15,4 +15,7 @@ std::vector<std::string> kind_names();
 // Null when there is none of that name.
 const Kind* find_kind(std::string_view name);
 
+// Kind::Traits::caller_filters of all kinds: what a program gets from no caller that is asked what it is.
+std::vector<std::string> all_caller_filters();
+
 }  // namespace proctor

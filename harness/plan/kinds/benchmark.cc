@@ -182,7 +182,9 @@ class BenchmarkKind final : public Kind {
       : Kind({.name = "benchmark",
               .framework = "Google Benchmark's benchmarks",
               .markers = {"benchmark_list_tests", "libbenchmark.so"},
-              .processes = {"case"}}) {}
+              .processes = {"case"},
+              // Source: google/benchmark, src/commandlineflags.h: each flag's default is such a variable.
+              .caller_filters = {"BENCHMARK_FILTER", "BENCHMARK_LIST_TESTS", "BENCHMARK_DRY_RUN"}}) {}
 
   std::vector<std::string> list_command(const Suite& suite) const override {
     std::vector<std::string> command = suite.command;

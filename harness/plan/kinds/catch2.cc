@@ -202,7 +202,10 @@ class Catch2Kind final : public Kind {
   Catch2Kind()
       : Kind({.name = "catch2",
               .framework = "Catch2 tests",
-              .markers = {"--list-test-names-only", "--list-tests", "libCatch2.so"}}) {}
+              .markers = {"--list-test-names-only", "--list-tests", "libCatch2.so"},
+              // Source: catchorg/Catch2, src/catch2/catch_config.cpp, under BAZEL_TEST.
+              .caller_filters = {"TESTBRIDGE_TEST_ONLY", "TEST_TOTAL_SHARDS", "TEST_SHARD_INDEX",
+                                 "TEST_SHARD_STATUS_FILE"}}) {}
 
   std::vector<std::string> list_command(const Suite& suite) const override {
     return with(bare_command(suite, /*for_list=*/true), {"--list-tests", "--reporter", "xml"});

@@ -231,10 +231,15 @@ class GtestKind final : public Kind {
   GtestKind()
       : Kind({.name = "gtest",
               .framework = "GoogleTest tests",
-              .markers = {"gtest_list_tests", "libgtest.so"}}) {}
+              .markers = {"gtest_list_tests", "libgtest.so"},
+              // Source: googletest, src/gtest.cc, the flags and what stands in for them under Bazel.
+              .caller_filters = {"GTEST_FILTER", "TESTBRIDGE_TEST_ONLY", "GTEST_TOTAL_SHARDS",
+                                 "GTEST_SHARD_INDEX", "GTEST_SHARD_STATUS_FILE", "GTEST_REPEAT",
+                                 "GTEST_FAIL_FAST", "TESTBRIDGE_TEST_RUNNER_FAIL_FAST",
+                                 "GTEST_ALSO_RUN_DISABLED_TESTS", "GTEST_LIST_TESTS", "GTEST_FLAGFILE"}}) {}
 
-  // A caller's sharding would make a process that is asked for one test run none, and call that a success;
-  // whether others run after a failure, we decide.
+  // Also where the environment of a plan is all that a program gets: a sharding would make a process that is asked
+  // for one test run none, and call that a success; whether others run after a failure, we decide.
   Result<void> settle_environment(Suite& suite, const SearchPaths&) const override {
     suite.env.emplace("GTEST_TOTAL_SHARDS", "1");
     suite.env.emplace("GTEST_SHARD_INDEX", "0");

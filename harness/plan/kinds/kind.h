@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,7 @@ struct SearchPaths {
   std::string path;           // the caller's PATH
   std::string python_path;    // the caller's PYTHONPATH; "" = none
   std::string pytest_plugin;  // the directory of proctor_pytest.py; "" = it is not installed
+  std::map<std::string, std::string> caller = {};  // the caller's environment
 };
 
 // How a process tells what its cases did.
@@ -86,6 +88,10 @@ class Kind {
     bool markers_for_devices = false;  // `devices = "marker:NAME"`
     bool ranks = false;                // a suite may say how many ranks its cases have
     bool lists_with_devices = false;   // what it lists may depend on the devices that it sees
+    // Variables by which a caller's environment would leave tests out. The first ones no program gets from the
+    // caller; the others may hold what a suite needs, so that they are passed on, as part of the plan.
+    std::vector<std::string_view> caller_filters = {};
+    std::vector<std::string_view> caller_options = {};
   };
   static constexpr std::size_t kLongestMarker = 32;
 

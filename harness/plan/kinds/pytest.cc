@@ -1,7 +1,9 @@
 #include "harness/plan/kinds/pytest.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 
@@ -74,6 +76,46 @@ std::vector<std::string> collection_failures(const std::vector<std::string>& lin
   return messages;
 }
 
+// Whether options of pytest leave out tests that were asked for.
+bool leaves_out(const std::vector<std::string>& words) {
+  constexpr std::string_view kOptions[] = {
+      "-k",   "-m",         "-x",          "--deselect", "--ignore", "--lf", "--last-failed",
+      "--sw", "--stepwise", "--exitfirst", "--maxfail"};
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    return std::ranges::any_of(kOptions, [&](std::string_view option) {
+      const bool is_short = option[1] != '-';
+      return word == option ||
+             (is_short ? word.starts_with(option)
+                       : word.starts_with(std::string(option) + "=") || word.starts_with("--ignore-glob"));
+    });
+  });
+}
+
+// What of the project leaves out tests, where the command of the suite does not say so: said once, and part of the plan.
+void take_filters(const json& options, Suite& suite, std::vector<Warning>& warnings) {
+  std::vector<std::string> addopts;
+  if (const auto words = options.find("addopts"); words != options.end() && words->is_array()) {
+    for (const json& word : *words) {
+      if (word.is_string()) addopts.push_back(word.get<std::string>());
+    }
+  }
+  const auto count = options.find("deselected");
+  const int deselected = count != options.end() && count->is_number_integer() ? count->get<int>() : 0;
+  const std::string left_out = deselected == 0   ? "may leave tests out"
+                               : deselected == 1 ? "1 test is left out"
+                                                 : fmt::format("{} tests are left out", deselected);
+  if (leaves_out(addopts)) {
+    const std::string name = "addopts of " + clean_text(text_at(options, "file"));
+    const std::string value = fmt::format("{}", fmt::join(addopts, " "));
+    suite.filters[name] = value;
+    warnings.push_back({"pytest_filter", fmt::format("suite `{}` ({}): {}: `{}` in its {}", suite.name,
+                                                     suite.origin, left_out, clean_text(value), name)});
+  } else if (deselected > 0 && suite.filters.empty() && !leaves_out(suite.command)) {
+    warnings.push_back({"pytest_filter", fmt::format("suite `{}` ({}): {}, by a conftest.py or a plugin",
+                                                     suite.name, suite.origin, left_out)});
+  }
+}
+
 // How many devices a test needs: its marker's number, or the suite's where the marker says none.
 Result<int> devices_of(const Suite& suite, const PytestTest& test) {
   const auto marker = test.markers.find(suite.devices_marker);
@@ -103,7 +145,8 @@ class PytestKind final : public Kind {
               .processes = {"case", "file", "suite"},
               .markers_for_devices = true,
               // Tests in Python are often made, and skipped, by what the module sees when it is imported.
-              .lists_with_devices = true}) {}
+              .lists_with_devices = true,
+              .caller_options = {"PYTEST_ADDOPTS", "PYTEST_PLUGINS"}}) {}
 
   bool is_command(const std::vector<std::string>& command) const override {
     const std::string program = std::filesystem::path(command.front()).filename().string();
@@ -144,9 +187,13 @@ class PytestKind final : public Kind {
   }
 
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
-                                      std::vector<Warning>&) const override {
+                                      std::vector<Warning>& warnings) const override {
     std::vector<Case> cases;
     for (std::size_t i = 0; i < out.event_lines.size(); ++i) {
+      if (const json event = parse_event(out.event_lines[i]); is_event(event, "options")) {
+        take_filters(event, suite, warnings);
+        continue;
+      }
       const Result<PytestTest> listed = parse_pytest_test(out.event_lines[i]);
       const Result<int> devices = listed ? devices_of(suite, *listed) : listed.error();
       if (!devices)

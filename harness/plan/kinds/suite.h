@@ -44,6 +44,9 @@ struct Suite {
   std::string hierarchy;      // xpu: flat | composite | combined; "" = the caller's, else composite
   CasePolicy policy;
   std::map<std::string, std::string> env;
+  // What selects its tests besides its command and the options of a run, and is part of the plan: "PYTEST_ADDOPTS", or
+  // "addopts of pytest.ini", with its value.
+  std::map<std::string, std::string> filters;
   std::vector<std::string> labels;
   std::string origin;  // "proctor.toml:12", "built in", "command line"
 };

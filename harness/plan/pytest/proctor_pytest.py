@@ -1,6 +1,7 @@
 """The pytest plugin of Proctor: speaks its child protocol (harness/core/child_protocol.h) on PROCTOR_EVENTS_FD.
 
-    pytest ARGS -p proctor_pytest --proctor-list            one `case` event for each test that ARGS select
+    pytest ARGS -p proctor_pytest --proctor-list            one `case` event for each test that ARGS select, after
+                                                            `options`, if anything may have left some out
     pytest ARGS -p proctor_pytest --proctor-case=NODEID     runs exactly that one
     pytest ARGS -p proctor_pytest --proctor-cases=FILE      runs those of a JSON array, in one process
 
@@ -132,8 +133,10 @@ class Lister:
 
     def __init__(self, config, events):
         self.events = events
+        self.config = config
         self.prefix = getattr(config.option, "junitprefix", None)
         self.skipped = []
+        self.deselected = 0
 
     def pytest_collectreport(self, report):
         if report.failed:
@@ -141,8 +144,19 @@ class Lister:
         elif report.skipped:
             self.skipped.append(report.nodeid)
 
+    def pytest_deselected(self, items):
+        self.deselected += len(items)
+
+    def tell_options(self):
+        """What of the project's own options may leave tests out: Proctor says so, and makes them part of the plan."""
+        addopts = [readable(word) for word in self.config.getini("addopts")]
+        if addopts or self.deselected:
+            file = self.config.inipath.name if self.config.inipath else ""
+            self.events.send("options", addopts=addopts, file=readable(file), deselected=self.deselected)
+
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session):
+        self.tell_options()
         for item in session.items:
             markers = {}
             for mark in item.iter_markers():  # the closest first

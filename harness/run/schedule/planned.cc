@@ -61,7 +61,7 @@ void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlan
                              .timeout_ms = test.policy.timeout.count(),
                              .ranks = test.ranks});
   }
-  planned.plan_digest = plan_digest(plan.cases);
+  planned.plan_digest = plan_digest(plan);
   for (const auto& entry : pool.devices()) planned.devices.push_back(entry.device);
 }
 

@@ -135,10 +135,7 @@ void add_run_causes(const RunModel& model, std::vector<Cause>& causes) {
                     model.stop() ? "It was stopped: " + model.stop()->reason : "Its runner was killed",
                     missing, summary.planned()));
   }
-  if (!model.plan().no_device_for.empty()) {
-    add("No device", fmt::format("No device for backend {} exists on {}; next: proctor doctor.",
-                                 model.plan().no_device_for, model.plan().hostname));
-  }
+  if (const auto text = no_device_text(model.plan()); !text.empty()) add("No device", text + ".");
   if (const FlakyCases flaky = flaky_cases(model); !flaky.allowed) {
     add("Flaky cases", fmt::format("{} were bad and then good, more than the policy of the run allows.",
                                    cases_text(static_cast<std::size_t>(flaky.count))));

@@ -221,6 +221,20 @@ bool RunModel::simulated(const CaseRecord& record) const {
   return simulated();
 }
 
+std::string no_device_text(const RunPlanned& plan) {
+  const std::string& backend = plan.no_device_for;
+  if (backend.empty()) return {};
+  const bool is_cuda = backend == "cuda";
+  for (const auto& [name, value] : plan.stack) {
+    if (name != backend + ".caller_mask") continue;
+    return "the caller's " + std::string(is_cuda ? "CUDA_VISIBLE_DEVICES" : "ZE_AFFINITY_MASK") + "='" +
+           clean_text(value) + "' leaves no " + backend +
+           " device; next: unset it, or `proctor mask explain " + backend + " '" + clean_text(value) + "'`";
+  }
+  return "no " + backend + " device was found here; next: `proctor doctor`, or simulate devices with --sim " +
+         (is_cuda ? "cuda:4" : "xpu:2x2");
+}
+
 Result<RunModel> load_journal(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error::system("read " + path.string(), errno);

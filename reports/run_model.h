@@ -120,6 +120,10 @@ class RunModel : public EventSink {
   std::size_t kept_output_ = 0;
 };
 
+// Why no case of RunPlanned::no_device_for could run, and what to do next, without a full stop; "" where none of it is
+// missing.
+std::string no_device_text(const RunPlanned& plan);
+
 // A last line that is not complete is ignored: the runner was killed while it wrote it. Any other line that
 // is not a record, and any record about a case that was not planned, becomes a warning of the model. A file
 // that does not exist or has no plan in it is an error.

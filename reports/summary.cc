@@ -108,10 +108,7 @@ void add_head(std::string& out, const RunModel& model) {
   out += model.ended() ? fmt::format("finished {}", prose(model.ended()->finished)) : "not finished";
   out += fmt::format(", {}.\n", human_duration(Milliseconds(model.elapsed_ms())));
   if (model.stop()) out += fmt::format("It was stopped: {}.\n", prose(model.stop()->reason));
-  if (!plan.no_device_for.empty()) {
-    out += fmt::format("**No device for backend {} exists on this machine**; next: `proctor doctor`.\n",
-                       code(plan.no_device_for));
-  }
+  if (const auto text = no_device_text(plan); !text.empty()) out += fmt::format("**{}.**\n", prose(text));
   const int executed = model.summary().executed();
   if (executed < least_executed(model)) {
     out += fmt::format("**{} executed, at least {} wanted.**\n", executed, least_executed(model));

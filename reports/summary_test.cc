@@ -53,7 +53,7 @@ TEST(Summary, NothingExecutedIsSaid) {
   plan.no_device_for = "cuda";
   const std::string text = summary_markdown(model_of({plan}));
   EXPECT_TRUE(text.starts_with("# Proctor: INCOMPLETE (exit code 3)\n"));
-  EXPECT_THAT(text, HasSubstr("No device for backend `cuda`"));
+  EXPECT_THAT(text, HasSubstr("**no cuda device was found here;"));
   EXPECT_THAT(text, HasSubstr("**0 executed, at least 1 wanted.**"));
 }
 

@@ -69,11 +69,7 @@ void ExecDisplay::on(const Event& event) {
 void ExecDisplay::tick() { output_.write({}); }
 
 void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<void>& rendered) {
-  if (const std::string& backend = model.plan().no_device_for; !backend.empty()) {
-    const std::string simulate =
-        std::string(", or simulate devices with --sim ") + (backend == "xpu" ? "xpu:2x2" : "cuda:4");
-    say("no " + backend + " device was found here; next: `proctor doctor`" + simulate);
-  }
+  if (const auto text = no_device_text(model.plan()); !text.empty()) say(text);
   for (const CaseRecord& record : model.cases()) {
     const bool own_end = ended_by_itself(model);
     if (own_end && !spoke_ && shell_code == 0) continue;

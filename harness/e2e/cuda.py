@@ -130,7 +130,8 @@ def callers_mask_narrows(sandbox):
 def empty_mask_keeps_nvidia_out(sandbox):
     config = say_environment(sandbox, {"intel": {"backend": "xpu", "devices": 1}, "nvidia": {"backend": "cuda", "devices": 1}})
     done, document, _ = run(sandbox, config, "--sim", "xpu:1x1,cuda:1", env={"CUDA_VISIBLE_DEVICES": ""})
-    check(done.returncode == 0, done.stdout, done.stderr)
+    check(done.returncode == 3, "a suite that needs a card has none:", done.stdout, done.stderr)
+    check("CUDA_VISIBLE_DEVICES='' leaves no cuda device" in done.stdout, done.stdout)
     expected = {"intel/sh": "pass", "nvidia/sh": "skip(hidden:CUDA_VISIBLE_DEVICES)"}
     check(outcomes(document) == expected, outcomes(document))
     check(not (sandbox.path / "nvidia.env").exists(), "a CUDA case ran")

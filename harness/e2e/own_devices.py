@@ -98,6 +98,19 @@ def the_hierarchy(sandbox):
     check("--hierarchy flat" in done.stderr, done.stderr)
 
 
+def nothing_is_left(sandbox):
+    """A mask of the caller that leaves a suite nothing makes the run incomplete, as a machine without a card does."""
+    env = {"ZE_AFFINITY_MASK": "7", "ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"}
+    shown, document, done = run_suite(sandbox, 'backend = "xpu"\n', env=env, code=3)
+    check(not shown and document["cases"][0]["reason"] == "hidden:ZE_AFFINITY_MASK", document["cases"][0])
+    check("ZE_AFFINITY_MASK='7' leaves no xpu device" in done.stdout, done.stdout)
+    run_suite(sandbox, 'backend = "none"\n', env=env)  # needs nothing
+    done = sandbox.proctor("exec", "--sim", "xpu:2x1", "--gpus", "1", "--", "true", env={**sandbox.env, **env})
+    check(done.returncode == 75, done.returncode, done.stderr)
+    other = run_suite(sandbox, 'backend = "xpu"\n[suite.other]\ncommand = ["true"]\n', "other", env=env, code=3)[1]
+    check({case["outcome"] for case in other["cases"]} == {"pass", "skip"}, other["cases"])
+
+
 def ranks(sandbox):
     text = 'backend = "xpu"\nranks = 2\n'
     _, document, _ = run_suite(sandbox, text, sim="xpu:2x1")
@@ -119,4 +132,4 @@ def cuda(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios([of_a_suite, of_the_caller, the_hierarchy, ranks], [cuda])
+    run_scenarios([of_a_suite, of_the_caller, the_hierarchy, nothing_is_left, ranks], [cuda])

@@ -209,16 +209,14 @@ std::vector<std::string> leave_out_absent(Plan& plan, const FoundDevices& device
   return notes;
 }
 
-// A library that a simulation lacks, or devices that the caller hides, are a reason to skip; that a machine
-// has no such device makes the run incomplete as well.
+// A library that a simulation lacks is a reason to skip; that a machine has no such device, or that the caller's mask
+// leaves none, makes the run incomplete as well.
 std::string backend_without_devices(const Plan& plan, const FoundDevices& devices) {
   const DevicePool pool(devices.pool);
   for (const auto& test : plan.cases) {
     const auto backend = key_of(plan.suites[test.suite].backend);
     if (test.devices == 0 || pool.width(backend) != 0) continue;
-    const auto absent = devices.absent.find(backend);
-    const bool nothing_there = absent != devices.absent.end() && !absent->second.starts_with("hidden:");
-    if (nothing_there || !devices.unusable.contains(backend)) return backend;
+    if (devices.absent.contains(backend) || !devices.unusable.contains(backend)) return backend;
   }
   return {};
 }

@@ -208,11 +208,7 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
     output_.write(summarize_failure(model, record));
   }
   print("");
-  if (!model.plan().no_device_for.empty()) {
-    print("no " + model.plan().no_device_for +
-          " device was found here; next: `proctor doctor`, or simulate devices with --sim " +
-          (model.plan().no_device_for == "cuda" ? "cuda:4" : "xpu:2x2"));
-  }
+  if (const auto text = no_device_text(model.plan()); !text.empty()) print(text);
   if (model.plan().each_device) output_.write(device_table(model) + '\n');
   if (const auto flaky = flaky_cases(model); flaky.count > 0) print(flaky_line(model, flaky));
   print(summary_line(model.summary()) + " · " + human_duration(Milliseconds(model.elapsed_ms())) +

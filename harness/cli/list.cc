@@ -47,6 +47,7 @@ int list(ListOptions options, const AfterDashes& after_dashes) {
   if (auto completed = complete(options.plan, after_dashes); !completed) return fail(completed.error());
   const auto machine = Machine::open(options.machine, new_run_id());
   if (!machine) return fail(machine.error());
+  options.plan.on_wait = tell_wait;
   const auto outcome = discover_plan(options.plan, **machine);
   if (!outcome) return fail(outcome.error());
   for (const auto& warning : outcome->warnings) {

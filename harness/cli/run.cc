@@ -355,6 +355,8 @@ int RunCommand::refuse(const Error& error) const { return fail(error); }
 
 Result<PlanOutcome> RunCommand::make_plan() {
   if (!options_.plan_file.empty()) return read_plan();
+  options_.plan.lease_wait = options_.setup.lease_wait;
+  options_.plan.on_wait = tell_wait;
   return discover_plan(options_.plan, *machine_);
 }
 

@@ -1,12 +1,17 @@
 #include "harness/machine/discovery.h"
 
+#include <poll.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/clock.h"
+#include "harness/core/duration.h"
 #include "harness/machine/installation.h"
 #include "harness/plan/discovery.h"
 #include "harness/plan/kinds/all_kinds.h"
@@ -19,6 +24,7 @@ namespace {
 constexpr Milliseconds kDiscoveryTimeout{60'000};
 constexpr Milliseconds kDiscoveryGrace{2'000};
 constexpr std::size_t kMaxEventBytes = 64 * 1024 * 1024;
+constexpr Milliseconds kAskAgain{1'000};
 
 Error machine_error(std::string what) { return {ErrorKind::kSystem, std::move(what), {}, 0}; }
 
@@ -50,16 +56,15 @@ void add_simulated_libraries(Environment& environment) {
 // hidden, or with devices of its backend, leased for as long as it runs.
 class Listing {
  public:
-  Listing(Machine& machine, std::string size) : machine_(machine), size_(std::move(size)) {}
+  Listing(Machine& machine, const PlanOptions& options) : machine_(machine), options_(options) {}
 
   // A driver that hangs must not hang discovery: it sees no device.
   Result<ListOutput> without_devices(const std::vector<std::string>& argv,
                                      const std::map<std::string, std::string>& extra_env,
                                      const std::string& directory);
-  // With as many devices as its cases get, if so many are free at this moment; else without, and a warning.
+  // With as many devices as its cases get, or as many as there are. Those that other runs hold are waited for as long
+  // as by a case: which cases there are must not depend on who else is there.
   Result<ListOutput> with_devices(const Suite& suite, const std::vector<std::string>& argv);
-
-  const std::vector<Warning>& warnings() const { return warnings_; }
 
  private:
   struct Process {
@@ -69,10 +74,10 @@ class Listing {
     std::vector<int> leases = {};
   };
   Result<ListOutput> run(const Process& process);
+  Result<std::vector<std::string>> lease(const Suite& suite, DevicePool& pool) const;
 
   Machine& machine_;
-  std::string size_;
-  std::vector<Warning> warnings_;
+  const PlanOptions& options_;
 };
 
 Result<ListOutput> Listing::run(const Process& process) {
@@ -121,23 +126,44 @@ Result<ListOutput> Listing::without_devices(const std::vector<std::string>& argv
   return run({.argv = argv, .env = to_list(environment), .directory = directory});
 }
 
-Result<ListOutput> Listing::with_devices(const Suite& suite, const std::vector<std::string>& argv) {
+// When a lease may have ended, or after a second: other machines may use the directory too.
+void await_change(const LeaseDirectory& leases, Clock::time_point until) {
+  const auto left = std::chrono::ceil<Milliseconds>(until - Clock::now());
+  const auto longest = std::clamp(left, Milliseconds(0), kAskAgain);
+  const auto watch = leases.watch();
+  pollfd change{.fd = watch ? watch->get() : -1, .events = POLLIN, .revents = 0};
+  poll(&change, 1, static_cast<int>(longest.count()));
+}
+
+// None: there is no device at all, which the run says.
+Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& pool) const {
   const std::string backend(to_string(suite.backend));
-  const int count = std::max(1, suite.devices);
+  const auto until = Clock::now() + options_.lease_wait;
+  for (bool told = false;;) {
+    const auto there = pool.width(backend);  // a device may be drained meanwhile
+    if (there == 0) return std::vector<std::string>();
+    const int count = std::min(std::max(1, suite.devices), there.value_or(suite.devices));
+    if (auto ids = pool.lease(backend, count, "listing of " + suite.name)) return *std::move(ids);
+    std::string who;
+    for (const auto& holder : pool.held_elsewhere()) who += (who.empty() ? "" : "; ") + holder;
+    if (Clock::now() >= until || !pool.leases()) {
+      return machine_error("list the cases of suite " + suite.name + " with its devices: waited " +
+                           format_duration(options_.lease_wait) + " for them: " + who);
+    }
+    if (!std::exchange(told, true) && options_.on_wait) options_.on_wait(who);
+    await_change(*pool.leases(), until);
+  }
+}
+
+Result<ListOutput> Listing::with_devices(const Suite& suite, const std::vector<std::string>& argv) {
   const auto devices = machine_.devices({suite.backend});
   if (!devices) return devices.error();
   const auto leases = machine_.leases(*devices);
   if (!leases) return leases.error();
   DevicePool pool(devices->pool, *leases ? std::optional(**leases) : std::nullopt, "listing");
-  const auto ids = pool.lease(backend, count, "listing of " + suite.name);
-  if (!ids || ids->empty()) {
-    const std::string why =
-        pool.held_elsewhere().empty() ? "there are not so many" : pool.held_elsewhere().front();
-    warnings_.push_back({"listed_without_devices", suite.name + " was listed without its " +
-                                                       std::to_string(count) + " " + backend +
-                                                       " device(s): " + why});
-    return without_devices(argv, suite.env, suite.directory);
-  }
+  const auto ids = lease(suite, pool);
+  if (!ids) return ids.error();
+  if (ids->empty()) return without_devices(argv, suite.env, suite.directory);
   // Simulated devices of its own, unless other runs share them too: nothing of a listing is in the ledger of the run.
   const auto scratch = machine_.scratch();
   if (!scratch) return scratch.error();
@@ -145,7 +171,7 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const std::vector<s
   if (!state) return state.error();
   const std::string& shared = machine_.options().sim_state;
   auto environments = machine_.environments(
-      *devices, size_, {.state = shared.empty() ? *state : shared, .log = {}, .faults = {}});
+      *devices, options_.size, {.state = shared.empty() ? *state : shared, .log = {}, .faults = {}});
   if (!environments) return environments.error();
   const auto environment = environments->of(suite, *ids);
   if (!environment) return environment.error();
@@ -207,7 +233,7 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
                           .python_path = python_path == machine.caller().end() ? "" : python_path->second,
                           .pytest_plugin = shared_file("pytest"),
                           .caller = machine.caller()};
-  Listing listing(machine, options.size);
+  Listing listing(machine, options);
   auto outcome =
       make_plan(*config, options.selection, paths,
                 {.run = [&](const auto& argv, const auto& env,
@@ -220,7 +246,6 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
     return error;
   }
   if (auto used = check_provider(options.provider, outcome->plan); !used) return used.error();
-  outcome->warnings.insert(outcome->warnings.end(), listing.warnings().begin(), listing.warnings().end());
   return outcome;
 }
 

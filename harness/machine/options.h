@@ -3,10 +3,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "harness/core/duration.h"
 #include "harness/core/result.h"
 #include "harness/plan/options.h"
 #include "harness/process/containment.h"
@@ -29,6 +31,9 @@ struct PlanOptions {
   LimitOptions limits;
   std::string size = "ci";
   std::string provider;  // of collectives; "" = each check's own
+  // How long a listing waits for devices that other runs hold, and who is told that it does. May be empty.
+  Milliseconds lease_wait{600'000};
+  std::function<void(const std::string& why)> on_wait{};
 };
 
 // The options about the surroundings of every case of a run.

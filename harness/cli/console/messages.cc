@@ -26,6 +26,11 @@ int fail(const Error& error) {
   return error.kind == ErrorKind::kUsage ? kExitUsage : kExitMachine;
 }
 
+void tell_wait(const std::string& why) {
+  std::fprintf(stderr, "proctor: the cases are listed with devices, and this waits for them: %s\n",
+               shown(why).c_str());
+}
+
 int fail_exec(const Error& error) {
   const int code = fail(error);
   return error.kind == ErrorKind::kSystem ? code : kExecInternal;

@@ -20,6 +20,9 @@ int fail(const Error& error);
 // The same for `exec`, whose other exit codes are its command's: 125 for a user's mistake.
 int fail_exec(const Error& error);
 
+// Says on stderr that a listing waits for devices that somebody holds, and why.
+void tell_wait(const std::string& why);
+
 // While this object exists, the CI step obeys no command at all. It is for output that we cannot filter,
 // because the case writes directly to our own stdout and stderr.
 class CommandPause {

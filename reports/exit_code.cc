@@ -66,7 +66,7 @@ int least_executed(const RunModel& model) {
 
 int exit_code(const RunModel& model) {
   bool red = !flaky_cases(model).allowed;
-  bool machine = model.warned_of(kStackChanged);
+  bool machine = model.warned_of(kStackChanged) || model.warned_of(kMaskMismatch);
   bool incomplete = !model.plan().no_device_for.empty();
   for (const CaseRecord& record : model.cases()) {
     Light light = light_of(model.verdict(record), record.planned.kind);

@@ -23,6 +23,7 @@
 #include "harness/machine/discovery.h"
 #include "harness/machine/dynamic_loader.h"
 #include "harness/machine/installation.h"
+#include "harness/machine/seen_devices.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/plan_file.h"
 #include "harness/plan/select.h"
@@ -587,6 +588,11 @@ Result<void> RunCommand::make_environments() {
       {.state = {}, .log = run_dir_ + "/sim_faults.jsonl", .faults = simulation ? simulation->faults : ""});
   if (!environments) return environments.error();
   environments_ = std::move(*environments);
+  const auto containment = machine_->containment();
+  if (!containment) return containment.error();
+  const SeenDevices seen = see_devices(plan_, devices_, *environments_, **containment);
+  devices_.notes.insert(devices_.notes.end(), seen.notes.begin(), seen.notes.end());
+  warnings_.insert(warnings_.end(), seen.warnings.begin(), seen.warnings.end());
   return {};
 }
 

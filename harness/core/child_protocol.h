@@ -40,7 +40,7 @@
 //                                                  device can show (below), the runner checks beforehand.
 //      "sizes":{"smoke":N,"ci":N,"full":N,"stress":N,"unit":TEXT},
 //      "faults":[SPEC..],                          simulator faults that must make the case fail
-//      "expects":"hang|lost|abort"}                how these end it, if not by a failed assertion
+//      "expects":"hang|lost|abort|mismatch"}       how these end it, if not by a failed assertion
 //   --proctor-case=NAME    runs exactly that case, and writes
 //     {"v":1,"case":NAME,"event":"start","t_ns":N,"rule":..,"source":..,"severity":..}
 //     {"v":1,"case":NAME,"event":"step","t_ns":N,"name":TEXT}

@@ -302,6 +302,10 @@ inline constexpr std::string_view kOutputNotPassed = "output_not_passed";
 // The code of the warning that the driver stack changed during the run. It makes the machine red.
 inline constexpr std::string_view kStackChanged = "stack_changed";
 
+// The code of the warning that programs of a suite would see other devices than those that are leased for them. It makes
+// the machine red.
+inline constexpr std::string_view kMaskMismatch = "mask_mismatch";
+
 // An error that did not stop the run. Each of them is reported, so that nothing fails silently.
 struct Warning {
   std::string code;  // "journal_lost", "output_lost", "containment", ...

@@ -142,7 +142,9 @@ TEST(PlanVisibility, NothingOfTheCallerMovesACase) {
 // A program that sees none may use what no run leases, as its caller says.
 TEST(PlanVisibility, WithoutDevicesOnlyWhatHidesIsSet) {
   Environment environment = everything_of("opencl:cpu");
-  apply(*plan_visibility(request(Backend::kNone, {})), environment);
+  const auto plan = plan_visibility(request(Backend::kNone, {}));
+  ASSERT_TRUE(plan);
+  apply(*plan, environment);
   EXPECT_EQ(environment.at("ONEAPI_DEVICE_SELECTOR"), "opencl:cpu");
   EXPECT_TRUE(hides_cuda(environment));
   EXPECT_TRUE(hides_xpu(environment));

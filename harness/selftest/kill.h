@@ -6,6 +6,7 @@
 //   expects hang    timeout, stall                    killed
 //   expects lost    device_lost, fail(device_lost…)   killed
 //   expects abort   crash                             killed
+//   expects mismatch  error(mask_mismatch)            killed
 //   outcome pass                                      survived
 //   anything else                                     not killed: error, crash, timeout, stall, device_lost
 //                                                     and skip show that something is wrong, but not what
@@ -26,7 +27,7 @@ namespace proctor {
 struct FaultedCase {
   std::string fault;    // the name alone: "memory.corrupt_copy"
   std::string rule;     // of the check
-  std::string expects;  // "", "hang", "lost" or "abort"
+  std::string expects;  // "", "hang", "lost", "abort" or "mismatch"
   Verdict verdict;
   std::vector<Failure> failures;
   std::int64_t set_up_ns = 0;         // end of the set-up; 0: the check never began

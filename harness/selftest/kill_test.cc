@@ -113,6 +113,18 @@ const Row kRows[] = {
        run.expects = "lost";
      },
      true, true, "ended as the check expects: fail(device_lost)"},
+    {"ExpectedMismatch",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kError, "mask_mismatch"};
+       run.expects = "mismatch";
+     },
+     true, true, "ended as the check expects: error(mask_mismatch)"},
+    {"AnErrorThatIsNoMismatch",
+     [](FaultedCase& run) {
+       run.verdict = {Outcome::kError, "no_result"};
+       run.expects = "mismatch";
+     },
+     true, false, "error(no_result) is no kill"},
     {"HangWhereAnAbortIsExpected",
      [](FaultedCase& run) {
        run.verdict = {Outcome::kTimeout, ""};

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "suites/accel/launch.h"
+#include "suites/main/lease_check.h"
 
 namespace proctor::accel {
 
@@ -124,6 +125,10 @@ struct Energy {
   std::uint64_t microjoules = 0;
   std::uint64_t at_us = 0;  // by the counter's own clock
 };
+
+// Who the devices are that this process can see, in the vendor's order, and nothing else about them. Initialises the
+// vendor's API. Without `with_uuid`, CUDA tells their addresses only: to ask for the rest takes it milliseconds.
+std::vector<suite::Identity> identify_visible(bool with_uuid);
 
 struct DeviceRecord;  // each implementation defines it
 

@@ -47,5 +47,6 @@ Bytes Tensor::bytes() const {
 
 int devices_of_a_rank() { return 1; }
 std::vector<std::string> needs_of_the_suite() { return {child::kExecutionNeed}; }
+suite::VisibleDevices visible_devices() { return accel::identify_visible; }
 
 }  // namespace proctor::collectives

@@ -24,5 +24,6 @@ Bytes Tensor::bytes() const { return impl_->memory.bytes(); }
 
 int devices_of_a_rank() { return 0; }
 std::vector<std::string> needs_of_the_suite() { return {}; }
+suite::VisibleDevices visible_devices() { return nullptr; }
 
 }  // namespace proctor::collectives

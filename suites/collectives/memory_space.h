@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "suites/collectives/numbers.h"
+#include "suites/main/lease_check.h"
 
 namespace proctor::collectives {
 
@@ -48,7 +49,8 @@ class Tensor {
 
 // How many devices each rank has.
 int devices_of_a_rank();
-// What all checks of the suite need (run_main).
+// What all checks of the suite need, and how they learn which devices they see (run_main).
 std::vector<std::string> needs_of_the_suite();
+suite::VisibleDevices visible_devices();
 
 }  // namespace proctor::collectives

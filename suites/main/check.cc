@@ -19,6 +19,10 @@ struct Ended {};
 }  // namespace
 
 void Check::TestBody() {
+  if (const std::string difference = Session::get().difference_from_lease(); !difference.empty()) {
+    Session::get().end_as_error("mask_mismatch");
+    return report({.message = difference, .reason = "mask_mismatch"});
+  }
   try {
     body();
   } catch (const Skipped& skipped) {

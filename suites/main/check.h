@@ -38,6 +38,7 @@
 #include <vector>
 
 #include "suites/main/check_info.h"
+#include "suites/main/lease_check.h"
 #include "suites/main/require_added.h"
 
 // A plain TEST has no rule, and its report of an exception says nothing that a machine can read.
@@ -131,7 +132,9 @@ void expect_true(bool condition, const std::string& what, const char* file = __b
   void group##_##name::body()
 
 // The main() of every suite. It understands --proctor-list and --proctor-case=NAME, and otherwise
-// GoogleTest's own options. `needs` is what every check of the suite needs in addition to its own needs.
-int run_main(int argc, char** argv, const std::vector<std::string>& needs = {});
+// GoogleTest's own options. `needs` is what every check of the suite needs in addition to its own needs. With
+// `visible`, each check first compares what it sees with its lease (lease_check.h).
+int run_main(int argc, char** argv, const std::vector<std::string>& needs = {},
+             const VisibleDevices& visible = nullptr);
 
 }  // namespace proctor::suite

@@ -24,6 +24,8 @@ std::string_view to_string(Expects expects) {
       return "lost";
     case Expects::kAbort:
       return "abort";
+    case Expects::kMismatch:
+      return "mismatch";
   }
   return "";
 }

@@ -17,15 +17,16 @@ inline constexpr Severity kGate = Severity::kGate;
 inline constexpr Severity kWarn = Severity::kWarn;
 inline constexpr Severity kInfo = Severity::kInfo;
 
-// How a fault makes the check fail: by a failed assertion, by no end in time, by a lost device,
-// or by an abort of the process.
-enum class Expects { kFail, kHang, kLost, kAbort };
+// How a fault makes the check fail: by a failed assertion, by no end in time, by a lost device, by an abort of the
+// process, or by devices that are not the leased ones (lease_check.h).
+enum class Expects { kFail, kHang, kLost, kAbort, kMismatch };
 std::string_view to_string(Expects expects);
 
 inline constexpr Expects kFail = Expects::kFail;
 inline constexpr Expects kHang = Expects::kHang;
 inline constexpr Expects kLost = Expects::kLost;
 inline constexpr Expects kAbort = Expects::kAbort;
+inline constexpr Expects kMismatch = Expects::kMismatch;
 
 // How much a check does under each --size. A size that is 0 was not given and means as much as the next
 // smaller size that was; if there is none, as much as the smallest one.

@@ -106,8 +106,9 @@ std::string wait_for_input() {
   return line;
 }
 
-int run_main_with_helpers(int argc, char** argv, const std::vector<std::string>& needs) {
-  if (argc < 3 || std::strcmp(argv[1], kHelperOption) != 0) return run_main(argc, argv, needs);
+int run_main_with_helpers(int argc, char** argv, const std::vector<std::string>& needs,
+                          const VisibleDevices& visible) {
+  if (argc < 3 || std::strcmp(argv[1], kHelperOption) != 0) return run_main(argc, argv, needs, visible);
   return run_helper(argv[2], {argv + 3, argv + argc});
 }
 

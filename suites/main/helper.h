@@ -70,6 +70,7 @@ std::string wait_for_input();  // the next order, or "" when there are no more
   static void helper_##name([[maybe_unused]] const std::vector<std::string>& words)
 
 // The main() of a suite with helpers. It runs a helper when the command line names one, else run_main().
-int run_main_with_helpers(int argc, char** argv, const std::vector<std::string>& needs = {});
+int run_main_with_helpers(int argc, char** argv, const std::vector<std::string>& needs = {},
+                          const VisibleDevices& visible = nullptr);
 
 }  // namespace proctor::suite

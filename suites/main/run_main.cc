@@ -50,7 +50,7 @@ int list_checks(EventWriter writer, const std::vector<std::string>& needs) {
 
 }  // namespace
 
-int run_main(int argc, char** argv, const std::vector<std::string>& needs) {
+int run_main(int argc, char** argv, const std::vector<std::string>& needs, const VisibleDevices& visible) {
   testing::InitGoogleTest(&argc, argv);
   const EventWriter writer = EventWriter::from_environment();
   const std::size_t case_option = std::strlen(child::kCaseOption);
@@ -68,6 +68,7 @@ int run_main(int argc, char** argv, const std::vector<std::string>& needs) {
     }
     testing::GTEST_FLAG(filter) = name;
   }
+  Session::get().compare_with_lease(visible);
   Session::get().listen(writer);
   return RUN_ALL_TESTS();
 }

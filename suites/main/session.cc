@@ -69,6 +69,17 @@ const std::string& Session::size() {
   return size_;
 }
 
+// What a driver fails with here, it fails with in the check as well, which says more of it.
+std::string Session::difference_from_lease() const {
+  const char* const lease = std::getenv(child::kDevicesVariable);
+  if (visible_ == nullptr || lease == nullptr) return {};
+  try {
+    return suite::difference_from_lease(lease, visible_);
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
 void Session::start(const std::string& case_name) {
   case_name_ = case_name;
   current_ = find(case_name);
@@ -76,6 +87,7 @@ void Session::start(const std::string& case_name) {
   parameter_ = slash == std::string::npos ? "" : case_name.substr(slash + 1);
   skip_reason_.clear();
   fail_reason_.clear();
+  error_reason_.clear();
   next_failure_.reset();
   nlohmann::json fields = nlohmann::json::object();
   if (current_ != nullptr) {
@@ -105,7 +117,9 @@ void Session::fail(const testing::TestPartResult& part) {
 }
 
 void Session::end(const testing::TestResult& result) {
-  if (result.Failed()) {
+  if (!error_reason_.empty()) {
+    emit("end", {{"result", "error"}, {"reason", error_reason_}});
+  } else if (result.Failed()) {
     emit("end", {{"result", "fail"}, {"reason", fail_reason_}});
   } else if (result.Skipped()) {
     emit("end", {{"result", "skip"}, {"reason", skip_reason_}});

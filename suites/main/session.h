@@ -13,6 +13,7 @@
 
 #include "suites/main/check_info.h"
 #include "suites/main/event_writer.h"
+#include "suites/main/lease_check.h"
 
 namespace proctor::suite {
 
@@ -37,6 +38,12 @@ class Session {
   const std::string& parameter() const { return parameter_; }
   // smoke, ci, full or stress, from PROCTOR_SIZE; ci when that is not set. Any other value ends the process.
   const std::string& size();
+  // Each check is to compare what it sees with its lease, before its body.
+  void compare_with_lease(VisibleDevices visible) { visible_ = std::move(visible); }
+  // What differs; "" = nothing does, or nothing is to be compared.
+  std::string difference_from_lease() const;
+  // The check that runs now ends as error(reason).
+  void end_as_error(std::string reason) { error_reason_ = std::move(reason); }
   void expect_failure(Mismatch mismatch) { next_failure_ = std::move(mismatch); }
 
  private:
@@ -49,6 +56,7 @@ class Session {
   std::vector<CheckInfo> checks_;
   std::map<std::string, std::size_t> index_;
   EventWriter writer_{-1};
+  VisibleDevices visible_;
   std::string size_;
 
   // About the case that runs now:
@@ -57,6 +65,7 @@ class Session {
   std::string parameter_;
   std::string skip_reason_;
   std::string fail_reason_;
+  std::string error_reason_;
   std::optional<Mismatch> next_failure_;
 };
 

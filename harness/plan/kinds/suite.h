@@ -71,7 +71,7 @@ struct Case {
   std::map<std::string, std::int64_t> sizes;  // --size -> how much the case does under it
   std::string sizes_unit;
   std::vector<std::string> faults;  // simulator faults, each of which must make it fail; the cheapest first
-  std::string expects;  // how these faults end it, if not by a failed assertion: "hang", "lost" or "abort"
+  std::string expects;  // how these faults end it, if not by a failed assertion: "hang", "lost", "abort" or "mismatch"
 };
 
 // What the suite's own framework calls the case: its id without the suite.

@@ -76,10 +76,15 @@ Properties describe(const cudaDeviceProp& native) {
   throw suite::Skipped("driver_fails:" + status.name());
 }
 
-std::vector<DeviceRecord> enumerate() {
+int count_devices() {
   int count = 0;
   const Status status = CUDA_CALL(cudaGetDeviceCount, &count);
   if (!status.ok()) skip_without_devices(status);
+  return count;
+}
+
+std::vector<DeviceRecord> enumerate() {
+  const int count = count_devices();
   std::vector<DeviceRecord> records;
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     DeviceRecord record{.ordinal = ordinal, .native = {}, .properties = {}};
@@ -95,6 +100,23 @@ std::vector<DeviceRecord> enumerate() {
 const std::vector<DeviceRecord>& all_devices() {
   static const std::vector<DeviceRecord> records = enumerate();
   return records;
+}
+
+std::vector<suite::Identity> identify_visible(bool with_uuid) {
+  const int count = count_devices();
+  std::vector<suite::Identity> identities;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    char address[32] = "";
+    CUDA_CALL(cudaDeviceGetPCIBusId, address, static_cast<int>(sizeof address), ordinal).or_throw();
+    suite::Identity identity{.uuid = "", .pci = address};
+    if (with_uuid) {
+      cudaDeviceProp properties{};
+      CUDA_CALL(cudaGetDeviceProperties, &properties, ordinal).or_throw();
+      identity.uuid = uuid_text(properties.uuid);
+    }
+    identities.push_back(std::move(identity));
+  }
+  return identities;
 }
 
 std::vector<Device> Device::list() {

@@ -137,25 +137,36 @@ DeviceRecord describe(ze_driver_handle_t driver, ze_device_handle_t handle, cons
   return record;
 }
 
-std::vector<DeviceRecord> enumerate() {
+xpu::LevelZero initialise() {
   setenv("ZES_ENABLE_SYSMAN", "1", 0);
   const Status init = ZE_CALL(zeInit, 0);
   // The specification's word for "no driver found a device"; drivers also answer with the second.
   if (init.code() == ZE_RESULT_ERROR_UNINITIALIZED) throw suite::Skipped("no_device");
   init.or_throw();
   std::string why;
-  const auto ze = xpu::load_level_zero(why);
+  auto ze = xpu::load_level_zero(why);
   if (!ze) throw suite::Skipped("library_missing:" + why);
+  return *std::move(ze);
+}
 
-  std::vector<DeviceRecord> records;
+template <typename Use>
+void for_each_visible(const Use& use) {
   const auto drivers = list<ze_driver_handle_t>(
       [](std::uint32_t* count, ze_driver_handle_t* handles) { return ZE_CALL(zeDriverGet, count, handles); });
   for (const ze_driver_handle_t driver : drivers) {
     const auto devices = list<ze_device_handle_t>([&](std::uint32_t* count, ze_device_handle_t* handles) {
       return ZE_CALL(zeDeviceGet, driver, count, handles);
     });
-    for (const ze_device_handle_t device : devices) records.push_back(describe(driver, device, *ze));
+    for (const ze_device_handle_t device : devices) use(driver, device);
   }
+}
+
+std::vector<DeviceRecord> enumerate() {
+  const xpu::LevelZero ze = initialise();
+  std::vector<DeviceRecord> records;
+  for_each_visible([&](ze_driver_handle_t driver, ze_device_handle_t device) {
+    records.push_back(describe(driver, device, ze));
+  });
   return records;
 }
 
@@ -169,6 +180,18 @@ const EntryPoints& entry_points() {
 const std::vector<DeviceRecord>& all_devices() {
   static const std::vector<DeviceRecord> records = enumerate();
   return records;
+}
+
+std::vector<suite::Identity> identify_visible(bool /*with_uuid: it costs nothing*/) {
+  const xpu::LevelZero ze = initialise();
+  std::vector<suite::Identity> identities;
+  for_each_visible([&](ze_driver_handle_t, ze_device_handle_t device) {
+    ze_device_properties_t properties{};
+    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+    ZE_CALL(zeDeviceGetProperties, device, &properties).or_throw();
+    identities.push_back({.uuid = xpu::uuid_text(properties.uuid), .pci = xpu::pci_text(ze, device)});
+  });
+  return identities;
 }
 
 std::vector<Device> Device::list() {

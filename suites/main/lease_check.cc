@@ -1,0 +1,78 @@
+#include "suites/main/lease_check.h"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+namespace proctor::suite {
+namespace {
+
+// "GPU-8932F937-d72c-..." and "8932f937d72c..." are one.
+std::string digits_of(std::string_view uuid) {
+  for (const std::string_view prefix : {"GPU-", "MIG-"}) {
+    if (uuid.starts_with(prefix)) uuid.remove_prefix(prefix.size());
+  }
+  std::string digits;
+  for (const char c : uuid) {
+    if (c != '-') digits += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return digits;
+}
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool same(const Identity& one, const Identity& other) {
+  if (!one.uuid.empty() && digits_of(one.uuid) == digits_of(other.uuid)) return true;
+  return !one.pci.empty() && lower(one.pci) == lower(other.pci);
+}
+
+bool is_part(const Identity& device) { return device.uuid.starts_with("MIG-"); }
+
+std::string to_text(const std::vector<Identity>& devices) {
+  std::string text;
+  for (const Identity& device : devices) {
+    if (!text.empty()) text += ", ";
+    text += device.pci.empty() ? device.uuid : device.pci;
+    if (!device.pci.empty() && !device.uuid.empty()) text += " (" + device.uuid + ")";
+  }
+  return text.empty() ? "none" : text;
+}
+
+bool agree(const std::vector<Identity>& leased, const std::vector<Identity>& seen) {
+  const auto is_among = [](const std::vector<Identity>& devices) {
+    return [&devices](const Identity& one) {
+      return std::ranges::any_of(devices, [&](const Identity& other) { return same(one, other); });
+    };
+  };
+  return std::ranges::all_of(leased, is_among(seen)) && std::ranges::all_of(seen, is_among(leased));
+}
+
+std::vector<Identity> read_lease(std::string_view text) {
+  const auto devices = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  std::vector<Identity> leased;
+  if (!devices.is_array()) return leased;
+  for (const auto& device : devices) {
+    if (device.is_object()) leased.push_back({device.value("uuid", ""), device.value("pci", "")});
+  }
+  return leased;
+}
+
+}  // namespace
+
+std::string difference_from_lease(std::string_view lease, const VisibleDevices& visible) {
+  const std::vector<Identity> leased = read_lease(lease);
+  const auto is_nameless = [](const Identity& device) { return device.uuid.empty() && device.pci.empty(); };
+  if (leased.empty() || std::ranges::any_of(leased, is_nameless)) return {};
+  const bool parts = std::ranges::any_of(leased, is_part);  // those of one card have one address
+  std::vector<Identity> seen = visible(parts);
+  if (agree(leased, seen)) return {};
+  if (!parts) seen = visible(true);  // an address may be wrong where the device is right
+  if (agree(leased, seen)) return {};
+  return "this process sees " + to_text(seen) + ", and has leased " + to_text(leased);
+}
+
+}  // namespace proctor::suite

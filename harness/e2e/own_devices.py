@@ -3,7 +3,7 @@
 
 import stat
 
-from harness import check, report, run_scenarios, skip
+from harness import BIN, check, report, run_scenarios, skip
 
 # Prints the names of what it may see, as its environment says.
 SHOW = """#!/bin/sh
@@ -111,6 +111,38 @@ def nothing_is_left(sandbox):
     check({case["outcome"] for case in other["cases"]} == {"pass", "skip"}, other["cases"])
 
 
+def proof(sandbox):
+    """Our checks compare what they see with their lease; of other suites a probe in their environment says it."""
+    if not (BIN / "memory_xpu").exists():
+        skip("library_missing:memory_xpu")
+    check_of_ours = "memory.xpu/Lease.IsWhatTheProcessSees"
+
+    def run(*options, code, env=None):
+        out = sandbox.out()
+        done = sandbox.proctor("run", "memory", "--case", check_of_ours, "--out", out, "--sim", "xpu:2x2", *options,
+                               env={**sandbox.env, **(env or {})})
+        check(done.returncode == code, done.returncode, options, done.stdout, done.stderr)
+        case = report(out)["cases"][0]
+        return case["outcome"], case["reason"], case["problem"], done.stdout
+
+    for hierarchy in ("composite", "flat", "combined"):
+        check(run("--hierarchy", hierarchy, code=0)[0] == "pass", hierarchy)
+        tile = {"ZE_AFFINITY_MASK": "1.1", "ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"}
+        check(run("--hierarchy", hierarchy, code=0, env=tile)[0] == "pass", "a tile that the caller left:", hierarchy)
+    check(run(code=0, env=OF_A_CALLER)[0] == "pass", "under all that a caller can set")
+    for fault in ("visibility.mask_off_by_one", "visibility.ignore_mask"):
+        faulty = {"PROCTOR_SIM_FAULTS": fault}
+        outcome, reason, problem, said = run(code=75, env=faulty)
+        check((outcome, reason, problem) == ("error", "mask_mismatch", "machine"), fault, outcome, reason, problem)
+        check("and has leased" in said, said)
+        _, document, done = run_suite(sandbox, 'backend = "xpu"\n', env=faulty, code=75)
+        told = [warning["text"] for warning in document["warnings"] if warning["code"] == "mask_mismatch"]
+        check(len(told) == 1 and "suite own" in told[0] and "xpu-sim:0 would be leased" in told[0], told)
+    _, _, done = run_suite(sandbox, 'backend = "xpu"\ndevices = 2\n')
+    line = next((line for line in done.stdout.splitlines() if line.startswith("  sees ")), "")
+    check("own:" in line and line.count("0000:") == 2 and "ZE_AFFINITY_MASK=0,1" in line, done.stdout)
+
+
 def ranks(sandbox):
     text = 'backend = "xpu"\nranks = 2\n'
     _, document, _ = run_suite(sandbox, text, sim="xpu:2x1")
@@ -132,4 +164,4 @@ def cuda(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios([of_a_suite, of_the_caller, the_hierarchy, nothing_is_left, ranks], [cuda])
+    run_scenarios([of_a_suite, of_the_caller, the_hierarchy, nothing_is_left, ranks, proof], [cuda])

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "suites/main/lease_check.h"
 #include "suites/main/second_process.h"
 
 namespace proctor::suite {

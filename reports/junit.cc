@@ -163,6 +163,8 @@ std::string attempt_text(const RunModel& model, const CaseRecord& record, const 
     if (!attempt.end->evidence.file.empty()) {
       text += fmt::format("all evidence: {}\n", attempt.end->evidence.file);
     }
+    if (const auto& lost = attempt.end->termination.guard_lost; !lost.empty())
+      text += fmt::format("the process that guards it did not end it: {}; the runner did\n", lost);
     if (attempt.end->termination.unreapable) text += "a process could not be killed\n";
     const std::string telemetry = telemetry_text(attempt.end->telemetry);
     if (!telemetry.empty()) text += fmt::format("telemetry: {}\n", telemetry);

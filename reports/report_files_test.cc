@@ -67,7 +67,7 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
   plan.fingerprint = {{"host.kernel", "6.1", "/proc", ""}, {"kmd.xe", {}, "/sys/module/xe", "not loaded"}};
   AttemptEnded end = ended("memory.xpu/A.B", {Outcome::kCrash, "signal:11"});
   end.exit_signal = 11;
-  end.termination = {15, true, false, 12, {{42, "sleep"}}};
+  end.termination = {15, true, false, 12, {{42, "sleep"}}, "it was killed by signal 9"};
   end.measures = {{"bandwidth", 12.5, "GB/s", 5, 0.25}};
   end.rule = "M-1";
   end.severity = "gate";
@@ -98,6 +98,7 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
   EXPECT_EQ(one["attempts"][0]["exit"]["code"], nullptr);
   EXPECT_EQ(one["attempts"][0]["termination"]["forced"], true);
   EXPECT_EQ(one["attempts"][0]["termination"]["strays"][0]["pid"], 42);
+  EXPECT_EQ(one["attempts"][0]["termination"]["guard_lost"], "it was killed by signal 9");
   EXPECT_EQ(one["attempts"][0]["output"]["log"], "logs/0123456789abcdef.1.log");
   EXPECT_EQ(report["cases"][1]["attempts"].size(), 0u);
   EXPECT_EQ(report["warnings"][0]["code"], "code");

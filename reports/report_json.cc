@@ -105,7 +105,8 @@ Json termination_json(const Termination& termination) {
           {"forced", termination.forced},
           {"unreapable", termination.unreapable},
           {"kill_to_empty_ms", termination.kill_to_empty_ms},
-          {"strays", std::move(strays)}};
+          {"strays", std::move(strays)},
+          {"guard_lost", clean_text(termination.guard_lost)}};
 }
 
 Json diagnosis_json(const std::optional<Diagnosis>& diagnosis) {

@@ -12,6 +12,8 @@
 //   PROCTOR_ATTEMPT        1..
 //   PROCTOR_RUN_DIR        absolute path of the run directory
 //   PROCTOR_RUN_ID         id of the run; a process that still has it after the run is swept
+//   PROCTOR_CONTAINMENT    id of the run, a slash, a number: all processes of one containment have the same; one
+//                          that still has it after its end is swept
 //   PROCTOR_DEVICES        JSON array with what was leased: [{"id":..,"uuid":..,"pci":..}]
 //   PROCTOR_POOL           CUDA only: the same array for all devices that the run may use, which are those
 //                          that the caller's own mask left. No mask that a check builds may show more.
@@ -80,6 +82,7 @@ inline constexpr const char* kCaseVariable = "PROCTOR_CASE";
 inline constexpr const char* kAttemptVariable = "PROCTOR_ATTEMPT";
 inline constexpr const char* kRunDirVariable = "PROCTOR_RUN_DIR";
 inline constexpr const char* kRunIdVariable = "PROCTOR_RUN_ID";
+inline constexpr const char* kContainmentVariable = "PROCTOR_CONTAINMENT";
 inline constexpr const char* kDevicesVariable = "PROCTOR_DEVICES";
 inline constexpr const char* kPoolVariable = "PROCTOR_POOL";
 inline constexpr const char* kSimTopologyVariable = "PROCTOR_SIM_TOPOLOGY";

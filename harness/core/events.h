@@ -163,6 +163,9 @@ struct Termination {
   bool unreapable = false;
   std::int64_t kill_to_empty_ms = 0;  // from SIGKILL to the proof that nothing is left
   std::vector<Stray> strays;
+  // What became of the process that guards the case, so that the runner ended the case itself: "it was killed
+  // by signal 9". "": it did its work.
+  std::string guard_lost{};
 };
 
 struct OutputInfo {
@@ -255,7 +258,7 @@ struct AttemptEnded {
   std::string last_step;  // the last `step` that the child announced
   std::vector<Failure> failures;
   std::vector<Measure> measures;
-  std::vector<std::string> marks;  // "leaky", "warn", "slow"
+  std::vector<std::string> marks;  // "leaky", "guard_lost", "warn", "slow"
   std::string rule;
   std::string source;
   std::string severity;

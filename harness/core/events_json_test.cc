@@ -52,7 +52,7 @@ AttemptEnded full_attempt() {
   end.verdict = {Outcome::kCrash, "signal:11"};
   end.exit_code = 1;
   end.exit_signal = 11;
-  end.termination = {15, true, true, 250, {{4711, "sleep 1"}}};
+  end.termination = {15, true, true, 250, {{4711, "sleep 1"}}, "it was killed by signal 9"};
   end.output = {"logs/x.log", 18'000'000'000'000'000'000u, 3, true, "out", "err"};
   end.evidence = {"evidence/x.txt", {"python3 (pid 1): state D", "native: ioctl"}, 812};
   end.telemetry = {{{"cpu_time", "s", "cgroup", 1, 0.5, 1.5, 1.25, 1.5, 1.0, {"word"}, "of the tree"}},
@@ -126,7 +126,7 @@ PROCTOR_COUNT_FIELDS(AttemptStarted, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(Measure, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(Failure, 7, f1, f2, f3, f4, f5, f6, f7)
-PROCTOR_COUNT_FIELDS(Termination, 5, f1, f2, f3, f4, f5)
+PROCTOR_COUNT_FIELDS(Termination, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(OutputInfo, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(EvidenceInfo, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(Diagnosis, 10, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10)
@@ -215,6 +215,7 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_EQ(end.output.bytes, 18'000'000'000'000'000'000u);
   EXPECT_EQ(end.evidence.lines.at(1), "native: ioctl");
   EXPECT_EQ(end.termination.strays.at(0).pid, 4711);
+  EXPECT_EQ(end.termination.guard_lost, "it was killed by signal 9");
   EXPECT_EQ(end.ranks.at(0).left, "signal:9");
   EXPECT_EQ(to_string(end.ranks.at(0).verdict.value()), "crash(signal:9)");
   EXPECT_EQ(end.failures.at(0).line, 12);

@@ -219,14 +219,15 @@ void leave_out_not_simulated(const Simulation& simulation, std::vector<BuiltinSu
 }  // namespace
 
 Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) {
-  // Also where nothing has to be listed: a layer that does not work here is refused before the configuration.
-  if (auto containment = machine.containment(); !containment) return containment.error();
   auto builtins = builtin_suites();
   if (machine.simulation() && options.selection.backend.empty()) {
     leave_out_not_simulated(*machine.simulation(), builtins);
   }
   auto config = load_config(options.config, options.limits, builtins);
   if (!config) return config.error();
+  // Also where nothing has to be listed: a layer that does not work here is refused before anything is started.
+  // Not before the files of others are read: whoever dies of one leaves no cgroup.
+  if (auto containment = machine.containment(); !containment) return containment.error();
   choose_provider(options.provider, *config);
   const auto python_path = machine.caller().find("PYTHONPATH");
   const SearchPaths paths{.path = search_path(),

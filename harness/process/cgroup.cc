@@ -1,12 +1,15 @@
 #include "harness/process/cgroup.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 namespace proctor {
 namespace {
@@ -20,11 +23,33 @@ std::optional<std::string> own_path() {
   return std::nullopt;
 }
 
-bool write_file(const std::string& path, const char* text) {
-  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd) return false;
-  const auto size = static_cast<ssize_t>(std::char_traits<char>::length(text));
-  return write(fd.get(), text, static_cast<std::size_t>(size)) == size;
+UniqueFd open_in(int directory, const char* name, int flags) {
+  return UniqueFd(openat(directory, name, flags | O_CLOEXEC));
+}
+
+bool write_file(const UniqueFd& fd, std::string_view text) {
+  return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+// "" when it is gone.
+std::string read_in(int directory, const char* name) {
+  const UniqueFd fd = open_in(directory, name, O_RDONLY);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got = 0; fd && (got = read(fd.get(), buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(got));
+  return text;
+}
+
+// With those below it, which a test may have made. The kernel refuses where a process is left.
+void remove_empty(const std::filesystem::path& cgroup) {
+  if (rmdir(cgroup.c_str()) == 0) return;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(cgroup, error), end; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (at->is_directory(ignored) && !at->is_symlink(ignored)) remove_empty(at->path());
+  }
+  rmdir(cgroup.c_str());
 }
 
 bool lists(const std::string& path, const std::string& word) {
@@ -65,70 +90,116 @@ Result<std::string> own_cgroup_directory() {
   return *mount + *path;
 }
 
-Result<RunCgroup> RunCgroup::create(const std::string& parent, const std::string& run_id) {
-  const std::string path = parent + "/proctor-" + run_id;
-  if (mkdir(path.c_str(), 0755) != 0) return Error::system("create cgroup " + path, errno);
-  RunCgroup run(path);
-  if (access((path + "/cgroup.kill").c_str(), W_OK) != 0) {
-    return Error::system("find cgroup.kill (kernel 5.14) in " + path, errno);
-  }
-  run.has_pids_limit_ =
-      lists(path + "/cgroup.controllers", "pids") && write_file(path + "/cgroup.subtree_control", "+pids");
-  // For memory.peak of each case.
-  if (lists(path + "/cgroup.controllers", "memory")) write_file(path + "/cgroup.subtree_control", "+memory");
-  return run;
-}
+// ---- one directory ----
 
-RunCgroup::RunCgroup(RunCgroup&& other) noexcept
-    : path_(std::exchange(other.path_, {})), has_pids_limit_(other.has_pids_limit_) {}
-
-RunCgroup& RunCgroup::operator=(RunCgroup&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(has_pids_limit_, other.has_pids_limit_);
-  return *this;
-}
-
-RunCgroup::~RunCgroup() {
-  if (!path_.empty()) rmdir(path_.c_str());
-}
-
-Result<CgroupLeaf> CgroupLeaf::create(const RunCgroup& run, const std::string& name) {
-  const std::string path = run.path() + "/" + name;
-  if (mkdir(path.c_str(), 0755) != 0) return Error::system("create cgroup " + path, errno);
+Result<Cgroup> Cgroup::create(const std::string& path, mode_t mode) {
+  if (mkdir(path.c_str(), mode) != 0) return Error::system("create cgroup " + path, errno);
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) {
     const int err = errno;
     rmdir(path.c_str());
     return Error::system("open cgroup " + path, err);
   }
-  CgroupLeaf leaf(path, std::move(fd));
-  if (run.has_pids_limit()) write_file(path + "/pids.max", std::to_string(kPidsLimit).c_str());
-  return leaf;
+  return Cgroup(path, std::move(fd));
 }
 
-CgroupLeaf::CgroupLeaf(CgroupLeaf&& other) noexcept
-    : path_(std::exchange(other.path_, {})), fd_(std::move(other.fd_)) {}
+Cgroup::Cgroup(Cgroup&& other) noexcept : path_(std::exchange(other.path_, {})), fd_(std::move(other.fd_)) {}
 
-CgroupLeaf& CgroupLeaf::operator=(CgroupLeaf&& other) noexcept {
+Cgroup& Cgroup::operator=(Cgroup&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(fd_, other.fd_);
   return *this;
 }
 
-CgroupLeaf::~CgroupLeaf() {
-  if (!path_.empty()) rmdir(path_.c_str());
+Cgroup::~Cgroup() {
+  if (!path_.empty()) remove_empty(path_);
 }
 
-bool CgroupLeaf::kill() const { return write_file(path_ + "/cgroup.kill", "1"); }
+bool Cgroup::kill() const { return write_file(open_in(fd_.get(), "cgroup.kill", O_WRONLY), "1"); }
 
-bool CgroupLeaf::empty() const {
-  std::ifstream events(path_ + "/cgroup.events");
+bool Cgroup::empty() const {
+  std::istringstream events(read_in(fd_.get(), "cgroup.events"));
   std::string key;
   int value = 0;
   while (events >> key >> value) {
     if (key == "populated") return value == 0;
   }
-  return true;  // the leaf is gone
+  return true;  // it is gone
+}
+
+std::vector<pid_t> Cgroup::members() const {
+  std::istringstream procs(read_in(fd_.get(), "cgroup.procs"));
+  std::vector<pid_t> pids;
+  for (pid_t pid = 0; procs >> pid;) {
+    if (pid > 0) pids.push_back(pid);  // 0: of another PID namespace
+  }
+  return pids;
+}
+
+// ---- that of a run ----
+
+namespace {
+
+constexpr std::string_view kRunPrefix = "proctor-";
+// The sticky bit says that its maker holds a lock on it as long as it lives. Without: made by an older version.
+constexpr mode_t kLockedMode = 01755;
+constexpr int kLockTries = 5;
+
+// Of runs that died before anybody knew of them.
+void remove_abandoned(const std::string& parent) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(parent, error), end; !error && at != end; at.increment(error)) {
+    if (!at->path().filename().string().starts_with(kRunPrefix)) continue;
+    const UniqueFd fd(open(at->path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat info {};
+    if (!fd || fstat(fd.get(), &info) != 0 || info.st_uid != geteuid()) continue;
+    if ((info.st_mode & S_ISVTX) != 0 && flock(fd.get(), LOCK_EX | LOCK_NB) == 0) remove_empty(at->path());
+  }
+}
+
+bool is_at(const Cgroup& cgroup) {
+  struct stat there {
+  }, held{};
+  return stat(cgroup.path().c_str(), &there) == 0 && fstat(cgroup.fd(), &held) == 0 &&
+         there.st_ino == held.st_ino;
+}
+
+// Between making and locking it, somebody who looks for abandoned ones may have removed it.
+Result<Cgroup> create_locked(const std::string& path) {
+  for (int tries = 1;; ++tries) {
+    auto made = Cgroup::create(path, kLockedMode);
+    if (!made) return made;
+    if (flock(made->fd(), LOCK_EX) != 0) return Error::system("lock cgroup " + path, errno);
+    if (is_at(*made)) return made;
+    if (tries == kLockTries) return Error::system("keep cgroup " + path, ENOENT);
+  }
+}
+
+}  // namespace
+
+Result<RunCgroup> RunCgroup::create(const std::string& parent, const std::string& run_id) {
+  remove_abandoned(parent);
+  auto made = create_locked(parent + "/" + std::string(kRunPrefix) + run_id);
+  if (!made) return made.error();
+  RunCgroup run(*std::move(made));
+  const std::string& path = run.path();
+  if (access((path + "/cgroup.kill").c_str(), W_OK) != 0) {
+    return Error::system("find cgroup.kill (kernel 5.14) in " + path, errno);
+  }
+  const auto enable = [&](const char* controller) {
+    return write_file(open_in(run.directory_.fd(), "cgroup.subtree_control", O_WRONLY), controller);
+  };
+  run.has_pids_limit_ = lists(path + "/cgroup.controllers", "pids") && enable("+pids");
+  // For memory.peak of each case.
+  if (lists(path + "/cgroup.controllers", "memory")) enable("+memory");
+  return run;
+}
+
+Result<Cgroup> RunCgroup::make_leaf(const std::string& name) const {
+  auto leaf = Cgroup::create(path() + "/" + name);
+  if (leaf && has_pids_limit_)
+    write_file(open_in(leaf->fd(), "pids.max", O_WRONLY), std::to_string(kPidsLimit));
+  return leaf;
 }
 
 }  // namespace proctor

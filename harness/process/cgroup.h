@@ -3,9 +3,12 @@
 // "cgroup.events", "No Internal Process").
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/core/result.h"
 #include "harness/core/unique_fd.h"
@@ -19,42 +22,45 @@ std::optional<std::string> cgroup2_mount();
 // /proc/self/cgroup.
 Result<std::string> own_cgroup_directory();
 
-// Directory of one run, made on construction and removed on destruction.
-class RunCgroup {
+// A directory that this process made. It is killed and looked at through a descriptor, whatever has become of
+// its path. Destroying it removes it, with those that a test made below it; what still has processes stays.
+class Cgroup {
  public:
-  static Result<RunCgroup> create(const std::string& parent, const std::string& run_id);
-  ~RunCgroup();
-  RunCgroup(RunCgroup&& other) noexcept;
-  RunCgroup& operator=(RunCgroup&& other) noexcept;
-
-  const std::string& path() const { return path_; }
-  bool has_pids_limit() const { return has_pids_limit_; }
-
- private:
-  explicit RunCgroup(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-  bool has_pids_limit_ = false;
-};
-
-// One case's leaf. Destroying it removes the directory; it must be empty by then.
-class CgroupLeaf {
- public:
-  static Result<CgroupLeaf> create(const RunCgroup& run, const std::string& name);
-  ~CgroupLeaf();
-  CgroupLeaf(CgroupLeaf&& other) noexcept;
-  CgroupLeaf& operator=(CgroupLeaf&& other) noexcept;
+  static Result<Cgroup> create(const std::string& path, mode_t mode = 0755);
+  ~Cgroup();
+  Cgroup(Cgroup&& other) noexcept;
+  Cgroup& operator=(Cgroup&& other) noexcept;
 
   int fd() const { return fd_.get(); }
   const std::string& path() const { return path_; }
-  // SIGKILL to every member, atomically against fork.
+  // SIGKILL to every member, also of the cgroups below, atomically against fork.
   bool kill() const;
-  // `populated 0` in cgroup.events: the proof that no member is left.
+  // `populated 0` in cgroup.events: the proof that no member is left, here or below.
   bool empty() const;
+  // Those in the directory itself.
+  std::vector<pid_t> members() const;
 
  private:
-  CgroupLeaf(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+  Cgroup(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
   std::string path_;
   UniqueFd fd_;
+};
+
+// Directory of one run. It is locked (flock) while the run lives. A run that dies before it has written its
+// record leaves it without a lock, and whoever makes the next one removes it.
+class RunCgroup {
+ public:
+  static Result<RunCgroup> create(const std::string& parent, const std::string& run_id);
+
+  const std::string& path() const { return directory_.path(); }
+  const Cgroup& directory() const { return directory_; }
+  bool has_pids_limit() const { return has_pids_limit_; }
+  Result<Cgroup> make_leaf(const std::string& name) const;
+
+ private:
+  explicit RunCgroup(Cgroup directory) : directory_(std::move(directory)) {}
+  Cgroup directory_;
+  bool has_pids_limit_ = false;
 };
 
 inline constexpr int kPidsLimit = 4096;  // per case, if the pids controller is available

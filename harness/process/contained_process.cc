@@ -15,11 +15,14 @@
 #include <cstring>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/duration.h"
 #include "harness/process/case_output.h"
 #include "harness/process/containment.h"
+#include "harness/process/guard/tree.h"
 #include "harness/process/limit_clock.h"
 #include "harness/process/recipe.h"
 #include "harness/process/strays.h"
+#include "harness/process/sweep.h"
 
 namespace proctor {
 namespace {
@@ -27,8 +30,13 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-constexpr Milliseconds kReapPoll{1};  // only without pidfds, only between guard's EOF and its reaping
-constexpr int kBusyTextRetries = 3;   // a test binary that is still being written (ETXTBSY)
+constexpr Milliseconds kReapPoll{
+    1};  // between a guard's end and its reaping, which is mostly the same moment
+constexpr Milliseconds kAnswer{
+    1'000};                        // for the guard to obey, and to be there for reaping once it has ended
+constexpr int kQuickSweeps = 200;  // a millisecond apart; those after them:
+constexpr Milliseconds kSlowSweep{50};
+constexpr int kBusyTextRetries = 3;  // a test binary that is still being written (ETXTBSY)
 constexpr Milliseconds kBusyTextPause{20};
 
 // A case that was given the terminal (--no-capture, --debugger) made its own process group the foreground
@@ -52,7 +60,9 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
         on_end_(std::move(on_end)),
         control_(io),
         guard_watch_(io),
-        step_timer_(io) {}
+        step_timer_(io),
+        answer_timer_(io),
+        sweep_timer_(io) {}
 
   void begin() {
     end_.started = Clock::now();
@@ -127,6 +137,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     guard_pid_ = guard.process.pid;
     guard_gone_ = false;
     leaf_ = std::move(guard.leaf);
+    mark_ = std::move(guard.mark);
     control_.assign(guard.control.release());
     if (guard.process.pidfd) guard_watch_.assign(guard.process.pidfd.release());
   }
@@ -147,6 +158,8 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void restart() {
     close_all();
+    unanswered_ = sweeps_ = 0;
+    held_ = swept_ = false;
     waits_for_retry_ = false;
     begin();
   }
@@ -174,17 +187,12 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   // ---- the ladder ----
 
-  void send(guard::CommandType type, int value) {
-    const guard::Command command{type, value};
-    if (control_.is_open()) (void)::send(control_.native_handle(), &command, sizeof(command), MSG_NOSIGNAL);
-  }
-
   void terminate(int signal, Milliseconds grace) {
     phase_ = Phase::kTerminating;
     end_.termination.signal_sent = signal;
     if (grace.count() > 0) {
-      send(guard::CommandType::kSignal, signal);
-      send(guard::CommandType::kSignal, SIGCONT);  // a stopped process sees the signal only when it goes on
+      order(guard::CommandType::kSignal, signal);
+      order(guard::CommandType::kSignal, SIGCONT);  // a stopped process sees the signal only when it goes on
     }
     arm_grace(grace);
   }
@@ -208,17 +216,96 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void kill_everything() {
     if (guard_gone_) return finish();
-    phase_ = Phase::kKilling;
     end_.termination.strays = find_strays(guard_pid_, leader_status_ ? 0 : leader_pid());
+    start_killing();
+    if (held_) return take_over();
+    order(guard::CommandType::kKill, 0);
+  }
+
+  void start_killing() {
+    phase_ = Phase::kKilling;
     killed_at_ = Clock::now();
-    ::kill(guard_pid_, SIGCONT);  // a test of the same user may have stopped the guard
-    send(guard::CommandType::kKill, 0);
     step_timer_.expires_after(spec_.reap);
     step_timer_.async_wait([self = shared_from_this()](error_code ec) {
       if (ec || self->phase_ != Phase::kKilling) return;
       self->end_.termination.unreapable = true;
+      self->recipe_.unfinished = true;
       self->finish();
     });
+  }
+
+  // ---- orders to the guard ----
+
+  void order(guard::CommandType type, int value) {
+    if (guard_gone_) return;
+    ::kill(guard_pid_, SIGCONT);  // a test of the same user may have stopped it
+    const guard::Command command{type, value};
+    if (control_.is_open()) (void)::send(control_.native_handle(), &command, sizeof(command), MSG_NOSIGNAL);
+    if (unanswered_++ == 0) await_answer();
+  }
+
+  void on_obeyed() {
+    if (unanswered_ == 0) return;
+    answer_timer_.cancel();
+    if (--unanswered_ > 0) await_answer();
+  }
+
+  void await_answer() {
+    answer_timer_.expires_after(kAnswer);
+    answer_timer_.async_wait([self = shared_from_this()](error_code ec) {
+      if (!ec && self->phase_ < Phase::kPassingOn) self->miss_answer();
+    });
+  }
+
+  // Somebody holds the guard, by ptrace or by stopping it: what it was told is done here.
+  void miss_answer() {
+    read_reports();  // the answer may have come while this process was busy
+    if (guard_gone_ || unanswered_ == 0) return;
+    held_ = true;
+    lose_guard("it did not answer for " + format_duration(kAnswer));
+    if (phase_ == Phase::kKilling) return take_over();
+    if (phase_ != Phase::kTerminating) return;
+    guard::signal_descendants(guard_pid_, end_.termination.signal_sent);
+    guard::signal_descendants(guard_pid_, SIGCONT);
+  }
+
+  // ---- when the guard does not end the case: the runner does ----
+
+  void lose_guard(const std::string& why) {
+    if (end_.termination.guard_lost.empty()) end_.termination.guard_lost = why;
+  }
+
+  // Until nothing is found any more, or the reap deadline has come.
+  void take_over() {
+    if (sweep_) return;
+    if (phase_ != Phase::kKilling) start_killing();
+    sweep_.emplace(recipe_, guard_pid_, leaf_ ? &*leaf_ : nullptr, mark_);
+    sweep();
+  }
+
+  void sweep() {
+    const bool clean = sweep_->round(guard_gone_);
+    if (!guard_gone_) reap_guard();
+    if (clean && guard_gone_) return end_sweep();
+    sweep_timer_.expires_after(++sweeps_ < kQuickSweeps ? kReapPoll : kSlowSweep);
+    sweep_timer_.async_wait([self = shared_from_this()](error_code ec) {
+      if (!ec && self->phase_ == Phase::kKilling) self->sweep();
+    });
+  }
+
+  void end_sweep() {
+    swept_ = true;
+    if (!sweep_->found().empty()) lose_guard("it said that nothing was left");
+    check_done();
+  }
+
+  void name_swept() {
+    if (!sweep_) return;
+    auto& strays = end_.termination.strays;
+    for (const Stray& found : sweep_->found()) {
+      const auto same = [&found](const Stray& stray) { return stray.pid == found.pid; };
+      if (std::none_of(strays.begin(), strays.end(), same)) strays.push_back(found);
+    }
   }
 
   // ---- the guard ----
@@ -229,7 +316,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
       if (self->read_reports()) return self->watch_control();
       error_code ignored;
       self->control_.close(ignored);
-      if (!self->guard_watch_.is_open()) self->poll_guard();
+      if (!self->guard_watch_.is_open()) self->poll_guard(Clock::now());
     });
   }
 
@@ -260,53 +347,67 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
         end_.leader_ended = Clock::now();
         if (phase_ == Phase::kRunning) start_draining();
         return;
+      case guard::ReportType::kObeyed:
+        return on_obeyed();
     }
   }
 
   void watch_guard() {
     guard_watch_.async_wait(Descriptor::wait_read, [self = shared_from_this()](error_code ec) {
       if (ec || self->phase_ >= Phase::kPassingOn) return;
-      if (!self->reap_guard()) self->watch_guard();
+      self->poll_guard(Clock::now());
     });
   }
 
-  void poll_guard() {
+  // It has ended. Who is traced can only be reaped once the tracer has ended, too.
+  void poll_guard(Clock::time_point since) {
     if (guard_gone_ || reap_guard()) return;
+    if (!sweep_ && Clock::now() - since > kAnswer) {
+      lose_guard("it ended and cannot be reaped");
+      take_over();
+      if (guard_gone_) return;
+    }
     auto timer = std::make_shared<asio::steady_timer>(io_, kReapPoll);
-    timer->async_wait([self = shared_from_this(), timer](error_code ec) {
-      if (!ec && self->phase_ < Phase::kPassingOn) self->poll_guard();
+    timer->async_wait([self = shared_from_this(), timer, since](error_code ec) {
+      if (!ec && self->phase_ < Phase::kPassingOn) self->poll_guard(since);
     });
   }
 
-  // Readiness is a hint only: the status is taken without blocking, and the watch is
-  // re-armed when there is none.
+  // Without blocking: that it has ended is a hint only.
   bool reap_guard() {
     siginfo_t info{};
-    if (waitid(P_PID, static_cast<id_t>(guard_pid_), &info, WEXITED | WNOHANG) == 0 && info.si_pid == 0)
-      return false;
+    const int got = waitid(P_PID, static_cast<id_t>(guard_pid_), &info, WEXITED | WNOHANG);
+    if (got == 0 && info.si_pid == 0) return false;
     guard_gone_ = true;
     recipe_.guards.erase(guard_pid_);
+    answer_timer_.cancel();
     read_reports();
-    on_guard_gone();
+    const bool word = got == 0 && info.si_code == CLD_EXITED && info.si_status == 0;
+    if (!word) lose_guard(how_it_ended(got, info));
+    on_guard_gone(word);
     return true;
   }
 
-  void on_guard_gone() {
-    if (spawn_failure_) return fail_to_start(*std::exchange(spawn_failure_, std::nullopt));
-    if (!leader_status_ && (recipe_.layer != Layer::kPidns || spec_.host_pids)) lose_guard();
-    if (!leader_status_ && end_.cause == EndCause::kExited) end_.cause = EndCause::kGuardLost;
-    check_done();
+  static std::string how_it_ended(int got, const siginfo_t& info) {
+    if (got != 0) return "somebody else has reaped it";
+    if (info.si_code == CLD_EXITED) return "it exited with " + std::to_string(info.si_status);
+    return "it was killed by signal " + std::to_string(info.si_status);
   }
 
-  // The guard died before its case did: a test killed it. What it held comes to the
-  // runner as its nearest subreaper.
-  void lose_guard() {
-    if (leaf_) leaf_->kill();
-    sweep_orphans(recipe_);
+  // Only with its word is the case over; and a leaf can be looked into. What a guard held that is dead comes to
+  // the runner as the nearest subreaper; when it was PID 1, the kernel has ended all of it.
+  void on_guard_gone(bool word) {
+    if (spawn_failure_) return fail_to_start(*std::exchange(spawn_failure_, std::nullopt));
+    if (!leader_status_ && end_.cause == EndCause::kExited) end_.cause = EndCause::kGuardLost;
+    if (sweep_) return;  // it goes on until nothing is found
+    const bool was_init = recipe_.layer == Layer::kPidns && !spec_.host_pids;
+    if (!was_init && (!word || (leaf_ && !leaf_->empty()))) return take_over();
+    check_done();
   }
 
   void check_done() {
     if (!guard_gone_ || phase_ >= Phase::kPassingOn || end_.spawn_error) return;
+    if (sweep_ && !swept_) return;
     if (waits_for_retry_ || phase_ == Phase::kLimitHook) return;
     if (phase_ == Phase::kDraining && output_->is_open()) return;  // end-of-file, or the fixed window
     finish();
@@ -321,6 +422,9 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     output_->close();
     if (limit_clock_) limit_clock_->stop();
     step_timer_.cancel();
+    answer_timer_.cancel();
+    sweep_timer_.cancel();
+    sweep_.reset();
     leaf_.reset();
   }
 
@@ -328,6 +432,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   void finish() {
     if (phase_ == Phase::kPassingOn || phase_ == Phase::kEnded) return;
     phase_ = Phase::kPassingOn;
+    name_swept();
     if (output_->read_rest([self = shared_from_this()] { self->end(); })) return end();
     step_timer_.cancel();
     if (end_.cause == EndCause::kExited && !spec_.limits.timeout)
@@ -371,13 +476,21 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   std::optional<int> leader_status_;
   std::pair<std::int64_t, std::int64_t> leader_usage_;  // microseconds, KiB
   std::optional<SpawnError> spawn_failure_;
-  std::optional<CgroupLeaf> leaf_;
+  std::optional<Cgroup> leaf_;
+  std::string mark_;
+  int unanswered_ = 0;  // orders
+  bool held_ = false;   // the guard: it has missed one
+  std::optional<Sweep> sweep_;
+  int sweeps_ = 0;
+  bool swept_ = false;
   int busy_text_retries_ = 0;
   bool waits_for_retry_ = false;
 
   Descriptor control_;
   Descriptor guard_watch_;
   asio::steady_timer step_timer_;
+  asio::steady_timer answer_timer_;
+  asio::steady_timer sweep_timer_;
   std::optional<Clock::time_point> killed_at_;
   std::shared_ptr<CaseOutput> output_;
   std::shared_ptr<LimitClock> limit_clock_;  // once it was started

@@ -10,6 +10,9 @@
 // After a timeout or a stall, and before the first signal, `on_limit` may look at the tree for as long as
 // `limit_hook`. With `pass_through`, the process counts as ended only when the reader has taken its output.
 //
+// A guard that ends without its word (guard/protocol.h), or that does not answer for a second, is lost: from any
+// state the case goes to killing, and the runner itself ends the case and the guard (process/sweep.h).
+//
 // The leader's exit decides the verdict, even if another process still holds its pipes. SIGKILL to the whole
 // containment always follows, also when the leader died on the first signal.
 //

@@ -162,6 +162,46 @@ TEST_P(ContainedProcessTest, ATestCannotEscapeByAttackingItsGuard) {
   EXPECT_TRUE(reads_eof(reader.get(), 0));
 }
 
+// The verdict is given, and whoever would end the rest is dead.
+TEST_P(ContainedProcessTest, WhatKillsTheGuardOnceItsLeaderIsReapedIsEndedByTheRunner) {
+  const std::string fifo = make_fifo();
+  const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const ProcessEnd end = run(
+      shell("exec 9>" + fifo + "; leader=$$; guard=$PPID; " +
+            "(setsid sh -c 'trap \"\" TERM; while kill -0 '$leader'; do sleep 0.01; done; kill -9 '$guard'; "
+            "sleep 1000' 2>/dev/null &); exit 0"));
+  EXPECT_EQ(end.cause, EndCause::kExited);
+  EXPECT_THAT(end.exit_code, Optional(0));
+  EXPECT_EQ(end.termination.guard_lost, GetParam() == Layer::kPidns ? "" : "it was killed by signal 9");
+  EXPECT_FALSE(end.termination.strays.empty());
+  EXPECT_FALSE(end.termination.unreapable);
+  EXPECT_TRUE(reads_eof(reader.get(), 0));
+}
+
+// Each SIGCONT is followed by a SIGSTOP: either the guard is fast enough, or the runner ends the case and it.
+TEST_P(ContainedProcessTest, AGuardThatIsHeldDoesNotKeepTheCaseAlive) {
+  const std::string fifo = make_fifo();
+  const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ProcessSpec spec = shell("exec 9>" + fifo + "; trap '' TERM; guard=$PPID; " +
+                           "(while :; do kill -STOP $guard; done) & echo up; while :; do sleep 1; done");
+  spec.limits.timeout = Milliseconds(500);
+  spec.limits.grace = Milliseconds(100);
+  const ProcessEnd end = run_past_up(spec);
+  EXPECT_EQ(end.cause, EndCause::kTimeout);
+  EXPECT_FALSE(end.termination.unreapable);
+  EXPECT_TRUE(reads_eof(reader.get(), 0));
+}
+
+TEST_P(ContainedProcessTest, EachProcessCarriesTheMarkOfItsContainment) {
+  ProcessSpec spec = shell("echo $PROCTOR_CONTAINMENT");
+  spec.env.push_back("PROCTOR_CONTAINMENT=another/1");
+  spec.keep_stdout = true;
+  const std::string first = run(spec).kept_stdout;
+  const std::string second = run(spec).kept_stdout;
+  EXPECT_THAT(first, testing::StartsWith("test-" + std::to_string(getpid()) + "/"));
+  EXPECT_NE(first, second);
+}
+
 TEST_P(ContainedProcessTest, EventLinesArriveInOrderAndBounded) {
   ProcessSpec spec = shell(
       "echo one >&$PROCTOR_EVENTS_FD; head -c 70000 /dev/zero | tr '\\0' x >&$PROCTOR_EVENTS_FD; "

@@ -14,11 +14,13 @@
 #include "harness/core/text.h"
 #include "harness/process/guard/tree.h"
 #include "harness/process/recipe.h"
+#include "harness/process/sweep.h"
 
 namespace proctor {
 namespace {
 
 constexpr int kProbeDeadlineMs = 2000;
+constexpr int kProbeSweeps = 1000;
 
 struct Trial {
   std::optional<Recipe> recipe;  // when it works
@@ -86,13 +88,25 @@ std::string try_recipe(Recipe& recipe) {
   auto& guard = std::get<GuardProcess>(started);
   const Clock::time_point deadline = Clock::now() + Milliseconds(kProbeDeadlineMs);
   const std::string problem = check_kill(guard, deadline);
-  recipe.guards.erase(guard.process.pid);
   if (!problem.empty()) {
-    kill(guard.process.pid, SIGKILL);
-    waitpid(guard.process.pid, nullptr, 0);
-    sweep_orphans(recipe);
+    Sweep sweep(recipe, guard.process.pid, guard.leaf ? &*guard.leaf : nullptr, guard.mark);
+    bool reaped = false;
+    for (int round = 0; round < kProbeSweeps && !(sweep.round(reaped) && reaped); ++round) {
+      reaped = reaped || waitpid(guard.process.pid, nullptr, WNOHANG) != 0;
+      (void)poll(nullptr, 0, 1);
+    }
   }
+  recipe.guards.erase(guard.process.pid);
   return problem;
+}
+
+// Where /proc hides from an ordinary user whom he may not trace, the runner can see nothing below a guard that is
+// protected from its tests.
+std::string try_recipe_either_way(Recipe& recipe) {
+  std::string problem = try_recipe(recipe);
+  if (problem.empty() || geteuid() == 0) return problem;
+  recipe.dumpable_guard = true;
+  return try_recipe(recipe);
 }
 
 Trial try_cgroup(const std::string& guard, const std::string& run_id) {
@@ -103,15 +117,16 @@ Trial try_cgroup(const std::string& guard, const std::string& run_id) {
   Recipe recipe;
   recipe.layer = Layer::kCgroup;
   recipe.guard = guard;
+  recipe.run_id = run_id;
   recipe.run_cgroup.emplace(*std::move(run));
-  std::string problem = try_recipe(recipe);
+  std::string problem = try_recipe_either_way(recipe);
   if (!problem.empty()) return {std::nullopt, problem};
   return {std::move(recipe), ""};
 }
 
 // From the fullest recipe to the barest: without a user namespace (root), then with; with a /proc of its own,
 // then without (a container that masks parts of /proc refuses the mount).
-Trial try_pidns(const std::string& guard) {
+Trial try_pidns(const std::string& guard, const std::string& run_id) {
   Trial trial;
   for (const bool user_namespace : {false, true}) {
     if (!user_namespace && geteuid() != 0) continue;
@@ -119,9 +134,10 @@ Trial try_pidns(const std::string& guard) {
       Recipe recipe;
       recipe.layer = Layer::kPidns;
       recipe.guard = guard;
+      recipe.run_id = run_id;
       recipe.user_namespace = user_namespace;
       recipe.fresh_proc = fresh_proc;
-      trial.why_not = try_recipe(recipe);
+      trial.why_not = try_recipe_either_way(recipe);
       if (trial.why_not.empty()) {
         trial.recipe.emplace(std::move(recipe));
         return trial;
@@ -131,10 +147,11 @@ Trial try_pidns(const std::string& guard) {
   return trial;
 }
 
-Trial try_subreaper(const std::string& guard) {
+Trial try_subreaper(const std::string& guard, const std::string& run_id) {
   Recipe recipe;
   recipe.guard = guard;
-  std::string problem = try_recipe(recipe);
+  recipe.run_id = run_id;
+  std::string problem = try_recipe_either_way(recipe);
   if (!problem.empty()) return {std::nullopt, problem};
   return {std::move(recipe), ""};
 }
@@ -144,9 +161,9 @@ Trial try_layer(Layer layer, const std::string& guard, const std::string& run_id
     case Layer::kCgroup:
       return try_cgroup(guard, run_id);
     case Layer::kPidns:
-      return try_pidns(guard);
+      return try_pidns(guard, run_id);
     case Layer::kSubreaper:
-      return try_subreaper(guard);
+      return try_subreaper(guard, run_id);
   }
   return {};
 }
@@ -181,13 +198,19 @@ void describe(const Recipe& recipe, LayerProbe& probe) {
   probe.works = true;
   probe.fresh_proc = recipe.fresh_proc;
   probe.user_namespace = recipe.user_namespace;
+  if (recipe.dumpable_guard) {
+    probe.not_guaranteed.emplace_back("a test can trace its guard, because /proc is mounted with hidepid");
+    probe.how_to_improve.emplace_back("mount -o remount,hidepid=0 /proc, or gid= of a group of this user");
+  }
   switch (recipe.layer) {
     case Layer::kCgroup:
+      probe.not_guaranteed.emplace_back(
+          "what kills runner and guard together lives on, until `proctor finish` or the next run ends it");
+      probe.how_to_improve.emplace_back("run with --containment pidns");
       if (geteuid() == 0) {
         probe.not_guaranteed.emplace_back(
-            "a root test can leave its cgroup; it is swept at the end of the case, but lives on if runner "
-            "and guard "
-            "are both killed first");
+            "a root test can leave its cgroup, which alone does not help it, and can make the guard say by "
+            "ptrace that nothing is left");
         probe.how_to_improve.emplace_back("run as an ordinary user, or with --containment pidns");
       }
       if (!recipe.run_cgroup->has_pids_limit()) {
@@ -217,6 +240,13 @@ void describe(const Recipe& recipe, LayerProbe& probe) {
           "what has left by double fork outlives a SIGKILL of runner and guard together");
       probe.not_guaranteed.emplace_back(
           "killing a process that forks all the time is a race without a proven end");
+      if (geteuid() == 0) {
+        probe.not_guaranteed.emplace_back(
+            "a root test can make the guard say by ptrace that nothing is left");
+      } else {
+        probe.not_guaranteed.emplace_back(
+            "a set-uid program that becomes root cannot be killed: it is named, and lives on");
+      }
       probe.how_to_improve.push_back(mend_pidns());
       return;
   }
@@ -281,6 +311,8 @@ std::vector<LayerProbe> Containment::probe_all() {
   }
   return probes;
 }
+
+std::vector<Stray> Containment::end_rest(Milliseconds limit) { return sweep_rest(*recipe_, limit); }
 
 ContainmentInfo Containment::info() const {
   return {std::string(to_string(layer())), probe_.not_guaranteed, probe_.how_to_improve};

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/duration.h"
 #include "harness/core/events.h"
 #include "harness/core/result.h"
 #include "harness/process/layer.h"
@@ -50,6 +51,8 @@ class Containment {
   const std::string& run_cgroup() const { return run_cgroup_; }
   // Whether a pids limit can be set for a case (pids.max in the leaf).
   bool has_pids_limit() const { return has_pids_limit_; }
+  // At the end of a run: ends what is not over, blocking for at most `limit`. What is alive then is returned.
+  std::vector<Stray> end_rest(Milliseconds limit);
   // How ContainedProcess starts a guard in this containment (process/recipe.h).
   Recipe& recipe() { return *recipe_; }
 

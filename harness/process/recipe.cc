@@ -1,15 +1,13 @@
 #include "harness/process/recipe.h"
 
-#include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
 
-#include "harness/process/guard/tree.h"
+#include "harness/core/child_protocol.h"
 
 namespace proctor {
 
@@ -34,8 +32,16 @@ std::string flags_of(const Recipe& recipe, const GuardSetup& setup) {
   if (in_pid_namespace(recipe, setup)) flags += guard::kFlagInit;
   if (setup.terminal) flags += guard::kFlagTerminal;
   if (setup.events >= 0) flags += guard::kFlagEvents;
+  if (recipe.dumpable_guard) flags += guard::kFlagDumpable;
   flags.append(setup.leases.size(), guard::kFlagLease);
   return flags;
+}
+
+std::vector<std::string> marked(std::vector<std::string> env, const std::string& mark) {
+  const std::string variable = std::string(child::kContainmentVariable) + "=";
+  std::erase_if(env, [&](const std::string& entry) { return entry.starts_with(variable); });
+  env.push_back(variable + mark);
+  return env;
 }
 
 }  // namespace
@@ -50,15 +56,17 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
   }
   guard.control = UniqueFd(pair[0]);
   const UniqueFd guard_end(pair[1]);
+  const std::string number = std::to_string(++recipe.next_case);
+  guard.mark = recipe.run_id + "/" + number;
   if (recipe.layer == Layer::kCgroup) {
-    auto leaf = CgroupLeaf::create(*recipe.run_cgroup, std::to_string(++recipe.next_leaf));
+    auto leaf = recipe.run_cgroup->make_leaf(number);
     if (!leaf) return SpawnError{"cgroup", leaf.error().sys_errno};
     guard.leaf.emplace(*std::move(leaf));
   }
   SpawnSpec spec;
-  spec.argv = {recipe.guard, flags_of(recipe, setup), guard.leaf ? guard.leaf->path() : "-"};
+  spec.argv = {recipe.guard, flags_of(recipe, setup), guard.mark, guard.leaf ? guard.leaf->path() : "-"};
   spec.argv.insert(spec.argv.end(), argv.begin(), argv.end());
-  spec.env = env;
+  spec.env = marked(env, guard.mark);
   spec.directory = directory;
   spec.umask = setup.umask;
   spec.fds = {setup.in,    setup.out, setup.err, guard_end.get(), guard.leaf ? guard.leaf->fd() : -1,
@@ -72,23 +80,6 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
   guard.process = std::get<Spawned>(std::move(spawned));
   recipe.guards.insert(guard.process.pid);
   return guard;
-}
-
-void sweep_orphans(const Recipe& recipe) {
-  for (int round = 0; round < 1000; ++round) {
-    bool any = false;
-    for (const pid_t pid : guard::descendants(getpid())) {
-      if (recipe.guards.contains(pid)) continue;
-      // Only direct children can be reaped here, and only they cannot have changed identity meanwhile.
-      siginfo_t info{};
-      if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) continue;
-      any = true;
-      guard::signal_descendants(pid, SIGKILL);
-      kill(pid, SIGKILL);
-      waitpid(pid, nullptr, WNOHANG);
-    }
-    if (!any) return;
-  }
 }
 
 }  // namespace proctor

@@ -28,16 +28,21 @@ struct Recipe {
   std::string guard;
   bool user_namespace = false;
   bool fresh_proc = false;
+  // The guard can be traced by who it guards: for a /proc that hides (hidepid) what its reader may not trace.
+  bool dumpable_guard = false;
+  std::string run_id;
   std::optional<RunCgroup> run_cgroup;
-  int next_leaf = 0;
+  int next_case = 0;
   // Guards that are alive: any other child of the runner is an orphan of a lost guard.
   std::set<pid_t> guards;
+  bool unfinished = false;  // a case could not be ended: at the end of the run somebody looks again
 };
 
 struct GuardProcess {
   Spawned process;
   UniqueFd control;  // SOCK_SEQPACKET, non-blocking
-  std::optional<CgroupLeaf> leaf;
+  std::optional<Cgroup> leaf;
+  std::string mark;  // in the environment of all its processes (core/child_protocol.h, kContainmentVariable)
 };
 
 struct GuardSetup {
@@ -55,9 +60,5 @@ struct GuardSetup {
 std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::vector<std::string>& argv,
                                                    const std::vector<std::string>& env,
                                                    const std::string& directory, const GuardSetup& setup);
-
-// Kills (SIGKILL) and reaps the runner's children that belong to no guard: orphans of a guard that was
-// killed. Takes a bounded time.
-void sweep_orphans(const Recipe& recipe);
 
 }  // namespace proctor

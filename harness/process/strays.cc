@@ -18,6 +18,8 @@ std::string read_proc(pid_t pid, const char* name) {
   return text ? *std::move(text) : "";
 }
 
+}  // namespace
+
 bool is_zombie_or_gone(pid_t pid) {
   const std::string stat = read_proc(pid, "stat");
   const std::size_t after_name = stat.rfind(") ");
@@ -33,8 +35,6 @@ std::string command_of(pid_t pid) {
   if (command.size() > kMaxCommand) command.resize(kMaxCommand);
   return clean_text(command);
 }
-
-}  // namespace
 
 std::vector<Stray> find_strays(pid_t guard, pid_t leader) {
   std::vector<Stray> strays;

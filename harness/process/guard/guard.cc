@@ -29,11 +29,14 @@ namespace {
 
 using namespace proctor::guard;
 
+constexpr int kQuickRounds = 400;  // of killing, half a millisecond each
+
 struct Options {
   bool cgroup = false;
   bool init = false;
   bool terminal = false;
   bool events = false;
+  bool dumpable = false;
   int leases = 0;
   char* leaf = nullptr;
   char** command = nullptr;
@@ -176,23 +179,30 @@ void drop_case_descriptors() {
   close(kEventsFd);
 }
 
+// As waitpid() would give it.
+int wait_status(const siginfo_t& info) {
+  constexpr int kCoreDumped = 0x80;
+  if (info.si_code == CLD_EXITED) return (info.si_status & 0xff) << 8;
+  return info.si_status | (info.si_code == CLD_DUMPED ? kCoreDumped : 0);
+}
+
 enum class Children { kSome, kNone };
 
-// Reaps everything that can be reaped. Reports the leader's status when it is among it.
+// Reaps everything that can be reaped. The leader's status is reported first: whoever waits until the leader is
+// reaped and then kills this process comes too late to hide the verdict.
 Children reap(pid_t& leader) {
   for (;;) {
-    int status = 0;
+    siginfo_t info{};
     rusage used{};
-    const pid_t pid = wait4(-1, &status, WNOHANG, &used);
-    if (pid == 0) return Children::kSome;
-    if (pid < 0) {
-      if (errno == EINTR) continue;
-      return Children::kNone;  // ECHILD
-    }
-    if (pid == leader) {
+    const long got = syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT, &used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Children::kNone;  // ECHILD
+    if (info.si_pid == 0) return Children::kSome;
+    if (info.si_pid == leader) {
       leader = 0;
-      report_leader(status, used);
+      report_leader(wait_status(info), used);
     }
+    waitpid(info.si_pid, nullptr, WNOHANG);
   }
 }
 
@@ -207,23 +217,31 @@ void signal_all(const Options& options, int signal) {
 // Kills until no child is left. As PID 1 one kill(-1) is final: the kernel restarts a fork that races with
 // it. Under cgroup.kill likewise; the sweep that follows catches what a root test moved out of the leaf.
 // Without either it is a race against forks that each round wins with some probability.
+// The answer goes out once the kernel has the kill in hand, or after the first round.
 void end_everything(const Options& options, pid_t leader) {
-  for (;;) {
+  bool answered = false;
+  const auto answer = [&answered] {
+    if (!answered) report(ReportType::kObeyed, static_cast<int>(CommandType::kKill));
+    answered = true;
+  };
+  for (int round = 0;; ++round) {
     if (options.cgroup) {
       const int fd = openat(kCgroupFd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
       if (fd >= 0) {
         (void)!write(fd, "1", 1);
         close(fd);
+        answer();
       }
     }
     signal_all(options, SIGKILL);
+    answer();
     if (reap(leader) == Children::kNone) return;
-    // A killed child is reaped within microseconds; one in uninterruptible sleep is
-    // waited for without burning CPU.
+    // A killed child is reaped within microseconds; one in uninterruptible sleep, or one that only root can
+    // kill, is waited for without burning CPU.
     sigset_t chld;
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
-    const timespec pause{0, 500'000};
+    const timespec pause{0, round < kQuickRounds ? 500'000 : 50'000'000};
     (void)sigtimedwait(&chld, nullptr, &pause);
     if (reap(leader) == Children::kNone) return;
   }
@@ -248,6 +266,7 @@ Next handle_command(const Options& options) {
   if (got != sizeof(command)) return Next::kOrphaned;
   if (command.type == CommandType::kKill) return Next::kEnd;
   signal_all(options, command.value);
+  report(ReportType::kObeyed, static_cast<int>(command.type));
   return Next::kGoOn;
 }
 
@@ -255,6 +274,8 @@ int guard_main(const Options& options) {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
+  // What it guards cannot trace it, nor read its memory or its descriptors. Root still can.
+  if (!options.dumpable) prctl(PR_SET_DUMPABLE, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // As PID 1 its own death is the strongest kill there is; elsewhere the lifeline does the work.
   if (options.init) prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -309,16 +330,17 @@ int leave_daemon() {
 
 int main(int argc, char** argv) {
   if (argc == 2 && strcmp(argv[1], "--probe") == 0) return leave_daemon();
-  if (argc < 4) return 70;
+  if (argc <= kCommandArgument) return 70;
   Options options;
-  for (const char* flag = argv[1]; *flag != '\0'; ++flag) {
+  for (const char* flag = argv[kFlagsArgument]; *flag != '\0'; ++flag) {
     options.cgroup |= *flag == kFlagCgroup;
     options.init |= *flag == kFlagInit;
     options.terminal |= *flag == kFlagTerminal;
     options.events |= *flag == kFlagEvents;
+    options.dumpable |= *flag == kFlagDumpable;
     options.leases += *flag == kFlagLease ? 1 : 0;
   }
-  options.leaf = argv[2];
-  options.command = argv + 3;
+  options.leaf = argv[kLeafArgument];
+  options.command = argv + kCommandArgument;
   return guard_main(options);
 }

@@ -1,5 +1,8 @@
 // What the runner and the guard say to each other, over one SOCK_SEQPACKET pair. Its runner end is also the
 // lifeline: end-of-file means that the runner is gone, and the guard ends everything it holds.
+//
+// The guard answers each command. One that does not is held by somebody, or dead: then the runner ends the
+// case itself, and the guard too.
 #pragma once
 
 #include <stdint.h>
@@ -18,13 +21,20 @@ inline constexpr int kMaxLeases = 32;
 // The number under which the case sees its events pipe.
 inline constexpr int kChildEventsFd = 3;
 
-// argv of the guard: proctor-guard FLAGS LEAF_PATH COMMAND ARGS...
-// FLAGS is a string of letters; LEAF_PATH is "-" outside the cgroup layer.
+// argv of the guard: proctor-guard FLAGS MARK LEAF_PATH COMMAND ARGS...
+// FLAGS is a string of letters. MARK says whose it is, for who cannot read its environment (core/child_protocol.h,
+// kContainmentVariable). LEAF_PATH is "-" outside the cgroup layer.
+inline constexpr int kFlagsArgument = 1;
+inline constexpr int kMarkArgument = 2;
+inline constexpr int kLeafArgument = 3;
+inline constexpr int kCommandArgument = 4;
 inline constexpr char kFlagCgroup = 'c';    // the leader starts inside kCgroupFd
 inline constexpr char kFlagInit = 'n';      // the guard is PID 1 of its own namespace
 inline constexpr char kFlagTerminal = 't';  // the leader becomes the terminal's foreground group
 inline constexpr char kFlagEvents = 'e';    // kEventsFd is open
 inline constexpr char kFlagLease = 'l';     // once per lease
+inline constexpr char kFlagDumpable =
+    'd';  // others of its user may trace it: /proc hides it from the runner else
 
 enum class CommandType : int32_t {
   kSignal = 1,  // value: signal number, sent to every process of the case
@@ -39,6 +49,7 @@ struct Command {
 enum class ReportType : int32_t {
   kSpawnFailed = 1,   // value: errno; step names the call
   kLeaderExited = 2,  // value: wait status as waitpid gives it
+  kObeyed = 3,        // the answer to a command; to kKill, once the first round of SIGKILL has gone out
 };
 
 struct Report {
@@ -50,7 +61,8 @@ struct Report {
   int64_t peak_rss_kib;  // of the largest of these processes
 };
 
-// The guard's own exit is the proof that nothing of the case is left: it exits only when it has no child any
-// more (and, as PID 1, the kernel has ended the rest). Exit codes: 0 done, 70 internal failure.
+// Exit code 0 is the guard's word that nothing of the case is left: it exits with it only when it has no child
+// any more (and, as PID 1, the kernel has ended the rest). 70: wrong arguments. After any other end, by a signal
+// above all, the runner looks itself.
 
 }  // namespace proctor::guard

@@ -421,6 +421,7 @@ void RunningAttempt::describe_process(const ProcessEnd& end, AttemptEnded& event
     event.duration_ms = ms_between(is_batch() ? open_->started : end.started, end.leader_ended);
   }
   if (end.cause == EndCause::kExited && !end.termination.strays.empty()) event.marks.push_back("leaky");
+  if (!end.termination.guard_lost.empty()) event.marks.push_back("guard_lost");
 }
 
 // ---- what is looked at between a limit and its first signal ----
@@ -500,7 +501,18 @@ void RunningAttempt::clean_up(const ProcessEnd& end) {
   }
 }
 
+void RunningAttempt::tell_lost_guard(const ProcessEnd& end) {
+  const auto& termination = end.termination;
+  if (termination.guard_lost.empty()) return;
+  context_.sink.on(
+      Warning{"guard_lost", fmt::format("the process that guards {} did not end it: {}; the runner did{}",
+                                        blamed().test->id, termination.guard_lost,
+                                        termination.unreapable ? ", and could not kill all of it"
+                                                               : ", and nothing of it is left")});
+}
+
 void RunningAttempt::finish(const ProcessEnd& end) {
+  tell_lost_guard(end);
   if (!end.pass_through_lost.empty()) {
     context_.sink.on(Warning{
         std::string(kOutputNotPassed),

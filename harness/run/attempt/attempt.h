@@ -141,6 +141,7 @@ class RunningAttempt {
   TelemetryInfo take_telemetry(const ProcessEnd* end);
   void describe_process(const ProcessEnd& end, AttemptEnded& event) const;
   Verdict judge_case(const ProcessEnd* end) const;
+  void tell_lost_guard(const ProcessEnd& end);
   void finish(const ProcessEnd& end);
   void clean_up(const ProcessEnd& end);
 

@@ -1,0 +1,106 @@
+#include "harness/process/cgroup.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <optional>
+#include <string>
+
+namespace proctor {
+namespace {
+
+constexpr const char* kOne = "20260131T120000Z-00ab12";
+constexpr const char* kOther = "20260131T120000Z-00ab13";
+
+bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+// In a cgroup of its own, so that it never sees those of real runs.
+class CgroupTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto own = own_cgroup_directory();
+    if (!own) GTEST_SKIP() << own.error().what;
+    parent_ = *own + "/cgroup-test-" + std::to_string(getpid());
+    if (mkdir(parent_.c_str(), 0755) != 0) GTEST_SKIP() << "needs a cgroup2 that it may write";
+  }
+  void TearDown() override {
+    if (exists(parent_)) {
+      EXPECT_EQ(rmdir(parent_.c_str()), 0) << "something is left in " << parent_;
+    }
+  }
+  std::string of(const char* run) const { return parent_ + "/proctor-" + run; }
+
+  std::string parent_ = "/nonexistent";
+};
+
+TEST_F(CgroupTest, WhatARunLeftThatDiedIsRemovedByTheNext) {
+  const pid_t dead = fork();
+  if (dead == 0) {
+    auto run = RunCgroup::create(parent_, kOne);
+    auto leaf = run ? run->make_leaf("1") : Result<Cgroup>(run.error());
+    _exit(leaf ? 0 : 1);  // without a destructor
+  }
+  int status = 1;
+  waitpid(dead, &status, 0);
+  ASSERT_EQ(status, 0);
+  ASSERT_TRUE(exists(of(kOne) + "/1"));
+  const auto run = RunCgroup::create(parent_, kOther);
+  ASSERT_TRUE(run.ok()) << run.error().what;
+  EXPECT_FALSE(exists(of(kOne)));
+}
+
+TEST_F(CgroupTest, ThatOfALivingRunStays) {
+  const auto living = RunCgroup::create(parent_, kOne);
+  ASSERT_TRUE(living.ok()) << living.error().what;
+  const auto next = RunCgroup::create(parent_, kOther);
+  ASSERT_TRUE(next.ok()) << next.error().what;
+  EXPECT_TRUE(exists(of(kOne)));
+  EXPECT_TRUE(living->make_leaf("1").ok());
+}
+
+TEST_F(CgroupTest, OneWithoutALockIsOfAnOlderVersionAndStays) {
+  ASSERT_EQ(mkdir(of(kOne).c_str(), 0755), 0);
+  const auto next = RunCgroup::create(parent_, kOther);
+  EXPECT_TRUE(exists(of(kOne)));
+  EXPECT_EQ(rmdir(of(kOne).c_str()), 0);
+}
+
+TEST_F(CgroupTest, IsRemovedWithThoseThatATestMadeBelowIt) {
+  {
+    auto run = RunCgroup::create(parent_, kOne);
+    ASSERT_TRUE(run.ok()) << run.error().what;
+    const auto leaf = run->make_leaf("1");
+    ASSERT_TRUE(leaf.ok());
+    ASSERT_EQ(mkdir((leaf->path() + "/own").c_str(), 0755), 0);
+  }
+  EXPECT_FALSE(exists(of(kOne)));
+}
+
+TEST_F(CgroupTest, KillsAndCountsWhateverHasBecomeOfItsPath) {
+  auto run = RunCgroup::create(parent_, kOne);
+  ASSERT_TRUE(run.ok()) << run.error().what;
+  const auto leaf = run->make_leaf("1");
+  ASSERT_TRUE(leaf.ok());
+  EXPECT_TRUE(leaf->empty());
+  const pid_t child = fork();
+  if (child == 0) {
+    std::ofstream(leaf->path() + "/cgroup.procs") << "0";
+    for (;;) pause();
+  }
+  while (leaf->empty()) usleep(1000);
+  EXPECT_EQ(leaf->members(), std::vector<pid_t>{child});
+  EXPECT_FALSE(run->directory().empty()) << "what is below it counts too";
+  EXPECT_TRUE(leaf->kill());
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, SIGKILL);
+  while (!leaf->empty()) usleep(1000);
+}
+
+}  // namespace
+}  // namespace proctor

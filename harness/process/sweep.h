@@ -1,0 +1,53 @@
+// How the runner ends processes itself, when a guard is dead, is held by somebody, or does not say the truth:
+// by the cgroup's own kill, by descent from the guard and from the runner, and by the mark in the environment
+// (core/child_protocol.h, kContainmentVariable). Round after round, until a round finds nothing.
+#pragma once
+
+#include <sys/types.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/core/duration.h"
+#include "harness/core/events.h"
+#include "harness/process/cgroup.h"
+
+namespace proctor {
+
+struct Recipe;
+
+// Ends one case.
+class Sweep {
+ public:
+  // `leaf` may be null; it and `recipe` must live as long as this.
+  Sweep(const Recipe& recipe, pid_t guard, const Cgroup* leaf, std::string mark)
+      : recipe_(recipe), guard_(guard), leaf_(leaf), mark_(std::move(mark)) {}
+
+  // SIGKILL to all that is found, and to the guard unless it is `reaped` by now. True when nothing was found.
+  // Takes a bounded time; what is killed needs a moment to be gone, so the caller waits between two rounds.
+  bool round(bool reaped);
+
+  // What it has sent SIGKILL to, without the guard; at most 64 are named.
+  const std::vector<Stray>& found() const { return found_; }
+
+ private:
+  bool end_leaf();
+  bool end_guard();
+  bool end_orphans();
+  bool end_marked();
+  void name(pid_t pid);
+
+  const Recipe& recipe_;
+  pid_t guard_;
+  const Cgroup* leaf_;
+  std::string mark_;
+  std::set<pid_t> named_;
+  std::vector<Stray> found_;
+};
+
+// The last net, at the end of a run: ends every case that is not over, with its guard, and what was left of
+// those that could not be ended. Blocks for at most `limit`. What is alive then is returned.
+std::vector<Stray> sweep_rest(Recipe& recipe, Milliseconds limit);
+
+}  // namespace proctor

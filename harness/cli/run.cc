@@ -38,6 +38,7 @@
 namespace proctor::cli {
 namespace {
 
+constexpr Milliseconds kLastSweep{1'000};
 constexpr const char* kBuiltinKnownFailures = "visibility_known_failures.toml";
 
 // ---- Options ----
@@ -420,7 +421,7 @@ Result<void> RunCommand::read_shard() {
 
 Result<void> RunCommand::prepare() {
   using Step = Result<void> (RunCommand::*)();
-  std::vector<Step> steps = {&RunCommand::hold_children, &RunCommand::plan_cases,
+  std::vector<Step> steps = {&RunCommand::plan_cases, &RunCommand::hold_children,
                              &RunCommand::check_terminal};
   if (options_.dry_run) {
     steps.push_back(&RunCommand::take_shard);
@@ -655,9 +656,34 @@ Result<void> RunCommand::complete_setup() {
   };
   setup.watch_parent = is_ci();
   run_stack_.emplace(options_.stack_root);
-  setup.at_end = [this] { return run_stack_->check_again(); };
+  setup.at_end = [this] {
+    std::vector<Warning> warnings = run_stack_->check_again();
+    const std::vector<Warning> left = end_rest();
+    warnings.insert(warnings.end(), left.begin(), left.end());
+    return warnings;
+  };
   describe();
   return {};
+}
+
+// What no case could end has one more second; what is alive then is named, and the record stays for `finish`.
+std::vector<Warning> RunCommand::end_rest() {
+  const auto containment = machine_->containment();
+  if (!containment) return {};
+  const std::vector<Stray> left = (*containment)->end_rest(kLastSweep);
+  if (left.empty()) return {};
+  std::vector<Warning> warnings;
+  std::vector<int> pids;
+  for (const Stray& stray : left) {
+    pids.push_back(stray.pid);
+    warnings.push_back(
+        {"left_alive", fmt::format("process {} ({}) could not be ended; `proctor finish {}` tries again",
+                                   stray.pid, stray.command, run_dir_)});
+  }
+  if (!record_) return warnings;
+  if (auto kept = record_->keep(pids); !kept)
+    warnings.push_back({"run_record", "failed to " + kept.error().what});
+  return warnings;
 }
 
 // None as well where the environment of the device cannot be made: then nobody can say how it is.

@@ -93,6 +93,7 @@ class RunCommand {
   void describe();
   std::optional<HealthRequest> health_request(const std::string& device);
   std::optional<KnownVerdict> known_failure(const Case& test, const Verdict& verdict) const;
+  std::vector<Warning> end_rest();
   int run();
 
   RunOptions options_;

@@ -25,6 +25,7 @@ namespace proctor::cli {
 namespace {
 
 constexpr const char* kExemptionsFile = "selftest_exemptions.toml";
+constexpr Milliseconds kLastSweep{1'000};
 
 // The simulated machine of each row, unless another is asked for: a card for each rank of any check.
 const char* default_topology(const std::string& backend) { return backend == "cuda" ? "cuda:4" : "xpu:4x2"; }
@@ -50,6 +51,7 @@ class SelftestCommand {
   Result<void> check_listed_faults() const;
   Result<void> set_up_directory();
   Result<std::vector<std::string>> environment_of(const Case& test, const SimSession& session, int rank);
+  void keep_record_of(const std::vector<Stray>& left);
   int run();
   void show_progress(const SelftestRow& row, const SelftestResult& result);
 
@@ -201,6 +203,19 @@ void SelftestCommand::show_progress(const SelftestRow& row, const SelftestResult
                 plan_.cases[result.test].id + (row.fault.empty() ? "" : "  " + row.fault));
 }
 
+// Of what no row could end, so that `finish` or the next run tries again.
+void SelftestCommand::keep_record_of(const std::vector<Stray>& left) {
+  if (left.empty()) return;
+  std::vector<int> pids;
+  for (const Stray& stray : left) {
+    pids.push_back(stray.pid);
+    std::fprintf(stderr, "proctor: warning: process %d (%s) could not be ended\n", stray.pid,
+                 shown(stray.command).c_str());
+  }
+  if (auto kept = record_->keep(pids); !kept)
+    std::fprintf(stderr, "proctor: warning: failed to %s\n", shown(kept.error().what).c_str());
+}
+
 int SelftestCommand::run() {
   const auto containment = machine_->containment();
   if (!containment) return fail(containment.error());
@@ -222,6 +237,7 @@ int SelftestCommand::run() {
   const auto started = Clock::now();
   const auto results = run_rows(setup, matrix_.rows);
   info_.duration_ms = std::chrono::duration_cast<Milliseconds>(Clock::now() - started).count();
+  keep_record_of((*containment)->end_rest(kLastSweep));
 
   const SelftestSummary summary = summarise(plan_, matrix_, results, exemptions_);
   if (output_.is_smart()) output_.write("\r\x1b[K");

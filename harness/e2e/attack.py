@@ -33,7 +33,7 @@ def start(sandbox, layer, name, row, token):
     return done, out
 
 
-def faults_of_run(row, done, out):
+def faults_of_run(row, out, *keys):
     """What is wrong with what the run says, as sentences."""
     cases = {case["suite"]: case for case in report(out)["cases"]}
     case, bystander = cases["attack"], cases["bystander"]
@@ -43,6 +43,10 @@ def faults_of_run(row, done, out):
         faults.append(f"outcome {got[0]}({got[1]}), expected {want[0]}({want[1]})")
     if row.get("leaky", False) != ("leaky" in case["marks"]):
         faults.append(f"marks {case['marks']}")
+    for words in (row["log"][key] for key in keys if key in row.get("log", {})):
+        log = (out / case["attempts"][-1]["output"]["log"]).read_text()
+        if words not in log:
+            faults.append(f"its log does not have {words!r}: {log}")
     if row.get("forced", False) != case["attempts"][-1]["termination"]["forced"]:
         faults.append("forced is not as expected")
     if bystander["outcome"] != "pass" or bystander["marks"]:
@@ -77,7 +81,7 @@ def faults_of_gap(sandbox, layer, row, out, token):
         return faults
     mine = [pid for pid, _ in survivors(token) if os.stat(f"/proc/{pid}").st_uid == os.geteuid()]
     for number in (1, 2):
-        done = sandbox.proctor("finish", out)
+        done = sandbox.proctor("finish", out, "--limit", "8s")
         left = survivors(token)
         if done.returncode != (75 if left else 0):
             faults.append(f"finish {number} gave {done.returncode} with {left}: {done.stdout}{done.stderr}")
@@ -100,7 +104,7 @@ def one_attack(sandbox, layer, name, row, kill):
         happened = "said"
     else:
         happened, faults = who_ended_it(out)
-        faults += faults_of_run(row, done, out)
+        faults += faults_of_run(row, out, layer, happened)
     wanted = {"either": ("guard", "runner")}.get(expected, (expected,))
     if happened not in wanted:
         faults.append(f"{happened}, expected {expected}")

@@ -9,12 +9,14 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/clock.h"
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
+#include "harness/process/guard/protocol.h"
 
 namespace proctor {
 namespace {
@@ -23,6 +25,7 @@ namespace fs = std::filesystem;
 
 // The initial PID namespace, which shows every process (Linux, include/linux/proc_ns.h, PROC_PID_INIT_INO).
 constexpr const char* kInitialNamespace = "pid:[4026531836]";
+constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 constexpr auto kPoll = std::chrono::milliseconds(20);
 
 std::vector<int> all_pids() {
@@ -73,16 +76,41 @@ bool is_in_cgroup(const std::string& cgroups, const std::string& run_id) {
   return after == cgroups.size() || cgroups[after] == '/' || cgroups[after] == '\n';
 }
 
+// A guard hides its environment from its tests, and so from an ordinary user. Its arguments say whose it is.
+bool is_guard_of(const std::string& arguments, const std::string& run_id) {
+  std::istringstream words(arguments);
+  std::string program;
+  std::string word;
+  std::getline(words, program, '\0');
+  for (int at = 1; at <= guard::kMarkArgument; ++at) std::getline(words, word, '\0');
+  return fs::path(program).filename() == "proctor-guard" && word.starts_with(run_id + "/");
+}
+
+// By the mark of the run, or of one of its containments.
+bool is_marked(int pid, const std::string& run_id) {
+  const std::string environment = read_of(pid, "environ");
+  return has_variable(environment, std::string(child::kRunIdVariable) + "=" + run_id) ||
+         ('\0' + environment).find('\0' + (std::string(child::kContainmentVariable) + "=" + run_id + "/")) !=
+             environment.npos;
+}
+
+bool is_named(int pid, const std::vector<LeftProcess>& named) {
+  if (named.empty()) return false;
+  const auto start = start_time_of(pid);
+  return std::ranges::any_of(named, [&](const LeftProcess& left) {
+    return left.start_time == start && left.pid == innermost_pid(pid);
+  });
+}
+
 // Whether it is one of the run is read after the process is held, so that its pid is not another's by then.
-std::vector<ProcessHandle> processes_of(const std::string& run_id) {
-  const std::string variable = std::string(child::kRunIdVariable) + "=" + run_id;
+std::vector<ProcessHandle> processes_of(const std::string& run_id, const std::vector<LeftProcess>& named) {
   std::vector<ProcessHandle> found;
   for (const int pid : all_pids()) {
     if (pid == ::getpid()) continue;
     auto held = ProcessHandle::open(pid, start_time_of(pid));
     if (!held) continue;
-    const bool ours =
-        has_variable(read_of(pid, "environ"), variable) || is_in_cgroup(read_of(pid, "cgroup"), run_id);
+    const bool ours = is_marked(pid, run_id) || is_in_cgroup(read_of(pid, "cgroup"), run_id) ||
+                      is_named(pid, named) || is_guard_of(read_of(pid, "cmdline"), run_id);
     if (ours && !held->gone()) found.push_back(*std::move(held));
   }
   return found;
@@ -153,10 +181,14 @@ bool stop_runner(const ProcessHandle& runner, Milliseconds limit, std::vector<st
 }
 
 bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std::string>& said) {
+  // A pid and a start time mean nothing after a reboot.
+  const auto boot = read_file(kBootId);
+  const bool same_boot = boot && boot->starts_with(record.boot_id) && !record.boot_id.empty();
+  const auto named = same_boot ? record.left : std::vector<LeftProcess>();
   std::set<int> told;
   const auto give_up = Clock::now() + limit;
   for (;;) {
-    const auto left = processes_of(record.run_id);
+    const auto left = processes_of(record.run_id, named);
     if (left.empty()) return true;
     for (const ProcessHandle& process : left) {
       const std::string command = command_of(process.pid());

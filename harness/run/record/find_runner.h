@@ -34,7 +34,7 @@ bool stop_runner(const ProcessHandle& runner, Milliseconds limit, std::vector<st
 
 // For a run whose runner is gone: kills the processes that its cases started, wherever they went. The id of
 // the run is in the environment of each, unless the process removed it, and in the path of its cgroup, if the
-// run has one. This is repeated until no process is left, for at most `limit`. `said` gets one sentence per
+// run has one; a guard has it among its arguments; and the record names what the runner could not end. This is repeated until no process is left, for at most `limit`. `said` gets one sentence per
 // process. False if some are still there.
 bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std::string>& said);
 

@@ -1,6 +1,7 @@
 #include "harness/run/record/run_record.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -149,6 +150,22 @@ bool sweep_cgroup(const RunRecord& record, std::vector<std::string>& swept) {
   return !left;
 }
 
+// Only where the pids are those of the record. From elsewhere, kill_leftovers() finds them (find_runner.h).
+bool sweep_left(const RunRecord& record, std::vector<std::string>& swept) {
+  if (record.boot_id != first_line(kBootId) || record.pid_namespace != read_link(kPidNamespace)) return true;
+  bool gone = true;
+  for (const LeftProcess& process : record.left) {
+    const auto held = ProcessHandle::open(process.pid, process.start_time);
+    if (!held) continue;
+    const auto killed = held->signal(SIGKILL);
+    const bool ended = held->wait_until_gone(kKillWait);
+    swept.push_back((ended ? "killed process " : "failed to kill process ") + std::to_string(process.pid) +
+                    (killed ? "" : ": " + killed.error().what));
+    gone = gone && ended;
+  }
+  return gone;
+}
+
 void sweep_scratch(const std::string& scratch, std::vector<std::string>& swept) {
   if (fs::path(scratch).filename().string().rfind("pr-", 0) != 0) return;
   struct stat info {};
@@ -180,6 +197,9 @@ RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string
 }
 
 std::string to_json(const RunRecord& record) {
+  json left = json::array();
+  for (const LeftProcess& process : record.left)
+    left.push_back({{"pid", process.pid}, {"start_time", process.start_time}});
   return json{{"run_id", record.run_id},
               {"run_dir", record.run_dir},
               {"pid", record.pid},
@@ -190,7 +210,8 @@ std::string to_json(const RunRecord& record) {
               {"boot_id", record.boot_id},
               {"pid_namespace", record.pid_namespace},
               {"cgroup", record.cgroup},
-              {"scratch", record.scratch}}
+              {"scratch", record.scratch},
+              {"left", left}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -209,6 +230,8 @@ Result<RunRecord> parse_run_record(const std::string& text) {
                      .pid_namespace = object.at("pid_namespace"),
                      .cgroup = object.at("cgroup"),
                      .scratch = object.at("scratch")};
+    for (const json& process : object.value("left", json::array()))
+      record.left.push_back({.pid = process.at("pid"), .start_time = process.at("start_time")});
     if (!is_run_id(record.run_id))
       return Error::usage("its run_id '" + record.run_id + "' is not one of a run");
     if (record.pid <= 0)
@@ -265,11 +288,24 @@ Result<std::string> run_record_directory() {
 Result<RunRecordFiles> RunRecordFiles::write(const RunRecord& record) {
   auto directory = run_record_directory();
   if (!directory) return directory.error();
-  RunRecordFiles files({*directory + "/" + record.run_id + ".json", record.run_dir + "/" + kRecordFile});
-  for (const auto& path : files.paths_) {
-    if (auto written = write_file(path, to_json(record)); !written) return written.error();
-  }
+  RunRecordFiles files(record,
+                       {*directory + "/" + record.run_id + ".json", record.run_dir + "/" + kRecordFile});
+  if (auto written = files.write(); !written) return written.error();
   return files;
+}
+
+Result<void> RunRecordFiles::write() const {
+  for (const auto& path : paths_) {
+    if (auto written = write_file(path, to_json(record_)); !written) return written.error();
+  }
+  return {};
+}
+
+Result<void> RunRecordFiles::keep(const std::vector<int>& pids) {
+  for (const int pid : pids) record_.left.push_back({.pid = pid, .start_time = start_time_of(pid)});
+  auto written = write();
+  paths_.clear();
+  return written;
 }
 
 RunRecordFiles::~RunRecordFiles() {
@@ -288,9 +324,10 @@ RunnerState runner_state(const RunRecord& record) {
 }
 
 bool sweep_run(const RunRecord& record, std::vector<std::string>& said) {
+  const bool ended = sweep_left(record, said);
   const bool swept = sweep_cgroup(record, said);
   for (const auto& directory : record.scratch) sweep_scratch(directory, said);
-  return swept;
+  return ended && swept;
 }
 
 std::vector<std::string> sweep_dead_runs() {
@@ -302,8 +339,7 @@ std::vector<std::string> sweep_dead_runs() {
     if (entry.path().extension() != ".json") continue;
     const auto record = parse_run_record(read_text(entry.path()));
     if (!record || runner_state(*record) != RunnerState::kGone) continue;
-    sweep_run(*record, swept);
-    remove_run_record(*record);
+    if (sweep_run(*record, swept)) remove_run_record(*record);
   }
   return swept;
 }

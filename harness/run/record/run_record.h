@@ -17,6 +17,14 @@
 
 namespace proctor {
 
+// A process that the runner itself could not end: one that hangs in the kernel, or another user's.
+struct LeftProcess {
+  int pid = 0;  // in the runner's PID namespace
+  std::uint64_t start_time = 0;
+
+  friend bool operator==(const LeftProcess&, const LeftProcess&) = default;
+};
+
 struct RunRecord {
   std::string run_id;
   std::string run_dir;  // absolute
@@ -31,6 +39,7 @@ struct RunRecord {
   std::string pid_namespace;         // readlink of /proc/self/ns/pid
   std::string cgroup;                // the run's cgroup directory, or ""
   std::vector<std::string> scratch;  // the run's scratch directories
+  std::vector<LeftProcess> left{};
 };
 
 std::string host_name();
@@ -52,16 +61,27 @@ void remove_run_record(const RunRecord& record);
 // The directory of the per-user copies, created with mode 0700. An error if it belongs to somebody else.
 Result<std::string> run_record_directory();
 
-// Holds both copies while the run lasts; destroying it removes them, because nothing is left to sweep then.
+// Holds both copies while the run lasts; destroying it removes them, because nothing is left to sweep then,
+// unless it was told of something.
 class RunRecordFiles {
  public:
   static Result<RunRecordFiles> write(const RunRecord& record);
   ~RunRecordFiles();
-  RunRecordFiles(RunRecordFiles&& other) noexcept : paths_(std::move(other.paths_)) { other.paths_.clear(); }
+  RunRecordFiles(RunRecordFiles&& other) noexcept
+      : record_(std::move(other.record_)), paths_(std::move(other.paths_)) {
+    other.paths_.clear();
+  }
   RunRecordFiles& operator=(RunRecordFiles&&) = delete;
 
+  // These processes could not be ended: both copies stay, and name them.
+  Result<void> keep(const std::vector<int>& pids);
+
  private:
-  explicit RunRecordFiles(std::vector<std::string> paths) : paths_(std::move(paths)) {}
+  RunRecordFiles(RunRecord record, std::vector<std::string> paths)
+      : record_(std::move(record)), paths_(std::move(paths)) {}
+  Result<void> write() const;
+
+  RunRecord record_;
   std::vector<std::string> paths_;
 };
 
@@ -73,12 +93,12 @@ enum class RunnerState {
 };
 RunnerState runner_state(const RunRecord& record);
 
-// Ends what is left of a run after the caller has found that its runner is gone: kills and removes its
-// cgroups, and removes its scratch directories. `said` gets one sentence for each thing that was found and
-// swept. False if a cgroup is still there.
+// Ends what is left of a run after the caller has found that its runner is gone: kills the processes that its
+// record names and those in its cgroups, removes these, and removes its scratch directories. `said` gets one
+// sentence for each thing that was found and swept. False if something is still there.
 bool sweep_run(const RunRecord& record, std::vector<std::string>& said);
 
-// Sweeps every dead run of this user and removes its records.
+// Sweeps every dead run of this user and removes its records, unless something of it is still there.
 std::vector<std::string> sweep_dead_runs();
 
 }  // namespace proctor

@@ -142,6 +142,41 @@ TEST_F(RunRecordTest, BothCopiesLiveAsLongAsTheRun) {
   EXPECT_FALSE(fs::exists(run_dir_ + "/run.json"));
 }
 
+// With the start time, so that nobody who gets the pid is meant.
+TEST_F(RunRecordTest, WhatCouldNotBeEndedIsNamedAndTheRecordStaysUntilItIsGone) {
+  const pid_t left = ::fork();
+  if (left == 0) {
+    for (;;) ::pause();
+  }
+  auto record = describe_this_run(kId, run_dir_, "", {});
+  record.pid = dead_pid();
+  {
+    auto files = RunRecordFiles::write(record);
+    ASSERT_TRUE(files.ok());
+    EXPECT_TRUE(files->keep({left}).ok());
+  }
+  const auto kept = read_run_record(run_dir_);
+  ASSERT_TRUE(kept.ok() && *kept);
+  ASSERT_EQ((*kept)->left.size(), 1U);
+  EXPECT_EQ((*kept)->left[0].pid, left);
+
+  auto another = **kept;
+  another.left[0].start_time += 1;
+  std::vector<std::string> said;
+  EXPECT_TRUE(sweep_run(another, said));
+  another = **kept;
+  another.boot_id = "another";
+  EXPECT_TRUE(sweep_run(another, said)) << "its pids are of another boot";
+  EXPECT_THAT(said, IsEmpty());
+  EXPECT_EQ(::waitpid(left, nullptr, WNOHANG), 0) << "somebody else was killed";
+
+  EXPECT_THAT(sweep_dead_runs(), ElementsAre(HasSubstr("killed process " + std::to_string(left))));
+  int status = 0;
+  ::waitpid(left, &status, 0);
+  EXPECT_EQ(status, SIGKILL);
+  EXPECT_FALSE(fs::exists(run_dir_ + "/run.json"));
+}
+
 TEST_F(RunRecordTest, ALivingRunIsLeftAlone) {
   const auto files = RunRecordFiles::write(describe_this_run(kId, run_dir_, "", {scratch_}));
   ASSERT_TRUE(files.ok());

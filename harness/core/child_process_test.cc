@@ -96,9 +96,9 @@ int exits_of_others[2];
 
 TEST_F(Child, NothingOfOursRunsInOneThatCannotBeStarted) {
   ASSERT_EQ(::pipe2(exits_of_others, O_CLOEXEC | O_NONBLOCK), 0);
-  static const pid_t self = ::getpid();
+  static const pid_t kSelf = ::getpid();
   std::atexit([] {
-    if (::getpid() != self) (void)!::write(exits_of_others[1], "x", 1);
+    if (::getpid() != kSelf) (void)!::write(exits_of_others[1], "x", 1);
   });
   EXPECT_FALSE(ChildProcess::start({.argv = {script("no program")}}));
   char byte;

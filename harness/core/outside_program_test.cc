@@ -17,11 +17,11 @@ namespace proctor {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr Milliseconds kNever{3'600'000};
-constexpr Milliseconds kShort{200};  // only for what never ends
+constexpr Milliseconds kShort{200};             // only for what never ends
+constexpr std::size_t kManyBytes = 50'000'000;  // more than a pipe holds
 
 long open_descriptors() {
   return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
@@ -73,7 +73,7 @@ TEST_F(OutsidePrograms, AnswerWithWhatTheyWriteAndTheirCode) {
 
 TEST_F(OutsidePrograms, AnswerWithManyBytes) {
   OutsideProgram program = shell("cat");
-  program.input = std::string(50'000'000, 'x');
+  program.input = std::string(kManyBytes, 'x');
   program.output_limit = program.input.size();
   const auto done = run_outside_program(program);
   ASSERT_TRUE(done) << done.error().what;
@@ -172,7 +172,7 @@ TEST_F(OutsidePrograms, CloseTheirStreamsEarly) {
 
 TEST_F(OutsidePrograms, EndBeforeTheyReadTheirInput) {
   OutsideProgram program = shell("exit 5");
-  program.input = std::string(10'000'000, 'x');
+  program.input = std::string(kManyBytes, 'x');
   const auto done = run_outside_program(program);
   ASSERT_TRUE(done) << done.error().what;
   EXPECT_EQ(done->exit_code, 5);

@@ -25,8 +25,9 @@
 
 namespace proctor {
 
-// Whose problem a failure is. It decides the exit code: 2 for a user's mistake, 75 for everything else.
-enum class ErrorKind { kUsage, kSystem, kInternal };
+// Whose problem a failure is. It decides the exit code: 2 for a user's mistake, 75 for everything else. kUnlisted is a
+// mistake too, of a suite whose program does not list its cases; a run goes on without it.
+enum class ErrorKind { kUsage, kUnlisted, kSystem, kInternal };
 
 // `what` completes the words "failed to ..." and begins in lower case: "read proctor.toml: line 3: unknown
 // key". `hint` is empty or one full sentence: the near miss or the next command.

@@ -37,7 +37,7 @@ class Suite:
 
     def refused(self):
         """Why it cannot be planned."""
-        done = self.sandbox.proctor("run", "--config", self.config, "--out", self.sandbox.out())
+        done = self.sandbox.proctor("list", "--config", self.config)
         check(done.returncode == 2, "exit", done.returncode, "instead of 2", done.stdout, done.stderr)
         return done.stderr
 

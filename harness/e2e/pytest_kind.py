@@ -195,9 +195,9 @@ def start_up(sandbox):
     said = [text for text in verdicts(cases).values()]
     check(said == ["crash(signal:9)", "crash(signal:9)", "notrun(start_up)", "crash(signal:9)"], said)
     project = Project(sandbox, "cannot_list", {"test_a.py": "import no_such_module\n"})
-    run = sandbox.start("run", "--config", project.config, "--out", sandbox.out())
-    errors = sandbox.finish(run, seconds=60)
-    check(run.returncode == 2 and "no_such_module" in errors, run.returncode, errors)
+    run = sandbox.proctor("run", "--config", project.config, "--out", sandbox.out(), timeout=60)
+    check(run.returncode == 1 and "error(discovery)" in run.stdout and "no_such_module" in run.stdout, run.returncode,
+          run.stdout)
     changed = 'import os\nif "PROCTOR_ATTEMPT" in os.environ: import no_such_module\ndef test_a(): pass\n'
     hidden = 'import os\nif "PROCTOR_ATTEMPT" not in os.environ:\n    def test_gone(): pass\n'
     late = 'import os, pytest\nif "PROCTOR_ATTEMPT" not in os.environ: pytest.skip("no card", allow_module_level=True)\n'

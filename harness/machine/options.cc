@@ -75,7 +75,7 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
                      "the machine, or --sim, has");
   command.add_option("--filter", selection.filters, "Cases whose id matches this glob (* and ?); repeatable")
       ->allow_extra_args(false);
-  command.add_option("--case", selection.cases, "The case with exactly this id; repeatable")
+  command.add_option("--case", selection.cases, "The case with exactly this id, or all of the suite of this name; repeatable")
       ->allow_extra_args(false);
   command.add_option("--exclude", selection.excludes, "Not the cases whose id matches this glob; repeatable")
       ->allow_extra_args(false);

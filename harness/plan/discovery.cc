@@ -31,13 +31,13 @@ std::string last_lines(const std::string& text) {
   return fmt::format("{}", fmt::join(lines, " | "));
 }
 
-// The plan is refused: usage, although it may be the machine's fault, because nothing has been started.
+// Not the machine's, although that may be at fault: nothing has been started that could tell.
 Error refused(const Suite& suite, const std::vector<std::string>& argv, const std::string& what,
               const std::string& stderr_tail = {}) {
   std::string text =
       fmt::format("list the cases of suite `{}` ({}): `{}` {}", suite.name, suite.origin, quoted(argv), what);
   if (const std::string lines = last_lines(stderr_tail); !lines.empty()) text += "; it wrote: " + lines;
-  return Error::usage(std::move(text), "Run that command by hand to see all of its output.");
+  return {ErrorKind::kUnlisted, std::move(text), "Run that command by hand to see all of its output.", 0};
 }
 
 std::optional<Error> check_list(const Suite& suite, const std::vector<std::string>& argv,
@@ -67,10 +67,10 @@ std::optional<Error> check_unique(const Suite& suite, const std::vector<Case>& c
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const auto [first, inserted] = seen.emplace(cases[i].id, i);
     if (inserted) continue;
-    return Error::usage(
-        fmt::format("plan suite `{}` ({}): two cases have the id {}, numbers {} and {} of its list",
-                    suite.name, suite.origin, cases[i].id, first->second + 1, i + 1),
-        "Rename one of them.");
+    return Error{ErrorKind::kUnlisted,
+                 fmt::format("plan suite `{}` ({}): two cases have the id {}, numbers {} and {} of its list",
+                             suite.name, suite.origin, cases[i].id, first->second + 1, i + 1),
+                 "Rename one of them.", 0};
   }
   return {};
 }
@@ -111,6 +111,15 @@ Result<std::vector<Case>> list_cases(Suite& suite, const Listers& listers,
 
 std::string id_prefix(const Suite& suite) {
   return suite.kind->ours() ? fmt::format("{}.{}", suite.name, to_string(suite.backend)) : suite.name;
+}
+
+Case unlisted_case(const Suite& suite, std::size_t suite_index, const Error& error) {
+  Case test;
+  test.id = test.name = test.classname = id_prefix(suite);
+  test.suite = suite_index;
+  test.argv = suite.command;
+  test.unlisted = "failed to " + error.what;
+  return test;
 }
 
 Result<std::vector<Case>> discover(Suite& suite, std::size_t suite_index, const Listers& listers,

@@ -1,8 +1,8 @@
 // Finds the cases of a suite: the suite's own program lists them, in a contained child with its own deadline.
 // How it is asked, and what it prints, its kind knows (kinds/kind.h).
 //
-// When a list cannot be read completely, the plan is refused: a case that is silently missing would look
-// green.
+// When a list cannot be read completely, the suite is one red case (unlisted_case()), or the plan is refused: a
+// case that is silently missing would look green.
 #pragma once
 
 #include <functional>
@@ -39,6 +39,9 @@ struct Listers {
 // already. May settle what only the list can tell of `suite`, and warn of it.
 Result<std::vector<Case>> discover(Suite& suite, std::size_t suite_index, const Listers& listers,
                                    const std::optional<ListOutput>& listing, std::vector<Warning>& warnings);
+
+// The case that stands for a suite that could not be listed, and why: error(discovery), with the program's words.
+Case unlisted_case(const Suite& suite, std::size_t suite_index, const Error& error);
 
 // What stands before '/' in the ids: "memory.xpu" for our suites, the suite's name for foreign ones.
 std::string id_prefix(const Suite& suite);

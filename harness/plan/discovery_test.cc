@@ -42,7 +42,7 @@ class DiscoveryTest : public testing::Test {
   std::string refusal(const Suite& suite) {
     const Result<std::vector<Case>> cases = cases_of(suite, 0, run_listing);
     if (cases) return "accepted";
-    EXPECT_EQ(cases.error().kind, ErrorKind::kUsage);
+    EXPECT_EQ(cases.error().kind, ErrorKind::kUnlisted);
     return cases.error().what;
   }
 

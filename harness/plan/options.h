@@ -28,6 +28,8 @@ struct SelectionOptions {
   std::vector<std::string> excludes;  // --exclude GLOB, after filters and cases
   std::vector<std::string> labels;    // --label, any of them
   std::vector<std::string> tags;      // --tag, any of them
+  // A suite that cannot be listed becomes one case that is red, and the others go on; else the plan is refused.
+  bool keep_unlisted = false;
 };
 
 // Limits as typed; each wins over every configuration file.

@@ -66,16 +66,14 @@ void take_caller_filters(Suite& suite, const SearchPaths& paths, std::vector<War
   }
 }
 
-Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const SearchPaths& paths,
-                                   const Listers& listers, std::vector<Warning>& warnings) {
+// What its own program says of its cases. The kind of the suite is known afterwards.
+Result<std::vector<Case>> listed_cases(SuiteConfig& config, std::size_t index, const std::string& executable,
+                                       const SearchPaths& paths, const Listers& listers,
+                                       std::vector<Warning>& warnings) {
   Suite& suite = config.suite;
-  const auto own_path = suite.env.find("PATH");
-  const Result<std::string> executable =
-      find_executable(suite, own_path != suite.env.end() ? own_path->second : paths.path);
-  if (!executable) return executable.error();
   std::optional<ListOutput> listing;
   if (config.kind == nullptr) {
-    Result<Recognition> recognised = recognise(suite, *executable, listers.run);
+    Result<Recognition> recognised = recognise(suite, executable, listers.run);
     if (!recognised) return recognised.error();
     config.kind = recognised->kind;
     suite.kind_reason = recognised->reason;
@@ -86,6 +84,19 @@ Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const
   take_caller_filters(suite, paths, warnings);
   if (Result<void> settled = suite.kind->settle_environment(suite, paths); !settled) return settled.error();
   return discover(suite, index, listers, listing, warnings);
+}
+
+Result<std::vector<Case>> cases_of(SuiteConfig& config, std::size_t index, const SearchPaths& paths,
+                                   const Listers& listers, bool keep_unlisted,
+                                   std::vector<Warning>& warnings) {
+  Suite& suite = config.suite;
+  const auto own_path = suite.env.find("PATH");
+  const Result<std::string> executable =
+      find_executable(suite, own_path != suite.env.end() ? own_path->second : paths.path);
+  if (!executable) return executable.error();
+  Result<std::vector<Case>> cases = listed_cases(config, index, *executable, paths, listers, warnings);
+  if (cases || !keep_unlisted || cases.error().kind != ErrorKind::kUnlisted) return cases;
+  return std::vector<Case>{unlisted_case(suite, index, cases.error())};
 }
 
 Result<void> check_unique(const Plan& plan) {
@@ -166,11 +177,14 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   if (!suites) return suites.error();
   PlanOutcome outcome;
   outcome.run = config.run;
+  std::vector<SuiteConfig> unlisted;
   Plan& plan = outcome.plan;
   for (std::size_t i = 0; i < suites->size(); ++i) {
     SuiteConfig& suite = (*suites)[i];
-    Result<std::vector<Case>> cases = cases_of(suite, i, paths, listers, outcome.warnings);
+    Result<std::vector<Case>> cases =
+        cases_of(suite, i, paths, listers, options.keep_unlisted, outcome.warnings);
     if (!cases) return cases.error();
+    if (!cases->empty() && is_unlisted(cases->front())) unlisted.push_back(suite);
     suite.suite.policy = resolve_policy(config, suite, suite.suite.kind, "");
     for (Case& test : *cases) {
       test.policy = resolve_policy(config, suite, suite.suite.kind, test.id);
@@ -179,7 +193,9 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
     plan.suites.push_back(suite.suite);
   }
   if (Result<void> unique = check_unique(plan); !unique) return unique.error();
-  for (Warning& warning : override_warnings(config, plan.cases, suites_left_out(config, *suites)))
+  std::vector<SuiteConfig> unknown = suites_left_out(config, *suites);
+  unknown.insert(unknown.end(), unlisted.begin(), unlisted.end());
+  for (Warning& warning : override_warnings(config, plan.cases, unknown))
     outcome.warnings.push_back(std::move(warning));
   Result<std::vector<Case>> selected = select_cases(std::move(plan.cases), options);
   if (!selected) return selected.error();

@@ -268,6 +268,28 @@ TEST_F(PlannerTest, PathOfTheSuiteIsTheOneThatCounts) {
   EXPECT_FALSE(plan("[suite.a]\ncommand = [\"tool\"]\n"));
 }
 
+// One red case of its name, with the program's words; the others are there as ever.
+TEST_F(PlannerTest, ASuiteThatCannotBeListedIsOneCase) {
+  const std::string broken = "[suite.broken]\nkind = \"gtest\"\ncommand = [\"" +
+                             scratch_.write_script("broken", "echo no such library >&2; exit 3") +
+                             "\"]\n[suite.fine]\nkind = \"command\"\ncommand = [\"true\"]\n";
+  EXPECT_EQ(plan(broken).error().kind, ErrorKind::kUnlisted) << "who prints the plan is refused";
+  SelectionOptions options;
+  options.keep_unlisted = true;
+  const Result<PlanOutcome> outcome = plan(broken, options);
+  ASSERT_TRUE(outcome) << outcome.error().what;
+  EXPECT_THAT(ids(*outcome), ElementsAre("broken", "fine/true"));
+  const Case& red = outcome->plan.cases.front();
+  EXPECT_THAT(red.unlisted, HasSubstr("exited with 3"));
+  EXPECT_THAT(red.unlisted, HasSubstr("no such library"));
+  EXPECT_EQ(outcome->plan.suites[red.suite].name, "broken");
+  const auto overridden = plan(broken + "[[override]]\nmatch = \"broken/*\"\ntimeout = \"5s\"\n", options);
+  ASSERT_TRUE(overridden) << overridden.error().what;
+  EXPECT_TRUE(warnings(*overridden).empty()) << "nobody knows what the override matches";
+  EXPECT_FALSE(plan("[suite.a]\nkind = \"gtest\"\ncommand = [\"./nowhere\"]\n", options))
+      << "what does not exist is a mistake in the configuration";
+}
+
 TEST_F(PlannerTest, IdsAreUniqueOverTheWholePlan) {
   const BuiltinSuite twice = builtin("visibility", Backend::kXpu);
   const Result<PlanOutcome> outcome = plan("", {}, {}, "", {twice, twice});

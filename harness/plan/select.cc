@@ -85,6 +85,7 @@ Result<void> check_labels(const std::vector<SuiteConfig>& suites, const std::vec
 }
 
 Result<void> check_tags(const std::vector<Case>& cases, const std::vector<std::string>& tags) {
+  if (std::any_of(cases.begin(), cases.end(), is_unlisted)) return {};  // it may be a tag of theirs
   std::set<std::string> all;
   for (const Case& test : cases) all.insert(test.tags.begin(), test.tags.end());
   for (const std::string& tag : tags) {
@@ -188,16 +189,35 @@ Error matches_nothing(const char* option, const std::string& pattern, const std:
       near.empty() ? "`proctor list` shows the ids." : fmt::format("Did you mean `{}`?", near));
 }
 
-// Marks the cases that one of the patterns matches; every pattern must match.
+// Whether `pattern` may mean some case of a suite that could not be listed.
+bool may_mean(std::string_view pattern, const Case& test) {
+  const std::size_t slash = pattern.find('/');
+  return is_unlisted(test) && (slash == pattern.npos || glob_match(pattern.substr(0, slash), test.id));
+}
+
+// The id of a case; or of a suite, as the case is called that stands for one that could not be listed.
+bool is_id(std::string_view pattern, const Case& test) {
+  if (pattern == test.id) return true;
+  if (is_unlisted(test)) return pattern.starts_with(test.id + "/");
+  return pattern.find('/') == pattern.npos && test.id.starts_with(std::string(pattern) + "/");
+}
+
+// Whether all cases of a suite, listed or not, are meant.
+bool matches_all_of(std::string_view pattern, const Case& test) {
+  return matches_case(pattern, test.id) || (is_unlisted(test) && pattern == test.id + "/*");
+}
+
+// Marks the cases that one of the patterns matches; every pattern must match something, or may do so where nobody
+// knows the cases of a suite.
 template <typename Matches>
 Result<void> mark(const char* option, const std::vector<std::string>& patterns,
                   const std::vector<Case>& cases, Matches matches, std::vector<bool>& marked) {
   for (const std::string& pattern : patterns) {
     bool any = false;
     for (std::size_t i = 0; i < cases.size(); ++i) {
-      if (!matches(pattern, cases[i].id)) continue;
-      any = true;
-      marked[i] = true;
+      const bool meant = matches(pattern, cases[i]);
+      any = any || meant || may_mean(pattern, cases[i]);
+      if (meant) marked[i] = true;
     }
     if (!any) return matches_nothing(option, pattern, cases);
   }
@@ -243,15 +263,17 @@ Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionO
   const bool all = options.filters.empty() && options.cases.empty();
   std::vector<bool> wanted(cases.size(), all);
   std::vector<bool> excluded(cases.size(), false);
-  const auto literal = [](const std::string& id, const std::string& candidate) { return id == candidate; };
-  if (auto r = mark("--filter", options.filters, cases, matches_case, wanted); !r) return r.error();
-  if (auto r = mark("--case", options.cases, cases, literal, wanted); !r) return r.error();
-  if (auto r = mark("--exclude", options.excludes, cases, matches_case, excluded); !r) return r.error();
+  const auto by_pattern = [](const std::string& pattern, const Case& test) {
+    return matches_case(pattern, test.id) || may_mean(pattern, test);
+  };
+  if (auto r = mark("--filter", options.filters, cases, by_pattern, wanted); !r) return r.error();
+  if (auto r = mark("--case", options.cases, cases, is_id, wanted); !r) return r.error();
+  if (auto r = mark("--exclude", options.excludes, cases, matches_all_of, excluded); !r) return r.error();
   if (auto r = check_tags(cases, options.tags); !r) return r.error();
   std::vector<Case> selected;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (wanted[i] && !excluded[i] && has_any(cases[i].tags, options.tags))
-      selected.push_back(std::move(cases[i]));
+    const bool tagged = is_unlisted(cases[i]) || has_any(cases[i].tags, options.tags);
+    if (wanted[i] && !excluded[i] && tagged) selected.push_back(std::move(cases[i]));
   }
   if (selected.empty()) {
     return Error::usage(options.tags.empty()

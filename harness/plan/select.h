@@ -24,7 +24,9 @@ std::string ad_hoc_name(const std::string& program);
 // An ad hoc command is one suite, named after its program; suites and a command together are refused.
 Result<std::vector<SuiteConfig>> select_suites(const Config& config, const SelectionOptions& options);
 
-// Drops the cases that filters, cases and excludes do not select.
+// Drops the cases that filters, cases and excludes do not select. A case that stands for a suite that could not be
+// listed stays where one of the suite's may be meant. `--case attention` is every case of that suite: so the rerun
+// command of the case that stands for it is right also when it can be listed again.
 Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionOptions& options);
 
 // `pattern` over the id; a pattern without '/' may also match what follows the first '/' of the id.

@@ -57,6 +57,39 @@ TEST(SelectCases, CasesAreLiteral) {
   EXPECT_THAT(selected(options({}, {"Copy.Peer"}))[1], "Did you mean `memory.xpu/Copy.Peer`?");
 }
 
+// The first of them stands for a suite that could not be listed.
+std::vector<std::string> selected_beside_unlisted(const SelectionOptions& options) {
+  auto cases = cases_with({"broken", "memory.xpu/Copy.Peer", "attention/Moe.Big"});
+  cases.front().unlisted = "failed to list";
+  const Result<std::vector<Case>> left = select_cases(std::move(cases), options);
+  if (!left) return {"failed to " + left.error().what};
+  std::vector<std::string> ids;
+  for (const Case& test : *left) ids.push_back(test.id);
+  return ids;
+}
+
+TEST(SelectCases, ASuiteThatCannotBeListedStaysWhereItsCasesMayBeMeant) {
+  EXPECT_THAT(selected_beside_unlisted(options({"Moe.Big"})), ElementsAre("broken", "attention/Moe.Big"));
+  EXPECT_THAT(selected_beside_unlisted(options({"bro*/x"})), ElementsAre("broken"));
+  EXPECT_THAT(selected_beside_unlisted(options({"attention/*"})), ElementsAre("attention/Moe.Big"));
+  EXPECT_THAT(selected_beside_unlisted(options({}, {"broken/Any.Case"})), ElementsAre("broken"));
+  EXPECT_THAT(selected_beside_unlisted(options({}, {"broken"})), ElementsAre("broken"));
+  EXPECT_THAT(selected_beside_unlisted(options({}, {"attention/Moe.Big"})), ElementsAre("attention/Moe.Big"));
+  EXPECT_THAT(selected_beside_unlisted(options({}, {}, {"broken/One*", "memory*"})),
+              ElementsAre("broken", "attention/Moe.Big"))
+      << "some of it may be left";
+  EXPECT_THAT(selected_beside_unlisted(options({}, {}, {"broken/*", "memory*"})),
+              ElementsAre("attention/Moe.Big"));
+  SelectionOptions tagged;
+  tagged.tags = {"slow"};
+  EXPECT_THAT(selected_beside_unlisted(tagged), ElementsAre("broken"));
+}
+
+TEST(SelectCases, ACaseOfASuitesNameIsAllOfIt) {
+  EXPECT_THAT(selected(options({}, {"memory.xpu"})), ElementsAre(kIds[0], kIds[1]));
+  EXPECT_THAT(selected(options({}, {"attention/gpt_oss"}))[0], testing::StartsWith("failed to"));
+}
+
 TEST(SelectCases, WhatMatchesNothingIsAnErrorWithTheNearMiss) {
   EXPECT_THAT(selected(options({"attention/gpt-oss/*"})),
               ElementsAre("failed to use --filter 'attention/gpt-oss/*': it matches none of 4 cases",

@@ -23,7 +23,8 @@ std::string shown(std::string_view text) {
 int fail(const Error& error) {
   std::fprintf(stderr, "proctor: failed to %s\n", shown(error.what).c_str());
   if (!error.hint.empty()) std::fprintf(stderr, "  %s\n", shown(error.hint).c_str());
-  return error.kind == ErrorKind::kUsage ? kExitUsage : kExitMachine;
+  const bool mistake = error.kind == ErrorKind::kUsage || error.kind == ErrorKind::kUnlisted;
+  return mistake ? kExitUsage : kExitMachine;
 }
 
 void tell_wait(const std::string& why) {

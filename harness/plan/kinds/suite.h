@@ -72,7 +72,11 @@ struct Case {
   std::string sizes_unit;
   std::vector<std::string> faults;  // simulator faults, each of which must make it fail; the cheapest first
   std::string expects;  // how these faults end it, if not by a failed assertion: "hang", "lost", "abort" or "mismatch"
+  std::string unlisted;  // why its suite could not be listed: the case stands for it and never runs; "" = a real one
 };
+
+// Whether the case stands for a suite that could not be listed; its id is then that of the suite: "attention".
+inline bool is_unlisted(const Case& test) { return !test.unlisted.empty(); }
 
 // What the suite's own framework calls the case: its id without the suite.
 std::string_view framework_id(const Case& test);

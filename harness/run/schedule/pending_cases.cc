@@ -31,6 +31,7 @@ std::optional<std::string> unmet_need(const RunSetup& setup, const std::string& 
 std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, const Suite& suite,
                               const Case& test) {
   const std::string backend(to_string(suite.backend));
+  if (is_unlisted(test)) return Refusal{{Outcome::kError, "discovery"}, test.unlisted};
   if (test.disabled) return Refusal{{Outcome::kSkip, "disabled"}, "disabled in its own source"};
   if (const auto why = setup.devices->unusable.find(backend); why != setup.devices->unusable.end())
     return Refusal{{Outcome::kSkip, why->second}, ""};

@@ -32,6 +32,9 @@ struct Inventory {
   // The same for programs that use this machine's CUDA Runtime, as ours do. Other programs bring their own.
   std::string runtime_problem;
   std::string runtime_detail;
+  // What was loaded in place of a driver with hardware, for whatever reason; "" = nothing. All devices are then
+  // simulated.
+  std::string stand_in;
   // Level Zero entry points newer than 1.0 that this loader lacks: checks that need them are skipped.
   std::vector<std::string> missing_symbols;
 

@@ -128,7 +128,9 @@ Result<Inventory> parse_probe(Backend backend, std::string_view text) {
     Inventory inventory;
     inventory.problem = document.value("problem", "");
     inventory.detail = document.value("detail", "");
+    inventory.stand_in = document.value("stand_in", "");
     backend == Backend::kCuda ? parse_cuda(document, inventory) : parse_xpu(document, inventory);
+    for (Device& device : inventory.devices) device.simulated = !inventory.stand_in.empty();
     return inventory;
   } catch (const json::exception& error) {
     return Error::internal(fmt::format("read the probe's answer: {}", error.what()));

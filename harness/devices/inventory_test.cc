@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "harness/core/json.h"
 #include "harness/core/temp_dir.h"
 #include "harness/process/containment.h"
 
@@ -46,6 +47,15 @@ TEST(ParseXpuProbe, StackTellsReleaseNamesElseTheDriversNumber) {
   EXPECT_THAT(stack, Contains(Pair("xpu.loader", "1.8.0")));
   EXPECT_THAT(stack, Contains(Pair("xpu.driver", "22.43.24595")));
   EXPECT_THAT(stack, Contains(Pair("xpu.driver.1", "1.2.3")));
+}
+
+TEST(ParseXpuProbe, WhatStandsInForHardwareMakesAllOfThemSimulated) {
+  auto document = nlohmann::json::parse(kTwoCards);
+  EXPECT_FALSE(parse_probe(Backend::kXpu, document.dump())->devices[0].simulated);
+  document["stand_in"] = "/opt/libproctor_ze_sim.so";
+  const auto inventory = parse_probe(Backend::kXpu, document.dump());
+  EXPECT_EQ(inventory->stand_in, "/opt/libproctor_ze_sim.so");
+  for (const Device& device : inventory->devices) EXPECT_TRUE(device.simulated);
 }
 
 TEST(ParseXpuProbe, OtherTextsAreErrors) {

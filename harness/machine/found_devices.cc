@@ -122,6 +122,15 @@ Result<void> add_devices(Backend backend, const std::optional<Simulation>& simul
   note_problems(backend, inventory, simulation.has_value(), devices);
   if (inventory.devices.empty()) return {};
   if (auto noted = note_variables(backend, caller, devices); !noted) return noted;
+  // Nobody asked for a simulation, and this is none the less.
+  if (!simulation && !inventory.stand_in.empty()) {
+    devices.warnings.push_back(
+        {"stand_in",
+         fmt::format("the {} devices are simulated: {} is loaded in place of a driver with hardware, so "
+                     "nothing here is evidence about any; --sim says so itself",
+                     key_of(backend), inventory.stand_in)});
+    devices.stack.emplace_back(key_of(backend) + ".stand_in", inventory.stand_in);
+  }
   WatchedDevices watched{.backend = backend, .ids = {}, .env = to_list(whole)};
   for (const auto& device : inventory.devices) watched.ids.push_back(device.id);
   devices.watched.push_back(std::move(watched));

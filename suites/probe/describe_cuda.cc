@@ -8,6 +8,7 @@
 #include "suites/probe/cuda_runtime.h"
 #include "suites/probe/describe.h"
 #include "suites/probe/nvml.h"
+#include "suites/probe/stand_in.h"
 
 namespace proctor::probe {
 namespace {
@@ -126,6 +127,7 @@ json describe_cuda() {
   for (std::size_t i = 0; i < nvml.devices().size(); ++i)
     document["devices"].push_back(describe_by_nvml(nvml, i, runtime));
   if (document["devices"].empty()) document["devices"] = describe_by_runtime(runtime);
+  if (!document["devices"].empty()) document["stand_in"] = loaded_simulator();
   name_problem(document, runtime);
   return document;
 }

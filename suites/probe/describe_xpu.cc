@@ -7,6 +7,7 @@
 
 #include "suites/accel/xpu/level_zero.h"
 #include "suites/probe/describe.h"
+#include "suites/probe/stand_in.h"
 
 namespace proctor::probe {
 namespace {
@@ -101,6 +102,12 @@ std::string mapped_driver() {
   return {};
 }
 
+// What the devices are if they are not hardware. Intel's driver lists cards without any in its capture modes.
+std::string stand_in(const std::string& driver) {
+  if (auto simulator = loaded_simulator(); !simulator.empty()) return simulator;
+  return driver.empty() || has_open_device_node() ? "" : driver + " without hardware";
+}
+
 // The driver library that the loader would try first and that can be loaded, or "".
 std::string loadable_driver() {
   std::vector<std::string> names(std::begin(kDriverLibraries), std::end(kDriverLibraries));
@@ -155,6 +162,7 @@ json describe_level_zero() {
     document["drivers"].push_back(describe_driver(*ze, driver, library));
     any_device = any_device || !document["drivers"].back()["devices"].empty();
   }
+  if (any_device) document["stand_in"] = stand_in(library);
   if (drivers.result != ZE_RESULT_SUCCESS) {
     document["problem"] = "enumerate:" + xpu::result_name(drivers.result);
     document["detail"] = "zeDriverGet failed";

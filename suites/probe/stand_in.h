@@ -1,0 +1,15 @@
+// Whether what the vendor's library reaches in this process is no hardware, by what is loaded here and not by what
+// the environment says: a simulator that somebody put below the loader, or a driver in a mode without hardware.
+#pragma once
+
+#include <string>
+
+namespace proctor::probe {
+
+// The path of the simulator of ours that is loaded in this process; "" = none.
+std::string loaded_simulator();
+
+// Whether this process has a device node of a GPU open. A driver that lists devices of this machine has.
+bool has_open_device_node();
+
+}  // namespace proctor::probe

@@ -77,6 +77,16 @@ def first_bad_rank_answers(sandbox):
     print("ok", cases["crash"]["message"])
 
 
+def first_bad_rank_answers_before_the_grace_is_over(sandbox):
+    """The time limit comes before the grace is over: it still is that rank, in its own words, however much others say."""
+    script = "[ $RANK = 1 ] && { echo the reason is here; exit 3; }; while :; do echo noise noise noise noise; done"
+    done, cases, out = run(sandbox, {"early": {"command": shell(script), "ranks": 2, "grace": "60s", "timeout": "3s"}})
+    check(done.returncode == 1 and verdict(cases["early"]) == "fail(exit:3)", verdict(cases["early"]), done.stdout)
+    check("rank 1: fail(exit:3)" in cases["early"]["message"], cases["early"]["message"])
+    check("the reason is here" in (out / "junit.xml").read_text(), "the words of the rank are not in JUnit")
+    print("ok", cases["early"]["message"])
+
+
 def limit_names_who_had_not_ended(sandbox):
     token = new_token()
     done, cases, _ = run(sandbox, {"hang": {"command": shell(f"[ $RANK = 1 ] && exec {BIN}/misbehaving child-ignores-term --token {token}; exit 0"), "ranks": 3,
@@ -175,6 +185,7 @@ def main():
     with Sandbox() as sandbox:
         each_knows_who_it_is(sandbox)
         first_bad_rank_answers(sandbox)
+        first_bad_rank_answers_before_the_grace_is_over(sandbox)
         limit_names_who_had_not_ended(sandbox)
         leaving(sandbox)
         bad_input(sandbox)

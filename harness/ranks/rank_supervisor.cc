@@ -15,6 +15,7 @@
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/json.h"
+#include "harness/core/text.h"
 #include "harness/ranks/free_port.h"
 #include "harness/ranks/rank_process.h"
 
@@ -35,6 +36,12 @@ bool is_as_announced(int status, const std::string& leaves) {
 bool ended_well(int status, const std::string& leaves) {
   if (!leaves.empty()) return is_as_announced(status, leaves);
   return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == kSkipExitCode);
+}
+
+// So much that both streams fit into one event, however each byte is written there.
+std::string end_of(const std::string& tail) {
+  constexpr std::size_t kMost = 6'000;
+  return clean_text(tail.size() > kMost ? tail.substr(tail.size() - kMost) : tail);
 }
 
 class RankSupervisor {
@@ -171,13 +178,19 @@ class RankSupervisor {
       if (rank.status || waitpid(rank.pid(), &status, WNOHANG) != rank.pid()) continue;
       rank.status = status;
       rank.read_rest();
-      if (!rank.killed && !ended_well(status, rank.leaves)) limit_the_rest();
+      const bool badly = !rank.killed && !ended_well(status, rank.leaves);
+      if (badly) limit_the_rest();
       const OutputInfo output = rank.finish_log();
-      tell(static_cast<int>(i), {{"exit", WIFEXITED(status) ? json(WEXITSTATUS(status)) : json()},
-                                 {"signal", WIFSIGNALED(status) ? json(WTERMSIG(status)) : json()},
-                                 {"ended_by_runner", rank.killed},
-                                 {"bytes", output.bytes},
-                                 {"dropped_bytes", output.dropped_bytes}});
+      json fields = {{"exit", WIFEXITED(status) ? json(WEXITSTATUS(status)) : json()},
+                     {"signal", WIFSIGNALED(status) ? json(WTERMSIG(status)) : json()},
+                     {"ended_by_runner", rank.killed},
+                     {"bytes", output.bytes},
+                     {"dropped_bytes", output.dropped_bytes}};
+      if (badly) {
+        fields["out"] = end_of(output.stdout_tail);
+        fields["err"] = end_of(output.stderr_tail);
+      }
+      tell(static_cast<int>(i), std::move(fields));
     }
   }
 

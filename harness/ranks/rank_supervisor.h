@@ -6,6 +6,7 @@
 //   events of a rank           the supervisor's events descriptor, each line with a member "rank":R
 //   {"v":1,"event":"rank_end","rank":R,"exit":N|null,"signal":N|null,"ended_by_runner":B,
 //    "bytes":N,"dropped_bytes":N,"step":TEXT,"errno":N}     step, errno: it could not be started
+//    "out":TEXT,"err":TEXT                                  the end of what it wrote, if it ended badly by itself
 //
 // The run of the ranks is over when all have ended except those that said `leave` with "ended"; these are
 // then killed. After a rank ended badly, the others have the grace to end by themselves. Signals are the

@@ -48,6 +48,11 @@ void RankReports::end(Rank& rank, std::string_view line) {
   rank.end.exit_code = optional_of<int>(event, "exit");
   rank.end.exit_signal = optional_of<int>(event, "signal");
   rank.end.ended_by_runner = event.value("ended_by_runner", json()) == true;
+  const auto text = [&event](const char* key) {
+    const json value = event.value(key, json());
+    return value.is_string() ? value.get<std::string>() : std::string();
+  };
+  rank.words = {.out = text("out"), .err = text("err")};
   rank.end.bytes = optional_of<std::uint64_t>(event, "bytes").value_or(0);
   rank.end.dropped_bytes = optional_of<std::uint64_t>(event, "dropped_bytes").value_or(0);
   order_.push_back(static_cast<std::size_t>(rank.end.rank));
@@ -73,18 +78,26 @@ Verdict RankReports::judge_left(const Rank& rank) const {
   return {Outcome::kFail, "left:" + how};
 }
 
-const RankReports::Rank* RankReports::answering() const {
-  const Rank* ended_by_us = nullptr;
+const RankReports::Rank* RankReports::first_bad() const {
   for (const std::size_t which : order_) {
     const Rank& rank = ranks_[which];
-    if (!is_bad(judge_rank(rank).outcome)) continue;
-    if (!rank.end.ended_by_runner || !rank.child.leaves().empty()) return &rank;
-    if (ended_by_us == nullptr) ended_by_us = &rank;
+    const bool by_runner = rank.interrupted || (rank.end.ended_by_runner && rank.child.leaves().empty());
+    if (!by_runner && is_bad(judge_rank(rank).outcome)) return &rank;
   }
-  return ended_by_us;
+  return nullptr;
+}
+
+const RankReports::Rank* RankReports::answering() const {
+  if (const Rank* rank = first_bad()) return rank;
+  for (const std::size_t which : order_) {
+    if (is_bad(judge_rank(ranks_[which]).outcome)) return &ranks_[which];
+  }
+  return nullptr;
 }
 
 Verdict RankReports::judge(const AttemptEvidence& supervisor) const {
+  const bool by_limit = supervisor.cause == EndCause::kTimeout || supervisor.cause == EndCause::kStall;
+  if (by_limit && first_bad() != nullptr) return judge_rank(*first_bad());
   if (supervisor.cause != EndCause::kExited) return proctor::judge(supervisor);
   const bool all_told = order_.size() == ranks_.size();
   if (!all_told || supervisor.exit_code != 0 || !stray_line_.empty()) return {Outcome::kError, "ranks"};
@@ -119,6 +132,11 @@ std::vector<RankEnd> RankReports::ends() const {
 
 void RankReports::interrupt() {
   for (Rank& rank : ranks_) rank.interrupted = !rank.ended;
+}
+
+std::optional<RankReports::Words> RankReports::words_of_answer() const {
+  const Rank* rank = first_bad();
+  return rank == nullptr ? std::nullopt : std::optional(rank->words);
 }
 
 std::string RankReports::who_answers() const {

@@ -2,7 +2,7 @@
 // reports it.
 //
 // The case's verdict is that of the rank that ended badly first: the failures of the others may come from it.
-// It is a pass when every rank passed or left as its check had announced, and a skip when all of them skip
+// That holds as well when a limit ends the others. It is a pass when every rank passed or left as its check had announced, and a skip when all of them skip
 // for the same reason; if only some skip, they disagree about the machine: error(ranks_disagree).
 #pragma once
 
@@ -29,7 +29,8 @@ class RankReports {
   // Call this when a limit or a stop ends the case: a rank that has not ended yet does not end by itself any
   // more.
   void interrupt();
-  // The verdict for a process that ended by itself. `supervisor` says how the supervisor ended.
+  // `supervisor` says how the supervisor ended. A limit of the case ends only those that had not ended badly
+  // before.
   Verdict judge(const AttemptEvidence& supervisor) const;
   // By rank. A rank that had not ended by itself has no verdict.
   std::vector<RankEnd> ends() const;
@@ -39,6 +40,12 @@ class RankReports {
   // The rank whose verdict is the case's, in one sentence; "" if there is none, or if that rank reported a
   // failure itself.
   std::string who_answers() const;
+  // The end of what that rank wrote; none if there is no such rank.
+  struct Words {
+    std::string out;
+    std::string err;
+  };
+  std::optional<Words> words_of_answer() const;
 
  private:
   struct Rank {
@@ -47,10 +54,13 @@ class RankReports {
     bool interrupted = false;
     RankEnd end;
     std::optional<int> refused{};  // errno, if the rank could not be started
+    Words words{};
   };
 
   void end(Rank& rank, std::string_view line);
-  // The first rank with a bad end that the runner did not cause, else the first with one that it did.
+  // The first rank with a bad end that the runner did not cause.
+  const Rank* first_bad() const;
+  // The same, else the first with a bad end that it did.
   const Rank* answering() const;
   Verdict judge_rank(const Rank& rank) const;
   Verdict judge_left(const Rank& rank) const;

@@ -103,6 +103,30 @@ TEST(RankVerdict, ARankWithoutAResultIsAnError) {
   EXPECT_EQ(Ranks(2).passes(0).exits(1, 0).verdict(), "error(no_result)");
 }
 
+TEST(RankVerdict, WhoEndedBadlyBeforeALimitAnswersForTheCase) {
+  Ranks ranks(3);
+  ranks.passes(0).dies(2, 11).reports.interrupt();
+  ranks.dies(1, 9);
+  EXPECT_EQ(ranks.verdict(EndCause::kTimeout), "crash(signal:11)");
+  EXPECT_EQ(ranks.verdict(EndCause::kStall), "crash(signal:11)");
+  EXPECT_EQ(ranks.verdict(EndCause::kStopped), "notrun(interrupted)") << "a stop decides nothing";
+  EXPECT_EQ(ranks.reports.who_answers(), "rank 2: crash(signal:11)");
+  Ranks killed(2);
+  killed.passes(0).dies(1, 9, true);
+  EXPECT_EQ(killed.verdict(EndCause::kTimeout), "timeout") << "nobody was bad by itself";
+}
+
+TEST(RankVerdict, TheWordsAreThoseOfWhoAnswers) {
+  Ranks ranks(2);
+  EXPECT_FALSE(ranks.reports.words_of_answer());
+  ranks.reports.add_line(
+      R"({"rank":1,"v":1,"event":"rank_end","exit":3,"signal":null,"out":"one","err":"two"})");
+  ranks.passes(0);
+  ASSERT_TRUE(ranks.reports.words_of_answer());
+  EXPECT_EQ(ranks.reports.words_of_answer()->out, "one");
+  EXPECT_EQ(ranks.reports.words_of_answer()->err, "two");
+}
+
 TEST(RankVerdict, ALimitIsTheCases) {
   Ranks ranks(3);
   ranks.passes(0).say(1, "step", R"("name":"reduce")");

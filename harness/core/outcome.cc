@@ -1,8 +1,16 @@
 #include "harness/core/outcome.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace proctor {
+namespace {
+
+// Errors that another machine would have as well.
+constexpr std::array<std::string_view, 6> kErrorsAnywhere = {
+    "no_result", "result_mismatch", "discovery", "spawn:ENOENT", "spawn:EACCES", "spawn:ENOEXEC"};
+
+}  // namespace
 
 std::string_view to_string(Outcome outcome) {
   switch (outcome) {
@@ -60,8 +68,8 @@ Blame blame_of(const Verdict& verdict) {
     case Outcome::kCrash:
       return verdict.reason == "oom_host" ? Blame::kMachine : Blame::kCode;
     case Outcome::kError:
-      if (verdict.reason == "no_result") return Blame::kCode;
-      return verdict.reason.starts_with("spawn:") ? Blame::kSetup : Blame::kMachine;
+      if (is_machine_outcome(verdict)) return Blame::kMachine;
+      return verdict.reason.starts_with("spawn:") ? Blame::kSetup : Blame::kCode;
     case Outcome::kDeviceLost:
       return Blame::kMachine;
     case Outcome::kNotrun:
@@ -87,11 +95,13 @@ std::string_view to_string(Blame blame) {
 bool is_machine_outcome(const Verdict& verdict) {
   switch (verdict.outcome) {
     case Outcome::kError:
-      return verdict.reason != "no_result";
+      return std::find(kErrorsAnywhere.begin(), kErrorsAnywhere.end(), verdict.reason) ==
+             kErrorsAnywhere.end();
     case Outcome::kDeviceLost:
       return true;
     case Outcome::kNotrun:
-      return verdict.reason == "device_lost" || verdict.reason == "breaker";
+      return verdict.reason == "device_lost" || verdict.reason == "device_sick" ||
+             verdict.reason == "breaker";
     case Outcome::kPass:
     case Outcome::kFail:
     case Outcome::kTimeout:
@@ -113,7 +123,12 @@ std::optional<Blame> parse_blame(std::string_view text) {
 }
 
 bool is_bad(Outcome outcome) {
-  return outcome != Outcome::kPass && outcome != Outcome::kSkip && outcome != Outcome::kXfail;
+  return outcome != Outcome::kPass && outcome != Outcome::kSkip && outcome != Outcome::kXfail &&
+         outcome != Outcome::kXpass;
+}
+
+bool is_bad(Outcome outcome, std::string_view kind) {
+  return is_bad(outcome) || (outcome == Outcome::kXpass && kind == "proctor");
 }
 
 }  // namespace proctor

@@ -60,10 +60,15 @@ Blame blame_of(const Verdict& verdict);
 std::string_view to_string(Blame blame);
 std::optional<Blame> parse_blame(std::string_view text);
 
-// Whether the outcome makes the machine red and not the code. The exit code is then 75: retry elsewhere.
+// Whether the outcome makes the machine red and not the code. The exit code is then 75: retry elsewhere. False for
+// errors that another machine would have as well: a command that is not there, a result that contradicts itself.
 bool is_machine_outcome(const Verdict& verdict);
 
-// True for every outcome except pass, skip and xfail.
+// Of an attempt. True for every outcome except pass, skip, xfail and xpass: only foreign frameworks report an
+// xpass, and to them it is none of their failures.
 bool is_bad(Outcome outcome);
+
+// Of a case of this kind. An unexpected pass is bad in our own suites, where a list expects each failure.
+bool is_bad(Outcome outcome, std::string_view kind);
 
 }  // namespace proctor

@@ -25,7 +25,28 @@ TEST(Outcome, VerdictPrintsItsReason) {
 
 TEST(Outcome, ExactlyTheGoodOutcomesAreNobodysProblem) {
   for (const Outcome outcome : kAllOutcomes) {
-    EXPECT_EQ(is_bad(outcome), blame_of({outcome, ""}) != Blame::kNobody) << to_string(outcome);
+    EXPECT_EQ(is_bad(outcome, "proctor"), blame_of({outcome, ""}) != Blame::kNobody) << to_string(outcome);
+  }
+}
+
+TEST(Outcome, AnUnexpectedPassIsBadInOurOwnSuitesOnly) {
+  for (const Outcome outcome : kAllOutcomes) {
+    EXPECT_EQ(is_bad(outcome, "pytest"), is_bad(outcome)) << to_string(outcome);
+    EXPECT_EQ(is_bad(outcome, "proctor"), is_bad(outcome) || outcome == Outcome::kXpass)
+        << to_string(outcome);
+  }
+  EXPECT_FALSE(is_bad(Outcome::kXpass));
+}
+
+TEST(Outcome, WhatAnotherMachineWouldSayAsWellIsNotTheMachines) {
+  for (const char* reason :
+       {"no_result", "result_mismatch", "discovery", "spawn:ENOENT", "spawn:EACCES", "spawn:ENOEXEC"}) {
+    EXPECT_FALSE(is_machine_outcome({Outcome::kError, reason})) << reason;
+    EXPECT_NE(blame_of({Outcome::kError, reason}), Blame::kMachine) << reason;
+  }
+  for (const char* reason : {"spawn:EAGAIN", "spawn:ENOMEM", "guard_lost", "mask_mismatch", "protocol", ""}) {
+    EXPECT_TRUE(is_machine_outcome({Outcome::kError, reason})) << reason;
+    EXPECT_EQ(blame_of({Outcome::kError, reason}), Blame::kMachine) << reason;
   }
 }
 
@@ -38,6 +59,7 @@ TEST(Outcome, TheReasonDecidesWhoseProblemItIs) {
   EXPECT_EQ(blame_of({Outcome::kError, "spawn:ENOENT"}), Blame::kSetup);
   EXPECT_EQ(blame_of({Outcome::kError, "guard_lost"}), Blame::kMachine);
   EXPECT_EQ(blame_of({Outcome::kNotrun, "device_lost"}), Blame::kMachine);
+  EXPECT_EQ(blame_of({Outcome::kNotrun, "device_sick"}), Blame::kMachine);
   EXPECT_EQ(blame_of({Outcome::kNotrun, "breaker"}), Blame::kMachine);
 }
 

@@ -2,8 +2,6 @@
 // nothing about the code. Pure logic.
 #pragma once
 
-#include <string_view>
-
 #include "harness/core/outcome.h"
 
 namespace proctor {
@@ -20,16 +18,14 @@ class Breaker {
   // says nothing about the machine, and neither does a command that does not exist.
   bool add(const Verdict& verdict) {
     if (verdict.outcome == Outcome::kNotrun || verdict.outcome == Outcome::kSkip) return false;
-    if (verdict.outcome == Outcome::kError && is_missing_command(verdict.reason)) return false;
+    if (verdict.outcome == Outcome::kError && verdict.reason.starts_with("spawn:") &&
+        !is_machine_outcome(verdict))
+      return false;
     in_a_row_ = is_machine_outcome(verdict) ? in_a_row_ + 1 : 0;
     return limit_ > 0 && in_a_row_ == limit_;
   }
 
  private:
-  static bool is_missing_command(std::string_view reason) {
-    return reason == "spawn:ENOENT" || reason == "spawn:EACCES" || reason == "spawn:ENOEXEC";
-  }
-
   int limit_;
   int in_a_row_ = 0;
 };

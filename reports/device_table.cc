@@ -34,7 +34,7 @@ void conclude(DeviceRow& row) {
     if (count.bad == 0) continue;
     const double p = chance_of_so_many(count.bad, count.bad + count.good, bad, all);
     row.p = std::min(row.p, p);
-    if (p < kBeyondChance) row.devices.push_back(device);
+    if (p < kBeyondChance || row.sick.contains(device)) row.devices.push_back(device);
   }
   if (!row.devices.empty()) {
     row.suspect = Suspect::kDevice;
@@ -58,6 +58,10 @@ std::string conclusion(const DeviceRow& row) {
     case Suspect::kCode:
       return "the code: it fails on every device";
     case Suspect::kDevice:
+      if (!row.sick.empty()) {
+        return fmt::format("{}: found sick when it had failed there{}", fmt::join(row.sick, "+"),
+                           fails_elsewhere(row) ? "; it fails elsewhere too" : "");
+      }
       return fmt::format("{}: it fails there more often than luck explains (p = {:.1g}){}",
                          fmt::join(row.devices, "+"), row.p,
                          fails_elsewhere(row) ? ", and elsewhere too" : "");
@@ -99,7 +103,9 @@ DeviceRow device_row(const CaseRecord& record) {
   for (const Attempt& attempt : record.attempts) {
     const Outcome outcome = verdict_of(attempt).outcome;
     if (attempt.start.devices.empty() || !counts_for_a_verdict(outcome)) continue;
-    DeviceCount& count = row.counts[fmt::format("{}", fmt::join(attempt.start.devices, "+"))];
+    const std::string where = fmt::format("{}", fmt::join(attempt.start.devices, "+"));
+    if (is_suspect(attempt)) row.sick.insert(where);
+    DeviceCount& count = row.counts[where];
     ++(is_bad(outcome) ? count.bad : count.good);
   }
   conclude(row);

@@ -2,10 +2,12 @@
 // it.
 //
 // A device is blamed when the case failed on it and it fails there more often than elsewhere, by more than
-// chance explains: Fisher's exact test, one-sided, on the table (bad, good) x (this device, all others).
+// chance explains: Fisher's exact test, one-sided, on the table (bad, good) x (this device, all others). A device
+// that was found sick after an attempt is blamed whatever the numbers are.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,7 @@ std::string_view to_string(Suspect suspect);  // "none", "code", "device", "uncl
 struct DeviceRow {
   std::string case_id;
   std::map<std::string, DeviceCount> counts;  // device, or devices joined by '+', -> attempts
+  std::set<std::string> sick;                 // of them: those that were found sick after a bad attempt
   Suspect suspect = Suspect::kNone;
   std::vector<std::string> devices;  // kDevice: the blamed ones
   double p = 1;                      // kDevice, kUnclear: the smallest probability that it is chance

@@ -55,6 +55,16 @@ TEST(DeviceTable, ACaseThatFailsOnOneOfFourCardsTellsTheCard) {
   EXPECT_EQ(row.counts.at("a").good, 25);
 }
 
+// One bad attempt among 51 is not beyond chance; that the card was found sick is.
+TEST(DeviceTable, ACardThatWasFoundSickIsBlamedWhateverTheNumbersAre) {
+  EXPECT_EQ(row_of({{"a", 1, 0}, {"b", 0, 25}, {"c", 0, 25}}).suspect, Suspect::kUnclear);
+  RunModel model = model_with({{"a", 1, 0}, {"b", 0, 25}, {"c", 0, 25}});
+  model.on(AttemptSuspected{kId, 1, 1, "a", "wrong bytes"});
+  EXPECT_EQ(device_row(model.cases()[0]).suspect, Suspect::kDevice);
+  EXPECT_THAT(device_row(model.cases()[0]).devices, ElementsAre("a"));
+  EXPECT_THAT(device_table(model), HasSubstr("a: found sick"));
+}
+
 TEST(DeviceTable, ACaseThatFailsEverywhereTellsTheCode) {
   EXPECT_EQ(row_of({{"a", 25, 0}, {"b", 25, 0}}).suspect, Suspect::kCode);
   EXPECT_EQ(row_of({{"a", 3, 22}, {"b", 5, 20}}).suspect, Suspect::kCode) << "flaky, but everywhere";

@@ -31,12 +31,18 @@ ExecEnd own_end(const RunModel& model, const AttemptEnded& end) {
   if (end.exit_code) {
     if (*end.exit_code != 0) return {.code = *end.exit_code, .signal = 0};
     if (model.warned_of(kOutputNotPassed)) return {.code = kExecInternal, .signal = 0};
-    return {.code = model.warned_of(kStackChanged) ? kExitMachine : 0, .signal = 0};
+    return {.code = model.warned_of_machine() ? kExitMachine : 0, .signal = 0};
   }
   if (model.stop_signal() != 0 && (end.termination.forced || !end.exit_signal))
     return {.code = 0, .signal = model.stop_signal()};
   if (end.exit_signal) return {.code = 0, .signal = *end.exit_signal};
   return {.code = kExecInternal, .signal = 0};
+}
+
+// A server that was told to end, and did: by that signal, or with 0.
+ExecEnd told_end(const RunModel& model, AttemptEnded end) {
+  end.exit_code = 0;
+  return own_end(model, end);
 }
 
 }  // namespace
@@ -65,6 +71,7 @@ ExecEnd exec_end(const RunModel& model) {
       if (reason == "not_ready") return {.code = kExitRed, .signal = 0};
       return own_end(model, *end);
     case Outcome::kPass:
+      return model.stop_signal() != 0 ? told_end(model, *end) : own_end(model, *end);
     case Outcome::kCrash:
     case Outcome::kSkip:
     case Outcome::kXfail:

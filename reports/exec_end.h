@@ -6,6 +6,7 @@
 //   not executable                                   126
 //   no process could be made (EAGAIN, ENOMEM, ...)   75
 //   guard lost, no end recorded                      125  we failed
+//   a server (--ready-regex) told to end, and did    0    by that signal, or with 0 after it
 //   stopped by a signal, killed after the grace      that signal
 //   ended by a signal                                that signal
 //   exited with 0 before it was ready                1    (--ready-regex)

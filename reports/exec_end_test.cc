@@ -58,6 +58,8 @@ const std::vector<Row> kRows = {
     {"--deadline", {Outcome::kNotrun, "budget"}, {}, SIGTERM, 0, false, 124, 0},
     {"stopped", {Outcome::kNotrun, "interrupted"}, {}, SIGTERM, SIGTERM, false, 0, SIGTERM},
     {"stopped, and it says 9", {Outcome::kNotrun, "interrupted"}, 9, {}, SIGTERM, false, 9, 0},
+    {"a server, ended as told", {Outcome::kPass, ""}, {}, SIGTERM, SIGTERM, false, 0, 0},
+    {"a server, with 0 when told", {Outcome::kPass, ""}, 0, {}, SIGINT, false, 0, 0},
     {"stopped by force", {Outcome::kNotrun, "interrupted"}, {}, SIGKILL, SIGINT, true, 0, SIGINT},
     {"device lost", {Outcome::kDeviceLost, ""}, 1, {}, 0, false, 75, 0},
     {"not found", {Outcome::kError, "spawn:ENOENT"}, {}, {}, 0, false, 127, 0},

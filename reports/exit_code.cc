@@ -24,7 +24,7 @@ Light light_of(const Verdict& verdict, const std::string& kind) {
     case Outcome::kStall:
       return Light::kRed;
     case Outcome::kXpass:
-      return kind == "proctor" ? Light::kRed : Light::kGreen;
+      return is_bad(verdict.outcome, kind) ? Light::kRed : Light::kGreen;
     case Outcome::kError:
       return is_machine_outcome(verdict) ? Light::kMachine : Light::kRed;
     case Outcome::kDeviceLost:
@@ -33,11 +33,6 @@ Light light_of(const Verdict& verdict, const std::string& kind) {
       return is_machine_outcome(verdict) ? Light::kMachine : Light::kIncomplete;
   }
   return Light::kMachine;
-}
-
-bool has_mark(const RunModel& model, const CaseRecord& record, std::string_view mark) {
-  const auto marks = model.marks(record);
-  return std::find(marks.begin(), marks.end(), mark) != marks.end();
 }
 
 bool unkillable(const CaseRecord& record) {
@@ -52,7 +47,7 @@ bool unkillable(const CaseRecord& record) {
 FlakyCases flaky_cases(const RunModel& model) {
   FlakyCases flaky;
   for (const CaseRecord& record : model.cases())
-    flaky.count += !is_bad(model.verdict(record).outcome) && has_mark(model, record, "flaky") ? 1 : 0;
+    flaky.count += !model.is_bad(record) && model.has_mark(record, "flaky") ? 1 : 0;
   const int most =
       model.plan().flaky_passes ? model.summary().executed() * model.plan().flaky_budget / 100 : 0;
   flaky.allowed = flaky.count <= most;
@@ -66,15 +61,15 @@ int least_executed(const RunModel& model) {
 
 int exit_code(const RunModel& model) {
   bool red = !flaky_cases(model).allowed;
-  bool machine = model.warned_of(kStackChanged) || model.warned_of(kMaskMismatch);
+  bool machine = model.warned_of_machine();
   bool incomplete = !model.plan().no_device_for.empty();
   for (const CaseRecord& record : model.cases()) {
     Light light = light_of(model.verdict(record), record.planned.kind);
     if (light == Light::kRed && model.plan().each_device && is_fault_of_devices(record))
       light = Light::kMachine;
     red = red || light == Light::kRed;
-    machine = machine || light == Light::kMachine || unkillable(record) ||
-              has_mark(model, record, "device_suspect");
+    machine =
+        machine || light == Light::kMachine || unkillable(record) || model.has_mark(record, kDeviceSuspect);
     incomplete = incomplete || light == Light::kIncomplete;
   }
   if (red) return kExitRed;

@@ -6,10 +6,12 @@
 namespace proctor {
 
 // The first of these that applies (harness/core/exit_code.h, docs/outcomes.md):
-//   1   fail, crash, timeout, stall, error(no_result), xpass of a `proctor`-kind case, more flaky cases than
-//       the policy allows
+//   1   fail, crash, timeout, stall, xpass of a `proctor`-kind case, an error that another machine would have as
+//       well (no_result, result_mismatch, discovery, spawn:ENOENT, spawn:EACCES, spawn:ENOEXEC), more flaky cases
+//       than the policy allows
 //   75  a case that was bad on one device only (device_suspect), any other error, device_lost,
-//       notrun(device_lost), notrun(breaker), a process that could not be killed
+//       notrun(device_lost), notrun(device_sick), notrun(breaker), a process that could not be killed,
+//       a driver stack that changed, a report that could not be written
 //   3   any other notrun, nothing executed, no device of a needed kind, fewer executed than --min-executed
 //   0   otherwise
 // A run that a signal stopped must end by that signal afterwards; the caller sees to it.

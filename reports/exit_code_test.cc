@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "reports/junit.h"
 #include "reports/test_journal.h"
 
 namespace proctor {
@@ -26,8 +27,11 @@ constexpr Ending kEndings[] = {
     {Outcome::kFail, "", "proctor", 'r', true},
     {Outcome::kFail, "setup", "pytest", 'r', true},
     {Outcome::kError, "no_result", "proctor", 'r', true},
-    {Outcome::kError, "spawn:ENOENT", "gtest", 'm', true},
-    {Outcome::kError, "result_mismatch", "proctor", 'm', true},
+    {Outcome::kError, "spawn:ENOENT", "gtest", 'r', true},
+    {Outcome::kError, "spawn:EAGAIN", "gtest", 'm', true},
+    {Outcome::kError, "result_mismatch", "proctor", 'r', true},
+    {Outcome::kError, "discovery", "gtest", 'r', true},
+    {Outcome::kError, "guard_lost", "proctor", 'm', true},
     {Outcome::kTimeout, "", "command", 'r', true},
     {Outcome::kStall, "", "proctor", 'r', true},
     {Outcome::kCrash, "signal:11", "proctor", 'r', true},
@@ -39,6 +43,7 @@ constexpr Ending kEndings[] = {
     {Outcome::kNotrun, "interrupted", "proctor", 'i', false},
     {Outcome::kNotrun, "budget", "proctor", 'i', false},
     {Outcome::kNotrun, "device_lost", "proctor", 'm', false},
+    {Outcome::kNotrun, "device_sick", "proctor", 'm', false},
     {Outcome::kNotrun, "breaker", "proctor", 'm', false},
 };
 
@@ -84,7 +89,12 @@ RunModel model_with(const std::vector<Ending>& endings, const Circumstances& run
   return model_of(events);
 }
 
-TEST(ExitCode, AgreesWithTheTableForAllRunsOfUpToTwoCases) {
+// Of the root element.
+bool is_green_in_junit(const RunModel& model) {
+  return junit_run(model).find(R"(failures="0" errors="0">)") < 300;
+}
+
+TEST(ExitCode, AgreesWithTheTableAndWithJunitForAllRunsOfUpToTwoCases) {
   std::vector<std::vector<Ending>> runs = {{}};
   for (const Ending& a : kEndings) {
     runs.push_back({a});
@@ -97,6 +107,9 @@ TEST(ExitCode, AgreesWithTheTableForAllRunsOfUpToTwoCases) {
                               min_executed};
       for (const auto& endings : runs) {
         const int code = exit_code(model_with(endings, run));
+        if (min_executed == 1 && !run.strict) {
+          ASSERT_EQ(code == 0, is_green_in_junit(model_with(endings, run)));
+        }
         ASSERT_EQ(code, oracle(endings, run))
             << ::testing::PrintToString(endings.size()) << " cases, first "
             << (endings.empty() ? "" : to_string(Verdict{endings[0].outcome, endings[0].reason})) << ", last "

@@ -1,6 +1,7 @@
 #include "reports/failure_summary.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cstring>
@@ -58,6 +59,7 @@ std::string error_text(std::string_view reason) {
   if (reason == "no_result") return "ended without a readable result: no verdict was reported";
   if (reason == "result_mismatch")
     return "its reported result is not that of this case alone, or contradicts its events or its exit code";
+  if (reason == "discovery") return "the cases of the suite are not known: its program did not list them";
   if (reason == "protocol") return "wrote something that is no event to its events descriptor";
   if (reason == "guard_lost") return "the process that guards the case died";
   if (reason == "ranks") return "not all of its ranks could be followed to their end";
@@ -71,6 +73,10 @@ std::string error_text(std::string_view reason) {
 std::string notrun_text(std::string_view reason, const RunModel& model, bool started) {
   if (reason == "budget") return "not run: it no longer fitted into --deadline";
   if (reason == "device_lost") return "not run: its device was lost";
+  if (reason == "device_sick") {
+    return started ? "no verdict: its device was found sick after it, and there is no other"
+                   : "not run: its device was found sick, and there is no other";
+  }
   if (reason == "breaker") return "not run: the machine had failed too many cases in a row";
   if (reason == "fail_fast") return "not run: an earlier case failed and --fail-fast was given";
   if (reason == "start_up")
@@ -135,6 +141,25 @@ std::string describe(const RunModel& model, const CaseRecord& record, const Verd
   return one_line(clean_text(text), kHeadlineBytes);
 }
 
+const Attempt* first_bad_attempt(const CaseRecord& record) {
+  for (const Attempt& attempt : record.attempts) {
+    if (is_bad(verdict_of(attempt).outcome)) return &attempt;
+  }
+  return nullptr;
+}
+
+// Of a case that was bad on one device and good on another one.
+std::string suspicion_text(const RunModel& model, const CaseRecord& record) {
+  const Attempt* bad = first_bad_attempt(record);
+  if (bad == nullptr) return "its device is suspect";
+  const Verdict verdict = verdict_of(*bad);
+  const std::string text =
+      fmt::format("{} on {}{}, and good on another device; there: {}", to_string(verdict),
+                  fmt::join(bad->start.devices, "+"), is_suspect(*bad) ? ", which was found sick" : "",
+                  describe(model, record, verdict, bad));
+  return one_line(clean_text(text), kHeadlineBytes);
+}
+
 void add_location(std::string& locations, const std::string& location) {
   if (!locations.empty()) locations += " · ";
   locations += location;
@@ -146,6 +171,7 @@ std::string next_action(const RunModel& model, const CaseRecord& record) {
   if (value_of(verdict.reason, "spawn")) {
     return model.plan().exec ? "the command, and PATH" : "the command of the suite in its config, and PATH";
   }
+  if (verdict.reason == "discovery") return "the listing command, started by hand";
   switch (blame_in(model, record)) {
     case Blame::kMachine:
       return "proctor doctor, and the kernel log (dmesg)";
@@ -179,10 +205,16 @@ const Diagnosis* diagnosis_of(const RunModel& model, const CaseRecord& record) {
   return shows && attempt->end->diagnosis ? &*attempt->end->diagnosis : nullptr;
 }
 
+bool is_good_elsewhere(const RunModel& model, const CaseRecord& record) {
+  return !model.is_bad(record) && model.has_mark(record, kDeviceSuspect);
+}
+
 Blame blame_in(const RunModel& model, const CaseRecord& record) {
+  if (is_good_elsewhere(model, record)) return Blame::kMachine;
   if (model.plan().each_device && is_fault_of_devices(record)) return Blame::kMachine;
   if (const Diagnosis* diagnosis = diagnosis_of(model, record)) return diagnosis->problem;
   const Verdict verdict = model.verdict(record);
+  if (verdict.outcome == Outcome::kXpass && !model.is_bad(record)) return Blame::kNobody;
   // A command of `exec` that was not started got no device: a skip for a suite, but not for its caller.
   const bool kept_out = model.plan().exec && verdict.outcome == Outcome::kSkip;
   return kept_out ? Blame::kMachine : blame_of(verdict);
@@ -204,6 +236,7 @@ std::string next_text(const Diagnosis* diagnosis) {
 
 std::string headline(const RunModel& model, const CaseRecord& record) {
   const Verdict verdict = model.verdict(record);
+  if (is_good_elsewhere(model, record)) return suspicion_text(model, record);
   return describe(model, record, verdict, deciding_attempt(record, verdict));
 }
 
@@ -212,8 +245,8 @@ std::string headline(const RunModel& model, const CaseRecord& record, const Atte
 }
 
 std::string where_to_look(const RunModel& model, const CaseRecord& record) {
-  const Verdict verdict = model.verdict(record);
-  const Attempt* attempt = deciding_attempt(record, verdict);
+  const Attempt* attempt = is_good_elsewhere(model, record) ? first_bad_attempt(record)
+                                                            : deciding_attempt(record, model.verdict(record));
   std::string locations;
   if (attempt != nullptr && attempt->end) {
     const AttemptEnded& end = *attempt->end;
@@ -237,7 +270,7 @@ std::string summarize_failure(const RunModel& model, const CaseRecord& record) {
   const Verdict verdict = model.verdict(record);
   std::string what = clean_text(to_string(verdict)) + ": " + headline(model, record);
   if (record.end && !record.end->note.empty()) {
-    what += "; " + one_line(clean_text(record.end->note), kHeadlineBytes);
+    what += "; " + one_line(clean_text(record.end->note), 3 * kHeadlineBytes);
   }
   const Diagnosis* diagnosis = diagnosis_of(model, record);
   std::string problem(to_string(blame_in(model, record)));

@@ -12,6 +12,9 @@ namespace proctor {
 // The diagnosis of the attempt that shows the verdict of the case, or null when there is none.
 const Diagnosis* diagnosis_of(const RunModel& model, const CaseRecord& record);
 
+// Whether it was bad on one device, and good on another one: the case is good, and its first device is not.
+bool is_good_elsewhere(const RunModel& model, const CaseRecord& record);
+
 // Whose problem it is. The diagnosis says so or, if there is none, the outcome.
 Blame blame_in(const RunModel& model, const CaseRecord& record);
 

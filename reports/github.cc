@@ -11,6 +11,7 @@
 #include "harness/core/workflow_commands.h"
 #include "reports/exit_code.h"
 #include "reports/failure_summary.h"
+#include "reports/run_problems.h"
 #include "reports/truncate.h"
 
 namespace proctor {
@@ -101,7 +102,7 @@ using Groups = std::map<std::string, std::vector<const CaseRecord*>>;
 std::vector<Cause> bad_causes(const RunModel& model, const std::string& workspace) {
   Groups groups;
   for (const CaseRecord& record : model.cases()) {
-    if (is_bad(model.verdict(record).outcome)) groups[cause_key(model, record)].push_back(&record);
+    if (model.is_bad(record)) groups[cause_key(model, record)].push_back(&record);
   }
   std::vector<Cause> causes;
   for (const auto& [key, records] : groups) {
@@ -122,28 +123,16 @@ std::vector<Cause> bad_causes(const RunModel& model, const std::string& workspac
 
 // What makes the whole run something else than green.
 void add_run_causes(const RunModel& model, std::vector<Cause>& causes) {
-  const auto add = [&](std::string title, std::string message) {
+  std::vector<RunProblem> problems = run_problems(model);
+  const RunProblem interrupted = interruption(model);
+  const auto is_said = [&](const RunProblem& problem) { return problem.name == interrupted.name; };
+  if (run_verdict(model) == "interrupted" && std::none_of(problems.begin(), problems.end(), is_said))
+    problems.push_back(interrupted);  // killed after its last case: there its exit code is 0
+  for (const RunProblem& problem : problems) {
+    if (problem.name == kUnexplained) continue;  // annotations() says it, beside what else there is
     causes.push_back(
         {.rank = -1,
-         .annotation = {.level = Level::kError, .title = std::move(title), .message = std::move(message)}});
-  };
-  const Summary summary = model.summary();
-  const int missing = summary[Outcome::kNotrun];
-  if (run_verdict(model) == "interrupted") {
-    add("The run was interrupted",
-        fmt::format("{}; {} of {} cases have no result.",
-                    model.stop() ? "It was stopped: " + model.stop()->reason : "Its runner was killed",
-                    missing, summary.planned()));
-  }
-  if (const auto text = no_device_text(model.plan()); !text.empty()) add("No device", text + ".");
-  if (const FlakyCases flaky = flaky_cases(model); !flaky.allowed) {
-    add("Flaky cases", fmt::format("{} were bad and then good, more than the policy of the run allows.",
-                                   cases_text(static_cast<std::size_t>(flaky.count))));
-  }
-  const int wanted = least_executed(model);
-  if (!model.plan().exec && summary.executed() < wanted) {
-    add("Too little was executed", fmt::format("{} of {} planned cases were executed, at least {} wanted.",
-                                               summary.executed(), summary.planned(), wanted));
+         .annotation = {.level = Level::kError, .title = problem.title, .message = problem.message}});
   }
 }
 
@@ -151,9 +140,9 @@ void add_warnings(const RunModel& model, std::vector<Cause>& causes) {
   std::map<std::string, std::vector<const Warning*>> by_code;
   for (const Warning& warning : model.warnings()) by_code[warning.code].push_back(&warning);
   for (const auto& [code, warnings] : by_code) {
+    if (is_machine_warning(code)) continue;  // problems of the run
     Cause cause{.rank = 0, .cases = warnings.size()};
-    cause.annotation.level = code == kStackChanged ? Level::kError : Level::kWarning;
-    if (code == kStackChanged) cause.rank = 1;
+    cause.annotation.level = Level::kWarning;
     cause.annotation.title =
         warnings.size() == 1 ? code : fmt::format("{} ({} times)", code, warnings.size());
     cause.annotation.message = warnings.front()->text;
@@ -191,7 +180,8 @@ void add_notices(const RunModel& model, std::vector<Cause>& causes) {
   Groups quiet;
   for (const CaseRecord& record : model.cases()) {
     const Verdict verdict = model.verdict(record);
-    if (verdict.outcome == Outcome::kSkip || verdict.outcome == Outcome::kXfail)
+    const bool xpass = verdict.outcome == Outcome::kXpass && !model.is_bad(record);
+    if (verdict.outcome == Outcome::kSkip || verdict.outcome == Outcome::kXfail || xpass)
       quiet[to_string(verdict)].push_back(&record);
   }
   for (const auto& [verdict, records] : quiet) {
@@ -271,8 +261,9 @@ std::string workflow_command(const Annotation& annotation) {
 }
 
 std::string_view run_verdict(const RunModel& model) {
-  if (model.stop_signal() != 0) return "interrupted";
   const int code = shell_exit_code(model);
+  const bool as_told = model.plan().exec && code == kExitGreen;  // a server that was told to end
+  if (model.stop_signal() != 0 && !as_told) return "interrupted";
   if (code == kExitMachine) return "machine";
   const bool exec = model.plan().exec;
   const bool cut_short = !model.ended() || (model.stop() && model.stop()->reason == "parent_died");

@@ -145,7 +145,7 @@ TEST(Github, EveryRedRunHasAnError) {
                                            Warning{std::string(kStackChanged), "kernel"}, RunEnded{"x", 1}}),
                                  "");
   EXPECT_EQ(stack.front().level, Level::kError);
-  EXPECT_EQ(stack.front().title, "stack_changed");
+  EXPECT_EQ(stack.front().title, "The driver stack changed");
 }
 
 // The message and the properties are read back as the runner reads them.

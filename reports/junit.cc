@@ -11,6 +11,7 @@
 #include "harness/core/text.h"
 #include "reports/failure_summary.h"
 #include "reports/rerun.h"
+#include "reports/run_problems.h"
 #include "reports/telemetry_text.h"
 #include "reports/truncate.h"
 #include "reports/xml.h"
@@ -31,7 +32,7 @@ Element element_of(const RunModel& model, const CaseRecord& record) {
       return Element::kFailure;
     case Outcome::kXpass:
       // Foreign suites decide themselves whether an unexpected pass is bad; the exit code agrees.
-      return record.planned.kind == "proctor" ? Element::kFailure : Element::kSkipped;
+      return model.is_bad(record) ? Element::kFailure : Element::kSkipped;
     case Outcome::kSkip:
     case Outcome::kXfail:
       return Element::kSkipped;
@@ -120,6 +121,10 @@ struct Totals {
     skipped += element == Element::kSkipped;
     ms += duration_ms(record);
   }
+  void add_problems(std::size_t count) {
+    tests += static_cast<int>(count);
+    errors += static_cast<int>(count);
+  }
 };
 
 std::string failure_text(const Failure& failure) {
@@ -207,8 +212,26 @@ class SuiteWriter {
   void write(const Group& group, std::optional<std::size_t> number) {
     Totals totals;
     for (const std::size_t i : group.cases) totals.add(model_, model_.cases()[i]);
+    open_suite(group.name, totals, number);
+    write_properties(group);
+    for (const std::size_t i : group.cases) write_case(i);
+    xml_.close();
+  }
+
+  // The suite of what is no case.
+  void write(const std::vector<RunProblem>& problems, std::optional<std::size_t> number) {
+    Totals totals;
+    totals.add_problems(problems.size());
+    open_suite(std::string(kRunSuite), totals, number);
+    write_properties({});
+    for (const RunProblem& problem : problems) write_problem(problem);
+    xml_.close();
+  }
+
+ private:
+  void open_suite(const std::string& name, const Totals& totals, std::optional<std::size_t> number) {
     xml_.open("testsuite")
-        .attribute("name", group.name)
+        .attribute("name", name)
         .attribute("tests", std::to_string(totals.tests))
         .attribute("failures", std::to_string(totals.failures))
         .attribute("errors", std::to_string(totals.errors))
@@ -218,12 +241,21 @@ class SuiteWriter {
     if (number) {
       xml_.attribute("hostname", model_.plan().hostname).attribute("id", std::to_string(*number));
     }
-    write_properties(group);
-    for (const std::size_t i : group.cases) write_case(i);
-    xml_.close();
   }
 
- private:
+  void write_problem(const RunProblem& problem) {
+    xml_.open("testcase")
+        .attribute("name", problem.name)
+        .attribute("classname", kRunSuite)
+        .attribute("time", seconds(0))
+        .open("error")
+        .attribute("message", one_line(clean_text(problem.title + ": " + problem.message), kMaxNameBytes))
+        .attribute("type", std::string(kRunSuite) + "." + problem.name)
+        .text(clean_text(problem.message))
+        .close()
+        .close();
+  }
+
   void write_properties(const Group& group) {
     const RunPlanned& plan = model_.plan();
     const bool simulated = std::any_of(group.cases.begin(), group.cases.end(),
@@ -240,7 +272,8 @@ class SuiteWriter {
     property("proctor.run.simulated", model_.simulated() ? "true" : "false");
     property("proctor.version", plan.proctor_version);
     property("proctor.plan_digest", plan.plan_digest);
-    property("proctor.backend", model_.cases()[group.cases.front()].planned.backend);
+    if (!group.cases.empty())
+      property("proctor.backend", model_.cases()[group.cases.front()].planned.backend);
     property("proctor.containment", plan.containment.layer);
     if (plan.sim) {
       property("proctor.sim.topology", plan.sim->topology);
@@ -262,7 +295,7 @@ class SuiteWriter {
         .attribute("time", seconds(duration_ms(record)));
     const Element element = element_of(model_, record);
     if (element == Element::kFailure) write_bad("failure", record, verdict);
-    if (is_bad(verdict.outcome)) write_other_attempts("rerunFailure", record, verdict);
+    if (model_.is_bad(record)) write_other_attempts("rerunFailure", record, verdict);
     if (verdict.outcome == Outcome::kPass) write_other_attempts("flakyFailure", record, verdict);
     if (element == Element::kSkipped) write_skipped(record, verdict);
     if (element == Element::kError) write_bad("error", record, verdict);
@@ -344,6 +377,8 @@ std::string junit_run(const RunModel& model) {
   const auto names = unique_names(model);
   Totals totals;
   for (const CaseRecord& record : model.cases()) totals.add(model, record);
+  const auto problems = run_problems(model);
+  totals.add_problems(problems.size());
   XmlWriter xml;
   xml.open("testsuites")
       .attribute("name", "proctor")
@@ -354,6 +389,22 @@ std::string junit_run(const RunModel& model) {
   SuiteWriter writer(model, names, xml);
   std::size_t number = 0;
   for (const Group& group : group_cases(model)) writer.write(group, number++);
+  if (!problems.empty()) writer.write(problems, number);
+  return xml.finish();
+}
+
+std::string junit_without_run(const std::string& why) {
+  const RunModel nothing;
+  const std::vector<RunProblem> problems = {{"no_report", "There is no report of the run", why}};
+  XmlWriter xml;
+  xml.open("testsuites")
+      .attribute("name", "proctor")
+      .attribute("time", seconds(0))
+      .attribute("tests", "1")
+      .attribute("failures", "0")
+      .attribute("errors", "1");
+  const std::vector<Name> none;
+  SuiteWriter(nothing, none, xml).write(problems, 0);
   return xml.finish();
 }
 
@@ -365,6 +416,11 @@ std::vector<JunitFile> junit_suites(const RunModel& model) {
     XmlWriter xml;
     SuiteWriter(model, names, xml).write(group, std::nullopt);
     files.push_back({file_name(group.name, taken), xml.finish()});
+  }
+  if (const auto problems = run_problems(model); !problems.empty()) {
+    XmlWriter xml;
+    SuiteWriter(model, names, xml).write(problems, std::nullopt);
+    files.push_back({file_name(std::string(kRunSuite), taken), xml.finish()});
   }
   return files;
 }

@@ -12,6 +12,8 @@
 //   skip, xfail, other xpass    skipped message="proctor.OUTCOME: REASON"
 //   Other bad attempts of a bad case are rerunFailure, never a second testcase.
 //
+// What reddens the run and is no case is a testcase with an error in the suite proctor.run (run_problems.h).
+//
 // (classname, name) is unique in a run: if a framework repeats a pair, the id is appended to the name.
 #pragma once
 
@@ -23,6 +25,9 @@
 namespace proctor {
 
 std::string junit_run(const RunModel& model);
+
+// The file of a run that has no journal, or none yet: one such error, which says why.
+std::string junit_without_run(const std::string& why);
 
 struct JunitFile {
   std::string name;  // "SUITE.BACKEND.xml"

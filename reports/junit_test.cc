@@ -43,6 +43,21 @@ TEST_F(JunitSchemas, AllOutcomesAndAwkwardTextAreValid) { expect_valid(model_of(
 
 TEST_F(JunitSchemas, ARunWithoutCasesIsValid) { expect_valid(model_of({plan_of({})})); }
 
+TEST_F(JunitSchemas, WhatIsNoCaseIsValid) {
+  RunPlanned plan = plan_of({planned("s/a")});
+  plan.no_device_for = "cuda";
+  plan.min_executed = 7;
+  expect_valid(
+      model_of({plan, ended("s/a", {Outcome::kPass, ""}), concluded("s/a", {Outcome::kPass, ""}, {"flaky"}),
+                Warning{std::string(kReportLost), awkward_text()},
+                Warning{std::string(kStackChanged), awkward_text()}, StopRequested{15, awkward_text(), 5}}));
+}
+
+TEST_F(JunitSchemas, AFileWithoutARunIsValid) {
+  write_file(dir_.path() / "none.xml", junit_without_run(awkward_text()));
+  EXPECT_EQ(xml_complaint(our_schema("junit-portable.xsd"), dir_.path() / "none.xml"), "");
+}
+
 TEST_F(JunitSchemas, AwkwardNamesAreValidAndUnique) {
   std::vector<PlannedCase> cases;
   for (int i = 0; i < 3; ++i) {
@@ -59,7 +74,7 @@ TEST_F(JunitSchemas, AwkwardNamesAreValidAndUnique) {
   const RunModel model = model_of({plan});
   expect_valid(model);
   const auto files = junit_suites(model);
-  ASSERT_EQ(files.size(), 2u);
+  ASSERT_EQ(files.size(), 3u) << "two suites, and what is wrong with the run";
   for (const JunitFile& file : files) {
     EXPECT_EQ(file.name.find_first_of("/\\ \n"), std::string::npos) << file.name;
     EXPECT_NE(file.name[0], '.');

@@ -188,6 +188,7 @@ Json attempt_json(const Attempt& attempt) {
   json["repeat"] = attempt.start.repeat;
   json["outcome"] = std::string(to_string(verdict.outcome));
   json["reason"] = clean_text(verdict.reason);
+  json["marks"] = strings(end.marks);
   json["duration_ms"] = end.duration_ms;
   json["devices"] = strings(attempt.start.devices);
   json["environment"] = environment_json(attempt.start.environment);

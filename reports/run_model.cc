@@ -20,13 +20,17 @@ bool same_attempt(const AttemptStarted& start, int attempt, int repeat) {
 
 // The attempts of a case that has no end record (table in run_model.h).
 Verdict verdict_of_attempts(const CaseRecord& record) {
-  const auto& attempts = record.attempts;
+  std::vector<const Attempt*> attempts;
+  for (const Attempt& attempt : record.attempts) {
+    if (!is_suspect(attempt)) attempts.push_back(&attempt);
+  }
+  if (attempts.empty()) return {Outcome::kNotrun, "device_sick"};
   for (std::size_t i = 0; i + 1 < attempts.size(); ++i) {
-    const bool last_of_repeat = attempts[i].start.repeat != attempts[i + 1].start.repeat;
-    const Verdict verdict = verdict_of(attempts[i]);
+    const bool last_of_repeat = attempts[i]->start.repeat != attempts[i + 1]->start.repeat;
+    const Verdict verdict = verdict_of(*attempts[i]);
     if (last_of_repeat && is_bad(verdict.outcome)) return verdict;
   }
-  const Attempt& last = attempts.back();
+  const Attempt& last = *attempts.back();
   const Verdict verdict = verdict_of(last);
   if (!last.end || is_bad(verdict.outcome)) return verdict;
   return last.start.repeat < record.planned.repeat ? kInterrupted : verdict;
@@ -35,6 +39,11 @@ Verdict verdict_of_attempts(const CaseRecord& record) {
 }  // namespace
 
 Verdict verdict_of(const Attempt& attempt) { return attempt.end ? attempt.end->verdict : kInterrupted; }
+
+bool is_suspect(const Attempt& attempt) {
+  return attempt.end && std::find(attempt.end->marks.begin(), attempt.end->marks.end(), kDeviceSuspect) !=
+                            attempt.end->marks.end();
+}
 
 const Attempt* deciding_attempt(const CaseRecord& record, const Verdict& verdict) {
   const Attempt* last = nullptr;
@@ -116,7 +125,7 @@ void RunModel::add(const AttemptEnded& end) {
 void RunModel::limit_output(AttemptEnded& end) {
   std::string out;
   std::string err;
-  if (is_bad(end.verdict.outcome)) {
+  if (proctor::is_bad(end.verdict.outcome)) {
     out = clean_text(end.output.stdout_tail);
     err = clean_text(end.output.stderr_tail);
     if (kept_output_ + out.size() + err.size() > kMaxKeptOutput) out = err = {};
@@ -124,6 +133,15 @@ void RunModel::limit_output(AttemptEnded& end) {
   kept_output_ += out.size() + err.size();
   end.output.stdout_tail = std::move(out);
   end.output.stderr_tail = std::move(err);
+}
+
+void RunModel::add(const AttemptSuspected& suspected) {
+  CaseRecord* record = planned_case(suspected.case_id);
+  if (record == nullptr) return;
+  for (Attempt& attempt : record->attempts) {
+    const bool meant = same_attempt(attempt.start, suspected.attempt, suspected.repeat) && attempt.end;
+    if (meant && !is_suspect(attempt)) attempt.end->marks.emplace_back(kDeviceSuspect);
+  }
 }
 
 void RunModel::add(const CaseEnded& end) {
@@ -175,6 +193,15 @@ bool RunModel::warned_of(std::string_view code) const {
                      [&](const Warning& warning) { return warning.code == code; });
 }
 
+bool is_machine_warning(std::string_view code) {
+  return code == kStackChanged || code == kMaskMismatch || code == kReportLost;
+}
+
+bool RunModel::warned_of_machine() const {
+  return std::any_of(warnings_.begin(), warnings_.end(),
+                     [](const Warning& warning) { return is_machine_warning(warning.code); });
+}
+
 Verdict RunModel::verdict(const CaseRecord& record) const {
   Verdict verdict = recorded_verdict(record);
   const bool may_warn = verdict.outcome == Outcome::kPass || verdict.outcome == Outcome::kSkip;
@@ -185,6 +212,10 @@ Verdict RunModel::verdict(const CaseRecord& record) const {
   return verdict;
 }
 
+bool RunModel::is_bad(const CaseRecord& record) const {
+  return proctor::is_bad(verdict(record).outcome, record.planned.kind);
+}
+
 std::vector<std::string> RunModel::marks(const CaseRecord& record) const {
   std::vector<std::string> all = record.end ? record.end->marks : std::vector<std::string>();
   for (const Attempt& attempt : record.attempts) {
@@ -193,6 +224,11 @@ std::vector<std::string> RunModel::marks(const CaseRecord& record) const {
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
+}
+
+bool RunModel::has_mark(const CaseRecord& record, std::string_view mark) const {
+  const auto all = marks(record);
+  return std::find(all.begin(), all.end(), mark) != all.end();
 }
 
 Summary RunModel::summary() const {

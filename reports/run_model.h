@@ -11,7 +11,8 @@
 //   the last attempt was bad                     its verdict
 //   fewer executions than --repeat wanted        notrun(interrupted)
 //   otherwise                                    the verdict of the last attempt
-// Under --strict a pass or skip with the mark `warn` is fail(warn).
+// Under --strict a pass or skip with the mark `warn` is fail(warn). An attempt whose device was found sick
+// decides nothing; where no other attempt was made, the case is notrun(device_sick).
 #pragma once
 
 #include <array>
@@ -36,11 +37,17 @@ struct Attempt {
 // The verdict of an attempt. Without an end record it is notrun(interrupted).
 Verdict verdict_of(const Attempt& attempt);
 
+// Whether its device was found sick after it, so that it says nothing about the code.
+bool is_suspect(const Attempt& attempt);
+
 struct CaseRecord {
   PlannedCase planned;
   std::vector<Attempt> attempts;  // in the order of their first record
   std::optional<CaseEnded> end;
 };
+
+// Whether the warning makes the machine red, whatever the cases say.
+bool is_machine_warning(std::string_view code);
 
 // The attempt that shows the verdict best: the last one that has the outcome of the case. If there is none,
 // the last bad one, and otherwise the last one. Null when nothing was started.
@@ -70,6 +77,7 @@ class RunModel : public EventSink {
   const CaseRecord* find(std::string_view case_id) const;
   const std::vector<Warning>& warnings() const { return warnings_; }
   bool warned_of(std::string_view code) const;
+  bool warned_of_machine() const;  // by a warning for which is_machine_warning()
   const std::vector<DeviceHealth>& health() const { return health_; }  // without the baselines
   // The bytes in use on each device before the first case, where the driver tells.
   const std::map<std::string, std::uint64_t>& device_baseline() const { return baseline_; }
@@ -77,7 +85,9 @@ class RunModel : public EventSink {
   const std::optional<RunEnded>& ended() const { return ended_; }
 
   Verdict verdict(const CaseRecord& record) const;
+  bool is_bad(const CaseRecord& record) const;                     // its verdict is, for a case of its kind
   std::vector<std::string> marks(const CaseRecord& record) const;  // sorted, each once
+  bool has_mark(const CaseRecord& record, std::string_view mark) const;
   Summary summary() const;
 
   // Whether the run, or this case, was simulated and so says nothing about hardware.
@@ -96,6 +106,7 @@ class RunModel : public EventSink {
   void add(const RunPlanned& plan);
   void add(const AttemptStarted& start);
   void add(const AttemptEnded& end);
+  void add(const AttemptSuspected& suspected);
   void add(const CaseEnded& end);
   void add(const DeviceHealth& health);
   void add(const Warning& warning);

@@ -88,6 +88,27 @@ TEST(RunModel, StrictTurnsWarnIntoFail) {
             Outcome::kCrash);
 }
 
+TEST(RunModel, AnAttemptOnASickDeviceDecidesNothing) {
+  const AttemptSuspected sick{"s/a", 1, 1, "xpu:0000:03:00.0", "wrong bytes"};
+  const std::vector<Event> bad = {started("s/a"), ended("s/a", kFail), sick};
+  EXPECT_EQ(verdict_after(bad), (Verdict{Outcome::kNotrun, "device_sick"}));
+  auto elsewhere = bad;
+  elsewhere.push_back(started("s/a", 2));
+  EXPECT_EQ(verdict_after(elsewhere), kInterrupted);
+  elsewhere.push_back(ended("s/a", kPass, 2));
+  EXPECT_EQ(verdict_after(elsewhere), kPass);
+  elsewhere.back() = ended("s/a", kFail, 2);
+  EXPECT_EQ(verdict_after(elsewhere), kFail);
+
+  auto events = bad;
+  events.insert(events.begin(), plan_of({planned("s/a")}));
+  events.push_back(sick);  // said twice
+  events.push_back(concluded("s/a", kPass));
+  const RunModel model = model_of(events);
+  EXPECT_THAT(model.marks(model.cases()[0]), ElementsAre("device_suspect"));
+  EXPECT_TRUE(is_suspect(model.cases()[0].attempts[0]));
+}
+
 TEST(RunModel, MarksAreSortedAndOnce) {
   AttemptEnded end = ended("s/a", kPass);
   end.marks = {"warn", "leaky"};

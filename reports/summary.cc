@@ -10,6 +10,7 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "reports/exit_code.h"
+#include "reports/failure_summary.h"
 #include "reports/rerun.h"
 #include "reports/telemetry_text.h"
 #include "reports/truncate.h"
@@ -82,7 +83,7 @@ std::string prose(std::string_view text) {
 }
 
 std::string_view light(const RunModel& model) {
-  if (model.stop_signal() != 0) return "STOPPED";
+  if (ending_signal(model) != 0) return "STOPPED";
   switch (exit_code(model)) {
     case kExitGreen:
       return "GREEN";
@@ -165,7 +166,7 @@ void add_bad(Page& page, const RunModel& model) {
   std::size_t bad = 0;
   for (const CaseRecord& record : model.cases()) {
     const Verdict verdict = model.verdict(record);
-    if (!is_bad(verdict.outcome)) continue;
+    if (!model.is_bad(record) && !is_good_elsewhere(model, record)) continue;
     ++bad;
     if (bad == 1) page.title("\n## Not good\n");
     if (bad == kMaxShown + 1) page.title("\n### The others\n\n");
@@ -190,12 +191,12 @@ std::string group_entry(const std::string& name, const std::vector<const CaseRec
   return out + '\n';
 }
 
-// Cases of one outcome by reason, the most frequent reason first.
+// Cases of one outcome, which is not bad, by reason, the most frequent reason first.
 void add_by_reason(Page& page, const RunModel& model, Outcome outcome, std::string_view title) {
   std::map<std::string, std::vector<const CaseRecord*>> groups;
   for (const CaseRecord& record : model.cases()) {
     const Verdict verdict = model.verdict(record);
-    if (verdict.outcome == outcome) groups[verdict.reason].push_back(&record);
+    if (verdict.outcome == outcome && !model.is_bad(record)) groups[verdict.reason].push_back(&record);
   }
   if (groups.empty()) return;
   std::vector<std::pair<std::string, std::vector<const CaseRecord*>>> sorted(groups.begin(), groups.end());
@@ -270,6 +271,7 @@ std::string summary_markdown(const RunModel& model, std::size_t limit) {
   add_bad(page, model);
   add_by_reason(page, model, Outcome::kSkip, "Skipped");
   add_by_reason(page, model, Outcome::kXfail, "Known failures");
+  add_by_reason(page, model, Outcome::kXpass, "Passed unexpectedly");
   add_marks(page, model);
   add_drained(page, model);
   add_run_warnings(page, model);

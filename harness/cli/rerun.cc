@@ -47,7 +47,7 @@ Result<std::vector<std::string>> selected_cases(const RerunOptions& options, con
   }
   std::vector<std::string> ids = options.cases;
   for (const auto& record : model.cases()) {
-    if (options.failed && is_bad(model.verdict(record).outcome)) ids.push_back(record.planned.id);
+    if (options.failed && model.is_bad(record)) ids.push_back(record.planned.id);
   }
   return ids;
 }

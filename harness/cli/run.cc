@@ -31,6 +31,7 @@
 #include "harness/run/schedule/planned.h"
 #include "harness/run/schedule/signals.h"
 #include "reports/exit_code.h"
+#include "reports/junit.h"
 #include "reports/render.h"
 #include "reports/rerun.h"
 #include "reports/run_model.h"
@@ -346,19 +347,40 @@ RunCommand::RunCommand(RunOptions options, AfterDashes after_dashes)
 
 int RunCommand::execute() {
   ignore_sigpipe();
-  if (auto checked = check(); !checked) return refuse(checked.error());
+  if (auto forgotten = forget_old_report(); !forgotten) return refuse(forgotten.error());
+  if (auto checked = check(); !checked) return refuse_run(checked.error());
   for (auto& sentence : sweep_dead_runs())
     warnings_.push_back({"swept", "left by a killed run: " + sentence});
-  if (auto prepared = prepare(); !prepared) return refuse(prepared.error());
+  if (auto prepared = prepare(); !prepared) return refuse_run(prepared.error());
   return options_.dry_run ? print_plan(plan_) : run();
 }
 
 int RunCommand::refuse(const Error& error) const { return fail(error); }
 
+Result<void> RunCommand::forget_old_report() {
+  if (options_.junit.empty() || options_.dry_run) return {};
+  if (auto usable = check_output_file("--junit", options_.junit); !usable) return usable;
+  std::error_code unknown;
+  const auto there = std::filesystem::status(options_.junit, unknown);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+    return Error::usage("use --junit " + options_.junit + ": it is not a file");
+  return write_report(options_.junit, junit_without_run("The run has not come to its end."));
+}
+
+int RunCommand::refuse_run(const Error& error) {
+  if (!options_.junit.empty() && !options_.dry_run) {
+    const std::string why = "The run was refused: failed to " + error.what + ". " + error.hint;
+    if (auto written = write_report(options_.junit, junit_without_run(why)); !written)
+      std::fprintf(stderr, "proctor: failed to %s\n", shown(written.error().what).c_str());
+  }
+  return refuse(error);
+}
+
 Result<PlanOutcome> RunCommand::make_plan() {
   if (!options_.plan_file.empty()) return read_plan();
   options_.plan.lease_wait = options_.setup.lease_wait;
   options_.plan.on_wait = tell_wait;
+  options_.plan.selection.keep_unlisted = !options_.dry_run;  // there is a report that says so
   return discover_plan(options_.plan, *machine_);
 }
 
@@ -397,9 +419,6 @@ Result<void> RunCommand::check_files() {
   std::error_code ec;
   if (!std::filesystem::is_directory(options_.stack_root, ec)) {
     return Error::usage("read --stack-root " + options_.stack_root + ": no such directory");
-  }
-  if (!options_.junit.empty()) {
-    if (auto usable = check_output_file("--junit", options_.junit); !usable) return usable;
   }
   auto known = load_all_known_failures(options_.known_failures);
   if (!known) return known.error();
@@ -718,8 +737,7 @@ int RunCommand::run() {
     run_plan(setup, events);
   }
 
-  auto rendered = render(model, run_dir_);
-  if (rendered && !options_.junit.empty()) rendered = copy_report(run_dir_ + "/junit.xml", options_.junit);
+  const auto rendered = write_reports(model, events);
   const int code = shell_exit_code(model);
   display->finish(model, code, rendered);
   if (!rendered) std::fprintf(stderr, "proctor: failed to %s\n", shown(rendered.error().what).c_str());
@@ -732,6 +750,26 @@ int RunCommand::run() {
   journal_.reset();
   machine_.reset();
   die_by_signal(signal);
+}
+
+Result<void> RunCommand::write_all(const RunModel& model) const {
+  auto rendered = render(model, run_dir_);
+  if (options_.junit.empty()) return rendered;
+  auto written = write_report(options_.junit, junit_run(model));
+  if (rendered || written) return rendered ? written : rendered;
+  return Error{ErrorKind::kSystem, rendered.error().what + "; " + written.error().what, {}, 0};
+}
+
+// No report, no green: what is missing is a problem of the run, in all reports that can be written.
+Result<void> RunCommand::write_reports(RunModel& model, EventSink& events) {
+  auto written = write_all(model);
+  std::string lost = journal_->complete() ? "" : "write journal.jsonl: records are missing";
+  if (!written) lost += (lost.empty() ? "" : "; ") + written.error().what;
+  if (lost.empty()) return written;
+  events.on(Warning{std::string(kReportLost), "failed to " + lost});
+  const auto again = write_all(model);
+  if (!written) return written;
+  return again ? Error{ErrorKind::kSystem, lost, {}, 0} : again;
 }
 
 void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {

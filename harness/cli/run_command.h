@@ -69,6 +69,10 @@ class RunCommand {
   const std::string& run_dir() const { return run_dir_; }
 
  private:
+  // The file of --junit is red from the first moment on: one of an earlier run is never taken for this one's.
+  Result<void> forget_old_report();
+  int refuse_run(const Error& error);
+
   // Refuses everything that can be refused without starting anything.
   Result<void> check();
   Result<void> check_budget();
@@ -95,6 +99,8 @@ class RunCommand {
   std::optional<KnownVerdict> known_failure(const Case& test, const Verdict& verdict) const;
   std::vector<Warning> end_rest();
   int run();
+  Result<void> write_reports(RunModel& model, EventSink& events);
+  Result<void> write_all(const RunModel& model) const;
 
   RunOptions options_;
   AfterDashes after_dashes_;

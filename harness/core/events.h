@@ -266,6 +266,18 @@ struct AttemptEnded {
   std::vector<RankEnd> ranks;          // for a case with ranks: how each ended, in the order of ranks
 };
 
+// The mark of an attempt that says nothing about the code, and of its case: the device is to blame.
+inline constexpr std::string_view kDeviceSuspect = "device_suspect";
+
+// Said of a bad attempt after its end: its device was examined and found sick. The attempt is the machine's.
+struct AttemptSuspected {
+  std::string case_id;
+  int attempt = 1;
+  int repeat = 1;
+  std::string device;
+  std::string evidence;  // one sentence
+};
+
 // The final word on a case, after its retries and the known-failure list.
 struct CaseEnded {
   std::string case_id;
@@ -309,6 +321,10 @@ inline constexpr std::string_view kStackChanged = "stack_changed";
 // the machine red.
 inline constexpr std::string_view kMaskMismatch = "mask_mismatch";
 
+// The code of the warning that the journal or a report could not be written. No report, no green: it makes the
+// machine red.
+inline constexpr std::string_view kReportLost = "report_lost";
+
 // An error that did not stop the run. Each of them is reported, so that nothing fails silently.
 struct Warning {
   std::string code;  // "journal_lost", "output_lost", "containment", ...
@@ -326,8 +342,8 @@ struct RunEnded {
   std::int64_t at_ms = 0;
 };
 
-using Event = std::variant<RunPlanned, AttemptStarted, AttemptEnded, CaseEnded, DeviceHealth, Warning,
-                           StopRequested, RunEnded>;
+using Event = std::variant<RunPlanned, AttemptStarted, AttemptEnded, AttemptSuspected, CaseEnded,
+                           DeviceHealth, Warning, StopRequested, RunEnded>;
 
 // One line of JSON, without the newline. The strings may hold any bytes: those that are not UTF-8 are written
 // in a visible form.

@@ -123,6 +123,11 @@ void fields(auto& io, Is<AttemptEnded> auto& r) {
   io("diagnosis", r.diagnosis), io("ranks", r.ranks);
 }
 
+void fields(auto& io, Is<AttemptSuspected> auto& r) {
+  io("case", r.case_id), io("attempt", r.attempt), io("repeat", r.repeat), io("device", r.device);
+  io("evidence", r.evidence);
+}
+
 void fields(auto& io, Is<CaseEnded> auto& r) {
   io("case", r.case_id), io("verdict", r.verdict), io("marks", r.marks), io("known_failure", r.known_failure);
   io("note", r.note);
@@ -288,6 +293,8 @@ template <>
 constexpr const char* kTypeName<AttemptStarted> = "attempt_started";
 template <>
 constexpr const char* kTypeName<AttemptEnded> = "attempt_ended";
+template <>
+constexpr const char* kTypeName<AttemptSuspected> = "attempt_suspected";
 template <>
 constexpr const char* kTypeName<CaseEnded> = "case_ended";
 template <>

@@ -99,6 +99,7 @@ std::vector<Event> all_events() {
               "logs/x.log",
               {{"ZE_AFFINITY_MASK", "0", "proctor"}, {"CUDA_VISIBLE_DEVICES", std::nullopt, "nobody"}}},
           full_attempt(),
+          AttemptSuspected{"m.xpu/A.B", 2, 3, "xpu-sim:0", "wrong bytes"},
           CaseEnded{"m.xpu/A.B", {Outcome::kXfail, "known"}, {"flaky"}, "bugs.example/1", "a note"},
           DeviceHealth{"xpu-sim:1", "not_back", "m.xpu/A.B", 77, 60'000, 268'435'456, "256 MiB"},
           Warning{"journal_lost", "the disk is full"},
@@ -136,6 +137,7 @@ PROCTOR_COUNT_FIELDS(TelemetryInfo, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(RankEnd, 12, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12)
 PROCTOR_COUNT_FIELDS(AttemptEnded, 21, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
                      f17, f18, f19, f20, f21)
+PROCTOR_COUNT_FIELDS(AttemptSuspected, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(CaseEnded, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(DeviceHealth, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Warning, 2, f1, f2)

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 from exec import run
-from harness import BIN, check, new_token, report, run_scenarios, survivors, wait_until
+from harness import BIN, check, killed, new_token, report, run_scenarios, survivors, wait_until
 
 SERVER = """import signal, socket, sys
 listener = socket.create_server(("127.0.0.1", 0))
@@ -48,9 +48,40 @@ def served(sandbox):
     wait_until(lambda: (out / "report.json").exists() and not file.exists(), 60, "end, and removal of the file")
     wait_until(lambda: report(out)["run"]["exit_code"] == 0, 60, "exit 0: " + log.read_text())
     case = report(out)["cases"][0]
-    check(case["reason"] == "interrupted", case["outcome"], case["reason"])
+    check(case["outcome"] == "pass", case["outcome"], case["reason"])
     measures = {measure["name"]: measure for measure in case["measures"]}
     check(measures["ready"]["unit"] == "ms" and measures["ready"]["value"] > 0, measures)
+
+
+def told_to_end(sandbox):
+    """A server ends because somebody ends it: by the signal that came, or with 0 after it. Nothing else is a pass."""
+    rows = (  # what it does with SIGTERM, exit code as a shell shows it, outcome
+        ("", 0, "pass"),
+        ("trap 'exit 0' TERM;", 0, "pass"),
+        ("trap 'exit 3' TERM;", 3, "notrun"),
+        ("trap '' TERM;", 128 + signal.SIGTERM, "notrun"))
+    for trap, want, outcome in rows:
+        file, out = sandbox.path / "ready.json", sandbox.out()
+        server = subprocess.Popen(
+            sandbox.command("exec", "--out", out, "--grace", "500ms", "--ready-regex", "^up$", "--ready-file", file, "--",
+                            "bash", "-c", f"{trap} echo up; while :; do sleep 300 & wait; done"),
+            cwd=sandbox.path, env=sandbox.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_until(file.exists, 60, "ready file")
+        server.send_signal(signal.SIGTERM)
+        server.wait(60)
+        document = report(out)
+        seen = (killed(server), document["cases"][0]["outcome"], document["run"]["exit_code"])
+        check(seen == (want, outcome, want), trap, "gave", seen)
+        errors = (out / "junit.xml").read_text().count("<error")
+        check((errors == 0) == (want == 0), trap, "JUnit has", errors, "errors")
+    out = sandbox.out()
+    waiting = subprocess.Popen(sandbox.command("exec", "--out", out, "--ready-regex", "^never$", "--", "sh", "-c",
+                                               "echo up; exec sleep 300"), cwd=sandbox.path, env=sandbox.env,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    check(waiting.stdout.readline() == b"up\n", "it did not start")
+    waiting.send_signal(signal.SIGTERM)
+    waiting.wait(60)
+    check(killed(waiting) == 128 + signal.SIGTERM, "before it was ready:", killed(waiting))
 
 
 def readiness(sandbox):
@@ -89,4 +120,4 @@ def readiness(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios((served, readiness))
+    run_scenarios((served, told_to_end, readiness))

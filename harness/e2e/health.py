@@ -62,19 +62,34 @@ def passes(sandbox):
 
 
 def no_doubt(sandbox):
-    """A card whose cases end well is not examined."""
-    done, document = run(sandbox, {"good": xpu("/bin/true"), "bad": xpu("/bin/false")}, "--sim", "xpu:1x1")
+    """A card whose cases end well is not examined, nor one of a case that was not started."""
+    suites = {"good": xpu("/bin/true"), "none": xpu(str(no_program(sandbox)))}
+    done, document = run(sandbox, suites, "--sim", "xpu:1x1")
     check(done.returncode == 1 and not document["health"], done.returncode, document["health"])
+    check(outcomes(document) == ["pass", "error(spawn:ENOEXEC)"], outcomes(document))
+    check(document["cases"][1]["problem"] == "set-up", document["cases"][1]["problem"])
     print("ok nothing is examined without a doubt")
 
 
+def no_program(sandbox):
+    path = sandbox.path / "no_program"
+    path.write_bytes(b"\x7fELF that is none")
+    path.chmod(0o755)
+    return path
+
+
 def fails(sandbox):
-    """A card that computes nothing is drained; the crash that cast the doubt stays a crash."""
-    suites = {"crash": crash(), **{f"next{i}": xpu("/bin/true") for i in range(4)}}
-    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--jobs", "1", faults=SICK)
-    check(done.returncode == 1, "exit", done.returncode, done.stdout, done.stderr)
-    check(outcomes(document) == ["crash(signal:11)"] + ["pass"] * 4, outcomes(document))
-    sick = devices(document, "crash")
+    """A card that computes nothing is drained; what was bad on it is the machine's, and is taken again elsewhere."""
+    suites = {"sums": xpu(str(BIN / "health_xpu")), **{f"next{i}": xpu("/bin/true") for i in range(4)}}
+    done, document = run(sandbox, suites, "--sim", "xpu:3x1", "--jobs", "1", faults=SICK)
+    check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
+    check(outcomes(document) == ["pass"] * 5, outcomes(document))
+    case = document["cases"][0]
+    check(case["marks"] == ["device_suspect"] and case["problem"] == "machine", case["marks"], case["problem"])
+    tried = [(attempt["outcome"], attempt["marks"]) for attempt in case["attempts"]]
+    check(tried == [("fail", ["device_suspect"]), ("pass", [])], tried)
+    sick = case["attempts"][0]["devices"]
+    check(sick != case["attempts"][1]["devices"], case["attempts"])
     check(all(devices(document, f"next{i}") != sick for i in range(4)), "cases on", sick)
     words = found(document, "l1_fail")[0]["evidence"]
     check("expected" in words, "what the probe saw:", words)
@@ -83,7 +98,76 @@ def fails(sandbox):
           document["health"])
     check("device_health_failed" in [warning["code"] for warning in document["warnings"]], document["warnings"])
     check("Drained devices" in (sandbox.last_out() / "summary.md").read_text(), "summary.md does not say it")
-    print("ok a sick card is drained:", words)
+    check("whose problem: machine" in done.stdout and "whose problem: code" not in done.stdout, done.stdout)
+    check(sick[0] in done.stdout.split("whose problem")[1], "the card is not named:", done.stdout)
+    junit = (sandbox.last_out() / "junit.xml").read_text()
+    check("proctor.run.device_suspect" in junit and sick[0] in junit, "JUnit is not red for the card")
+    print("ok a sick card is drained, and its case is good elsewhere:", words)
+
+
+def fails_in_a_batch(sandbox):
+    """The cases of one process: all that were bad on the sick card are taken again, one by one."""
+    script = sandbox.path / "test_cards.py"
+    script.write_text("""import os, pytest
+@pytest.mark.parametrize("n", range(3))
+def test_card(n):
+    assert n == 1 or os.environ["ZE_AFFINITY_MASK"] != "0"
+""")
+    suites = {"many": {"kind": "pytest", "command": [sys.executable, "-m", "pytest", "-q", str(script)], "backend": "xpu",
+                       "devices": 1, "process": "suite"}}
+    if subprocess.run([sys.executable, "-m", "pytest", "--version"], capture_output=True).returncode != 0:
+        return print("not checked: pytest is not installed")
+    for card in range(3):  # which of them has mask 0
+        done, document = run(sandbox, suites, "--sim", "xpu:3x1", faults=f"kernel.skip:dev={card}")
+        tried = [[attempt["outcome"] for attempt in case["attempts"]] for case in document["cases"]]
+        if found(document, "drained"):
+            check(outcomes(document) == ["pass"] * 3 and done.returncode == 75, outcomes(document), done.stdout)
+            check(tried == [["fail", "pass"], ["pass"], ["fail", "pass"]], tried)
+            return print("ok what was bad in one process on a sick card:", tried)
+        check(done.returncode == 1, "a well card, so the code's:", done.returncode, done.stdout)
+    check(False, "no run met the sick card")
+
+
+def costs_no_retry(sandbox):
+    """After a sick card the case has all of its retries, and what it then says counts."""
+    count = sandbox.path / "count"
+    script = f"echo x >> {count}; exit 1"
+    done, document = run(sandbox, {"bad": {**xpu("/bin/sh", "-c", script), "retries": 1}}, "--sim", "xpu:3x1", faults=SICK)
+    case = document["cases"][0]
+    check(done.returncode == 1 and outcomes(document) == ["fail(exit:1)"], done.returncode, outcomes(document))
+    check(len(case["attempts"]) == 3 and len(count.read_text().split()) == 3, case["attempts"])
+    check([attempt["marks"] for attempt in case["attempts"]] == [["device_suspect"], [], []], case["attempts"])
+    check(case["problem"] == "code", case["problem"])
+    print("ok a sick card costs no retry")
+
+
+def each_device(sandbox):
+    """The others go on, and the table counts the sick one."""
+    config = sandbox.path / "each.toml"
+    write_config(config, {"card": xpu(str(BIN / "health_xpu"))})
+    done = sandbox.proctor("run", "--config", config, "--out", sandbox.out(), "--sim", "xpu:3x1", "--repeat", "3",
+                           "--each-device", env={**sandbox.env, "PROCTOR_SIM_FAULTS": SICK})
+    document = report(sandbox.last_out())
+    check(done.returncode == 75 and outcomes(document) == ["notrun(device_sick)"], done.returncode, outcomes(document))
+    counts = {}
+    for attempt in document["cases"][0]["attempts"]:
+        counts.setdefault(attempt["devices"][0], []).append(attempt["outcome"])
+    sick = found(document, "drained")[0]["device"]
+    check(counts.pop(sick) == ["fail"], "the sick card got more attempts:", counts)
+    check(sorted(counts.values()) == [["pass"] * 3] * 2, "the others did not go on:", counts)
+    check(f"{sick}: found sick" in done.stdout and document["cases"][0]["problem"] == "machine", done.stdout)
+    print("ok --each-device goes on without the sick card, and counts it")
+
+
+def executed_once(sandbox):
+    """`exec` starts its command once, and its exit code is passed on; the card is drained all the same."""
+    done = sandbox.proctor("exec", "--out", sandbox.out(), "--sim", "xpu:3x1", "--gpus", "1", "--", BIN / "health_xpu",
+                           env={**sandbox.env, "PROCTOR_SIM_FAULTS": SICK})
+    document = report(sandbox.last_out())
+    check(done.returncode == 1 and len(document["cases"][0]["attempts"]) == 1, done.returncode, done.stderr)
+    check(document["cases"][0]["attempts"][0]["marks"] == ["device_suspect"], document["cases"][0])
+    check(found(document, "drained"), document["health"])
+    print("ok exec starts its command once")
 
 
 def lost_and_reset(sandbox):
@@ -93,16 +177,20 @@ def lost_and_reset(sandbox):
     check(outcomes(kept)[1] == "notrun(device_lost)" and not found(kept, "reset"), outcomes(kept), kept["health"])
     done, document = run(sandbox, suites, "--sim", "xpu:1x1", "--reset", "sick")
     check(done.returncode in (1, 75) and outcomes(document)[1] == "pass", done.returncode, outcomes(document))
-    check([entry["what"] for entry in document["health"]] == ["lost", "reset", "l1_pass"], document["health"])
+    # It is taken again on the card that is well now, and loses it again: then it is the case.
+    check([entry["what"] for entry in document["health"]] == ["lost", "reset", "l1_pass"] * 2, document["health"])
+    check("well before it" in document["cases"][0]["note"] and done.returncode == 1, document["cases"][0])
     check("device_reset" in [warning["code"] for warning in document["warnings"]], document["warnings"])
     print("ok", found(document, "reset")[0]["evidence"])
 
 
 def last_fails(sandbox):
-    """Without another card the rest is notrun(device_lost)."""
+    """Without another card there is no verdict, and the rest is not run."""
     done, document = run(sandbox, {"crash": crash(), "next": xpu("/bin/true")}, "--sim", "xpu:1x1", faults=SICK)
-    check(outcomes(document) == ["crash(signal:11)", "notrun(device_lost)"], outcomes(document))
-    print("ok the last card fails: the rest is not run on it")
+    check(outcomes(document) == ["notrun(device_sick)", "notrun(device_lost)"], outcomes(document))
+    check(done.returncode == 75 and document["cases"][0]["problem"] == "machine", done.returncode, document["cases"][0])
+    check(document["cases"][0]["attempts"][0]["outcome"] == "crash", document["cases"][0]["attempts"])
+    print("ok the last card fails: no verdict on the case, and the rest is not run on it")
 
 
 def without_program(sandbox):
@@ -250,8 +338,8 @@ def main():
     for name in (SIMULATOR, "kernels/basic.spv"):
         if not (BIN / name).exists():
             skip(f"missing:{name}")
-    for test in (passes, no_doubt, fails, lost_and_reset, last_fails, without_program, dirty, dirty_and_sick, stopped,
-                 breaker, undrain):
+    for test in (passes, no_doubt, fails, fails_in_a_batch, costs_no_retry, each_device, executed_once, lost_and_reset,
+                 last_fails, without_program, dirty, dirty_and_sick, stopped, breaker, undrain):
         with Sandbox() as sandbox:
             test(sandbox)
 

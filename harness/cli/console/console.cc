@@ -98,6 +98,7 @@ std::string Console::painted(const Verdict& verdict, const std::string& text) co
     case Outcome::kXfail:
       return paint(kDim, text);
     case Outcome::kNotrun:
+    case Outcome::kXpass:
       return paint(kYellow, text);
     case Outcome::kFail:
     case Outcome::kError:
@@ -105,7 +106,6 @@ std::string Console::painted(const Verdict& verdict, const std::string& text) co
     case Outcome::kStall:
     case Outcome::kCrash:
     case Outcome::kDeviceLost:
-    case Outcome::kXpass:
       return paint(kRed, text);
   }
   return text;
@@ -141,7 +141,10 @@ void Console::on(const Event& event) {
 void Console::show(const RunPlanned& planned) {
   counts_.planned = static_cast<int>(planned.cases.size());
   counts_.jobs = planned.jobs;
-  for (const auto& test : planned.cases) planned_[test.id].timeout_ms = test.timeout_ms;
+  for (const auto& test : planned.cases) {
+    planned_[test.id].timeout_ms = test.timeout_ms;
+    planned_[test.id].kind = test.kind;
+  }
 
   print("proctor " + planned.proctor_version + " · run " + planned.run_id + " · " +
         std::to_string(planned.cases.size()) + (planned.cases.size() == 1 ? " case, " : " cases, ") +
@@ -157,7 +160,7 @@ void Console::show(const RunPlanned& planned) {
 
 void Console::show(const CaseEnded& ended) {
   ++counts_.ended;
-  const bool bad = is_bad(ended.verdict.outcome);
+  const bool bad = is_bad(ended.verdict.outcome, planned_[ended.case_id].kind);
   if (bad) ++counts_.bad;
   const std::int64_t spent = planned_[ended.case_id].spent_ms;
   if (spent > 0) {
@@ -199,7 +202,8 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
   std::size_t explained = 0;
   for (const auto& record : model.cases()) {
     const Verdict verdict = model.verdict(record);
-    if (!is_bad(verdict.outcome) || explained == kMaxExplained) continue;
+    const bool answers = model.is_bad(record) || is_good_elsewhere(model, record);
+    if (!answers || explained == kMaxExplained) continue;
     if (verdict.outcome == Outcome::kNotrun && record.attempts.empty())
       continue;  // counted in the summary line
     ++explained;

@@ -44,6 +44,7 @@ class Console : public RunDisplay {
   struct Planned {
     std::int64_t timeout_ms = 0;
     std::int64_t spent_ms = 0;
+    std::string kind = {};
   };
 
   ConsoleOutput& output_;

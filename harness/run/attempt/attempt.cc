@@ -233,10 +233,14 @@ void RunningAttempt::tell_ranks(const ProcessEnd* end, AttemptEnded& event) cons
   }
   const bool by_limit =
       end != nullptr && (end->cause == EndCause::kTimeout || end->cause == EndCause::kStall);
+  const auto words = ranks_->words_of_answer();
   Failure failure;
-  if (by_limit) failure.message = ranks_->who_is_left();
-  if (end != nullptr && end->cause == EndCause::kExited) failure.message = ranks_->who_answers();
+  if (words || (end != nullptr && end->cause == EndCause::kExited)) failure.message = ranks_->who_answers();
+  if (by_limit) failure.message += (failure.message.empty() ? "" : "; ") + ranks_->who_is_left();
   if (!failure.message.empty()) event.failures.push_back(std::move(failure));
+  if (!words || !is_bad(event.verdict.outcome)) return;
+  event.output.stdout_tail = words->out;  // and not what the others wrote since
+  event.output.stderr_tail = words->err;
 }
 
 void RunningAttempt::clean_rendezvous() {
@@ -395,7 +399,8 @@ Verdict RunningAttempt::judge_case(const ProcessEnd* end) const {
                            .child = child_,
                            .went_on = end == nullptr,
                            .another_was_bad = another_was_bad_,
-                           .not_ready = readiness_ && !readiness_->is_ready()};
+                           .not_ready = readiness_ && !readiness_->is_ready(),
+                           .told_to_end = readiness_ && readiness_->is_ready() ? stop_signal_ : 0};
   if (end) {
     evidence.cause = end->cause;
     evidence.spawn_error = end->spawn_error;
@@ -468,7 +473,10 @@ void RunningAttempt::gather(int guard_pid, std::function<void()> then) {
 // ---- the end ----
 
 void RunningAttempt::stop(int signal, Milliseconds grace, const std::string& reason) {
-  if (stop_reason_.empty()) stop_reason_ = reason;
+  if (stop_reason_.empty()) {
+    stop_reason_ = reason;
+    if (reason == kInterrupted) stop_signal_ = signal;
+  }
   if (is_batch() && open_ && open_->reported) conclude(nullptr);
   ending_ = true;
   if (ranks_) ranks_->interrupt();

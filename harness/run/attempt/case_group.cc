@@ -34,7 +34,7 @@ bool CaseGroup::wants_other_devices() const {
   return pinned_to_.empty() && !members_.empty() &&
          std::all_of(members_.begin(), members_.end(),
                      [](const Member& member) { return member.progress.attempt() > 1; }) &&
-         members_.front().progress.attempt() >= kElsewhereFrom;
+         members_.front().progress.counted_attempts() >= kElsewhereFrom;
 }
 
 std::optional<CaseGroup::Finished> CaseGroup::attempt_ended(std::size_t which, const Verdict& verdict,
@@ -45,6 +45,17 @@ std::optional<CaseGroup::Finished> CaseGroup::attempt_ended(std::size_t which, c
   const auto next = member->progress.add(verdict, marks, expected, where);
   if (next != CaseProgress::Next::kDone && !last) return std::nullopt;
   return end_now(which);
+}
+
+void CaseGroup::discount(std::size_t which) { find(in_process_[which])->progress.discount(); }
+
+bool CaseGroup::has_suspect(std::size_t which) const {
+  return find(in_process_[which])->progress.has_suspect();
+}
+
+bool CaseGroup::has_suspect() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const Member& member) { return member.progress.has_suspect(); });
 }
 
 CaseGroup::Finished CaseGroup::end_now(std::size_t which) {
@@ -87,6 +98,11 @@ std::vector<CaseGroup::Finished> CaseGroup::drop(const std::vector<std::size_t>&
 }
 
 std::vector<CaseGroup::Member>::iterator CaseGroup::find(std::size_t index) {
+  return std::find_if(members_.begin(), members_.end(),
+                      [&](const Member& member) { return member.index == index; });
+}
+
+std::vector<CaseGroup::Member>::const_iterator CaseGroup::find(std::size_t index) const {
   return std::find_if(members_.begin(), members_.end(),
                       [&](const Member& member) { return member.index == index; });
 }

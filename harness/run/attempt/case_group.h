@@ -7,7 +7,8 @@
 // once for each of its cases.
 //
 // The second attempt of a case is on the same devices as the first. From the third attempt on, each is on
-// devices that the group has not had, as long as there are any: avoids().
+// devices that the group has not had, as long as there are any: avoids(). Attempts on devices that were found
+// sick do not count.
 #pragma once
 
 #include <optional>
@@ -72,6 +73,14 @@ class CaseGroup {
   std::optional<Finished> attempt_ended(std::size_t which, const Verdict& verdict,
                                         const std::vector<std::string>& marks, bool expected, bool last,
                                         const std::string& where = "");
+  // Call this instead when its device was found sick after the attempt: it counts for nothing, and the case
+  // goes on.
+  void discount(std::size_t which);
+  // Whether a device of the case was found sick before. A second one, which was well when the case began on it, is
+  // its own doing rather than bad luck: it would ruin one device after the other.
+  bool has_suspect(std::size_t which) const;
+  // The same of any case that the next process runs: its devices have to be examined first.
+  bool has_suspect() const;
   // Ends the case, even if it had tries left. It must not have ended before.
   Finished end_now(std::size_t which);
   // Call this when the process has ended; `not_begun` of its cases never began. With `no_more`, none of them
@@ -91,6 +100,7 @@ class CaseGroup {
   std::vector<Finished> drop(const std::vector<std::size_t>& indices, const Verdict& verdict,
                              const std::string& note);
   std::vector<Member>::iterator find(std::size_t index);
+  std::vector<Member>::const_iterator find(std::size_t index) const;
 
   std::vector<Member> members_;          // the cases whose last attempt has not ended
   std::vector<std::size_t> in_process_;  // the cases of the present process, by index

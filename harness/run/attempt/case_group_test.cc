@@ -93,6 +93,24 @@ TEST_F(CaseGroupTest, TheThirdAttemptWantsOtherDevices) {
   EXPECT_FALSE(pinned.wants_other_devices()) << "it may have no other";
 }
 
+TEST_F(CaseGroupTest, AttemptsOnSickDevicesAreTakenAgainOneByOne) {
+  add(3);
+  EXPECT_EQ(next(), "10.1 11.1 12.1");
+  EXPECT_FALSE(group_.has_suspect());
+  group_.discount(0);
+  group_.discount(2);
+  EXPECT_EQ(ended(1, kPassed), "pass");
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
+  EXPECT_TRUE(group_.has_suspect());
+  EXPECT_FALSE(group_.wants_other_devices()) << "nobody has tried them twice";
+  EXPECT_EQ(next(), "10.2");
+  EXPECT_TRUE(group_.has_suspect(0));
+  EXPECT_EQ(ended(0, kPassed), "pass");
+  EXPECT_EQ(next(), "12.2");
+  EXPECT_EQ(ended(0, kCrash), "crash(signal:11)") << "it has no retries";
+  EXPECT_TRUE(group_.empty());
+}
+
 TEST_F(CaseGroupTest, ARepeatSharesAProcessAgain) {
   add(2, {.repeat = 2});
   next();

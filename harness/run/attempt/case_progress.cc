@@ -1,6 +1,9 @@
 #include "harness/run/attempt/case_progress.h"
 
 #include <algorithm>
+#include <string_view>
+
+#include "harness/core/events.h"
 
 namespace proctor {
 
@@ -16,7 +19,7 @@ CaseProgress::Next CaseProgress::add(const Verdict& verdict, const std::vector<s
   if (verdict.outcome == Outcome::kNotrun) {  // cut short: whatever else was planned will not run either
     return Next::kDone;
   }
-  if (bad && !expected && attempt_ <= policy_.retries) {
+  if (bad && !expected && counted_attempts() <= policy_.retries) {
     ++attempt_;
     return Next::kRetry;
   }
@@ -24,14 +27,25 @@ CaseProgress::Next CaseProgress::add(const Verdict& verdict, const std::vector<s
   if (repeat_ - policy_.first_repeat + 1 >= policy_.repeat || (bad && policy_.until_fail)) return Next::kDone;
   ++repeat_;
   attempt_ = 1;
+  discounted_ = 0;
   return Next::kRepeat;
+}
+
+void CaseProgress::discount() {
+  ++attempt_;
+  ++discounted_;
+  suspect_ = true;
 }
 
 std::vector<std::string> CaseProgress::marks() const {
   auto marks = marks_;
+  const auto mark = [&marks](std::string_view name) {
+    if (std::find(marks.begin(), marks.end(), name) == marks.end()) marks.emplace_back(name);
+  };
+  if (suspect_) mark(kDeviceSuspect);
   if (good_on_.empty() || bad_on_.empty() || verdict_.outcome == Outcome::kNotrun) return marks;
   const bool one_device = bad_on_.size() == 1 && !good_on_.contains(*bad_on_.begin());
-  marks.push_back(one_device ? "device_suspect" : "flaky");
+  mark(one_device ? kDeviceSuspect : "flaky");
   return marks;
 }
 

@@ -4,7 +4,8 @@
 // A repeat ends with its first good attempt, or when its retries are used up; its verdict is that of its last
 // attempt. The case's verdict is the first bad one of its repeats, else that of the last repeat. Marks:
 // `flaky`: some attempt was bad and another one was not; `device_suspect` instead: all bad ones were on the
-// same devices, and all good ones on others.
+// same devices, and all good ones on others, or a device was found sick after an attempt. Such an attempt
+// counts for nothing: neither as a retry nor as bad.
 #pragma once
 
 #include <set>
@@ -33,7 +34,14 @@ class CaseProgress {
   Next add(const Verdict& verdict, const std::vector<std::string>& marks, bool expected,
            const std::string& where = "");
 
+  // The attempt says nothing about the case: its device was found sick after it. The next one is in its place.
+  void discount();
+
   int attempt() const { return attempt_; }
+  // How many of the present repeat count, with the one that comes next.
+  int counted_attempts() const { return attempt_ - discounted_; }
+  // Whether some attempt, of any repeat, was discounted.
+  bool has_suspect() const { return suspect_; }
   int repeat() const { return repeat_; }
   const Verdict& verdict() const { return verdict_; }
   std::vector<std::string> marks() const;
@@ -41,6 +49,8 @@ class CaseProgress {
  private:
   RepeatPolicy policy_;
   int attempt_ = 1;
+  int discounted_ = 0;  // of the present repeat
+  bool suspect_ = false;
   int repeat_;
   bool decided_ = false;  // a repeat was bad: the verdict stands
   std::set<std::string> good_on_;

@@ -50,6 +50,27 @@ TEST(CaseProgress, BadAndGoodOnOneDeviceIsFlakyWhateverOthersSay) {
   EXPECT_THAT(elsewhere.marks(), ElementsAre("flaky"));
 }
 
+TEST(CaseProgress, AnAttemptOnASickDeviceCountsForNothingAndIsNamed) {
+  CaseProgress progress({.retries = 1});
+  EXPECT_FALSE(progress.has_suspect());
+  progress.discount();
+  EXPECT_TRUE(progress.has_suspect());
+  EXPECT_EQ(progress.attempt(), 2) << "each has a number of its own";
+  EXPECT_EQ(progress.counted_attempts(), 1);
+  EXPECT_EQ(progress.add(kBad, {}, false, "b"), Next::kRetry) << "it has cost no retry";
+  EXPECT_EQ(progress.attempt(), 3);
+  EXPECT_EQ(progress.add(kBad, {}, false, "b"), Next::kDone);
+  EXPECT_EQ(progress.verdict(), kBad);
+  CaseProgress good({.repeat = 2});
+  good.discount();
+  EXPECT_EQ(good.add(kGood, {}, false, "b"), Next::kRepeat);
+  EXPECT_EQ(good.attempt(), 1);
+  EXPECT_EQ(good.counted_attempts(), 1);
+  EXPECT_EQ(good.add(kGood, {}, false, "b"), Next::kDone);
+  EXPECT_EQ(good.verdict(), kGood);
+  EXPECT_THAT(good.marks(), ElementsAre("device_suspect")) << "and not flaky";
+}
+
 TEST(CaseProgress, RepeatsAreNumberedFromWhereTheyBegin) {
   CaseProgress progress({.repeat = 2, .first_repeat = 5});
   EXPECT_EQ(progress.repeat(), 5);

@@ -22,6 +22,13 @@ Verdict judge_readiness(const AttemptEvidence& evidence, Verdict verdict) {
   return {Outcome::kFail, "not_ready"};
 }
 
+// A server ends because somebody ends it.
+Verdict judge_stopped(const AttemptEvidence& evidence) {
+  const bool as_told = evidence.exit_signal == evidence.told_to_end || evidence.exit_code == 0;
+  if (evidence.told_to_end != 0 && as_told) return {Outcome::kPass, {}};
+  return {Outcome::kNotrun, evidence.stop_reason};
+}
+
 }  // namespace
 
 Verdict judge(const AttemptEvidence& evidence) {
@@ -36,7 +43,7 @@ Verdict judge(const AttemptEvidence& evidence) {
     case EndCause::kStall:
       return {Outcome::kStall, {}};
     case EndCause::kStopped:
-      return {Outcome::kNotrun, evidence.stop_reason};
+      return judge_stopped(evidence);
     case EndCause::kExited:
       return judge_readiness(evidence, judge_exit(evidence));
   }

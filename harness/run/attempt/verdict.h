@@ -11,6 +11,8 @@
 //   exit N         any       its kind says (plan/kinds/kind.h)
 //   went on        any       as exit 0; there is no exit code that could contradict
 //
+// A server that was ready and ends as it was told is a pass: by the signal that it was sent, or with 0 after it.
+//
 // "not ready": its time limit is timeout(not_ready), and a pass is fail(not_ready).
 //
 // "went on": the process began another case. When its last one has ended, its exit
@@ -42,6 +44,7 @@ struct AttemptEvidence {
   bool went_on = false;                     // the process began another case
   bool another_was_bad = false;             // a case before it in the same process was bad
   bool not_ready = false;                   // exec: no line had said that it was ready
+  int told_to_end = 0;                      // exec: the signal that was sent to a server that was ready
 };
 
 Verdict judge(const AttemptEvidence& evidence);

@@ -106,6 +106,32 @@ TEST(Verdict, CommandByEveryExitCode) {
   }
 }
 
+// `exec --ready-regex`: somebody ends it, as servers are ended.
+TEST(Verdict, AServerThatEndsAsItIsTold) {
+  const struct {
+    int told;
+    std::optional<int> code, signal;
+    const char* verdict;
+  } rows[] = {
+      {15, {}, 15, "pass"},
+      {2, {}, 2, "pass"},
+      {15, 0, {}, "pass"},
+      {15, 1, {}, "notrun(interrupted)"},
+      {15, {}, 9, "notrun(interrupted)"},
+      {15, {}, 11, "notrun(interrupted)"},
+      {0, 0, {}, "notrun(interrupted)"},
+      {0, {}, 15, "notrun(interrupted)"},
+  };
+  for (const auto& row : rows) {
+    AttemptEvidence evidence{.kind = &command_kind(), .cause = EndCause::kStopped};
+    evidence.exit_code = row.code;
+    evidence.exit_signal = row.signal;
+    evidence.told_to_end = row.told;
+    EXPECT_EQ(to_string(judge(evidence)), row.verdict)
+        << row.told << ' ' << row.code.value_or(-1) << ' ' << row.signal.value_or(-1);
+  }
+}
+
 TEST(Verdict, Gtest) {
   const struct {
     int code;

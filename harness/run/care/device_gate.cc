@@ -26,7 +26,7 @@ std::string_view event_of(Settled settled) {
 
 }  // namespace
 
-bool casts_doubt(const AttemptEnded& ended) {
+bool casts_doubt(const AttemptEnded& ended, bool expected) {
   switch (ended.verdict.outcome) {
     case Outcome::kTimeout:
     case Outcome::kStall:
@@ -34,8 +34,9 @@ bool casts_doubt(const AttemptEnded& ended) {
     case Outcome::kDeviceLost:
       return true;
     case Outcome::kFail:
-    case Outcome::kError:
-      return names_loss(ended);
+      return !expected || names_loss(ended);
+    case Outcome::kError:  // what was not started has touched nothing
+      return !ended.verdict.reason.starts_with("spawn:") || names_loss(ended);
     case Outcome::kPass:
     case Outcome::kSkip:
     case Outcome::kXfail:
@@ -139,15 +140,16 @@ void DeviceGate::drain(const std::string& device, const std::string& reason, con
 
 // ---- before a case ----
 
-void DeviceGate::enter(const std::vector<std::string>& devices, const std::string& case_id, OnEntry done) {
+void DeviceGate::enter(const std::vector<std::string>& devices, const std::string& case_id, bool doubt,
+                       OnEntry done) {
   if (!care_ || devices.empty()) return done({});
   visits_.push_back({.devices = devices, .case_id = case_id, .entry = std::move(done)});
   const auto visit = std::prev(visits_.end());
-  std::vector<std::string> dirty;
+  std::vector<std::string> doubtful;
   for (const auto& device : devices) {
-    if (pool_.left_dirty(device)) dirty.push_back(device);
+    if (doubt || pool_.left_dirty(device)) doubtful.push_back(device);
   }
-  examine(visit, dirty, [this, visit](const Answers& answers) { after_dirty(visit, answers); });
+  examine(visit, doubtful, [this, visit](const Answers& answers) { after_dirty(visit, answers); });
 }
 
 void DeviceGate::after_dirty(VisitIterator visit, const Answers& answers) {
@@ -269,7 +271,12 @@ void DeviceGate::after_settling(VisitIterator visit, const std::vector<DeviceFin
 // memory is looked at once more.
 void DeviceGate::after_doubt(VisitIterator visit, const Answers& answers) {
   for (const auto& [device, answer] : answers) {
-    if (judge(visit, device, answer)) continue;
+    const bool well = judge(visit, device, answer);
+    if (!well || answer.reset) {
+      visit->result.sick = device;
+      visit->result.words = answer.words;
+    }
+    if (well) continue;
     visit->result.any_sick = true;
     std::erase_if(visit->not_back, [&](const DeviceFinding& finding) { return finding.device == device; });
   }

@@ -3,7 +3,7 @@
 // Before a case:  a device whose last holder died is examined; others with memory on it are named.
 // After a case:   the devices must be back (device_care.h); a device in doubt is examined.
 //
-//   doubt: the case ended in timeout, stall, crash or device loss, or memory did not come back.
+//   doubt: an attempt was bad, or memory did not come back.
 //   examined: a contained program copies, computes and compares (harness/devices/health/health_check.h). A
 //   device that passes goes on, if its memory is back by then; one that fails twice is drained, or reset
 //   first where the policy allows it. If nothing can examine it, this is said once, and the device goes on
@@ -42,8 +42,8 @@ struct CareSetup {
   std::function<std::optional<HealthRequest>(const std::string& device)> health;
 };
 
-// Whether the way in which this attempt ended leaves a doubt about its devices.
-bool casts_doubt(const AttemptEnded& ended);
+// Whether the way in which this attempt ended leaves a doubt about its devices. `expected`: that it fails is known.
+bool casts_doubt(const AttemptEnded& ended, bool expected);
 
 class DeviceGate {
  public:
@@ -62,11 +62,14 @@ class DeviceGate {
     std::string note = {};
   };
   using OnEntry = std::function<void(const Entry&)>;
-  void enter(const std::vector<std::string>& devices, const std::string& case_id, OnEntry done);
+  // `doubt`: all of them are examined, and not only those whose last holder died.
+  void enter(const std::vector<std::string>& devices, const std::string& case_id, bool doubt, OnEntry done);
 
   struct Left {
-    bool any_sick = false;  // some device was taken out
-    std::string lost = {};  // a device that the driver says is lost
+    bool any_sick = false;   // some device was taken out
+    std::string lost = {};   // a device that the driver says is lost
+    std::string sick = {};   // a device that was found sick by its examination
+    std::string words = {};  // of that examination
   };
   using OnLeft = std::function<void(const Left&)>;
   void leave(const std::vector<std::string>& devices, const std::string& case_id, bool doubt, OnLeft done);

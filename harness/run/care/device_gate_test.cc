@@ -22,10 +22,18 @@ AttemptEnded ended_as(Outcome outcome) {
 
 TEST(Doubt, IsCastByHowAnAttemptEnded) {
   for (const Outcome outcome : kAllOutcomes) {
-    const bool expected = outcome == Outcome::kTimeout || outcome == Outcome::kStall ||
-                          outcome == Outcome::kCrash || outcome == Outcome::kDeviceLost;
-    EXPECT_EQ(casts_doubt(ended_as(outcome)), expected) << to_string(outcome);
+    const bool ended_early = outcome == Outcome::kTimeout || outcome == Outcome::kStall ||
+                             outcome == Outcome::kCrash || outcome == Outcome::kDeviceLost;
+    const bool bad = ended_early || outcome == Outcome::kFail || outcome == Outcome::kError;
+    EXPECT_EQ(casts_doubt(ended_as(outcome), false), bad) << to_string(outcome);
+    EXPECT_EQ(casts_doubt(ended_as(outcome), true), bad && outcome != Outcome::kFail) << to_string(outcome);
   }
+}
+
+TEST(Doubt, IsNotCastByWhatWasNeverStarted) {
+  AttemptEnded refused = ended_as(Outcome::kError);
+  refused.verdict.reason = "spawn:ENOENT";
+  EXPECT_FALSE(casts_doubt(refused, false));
 }
 
 TEST(Doubt, IsCastByAFailureThatNamesTheLoss) {
@@ -33,10 +41,10 @@ TEST(Doubt, IsCastByAFailureThatNamesTheLoss) {
   for (const Outcome outcome : {Outcome::kFail, Outcome::kError, Outcome::kPass}) {
     AttemptEnded printed = ended_as(outcome);
     printed.output.stderr_tail = kText;
-    EXPECT_EQ(casts_doubt(printed), outcome != Outcome::kPass) << to_string(outcome);
+    EXPECT_EQ(casts_doubt(printed, true), outcome != Outcome::kPass) << to_string(outcome);
     AttemptEnded reported = ended_as(outcome);
     reported.failures = {{"", kText, "", 0, "", "", ""}};
-    EXPECT_EQ(casts_doubt(reported), outcome != Outcome::kPass) << to_string(outcome);
+    EXPECT_EQ(casts_doubt(reported, true), outcome != Outcome::kPass) << to_string(outcome);
   }
 }
 

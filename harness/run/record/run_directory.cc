@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 #include "harness/core/clock.h"
 
@@ -95,13 +96,16 @@ Result<std::string> create_run_directory(const std::string& out, const std::stri
   return path.lexically_normal().string();
 }
 
-Result<void> copy_report(const std::string& from, const std::string& to) {
-  const std::string draft = to + ".new";
-  std::error_code error;
-  fs::copy_file(from, draft, fs::copy_options::overwrite_existing, error);
-  if (!error) fs::rename(draft, to, error);
-  if (error) return Error::system("copy " + from + " to " + to, error.value());
-  return {};
+Result<void> write_report(const std::string& file, const std::string& text) {
+  const std::string draft = file + ".new";
+  std::ofstream stream(draft, std::ios::binary | std::ios::trunc);
+  stream << text;
+  stream.close();
+  const int err = stream ? 0 : errno;
+  if (err == 0 && std::rename(draft.c_str(), file.c_str()) == 0) return {};
+  const Error error = Error::system("write " + file, err != 0 ? err : errno);
+  ::unlink(draft.c_str());
+  return error;
 }
 
 }  // namespace proctor

@@ -5,7 +5,7 @@
 
 namespace proctor {
 
-CaseEnds::CaseEnds(const RunSetup& setup, EventSink& sink, std::function<void(const CaseEnded&)> on_end)
+CaseEnds::CaseEnds(const RunSetup& setup, EventSink& sink, OnEnd on_end)
     : setup_(setup), sink_(sink), on_end_(std::move(on_end)) {}
 
 std::optional<KnownVerdict> CaseEnds::known_failure(std::size_t index, const Verdict& verdict) const {
@@ -54,7 +54,7 @@ void CaseEnds::tell(const CaseGroup::Finished& finished) {
     if (!known->note.empty()) ended.note = std::move(known->note);
   }
   sink_.on(ended);
-  on_end_(ended);
+  on_end_(finished.index, ended);
 }
 
 void CaseEnds::announce(const std::vector<CaseGroup::Finished>& cases) {

@@ -16,7 +16,8 @@ namespace proctor {
 class CaseEnds {
  public:
   // `on_end` is called after each one.
-  CaseEnds(const RunSetup& setup, EventSink& sink, std::function<void(const CaseEnded&)> on_end);
+  using OnEnd = std::function<void(std::size_t index, const CaseEnded&)>;
+  CaseEnds(const RunSetup& setup, EventSink& sink, OnEnd on_end);
 
   // The case is announced when all of its parts have ended: with the first bad verdict among them.
   void expect(std::size_t index, std::size_t parts) { parts_[index].left = parts; }
@@ -35,7 +36,7 @@ class CaseEnds {
 
   const RunSetup& setup_;
   EventSink& sink_;
-  std::function<void(const CaseEnded&)> on_end_;
+  OnEnd on_end_;
   std::map<std::size_t, Parts> parts_;  // by case
 };
 

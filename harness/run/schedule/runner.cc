@@ -46,7 +46,7 @@ class Runner {
         pool_(setup.devices->pool, setup.leases ? std::optional(*setup.leases) : std::nullopt,
               setup.planned.run_id),
         pending_(setup, pool_),
-        ends_(setup, sink, [this](const CaseEnded& ended) { on_announced(ended); }),
+        ends_(setup, sink, [this](std::size_t index, const CaseEnded& ended) { on_announced(index, ended); }),
         signals_(io_, [this](int signal, bool parent_died) { on_signal(signal, parent_died); }),
         deadline_(io_),
         give_up_(io_),
@@ -64,6 +64,15 @@ class Runner {
   RunResult run();
 
  private:
+  // A bad attempt whose devices have not been looked at: a sick one would answer for it.
+  struct Unsettled {
+    std::size_t which;  // of the cases of its process
+    Verdict verdict;
+    std::vector<std::string> marks;
+    bool expected;  // the known-failure list has it
+    int attempt;
+    int repeat;
+  };
   // A group that has begun; it keeps its slot and its devices until the last attempt
   // of its last case has ended.
   struct Running {
@@ -72,13 +81,14 @@ class Runner {
     std::unique_ptr<RunningAttempt> attempt = nullptr;  // none: its devices are waited for
     std::optional<std::size_t> last = {};               // of its cases, that in which the process ended
     std::optional<CaseGroup::Finished> held = {};       // its final word, while the devices are looked at
-    bool begun = false;                                 // some process of it was started
+    std::vector<Unsettled> unsettled = {};
+    bool begun = false;  // some process of it was started
     bool lost_devices = false;
     bool doubt = false;  // about its devices, by the way in which an attempt ended
   };
   using Slot = std::list<Running>::iterator;
 
-  std::string why_stopped() const { return stop_signal_ ? "interrupted" : "budget"; }
+  std::string why_stopped() const { return stop_signal_ ? RunningAttempt::kInterrupted : "budget"; }
   const Case& test(std::size_t index) const { return setup_.plan->cases[index]; }
   const Suite& suite(std::size_t index) const { return setup_.plan->suites[test(index).suite]; }
 
@@ -91,6 +101,7 @@ class Runner {
   void begin_process(Slot slot);
   void on_entered(Slot slot, const DeviceGate::Entry& entry);
   void go_on_elsewhere(CaseGroup group);
+  void leave_sick_devices(CaseGroup group);
   void start_attempt(Slot slot);
   Result<void> give_environment(AttemptPlan& plan);
   AttemptPlan plan_attempt(Slot slot);
@@ -98,6 +109,8 @@ class Runner {
   void give_up_waiting();
 
   void on_case_ended(Slot slot, std::size_t which, const AttemptEnded& ended, bool went_on);
+  void take_verdict(Slot slot, std::size_t which, const Unsettled& ended, const std::string& note = {});
+  void settle(Slot slot, const DeviceGate::Left& left);
   void tell_suspect(const Running& entry, const CaseGroup::Finished& finished);
   void on_process_ended(Slot slot, ProcessFate fate);
   void on_left(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun,
@@ -107,7 +120,7 @@ class Runner {
   bool moves_on(Running& entry);
   void end_group(Slot slot);
 
-  void on_announced(const CaseEnded& ended);
+  void on_announced(std::size_t index, const CaseEnded& ended);
   void finish(const std::string& reason, const std::string& why);
   void request_stop(int signal, const std::string& reason);
   void on_signal(int signal, bool parent_died);
@@ -218,7 +231,10 @@ bool Runner::start_first_that_fits() {
 
 void Runner::begin_process(Slot slot) {
   const std::string& id = test(slot->group.first()).id;
-  gate_.enter(slot->devices, id, [this, slot](const DeviceGate::Entry& entry) { on_entered(slot, entry); });
+  // After one sick device the next one is examined first: was it well before this group had it?
+  const bool doubt = !slot->begun && slot->group.has_suspect();
+  gate_.enter(slot->devices, id, doubt,
+              [this, slot](const DeviceGate::Entry& entry) { on_entered(slot, entry); });
 }
 
 void Runner::on_entered(Slot slot, const DeviceGate::Entry& entry) {
@@ -228,9 +244,21 @@ void Runner::on_entered(Slot slot, const DeviceGate::Entry& entry) {
   if (entry.refused && !new_while_finishing) {
     ends_.announce(slot->group.give_up(*entry.refused, entry.note));
   } else {
-    go_on_elsewhere(std::move(slot->group));
+    leave_sick_devices(std::move(slot->group));
   }
   end_group(slot);
+}
+
+// Its devices were taken out. A case that has no others will never have any.
+void Runner::leave_sick_devices(CaseGroup group) {
+  const std::size_t first = group.first();
+  const std::string backend(to_string(suite(first).backend));
+  if (pool_.can_ever_lease(backend, test(first).devices, {.only = group.pinned_to()}))
+    return go_on_elsewhere(std::move(group));
+  const bool sick = group.has_suspect() || !group.pinned_to().empty();
+  ends_.announce(group.give_up({Outcome::kNotrun, sick ? "device_sick" : "device_lost"},
+                               sick ? "its device was found sick, and there is no other for it"
+                                    : "the devices that it needs are lost to this run"));
 }
 
 // On other devices, if there is still time for it.
@@ -314,26 +342,64 @@ void Runner::on_case_ended(Slot slot, std::size_t which, const AttemptEnded& end
     for (const auto& device : slot->devices)
       gate_.drain(device, "unreapable", "a process of " + test(index).id + " does not die", test(index).id);
   }
-  slot->doubt = slot->doubt || casts_doubt(ended);
   const auto known = ends_.known_failure(index, ended.verdict);
   const bool expected = known && known->verdict.outcome == Outcome::kXfail;
-  auto finished = slot->group.attempt_ended(which, ended.verdict, ended.marks, expected,
+  slot->doubt = slot->doubt || casts_doubt(ended, expected);
+  if (!went_on) slot->last = which;
+  const Unsettled unsettled{which, ended.verdict, ended.marks, expected, ended.attempt, ended.repeat};
+  const bool ran = is_bad(ended.verdict.outcome) && ended.verdict.outcome != Outcome::kNotrun;
+  if (ran && !slot->devices.empty() && !stopping_ && !slot->lost_devices) {
+    slot->unsettled.push_back(unsettled);
+  } else {
+    take_verdict(slot, which, unsettled);
+  }
+}
+
+// The verdict of an attempt counts for its case.
+void Runner::take_verdict(Slot slot, std::size_t which, const Unsettled& ended, const std::string& note) {
+  auto finished = slot->group.attempt_ended(which, ended.verdict, ended.marks, ended.expected,
                                             /*last=*/stopping_ || slot->lost_devices,
                                             fmt::format("{}", fmt::join(slot->devices, "+")));
-  if (finished) tell_suspect(*slot, *finished);
-  // Before it is tried again: was it the device?
-  slot->doubt = slot->doubt || (!finished && is_bad(ended.verdict.outcome));
-  if (!went_on) {
-    slot->last = which;
+  if (!finished) return;
+  if (!note.empty()) finished->note = note;
+  tell_suspect(*slot, *finished);
+  if (slot->last == which) {
     slot->held = std::move(finished);
-  } else if (finished) {
+  } else {
     ends_.announce(*finished);
+  }
+}
+
+// Its devices have been looked at. What was bad on a sick one is tried again on another, and costs no retry.
+void Runner::settle(Slot slot, const DeviceGate::Left& left) {
+  for (Unsettled& ended : std::exchange(slot->unsettled, {})) {
+    std::string note;
+    if (!left.sick.empty()) {
+      sink_.on(AttemptSuspected{.case_id = test(slot->group.case_of(ended.which)).id,
+                                .attempt = ended.attempt,
+                                .repeat = ended.repeat,
+                                .device = left.sick,
+                                .evidence = left.words});
+      // `exec` starts its command once.
+      if (!slot->group.has_suspect(ended.which) && !setup_.planned.exec) {
+        slot->group.discount(ended.which);
+        slot->group.avoid(slot->devices);
+        continue;
+      }
+      if (!setup_.planned.exec)
+        note = "it left " + left.sick + " sick, which was well before it, and is not tried on a third device";
+    } else if (!left.lost.empty() && slot->lost_devices && slot->last == ended.which) {
+      ended.verdict = {Outcome::kDeviceLost, "device:" + left.lost};
+      note = "its device is lost: what it says is no verdict on the code";
+    }
+    take_verdict(slot, ended.which, ended, note);
   }
 }
 
 void Runner::tell_suspect(const Running& entry, const CaseGroup::Finished& finished) {
   const auto& marks = finished.marks;
-  if (std::find(marks.begin(), marks.end(), "device_suspect") == marks.end()) return;
+  const bool suspect = std::find(marks.begin(), marks.end(), kDeviceSuspect) != marks.end();
+  if (!suspect || is_bad(finished.verdict.outcome)) return;
   const auto& had = entry.group.avoids();
   sink_.on(Warning{"device_suspect", fmt::format("{} failed on {} and passed on {}", test(finished.index).id,
                                                  fmt::join(had, "+"), fmt::join(entry.devices, "+"))});
@@ -342,7 +408,7 @@ void Runner::tell_suspect(const Running& entry, const CaseGroup::Finished& finis
 void Runner::on_process_ended(Slot slot, ProcessFate fate) {
   const auto not_begun = slot->attempt->not_begun();
   slot->attempt.reset();
-  if (stopping_ || slot->lost_devices) return go_on(slot, fate, not_begun);
+  if (stopping_ || slot->lost_devices) return on_left(slot, fate, not_begun, {});
   gate_.leave(
       slot->devices, test(slot->group.case_of(slot->last.value_or(0))).id, std::exchange(slot->doubt, false),
       [this, slot, fate, not_begun](const DeviceGate::Left& left) { on_left(slot, fate, not_begun, left); });
@@ -350,13 +416,8 @@ void Runner::on_process_ended(Slot slot, ProcessFate fate) {
 
 void Runner::on_left(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun,
                      const DeviceGate::Left& left) {
-  slot->lost_devices = left.any_sick;
-  if (!slot->lost_devices || !slot->last) return go_on(slot, fate, not_begun);
-  hold_last(slot);
-  if (!left.lost.empty() && is_bad(slot->held->verdict.outcome)) {
-    slot->held->verdict = {Outcome::kDeviceLost, "device:" + left.lost};
-    slot->held->note = "its device is lost: what it says is no verdict on the code";
-  }
+  slot->lost_devices = slot->lost_devices || left.any_sick;
+  settle(slot, left);
   go_on(slot, fate, not_begun);
 }
 
@@ -366,8 +427,10 @@ void Runner::hold_last(Slot slot) {
 }
 
 void Runner::go_on(Slot slot, ProcessFate fate, const std::vector<std::size_t>& not_begun) {
-  if (stopping_) pool_.retire(slot->devices);  // nobody waited for them: the next run is told
-  if (stopping_ || slot->lost_devices) hold_last(slot);
+  if (stopping_) {
+    pool_.retire(slot->devices);  // nobody waited for them: the next run is told
+    hold_last(slot);
+  }
   slot->last.reset();
   if (auto held = std::exchange(slot->held, std::nullopt)) ends_.announce(*held);
   if (stopping_) {
@@ -377,8 +440,12 @@ void Runner::go_on(Slot slot, ProcessFate fate, const std::vector<std::size_t>& 
     ends_.announce(slot->group.process_ended(slot->lost_devices ? ProcessFate::kDiedInCase : fate, not_begun,
                                              finishing_));
   }
-  if (!slot->group.empty() && !slot->lost_devices && !moves_on(*slot)) return begin_process(slot);
-  if (!slot->group.empty()) go_on_elsewhere(std::move(slot->group));
+  if (!slot->group.empty() && slot->lost_devices) {
+    leave_sick_devices(std::move(slot->group));
+  } else if (!slot->group.empty()) {
+    if (!moves_on(*slot)) return begin_process(slot);
+    go_on_elsewhere(std::move(slot->group));
+  }
   end_group(slot);
 }
 
@@ -399,11 +466,11 @@ void Runner::end_group(Slot slot) {
 
 // ---- how the run is stopped before its end ----
 
-void Runner::on_announced(const CaseEnded& ended) {
+void Runner::on_announced(std::size_t index, const CaseEnded& ended) {
   const auto outcome = ended.verdict.outcome;
   if (breaker_.add(ended.verdict)) {
     finish("breaker", "the machine had failed " + std::to_string(breaker_.limit()) + " cases in a row");
-  } else if (setup_.fail_fast && is_bad(outcome) && outcome != Outcome::kNotrun) {
+  } else if (setup_.fail_fast && outcome != Outcome::kNotrun && is_bad(outcome, suite(index).kind->name())) {
     finish("fail_fast", ended.case_id + " had failed");
   }
 }
@@ -456,6 +523,7 @@ void Runner::stop_running(int signal, Milliseconds grace, Milliseconds budget) {
 
 void Runner::abandon_running() {
   for (auto& entry : running_) entry.attempt->abandon();
+  for (auto slot = running_.begin(); slot != running_.end(); ++slot) settle(slot, {});
   for (auto& entry : running_) {
     ends_.announce(entry.group.give_up({Outcome::kNotrun, why_stopped()},
                                        "its processes did not die in time and may still run"));

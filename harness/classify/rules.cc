@@ -4,7 +4,7 @@
 #include <array>
 #include <initializer_list>
 
-#include "harness/core/toml.h"
+#include "harness/core/toml_reader.h"
 
 namespace proctor {
 namespace {
@@ -129,10 +129,10 @@ std::string_view to_string(Where where) {
 }
 
 Result<RuleSet> parse_rules(std::string_view text) {
-  const toml::parse_result parsed = toml::parse(text);
-  if (!parsed) return Error::internal("read the rules: " + std::string(parsed.error().description()));
+  const auto parsed = parse_toml(text, "rules.toml");
+  if (!parsed) return Error::internal(parsed.error().what);
   RuleSet rules;
-  const toml::array* array = parsed.table()["rule"].as_array();
+  const toml::array* array = (*parsed)["rule"].as_array();
   for (std::size_t i = 0; array && i < array->size(); ++i) {
     const toml::table* table = (*array)[i].as_table();
     if (!table) return Error::internal("read the rules: one is no table");

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -44,6 +45,60 @@ std::string type_text(const toml::node& node) {
   }
 }
 
+// Tables in tables, each a call of toml++ deeper when it walks and destroys them: 3.3 follows a key of a million dots
+// until the stack is used up. Nested arrays and inline tables it bounds itself, at 256.
+constexpr int kMostDots = 32;
+
+// Passes over texts and comments, in which dots mean nothing.
+class KeyDots {
+ public:
+  explicit KeyDots(std::string_view text) : text_(text) {}
+
+  // The line of the first key with too many dots.
+  std::optional<unsigned> first_line_of_too_many() {
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '"' || c == '\'') {
+        skip_string(c);
+        continue;
+      }
+      if (c == '#') {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+        continue;
+      }
+      if (c == '\n') ++line_;
+      if (c == '.' && ++dots_ > kMostDots) return line_;
+      if (std::string_view("=[]{},\n").find(c) != std::string_view::npos) dots_ = 0;
+      ++at_;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void skip_string(char quote) {
+    const bool multi_line = text_.substr(at_, 3) == std::string(3, quote);
+    const std::string_view end = text_.substr(at_, multi_line ? 3 : 1);
+    for (at_ += end.size(); at_ < text_.size(); ++at_) {
+      if (text_[at_] == '\n') {
+        if (!multi_line) return;  // it is not closed, which the parser says
+        ++line_;
+      }
+      if (text_[at_] == '\\' && quote == '"') {
+        ++at_;
+        if (at_ < text_.size() && text_[at_] == '\n') ++line_;
+      } else if (text_.substr(at_, end.size()) == end) {
+        at_ += end.size();
+        return;
+      }
+    }
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  unsigned line_ = 1;
+  int dots_ = 0;
+};
+
 }  // namespace
 
 Result<std::string> read_text_file(const std::string& path) {
@@ -69,6 +124,9 @@ Result<std::string> read_text_file(const std::string& path) {
 }
 
 Result<toml::table> parse_toml(std::string_view text, const std::string& name) {
+  if (const auto line = KeyDots(text).first_line_of_too_many()) {
+    return Error::usage(fmt::format("read {}:{}: a key has more than {} dots", name, *line, kMostDots));
+  }
   toml::parse_result parsed = toml::parse(text, std::string_view(name));
   if (!parsed) {
     const toml::parse_error& error = parsed.error();

@@ -58,6 +58,8 @@ CONFIGS = [
     ("type", '[suite.attention]\ncommand = ["true"]\nretries = "two"\n', ["retries"]),
     ("min_version", 'min_version = "99.0"\n[suite.attention]\ncommand = ["true"]\n', ["99.0", "min_version"]),
     ("no TOML", "[suite.attention\n", ["bad.toml", "1"]),
+    ("a key of nothing", "\n[.a]\n", ["bad.toml:2"]),
+    ("a deep key", "\n[a" + ".a" * 1_000_000 + "]\n", ["bad.toml:2", "32 dots"]),
     ("executable", '[suite.attention]\ncommand = ["./no-such-program"]\n', ["no-such-program"]),
 ]
 
@@ -69,6 +71,7 @@ MACHINES = [
     ("size", '[[xpu]]\nmemory = "16GB"\n', ["machine.toml:2", "`memory`", "16GB"]),
     ("identity", '[[xpu]]\n[[xpu]]\npci = "0000:03:00.0"\n', ["machine.toml:2", "0000:03:00.0"]),
     ("no TOML", "[[xpu]\n", ["machine.toml:1"]),
+    ("a key of nothing", "\n[[.a]]\n", ["machine.toml:2"]),
     ("no card", "\n", ["machine.toml", "[[xpu]]"]),
 ]
 
@@ -122,6 +125,19 @@ def unreadable_config(sandbox):
     refused(sandbox, "a directory", ["run", "--config", sandbox.path], [str(sandbox.path)])
 
 
+def no_toml_anywhere(sandbox):
+    """The other files in TOML that a caller names."""
+    stacks = sandbox.path / "stacks"
+    stacks.mkdir()
+    broken = stacks / "broken.toml"
+    broken.write_text("\n[.a]\n")
+    for name, arguments in (("known failures", ["run", "--known-failures", broken, "--", "true"]),
+                            ("the config of a list", ["list", "--config", broken]),
+                            ("stack lock", ["stack", "render", "--dir", sandbox.path, "--check"]),
+                            ("rules of the doctor", ["doctor", "--rules", broken])):
+        refused(sandbox, name, arguments, ["broken.toml:2"])
+
+
 def main():
     with Sandbox() as sandbox:
         good = sandbox.path / "proctor.toml"
@@ -143,6 +159,7 @@ def main():
             refused(sandbox, f"machine: {name}", ["run", "--sim", machine], words)
         machine.write_text("[[xpu]]\n")
         refused(sandbox, "machine: Intel's driver", ["run", "--sim", machine, "--sim-driver", "intel"], ["simgpu"])
+        no_toml_anywhere(sandbox)
         check(not ran.exists(), "the command of a refused plan was started")
         done = sandbox.proctor("run", "--out", sandbox.out())
         check(done.returncode == 0 and ran.exists(), "the good config fails:", done.stdout, done.stderr)

@@ -8,6 +8,7 @@
 #include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/config_fixture.h"
 #include "harness/plan/config_tables.h"
+#include "harness/testing/mutations.h"
 
 namespace proctor {
 namespace {
@@ -247,6 +248,20 @@ TEST_F(ConfigTest, BadLimitOptions) {
   EXPECT_EQ(refused({.timeout = {}, .grace = {}, .stall = {}, .retries = -1}),
             "use --retries: -1 is not from 0 to 100");
   EXPECT_EQ(refused({.timeout = "5s", .grace = "0s", .stall = "off", .retries = 3}), "accepted");
+}
+
+TEST_F(ConfigTest, EverySmallMistakeIsReadOrNamesItsFile) {
+  const std::string text =
+      "min_version = \"0.1\"\n[run]\nbreaker = 3\n[suite.a]\nkind = \"command\"\ncommand = [\"true\"]\n"
+      "timeout = \"2m\"\nenv = {A = \"b\"}\n[[override]]\nmatch = \"a/*\"\nretries = 1\n[profile.p]\ngrace = "
+      "\"1s\"\n";
+  ASSERT_TRUE(load(text)) << load(text).error().what;
+  testing_support::for_each_mutation(text, ".[=\"\n", [this](const std::string& mutant) {
+    const auto config = load(mutant);
+    if (config) return;
+    ASSERT_EQ(config.error().kind, ErrorKind::kUsage) << mutant;
+    ASSERT_THAT(config.error().what, HasSubstr("proctor.toml")) << mutant;
+  });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/plan/test_support.h"
+#include "harness/testing/mutations.h"
 
 namespace proctor {
 namespace {
@@ -162,6 +163,15 @@ TEST(KnownFailures, MissingFileIsAUsageError) {
   ASSERT_FALSE(list);
   EXPECT_EQ(list.error().kind, ErrorKind::kUsage);
   EXPECT_THAT(list.error().what, HasSubstr("read no/such/list.toml: No such file"));
+}
+
+TEST(KnownFailures, EverySmallMistakeIsReadOrHasItsLine) {
+  testing_support::for_each_mutation(kList, ".[]=\"\n", [](const std::string& mutant) {
+    const auto list = parse_known_failures(mutant, "known.toml");
+    if (list) return;
+    ASSERT_EQ(list.error().kind, ErrorKind::kUsage) << mutant;
+    ASSERT_THAT(list.error().what, testing::ContainsRegex("known.toml:[0-9]+")) << mutant;
+  });
 }
 
 }  // namespace

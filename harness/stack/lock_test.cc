@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/stack/embedded_locks.h"
+#include "harness/testing/mutations.h"
 
 namespace proctor {
 namespace {
@@ -169,6 +170,14 @@ TEST(EmbeddedLocks, AreThoseOfTheTree) {
     EXPECT_EQ(embedded_locks()[i].name, lock->name);
     EXPECT_EQ(embedded_locks()[i].digest, lock->digest);
   }
+}
+
+TEST(StackLock, EverySmallMistakeIsReadOrRefused) {
+  testing_support::for_each_mutation(kGood, ".[\"\n", [](const std::string& mutant) {
+    const auto lock = parse_stack_lock(mutant, "a.toml");
+    if (lock) return;
+    ASSERT_EQ(lock.error().kind, ErrorKind::kUsage) << lock.error().what;
+  });
 }
 
 }  // namespace

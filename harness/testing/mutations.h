@@ -1,0 +1,21 @@
+// Every small mistake in a text, for tests of parsers: each is given once to `judge`. No chance is in it, so that what
+// fails fails again.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace proctor::testing_support {
+
+// The text cut off at every place, without each of its characters, and with each of `inserted` at every place.
+inline void for_each_mutation(const std::string& text, std::string_view inserted,
+                              const std::function<void(const std::string&)>& judge) {
+  for (std::size_t at = 0; at <= text.size(); ++at) {
+    judge(text.substr(0, at));
+    if (at < text.size()) judge(text.substr(0, at) + text.substr(at + 1));
+    for (const char c : inserted) judge(text.substr(0, at) + c + text.substr(at));
+  }
+}
+
+}  // namespace proctor::testing_support

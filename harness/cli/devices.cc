@@ -74,7 +74,7 @@ nlohmann::json to_json(const DeviceReport& report, const std::vector<DrainedDevi
 
 struct ListOptions {
   DeviceQuery query;
-  std::string state_dir = LeaseDirectory::kDefaultPath;
+  std::string state_dir = LeaseDirectory::default_path();
   bool json = false;
   bool ctest_resource_spec = false;
 };
@@ -104,7 +104,7 @@ std::string did_you_mean(const std::string& device, const std::vector<std::strin
 
 struct DrainOptions {
   DeviceQuery query;
-  std::string state_dir = LeaseDirectory::kDefaultPath;
+  std::string state_dir = LeaseDirectory::default_path();
   std::string device;
   std::string reason;
 };
@@ -156,7 +156,7 @@ struct UndrainOptions {
 std::string state_dir_of(const UndrainOptions& options) {
   const MachineOptions& machine = options.machine;
   if (!machine.state_dir.empty()) return machine.state_dir;
-  return machine.sim_state.empty() ? LeaseDirectory::kDefaultPath : machine.sim_state + "/leases";
+  return machine.sim_state.empty() ? LeaseDirectory::default_path() : machine.sim_state + "/leases";
 }
 
 Error not_drained(const std::string& device, const DrainList& list, const std::string& state_dir) {

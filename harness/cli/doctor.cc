@@ -105,7 +105,7 @@ void print_libraries(std::ostream& out) {
 // Whom a run shares its devices with, and who has which now.
 void print_leases(std::ostream& out) {
   out << "leases\n";
-  const auto leases = LeaseDirectory::open(LeaseDirectory::kDefaultPath);
+  const auto leases = LeaseDirectory::open(LeaseDirectory::default_path());
   if (!leases) {
     out << fmt::format("  cannot be had: failed to {}\n", leases.error().what);
     return;

@@ -109,7 +109,7 @@ void add_deadline(CLI::App& command, RunOptions& options, const char* help) {
 
 void add_device_options(CLI::App& command, RunOptions& options) {
   command.add_option("--state-dir", options.machine.state_dir,
-                     "Where devices are leased from other runs (default: /dev/shm/proctor-leases)");
+                     "Where devices are leased from other runs (default: /run/lock)");
   add_duration(command, options, "--lease-wait", options.setup.lease_wait,
                "Longest wait for devices that other runs hold (default: 10m)");
   add_duration(command, options, "--settle", options.setup.care.settle,

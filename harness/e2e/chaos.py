@@ -64,7 +64,7 @@ class Machine:
     def __init__(self, path):
         self.state = path / "machine"
         self.cards = path / "cards"
-        for directory, mode in ((self.state, 0o1777), (self.cards, 0o755)):
+        for directory, mode in ((self.state, 0o1777), (self.state / "leases", 0o1777), (self.cards, 0o755)):
             directory.mkdir()
             directory.chmod(mode)
         for card in range(CARDS):

@@ -93,10 +93,98 @@ def killed(sandbox):
     print("ok a killed runner's lease ends with its case, and leaves the card dirty")
 
 
+# What a case can do to the descriptors that it inherited, to free its device under itself.
+UNLOCK = """import fcntl, os, struct, sys, time
+for fd in range(3, 64):
+    for unlock in (lambda: fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_UNLCK, 0, 0, 0, 0)),
+                   lambda: fcntl.lockf(fd, fcntl.LOCK_UN), lambda: fcntl.flock(fd, fcntl.LOCK_UN)):
+        try:
+            unlock()
+        except OSError:
+            pass
+open(sys.argv[1], "w").close(); time.sleep(1000)
+"""
+
+
+def start_holder(sandbox, *options):
+    """A run whose two cases hold both cards and have done what UNLOCK does."""
+    ready = [sandbox.path / f"ready{i}" for i in range(2)]
+    script = sandbox.path / "unlock.py"
+    script.write_text(UNLOCK)
+    config = sandbox.path / "holder.toml"
+    write_config(config, {f"case{i}": {"kind": "command", "command": [sys.executable, str(script), str(path)],
+                                       "backend": "xpu", "devices": 1} for i, path in enumerate(ready)})
+    run = sandbox.start(*arguments(sandbox, config, "--jobs", "2", *options))
+    wait_until(lambda: all(path.exists() for path in ready), 30, "start of both cases")
+    return run
+
+
+def lease_wait(sandbox, wait):
+    """The outcome of a short case that wants a card."""
+    quick = configure(sandbox, None, ["/bin/true"], cases=1)
+    done = sandbox.proctor(*arguments(sandbox, quick, "--lease-wait", wait))
+    case = report(sandbox.last_out())["cases"][0]
+    return done.returncode, case["outcome"], case["reason"]
+
+
+def unlocked(sandbox):
+    """A case that unlocks what it inherited keeps its card all the same; the card is free when the case is gone."""
+    holder = start_holder(sandbox)
+    taken = lease_wait(sandbox, "300ms")
+    check(taken == (75, "error", "lease_timeout"), "a card with a case on it was given to another run:", taken)
+    holder.kill()
+    holder.wait()
+    taken = lease_wait(sandbox, "1m")
+    check(taken[:2] == (0, "pass"), "the card did not come back:", taken)
+    print("ok a case cannot unlock its card")
+
+
+def removed(sandbox):
+    """Somebody cleans up lease files: whoever held one stops using its card and says so."""
+    holder = start_holder(sandbox)
+    out = sandbox.last_out()
+    gone = sorted((sandbox.path / "machine" / "leases").glob("xpu*.lease"))
+    gone[0].unlink()
+    gone[1].rename(sandbox.path / "elsewhere")
+    gone[1].write_text("")
+    sandbox.finish(holder)
+    document = report(out)
+    check(holder.returncode == 75, "exit", holder.returncode, document["warnings"])
+    said = [warning["text"] for warning in document["warnings"] if warning["code"] == "lease_lost"]
+    for path, word in zip(gone, ("removed", "replaced")):
+        check(any(str(path) in text and word in text for text in said), f"not said: {path} was {word}", said)
+    ends = {(case["outcome"], case["reason"]) for case in document["cases"]}
+    check(ends == {("notrun", "device_lost")}, ends)
+    print("ok a lease whose file is gone is no lease")
+
+
+def others_directory(sandbox):
+    """A directory in which somebody else could remove our files is none for leases; one of root's is for everybody."""
+    leases = sandbox.path / "machine" / "leases"
+    leases.mkdir(parents=True)
+    quick = configure(sandbox, None, ["/bin/true"], cases=1)
+
+    def refused(word):
+        done = sandbox.proctor(*arguments(sandbox, quick))
+        check(done.returncode == 2 and str(leases) in done.stderr and word in done.stderr, word, done)
+
+    leases.chmod(0o777)
+    refused("sticky")
+    leases.chmod(0o1777)
+    if os.geteuid() != 0:
+        print("skipped: needs:root to make directories of others")
+        return
+    os.chown(leases, 65534, 65534)
+    refused("uid 65534")
+    os.chown(leases, 0, 0)
+    check(sandbox.proctor(*arguments(sandbox, quick)).returncode == 0, "a directory of root's is refused")
+    print("ok leases are only where nobody else can remove them")
+
+
 def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
-    for test in (exclusive, killed):
+    for test in (exclusive, killed, unlocked, removed, others_directory):
         with Sandbox() as sandbox:
             test(sandbox)
 

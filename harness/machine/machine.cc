@@ -91,7 +91,7 @@ Result<FoundDevices> Machine::devices(const std::vector<Backend>& backends) {
 
 std::string Machine::lease_path() const {
   if (simulation_) return options_.sim_state.empty() ? "" : options_.sim_state + "/leases";
-  return options_.state_dir.empty() ? LeaseDirectory::kDefaultPath : options_.state_dir;
+  return options_.state_dir.empty() ? LeaseDirectory::default_path() : options_.state_dir;
 }
 
 Result<LeaseDirectory*> Machine::leases(const FoundDevices& devices) {

@@ -19,7 +19,7 @@ struct MachineOptions {
   std::string sim{};         // --sim; "" = the machine's own devices
   std::string sim_driver{};  // --sim-driver; "" = simgpu
   std::string sim_state{};   // --sim-state; "" = the simulated machine is this process's alone
-  std::string state_dir{};   // --state-dir; "" = LeaseDirectory::kDefaultPath
+  std::string state_dir{};   // --state-dir; "" = LeaseDirectory::default_path()
   std::string containment = "auto";
   std::string require_containment{};  // "" = any layer
 };

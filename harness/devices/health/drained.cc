@@ -14,6 +14,7 @@
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
 #include "harness/core/unique_fd.h"
+#include "harness/core/user_name.h"
 
 namespace proctor {
 namespace {
@@ -22,6 +23,7 @@ using nlohmann::json;
 
 constexpr const char* kSuffix = ".drained";
 constexpr mode_t kReadable = 0644;
+constexpr off_t kMostBytes = 64 * 1024;
 
 std::string text_of(const DrainedDevice& drained) {
   return json{{"format", 1},
@@ -35,10 +37,16 @@ std::string text_of(const DrainedDevice& drained) {
          "\n";
 }
 
+// What another user put there is opened so that it can neither lead elsewhere nor keep us waiting.
 DrainedDevice read_drained(const std::string& path, const std::string& device) {
-  const DrainedDevice unreadable{
+  DrainedDevice unreadable{
       .device = device, .reason = "unreadable", .evidence = path + " is no record of a drained device"};
-  const auto text = read_file(path);
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat info {};
+  if (!fd || fstat(fd.get(), &info) != 0) return unreadable;
+  unreadable.uid = info.st_uid;
+  if (!S_ISREG(info.st_mode) || info.st_size > kMostBytes) return unreadable;
+  const auto text = read_file("/proc/self/fd/" + std::to_string(fd.get()));
   const json document = text ? json::parse(*text, nullptr, false) : json();
   try {  // the edge of the JSON library
     DrainedDevice drained{.device = document.at("device"),
@@ -46,7 +54,7 @@ DrainedDevice read_drained(const std::string& path, const std::string& device) {
                           .evidence = document.at("evidence"),
                           .since = document.at("since"),
                           .run = document.at("run"),
-                          .uid = document.at("uid")};
+                          .uid = info.st_uid};  // what the file says of its user is only a word
     return drained.device == device ? drained : unreadable;
   } catch (const json::exception&) {
     return unreadable;
@@ -56,9 +64,10 @@ DrainedDevice read_drained(const std::string& path, const std::string& device) {
 }  // namespace
 
 std::string describe(const DrainedDevice& drained) {
+  const std::string who = user_name(drained.uid);
   return fmt::format("{} is drained since {} ({}, by {}): {}", drained.device,
                      drained.since.empty() ? "an unknown time" : drained.since, drained.reason,
-                     drained.run.empty() ? fmt::format("uid {}", drained.uid) : "run " + drained.run,
+                     drained.run.empty() ? who : fmt::format("run {} of {}", drained.run, who),
                      drained.evidence);
 }
 
@@ -87,15 +96,24 @@ Result<void> DrainList::drain(DrainedDevice drained) const {
   return {};
 }
 
+// The sticky bit of the directory keeps the files of others.
 Result<bool> DrainList::undrain(const std::string& device) const {
+  const auto drained = find(device);
   if (unlink(path_of(device).c_str()) == 0) return true;
   if (errno == ENOENT) return false;
-  return Error::system("remove " + path_of(device), errno);
+  const int err = errno;
+  if (drained && (err == EPERM || err == EACCES)) {
+    Error error = Error::system(fmt::format("undrain {}: {}", device, describe(*drained)), err);
+    error.hint = fmt::format("Only {}, or root, gives it cases again.", user_name(drained->uid));
+    return error;
+  }
+  return Error::system("remove " + path_of(device), err);
 }
 
 std::optional<DrainedDevice> DrainList::find(const std::string& device) const {
   const std::string path = path_of(device);
-  if (access(path.c_str(), F_OK) != 0) return std::nullopt;
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0) return std::nullopt;
   return read_drained(path, device);
 }
 

@@ -3,7 +3,8 @@
 //
 // One JSON file per device beside the lease files, DEVICE.drained, so that a node controller can read which
 // devices are out of use and why: {"format":1, "device", "reason", "evidence", "since", "run", "uid"}. A file
-// that cannot be read counts too: its device is not used just because the reason is unreadable.
+// that cannot be read counts too: its device is not used just because the reason is unreadable. Whoever may write there
+// may drain a device, for all users; who did it is the owner of the file, and only that user and root undrain it.
 #pragma once
 
 #include <sys/types.h>
@@ -25,7 +26,7 @@ struct DrainedDevice {
   uid_t uid = 0;
 };
 
-// "xpu:0000:03:00.0 is drained since ... (lost, by run X): EVIDENCE".
+// "xpu:0000:03:00.0 is drained since ... (lost, by run X of alice (uid 1000)): EVIDENCE".
 std::string describe(const DrainedDevice& drained);
 
 class DrainList {
@@ -35,7 +36,7 @@ class DrainList {
 
   // The first reason stays: what comes later is often its consequence. `since` and `uid` are filled in.
   Result<void> drain(DrainedDevice drained) const;
-  // False if it was not drained.
+  // False if it was not drained. An error names who drained it and since when, if that was another user.
   Result<bool> undrain(const std::string& device) const;
   std::optional<DrainedDevice> find(const std::string& device) const;
   std::vector<DrainedDevice> list() const;

@@ -2,9 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "harness/core/temp_dir.h"
 
@@ -29,7 +33,7 @@ TEST_F(DrainListTest, ADeviceIsOutUntilItIsUndrained) {
       {.device = kDrainedCard, .reason = "lost", .evidence = "the driver says so", .run = "r1"}));
   const auto found = list().find(kDrainedCard);
   ASSERT_TRUE(found);
-  EXPECT_THAT(describe(*found), HasSubstr("(lost, by run r1): the driver says so"));
+  EXPECT_THAT(describe(*found), HasSubstr("(lost, by run r1 of "));
   EXPECT_FALSE(list().find("xpu:0000:06:00.0"));
   ASSERT_EQ(list().list().size(), 1u);
   EXPECT_TRUE(*list().undrain(kDrainedCard));
@@ -58,6 +62,45 @@ TEST_F(DrainListTest, ADirectoryThatCannotBeWrittenIsNamed) {
   const auto drained = gone.drain({.device = kDrainedCard, .reason = "lost", .evidence = ""});
   ASSERT_FALSE(drained);
   EXPECT_THAT(drained.error().what, HasSubstr(path_ + "/gone/" + kDrainedCard));
+}
+
+// A reader that followed it, or waited for a writer, would be its author's to lead.
+TEST_F(DrainListTest, WhatIsNoFileCountsAndIsNotWaitedFor) {
+  const std::string file = path_ + "/" + kDrainedCard + ".drained";
+  ASSERT_EQ(mkfifo(file.c_str(), 0666), 0);
+  EXPECT_EQ(list().find(kDrainedCard)->reason, "unreadable");
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink("/nowhere", file);
+  EXPECT_EQ(list().find(kDrainedCard)->reason, "unreadable");
+}
+
+TEST_F(DrainListTest, AnotherUserDrainsAndOnlyTheOwnerOrRootUndrains) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs:root";
+  constexpr uid_t kNobody = 65534;
+  ASSERT_EQ(chmod(path_.c_str(), 01777), 0);
+  const auto as_nobody = [&](const std::function<bool()>& what) {
+    const pid_t child = fork();
+    if (child == 0) _exit(setuid(kNobody) == 0 && what() ? 0 : 1);
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status == 0;
+  };
+  ASSERT_TRUE(as_nobody([&] {
+    return list().drain({.device = kDrainedCard, .reason = "by hand", .evidence = "smells"}).ok();
+  }));
+  const auto found = list().find(kDrainedCard);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->uid, kNobody);
+  EXPECT_THAT(describe(*found),
+              testing::MatchesRegex(".* is drained since 20.* .by hand, by .*uid 65534.*smells"));
+  EXPECT_TRUE(*list().undrain(kDrainedCard)) << "root may";
+  ASSERT_TRUE(list().drain({.device = kDrainedCard, .reason = "by hand", .evidence = "root's"}));
+  EXPECT_TRUE(as_nobody([&] {
+    const auto undrained = list().undrain(kDrainedCard);
+    return !undrained && undrained.error().what.find("by root (uid 0)") != std::string::npos &&
+           undrained.error().hint.find("root (uid 0)") != std::string::npos;
+  }));
+  EXPECT_TRUE(list().find(kDrainedCard));
 }
 
 }  // namespace

@@ -172,6 +172,20 @@ void DevicePool::end_lease(const std::string& id, Result<void> (Lease::*mark)())
   held_.erase(lease);
 }
 
+std::vector<std::string> DevicePool::retire_lost() {
+  std::vector<std::string> lost;
+  for (const auto& [id, lease] : held_) {
+    const auto there = lease.still_there();
+    if (there) continue;
+    warnings_.push_back(
+        {"lease_lost", "failed to " + there.error().what +
+                           "; another run may lease the device now, so this one has stopped using it"});
+    lost.push_back(id);
+  }
+  retire(lost);
+  return lost;
+}
+
 void DevicePool::retire(const std::vector<std::string>& ids) {
   for (const auto& id : ids) held_.erase(id);  // dirty; the process that does not die still has it
   for (std::size_t i = devices_.size(); i-- > 0;) {

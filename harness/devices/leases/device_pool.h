@@ -54,6 +54,9 @@ class DevicePool {
   void return_unused(const std::vector<std::string>& ids);
   // Gives them back clean.
   void release(const std::vector<std::string>& ids);
+  // The leased devices whose lease file lost its name, so that another run may lease them too: taken out for the rest
+  // of the run. Each with a warning (take_warnings()). To be asked every few seconds.
+  std::vector<std::string> retire_lost();
   // Takes devices out for the rest of the run: a process that does not die may still hold them.
   void retire(const std::vector<std::string>& ids);
   // The same, and for every other run too, until a probe or a person says that the device is healthy.

@@ -17,6 +17,7 @@
 #include "harness/core/clock.h"
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
+#include "harness/core/user_name.h"
 
 namespace proctor {
 namespace {
@@ -66,11 +67,61 @@ bool make_shared_file(const std::string& path) {
   return made;
 }
 
-bool lock_whole(int fd, short type) {
+// From a byte to the end of everything; 0 is all of the file, as versions before these two bytes lock it.
+bool lock_from(off_t first, int fd, short type) {
   struct flock lock {};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
+  lock.l_start = first;
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+// Who makes it before us would be who may remove what is in it.
+bool is_roots_and_for_everybody(const char* path) {
+  struct stat info {};
+  return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == 0 &&
+         (info.st_mode & 01777) == 01777 && access(path, W_OK) == 0;  // a container may have it read-only
+}
+
+Result<void> check_owner(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return Error::system("look at " + path, errno);
+  const std::string hint =
+      "Have root make it for all users (install --directory --mode=1777 DIR), or name another one with "
+      "--state-dir.";
+  if (info.st_uid != 0 && info.st_uid != geteuid()) {
+    return Error::usage(
+        fmt::format("lease devices in {}: it belongs to {}, who could give a device to two runs", path,
+                    user_name(info.st_uid)),
+        hint);
+  }
+  constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+  if ((info.st_mode & kOthersWrite) != 0 && (info.st_mode & S_ISVTX) == 0) {
+    return Error::usage(
+        fmt::format("lease devices in {}: others may remove files there (mode {:o}, no sticky bit)", path,
+                    info.st_mode & 07777U),
+        hint);
+  }
+  return {};
+}
+
+struct Identity {
+  dev_t device;
+  ino_t inode;
+  bool operator==(const Identity&) const = default;
+};
+
+std::optional<Identity> identity_of(const struct stat& info) { return Identity{info.st_dev, info.st_ino}; }
+
+// What the name stands for now; nothing when it stands for nothing.
+std::optional<Identity> named(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0 ? identity_of(info) : std::nullopt;
+}
+
+std::optional<Identity> opened(int fd) {
+  struct stat info {};
+  return fstat(fd, &info) == 0 ? identity_of(info) : std::nullopt;
 }
 
 bool is_locked(int fd) {
@@ -169,15 +220,29 @@ Result<void> Lease::mark_as_found() {
   return write_record(fd_.get(), last_.value_or(record_), device_);
 }
 
+Result<void> Lease::still_there() const {
+  const auto now = named(path_);
+  if (now && now == opened(fd_.get())) return {};
+  return Error{ErrorKind::kSystem,
+               fmt::format("keep the lease of {}: its file {} was {}", device_, path_,
+                           now ? "replaced by another one" : "removed"),
+               "Nothing may clean up lease files while a run lasts.", 0};
+}
+
+std::string LeaseDirectory::default_path() {
+  return is_roots_and_for_everybody("/run/lock") ? "/run/lock" : "/dev/shm";
+}
+
 Result<LeaseDirectory> LeaseDirectory::open(const std::string& path) {
   std::error_code ignored;  // making what lies below says it
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   if (!make_shared_directory(path)) return Error::system("make the lease directory " + path, errno);
+  if (auto ours = check_owner(path); !ours) return ours.error();
   LeaseDirectory directory(path);
   auto trial = directory.open_file("trial");
   if (!trial) return trial.error();
   // A shared lock: runners that start at the same moment must not refuse each other.
-  if (!lock_whole(trial->get(), F_RDLCK)) {
+  if (!lock_from(0, trial->get(), F_RDLCK)) {
     const int err = errno;
     if (err == EINVAL || err == ENOLCK || err == EOPNOTSUPP) {
       Error error = Error::system(
@@ -199,7 +264,7 @@ std::string LeaseDirectory::path_of(std::string device) const {
 LeaseScope LeaseDirectory::scope() const {
   struct stat own {};
   const bool contained = stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != kHostPidNamespace;
-  return contained && path_ == kDefaultPath ? LeaseScope::kContainer : LeaseScope::kHost;
+  return contained && path_ == default_path() ? LeaseScope::kContainer : LeaseScope::kHost;
 }
 
 // Without O_CREAT first: in a directory with the sticky bit the kernel refuses O_CREAT on a file of another
@@ -227,16 +292,37 @@ std::optional<LeaseConflict> LeaseDirectory::conflict(const std::string& device)
   return LeaseConflict{device, read_record(fd.get()).record};
 }
 
+// None: somebody else has it. What was opened is locked only if it still has the name by then.
+Result<std::optional<UniqueFd>> LeaseDirectory::lock_file(const std::string& device,
+                                                          LeaseConflict& conflict) const {
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    auto file = open_file(device);
+    if (!file) return file.error();
+    if (!lock_from(0, file->get(), F_WRLCK)) {
+      if (errno != EAGAIN && errno != EACCES) return Error::system("lock the lease of " + device, errno);
+      conflict.holder = read_record(file->get()).record;
+      return std::optional<UniqueFd>();
+    }
+    // What follows byte 0 is for the processes of the case.
+    if (!lock_from(1, file->get(), F_UNLCK)) return Error::system("share the lease of " + device, errno);
+    if (named(path_of(device)) == opened(file->get())) return std::optional<UniqueFd>(std::move(*file));
+  }
+  return Error{
+      ErrorKind::kSystem,
+      fmt::format("lock the lease of {}: somebody replaces {} again and again", device, path_of(device)), "",
+      0};
+}
+
 Result<std::variant<Lease, LeaseConflict>> LeaseDirectory::take(const std::string& device,
                                                                 const LeaseHolder& holder) const {
-  auto file = open_file(device);
-  if (!file) return file.error();
-  if (!lock_whole(file->get(), F_WRLCK)) {
-    if (errno != EAGAIN && errno != EACCES) return Error::system("lock the lease of " + device, errno);
-    return std::variant<Lease, LeaseConflict>(LeaseConflict{device, read_record(file->get()).record});
-  }
+  LeaseConflict conflict{device, {}};
+  auto locked = lock_file(device, conflict);
+  if (!locked) return locked.error();
+  if (!*locked) return std::variant<Lease, LeaseConflict>(std::move(conflict));
+  std::optional<UniqueFd>& file = *locked;
   const Reading last = read_record(file->get());
-  Lease lease(device, std::move(*file));
+  Lease lease(device, path_of(device), std::move(*file));
   lease.left_dirty_ = why_dirty(last, path_of(device));
   lease.last_ = last.record;
   lease.record_.holder = holder;

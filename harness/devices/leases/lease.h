@@ -1,11 +1,18 @@
 // The exclusive right to devices, visible to every process and every user of the machine.
 //
-// Each device has a file in a directory that all share. The file is locked as a whole with an
-// open-file-description lock (fcntl(2), F_OFD_SETLK). Such a lock does not belong to a process: it is
-// held as long as any process has the descriptor open. The processes of a case inherit the descriptor, so
-// the lease ends with the last of them, also when the runner is killed. The text in the file is for
-// people and for the next holder; only the lock decides. Files are never removed: two files of one name,
-// old and new, would be two locks.
+// Each device has a file in a directory that all share, with two locks in it (open-file-description locks, fcntl(2),
+// F_OFD_SETLK). Such a lock does not belong to a process: it is held as long as any process has the description open.
+//
+//   byte 0   exclusive: the runner that took the lease, and the guards of its cases, which outlive their processes
+//   byte 1   shared: the processes of a case, each through a description that its guard opened for them
+//
+// Who takes a lease needs both. So the lease ends with the last process of the case, also when the runner is killed,
+// and a process that unlocks or closes the descriptor that it inherited frees nothing but its own share. The text in
+// the file is for people and for the next holder; only the locks decide.
+//
+// Files are never removed: two files of one name, old and new, would be two locks. Nobody else can do that either: the
+// directory is root's or ours, and if others may write there its sticky bit keeps our files. What root or a clean-up
+// of our own session removes all the same is found out by still_there().
 //
 // The record is "dirty" from the moment when a lease is taken until its holder says that the device came back
 // clean. A holder that died never says so, and the next holder sees it.
@@ -52,8 +59,11 @@ class Lease {
   Lease& operator=(Lease&&) = default;
 
   const std::string& device() const { return device_; }
-  // A process that must hold the lease too has to keep this open (ProcessSpec::leases).
+  // For the guard of a case, which holds the lease too (ProcessSpec::leases).
   int fd() const { return fd_.get(); }
+  // Whether the file that is locked still has its name: else somebody may lock another one of that name. An error
+  // says what happened.
+  Result<void> still_there() const;
   // How the last holder left the device, if it did not leave it clean: "run X ended without ...". A record
   // that cannot be read counts as not clean, because nothing is known then.
   const std::optional<std::string>& left_dirty() const { return left_dirty_; }
@@ -70,9 +80,11 @@ class Lease {
 
  private:
   friend class LeaseDirectory;
-  Lease(std::string device, UniqueFd fd) : device_(std::move(device)), fd_(std::move(fd)) {}
+  Lease(std::string device, std::string path, UniqueFd fd)
+      : device_(std::move(device)), path_(std::move(path)), fd_(std::move(fd)) {}
 
   std::string device_;
+  std::string path_;
   UniqueFd fd_;
   LeaseRecord record_;
   std::optional<LeaseRecord> last_;
@@ -90,11 +102,13 @@ std::string_view to_string(LeaseScope scope);  // "host", "this container only"
 
 class LeaseDirectory {
  public:
-  // The directory unless another one is chosen. It is in memory, so that nothing is left of an earlier boot.
-  static constexpr const char* kDefaultPath = "/dev/shm/proctor-leases";
+  // The directory unless another one is chosen: /run/lock, which the machine makes at boot for everybody, and which
+  // nobody cleans up before the next; /dev/shm where there is none. Nothing in them outlives a boot.
+  static std::string default_path();
 
   // Makes the directory if it does not exist, for all users (mode 1777), and tries a lock in it. An error
-  // names the path and what is wrong: it cannot be written, or its file system has no such locks.
+  // names the path and what is wrong: it cannot be written, somebody else could remove files in it, or its file system
+  // has no such locks.
   static Result<LeaseDirectory> open(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -119,6 +133,7 @@ class LeaseDirectory {
   explicit LeaseDirectory(std::string path) : path_(std::move(path)) {}
   std::string path_of(std::string device) const;
   Result<UniqueFd> open_file(const std::string& device) const;
+  Result<std::optional<UniqueFd>> lock_file(const std::string& device, LeaseConflict& conflict) const;
 
   std::string path_;
 };

@@ -168,12 +168,11 @@ TEST_F(LeaseTest, OtherUsersMayUseIt) {
   EXPECT_EQ(info.st_mode & 07777, 01777u);
 }
 
-// A directory or a file that appears before it is everybody's refuses whoever comes in between.
-TEST_F(LeaseTest, UsersThatStartAtTheSameMomentMakeItTogether) {
+// A file that appears before it is everybody's refuses whoever comes in between.
+TEST_F(LeaseTest, UsersThatStartAtTheSameMomentMakeFilesTogether) {
   if (geteuid() != 0) GTEST_SKIP() << "needs:root";
   constexpr int kRounds = 300;
-  const std::string parent = std::filesystem::path(path_).parent_path();
-  ASSERT_EQ(chmod(parent.c_str(), 01777), 0);
+  ASSERT_EQ(chmod(std::filesystem::path(path_).parent_path().c_str(), 0755), 0);
   void* shared =
       mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(shared, MAP_FAILED);
@@ -184,8 +183,8 @@ TEST_F(LeaseTest, UsersThatStartAtTheSameMomentMakeItTogether) {
       ++arrived;
       while (arrived < 2 * (round + 1)) {
       }
-      const auto opened = LeaseDirectory::open(parent + "/" + std::to_string(round));
-      if (!opened) refused.push_back(opened.error().what);
+      const auto taken = directory_->take("card-" + std::to_string(round), {.run = "r", .command = ""});
+      if (!taken) refused.push_back(taken.error().what);
     }
     return refused;
   };
@@ -196,6 +195,64 @@ TEST_F(LeaseTest, UsersThatStartAtTheSameMomentMakeItTogether) {
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0) << "the other user was refused";
   munmap(shared, sizeof(std::atomic<int>));
+}
+
+TEST_F(LeaseTest, ADirectoryInWhichOthersCouldRemoveFilesIsRefused) {
+  ASSERT_EQ(chmod(path_.c_str(), 0777), 0);
+  const auto open_to_all = LeaseDirectory::open(path_);
+  ASSERT_FALSE(open_to_all);
+  EXPECT_EQ(open_to_all.error().kind, ErrorKind::kUsage);
+  EXPECT_THAT(open_to_all.error().what, HasSubstr("sticky"));
+  ASSERT_EQ(chmod(path_.c_str(), 0755), 0);
+  EXPECT_TRUE(LeaseDirectory::open(path_)) << "nobody else may write there";
+  if (geteuid() != 0) GTEST_SKIP() << "needs:root";
+  ASSERT_EQ(chmod(path_.c_str(), 01777), 0);
+  ASSERT_EQ(chown(path_.c_str(), 65534, 65534), 0);
+  const auto of_another = LeaseDirectory::open(path_);
+  ASSERT_FALSE(of_another);
+  EXPECT_EQ(of_another.error().kind, ErrorKind::kUsage);
+  EXPECT_THAT(of_another.error().what, HasSubstr("belongs to"));
+}
+
+TEST_F(LeaseTest, TheDefaultDirectoryIsOneThatNobodyElseCouldMakeFirst) {
+  struct stat info {};
+  ASSERT_EQ(stat(LeaseDirectory::default_path().c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 0u);
+  EXPECT_EQ(info.st_mode & 01777, 01777u);
+}
+
+TEST_F(LeaseTest, KnowsWhenItsFileIsGone) {
+  const Lease lease = must_take();
+  EXPECT_TRUE(lease.still_there());
+  std::filesystem::rename(file(), file() + ".away");
+  EXPECT_THAT(lease.still_there().error().what, HasSubstr("was removed"));
+  std::ofstream(file()) << "";
+  EXPECT_THAT(lease.still_there().error().what, HasSubstr("was replaced"));
+  std::filesystem::rename(file() + ".away", file());
+  EXPECT_TRUE(lease.still_there());
+}
+
+// As a case has it: a shared lock on the second byte, through a description of its own.
+TEST_F(LeaseTest, LastsAsLongAsAnyShareOfIt) {
+  std::optional<Lease> lease = must_take();
+  const UniqueFd share(open(("/proc/self/fd/" + std::to_string(lease->fd())).c_str(), O_RDONLY | O_CLOEXEC));
+  struct flock lock {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = 1;
+  lock.l_len = 1;
+  ASSERT_EQ(fcntl(share.get(), F_OFD_SETLK, &lock), 0);
+  lock.l_start = lock.l_len = 0;
+  lock.l_type = F_UNLCK;
+  {
+    const UniqueFd other(open(file().c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(fcntl(other.get(), F_OFD_SETLK, &lock), 0);
+  }
+  EXPECT_FALSE(is_free());
+  lease.reset();
+  EXPECT_FALSE(is_free()) << "a process of the case still has its share";
+  ASSERT_EQ(fcntl(share.get(), F_OFD_SETLK, &lock), 0);
+  EXPECT_TRUE(is_free());
 }
 
 TEST_F(LeaseTest, ALinkIsNotFollowed) {

@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -94,6 +95,26 @@ void exec_command(char** command) {
   errno = reason;
 }
 
+// The case holds the leases through descriptions of its own: what it unlocks is only its share, and not the lock that
+// this guard keeps (harness/devices/leases/lease.h says which byte is whose). What is no regular file is no lock.
+void share_leases(const Options& options, int pipe_fd) {
+  for (int lease = kFirstLeaseFd; lease < kFirstLeaseFd + options.leases; ++lease) {
+    struct stat info {};
+    if (fstat(lease, &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", lease);
+    const int own = open(path, O_RDONLY | O_CLOEXEC);
+    struct flock share {};
+    share.l_type = F_RDLCK;
+    share.l_whence = SEEK_SET;
+    share.l_start = kSharedLeaseByte;
+    share.l_len = 1;
+    if (own < 0 || fcntl(own, F_OFD_SETLK, &share) != 0 || dup2(own, lease) < 0)
+      fail_exec(pipe_fd, "lease", errno);
+    close(own);
+  }
+}
+
 // Runs in the leader between fork and exec. The order matters: the terminal needs the session, the signal
 // mask goes last so that no signal finds half a set-up.
 [[noreturn]] void become_leader(const Options& options, int pipe_fd) {
@@ -106,6 +127,7 @@ void exec_command(char** command) {
   }
   const int moved_pipe = fcntl(pipe_fd, F_DUPFD_CLOEXEC, kFirstLeaseFd + kMaxLeases);
   if (moved_pipe < 0) fail_exec(pipe_fd, "dup", errno);
+  share_leases(options, moved_pipe);
   int first_unused = kChildEventsFd;
   if (options.events) {
     if (dup2(kEventsFd, kChildEventsFd) < 0) fail_exec(moved_pipe, "dup2", errno);

@@ -13,9 +13,10 @@ namespace proctor::guard {
 inline constexpr int kControlFd = 3;
 inline constexpr int kCgroupFd = 4;  // directory of the case's leaf
 inline constexpr int kEventsFd = 5;  // write end of the events pipe
-// Locks that are held as long as any process of the case lives: kept open in the guard and, under the same
-// numbers, in the leader and the processes that it starts.
+// Locks that are held as long as any process of the case lives: kept open in the guard. The leader and the processes
+// that it starts have, under the same numbers, other descriptions of the same files, each with a shared lock on one byte.
 inline constexpr int kFirstLeaseFd = 6;
+inline constexpr int kSharedLeaseByte = 1;
 inline constexpr int kMaxLeases = 32;
 
 // The number under which the case sees its events pipe.

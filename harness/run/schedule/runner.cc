@@ -25,6 +25,7 @@ namespace proctor {
 namespace {
 
 constexpr auto kTick = std::chrono::milliseconds(200);
+constexpr auto kLookAtLeases = std::chrono::seconds(2);
 
 // A stop from outside must leave time for the reports: CI services kill a job seconds after they asked.
 constexpr Milliseconds kStopGrace{3'500};
@@ -51,6 +52,7 @@ class Runner {
         deadline_(io_),
         give_up_(io_),
         tick_(io_),
+        next_look_at_leases_(io_),
         lease_wait_(io_, setup.lease_wait, [this] { start_more(); }),
         breaker_(setup.policy.breaker.value_or(Breaker::kDefault)),
         gate_(io_, *setup.containment, setup.care, setup.policy, pool_, sink, context_.run_started),
@@ -95,6 +97,7 @@ class Runner {
   void begin();
   void leave();
   void arm_tick();
+  void look_at_leases();
 
   void start_more();
   bool start_first_that_fits();
@@ -140,6 +143,7 @@ class Runner {
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer give_up_;
   boost::asio::steady_timer tick_;
+  boost::asio::steady_timer next_look_at_leases_;
   std::list<Running> running_;
   std::optional<int> stop_signal_;
   bool stopping_ = false;
@@ -187,7 +191,25 @@ void Runner::begin() {
       sink_.on(Warning{"lease_watch",
                        "failed to " + watched.error().what + "; leases are looked at once a second"});
   }
+  look_at_leases();
   gate_.begin([this] { start_more(); });
+}
+
+// A device is used only while no other run can lease it.
+void Runner::look_at_leases() {
+  for (const auto& lost : pool_.retire_lost()) {
+    for (auto& entry : running_) {
+      if (std::find(entry.devices.begin(), entry.devices.end(), lost) == entry.devices.end()) continue;
+      entry.lost_devices = true;
+      pool_.retire(entry.devices);  // dirty: nobody waits for the others' memory either
+      if (entry.attempt) entry.attempt->stop(SIGTERM, kStopGrace, "device_lost");
+    }
+  }
+  for (const auto& warning : pool_.take_warnings()) sink_.on(warning);
+  next_look_at_leases_.expires_after(kLookAtLeases);
+  next_look_at_leases_.async_wait([this](const auto& error) {
+    if (!error) look_at_leases();
+  });
 }
 
 // Ends the loop, once nothing of ours is left on it.
@@ -239,7 +261,7 @@ void Runner::begin_process(Slot slot) {
 
 void Runner::on_entered(Slot slot, const DeviceGate::Entry& entry) {
   const bool new_while_finishing = finishing_ && !slot->begun;
-  if (entry.open && !stopping_ && !new_while_finishing) return start_attempt(slot);
+  if (entry.open && !stopping_ && !new_while_finishing && !slot->lost_devices) return start_attempt(slot);
   pool_.return_unused(std::exchange(slot->devices, {}));
   if (entry.refused && !new_while_finishing) {
     ends_.announce(slot->group.give_up(*entry.refused, entry.note));

@@ -1,0 +1,14 @@
+#include "harness/core/user_name.h"
+
+#include <gtest/gtest.h>
+
+namespace proctor {
+namespace {
+
+TEST(UserName, IsThatOfThePasswordFile) {
+  EXPECT_EQ(user_name(0), "root (uid 0)");
+  EXPECT_EQ(user_name(4'000'000'000), "uid 4000000000");
+}
+
+}  // namespace
+}  // namespace proctor

@@ -105,13 +105,15 @@ TEST(ExecEnd, OutputThatDidNotArriveIsNoSuccess) {
   EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), lost, end})), 5);
 }
 
-TEST(ExecEnd, AStackThatChangedIsNoSuccess) {
-  const Warning changed{std::string(kStackChanged), "kmd.nvidia: 580.65.06, then 580.95.05"};
-  AttemptEnded end = ended(kCommand, {Outcome::kPass, ""});
-  end.exit_code = 0;
-  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), end, changed})), 75);
-  end.exit_code = 5;
-  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), end, changed})), 5);
+TEST(ExecEnd, AStackOrAJournalThatChangedIsNoSuccess) {
+  for (const std::string_view code : {kStackChanged, kJournalChanged}) {
+    const Warning changed{std::string(code), "kmd.nvidia: 580.65.06, then 580.95.05"};
+    AttemptEnded end = ended(kCommand, {Outcome::kPass, ""});
+    end.exit_code = 0;
+    EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), end, changed})), 75);
+    end.exit_code = 5;
+    EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), end, changed})), 5);
+  }
 }
 
 TEST(ExecEnd, WithoutAnEnd) {

@@ -122,13 +122,15 @@ TEST(ExitCode, AgreesWithTheTableAndWithJunitForAllRunsOfUpToTwoCases) {
   EXPECT_TRUE(seen[0] > 0 && seen[1] > 0 && seen[3] > 0 && seen[75] > 0);
 }
 
-TEST(ExitCode, AStackThatChangedIsTheMachines) {
-  const auto code = [](Outcome outcome) {
-    return exit_code(model_of({plan_of({planned("s/0")}), started("s/0"), ended("s/0", {outcome, ""}),
-                               concluded("s/0", {outcome, ""}), Warning{std::string(kStackChanged), "..."}}));
-  };
-  EXPECT_EQ(code(Outcome::kPass), 75);
-  EXPECT_EQ(code(Outcome::kFail), 1) << "the code's red comes first";
+TEST(ExitCode, AStackOrAJournalThatChangedIsTheMachines) {
+  for (const std::string_view changed : {kStackChanged, kJournalChanged}) {
+    const auto code = [&](Outcome outcome) {
+      return exit_code(model_of({plan_of({planned("s/0")}), started("s/0"), ended("s/0", {outcome, ""}),
+                                 concluded("s/0", {outcome, ""}), Warning{std::string(changed), "..."}}));
+    };
+    EXPECT_EQ(code(Outcome::kPass), 75) << changed;
+    EXPECT_EQ(code(Outcome::kFail), 1) << "the code's red comes first";
+  }
 }
 
 TEST(ExitCode, EveryOutcomeIsInTheTable) {

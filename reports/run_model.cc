@@ -194,7 +194,8 @@ bool RunModel::warned_of(std::string_view code) const {
 }
 
 bool is_machine_warning(std::string_view code) {
-  return code == kStackChanged || code == kMaskMismatch || code == kReportLost;
+  return code == kStackChanged || code == kMaskMismatch || code == kReportLost ||
+         code == kJournalChanged;
 }
 
 bool RunModel::warned_of_machine() const {
@@ -271,15 +272,56 @@ std::string no_device_text(const RunPlanned& plan) {
          (is_cuda ? "cuda:4" : "xpu:2x2");
 }
 
-Result<RunModel> load_journal(const std::filesystem::path& path) {
+namespace {
+
+// What the digests of a journal's records say, line by line (harness/core/journal_chain.h).
+class ChainCheck {
+ public:
+  void see(const std::string& line, bool cut_off, bool is_record) {
+    ++number_;
+    const bool fits = chain_.follow(cut_off ? line : line + '\n');
+    if (cut_off && !is_record) return;  // its writer was killed
+    has_sums_ = has_sums_ || (is_record && has_sum(line));
+    if (fits) {
+      remains_ = 0;
+    } else if (is_record) {
+      first_wrong_ = first_wrong_ == 0 ? number_ : first_wrong_;
+    } else {  // a full disk: the next record that fits vouches for it
+      remains_ = remains_ == 0 ? number_ : remains_;
+    }
+  }
+  // The first line that does not fit; 0 when all do, or when none has a digest.
+  int first_wrong() const {
+    if (!has_sums_) return 0;
+    return first_wrong_ != 0 ? first_wrong_ : remains_;
+  }
+
+ private:
+  JournalChain chain_;
+  int number_ = 0;
+  int first_wrong_ = 0;
+  int remains_ = 0;
+  bool has_sums_ = false;
+};
+
+Warning changed_journal(const std::string& why) {
+  return {std::string(kJournalChanged), "the journal is not what its runner wrote: " + why +
+                                            "; nothing that is said here of its cases can be relied on"};
+}
+
+}  // namespace
+
+Result<RunModel> load_journal(const std::filesystem::path& path, const std::optional<JournalSeal>& seal) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error::system("read " + path.string(), errno);
   RunModel model;
+  ChainCheck check;
   std::vector<Warning> torn;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     const bool torn_at_end = file.eof();  // no newline follows
     auto event = parse_json_line(line);
+    check.see(line, torn_at_end, event.ok());
     if (event) {
       if (*event) model.on(**event);
     } else if (!torn_at_end) {
@@ -293,6 +335,11 @@ Result<RunModel> load_journal(const std::filesystem::path& path) {
                  "The run ended before its first case was planned, or this is not a journal.", 0};
   }
   for (const Warning& warning : torn) model.on(warning);
+  if (const std::string why = seal ? difference(path, *seal) : ""; !why.empty()) {
+    model.on(changed_journal(why));
+  } else if (const int number = check.first_wrong(); number != 0) {
+    model.on(changed_journal(fmt::format("line {} does not fit those before it", number)));
+  }
   return model;
 }
 

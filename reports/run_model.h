@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "harness/core/events.h"
+#include "harness/core/journal_chain.h"
 #include "harness/core/result.h"
 
 namespace proctor {
@@ -136,8 +137,9 @@ class RunModel : public EventSink {
 std::string no_device_text(const RunPlanned& plan);
 
 // A last line that is not complete is ignored: the runner was killed while it wrote it. Any other line that
-// is not a record, and any record about a case that was not planned, becomes a warning of the model. A file
-// that does not exist or has no plan in it is an error.
-Result<RunModel> load_journal(const std::filesystem::path& path);
+// is not a record, and any record about a case that was not planned, becomes a warning of the model. So does
+// a journal that is not what its runner wrote (kJournalChanged), by the digests in its records, and by the
+// `seal` of its runner where that is known. A file that does not exist or has no plan in it is an error.
+Result<RunModel> load_journal(const std::filesystem::path& path, const std::optional<JournalSeal>& seal = {});
 
 }  // namespace proctor

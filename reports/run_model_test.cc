@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reports/exit_code.h"
 #include "reports/test_journal.h"
 
 namespace proctor {
@@ -210,6 +211,99 @@ TEST(LoadJournal, SaysTheSameAsTheLiveModel) {
   const RunModel live = model_of(rich_journal());
   EXPECT_EQ(loaded->summary().counts, live.summary().counts);
   EXPECT_EQ(loaded->warnings().size(), live.warnings().size());
+}
+
+// As the runner writes it, with the digests of harness/core/journal_chain.h.
+std::vector<std::string> sealed_lines(const std::vector<Event>& events, JournalChain& chain) {
+  std::vector<std::string> lines;
+  for (const Event& event : events) lines.push_back(chain.append(to_json_line(event)));
+  return lines;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const auto& line : lines) text += line;
+  return text;
+}
+
+class ChangedJournal : public testing::Test {
+ protected:
+  // The complaint about such a journal; "" when there is none.
+  std::string complaint(const std::string& text, bool with_seal = false) {
+    write_file(path_, text);
+    const JournalSeal seal{.before = chain_.state(), .after = chain_.state()};
+    const auto model = load_journal(path_, with_seal ? std::optional(seal) : std::nullopt);
+    if (!model) return model.error().what;
+    for (const auto& warning : model->warnings()) {
+      if (warning.code != kJournalChanged) continue;
+      EXPECT_EQ(shell_exit_code(*model) == 0, false) << "green";
+      return warning.text;
+    }
+    return "";
+  }
+
+  const std::string id_ = "s/a";
+  JournalChain chain_;
+  const std::vector<std::string> lines_ =
+      sealed_lines({plan_of({planned(id_)}), started(id_), ended(id_, {Outcome::kFail, "exit:1"}),
+                    concluded(id_, {Outcome::kFail, "exit:1"}), RunEnded{"x", 1}},
+                   chain_);
+  TempDir scratch_;
+  const std::filesystem::path path_ = scratch_ / "journal.jsonl";
+};
+
+TEST_F(ChangedJournal, WhatWasWrittenHasNoComplaint) {
+  EXPECT_EQ(complaint(joined(lines_)), "");
+  EXPECT_EQ(complaint(joined(lines_), true), "");
+}
+
+TEST_F(ChangedJournal, ARecordThatSaysSomethingElseIsNamed) {
+  auto lines = lines_;
+  for (auto& line : lines) {
+    for (auto at = line.find("\"fail\""); at != line.npos; at = line.find("\"fail\""))
+      line.replace(at, 6, "\"pass\"");
+  }
+  EXPECT_THAT(complaint(joined(lines)), testing::HasSubstr("line 3 does not fit"));
+}
+
+TEST_F(ChangedJournal, ARecordThatIsTakenOutOrPutInIsNamed) {
+  for (std::size_t i = 0; i + 1 < lines_.size(); ++i) {
+    auto without = lines_;
+    without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+    EXPECT_NE(complaint(joined(without)), "") << i;
+    auto twice = lines_;
+    twice.insert(twice.begin() + static_cast<std::ptrdiff_t>(i), twice[i]);
+    EXPECT_NE(complaint(joined(twice)), "") << i;
+    auto more = lines_;
+    more.insert(more.begin() + static_cast<std::ptrdiff_t>(i),
+                to_json_line(concluded(id_, {Outcome::kPass, ""})) + "\n");
+    EXPECT_NE(complaint(joined(more)), "") << i;
+    auto garbage = lines_;
+    garbage[i + 1] = "garbage\n";
+    EXPECT_NE(complaint(joined(garbage)), "") << i;
+  }
+}
+
+TEST_F(ChangedJournal, ItsEndIsKnownOnlyToItsRunner) {
+  auto shorter = lines_;
+  shorter.pop_back();
+  EXPECT_EQ(complaint(joined(shorter)), "") << "a runner that was killed leaves the same";
+  EXPECT_THAT(complaint(joined(shorter), true), testing::HasSubstr("it lacks"));
+  JournalChain forger = chain_;
+  EXPECT_THAT(
+      complaint(joined(lines_) + forger.append(to_json_line(concluded(id_, {Outcome::kPass, ""}))), true),
+      testing::HasSubstr("more than its runner wrote"));
+}
+
+TEST_F(ChangedJournal, WhatAFullDiskLeftInItIsVouchedForByTheNextRecord) {
+  JournalChain chain;
+  std::string text = chain.append(to_json_line(plan_of({planned(id_)})));
+  const std::string part = "{\"v\":1,\"type\":\"att\n";
+  text += part;
+  chain.add(part);
+  EXPECT_NE(complaint(text), "");
+  text += chain.append(to_json_line(RunEnded{"x", 1}));
+  EXPECT_EQ(complaint(text), "");
 }
 
 }  // namespace

@@ -70,6 +70,8 @@ void add_machine(const RunModel& model, std::vector<RunProblem>& problems) {
     if (warning.code == kMaskMismatch)
       problems.push_back({"mask_mismatch", "Other devices than those leased", warning.text});
     if (warning.code == kReportLost) problems.push_back({"report_lost", "A report is missing", warning.text});
+    if (warning.code == kJournalChanged)
+      problems.push_back({"journal_changed", "The journal was changed", warning.text});
   }
   const auto unkillable = [](const CaseRecord& record) {
     return std::any_of(record.attempts.begin(), record.attempts.end(), [](const Attempt& attempt) {

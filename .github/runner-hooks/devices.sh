@@ -23,7 +23,7 @@ examine_devices_of() { # BACKEND
   run=$(mktemp -d "$state/examination-$1.XXXXXX")
   "${executables}proctor" run --backend "$1" --each-device "${simulation[@]}" --timeout 10s --lease-wait 1s \
     --settle 5s --out "$run" -- "$health" >"$run.log" 2>&1 || true # what each device did is in the journal
-  sed -n "s/^warning/proctor-hook: $1:/p" "$run.log"
+  sed -n 's/^warning//p' "$run.log" | say_lines "$1:"
   while read -r _ device code; do
     case $code in
       0) well=$((well + 1)) ;;

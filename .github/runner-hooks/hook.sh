@@ -8,6 +8,11 @@
 set -euo pipefail
 
 state=${RUNNER_TEMP:?"a hook runs in a job"}/../proctor-hook # the temporary directory itself is emptied
+# Who owns the place could lead a hook of root's elsewhere.
+if [ "$(id -u)" = 0 ] && [ "$(stat -c %u "$RUNNER_TEMP/..")" != 0 ]; then
+  echo "proctor-hook: $state is not root's place, and this is root: run the hooks as the runner's user"
+  exit 1
+fi
 executables=$(command -v "${PROCTOR:+$PROCTOR/}proctor") || {
   echo "proctor-hook: no ${PROCTOR:+$PROCTOR/}proctor: PROCTOR in the runner's .env file says where it is"
   exit 1
@@ -19,6 +24,16 @@ end_in_a_minute() { # the script starts again, under timeout
   PROCTOR_HOOK_LIMITED=yes exec timeout -k 5 "${PROCTOR_HOOK_LIMIT-60}" bash "$0"
 }
 
-say() { echo "proctor-hook: $*"; }
+plain() { # TEXT: on one line, so that what others wrote is no line, command or sequence of its own in the job's log
+  local LC_ALL=C text=${1//[^ -~]/?}
+  printf '%s' "${text//'##['/'##\['}"
+}
+
+say() { printf 'proctor-hook: %s\n' "$(plain "$*")"; }
+
+say_lines() { # each line of stdin, after the words given
+  local line
+  while IFS= read -r line; do say "$*$line"; done
+}
 
 uptime_now() { cut -d ' ' -f 1 /proc/uptime; }

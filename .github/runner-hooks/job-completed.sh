@@ -12,12 +12,12 @@ source "$here/devices.sh"
 source "$here/kernel-log.sh"
 end_in_a_minute
 
-if ! [ -e "$state/kernel-log" ]; then
+if [ -L "$state" ] || ! [ -O "$state" ] || ! [ -e "$state/kernel-log" ]; then
   say "the hook of the job's start left nothing: is ACTIONS_RUNNER_HOOK_JOB_STARTED set?"
   exit 1
 fi
 end_holders_of_this_job
-kernel_lines_since "$(cat "$state/kernel-log")" | while read -r line; do say "the kernel said: $line"; done
+kernel_lines_since "$(cat "$state/kernel-log")" | say_lines "the kernel said: "
 examine_devices
 list_devices "$state/devices-after"
 name_vanished "$state/devices" "$state/devices-after"
@@ -25,7 +25,7 @@ red=$((sick + vanished))
 "${executables}proctor" stack capture --json >"$state/stack-after.json"
 if ! diff "$state/stack.json" "$state/stack-after.json" >"$state/stack-changes"; then
   say "the driver stack changed during the job: its results are of no one stack"
-  sed 's/^/proctor-hook:   /' "$state/stack-changes"
+  say_lines "  " <"$state/stack-changes"
   red=1
 fi
 [ "$red" = 0 ]

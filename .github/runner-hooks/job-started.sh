@@ -17,7 +17,7 @@ remove_containers() { # of earlier jobs of this runner, by their label; others' 
 }
 
 rm -rf -- "$state"
-mkdir -p -- "$state"
+mkdir -m 700 -- "$state" # fails where somebody was faster
 name_holders
 remove_containers || say "docker does not answer: what earlier jobs left of containers stays"
 "${executables}proctor" stack capture --json >"$state/stack.json"

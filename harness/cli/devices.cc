@@ -91,7 +91,7 @@ int run_devices(const ListOptions& options) {
     std::cout << to_json(*report, drained).dump(2) << '\n';
   } else {
     print_devices(*report, std::cout);
-    for (const auto& device : drained) std::cout << describe(device) << '\n';
+    for (const auto& device : drained) std::cout << shown(describe(device)) << '\n';
   }
   return report->devices().empty() ? kExitIncomplete : kExitGreen;
 }
@@ -128,7 +128,7 @@ int drain(const DrainOptions& options) {
   const DrainList list(leases->path());
   auto drained = list.drain({.device = options.device, .reason = "by hand", .evidence = options.reason});
   if (!drained) return fail(drained.error());
-  std::cout << describe(*list.find(options.device)) << '\n';
+  std::cout << shown(describe(*list.find(options.device))) << '\n';
   return kExitGreen;
 }
 

@@ -112,9 +112,10 @@ void print_leases(std::ostream& out) {
   }
   out << fmt::format("  {} (scope: {})\n", leases->path(), to_string(leases->scope()));
   for (const auto& entry : leases->list()) {
-    if (entry.held) out << "  " << describe(entry.record) << '\n';
+    if (entry.held) out << "  " << shown(describe(entry.record)) << '\n';
     if (!entry.held && entry.record.dirty)
-      out << fmt::format("  {} was left dirty by run {}\n", entry.record.device, entry.record.holder.run);
+      out << shown(fmt::format("  {} was left dirty by run {}", entry.record.device, entry.record.holder.run))
+          << '\n';
   }
 }
 

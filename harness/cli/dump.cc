@@ -11,6 +11,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
 #include "harness/core/child_protocol.h"
 #include "harness/core/clock.h"
 #include "harness/core/digest.h"
@@ -159,7 +160,7 @@ Result<RunRecord> living_run(const std::string& run_dir) {
 int dump(const std::string& run_dir) {
   const auto run = living_run(run_dir);
   if (!run) return fail(run.error());
-  const auto model = load_journal(run->run_dir + "/journal.jsonl");
+  const auto model = load_run(run->run_dir);
   if (!model) return fail(model.error());
   const auto machine = Machine::open({.containment = "subreaper"}, "dump");
   if (!machine) return fail(machine.error());

@@ -17,6 +17,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
 #include "harness/core/clock.h"
 #include "harness/core/exit_code.h"
@@ -114,6 +115,12 @@ Result<bool> end_run(const FinishOptions& options, const RunRecord& record, cons
   if (found.state == RunnerState::kElsewhere) return is_elsewhere(options, record);
   std::vector<std::string> said;
   bool ended = true;
+  if (record.boot_id != boot_id()) {
+    said.push_back("the machine was started anew since: nothing of the run is alive");
+    if (is_confirmed(record)) ended = sweep_run(record, said);
+    say(said);
+    return ended;
+  }
   if (found.state == RunnerState::kAlive) {
     if (!options.stop && !step_is_over(record)) return still_alive(options, found);
     ended = stop_runner(*found.process, limit.left() / 2, said);
@@ -312,6 +319,7 @@ int finish(const FinishOptions& options) {
         Error::usage("read --limit " + options.limit + ": it is no duration above zero", "E.g. 60s."));
   }
   const Limit limit(*duration);
+  if (auto ours = check_reports_place(options.run_dir); !ours) return fail(ours.error());
   const auto record = read_run_record(options.run_dir);
   if (!record) return fail(record.error());
   bool clean = true;
@@ -324,7 +332,7 @@ int finish(const FinishOptions& options) {
   if (const int code = render_again(options.run_dir); code != kExitGreen) return code;
   std::fflush(stdout);  // the rest asks drivers
   if (*record) {
-    const auto model = load_journal(options.run_dir + "/journal.jsonl");
+    const auto model = load_run(options.run_dir);
     if (!model) return fail(model.error());
     limit.doing("somebody looks at the devices");
     const DevicesAfter after = wait_for_devices(*model, options.run_dir, limit.left() * 3 / 4);

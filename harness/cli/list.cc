@@ -55,9 +55,10 @@ int list(ListOptions options, const AfterDashes& after_dashes) {
   }
   std::string text;
   if (options.json) {
-    text = to_json(outcome->plan).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    text = shown_json(to_json(outcome->plan).dump(1, ' ', false, nlohmann::json::error_handler_t::replace)) +
+           "\n";
   } else {
-    for (const auto& test : outcome->plan.cases) text += clean_text(test.id) + "\n";
+    for (const auto& test : outcome->plan.cases) text += shown(test.id) + "\n";
   }
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;

@@ -1,12 +1,11 @@
 // `proctor plan -o FILE`: what `run` with the same options would do, as a file for `run --plan`.
-#include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/replace_file.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/installation.h"
 #include "harness/plan/plan_file.h"
@@ -20,14 +19,6 @@ struct WriteOptions {
   PlanOptions plan;
   std::string file;
 };
-
-Result<void> write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) return Error::system("write the plan " + path, errno);
-  return {};
-}
 
 int write_plan(WriteOptions options, const AfterDashes& after_dashes) {
   if (auto usable = check_output_file("-o", options.file); !usable) return fail(usable.error());
@@ -46,7 +37,7 @@ int write_plan(WriteOptions options, const AfterDashes& after_dashes) {
   if (!text) return fail(text.error());
   const auto digest = plan_file_digest(file, directories);
   if (!digest) return fail(digest.error());
-  if (auto written = write_file(options.file, *text); !written) return fail(written.error());
+  if (auto written = replace_file(options.file, *text); !written) return fail(written.error());
   std::printf("%zu cases of %zu suites in %s, digest %s\n", file.plan.cases.size(), file.plan.suites.size(),
               shown(options.file).c_str(), digest->c_str());
   return kExitGreen;

@@ -1,24 +1,36 @@
 // `proctor report render RUN_DIR`: every report is a function of the journal, also after the runner was
 // killed.
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/replace_file.h"
 #include "reports/exit_code.h"
 #include "reports/render.h"
 #include "reports/run_model.h"
 
 namespace proctor::cli {
 
+Result<void> check_reports_place(const std::string& run_dir) {
+  std::error_code error;  // what is missing is said by who reads it
+  return std::filesystem::is_directory(run_dir, error) ? check_owner_of(run_dir) : Result<void>();
+}
+
 int render_again(const std::string& run_dir) {
-  const auto model = load_journal(run_dir + "/journal.jsonl");
+  if (auto ours = check_reports_place(run_dir); !ours) return fail(ours.error());
+  const auto model = load_run(run_dir);
   if (!model) return fail(Error::usage(model.error().what, model.error().hint));
   if (auto rendered = render(*model, run_dir); !rendered) return fail(rendered.error());
   const int code = shell_exit_code(*model);
+  for (const Warning& warning : model->warnings()) {
+    if (warning.code == kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
+  }
   std::printf("%s\n", summary_line(model->summary()).c_str());
   std::printf("the run's exit code is %d (%s)\n", code, exit_code_meaning(code).c_str());
   std::printf("reports in %s\n", shown(run_dir).c_str());

@@ -1,16 +1,20 @@
 // `proctor report github RUN_DIR`: the run as GitHub Actions shows it. Nothing is run here; everything that
 // is written is a function of the journal.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
+#include "harness/core/unique_fd.h"
 #include "reports/exit_code.h"
 #include "reports/github.h"
 #include "reports/summary.h"
@@ -29,10 +33,9 @@ std::string variable(const char* name) {
 }
 
 Result<void> append(const char* name, const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::app);
-  file << text;
-  file.close();
-  if (!file) return Error::system(std::string("write the file of ") + name + ", " + path, errno);
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
+  const bool written = fd && ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (!written) return Error::system(std::string("write the file of ") + name + ", " + path, errno);
   return {};
 }
 
@@ -64,7 +67,7 @@ Result<void> append_outputs(const RunModel& model, const std::string& run_dir, c
 }
 
 int report_github(const GithubOptions& options) {
-  const auto model = load_journal(options.run_dir + "/journal.jsonl");
+  const auto model = load_run(options.run_dir);
   if (!model) return fail(Error::usage(model.error().what, model.error().hint));
   const std::string summary = variable("GITHUB_STEP_SUMMARY");
   const std::string outputs = variable("GITHUB_OUTPUT");

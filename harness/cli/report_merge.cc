@@ -5,6 +5,7 @@
 
 #include "harness/cli/console/console.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
 #include "harness/run/record/journal.h"
 #include "harness/run/record/run_directory.h"
@@ -38,7 +39,7 @@ Result<std::vector<MergeInput>> load(const std::vector<std::string>& reports) {
       return Error::usage("merge the reports: there is no " + report,
                           "A shard whose job was skipped or cancelled leaves no report.");
     }
-    auto model = load_journal(directory_of(report) / "journal.jsonl");
+    auto model = load_run(directory_of(report));
     if (!model) return Error::usage("merge the reports: " + model.error().what, model.error().hint);
     inputs.push_back({report, *std::move(model)});
   }
@@ -53,7 +54,7 @@ Result<void> copy_files(const MergeInput& input, const fs::path& out) {
     if (!fs::is_directory(from, error) || fs::is_empty(from, error)) continue;
     const fs::path to = out / shard_directory(input) / name;
     fs::create_directories(to, error);
-    if (!error) fs::copy(from, to, fs::copy_options::recursive, error);
+    if (!error) fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::skip_symlinks, error);
     if (error) return Error::system("copy " + from.string() + " to " + to.string(), error.value());
   }
   return {};
@@ -87,6 +88,9 @@ int merge(const MergeOptions& options) {
   if (!model) return fail(model.error());
   if (auto rendered = render(*model, *out); !rendered) return fail(rendered.error());
   const int code = shell_exit_code(*model);
+  for (const Warning& warning : model->warnings()) {
+    if (warning.code == kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
+  }
   std::printf("%zu shards: %s\n", inputs->size(), summary_line(model->summary()).c_str());
   std::printf("exit %d (%s)\n", code, exit_code_meaning(code).c_str());
   std::printf("reports in %s\n", shown(*out).c_str());

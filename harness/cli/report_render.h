@@ -4,8 +4,12 @@
 #include <string>
 
 #include "harness/cli/commands.h"
+#include "harness/core/result.h"
 
 namespace proctor::cli {
+
+// Whether reports may be written to the run directory, if it is there (harness/core/replace_file.h).
+Result<void> check_reports_place(const std::string& run_dir);
 
 // Prints the summary and where the reports are. Returns 0, or 2 when there is no readable journal.
 int render_again(const std::string& run_dir);

@@ -14,6 +14,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "reports/run_model.h"
@@ -93,7 +94,7 @@ Error become(const RerunCommand& command, const std::string& directory) {
 }
 
 int rerun(const RerunOptions& options) {
-  const auto model = load_journal(options.run_dir + "/journal.jsonl");
+  const auto model = load_run(options.run_dir);
   if (!model) return fail(Error::usage(model.error().what, model.error().hint));
   if (auto fits = model->plan().exec ? check_exec(options) : Result<void>(); !fits) return fail(fits.error());
   const auto ids = selected_cases(options, *model);

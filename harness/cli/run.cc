@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <utility>
 
@@ -19,6 +18,7 @@
 #include "harness/cli/run_command.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/read_file.h"
+#include "harness/core/replace_file.h"
 #include "harness/core/text.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/dynamic_loader.h"
@@ -27,7 +27,9 @@
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/plan_file.h"
 #include "harness/plan/select.h"
+#include "harness/run/record/journal_seal.h"
 #include "harness/run/record/run_directory.h"
+#include "harness/run/schedule/open_files.h"
 #include "harness/run/schedule/planned.h"
 #include "harness/run/schedule/signals.h"
 #include "reports/exit_code.h"
@@ -323,11 +325,7 @@ std::vector<Warning> known_failure_warnings(const std::string& file, const Plan&
 
 // The machine of this run, whatever becomes of the file that described it.
 Result<void> write_machine(const std::string& path, const simgpu::Topology& topology) {
-  std::ofstream file(path, std::ios::binary);
-  file << topology.text;
-  file.close();
-  if (!file) return Error::system("write " + path, errno);
-  return {};
+  return replace_file(path, topology.text);
 }
 
 int print_plan(const Plan& plan) {
@@ -364,13 +362,13 @@ Result<void> RunCommand::forget_old_report() {
   const auto there = std::filesystem::status(options_.junit, unknown);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
     return Error::usage("use --junit " + options_.junit + ": it is not a file");
-  return write_report(options_.junit, junit_without_run("The run has not come to its end."));
+  return replace_file(options_.junit, junit_without_run("The run has not come to its end."));
 }
 
 int RunCommand::refuse_run(const Error& error) {
   if (!options_.junit.empty() && !options_.dry_run) {
     const std::string why = "The run was refused: failed to " + error.what + ". " + error.hint;
-    if (auto written = write_report(options_.junit, junit_without_run(why)); !written)
+    if (auto written = replace_file(options_.junit, junit_without_run(why)); !written)
       std::fprintf(stderr, "proctor: failed to %s\n", shown(written.error().what).c_str());
   }
   return refuse(error);
@@ -447,8 +445,9 @@ Result<void> RunCommand::prepare() {
   } else {
     steps.insert(steps.end(),
                  {&RunCommand::find_devices, &RunCommand::take_shard, &RunCommand::check_cards,
-                  &RunCommand::start_through_loaders, &RunCommand::open_leases, &RunCommand::open_directory,
-                  &RunCommand::write_record, &RunCommand::make_environments, &RunCommand::complete_setup});
+                  &RunCommand::count_jobs, &RunCommand::start_through_loaders, &RunCommand::open_leases,
+                  &RunCommand::open_directory, &RunCommand::write_record, &RunCommand::make_environments,
+                  &RunCommand::complete_setup});
   }
   for (const Step step : steps) {
     if (auto done = (this->*step)(); !done) return done;
@@ -456,7 +455,9 @@ Result<void> RunCommand::prepare() {
   return {};
 }
 
+// Before anything is started: for one case, since nobody knows yet how many there are.
 Result<void> RunCommand::hold_children() {
+  if (auto enough = check_open_files(1, 0); !enough) return enough;
   const auto containment = machine_->containment();
   return containment ? Result<void>() : containment.error();
 }
@@ -550,6 +551,21 @@ Result<void> RunCommand::check_cards() {
   return {};
 }
 
+// As many cases at once as were asked for, or as there are devices or cores, if there are descriptors for so many.
+Result<void> RunCommand::count_jobs() {
+  jobs_ = effective_jobs(plan_, DevicePool(devices_.pool), options_.jobs, usable_cores());
+  int ranks = 0;
+  for (const Case& test : plan_.cases) ranks = std::max(ranks, test.ranks);
+  const auto enough = check_open_files(jobs_, ranks);
+  const int fewer = most_jobs_with_open_files();
+  if (enough || options_.jobs != 0 || fewer < 1 || !check_open_files(fewer, ranks)) return enough;
+  warnings_.push_back(
+      {"open_files", fmt::format("{} cases at once and not {}, for want of open files: {} ({})", fewer, jobs_,
+                                 enough.error().what, enough.error().hint)});
+  jobs_ = fewer;
+  return {};
+}
+
 Result<void> RunCommand::start_through_loaders() {
   for (const auto& [backend, simulated] : devices_.simulations) {
     if (simulated.loader_words.empty()) continue;
@@ -593,12 +609,40 @@ Result<void> RunCommand::write_record() {
   auto record = RunRecordFiles::write(description);
   if (record) {
     record_.emplace(std::move(*record));
+    keep_journal_seal();
   } else {
     warnings_.push_back(
         {"run_record", "failed to " + record.error().what +
                            "; if this runner is killed, the next run cannot sweep what it leaves"});
   }
   return {};
+}
+
+void RunCommand::keep_journal_seal() {
+  remove_old_journal_seals();
+  auto file = JournalSealFile::create(run_dir_);
+  if (!file) {
+    warnings_.push_back(
+        {"journal_seal", "failed to " + file.error().what +
+                             "; after the run only the journal itself tells whether it was changed"});
+    return;
+  }
+  auto seal = std::make_shared<JournalSealFile>(*std::move(file));
+  journal_->keep_seal([seal](const JournalSeal& written) { seal->keep(written); });
+}
+
+// What became of the stack, of what could not be killed, and of the journal, to which the processes of the cases have
+// access; the reports of this run are made of what was written.
+std::vector<Warning> RunCommand::look_at_the_end() {
+  std::vector<Warning> warnings = run_stack_->check_again();
+  for (Warning& left : end_rest()) warnings.push_back(std::move(left));
+  if (const std::string why = journal_->difference(); !why.empty()) {
+    warnings.push_back(
+        {std::string(kJournalChanged), "the journal is not what its runner wrote: " + why +
+                                           "; these reports are made of what it wrote, those that are "
+                                           "made from the journal are not to be relied on"});
+  }
+  return warnings;
 }
 
 Result<void> RunCommand::make_environments() {
@@ -635,7 +679,7 @@ void RunCommand::describe() {
   planned.stack = devices_.stack;
   run_stack_->describe(planned);
   const DevicePool pool(devices_.pool);
-  planned.jobs = effective_jobs(plan_, pool, options_.jobs, usable_cores());
+  planned.jobs = jobs_;
   describe_plan(plan_, pool, options_.setup.repeat, planned);
   planned.shard = part_;
   if (part_) planned.plan_digest = whole_digest_;
@@ -675,12 +719,7 @@ Result<void> RunCommand::complete_setup() {
   };
   setup.watch_parent = is_ci();
   run_stack_.emplace(options_.stack_root);
-  setup.at_end = [this] {
-    std::vector<Warning> warnings = run_stack_->check_again();
-    const std::vector<Warning> left = end_rest();
-    warnings.insert(warnings.end(), left.begin(), left.end());
-    return warnings;
-  };
+  setup.at_end = [this] { return look_at_the_end(); };
   describe();
   return {};
 }
@@ -755,7 +794,7 @@ int RunCommand::run() {
 Result<void> RunCommand::write_all(const RunModel& model) const {
   auto rendered = render(model, run_dir_);
   if (options_.junit.empty()) return rendered;
-  auto written = write_report(options_.junit, junit_run(model));
+  auto written = replace_file(options_.junit, junit_run(model));
   if (rendered || written) return rendered ? written : rendered;
   return Error{ErrorKind::kSystem, rendered.error().what + "; " + written.error().what, {}, 0};
 }

@@ -87,6 +87,7 @@ class RunCommand {
   Result<void> find_devices();
   Result<void> take_shard();
   Result<void> check_cards();
+  Result<void> count_jobs();
   Result<void> start_through_loaders();
   Result<void> open_leases();
   Result<void> open_directory();
@@ -94,6 +95,8 @@ class RunCommand {
   Result<void> make_environments();
 
   Result<PlanOutcome> read_plan();
+  void keep_journal_seal();
+  std::vector<Warning> look_at_the_end();
   void describe();
   std::optional<HealthRequest> health_request(const std::string& device);
   std::optional<KnownVerdict> known_failure(const Case& test, const Verdict& verdict) const;
@@ -115,6 +118,7 @@ class RunCommand {
   std::optional<PlannedShard> part_;  // of the plan with this digest:
   std::string whole_digest_;
   FoundDevices devices_;
+  int jobs_ = 1;
   LeaseDirectory* leases_ = nullptr;
   std::optional<CaseEnvironments> environments_;
   std::optional<RunStack> run_stack_;

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console_output.h"
 #include "harness/cli/console/messages.h"
 #include "harness/core/clock.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/replace_file.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/installation.h"
 #include "harness/plan/kinds/kind.h"
@@ -244,13 +244,11 @@ int SelftestCommand::run() {
   output_.write(selftest_table(plan_, matrix_, results));
   output_.write(selftest_words(summary));
   const std::string file = out_ + "/selftest.json";
-  std::ofstream json(file);
-  json << selftest_json(info_, plan_, matrix_, results, summary);
-  json.close();
+  const auto written = replace_file(file, selftest_json(info_, plan_, matrix_, results, summary));
   output_.write(std::to_string(matrix_.rows.size()) + " rows in " +
                 format_duration(Milliseconds{info_.duration_ms}) + ", " + file + "\n");
   output_.drain(Milliseconds{2'000});
-  if (!json) return fail(Error::system("write " + file, errno));
+  if (!written) return fail(written.error());
   return summary.problems.empty() ? kExitGreen : kExitRed;
 }
 

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include "harness/cli/stack.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/read_file.h"
+#include "harness/core/replace_file.h"
 #include "harness/stack/render.h"
 
 namespace proctor::cli {
@@ -40,10 +40,7 @@ Result<void> write(const fs::path& path, const RenderedFile& file) {
   std::error_code ec;
   fs::create_directories(path.parent_path(), ec);
   if (ec) return Error::system("make " + path.parent_path().string(), ec.value());
-  std::ofstream out(path, std::ios::binary);
-  out << file.text;
-  out.close();
-  if (!out) return Error::system("write " + path.string(), errno);
+  if (auto written = replace_file(path, file.text); !written) return written;
   if (file.executable) {
     fs::permissions(path, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
                     fs::perm_options::add, ec);

@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include "harness/cli/stack.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/replace_file.h"
 #include "harness/core/rooted_files.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
@@ -113,18 +113,6 @@ Result<OutsideTools> tools_of(const VerifyRequest& request) {
   return OutsideTools::open(limits, request.keyrings.empty() ? keyrings_of_this_system() : request.keyrings);
 }
 
-Result<void> write_lock(const std::string& file, const std::string& text) {
-  const std::string fresh = file + ".new";
-  std::ofstream out(fresh, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) return Error::system("write " + fresh, errno);
-  std::error_code error;
-  fs::rename(fresh, file, error);
-  if (error) return Error::system("rename " + fresh, error.value());
-  return {};
-}
-
 std::vector<std::string> words_of(const std::vector<LockChange>& changes) {
   std::vector<std::string> words;
   for (const auto& change : changes) {
@@ -159,7 +147,7 @@ Result<int> verify_lock(const VerifyRequest& request, const std::string& locks, 
   const auto text = read_text_file(file);
   const auto changed = text ? change_lock(*text, file, report->changes) : text.error();
   if (!changed) return changed.error();
-  if (const auto written = write_lock(file, *changed); !written) return written.error();
+  if (const auto written = replace_file(file, *changed); !written) return written.error();
   std::cout << fmt::format("  changed {}: {}\n", file, fmt::join(words_of(report->changes), ", "));
   std::cout << fmt::format("  then: proctor stack render {}\n", name);
   return code;

@@ -1,14 +1,11 @@
 #include "harness/core/digest.h"
 
-#include <array>
+#include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
+#include <cstring>
 
 namespace proctor {
 namespace {
-
-constexpr std::size_t kBlockBytes = 64;
 
 // FIPS 180-4 section 4.2.2: the first 32 bits of the fractional parts of the cube
 // roots of the first 64 primes.
@@ -21,10 +18,6 @@ constexpr std::array<std::uint32_t, 64> kRoundConstants = {
     0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
-
-// Section 5.3.3: the same of the square roots of the first eight primes.
-constexpr std::array<std::uint32_t, 8> kInitialHash = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 
 // Section 6.2.2, one block.
 void compress(std::array<std::uint32_t, 8>& hash, const unsigned char* block) {
@@ -50,33 +43,46 @@ void compress(std::array<std::uint32_t, 8>& hash, const unsigned char* block) {
   for (std::size_t i = 0; i < 8; ++i) hash[i] += round[i];
 }
 
-// Section 5.1.1: a one bit, zeros, and the length in bits in the last eight bytes.
-std::string padded_tail(std::string_view tail, std::uint64_t total_bytes) {
-  std::string block(tail);
-  block += '\x80';
-  while (block.size() % kBlockBytes != kBlockBytes - 8) block += '\0';
-  for (int shift = 56; shift >= 0; shift -= 8) block += static_cast<char>(total_bytes * 8 >> shift & 0xff);
-  return block;
-}
-
 }  // namespace
 
-std::string sha256_hex(std::string_view bytes) {
-  std::array<std::uint32_t, 8> hash = kInitialHash;
-  const auto compress_all = [&hash](std::string_view blocks) {
-    for (std::size_t at = 0; at + kBlockBytes <= blocks.size(); at += kBlockBytes) {
-      compress(hash, reinterpret_cast<const unsigned char*>(blocks.data() + at));
+void Sha256::add(std::string_view bytes) {
+  std::size_t held = bytes_ % kBlockBytes;
+  bytes_ += bytes.size();
+  while (!bytes.empty()) {
+    if (held == 0 && bytes.size() >= kBlockBytes) {
+      compress(hash_, reinterpret_cast<const unsigned char*>(bytes.data()));
+      bytes.remove_prefix(kBlockBytes);
+      continue;
     }
-  };
-  const std::size_t whole = bytes.size() - bytes.size() % kBlockBytes;
-  compress_all(bytes.substr(0, whole));
-  compress_all(padded_tail(bytes.substr(whole), bytes.size()));
+    const std::size_t taken = std::min(kBlockBytes - held, bytes.size());
+    std::memcpy(rest_.data() + held, bytes.data(), taken);
+    bytes.remove_prefix(taken);
+    held += taken;
+    if (held < kBlockBytes) return;
+    compress(hash_, rest_.data());
+    held = 0;
+  }
+}
+
+// Section 5.1.1: a one bit, zeros, and the length in bits in the last eight bytes.
+std::string Sha256::hex() const {
+  std::string end = "\x80";
+  while ((bytes_ + end.size()) % kBlockBytes != kBlockBytes - 8) end += '\0';
+  for (int shift = 56; shift >= 0; shift -= 8) end += static_cast<char>(bytes_ * 8 >> shift & 0xff);
+  Sha256 ended = *this;
+  ended.add(end);
 
   std::string hex;
-  for (const std::uint32_t word : hash) {
+  for (const std::uint32_t word : ended.hash_) {
     for (int shift = 28; shift >= 0; shift -= 4) hex += "0123456789abcdef"[word >> shift & 0xf];
   }
   return hex;
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  Sha256 whole;
+  whole.add(bytes);
+  return whole.hex();
 }
 
 }  // namespace proctor

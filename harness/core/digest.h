@@ -1,13 +1,31 @@
-// SHA-256 (FIPS 180-4), for ids in file names and for the digest of a plan. It needs
-// no library of the system.
+// SHA-256 (FIPS 180-4), for ids in file names, the digest of a plan and that of a journal. It needs no library of the
+// system.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace proctor {
 
-// The digest as 64 hexadecimal digits in lower case.
+// Of a text that comes in pieces. Cheap to copy.
+class Sha256 {
+ public:
+  void add(std::string_view bytes);
+  // Of all that was added so far, as 64 hexadecimal digits in lower case.
+  std::string hex() const;
+
+ private:
+  static constexpr std::size_t kBlockBytes = 64;
+
+  std::array<std::uint32_t, 8> hash_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};  // section 5.3.3
+  std::array<unsigned char, kBlockBytes> rest_{};  // what does not fill a block yet
+  std::uint64_t bytes_ = 0;
+};
+
 std::string sha256_hex(std::string_view bytes);
 
 }  // namespace proctor

@@ -28,5 +28,17 @@ TEST(Sha256, PaddingBorders) {
   EXPECT_EQ(sha256_hex(all), "87aca1c44bc7ba8897768170211f0a02063de70801131ff86c7edb9ce32c6a50");
 }
 
+TEST(Sha256, PiecesGiveTheDigestOfTheWhole) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += static_cast<char>(i);
+  for (std::size_t piece = 1; piece <= text.size(); ++piece) {
+    Sha256 digest;
+    for (std::size_t at = 0; at < text.size(); at += piece)
+      digest.add(std::string_view(text).substr(at, piece));
+    EXPECT_EQ(digest.hex(), sha256_hex(text)) << piece;
+    EXPECT_EQ(digest.hex(), sha256_hex(text)) << "asked twice";
+  }
+}
+
 }  // namespace
 }  // namespace proctor

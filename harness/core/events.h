@@ -325,6 +325,9 @@ inline constexpr std::string_view kMaskMismatch = "mask_mismatch";
 // machine red.
 inline constexpr std::string_view kReportLost = "report_lost";
 
+// The code of the warning that the journal is not what its runner wrote. It makes the machine red.
+inline constexpr std::string_view kJournalChanged = "journal_changed";
+
 // An error that did not stop the run. Each of them is reported, so that nothing fails silently.
 struct Warning {
   std::string code;  // "journal_lost", "output_lost", "containment", ...

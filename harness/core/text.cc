@@ -47,6 +47,12 @@ bool is_xml_char(std::uint32_t c) {
   return c == 0x9 || c == 0xa || c == 0xd || (c >= 0x20 && c != 0xfffe && c != 0xffff);
 }
 
+// ECMA-48 (C1); Unicode 15, section 23.2 and UAX #9 (explicit directional formatting and marks).
+bool is_hidden_control(std::uint32_t c) {
+  return (c >= 0x80 && c <= 0x9f) || c == 0x61c || c == 0x200e || c == 0x200f ||
+         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
 bool is_plain(char c) { return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t'; }
 
 void append_visible(std::string& out, unsigned char byte) {
@@ -128,6 +134,22 @@ std::string clean_text(std::string_view bytes) {
     for (std::size_t left = std::max<std::size_t>(code.length, 1); left > 0; --left) {
       append_visible(out, byte_at(bytes, at++));
     }
+  }
+  return out;
+}
+
+std::string without_hidden_controls(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint code = decode(text, at);
+    const std::size_t length = std::max<std::size_t>(code.length, 1);
+    if (code.length > 1 && is_hidden_control(code.value)) {
+      for (std::size_t i = 0; i < length; ++i) append_visible(out, byte_at(text, at + i));
+    } else {
+      out += text.substr(at, length);
+    }
+    at += length;
   }
   return out;
 }

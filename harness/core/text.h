@@ -15,6 +15,11 @@ namespace proctor {
 // becomes visible text, `\x1B`. CSI and OSC sequences, which set colours, are removed first.
 std::string clean_text(std::string_view bytes);
 
+// What a terminal or a log viewer obeys although it is valid text, made visible in the same way: C1 controls (a lone
+// U+009B begins a sequence as ESC [ does), the marks that turn the direction of text (so that it reads as something
+// else), and the separators of lines and paragraphs. Everything else stays, our own colours too.
+std::string without_hidden_controls(std::string_view text);
+
 // The candidate that is closest to `word`, or "" when none is close: the edit distance must be at most a
 // third of the length of `word`. `-` and `_` count as the same.
 std::string near_miss(std::string_view word, const std::vector<std::string>& candidates);

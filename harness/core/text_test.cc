@@ -168,5 +168,15 @@ TEST(ShellQuote, ReadsBackThroughAShell) {
   EXPECT_EQ(shell_quote("visibility.xpu/MaskRow.1_a"), "visibility.xpu/MaskRow.1_a");
 }
 
+TEST(HiddenControls, AreMadeVisibleAndNothingElseIsChanged) {
+  EXPECT_EQ(without_hidden_controls("a\u009b31mb"), "a\\xC2\\x9B31mb");
+  EXPECT_EQ(without_hidden_controls("\u202egp.exe\u202c"), "\\xE2\\x80\\xAEgp.exe\\xE2\\x80\\xAC");
+  EXPECT_EQ(without_hidden_controls("\u2066\u061c\u200f\u2028"),
+            "\\xE2\\x81\\xA6\\xD8\\x9C\\xE2\\x80\\x8F\\xE2\\x80\\xA8");
+  for (const std::string same :
+       {"\x1b[31mred\x1b[0m\n", "gr\u00fcn \u05d0\u05d1 \u4e2d \U0001F600", "\xff\xc2", "\u00a0\u2027\u202f"})
+    EXPECT_EQ(without_hidden_controls(same), same);
+}
+
 }  // namespace
 }  // namespace proctor

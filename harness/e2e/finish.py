@@ -211,16 +211,23 @@ def leftovers_in_a_container(sandbox, box):
 
 
 def change_record(out, **change):
-    """As the record of another run, or of another machine's."""
+    """In the run directory, where tests write."""
     record = json.loads((out / "run.json").read_text())
     (out / "run.json").write_text(json.dumps({**record, **change}))
+
+
+def change_records(sandbox, out, **change):
+    """Both copies: as the record of another machine's run."""
+    change_record(out, **change)
+    run_id = json.loads((out / "run.json").read_text())["run_id"]
+    shutil.copy(out / "run.json", sandbox.path / "state/proctor/runs" / f"{run_id}.json")
 
 
 def other_machine(sandbox):
     """A run directory that machines share: nothing is done to a run that may live elsewhere; a reboot is the end."""
     token = new_token()
     process, out = start_run(sandbox, token)
-    change_record(out, boot_id="another", host="gpu-07")
+    change_records(sandbox, out, boot_id="another", host="gpu-07")
     done = sandbox.proctor("dump", out)
     check(done.returncode == 2 and "another machine, gpu-07" in done.stderr, done)
     finish(sandbox, out, "--stop", code=75, says=["started on gpu-07", "cannot be looked at from here", "Run finish there"])
@@ -231,8 +238,8 @@ def other_machine(sandbox):
     if socket.gethostname().startswith("localhost"):
         print("this machine has no name: a reboot is not told from another machine")
         return
-    change_record(out, host=socket.gethostname())
-    finish(sandbox, out, says=["the run's exit code is 3"])
+    change_records(sandbox, out, host=socket.gethostname())
+    finish(sandbox, out, says=["started anew since", "the run's exit code is 3"])
     all_there(out, token)
 
 
@@ -249,6 +256,11 @@ def forged_record(sandbox):
         finish(sandbox, copy, "--stop", code=2, says=["copy/run.json", f"of another directory, {out}"])
         change_record(out, run_id="../../etc", pid=victim.pid, start_time=start)
         finish(sandbox, out, "--stop", code=2, says=[f"{out}/run.json", "'../../etc'"])
+        change_record(out, run_id=json.loads(true)["run_id"])
+        finish(sandbox, out, "--stop", code=2, says=[f"{out}/run.json", "says something else"])
+        change_record(out, run_id="20260131T120000Z-00ab12")
+        finish(sandbox, out, "--stop", code=2, says=[f"{out}/run.json", "no copy of it"])
+        check(victim.poll() is None and process.poll() is None, "it was hit")
         if os.geteuid() == 0:
             change_record(out, run_id=json.loads(true)["run_id"])
             os.chown(out / "run.json", 65534, 65534)

@@ -2,6 +2,7 @@
 """The runner's hooks see a sick device, a changed stack, what a job leaves on a device, and end nothing else."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -99,6 +100,26 @@ def holders(sandbox):
         stranger.wait()
 
 
+def foreign_words(sandbox):
+    """The command line of a holder is text of others: it is one line, no command and no sequence for a terminal."""
+    nodes = sandbox.path / "dev"
+    (nodes / "dri").mkdir(parents=True)
+    (nodes / "dri" / "renderD128").touch()
+    words = "x\n::error::forged1\r::error::forged2 ##[error]forged3 \x1b]0;title\x07\u009b31m\u202e"
+    stranger = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", words],
+                                stdin=(nodes / "dri" / "renderD128").open())
+    try:
+        job = sandbox.run([{"run": "true"}], PROCTOR_HOOK_DEV=str(nodes))
+        named = [line for line in re.split(r"[\r\n]", job.text) if "forged" in line]
+        check(len(named) == 2, "named by each hook, on one line:", named)
+        for line in named:
+            check(all(word in line for word in ("proctor-hook: ", "forged1", "forged2", "forged3")), line)
+            check(line.isascii() and line.isprintable() and "##[" not in line, "obeyed:", repr(line))
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
 def changed_stack(sandbox):
     """proctor says another driver at the end of the job than at its start."""
     fake = sandbox.path / "fake"
@@ -124,7 +145,7 @@ def hook_that_hangs(sandbox):
 
 
 SCENARIOS = {scenario.__name__: scenario for scenario in
-             (good_machine, sick_machine, breaks_in_the_job, vanishes_in_the_job, holders, changed_stack, hook_that_hangs)}
+             (good_machine, sick_machine, breaks_in_the_job, vanishes_in_the_job, holders, foreign_words, changed_stack, hook_that_hangs)}
 
 
 def main():

@@ -4,6 +4,7 @@
     github_log.py [SCENARIO...]
 """
 
+import json
 import re
 import signal
 import subprocess
@@ -59,6 +60,22 @@ def hostile_exec(sandbox):
         subprocess.run(sandbox.command("exec", "--out", sandbox.out(), *command), env={**sandbox.env, "GITHUB_ACTIONS": "true"},
                        cwd=sandbox.path, stdout=data, stderr=subprocess.DEVNULL, timeout=60, check=True)
     check(b"\\" not in file.read_bytes(), "a file is no log")
+
+
+def hostile_list(sandbox):
+    """The names of cases are text of others, too; what names one with a line break is no list."""
+    suite = sandbox.path / "test_names.py"
+    suite.write_text("import pytest\n@pytest.mark.parametrize('x', ['##[error]forged', '\\u202eforged', '\\x9bforged'])\n"
+                     "def test_it(x): pass\n")
+    write_config(sandbox.path / "proctor.toml", {"names": {"kind": "pytest", "backend": "none", "command": [
+        "/usr/bin/python3", "-m", "pytest", "-q", str(suite)]}})
+    if subprocess.run(["/usr/bin/python3", "-m", "pytest", "--version"], capture_output=True).returncode != 0:
+        print("skipped: pytest is not installed (Debian: python3-pytest)")
+        return
+    for more in ([], ["--json"]):
+        code, log = step(sandbox, "list", "names", *more)
+        check(code == 0 and log.count(b"forged") >= 3 and not StepLog(log).obeyed, "obeyed:", log)
+    check(json.loads(log)["cases"][0]["name"], "no longer JSON:", log)
 
 
 def own_terminal(sandbox):
@@ -121,7 +138,7 @@ def interrupted(sandbox):
 
 
 SCENARIOS = {function.__name__: function for function in
-             (hostile_exec, own_terminal, hostile_run, each_only_where_it_is_wanted, interrupted)}
+             (hostile_exec, hostile_list, own_terminal, hostile_run, each_only_where_it_is_wanted, interrupted)}
 
 
 def main():

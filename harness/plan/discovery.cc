@@ -62,6 +62,18 @@ std::optional<Error> check_list(const Suite& suite, const std::vector<std::strin
   return refused(suite, argv, what, out.stderr_tail);
 }
 
+// A name stands in lines that people and programs read: one with a line break would be a line of its own there.
+std::string name_problem(const std::vector<Case>& cases) {
+  for (const Case& test : cases) {
+    if (test.id.find_first_of("\r\n") == test.id.npos && test.name.find_first_of("\r\n") == test.name.npos)
+      continue;
+    std::string name;
+    for (const char c : test.id) name += c == '\n' ? "\\n" : c == '\r' ? "\\r" : std::string(1, c);
+    return fmt::format("listed a case with a line break in its name, `{}`", clean_text(name));
+  }
+  return {};
+}
+
 std::optional<Error> check_unique(const Suite& suite, const std::vector<Case>& cases) {
   std::unordered_map<std::string, std::size_t> seen;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -101,6 +113,8 @@ Result<std::vector<Case>> list_cases(Suite& suite, const Listers& listers,
   Result<std::vector<Case>> cases = suite.kind->read_list(suite, *out, ask, warnings);
   if (not_asked) return *not_asked;
   if (!cases) return refused(suite, argv, cases.error().what);
+  if (const std::string problem = name_problem(*cases); !problem.empty())
+    return refused(suite, argv, problem);
   if (cases->empty()) return refused(suite, argv, "listed no case", out->stderr_tail);
   if (const auto alone = suite.kind->check_alone(*cases); !alone)
     return refused(suite, argv, alone.error().what);

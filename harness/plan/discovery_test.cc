@@ -1,5 +1,6 @@
 #include "harness/plan/discovery.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -336,6 +337,15 @@ TEST_F(PytestDiscoveryTest, AFileThatCannotBeCollectedRefusesThePlan) {
                              "{\"v\":1,\"event\":\"fail\",\"message\":\"t/b.py: no module named x\"}\n")),
               HasSubstr("could not collect 1 of the tests' files; it wrote: t/b.py: no module named x"));
   EXPECT_THAT(refusal(pytest("")), HasSubstr("listed no case"));
+}
+
+// It would be a line of its own in a log, and there perhaps a command.
+TEST_F(DiscoveryTest, ANameWithALineBreakIsRefused) {
+  for (const char* name : {"A.One\\n::error::forged", "A.One\\r"}) {
+    EXPECT_THAT(
+        refusal(ours(fmt::format(R"(printf '%s\n' '{{"v":1,"event":"case","case":"{}"}}' >&3)", name))),
+        HasSubstr("listed a case with a line break in its name, `A.One\\"));
+  }
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ void Capture::write_log(Stream stream, std::string_view bytes, Clock::time_point
 
 int Capture::current_fd() {
   if (!head_.fd && !info_.lost) {
-    head_.fd = UniqueFd(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    head_.fd = UniqueFd(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!head_.fd) info_.lost = true;
   }
   const Segment& segment = newer_.fd ? newer_ : head_;
@@ -78,7 +78,7 @@ void Capture::rotate() {
   UniqueFd fresh(open(directory.empty() ? "." : directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!fresh) {
     const std::string name = path_ + ".tail";
-    fresh = UniqueFd(open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    fresh = UniqueFd(open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
     unlink(name.c_str());
   }
   if (!fresh) {

@@ -6,3 +6,7 @@ if ! [[ ${NAME-} =~ ^[A-Za-z0-9._-]+$ ]]; then
 fi
 run_directory=proctor-out/$GITHUB_RUN_ID-$GITHUB_RUN_ATTEMPT-$NAME
 export run_directory
+# A job container is root in a workspace that belongs to the runner's user on the host.
+if [ "$(id -u)" = 0 ]; then
+  export PROCTOR_TRUST_USER=${PROCTOR_TRUST_USER-$(stat -c %u .)}
+fi

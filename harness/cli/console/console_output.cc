@@ -12,6 +12,7 @@
 
 #include "harness/cli/console/messages.h"
 #include "harness/core/clock.h"
+#include "harness/core/text.h"
 
 namespace proctor::cli {
 namespace {
@@ -50,11 +51,8 @@ int ConsoleOutput::columns() const {
 
 void ConsoleOutput::write(std::string_view text) {
   if (dead_) return;
-  if (guard_) {
-    pending_ += guard_->pass(text);
-  } else {
-    pending_ += text;
-  }
+  const std::string visible = without_hidden_controls(text);
+  pending_ += guard_ ? guard_->pass(visible) : visible;
   flush(0);
   if (pending_.size() > kMaxPending) {
     pending_.erase(0, pending_.size() - kMaxPending);

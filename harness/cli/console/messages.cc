@@ -16,7 +16,7 @@ bool in_github_actions() {
 }
 
 std::string shown(std::string_view text) {
-  const std::string clean = clean_text(text);
+  const std::string clean = without_hidden_controls(clean_text(text));
   return in_github_actions() ? WorkflowCommandGuard().pass(clean) : clean;
 }
 
@@ -35,6 +35,14 @@ void tell_wait(const std::string& why) {
 int fail_exec(const Error& error) {
   const int code = fail(error);
   return error.kind == ErrorKind::kSystem ? code : kExecInternal;
+}
+
+std::string shown_json(std::string text) {
+  constexpr std::string_view kCommand = "##[";
+  if (!in_github_actions()) return text;
+  for (auto at = text.find(kCommand); at != text.npos; at = text.find(kCommand, at))
+    text.replace(at, 2, "#\\u0023");
+  return text;
 }
 
 CommandPause::CommandPause() {

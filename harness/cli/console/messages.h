@@ -12,8 +12,11 @@ namespace proctor::cli {
 // GITHUB_ACTIONS=true, which GitHub sets for every step.
 bool in_github_actions();
 
-// Any text as a person and the log of a CI step may see it: clean, and no command.
+// Any text as a person and the log of a CI step may see it: clean, without hidden controls, and no command.
 std::string shown(std::string_view text);
+
+// A JSON document for the same eyes: equal to the one that was given.
+std::string shown_json(std::string text);
 
 // Prints an error the way every command does and gives the exit code: 2 for a user's mistake, else 75.
 int fail(const Error& error);

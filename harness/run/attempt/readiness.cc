@@ -3,11 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <fstream>
 
 #include "harness/core/json.h"
+#include "harness/core/replace_file.h"
 #include "harness/core/text.h"
 
 namespace proctor {
@@ -76,17 +74,8 @@ std::optional<Measure> Readiness::measure() const {
 Result<void> Readiness::tell(const std::vector<std::string>& devices) {
   if (policy_.file.empty() || !ready_at_) return {};
   const nlohmann::json record = {{"pid", ::getpid()}, {"line", clean_text(line_)}, {"devices", devices}};
-  const std::string draft = policy_.file + ".new";
-  std::ofstream file(draft, std::ios::binary | std::ios::trunc);
-  file << record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  file.close();
-  if (!file) {
-    const int err = errno;
-    ::unlink(draft.c_str());
-    return Error::system("write " + draft, err);
-  }
-  if (std::rename(draft.c_str(), policy_.file.c_str()) != 0)
-    return Error::system("create " + policy_.file, errno);
+  const std::string text = record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  if (auto written = replace_file(policy_.file, text); !written) return written;
   told_ = true;
   return {};
 }

@@ -18,7 +18,7 @@ Result<std::unique_ptr<Journal>> Journal::open(const std::string& path, bool all
   const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_CREAT | (allow_existing ? 0 : O_EXCL);
   const int fd = ::open(path.c_str(), flags, 0644);
   if (fd < 0) return Error::system("create " + path, errno);
-  return std::unique_ptr<Journal>(new Journal(fd));
+  return std::unique_ptr<Journal>(new Journal(fd, path));
 }
 
 Journal::~Journal() {
@@ -26,25 +26,36 @@ Journal::~Journal() {
   ::close(fd_);
 }
 
-int Journal::write_record(const std::string& line) {
-  const std::string text = torn_ ? "\n" + line : line;
+int Journal::write_record(const std::string& record) {
+  JournalChain next = chain_;
+  std::string text = torn_ ? "\n" : "";
+  next.add(text);
+  text += next.append(record);
+  const JournalSeal seal{.before = written_, .after = next.state()};
+  if (keep_seal_) keep_seal_(seal);
   ssize_t written;
   do {
     written = ::write(fd_, text.data(), text.size());
   } while (written < 0 && errno == EINTR);
   if (written < 0) return errno;
   if (static_cast<std::size_t>(written) == text.size()) {
-    size_ += written;
+    chain_ = next;
+    written_ = seal.after;
     torn_ = false;
     dirty_ = true;
     return 0;
   }
   // The disk took a part of it (ENOSPC on the way): cut it off, so that the journal stays whole lines.
-  if (::ftruncate(fd_, size_) != 0) {
-    size_ += written;
+  if (::ftruncate(fd_, static_cast<off_t>(written_.bytes)) != 0) {
+    chain_.add(std::string_view(text).substr(0, static_cast<std::size_t>(written)));
+    written_ = chain_.state();
     torn_ = true;
   }
   return ENOSPC;
+}
+
+std::string Journal::difference() const {
+  return proctor::difference(path_, {.before = written_, .after = written_});
 }
 
 void Journal::lose(int err) {
@@ -57,7 +68,7 @@ void Journal::lose(int err) {
 }
 
 void Journal::on(const Event& event) {
-  backlog_.push_back(to_json_line(event) + '\n');
+  backlog_.push_back(to_json_line(event));
   backlog_bytes_ += backlog_.back().size();
   while (!backlog_.empty()) {
     if (const int err = write_record(backlog_.front()); err != 0) {
@@ -75,7 +86,10 @@ void Journal::on(const Event& event) {
     backlog_.erase(oldest);
     ++dropped_;
   }
-  if (std::holds_alternative<RunPlanned>(event) || std::holds_alternative<RunEnded>(event)) {
+  const bool ended = std::holds_alternative<RunEnded>(event);
+  if (ended && keep_seal_)
+    keep_seal_({.before = written_, .after = written_});  // nothing is under way any more
+  if (std::holds_alternative<RunPlanned>(event) || ended) {
     sync();
   } else {
     sync_if_due();

@@ -4,6 +4,8 @@
 // A disk that refuses a write never fails the run. The loss is reported once. Records that could not be
 // written are kept (up to a bound) and tried again, in order, before the next one. A record is on disk whole
 // or not at all.
+//
+// What is written is remembered, by its length and its digest: difference() tells what somebody else did to the file.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +16,7 @@
 
 #include "harness/core/clock.h"
 #include "harness/core/events.h"
+#include "harness/core/journal_chain.h"
 #include "harness/core/result.h"
 
 namespace proctor {
@@ -22,6 +25,8 @@ class Journal : public EventSink {
  public:
   // Called once, on the first record that could not be written.
   using OnLost = std::function<void(const Warning&)>;
+  // Called before each write, and when the run has ended.
+  using KeepSeal = std::function<void(const JournalSeal&)>;
 
   // Creates the file, which must not exist; `allow_existing` is for special files such as /dev/full.
   static Result<std::unique_ptr<Journal>> open(const std::string& path, bool allow_existing = false);
@@ -30,20 +35,26 @@ class Journal : public EventSink {
   Journal& operator=(const Journal&) = delete;
 
   void on_lost(OnLost handler) { on_lost_ = std::move(handler); }
+  void keep_seal(KeepSeal keep) { keep_seal_ = std::move(keep); }
   void on(const Event& event) override;
+  // "" when the file of that name is what was written, else what is different.
+  std::string difference() const;
   // Syncs records that are older than a second. Call it now and then while no event comes.
   void sync_if_due();
   // Whether every record so far has reached the file.
   bool complete() const { return backlog_.empty() && dropped_ == 0; }
 
  private:
-  explicit Journal(int fd) : fd_(fd) {}
+  Journal(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
   int write_record(const std::string& line);  // 0 or errno
   void sync();
   void lose(int err);
 
   int fd_;
-  std::int64_t size_ = 0;
+  std::string path_;
+  JournalChain chain_;
+  JournalState written_ = chain_.state();
+  KeepSeal keep_seal_;
   bool torn_ = false;  // an incomplete record could not be cut off again
   bool dirty_ = false;
   bool told_ = false;

@@ -64,6 +64,20 @@ TEST_F(JournalTest, RecordsAreInTheFileBeforeTheCallReturns) {
   EXPECT_EQ(lines_of(path_).size(), 1u);
 }
 
+TEST_F(JournalTest, KnowsWhatItWrote) {
+  auto journal = Journal::open(path_);
+  ASSERT_TRUE(journal.ok());
+  (*journal)->on(RunPlanned{});
+  (*journal)->on(started("a"));
+  EXPECT_EQ((*journal)->difference(), "");
+  JournalChain chain;
+  for (const auto& line : lines_of(path_)) EXPECT_TRUE(chain.follow(line + "\n")) << line;
+  std::ofstream(path_, std::ios::app) << "{}\n";
+  EXPECT_THAT((*journal)->difference(), testing::HasSubstr("more than its runner wrote"));
+  std::filesystem::rename(path_, path_ + ".away");
+  EXPECT_THAT((*journal)->difference(), testing::HasSubstr("No such file"));
+}
+
 TEST_F(JournalTest, AnExistingFileIsRefused) {
   std::ofstream(path_) << "{}\n";
   EXPECT_FALSE(Journal::open(path_).ok());
@@ -104,7 +118,9 @@ TEST_F(JournalTest, APartlyWrittenRecordIsCutOffAndTriedAgain) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   std::vector<std::string> ids;
+  JournalChain chain;
   for (const auto& line : lines_of(path_)) {
+    EXPECT_TRUE(chain.follow(line + "\n")) << line;
     const auto event = parse_json_line(line);
     ASSERT_TRUE(event.ok() && event->has_value()) << line;
     ids.push_back(std::get<AttemptStarted>(**event).case_id);

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include "harness/core/clock.h"
+#include "harness/core/replace_file.h"
 
 namespace proctor {
 namespace {
@@ -66,6 +66,9 @@ Result<void> check_run_directory(const std::string& out) {
       return error ? refused(option, out, error.message()) : refused(option, out, "it is not empty");
     }
   }
+  const fs::path name = path.filename().empty() ? path.parent_path() : path;  // without a slash at its end
+  if (!out.empty() && fs::is_symlink(fs::symlink_status(name, error)))
+    return refused(option, out, "it is a link");
   const fs::path base = existing_ancestor(path);
   if (!fs::is_directory(base, error))
     return refused(option, path.string(), base.string() + " is not a directory");
@@ -73,7 +76,7 @@ Result<void> check_run_directory(const std::string& out) {
     const int err = errno;
     return refused(option, path.string(), base.string() + " is not writable" + why_errno(err));
   }
-  return {};
+  return check_owner_of(base);
 }
 
 Result<void> check_output_file(const std::string& option, const std::string& file) {
@@ -84,7 +87,7 @@ Result<void> check_output_file(const std::string& option, const std::string& fil
   if (::access(parent.c_str(), W_OK | X_OK) != 0) {
     return refused(option, file, parent.string() + " is not writable");
   }
-  return {};
+  return check_owner_of(parent);
 }
 
 Result<std::string> create_run_directory(const std::string& out, const std::string& run_id) {
@@ -94,18 +97,6 @@ Result<std::string> create_run_directory(const std::string& out, const std::stri
   if (error) return refused(out.empty() ? "run directory" : "--out", path.string(), error.message());
   if (out.empty()) point_latest_to(path.parent_path(), run_id);
   return path.lexically_normal().string();
-}
-
-Result<void> write_report(const std::string& file, const std::string& text) {
-  const std::string draft = file + ".new";
-  std::ofstream stream(draft, std::ios::binary | std::ios::trunc);
-  stream << text;
-  stream.close();
-  const int err = stream ? 0 : errno;
-  if (err == 0 && std::rename(draft.c_str(), file.c_str()) == 0) return {};
-  const Error error = Error::system("write " + file, err != 0 ? err : errno);
-  ::unlink(draft.c_str());
-  return error;
 }
 
 }  // namespace proctor

@@ -20,7 +20,4 @@ Result<void> check_output_file(const std::string& option, const std::string& fil
 // Creates it with logs/ and returns its absolute path.
 Result<std::string> create_run_directory(const std::string& out, const std::string& run_id);
 
-// Writes a report outside of the run directory, whole or not at all.
-Result<void> write_report(const std::string& file, const std::string& text);
-
 }  // namespace proctor

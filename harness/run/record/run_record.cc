@@ -94,6 +94,43 @@ Error distrusted(const std::string& path, const std::string& why) {
   return Error::usage("trust " + path + ": " + why, "Who acts on a record kills what it names.");
 }
 
+bool is_private_directory(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() &&
+         (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// The record in the run directory, whoever wrote what it says.
+Result<std::optional<RunRecord>> read_as_it_is(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::optional<RunRecord>();
+  if (!file && errno == ELOOP) return distrusted(path, "it is a link");
+  if (!file) return Error::system("read " + path, errno);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return Error::system("read " + path, errno);
+  if (!S_ISREG(info.st_mode)) return distrusted(path, "it is not a file");
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+    return distrusted(
+        path, "it belongs to user " + std::to_string(info.st_uid) + ", neither to this one nor to root");
+  }
+  auto record = parse_run_record(read_text("/proc/self/fd/" + std::to_string(file.get())));
+  if (!record) return distrusted(path, record.error().what);
+  return std::optional<RunRecord>(std::move(*record));
+}
+
+enum class PrivateCopy { kEqual, kOther, kNone };
+
+PrivateCopy private_copy_of(const RunRecord& record) {
+  PrivateCopy found = PrivateCopy::kNone;
+  for (const auto& directory : run_record_directories()) {
+    const auto copy = parse_run_record(read_text(fs::path(directory) / (record.run_id + ".json")));
+    if (!copy) continue;
+    if (to_json(*copy) == to_json(record)) return PrivateCopy::kEqual;
+    found = PrivateCopy::kOther;
+  }
+  return found;
+}
+
 // Machines that nobody has named are all called localhost.
 bool names_a_machine(const std::string& host) { return !host.empty() && !host.starts_with("localhost"); }
 
@@ -176,6 +213,8 @@ void sweep_scratch(const std::string& scratch, std::vector<std::string>& swept) 
 
 }  // namespace
 
+std::string boot_id() { return first_line(kBootId); }
+
 std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
@@ -190,7 +229,7 @@ RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string
           .parent_pid = ::getppid(),
           .parent_start_time = start_time_of(::getppid()),
           .host = host_name(),
-          .boot_id = first_line(kBootId),
+          .boot_id = proctor::boot_id(),
           .pid_namespace = read_link(kPidNamespace),
           .cgroup = std::move(cgroup),
           .scratch = std::move(scratch)};
@@ -244,33 +283,44 @@ Result<RunRecord> parse_run_record(const std::string& text) {
 
 Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir) {
   const std::string path = fs::path(run_dir) / kRecordFile;
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::optional<RunRecord>();
-  if (!file && errno == ELOOP) return distrusted(path, "it is a link");
-  if (!file) return Error::system("read " + path, errno);
-  struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return Error::system("read " + path, errno);
-  if (!S_ISREG(info.st_mode)) return distrusted(path, "it is not a file");
-  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
-    return distrusted(
-        path, "it belongs to user " + std::to_string(info.st_uid) + ", neither to this one nor to root");
-  }
-  auto record = parse_run_record(read_text("/proc/self/fd/" + std::to_string(file.get())));
-  if (!record) return distrusted(path, record.error().what);
-  if (runner_state(*record) != RunnerState::kElsewhere && !same_directory(record->run_dir, run_dir)) {
-    return distrusted(path, "it is the record of another directory, " + record->run_dir);
-  }
-  return std::optional<RunRecord>(std::move(*record));
+  auto record = read_as_it_is(path);
+  if (!record || !*record || runner_state(**record) == RunnerState::kElsewhere) return record;
+  if (!same_directory((*record)->run_dir, run_dir))
+    return distrusted(path, "it is the record of another directory, " + (*record)->run_dir);
+  const bool since_boot = (*record)->boot_id == boot_id();
+  const PrivateCopy copy = private_copy_of(**record);
+  if (copy == PrivateCopy::kEqual || (copy == PrivateCopy::kNone && !since_boot)) return record;
+  if (copy == PrivateCopy::kOther)
+    return distrusted(path, "the copy that its runner keeps to itself says something else");
+  Error error = distrusted(path, "there is no copy of it where runners of this user keep one");
+  error.hint +=
+      " Do it as the user who ran it, in the same container; `proctor report render` needs no record.";
+  return error;
 }
 
+bool is_confirmed(const RunRecord& record) { return private_copy_of(record) == PrivateCopy::kEqual; }
+
 void remove_run_record(const RunRecord& record) {
-  if (const auto directory = run_record_directory(); directory) {
-    ::unlink((*directory + "/" + record.run_id + ".json").c_str());
-  }
+  for (const auto& directory : run_record_directories())
+    ::unlink((directory + "/" + record.run_id + ".json").c_str());
   // By now another run may be in that directory.
-  const auto there = read_run_record(record.run_dir);
-  if (there && *there && (*there)->run_id == record.run_id)
-    ::unlink((record.run_dir + "/" + kRecordFile).c_str());
+  const std::string path = record.run_dir + "/" + kRecordFile;
+  const auto there = read_as_it_is(path);
+  if (there && *there && (*there)->run_id == record.run_id) ::unlink(path.c_str());
+}
+
+std::vector<std::string> run_record_directories() {
+  const std::string user = std::to_string(::geteuid());
+  std::vector<std::string> bases = {"/run/user/" + user + "/proctor", "/tmp/proctor-" + user};
+  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime && *runtime == '/')
+    bases.insert(bases.begin(), std::string(runtime) + "/proctor");
+  std::vector<std::string> found;
+  for (const auto& base : bases) {
+    const std::string runs = base + "/runs";
+    const bool known = std::ranges::find(found, runs) != found.end();
+    if (!known && is_private_directory(base) && is_private_directory(runs)) found.push_back(runs);
+  }
+  return found;
 }
 
 Result<std::string> run_record_directory() {
@@ -314,7 +364,7 @@ RunRecordFiles::~RunRecordFiles() {
 
 // The boot comes first: the containers of a machine have names of their own, and its boot id.
 RunnerState runner_state(const RunRecord& record) {
-  if (record.boot_id != first_line(kBootId)) {
+  if (record.boot_id != boot_id()) {
     const bool same_machine = names_a_machine(record.host) && record.host == host_name();
     return same_machine ? RunnerState::kGone : RunnerState::kElsewhere;
   }

@@ -1,7 +1,7 @@
 // A list of what a run leaves behind if its runner is killed. It is written before the first case starts; the
 // next run and `proctor finish` sweep what it lists. One copy is in the run directory (run.json), one in a
 // per-user directory ($XDG_RUNTIME_DIR/proctor/runs, else /tmp/proctor-UID/runs), so that the next run finds
-// it.
+// it. The first lies where tests write: it is believed only where it says what the second one says.
 //
 // A record is acted upon only if its runner is provably gone: the record is from an earlier boot of this
 // machine, or no process in the same PID namespace has that pid *and* that start time. A run directory may be
@@ -43,6 +43,7 @@ struct RunRecord {
 };
 
 std::string host_name();
+std::string boot_id();
 
 // Describes this process.
 RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string cgroup,
@@ -53,13 +54,18 @@ Result<RunRecord> parse_run_record(const std::string& text);
 
 // The copy in a run directory; none if the run ended by itself. A reader of the record kills what it names,
 // so the record is refused unless it is a file of this user or of root, has the form of a record, and, if it
-// was written on this machine, names the directory that it is in.
+// was written on this machine since its boot, names the directory that it is in and has an equal private copy. What was
+// written before the boot names nothing that lives.
 Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir);
+// Whether it has an equal private copy.
+bool is_confirmed(const RunRecord& record);
 // Removes both copies of a run that has been swept.
 void remove_run_record(const RunRecord& record);
 
 // The directory of the per-user copies, created with mode 0700. An error if it belongs to somebody else.
 Result<std::string> run_record_directory();
+// Wherever runs of this user may have put theirs; only directories that nobody else may write to.
+std::vector<std::string> run_record_directories();
 
 // Holds both copies while the run lasts; destroying it removes them, because nothing is left to sweep then,
 // unless it was told of something.

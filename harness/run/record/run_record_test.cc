@@ -87,6 +87,9 @@ TEST_F(RunRecordTest, ARunIdHasAForm) {
 TEST_F(RunRecordTest, OnlyATrustworthyRecordIsRead) {
   const auto record = describe_this_run(kId, run_dir_, "", {});
   const auto write = [&](const RunRecord& one) { std::ofstream(run_dir_ + "/run.json") << to_json(one); };
+  const auto write_copy = [&](const RunRecord& one) {
+    std::ofstream(*run_record_directory() + "/" + kId + ".json") << to_json(one);
+  };
   const auto refused = [&](const std::string& directory) {
     const auto read = read_run_record(directory);
     if (read) return std::string("not refused");
@@ -95,6 +98,14 @@ TEST_F(RunRecordTest, OnlyATrustworthyRecordIsRead) {
     return read.error().what;
   };
   write(record);
+  EXPECT_THAT(refused(run_dir_), HasSubstr("no copy of it"));
+  auto other = record;
+  other.pid = 1;
+  write_copy(other);
+  EXPECT_THAT(refused(run_dir_), HasSubstr("says something else"));
+  EXPECT_FALSE(is_confirmed(record));
+  write_copy(record);
+  EXPECT_TRUE(is_confirmed(record));
   ASSERT_TRUE(read_run_record(run_dir_).ok());
   fs::create_directory_symlink(run_dir_, root_->path() + "/latest");
   EXPECT_TRUE(read_run_record(root_->path() + "/latest").ok()) << "the same directory by another name";
@@ -107,6 +118,14 @@ TEST_F(RunRecordTest, OnlyATrustworthyRecordIsRead) {
   write(far);
   fs::copy_file(run_dir_ + "/run.json", copy + "/run.json", fs::copy_options::overwrite_existing);
   EXPECT_TRUE(read_run_record(copy).ok()) << "another machine may have it mounted elsewhere";
+  if (!record.host.starts_with("localhost")) {
+    fs::remove(*run_record_directory() + "/" + kId + ".json");
+    auto before = record;
+    before.boot_id = "another";
+    write(before);
+    EXPECT_TRUE(read_run_record(run_dir_).ok()) << "nothing that it names can be alive";
+    write_copy(record);
+  }
 
   write(record);
   fs::rename(run_dir_ + "/run.json", run_dir_ + "/other.json");

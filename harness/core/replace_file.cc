@@ -1,0 +1,108 @@
+#include "harness/core/replace_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "harness/core/unique_fd.h"
+#include "harness/core/user_name.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<uid_t> trusted_user() {
+  const char* text = std::getenv(kTrustUserVariable);
+  uid_t user = 0;
+  if (text == nullptr) return std::nullopt;
+  const std::string_view number = text;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), user);
+  return error == std::errc() && end == number.data() + number.size() ? std::optional(user) : std::nullopt;
+}
+
+Error not_roots(const std::string& directory, const std::string& at, uid_t owner) {
+  return Error::usage(
+      fmt::format("write in {} as root: {} belongs to {}, who could lead the files elsewhere", directory,
+                  at == directory ? "it" : at, user_name(owner)),
+      fmt::format("Do it as that user, or say that root trusts it: {}={}.", kTrustUserVariable, owner));
+}
+
+int write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+// /dev/stdout, /dev/null: names there stay what they are.
+bool is_of_the_kernel(const std::string& path) {
+  return path.starts_with("/dev/") || path.starts_with("/proc/");
+}
+
+Result<void> write_into(const std::string& path, std::string_view text) {
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+  const int err = fd ? write_all(fd.get(), text) : errno;
+  return err == 0 ? Result<void>() : Error::system("write " + path, err);
+}
+
+std::string draft_name(const std::string& name) {
+  std::uint64_t random = 0;
+  static_cast<void>(!::getrandom(&random, sizeof random, 0));
+  return fmt::format(".{}.{:016x}", name.substr(0, 200), random);
+}
+
+}  // namespace
+
+Result<void> check_owner_of(const std::string& directory) {
+  if (::geteuid() != 0) return {};
+  std::error_code error;
+  const fs::path real = fs::canonical(directory, error);
+  if (error) return Error::system("look at " + directory, error.value());
+  // As it is called, links among it, and as it really is.
+  for (const fs::path& path : {fs::absolute(directory, error), real}) {
+    for (fs::path at = path;; at = at.parent_path()) {
+      struct stat info {};
+      if (::lstat(at.c_str(), &info) != 0) return Error::system("look at " + at.string(), errno);
+      if (info.st_uid != 0 && info.st_uid != trusted_user())
+        return not_roots(directory, at.string(), info.st_uid);
+      if (at == at.parent_path()) break;
+    }
+  }
+  return {};
+}
+
+Result<void> replace_file(const std::string& path, std::string_view text) {
+  if (is_of_the_kernel(path)) return write_into(path, text);
+  const fs::path file(path);
+  const std::string parent = file.has_parent_path() ? file.parent_path().string() : ".";
+  const std::string name = file.filename().string();
+  const UniqueFd directory(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) return Error::system("write " + path, errno);
+  if (auto ours = check_owner_of(parent); !ours) return ours;
+  const std::string draft = draft_name(name);
+  constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  UniqueFd fd(::openat(directory.get(), draft.c_str(), kNew, 0644));
+  if (!fd) return Error::system("write " + path, errno);
+  int err = write_all(fd.get(), text);
+  if (::close(fd.release()) != 0 && err == 0) err = errno;
+  if (err == 0 && ::renameat(directory.get(), draft.c_str(), directory.get(), name.c_str()) != 0) err = errno;
+  if (err == 0) return {};
+  ::unlinkat(directory.get(), draft.c_str(), 0);
+  return Error::system("write " + path, err);
+}
+
+}  // namespace proctor

@@ -1,0 +1,26 @@
+// Files in directories that we did not make: where another user, or a test, may have put a link before us.
+//
+// A file is written beside its name, under a name that nobody knows, and then takes its place. So a link of that name
+// is replaced and not followed, and nobody ever sees half a file.
+//
+// Root writes in no directory that another user could move away under it: every directory above a file must be root's.
+// That also refuses the ordinary case of a container, which is root in a workspace of its host's user; there the caller
+// says so in PROCTOR_TRUST_USER (docs/config.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "harness/core/result.h"
+
+namespace proctor {
+
+inline constexpr const char* kTrustUserVariable = "PROCTOR_TRUST_USER";
+
+// Whether we may write in the directory, which must exist. A refusal is a usage error.
+Result<void> check_owner_of(const std::string& directory);
+
+// The old file, if any, stays until the new one is complete.
+Result<void> replace_file(const std::string& path, std::string_view text);
+
+}  // namespace proctor

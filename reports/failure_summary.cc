@@ -211,6 +211,9 @@ bool is_good_elsewhere(const RunModel& model, const CaseRecord& record) {
 
 Blame blame_in(const RunModel& model, const CaseRecord& record) {
   if (is_good_elsewhere(model, record)) return Blame::kMachine;
+  // `exec` starts its command once, so that its verdict may be that of an attempt on a sick device.
+  const Attempt* attempt = deciding_attempt(record, model.verdict(record));
+  if (model.plan().exec && attempt != nullptr && is_suspect(*attempt)) return Blame::kMachine;
   if (model.plan().each_device && is_fault_of_devices(record)) return Blame::kMachine;
   if (const Diagnosis* diagnosis = diagnosis_of(model, record)) return diagnosis->problem;
   const Verdict verdict = model.verdict(record);

@@ -50,6 +50,8 @@ TEST_F(JunitSchemas, WhatIsNoCaseIsValid) {
   expect_valid(
       model_of({plan, ended("s/a", {Outcome::kPass, ""}), concluded("s/a", {Outcome::kPass, ""}, {"flaky"}),
                 Warning{std::string(kReportLost), awkward_text()},
+                Warning{std::string(kJournalChanged), awkward_text()},
+                Warning{std::string(kMaskMismatch), awkward_text()},
                 Warning{std::string(kStackChanged), awkward_text()}, StopRequested{15, awkward_text(), 5}}));
 }
 

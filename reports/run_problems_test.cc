@@ -58,6 +58,7 @@ TEST(RunProblems, WhatIsNoCaseIsRedInEveryFile) {
       {good_run({concluded("s/a", kPass, {"device_suspect"})}), "device_suspect", 75},
       {good_run({Warning{std::string(kStackChanged), "kernel"}}), "stack_changed", 75},
       {good_run({Warning{std::string(kMaskMismatch), "another card"}}), "mask_mismatch", 75},
+      {good_run({Warning{std::string(kJournalChanged), "line 3"}}), "journal_changed", 75},
       {good_run({Warning{std::string(kReportLost), "no space"}}), "report_lost", 75},
       {good_run({}, more), "min_executed", 3},
       {good_run({}, none), "no_device", 3},

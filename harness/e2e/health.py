@@ -166,6 +166,7 @@ def executed_once(sandbox):
     document = report(sandbox.last_out())
     check(done.returncode == 1 and len(document["cases"][0]["attempts"]) == 1, done.returncode, done.stderr)
     check(document["cases"][0]["attempts"][0]["marks"] == ["device_suspect"], document["cases"][0])
+    check(document["cases"][0]["problem"] == "machine", document["cases"][0]["problem"])
     check(found(document, "drained"), document["health"])
     print("ok exec starts its command once")
 

@@ -4,6 +4,11 @@
 #include <bit>
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
 namespace proctor {
 namespace {
 
@@ -20,7 +25,7 @@ constexpr std::array<std::uint32_t, 64> kRoundConstants = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
 // Section 6.2.2, one block.
-void compress(std::array<std::uint32_t, 8>& hash, const unsigned char* block) {
+void compress_plainly(std::array<std::uint32_t, 8>& hash, const unsigned char* block) {
   std::array<std::uint32_t, 64> w;
   for (std::size_t t = 0; t < 16; ++t) {
     w[t] = std::uint32_t{block[4 * t]} << 24 | std::uint32_t{block[4 * t + 1]} << 16 |
@@ -43,14 +48,73 @@ void compress(std::array<std::uint32_t, 8>& hash, const unsigned char* block) {
   for (std::size_t i = 0; i < 8; ++i) hash[i] += round[i];
 }
 
+#if defined(__x86_64__)
+constexpr unsigned kShaBit = 1U << 29;   // leaf 7, EBX (Intel SDM, volume 2, CPUID)
+constexpr unsigned kSsse3Bit = 1U << 9;  // leaf 1, ECX
+constexpr unsigned kSse41Bit = 1U << 19;
+
+// The same by SHA256RNDS2, which makes two rounds, and SHA256MSG1 and SHA256MSG2, which make four words of the schedule.
+// They want the hash as ABEF and CDGH (Intel SDM, volume 2, SHA256RNDS2).
+__attribute__((target("sha,ssse3,sse4.1"))) void compress_by_instructions(std::array<std::uint32_t, 8>& hash,
+                                                                          const unsigned char* block) {
+  const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  const auto words = [](const void* at) { return _mm_loadu_si128(static_cast<const __m128i*>(at)); };
+  const __m128i cdab = _mm_shuffle_epi32(words(&hash[0]), 0xB1);
+  const __m128i efgh = _mm_shuffle_epi32(words(&hash[4]), 0x1B);
+  __m128i abef = _mm_alignr_epi8(cdab, efgh, 8);
+  __m128i cdgh = _mm_blend_epi16(efgh, cdab, 0xF0);
+  const __m128i abef_before = abef;
+  const __m128i cdgh_before = cdgh;
+  __m128i w[4];
+  for (std::size_t i = 0; i < 4; ++i) w[i] = _mm_shuffle_epi8(words(block + 16 * i), big_endian);
+  for (std::size_t i = 0; i < 16; ++i) {
+    __m128i& next = w[i % 4];
+    const __m128i after = w[(i + 1) % 4];
+    const __m128i last = w[(i + 3) % 4];
+    const __m128i sum = _mm_add_epi32(next, words(&kRoundConstants[4 * i]));
+    cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
+    abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0E));
+    const __m128i shifted = _mm_alignr_epi8(last, w[(i + 2) % 4], 4);
+    next = _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(next, after), shifted), last);
+  }
+  abef = _mm_add_epi32(abef, abef_before);
+  cdgh = _mm_add_epi32(cdgh, cdgh_before);
+  const __m128i feba = _mm_shuffle_epi32(abef, 0x1B);
+  const __m128i dchg = _mm_shuffle_epi32(cdgh, 0xB1);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(&hash[0]), _mm_blend_epi16(feba, dchg, 0xF0));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(&hash[4]), _mm_alignr_epi8(dchg, feba, 8));
+}
+
+bool processor_has_them() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & kSsse3Bit) == 0 || (c & kSse41Bit) == 0) return false;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & kShaBit) != 0;
+}
+#else
+void compress_by_instructions(std::array<std::uint32_t, 8>& hash, const unsigned char* block) {
+  compress_plainly(hash, block);
+}
+
+bool processor_has_them() { return false; }
+#endif
+
 }  // namespace
+
+bool Sha256::has_instructions() {
+  static const bool has = processor_has_them();
+  return has;
+}
+
+void Sha256::compress(const unsigned char* block) {
+  instructions_ ? compress_by_instructions(hash_, block) : compress_plainly(hash_, block);
+}
 
 void Sha256::add(std::string_view bytes) {
   std::size_t held = bytes_ % kBlockBytes;
   bytes_ += bytes.size();
   while (!bytes.empty()) {
     if (held == 0 && bytes.size() >= kBlockBytes) {
-      compress(hash_, reinterpret_cast<const unsigned char*>(bytes.data()));
+      compress(reinterpret_cast<const unsigned char*>(bytes.data()));
       bytes.remove_prefix(kBlockBytes);
       continue;
     }
@@ -59,7 +123,7 @@ void Sha256::add(std::string_view bytes) {
     bytes.remove_prefix(taken);
     held += taken;
     if (held < kBlockBytes) return;
-    compress(hash_, rest_.data());
+    compress(rest_.data());
     held = 0;
   }
 }

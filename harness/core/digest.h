@@ -13,6 +13,11 @@ namespace proctor {
 // Of a text that comes in pieces. Cheap to copy.
 class Sha256 {
  public:
+  // With the processor's own instructions for it, where it has them, which are several times as fast.
+  explicit Sha256(bool instructions = true) : instructions_(instructions && has_instructions()) {}
+
+  static bool has_instructions();
+
   void add(std::string_view bytes);
   // Of all that was added so far, as 64 hexadecimal digits in lower case.
   std::string hex() const;
@@ -20,10 +25,13 @@ class Sha256 {
  private:
   static constexpr std::size_t kBlockBytes = 64;
 
+  void compress(const unsigned char* block);
+
   std::array<std::uint32_t, 8> hash_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};  // section 5.3.3
   std::array<unsigned char, kBlockBytes> rest_{};  // what does not fill a block yet
   std::uint64_t bytes_ = 0;
+  bool instructions_;
 };
 
 std::string sha256_hex(std::string_view bytes);

@@ -21,6 +21,19 @@ TEST(Sha256, FipsVectors) {
   EXPECT_EQ(sha256_hex("\xbd"), "68325720aabd7c82f30f554b313d0570c95accbb7dc4b5aae11204c08ffe732b");
 }
 
+TEST(Sha256, TheProcessorsInstructionsAndThePlainRoundsAgree) {
+  std::string text;
+  for (int length = 0; length < 700; ++length) {
+    Sha256 plain(false);
+    Sha256 fast(true);
+    plain.add(text);
+    fast.add(text);
+    EXPECT_EQ(plain.hex(), fast.hex()) << length;
+    text += static_cast<char>(length * 7 + 1);
+  }
+  EXPECT_EQ(Sha256(false).hex(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
 // Lengths around the block and padding borders, chained into one digest; the value is from Python's hashlib.
 TEST(Sha256, PaddingBorders) {
   std::string all;

@@ -201,7 +201,7 @@ def open_files(sandbox):
     """A limit that is too low is said before anything starts, with the number; with that number it is enough."""
     ran = sandbox.path / "ran"
     write_config(sandbox.path / "many.toml",
-                 {f"case{i}": {"kind": "command", "command": ["sh", "-c", f"echo >>{ran}"]} for i in range(40)})
+                 {f"case{i}": {"kind": "command", "command": ["sh", "-c", f"echo >>{ran}; sleep 0.3"]} for i in range(40)})
     limited = lambda limit, *more: sandbox.proctor("run", "--config", sandbox.path / "many.toml", "--out", sandbox.out(),
                                                    *more, preexec_fn=lambda: set_limit(limit))
     for limit in (40, 100):

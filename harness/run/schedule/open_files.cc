@@ -11,9 +11,9 @@ namespace {
 
 // The runner's own: loop, journal, console, monitors, locks; and for the moment of a spawn both ends of everything that
 // a case gets, above number 64 (harness/process/spawn.cc).
-constexpr int kOwn = 112;
+constexpr int kOwn = 96;
 // Of each running case: its guard, its pipes, its log, its cgroup, its leases; once more for who gathers its evidence.
-constexpr int kOfACase = 20;
+constexpr int kOfACase = 11;
 constexpr int kOfARank = 8;  // in the supervisor of the ranks
 
 // What setrlimit(2) calls RLIMIT_NOFILE, and shells `ulimit -n`.

@@ -52,7 +52,7 @@ def run_suite(sandbox, text, *options, env=None, code=0, sim="xpu:2x2"):
 def of_a_suite(sandbox):
     for name in REFUSED:
         _, _, done = run_suite(sandbox, f'backend = "xpu"\n[suite.own.env]\n{name} = "1"\n', code=2)
-        check(f"own.toml:6: `{name}` cannot be set" in done.stderr, name, done.stderr)
+        check(f"own.toml:5: `{name}` cannot be set" in done.stderr, name, done.stderr)
     _, _, done = run_suite(sandbox, 'backend = "xpu"\nenv.ZE_FLAT_DEVICE_HIERARCHY = "FLAT"\n', code=2)
     check('hierarchy = "flat"' in done.stderr, done.stderr)
 

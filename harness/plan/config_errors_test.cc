@@ -156,7 +156,7 @@ TEST_F(ConfigTest, NoVariableThatDecidesWhatIsSeenCanBeSet) {
           load("[suite.a]\ncommand = [\"x\"]\n[suite.a.env]\n" + name + " = \"0\"\n");
       ASSERT_FALSE(config) << name;
       EXPECT_EQ(config.error().kind, ErrorKind::kUsage);
-      EXPECT_THAT(config.error().what, HasSubstr("proctor.toml:4: `" + name + "` cannot be set")) << name;
+      EXPECT_THAT(config.error().what, HasSubstr("proctor.toml:3: `" + name + "` cannot be set")) << name;
     }
   }
   const auto flat = load("[defaults.env]\nZE_FLAT_DEVICE_HIERARCHY = \"FLAT\"\n");

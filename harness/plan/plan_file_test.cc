@@ -39,6 +39,8 @@ PlanFile full() {
   suite.mask = "index";
   suite.policy = {Milliseconds(1), Milliseconds(2), Milliseconds(3), 4};
   suite.env = {{"PYTHONPATH", "/opt/proctor/share/proctor/pytest:/x:/home/u/repo"}};
+  suite.hierarchy = "flat";
+  suite.filters = {{"PYTEST_ADDOPTS", "-k fast"}};
   suite.labels = {"slow"};
   suite.origin = "proctor.toml:3";
   Case test;

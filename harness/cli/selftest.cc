@@ -25,7 +25,7 @@ namespace proctor::cli {
 namespace {
 
 constexpr const char* kExemptionsFile = "selftest_exemptions.toml";
-constexpr Milliseconds kLastSweep{1'000};
+constexpr Milliseconds kSweepOfRows{1'000};
 
 // The simulated machine of each row, unless another is asked for: a card for each rank of any check.
 const char* default_topology(const std::string& backend) { return backend == "cuda" ? "cuda:4" : "xpu:4x2"; }
@@ -237,7 +237,7 @@ int SelftestCommand::run() {
   const auto started = Clock::now();
   const auto results = run_rows(setup, matrix_.rows);
   info_.duration_ms = std::chrono::duration_cast<Milliseconds>(Clock::now() - started).count();
-  keep_record_of((*containment)->end_rest(kLastSweep));
+  keep_record_of((*containment)->end_rest(kSweepOfRows));
 
   const SelftestSummary summary = summarise(plan_, matrix_, results, exemptions_);
   if (output_.is_smart()) output_.write("\r\x1b[K");

@@ -25,7 +25,6 @@ namespace fs = std::filesystem;
 
 // The initial PID namespace, which shows every process (Linux, include/linux/proc_ns.h, PROC_PID_INIT_INO).
 constexpr const char* kInitialNamespace = "pid:[4026531836]";
-constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 constexpr auto kPoll = std::chrono::milliseconds(20);
 
 std::vector<int> all_pids() {
@@ -182,9 +181,7 @@ bool stop_runner(const ProcessHandle& runner, Milliseconds limit, std::vector<st
 
 bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std::string>& said) {
   // A pid and a start time mean nothing after a reboot.
-  const auto boot = read_file(kBootId);
-  const bool same_boot = boot && boot->starts_with(record.boot_id) && !record.boot_id.empty();
-  const auto named = same_boot ? record.left : std::vector<LeftProcess>();
+  const auto named = record.boot_id == boot_id() ? record.left : std::vector<LeftProcess>();
   std::set<int> told;
   const auto give_up = Clock::now() + limit;
   for (;;) {

@@ -1,6 +1,8 @@
 // The exit code of a run, as a function of its journal.
 #pragma once
 
+#include <string_view>
+
 #include "reports/run_model.h"
 
 namespace proctor {
@@ -35,5 +37,9 @@ int ending_signal(const RunModel& model);
 // The status that a shell sees: 128 + ending_signal if there is one, else exit_code.
 // For `exec` see exec_end.h.
 int shell_exit_code(const RunModel& model);
+
+// "green", "red", "machine", "incomplete" or "interrupted": stopped from outside, or killed, before
+// everything planned was done and found good.
+std::string_view run_verdict(const RunModel& model);
 
 }  // namespace proctor

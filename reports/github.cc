@@ -260,17 +260,4 @@ std::string workflow_command(const Annotation& annotation) {
                      escape_command_data(truncate(clean_text(annotation.message), kMessageBytes)));
 }
 
-std::string_view run_verdict(const RunModel& model) {
-  const int code = shell_exit_code(model);
-  const bool as_told = model.plan().exec && code == kExitGreen;  // a server that was told to end
-  if (model.stop_signal() != 0 && !as_told) return "interrupted";
-  if (code == kExitMachine) return "machine";
-  const bool exec = model.plan().exec;
-  const bool cut_short = !model.ended() || (model.stop() && model.stop()->reason == "parent_died");
-  const bool red = exec ? code != kExitGreen : code == kExitRed;
-  if (red && !(exec && cut_short)) return "red";
-  if (cut_short) return "interrupted";
-  return code == kExitIncomplete ? "incomplete" : "green";
-}
-
 }  // namespace proctor

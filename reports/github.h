@@ -30,8 +30,4 @@ std::vector<Annotation> annotations(const RunModel& model, const std::string& wo
 // "::error title=...::...", one line without its newline.
 std::string workflow_command(const Annotation& annotation);
 
-// "green", "red", "machine", "incomplete" or "interrupted": stopped from outside, or killed, before
-// everything planned was done and found good.
-std::string_view run_verdict(const RunModel& model);
-
 }  // namespace proctor

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "harness/core/text.h"
+#include "reports/exit_code.h"
 #include "reports/summary.h"
 #include "reports/test_journal.h"
 

@@ -8,7 +8,6 @@
 #include "harness/core/text.h"
 #include "reports/exit_code.h"
 #include "reports/failure_summary.h"
-#include "reports/github.h"
 #include "reports/truncate.h"
 
 namespace proctor {

@@ -77,7 +77,7 @@ Result<void> check_owner_of(const std::string& directory) {
     for (fs::path at = path;; at = at.parent_path()) {
       struct stat info {};
       if (::lstat(at.c_str(), &info) != 0) return Error::system("look at " + at.string(), errno);
-      if (info.st_uid != 0 && info.st_uid != trusted_user())
+      if (!is_roots(info.st_uid) && info.st_uid != trusted_user())
         return not_roots(directory, at.string(), info.st_uid);
       if (at == at.parent_path()) break;
     }

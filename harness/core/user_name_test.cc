@@ -10,5 +10,10 @@ TEST(UserName, IsThatOfThePasswordFile) {
   EXPECT_EQ(user_name(4'000'000'000), "uid 4000000000");
 }
 
+TEST(UserName, RootIsRootAndHereNobodyElse) {
+  EXPECT_TRUE(is_roots(0));
+  EXPECT_FALSE(is_roots(1));
+}
+
 }  // namespace
 }  // namespace proctor

@@ -79,7 +79,7 @@ bool lock_from(off_t first, int fd, short type) {
 // Who makes it before us would be who may remove what is in it.
 bool is_roots_and_for_everybody(const char* path) {
   struct stat info {};
-  return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == 0 &&
+  return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && is_roots(info.st_uid) &&
          (info.st_mode & 01777) == 01777 && access(path, W_OK) == 0;  // a container may have it read-only
 }
 
@@ -89,7 +89,7 @@ Result<void> check_owner(const std::string& path) {
   const std::string hint =
       "Have root make it for all users (install --directory --mode=1777 DIR), or name another one with "
       "--state-dir.";
-  if (info.st_uid != 0 && info.st_uid != geteuid()) {
+  if (!is_roots(info.st_uid) && info.st_uid != geteuid()) {
     return Error::usage(
         fmt::format("lease devices in {}: it belongs to {}, who could give a device to two runs", path,
                     user_name(info.st_uid)),

@@ -391,6 +391,8 @@ Result<void> RunCommand::check() {
   if (auto completed = complete(options_.plan, after_dashes_); !completed) return completed;
   if (options_.mistake) return *options_.mistake;
   if (auto budget = check_budget(); !budget) return budget;
+  // For one case: nobody knows yet how many there are.
+  if (auto enough = check_open_files(1, 0); !enough) return enough;
   auto machine = Machine::open(options_.machine, run_id_);
   if (!machine) return machine.error();
   machine_ = std::move(*machine);
@@ -455,9 +457,7 @@ Result<void> RunCommand::prepare() {
   return {};
 }
 
-// Before anything is started: for one case, since nobody knows yet how many there are.
 Result<void> RunCommand::hold_children() {
-  if (auto enough = check_open_files(1, 0); !enough) return enough;
   const auto containment = machine_->containment();
   return containment ? Result<void>() : containment.error();
 }

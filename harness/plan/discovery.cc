@@ -113,11 +113,11 @@ Result<std::vector<Case>> list_cases(Suite& suite, const Listers& listers,
   Result<std::vector<Case>> cases = suite.kind->read_list(suite, *out, ask, warnings);
   if (not_asked) return *not_asked;
   if (!cases) return refused(suite, argv, cases.error().what);
-  if (const std::string problem = name_problem(*cases); !problem.empty())
-    return refused(suite, argv, problem);
   if (cases->empty()) return refused(suite, argv, "listed no case", out->stderr_tail);
   if (const auto alone = suite.kind->check_alone(*cases); !alone)
     return refused(suite, argv, alone.error().what);
+  if (const std::string problem = name_problem(*cases); !problem.empty())
+    return refused(suite, argv, problem);
   return cases;
 }
 

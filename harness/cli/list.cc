@@ -71,6 +71,7 @@ void add_list_command(CLI::App& app, Action& action, const AfterDashes& after_da
   auto* command = app.add_subcommand("list", "Print the cases that run would plan");
   auto options = std::make_shared<ListOptions>();
   add_plan_options(*command, options->plan);
+  add_lease_wait_option(*command, options->plan);
   add_machine_options(*command, options->machine);
   command->add_flag("--json", options->json, "As JSON");
   command->callback([options, &action, &after_dashes] {

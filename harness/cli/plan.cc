@@ -49,6 +49,7 @@ void add_plan_command(CLI::App& app, Action& action, const AfterDashes& after_da
   auto* command = app.add_subcommand("plan", "Write what `run` would do to a file, for `run --plan`");
   auto options = std::make_shared<WriteOptions>();
   add_plan_options(*command, options->plan);
+  add_lease_wait_option(*command, options->plan);
   add_machine_options(*command, options->machine);
   add_limit_options(*command, options->plan.limits);
   add_retries_option(*command, options->plan.limits);

@@ -376,7 +376,8 @@ int RunCommand::refuse_run(const Error& error) {
 
 Result<PlanOutcome> RunCommand::make_plan() {
   if (!options_.plan_file.empty()) return read_plan();
-  options_.plan.lease_wait = options_.setup.lease_wait;
+  options_.plan.lease_wait =
+      std::min(options_.setup.lease_wait, options_.setup.deadline.value_or(Milliseconds::max()));
   options_.plan.on_wait = tell_wait;
   options_.plan.selection.keep_unlisted = !options_.dry_run;  // there is a report that says so
   return discover_plan(options_.plan, *machine_);
@@ -515,6 +516,10 @@ Result<void> RunCommand::find_devices() {
     const auto left_out = leave_out_absent(plan_, devices_);
     devices_.notes.insert(devices_.notes.end(), left_out.begin(), left_out.end());
   }
+  if (!devices_.pool.empty()) {
+    const auto cleared = describe_cleared(machine_->caller());
+    devices_.notes.insert(devices_.notes.end(), cleared.begin(), cleared.end());
+  }
   warnings_.insert(warnings_.end(), devices_.warnings.begin(), devices_.warnings.end());
   if (const auto& simulation = machine_->simulation(); simulation && !simulation->faults.empty())
     devices_.stack.emplace_back(kSimFaultsEntry, simulation->faults);
@@ -534,6 +539,7 @@ Result<void> RunCommand::take_shard() {
                        .planned = static_cast<int>(plan_.cases.size()),
                        .plan = *digest};
   whole_digest_ = plan_digest(plan_);
+  whole_filters_ = filters_of(plan_);
   keep_shard(shard, plan_);
   return {};
 }
@@ -682,7 +688,9 @@ void RunCommand::describe() {
   planned.jobs = jobs_;
   describe_plan(plan_, pool, options_.setup.repeat, planned);
   planned.shard = part_;
-  if (part_) planned.plan_digest = whole_digest_;
+  if (!part_) return;
+  planned.plan_digest = whole_digest_;
+  planned.filters = whole_filters_;
 }
 
 std::optional<KnownVerdict> RunCommand::known_failure(const Case& test, const Verdict& verdict) const {

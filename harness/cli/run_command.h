@@ -117,6 +117,7 @@ class RunCommand {
   std::optional<Shard> shard_;
   std::optional<PlannedShard> part_;  // of the plan with this digest:
   std::string whole_digest_;
+  std::vector<std::string> whole_filters_;
   FoundDevices devices_;
   int jobs_ = 1;
   LeaseDirectory* leases_ = nullptr;

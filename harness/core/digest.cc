@@ -149,4 +149,12 @@ std::string sha256_hex(std::string_view bytes) {
   return whole.hex();
 }
 
+std::string digest_of_plan(std::vector<std::string> ids, const std::vector<std::string>& filters) {
+  std::ranges::sort(ids);
+  std::string text;
+  for (const std::string& id : ids) text += id + "\n";
+  for (const std::string& filter : filters) text += "filter " + filter + "\n";
+  return sha256_hex(text);
+}
+
 }  // namespace proctor

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace proctor {
 
@@ -35,5 +36,9 @@ class Sha256 {
 };
 
 std::string sha256_hex(std::string_view bytes);
+
+// Of a plan: over the sorted ids, one on each line, so that the order of the cases does not matter; and over what leaves
+// tests out besides the commands and the options ("SUITE NAME=VALUE"), where there is any.
+std::string digest_of_plan(std::vector<std::string> ids, const std::vector<std::string>& filters);
 
 }  // namespace proctor

@@ -97,7 +97,9 @@ struct RunPlanned {
   std::vector<std::string> command_line;
   std::string directory;  // where proctor was started: the rerun command starts there
   std::string hostname;
-  std::string plan_digest;  // SHA-256 over the planned ids, in hex; for a shard, the ids of the whole plan
+  std::string plan_digest;  // digest_of_plan() of core/digest.h; for a shard, of the whole plan
+  // What leaves tests out besides the commands of the suites and the options of the run: "SUITE NAME=VALUE".
+  std::vector<std::string> filters{};
   std::optional<PlannedShard> shard{};  // --shard or --plan
   ContainmentInfo containment;
   std::optional<SimInfo> sim;

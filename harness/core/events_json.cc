@@ -47,8 +47,8 @@ void fields(auto& io, Is<PlannedShard> auto& r) {
 void fields(auto& io, Is<RunPlanned> auto& r) {
   io("run_id", r.run_id), io("started", r.started), io("proctor_version", r.proctor_version);
   io("command_line", r.command_line), io("directory", r.directory), io("hostname", r.hostname);
-  io("plan_digest", r.plan_digest), io("shard", r.shard), io("containment", r.containment), io("sim", r.sim),
-      io("jobs", r.jobs);
+  io("plan_digest", r.plan_digest), io("filters", r.filters), io("shard", r.shard),
+      io("containment", r.containment), io("sim", r.sim), io("jobs", r.jobs);
   io("min_executed", r.min_executed), io("strict", r.strict), io("exec", r.exec),
       io("no_device_for", r.no_device_for);
   io("each_device", r.each_device), io("flaky_passes", r.flaky_passes), io("flaky_budget", r.flaky_budget);

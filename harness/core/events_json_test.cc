@@ -23,6 +23,7 @@ RunPlanned full_plan() {
   plan.directory = "/home/user";
   plan.hostname = "gpu-07";
   plan.plan_digest = "00ff";
+  plan.filters = {"m PYTEST_ADDOPTS=-k a"};
   plan.shard = PlannedShard{2, 4, 90, "ff00"};
   plan.containment = {"pidns", {"no memory limit"}, {"delegate a cgroup"}};
   plan.sim = SimInfo{"xpu:2x2", "intel"};
@@ -120,8 +121,8 @@ PROCTOR_COUNT_FIELDS(ContainmentInfo, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(SimInfo, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(StackFact, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(PlannedShard, 4, f1, f2, f3, f4)
-PROCTOR_COUNT_FIELDS(RunPlanned, 22, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19, f20, f21, f22)
+PROCTOR_COUNT_FIELDS(RunPlanned, 23, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20, f21, f22, f23)
 PROCTOR_COUNT_FIELDS(EnvironmentVariable, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(AttemptStarted, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)

@@ -33,8 +33,12 @@ CallerOrdinals xpu_ordinals(const Environment& caller, const std::optional<Hiera
   });
   const bool one_tile =
       std::all_of(devices.begin(), devices.end(), [](const Device& d) { return d.tiles == 1; });
-  const bool same_order = alike || value_of(caller, kXpuOrderVariable) == "1";
-  return same_order && (one_tile || hierarchy) ? CallerOrdinals::kSameAsProbe : CallerOrdinals::kUnknown;
+  const bool same_order = alike || value_in_force(kXpuOrderVariable, caller) == "1";
+  // Drivers that come first, or that were added, count before those of the probe.
+  const bool same_drivers =
+      !caller.contains("ZEL_DRIVERS_ORDER") && !caller.contains("ZE_ENABLE_NULL_DRIVER");
+  return same_order && same_drivers && (one_tile || hierarchy) ? CallerOrdinals::kSameAsProbe
+                                                               : CallerOrdinals::kUnknown;
 }
 
 Result<std::vector<LeasedDevice>> narrow_xpu(const std::vector<Device>& devices, const Environment& caller) {

@@ -107,6 +107,13 @@ TEST(CallerDevices, UnequalXpuCardsNeedTheOrderVariable) {
   EXPECT_FALSE(caller_devices(Backend::kXpu, cards, caller, never_probed));
   const Environment ordered = {{"ZE_AFFINITY_MASK", "1"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}};
   EXPECT_THAT(ids_of(caller_devices(Backend::kXpu, cards, ordered, never_probed)), ElementsAre("xpu:b"));
+  Environment contradicted = ordered;
+  contradicted["NEO_ZE_ENABLE_PCI_ID_DEVICE_ORDER"] = "0";
+  EXPECT_FALSE(caller_devices(Backend::kXpu, cards, contradicted, never_probed))
+      << "the driver prefers that name";
+  Environment reordered = ordered;
+  reordered["ZEL_DRIVERS_ORDER"] = "1,0";
+  EXPECT_FALSE(caller_devices(Backend::kXpu, cards, reordered, never_probed)) << "other drivers count first";
 }
 
 // Two cards of two tiles: what an ordinal names is fixed once the caller says what the devices are.

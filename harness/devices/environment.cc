@@ -1,5 +1,7 @@
 #include "harness/devices/environment.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -91,7 +93,8 @@ std::vector<VariableChange> clear_all() {
       if (name != variable.name) {
         plan.push_back(
             {name, std::nullopt, "Intel's driver would read it before " + std::string(variable.name)});
-      } else if (variable.caller == CallerValue::kCleared) {
+      } else if (variable.caller != CallerValue::kNarrows && variable.caller != CallerValue::kDefault &&
+                 variable.caller != CallerValue::kKept) {
         plan.push_back({name, std::nullopt, "it " + std::string(variable.why)});
       }
     }
@@ -314,18 +317,33 @@ std::vector<EnvironmentVariable> effective_variables(const Environment& child, c
   return effective;
 }
 
-std::vector<std::string> describe_cleared(const Environment& caller, Backend backend) {
+std::vector<std::string> describe_cleared(const Environment& caller) {
   std::vector<std::string> lines;
   for (const VisibilityVariable& variable : visibility_variables()) {
-    if (variable.caller != CallerValue::kCleared || variable.backend != backend) continue;
+    const bool is_taken =
+        variable.caller == CallerValue::kCleared || variable.caller == CallerValue::kReplaced;
     for (const std::string& name : all_names_of(variable)) {
       const auto found = caller.find(name);
-      if (found == caller.end()) continue;
-      lines.push_back("  cleared      " + name + "=" + found->second + " of the caller: it " +
-                      std::string(variable.why));
+      if (!is_taken || found == caller.end()) continue;
+      const bool is_what_cases_get = name == kXpuOrderVariable && found->second == "1";
+      if (is_what_cases_get) continue;
+      lines.push_back(fmt::format("  {:<12} {}={} of the caller: it {}", to_string(variable.caller), name,
+                                  found->second, variable.why));
     }
   }
   return lines;
+}
+
+Result<void> check_caller(Backend backend, const Environment& caller) {
+  for (const VisibilityVariable& variable : visibility_variables()) {
+    if (variable.backend != backend || variable.caller != CallerValue::kRefused) continue;
+    for (const std::string& name : all_names_of(variable)) {
+      if (!caller.contains(name)) continue;
+      return Error::usage(fmt::format("use the caller's {}: it {}", name, variable.why),
+                          "Unset it, and narrow with " + std::string(mask_variable(backend)) + ".");
+    }
+  }
+  return {};
 }
 
 namespace {
@@ -363,17 +381,12 @@ const char* mask_variable(Backend backend) {
   return backend == Backend::kCuda ? kCudaMaskVariable : kXpuMaskVariable;
 }
 
-namespace {
-
-// What a driver would read, of all the names under which it looks.
 std::optional<std::string> value_in_force(std::string_view variable, const Environment& environment) {
   for (const std::string& name : all_names_of(*find_visibility_variable(variable))) {
     if (const auto found = environment.find(name); found != environment.end()) return found->second;
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 std::optional<std::string> caller_mask(Backend backend, const Environment& caller) {
   if (backend == Backend::kNone) return std::nullopt;

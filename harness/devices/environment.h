@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/events.h"
@@ -73,8 +74,10 @@ void apply(const std::vector<VariableChange>& plan, Environment& environment);
 std::vector<EnvironmentVariable> effective_variables(const Environment& child, const Environment& caller,
                                                      const std::vector<VariableChange>& plan,
                                                      const std::vector<std::string>& simulated);
-// One line for people about each variable of the caller that cases do not get, as they see devices of `backend`.
-std::vector<std::string> describe_cleared(const Environment& caller, Backend backend);
+// One line for people about each variable of the caller that cases with devices do not get.
+std::vector<std::string> describe_cleared(const Environment& caller);
+// A usage error if the caller has a variable by which the backend's devices cannot be used.
+Result<void> check_caller(Backend backend, const Environment& caller);
 
 inline constexpr const char* kCudaOrderVariable = "CUDA_DEVICE_ORDER";
 inline constexpr const char* kCudaPciOrder = "PCI_BUS_ID";
@@ -90,6 +93,8 @@ void unmask_cuda(Environment& environment);
 // drop what would change or reorder what is there.
 Environment unmasked(Backend backend, Environment environment);
 
+// What a driver would read for one of the variables of the table, of all the names under which it looks.
+std::optional<std::string> value_in_force(std::string_view variable, const Environment& environment);
 // The mask that is in force in the caller's environment, or nullopt. Intel's driver also reads the name with
 // the prefixes NEO_L0_ and NEO_, and prefers them to the plain one.
 std::optional<std::string> caller_mask(Backend backend, const Environment& caller);

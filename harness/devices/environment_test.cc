@@ -193,13 +193,23 @@ TEST(EffectiveVariables, TheMasksAreAlwaysAmongThem) {
 }
 
 TEST(DescribeCleared, NamesWhatCasesDoNotGet) {
-  const Environment caller = {{"ONEAPI_DEVICE_SELECTOR", "level_zero:1"},
-                              {"CUDA_DEVICE_ORDER", "FASTEST_FIRST"},
-                              {"ZE_AFFINITY_MASK", "0"}};
-  EXPECT_THAT(describe_cleared(caller, Backend::kXpu),
-              testing::ElementsAre(HasSubstr("ONEAPI_DEVICE_SELECTOR=level_zero:1 of the caller")));
-  EXPECT_THAT(describe_cleared(caller, Backend::kCuda), testing::ElementsAre(HasSubstr("CUDA_DEVICE_ORDER")));
-  EXPECT_TRUE(describe_cleared({}, Backend::kXpu).empty());
+  EXPECT_THAT(describe_cleared({{"ONEAPI_DEVICE_SELECTOR", "level_zero:1"}, {"ZE_AFFINITY_MASK", "0"}}),
+              testing::ElementsAre(HasSubstr("ONEAPI_DEVICE_SELECTOR=level_zero:1 of the caller")))
+      << "what the mask leaves is said elsewhere";
+  EXPECT_THAT(describe_cleared({{"CUDA_DEVICE_ORDER", "FASTEST_FIRST"}}),
+              testing::ElementsAre(HasSubstr("replaced     CUDA_DEVICE_ORDER=FASTEST_FIRST")));
+  EXPECT_TRUE(describe_cleared({{"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}).empty()) << "every case gets that";
+  EXPECT_TRUE(describe_cleared({}).empty());
+}
+
+// No mask could keep to it, so what it leaves out would be leased.
+TEST(CheckCaller, RefusesWhatNoMaskCanRepeat) {
+  const Environment caller = {{"NEO_FilterBdfPath", "0000:03:00.0"}};
+  ASSERT_FALSE(check_caller(Backend::kXpu, caller));
+  EXPECT_EQ(check_caller(Backend::kXpu, caller).error().kind, ErrorKind::kUsage);
+  EXPECT_THAT(check_caller(Backend::kXpu, caller).error().what, HasSubstr("NEO_FilterBdfPath"));
+  EXPECT_TRUE(check_caller(Backend::kCuda, caller));
+  EXPECT_TRUE(check_caller(Backend::kXpu, {{"ONEAPI_DEVICE_SELECTOR", "level_zero:1"}}));
 }
 
 TEST(PlanVisibility, SimulatedIntelWithoutALeaseIsNotMasked) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Attacks on "a case sees the devices that it has leased": by what a suite sets, and by what the caller has set."""
 
+import json
 import stat
 
 from harness import BIN, check, report, run_scenarios, skip
@@ -17,13 +18,12 @@ OF_A_CALLER = {
     "NEO_ZE_ENABLE_PCI_ID_DEVICE_ORDER": "0",
     "NEO_L0_ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE",
     "ZEL_DRIVERS_ORDER": "1,0",
-    "FilterBdfPath": "0000:00:01.0",
-    "NEO_FilterDeviceId": "1234",
     "ONEAPI_DEVICE_SELECTOR": "level_zero:1",
     "SYCL_DEVICE_FILTER": "level_zero:gpu:1",
     "SYCL_DEVICE_ALLOWLIST": "DeviceName:{{.*}}",
 }
-REFUSED = [*OF_A_CALLER, "CUDA_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "NEO_ZE_AFFINITY_MASK", "NEO_L0_ZE_AFFINITY_MASK",
+FILTERS = ["FilterBdfPath", "NEO_FilterDeviceId", "NEO_L0_ForceDeviceId"]  # no mask can keep to what they leave
+REFUSED = [*OF_A_CALLER, *FILTERS, "CUDA_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "NEO_ZE_AFFINITY_MASK", "NEO_L0_ZE_AFFINITY_MASK",
            "ZE_FLAT_DEVICE_HIERARCHY", "ZE_ENABLE_ALT_DRIVERS", "ZE_ENABLE_NULL_DRIVER", "HIP_VISIBLE_DEVICES",
            "ROCR_VISIBLE_DEVICES"]
 
@@ -67,8 +67,11 @@ def of_the_caller(sandbox):
         check(shown == plain, name, shown, plain)
         said = document["cases"][0]["attempts"][0]["environment"]
         check(said[name]["by"] == "proctor" and said[name]["value"] == plain.get(name), name, said)
-        if not name.startswith(("CUDA", "NVIDIA")):
-            check(f"{name}={value} of the caller" in done.stdout, name, done.stdout)
+        check(f"{name}={value} of the caller" in done.stdout, name, done.stdout)
+    for name in FILTERS:
+        _, _, done = run_suite(sandbox, 'backend = "xpu"\n', env={name: "1"}, code=2)
+        check(f"the caller's {name}" in done.stderr, name, done.stderr)
+        run_suite(sandbox, 'backend = "none"\n', env={name: "1"})
     # All at once, on two cards.
     shown, document, _ = run_suite(sandbox, 'backend = "xpu"\ndevices = 2\n',
                                    env={**OF_A_CALLER, "NEO_L0_ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"})
@@ -117,9 +120,9 @@ def proof(sandbox):
         skip("library_missing:memory_xpu")
     check_of_ours = "memory.xpu/Lease.IsWhatTheProcessSees"
 
-    def run(*options, code, env=None):
+    def run(*options, code, env=None, sim="xpu:2x2"):
         out = sandbox.out()
-        done = sandbox.proctor("run", "memory", "--case", check_of_ours, "--out", out, "--sim", "xpu:2x2", *options,
+        done = sandbox.proctor("run", "memory", "--case", check_of_ours, "--out", out, "--sim", sim, *options,
                                env={**sandbox.env, **(env or {})})
         check(done.returncode == code, done.returncode, options, done.stdout, done.stderr)
         case = report(out)["cases"][0]
@@ -138,6 +141,13 @@ def proof(sandbox):
         _, document, done = run_suite(sandbox, 'backend = "xpu"\n', env=faulty, code=75)
         told = [warning["text"] for warning in document["warnings"] if warning["code"] == "mask_mismatch"]
         check(len(told) == 1 and "suite own" in told[0] and "xpu-sim:0 would be leased" in told[0], told)
+    # Where the mask then names nothing, the driver shows nothing: no device beside a lease is no reason to skip.
+    nothing = {"PROCTOR_SIM_FAULTS": "visibility.mask_off_by_one"}
+    check(run(code=75, env=nothing, sim="xpu:1x1")[:2] == ("error", "mask_mismatch"), "a lease of which nothing is seen")
+    _, document, _ = run_suite(sandbox, 'backend = "xpu"\n', env=nothing, code=75, sim="xpu:1x1")
+    check("sees no device" in json.dumps(document["warnings"]), document["warnings"])
+    done = sandbox.proctor("exec", "--sim", "xpu:2x1", "--gpus", "1", "--", "true", env={**sandbox.env, **nothing})
+    check(done.returncode == 75 and "would be leased" in done.stderr, done.returncode, done.stderr)
     _, _, done = run_suite(sandbox, 'backend = "xpu"\ndevices = 2\n')
     line = next((line for line in done.stdout.splitlines() if line.startswith("  sees ")), "")
     check("own:" in line and line.count("0000:") == 2 and "ZE_AFFINITY_MASK=0,1" in line, done.stdout)

@@ -107,7 +107,7 @@ TEST(CaseEnvironments, OurSuitesGetTheSizeAndNoFaultsOfTheCaller) {
   EXPECT_THAT(environment, Each(Not(StartsWith("PROCTOR_SIM_FAULTS="))));
 }
 
-// What a suite sets cannot show it another device: a plan of an earlier version may still hold such a variable.
+// What a suite sets cannot show it another device, should it ever come to hold such a variable.
 TEST(CaseEnvironments, VisibilityIsAppliedLast) {
   CaseEnvironments environments({{"ONEAPI_DEVICE_SELECTOR", "level_zero:1"}}, two_cards(),
                                 {{Backend::kXpu, simulation(false)}}, "/tmp/x", "ci");

@@ -138,18 +138,23 @@ void await_change(const LeaseDirectory& leases, Clock::time_point until) {
 // None: there is no device at all, which the run says.
 Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& pool) const {
   const std::string backend(to_string(suite.backend));
+  const std::string what = "list the cases of suite " + suite.name + " with its devices: ";
   const auto until = Clock::now() + options_.lease_wait;
+  auto there = pool.width(backend);
+  if (there == 0) return std::vector<std::string>();
   for (bool told = false;;) {
-    const auto there = pool.width(backend);  // a device may be drained meanwhile
-    if (there == 0) return std::vector<std::string>();
     const int count = std::min(std::max(1, suite.devices), there.value_or(suite.devices));
     if (auto ids = pool.lease(backend, count, "listing of " + suite.name)) return *std::move(ids);
+    if (const auto left = pool.width(backend); left != there) {  // one was found to be drained
+      there = left;
+      if (there == 0) return machine_error(what + "they are drained");
+      continue;
+    }
     std::string who;
     for (const auto& holder : pool.held_elsewhere()) who += (who.empty() ? "" : "; ") + holder;
-    if (Clock::now() >= until || !pool.leases()) {
-      return machine_error("list the cases of suite " + suite.name + " with its devices: waited " +
-                           format_duration(options_.lease_wait) + " for them: " + who);
-    }
+    if (who.empty()) who = "nobody says who has them";
+    if (Clock::now() >= until || !pool.leases())
+      return machine_error(what + "waited " + format_duration(options_.lease_wait) + " for them: " + who);
     if (!std::exchange(told, true) && options_.on_wait) options_.on_wait(who);
     await_change(*pool.leases(), until);
   }

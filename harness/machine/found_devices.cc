@@ -88,9 +88,9 @@ Result<std::vector<LeasedDevice>> narrow(Backend backend, const Inventory& inven
   return allowed;
 }
 
-// What of the caller's variables the cases do not get, or get otherwise.
+// What of the caller's variables cannot be honoured, or is a default.
 Result<void> note_variables(Backend backend, const Environment& caller, FoundDevices& devices) {
-  for (std::string& line : describe_cleared(caller, backend)) devices.notes.push_back(std::move(line));
+  if (auto usable = check_caller(backend, caller); !usable) return usable;
   if (backend != Backend::kXpu) return {};
   const auto hierarchy = caller_hierarchy(caller);
   if (!hierarchy) return hierarchy.error();

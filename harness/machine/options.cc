@@ -65,6 +65,11 @@ void add_hierarchy_option(CLI::App& command, SelectionOptions& selection) {
       ->check(CLI::IsMember({"composite", "flat", "combined"}));
 }
 
+void add_lease_wait_option(CLI::App& command, PlanOptions& options) {
+  command.add_option("--lease-wait", options.lease_wait_text,
+                     "Longest wait for devices that other runs hold, where a list needs them (default: 10m)");
+}
+
 void add_plan_options(CLI::App& command, PlanOptions& options) {
   auto& selection = options.selection;
   add_hierarchy_option(command, selection);
@@ -114,6 +119,11 @@ Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes) {
   if (!options.provider.empty() && std::ranges::find(providers, options.provider) == providers.end()) {
     return Error::usage("read --provider: unknown provider `" + options.provider + "`",
                         did_you_mean(options.provider, providers));
+  }
+  if (options.lease_wait_text) {
+    const auto wait = parse_duration(*options.lease_wait_text);
+    if (!wait) return Error::usage("read --lease-wait: " + wait.error().what, wait.error().hint);
+    options.lease_wait = *wait;
   }
   std::error_code error;
   options.config.directory = std::filesystem::current_path(error).string();

@@ -30,7 +30,8 @@ struct PlanOptions {
   SelectionOptions selection;
   LimitOptions limits;
   std::string size = "ci";
-  std::string provider;  // of collectives; "" = each check's own
+  std::string provider;                          // of collectives; "" = each check's own
+  std::optional<std::string> lease_wait_text{};  // --lease-wait of the commands that only list
   // How long a listing waits for devices that other runs hold, and who is told that it does. May be empty.
   Milliseconds lease_wait{600'000};
   std::function<void(const std::string& why)> on_wait{};
@@ -42,6 +43,8 @@ void add_plan_options(CLI::App& command, PlanOptions& options);
 void add_limit_options(CLI::App& command, LimitOptions& limits);
 void add_retries_option(CLI::App& command, LimitOptions& limits);
 void add_hierarchy_option(CLI::App& command, SelectionOptions& selection);
+// For commands that list and run nothing.
+void add_lease_wait_option(CLI::App& command, PlanOptions& options);
 
 struct Layers {
   std::optional<Layer> wanted;    // none: the best one

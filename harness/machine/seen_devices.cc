@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "harness/devices/inventory.h"
 #include "harness/plan/kinds/kind.h"
@@ -59,44 +60,72 @@ std::string mask_of(const Suite& suite, const CaseEnvironment& environment) {
   return name + " unset";
 }
 
-void see(const Suite& suite, const std::vector<LeasedDevice>& leased, const CaseEnvironment& environment,
-         const FoundDevices& devices, Containment& containment, SeenDevices& seen) {
-  ProbeOptions options;
-  options.env = environment.variables;
-  // What a fault does to a probe is in no log of the cases.
-  std::erase_if(options.env, [](const std::string& variable) {
-    return variable.starts_with(std::string(kSimLogVariable) + "=");
-  });
-  if (const auto found = devices.simulations.find(suite.backend); found != devices.simulations.end())
-    options.loader_words = found->second.loader_words;
-  const Inventory inventory = probe_devices(suite.backend, containment, std::move(options));
-  const std::string mask = mask_of(suite, environment);
-  const std::string who = fmt::format("suite {}: a probe in the environment of its cases", suite.name);
-  if (!inventory.problem.empty()) {
-    seen.warnings.push_back(
-        {"probe", fmt::format("{} cannot say what they see: {}", who, inventory.words())});
-    return;
-  }
-  if (!inventory.runtime_problem.empty()) {  // that of this machine; the suite may bring another one
-    seen.notes.push_back(
-        fmt::format("  sees         {}: unknown under {}: {}", suite.name, mask, inventory.words()));
-    return;
-  }
-  const auto what = visible(inventory);
-  seen.notes.push_back(fmt::format("  sees         {}: {} under {}", suite.name, names_of_seen(what), mask));
-  if (agree(leased, what)) return;
-  std::string ids;
-  for (const LeasedDevice& device : leased) ids += (ids.empty() ? "" : ", ") + device.id;
-  seen.warnings.push_back(
-      {std::string(kMaskMismatch),
-       fmt::format("{} sees {} under {}, where {} would be leased", who, names_of_seen(what), mask, ids)});
+// A probe counts the parts of a divided GPU by NVML, which knows no mask.
+bool has_parts(const std::vector<LeasedDevice>& leased) {
+  return std::ranges::any_of(leased,
+                             [](const LeasedDevice& device) { return device.uuid.starts_with("MIG-"); });
 }
+
+class Looks {
+ public:
+  Looks(const FoundDevices& devices, Containment& containment)
+      : devices_(devices), containment_(containment) {}
+
+  void at(const Suite& suite, const std::vector<LeasedDevice>& leased, const CaseEnvironment& environment,
+          SeenDevices& seen) {
+    const std::string mask = mask_of(suite, environment);
+    const auto note = [&](const std::string& what) {
+      seen.notes.push_back(fmt::format("  sees         {}: {} under {}", suite.name, what, mask));
+    };
+    if (has_parts(leased)) return note("unknown, of a divided GPU");
+    const Inventory& inventory = probe(suite.backend, environment);
+    const std::string who = fmt::format("suite {}: a probe in the environment of its cases", suite.name);
+    const bool nothing = inventory.problem == "no_device";
+    if (!inventory.problem.empty() && !nothing) {
+      seen.warnings.push_back(
+          {"probe", fmt::format("{} cannot say what they see: {}", who, inventory.words())});
+      return;
+    }
+    // The runtime is that of this machine; the suite may bring another one.
+    if (!nothing && !inventory.runtime_problem.empty()) return note("unknown, " + inventory.words());
+    const auto what = visible(inventory);
+    note(names_of_seen(what));
+    if (agree(leased, what)) return;
+    std::string ids;
+    for (const LeasedDevice& device : leased) ids += (ids.empty() ? "" : ", ") + device.id;
+    seen.warnings.push_back(
+        {std::string(kMaskMismatch),
+         fmt::format("{} sees {} under {}, where {} would be leased", who, names_of_seen(what), mask, ids)});
+  }
+
+ private:
+  // Suites whose cases have the same environment see the same.
+  const Inventory& probe(Backend backend, const CaseEnvironment& environment) {
+    std::string key(to_string(backend));
+    for (const std::string& variable : environment.variables) key += '\n' + variable;
+    if (const auto known = answers_.find(key); known != answers_.end()) return known->second;
+    ProbeOptions options;
+    options.env = environment.variables;
+    // What a fault does to a probe is in no log of the cases.
+    std::erase_if(options.env, [](const std::string& variable) {
+      return variable.starts_with(std::string(kSimLogVariable) + "=");
+    });
+    if (const auto found = devices_.simulations.find(backend); found != devices_.simulations.end())
+      options.loader_words = found->second.loader_words;
+    return answers_.emplace(key, probe_devices(backend, containment_, std::move(options))).first->second;
+  }
+
+  const FoundDevices& devices_;
+  Containment& containment_;
+  std::map<std::string, Inventory> answers_;
+};
 
 }  // namespace
 
 SeenDevices see_devices(const Plan& plan, const FoundDevices& devices, CaseEnvironments& environments,
                         Containment& containment) {
   SeenDevices seen;
+  Looks looks(devices, containment);
   for (std::size_t i = 0; i < plan.suites.size(); ++i) {
     const Suite& suite = plan.suites[i];
     if (suite.kind->ours() || suite.backend == Backend::kNone) continue;
@@ -109,7 +138,7 @@ SeenDevices see_devices(const Plan& plan, const FoundDevices& devices, CaseEnvir
     for (const LeasedDevice& device : leased) ids.push_back(device.id);
     const auto environment = environments.of(suite, ids);
     if (!environment) continue;  // its cases say so
-    see(suite, leased, *environment, devices, containment, seen);
+    looks.at(suite, leased, *environment, seen);
   }
   return seen;
 }

@@ -241,6 +241,9 @@ TEST(PlanDigest, DependsOnTheIdsAndOnWhatLeftTestsOut) {
   EXPECT_EQ(plan_digest(filtered), digest({"a/x"}));
   filtered.suites[0].filters["PYTEST_ADDOPTS"] = "-k x";
   EXPECT_NE(plan_digest(filtered), digest({"a/x"}));
+  filtered.suites.emplace_back().filters["PYTEST_ADDOPTS"] = "-k y";
+  filtered.suites[0].filters.clear();
+  EXPECT_EQ(plan_digest(filtered), digest({"a/x"})) << "of a suite that has no case";
 }
 
 // ---- pytest ----
@@ -306,16 +309,24 @@ TEST_F(PytestDiscoveryTest, WhatTheProjectLeavesOutIsSaid) {
     for (const auto& warning : warnings_) text += warning.text;
     return text;
   };
-  EXPECT_EQ(said(R"("addopts":["-q","--color=yes","--maxfailures"],"file":"pytest.ini","deselected":0)"), "");
+  EXPECT_EQ(said(R"("addopts":["-qvs","--color=yes","--maxfailures"],"file":"pytest.ini","deselected":0)"),
+            "");
   EXPECT_THAT(said(R"("addopts":["-m","not slow"],"file":"pytest.ini","deselected":3)"),
               HasSubstr("3 tests are left out: `-m not slow` in its addopts of pytest.ini"));
   for (const char* word :
-       {"-kfast", "--deselect=t/a.py::f", "--ignore-glob=*", "--ignore", "-x", "--maxfail=1"})
+       {"-kfast", "--deselect=t/a.py::f", "--ignore-glob=*", "--ignore", "-x", "-vx", "--maxfail=1"})
     EXPECT_THAT(said(R"("addopts":[")" + std::string(word) + R"("],"file":"tox.ini","deselected":0)"),
                 HasSubstr("may leave tests out"))
         << word;
-  EXPECT_THAT(said(R"("addopts":[],"file":"","deselected":1)"),
-              HasSubstr("1 test is left out, by a conftest.py or a plugin"));
+  const std::string one = R"("addopts":[],"file":"","deselected":1)";
+  EXPECT_THAT(said(one), HasSubstr("1 test is left out, by a conftest.py or a plugin"));
+  Suite by_interpreter = suite(&pytest_kind(), {"python3", "-m", "pytest", "t"});
+  ListOutput output;
+  output.event_lines = {R"({"v":1,"event":"options",)" + one + "}", listed("t/a.py", "one", "")};
+  std::vector<Warning> warnings;
+  const auto cases = pytest_kind().read_list(by_interpreter, output, {}, warnings);
+  ASSERT_TRUE(cases) << cases.error().what;
+  EXPECT_EQ(warnings.size(), 1u) << "-m is the interpreter's";
 }
 
 TEST_F(PytestDiscoveryTest, ProcessSaysWhichCasesShareOne) {

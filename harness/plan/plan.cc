@@ -1,6 +1,7 @@
 #include "harness/plan/plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/core/digest.h"
 
@@ -39,18 +40,22 @@ RunPolicy RunPolicy::under(const RunPolicy& stronger) const {
   return both;
 }
 
+std::vector<std::string> filters_of(const Plan& plan) {
+  std::vector<std::string> filters;
+  for (std::size_t i = 0; i < plan.suites.size(); ++i) {
+    const bool is_used = std::ranges::any_of(plan.cases, [&](const Case& test) { return test.suite == i; });
+    if (!is_used) continue;
+    for (const auto& [name, value] : plan.suites[i].filters)
+      filters.push_back(plan.suites[i].name + " " + name + "=" + value);
+  }
+  return filters;
+}
+
 std::string plan_digest(const Plan& plan) {
   std::vector<std::string> ids;
   ids.reserve(plan.cases.size());
   for (const Case& test : plan.cases) ids.push_back(test.id);
-  std::sort(ids.begin(), ids.end());
-  std::string text;
-  for (const std::string& id : ids) text += id + "\n";
-  for (const Suite& suite : plan.suites) {
-    for (const auto& [name, value] : suite.filters)
-      text += "filter " + suite.name + " " + name + "=" + value + "\n";
-  }
-  return sha256_hex(text);
+  return digest_of_plan(std::move(ids), filters_of(plan));
 }
 
 }  // namespace proctor

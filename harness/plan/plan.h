@@ -42,8 +42,9 @@ struct Plan {
   std::vector<Case> cases;
 };
 
-// SHA-256 over the sorted ids, one on each line, so that the order of the cases does not matter; and over
-// Suite::filters, where a suite has any.
+// Suite::filters of the suites that have cases, one line each, for RunPlanned::filters.
+std::vector<std::string> filters_of(const Plan& plan);
+// digest_of_plan() of the cases and filters.
 std::string plan_digest(const Plan& plan);
 
 }  // namespace proctor

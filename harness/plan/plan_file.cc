@@ -7,6 +7,7 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/json.h"
+#include "harness/devices/masks/mask.h"
 #include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/kinds/all_kinds.h"
 
@@ -131,6 +132,7 @@ Suite suite_from(const Json& json) {
   suite.listener = json.at("listener");
   suite.mask = json.at("mask");
   suite.hierarchy = json.value("hierarchy", "");  // plans of earlier versions have none
+  if (!suite.hierarchy.empty()) known(parse_hierarchy_word(suite.hierarchy), json.at("hierarchy"));
   suite.policy = policy_from(json.at("policy"));
   suite.env = json.at("env").get<std::map<std::string, std::string>>();
   for (const auto& [name, value] : suite.env) {

@@ -59,7 +59,8 @@ void take_caller_filters(Suite& suite, const SearchPaths& paths, std::vector<War
     if (suite.env.contains(name) && !suite.filters.contains(name)) continue;  // the suite says it itself
     if (std::ranges::find(kind.caller_filters, name) != kind.caller_filters.end()) {
       warn(name, value, "is not passed on; --filter selects cases");
-    } else if (std::ranges::find(kind.caller_options, name) != kind.caller_options.end() && !value.empty()) {
+    } else if (std::ranges::find(kind.caller_options, name) != kind.caller_options.end() &&
+               suite.kind->leaves_tests_out(name, value)) {
       suite.env[name] = suite.filters[name] = value;
       warn(name, value, "is passed on, may leave tests out, and is part of the plan");
     }

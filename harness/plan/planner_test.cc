@@ -144,6 +144,9 @@ TEST_F(PlannerTest, OptionsOfTheCallerBelongToThePlan) {
               ElementsAre(HasSubstr("`PYTEST_ADDOPTS=-k fast` of the caller is passed on")));
   EXPECT_EQ(filtered.plan.suites[0].env.at("PYTEST_ADDOPTS"), "-k fast");
   EXPECT_NE(plan_digest(filtered.plan), plan_digest(plain.plan));
+  const PlanOutcome harmless = plan_with({{"PYTEST_ADDOPTS", "--color=yes --basetemp=/tmp/job1"}});
+  EXPECT_THAT(warnings(harmless), testing::IsEmpty()) << "it leaves nothing out";
+  EXPECT_EQ(plan_digest(harmless.plan), plan_digest(plain.plan));
   const PlanOutcome own = plan_with({{"PYTEST_ADDOPTS", "-k fast"}}, "env.PYTEST_ADDOPTS = \"-q\"\n");
   EXPECT_THAT(warnings(own), testing::IsEmpty());
   EXPECT_EQ(own.plan.suites[0].env.at("PYTEST_ADDOPTS"), "-q");

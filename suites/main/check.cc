@@ -19,11 +19,11 @@ struct Ended {};
 }  // namespace
 
 void Check::TestBody() {
-  if (const std::string difference = Session::get().difference_from_lease(); !difference.empty()) {
-    Session::get().end_as_error("mask_mismatch");
-    return report({.message = difference, .reason = "mask_mismatch"});
-  }
   try {
+    if (const std::string difference = Session::get().difference_from_lease(); !difference.empty()) {
+      Session::get().end_as_error("mask_mismatch");
+      return report({.message = difference, .reason = "mask_mismatch"});
+    }
     body();
   } catch (const Skipped& skipped) {
     Session::get().skip(skipped.reason());

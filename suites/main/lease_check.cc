@@ -4,6 +4,8 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "suites/main/skipped.h"
+
 namespace proctor::suite {
 namespace {
 
@@ -25,12 +27,13 @@ std::string lower(std::string text) {
   return text;
 }
 
+// Of a divided card: all parts have its address.
+bool is_part(const Identity& device) { return device.uuid.starts_with("MIG-"); }
+
 bool same(const Identity& one, const Identity& other) {
   if (!one.uuid.empty() && digits_of(one.uuid) == digits_of(other.uuid)) return true;
   return !one.pci.empty() && lower(one.pci) == lower(other.pci);
 }
-
-bool is_part(const Identity& device) { return device.uuid.starts_with("MIG-"); }
 
 std::string to_text(const std::vector<Identity>& devices) {
   std::string text;
@@ -51,7 +54,33 @@ bool agree(const std::vector<Identity>& leased, const std::vector<Identity>& see
   return std::ranges::all_of(leased, is_among(seen)) && std::ranges::all_of(seen, is_among(leased));
 }
 
-std::vector<Identity> read_lease(std::string_view text) {
+// By name only: parts of a card have one address.
+bool has_one_of(const std::vector<Identity>& others, const std::vector<Identity>& seen) {
+  return std::ranges::any_of(seen, [&](const Identity& device) {
+    return !device.uuid.empty() && std::ranges::any_of(others, [&](const Identity& other) {
+      return digits_of(other.uuid) == digits_of(device.uuid);
+    });
+  });
+}
+
+std::vector<Identity> left_of(std::vector<Identity> pool, const std::vector<Identity>& leased) {
+  std::erase_if(pool, [&](const Identity& device) {
+    return std::ranges::any_of(leased, [&](const Identity& one) { return one.uuid == device.uuid; });
+  });
+  return pool;
+}
+
+// A driver without a device says so by an error; beside a lease, that is a device that is hidden.
+std::vector<Identity> ask(const VisibleDevices& visible, bool with_uuid) {
+  try {
+    return visible(with_uuid);
+  } catch (const Skipped& skipped) {
+    if (skipped.reason() != "no_device") throw;
+    return {};
+  }
+}
+
+std::vector<Identity> read_devices(std::string_view text) {
   const auto devices = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   std::vector<Identity> leased;
   if (!devices.is_array()) return leased;
@@ -63,15 +92,17 @@ std::vector<Identity> read_lease(std::string_view text) {
 
 }  // namespace
 
-std::string difference_from_lease(std::string_view lease, const VisibleDevices& visible) {
-  const std::vector<Identity> leased = read_lease(lease);
+std::string difference_from_lease(std::string_view lease, std::string_view pool,
+                                  const VisibleDevices& visible) {
+  const std::vector<Identity> leased = read_devices(lease);
+  const std::vector<Identity> others = left_of(read_devices(pool), leased);
   const auto is_nameless = [](const Identity& device) { return device.uuid.empty() && device.pci.empty(); };
   if (leased.empty() || std::ranges::any_of(leased, is_nameless)) return {};
   const bool parts = std::ranges::any_of(leased, is_part);  // those of one card have one address
-  std::vector<Identity> seen = visible(parts);
-  if (agree(leased, seen)) return {};
-  if (!parts) seen = visible(true);  // an address may be wrong where the device is right
-  if (agree(leased, seen)) return {};
+  std::vector<Identity> seen = ask(visible, parts);
+  if (agree(leased, seen) && !has_one_of(others, seen)) return {};
+  if (!parts) seen = ask(visible, true);  // an address may be wrong where the device is right
+  if (agree(leased, seen) && !has_one_of(others, seen)) return {};
   return "this process sees " + to_text(seen) + ", and has leased " + to_text(leased);
 }
 

@@ -22,7 +22,9 @@ using VisibleDevices = std::function<std::vector<Identity>(bool with_uuid)>;
 
 // What differs between the devices of `lease`, as in PROCTOR_DEVICES, and those that are visible; "" when nothing does, or
 // when the lease says of some device only what no driver knows. A device is the leased one by its UUID or its address:
-// a tile has the address of its card.
-std::string difference_from_lease(std::string_view lease, const VisibleDevices& visible);
+// a tile has the address of its card. So have the parts of a divided GPU: one of them is another one's only when it has
+// a name of `pool`, as in PROCTOR_POOL, that is not leased.
+std::string difference_from_lease(std::string_view lease, std::string_view pool,
+                                  const VisibleDevices& visible);
 
 }  // namespace proctor::suite

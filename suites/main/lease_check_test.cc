@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "suites/main/skipped.h"
+
 namespace proctor::suite {
 namespace {
 
@@ -18,7 +20,7 @@ std::string lease_of(const std::vector<Identity>& devices) {
 }
 
 std::string difference(const std::vector<Identity>& leased, const std::vector<Identity>& seen) {
-  return difference_from_lease(lease_of(leased), [&](bool) { return seen; });
+  return difference_from_lease(lease_of(leased), "[]", [&](bool) { return seen; });
 }
 
 TEST(LeaseCheck, WhatIsLeasedIsSeenAndNothingElse) {
@@ -32,6 +34,16 @@ TEST(LeaseCheck, WhatIsLeasedIsSeenAndNothingElse) {
                                             "), and has leased 0000:03:00.0 (" + kOne.uuid + ")");
 }
 
+// As a driver says it.
+TEST(LeaseCheck, NoDeviceIsADifference) {
+  const auto none = [](bool) -> std::vector<Identity> { throw Skipped("no_device"); };
+  EXPECT_NE(difference_from_lease(lease_of({kOne}), "[]", none), "");
+  const auto no_library = [](bool) -> std::vector<Identity> {
+    throw Skipped("library_missing:libze_loader.so.1");
+  };
+  EXPECT_THROW(difference_from_lease(lease_of({kOne}), "[]", no_library), Skipped);
+}
+
 TEST(LeaseCheck, DriversSpellADeviceInOtherWays) {
   EXPECT_EQ(difference({kOne}, {{"8932F937D72C4106C12F20BD9FAED9F6", ""}}), "");
   EXPECT_EQ(difference({kTwo}, {{"", "0000:af:00.0"}}), "");
@@ -40,23 +52,28 @@ TEST(LeaseCheck, DriversSpellADeviceInOtherWays) {
       << "tiles have the address of their card";
 }
 
-// Parts of one card have one address, so only their names tell them apart.
+// Parts of one card have one address, so only a name tells that one is another's.
 TEST(LeaseCheck, PartsOfACardAreToldApartByName) {
-  const Identity part{"MIG-11111111-0000-0000-0000-000000000000", ""};
-  const Identity other{"MIG-22222222-0000-0000-0000-000000000000", ""};
-  EXPECT_EQ(difference({part}, {part}), "");
-  EXPECT_NE(difference({part}, {other}), "");
-  bool asked = false;
-  difference_from_lease(lease_of({part}), [&](bool with_uuid) {
-    asked = with_uuid;
-    return std::vector{part};
-  });
-  EXPECT_TRUE(asked);
+  const Identity part{"MIG-11111111-0000-0000-0000-00000000000a", "0000:03:00.0"};
+  const Identity other{"MIG-22222222-0000-0000-0000-00000000000b", "0000:03:00.0"};
+  const auto difference_in_pool = [&](const std::string& seen) {
+    bool asked = false;
+    const auto said = difference_from_lease(lease_of({part}), lease_of({part, other}), [&](bool with_uuid) {
+      asked = asked || with_uuid;
+      return std::vector{Identity{seen, "0000:03:00.0"}};
+    });
+    EXPECT_TRUE(asked);
+    return said;
+  };
+  EXPECT_EQ(difference_in_pool("1111111100000000000000000000000A"), "");
+  EXPECT_NE(difference_in_pool("2222222200000000000000000000000b"), "");
+  EXPECT_EQ(difference_in_pool("33333333000000000000000000000000"), "")
+      << "how the runtime calls a part is not known here";
 }
 
 TEST(LeaseCheck, WhereAnAddressDiffersTheNameIsAsked) {
   int asked = 0;
-  const auto said = difference_from_lease(lease_of({kOne}), [&](bool with_uuid) {
+  const auto said = difference_from_lease(lease_of({kOne}), "[]", [&](bool with_uuid) {
     ++asked;
     return std::vector{Identity{with_uuid ? kOne.uuid : "", "0000:99:00.0"}};
   });
@@ -71,7 +88,7 @@ TEST(LeaseCheck, WithoutNamesNothingCanBeCompared) {
     return {};
   };
   for (const char* lease : {"", "[]", "null", R"([{"id":"xpu-sim:0","uuid":"","pci":""}])"})
-    EXPECT_EQ(difference_from_lease(lease, never), "") << lease;
+    EXPECT_EQ(difference_from_lease(lease, "[]", never), "") << lease;
 }
 
 }  // namespace

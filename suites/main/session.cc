@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "harness/core/child_protocol.h"
+#include "suites/main/skipped.h"
 
 namespace proctor::suite {
 
@@ -69,13 +70,17 @@ const std::string& Session::size() {
   return size_;
 }
 
-// What a driver fails with here, it fails with in the check as well, which says more of it.
-std::string Session::difference_from_lease() const {
+std::string Session::difference_from_lease() {
   const char* const lease = std::getenv(child::kDevicesVariable);
+  const char* const pool = std::getenv(child::kPoolVariable);
   if (visible_ == nullptr || lease == nullptr) return {};
   try {
-    return suite::difference_from_lease(lease, visible_);
-  } catch (const std::exception&) {
+    return suite::difference_from_lease(lease, pool != nullptr ? pool : "[]", visible_);
+  } catch (const Skipped&) {
+    throw;  // what keeps a driver from being asked keeps the check from running
+  } catch (const std::exception& error) {
+    emit("warn", {{"message", std::string("what this process sees could not be compared with its lease: ") +
+                                  error.what()}});
     return {};
   }
 }

@@ -41,7 +41,7 @@ class Session {
   // Each check is to compare what it sees with its lease, before its body.
   void compare_with_lease(VisibleDevices visible) { visible_ = std::move(visible); }
   // What differs; "" = nothing does, or nothing is to be compared.
-  std::string difference_from_lease() const;
+  std::string difference_from_lease();
   // The check that runs now ends as error(reason).
   void end_as_error(std::string reason) { error_reason_ = std::move(reason); }
   void expect_failure(Mismatch mismatch) { next_failure_ = std::move(mismatch); }

@@ -22,8 +22,10 @@ PROCTOR_CHECK(Lease, IsWhatTheProcessSees, "V50", kMasks, kGate, .faults = {"vis
               .expects = suite::kMismatch) {
   need(!Device::list().empty(), "no_device");
   const char* const lease = std::getenv(child::kDevicesVariable);
+  const char* const pool = std::getenv(child::kPoolVariable);
   suite::expect_same("what differs from the lease", "",
-                     suite::difference_from_lease(lease != nullptr ? lease : "[]", identify_visible));
+                     suite::difference_from_lease(lease != nullptr ? lease : "[]",
+                                                  pool != nullptr ? pool : "[]", identify_visible));
 }
 
 }  // namespace proctor::accel

@@ -17,6 +17,10 @@ std::string_view to_string(CallerValue value) {
       return "default";
     case CallerValue::kCleared:
       return "cleared";
+    case CallerValue::kReplaced:
+      return "replaced";
+    case CallerValue::kRefused:
+      return "refused";
     case CallerValue::kKept:
       return "kept";
   }
@@ -29,20 +33,20 @@ const std::vector<VisibilityVariable>& visibility_variables() {
   constexpr Backend kXpu = Backend::kXpu;
   static const std::vector<VisibilityVariable> kVariables = {
       {"CUDA_VISIBLE_DEVICES", kCuda, kNarrows, "is the mask of the CUDA driver", false, kLease},
-      {"CUDA_DEVICE_ORDER", kCuda, kCleared, "says how the ordinals of a CUDA mask count", false, kLease},
+      {"CUDA_DEVICE_ORDER", kCuda, kReplaced, "says how the ordinals of a CUDA mask count", false, kLease},
       {"NVIDIA_VISIBLE_DEVICES", kCuda, kCleared, "gives GPUs to the containers that a case starts", false,
        kLease},
       {"ZE_AFFINITY_MASK", kXpu, kNarrows, "is the mask of Level Zero", true, kLease},
       {"ZE_FLAT_DEVICE_HIERARCHY", kXpu, kDefault, "says whether the ordinals of the mask are cards or tiles",
        true, kHierarchy},
-      {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", kXpu, kCleared, "says how the ordinals of the mask count", true,
+      {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", kXpu, kReplaced, "says how the ordinals of the mask count", true,
        kLease},
       {"ZE_ENABLE_ALT_DRIVERS", kXpu, kKept, "names the drivers that the Level Zero loader takes"},
       {"ZE_ENABLE_NULL_DRIVER", kXpu, kCleared, "adds a driver of devices that do not exist"},
       {"ZEL_DRIVERS_ORDER", kXpu, kCleared, "says which driver of Level Zero comes first"},
-      {"FilterBdfPath", kXpu, kCleared, "leaves out devices before the mask counts them", true},
-      {"FilterDeviceId", kXpu, kCleared, "leaves out devices before the mask counts them", true},
-      {"ForceDeviceId", kXpu, kCleared, "leaves out devices before the mask counts them", true},
+      {"FilterBdfPath", kXpu, kRefused, "leaves out devices before the mask counts them", true},
+      {"FilterDeviceId", kXpu, kRefused, "leaves out devices before the mask counts them", true},
+      {"ForceDeviceId", kXpu, kRefused, "leaves out devices before the mask counts them", true},
       {"ONEAPI_DEVICE_SELECTOR", kXpu, kCleared, "selects by ordinals of what the mask has left", false,
        kLease},
       {"SYCL_DEVICE_FILTER", kXpu, kCleared, "selects by ordinals of what the mask has left", false, kLease},

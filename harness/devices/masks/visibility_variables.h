@@ -17,9 +17,11 @@ namespace proctor {
 
 // What becomes of the caller's own value in a case that sees devices.
 enum class CallerValue {
-  kNarrows,  // it narrows what may be leased; the case gets the mask of its lease
-  kDefault,  // it is the default of an option; the case gets what the option says
-  kCleared,  // it could move the case to another device, so the case does not have it
+  kNarrows,   // it narrows what may be leased; the case gets the mask of its lease
+  kDefault,   // it is the default of an option; the case gets what the option says
+  kCleared,   // it could move the case to another device, so the case does not have it
+  kReplaced,  // the same, and the case gets the runner's
+  kRefused,   // it narrows in a way that no mask can repeat: a run with such devices is refused
   kKept,  // it belongs to the set-up: the probe saw the same devices under it, or they are none that is leased
 };
 std::string_view to_string(CallerValue value);  // "narrows", ...

@@ -149,6 +149,10 @@ std::optional<Results> read_results(std::string_view text) {
   for (const auto& group : report["testsuites"]) {
     add_failures(group, results.failures);
     for (const auto& test : array_of(group, "testsuite")) {
+      if (text_at(test, "name").empty()) {  // what failed outside of any test, in an environment's set-up
+        add_failures(test, results.failures);
+        continue;
+      }
       if (text_at(test, "status") != "RUN") continue;
       const bool skipped = text_at(test, "result") == "SKIPPED" || never_began(test);
       results.ran.push_back({text_at(group, "name") + "." + text_at(test, "name"), skipped});
@@ -171,6 +175,7 @@ std::vector<std::string> tell_each(const Results& results) {
     lines.push_back(event_line("end", {{"case", test.name}, {"result", result}}));
   }
   if (!results.ran.empty()) return lines;
+  lines.insert(lines.end(), results.failures.begin(), results.failures.end());
   lines.push_back(event_line("fail", {{"message", "no test ran: the result of the program has none"}}));
   lines.push_back(event_line("end", {{"result", "error"}, {"reason", "result_mismatch"}}));
   return lines;

@@ -181,6 +181,18 @@ TEST(GtestResult, APassIsAPassOfExactlyThatCase) {
   EXPECT_EQ(read(result_file(both(kN, kOther))).also_ran(), "G.Other");
 }
 
+// What failed in the set-up of an environment is in a group of its own, in a test without a name; the case did not begin.
+TEST(GtestResult, AFailedEnvironmentFailsItsCases) {
+  const std::string text =
+      R"({"testsuites":[{"name":"G","testsuite":[{"name":"N","status":"RUN","result":"COMPLETED",
+          "timestamp":"1970-01-01T00:00:00Z","time":"0s"}]},
+          {"name":"NonTestSuiteFailure","testsuite":[{"name":"","status":"RUN","result":"COMPLETED",
+          "failures":[{"failure":"/a.cc:3\nno surroundings","type":""}]}]}]})";
+  EXPECT_EQ(verdict_of(text, "G.N", 1), (Verdict{Outcome::kFail, ""}));
+  ASSERT_EQ(read(text).failures().size(), 1u);
+  EXPECT_EQ(read(text).failures()[0].message, "no surroundings");
+}
+
 // A program that is one case as a whole may run what it likes, but something.
 TEST(GtestResult, OfAWholeProgram) {
   Suite suite;

@@ -22,6 +22,8 @@ bool Kind::is_command(const std::vector<std::string>&) const { return false; }
 
 Result<void> Kind::settle_environment(Suite&, const SearchPaths&) const { return {}; }
 
+bool Kind::leaves_tests_out(std::string_view, const std::string&) const { return false; }
+
 Result<void> Kind::check_alone(const std::vector<Case>&) const { return {}; }
 
 std::string Kind::list_problem(const ListOutput&, std::string&) const { return {}; }

@@ -89,7 +89,7 @@ class Kind {
     bool ranks = false;                // a suite may say how many ranks its cases have
     bool lists_with_devices = false;   // what it lists may depend on the devices that it sees
     // Variables by which a caller's environment would leave tests out. The first ones no program gets from the
-    // caller; the others may hold what a suite needs, so that they are passed on, as part of the plan.
+    // caller; the others may hold what a suite needs, so that they are passed on, as part of the plan where they do.
     std::vector<std::string_view> caller_filters = {};
     std::vector<std::string_view> caller_options = {};
   };
@@ -112,6 +112,8 @@ class Kind {
   virtual bool is_one_case() const { return false; }
   // Adds the variables that a program of this kind needs, both to list and to run.
   virtual Result<void> settle_environment(Suite& suite, const SearchPaths& paths) const;
+  // Whether a caller's value of one of Traits::caller_options leaves tests out.
+  virtual bool leaves_tests_out(std::string_view name, const std::string& value) const;
   virtual std::vector<std::string> list_command(const Suite& suite) const = 0;
   // Whether a listing that exited with `code` has done what it was asked.
   virtual bool listed_well(int code) const { return code == 0; }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <limits>
+#include <sstream>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/json_text.h"
@@ -76,19 +78,33 @@ std::vector<std::string> collection_failures(const std::vector<std::string>& lin
   return messages;
 }
 
+// "-vx": short options that take no value, in one word, stop at the first failure if x is among them.
+bool stops_early(std::string_view word) {
+  if (word.size() < 2 || word[0] != '-' || word[1] == '-') return false;
+  return word.find_first_not_of("vqslx", 1) == word.npos && word.find('x') != word.npos;
+}
+
 // Whether options of pytest leave out tests that were asked for.
 bool leaves_out(const std::vector<std::string>& words) {
-  constexpr std::string_view kOptions[] = {
-      "-k",   "-m",         "-x",          "--deselect", "--ignore", "--lf", "--last-failed",
-      "--sw", "--stepwise", "--exitfirst", "--maxfail"};
-  return std::ranges::any_of(words, [&](const std::string& word) {
-    return std::ranges::any_of(kOptions, [&](std::string_view option) {
-      const bool is_short = option[1] != '-';
-      return word == option ||
-             (is_short ? word.starts_with(option)
-                       : word.starts_with(std::string(option) + "=") || word.starts_with("--ignore-glob"));
-    });
+  constexpr std::string_view kLong[] = {"--deselect", "--ignore",      "--ignore-glob",
+                                        "--lf",       "--last-failed", "--sw",
+                                        "--stepwise", "--exitfirst",   "--maxfail"};
+  return std::ranges::any_of(words, [&](std::string_view word) {
+    if (word.starts_with("-k") || word.starts_with("-m") || stops_early(word)) return true;
+    return std::ranges::find(kLong, word.substr(0, word.find('='))) != std::end(kLong);
   });
+}
+
+// What the interpreter's own options before it are is not about tests: `python3 -m pytest`.
+std::vector<std::string> words_for_pytest(const std::vector<std::string>& command) {
+  const auto pytest = std::ranges::find(command, "pytest");
+  const auto first = pytest != command.end() ? pytest + 1 : command.begin() + 1;
+  return {first, command.end()};
+}
+
+std::vector<std::string> words_of_addopts(const std::string& value) {
+  std::istringstream words(value);
+  return {std::istream_iterator<std::string>(words), {}};
 }
 
 // What of the project leaves out tests, where the command of the suite does not say so: said once, and part of the plan.
@@ -110,7 +126,7 @@ void take_filters(const json& options, Suite& suite, std::vector<Warning>& warni
     suite.filters[name] = value;
     warnings.push_back({"pytest_filter", fmt::format("suite `{}` ({}): {}: `{}` in its {}", suite.name,
                                                      suite.origin, left_out, clean_text(value), name)});
-  } else if (deselected > 0 && suite.filters.empty() && !leaves_out(suite.command)) {
+  } else if (deselected > 0 && suite.filters.empty() && !leaves_out(words_for_pytest(suite.command))) {
     warnings.push_back({"pytest_filter", fmt::format("suite `{}` ({}): {}, by a conftest.py or a plugin",
                                                      suite.name, suite.origin, left_out)});
   }
@@ -146,7 +162,7 @@ class PytestKind final : public Kind {
               .markers_for_devices = true,
               // Tests in Python are often made, and skipped, by what the module sees when it is imported.
               .lists_with_devices = true,
-              .caller_options = {"PYTEST_ADDOPTS", "PYTEST_PLUGINS"}}) {}
+              .caller_options = {"PYTEST_ADDOPTS"}}) {}
 
   bool is_command(const std::vector<std::string>& command) const override {
     const std::string program = std::filesystem::path(command.front()).filename().string();
@@ -172,6 +188,10 @@ class PytestKind final : public Kind {
     std::string& python_path = suite.env.try_emplace("PYTHONPATH", paths.python_path).first->second;
     python_path = paths.pytest_plugin + (python_path.empty() ? "" : ":" + python_path);
     return {};
+  }
+
+  bool leaves_tests_out(std::string_view name, const std::string& value) const override {
+    return name == "PYTEST_ADDOPTS" && leaves_out(words_of_addopts(value));
   }
 
   std::vector<std::string> list_command(const Suite& suite) const override {

@@ -62,6 +62,7 @@ void describe_plan(const Plan& plan, const DevicePool& pool, int repeat, RunPlan
                              .ranks = test.ranks});
   }
   planned.plan_digest = plan_digest(plan);
+  planned.filters = filters_of(plan);
   for (const auto& entry : pool.devices()) planned.devices.push_back(entry.device);
 }
 

@@ -348,6 +348,13 @@ def left_out(sandbox):
     cases, of_project, told = run(project)
     check(cases == ["test_fast"] and "addopts of pytest.ini" in told and "1 test is left out" in told, cases, told)
     check(len({digest, of_caller, of_project}) == 3, digest, of_caller, of_project)
+    _, harmless, told = run(project, env={"PYTEST_ADDOPTS": "--color=yes"})
+    check(harmless == of_project and "PYTEST_ADDOPTS" not in told, "it leaves nothing out:", told)
+    # Shards of a plan with a filter are parts of one plan.
+    (project.path / "pytest.ini").write_text("[pytest]\naddopts = -k test_\n")
+    shards = [project.run("--shard", f"{number}/2", code=0)[0] for number in (1, 2)]
+    merged = sandbox.proctor("report", "merge", *shards, "--out", sandbox.path / "merged")
+    check(merged.returncode == 0, merged.returncode, merged.stdout, merged.stderr)
     (project.path / "pytest.ini").write_text("[pytest]\n")
     (project.path / "conftest.py").write_text(
         "def pytest_collection_modifyitems(config, items):\n"

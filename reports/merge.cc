@@ -227,7 +227,10 @@ RunPlanned merged_plan(const Inputs& sorted, bool several_hosts) {
     merged.started = std::min(merged.started, plan.started);
     merged.jobs += plan.jobs;
     merged.min_executed += plan.min_executed;
-    if (merged.no_device_for.empty()) merged.no_device_for = plan.no_device_for;
+    if (merged.no_device_for.empty()) {
+      merged.no_device_for = plan.no_device_for;
+      merged.no_device_by = plan.no_device_by;
+    }
     if (weakness(plan.containment.layer) > weakness(merged.containment.layer))
       merged.containment = plan.containment;
     if (std::find(hosts.begin(), hosts.end(), plan.hostname) == hosts.end()) hosts.push_back(plan.hostname);

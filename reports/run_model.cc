@@ -194,8 +194,7 @@ bool RunModel::warned_of(std::string_view code) const {
 }
 
 bool is_machine_warning(std::string_view code) {
-  return code == kStackChanged || code == kMaskMismatch || code == kReportLost ||
-         code == kJournalChanged;
+  return code == kStackChanged || code == kMaskMismatch || code == kReportLost || code == kJournalChanged;
 }
 
 bool RunModel::warned_of_machine() const {
@@ -261,15 +260,20 @@ bool RunModel::simulated(const CaseRecord& record) const {
 std::string no_device_text(const RunPlanned& plan) {
   const std::string& backend = plan.no_device_for;
   if (backend.empty()) return {};
-  const bool is_cuda = backend == "cuda";
-  for (const auto& [name, value] : plan.stack) {
-    if (name != backend + ".caller_mask") continue;
-    return "the caller's " + std::string(is_cuda ? "CUDA_VISIBLE_DEVICES" : "ZE_AFFINITY_MASK") + "='" +
-           clean_text(value) + "' leaves no " + backend +
-           " device; next: unset it, or `proctor mask explain " + backend + " '" + clean_text(value) + "'`";
+  const std::string& variable = plan.no_device_by;
+  if (variable.empty()) {
+    return "no " + backend +
+           " device was found here; next: `proctor doctor`, or simulate devices with --sim " +
+           (backend == "cuda" ? "cuda:4" : "xpu:2x2");
   }
-  return "no " + backend + " device was found here; next: `proctor doctor`, or simulate devices with --sim " +
-         (is_cuda ? "cuda:4" : "xpu:2x2");
+  if (variable.starts_with("CTEST_"))
+    return "CTest has given this test no " + backend + " device; next: the test's property RESOURCE_GROUPS";
+  std::string mask;
+  for (const auto& [name, value] : plan.stack) {
+    if (name == backend + ".caller_mask") mask = clean_text(value);
+  }
+  return "the caller's " + variable + "='" + mask + "' leaves no " + backend +
+         " device; next: unset it, or `proctor mask explain " + backend + " '" + mask + "'`";
 }
 
 namespace {

@@ -57,6 +57,17 @@ TEST(Summary, NothingExecutedIsSaid) {
   EXPECT_THAT(text, HasSubstr("**0 executed, at least 1 wanted.**"));
 }
 
+TEST(Summary, WhatLeavesNoDeviceIsNamed) {
+  RunPlanned plan = plan_of({});
+  plan.no_device_for = "xpu";
+  plan.stack = {{"xpu.caller_mask", "7"}};
+  EXPECT_THAT(no_device_text(plan), HasSubstr("no xpu device was found here")) << "the mask left some";
+  plan.no_device_by = "NEO_ZE_AFFINITY_MASK";
+  EXPECT_THAT(no_device_text(plan), HasSubstr("the caller's NEO_ZE_AFFINITY_MASK='7' leaves no xpu device"));
+  plan.no_device_by = "CTEST_RESOURCE_GROUP_COUNT";
+  EXPECT_THAT(no_device_text(plan), HasSubstr("CTest has given this test no xpu device"));
+}
+
 TEST(Summary, StaysWithinAStepSummaryWhateverComes) {
   std::vector<PlannedCase> cases;
   std::vector<Event> events = {Event{}};

@@ -46,39 +46,6 @@ constexpr const char* kBuiltinKnownFailures = "visibility_known_failures.toml";
 
 // ---- Options ----
 
-// Words of a command line as a POSIX shell splits them; quotes and backslashes only.
-Result<std::vector<std::string>> split_words(const std::string& text) {
-  std::vector<std::string> words;
-  std::string word;
-  bool in_word = false;
-  char quote = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
-      word += text[++i];
-      in_word = true;
-    } else if (quote != 0) {
-      if (c == quote) {
-        quote = 0;
-      } else {
-        word += c;
-      }
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-      in_word = true;
-    } else if (c == ' ' || c == '\t' || c == '\n') {
-      if (in_word) words.push_back(std::exchange(word, {}));
-      in_word = false;
-    } else {
-      word += c;
-      in_word = true;
-    }
-  }
-  if (quote != 0) return Error::usage("read `" + text + "`: a quote is not closed");
-  if (in_word) words.push_back(word);
-  return words;
-}
-
 // A value that cannot be read is refused later, with every other mistake and in the same words.
 void read_into(Result<Milliseconds> value, const char* name, Milliseconds& duration, RunOptions& options) {
   if (value) {
@@ -203,7 +170,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option_function<std::string>(
       "--debugger",
       [&options](const std::string& text) {
-        auto words = split_words(text);
+        auto words = shell_words(text);
         if (words) {
           options.setup.attempts.debugger = *std::move(words);
           if (!options.setup.attempts.debugger.empty()) options.setup.attempts.inherit_stdio = true;
@@ -682,6 +649,7 @@ void RunCommand::describe() {
   planned.flaky_passes = options_.policy.flaky_passes.value_or(false);
   planned.flaky_budget = options_.policy.flaky_budget.value_or(0);
   planned.no_device_for = backend_without_devices(plan_, devices_);
+  planned.no_device_by = variable_that_hides(planned.no_device_for, devices_);
   planned.stack = devices_.stack;
   run_stack_->describe(planned);
   const DevicePool pool(devices_.pool);

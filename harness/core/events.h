@@ -108,6 +108,8 @@ struct RunPlanned {
   bool strict = false;        // warn counts as fail
   bool exec = false;          // `proctor exec`: the exit code is the command's own
   std::string no_device_for;  // backend of which no device exists, or empty
+  // For it, the variable of the caller that leaves none; or empty.
+  std::string no_device_by{};
   bool each_device = false;   // every case runs on every device
   bool flaky_passes = false;  // if false, a flaky case is as red as a failed one
   int flaky_budget = 0;       // with flaky_passes: how many of the executed cases may be flaky, in percent

@@ -35,6 +35,7 @@ RunPlanned full_plan() {
   plan.flaky_passes = true;
   plan.flaky_budget = 5;
   plan.no_device_for = "cuda";
+  plan.no_device_by = "CUDA_VISIBLE_DEVICES";
   plan.devices = {{"xpu-sim:0", "xpu", "Card", true}};
   plan.cases = {{"m.xpu/A.B", "m", "xpu", "proctor", "proctor.m.xpu", "A.B", 2, 4, 60'000}};
   plan.stack = {{"xpu.driver", "22.43"}, {"xpu.loader", "1.8.12"}};
@@ -121,8 +122,8 @@ PROCTOR_COUNT_FIELDS(ContainmentInfo, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(SimInfo, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(StackFact, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(PlannedShard, 4, f1, f2, f3, f4)
-PROCTOR_COUNT_FIELDS(RunPlanned, 23, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19, f20, f21, f22, f23)
+PROCTOR_COUNT_FIELDS(RunPlanned, 24, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20, f21, f22, f23, f24)
 PROCTOR_COUNT_FIELDS(EnvironmentVariable, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(AttemptStarted, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)

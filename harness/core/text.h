@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/result.h"
+
 namespace proctor {
 
 // Makes any bytes valid UTF-8 and valid XML 1.0 characters (XML 1.0, section 2.2). A byte that is not allowed
@@ -30,5 +32,7 @@ bool glob_match(std::string_view pattern, std::string_view text);
 
 // The word, quoted so that a POSIX shell reads it back as one word.
 std::string shell_quote(std::string_view word);
+// The words of a command line as a POSIX shell splits them; quotes and backslashes only.
+Result<std::vector<std::string>> shell_words(std::string_view text);
 
 }  // namespace proctor

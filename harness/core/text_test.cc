@@ -178,5 +178,13 @@ TEST(HiddenControls, AreMadeVisibleAndNothingElseIsChanged) {
     EXPECT_EQ(without_hidden_controls(same), same);
 }
 
+TEST(ShellWords, AreThoseOfAShell) {
+  const auto words = shell_words(R"(-k 'a b'  "--x=\"c\"" '' d\ e)");
+  ASSERT_TRUE(words) << words.error().what;
+  EXPECT_EQ(*words, (std::vector<std::string>{"-k", "a b", "--x=\"c\"", "", "d e"}));
+  EXPECT_TRUE(shell_words("  ")->empty());
+  EXPECT_FALSE(shell_words("it's"));
+}
+
 }  // namespace
 }  // namespace proctor

@@ -381,11 +381,16 @@ const char* mask_variable(Backend backend) {
   return backend == Backend::kCuda ? kCudaMaskVariable : kXpuMaskVariable;
 }
 
-std::optional<std::string> value_in_force(std::string_view variable, const Environment& environment) {
+std::optional<std::string> name_in_force(std::string_view variable, const Environment& environment) {
   for (const std::string& name : all_names_of(*find_visibility_variable(variable))) {
-    if (const auto found = environment.find(name); found != environment.end()) return found->second;
+    if (environment.contains(name)) return name;
   }
   return std::nullopt;
+}
+
+std::optional<std::string> value_in_force(std::string_view variable, const Environment& environment) {
+  const auto name = name_in_force(variable, environment);
+  return name ? std::optional(environment.at(*name)) : std::nullopt;
 }
 
 std::optional<std::string> caller_mask(Backend backend, const Environment& caller) {

@@ -93,7 +93,9 @@ void unmask_cuda(Environment& environment);
 // drop what would change or reorder what is there.
 Environment unmasked(Backend backend, Environment environment);
 
-// What a driver would read for one of the variables of the table, of all the names under which it looks.
+// What a driver would read for one of the variables of the table, of all the names under which it looks, and under
+// which of them. None: it is not set.
+std::optional<std::string> name_in_force(std::string_view variable, const Environment& environment);
 std::optional<std::string> value_in_force(std::string_view variable, const Environment& environment);
 // The mask that is in force in the caller's environment, or nullopt. Intel's driver also reads the name with
 // the prefixes NEO_L0_ and NEO_, and prefers them to the plain one.

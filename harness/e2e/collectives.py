@@ -61,6 +61,14 @@ def every_rank_has_a_card(cases, backend):
             check(len(cards) == 4 and len({json.dumps(card) for card in cards}) == 4, backend, case["id"], cards)
 
 
+def a_card_of_two_tiles(sandbox):
+    """Also where the caller sees each tile as a device: a rank has one card."""
+    out = sandbox.out()
+    done = sandbox.proctor("run", "collectives", "--backend", "xpu", "--sim", "xpu:4x2", "--filter", "*Cards.EachRank*",
+                           "--out", out, timeout=120, env={**sandbox.env, "ZE_FLAT_DEVICE_HIERARCHY": "FLAT"})
+    check(done.returncode == 0 and report(out)["summary"]["pass"] == 1, done.returncode, done.stdout[-3000:], done.stderr)
+
+
 def caught(sandbox, backend, topology):
     """Both sides of a fault: the check that lists it fails by it, and nothing else is said to."""
     out = sandbox.out()
@@ -131,6 +139,8 @@ def main():
         for backend, topology in backends.items():
             cases = green(sandbox, 2, "--backend", backend, "--sim", topology, "--filter", STAGED)
             every_rank_has_a_card(cases, backend)
+        if "xpu" in backends:
+            a_card_of_two_tiles(sandbox)
         for backend, topology in list(backends.items())[:1]:
             caught(sandbox, backend, topology)
 

@@ -80,7 +80,10 @@ TEST(Special, Passes) {
   EXPECT_EQ(getenv("PROCTOR_EVENTS_FD"), nullptr);
 }
 class Surroundings : public testing::Environment {
-  void SetUp() override { if (getenv("NO_CARD")) GTEST_SKIP() << "no card at all"; }
+  void SetUp() override {
+    if (getenv("NO_CARD")) GTEST_SKIP() << "no card at all";
+    if (getenv("NO_LICENCE")) FAIL() << "no licence";
+  }
 };
 static testing::Environment* const surroundings = testing::AddGlobalTestEnvironment(new Surroundings);
 class Torn : public testing::Test {
@@ -219,6 +222,17 @@ def skipped_by_its_environment(sandbox):
     print("ok what the environment of a program skips is no pass")
 
 
+def failed_by_its_environment(sandbox):
+    for program, process in (("told", "case"), ("told", "suite"), ("untold", "suite")):
+        suite = Suite(sandbox, f"failed_{program}_{process}", process, program=program, env={"NO_LICENCE": 1},
+                      options=["--gtest_filter=Torn.*"])
+        out, cases = suite.run(code=1)
+        check(set(verdicts(cases).values()) == {"fail"}, program, process, verdicts(cases))
+        told = failures(out)
+        check(all(any("no licence" in message for _, _, message in told[id]) for id in told), program, process, told)
+    print("ok what fails in the environment of a program fails its cases, in its words")
+
+
 def passes_are_of_their_own_case(sandbox):
     """A main() that filters by itself makes one pass at most, and none where more runs than was asked for."""
     names = ["Own.One", "Own.Two", "Own.Three"]
@@ -289,6 +303,7 @@ def main():
         retried_alone(sandbox)
         ends_badly(sandbox)
         skipped_by_its_environment(sandbox)
+        failed_by_its_environment(sandbox)
         without_listener(sandbox)
         passes_are_of_their_own_case(sandbox)
         filters_of_the_caller(sandbox)

@@ -72,6 +72,8 @@ def of_the_caller(sandbox):
         _, _, done = run_suite(sandbox, 'backend = "xpu"\n', env={name: "1"}, code=2)
         check(f"the caller's {name}" in done.stderr, name, done.stderr)
         run_suite(sandbox, 'backend = "none"\n', env={name: "1"})
+    _, _, done = run_suite(sandbox, 'backend = "xpu"\n', env={"ZE_ENABLE_PCI_ID_DEVICE_ORDER": "1"})
+    check("ZE_ENABLE_PCI_ID_DEVICE_ORDER" not in done.stdout, "a case gets just that:", done.stdout)
     # All at once, on two cards.
     shown, document, _ = run_suite(sandbox, 'backend = "xpu"\ndevices = 2\n',
                                    env={**OF_A_CALLER, "NEO_L0_ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"})
@@ -107,6 +109,10 @@ def nothing_is_left(sandbox):
     shown, document, done = run_suite(sandbox, 'backend = "xpu"\n', env=env, code=3)
     check(not shown and document["cases"][0]["reason"] == "hidden:ZE_AFFINITY_MASK", document["cases"][0])
     check("ZE_AFFINITY_MASK='7' leaves no xpu device" in done.stdout, done.stdout)
+    prefixed = {"NEO_ZE_AFFINITY_MASK": "7", "ZE_AFFINITY_MASK": "0", "ZE_FLAT_DEVICE_HIERARCHY": "COMPOSITE"}
+    _, document, done = run_suite(sandbox, 'backend = "xpu"\n', env=prefixed, code=3)
+    check(document["cases"][0]["reason"] == "hidden:NEO_ZE_AFFINITY_MASK", document["cases"][0])
+    check("NEO_ZE_AFFINITY_MASK='7' leaves no xpu device" in done.stdout, done.stdout)
     run_suite(sandbox, 'backend = "none"\n', env=env)  # needs nothing
     done = sandbox.proctor("exec", "--sim", "xpu:2x1", "--gpus", "1", "--", "true", env={**sandbox.env, **env})
     check(done.returncode == 75, done.returncode, done.stderr)
@@ -167,6 +173,7 @@ def cuda(sandbox):
     if case["outcome"] == "skip":
         skip(case["reason"])
     check(shown["CUDA_VISIBLE_DEVICES"].startswith("GPU-") and "CUDA_DEVICE_ORDER" not in shown, shown)
+    check("ONEAPI_DEVICE_SELECTOR=level_zero:1 of the caller" in done.stdout, done.stdout)
     check("NVIDIA_VISIBLE_DEVICES" not in shown and "ONEAPI_DEVICE_SELECTOR" not in shown, shown)
     check("CUDA_DEVICE_ORDER=FASTEST_FIRST of the caller" in done.stdout, done.stdout)
     by_index, _, _ = run_suite(sandbox, 'backend = "cuda"\nmask = "index"\n', env=OF_A_CALLER, sim="cuda:4")

@@ -296,6 +296,10 @@ def listing_waits(sandbox):
     late = sandbox.proctor("run", "--config", project.config, *card, "--lease-wait", "300ms", "--out", sandbox.out())
     check(late.returncode == 75 and "waited 300ms" in late.stderr, late.returncode, late.stdout, late.stderr)
     check("is held by" in late.stderr, "does not say by whom:", late.stderr)
+    for words in (["run", "--deadline", "300ms", "--out", sandbox.out()], ["list", "--lease-wait", "300ms"],
+                  ["plan", "--lease-wait", "300ms", "-o", sandbox.path / "waits.json"]):
+        late = sandbox.proctor(words[0], "--config", project.config, *card, *words[1:])
+        check(late.returncode == 75 and "waited 300ms" in late.stderr, words, late.returncode, late.stderr)
     run = sandbox.start("run", "--config", project.config, *card, "--out", sandbox.out())
     said = run.stderr.readline()
     check("waits for them" in said and "is held by" in said, said)
@@ -306,6 +310,25 @@ def listing_waits(sandbox):
     found = sorted(case["id"] for case in report(sandbox.last_out())["cases"])
     check(run.returncode == 0 and len(found) == 2, "fewer cases than with the cards free:", run.returncode, found)
     print("ok a listing waits for its devices")
+
+
+def listing_without_the_drained(sandbox):
+    """A drained card is not waited for; where it is the only one, nothing is listed as if there were none."""
+    if not (BIN / "libproctor_ze_sim.so").exists():
+        return print("skipped: a drained card: library_missing:libproctor_ze_sim.so")
+    project = Project(sandbox, "drained", {"test_a.py": DEPENDS}, backend="xpu", devices=2)
+    for cards in (1, 2):
+        card = ["--sim", f"xpu:{cards}x1", "--sim-state", sandbox.path / f"drained{cards}"]
+        done = sandbox.proctor("devices", "drain", "xpu-sim:0", "--reason", "smoke", *card)
+        check(done.returncode == 0, "no drain:", done.stdout, done.stderr)
+        listed = sandbox.proctor("list", "--config", project.config, "--lease-wait", "0s", *card)
+        check("waits for them" not in listed.stderr, listed.stderr)
+        if cards == 1:
+            check(listed.returncode == 75 and not listed.stdout, listed.returncode, listed.stdout, listed.stderr)
+            check("xpu-sim:0" in listed.stderr and "smoke" in listed.stderr, listed.stderr)
+        else:
+            check(listed.returncode == 0 and listed.stdout.count("test_each[") == 1, listed.stdout, listed.stderr)
+    print("ok a listing does without a drained card, and says when it is the only one")
 
 
 def listing_keeps_a_doubt(sandbox):
@@ -362,6 +385,8 @@ def left_out(sandbox):
         "    config.hook.pytest_deselected(items=slow)\n    items[:] = [i for i in items if i not in slow]\n")
     cases, _, told = run(project)
     check(cases == ["test_fast"] and "by a conftest.py or a plugin" in told, cases, told)
+    cases, _, told = run(project, env={"PYTEST_ADDOPTS": "--color=yes"})
+    check(cases == ["test_fast"] and "by a conftest.py or a plugin" in told, "a harmless option hides it:", cases, told)
     print("ok what leaves tests out is said")
 
 
@@ -376,6 +401,7 @@ def main():
         markers(sandbox)
         listed_with_devices(sandbox)
         listing_waits(sandbox)
+        listing_without_the_drained(sandbox)
         listing_keeps_a_doubt(sandbox)
 
 

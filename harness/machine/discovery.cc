@@ -135,6 +135,14 @@ void await_change(const LeaseDirectory& leases, Clock::time_point until) {
   poll(&change, 1, static_cast<int>(longest.count()));
 }
 
+std::string why_drained(DevicePool& pool) {
+  std::string why;
+  for (const Warning& warning : pool.take_warnings()) {
+    if (warning.code == "device_drained") why += (why.empty() ? "" : "; ") + warning.text;
+  }
+  return why;
+}
+
 // None: there is no device at all, which the run says.
 Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& pool) const {
   const std::string backend(to_string(suite.backend));
@@ -147,7 +155,7 @@ Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& 
     if (auto ids = pool.lease(backend, count, "listing of " + suite.name)) return *std::move(ids);
     if (const auto left = pool.width(backend); left != there) {  // one was found to be drained
       there = left;
-      if (there == 0) return machine_error(what + "they are drained");
+      if (there == 0) return machine_error(what + why_drained(pool));
       continue;
     }
     std::string who;

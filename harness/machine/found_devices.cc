@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "harness/core/child_protocol.h"
 #include "harness/devices/caller_devices.h"
@@ -11,6 +12,9 @@
 
 namespace proctor {
 namespace {
+
+constexpr std::string_view kHiddenBy = "hidden:";
+constexpr const char* kCtestVariable = "CTEST_RESOURCE_GROUP_COUNT";
 
 std::string value_of(const Environment& environment, const std::string& name) {
   const auto it = environment.find(name);
@@ -68,6 +72,11 @@ void note_problems(Backend backend, const Inventory& inventory, bool simulated, 
   devices.warnings.push_back({"probe", fmt::format("{} {} device{}: {}", who, key, can, inventory.words())});
 }
 
+// Of what is there, `variable` of the caller leaves nothing.
+void hide(const std::string& backend, const std::string& variable, FoundDevices& devices) {
+  devices.unusable[backend] = devices.absent[backend] = std::string(kHiddenBy) + variable;
+}
+
 // What the caller's own mask leaves.
 Result<std::vector<LeasedDevice>> narrow(Backend backend, const Inventory& inventory,
                                          const DeviceProbe& probe, const Environment& caller,
@@ -75,16 +84,13 @@ Result<std::vector<LeasedDevice>> narrow(Backend backend, const Inventory& inven
   const auto mask = caller_mask(backend, caller);
   auto allowed = caller_devices(backend, inventory.devices, caller, probe);
   if (!allowed || !mask) return allowed;
-  const std::string variable = mask_variable(backend);
+  const std::string variable = *name_in_force(mask_variable(backend), caller);
   devices.stack.emplace_back(key_of(backend) + ".caller_mask", *mask);
   std::string left;
   for (const auto& device : *allowed) left += (left.empty() ? "" : ", ") + device.id;
   devices.notes.push_back(fmt::format("  mask         {}={} of the caller: {}", variable, *mask,
                                       left.empty() ? "nothing" : left));
-  if (allowed->empty()) {
-    devices.unusable[key_of(backend)] = "hidden:" + variable;
-    devices.absent[key_of(backend)] = "hidden:" + variable;
-  }
+  if (allowed->empty()) hide(key_of(backend), variable, devices);
   return allowed;
 }
 
@@ -178,7 +184,11 @@ Result<void> FoundDevices::keep_what_ctest_allocated(const Environment& caller) 
   const auto given_away = [&](const std::string& id) {
     return std::ranges::find(**allocated, id) == (*allocated)->end();
   };
+  std::set<std::string> had;
+  for (const PoolDevice& entry : pool) had.insert(entry.device.backend);
   std::erase_if(pool, [&](const PoolDevice& entry) { return given_away(entry.device.id); });
+  for (const PoolDevice& entry : pool) had.erase(entry.device.backend);
+  for (const std::string& backend : had) hide(backend, kCtestVariable, *this);
   std::erase_if(leasable, [&](const LeasedDevice& device) { return given_away(device.id); });
   return {};
 }
@@ -228,6 +238,12 @@ std::string backend_without_devices(const Plan& plan, const FoundDevices& device
     if (devices.absent.contains(backend) || !devices.unusable.contains(backend)) return backend;
   }
   return {};
+}
+
+std::string variable_that_hides(const std::string& backend, const FoundDevices& devices) {
+  const auto why = devices.absent.find(backend);
+  if (why == devices.absent.end() || !why->second.starts_with(kHiddenBy)) return {};
+  return why->second.substr(kHiddenBy.size());
 }
 
 }  // namespace proctor

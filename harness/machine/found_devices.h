@@ -63,5 +63,7 @@ std::vector<std::string> leave_out_absent(Plan& plan, const FoundDevices& device
 
 // A backend that cases need and that has no devices; "" if there is no such backend.
 std::string backend_without_devices(const Plan& plan, const FoundDevices& devices);
+// The variable of the caller that leaves no device of `backend`; "" if none does.
+std::string variable_that_hides(const std::string& backend, const FoundDevices& devices);
 
 }  // namespace proctor

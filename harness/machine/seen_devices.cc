@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/core/device_identity.h"
 #include "harness/devices/inventory.h"
 #include "harness/plan/kinds/kind.h"
 
@@ -23,9 +24,11 @@ std::vector<LeasedDevice> first_devices(const Suite& suite, const Case& test, co
   return static_cast<int>(first.size()) == wanted ? first : std::vector<LeasedDevice>();
 }
 
-bool is_it(const LeasedDevice& leased, const Device& seen) {
-  return (!leased.uuid.empty() && leased.uuid == seen.uuid) ||
-         (!leased.pci.empty() && leased.pci == seen.pci);
+template <typename T>
+std::vector<DeviceIdentity> identities_of(const std::vector<T>& devices) {
+  std::vector<DeviceIdentity> identities;
+  for (const T& device : devices) identities.push_back({device.uuid, device.pci});
+  return identities;
 }
 
 // A CUDA probe also lists what NVML shows it, which knows no mask.
@@ -33,16 +36,6 @@ std::vector<Device> visible(const Inventory& inventory) {
   std::vector<Device> devices = inventory.devices;
   std::erase_if(devices, [](const Device& device) { return device.ordinal < 0; });
   return devices;
-}
-
-bool agree(const std::vector<LeasedDevice>& leased, const std::vector<Device>& seen) {
-  const auto has_lease = [&](const Device& device) {
-    return std::ranges::any_of(leased, [&](const LeasedDevice& one) { return is_it(one, device); });
-  };
-  const auto is_seen = [&](const LeasedDevice& one) {
-    return std::ranges::any_of(seen, [&](const Device& device) { return is_it(one, device); });
-  };
-  return std::ranges::all_of(leased, is_seen) && std::ranges::all_of(seen, has_lease);
 }
 
 std::string names_of_seen(const std::vector<Device>& devices) {
@@ -60,12 +53,6 @@ std::string mask_of(const Suite& suite, const CaseEnvironment& environment) {
   return name + " unset";
 }
 
-// A probe counts the parts of a divided GPU by NVML, which knows no mask.
-bool has_parts(const std::vector<LeasedDevice>& leased) {
-  return std::ranges::any_of(leased,
-                             [](const LeasedDevice& device) { return device.uuid.starts_with("MIG-"); });
-}
-
 class Looks {
  public:
   Looks(const FoundDevices& devices, Containment& containment)
@@ -77,7 +64,8 @@ class Looks {
     const auto note = [&](const std::string& what) {
       seen.notes.push_back(fmt::format("  sees         {}: {} under {}", suite.name, what, mask));
     };
-    if (has_parts(leased)) return note("unknown, of a divided GPU");
+    // A probe counts the parts of a divided GPU by NVML, which knows no mask.
+    if (std::ranges::any_of(identities_of(leased), is_part_of_card)) return note("unknown, of a divided GPU");
     const Inventory& inventory = probe(suite.backend, environment);
     const std::string who = fmt::format("suite {}: a probe in the environment of its cases", suite.name);
     const bool nothing = inventory.problem == "no_device";
@@ -88,9 +76,9 @@ class Looks {
     }
     // The runtime is that of this machine; the suite may bring another one.
     if (!nothing && !inventory.runtime_problem.empty()) return note("unknown, " + inventory.words());
-    const auto what = visible(inventory);
+    const auto what = nothing ? std::vector<Device>() : visible(inventory);
     note(names_of_seen(what));
-    if (agree(leased, what)) return;
+    if (sees_what_is_leased(identities_of(leased), identities_of(what))) return;
     std::string ids;
     for (const LeasedDevice& device : leased) ids += (ids.empty() ? "" : ", ") + device.id;
     seen.warnings.push_back(

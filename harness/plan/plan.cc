@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "harness/core/digest.h"
+#include "harness/core/text.h"
 
 namespace proctor {
 
@@ -46,7 +47,7 @@ std::vector<std::string> filters_of(const Plan& plan) {
     const bool is_used = std::ranges::any_of(plan.cases, [&](const Case& test) { return test.suite == i; });
     if (!is_used) continue;
     for (const auto& [name, value] : plan.suites[i].filters)
-      filters.push_back(plan.suites[i].name + " " + name + "=" + value);
+      filters.push_back(clean_text(plan.suites[i].name + " " + name + "=" + value));  // as the journal has it
   }
   return filters;
 }

@@ -173,6 +173,15 @@ TEST(PlanFile, WhatWasChangedOrIsNewerIsRefused) {
     EXPECT_THAT(refusal(other), HasSubstr("no plan of Proctor"));
 }
 
+// As the configuration refuses it: a driver would ignore it in silence.
+TEST(PlanFile, AHierarchyThatIsNoneIsRefused) {
+  PlanFile file = full();
+  file.plan.suites[0].hierarchy = "flat";
+  EXPECT_TRUE(parse_plan_file(text_of(file), "plan.json", kHere));
+  file.plan.suites[0].hierarchy = "sideways";
+  EXPECT_THAT(refusal(text_of(file)), HasSubstr("sideways"));
+}
+
 TEST(PlanFile, TheDigestIsOfTheContentAndNotOfItsLayout) {
   std::string text = text_of(full());
   std::erase(text, '\n');

@@ -62,7 +62,7 @@ void take_caller_filters(Suite& suite, const SearchPaths& paths, std::vector<War
     } else if (std::ranges::find(kind.caller_options, name) != kind.caller_options.end() &&
                suite.kind->leaves_tests_out(name, value)) {
       suite.env[name] = suite.filters[name] = value;
-      warn(name, value, "is passed on, may leave tests out, and is part of the plan");
+      warn(name, value, "is passed on, and may leave tests out; where it does, it is part of the plan");
     }
   }
 }

@@ -1,39 +1,12 @@
 #include "suites/main/lease_check.h"
 
 #include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "suites/main/skipped.h"
 
 namespace proctor::suite {
 namespace {
-
-// "GPU-8932F937-d72c-..." and "8932f937d72c..." are one.
-std::string digits_of(std::string_view uuid) {
-  for (const std::string_view prefix : {"GPU-", "MIG-"}) {
-    if (uuid.starts_with(prefix)) uuid.remove_prefix(prefix.size());
-  }
-  std::string digits;
-  for (const char c : uuid) {
-    if (c != '-') digits += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return digits;
-}
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-// Of a divided card: all parts have its address.
-bool is_part(const Identity& device) { return device.uuid.starts_with("MIG-"); }
-
-bool same(const Identity& one, const Identity& other) {
-  if (!one.uuid.empty() && digits_of(one.uuid) == digits_of(other.uuid)) return true;
-  return !one.pci.empty() && lower(one.pci) == lower(other.pci);
-}
 
 std::string to_text(const std::vector<Identity>& devices) {
   std::string text;
@@ -45,21 +18,10 @@ std::string to_text(const std::vector<Identity>& devices) {
   return text.empty() ? "none" : text;
 }
 
-bool agree(const std::vector<Identity>& leased, const std::vector<Identity>& seen) {
-  const auto is_among = [](const std::vector<Identity>& devices) {
-    return [&devices](const Identity& one) {
-      return std::ranges::any_of(devices, [&](const Identity& other) { return same(one, other); });
-    };
-  };
-  return std::ranges::all_of(leased, is_among(seen)) && std::ranges::all_of(seen, is_among(leased));
-}
-
 // By name only: parts of a card have one address.
 bool has_one_of(const std::vector<Identity>& others, const std::vector<Identity>& seen) {
   return std::ranges::any_of(seen, [&](const Identity& device) {
-    return !device.uuid.empty() && std::ranges::any_of(others, [&](const Identity& other) {
-      return digits_of(other.uuid) == digits_of(device.uuid);
-    });
+    return std::ranges::any_of(others, [&](const Identity& other) { return has_same_uuid(device, other); });
   });
 }
 
@@ -98,11 +60,11 @@ std::string difference_from_lease(std::string_view lease, std::string_view pool,
   const std::vector<Identity> others = left_of(read_devices(pool), leased);
   const auto is_nameless = [](const Identity& device) { return device.uuid.empty() && device.pci.empty(); };
   if (leased.empty() || std::ranges::any_of(leased, is_nameless)) return {};
-  const bool parts = std::ranges::any_of(leased, is_part);  // those of one card have one address
+  const bool parts = std::ranges::any_of(leased, is_part_of_card);  // those of one card have one address
   std::vector<Identity> seen = ask(visible, parts);
-  if (agree(leased, seen) && !has_one_of(others, seen)) return {};
+  if (sees_what_is_leased(leased, seen) && !has_one_of(others, seen)) return {};
   if (!parts) seen = ask(visible, true);  // an address may be wrong where the device is right
-  if (agree(leased, seen) && !has_one_of(others, seen)) return {};
+  if (sees_what_is_leased(leased, seen) && !has_one_of(others, seen)) return {};
   return "this process sees " + to_text(seen) + ", and has leased " + to_text(leased);
 }
 

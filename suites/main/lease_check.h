@@ -9,19 +9,17 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/device_identity.h"
+
 namespace proctor::suite {
 
-// Who a device says that it is; "" where it does not say.
-struct Identity {
-  std::string uuid;
-  std::string pci;
-};
+using Identity = DeviceIdentity;
 
 // The devices that this process can see. `with_uuid`: also where that is dear. May throw what a check would.
 using VisibleDevices = std::function<std::vector<Identity>(bool with_uuid)>;
 
-// What differs between the devices of `lease`, as in PROCTOR_DEVICES, and those that are visible; "" when nothing does, or
-// when the lease says of some device only what no driver knows. A device is the leased one by its UUID or its address:
+// What differs between the devices of `lease`, as in PROCTOR_DEVICES, and those that are visible; "" when nothing
+// does, or when the lease says of some device only what no driver knows. A device is the leased one by its UUID or its address:
 // a tile has the address of its card. So have the parts of a divided GPU: one of them is another one's only when it has
 // a name of `pool`, as in PROCTOR_POOL, that is not leased.
 std::string difference_from_lease(std::string_view lease, std::string_view pool,

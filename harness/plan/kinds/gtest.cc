@@ -133,7 +133,7 @@ struct Results {
     std::vector<std::string> failures = {};  // event lines
   };
   std::vector<Test> ran;
-  std::vector<std::string> failures;  // of groups, event lines
+  std::vector<std::string> failures;  // of groups and of what is around all tests, event lines
 };
 
 void add_failures(const json& holder, std::vector<std::string>& lines) {
@@ -175,7 +175,11 @@ std::vector<std::string> tell_each(const Results& results) {
     lines.push_back(event_line("end", {{"case", test.name}, {"result", result}}));
   }
   if (!results.ran.empty()) return lines;
-  lines.insert(lines.end(), results.failures.begin(), results.failures.end());
+  if (!results.failures.empty()) {  // it did not come to its tests
+    lines = results.failures;
+    lines.push_back(event_line("end", {{"result", "fail"}}));
+    return lines;
+  }
   lines.push_back(event_line("fail", {{"message", "no test ran: the result of the program has none"}}));
   lines.push_back(event_line("end", {{"result", "error"}, {"reason", "result_mismatch"}}));
   return lines;
@@ -189,7 +193,7 @@ std::vector<std::string> tell_whole(const Results& results) {
     lines.insert(lines.end(), test.failures.begin(), test.failures.end());
     skipped = skipped && test.skipped;
   }
-  if (results.ran.empty()) return lines;  // without an end nobody takes it for a result
+  if (results.ran.empty() && lines.empty()) return lines;  // without an end nobody takes it for a result
   const char* result = !lines.empty() ? "fail" : skipped ? "skip" : "pass";
   lines.push_back(event_line("end", {{"result", result}}));
   return lines;

@@ -181,16 +181,22 @@ TEST(GtestResult, APassIsAPassOfExactlyThatCase) {
   EXPECT_EQ(read(result_file(both(kN, kOther))).also_ran(), "G.Other");
 }
 
-// What failed in the set-up of an environment is in a group of its own, in a test without a name; the case did not begin.
-TEST(GtestResult, AFailedEnvironmentFailsItsCases) {
-  const std::string text =
-      R"({"testsuites":[{"name":"G","testsuite":[{"name":"N","status":"RUN","result":"COMPLETED",
-          "timestamp":"1970-01-01T00:00:00Z","time":"0s"}]},
-          {"name":"NonTestSuiteFailure","testsuite":[{"name":"","status":"RUN","result":"COMPLETED",
-          "failures":[{"failure":"/a.cc:3\nno surroundings","type":""}]}]}]})";
-  EXPECT_EQ(verdict_of(text, "G.N", 1), (Verdict{Outcome::kFail, ""}));
-  ASSERT_EQ(read(text).failures().size(), 1u);
-  EXPECT_EQ(read(text).failures()[0].message, "no surroundings");
+// GoogleTest puts what fails outside of every test into a group of its own, as a test without a name.
+TEST(GtestResult, AFailingEnvironmentFailsTheCaseInItsOwnWords) {
+  const std::string outside =
+      R"(]},{"name":"NonTestSuiteFailure","testsuite":[{"name":"","status":"RUN","result":"COMPLETED","failures":[
+         {"failure":"/src/a.cc:7\nno licence","type":""}]})";
+  constexpr const char* kSkipped = R"({"name":"N","status":"RUN","result":"SKIPPED"})";
+  constexpr const char* kNotRun = R"({"name":"N","status":"NOTRUN","result":"SUPPRESSED"})";
+  for (const char* own : {kN, kSkipped, kNotRun}) {
+    const std::string text = result_file(own + outside);
+    EXPECT_EQ(verdict_of(text, "G.N", 1), (Verdict{Outcome::kFail, {}})) << own;
+    ASSERT_EQ(read(text).failures().size(), 1u) << own;
+    EXPECT_EQ(read(text).failures()[0].message, "no licence");
+    EXPECT_EQ(read(text).failures()[0].line, 7);
+  }
+  EXPECT_EQ(verdict_of(result_file(kOther + outside), "G.N", 1),
+            (Verdict{Outcome::kError, "result_mismatch"}));
 }
 
 // A program that is one case as a whole may run what it likes, but something.

@@ -112,7 +112,7 @@ class Kind {
   virtual bool is_one_case() const { return false; }
   // Adds the variables that a program of this kind needs, both to list and to run.
   virtual Result<void> settle_environment(Suite& suite, const SearchPaths& paths) const;
-  // Whether a caller's value of one of Traits::caller_options leaves tests out.
+  // Whether a caller's value of one of Traits::caller_options leaves tests out, or may.
   virtual bool leaves_tests_out(std::string_view name, const std::string& value) const;
   virtual std::vector<std::string> list_command(const Suite& suite) const = 0;
   // Whether a listing that exited with `code` has done what it was asked.

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <limits>
-#include <sstream>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/json_text.h"
@@ -20,6 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kPlugin = "proctor_pytest";
+constexpr std::string_view kPlugins = "PYTEST_PLUGINS";
 constexpr const char* kBatchOption = "--proctor-cases=";
 
 json parse_event(std::string_view line) { return json::parse(line, nullptr, /*allow_exceptions=*/false); }
@@ -78,33 +77,41 @@ std::vector<std::string> collection_failures(const std::vector<std::string>& lin
   return messages;
 }
 
-// "-vx": short options that take no value, in one word, stop at the first failure if x is among them.
-bool stops_early(std::string_view word) {
-  if (word.size() < 2 || word[0] != '-' || word[1] == '-') return false;
-  return word.find_first_not_of("vqslx", 1) == word.npos && word.find('x') != word.npos;
+// "-k", and also "-vx": the flags before it take no value.
+bool is_short_filter(std::string_view word) {
+  for (const char letter : word.substr(1)) {
+    if (std::string_view("kmx").find(letter) != std::string_view::npos) return true;
+    if (std::string_view("vqslhV").find(letter) == std::string_view::npos) return false;
+  }
+  return false;
 }
 
 // Whether options of pytest leave out tests that were asked for.
 bool leaves_out(const std::vector<std::string>& words) {
-  constexpr std::string_view kLong[] = {"--deselect", "--ignore",      "--ignore-glob",
-                                        "--lf",       "--last-failed", "--sw",
-                                        "--stepwise", "--exitfirst",   "--maxfail"};
+  constexpr std::string_view kOptions[] = {"--deselect", "--ignore",      "--ignore-glob",
+                                           "--lf",       "--last-failed", "--sw",
+                                           "--stepwise", "--exitfirst",   "--maxfail"};
   return std::ranges::any_of(words, [&](std::string_view word) {
-    if (word.starts_with("-k") || word.starts_with("-m") || stops_early(word)) return true;
-    return std::ranges::find(kLong, word.substr(0, word.find('='))) != std::end(kLong);
+    if (word.size() > 1 && word[0] == '-' && word[1] != '-') return is_short_filter(word);
+    return std::ranges::find(kOptions, word.substr(0, word.find('='))) != std::end(kOptions);
   });
 }
 
-// What the interpreter's own options before it are is not about tests: `python3 -m pytest`.
-std::vector<std::string> words_for_pytest(const std::vector<std::string>& command) {
-  const auto pytest = std::ranges::find(command, "pytest");
-  const auto first = pytest != command.end() ? pytest + 1 : command.begin() + 1;
-  return {first, command.end()};
+bool is_pytest(const std::string& word) {
+  const std::string program = std::filesystem::path(word).filename().string();
+  return program == "pytest" || program == "py.test" || program.starts_with("pytest-3");
 }
 
-std::vector<std::string> words_of_addopts(const std::string& value) {
-  std::istringstream words(value);
-  return {std::istream_iterator<std::string>(words), {}};
+// The words of a command that pytest itself gets: `-m` of the interpreter selects no tests.
+std::vector<std::string> words_for_pytest(const std::vector<std::string>& command) {
+  const auto program = std::ranges::find_if(command, is_pytest);
+  return {program == command.end() ? command.begin() + 1 : program + 1, command.end()};
+}
+
+// How many tests pytest says that something has left out.
+int deselected_in(const json& options) {
+  const auto count = options.find("deselected");
+  return count != options.end() && count->is_number_integer() ? count->get<int>() : 0;
 }
 
 // What of the project leaves out tests, where the command of the suite does not say so: said once, and part of the plan.
@@ -115,8 +122,7 @@ void take_filters(const json& options, Suite& suite, std::vector<Warning>& warni
       if (word.is_string()) addopts.push_back(word.get<std::string>());
     }
   }
-  const auto count = options.find("deselected");
-  const int deselected = count != options.end() && count->is_number_integer() ? count->get<int>() : 0;
+  const int deselected = deselected_in(options);
   const std::string left_out = deselected == 0   ? "may leave tests out"
                                : deselected == 1 ? "1 test is left out"
                                                  : fmt::format("{} tests are left out", deselected);
@@ -130,6 +136,11 @@ void take_filters(const json& options, Suite& suite, std::vector<Warning>& warni
     warnings.push_back({"pytest_filter", fmt::format("suite `{}` ({}): {}, by a conftest.py or a plugin",
                                                      suite.name, suite.origin, left_out)});
   }
+}
+
+// A variable of the caller that is no filter: processes get it as they get the others, and the plan does not have it.
+void leave_to_caller(Suite& suite, const std::string& variable) {
+  if (suite.filters.erase(variable) > 0) suite.env.erase(variable);
 }
 
 // How many devices a test needs: its marker's number, or the suite's where the marker says none.
@@ -162,17 +173,23 @@ class PytestKind final : public Kind {
               .markers_for_devices = true,
               // Tests in Python are often made, and skipped, by what the module sees when it is imported.
               .lists_with_devices = true,
-              .caller_options = {"PYTEST_ADDOPTS"}}) {}
+              .caller_options = {"PYTEST_ADDOPTS", kPlugins}}) {}
 
   bool is_command(const std::vector<std::string>& command) const override {
-    const std::string program = std::filesystem::path(command.front()).filename().string();
-    if (program == "pytest" || program == "py.test" || program.starts_with("pytest-3")) return true;
-    if (!program.starts_with("python")) return false;
+    if (is_pytest(command.front())) return true;
+    if (!std::filesystem::path(command.front()).filename().string().starts_with("python")) return false;
     // Options of the interpreter may stand before -m; nothing after the module or script belongs to it.
     for (std::size_t i = 1; i + 1 < command.size() && command[i].starts_with('-'); ++i) {
       if (command[i] == "-m") return command[i + 1] == "pytest";
     }
     return false;
+  }
+
+  // A plugin may leave out what it likes; its list tells whether it does.
+  bool leaves_tests_out(std::string_view name, const std::string& value) const override {
+    if (name == kPlugins) return !value.empty();
+    const auto words = shell_words(value);  // pytest splits them so, and refuses what cannot be split
+    return !words || leaves_out(*words);
   }
 
   // Python finds our plugin first, and everything else where it did.
@@ -190,10 +207,6 @@ class PytestKind final : public Kind {
     return {};
   }
 
-  bool leaves_tests_out(std::string_view name, const std::string& value) const override {
-    return name == "PYTEST_ADDOPTS" && leaves_out(words_of_addopts(value));
-  }
-
   std::vector<std::string> list_command(const Suite& suite) const override {
     return with_plugin(suite.command, child::kListOption);
   }
@@ -209,8 +222,10 @@ class PytestKind final : public Kind {
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
                                       std::vector<Warning>& warnings) const override {
     std::vector<Case> cases;
+    bool deselected = false;
     for (std::size_t i = 0; i < out.event_lines.size(); ++i) {
       if (const json event = parse_event(out.event_lines[i]); is_event(event, "options")) {
+        deselected = deselected || deselected_in(event) > 0;
         take_filters(event, suite, warnings);
         continue;
       }
@@ -227,6 +242,7 @@ class PytestKind final : public Kind {
       test.argv = with_plugin(suite.command, child::kCaseOption + listed->nodeid);
       cases.push_back(std::move(test));
     }
+    if (!deselected) leave_to_caller(suite, std::string(kPlugins));
     return cases;
   }
 

@@ -16,11 +16,12 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-const Verdict kPass{Outcome::kPass, ""};
+const Verdict kPassed{Outcome::kPass, ""};
 
 // A run of one good case, and what else it has.
 RunModel good_run(const std::vector<Event>& more, RunPlanned plan = plan_of({planned("s/a")})) {
-  std::vector<Event> events = {std::move(plan), started("s/a"), ended("s/a", kPass), concluded("s/a", kPass)};
+  std::vector<Event> events = {std::move(plan), started("s/a"), ended("s/a", kPassed),
+                               concluded("s/a", kPassed)};
   events.insert(events.end(), more.begin(), more.end());
   events.emplace_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
   return model_of(events);
@@ -54,8 +55,8 @@ TEST(RunProblems, WhatIsNoCaseIsRedInEveryFile) {
     const char* name;
     int code;
   } rows[] = {
-      {good_run({concluded("s/a", kPass, {"flaky"})}), "flaky", 1},
-      {good_run({concluded("s/a", kPass, {"device_suspect"})}), "device_suspect", 75},
+      {good_run({concluded("s/a", kPassed, {"flaky"})}), "flaky", 1},
+      {good_run({concluded("s/a", kPassed, {"device_suspect"})}), "device_suspect", 75},
       {good_run({Warning{std::string(kStackChanged), "kernel"}}), "stack_changed", 75},
       {good_run({Warning{std::string(kMaskMismatch), "another card"}}), "mask_mismatch", 75},
       {good_run({Warning{std::string(kJournalChanged), "line 3"}}), "journal_changed", 75},
@@ -86,7 +87,7 @@ TEST(RunProblems, ASuspectDeviceIsNamedWithItsCase) {
   const RunModel model =
       model_of({plan_of({planned("s/a")}), started("s/a"), ended("s/a", {Outcome::kFail, "exit:1"}),
                 AttemptSuspected{"s/a", 1, 1, "xpu:0000:03:00.0", "wrong bytes"}, elsewhere,
-                ended("s/a", kPass, 2), concluded("s/a", kPass), RunEnded{"x", 1}});
+                ended("s/a", kPassed, 2), concluded("s/a", kPassed), RunEnded{"x", 1}});
   ASSERT_THAT(names_of(model), ElementsAre("device_suspect"));
   EXPECT_THAT(run_problems(model)[0].message,
               HasSubstr("s/a: fail(exit:1) on xpu:0000:03:00.0, which was found sick"));

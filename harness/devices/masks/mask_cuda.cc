@@ -58,7 +58,7 @@ bool is_mig_name(std::string_view text) {
          parse_ordinal(text.substr(second + 1));
 }
 
-std::string why_refused(std::string_view text) {
+std::string why_refused_by_cuda(std::string_view text) {
   switch (kind_of(text)) {
     case EntryKind::kGpuName:
       return is_uuid_prefix(text.substr(kGpu.size())) ? ""
@@ -73,7 +73,7 @@ std::string why_refused(std::string_view text) {
   return why_not_ordinal(text);
 }
 
-std::string suggest(std::string_view value) {
+std::string suggest_for_cuda(std::string_view value) {
   if (value == "*" || value == "all" || value == "any")
     return "For all devices leave CUDA_VISIBLE_DEVICES unset.";
   if (value == "none" || value == "void" || value == "NoDevFiles") {
@@ -83,7 +83,7 @@ std::string suggest(std::string_view value) {
   if (is_uuid(value)) return "Did you mean 'GPU-" + std::string(value) + "'?";
   const std::string upper =
       upper_case(value.substr(0, 3)) + std::string(value.substr(std::min<std::size_t>(3, value.size())));
-  if (kind_of(upper) != EntryKind::kOrdinal && why_refused(upper).empty())
+  if (kind_of(upper) != EntryKind::kOrdinal && why_refused_by_cuda(upper).empty())
     return "Did you mean '" + upper + "'?";
   const std::string repaired = repair_ordinals(value);
   return repaired.empty() ? std::string() : "Did you mean '" + repaired + "'?";
@@ -208,12 +208,13 @@ MaskLint lint_cuda_mask(std::string_view value, const std::optional<CudaHost>& h
     return lint;
   }
   for (const MaskEntry& entry : split_mask(value)) {
-    if (auto why = why_refused(entry.text); !why.empty()) lint.refusals.push_back({entry, std::move(why)});
+    if (auto why = why_refused_by_cuda(entry.text); !why.empty())
+      lint.refusals.push_back({entry, std::move(why)});
   }
   if (!lint.accepted()) {
     lint.driver.push_back("PyTorch's model of it selects " + to_string(selection.devices) + on(host) +
                           "; NVIDIA's guide only says that an invalid entry hides itself and all after it");
-    lint.suggestion = suggest(value);
+    lint.suggestion = suggest_for_cuda(value);
     return lint;
   }
   warn(value, selection, lint.warnings);

@@ -12,7 +12,7 @@ namespace {
 constexpr Topology kExampleTopology{2, 4};
 
 // Why one entry is outside the grammar, or nothing.
-std::string why_refused(std::string_view text) {
+std::string why_refused_by_xpu(std::string_view text) {
   const auto dot = text.find('.');
   if (dot == std::string_view::npos) {
     if (text.starts_with("GPU-") || text.starts_with("MIG-"))
@@ -37,7 +37,7 @@ XpuMaskEntry read_entry(std::string_view text) {
   return entry;
 }
 
-std::string suggest(std::string_view value) {
+std::string suggest_for_xpu(std::string_view value) {
   const std::vector<std::string_view> all = {"*", "all", "any", "default"};
   for (const std::string_view word : all) {
     if (value == word) return "For all devices leave ZE_AFFINITY_MASK unset, or set it to ''.";
@@ -128,10 +128,10 @@ Result<XpuMask> parse_xpu_mask(std::string_view value) {
   mask.all = value.empty();
   if (mask.all) return mask;
   for (const MaskEntry& entry : split_mask(value)) {
-    if (const std::string why = why_refused(entry.text); !why.empty()) {
+    if (const std::string why = why_refused_by_xpu(entry.text); !why.empty()) {
       return Error::usage("read ZE_AFFINITY_MASK " + in_quotes(value) + ": " + to_string(entry) +
                               " at column " + std::to_string(entry.column) + " " + why,
-                          suggest(value));
+                          suggest_for_xpu(value));
     }
     mask.entries.push_back(read_entry(entry.text));
   }
@@ -165,14 +165,15 @@ MaskLint lint_xpu_mask(std::string_view value, std::optional<Hierarchy> hierarch
   MaskLint lint;
   if (!value.empty()) {
     for (const MaskEntry& entry : split_mask(value)) {
-      if (auto why = why_refused(entry.text); !why.empty()) lint.refusals.push_back({entry, std::move(why)});
+      if (auto why = why_refused_by_xpu(entry.text); !why.empty())
+        lint.refusals.push_back({entry, std::move(why)});
     }
   }
   const auto mask = parse_xpu_mask(value);
   if (mask) lint.refused_whole = why_selects_nothing(*mask, hierarchy, topology);
   if (!lint.accepted()) {
     lint.driver = describe_intel(value, hierarchy, topology.value_or(kExampleTopology));
-    lint.suggestion = lint.refusals.empty() ? std::string() : suggest(value);
+    lint.suggestion = lint.refusals.empty() ? std::string() : suggest_for_xpu(value);
     return lint;
   }
   warn_about_entries(value, *mask, hierarchy, topology, lint.warnings);

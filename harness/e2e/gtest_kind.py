@@ -223,13 +223,13 @@ def skipped_by_its_environment(sandbox):
 
 
 def failed_by_its_environment(sandbox):
-    for program, process in (("told", "case"), ("told", "suite"), ("untold", "suite")):
-        suite = Suite(sandbox, f"failed_{program}_{process}", process, program=program, env={"NO_LICENCE": 1},
+    for process in ("case", "suite"):
+        suite = Suite(sandbox, f"failed_{process}", process, program="untold", env={"NO_LICENCE": 1},
                       options=["--gtest_filter=Torn.*"])
         out, cases = suite.run(code=1)
-        check(set(verdicts(cases).values()) == {"fail"}, program, process, verdicts(cases))
+        check(set(verdicts(cases).values()) == {"fail"}, process, verdicts(cases))
         told = failures(out)
-        check(all(any("no licence" in message for _, _, message in told[id]) for id in told), program, process, told)
+        check(told and all(any("no licence" in message for _, _, message in told[id]) for id in told), process, told)
     print("ok what fails in the environment of a program fails its cases, in its words")
 
 

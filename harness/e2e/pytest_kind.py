@@ -318,10 +318,13 @@ def listing_without_the_drained(sandbox):
         return print("skipped: a drained card: library_missing:libproctor_ze_sim.so")
     project = Project(sandbox, "drained", {"test_a.py": DEPENDS}, backend="xpu", devices=2)
     for cards in (1, 2):
-        card = ["--sim", f"xpu:{cards}x1", "--sim-state", sandbox.path / f"drained{cards}"]
-        done = sandbox.proctor("devices", "drain", "xpu-sim:0", "--reason", "smoke", *card)
+        machine = sandbox.path / f"drained{cards}"
+        machine.mkdir()
+        done = sandbox.proctor("devices", "drain", "xpu-sim:0", "--reason", "smoke", "--sim", f"xpu:{cards}x1",
+                               "--state-dir", machine / "leases")
         check(done.returncode == 0, "no drain:", done.stdout, done.stderr)
-        listed = sandbox.proctor("list", "--config", project.config, "--lease-wait", "0s", *card)
+        listed = sandbox.proctor("list", "--config", project.config, "--lease-wait", "0s", "--sim", f"xpu:{cards}x1",
+                                 "--sim-state", machine)
         check("waits for them" not in listed.stderr, listed.stderr)
         if cards == 1:
             check(listed.returncode == 75 and not listed.stdout, listed.returncode, listed.stdout, listed.stderr)

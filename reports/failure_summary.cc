@@ -55,7 +55,7 @@ std::string fail_text(std::string_view reason, const AttemptEnded* end) {
   return reason.empty() ? "failed without a message" : fmt::format("failed: {}", reason);
 }
 
-std::string error_text(std::string_view reason) {
+std::string error_text(std::string_view reason, const AttemptEnded* end) {
   if (reason == "no_result") return "ended without a readable result: no verdict was reported";
   if (reason == "result_mismatch")
     return "its reported result is not that of this case alone, or contradicts its events or its exit code";
@@ -64,7 +64,10 @@ std::string error_text(std::string_view reason) {
   if (reason == "guard_lost") return "the process that guards the case died";
   if (reason == "ranks") return "not all of its ranks could be followed to their end";
   if (reason == "ranks_disagree") return "its ranks skip for different reasons, or only some of them do";
-  if (reason == "mask_mismatch") return "it sees other devices than it was given";
+  if (reason == "mask_mismatch") {
+    const std::string text = "it sees other devices than it was given";
+    return end == nullptr || end->failures.empty() ? text : text + ": " + end->failures.front().message;
+  }
   if (reason == "foreign_holder") return "not started: processes that are not ours have memory on its device";
   if (const auto name = value_of(reason, "spawn")) return fmt::format("could not be started: {}", *name);
   return fmt::format("the harness could not run or read it: {}", reason);
@@ -100,7 +103,7 @@ std::string verdict_text(const RunModel& model, const CaseRecord& record, const 
     case Outcome::kFail:
       return fail_text(verdict.reason, end);
     case Outcome::kError:
-      return error_text(verdict.reason);
+      return error_text(verdict.reason, end);
     case Outcome::kTimeout:
       if (verdict.reason == "not_ready")
         return "not ready in time: no line of its output matched --ready-regex";

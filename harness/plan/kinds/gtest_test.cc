@@ -199,6 +199,20 @@ TEST(GtestResult, AFailingEnvironmentFailsTheCaseInItsOwnWords) {
             (Verdict{Outcome::kError, "result_mismatch"}));
 }
 
+// As GoogleTest 1.12 writes it.
+TEST(GtestResult, AFailingEnvironmentWithoutTheCommaBeforeIt) {
+  const std::string text =
+      "{\n  \"testsuites\": [\n    {\n      \"name\": \"G\",\n      \"testsuite\": [\n"
+      "        {\n          \"name\": \"N\", \"status\": \"RUN\", \"result\": \"SKIPPED\"\n        }\n      "
+      "]\n"
+      "    }    {\n      \"name\": \"NonTestSuiteFailure\",\n      \"testsuite\": [\n"
+      "        {\"name\": \"\", \"status\": \"RUN\", \"failures\": [{\"failure\": \"/a.cc:7\\nno "
+      "licence\"}]}\n"
+      "      ]\n    }\n  ]\n}\n";
+  EXPECT_EQ(verdict_of(text, "G.N", 1), (Verdict{Outcome::kFail, {}}));
+  EXPECT_EQ(read(text).failures().at(0).message, "no licence");
+}
+
 // A program that is one case as a whole may run what it likes, but something.
 TEST(GtestResult, OfAWholeProgram) {
   Suite suite;

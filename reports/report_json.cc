@@ -1,5 +1,7 @@
 #include "reports/report_json.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "harness/core/json.h"
@@ -256,22 +258,51 @@ Json health_json(const DeviceHealth& health) {
           {"evidence", clean_text(health.evidence)}};
 }
 
+Json warning_json(const Warning& warning) {
+  return {{"code", clean_text(warning.code)}, {"text", clean_text(warning.text)}};
+}
+
+// As it stands in a document below `depth` others: no string of JSON has a newline of its own.
+std::string indented(const Json& json, std::size_t depth) {
+  const std::string text = json.dump(1);
+  std::string out;
+  out.reserve(text.size() + text.size() / 4);
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out.append(depth, ' ');
+  }
+  return out;
+}
+
+std::string member(std::string_view name, const Json& json) {
+  return fmt::format("\n \"{}\": {}", name, indented(json, 1));
+}
+
+// Written element by element: a tree of all cases takes ten times the memory of their text.
+template <typename Element, typename ToJson>
+void add_list(std::string& text, std::string_view name, const std::vector<Element>& elements,
+              const ToJson& to_json) {
+  text += fmt::format("\n \"{}\": [", name);
+  for (const Element& element : elements) {
+    text += text.back() == '[' ? "\n  " : ",\n  ";
+    text += indented(to_json(element), 2);
+  }
+  text += elements.empty() ? "]" : "\n ]";
+}
+
 }  // namespace
 
 std::string report_json(const RunModel& model) {
-  Json json;
-  json["schema_version"] = kReportSchemaVersion;
-  json["run"] = run_json(model);
-  json["summary"] = summary_json(model.summary());
-  json["cases"] = Json::array();
-  for (const CaseRecord& record : model.cases()) json["cases"].push_back(case_json(model, record));
-  json["warnings"] = Json::array();
-  for (const Warning& warning : model.warnings()) {
-    json["warnings"].push_back({{"code", clean_text(warning.code)}, {"text", clean_text(warning.text)}});
-  }
-  json["health"] = Json::array();
-  for (const DeviceHealth& health : model.health()) json["health"].push_back(health_json(health));
-  return json.dump(1) + "\n";
+  std::string text = "{";
+  text += member("schema_version", kReportSchemaVersion) + ",";
+  text += member("run", run_json(model)) + ",";
+  text += member("summary", summary_json(model.summary())) + ",";
+  add_list(text, "cases", model.cases(), [&](const CaseRecord& record) { return case_json(model, record); });
+  text += ",";
+  add_list(text, "warnings", model.warnings(), warning_json);
+  text += ",";
+  add_list(text, "health", model.health(), health_json);
+  return text + "\n}\n";
 }
 
 }  // namespace proctor

@@ -9,7 +9,6 @@
 #include "harness/cli/run_command.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
-#include "harness/devices/device_nodes.h"
 #include "harness/plan/opaque.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/exec_end.h"
@@ -102,7 +101,6 @@ class ExecCommand : public RunCommand {
 
  private:
   Result<void> read_readiness();
-  Backend likely_backend() const;
 };
 
 Result<void> ExecCommand::read_readiness() {
@@ -130,12 +128,6 @@ Result<void> ExecCommand::read_readiness() {
   return typed.ready_file.empty() ? Result<void>() : check_output_file("--ready-file", typed.ready_file);
 }
 
-// Devices that are asked for without their backend.
-Backend ExecCommand::likely_backend() const {
-  if (machine().simulation()) return backends_of(machine().simulation()->topology).front();
-  return has_nvidia_node() && !has_intel_node() ? Backend::kCuda : Backend::kXpu;
-}
-
 Result<PlanOutcome> ExecCommand::make_plan() {
   if (!after_dashes()) {
     return Error::usage("read the command line of proctor exec: there is no command",
@@ -143,10 +135,11 @@ Result<PlanOutcome> ExecCommand::make_plan() {
   }
   if (auto read = read_readiness(); !read) return read.error();
   const PlanOptions& typed = options().plan;
+  const auto likely = machine().likely_backends();  // of devices that are asked for without their backend
   auto plan = plan_opaque({.command = *after_dashes(),
                            .directory = typed.config.directory,
                            .backend = typed.selection.backend,
-                           .likely = likely_backend(),
+                           .likely = likely.empty() ? Backend::kXpu : likely.front(),
                            .gpus = typed.selection.gpus,
                            .hierarchy = typed.selection.hierarchy,
                            .limits = typed.limits});

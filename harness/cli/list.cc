@@ -73,6 +73,7 @@ void add_list_command(CLI::App& app, Action& action, const AfterDashes& after_da
   add_plan_options(*command, options->plan);
   add_lease_wait_option(*command, options->plan);
   add_machine_options(*command, options->machine);
+  add_devices_option(*command, options->machine);
   command->add_flag("--json", options->json, "As JSON");
   command->callback([options, &action, &after_dashes] {
     action = [options, &after_dashes] { return list(*options, after_dashes); };

@@ -113,8 +113,9 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
   auto* plan =
       command.add_option("--plan", options.plan_file,
                          "Run the plan in this file (`proctor plan -o FILE`), the same on every machine");
-  for (const char* fixed : {"suites", "--backend", "--label", "--config", "--profile", "--size", "--provider",
-                            "--hierarchy", "--timeout", "--grace", "--stall", "--retries"}) {
+  for (const char* fixed :
+       {"suites", "--backend", "--gpus", "--process", "--env", "--kind", "--name", "--label", "--config",
+        "--profile", "--size", "--provider", "--hierarchy", "--timeout", "--grace", "--stall", "--retries"}) {
     plan->excludes(command.get_option(fixed));
   }
   command.add_option(
@@ -129,6 +130,7 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
 void add_run_options(CLI::App& command, RunOptions& options) {
   add_plan_options(command, options.plan);
   add_machine_options(command, options.machine);
+  add_devices_option(command, options.machine);
   add_limit_options(command, options.plan.limits);
   add_retries_option(command, options.plan.limits);
   add_shard_options(command, options);
@@ -188,6 +190,7 @@ void add_exec_options(CLI::App& command, RunOptions& options) {
       "Their kind: cuda, xpu or none; default: what --sim or this machine has, xpu before cuda");
   add_hierarchy_option(command, options.plan.selection);
   add_machine_options(command, options.machine);
+  add_devices_option(command, options.machine);
   add_limit_options(command, options.plan.limits);
   add_deadline(command, options, "Time limit of the whole run");
   add_device_options(command, options);
@@ -255,15 +258,19 @@ bool is_ci() {
 
 // How each suite's kind was recognised, and how many cases it has; what is said about devices tells why one has
 // none.
-std::vector<std::string> suite_notes(const Plan& plan, const std::vector<std::string>& about_devices) {
-  std::vector<std::string> notes = about_devices;
+std::vector<std::string> suite_notes(const Plan& plan, const std::vector<std::string>& files,
+                                     const std::vector<std::string>& about_devices) {
+  std::vector<std::string> notes;
+  for (const std::string& file : files) notes.push_back("  config       " + file);
+  notes.insert(notes.end(), about_devices.begin(), about_devices.end());
   for (std::size_t i = 0; i < plan.suites.size(); ++i) {
     const Suite& suite = plan.suites[i];
     const auto count =
         std::count_if(plan.cases.begin(), plan.cases.end(), [&](const Case& c) { return c.suite == i; });
     if (count == 0 && suite.origin == kBuiltInOrigin) continue;
     notes.push_back("  suite        " + suite.name + ": " + std::string(suite.kind->name()) + " (" +
-                    suite.kind_reason + "), backend " + std::string(to_string(suite.backend)) + ", " +
+                    suite.kind_reason + "), backend " + std::string(to_string(suite.backend)) +
+                    (suite.backend_reason.empty() ? "" : " (" + suite.backend_reason + ")") + ", " +
                     std::to_string(count) + (count == 1 ? " case" : " cases"));
   }
   return notes;
@@ -295,8 +302,8 @@ Result<void> write_machine(const std::string& path, const simgpu::Topology& topo
   return replace_file(path, topology.text);
 }
 
-int print_plan(const Plan& plan) {
-  for (const auto& note : suite_notes(plan, {})) std::printf("%s\n", shown(note).c_str());
+int print_plan(const Plan& plan, const std::vector<std::string>& files) {
+  for (const auto& note : suite_notes(plan, files, {})) std::printf("%s\n", shown(note).c_str());
   for (const auto& test : plan.cases) std::printf("%s\n", shown(test.id).c_str());
   std::printf("dry run: %zu cases planned, nothing started\n", plan.cases.size());
   return kExitGreen;
@@ -317,7 +324,7 @@ int RunCommand::execute() {
   for (auto& sentence : sweep_dead_runs())
     warnings_.push_back({"swept", "left by a killed run: " + sentence});
   if (auto prepared = prepare(); !prepared) return refuse_run(prepared.error());
-  return options_.dry_run ? print_plan(plan_) : run();
+  return options_.dry_run ? print_plan(plan_, config_files_) : run();
 }
 
 int RunCommand::refuse(const Error& error) const { return fail(error); }
@@ -351,7 +358,7 @@ Result<PlanOutcome> RunCommand::make_plan() {
 }
 
 std::unique_ptr<RunDisplay> RunCommand::make_display() {
-  return std::make_unique<Console>(output_, run_dir_, suite_notes(plan_, devices_.notes),
+  return std::make_unique<Console>(output_, run_dir_, suite_notes(plan_, config_files_, devices_.notes),
                                    options_.setup.attempts.inherit_stdio);
 }
 
@@ -434,6 +441,7 @@ Result<void> RunCommand::plan_cases() {
   auto outcome = make_plan();
   if (!outcome) return outcome.error();
   plan_ = std::move(outcome->plan);
+  config_files_ = std::move(outcome->files);
   options_.policy = outcome->run.under(options_.policy);
   warnings_.insert(warnings_.end(), outcome->warnings.begin(), outcome->warnings.end());
   const auto known = known_failure_warnings(options_.known_failures, plan_);

@@ -112,7 +112,8 @@ class RunCommand {
   std::string run_id_;
   std::string run_dir_;
   std::unique_ptr<Machine> machine_;
-  Plan plan_;                // for a shard, the cases it owns
+  Plan plan_;  // for a shard, the cases it owns
+  std::vector<std::string> config_files_;
   std::string plan_source_;  // the text of --plan (PlanFile::source)
   std::optional<Shard> shard_;
   std::optional<PlannedShard> part_;  // of the plan with this digest:

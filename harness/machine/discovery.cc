@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <utility>
@@ -12,10 +13,14 @@
 #include "harness/core/child_protocol.h"
 #include "harness/core/clock.h"
 #include "harness/core/duration.h"
+#include "harness/core/read_file.h"
+#include "harness/core/text.h"
 #include "harness/machine/installation.h"
+#include "harness/machine/needed_backend.h"
 #include "harness/plan/discovery.h"
 #include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/load_config.h"
+#include "harness/plan/recognise.h"
 #include "harness/process/contained_process.h"
 
 namespace proctor {
@@ -59,35 +64,58 @@ class Listing {
   Listing(Machine& machine, const PlanOptions& options) : machine_(machine), options_(options) {}
 
   // A driver that hangs must not hang discovery: it sees no device.
-  Result<ListOutput> without_devices(const std::vector<std::string>& argv,
-                                     const std::map<std::string, std::string>& extra_env,
-                                     const std::string& directory);
+  Result<ListOutput> without_devices(const ListCommand& command);
   // With as many devices as its cases get, or as many as there are. Those that other runs hold are waited for as long
   // as by a case: which cases there are must not depend on who else is there.
-  Result<ListOutput> with_devices(const Suite& suite, const std::vector<std::string>& argv);
+  Result<ListOutput> with_devices(const Suite& suite, const ListCommand& command);
 
  private:
   struct Process {
     std::vector<std::string> argv;
     std::vector<std::string> env;
     std::string directory;
+    std::string file_option;
     std::vector<int> leases = {};
   };
   Result<ListOutput> run(const Process& process);
+  Result<std::string> new_file();
   Result<std::vector<std::string>> lease(const Suite& suite, DevicePool& pool) const;
 
   Machine& machine_;
   const PlanOptions& options_;
 };
 
+Result<std::string> Listing::new_file() {
+  const auto scratch = machine_.scratch();
+  if (!scratch) return scratch.error();
+  return (*scratch)->new_file_name();
+}
+
+// What a listing wrote to its file: a regular one, of a size that can be kept.
+std::string read_list_file(const std::string& file) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file, unknown))) return {};
+  if (std::filesystem::file_size(file, unknown) > kMaxEventBytes) return {};
+  auto text = read_file(file);
+  std::filesystem::remove(file, unknown);
+  return text ? *std::move(text) : std::string();
+}
+
 Result<ListOutput> Listing::run(const Process& process) {
   const auto containment = machine_.containment();
   if (!containment) return containment.error();
+  std::string list_file;
+  if (!process.file_option.empty()) {
+    auto file = new_file();
+    if (!file) return file.error();
+    list_file = *std::move(file);
+  }
   std::vector<std::string> lines;
   std::size_t bytes = 0;
   std::uint64_t dropped = 0;
   ProcessSpec spec;
   spec.argv = process.argv;
+  if (!list_file.empty()) spec.argv.push_back(process.file_option + list_file);
   spec.env = process.env;
   spec.directory = process.directory;
   spec.leases = process.leases;
@@ -110,20 +138,23 @@ Result<ListOutput> Listing::run(const Process& process) {
     return machine_error("list the cases: more than " + std::to_string(kMaxEventBytes >> 20) +
                          " MiB of events");
   }
-  return to_list_output(std::move(end), std::move(lines));
+  ListOutput output = to_list_output(std::move(end), std::move(lines));
+  if (!list_file.empty()) output.file_text = read_list_file(list_file);
+  return output;
 }
 
-Result<ListOutput> Listing::without_devices(const std::vector<std::string>& argv,
-                                            const std::map<std::string, std::string>& extra_env,
-                                            const std::string& directory) {
+Result<ListOutput> Listing::without_devices(const ListCommand& command) {
   Environment environment = machine_.caller();
   for (const std::string& name : all_caller_filters()) environment.erase(name);
-  for (const auto& [name, value] : extra_env) environment[name] = value;
+  for (const auto& [name, value] : command.env) environment[name] = value;
   const auto hidden = plan_visibility(VisibilityRequest{});
   if (!hidden) return hidden.error();
   apply(*hidden, environment);
-  if (argv.front().starts_with(program_directory() + "/")) add_simulated_libraries(environment);
-  return run({.argv = argv, .env = to_list(environment), .directory = directory});
+  if (command.argv.front().starts_with(program_directory() + "/")) add_simulated_libraries(environment);
+  return run({.argv = command.argv,
+              .env = to_list(environment),
+              .directory = command.directory,
+              .file_option = command.file_option});
 }
 
 // When a lease may have ended, or after a second: other machines may use the directory too.
@@ -168,7 +199,7 @@ Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& 
   }
 }
 
-Result<ListOutput> Listing::with_devices(const Suite& suite, const std::vector<std::string>& argv) {
+Result<ListOutput> Listing::with_devices(const Suite& suite, const ListCommand& command) {
   const auto devices = machine_.devices({suite.backend});
   if (!devices) return devices.error();
   const auto leases = machine_.leases(*devices);
@@ -176,7 +207,11 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const std::vector<s
   DevicePool pool(devices->pool, *leases ? std::optional(**leases) : std::nullopt, "listing");
   const auto ids = lease(suite, pool);
   if (!ids) return ids.error();
-  if (ids->empty()) return without_devices(argv, suite.env, suite.directory);
+  if (ids->empty()) {
+    auto output = without_devices(command);
+    if (output) output->no_device = to_string(suite.backend);
+    return output;
+  }
   // Simulated devices of its own, unless other runs share them too: nothing of a listing is in the ledger of the run.
   const auto scratch = machine_.scratch();
   if (!scratch) return scratch.error();
@@ -192,10 +227,11 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const std::vector<s
   if (const auto simulated = devices->simulations.find(suite.backend);
       simulated != devices->simulations.end())
     words = simulated->second.loader_words;
-  words.insert(words.end(), argv.begin(), argv.end());
+  words.insert(words.end(), command.argv.begin(), command.argv.end());
   auto output = run({.argv = words,
                      .env = environment->variables,
-                     .directory = suite.directory,
+                     .directory = command.directory,
+                     .file_option = command.file_option,
                      .leases = pool.descriptors(*ids)});
   // As it was found: nobody has examined it. What was killed may have left something there, and stays dirty.
   if (output && output->exit_code) pool.return_unused(*ids);
@@ -219,6 +255,40 @@ Result<void> check_provider(const std::string& provider, const Plan& plan) {
   if (provider.empty() || used) return {};
   return Error::usage("read --provider " + provider + ": no case of our suite collectives is selected",
                       "Select it: `proctor run collectives`.");
+}
+
+std::string exec_options(const MachineOptions& machine) {
+  std::string text;
+  if (!machine.sim.empty()) text += " --sim " + shell_quote(machine.sim);
+  if (!machine.sim_driver.empty()) text += " --sim-driver " + shell_quote(machine.sim_driver);
+  if (!machine.sim_state.empty()) text += " --sim-state " + shell_quote(machine.sim_state);
+  return text;
+}
+
+// Of a command that says nothing of devices: those of the vendor whose libraries it needs, of --sim or this machine
+// first. Of one that only says how many: those that are here.
+void guess_backend(const Machine& machine, const SearchPaths& paths, const std::string& directory,
+                   SelectionOptions& selection) {
+  if (selection.command.empty() || selection.command.front().empty() || !selection.backend.empty()) return;
+  Suite suite;
+  suite.command = selection.command;
+  suite.directory = directory;
+  const auto executable = find_executable(suite, paths.path);
+  if (!executable) return;  // refused where it is planned
+  const auto library_path = machine.caller().find("LD_LIBRARY_PATH");
+  const auto needed = needed_backends(
+      *executable, library_path == machine.caller().end() ? std::string_view() : library_path->second);
+  const auto choose = [&selection](Backend backend, const std::string& why) {
+    selection.backend = to_string(backend);
+    selection.backend_reason = why;
+  };
+  const auto likely = machine.likely_backends();
+  for (const Backend backend : likely) {
+    const auto found = std::ranges::find(needed, backend, &NeededBackend::backend);
+    if (found != needed.end()) return choose(backend, found->why);
+  }
+  if (!needed.empty()) return choose(needed.front().backend, needed.front().why);
+  if (selection.gpus.value_or(0) > 0 && !likely.empty()) choose(likely.front(), "--gpus");
 }
 
 // Nobody asked for a backend: the suites of those that are simulated.
@@ -248,12 +318,14 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
                           .pytest_plugin = shared_file("pytest"),
                           .caller = machine.caller()};
   Listing listing(machine, options);
-  auto outcome =
-      make_plan(*config, options.selection, paths,
-                {.run = [&](const auto& argv, const auto& env,
-                            const auto& directory) { return listing.without_devices(argv, env, directory); },
-                 .run_with_devices = [&](const Suite& suite,
-                                         const auto& argv) { return listing.with_devices(suite, argv); }});
+  SelectionOptions selection = options.selection;
+  guess_backend(machine, paths, options.config.directory, selection);
+  auto outcome = make_plan(
+      *config, selection, paths,
+      {.run = [&](const ListCommand& command) { return listing.without_devices(command); },
+       .run_with_devices = [&](const Suite& suite,
+                               const ListCommand& command) { return listing.with_devices(suite, command); },
+       .exec_options = exec_options(machine.options())});
   if (!outcome) {
     Error error = outcome.error();
     if (builtins.empty()) error.hint = "Our suites for CUDA are not built here: configure with nvcc on PATH.";

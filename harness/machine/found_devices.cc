@@ -6,6 +6,7 @@
 #include <set>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/text.h"
 #include "harness/devices/caller_devices.h"
 #include "harness/devices/inventory.h"
 #include "harness/devices/leases/ctest_resources.h"
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::string_view kHiddenBy = "hidden:";
 constexpr const char* kCtestVariable = "CTEST_RESOURCE_GROUP_COUNT";
+constexpr const char* kDevicesOption = "--devices";
+constexpr std::size_t kShortestPrefix = 4;  // of a UUID or an id: a shorter one may be a slip
 
 std::string value_of(const Environment& environment, const std::string& name) {
   const auto it = environment.find(name);
@@ -92,6 +95,58 @@ Result<std::vector<LeasedDevice>> narrow(Backend backend, const Inventory& inven
                                       left.empty() ? "nothing" : left));
   if (allowed->empty()) hide(key_of(backend), variable, devices);
   return allowed;
+}
+
+void keep_only(const std::set<std::string>& ids, const char* why, FoundDevices& devices) {
+  std::set<std::string> had;
+  for (const PoolDevice& entry : devices.pool) had.insert(entry.device.backend);
+  std::erase_if(devices.pool, [&](const PoolDevice& entry) { return !ids.contains(entry.device.id); });
+  for (const PoolDevice& entry : devices.pool) had.erase(entry.device.backend);
+  for (const std::string& backend : had) hide(backend, why, devices);
+  std::erase_if(devices.leasable, [&](const LeasedDevice& device) { return !ids.contains(device.id); });
+}
+
+// What a word of --devices may mean: a whole name before the beginning of one.
+std::vector<const PoolDevice*> devices_named(const std::string& word, const std::vector<PoolDevice>& pool,
+                                             const std::vector<LeasedDevice>& leasable) {
+  std::vector<const PoolDevice*> whole;
+  std::vector<const PoolDevice*> begun;
+  std::map<std::string, int>
+      place;  // of a device among those of its backend, as `proctor devices` lists them
+  std::set<std::string> backends;
+  for (const PoolDevice& entry : pool) backends.insert(entry.device.backend);
+  for (const PoolDevice& entry : pool) {
+    const std::string number = std::to_string(place[entry.device.backend]++);
+    const auto leased = std::ranges::find_if(
+        leasable, [&](const LeasedDevice& device) { return device.id == entry.device.id; });
+    std::vector<std::string> names = {entry.device.id};
+    if (leased != leasable.end()) {
+      names.push_back(leased->uuid);
+      names.push_back(leased->pci);
+      if (leased->pci.starts_with("0000:")) names.push_back(leased->pci.substr(5));
+    }
+    const bool by_place =
+        word == entry.device.backend + ":" + number || (backends.size() == 1 && word == number);
+    if (by_place || std::ranges::find(names, word) != names.end()) {
+      whole.push_back(&entry);
+    } else if (word.size() >= kShortestPrefix &&
+               std::ranges::any_of(names, [&](const std::string& name) { return name.starts_with(word); })) {
+      begun.push_back(&entry);
+    }
+  }
+  return whole.empty() ? begun : whole;
+}
+
+std::string list_of(const std::vector<PoolDevice>& pool, const std::vector<LeasedDevice>& leasable) {
+  std::string text;
+  for (const PoolDevice& entry : pool) {
+    text += (text.empty() ? "" : ", ") + entry.device.id;
+    const auto leased = std::ranges::find(leasable, entry.device.id, &LeasedDevice::id);
+    if (leased != leasable.end() && !leased->pci.empty() &&
+        entry.device.id.find(leased->pci) == std::string::npos)
+      text += " (" + leased->pci + ")";
+  }
+  return text.empty() ? "No device was found here: `proctor doctor` says why." : "There are: " + text + ".";
 }
 
 // What of the caller's variables cannot be honoured, or is a default.
@@ -180,18 +235,33 @@ Result<void> FoundDevices::keep_what_ctest_allocated(const Environment& caller) 
   for (const auto& device : leasable) ids.push_back(device.id);
   const auto allocated = ctest_allocation(caller, ids);
   if (!allocated) return allocated.error();
-  if (!*allocated) return {};
-  const auto given_away = [&](const std::string& id) {
-    return std::ranges::find(**allocated, id) == (*allocated)->end();
-  };
-  std::set<std::string> had;
-  for (const PoolDevice& entry : pool) had.insert(entry.device.backend);
-  std::erase_if(pool, [&](const PoolDevice& entry) { return given_away(entry.device.id); });
-  for (const PoolDevice& entry : pool) had.erase(entry.device.backend);
-  for (const std::string& backend : had) hide(backend, kCtestVariable, *this);
-  std::erase_if(leasable, [&](const LeasedDevice& device) { return given_away(device.id); });
+  if (*allocated) keep_only({(*allocated)->begin(), (*allocated)->end()}, kCtestVariable, *this);
   return {};
 }
+
+Result<std::set<std::string>> FoundDevices::choose(const std::string& spec) const {
+  std::set<std::string> chosen;
+  for (std::string_view rest = spec; !rest.empty() || chosen.empty();) {
+    const auto comma = std::min(rest.find(','), rest.size());
+    const std::string word(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    const std::vector<const PoolDevice*> named = devices_named(word, pool, leasable);
+    const auto refuse = [&](const std::string& why) {
+      return Error::usage(fmt::format("use --devices {}: {}", shell_quote(spec), why),
+                          list_of(pool, leasable));
+    };
+    if (named.empty()) return refuse(fmt::format("there is no device `{}`", word));
+    if (named.size() > 1) return refuse(fmt::format("`{}` may be any of {} devices", word, named.size()));
+    if (named.front()->shared)
+      return refuse(
+          fmt::format("each process simulates all of them itself, also {}", named.front()->device.id));
+    if (!chosen.insert(named.front()->device.id).second)
+      return refuse(fmt::format("`{}` is {}, which is named twice", word, named.front()->device.id));
+  }
+  return chosen;
+}
+
+void FoundDevices::keep(const std::set<std::string>& chosen) { keep_only(chosen, kDevicesOption, *this); }
 
 Result<FoundDevices> find_devices(Backend backend, const std::optional<Simulation>& simulation,
                                   Containment& containment, const Environment& caller) {

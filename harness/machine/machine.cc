@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/devices/device_nodes.h"
 #include "harness/devices/inventory.h"
 #include "harness/machine/installation.h"
 #include "harness/plan/sim_faults.h"
@@ -75,18 +76,34 @@ Result<Containment*> Machine::containment() {
 Result<FoundDevices> Machine::devices(const std::vector<Backend>& backends) {
   const auto containment = this->containment();
   if (!containment) return containment.error();
-  FoundDevices all;
+  FoundDevices all;     // of the machine, as far as they are looked for
+  FoundDevices wanted;  // of `backends`
   for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
-    if (std::ranges::find(backends, backend) == backends.end()) continue;
+    const bool is_wanted = std::ranges::find(backends, backend) != backends.end();
+    if (!is_wanted && options_.devices.empty()) continue;  // those of --devices may be of any backend
     if (!found_.contains(backend)) {
       auto found = find_devices(backend, simulation_, **containment, caller_);
       if (!found) return found.error();
       found_.emplace(backend, *std::move(found));
     }
     all.add(found_.at(backend));
+    if (is_wanted) wanted.add(found_.at(backend));
   }
-  if (auto kept = all.keep_what_ctest_allocated(caller_); !kept) return kept.error();
-  return all;
+  if (!options_.devices.empty()) {
+    const auto chosen = all.choose(options_.devices);
+    if (!chosen) return chosen.error();
+    wanted.keep(*chosen);
+  }
+  if (auto kept = wanted.keep_what_ctest_allocated(caller_); !kept) return kept.error();
+  return wanted;
+}
+
+std::vector<Backend> Machine::likely_backends() const {
+  if (simulation_) return backends_of(simulation_->topology);
+  std::vector<Backend> backends;
+  if (has_intel_node()) backends.push_back(Backend::kXpu);
+  if (has_nvidia_node()) backends.push_back(Backend::kCuda);
+  return backends;
 }
 
 std::string Machine::lease_path() const {

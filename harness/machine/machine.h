@@ -52,8 +52,10 @@ class Machine {
   Result<void> take_faults();
 
   Result<Containment*> containment();
-  // The devices of these backends. A backend is probed only once.
+  // The devices of these backends, of --devices alone if that is given. A backend is probed only once.
   Result<FoundDevices> devices(const std::vector<Backend>& backends);
+  // Of which devices are likely to be here, the likeliest first: those of --sim, else those that have a device node.
+  std::vector<Backend> likely_backends() const;
   // Null if nobody else can see any of `devices`, so that no lease is needed.
   Result<LeaseDirectory*> leases(const FoundDevices& devices);
   // The directory of the lease files; "" if there is none, because the machine is simulated for this run.

@@ -8,6 +8,7 @@
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/text.h"
+#include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/load_config.h"
 
 namespace proctor {
@@ -46,6 +47,13 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
                      "Refuse to run with anything weaker");
 }
 
+void add_devices_option(CLI::App& command, MachineOptions& options) {
+  command.add_option(
+      "--devices", options.devices,
+      "Use only these, separated by commas: ids, UUIDs or the beginning of one, PCI addresses, or cuda:0 "
+      "in the order of `proctor devices`");
+}
+
 void add_limit_options(CLI::App& command, LimitOptions& limits) {
   command.add_option("--timeout", limits.timeout, "Time limit of a case, e.g. 90s");
   command.add_option("--grace", limits.grace, "From SIGTERM to SIGKILL after a limit");
@@ -77,10 +85,23 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
                      "Suites by name; without any: all of the config, else the built-in ones");
   command.add_option("--backend", selection.backend,
                      "Only suites of this backend: cuda, xpu, none or all; default: our own suites on what "
-                     "the machine, or --sim, has");
+                     "the machine, or --sim, has. After `--`: whose devices the program gets; default: "
+                     "guessed from the libraries that it needs");
+  command.add_option("--gpus", selection.gpus,
+                     "Devices that each case of a suite with a backend gets, and no others");
+  command.add_option("--process", selection.process,
+                     "What shares a process: case (each has its own), file or suite; default: as configured");
+  command.add_option("--env", selection.env, "NAME=VALUE for each case, over the configuration; repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--kind", selection.kind,
+                     "The kind of the program after `--`, where its file does not say: " +
+                         fmt::format("{}", fmt::join(kind_names(), ", ")));
+  command.add_option("--name", selection.name, "The name of its suite (default: the program's)");
   command.add_option("--filter", selection.filters, "Cases whose id matches this glob (* and ?); repeatable")
       ->allow_extra_args(false);
-  command.add_option("--case", selection.cases, "The case with exactly this id, or all of the suite of this name; repeatable")
+  command
+      .add_option("--case", selection.cases,
+                  "The case with exactly this id, or all of the suite of this name; repeatable")
       ->allow_extra_args(false);
   command.add_option("--exclude", selection.excludes, "Not the cases whose id matches this glob; repeatable")
       ->allow_extra_args(false);

@@ -20,6 +20,7 @@ struct MachineOptions {
   std::string sim_driver{};  // --sim-driver; "" = simgpu
   std::string sim_state{};   // --sim-state; "" = the simulated machine is this process's alone
   std::string state_dir{};   // --state-dir; "" = LeaseDirectory::default_path()
+  std::string devices{};     // --devices; "" = all that the caller may use
   std::string containment = "auto";
   std::string require_containment{};  // "" = any layer
 };
@@ -39,6 +40,7 @@ struct PlanOptions {
 
 // The options about the surroundings of every case of a run.
 void add_machine_options(CLI::App& command, MachineOptions& options);
+void add_devices_option(CLI::App& command, MachineOptions& options);
 void add_plan_options(CLI::App& command, PlanOptions& options);
 void add_limit_options(CLI::App& command, LimitOptions& limits);
 void add_retries_option(CLI::App& command, LimitOptions& limits);

@@ -44,26 +44,10 @@ void read_env(TableReader& reader, std::map<std::string, std::string>& env) {
   std::map<std::string, std::string> read;
   reader.read("env", read);
   for (auto& [name, value] : read) {
-    if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos) {
-      return reader.fail("env", fmt::format("`{}` is no name of a variable", name));
-    }
-    if (value.find('\0') != std::string::npos) {
-      return reader.fail("env", fmt::format("the value of `{}` contains a NUL byte", name));
-    }
-    if (name.starts_with("PROCTOR_"))
-      return reader.fail("env", fmt::format("`{}` cannot be set: proctor sets it for each case", name));
-    if (const VisibilityVariable* variable = find_visibility_variable(name)) {
-      return reader.fail("env", fmt::format("`{}` cannot be set: it {}", name, variable->why),
-                         std::string(variable->instead));
-    }
+    if (const auto problem = variable_problem(name, value))
+      return reader.fail("env", problem->what, problem->hint);
     env[name] = std::move(value);
   }
-}
-
-bool is_suite_name(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-  });
 }
 
 class FileReader {
@@ -304,6 +288,25 @@ std::optional<Error> read_duration_option(const char* option, const std::optiona
 }
 
 }  // namespace
+
+std::optional<Error> variable_problem(const std::string& name, const std::string& value) {
+  if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos)
+    return Error::usage(fmt::format("`{}` is no name of a variable", name));
+  if (value.find('\0') != std::string::npos)
+    return Error::usage(fmt::format("the value of `{}` contains a NUL byte", name));
+  if (name.starts_with("PROCTOR_"))
+    return Error::usage(fmt::format("`{}` cannot be set: proctor sets it for each case", name));
+  const VisibilityVariable* variable = find_visibility_variable(name);
+  if (variable == nullptr) return {};
+  return Error::usage(fmt::format("`{}` cannot be set: it {}", name, variable->why),
+                      std::string(variable->instead));
+}
+
+bool is_suite_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
 
 std::optional<Error> add_tables(const toml::table& root, const FileContext& file, Config& config,
                                 std::map<std::string, Profile>& profiles) {

@@ -27,6 +27,11 @@ struct Profile {
 std::optional<Error> add_tables(const toml::table& root, const FileContext& file, Config& config,
                                 std::map<std::string, Profile>& profiles);
 
+// Why a suite, or --env, cannot set the variable; none if it can.
+std::optional<Error> variable_problem(const std::string& name, const std::string& value);
+
+bool is_suite_name(std::string_view name);
+
 // --timeout, --grace, --stall, --retries.
 std::optional<Error> read_limit_options(const LimitOptions& options, Limits& limits);
 

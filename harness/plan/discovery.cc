@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "harness/core/text.h"
@@ -31,20 +32,48 @@ std::string last_lines(const std::string& text) {
   return fmt::format("{}", fmt::join(lines, " | "));
 }
 
-// Not the machine's, although that may be at fault: nothing has been started that could tell.
-Error refused(const Suite& suite, const std::vector<std::string>& argv, const std::string& what,
-              const std::string& stderr_tail = {}) {
-  std::string text =
-      fmt::format("list the cases of suite `{}` ({}): `{}` {}", suite.name, suite.origin, quoted(argv), what);
-  if (const std::string lines = last_lines(stderr_tail); !lines.empty()) text += "; it wrote: " + lines;
-  return {ErrorKind::kUnlisted, std::move(text), "Run that command by hand to see all of its output.", 0};
+bool gets_devices(const Suite& suite, const Kind& kind) {
+  return kind.traits().lists_with_devices && suite.backend != Backend::kNone &&
+         (suite.devices > 0 || !suite.devices_marker.empty());
 }
 
+// How a person sees what we saw.
+std::string by_hand(const Suite& suite, const std::vector<std::string>& argv, const Listers& listers,
+                    const std::string& no_device) {
+  if (!no_device.empty()) {
+    return fmt::format(
+        "It saw no {0} device, for none was found here: see `proctor doctor`, or simulate one with "
+        "--sim {1}.",
+        no_device, no_device == "cuda" ? "cuda:1" : "xpu:1x1");
+  }
+  if (!gets_devices(suite, *suite.kind)) return "Run that command by hand to see all of its output.";
+  return fmt::format("To see all of its output: proctor exec --backend {} --gpus {}{} -- {}",
+                     to_string(suite.backend), std::max(1, suite.devices), listers.exec_options,
+                     quoted(argv));
+}
+
+// What could not be listed, as its program was asked for it.
+struct Refusal {
+  const Suite& suite;
+  const Listers& listers;
+  std::string no_device = {};  // ListOutput::no_device
+
+  // Not the machine's, although that may be at fault: nothing has been started that could tell.
+  Error because(const std::vector<std::string>& argv, const std::string& what,
+                const std::string& stderr_tail = {}) const {
+    std::string text = fmt::format("list the cases of suite `{}` ({}): `{}` {}", suite.name, suite.origin,
+                                   quoted(argv), what);
+    if (const std::string lines = last_lines(stderr_tail); !lines.empty()) text += "; it wrote: " + lines;
+    return {ErrorKind::kUnlisted, std::move(text), by_hand(suite, argv, listers, no_device), 0};
+  }
+};
+
 std::optional<Error> check_list(const Suite& suite, const std::vector<std::string>& argv,
-                                const ListOutput& out) {
+                                const ListOutput& out, const Listers& listers) {
+  const Refusal refused{suite, listers, out.no_device};
   std::string said;
   if (const std::string problem = suite.kind->list_problem(out, said); !problem.empty())
-    return refused(suite, argv, problem, said);
+    return refused.because(argv, problem, said);
   std::string what;
   if (!out.spawn_error.empty()) {
     what = "could not be started: " + out.spawn_error;
@@ -59,7 +88,8 @@ std::optional<Error> check_list(const Suite& suite, const std::vector<std::strin
   } else {
     return {};
   }
-  return refused(suite, argv, what, out.stderr_tail);
+  const std::string& words = out.stderr_tail.empty() ? out.stdout_text : out.stderr_tail;
+  return refused.because(argv, what, words);
 }
 
 // A name stands in lines that people and programs read: one with a line break would be a line of its own there.
@@ -87,37 +117,44 @@ std::optional<Error> check_unique(const Suite& suite, const std::vector<Case>& c
   return {};
 }
 
+// The program cannot even be asked without a device, and there is none: one case, which is skipped for that reason.
+std::vector<Case> wait_for_a_device(const Suite& suite, const Error& error, std::vector<Warning>& warnings) {
+  warnings.push_back({"not_listed", "failed to " + error.what + ". " + error.hint});
+  Case test = whole_command(suite);
+  test.devices = std::max(1, suite.devices);
+  return {std::move(test)};
+}
+
 Result<std::vector<Case>> list_cases(Suite& suite, const Listers& listers,
                                      const std::optional<ListOutput>& listing,
                                      std::vector<Warning>& warnings) {
   const std::vector<std::string> argv = suite.kind->list_command(suite);
-  const bool with_devices = suite.kind->traits().lists_with_devices && suite.backend != Backend::kNone &&
-                            (suite.devices > 0 || !suite.devices_marker.empty());
+  Refusal refused{suite, listers};
   std::optional<Error> not_asked;  // complete, unlike what a kind says of the words of a list
   const Ask ask = [&](const std::vector<std::string>& command) -> Result<ListOutput> {
-    Result<ListOutput> out = with_devices && listers.run_with_devices
-                                 ? listers.run_with_devices(suite, command)
-                                 : listers.run(command, suite.env, suite.directory);
+    Result<ListOutput> out = run_listing_command(suite, *suite.kind, command, listers);
     if (!out) {
       not_asked = out.error();
     } else {
-      not_asked = check_list(suite, command, *out);
+      not_asked = check_list(suite, command, *out, listers);
     }
     return not_asked ? *not_asked : out;
   };
-  if (listing) {
-    if (auto error = check_list(suite, argv, *listing)) return *error;
-  }
-  const Result<ListOutput> out = listing ? *listing : ask(argv);
+  const Result<ListOutput> out = listing ? *listing : run_listing_command(suite, *suite.kind, argv, listers);
   if (!out) return out.error();
+  if (auto error = check_list(suite, argv, *out, listers)) {
+    if (!out->no_device.empty()) return wait_for_a_device(suite, *error, warnings);
+    return *error;
+  }
+  refused.no_device = out->no_device;
   Result<std::vector<Case>> cases = suite.kind->read_list(suite, *out, ask, warnings);
   if (not_asked) return *not_asked;
-  if (!cases) return refused(suite, argv, cases.error().what);
-  if (cases->empty()) return refused(suite, argv, "listed no case", out->stderr_tail);
+  if (!cases) return refused.because(argv, cases.error().what);
+  if (cases->empty()) return refused.because(argv, "listed no case", out->stderr_tail);
   if (const auto alone = suite.kind->check_alone(*cases); !alone)
-    return refused(suite, argv, alone.error().what);
+    return refused.because(argv, alone.error().what);
   if (const std::string problem = name_problem(*cases); !problem.empty())
-    return refused(suite, argv, problem);
+    return refused.because(argv, problem);
   return cases;
 }
 
@@ -125,6 +162,16 @@ Result<std::vector<Case>> list_cases(Suite& suite, const Listers& listers,
 
 std::string id_prefix(const Suite& suite) {
   return suite.kind->ours() ? fmt::format("{}.{}", suite.name, to_string(suite.backend)) : suite.name;
+}
+
+Result<ListOutput> run_listing_command(const Suite& suite, const Kind& kind,
+                                       const std::vector<std::string>& argv, const Listers& listers) {
+  const ListCommand command{.argv = argv,
+                            .env = suite.env,
+                            .directory = suite.directory,
+                            .file_option = std::string(kind.traits().list_file)};
+  if (gets_devices(suite, kind) && listers.run_with_devices) return listers.run_with_devices(suite, command);
+  return listers.run(command);
 }
 
 Case unlisted_case(const Suite& suite, std::size_t suite_index, const Error& error) {

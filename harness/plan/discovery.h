@@ -18,21 +18,32 @@
 
 namespace proctor {
 
-// Runs `argv` contained and to its end. An Error means that the machine could not do it.
-using ListRunner = std::function<Result<ListOutput>(const std::vector<std::string>& argv,
-                                                    const std::map<std::string, std::string>& extra_env,
-                                                    const std::string& directory)>;
+// A command that lists.
+struct ListCommand {
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> env = {};  // besides what every listing gets
+  std::string directory = {};
+  std::string file_option =
+      {};  // Traits::list_file: the name of a file is added to it, and the whole to `argv`
+};
+
+// Runs it contained and to its end. An Error means that the machine could not do it.
+using ListRunner = std::function<Result<ListOutput>(const ListCommand& command)>;
 
 // The same for a suite that may list more cases when it sees devices: it is shown some of its backend. Empty
 // when there are none.
-using DeviceListRunner =
-    std::function<Result<ListOutput>(const Suite& suite, const std::vector<std::string>& argv)>;
+using DeviceListRunner = std::function<Result<ListOutput>(const Suite& suite, const ListCommand& command)>;
 
 // Who lists the cases of a suite.
 struct Listers {
   ListRunner run;
   DeviceListRunner run_with_devices = {};
+  std::string exec_options = {};  // with which `proctor exec` sees the same devices: " --sim xpu:2x2"
 };
+
+// Runs a listing command of `suite` as a program of `kind` is listed: with devices, where it gets some.
+Result<ListOutput> run_listing_command(const Suite& suite, const Kind& kind,
+                                       const std::vector<std::string>& argv, const Listers& listers);
 
 // The cases of `suite`, whose kind is known. No two of them have the same id. Their policies are not filled in
 // yet. `suite_index` goes into Case::suite. `listing` is the output of the listing command if it has been run

@@ -153,7 +153,7 @@ TEST_F(DiscoveryTest, GtestCasesRunExactlyThemselves) {
     EXPECT_EQ(test.id, "s/" + test.classname + "." + test.name);
     std::vector<std::string> argv = test.argv;
     argv.emplace_back("--gtest_also_run_disabled_tests");
-    const Result<ListOutput> out = run_listing(argv, {}, scratch_.path());
+    const Result<ListOutput> out = run_listing({.argv = argv, .directory = scratch_.path()});
     ASSERT_TRUE(out);
     EXPECT_THAT(out->stdout_text, HasSubstr("[==========] Running 1 test from 1 test suite."));
     EXPECT_THAT(out->stdout_text, HasSubstr("[ RUN      ] " + test.classname + "." + test.name));
@@ -198,6 +198,63 @@ TEST_F(DiscoveryTest, CommandIsOneCaseAndIsNotStarted) {
   EXPECT_EQ(test.name, "env");
   EXPECT_EQ(test.devices, 3);
   EXPECT_EQ(test.argv, made.command);
+}
+
+// What main() prints looks like a list, or makes the list unreadable; the file has the tests and nothing else.
+TEST_F(DiscoveryTest, GtestListsInAFile) {
+  Suite made = suite(&gtest_kind(), {scratch_.write_script("banner", R"(
+printf '  Banner of\n    a driver.\nNo.\n  such group\nReal.\n  Test\n'
+for word; do case $word in --gtest_output=json:*) cat > "${word#*:}" <<'LIST'
+{"tests": 3, "name": "AllTests", "testsuites": [
+  {"name": "Real", "tests": 2, "testsuite": [{"name": "Test", "file": "a.cc", "line": 3}, {"name": "DISABLED_Other"}]},
+  {"name": "In/Group", "tests": 1, "testsuite": [{"name": "Param/0", "value_param": "1"}]}]}
+LIST
+esac; done
+)")});
+  const Result<std::vector<Case>> cases = cases_of(made, 0, run_listing);
+  ASSERT_TRUE(cases) << cases.error().what;
+  ASSERT_EQ(cases->size(), 3u);
+  EXPECT_EQ((*cases)[0].id, "s/Real.Test");
+  EXPECT_TRUE((*cases)[1].disabled);
+  EXPECT_EQ((*cases)[2].id, "s/In/Group.Param/0");
+}
+
+TEST_F(DiscoveryTest, GtestIsAskedWithItsDevicesAndSaysHowToAskAgain) {
+  Suite made = suite(&gtest_kind(), {"./it"});
+  made.backend = Backend::kXpu;
+  made.devices = 2;
+  std::vector<std::string> seen;
+  const auto without = [](const ListCommand&) -> Result<ListOutput> {
+    return Error::internal("asked without");
+  };
+  ListOutput answer;
+  answer.exit_signal = 6;
+  answer.stdout_text = "no card\n";
+  const Listers listers{
+      .run = without,
+      .run_with_devices = [&](const Suite&, const ListCommand& command) -> Result<ListOutput> {
+        seen = command.argv;
+        EXPECT_EQ(command.file_option, "--gtest_output=json:");
+        return answer;
+      },
+      .exec_options = " --sim xpu:2x2"};
+  auto cases = discover(made, 0, listers, {}, warnings_);
+  ASSERT_FALSE(cases);
+  EXPECT_THAT(seen, ElementsAre("./it", "--gtest_list_tests"));
+  EXPECT_THAT(cases.error().what,
+              HasSubstr("`./it --gtest_list_tests` was ended by signal 6; it wrote: no card"));
+  EXPECT_EQ(cases.error().hint,
+            "To see all of its output: proctor exec --backend xpu --gpus 2 --sim xpu:2x2 -- ./it "
+            "--gtest_list_tests");
+
+  answer.no_device = "xpu";  // then it is one case that waits for a device
+  cases = discover(made, 0, listers, {}, warnings_);
+  ASSERT_TRUE(cases) << cases.error().what;
+  ASSERT_EQ(cases->size(), 1u);
+  EXPECT_EQ((*cases)[0].devices, 2);
+  EXPECT_EQ((*cases)[0].argv, made.command);
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_THAT(warnings_[0].text, HasSubstr("It saw no xpu device"));
 }
 
 TEST_F(DiscoveryTest, GtestAsOneProcessIsOneCaseAndSaysWhy) {

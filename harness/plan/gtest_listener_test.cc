@@ -30,8 +30,9 @@ class GtestListenerTest : public testing::Test {
  protected:
   // Every event of a run of `filter`; each must be one line of JSON that is not too long.
   std::vector<json> events(const std::string& filter, const std::string& surroundings = "") {
-    const auto out = run_listing({listener_gtest(), "--gtest_filter=" + filter, "--gtest_brief=1"},
-                                 {{"SURROUNDINGS", surroundings}}, scratch_.path());
+    const auto out = run_listing({.argv = {listener_gtest(), "--gtest_filter=" + filter, "--gtest_brief=1"},
+                                  .env = {{"SURROUNDINGS", surroundings}},
+                                  .directory = scratch_.path()});
     EXPECT_TRUE(out);
     std::vector<json> events;
     if (!out) return events;
@@ -74,15 +75,17 @@ class GtestListenerTest : public testing::Test {
 };
 
 TEST_F(GtestListenerTest, ListingAnnouncesItAndNothingElse) {
-  const auto out = run_listing({listener_gtest(), "--gtest_list_tests"}, {}, scratch_.path());
+  const auto out =
+      run_listing({.argv = {listener_gtest(), "--gtest_list_tests"}, .directory = scratch_.path()});
   ASSERT_TRUE(out);
   EXPECT_THAT(out->event_lines, ElementsAre(R"({"v":1,"event":"listener","name":"gtest"})"));
 }
 
 TEST_F(GtestListenerTest, IsSilentWithoutADescriptor) {
   for (const char* fd : {"", "77", "-1", "3x", "99999999999"}) {
-    const auto out = run_listing({listener_gtest(), "--gtest_filter=Plain.Passes"},
-                                 {{"PROCTOR_EVENTS_FD", fd}}, scratch_.path());
+    const auto out = run_listing({.argv = {listener_gtest(), "--gtest_filter=Plain.Passes"},
+                                  .env = {{"PROCTOR_EVENTS_FD", fd}},
+                                  .directory = scratch_.path()});
     ASSERT_TRUE(out);
     EXPECT_EQ(out->exit_code, 0) << fd;
     EXPECT_THAT(out->event_lines, IsEmpty()) << fd;

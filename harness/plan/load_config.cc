@@ -14,6 +14,25 @@ namespace proctor {
 namespace {
 
 constexpr const char* kProjectFile = "proctor.toml";
+constexpr const char* kRepository = ".git";
+
+// Whether the name is taken there. exists() follows links, so a dangling link would look like no file at all.
+bool has_entry(const std::filesystem::path& directory, const char* name) {
+  std::error_code ec;
+  return std::filesystem::symlink_status(directory / name, ec).type() !=
+         std::filesystem::file_type::not_found;
+}
+
+// In `start`, or above it as far as the root of its repository. Above what is no repository lie the files of others.
+std::optional<std::filesystem::path> find_project_file(const std::filesystem::path& start) {
+  std::optional<std::filesystem::path> nearest;
+  for (std::filesystem::path directory = start;; directory = directory.parent_path()) {
+    if (!nearest && has_entry(directory, kProjectFile)) nearest = directory / kProjectFile;
+    if (has_entry(directory, kRepository)) return nearest;
+    if (directory == directory.parent_path()) break;
+  }
+  return nearest && nearest->parent_path() == start ? nearest : std::nullopt;
+}
 
 // Collects the layers; the first mistake ends it.
 class Loader {
@@ -68,13 +87,9 @@ class Loader {
       const std::filesystem::path file = directory / where_.config_file;
       return add_file(file, where_.config_file, std::filesystem::absolute(file).parent_path());
     }
-    std::error_code ec;
-    // exists() follows links, so a dangling link would look like no file at all.
-    if (std::filesystem::symlink_status(directory / kProjectFile, ec).type() ==
-        std::filesystem::file_type::not_found) {
-      return {};
-    }
-    return add_file(directory / kProjectFile, kProjectFile, where_.directory);
+    const auto found = find_project_file(directory);
+    if (!found) return {};
+    return add_file(*found, found->lexically_relative(directory).string(), found->parent_path().string());
   }
 
   std::optional<Error> add_file(const std::filesystem::path& path, const std::string& name,

@@ -21,8 +21,13 @@ struct SelectionOptions {
   std::vector<std::string> suites;    // names, before `--`
   std::vector<std::string> command;   // the ad hoc suite, after `--`
   std::string backend;                // --backend: cuda | xpu | none | all; "" = all (an ad hoc suite: none)
+  std::string backend_reason;         // for an ad hoc suite, where nobody typed it: "needs libze_loader.so.1"
   std::optional<int> gpus;            // --gpus: devices per case, for suites that use a backend
   std::string hierarchy;              // --hierarchy, for suites of backend xpu; "" = as configured
+  std::string process;                // --process: case | file | suite; "" = as configured
+  std::vector<std::string> env;       // --env NAME=VALUE, over every configuration
+  std::string kind;                   // --kind, for an ad hoc suite; "" = as recognised
+  std::string name;                   // --name, for an ad hoc suite; "" = its program's
   std::vector<std::string> filters;   // --filter GLOB, any of them
   std::vector<std::string> cases;     // --case ID, literal; added to what the filters select
   std::vector<std::string> excludes;  // --exclude GLOB, after filters and cases

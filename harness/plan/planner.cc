@@ -74,7 +74,7 @@ Result<std::vector<Case>> listed_cases(SuiteConfig& config, std::size_t index, c
   Suite& suite = config.suite;
   std::optional<ListOutput> listing;
   if (config.kind == nullptr) {
-    Result<Recognition> recognised = recognise(suite, executable, listers.run);
+    Result<Recognition> recognised = recognise(suite, executable, listers);
     if (!recognised) return recognised.error();
     config.kind = recognised->kind;
     suite.kind_reason = recognised->reason;
@@ -178,6 +178,7 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   if (!suites) return suites.error();
   PlanOutcome outcome;
   outcome.run = config.run;
+  outcome.files = config.files;
   std::vector<SuiteConfig> unlisted;
   Plan& plan = outcome.plan;
   for (std::size_t i = 0; i < suites->size(); ++i) {

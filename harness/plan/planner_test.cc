@@ -102,7 +102,8 @@ TEST_F(PlannerTest, GtestCasesDoNotInheritSharding) {
         std::map<std::string, std::string>{{"GTEST_TOTAL_SHARDS", "100"}, {"GTEST_SHARD_INDEX", "99"}}}) {
     std::map<std::string, std::string> env = settled;
     env.insert(caller.begin(), caller.end());
-    const Result<ListOutput> out = run_listing(outcome->plan.cases[0].argv, env, scratch_.path());
+    const Result<ListOutput> out =
+        run_listing({.argv = outcome->plan.cases[0].argv, .env = env, .directory = scratch_.path()});
     ASSERT_TRUE(out);
     EXPECT_THAT(out->stdout_text, HasSubstr("Running 1 test")) << out->stderr_tail;
   }

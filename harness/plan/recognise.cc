@@ -122,23 +122,23 @@ bool ended_well(const Kind& kind, const ListOutput& out) {
          !out.stdout_truncated;
 }
 
-bool lists(const Kind& kind, Suite suite, const ListOutput& out, const ListRunner& run) {
+bool lists(const Kind& kind, Suite suite, const ListOutput& out, const Listers& listers) {
   if (!ended_well(kind, out)) return false;
   if (kind.is_list(out)) return true;
   std::vector<Warning> ignored;  // who asks for the cases hears them
-  const Ask ask = [&](const auto& argv) { return run(argv, suite.env, suite.directory); };
+  const Ask ask = [&](const auto& argv) { return run_listing_command(suite, kind, argv, listers); };
   const auto cases = kind.read_list(suite, out, ask, ignored);
   return cases && !cases->empty();
 }
 
 // Asks a program that has the kind's marker to list. None: it is not of that kind; `why` says how that showed.
-Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, const ListRunner& run,
+Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, const Listers& listers,
                                        std::string& why) {
   const std::vector<std::string> command = kind.list_command(suite);
-  Result<ListOutput> out = run(command, suite.env, suite.directory);
+  Result<ListOutput> out = run_listing_command(suite, kind, command, listers);
   if (!out) return out.error();
   const auto framework = kind.traits().framework;
-  if (lists(kind, suite, *out, run))
+  if (lists(kind, suite, *out, listers))
     return std::optional(Recognition{&kind, fmt::format("lists {}", framework), std::move(*out)});
   if (out->timed_out || out->exit_signal || !out->spawn_error.empty()) {
     // A program of a framework that cannot even list is no command to be judged by its exit code.
@@ -155,14 +155,15 @@ Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, con
 
 // A program with both markers is ours, or a GoogleTest program that merely contains the word. Asked for both
 // lists at once neither runs a test: ours answers with events, the other with GoogleTest's list.
-Result<Recognition> ask_both(const Suite& suite, const ListRunner& run) {
+Result<Recognition> ask_both(const Suite& suite, const Listers& listers) {
   const std::vector<std::string> ours = proctor_kind().list_command(suite);
   Suite with_our_option = suite;
   with_our_option.command = ours;
-  Result<ListOutput> out = run(gtest_kind().list_command(with_our_option), suite.env, suite.directory);
+  Result<ListOutput> out =
+      run_listing_command(suite, gtest_kind(), gtest_kind().list_command(with_our_option), listers);
   if (!out) return out.error();
   const bool no_cases = out->event_lines.empty() || announces_gtest_listener(out->event_lines);
-  if (no_cases && lists(gtest_kind(), suite, *out, run))
+  if (no_cases && lists(gtest_kind(), suite, *out, listers))
     return Recognition{&gtest_kind(), "lists GoogleTest tests", std::move(*out)};
   return Recognition{&proctor_kind(), "speaks the child protocol", {}};
 }
@@ -203,7 +204,7 @@ Result<std::string> find_executable(const Suite& suite, const std::string& path)
   return cannot_start(suite, "is not in PATH", did_you_mean({}, near_miss(program, names)));
 }
 
-Result<Recognition> recognise(const Suite& suite, const std::string& executable, const ListRunner& run) {
+Result<Recognition> recognise(const Suite& suite, const std::string& executable, const Listers& listers) {
   for (const Kind* kind : all_kinds()) {
     if (kind->is_command(suite.command))
       return Recognition{kind, fmt::format("the command is {}", kind->name()), {}};
@@ -212,12 +213,12 @@ Result<Recognition> recognise(const Suite& suite, const std::string& executable,
   if (!kinds) return kinds.error();
   if (!kinds->empty() && kinds->front()->ours()) {
     const bool both = std::find(kinds->begin(), kinds->end(), &gtest_kind()) != kinds->end();
-    if (both) return ask_both(suite, run);
+    if (both) return ask_both(suite, listers);
     return Recognition{kinds->front(), "knows --proctor-list", {}};
   }
   std::string why = "judged by its exit code";
   for (const Kind* kind : *kinds) {
-    Result<std::optional<Recognition>> asked = ask(*kind, suite, run, why);
+    Result<std::optional<Recognition>> asked = ask(*kind, suite, listers, why);
     if (!asked) return asked.error();
     if (*asked) return **std::move(asked);
   }

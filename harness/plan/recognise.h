@@ -25,6 +25,6 @@ struct Recognition {
 Result<std::string> find_executable(const Suite& suite, const std::string& path);
 
 // `executable`: from find_executable.
-Result<Recognition> recognise(const Suite& suite, const std::string& executable, const ListRunner& run);
+Result<Recognition> recognise(const Suite& suite, const std::string& executable, const Listers& listers);
 
 }  // namespace proctor

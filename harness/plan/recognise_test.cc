@@ -32,7 +32,7 @@ class RecogniseTest : public testing::Test {
   }
   Recognition recognised(std::vector<std::string> command, const ListRunner& run) {
     const Suite made = suite(std::move(command));
-    const Result<Recognition> found = recognise(made, made.command[0], run);
+    const Result<Recognition> found = recognise(made, made.command[0], {.run = run});
     EXPECT_TRUE(found) << found.error().what;
     return *found;
   }
@@ -47,8 +47,8 @@ class RecogniseTest : public testing::Test {
   }
   // Answers every listing with `out`, and keeps what was asked.
   ListRunner answering(const ListOutput& out) {
-    return [this, out](const std::vector<std::string>& argv, const auto&, const auto&) -> Result<ListOutput> {
-      asked_.assign(argv.begin() + 1, argv.end());
+    return [this, out](const ListCommand& command) -> Result<ListOutput> {
+      asked_.assign(command.argv.begin() + 1, command.argv.end());
       return out;
     };
   }
@@ -142,7 +142,8 @@ TEST_F(RecogniseTest, GtestProgramThatHangsOrCrashesStaysGtest) {
 
 TEST_F(RecogniseTest, Pytest) {
   const auto kind = [&](std::vector<std::string> command) {
-    const Result<Recognition> found = recognise(suite(std::move(command)), "/bin/true", refuse_to_run);
+    const Result<Recognition> found =
+        recognise(suite(std::move(command)), "/bin/true", {.run = refuse_to_run});
     return found->kind;
   };
   for (const std::vector<std::string>& command :

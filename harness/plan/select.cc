@@ -9,6 +9,8 @@
 #include <set>
 
 #include "harness/core/text.h"
+#include "harness/plan/config_tables.h"
+#include "harness/plan/kinds/all_kinds.h"
 
 namespace proctor {
 
@@ -39,10 +41,24 @@ Result<std::vector<SuiteConfig>> ad_hoc_suite(const Config& config, const Select
                         "Labels belong to the suites of a configuration file.");
   }
   SuiteConfig suite;
-  suite.suite.name = ad_hoc_name(options.command.front());
+  suite.suite.name = options.name.empty() ? ad_hoc_name(options.command.front()) : options.name;
+  if (!is_suite_name(suite.suite.name)) {
+    return Error::usage(fmt::format("use --name {}: it is no name of a suite", shell_quote(options.name)),
+                        "Letters, digits, - and _ make one.");
+  }
+  if (!options.kind.empty()) {
+    suite.kind = find_kind(options.kind);
+    if (suite.kind == nullptr) {
+      const auto kinds = kind_names();
+      return Error::usage(fmt::format("use --kind {}: there is no such kind", options.kind),
+                          known(options.kind, {kinds.begin(), kinds.end()}, "kinds"));
+    }
+    suite.suite.kind_reason = "--kind";
+  }
   suite.suite.command = options.command;
   suite.suite.directory = config.directory;
   suite.suite.backend = backend.value_or(Backend::kNone);
+  suite.suite.backend_reason = options.backend_reason;
   suite.suite.devices = suite.suite.backend == Backend::kNone ? 0 : 1;
   suite.suite.origin = "command line";
   suite.suite.env = config.defaults_env;
@@ -148,6 +164,40 @@ Result<void> set_hierarchy(std::vector<SuiteConfig>& suites, const std::string& 
   return Error::usage(fmt::format("use --hierarchy {}: no chosen suite has backend xpu", hierarchy));
 }
 
+Result<void> set_processes(std::vector<SuiteConfig>& suites, const std::string& process) {
+  if (process.empty()) return {};
+  const std::set<std::string> all = {"case", "file", "suite"};
+  if (!all.contains(process))
+    return Error::usage(fmt::format("use --process {}: there is no such choice", process),
+                        known(process, all, "choices"));
+  for (SuiteConfig& suite : suites) suite.suite.process = process;
+  return {};
+}
+
+Result<void> set_variables(std::vector<SuiteConfig>& suites, const std::vector<std::string>& env) {
+  for (const std::string& variable : env) {
+    const std::size_t equals = variable.find('=');
+    if (equals == variable.npos) {
+      return Error::usage(fmt::format("use --env {}: it has no `=`", shell_quote(variable)),
+                          "Write --env NAME=VALUE.");
+    }
+    const std::string name = variable.substr(0, equals);
+    if (const auto problem = variable_problem(name, variable.substr(equals + 1)))
+      return Error::usage(fmt::format("use --env {}: {}", shell_quote(variable), problem->what),
+                          problem->hint);
+    for (SuiteConfig& suite : suites) suite.suite.env[name] = variable.substr(equals + 1);
+  }
+  return {};
+}
+
+Result<void> check_ad_hoc_options(const SelectionOptions& options) {
+  if (!options.command.empty() || (options.kind.empty() && options.name.empty())) return {};
+  const auto [option, value] =
+      options.kind.empty() ? std::pair("--name", options.name) : std::pair("--kind", options.kind);
+  return Error::usage(fmt::format("use {} {} without a command after `--`", option, value),
+                      "In proctor.toml a suite has a name, and the key `kind`.");
+}
+
 // For patterns that match nothing: what differs only in `-`, `_` and case is taken for meant.
 std::string loose(std::string_view text) {
   std::string result(text);
@@ -244,6 +294,7 @@ Result<std::optional<Backend>> parse_backend_option(std::string_view text) {
 Result<std::vector<SuiteConfig>> select_suites(const Config& config, const SelectionOptions& options) {
   const Result<std::optional<Backend>> backend = parse_backend_option(options.backend);
   if (!backend) return backend.error();
+  if (Result<void> checked = check_ad_hoc_options(options); !checked) return checked.error();
   Result<std::vector<SuiteConfig>> suites = options.command.empty() ? named_suites(config, options.suites)
                                                                     : ad_hoc_suite(config, options, *backend);
   if (!suites) return suites;
@@ -251,6 +302,8 @@ Result<std::vector<SuiteConfig>> select_suites(const Config& config, const Selec
   if (!suites) return suites;
   if (Result<void> devices = set_devices(*suites, options.gpus); !devices) return devices.error();
   if (Result<void> set = set_hierarchy(*suites, options.hierarchy); !set) return set.error();
+  if (Result<void> set = set_processes(*suites, options.process); !set) return set.error();
+  if (Result<void> set = set_variables(*suites, options.env); !set) return set.error();
   return suites;
 }
 

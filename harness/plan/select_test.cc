@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/plan/kinds/all_kinds.h"
+
 namespace proctor {
 namespace {
 
@@ -219,6 +221,66 @@ TEST(SelectSuites, AdHocCommand) {
   options.backend = "cuda";
   options.gpus = 2;
   EXPECT_THAT(chosen(options), ElementsAre("my_test.cuda:2"));
+}
+
+TEST(SelectSuites, ACommandLineSaysWhatASuiteOfAFileCan) {
+  SelectionOptions options;
+  options.command = {"x"};
+  options.kind = "gtest";
+  options.name = "mine";
+  options.process = "suite";
+  options.env = {"A=b=c", "EMPTY="};
+  options.backend = "xpu";
+  options.backend_reason = "needs libze_loader.so.1";
+  const Result<std::vector<SuiteConfig>> suites = select_suites(sample_config(), options);
+  ASSERT_TRUE(suites) << suites.error().what;
+  const SuiteConfig& config = suites->front();
+  EXPECT_EQ(config.kind, find_kind("gtest"));
+  EXPECT_EQ(config.suite.name, "mine");
+  EXPECT_EQ(config.suite.process, "suite");
+  EXPECT_EQ(config.suite.backend_reason, "needs libze_loader.so.1");
+  EXPECT_EQ(config.suite.devices, 1);
+  EXPECT_THAT(config.suite.env, ElementsAre(testing::Pair("A", "b=c"), testing::Pair("EMPTY", "")));
+}
+
+TEST(SelectSuites, ProcessAndVariablesAlsoForSuitesOfAFile) {
+  SelectionOptions options;
+  options.suites = {"docs"};
+  options.process = "suite";
+  options.env = {"A=1"};
+  const Result<std::vector<SuiteConfig>> suites = select_suites(sample_config(), options);
+  ASSERT_TRUE(suites) << suites.error().what;
+  EXPECT_EQ(suites->front().suite.process, "suite");
+  EXPECT_EQ(suites->front().suite.env.at("A"), "1");
+}
+
+TEST(SelectSuites, RefusedValues) {
+  const auto refusal = [](void (*set)(SelectionOptions&)) {
+    SelectionOptions options;
+    options.command = {"x"};
+    set(options);
+    const auto suites = select_suites(sample_config(), options);
+    return suites ? "accepted" : suites.error().what + " | " + suites.error().hint;
+  };
+  EXPECT_THAT(refusal([](SelectionOptions& options) { options.kind = "gtst"; }),
+              testing::StartsWith("use --kind gtst: there is no such kind | Did you mean `gtest`?"));
+  EXPECT_EQ(
+      refusal([](SelectionOptions& options) { options.process = "fil"; }),
+      "use --process fil: there is no such choice | Did you mean `file`? Known choices: case, file, suite.");
+  EXPECT_EQ(refusal([](SelectionOptions& options) { options.env = {"A"}; }),
+            "use --env A: it has no `=` | Write --env NAME=VALUE.");
+  EXPECT_THAT(refusal([](SelectionOptions& options) { options.env = {"ZE_AFFINITY_MASK=0"}; }),
+              testing::StartsWith("use --env ZE_AFFINITY_MASK=0: `ZE_AFFINITY_MASK` cannot be set: it is"));
+  EXPECT_THAT(refusal([](SelectionOptions& options) { options.env = {"PROCTOR_X=1"}; }),
+              testing::StartsWith("use --env PROCTOR_X=1: `PROCTOR_X` cannot be set"));
+  EXPECT_EQ(refusal([](SelectionOptions& options) { options.name = "a b"; }),
+            "use --name 'a b': it is no name of a suite | Letters, digits, - and _ make one.");
+  EXPECT_EQ(
+      refusal([](SelectionOptions& options) {
+        options.command.clear();
+        options.name = "a";
+      }),
+      "use --name a without a command after `--` | In proctor.toml a suite has a name, and the key `kind`.");
 }
 
 TEST(SelectSuites, AdHocCommandRefusals) {

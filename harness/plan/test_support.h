@@ -24,13 +24,10 @@ class ScratchDirectory {
 };
 
 // Starts the command with its stdout, stderr and events (descriptor 3) in files, and waits for it.
-Result<ListOutput> run_listing(const std::vector<std::string>& argv,
-                               const std::map<std::string, std::string>& extra_env,
-                               const std::string& directory);
+Result<ListOutput> run_listing(const ListCommand& command);
 
 // A runner for tests in which nothing may be started.
-Result<ListOutput> refuse_to_run(const std::vector<std::string>& argv,
-                                 const std::map<std::string, std::string>&, const std::string&);
+Result<ListOutput> refuse_to_run(const ListCommand& command);
 
 // The built sample_gtest program.
 std::string sample_gtest();

@@ -284,8 +284,9 @@ class BenchmarkProgram : public testing::Test {
   ChildReport run(const Case& test) {
     const std::string file = scratch_.path() + "/result.json";
     std::remove(file.c_str());
-    const auto out =
-        run_listing(with(test.argv, benchmark_kind().output_options(file)), suite_.env, scratch_.path());
+    const auto out = run_listing({.argv = with(test.argv, benchmark_kind().output_options(file)),
+                                  .env = suite_.env,
+                                  .directory = scratch_.path()});
     EXPECT_TRUE(out) << out.error().what;
     return read(read_file_or_empty(file), std::string(framework_id(test)));
   }
@@ -372,7 +373,7 @@ TEST_F(BenchmarkProgram, SpoiledFilesAreNoResult) {
 }
 
 TEST_F(BenchmarkProgram, IsRecognised) {
-  const auto found = recognise(suite_, sample_benchmark(), run_listing);
+  const auto found = recognise(suite_, sample_benchmark(), {.run = run_listing});
   ASSERT_TRUE(found) << found.error().what;
   EXPECT_EQ(found->kind, &benchmark_kind());
   EXPECT_EQ(found->reason, "lists Google Benchmark's benchmarks");
@@ -391,7 +392,7 @@ TEST(BenchmarkRecognition, AProgramThatPrintsNoListIsACommand) {
     out.stdout_text = printed;
     const auto found =
         recognise(suite, suite.command[0],
-                  [&](const auto&, const auto&, const auto&) -> Result<ListOutput> { return out; });
+                  {.run = [&](const ListCommand&) -> Result<ListOutput> { return out; }});
     ASSERT_TRUE(found) << found.error().what;
     EXPECT_EQ(found->kind, &command_kind()) << printed;
     EXPECT_EQ(found->reason, "knows --benchmark_list_tests=true, but prints no list with it");

@@ -95,13 +95,30 @@ bool announces_gtest_listener(const std::vector<std::string>& event_lines) {
 
 namespace {
 
-// ---- its result file ----
-
 const json& array_of(const json& object, const char* key) {
   static const json kEmpty = json::array();
   const auto it = object.find(key);
   return it != object.end() && it->is_array() ? *it : kEmpty;
 }
+
+// The list in the file, in which nothing stands that the program prints besides. None: GoogleTest before 1.10 writes
+// none, and then its words on stdout are the list.
+std::optional<std::vector<GtestName>> names_in_file(const std::string& text) {
+  const json list = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!list.is_object() || !list.contains("testsuites")) return {};
+  std::vector<GtestName> names;
+  for (const auto& group : array_of(list, "testsuites")) {
+    for (const auto& test : array_of(group, "testsuite")) {
+      const std::string in = text_at(group, "name");
+      const std::string name = text_at(test, "name");
+      if (in.empty() || name.empty()) return {};
+      names.push_back({in, name, is_disabled(in) || is_disabled(name)});
+    }
+  }
+  return names;
+}
+
+// ---- its result file ----
 
 // The text starts with "FILE:LINE\n" where the failure has a place.
 std::string failure_line(const std::string& text) {
@@ -249,6 +266,9 @@ class GtestKind final : public Kind {
       : Kind({.name = "gtest",
               .framework = "GoogleTest tests",
               .markers = {"gtest_list_tests", "libgtest.so"},
+              // Its main() may ask the driver before it looks at its flags.
+              .lists_with_devices = true,
+              .list_file = "--gtest_output=json:",
               // Source: googletest, src/gtest.cc, the flags and what stands in for them under Bazel.
               .caller_filters = {"GTEST_FILTER", "TESTBRIDGE_TEST_ONLY", "GTEST_TOTAL_SHARDS",
                                  "GTEST_SHARD_INDEX", "GTEST_SHARD_STATUS_FILE", "GTEST_REPEAT",
@@ -270,7 +290,9 @@ class GtestKind final : public Kind {
 
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
                                       std::vector<Warning>& warnings) const override {
-    const Result<std::vector<GtestName>> names = parse_gtest_list(out.stdout_text);
+    std::optional<std::vector<GtestName>> in_file = names_in_file(out.file_text);
+    const Result<std::vector<GtestName>> names =
+        in_file ? Result(*std::move(in_file)) : parse_gtest_list(out.stdout_text);
     if (!names) return Error::usage("wrote a list that cannot be read: " + names.error().what);
     const bool together = suite.process == "suite";
     suite.listener = together && announces_gtest_listener(out.event_lines);

@@ -28,12 +28,15 @@ struct ListOutput {
   std::optional<int> exit_code;
   std::optional<int> exit_signal;
   bool timed_out = false;
-  std::string spawn_error;        // "exec: No such file or directory"; empty when it ran
-  std::string stdout_text;        // all of it
+  std::string spawn_error;  // "exec: No such file or directory"; empty when it ran
+  std::string stdout_text;  // all of it
+  std::string file_text;    // what it wrote to its file (Traits::list_file); "" = nothing, or there is none
   bool stdout_truncated = false;  // it was more than could be kept
   std::string stderr_tail;
   std::vector<std::string> event_lines;  // from PROCTOR_EVENTS_FD, in order
   std::uint64_t events_too_long = 0;
+  std::string
+      no_device;  // the backend of which it was to see devices and there are none; "" = it saw what it should
 };
 
 // Runs one more listing command of a suite. Its error is to be passed on.
@@ -87,7 +90,10 @@ class Kind {
     bool ours = false;
     bool markers_for_devices = false;  // `devices = "marker:NAME"`
     bool ranks = false;                // a suite may say how many ranks its cases have
-    bool lists_with_devices = false;   // what it lists may depend on the devices that it sees
+    // What it lists, or whether it comes to that, may depend on the devices that it sees.
+    bool lists_with_devices = false;
+    // Before the name of a file to which a listing program writes its list too: "--gtest_output=json:".
+    std::string_view list_file = {};
     // Variables by which a caller's environment would leave tests out. The first ones no program gets from the
     // caller; the others may hold what a suite needs, so that they are passed on, as part of the plan where they do.
     std::vector<std::string_view> caller_filters = {};

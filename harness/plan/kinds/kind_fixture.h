@@ -40,8 +40,8 @@ class KindTest : public testing::Test {
   // What the program says of a case in its report, and its verdict.
   Verdict run(const Case& test, ChildReport& report) const {
     const std::string file = scratch_.path() + "/report";
-    const auto out =
-        testing_support::run_listing(with(test.argv, kind_.output_options(file)), {}, scratch_.path());
+    const auto out = testing_support::run_listing(
+        {.argv = with(test.argv, kind_.output_options(file)), .directory = scratch_.path()});
     const auto text = read_file(file);
     EXPECT_TRUE(out && text);
     report = ChildReport(std::string(framework_id(test)));

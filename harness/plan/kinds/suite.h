@@ -35,6 +35,7 @@ struct Suite {
   std::vector<std::string> command;
   std::string directory;  // working directory of its processes
   Backend backend = Backend::kNone;
+  std::string backend_reason;  // for the header, where nobody said it: "needs libze_loader.so.1"
   int devices = 0;
   std::string devices_marker;    // kind pytest: the marker that says how many devices a test needs; "" = none
   int ranks = 0;                 // processes that execute a case together; 0: one, which is no rank
@@ -71,8 +72,10 @@ struct Case {
   std::map<std::string, std::int64_t> sizes;  // --size -> how much the case does under it
   std::string sizes_unit;
   std::vector<std::string> faults;  // simulator faults, each of which must make it fail; the cheapest first
-  std::string expects;  // how these faults end it, if not by a failed assertion: "hang", "lost", "abort" or "mismatch"
-  std::string unlisted;  // why its suite could not be listed: the case stands for it and never runs; "" = a real one
+  std::string
+      expects;  // how these faults end it, if not by a failed assertion: "hang", "lost", "abort" or "mismatch"
+  std::string
+      unlisted;  // why its suite could not be listed: the case stands for it and never runs; "" = a real one
 };
 
 // Whether the case stands for a suite that could not be listed; its id is then that of the suite: "attention".

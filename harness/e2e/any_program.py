@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Programs that know nothing of Proctor, as a new user types them: they get devices of the vendor whose library they
+need, are listed with them, and are told what is missing."""
+
+import shutil
+import subprocess
+
+from harness import check, report, run_scenarios, skip
+
+# As vendors' own test programs do: main() asks the driver before it looks at its flags, and prints what it likes.
+PROGRAM = """#include <gtest/gtest.h>
+#include <stdio.h>
+#include <stdlib.h>
+extern "C" int zeInit(unsigned);
+extern "C" int zeDriverGet(unsigned*, void**);
+TEST(Device, IsThere) { unsigned count = 0; EXPECT_EQ(zeDriverGet(&count, nullptr), 0); EXPECT_EQ(count, 1u); }
+TEST(Device, Other) { EXPECT_STREQ(getenv("WORD"), "said"); }
+int main(int argc, char** argv) {
+  puts("  Banner of a driver:\\n    version 1.\\nNo.");
+  if (zeInit(0) != 0) { fputs("main: no device, giving up\\n", stderr); abort(); }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
+"""
+
+
+def build(sandbox):
+    source, program = sandbox.path / "program.cc", sandbox.path / "program"
+    source.write_text(PROGRAM)
+    compiler = shutil.which("c++") or skip("needs a compiler")
+    done = subprocess.run([compiler, "-std=c++17", source, "-o", program, "-lgtest", "-lze_loader", "-lpthread"],
+                          capture_output=True, text=True)
+    check(done.returncode == 0, done.stderr)
+    return "./program"
+
+
+def cases_of(sandbox):
+    return {case["id"]: case["outcome"] for case in report(sandbox.last_out())["cases"]}
+
+
+def listed_and_run_on_a_device(sandbox):
+    program = build(sandbox)
+    done = sandbox.proctor("run", "--sim", "xpu:2x1", "--env", "WORD=said", "--out", sandbox.out(), "--", program)
+    check(done.returncode == 0, done.stdout, done.stderr)
+    check("backend xpu (needs libze_loader.so.1), 2 cases" in done.stdout, done.stdout)
+    check(cases_of(sandbox) == {"program/Device.IsThere": "pass", "program/Device.Other": "pass"}, cases_of(sandbox))
+    for case in report(sandbox.last_out())["cases"]:
+        check(len(case["devices"]) == 1, "not one device each:", case["devices"])
+
+    done = sandbox.proctor("list", "--sim", "xpu:1x1", "--", program)
+    check(done.stdout == "program/Device.IsThere\nprogram/Device.Other\n", done.stdout, done.stderr)
+
+
+def without_a_device(sandbox):
+    program = build(sandbox)
+    done = sandbox.proctor("run", "--sim", "cuda:1", "--out", sandbox.out(), "--", program)
+    check(done.returncode == 3, done.returncode, done.stdout)
+    check("no xpu device was found here; next: `proctor doctor`, or simulate devices" in done.stdout, done.stdout)
+    check("main: no device, giving up" in done.stdout, "its own words are missing:", done.stdout)
+    check(set(cases_of(sandbox).values()) == {"skip"}, cases_of(sandbox))
+
+
+def chosen_devices(sandbox):
+    program = build(sandbox)
+    devices = sandbox.proctor("run", "--sim", "xpu:3x1,cuda:2", "--devices", "xpu:1,xpu-sim:2", "--env", "WORD=said",
+                              "--repeat", "4", "--out", sandbox.out(), "--", program)
+    check(devices.returncode == 0, devices.stdout, devices.stderr)
+    used = {id for case in report(sandbox.last_out())["cases"] for attempt in case["attempts"] for id in attempt["devices"]}
+    check(used <= {"xpu-sim:1", "xpu-sim:2"} and used, used)
+    for spec, words in {"0,0": "which is named twice", "9": "there is no device `9`", "-1": "there is no device `-1`",
+                        "xpu:3": "there is no device `xpu:3`", "xpu-": "`xpu-` may be any of 3 devices",
+                        "xpu:0,,": "there is no device ``"}.items():
+        for command in ("run", "list", "exec"):
+            done = sandbox.proctor(command, "--sim", "xpu:3x1", f"--devices={spec}",
+                                   *(("--gpus", "1") if command == "exec" else ()), "--", program)
+            check(done.returncode == (125 if command == "exec" else 2), command, spec, done.returncode, done.stderr)
+            check(words in done.stderr and "There are: xpu-sim:0 (0000:" in done.stderr, command, spec, done.stderr)
+
+
+def configuration_above(sandbox):
+    top, below = sandbox.path / "top", sandbox.path / "top" / "a" / "b"
+    below.mkdir(parents=True)
+    (top / "proctor.toml").write_text('[suite.mine]\nkind = "command"\ncommand = ["./here.sh"]\n')
+    (top / "here.sh").write_text("#!/bin/sh\ntest -e here.sh\n")
+    (top / "here.sh").chmod(0o755)
+    done = sandbox.proctor("run", "mine", cwd=below)
+    check(done.returncode == 2, "taken from outside of a repository:", done.stdout)
+    (top / ".git").mkdir()
+    done = sandbox.proctor("run", "mine", "--out", sandbox.out(), cwd=below)
+    check(done.returncode == 0 and "  config       ../../proctor.toml\n" in done.stdout, done.stdout, done.stderr)
+    (sandbox.path / "proctor.toml").write_text("broken")
+    done = sandbox.proctor("run", "mine", "--out", sandbox.out(), cwd=below)
+    check(done.returncode == 0, "a file above the repository was read:", done.stderr)
+
+
+run_scenarios([listed_and_run_on_a_device, without_a_device, chosen_devices, configuration_above])

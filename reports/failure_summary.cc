@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 
 #include "harness/core/duration.h"
@@ -199,6 +201,43 @@ std::string evidence_text(const RunModel& model, const CaseRecord& record) {
   return text;
 }
 
+// Two headlines that differ in numbers and addresses only have one cause.
+std::string without_numbers(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool hex = text.substr(i, 2) == "0x";
+    const auto end = text.find_first_not_of(hex ? "0123456789abcdefABCDEF" : "0123456789", hex ? i + 2 : i);
+    if (end == i) {
+      out += text[i++];
+      continue;
+    }
+    out += '#';
+    i = std::min(end, text.size());
+  }
+  return out;
+}
+
+// "logs/x.log" of a run directory, from where the reader stands.
+std::string from_here(const std::string& run_dir, const std::string& file) {
+  return run_dir.empty() ? file : (std::filesystem::path(run_dir) / file).string();
+}
+
+// Of an attempt: the line in the sources, the log, the evidence, the rule.
+void add_locations(std::string& locations, const Attempt& attempt, const std::string& run_dir) {
+  if (attempt.end) {
+    const AttemptEnded& end = *attempt.end;
+    if (!end.failures.empty() && !end.failures[0].file.empty()) {
+      add_location(locations, fmt::format("{}:{}", end.failures[0].file, end.failures[0].line));
+    }
+    if (!attempt.start.log.empty()) add_location(locations, from_here(run_dir, attempt.start.log));
+    if (!end.evidence.file.empty()) add_location(locations, from_here(run_dir, end.evidence.file));
+    if (!end.rule.empty()) add_location(locations, "rule " + end.rule);
+    if (!end.source.empty()) add_location(locations, end.source);
+  } else if (!attempt.start.log.empty()) {
+    add_location(locations, from_here(run_dir, attempt.start.log));
+  }
+}
+
 }  // namespace
 
 const Diagnosis* diagnosis_of(const RunModel& model, const CaseRecord& record) {
@@ -210,6 +249,10 @@ const Diagnosis* diagnosis_of(const RunModel& model, const CaseRecord& record) {
 
 bool is_good_elsewhere(const RunModel& model, const CaseRecord& record) {
   return !model.is_bad(record) && model.has_mark(record, kDeviceSuspect);
+}
+
+bool is_flaky(const RunModel& model, const CaseRecord& record) {
+  return !model.is_bad(record) && model.has_mark(record, "flaky");
 }
 
 Blame blame_in(const RunModel& model, const CaseRecord& record) {
@@ -250,29 +293,52 @@ std::string headline(const RunModel& model, const CaseRecord& record, const Atte
   return describe(model, record, verdict_of(attempt), &attempt);
 }
 
-std::string where_to_look(const RunModel& model, const CaseRecord& record) {
-  const Attempt* attempt = is_good_elsewhere(model, record) ? first_bad_attempt(record)
-                                                            : deciding_attempt(record, model.verdict(record));
+const Attempt* telling_attempt(const RunModel& model, const CaseRecord& record) {
+  return is_good_elsewhere(model, record) || is_flaky(model, record)
+             ? first_bad_attempt(record)
+             : deciding_attempt(record, model.verdict(record));
+}
+
+std::string where_to_look(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {
   std::string locations;
-  if (attempt != nullptr && attempt->end) {
-    const AttemptEnded& end = *attempt->end;
-    if (!end.failures.empty() && !end.failures[0].file.empty()) {
-      add_location(locations, fmt::format("{}:{}", end.failures[0].file, end.failures[0].line));
-    }
-    if (!attempt->start.log.empty()) add_location(locations, attempt->start.log);
-    if (!end.evidence.file.empty()) add_location(locations, end.evidence.file);
-    if (!end.rule.empty()) add_location(locations, "rule " + end.rule);
-    if (!end.source.empty()) add_location(locations, end.source);
-  } else if (attempt != nullptr && !attempt->start.log.empty()) {
-    add_location(locations, attempt->start.log);
-  }
+  if (const Attempt* attempt = telling_attempt(model, record)) add_locations(locations, *attempt, run_dir);
   if (record.end && !record.end->known_failure.empty()) add_location(locations, record.end->known_failure);
   const bool machine = blame_in(model, record) == Blame::kMachine;
   if (locations.empty() || machine) add_location(locations, next_action(model, record));
   return one_line(clean_text(locations), 4 * kHeadlineBytes);
 }
 
-std::string summarize_failure(const RunModel& model, const CaseRecord& record) {
+std::string cause_key(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  const std::string outcome(to_string(verdict.outcome));
+  if (!cause_text(diagnosis_of(model, record)).empty())
+    return outcome + "\n" + diagnosis_of(model, record)->rule;
+  return outcome + "\n" + verdict.reason + "\n" + without_numbers(headline(model, record));
+}
+
+namespace {
+
+// Of a case that was bad first and then good: the bad attempt answers.
+std::string summarize_flaky(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {
+  const Attempt* bad = first_bad_attempt(record);
+  if (bad == nullptr) return {};
+  const Diagnosis* diagnosis = bad->end && bad->end->diagnosis ? &*bad->end->diagnosis : nullptr;
+  std::string problem(to_string(diagnosis != nullptr ? diagnosis->problem : blame_of(verdict_of(*bad))));
+  if (const std::string cause = cause_text(diagnosis); !cause.empty()) problem += " · " + cause;
+  std::string locations;
+  add_locations(locations, *bad, run_dir);
+  const std::string what = fmt::format(
+      "{} at attempt {}, {} at the last: {}", clean_text(to_string(verdict_of(*bad))), bad->start.attempt,
+      clean_text(to_string(model.verdict(record))), describe(model, record, verdict_of(*bad), bad));
+  return fmt::format("whose problem: {}\nwhat:          {}\nrerun:         {}\nwhere to look: {}\n", problem,
+                     one_line(what, 4 * kHeadlineBytes), rerun_command(model, record),
+                     one_line(clean_text(locations), 4 * kHeadlineBytes));
+}
+
+}  // namespace
+
+std::string summarize_failure(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {
+  if (is_flaky(model, record)) return summarize_flaky(model, record, run_dir);
   const Verdict verdict = model.verdict(record);
   std::string what = clean_text(to_string(verdict)) + ": " + headline(model, record);
   if (record.end && !record.end->note.empty()) {
@@ -285,7 +351,7 @@ std::string summarize_failure(const RunModel& model, const CaseRecord& record) {
   if (!next.empty()) next = fmt::format("next:          {}\n", next);
   return fmt::format("whose problem: {}\n{}what:          {}\n{}rerun:         {}\nwhere to look: {}\n",
                      problem, next, one_line(what, 4 * kHeadlineBytes), evidence_text(model, record),
-                     rerun_command(model, record), where_to_look(model, record));
+                     rerun_command(model, record), where_to_look(model, record, run_dir));
 }
 
 }  // namespace proctor

@@ -15,6 +15,16 @@ const Diagnosis* diagnosis_of(const RunModel& model, const CaseRecord& record);
 // Whether it was bad on one device, and good on another one: the case is good, and its first device is not.
 bool is_good_elsewhere(const RunModel& model, const CaseRecord& record);
 
+// Whether it was bad first and then good, and no device is to blame.
+bool is_flaky(const RunModel& model, const CaseRecord& record);
+
+// The attempt that says most about it: the one that decides, or the bad one of a case that was good elsewhere, or
+// later. Null when nothing was started.
+const Attempt* telling_attempt(const RunModel& model, const CaseRecord& record);
+
+// Equal for cases that ended alike: by their diagnosis, or by their words without the numbers in them.
+std::string cause_key(const RunModel& model, const CaseRecord& record);
+
 // Whose problem it is. The diagnosis says so or, if there is none, the outcome.
 Blame blame_in(const RunModel& model, const CaseRecord& record);
 
@@ -30,12 +40,13 @@ std::string headline(const RunModel& model, const CaseRecord& record);
 // The same for one attempt of it.
 std::string headline(const RunModel& model, const CaseRecord& record, const Attempt& attempt);
 
-// The source line, the log (relative to the run directory), the rule and its source. If there is none of
-// these, it says what to look at instead.
-std::string where_to_look(const RunModel& model, const CaseRecord& record);
+// The source line, the log, the rule and its source. If there is none of these, it says what to look at instead.
+// Files of the run are named relative to its directory, which `run_dir` may put in front.
+std::string where_to_look(const RunModel& model, const CaseRecord& record, const std::string& run_dir = {});
 
 // The four answers, one line each, and what to do next. After a timeout or a stall at most ten lines of
 // evidence follow. Every line ends with a newline.
-std::string summarize_failure(const RunModel& model, const CaseRecord& record);
+std::string summarize_failure(const RunModel& model, const CaseRecord& record,
+                              const std::string& run_dir = {});
 
 }  // namespace proctor

@@ -33,30 +33,6 @@ struct Cause {
   Annotation annotation{};
 };
 
-// Two headlines that differ in numbers and addresses only have one cause.
-std::string without_numbers(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const bool hex = text.substr(i, 2) == "0x";
-    const auto end = text.find_first_not_of(hex ? "0123456789abcdefABCDEF" : "0123456789", hex ? i + 2 : i);
-    if (end == i) {
-      out += text[i++];
-      continue;
-    }
-    out += '#';
-    i = std::min(end, text.size());
-  }
-  return out;
-}
-
-std::string cause_key(const RunModel& model, const CaseRecord& record) {
-  const Verdict verdict = model.verdict(record);
-  const std::string outcome(to_string(verdict.outcome));
-  if (!cause_text(diagnosis_of(model, record)).empty())
-    return outcome + "\n" + diagnosis_of(model, record)->rule;
-  return outcome + "\n" + verdict.reason + "\n" + without_numbers(headline(model, record));
-}
-
 int rank_of(const RunModel& model, const CaseRecord& record) {
   if (model.verdict(record).outcome == Outcome::kNotrun) return 3;
   switch (blame_in(model, record)) {

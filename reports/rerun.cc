@@ -19,15 +19,18 @@ struct Option {
 // Options of `proctor run` that choose the cases, how often they run, or where the reports go: a rerun of one
 // case replaces them. Everything else (suites, backend, simulation, limits, config) stays.
 constexpr std::array kDropped = {
-    Option{"--filter", true},   Option{"--case", true},        Option{"--exclude", true},
-    Option{"--label", true},    Option{"--tag", true},         Option{"--shard", true},
-    Option{"--repeat", true},   Option{"--retries", true},     Option{"--deadline", true},
-    Option{"--out", true},      Option{"--junit", true},       Option{"--min-executed", true},
-    Option{"--jobs", true},     Option{"--until-fail", false}, Option{"--fail-fast", false},
-    Option{"--dry-run", false}, Option{"--each-device", false}};
+    Option{"--filter", true}, Option{"--case", true}, Option{"--exclude", true}, Option{"--label", true},
+    Option{"--tag", true}, Option{"--shard", true}, Option{"--repeat", true}, Option{"--retries", true},
+    Option{"--deadline", true}, Option{"--out", true}, Option{"--junit", true},
+    Option{"--min-executed", true}, Option{"--jobs", true}, Option{"--until-fail", false},
+    Option{"--fail-fast", false}, Option{"--dry-run", false}, Option{"--each-device", false},
+    Option{"-j", true},
+    // What is shown of it.
+    Option{"--show-output", true}, Option{"--durations", true}, Option{"--color", true},
+    Option{"--verbose", false}, Option{"-v", false}, Option{"--quiet", false}, Option{"-q", false}};
 
 const Option* dropped_option(std::string_view word) {
-  const std::string_view name = word.substr(0, word.find('='));
+  const std::string_view name = word.starts_with("-j") ? "-j" : word.substr(0, word.find('='));
   const auto found =
       std::find_if(kDropped.begin(), kDropped.end(), [name](const Option& o) { return o.name == name; });
   return found != kDropped.end() ? &*found : nullptr;
@@ -56,7 +59,8 @@ std::vector<std::string> run_again(const std::vector<std::string>& words,
   std::vector<std::string> again;
   for (auto word = words.begin(); word != command; ++word) {
     if (const Option* option = dropped_option(*word)) {
-      const bool value_follows = option->has_value && word->find('=') == word->npos;
+      const bool value_follows =
+          option->has_value && word->find('=') == word->npos && (option->name != "-j" || *word == "-j");
       if (value_follows && word + 1 != command) ++word;
       continue;
     }

@@ -24,6 +24,7 @@ void add_launch_ranks_command(CLI::App& app, Action& action);     // the same
 void add_rerun_command(CLI::App& app, Action& action);            // rerun RUN
 void add_finish_command(CLI::App& app, Action& action);           // finish RUN_DIR
 void add_dump_command(CLI::App& app, Action& action);             // dump RUN_DIR
+void add_log_command(CLI::App& app, Action& action);              // log CASE
 void add_devices_command(CLI::App& app, Action& action);          // devices
 void add_doctor_command(CLI::App& app, Action& action);           // doctor
 void add_mask_command(CLI::App& app, Action& action);             // mask lint|explain

@@ -14,7 +14,6 @@
 #include "harness/cli/load_run.h"
 #include "harness/core/child_protocol.h"
 #include "harness/core/clock.h"
-#include "harness/core/digest.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
@@ -31,6 +30,7 @@ namespace {
 // A process tree of the run: the guard above it, and the case that answers for it now.
 struct Tree {
   int guard = 0;
+  std::string log;      // of its attempt, in the run directory
   std::string case_id;  // "": one process for several cases, and none of them has begun
   std::vector<std::string> devices;
   std::string file;  // relative to the run directory
@@ -67,12 +67,16 @@ std::vector<const CaseRecord*> running_cases(const RunModel& model) {
   return running;
 }
 
-std::string dump_file(const std::string& case_id, int guard) {
-  return fmt::format("evidence/{}.dump-{}.txt", sha256_hex(case_id).substr(0, 16), guard);
+// Named as the log of the attempt is; a process for several cases that has begun none has no log yet.
+std::string dump_file(const Tree& tree) {
+  std::string stem = tree.log.starts_with("logs/") ? tree.log.substr(5) : "process.log";
+  stem.resize(stem.rfind('.'));
+  return fmt::format("evidence/{}.dump-{}.txt", stem, tree.guard);
 }
 
 void describe(Tree& tree, const CaseRecord& record) {
   tree.case_id = record.planned.id;
+  tree.log = record.attempts.back().start.log;
   tree.devices = record.attempts.back().start.devices;
 }
 
@@ -82,7 +86,7 @@ std::vector<Tree> find_trees(const RunRecord& run, const RunModel& model) {
   std::vector<Tree> trees;
   for (const int pid : guard::descendants(run.pid)) {
     if (!is_child_of(pid, run.pid) || variable_of(pid, child::kRunDirVariable) != run.run_dir) continue;
-    Tree tree{.guard = pid, .case_id = {}, .devices = {}, .file = {}, .found = {}};
+    Tree tree{.guard = pid, .log = {}, .case_id = {}, .devices = {}, .file = {}, .found = {}};
     const std::string id = variable_of(pid, child::kCaseVariable);
     const auto known = std::find_if(running.begin(), running.end(),
                                     [&](const CaseRecord* record) { return record->planned.id == id; });
@@ -96,7 +100,7 @@ std::vector<Tree> find_trees(const RunRecord& run, const RunModel& model) {
   const auto shared = [](const Tree& tree) { return tree.case_id.empty(); };
   if (running.size() == 1 && std::count_if(trees.begin(), trees.end(), shared) == 1)
     describe(*std::find_if(trees.begin(), trees.end(), shared), *running.front());
-  for (Tree& tree : trees) tree.file = dump_file(tree.case_id, tree.guard);
+  for (Tree& tree : trees) tree.file = dump_file(tree);
   return trees;
 }
 

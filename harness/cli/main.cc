@@ -124,6 +124,7 @@ int run_main(int argc, char** argv) {
   add_rerun_command(app, action);
   add_finish_command(app, action);
   add_dump_command(app, action);
+  add_log_command(app, action);
   add_gather_evidence_command(app, action);
   add_launch_ranks_command(app, action);
   add_devices_command(app, action);

@@ -108,6 +108,24 @@ void add_report_options(CLI::App& command, RunOptions& options) {
   command.add_option("--junit", options.junit, "Also write junit.xml to this file");
 }
 
+void add_console_options(CLI::App& command, ConsoleOptions& options) {
+  const std::map<std::string, ShowOutput> choices = {
+      {"failed", ShowOutput::kFailed}, {"all", ShowOutput::kAll}, {"none", ShowOutput::kNone}};
+  command
+      .add_option_function<std::string>(
+          "--show-output",
+          [&options, choices](const std::string& text) { options.output = choices.at(text); },
+          "What cases print: failed (the default: the last 40 lines of what is bad), all, or none")
+      ->check(CLI::IsMember({"failed", "all", "none"}));
+  auto* verbose = command.add_flag("--verbose,-v", options.verbose,
+                                   "Every caveat of the containment, and every red case in full");
+  command.add_flag("--quiet,-q", options.quiet, "Only what is bad, and the end")->excludes(verbose);
+  command.add_option("--durations", options.durations, "List so many of the slowest cases")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--color", options.colour, "auto (the default), always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
 // A plan fixes what its cases are and how each is run.
 void add_shard_options(CLI::App& command, RunOptions& options) {
   auto* plan =
@@ -164,6 +182,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   command.add_option("--known-failures", options.known_failures, "File of failures that are known");
   command.add_flag("--strict", setup.planned.strict, "A warning of a case makes it fail");
   add_report_options(command, options);
+  add_console_options(command, options.console);
   command.add_option("--min-executed", setup.planned.min_executed, "Exit 3 if fewer cases were executed")
       ->check(CLI::NonNegativeNumber);
   command.add_flag("--dry-run", options.dry_run, "Print the plan, start nothing")->excludes(require_cards);
@@ -358,7 +377,8 @@ Result<PlanOutcome> RunCommand::make_plan() {
 }
 
 std::unique_ptr<RunDisplay> RunCommand::make_display() {
-  return std::make_unique<Console>(output_, run_dir_, suite_notes(plan_, config_files_, devices_.notes),
+  return std::make_unique<Console>(output_, options_.console, run_dir_,
+                                   suite_notes(plan_, config_files_, devices_.notes),
                                    options_.setup.attempts.inherit_stdio);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/cli/commands.h"
+#include "harness/cli/console/console.h"
 #include "harness/cli/console/console_output.h"
 #include "harness/cli/console/run_display.h"
 #include "harness/machine/machine.h"
@@ -26,8 +27,9 @@ namespace proctor::cli {
 struct RunOptions {
   MachineOptions machine;
   PlanOptions plan;
-  RunPolicy policy;       // as typed; later laid over the configured one
-  RunSetup setup;         // the caller's choices are in it from the start
+  RunPolicy policy;  // as typed; later laid over the configured one
+  RunSetup setup;    // the caller's choices are in it from the start
+  ConsoleOptions console;
   int jobs = 0;           // 0: as many as there are devices, or cores
   std::string plan_file;  // "" = the cases are discovered
   std::string shard;      // "" = all cases

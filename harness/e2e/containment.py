@@ -101,7 +101,7 @@ def interrupted_while_held(sandbox):
         write_config(sandbox.path / "held.toml", {"held": {"kind": "command", "command": misbehaving("guard-trace", token)}})
         process = sandbox.start("run", "--config", sandbox.path / "held.toml", "--containment", layer, "--out", sandbox.out())
         out = sandbox.last_out()
-        log = lambda: "".join(path.read_text() for path in (out / "logs").glob("*"))
+        log = lambda: "".join(path.read_text() for path in (out / "logs").rglob("*.log"))
         wait_until(lambda: (out / "logs").exists() and "traces the guard" in log(), 60, "attack")
         process.terminate()
         wait_until(lambda: of_type(records(out), "stop_requested"), 30, "stop")

@@ -310,7 +310,7 @@ def dumped(sandbox):
         check(done.returncode == 0 and "(pid " in done.stdout, layer, done.stdout, done.stderr)
         if "not permitted" not in done.stdout and has_py_spy():
             check("wait_to_be_told at " in done.stdout, layer, "no Python line:", done.stdout)
-        check(len(list((out / "evidence").glob("*.dump-*.txt"))) == 1, layer, "no file")
+        check(len(list((out / "evidence").rglob("*.dump-*.txt"))) == 1, layer, "no file")
         said, _ = living.communicate(b"now\n", timeout=60)
         check(living.returncode == 0 and said == b"told now\n", layer, "disturbed:", living.returncode, said)
         ended = sandbox.proctor("dump", out)

@@ -45,21 +45,39 @@ void Capture::write_log(Stream stream, std::string_view bytes, Clock::time_point
   const std::string stamp = fmt::format("{:6}.{:06} {}", microseconds / 1'000'000, microseconds % 1'000'000,
                                         stream == Stream::kOut ? "out" : "err");
   formatted_.clear();
-  const std::size_t total = bytes.size();
+  const int fd = current_fd();
+  (newer_.fd ? newer_ : head_).bytes += bytes.size();
+  if (fd < 0) return;
+  bytes.remove_prefix(continue_line(fd, stream, bytes));
+  std::size_t last_entry = 0;
+  bool open = false;
   while (!bytes.empty()) {
     const std::size_t newline = bytes.find('\n');
-    const std::string_view line = bytes.substr(0, newline);
-    formatted_.append(stamp)
-        .append(newline == std::string_view::npos ? "\\ " : "| ")
-        .append(line)
-        .push_back('\n');
-    if (newline == std::string_view::npos) break;
-    bytes.remove_prefix(newline + 1);
+    open = newline == std::string_view::npos;
+    last_entry = formatted_.size();
+    formatted_.append(stamp).append(open ? "\\ " : "| ").append(bytes.substr(0, newline)).push_back('\n');
+    bytes.remove_prefix(open ? bytes.size() : newline + 1);
   }
-  const int fd = current_fd();
-  if (fd >= 0) write_all(fd, formatted_);
-  Segment& segment = newer_.fd ? newer_ : head_;
-  segment.bytes += total;
+  if (formatted_.empty()) return;
+  write_all(fd, formatted_);
+  open_line_.fd = -1;
+  if (!open || info_.lost) return;
+  const off_t after = static_cast<off_t>(formatted_.size() - last_entry - stamp.size());
+  open_line_ = {.fd = fd, .stream = stream, .mark = lseek(fd, 0, SEEK_CUR) - after};
+}
+
+// Adds what belongs to the line that the log ends with, in the file itself: nothing waits in memory for its newline, so
+// a runner that is killed loses no last words. Returns how many bytes that were.
+std::size_t Capture::continue_line(int fd, Stream stream, std::string_view bytes) {
+  if (open_line_.fd != fd || open_line_.stream != stream || bytes.empty()) return 0;
+  const std::size_t newline = bytes.find('\n');
+  const std::string_view piece = bytes.substr(0, newline);
+  if (lseek(fd, -1, SEEK_CUR) < 0) return 0;
+  write_all(fd, std::string(piece) + '\n');
+  if (newline == std::string_view::npos) return bytes.size();
+  if (pwrite(fd, "|", 1, open_line_.mark) != 1) info_.lost = true;
+  open_line_.fd = -1;
+  return newline + 1;
 }
 
 int Capture::current_fd() {
@@ -85,6 +103,7 @@ void Capture::rotate() {
     info_.lost = true;
     return;
   }
+  open_line_.fd = -1;  // its number may be that of another file soon
   info_.dropped_bytes += older_.bytes;
   older_ = std::move(newer_);
   newer_ = Segment{std::move(fresh), 0};

@@ -6,9 +6,12 @@
 //      0.001301 err\ a piece without a newline at its end
 //
 // seconds since the start, stream, `|` (a newline followed) or `\` (none did), one blank, the bytes
-// themselves. The first and at least the last 4 MiB of output are kept; what lies between is counted, and the
+// themselves. What a program writes in pieces is one entry, with the time of its first byte, unless the other stream
+// comes between. The first and at least the last 4 MiB of output are kept; what lies between is counted, and the
 // log says where. A log that cannot be written to disk never fails the case: it is marked as lost.
 #pragma once
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <string>
@@ -54,7 +57,15 @@ class Capture {
     std::uint64_t bytes = 0;
   };
 
+  // An entry at the end of the log whose line may go on.
+  struct OpenLine {
+    int fd = -1;  // of the file that ends with it; -1: there is none
+    Stream stream = Stream::kOut;
+    off_t mark = 0;  // where its `\` stands
+  };
+
   void write_log(Stream stream, std::string_view bytes, Clock::time_point now);
+  std::size_t continue_line(int fd, Stream stream, std::string_view bytes);
   int current_fd();
   void rotate();
   void write_all(int fd, std::string_view bytes);
@@ -69,6 +80,7 @@ class Capture {
   Segment head_;
   Segment older_;
   Segment newer_;
+  OpenLine open_line_;
   std::string formatted_;
 };
 

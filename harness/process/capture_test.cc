@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <random>
 #include <sstream>
 
 #include "harness/core/read_file.h"
@@ -49,6 +50,42 @@ TEST_F(CaptureTest, LogShowsOrderStreamAndTime) {
             "     0.001000 out\\ two\n"
             "     0.002000 err| bad\n"
             "     1.003000 out|  more\n");
+}
+
+TEST_F(CaptureTest, WhatIsWrittenInPiecesIsOneLine) {
+  Capture capture(log_path(), at(0));
+  capture.append(Stream::kOut, "loss", at(1));
+  capture.append(Stream::kOut, " ", at(2));
+  EXPECT_EQ(log(), "     0.001000 out\\ loss \n");  // nothing waits in memory
+  capture.append(Stream::kOut, "0.5\nnext", at(3));
+  capture.append(Stream::kOut, "\n", at(4));
+  capture.append(Stream::kOut, "\n", at(5));
+  capture.append(Stream::kErr, "bad\n", at(6));
+  capture.append(Stream::kOut, "open", at(7));
+  capture.finish();
+  EXPECT_EQ(log(),
+            "     0.001000 out| loss 0.5\n"
+            "     0.003000 out| next\n"
+            "     0.005000 out| \n"
+            "     0.006000 err| bad\n"
+            "     0.007000 out\\ open\n");
+}
+
+TEST_F(CaptureTest, PiecesOfAnySizeComeBackExactly) {
+  std::mt19937 random(1);
+  Capture capture(log_path(), at(0), /*part=*/4000);
+  std::string out;
+  std::string err;
+  for (int i = 0; i < 400; ++i) {
+    std::string piece(random() % 9, 'a');
+    for (char& c : piece) c = random() % 4 == 0 ? '\n' : static_cast<char>('a' + random() % 26);
+    const bool is_out = random() % 5 != 0;
+    (is_out ? out : err) += piece;
+    capture.append(is_out ? Stream::kOut : Stream::kErr, piece, at(i));
+  }
+  EXPECT_EQ(capture.finish().dropped_bytes, 0u);
+  EXPECT_EQ(stream_bytes(log(), "out"), out);
+  EXPECT_EQ(stream_bytes(log(), "err"), err);
 }
 
 TEST_F(CaptureTest, BytesComeBackExactly) {

@@ -71,11 +71,10 @@ class RowRunnerTest : public testing::Test {
     suite.kind = &proctor_kind();
     suite.backend = Backend::kXpu;
     suite.command = {std::string(PROCTOR_BIN_DIR) + "/proctor_selftest_sample"};
-    const auto list = [](const std::vector<std::string>& argv, const auto&,
-                         const auto&) -> Result<ListOutput> {
+    const auto list = [](const ListCommand& command) -> Result<ListOutput> {
       ListOutput output;
       ProcessSpec spec;
-      spec.argv = argv;
+      spec.argv = command.argv;
       spec.env = {"PATH=/usr/bin:/bin"};
       spec.events = true;
       spec.limits.timeout = Milliseconds{60'000};

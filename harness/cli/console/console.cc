@@ -1,7 +1,13 @@
 #include "harness/cli/console/console.h"
 
+#include <fmt/format.h>
+#include <signal.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <sstream>
 
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
@@ -9,6 +15,7 @@
 #include "reports/device_table.h"
 #include "reports/exit_code.h"
 #include "reports/failure_summary.h"
+#include "reports/log_text.h"
 #include "reports/run_model.h"
 
 namespace proctor::cli {
@@ -19,7 +26,14 @@ constexpr const char* kGreen = "32";
 constexpr const char* kYellow = "33";
 constexpr const char* kDim = "2";
 constexpr int kLabelWidth = 13;
-constexpr std::size_t kMaxExplained = 50;  // reds in full on the console; the reports have all
+constexpr std::size_t kMaxExplained = 50;  // causes in full on the console; the reports have all
+constexpr std::size_t kMaxAlike = 3;       // further cases that are named beside the one that is explained
+constexpr std::size_t kOutputLines = 40;
+constexpr std::size_t kOutputBytes = 8 * 1024;
+constexpr std::size_t kAllLines = 100'000;  // --show-output all
+constexpr std::size_t kAllBytes = 64 * 1024 * 1024;
+constexpr std::int64_t kTellRunningMs = 60'000;
+constexpr std::string_view kStillInBlock = "  | ";
 constexpr Milliseconds kDrainLimit{1000};
 
 std::string labelled(const std::string& label, const std::string& text) {
@@ -34,6 +48,31 @@ std::string device_text(const RunPlanned& planned) {
   for (const auto& device : planned.devices) text += (text.empty() ? "" : ", ") + device.id;
   if (planned.sim) text += " (simulated: " + planned.sim->topology + " by " + planned.sim->driver + ")";
   return text;
+}
+
+std::string cases_text(std::size_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "case" : "cases");
+}
+
+// A path that leads there from the current directory, where that is short.
+std::string shortest(const std::string& path) {
+  std::error_code error;
+  const std::string relative =
+      std::filesystem::path(path).lexically_relative(std::filesystem::current_path(error)).string();
+  return error || relative.empty() || relative.starts_with("..") ? path : relative;
+}
+
+// What a failure says in several lines, unless the program wrote it as well.
+std::vector<std::string> unsaid_lines(const Attempt& attempt, const std::vector<std::string>& said) {
+  std::vector<std::string> lines;
+  for (const Failure& failure : attempt.end ? attempt.end->failures : std::vector<Failure>()) {
+    std::istringstream message(failure.message);
+    std::vector<std::string> words;
+    for (std::string line; std::getline(message, line);) words.push_back(line);
+    if (words.size() < 2 || std::ranges::find(said, words.front()) != said.end()) continue;
+    lines.insert(lines.end(), words.begin(), words.end());
+  }
+  return lines;
 }
 
 std::string seconds(std::int64_t ms) {
@@ -79,15 +118,18 @@ std::string flaky_line(const RunModel& model, const FlakyCases& flaky) {
          " executed, " + (flaky.allowed ? "within" : "over") + " the policy (" + policy + ")";
 }
 
-Console::Console(ConsoleOutput& output, std::string run_dir, std::vector<std::string> notes,
-                 bool quiet_status)
+Console::Console(ConsoleOutput& output, const ConsoleOptions& options, std::string run_dir,
+                 std::vector<std::string> notes, bool quiet_status)
     : output_(output),
+      options_(options),
       run_dir_(std::move(run_dir)),
+      run_dir_from_here_(shortest(run_dir_)),
       notes_(std::move(notes)),
       status_(output.is_smart() && !quiet_status) {}
 
 std::string Console::paint(const char* code, const std::string& text) const {
-  return output_.colours() ? "\033[" + std::string(code) + "m" + text + "\033[0m" : text;
+  const bool colours = options_.colour == "auto" ? output_.colours() : options_.colour == "always";
+  return colours ? "\033[" + std::string(code) + "m" + text + "\033[0m" : text;
 }
 
 std::string Console::painted(const Verdict& verdict, const std::string& text) const {
@@ -126,15 +168,19 @@ void Console::on(const Event& event) {
   } else if (const auto* started = std::get_if<AttemptStarted>(&event)) {
     running_.push_back(*started);
   } else if (const auto* attempt = std::get_if<AttemptEnded>(&event)) {
+    Planned& planned = planned_[attempt->case_id];
+    planned.spent_ms += attempt->duration_ms;
+    planned.log = attempt->output.log.empty() ? "" : running_log(attempt->case_id);
+    if (attempt->termination.signal_sent == 0) planned.strays = attempt->termination.strays;
     std::erase_if(running_, [&](const AttemptStarted& entry) { return entry.case_id == attempt->case_id; });
-    planned_[attempt->case_id].spent_ms += attempt->duration_ms;
   } else if (const auto* ended = std::get_if<CaseEnded>(&event)) {
     show(*ended);
   } else if (const auto* warning = std::get_if<Warning>(&event)) {
     print(paint(kYellow, "warning") + " " + clean_text(warning->text));
   } else if (const auto* stop = std::get_if<StopRequested>(&event)) {
     const std::string by = stop->signal != 0 ? " (signal " + std::to_string(stop->signal) + ")" : "";
-    print(paint(kYellow, "stopping") + " " + stop->reason + by);
+    print(paint(kYellow, "stopping") + " " + stop->reason + by +
+          (stop->signal == SIGINT ? "; once more: everything is killed at once" : ""));
   }
 }
 
@@ -144,18 +190,30 @@ void Console::show(const RunPlanned& planned) {
   for (const auto& test : planned.cases) {
     planned_[test.id].timeout_ms = test.timeout_ms;
     planned_[test.id].kind = test.kind;
+    planned_[test.id].suite = test.suite + (test.backend == "none" ? "" : "." + test.backend);
   }
+  if (options_.quiet) return;
 
   print("proctor " + planned.proctor_version + " · run " + planned.run_id + " · " +
         std::to_string(planned.cases.size()) + (planned.cases.size() == 1 ? " case, " : " cases, ") +
         std::to_string(planned.jobs) + " at once");
   print(labelled("devices", clean_text(device_text(planned))));
-  print(labelled("containment", planned.containment.layer));
-  for (const auto& sentence : planned.containment.not_guaranteed)
-    print(labelled("", "not guaranteed: " + sentence));
-  for (const auto& sentence : planned.containment.how_to_improve) print(labelled("", "better: " + sentence));
+  show_containment(planned.containment);
   for (const auto& note : notes_) print(clean_text(note));
-  print(labelled("reports", clean_text(run_dir_)));
+  print(labelled("reports", clean_text(run_dir_from_here_)));
+}
+
+void Console::show_containment(const ContainmentInfo& containment) {
+  const std::size_t caveats = containment.not_guaranteed.size();
+  if (!options_.verbose) {
+    const std::string more = caveats == 0 ? ""
+                                          : fmt::format(" ({} {}: -v, or `proctor doctor`)", caveats,
+                                                        caveats == 1 ? "caveat" : "caveats");
+    return print(labelled("containment", containment.layer + more));
+  }
+  print(labelled("containment", containment.layer));
+  for (const auto& sentence : containment.not_guaranteed) print(labelled("", "not guaranteed: " + sentence));
+  for (const auto& sentence : containment.how_to_improve) print(labelled("", "better: " + sentence));
 }
 
 void Console::show(const CaseEnded& ended) {
@@ -169,7 +227,13 @@ void Console::show(const CaseEnded& ended) {
   }
   const bool never_started =
       ended.verdict.outcome == Outcome::kNotrun && spent == 0;  // the summary counts them
-  const bool worth_a_line = bad || !ended.marks.empty() || !status_;
+  if (ended.verdict.outcome == Outcome::kSkip && spent == 0 && ended.marks.empty()) {
+    Skipped& skipped = skipped_[{planned_[ended.case_id].suite, ended.verdict.reason}];
+    if (skipped.count++ == 0) skipped.first = ended.case_id;
+    return;
+  }
+  const bool each = options_.output == ShowOutput::kAll;
+  const bool worth_a_line = bad || !ended.marks.empty() || ((!status_ || each) && !options_.quiet);
   if (never_started || !worth_a_line) return;
   std::string word = upper_case(to_string(ended.verdict.outcome));
   word.resize(std::max<std::size_t>(word.size(), 11), ' ');
@@ -177,6 +241,38 @@ void Console::show(const CaseEnded& ended) {
   if (!ended.verdict.reason.empty()) line += "  (" + clean_text(ended.verdict.reason) + ")";
   for (const auto& mark : ended.marks) line += "  " + paint(kYellow, upper_case(mark));
   print(line);
+  for (const Stray& stray : planned_[ended.case_id].strays)
+    print(fmt::format("{:24}left behind and killed: process {} ({})", "", stray.pid,
+                      clean_text(stray.command)));
+  if (each) show_output(ended.case_id, planned_[ended.case_id].log, kAllLines, kAllBytes);
+}
+
+// Never in the middle of a line, and never a command of ours or a terminal's.
+void Console::show_output(const std::string& case_id, const std::string& log, std::size_t lines,
+                          std::size_t bytes) {
+  if (log.empty()) return;
+  const LastLines last = last_lines_of_log(run_dir_ + "/" + log, lines, bytes);
+  if (last.lines.empty()) return;
+  print(fmt::format("-- output of {}{} --", clean_text(case_id),
+                    last.is_all ? "" : fmt::format(", its last {} lines", last.lines.size())));
+  for (const std::string& text : last.lines) print(std::string(kStillInBlock) + clean_text(text));
+}
+
+void Console::show_skipped() {
+  if (options_.quiet) return;
+  for (const auto& [what, skipped] : skipped_) {
+    const auto& [suite, reason] = what;
+    print(paint(kDim, "SKIP       ") + "          " +
+          clean_text(skipped.count == 1
+                         ? skipped.first
+                         : suite + ": " + cases_text(static_cast<std::size_t>(skipped.count))) +
+          (reason.empty() ? "" : "  (" + clean_text(reason) + ")"));
+  }
+}
+
+std::string Console::running_log(const std::string& case_id) const {
+  const auto found = std::ranges::find(running_, case_id, &AttemptStarted::case_id);
+  return found == running_.end() ? "" : found->log;
 }
 
 LiveState Console::live() const {
@@ -191,34 +287,118 @@ LiveState Console::live() const {
   return state;
 }
 
+// Where no status line says it: that a case is still running, once a minute.
+void Console::tell_running() {
+  const auto now = std::chrono::duration_cast<Milliseconds>(Clock::now() - started_).count();
+  if (options_.quiet || now - told_running_ms_ < kTellRunningMs) return;
+  told_running_ms_ = now;
+  for (const RunningCase& running : live().running) {
+    if (running.age_ms < kTellRunningMs) continue;
+    std::string limit;
+    if (running.timeout_ms > 0)
+      limit = "  (its limit is " + human_duration(Milliseconds(running.timeout_ms)) + ")";
+    print("running    " + seconds(running.age_ms) + "  " + running.id + limit);
+  }
+}
+
 void Console::tick() {
+  if (!status_) tell_running();
   if (!status_) return output_.write({});  // what a slow reader had no room for
   output_.write("\r\033[K" + status_line(live(), output_.columns() - 1));
   status_shown_ = true;
 }
 
+// One cause is one block, in the order in which the cases were planned.
+void Console::show_causes(const RunModel& model) {
+  const bool flaky_is_red = !flaky_cases(model).allowed;
+  std::vector<std::vector<const CaseRecord*>> causes;
+  std::map<std::string, std::size_t> known;
+  for (const auto& record : model.cases()) {
+    const bool answers =
+        model.is_bad(record) || is_good_elsewhere(model, record) || (flaky_is_red && is_flaky(model, record));
+    if (!answers) continue;
+    if (record.attempts.empty() && model.verdict(record).outcome == Outcome::kNotrun)
+      continue;  // counted in the summary line
+    const auto key = options_.verbose ? record.planned.id : cause_key(model, record);
+    const auto [cause, is_new] = known.emplace(key, causes.size());
+    if (is_new) causes.emplace_back();
+    causes[cause->second].push_back(&record);
+  }
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    if (i < kMaxExplained || options_.verbose) {
+      show_block(model, causes[i]);
+    } else {
+      left += causes[i].size();
+    }
+  }
+  if (left > 0) {
+    print("");
+    print(fmt::format("{} more with {} other causes: -v, or {}", cases_text(left),
+                      causes.size() - kMaxExplained, from_here("summary.md")));
+  }
+}
+
+void Console::show_block(const RunModel& model, const std::vector<const CaseRecord*>& alike) {
+  const CaseRecord& record = *alike.front();
+  const Verdict verdict = model.verdict(record);
+  print("");
+  const std::string word = is_flaky(model, record) ? "flaky" : to_string(verdict);
+  print((is_flaky(model, record) ? paint(kYellow, word) : painted(verdict, word)) + "  " +
+        clean_text(record.planned.id));
+  output_.write(summarize_failure(model, record, run_dir_from_here_));
+  const Attempt* attempt = telling_attempt(model, record);
+  if (attempt != nullptr && attempt->end && options_.output == ShowOutput::kFailed) {
+    const std::string log = attempt->start.log;
+    const LastLines last = last_lines_of_log(run_dir_ + "/" + log, kOutputLines, kOutputBytes);
+    const LastLines message = last_lines_of(unsaid_lines(*attempt, last.lines), kOutputLines, kOutputBytes);
+    if (!message.lines.empty()) print("message:");
+    for (const std::string& text : message.lines) print(std::string(kStillInBlock) + clean_text(text));
+    show_output(record.planned.id, log, kOutputLines, kOutputBytes);
+  }
+  if (alike.size() == 1) return;
+  std::string others;
+  for (std::size_t i = 1; i < std::min(alike.size(), kMaxAlike + 1); ++i)
+    others += (i == 1 ? ": " : ", ") + clean_text(alike[i]->planned.id);
+  print(fmt::format("and {} more like it{}{}", alike.size() - 1, others,
+                    alike.size() > kMaxAlike + 1 ? ", …" : ""));
+}
+
+void Console::show_durations(const RunModel& model) {
+  std::vector<std::pair<std::int64_t, const CaseRecord*>> cases;
+  for (const auto& record : model.cases()) {
+    if (!record.attempts.empty()) cases.emplace_back(duration_ms(record), &record);
+  }
+  std::ranges::stable_sort(cases, std::greater<>(), &std::pair<std::int64_t, const CaseRecord*>::first);
+  cases.resize(std::min(cases.size(), static_cast<std::size_t>(options_.durations)));
+  if (cases.empty()) return;
+  print("");
+  print(cases.size() == 1 ? "the slowest case" : fmt::format("the {} slowest cases", cases.size()));
+  for (const auto& [duration, record] : cases)
+    print(seconds(duration) + "  " + clean_text(record->planned.id));
+}
+
+std::string Console::from_here(const std::string& file) const {
+  return clean_text((std::filesystem::path(run_dir_from_here_) / file).string());
+}
+
 void Console::finish(const RunModel& model, int shell_code, const Result<void>& rendered) {
   clear_status();
-  std::size_t explained = 0;
-  for (const auto& record : model.cases()) {
-    const Verdict verdict = model.verdict(record);
-    const bool answers = model.is_bad(record) || is_good_elsewhere(model, record);
-    if (!answers || explained == kMaxExplained) continue;
-    if (verdict.outcome == Outcome::kNotrun && record.attempts.empty())
-      continue;  // counted in the summary line
-    ++explained;
-    print("");
-    print(painted(verdict, to_string(verdict)) + "  " + clean_text(record.planned.id));
-    output_.write(summarize_failure(model, record));
-  }
+  show_skipped();
+  show_causes(model);
+  show_durations(model);
   print("");
   if (const auto text = no_device_text(model.plan()); !text.empty()) print(text);
   if (model.plan().each_device) output_.write(device_table(model) + '\n');
   if (const auto flaky = flaky_cases(model); flaky.count > 0) print(flaky_line(model, flaky));
   print(summary_line(model.summary()) + " · " + human_duration(Milliseconds(model.elapsed_ms())) +
         (model.simulated() ? " · simulated: no evidence about hardware" : ""));
-  print("exit " + std::to_string(shell_code) + " (" + exit_code_meaning(shell_code) + ")");
-  print(rendered ? "reports in " + clean_text(run_dir_)
+  const bool only_flaky =
+      shell_code == kExitRed && !flaky_cases(model).allowed &&
+      std::ranges::none_of(model.cases(), [&](const auto& record) { return model.is_bad(record); });
+  print("exit " + std::to_string(shell_code) + " (" + exit_code_meaning(shell_code) +
+        (only_flaky ? ": flaky cases alone" : "") + ")");
+  print(rendered ? "reports in " + clean_text(run_dir_from_here_)
                  : paint(kRed, "failed to " + clean_text(rendered.error().what)) + "; the journal is in " +
                        clean_text(run_dir_));
   output_.drain(kDrainLimit);

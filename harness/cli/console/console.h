@@ -1,10 +1,11 @@
 // What a person sees of a run: a header, one line per case (on a terminal: one line per bad case, and a
-// status line below), and at the end the four answers for each red case. It only listens to the events of the
-// run.
+// status line below), and at the end the four answers for each red case and the last words of its program. Reds
+// of one cause are one block. It only listens to the events of the run, and reads the logs.
 #pragma once
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/cli/console/console_output.h"
@@ -14,16 +15,28 @@
 #include "harness/core/events.h"
 
 namespace proctor {
+struct CaseRecord;
 struct Summary;
 }  // namespace proctor
 
 namespace proctor::cli {
 
+enum class ShowOutput { kFailed, kAll, kNone };
+
+struct ConsoleOptions {
+  ShowOutput output = ShowOutput::kFailed;  // of which cases: the bad ones at the end, or each as it ends
+  bool verbose = false;                     // every caveat, and every red case in full
+  bool quiet = false;                       // only what is bad, and the end
+  int durations = 0;                        // the slowest cases, at the end
+  std::string colour = "auto";              // auto | always | never
+};
+
 class Console : public RunDisplay {
  public:
   // `notes` follow the header, one line each: how kinds were recognised, what could not be found.
   // `quiet_status`: no status line, the terminal belongs to the case (--no-capture, --debugger).
-  Console(ConsoleOutput& output, std::string run_dir, std::vector<std::string> notes, bool quiet_status);
+  Console(ConsoleOutput& output, const ConsoleOptions& options, std::string run_dir,
+          std::vector<std::string> notes, bool quiet_status);
 
   void on(const Event& event) override;
   // Redraws the status line.
@@ -34,7 +47,16 @@ class Console : public RunDisplay {
 
  private:
   void show(const RunPlanned& planned);
+  void show_containment(const ContainmentInfo& containment);
   void show(const CaseEnded& ended);
+  void show_output(const std::string& case_id, const std::string& log, std::size_t lines, std::size_t bytes);
+  void show_skipped();
+  void show_causes(const RunModel& model);
+  void show_block(const RunModel& model, const std::vector<const CaseRecord*>& alike);
+  void show_durations(const RunModel& model);
+  void tell_running();
+  std::string from_here(const std::string& file) const;
+  std::string running_log(const std::string& case_id) const;
   void print(const std::string& line);
   void clear_status();
   std::string paint(const char* code, const std::string& text) const;
@@ -45,10 +67,20 @@ class Console : public RunDisplay {
     std::int64_t timeout_ms = 0;
     std::int64_t spent_ms = 0;
     std::string kind = {};
+    std::string suite = {};  // "memory.xpu"
+    std::string log = {};    // of its last attempt
+    std::vector<Stray> strays = {};
+  };
+  // Cases that were skipped and never started, of one suite and for one reason.
+  struct Skipped {
+    int count = 0;
+    std::string first = {};
   };
 
   ConsoleOutput& output_;
+  ConsoleOptions options_;
   std::string run_dir_;
+  std::string run_dir_from_here_;
   std::vector<std::string> notes_;
   bool status_ = false;        // a status line is wanted
   bool status_shown_ = false;  // and there is one below
@@ -56,6 +88,8 @@ class Console : public RunDisplay {
   std::map<std::string, Planned> planned_;
   std::vector<AttemptStarted> running_;
   LiveState counts_;
+  std::map<std::pair<std::string, std::string>, Skipped> skipped_;
+  std::int64_t told_running_ms_ = 0;
 };
 
 // "42 planned: 40 pass, 1 fail, 1 skip".

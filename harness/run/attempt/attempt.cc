@@ -10,7 +10,6 @@
 #include <fstream>
 
 #include "harness/core/child_protocol.h"
-#include "harness/core/digest.h"
 #include "harness/core/read_file.h"
 #include "harness/evidence/gatherer.h"
 #include "harness/process/contained_process.h"
@@ -22,7 +21,6 @@ namespace {
 
 constexpr int kStrictUmask = 022;   // kind proctor: the same on every machine
 constexpr double kSlowShare = 0.5;  // of the time limit
-constexpr std::size_t kHashDigits = 16;
 
 std::int64_t ms_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration_cast<Milliseconds>(to - from).count();
@@ -42,20 +40,23 @@ std::string anchored(const std::string& program, const std::string& directory) {
 
 // ---- where the files of an attempt lie in the run directory ----
 
-// HASH.ATTEMPT[.rR]: HASH is the first 16 hex digits of SHA-256 of the id.
-std::string stem_of(const AttemptCase& entry) {
-  std::string stem = sha256_hex(entry.test->id).substr(0, kHashDigits) + "." + std::to_string(entry.attempt);
+std::string stem_of(const LogNames& names, const AttemptCase& entry) {
+  std::string stem = names.stem(entry.test->id) + "." + std::to_string(entry.attempt);
   if (entry.repeat > 1) stem += ".r" + std::to_string(entry.repeat);
   return stem;
 }
 
-std::string log_of(const AttemptCase& entry) { return "logs/" + stem_of(entry) + ".log"; }
-
-std::string log_of(const AttemptCase& entry, int rank) {
-  return "logs/" + stem_of(entry) + ".rank" + std::to_string(rank) + ".log";
+std::string log_of(const LogNames& names, const AttemptCase& entry) {
+  return "logs/" + stem_of(names, entry) + ".log";
 }
 
-std::string evidence_of(const AttemptCase& entry) { return "evidence/" + stem_of(entry) + ".txt"; }
+std::string log_of(const LogNames& names, const AttemptCase& entry, int rank) {
+  return "logs/" + stem_of(names, entry) + ".rank" + std::to_string(rank) + ".log";
+}
+
+std::string evidence_of(const LogNames& names, const AttemptCase& entry) {
+  return "evidence/" + stem_of(names, entry) + ".txt";
+}
 
 }  // namespace
 
@@ -69,7 +70,7 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
       on_done_(std::move(on_done)),
       begun_(plan_.cases.size()) {
   const AttemptCase& first = plan_.cases.front();
-  log_ = log_of(first);
+  log_ = log_of(context_.names, first);
   child_ = ChildReport(kind().name_for_child(*first.test));
   take_scratch();
   if (!plan_.ranks.empty()) ranks_.emplace(kind().name_for_child(*first.test), kind(), plan_.ranks.size());
@@ -208,7 +209,7 @@ void RunningAttempt::make_rank_supervisor(ProcessSpec& spec) {
   if (rendezvous) plan.rendezvous = rendezvous_ = *rendezvous;
   for (std::size_t rank = 0; rank < plan_.ranks.size(); ++rank) {
     add_variables(plan_.ranks[rank].variables);
-    const auto log = log_of(first, static_cast<int>(rank));
+    const auto log = log_of(context_.names, first, static_cast<int>(rank));
     plan.ranks.push_back({.env = plan_.ranks[rank].variables, .log = context_.setup.run_dir + "/" + log});
   }
   rank_plan_ = context_.scratch.new_file_name();
@@ -228,7 +229,7 @@ void RunningAttempt::tell_ranks(const ProcessEnd* end, AttemptEnded& event) cons
   event.ranks = ranks_->ends();
   for (RankEnd& rank : event.ranks) {
     rank.devices = devices_of_rank(static_cast<std::size_t>(rank.rank));
-    rank.log = log_of(first, rank.rank);
+    rank.log = log_of(context_.names, first, rank.rank);
     rank.environment = plan_.ranks[static_cast<std::size_t>(rank.rank)].visibility;
   }
   const bool by_limit =
@@ -447,7 +448,7 @@ void RunningAttempt::gather(int guard_pid, std::function<void()> then) {
   const AttemptCase& entry = blamed();
   const KernelEvidence kernel =
       context_.diagnoser.evidence(open_ ? open_->kernel_mark : process_mark_, addresses_);
-  evidence_.file = evidence_of(entry);
+  evidence_.file = evidence_of(context_.names, entry);
   const GatherRequest request{.program = context_.setup.own_program,
                               .guard = guard_pid,
                               .devices = devices_and_load(),

@@ -23,6 +23,7 @@
 #include "harness/process/process_spec.h"
 #include "harness/run/attempt/case_group.h"
 #include "harness/run/attempt/diagnose.h"
+#include "harness/run/attempt/log_names.h"
 #include "harness/run/attempt/rank_reports.h"
 #include "harness/run/attempt/readiness.h"
 #include "harness/run/care/telemetry.h"
@@ -34,7 +35,7 @@ class Containment;
 
 // How every attempt of a run is made.
 struct AttemptSetup {
-  std::string run_dir;         // absolute; its logs/ exists
+  std::string run_dir;         // absolute; the directories of its logs (log_names.h) exist
   std::string own_program;     // proctor itself: gathers evidence and starts ranks; "": nothing is gathered
   bool inherit_stdio = false;  // --no-capture, --debugger: stdin, stdout and stderr are the runner's own
   // `exec`: output also goes to the runner's own stdout and stderr, where no command in it must be obeyed when
@@ -53,6 +54,7 @@ struct AttemptContext {
   EventSink& sink;
   ScratchRoot& scratch;
   const AttemptSetup& setup;
+  const LogNames& names;
   std::string run_id;
   Clock::time_point run_started;
   Diagnoser diagnoser{};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <filesystem>
 #include <list>
 #include <memory>
 #include <utility>
@@ -37,11 +38,13 @@ class Runner {
   Runner(const RunSetup& setup, EventSink& sink)
       : setup_(setup),
         sink_(sink),
+        names_(*setup.plan),
         context_{.io = io_,
                  .containment = *setup.containment,
                  .sink = sink,
                  .scratch = *setup.scratch,
                  .setup = setup.attempts,
+                 .names = names_,
                  .run_id = setup.planned.run_id,
                  .run_started = Clock::now()},
         pool_(setup.devices->pool, setup.leases ? std::optional(*setup.leases) : std::nullopt,
@@ -135,6 +138,7 @@ class Runner {
   const RunSetup& setup_;
   EventSink& sink_;
   boost::asio::io_context io_{1};
+  LogNames names_;
   AttemptContext context_;
   DevicePool pool_;
   PendingCases pending_;
@@ -159,6 +163,11 @@ class Runner {
 
 RunResult Runner::run() {
   sink_.on(setup_.planned);
+  for (const std::string& directory :
+       names_.directories()) {  // a log that cannot be written is marked as lost
+    std::error_code error;
+    std::filesystem::create_directories(setup_.attempts.run_dir + "/logs/" + directory, error);
+  }
   for (const auto& warning : setup_.warnings) sink_.on(warning);
   if (setup_.watch_parent && !signals_.watch_parent()) {
     sink_.on(Warning{"parent_watch", "the death of the parent process cannot be noticed here"});

@@ -1,0 +1,164 @@
+// `proctor log CASE [RUN_DIR]`: what a case printed, without looking for its file.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/text.h"
+#include "harness/core/unique_fd.h"
+#include "harness/run/record/process_handle.h"
+#include "harness/run/record/run_record.h"
+#include "reports/failure_summary.h"
+#include "reports/log_text.h"
+#include "reports/run_model.h"
+
+namespace proctor::cli {
+namespace {
+
+constexpr int kLookAgainMs = 200;
+
+struct LogOptions {
+  std::string case_id;
+  std::string run_dir = "proctor-out/latest";
+  std::optional<int> attempt;
+  int repeat = 0;  // 0: any
+  std::optional<int> rank;
+  bool follow = false;
+  bool times = false;
+};
+
+// By its id, or by what follows the suite in it, where one case has that.
+Result<const CaseRecord*> find_case(const RunModel& model, const LogOptions& options) {
+  if (const CaseRecord* record = model.find(options.case_id)) return record;
+  std::vector<const CaseRecord*> fitting;
+  std::vector<std::string> ids;
+  for (const CaseRecord& record : model.cases()) {
+    const std::string& id = record.planned.id;
+    ids.push_back(id);
+    ids.push_back(id.substr(id.find('/') + 1));
+    if (ids.back() == options.case_id) fitting.push_back(&record);
+  }
+  if (fitting.size() == 1) return fitting.front();
+  const std::string near = fitting.empty() ? near_miss(options.case_id, ids) : fitting.front()->planned.id;
+  return Error::usage(
+      fmt::format("show the log of {}: {} of {}", options.case_id,
+                  fitting.empty() ? "it is no case" : "it may be several cases", options.run_dir),
+      near.empty() ? "`proctor log` takes the id of a case, as the run prints it."
+                   : fmt::format("Did you mean `{}`?", near));
+}
+
+Result<const Attempt*> find_attempt(const RunModel& model, const CaseRecord& record,
+                                    const LogOptions& options) {
+  const std::string what = "show the log of " + record.planned.id;
+  if (record.attempts.empty()) return Error::usage(what + ": it was not started");
+  if (!options.attempt && options.repeat == 0) {
+    const Attempt* telling = telling_attempt(model, record);
+    return telling != nullptr ? telling : &record.attempts.back();
+  }
+  const Attempt* found = nullptr;
+  for (const Attempt& attempt : record.attempts) {
+    if (options.attempt && attempt.start.attempt != *options.attempt) continue;
+    if (options.repeat == 0 || attempt.start.repeat == options.repeat) found = &attempt;
+  }
+  if (found != nullptr) return found;
+  return Error::usage(fmt::format("{}: there is no such attempt; it has {}", what, record.attempts.size()));
+}
+
+Result<std::string> find_log(const Attempt& attempt, const LogOptions& options) {
+  if (!options.rank) return attempt.start.log;
+  const auto& ranks = attempt.end ? attempt.end->ranks : std::vector<RankEnd>();
+  for (const RankEnd& rank : ranks) {
+    if (rank.rank == *options.rank) return rank.log;
+  }
+  return Error::usage(fmt::format("read --rank {}: the attempt has {} ranks", *options.rank, ranks.size()));
+}
+
+// Writes what is new in the file; false: it cannot be read.
+bool show_more(int fd, bool times, LogReader& reader, std::string& cut_off) {
+  std::string block(64 * 1024, '\0');
+  for (;;) {
+    const ssize_t got = ::read(fd, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got == 0;
+    cut_off.append(block, 0, static_cast<std::size_t>(got));
+    const std::size_t whole = cut_off.rfind('\n') + 1;
+    const std::string entries = cut_off.substr(0, whole);
+    cut_off.erase(0, whole);
+    if (times) {
+      std::printf("%s", shown(entries).c_str());
+      continue;
+    }
+    for (const std::string& line : reader.add(entries)) std::printf("%s\n", clean_text(line).c_str());
+  }
+}
+
+bool is_over(const LogOptions& options, const std::string& case_id, const std::string& log) {
+  const auto runner = read_run_record(options.run_dir);
+  if (!runner || !*runner || runner_state(**runner) != RunnerState::kAlive) return true;
+  const auto model = load_run(options.run_dir);
+  if (!model || model->ended()) return true;
+  const CaseRecord* record = model->find(case_id);
+  if (record == nullptr) return true;
+  for (const Attempt& attempt : record->attempts) {
+    if (attempt.start.log == log) return attempt.end.has_value();
+  }
+  return true;
+}
+
+int show_log(const LogOptions& options) {
+  const auto model = load_run(options.run_dir);
+  if (!model) return fail(Error::usage(model.error().what, model.error().hint));
+  const auto record = find_case(*model, options);
+  if (!record) return fail(record.error());
+  const auto attempt = find_attempt(*model, **record, options);
+  if (!attempt) return fail(attempt.error());
+  const auto log = find_log(**attempt, options);
+  if (!log) return fail(log.error());
+  const std::string path = options.run_dir + "/" + *log;
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  LogReader reader;
+  std::string cut_off;
+  for (bool over = !options.follow;;) {
+    if (!fd) fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (fd && !show_more(fd.get(), options.times, reader, cut_off))
+      return fail(Error::system("read " + path, errno));
+    std::fflush(stdout);
+    if (over) break;
+    ::poll(nullptr, 0, kLookAgainMs);
+    over = is_over(options, (*record)->planned.id, (*attempt)->start.log);
+  }
+  if (!fd) {
+    std::fprintf(stderr, "proctor: %s printed nothing\n", shown((*record)->planned.id).c_str());
+    return kExitGreen;
+  }
+  for (const std::string& line : reader.finish()) std::printf("%s\n", clean_text(line).c_str());
+  return std::fflush(stdout) == 0 ? kExitGreen : fail(Error::system("write to stdout", errno));
+}
+
+}  // namespace
+
+void add_log_command(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("log", "What a case of a run printed");
+  auto options = std::make_shared<LogOptions>();
+  command->add_option("case", options->case_id, "The id of the case, or what follows its suite")->required();
+  command->add_option("run_dir", options->run_dir, "Run directory")->capture_default_str();
+  command->add_option("--attempt", options->attempt, "Of this attempt (default: the one that decides)");
+  command->add_option("--repeat", options->repeat, "Of this repetition");
+  command->add_option("--rank", options->rank, "Of this rank, for a case of several processes");
+  command->add_flag("--follow,-f", options->follow, "Go on until the attempt ends");
+  command->add_flag("--times,-t", options->times, "With the time and the stream in front of each line");
+  command->callback([options, &action] { action = [options] { return show_log(*options); }; });
+}
+
+}  // namespace proctor::cli

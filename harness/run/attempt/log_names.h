@@ -1,0 +1,34 @@
+// What the files of an attempt are called in the run directory, so that a person finds the one of a case:
+//
+//   logs/memory.xpu/Copy.OddAddressesAreByteExact.1.log
+//   logs/tests/t-test_a.py-test_add-fp16.2.r3.log          second attempt of the third repetition
+//   logs/collectives.none/AllReduce.Sums.1.rank2.log
+//
+// The directory is what stands before the first `/` of the case's id, the name what follows it, with `-` in place of
+// bytes that a shell or a file system treats specially. Names that would be equal, or longer than 150 bytes, have a
+// hash of the id in them.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "harness/plan/plan.h"
+
+namespace proctor {
+
+class LogNames {
+ public:
+  LogNames() = default;
+  explicit LogNames(const Plan& plan);
+
+  // "memory.xpu/Copy.OddAddressesAreByteExact", without `logs/` and what belongs to an attempt.
+  std::string stem(const std::string& case_id) const;
+  // The directories in which the files of the plan lie, below logs/.
+  const std::set<std::string>& directories() const { return directories_; }
+
+ private:
+  std::set<std::string> shared_;  // stems that several ids would have
+  std::set<std::string> directories_;
+};
+
+}  // namespace proctor

@@ -55,14 +55,16 @@ FlakyCases flaky_cases(const RunModel& model) {
 }
 
 int least_executed(const RunModel& model) {
-  const bool empty_shard = model.plan().shard && model.cases().empty();
-  return empty_shard ? model.plan().min_executed : std::max(model.plan().min_executed, 1);
+  const RunPlanned& plan = model.plan();
+  const bool empty_shard = plan.shard && model.cases().empty();
+  const bool may_be_none = empty_shard || (plan.allow_no_device && !plan.no_device_for.empty());
+  return may_be_none ? plan.min_executed : std::max(plan.min_executed, 1);
 }
 
 int exit_code(const RunModel& model) {
   bool red = !flaky_cases(model).allowed;
   bool machine = model.warned_of_machine();
-  bool incomplete = !model.plan().no_device_for.empty();
+  bool incomplete = !model.plan().no_device_for.empty() && !model.plan().allow_no_device;
   for (const CaseRecord& record : model.cases()) {
     Light light = light_of(model.verdict(record), record.planned.kind);
     if (light == Light::kRed && model.plan().each_device && is_fault_of_devices(record))

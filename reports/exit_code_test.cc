@@ -89,6 +89,21 @@ RunModel model_with(const std::vector<Ending>& endings, const Circumstances& run
   return model_of(events);
 }
 
+TEST(ExitCode, ThatThereIsNoDeviceMayBeAllowed) {
+  for (const bool allowed : {false, true}) {
+    for (const int min_executed : {0, 1}) {
+      RunPlanned plan = plan_of({planned("s/a")});
+      plan.no_device_for = "cuda";
+      plan.allow_no_device = allowed;
+      plan.min_executed = min_executed;
+      const RunModel model = model_of({plan, concluded("s/a", {Outcome::kSkip, "no_device"})});
+      EXPECT_EQ(exit_code(model), allowed && min_executed == 0 ? 0 : 3) << allowed << min_executed;
+      const bool green = junit_run(model).find(R"(failures="0" errors="0">)") < 300;
+      EXPECT_EQ(green, exit_code(model) == 0);
+    }
+  }
+}
+
 // Of the root element.
 bool is_green_in_junit(const RunModel& model) {
   return junit_run(model).find(R"(failures="0" errors="0">)") < 300;

@@ -251,6 +251,15 @@ bool is_good_elsewhere(const RunModel& model, const CaseRecord& record) {
   return !model.is_bad(record) && model.has_mark(record, kDeviceSuspect);
 }
 
+std::string model_text(const PlannedDevice& device) {
+  std::string text;
+  for (const std::string* part : {&device.name, &device.pci, &device.pci_id, &device.capability}) {
+    if (part->empty() || *part == device.id) continue;
+    text += (text.empty() ? "" : " · ") + *part;
+  }
+  return text;
+}
+
 bool is_flaky(const RunModel& model, const CaseRecord& record) {
   return !model.is_bad(record) && model.has_mark(record, "flaky");
 }
@@ -318,6 +327,19 @@ std::string cause_key(const RunModel& model, const CaseRecord& record) {
 
 namespace {
 
+// "on:            xpu:0000:03:00.0 (Intel Arc Pro B60 · 8086:e211)", or "" for an attempt without devices.
+std::string devices_line(const RunModel& model, const Attempt* attempt) {
+  std::string text;
+  for (const std::string& id : attempt != nullptr ? attempt->start.devices : std::vector<std::string>()) {
+    const auto& devices = model.plan().devices;
+    const auto device = std::ranges::find(devices, id, &PlannedDevice::id);
+    const std::string known = device == devices.end() ? "" : model_text(*device);
+    text += (text.empty() ? "" : ", ") + id + (known.empty() ? "" : " (" + known + ")");
+  }
+  return text.empty() ? ""
+                      : fmt::format("on:            {}\n", one_line(clean_text(text), 2 * kHeadlineBytes));
+}
+
 // Of a case that was bad first and then good: the bad attempt answers.
 std::string summarize_flaky(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {
   const Attempt* bad = first_bad_attempt(record);
@@ -330,9 +352,9 @@ std::string summarize_flaky(const RunModel& model, const CaseRecord& record, con
   const std::string what = fmt::format(
       "{} at attempt {}, {} at the last: {}", clean_text(to_string(verdict_of(*bad))), bad->start.attempt,
       clean_text(to_string(model.verdict(record))), describe(model, record, verdict_of(*bad), bad));
-  return fmt::format("whose problem: {}\nwhat:          {}\nrerun:         {}\nwhere to look: {}\n", problem,
-                     one_line(what, 4 * kHeadlineBytes), rerun_command(model, record),
-                     one_line(clean_text(locations), 4 * kHeadlineBytes));
+  return fmt::format("whose problem: {}\nwhat:          {}\n{}rerun:         {}\nwhere to look: {}\n",
+                     problem, one_line(what, 4 * kHeadlineBytes), devices_line(model, bad),
+                     rerun_command(model, record), one_line(clean_text(locations), 4 * kHeadlineBytes));
 }
 
 }  // namespace
@@ -349,8 +371,9 @@ std::string summarize_failure(const RunModel& model, const CaseRecord& record, c
   if (const std::string cause = cause_text(diagnosis); !cause.empty()) problem += " · " + cause;
   std::string next = next_text(diagnosis);
   if (!next.empty()) next = fmt::format("next:          {}\n", next);
-  return fmt::format("whose problem: {}\n{}what:          {}\n{}rerun:         {}\nwhere to look: {}\n",
-                     problem, next, one_line(what, 4 * kHeadlineBytes), evidence_text(model, record),
+  return fmt::format("whose problem: {}\n{}what:          {}\n{}{}rerun:         {}\nwhere to look: {}\n",
+                     problem, next, one_line(what, 4 * kHeadlineBytes),
+                     devices_line(model, telling_attempt(model, record)), evidence_text(model, record),
                      rerun_command(model, record), where_to_look(model, record, run_dir));
 }
 

@@ -25,6 +25,9 @@ const Attempt* telling_attempt(const RunModel& model, const CaseRecord& record);
 // Equal for cases that ended alike: by their diagnosis, or by their words without the numbers in them.
 std::string cause_key(const RunModel& model, const CaseRecord& record);
 
+// "NVIDIA H100 PCIe · 0000:4d:00.0 · 10de:2331 · 9.0", as far as its driver says it; "" when it says nothing.
+std::string model_text(const PlannedDevice& device);
+
 // Whose problem it is. The diagnosis says so or, if there is none, the outcome.
 Blame blame_in(const RunModel& model, const CaseRecord& record);
 

@@ -69,9 +69,40 @@ TEST(Explain, GivesTheFourAnswers) {
   EXPECT_EQ(summarize_failure(model, model.cases()[0]),
             "whose problem: code\n"
             "what:          fail: read back 0x00\n"
+            "on:            xpu:0000:03:00.0 (Card)\n"
             "rerun:         proctor run memory --backend xpu --case memory.xpu/A.B\n"
             "where to look: suites/memory/copy.cc:112 · logs/0123456789abcdef.1.log · rule M-1 · Level Zero "
             "1.13, 5.2\n");
+}
+
+// A pass at the end would have no words of its own.
+TEST(Explain, OfAFlakyCaseTheBadAttemptAnswers) {
+  AttemptEnded bad = ended("s/a", {Outcome::kFail, "exit:3"});
+  bad.failures = {{"", "the card was not there", "a.py", 7, "", "", ""}};
+  AttemptStarted again = started("s/a");
+  again.attempt = 2;
+  again.log = "logs/s/a.2.log";
+  AttemptEnded good = ended("s/a", {Outcome::kPass, ""});
+  good.attempt = 2;
+  const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a"), bad, again, good,
+                                   concluded("s/a", {Outcome::kPass, ""}, {"flaky"})});
+  EXPECT_TRUE(is_flaky(model, model.cases()[0]));
+  const std::string text = summarize_failure(model, model.cases()[0], "out/1");
+  EXPECT_THAT(text, ::testing::StartsWith(
+                        "whose problem: code\nwhat:          fail(exit:3) at attempt 1, pass at the "
+                        "last: the card was not there\n"));
+  EXPECT_THAT(text, HasSubstr("where to look: a.py:7 · out/1/logs/0123456789abcdef.1.log\n"));
+}
+
+TEST(Explain, NamesTheModelOfADevice) {
+  PlannedDevice device{.id = "cuda:GPU-1",
+                       .backend = "cuda",
+                       .name = "NVIDIA H100",
+                       .pci = "0000:4d:00.0",
+                       .pci_id = "10de:2331",
+                       .capability = "9.0"};
+  EXPECT_EQ(model_text(device), "NVIDIA H100 · 0000:4d:00.0 · 10de:2331 · 9.0");
+  EXPECT_EQ(model_text({.id = "xpu-sim:0", .backend = "xpu", .name = ""}), "");
 }
 
 TEST(Explain, ShowsTheEvidenceOfALimit) {
@@ -82,6 +113,7 @@ TEST(Explain, ShowsTheEvidenceOfALimit) {
   EXPECT_EQ(summarize_failure(model, model.cases()[0]),
             "whose problem: code\n"
             "what:          timeout: still running after 1 min 00 s, its time limit\n"
+            "on:            xpu:0000:03:00.0 (Card)\n"
             "evidence:      python3 (pid 9): state D\n"
             "               Python: step at a.py:3\n"
             "rerun:         proctor run memory --backend xpu --case memory.xpu/A.B\n"
@@ -138,7 +170,9 @@ TEST(Explain, HasFourFilledLinesForEveryBadOutcome) {
     const auto& end = deciding_attempt(record, model.verdict(record));
     const std::size_t evidence = end && end->end ? end->end->evidence.lines.size() : 0;
     const std::size_t next = diagnosis_of(model, record) ? 1 : 0;
-    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), static_cast<std::ptrdiff_t>(4 + next + evidence))
+    const std::size_t devices = end != nullptr && !end->start.devices.empty() ? 1 : 0;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
+              static_cast<std::ptrdiff_t>(4 + next + devices + evidence))
         << text;
     EXPECT_THAT(text, ::testing::Not(HasSubstr(": \n")));
     EXPECT_THAT(text, ::testing::Not(HasSubstr("nobody")));

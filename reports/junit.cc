@@ -279,6 +279,8 @@ class SuiteWriter {
       property("proctor.sim.topology", plan.sim->topology);
       property("proctor.sim.driver", plan.sim->driver);
     }
+    for (const PlannedDevice& device : plan.devices)
+      property("proctor.device." + device.id, model_text(device));
     for (const DeviceHealth& health : model_.health()) {
       if (health.what == "drained") property("proctor.drained." + health.device, health.evidence);
     }

@@ -69,6 +69,7 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
   end.exit_signal = 11;
   end.termination = {15, true, false, 12, {{42, "sleep"}}, "it was killed by signal 9"};
   end.measures = {{"bandwidth", 12.5, "GB/s", 5, 0.25}};
+  end.properties = {{"seed", "7"}};
   end.rule = "M-1";
   end.severity = "gate";
   const json report =
@@ -91,6 +92,8 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
   EXPECT_EQ(one["rule"], "M-1");
   EXPECT_EQ(one["severity"], "gate");
   EXPECT_EQ(one["measures"][0]["value"], 12.5);
+  EXPECT_EQ(one["properties"][0]["value"], "7");
+  EXPECT_EQ(report["run"]["devices"][0]["id"], "xpu:0000:03:00.0");
   EXPECT_EQ(one["simulated"], false) << "it held a real device";
   EXPECT_EQ(one["devices"][0], "xpu:0000:03:00.0");
   EXPECT_EQ(one["duration_ms"], 1250);

@@ -36,6 +36,13 @@ Json fact_json(const StackFact& fact) {
           {"reason", fact.value ? unknown : Json(clean_text(fact.reason))}};
 }
 
+Json device_json(const PlannedDevice& device) {
+  return {{"id", clean_text(device.id)},         {"backend", clean_text(device.backend)},
+          {"name", clean_text(device.name)},     {"simulated", device.simulated},
+          {"uuid", clean_text(device.uuid)},     {"pci", clean_text(device.pci)},
+          {"pci_id", clean_text(device.pci_id)}, {"capability", clean_text(device.capability)}};
+}
+
 Json run_json(const RunModel& model) {
   const RunPlanned& plan = model.plan();
   Json run;
@@ -58,6 +65,8 @@ Json run_json(const RunModel& model) {
                     {"planned", plan.shard->planned},
                     {"plan", clean_text(plan.shard->plan)}};
   }
+  run["devices"] = Json::array();
+  for (const PlannedDevice& device : plan.devices) run["devices"].push_back(device_json(device));
   run["stack"] = Json::object();
   for (const auto& [name, value] : plan.stack) run["stack"][clean_text(name)] = clean_text(value);
   run["fingerprint"] = Json::array();
@@ -237,6 +246,9 @@ Json case_json(const RunModel& model, const CaseRecord& record) {
   json["source"] = clean_text(end.source);
   json["severity"] = clean_text(end.severity);
   json["measures"] = measures_json(end.measures);
+  json["properties"] = Json::array();
+  for (const auto& [name, value] : end.properties)
+    json["properties"].push_back({{"name", clean_text(name)}, {"value", clean_text(value)}});
   json["simulated"] = model.simulated(record);
   json["devices"] = record.attempts.empty() ? Json::array() : strings(record.attempts.back().start.devices);
   json["duration_ms"] = duration_ms(record);

@@ -86,8 +86,8 @@ TEST(RerunCommand, OfExecIsTheSameWithoutItsReports) {
 
 TEST(RerunCommand, LeavesOutWhatIsOnlyShown) {
   RunPlanned plan = plan_of({planned("s/a")});
-  plan.command_line = {"proctor", "run", "-q", "--show-output", "all", "--durations=3", "-j4", "-j", "2",
-                       "-v",      "--color", "never", "--sim", "xpu:1x1"};
+  plan.command_line = {"proctor", "run", "-q", "--show-output", "all",   "--durations=3", "-j4",
+                       "-j",      "2",   "-v", "--color",       "never", "--sim",         "xpu:1x1"};
   const RunModel model = model_of({plan});
   EXPECT_EQ(rerun_command(model, model.cases()[0]), "proctor run --sim xpu:1x1 --case s/a");
 }

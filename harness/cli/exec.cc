@@ -2,6 +2,7 @@
 // run with a plan of one case; the command's output, its exit code and its signal are passed on.
 #include <unistd.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "harness/cli/commands.h"
@@ -65,11 +66,33 @@ void ExecDisplay::on(const Event& event) {
   }
 }
 
+bool could_not_start(const Verdict& verdict) {
+  return verdict.reason == "spawn:ENOENT" || verdict.reason == "spawn:EACCES" ||
+         verdict.reason == "spawn:ENOEXEC";
+}
+
+std::string why_not_started(const Verdict& verdict) {
+  if (verdict.reason == "spawn:ENOENT") return "there is no such file, or it is not in PATH";
+  return verdict.reason == "spawn:EACCES" ? "it is not executable" : "it is no program that this system runs";
+}
+
+// The first word behind `--`.
+std::string command_of(const RunModel& model) {
+  const auto& words = model.plan().command_line;
+  const auto dashes = std::ranges::find(words, "--");
+  return dashes == words.end() || dashes + 1 == words.end() ? "" : clean_text(*(dashes + 1));
+}
+
 void ExecDisplay::tick() { output_.write({}); }
 
 void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<void>& rendered) {
   if (const auto text = no_device_text(model.plan()); !text.empty()) say(text);
   for (const CaseRecord& record : model.cases()) {
+    if (could_not_start(model.verdict(record))) {
+      say("could not start `" + command_of(model) + "`: " + why_not_started(model.verdict(record)) +
+          " · exit " + std::to_string(shell_code));
+      continue;
+    }
     const bool own_end = ended_by_itself(model);
     if (own_end && !spoke_ && shell_code == 0) continue;
     say(to_string(model.verdict(record)) + " · exit " + std::to_string(shell_code) + " · reports in " +

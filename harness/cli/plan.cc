@@ -38,8 +38,10 @@ int write_plan(WriteOptions options, const AfterDashes& after_dashes) {
   const auto digest = plan_file_digest(file, directories);
   if (!digest) return fail(digest.error());
   if (auto written = replace_file(options.file, *text); !written) return fail(written.error());
-  std::printf("%zu cases of %zu suites in %s, digest %s\n", file.plan.cases.size(), file.plan.suites.size(),
-              shown(options.file).c_str(), digest->c_str());
+  const std::size_t cases = file.plan.cases.size();
+  const std::size_t suites = file.plan.suites.size();
+  std::printf("%zu %s of %zu %s in %s, digest %s\n", cases, cases == 1 ? "case" : "cases", suites,
+              suites == 1 ? "suite" : "suites", shown(options.file).c_str(), digest->c_str());
   return kExitGreen;
 }
 

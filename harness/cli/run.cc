@@ -104,6 +104,11 @@ void add_report_options(CLI::App& command, RunOptions& options) {
                   "Samples a second of the devices of running cases (default: 10); 0: none")
       ->check(CLI::Range(0, kMostTelemetry));
   command.add_option("--out", options.out, "Run directory; must be new or empty");
+  command
+      .add_option(
+          "--keep", options.keep,
+          "Without --out: how many runs stay in proctor-out/ (default: 50; 0: all); none that is in use goes")
+      ->check(CLI::NonNegativeNumber);
   command.add_option("--stack-root", options.stack_root, "The driver stack's files are below this directory");
   command.add_option("--junit", options.junit, "Also write junit.xml to this file");
 }
@@ -185,6 +190,8 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   add_console_options(command, options.console);
   command.add_option("--min-executed", setup.planned.min_executed, "Exit 3 if fewer cases were executed")
       ->check(CLI::NonNegativeNumber);
+  command.add_flag("--allow-no-device", setup.planned.allow_no_device,
+                   "Without a device: the cases that need one are skipped, and that is no reason for exit 3");
   command.add_flag("--dry-run", options.dry_run, "Print the plan, start nothing")->excludes(require_cards);
   command.add_flag("--no-capture", setup.attempts.inherit_stdio,
                    "One case on this terminal, nothing captured");
@@ -588,7 +595,7 @@ Result<void> RunCommand::open_leases() {
 
 Result<void> RunCommand::open_directory() {
   if (auto scratch = machine_->scratch(); !scratch) return scratch.error();
-  auto directory = create_run_directory(options_.out, run_id_);
+  auto directory = create_run_directory(options_.out, run_id_, options_.keep);
   if (!directory) return directory.error();
   run_dir_ = std::move(*directory);
   auto journal = Journal::open(run_dir_ + "/journal.jsonl");

@@ -18,6 +18,7 @@
 #include "harness/plan/planner.h"
 #include "harness/plan/shard.h"
 #include "harness/run/record/journal.h"
+#include "harness/run/record/run_directory.h"
 #include "harness/run/record/run_record.h"
 #include "harness/run/schedule/runner.h"
 #include "harness/stack/run_stack.h"
@@ -37,6 +38,7 @@ struct RunOptions {
   bool require_cards = false;
   bool dry_run = false;
   std::string out;
+  int keep = kKeptRuns;
   std::string junit;
   std::string stack_root = "/";
   std::optional<std::string> ready_regex;

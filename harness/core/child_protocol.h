@@ -47,6 +47,7 @@
 //     {"v":1,"case":NAME,"event":"start","t_ns":N,"rule":..,"source":..,"severity":..}
 //     {"v":1,"case":NAME,"event":"step","t_ns":N,"name":TEXT}
 //     {"v":1,"case":NAME,"event":"measure","name":..,"value":..,"unit":..,"n":..,"spread":..}
+//     {"v":1,"case":NAME,"event":"property","name":..,"value":..}
 //     {"v":1,"case":NAME,"event":"skip","reason":"needs:devices>=2"}
 //     {"v":1,"case":NAME,"event":"fail","t_ns":N,"rule":..,"message":..,"file":..,"line":..,
 //      "expected":..,"got":..,"device":..,

@@ -104,6 +104,8 @@ void ChildReport::add_line(std::string_view line) {
     if (first_step_ns_ == 0) first_step_ns_ = number_of<std::int64_t>(event, "t_ns", 0);
   } else if (name == "measure") {
     keep(measures_, measure_of(event));
+  } else if (name == "property") {
+    keep(properties_, std::pair(text_of(event, "name"), text_of(event, "value")));
   } else if (name == "skip") {
     skip_reason_ = text_of(event, "reason");
   } else if (name == "fail") {

@@ -44,6 +44,7 @@ class ChildReport {
 
   const std::vector<Failure>& failures() const { return failures_; }
   const std::vector<Measure>& measures() const { return measures_; }
+  const std::vector<std::pair<std::string, std::string>>& properties() const { return properties_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
   // How this rank announced that it would end; "" if it did not.
   const std::string& leaves() const { return leaves_; }
@@ -75,6 +76,7 @@ class ChildReport {
   std::string first_violation_;
   std::vector<Failure> failures_;
   std::vector<Measure> measures_;
+  std::vector<std::pair<std::string, std::string>> properties_;
   std::vector<std::string> warnings_;
   std::string last_step_;
   std::string leaves_;

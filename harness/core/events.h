@@ -29,6 +29,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -59,6 +60,11 @@ struct PlannedDevice {
   std::string backend;
   std::string name;
   bool simulated = false;
+  // What its driver says of the model; "" what it does not say.
+  std::string uuid{};
+  std::string pci{};         // "0000:03:00.0"
+  std::string pci_id{};      // vendor and device: "8086:0bd5"
+  std::string capability{};  // of CUDA: "9.0"
 };
 
 // Which containment holds the cases, and what it does not promise (one sentence each).
@@ -112,6 +118,7 @@ struct RunPlanned {
   std::string no_device_by{};
   bool each_device = false;   // every case runs on every device
   bool flaky_passes = false;  // if false, a flaky case is as red as a failed one
+  bool allow_no_device = false;  // --allow-no-device: that there is none leaves the run complete
   int flaky_budget = 0;       // with flaky_passes: how many of the executed cases may be flaky, in percent
   std::vector<PlannedDevice> devices;
   std::vector<PlannedCase> cases;
@@ -262,6 +269,7 @@ struct AttemptEnded {
   std::string last_step;  // the last `step` that the child announced
   std::vector<Failure> failures;
   std::vector<Measure> measures;
+  std::vector<std::pair<std::string, std::string>> properties{};  // what the case recorded of itself: name, value
   std::vector<std::string> marks;  // "leaky", "guard_lost", "warn", "slow"
   std::string rule;
   std::string source;

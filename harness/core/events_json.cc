@@ -27,6 +27,7 @@ void fields(auto& io, Is<PlannedCase> auto& r) {
 
 void fields(auto& io, Is<PlannedDevice> auto& r) {
   io("id", r.id), io("backend", r.backend), io("name", r.name), io("simulated", r.simulated);
+  io("uuid", r.uuid), io("pci", r.pci), io("pci_id", r.pci_id), io("capability", r.capability);
 }
 
 void fields(auto& io, Is<ContainmentInfo> auto& r) {
@@ -52,6 +53,7 @@ void fields(auto& io, Is<RunPlanned> auto& r) {
   io("min_executed", r.min_executed), io("strict", r.strict), io("exec", r.exec),
       io("no_device_for", r.no_device_for), io("no_device_by", r.no_device_by);
   io("each_device", r.each_device), io("flaky_passes", r.flaky_passes), io("flaky_budget", r.flaky_budget);
+  io("allow_no_device", r.allow_no_device);
   io("devices", r.devices), io("cases", r.cases), io("stack", r.stack);
   io("fingerprint", r.fingerprint);
 }
@@ -118,7 +120,8 @@ void fields(auto& io, Is<AttemptEnded> auto& r) {
   io("duration_ms", r.duration_ms), io("verdict", r.verdict), io("exit_code", r.exit_code);
   io("exit_signal", r.exit_signal), io("termination", r.termination), io("output", r.output);
   io("evidence", r.evidence), io("telemetry", r.telemetry), io("last_step", r.last_step),
-      io("failures", r.failures), io("measures", r.measures), io("marks", r.marks);
+      io("failures", r.failures), io("measures", r.measures), io("properties", r.properties),
+      io("marks", r.marks);
   io("rule", r.rule), io("source", r.source), io("severity", r.severity);
   io("diagnosis", r.diagnosis), io("ranks", r.ranks);
 }

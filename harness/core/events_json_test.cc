@@ -34,9 +34,10 @@ RunPlanned full_plan() {
   plan.each_device = true;
   plan.flaky_passes = true;
   plan.flaky_budget = 5;
+  plan.allow_no_device = true;
   plan.no_device_for = "cuda";
   plan.no_device_by = "CUDA_VISIBLE_DEVICES";
-  plan.devices = {{"xpu-sim:0", "xpu", "Card", true}};
+  plan.devices = {{"xpu-sim:0", "xpu", "Card", true, "uuid", "0000:03:00.0", "8086:e211", "9.0"}};
   plan.cases = {{"m.xpu/A.B", "m", "xpu", "proctor", "proctor.m.xpu", "A.B", 2, 4, 60'000}};
   plan.stack = {{"xpu.driver", "22.43"}, {"xpu.loader", "1.8.12"}};
   plan.fingerprint = {{"host.kernel", "6.1", "/proc", ""},
@@ -73,6 +74,7 @@ AttemptEnded full_attempt() {
                        .dropped_bytes = 8});
   end.failures = {{"M-1", "read 0x00", "a.cc", 12, "0xA5", "0x00", "xpu-sim:0"}};
   end.measures = {{"bandwidth", 12.25, "GB/s", 7, 0.5}};
+  end.properties = {{"seed", "7"}};
   end.marks = {"leaky", "warn"};
   end.rule = "M-1";
   end.source = "spec 3.2";
@@ -117,13 +119,13 @@ std::vector<Event> all_events() {
     return count;                                             \
   }
 PROCTOR_COUNT_FIELDS(PlannedCase, 10, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10)
-PROCTOR_COUNT_FIELDS(PlannedDevice, 4, f1, f2, f3, f4)
+PROCTOR_COUNT_FIELDS(PlannedDevice, 8, f1, f2, f3, f4, f5, f6, f7, f8)
 PROCTOR_COUNT_FIELDS(ContainmentInfo, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(SimInfo, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(StackFact, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(PlannedShard, 4, f1, f2, f3, f4)
-PROCTOR_COUNT_FIELDS(RunPlanned, 24, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19, f20, f21, f22, f23, f24)
+PROCTOR_COUNT_FIELDS(RunPlanned, 25, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20, f21, f22, f23, f24, f25)
 PROCTOR_COUNT_FIELDS(EnvironmentVariable, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(AttemptStarted, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
@@ -137,8 +139,8 @@ PROCTOR_COUNT_FIELDS(TelemetryFigure, 11, f1, f2, f3, f4, f5, f6, f7, f8, f9, f1
 PROCTOR_COUNT_FIELDS(DeviceTelemetry, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(TelemetryInfo, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(RankEnd, 12, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12)
-PROCTOR_COUNT_FIELDS(AttemptEnded, 21, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19, f20, f21)
+PROCTOR_COUNT_FIELDS(AttemptEnded, 22, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20, f21, f22)
 PROCTOR_COUNT_FIELDS(AttemptSuspected, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(CaseEnded, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(DeviceHealth, 7, f1, f2, f3, f4, f5, f6, f7)

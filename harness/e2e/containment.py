@@ -133,7 +133,7 @@ def hidden_proc(sandbox):
                   'exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"')
         for layer in ("pidns", "subreaper"):
             done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", home, f"{public}/proctor", "run",
-                                   "--containment", layer, "--out", home / layer, "--", "sh", "-c", "sleep 600 & exit 0"],
+                                   "-v", "--containment", layer, "--out", home / layer, "--", "sh", "-c", "sleep 600 & exit 0"],
                                   env=sandbox.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
             check(done.returncode == 0, layer, done.returncode, done.stdout, done.stderr)
             # Into a user namespace of his own he may look all the same.

@@ -30,6 +30,7 @@ class TestGroup:
     def test_of_class(self, session): print("printed")
 """
 SPECIAL = """import pytest
+def test_records(record_property): record_property("bandwidth", 42.5), record_property("mode", "fast")
 def test_skipped(): pytest.skip("no such card")
 @pytest.mark.skipif(True, reason="marked")
 def test_skipped_by_marker(): pass
@@ -132,7 +133,8 @@ def three_hundred(sandbox):
     check(said.pop(HANG) == "timeout", "the hang is", verdicts(cases)[HANG])
     special = {id.partition("::")[2]: text for id, text in said.items() if "test_special" in id}
     named = {name: special[name] for name in special if not name.startswith("test_text")}
-    check(named == {"test_skipped": "skip(no such card)", "test_skipped_by_marker": "skip(marked)",
+    check(named == {"test_records": "pass", "test_skipped": "skip(no such card)",
+                    "test_skipped_by_marker": "skip(marked)",
                     "test_xfail": "xfail(known)", "test_xpass": "xpass", "test_xpass_strict": "fail",
                     "test_fails": "fail", "test_setup": "fail(setup)", "test_teardown": "fail(teardown)"}, named)
     check(said.pop("tests/test_whole.py") == "skip(not here)", said)
@@ -140,6 +142,9 @@ def three_hundred(sandbox):
     check(set(others) == {"pass"} and len(others) == FILES * PER_FILE - 2, others)
     failed = next(record for record in of_type(records(out), "attempt_ended")
                   if record["case"].endswith("test_fails"))
+    recorded = next(case for case in report(out)["cases"] if case["id"].endswith("::test_records"))
+    check([entry["value"] for entry in recorded["properties"]] == ["42.5", "fast"], recorded["properties"])
+    check([entry["value"] for entry in recorded["measures"]] == [42.5], recorded["measures"])
     check("said before" in json.dumps(failed["output"]), "the output of one failure is lost:", failed)
     check(cases[HANG]["attempts"][0]["last_step"] == "call of test_many[fp16-7]", cases[HANG]["attempts"])
     sessions = project.sessions.read_text().split()

@@ -93,7 +93,7 @@ def main():
             check(f"library_missing:{DRIVER}" in text, f"{DRIVER} is not here, and the run does not say so:", text)
             skip(f"library_missing:{DRIVER}")
         check(done.returncode == 0, "exit", done.returncode, text)
-        check(str(out) in done.stdout, "the console does not say where the reports are:", text)
+        check(out.name in done.stdout, "the console does not say where the reports are:", text)
         document = report(out)
         check_junit(out)
         check_json(document)

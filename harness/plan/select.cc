@@ -16,6 +16,8 @@ namespace proctor {
 
 namespace {
 
+constexpr const char* kLiteral = "--case";
+
 std::string known(std::string_view word, const std::set<std::string>& candidates, std::string_view noun) {
   const std::vector<std::string> list(candidates.begin(), candidates.end());
   const std::string near = near_miss(word, list);
@@ -66,13 +68,24 @@ Result<std::vector<SuiteConfig>> ad_hoc_suite(const Config& config, const Select
   return std::vector<SuiteConfig>{std::move(suite)};
 }
 
+Error unknown_suite(const std::string& name, const std::set<std::string>& all) {
+  const std::string what = fmt::format("find suite `{}`", name);
+  const std::size_t slash = name.find('/');
+  const std::string suite = name.substr(0, std::min(slash, name.find('.')));
+  if (slash != name.npos && all.contains(suite)) {
+    return Error::usage(what, fmt::format("It looks like the id of a case: proctor run {} --filter '{}'",
+                                          suite, name.substr(slash + 1)));
+  }
+  const bool near = !near_miss(name, std::vector<std::string>(all.begin(), all.end())).empty();
+  const std::string program = " A program is run by `proctor run -- " + name + "`.";
+  return Error::usage(what, known(name, all, "suites") + (near ? "" : program));
+}
+
 Result<std::vector<SuiteConfig>> named_suites(const Config& config, const std::vector<std::string>& names) {
   std::set<std::string> all;
   for (const SuiteConfig& suite : config.suites) all.insert(suite.suite.name);
   for (const std::string& name : names) {
-    if (all.count(name) == 0) {
-      return Error::usage(fmt::format("find suite `{}`", name), known(name, all, "suites"));
-    }
+    if (all.count(name) == 0) return unknown_suite(name, all);
   }
   const bool any_from_files = std::any_of(config.suites.begin(), config.suites.end(),
                                           [](const SuiteConfig& suite) { return !suite.built_in; });
@@ -232,11 +245,17 @@ std::string near_case(const std::string& pattern, const std::vector<Case>& cases
   return near_miss(without_stars(pattern), candidates);
 }
 
-Error matches_nothing(const char* option, const std::string& pattern, const std::vector<Case>& cases) {
+Error matches_nothing(std::string_view option, const std::string& pattern, const std::vector<Case>& cases) {
+  const std::string what =
+      fmt::format("use {} {}: it matches none of {} cases", option, shell_quote(pattern), cases.size());
+  const std::string wider = "*" + pattern + "*";  // who types a word means the cases that contain it
+  const auto contain =
+      std::ranges::count_if(cases, [&](const Case& test) { return matches_case(wider, test.id); });
+  if (option != kLiteral && pattern.find_first_of("*?") == pattern.npos && contain > 0)
+    return Error::usage(what, fmt::format("Did you mean '{}'? It matches {}.", wider, contain));
   const std::string near = near_case(pattern, cases);
   return Error::usage(
-      fmt::format("use {} {}: it matches none of {} cases", option, shell_quote(pattern), cases.size()),
-      near.empty() ? "`proctor list` shows the ids." : fmt::format("Did you mean `{}`?", near));
+      what, near.empty() ? "`proctor list` shows the ids." : fmt::format("Did you mean `{}`?", near));
 }
 
 // Whether `pattern` may mean some case of a suite that could not be listed.
@@ -320,7 +339,7 @@ Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionO
     return matches_case(pattern, test.id) || may_mean(pattern, test);
   };
   if (auto r = mark("--filter", options.filters, cases, by_pattern, wanted); !r) return r.error();
-  if (auto r = mark("--case", options.cases, cases, is_id, wanted); !r) return r.error();
+  if (auto r = mark(kLiteral, options.cases, cases, is_id, wanted); !r) return r.error();
   if (auto r = mark("--exclude", options.excludes, cases, matches_all_of, excluded); !r) return r.error();
   if (auto r = check_tags(cases, options.tags); !r) return r.error();
   std::vector<Case> selected;

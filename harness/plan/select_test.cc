@@ -52,6 +52,10 @@ TEST(SelectCases, FiltersAndCasesAddUpExcludesSubtract) {
   EXPECT_THAT(selected(options({}, {}, {"attention/*"})), ElementsAre(kIds[0], kIds[1]));
 }
 
+TEST(SelectCases, AWordMeansTheCasesThatContainIt) {
+  EXPECT_EQ(selected(options({"Copy"}))[1], "Did you mean '*Copy*'? It matches 2.");
+}
+
 TEST(SelectCases, CasesAreLiteral) {
   EXPECT_THAT(selected(options({}, {"memory.xpu/*"})),
               ElementsAre("failed to use --case 'memory.xpu/*': it matches none of 4 cases",

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <sstream>
 
 #include "harness/core/exit_code.h"
@@ -33,6 +34,7 @@ constexpr std::size_t kOutputBytes = 8 * 1024;
 constexpr std::size_t kAllLines = 100'000;  // --show-output all
 constexpr std::size_t kAllBytes = 64 * 1024 * 1024;
 constexpr std::int64_t kTellRunningMs = 60'000;
+constexpr int kUnlimited = std::numeric_limits<int>::max();  // --until-fail without --repeat
 constexpr std::string_view kStillInBlock = "  | ";
 constexpr Milliseconds kDrainLimit{1000};
 
@@ -109,6 +111,14 @@ std::string exit_code_meaning(int shell_code) {
     default:
       return shell_code > 128 ? "stopped by signal " + std::to_string(shell_code - 128) : "unknown";
   }
+}
+
+// Which of the reasons of an incomplete run was asked for.
+std::string too_few(const RunModel& model, int shell_code) {
+  const int wanted = model.plan().min_executed;
+  const int executed = model.summary().executed();
+  if (shell_code != kExitIncomplete || executed >= wanted) return {};
+  return fmt::format("; {} executed, --min-executed {}", executed, wanted);
 }
 
 std::string flaky_line(const RunModel& model, const FlakyCases& flaky) {
@@ -391,13 +401,16 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
   if (const auto text = no_device_text(model.plan()); !text.empty()) print(text);
   if (model.plan().each_device) output_.write(device_table(model) + '\n');
   if (const auto flaky = flaky_cases(model); flaky.count > 0) print(flaky_line(model, flaky));
-  print(summary_line(model.summary()) + " · " + human_duration(Milliseconds(model.elapsed_ms())) +
+  const int repeat = model.cases().empty() ? 1 : model.cases().front().planned.repeat;
+  print(summary_line(model.summary()) +
+        (repeat > 1 && repeat < kUnlimited ? fmt::format(", each {} times", repeat) : "") + " · " +
+        human_duration(Milliseconds(model.elapsed_ms())) +
         (model.simulated() ? " · simulated: no evidence about hardware" : ""));
   const bool only_flaky =
       shell_code == kExitRed && !flaky_cases(model).allowed &&
       std::ranges::none_of(model.cases(), [&](const auto& record) { return model.is_bad(record); });
   print("exit " + std::to_string(shell_code) + " (" + exit_code_meaning(shell_code) +
-        (only_flaky ? ": flaky cases alone" : "") + ")");
+        (only_flaky ? ": flaky cases alone" : "") + too_few(model, shell_code) + ")");
   print(rendered ? "reports in " + clean_text(run_dir_from_here_)
                  : paint(kRed, "failed to " + clean_text(rendered.error().what)) + "; the journal is in " +
                        clean_text(run_dir_));

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "harness/core/json_text.h"
 #include "harness/core/text.h"
@@ -147,7 +149,8 @@ struct Results {
   struct Test {
     std::string name;  // "Group.Name"
     bool skipped = false;
-    std::vector<std::string> failures = {};  // event lines
+    std::vector<std::string> recorded = {};  // event lines, as the next
+    std::vector<std::string> failures = {};
   };
   std::vector<Test> ran;
   std::vector<std::string> failures;  // of groups and of what is around all tests, event lines
@@ -157,6 +160,24 @@ void add_failures(const json& holder, std::vector<std::string>& lines) {
   for (const auto& entry : array_of(holder, "failures")) {
     if (entry.is_object()) lines.push_back(failure_line(text_at(entry, "failure")));
   }
+}
+
+// What RecordProperty() left, beside GoogleTest's own keys: as words, and as a figure where it is a number.
+std::vector<std::string> properties_of(const json& test) {
+  static const std::set<std::string> kOwn = {"name",     "file",        "line",       "status",
+                                             "result",   "timestamp",   "time",       "classname",
+                                             "failures", "value_param", "type_param", "skipped"};
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : test.items()) {
+    if (kOwn.contains(name) || !value.is_string()) continue;
+    const std::string text = value.get<std::string>();
+    lines.push_back(event_line("property", {{"name", name}, {"value", text}}));
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size() && std::isfinite(number))
+      lines.push_back(event_line("measure", {{"name", name}, {"value", number}}));
+  }
+  return lines;
 }
 
 // GoogleTest 1.12 forgets a comma before the group of what failed outside of its tests. No string has a line break.
@@ -181,6 +202,7 @@ std::optional<Results> read_results(std::string_view text) {
       if (text_at(test, "status") != "RUN") continue;
       const bool skipped = text_at(test, "result") == "SKIPPED" || never_began(test);
       results.ran.push_back({text_at(group, "name") + "." + text_at(test, "name"), skipped});
+      results.ran.back().recorded = properties_of(test);
       add_failures(test, results.ran.back().failures);
     }
   }
@@ -193,6 +215,7 @@ std::vector<std::string> tell_each(const Results& results) {
   std::vector<std::string> lines;
   for (const auto& test : results.ran) {
     lines.push_back(event_line("start", {{"case", test.name}}));
+    lines.insert(lines.end(), test.recorded.begin(), test.recorded.end());
     const bool failed = !test.failures.empty() || !results.failures.empty();
     for (const auto& failures : {results.failures, test.failures})
       lines.insert(lines.end(), failures.begin(), failures.end());

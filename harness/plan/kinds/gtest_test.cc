@@ -154,6 +154,18 @@ TEST(GtestResult, Passed) {
   EXPECT_TRUE(report.failures().empty());
 }
 
+TEST(GtestResult, WhatItRecordsOfItself) {
+  const auto report = read(result_file(
+      R"({"name":"N","file":"a.cc","line":3,"status":"RUN","result":"COMPLETED","time":"0.1s","bandwidth":"42.5",)"
+      R"("mode":"fast","nan":"nan"})"));
+  EXPECT_EQ(report.result(), ChildResult::kPass);
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"bandwidth", "42.5"}, {"mode", "fast"}, {"nan", "nan"}};
+  EXPECT_EQ(report.properties(), expected);
+  ASSERT_EQ(report.measures().size(), 1u);
+  EXPECT_EQ(report.measures()[0].value, 42.5);
+}
+
 TEST(GtestResult, SkippedAndNotRun) {
   EXPECT_EQ(read(result_file(R"({"name":"N","status":"RUN","result":"SKIPPED"})")).result(),
             ChildResult::kSkip);

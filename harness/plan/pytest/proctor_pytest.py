@@ -12,6 +12,7 @@ One file, for Python >= 3.9 and pytest >= 7, with nothing else to install.
 """
 
 import json
+import math
 import os
 import re
 import time
@@ -286,6 +287,11 @@ class Teller:
         if self.current is None or report.outcome == "rerun":  # pytest-rerunfailures: only its last word counts
             return
         self.cases[self.current].add(report)
+        if report.when == "teardown":  # record_property and record_testsuite_property of its fixtures are complete
+            for name, value in report.user_properties:
+                self.tell("property", name=str(name), value=str(value))
+                if type(value) in (int, float) and math.isfinite(value):
+                    self.tell("measure", name=str(name), value=value)
         if report.failed:
             self.tell("fail", t_ns=time.monotonic_ns(), **failure(report))
             sections = "".join(f"\n---- {title} ----\n{content}" for title, content in report.sections)

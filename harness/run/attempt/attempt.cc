@@ -350,6 +350,7 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
   event.last_step = child_.last_step();
   event.failures = child_.failures();
   event.measures = child_.measures();
+  event.properties = child_.properties();
   if (readiness_ && readiness_->is_ready()) event.measures.push_back(*readiness_->measure());
   event.rule = child_.rule();
   event.source = child_.source();

@@ -3,13 +3,17 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <string_view>
+#include <vector>
 
 #include "harness/core/clock.h"
 #include "harness/core/replace_file.h"
+#include "harness/run/record/run_record.h"
 
 namespace proctor {
 namespace {
@@ -42,6 +46,44 @@ void point_latest_to(const fs::path& root, const std::string& name) {
   fs::create_directory_symlink(name, draft, ignored);
   if (!ignored) fs::rename(draft, root / kLatest, ignored);
   if (ignored) fs::remove(draft, ignored);
+}
+
+void leave_out_of_git(const fs::path& root) {
+  static_cast<void>(replace_file(root / ".gitignore", "*\n"));  // a convenience
+}
+
+// "20260131T120000Z-1a2b3c"
+bool is_run_id(const std::string& name) {
+  constexpr std::string_view kForm = "00000000T000000Z-xxxxxx";
+  if (name.size() != kForm.size()) return false;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool digit = name[i] >= '0' && name[i] <= '9';
+    const bool hex = digit || (name[i] >= 'a' && name[i] <= 'f');
+    if (kForm[i] == '0' ? !digit : kForm[i] == 'x' ? !hex : name[i] != kForm[i]) return false;
+  }
+  return true;
+}
+
+// A run that is going on, or was killed, has a record; one that has just begun has no reports yet.
+bool is_finished(const fs::path& directory) {
+  std::error_code error;
+  if (!fs::is_regular_file(fs::symlink_status(directory / "report.json", error))) return false;
+  const auto record = read_run_record(directory.string());
+  return record && !*record;
+}
+
+void remove_old_runs(const fs::path& root, const std::string& newest, std::size_t keep) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root, error)) {
+    const std::string name = entry.path().filename().string();
+    if (is_run_id(name) && name != newest && fs::is_directory(entry.symlink_status(error)))
+      names.push_back(name);
+  }
+  std::ranges::sort(names);  // by time
+  for (std::size_t i = 0; i + keep <= names.size(); ++i) {
+    if (is_finished(root / names[i])) fs::remove_all(root / names[i], error);
+  }
 }
 
 }  // namespace
@@ -90,12 +132,17 @@ Result<void> check_output_file(const std::string& option, const std::string& fil
   return check_owner_of(parent);
 }
 
-Result<std::string> create_run_directory(const std::string& out, const std::string& run_id) {
+Result<std::string> create_run_directory(const std::string& out, const std::string& run_id, int keep) {
   const fs::path path = fs::absolute(out.empty() ? fs::path(kDefaultRoot) / run_id : fs::path(out));
   std::error_code error;
+  const bool is_new_root = !fs::exists(path.parent_path(), error);
   fs::create_directories(path / "logs", error);
   if (error) return refused(out.empty() ? "run directory" : "--out", path.string(), error.message());
-  if (out.empty()) point_latest_to(path.parent_path(), run_id);
+  if (out.empty()) {
+    point_latest_to(path.parent_path(), run_id);
+    if (is_new_root) leave_out_of_git(path.parent_path());
+    if (keep > 0) remove_old_runs(path.parent_path(), run_id, static_cast<std::size_t>(keep));
+  }
   return path.lexically_normal().string();
 }
 

@@ -17,7 +17,10 @@ Result<void> check_run_directory(const std::string& out);
 // Whether a file could be written there; for --junit.
 Result<void> check_output_file(const std::string& option, const std::string& file);
 
-// Creates it with logs/ and returns its absolute path.
-Result<std::string> create_run_directory(const std::string& out, const std::string& run_id);
+inline constexpr int kKeptRuns = 50;
+
+// Creates it with logs/ and returns its absolute path. Without `out`, of the runs beside it the oldest are removed, so
+// that `keep` stay with this one (0: all): finished ones alone, and none that a `proctor finish` has to come for.
+Result<std::string> create_run_directory(const std::string& out, const std::string& run_id, int keep = 0);
 
 }  // namespace proctor

@@ -199,7 +199,18 @@ def start_up(sandbox):
     _, cases = project.run(code=1)
     said = [text for text in verdicts(cases).values()]
     check(said == ["crash(signal:9)", "crash(signal:9)", "notrun(start_up)", "crash(signal:9)"], said)
-    project = Project(sandbox, "cannot_list", {"test_a.py": "import no_such_module\n"})
+    project = Project(sandbox, "broken_import", {"test_a.py": "import no_such_module\n", "test_b.py": "def test_b(): pass\n"})
+    _, cases = project.run(code=1)
+    said = verdicts(cases)
+    check(said == {"tests/test_a.py": "fail(collection)", "tests/test_b.py::test_b": "pass"}, said)
+    check("No module named 'no_such_module'" in json.dumps(cases["tests/test_a.py"]), cases["tests/test_a.py"])
+    helper = "def helper(x):\n    assert x == 2\n"
+    text = "import helper\n\ndef test_a():\n    for n in [2, 1]:\n        helper.helper(n)\n"
+    project = Project(sandbox, "traceback", {"helper.py": helper, "test_a.py": text, "conftest.py": ""})
+    _, cases = project.run(code=1)
+    [failure] = cases["tests/test_a.py::test_a"]["attempts"][0]["failures"]
+    check(failure["file"].endswith("tests/test_a.py") and failure["line"] == 5, "not the test's own line:", failure)
+    project = Project(sandbox, "cannot_list", {"conftest.py": "import no_such_module\n", "test_a.py": "def test_a(): pass\n"})
     run = sandbox.proctor("run", "--config", project.config, "--out", sandbox.out(), timeout=60)
     check(run.returncode == 1 and "error(discovery)" in run.stdout and "no_such_module" in run.stdout, run.returncode,
           run.stdout)

@@ -71,7 +71,10 @@ std::vector<std::string> unsaid_lines(const Attempt& attempt, const std::vector<
     std::istringstream message(failure.message);
     std::vector<std::string> words;
     for (std::string line; std::getline(message, line);) words.push_back(line);
-    if (words.size() < 2 || std::ranges::find(said, words.front()) != said.end()) continue;
+    const auto says_it = [&](const std::string& line) {
+      return line.find(words.front()) != std::string::npos;
+    };
+    if (words.size() < 2 || std::ranges::any_of(said, says_it)) continue;
     lines.insert(lines.end(), words.begin(), words.end());
   }
   return lines;

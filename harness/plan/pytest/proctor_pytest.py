@@ -45,6 +45,7 @@ def pytest_cmdline_main(config):
             setattr(option, name, value)
     if option.proctor_list:
         option.collectonly = True
+        option.continue_on_collection_errors = True
         config.pluginmanager.register(Lister(config, events), "proctor-lister")
         return
     for name in ("lf", "failedfirst", "newfirst", "stepwise", "maxfail", "collectonly"):
@@ -121,11 +122,17 @@ def skip_reason(report):
     return one_line(text.removeprefix("Skipped: ")) or "framework"
 
 
-def failure(report):
-    """message, file and line of a failed report."""
+def failure(report, root):
+    """message, file and line of a failed report: of its traceback the innermost frame inside the test's own file."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is None:
         return {"message": str(report.longrepr)[-MAX_MESSAGE:]}
+    own = os.path.realpath(root / report.nodeid.split("::")[0])
+    traceback = getattr(report.longrepr, "reprtraceback", None)
+    for entry in reversed(getattr(traceback, "reprentries", [])):
+        place = getattr(entry, "reprfileloc", None)
+        if place is not None and os.path.realpath(place.path) == own:
+            return {"message": crash.message[:MAX_MESSAGE], "file": own, "line": place.lineno}
     return {"message": crash.message[:MAX_MESSAGE], "file": str(crash.path), "line": crash.lineno}
 
 
@@ -137,10 +144,13 @@ class Lister:
         self.config = config
         self.prefix = getattr(config.option, "junitprefix", None)
         self.skipped = []
+        self.broken = []  # files that cannot be imported: each is a case, which fails with the traceback when it runs
         self.deselected = 0
 
     def pytest_collectreport(self, report):
-        if report.failed:
+        if report.failed and (self.config.rootpath / report.nodeid).is_file():
+            self.broken.append(report.nodeid)
+        elif report.failed:
             self.events.send("fail", message=f"{report.nodeid}: {report.longreprtext}"[-MAX_MESSAGE:])
         elif report.skipped:
             self.skipped.append(report.nodeid)
@@ -163,8 +173,12 @@ class Lister:
             for mark in item.iter_markers():  # the closest first
                 markers.setdefault(mark.name, marker_values(mark))
             self.announce(item.nodeid, markers)
-        for nodeid in self.skipped:
+        for nodeid in self.skipped + self.broken:
             self.announce(nodeid, {})
+
+    def pytest_sessionfinish(self, session):
+        if self.broken and session.testsfailed == len(self.broken):
+            session.exitstatus = pytest.ExitCode.OK  # the list is complete
 
     def announce(self, nodeid, markers):
         classname, name = junit_names(nodeid, self.prefix)
@@ -212,6 +226,7 @@ class Teller:
 
     def __init__(self, config, events, wanted):
         self.events = events
+        self.root = config.rootpath
         self.cases = {id: Case() for id in wanted}
         self.owners = {}  # node id of an item -> wanted id
         self.current = None  # wanted id
@@ -293,7 +308,7 @@ class Teller:
                 if type(value) in (int, float) and math.isfinite(value):
                     self.tell("measure", name=str(name), value=value)
         if report.failed:
-            self.tell("fail", t_ns=time.monotonic_ns(), **failure(report))
+            self.tell("fail", t_ns=time.monotonic_ns(), **failure(report, self.root))
             sections = "".join(f"\n---- {title} ----\n{content}" for title, content in report.sections)
             self.tell("output", text=(report.longreprtext + sections)[-MAX_OUTPUT:])
 
@@ -324,5 +339,5 @@ class Teller:
             case.skipped = skip_reason(report)
         else:
             case.failed = "collection"
-            self.tell("fail", **failure(report))
+            self.tell("fail", **failure(report, self.root))
             self.tell("output", text=report.longreprtext[-MAX_OUTPUT:])

@@ -314,7 +314,8 @@ std::string report_json(const RunModel& model) {
   add_list(text, "warnings", model.warnings(), warning_json);
   text += ",";
   add_list(text, "health", model.health(), health_json);
-  return text + "\n}\n";
+  text += "\n}\n";
+  return text;
 }
 
 }  // namespace proctor

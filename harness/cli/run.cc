@@ -209,6 +209,44 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       "One case under this command, e.g. 'gdb --args'; no limits");
 }
 
+namespace {
+
+// The help has a heading for each; what is in none stands below the first heading.
+void group_options(CLI::App& command) {
+  const std::vector<std::pair<const char*, std::vector<const char*>>> groups = {
+      {"Which cases",
+       {"--backend", "--filter", "--case", "--exclude", "--label", "--tag", "--config", "--profile", "--size",
+        "--provider", "--plan", "--shard", "--dry-run"}},
+      {"The program after --", {"--kind", "--name", "--process", "--env"}},
+      {"Devices",
+       {"--gpus", "--devices", "--hierarchy", "--sim", "--sim-driver", "--sim-state", "--state-dir",
+        "--lease-wait", "--settle", "--foreign", "--reset", "--require-cards", "--each-device",
+        "--allow-no-device"}},
+      {"Limits and containment",
+       {"--timeout", "--grace", "--stall", "--deadline", "--jobs", "--containment", "--require-containment"}},
+      {"Again",
+       {"--retries", "--repeat", "--until-fail", "--flaky", "--flaky-budget", "--fail-fast", "--breaker"}},
+      {"Verdicts", {"--known-failures", "--strict", "--min-executed"}},
+      {"Reports", {"--out", "--keep", "--junit", "--telemetry", "--stack-root"}},
+      {"Console",
+       {"--show-output", "--verbose", "--quiet", "--durations", "--color", "--no-capture", "--debugger"}},
+  };
+  for (const auto& [group, names] : groups) {
+    for (const char* name : names) command.get_option(name)->group(group);
+  }
+  command.footer(
+      "Examples:\n"
+      "  proctor run                                      the suites of proctor.toml, else the built-in "
+      "ones\n"
+      "  proctor run --sim xpu:2x2,cuda:4 --backend all   the built-in ones on simulated cards\n"
+      "  proctor run -- ./gpu_tests                       any program, on a device of the vendor that it "
+      "needs\n"
+      "  proctor run --gpus 2 --backend cuda -- pytest tests/gpu\n"
+      "  proctor run --retries 2 --filter '*Copy*' -- ./gpu_tests");
+}
+
+}  // namespace
+
 void add_exec_options(CLI::App& command, RunOptions& options) {
   command.add_option("--gpus", options.plan.selection.gpus, "Devices that the command gets, and no others");
   command.add_option(
@@ -826,6 +864,7 @@ void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_das
   auto* command = app.add_subcommand("run", "Run suites, or a command after `--`");
   auto options = std::make_shared<RunOptions>();
   add_run_options(*command, *options);
+  group_options(*command);
   command->callback([options, &action, &after_dashes] {
     action = [options, &after_dashes] { return RunCommand(*options, after_dashes).execute(); };
   });

@@ -25,7 +25,8 @@ std::int64_t eta_ms(const LiveState& state) {
   const std::int64_t mean = state.executed_ms / state.executed;
   std::int64_t left = mean * (state.planned - state.ended - static_cast<int>(state.running.size()));
   for (const auto& running : state.running) left += std::max<std::int64_t>(0, mean - running.age_ms);
-  return left / std::max(1, state.jobs);
+  const std::int64_t least = state.running.empty() ? 0 : 1'000;  // what runs has not ended
+  return std::max(least, left / std::max(1, state.jobs));
 }
 
 std::string elide(const std::string& text, int columns) {

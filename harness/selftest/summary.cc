@@ -27,6 +27,11 @@ bool is_lack_of_this_machine(const Verdict& verdict) {
          is_not_on_simulator(verdict);
 }
 
+// One case of a check in many, a type that a library lacks: the others prove the check.
+bool is_lack_of_a_library(const Verdict& verdict) {
+  return verdict.outcome == Outcome::kSkip && verdict.reason.starts_with("unsupported:");
+}
+
 class Summariser {
  public:
   Summariser(const Plan& plan, const SelftestMatrix& matrix, const std::vector<SelftestResult>& results)
@@ -65,10 +70,11 @@ bool Summariser::is_blanket(std::string_view name) const {
                      [&](const CatalogueFault& fault) { return fault.name == name && fault.blanket; });
 }
 
-// A check is set aside only if none of its cases can run.
+// A check is set aside only if none of its cases can run. That a case is unsupported is right only beside others.
 void Summariser::judge_clean_rows(const std::vector<Exemption>& exemptions) {
   std::map<std::size_t, std::string> lacking;
   std::set<std::size_t> able;
+  std::vector<const SelftestResult*> lacked_by_library;
   std::size_t not_on_simulator = 0;
   for (const auto& result : results_) {
     if (row_of(result).purpose != RowPurpose::kClean) continue;
@@ -77,16 +83,25 @@ void Summariser::judge_clean_rows(const std::vector<Exemption>& exemptions) {
       lacking.emplace(row_of(result).check, result.verdict.reason);
       continue;
     }
-    able.insert(row_of(result).check);
+    const bool unsupported = is_lack_of_a_library(result.verdict);
+    if (!unsupported) able.insert(row_of(result).check);
     const std::string& id = plan_.cases[result.test].id;
     const bool exempt = std::any_of(exemptions.begin(), exemptions.end(),
                                     [&](const Exemption& entry) { return entry.check == check_of(result); });
     if (exempt && result.verdict.outcome == Outcome::kSkip) continue;
-    if (result.verdict.outcome != Outcome::kPass) {
+    if (unsupported) {
+      lacked_by_library.push_back(&result);
+    } else if (result.verdict.outcome != Outcome::kPass) {
       problem(fmt::format("{} is {} without any fault{}", id, to_string(result.verdict),
                           result.kill.message.empty() ? "" : ": " + result.kill.message));
     } else if (result.warned) {
       problem(fmt::format("{} warns without any fault: {}", id, result.kill.message));
+    }
+  }
+  for (const SelftestResult* const result : lacked_by_library) {
+    if (!able.contains(row_of(*result).check)) {
+      problem(fmt::format("{} is {} without any fault", plan_.cases[result->test].id,
+                          to_string(result->verdict)));
     }
   }
   if (not_on_simulator > kMostNotOnSimulator) {

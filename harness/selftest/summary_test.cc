@@ -154,6 +154,20 @@ TEST_F(Summary, WhatThisMachineLacksIsSetAside) {
   EXPECT_EQ(sum.faults_set_aside.front().name, "x.b");
 }
 
+TEST_F(Summary, ACaseMayBeUnsupportedBesideOthers) {
+  plan({{"A.One/f32", {"x.a", "x.b", "y.all"}}, {"A.One/bf16", {"x.a", "x.b", "y.all"}}});
+  const auto cases = rows("One", RowPurpose::kClean);
+  ASSERT_EQ(cases.size(), 2U);
+  cases[1]->verdict = {Outcome::kSkip, "unsupported:all_reduce:bf16"};
+  const auto sum = summary();
+  EXPECT_THAT(sum.problems, IsEmpty());
+  EXPECT_THAT(sum.checks_set_aside, IsEmpty());
+  cases[0]->verdict = cases[1]->verdict;
+  EXPECT_THAT(summary().problems,
+              ElementsAre("s.xpu/A.One/f32 is skip(unsupported:all_reduce:bf16) without any fault",
+                          "s.xpu/A.One/bf16 is skip(unsupported:all_reduce:bf16) without any fault"));
+}
+
 TEST_F(Summary, APointedFaultMustNotFailMostOfItsSuite) {
   plan({{"A.One", {"x.a", "x.b", "y.all"}}, {"A.Two", {"x.b"}}, {"A.Three", {"x.b"}}, {"A.Four", {"x.b"}}},
        /*full=*/true);

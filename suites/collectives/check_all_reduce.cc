@@ -15,17 +15,37 @@ constexpr std::array kFloats{Type::kF16, Type::kBf16, Type::kF32, Type::kF64};
 
 }  // namespace
 
-// Every type by every reduction (nccl-tests: -d all -o all). What the library does not have is refused.
+// Every type by every reduction (nccl-tests: -d all -o all), as far as the library has it.
 PROCTOR_CHECK_EACH(type_names(), AllReduce, IsExactByEveryReduction, "C06", kNcclTests, kGate,
                    .faults = {"collective.dropped_contribution:api=all_reduce",
                               "collective.truncated_message:api=all_reduce"},
                    .devices = devices_of_a_rank(), .ranks = 4) {
   World world;
+  const Type type = type_named(suite::parameter());
+  world.need_any(Operation::kAllReduce, type);
   int round = 0;
   for (const Reduction reduction : kAllReductions) {
-    world.verify(
-        {.type = type_named(suite::parameter()), .reduction = reduction, .count = 257, .round = ++round});
+    if (world.supports(Operation::kAllReduce, type, reduction)) {
+      world.verify({.type = type, .reduction = reduction, .count = 257, .round = ++round});
+    }
   }
+}
+
+// A library has not all of them, and says so instead of giving something else for a result.
+PROCTOR_CHECK(AllReduce, WhatTheLibraryLacksIsRefused, "C06", kNcclTests, kGate,
+              .faults = {"collective.swallowed_error:api=all_reduce"}, .devices = devices_of_a_rank(),
+              .ranks = 2) {
+  World world;
+  std::size_t lacking = 0;
+  for (const std::string& name : type_names()) {
+    const Type type = type_named(name);
+    for (const Reduction reduction : kAllReductions) {
+      if (world.supports(Operation::kAllReduce, type, reduction)) continue;
+      ++lacking;
+      world.verify({.type = type, .reduction = reduction, .count = 257});
+    }
+  }
+  if (lacking == 0) suite::skip("needs:a_reduction_that_the_library_lacks");
 }
 
 // Closed forms, 2 ranks: sums of integers as wide as their type allows.

@@ -28,7 +28,8 @@ constexpr const char* kNoEnd = "oneCCL has no time limit: the runner's ends the 
 
 // Long enough for a busy machine to keep when nobody is lost, short enough to wait for.
 constexpr std::chrono::milliseconds kLimit{1500};
-constexpr int kLost = 1;  // the rank that it happens to
+constexpr int kBusyMachine = 10;  // times a limit, by which a wait has ended on any machine
+constexpr int kLost = 1;          // the rank that it happens to
 
 [[noreturn]] void die(int signal) {
   leave(fmt::format("signal:{}", signal));
@@ -139,15 +140,22 @@ PROCTOR_CHECK(Lost, IsStopped, "C27", kIoErrors, kGate, .faults = {"collective.s
 
 // The path of the time limit itself: the rank lives, and comes only when the others have given up.
 PROCTOR_CHECK(Late, EndsTheOthersByTheirLimit, "C29", kIoErrors, kGate,
-              .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
+              .faults = {"collective.swallowed_error", "collective.late_limit:api=all_reduce,us=14000000"},
+              .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group(kLimit);
   need_feature(group.features().time_limit, "time_limit");
   expect_ok("joining", group.join());
   step("given a rank that comes when the others have given up");
   if (group.rank() == kLost) return wait_for(group.spec().store, "gave up", group.size(), kLost);
+  const auto begin = std::chrono::steady_clock::now();
   const Answer answer = group.all_reduce();
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
   tell(group.spec().store, "gave up", group.rank());
   expect_failure("all_reduce", answer);
+  suite::measure("waited", waited.count(), "s");
+  suite::expect_true(
+      waited < kBusyMachine * kLimit,
+      fmt::format("all_reduce ends by its limit of {} ms: it took {:.1f} s", kLimit.count(), waited.count()));
 }
 
 PROCTOR_CHECK(Late, SeesItselfLeftBehind, "C29", kIoErrors, kGate, .faults = {"collective.swallowed_error"},

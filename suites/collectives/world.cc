@@ -101,6 +101,13 @@ bool World::supports(Operation operation, Type type, Reduction reduction) const 
   return provider_.supports(operation, type, reduction);
 }
 
+void World::need_any(Operation operation, Type type) const {
+  for (std::size_t i = 0; i < kReductions.size(); ++i) {
+    if (supports(operation, type, static_cast<Reduction>(i))) return;
+  }
+  suite::skip(fmt::format("unsupported:{}:{}", to_string(operation), to_string(type)));
+}
+
 void World::need(Operation operation, Type type, Reduction reduction) const {
   if (supports(operation, type, reduction)) return;
   suite::skip(operation == Operation::kBarrier ? "unsupported:barrier"

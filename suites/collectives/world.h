@@ -50,6 +50,8 @@ class World {
   bool supports(Operation operation, Type type, Reduction reduction = Reduction::kSum) const;
   // Ends the check as skip(unsupported:all_reduce:f16:sum) unless the library has this operation.
   void need(Operation operation, Type type, Reduction reduction = Reduction::kSum) const;
+  // The same as skip(unsupported:all_reduce:bf16) unless it has it with some reduction.
+  void need_any(Operation operation, Type type) const;
 
   // Runs the exercise and returns the result. It reports whatever the rule of the exercise forbids: another
   // result, a changed byte beside it, a changed input, an error. An operation that the library does not have

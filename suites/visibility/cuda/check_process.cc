@@ -119,9 +119,12 @@ PROCTOR_CHECK(Process, MemoryAppearsOnTheMaskedCard, "V45",
                                             std::to_string(after - before) + " bytes more there");
 }
 
+// Where another driver can be seen without the variable, that is measured: elsewhere nothing could be hidden.
 PROCTOR_CHECK(Vendors, CudaChildSeesItsDevicesAndNoOther, "S0.22", "one backend per child", kGate,
-              .faults = {"visibility.mask_off_by_one"}) {
+              .faults = {"visibility.mask_off_by_one", "visibility.other_vendor"}) {
   const auto pool = pool_of();
+  const auto others = record(query_child({"level-zero"}, {level_zero_again()}), "level_zero");
+  suite::measure("level_zero_devices", static_cast<double>(others.devices.size()), "devices");
   step("given a child planned for CUDA, which also asks Level Zero");
   const auto answer = query_child(
       {"level-zero"},

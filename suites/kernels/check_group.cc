@@ -45,7 +45,7 @@ std::vector<std::uint32_t> mirrored(const std::vector<std::uint32_t>& in, std::u
 
 }  // namespace
 
-PROCTOR_CHECK(Group, BarrierSeparatesWritesFromReads, "K29", kBarrier, kGate, {"kernel.drop_barrier"}) {
+PROCTOR_CHECK(Group, BarrierSeparatesWritesFromReads, "K36", kBarrier, kGate, {"kernel.drop_barrier"}) {
   const auto context = leased();
   const auto in = noise_words(kAllItems, 1);
   step("given work-items that read what their mirror image wrote");
@@ -53,7 +53,7 @@ PROCTOR_CHECK(Group, BarrierSeparatesWritesFromReads, "K29", kBarrier, kGate, {"
                run_groups(context, "group", "mirror", in, 1, kGroupItems), context.device());
 }
 
-PROCTOR_CHECK(Group, ReductionIsExact, "K29", kBarrier, kGate,
+PROCTOR_CHECK(Group, ReductionIsExact, "K36", kBarrier, kGate,
               {"kernel.drop_barrier", "kernel.skip_group:at=3"}) {
   const auto context = leased();
   Queue queue(context);
@@ -70,7 +70,7 @@ PROCTOR_CHECK(Group, ReductionIsExact, "K29", kBarrier, kGate,
   expect_words("sums", expected, read_as<std::uint32_t>(queue, context, sums), context.device());
 }
 
-PROCTOR_CHECK(Group, LocalBuffersAreApart, "K29", kBarrier, kGate, {"kernel.drop_barrier"}) {
+PROCTOR_CHECK(Group, LocalBuffersAreApart, "K14", kBarrier, kGate, {"kernel.drop_barrier"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "group");

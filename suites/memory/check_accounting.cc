@@ -161,7 +161,7 @@ PROCTOR_CHECK(Accounting, OtherDevicesKeepTheirs, "S4.5", kState, kGate, .faults
   expect_true(devices[1].memory().free + kSlack >= second, "the second device has what it had");
 }
 
-PROCTOR_CHECK(Accounting, AnotherProcessIsSeen, "M45", kState, kGate, {"sysman.memory_lie"}) {
+PROCTOR_CHECK(Accounting, AnotherProcessIsSeen, "M17", kState, kGate, {"sysman.memory_lie"}) {
   const Device device = leased_device();
   const std::uint64_t before = device.memory().free;
   step("given a second process with 256 MiB");

@@ -39,18 +39,19 @@ PROCTOR_CHECK(Fill, LastPatternIsWritten, "M27", kFill, kGate, {"copy.fill_tail"
   }
 }
 
-PROCTOR_CHECK(Fill, SharedAndHostMemory, "M27", kFill, kGate,
-              {"copy.fill_skip", "memory.corrupt_fill:at=17"}) {
+PROCTOR_CHECK_EACH((std::vector<std::string>{"shared", "host"}), Fill, SharedAndHostMemory, "M27", kFill,
+                   kGate, {"copy.fill_skip", "memory.corrupt_fill:at=17"}) {
   const auto context = leased();
   Queue queue(context);
   const auto pattern = noise(kWord, 3);
-  step("given host memory");
-  const Buffer host = host_memory(context, 1000);
-  queue.fill(host.data(), pattern, host.bytes());
+  const bool shared = suite::parameter() == "shared";
+  const Buffer memory = shared ? shared_memory(context, 1000) : host_memory(context, 1000);
+  step("given " + suite::parameter() + " memory");
+  queue.fill(memory.data(), pattern, memory.bytes());
   queue.synchronize();
   std::vector<std::byte> expected(1000);
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = pattern[i % kWord];
-  expect_bytes("host memory", expected, {host.data(), host.bytes()}, context.device());
+  expect_bytes(suite::parameter() + " memory", expected, {memory.data(), memory.bytes()}, context.device());
 }
 
 }  // namespace proctor::accel

@@ -41,13 +41,19 @@ def without_oneccl(case):
         and case["reason"].startswith("library_missing:")
 
 
+def without_the_type(case):
+    """Gloo reduces no bf16."""
+    return case["id"].endswith("/AllReduce.IsExactByEveryReduction/bf16") and \
+        (case["outcome"], case["reason"]) == ("skip", "unsupported:all_reduce:bf16")
+
+
 def green(sandbox, expected, *arguments):
     out = sandbox.out()
     done = sandbox.proctor("run", "collectives", *arguments, "--strict", "--out", out, timeout=300)
     check(done.returncode == 0, "exit", done.returncode, done.stdout[-3000:], done.stderr)
     document = report(out)
     check_sums(document)
-    cases = [case for case in document["cases"] if not without_oneccl(case)]
+    cases = [case for case in document["cases"] if not without_oneccl(case) and not without_the_type(case)]
     passed = [case for case in cases if case["outcome"] == "pass"]
     check(len(passed) == len(cases) >= expected, document["summary"])
     print("ok", arguments, document["summary"]["pass"])

@@ -45,7 +45,7 @@ PROCTOR_CHECK(AllReduce, WhatTheLibraryLacksIsRefused, "C06", kNcclTests, kGate,
       world.verify({.type = type, .reduction = reduction, .count = 257});
     }
   }
-  if (lacking == 0) suite::skip("needs:a_reduction_that_the_library_lacks");
+  if (lacking == 0) world.skip("needs:a_reduction_that_the_library_lacks");
 }
 
 // Closed forms, 2 ranks: sums of integers as wide as their type allows.

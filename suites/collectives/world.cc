@@ -72,7 +72,10 @@ World::World(const GroupSpec& spec, const std::string& provider)
 }
 
 World::~World() {
-  if (broken_ || std::uncaught_exceptions() > exceptions_) return;
+  if (!broken_ && std::uncaught_exceptions() == exceptions_) part();
+}
+
+void World::part() {
   Answer answer;
   try {
     std::vector<std::uint64_t> all;
@@ -82,6 +85,12 @@ World::~World() {
   }
   if (!answer.ok())
     suite::report({.message = "parting: " + answer.text, .expected = "ok", .got = to_string(answer.ended)});
+}
+
+// All ranks skip, and the first must not be gone while the last one joins.
+void World::skip(std::string reason) {
+  part();
+  suite::skip(std::move(reason));
 }
 
 Answer World::run(const Call& call) {
@@ -101,18 +110,18 @@ bool World::supports(Operation operation, Type type, Reduction reduction) const 
   return provider_.supports(operation, type, reduction);
 }
 
-void World::need_any(Operation operation, Type type) const {
+void World::need_any(Operation operation, Type type) {
   for (std::size_t i = 0; i < kReductions.size(); ++i) {
     if (supports(operation, type, static_cast<Reduction>(i))) return;
   }
-  suite::skip(fmt::format("unsupported:{}:{}", to_string(operation), to_string(type)));
+  skip(fmt::format("unsupported:{}:{}", to_string(operation), to_string(type)));
 }
 
-void World::need(Operation operation, Type type, Reduction reduction) const {
+void World::need(Operation operation, Type type, Reduction reduction) {
   if (supports(operation, type, reduction)) return;
-  suite::skip(operation == Operation::kBarrier ? "unsupported:barrier"
-                                               : fmt::format("unsupported:{}:{}:{}", to_string(operation),
-                                                             to_string(type), to_string(reduction)));
+  skip(operation == Operation::kBarrier ? "unsupported:barrier"
+                                        : fmt::format("unsupported:{}:{}:{}", to_string(operation),
+                                                      to_string(type), to_string(reduction)));
 }
 
 Bytes World::verify(const Exercise& exercise, const char* file, int line) {

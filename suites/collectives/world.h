@@ -49,9 +49,11 @@ class World {
   Features features() const;
   bool supports(Operation operation, Type type, Reduction reduction = Reduction::kSum) const;
   // Ends the check as skip(unsupported:all_reduce:f16:sum) unless the library has this operation.
-  void need(Operation operation, Type type, Reduction reduction = Reduction::kSum) const;
+  void need(Operation operation, Type type, Reduction reduction = Reduction::kSum);
   // The same as skip(unsupported:all_reduce:bf16) unless it has it with some reduction.
-  void need_any(Operation operation, Type type) const;
+  void need_any(Operation operation, Type type);
+  // Ends the check in all ranks, which must have the same reason.
+  [[noreturn]] void skip(std::string reason);
 
   // Runs the exercise and returns the result. It reports whatever the rule of the exercise forbids: another
   // result, a changed byte beside it, a changed input, an error. An operation that the library does not have
@@ -75,6 +77,7 @@ class World {
   Answer gather_everywhere(std::uint64_t own, std::vector<std::uint64_t>& all);
 
  private:
+  void part();  // waits for the others
   Answer run(const Call& call);
   Answer perform(const Exercise& exercise, const Bytes& input, Bytes& output);
 

@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "Known keys: env, grace, retries, stall, timeout."},
         BadConfig{"FirstMistakeOfTheFile", "[suite.b]\ncommand = [\"x\"]\nzz = 1\n[suite.a]\naa = 1\n",
                   "read proctor.toml:3: unknown key `zz` in [suite.b]",
-                  "Known keys: backend, command, devices, env, grace, hierarchy, kind, labels, mask, "
+                  "Known keys: backend, command, devices, directory, env, grace, hierarchy, kind, labels, mask, "
                   "process, ranks, "
                   "retries, stall, "
                   "timeout."},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -167,7 +168,7 @@ class FileReader {
 
   void read_into(TableReader& reader, const toml::table& table, SuiteConfig& config) {
     if (config.built_in) {
-      for (const char* key : {"kind", "command", "backend", "process"}) {
+      for (const char* key : {"kind", "command", "backend", "directory", "process"}) {
         if (table.get(key) == nullptr) continue;
         reader.fail(key,
                     fmt::format("suite `{}` is built in: its `{}` cannot be changed", config.suite.name, key),
@@ -176,6 +177,7 @@ class FileReader {
     }
     read_program(reader, table, config);
     Suite& suite = config.suite;
+    read_directory(reader, suite);
     read_devices(reader, suite);
     std::optional<int> ranks;
     reader.read("ranks", ranks, 0, kMaxRanks);
@@ -242,6 +244,13 @@ class FileReader {
     suite.command = std::move(*command);
     suite.directory = file_.directory;
     suite.origin = position(file_.name, table);
+  }
+
+  void read_directory(TableReader& reader, Suite& suite) {
+    std::optional<std::string> directory;
+    reader.read("directory", directory);
+    if (directory)
+      suite.directory = (std::filesystem::path(file_.directory) / *directory).lexically_normal().string();
   }
 
   void read_override(const toml::table& table) {
@@ -333,8 +342,8 @@ std::optional<Error> read_limit_options(const LimitOptions& options, Limits& lim
 std::vector<std::string> config_keys(std::string_view table) {
   if (table == "defaults") return default_keys();
   if (table == "suite") {
-    return limit_keys(
-        {"kind", "command", "backend", "devices", "ranks", "process", "mask", "hierarchy", "env", "labels"});
+    return limit_keys({"kind", "command", "directory", "backend", "devices", "ranks", "process", "mask",
+                       "hierarchy", "env", "labels"});
   }
   if (table == "override") return limit_keys({"match"});
   if (table == "profile") return limit_keys({"env"});

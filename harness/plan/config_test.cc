@@ -78,6 +78,16 @@ TEST_F(ConfigTest, ConfigFileElsewhereStartsItsSuitesThere) {
   EXPECT_EQ(config->suites[0].suite.origin, "sub/other.toml:1");
 }
 
+TEST_F(ConfigTest, ASuiteMayStartElsewhere) {
+  const Result<Config> config = load(
+      "[suite.a]\ncommand = [\"./x\"]\ndirectory = \"sub/../data\"\n"
+      "[suite.b]\ncommand = [\"./x\"]\ndirectory = \"/srv\"\n",
+      "");
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_EQ(suite(*config, "a").suite.directory, scratch_.path() + "/data");
+  EXPECT_EQ(suite(*config, "b").suite.directory, "/srv");
+}
+
 TEST_F(ConfigTest, FilesMergeKeyByKey) {
   const Result<Config> config =
       load("[suite.a]\nretries = 3\nenv.B = \"2\"\n",

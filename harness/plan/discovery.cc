@@ -150,7 +150,8 @@ Result<std::vector<Case>> list_cases(Suite& suite, const Listers& listers,
   Result<std::vector<Case>> cases = suite.kind->read_list(suite, *out, ask, warnings);
   if (not_asked) return *not_asked;
   if (!cases) return refused.because(argv, cases.error().what);
-  if (cases->empty()) return refused.because(argv, "listed no case", out->stderr_tail);
+  if (cases->empty() && !listers.may_list_nothing)
+    return refused.because(argv, "listed no case", out->stderr_tail);
   if (const auto alone = suite.kind->check_alone(*cases); !alone)
     return refused.because(argv, alone.error().what);
   if (const std::string problem = name_problem(*cases); !problem.empty())

@@ -39,6 +39,7 @@ struct Listers {
   ListRunner run;
   DeviceListRunner run_with_devices = {};
   std::string exec_options = {};  // with which `proctor exec` sees the same devices: " --sim xpu:2x2"
+  bool may_list_nothing = false;  // a list without a case is no mistake
 };
 
 // Runs a listing command of `suite` as a program of `kind` is listed: with devices, where it gets some.

@@ -174,6 +174,8 @@ std::vector<Warning> override_warnings(const Config& config, const std::vector<C
 
 Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& options, const SearchPaths& paths,
                               const Listers& listers) {
+  Listers asked = listers;
+  asked.may_list_nothing = options.may_be_empty;
   Result<std::vector<SuiteConfig>> suites = select_suites(config, options);
   if (!suites) return suites.error();
   PlanOutcome outcome;
@@ -184,7 +186,7 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   for (std::size_t i = 0; i < suites->size(); ++i) {
     SuiteConfig& suite = (*suites)[i];
     Result<std::vector<Case>> cases =
-        cases_of(suite, i, paths, listers, options.keep_unlisted, outcome.warnings);
+        cases_of(suite, i, paths, asked, options.keep_unlisted, outcome.warnings);
     if (!cases) return cases.error();
     if (!cases->empty() && is_unlisted(cases->front())) unlisted.push_back(suite);
     suite.suite.policy = resolve_policy(config, suite, suite.suite.kind, "");

@@ -60,6 +60,19 @@ class PlannerTest : public testing::Test {
   ScratchDirectory scratch_;
 };
 
+TEST_F(PlannerTest, ASuiteWithoutCasesIsAMistakeUnlessItMayBeEmpty) {
+  const std::string toml = "[suite.a]\nkind = \"gtest\"\ncommand = [\"" + testing_support::sample_gtest() +
+                           "\", \"--gtest_filter=Nothing.*\"]\n";
+  const auto refused = plan(toml);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("listed no case"));
+  SelectionOptions options;
+  options.may_be_empty = true;
+  const auto empty = plan(toml, options);
+  ASSERT_TRUE(empty) << empty.error().what;
+  EXPECT_TRUE(empty->plan.cases.empty());
+}
+
 TEST_F(PlannerTest, SuitesOfEveryKindInOnePlan) {
   SelectionOptions options;
   options.suites = {"visibility", "unit", "smoke"};

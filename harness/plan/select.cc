@@ -347,7 +347,7 @@ Result<std::vector<Case>> select_cases(std::vector<Case> cases, const SelectionO
     const bool tagged = is_unlisted(cases[i]) || has_any(cases[i].tags, options.tags);
     if (wanted[i] && !excluded[i] && tagged) selected.push_back(std::move(cases[i]));
   }
-  if (selected.empty()) {
+  if (selected.empty() && !options.may_be_empty) {
     return Error::usage(options.tags.empty()
                             ? "select a case: --exclude leaves nothing of the selection"
                             : "select a case: --exclude and --tag leave nothing of the selection",

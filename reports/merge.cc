@@ -8,6 +8,7 @@
 
 #include "harness/core/digest.h"
 #include "reports/exit_code.h"
+#include "reports/run_copy.h"
 
 namespace proctor {
 namespace {
@@ -149,65 +150,25 @@ Result<void> check_cases(const Inputs& sorted) {
                              plan.shard->planned));
 }
 
-// Copies one shard's records, told apart from those of the others.
-class ShardCopy {
- public:
-  ShardCopy(const MergeInput& input, bool several_hosts, std::vector<Event>& out)
-      : input_(input), prefix_(several_hosts ? plan_of(input).hostname + "/" : ""), out_(out) {}
+RunCopy copy_of(const MergeInput& input, bool several_hosts) {
+  return {input.model,
+          {.place = shard_directory(input), .host = several_hosts ? plan_of(input).hostname + "/" : ""}};
+}
 
-  std::string device(const std::string& id) const { return id.empty() ? id : prefix_ + id; }
-
-  void copy() {
-    const std::string shard = "shard " + shard_text(input_) + ": ";
-    for (const Warning& warning : input_.model.warnings())
-      out_.emplace_back(Warning{warning.code, shard + warning.text});
-    if (const std::string why = cut_short(); !why.empty())
-      out_.emplace_back(Warning{"shard_cut_short", shard + why});
-    for (const CaseRecord& record : input_.model.cases()) copy(record);
-    for (DeviceHealth health : input_.model.health()) {
-      health.device = device(health.device);
-      out_.emplace_back(std::move(health));
-    }
+// One shard's records, told apart from those of the others.
+void copy(const MergeInput& input, bool several_hosts, std::vector<Event>& out) {
+  const RunCopy records = copy_of(input, several_hosts);
+  const std::string shard = "shard " + shard_text(input) + ": ";
+  for (const Warning& warning : input.model.warnings())
+    out.emplace_back(Warning{warning.code, shard + warning.text});
+  if (const std::string why = records.cut_short(); !why.empty())
+    out.emplace_back(Warning{"shard_cut_short", shard + why});
+  for (const CaseRecord& record : input.model.cases()) {
+    records.copy_attempts(record, 0, out);
+    out.emplace_back(records.end_of(record));
   }
-
- private:
-  std::string cut_short() const {
-    const RunModel& model = input_.model;
-    if (model.stop_signal() != 0) return fmt::format("it was stopped by signal {}", model.stop_signal());
-    if (model.stop()) return "it was stopped: " + model.stop()->reason;
-    return model.ended() ? "" : "its runner was killed";
-  }
-
-  void move_below(std::string& path) const {
-    if (!path.empty()) path = shard_directory(input_) + path;
-  }
-
-  void copy(const CaseRecord& record) {
-    for (const Attempt& attempt : record.attempts) {
-      AttemptStarted start = attempt.start;
-      for (std::string& id : start.devices) id = device(id);
-      move_below(start.log);
-      out_.emplace_back(std::move(start));
-      if (!attempt.end) continue;
-      AttemptEnded end = *attempt.end;
-      move_below(end.output.log);
-      move_below(end.evidence.file);
-      for (DeviceTelemetry& telemetry : end.telemetry.devices) telemetry.device = device(telemetry.device);
-      out_.emplace_back(std::move(end));
-    }
-    // Also of a case that has no such record: why it has none is a matter of its own run.
-    CaseEnded end = record.end.value_or(CaseEnded{record.planned.id, {}, {}, "", ""});
-    end.verdict = input_.model.verdict(record);
-    out_.emplace_back(std::move(end));
-  }
-
-  const MergeInput& input_;
-  std::string prefix_;
-  std::vector<Event>& out_;
-};
-
-// Weaker layers promise less.
-int weakness(const std::string& layer) { return layer == "cgroup" ? 0 : layer == "pidns" ? 1 : 2; }
+  records.copy_health(out);
+}
 
 RunPlanned merged_plan(const Inputs& sorted, bool several_hosts) {
   RunPlanned merged = plan_of(*sorted.front());
@@ -222,8 +183,7 @@ RunPlanned merged_plan(const Inputs& sorted, bool several_hosts) {
   for (const auto& [name, value] : merged.stack) facts.insert(name);
   for (const MergeInput* input : sorted) {
     const RunPlanned& plan = plan_of(*input);
-    std::vector<Event> none;
-    const ShardCopy names(*input, several_hosts, none);
+    const RunCopy names = copy_of(*input, several_hosts);
     merged.started = std::min(merged.started, plan.started);
     merged.jobs += plan.jobs;
     merged.min_executed += plan.min_executed;
@@ -231,8 +191,7 @@ RunPlanned merged_plan(const Inputs& sorted, bool several_hosts) {
       merged.no_device_for = plan.no_device_for;
       merged.no_device_by = plan.no_device_by;
     }
-    if (weakness(plan.containment.layer) > weakness(merged.containment.layer))
-      merged.containment = plan.containment;
+    if (is_weaker(plan.containment, merged.containment)) merged.containment = plan.containment;
     if (std::find(hosts.begin(), hosts.end(), plan.hostname) == hosts.end()) hosts.push_back(plan.hostname);
     for (PlannedDevice device : plan.devices) {
       device.id = names.device(device.id);
@@ -288,7 +247,7 @@ Result<std::vector<Event>> merge_runs(const std::vector<MergeInput>& inputs) {
   std::vector<Event> events = {merged_plan(sorted, several_hosts)};
   RunEnded ended;
   for (const MergeInput* input : sorted) {
-    ShardCopy(*input, several_hosts, events).copy();
+    copy(*input, several_hosts, events);
     ended.at_ms = std::max(ended.at_ms, input->model.elapsed_ms());
     if (input->model.ended()) ended.finished = std::max(ended.finished, input->model.ended()->finished);
   }

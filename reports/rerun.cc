@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
+#include <set>
 #include <string_view>
 
 #include "harness/core/text.h"
@@ -21,7 +24,7 @@ struct Option {
 constexpr std::array kDropped = {
     Option{"--filter", true}, Option{"--case", true}, Option{"--exclude", true}, Option{"--label", true},
     Option{"--tag", true}, Option{"--shard", true}, Option{"--repeat", true}, Option{"--retries", true},
-    Option{"--deadline", true}, Option{"--out", true}, Option{"--junit", true},
+    Option{"--deadline", true}, Option{"--out", true}, Option{"--join", true}, Option{"--junit", true},
     Option{"--min-executed", true}, Option{"--jobs", true}, Option{"--until-fail", false},
     Option{"--fail-fast", false}, Option{"--dry-run", false}, Option{"--each-device", false},
     Option{"-j", true},
@@ -71,11 +74,62 @@ std::vector<std::string> run_again(const std::vector<std::string>& words,
   return again;
 }
 
+// `cd DIRECTORY && NAME=VALUE... proctor run ...`, each part but the last optional.
+std::string text_of(const RerunCommand& command, const std::string& directory) {
+  std::string out;
+  if (command.directory != directory) out += "cd " + shell_quote(command.directory) + " && ";
+  for (const auto& variable : command.environment) {
+    const std::size_t value = variable.find('=') + 1;
+    out += variable.substr(0, value) + shell_quote(variable.substr(value)) + ' ';
+  }
+  for (const auto& word : command.words) out += shell_quote(word) + ' ';
+  out.pop_back();
+  return out;
+}
+
+RerunCommand command_of(const std::string& text, const std::string& directory) {
+  RerunCommand command{.environment = {}, .words = {}, .directory = directory};
+  auto words = shell_words(text);
+  if (!words) return command;
+  auto word = words->begin();
+  if (words->size() > 3 && *word == "cd") {
+    command.directory = word[1];
+    word += 3;
+  }
+  for (; word != words->end() && word->find('=') != word->npos && word->find('/') > word->find('='); ++word)
+    command.environment.push_back(*word);
+  command.words.assign(word, words->end());
+  return command;
+}
+
+// The suites of a run that was joined from parts were started one by one; nullopt: it is no such run.
+std::optional<RerunCommand> joined_again(const RunModel& model, const std::vector<std::string>& case_ids) {
+  std::map<std::string, std::string> commands;
+  for (const auto& [name, value] : model.plan().stack) {
+    if (name.starts_with(kCommandEntry)) commands.emplace(name.substr(kCommandEntry.size()), value);
+  }
+  if (commands.empty()) return std::nullopt;
+  std::set<std::string> wanted;
+  for (const auto& [suite, command] : commands) {
+    if (case_ids.empty()) wanted.insert(command);
+  }
+  for (const auto& id : case_ids) {
+    const CaseRecord* record = model.find(id);
+    const auto found = record == nullptr ? commands.end() : commands.find(record->planned.suite);
+    wanted.insert(found == commands.end() ? "" : found->second);
+  }
+  if (wanted.size() != 1) return RerunCommand{.environment = {}, .words = {}, .directory = {}};
+  RerunCommand command = command_of(*wanted.begin(), model.plan().directory);
+  command.words = run_again(command.words, case_ids);
+  return command;
+}
+
 }  // namespace
 
 RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& case_ids) {
+  if (auto joined = joined_again(model, case_ids)) return *std::move(joined);
   std::vector<std::string> words = model.plan().command_line;
-  RerunCommand again;
+  RerunCommand again{.environment = {}, .words = {}, .directory = model.plan().directory};
   for (const auto& [name, value] : model.plan().stack) {
     if (name == kSimFaultsEntry) again.environment.push_back("PROCTOR_SIM_FAULTS=" + value);
   }
@@ -99,16 +153,12 @@ RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& cas
   return again;
 }
 
+std::string command_of_part(const RunModel& model, const std::string& directory) {
+  return text_of(rerun_of(model, {}), directory);
+}
+
 std::string rerun_command(const RunModel& model, const CaseRecord& record) {
-  const RerunCommand again = rerun_of(model, {record.planned.id});
-  std::string out;
-  for (const auto& variable : again.environment) {
-    const std::size_t value = variable.find('=') + 1;
-    out += variable.substr(0, value) + shell_quote(variable.substr(value)) + ' ';
-  }
-  for (const auto& word : again.words) out += shell_quote(word) + ' ';
-  out.pop_back();
-  return out;
+  return text_of(rerun_of(model, {record.planned.id}), model.plan().directory);
 }
 
 }  // namespace proctor

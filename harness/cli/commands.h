@@ -21,6 +21,7 @@ void add_list_command(CLI::App& app, Action& action,
 void add_report_command(CLI::App& app, Action& action);           // report render|merge|github
 void add_gather_evidence_command(CLI::App& app, Action& action);  // for the runner; not in the help
 void add_launch_ranks_command(CLI::App& app, Action& action);     // the same
+void add_ctest_command(CLI::App& app, Action& action);            // ctest open|report|cases
 void add_rerun_command(CLI::App& app, Action& action);            // rerun RUN
 void add_finish_command(CLI::App& app, Action& action);           // finish RUN_DIR
 void add_dump_command(CLI::App& app, Action& action);             // dump RUN_DIR

@@ -11,6 +11,7 @@
 #include "harness/cli/report_render.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/replace_file.h"
+#include "harness/run/record/journal.h"
 #include "reports/exit_code.h"
 #include "reports/render.h"
 #include "reports/run_model.h"
@@ -20,6 +21,18 @@ namespace proctor::cli {
 Result<void> check_reports_place(const std::string& run_dir) {
   std::error_code error;  // what is missing is said by who reads it
   return std::filesystem::is_directory(run_dir, error) ? check_owner_of(run_dir) : Result<void>();
+}
+
+Result<RunModel> write_journal(const std::vector<Event>& events, const std::string& path) {
+  auto journal = Journal::open(path);
+  if (!journal) return journal.error();
+  RunModel model;
+  for (const Event& event : events) {
+    (*journal)->on(event);
+    model.on(event);
+  }
+  if (!(*journal)->complete()) return Error{ErrorKind::kSystem, "write " + path, {}, 0};
+  return model;
 }
 
 int render_again(const std::string& run_dir) {

@@ -7,7 +7,6 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
-#include "harness/run/record/journal.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/exit_code.h"
 #include "reports/merge.h"
@@ -60,19 +59,6 @@ Result<void> copy_files(const MergeInput& input, const fs::path& out) {
   return {};
 }
 
-Result<RunModel> write_journal(const std::vector<Event>& events, const fs::path& out) {
-  auto journal = Journal::open((out / "journal.jsonl").string());
-  if (!journal) return journal.error();
-  RunModel model;
-  for (const Event& event : events) {
-    (*journal)->on(event);
-    model.on(event);
-  }
-  if (!(*journal)->complete())
-    return Error{ErrorKind::kSystem, "write " + (out / "journal.jsonl").string(), {}, 0};
-  return model;
-}
-
 int merge(const MergeOptions& options) {
   if (auto usable = check_run_directory(options.out); !usable) return fail(usable.error());
   const auto inputs = load(options.reports);
@@ -84,7 +70,7 @@ int merge(const MergeOptions& options) {
   for (const MergeInput& input : *inputs) {
     if (auto copied = copy_files(input, *out); !copied) return fail(copied.error());
   }
-  const auto model = write_journal(*events, *out);
+  const auto model = write_journal(*events, *out + "/journal.jsonl");
   if (!model) return fail(model.error());
   if (auto rendered = render(*model, *out); !rendered) return fail(rendered.error());
   const int code = shell_exit_code(*model);

@@ -2,14 +2,20 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "harness/cli/commands.h"
+#include "harness/core/events.h"
 #include "harness/core/result.h"
+#include "reports/run_model.h"
 
 namespace proctor::cli {
 
 // Whether reports may be written to the run directory, if it is there (harness/core/replace_file.h).
 Result<void> check_reports_place(const std::string& run_dir);
+
+// A journal that no run wrote, and what it tells. There is no such file yet.
+Result<RunModel> write_journal(const std::vector<Event>& events, const std::string& path);
 
 // Prints the summary and where the reports are. Returns 0, or 2 when there is no readable journal.
 int render_again(const std::string& run_dir);

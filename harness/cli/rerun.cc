@@ -78,9 +78,9 @@ Result<void> add_options(const RerunOptions& options, std::vector<std::string>& 
   return {};
 }
 
-Error become(const RerunCommand& command, const std::string& directory) {
-  if (::chdir(directory.c_str()) != 0)
-    return Error::system("go to " + directory + ", where the run was", errno);
+Error become(const RerunCommand& command) {
+  if (::chdir(command.directory.c_str()) != 0)
+    return Error::system("go to " + command.directory + ", where the run was", errno);
   for (const auto& variable : command.environment) {
     const std::size_t equals = variable.find('=');
     ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
@@ -104,11 +104,16 @@ int rerun(const RerunOptions& options) {
     return kExitGreen;
   }
   RerunCommand command = rerun_of(*model, *ids);
+  if (command.words.empty()) {
+    return fail(Error::usage(
+        "run the cases of " + options.run_dir + " again by one command: each of its suites has its own",
+        "Choose those of one suite with --case ID, or start CTest with --rerun-failed."));
+  }
   if (auto added = add_options(options, command.words); !added) return fail(added.error());
   std::string line;
   for (const auto& word : command.words) line += ' ' + shell_quote(word);
   std::fprintf(stderr, "proctor: again:%s\n", shown(line).c_str());
-  return fail(become(command, model->plan().directory));
+  return fail(become(command));
 }
 
 }  // namespace

@@ -27,6 +27,7 @@
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/plan_file.h"
 #include "harness/plan/select.h"
+#include "harness/run/record/joined_run.h"
 #include "harness/run/record/journal_seal.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/run/schedule/open_files.h"
@@ -103,7 +104,15 @@ void add_report_options(CLI::App& command, RunOptions& options) {
       .add_option("--telemetry", options.policy.telemetry,
                   "Samples a second of the devices of running cases (default: 10); 0: none")
       ->check(CLI::Range(0, kMostTelemetry));
-  command.add_option("--out", options.out, "Run directory; must be new or empty");
+  auto* out = command.add_option("--out", options.out, "Run directory; must be new or empty");
+  if (command.get_name() == "run") {
+    command
+        .add_option(
+            "--join", options.join,
+            "Be a part of the run that `proctor ctest open` opened below this directory; where none is open, "
+            "a run of its own there")
+        ->excludes(out);
+  }
   command
       .add_option(
           "--keep", options.keep,
@@ -384,6 +393,7 @@ RunCommand::RunCommand(RunOptions options, AfterDashes after_dashes)
 int RunCommand::execute() {
   ignore_sigpipe();
   if (auto forgotten = forget_old_report(); !forgotten) return refuse(forgotten.error());
+  if (auto joined = join(); !joined) return refuse_run(joined.error());
   if (auto checked = check(); !checked) return refuse_run(checked.error());
   for (auto& sentence : sweep_dead_runs())
     warnings_.push_back({"swept", "left by a killed run: " + sentence});
@@ -403,7 +413,26 @@ Result<void> RunCommand::forget_old_report() {
   return replace_file(options_.junit, junit_without_run("The run has not come to its end."));
 }
 
+Result<void> RunCommand::join() {
+  if (options_.join.empty() || options_.dry_run) return {};
+  std::error_code error;
+  if (std::filesystem::exists(options_.join, error) && !std::filesystem::is_directory(options_.join, error))
+    return Error::usage("use --join " + options_.join + ": it is not a directory");
+  const auto open = find_joined_run(options_.join, parent_of_this_process());
+  if (!open || is_closed(*open)) {
+    options_.out = options_.join + "/" + run_id_;
+    return {};
+  }
+  const auto part = new_part(*open);
+  if (!part) return part.error();
+  options_.out = part->string();
+  return {};
+}
+
 int RunCommand::refuse_run(const Error& error) {
+  // A part that was refused has no journal, and the reports of the whole say why.
+  if (!options_.join.empty() && !options_.out.empty() && !options_.dry_run)
+    static_cast<void>(replace_file(options_.out + "/" + kRefusedFile, "failed to " + error.what + "\n"));
   if (!options_.junit.empty() && !options_.dry_run) {
     const std::string why = "The run was refused: failed to " + error.what + ". " + error.hint;
     if (auto written = replace_file(options_.junit, junit_without_run(why)); !written)

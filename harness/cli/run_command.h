@@ -39,6 +39,7 @@ struct RunOptions {
   bool dry_run = false;
   std::string out;
   int keep = kKeptRuns;
+  std::string join;  // --join: this run is a part of the one that is open below this directory
   std::string junit;
   std::string stack_root = "/";
   std::optional<std::string> ready_regex;
@@ -76,6 +77,7 @@ class RunCommand {
   // The file of --junit is red from the first moment on: one of an earlier run is never taken for this one's.
   Result<void> forget_old_report();
   int refuse_run(const Error& error);
+  Result<void> join();
 
   // Refuses everything that can be refused without starting anything.
   Result<void> check();

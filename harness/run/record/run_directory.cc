@@ -86,6 +86,14 @@ void remove_old_runs(const fs::path& root, const std::string& newest, std::size_
   }
 }
 
+Result<std::string> create(const std::string& option, const fs::path& out) {
+  const fs::path path = fs::absolute(out);
+  std::error_code error;
+  fs::create_directories(path / "logs", error);
+  if (error) return refused(option, path.string(), error.message());
+  return path.lexically_normal().string();
+}
+
 }  // namespace
 
 std::string new_run_id() {
@@ -133,17 +141,19 @@ Result<void> check_output_file(const std::string& option, const std::string& fil
 }
 
 Result<std::string> create_run_directory(const std::string& out, const std::string& run_id, int keep) {
-  const fs::path path = fs::absolute(out.empty() ? fs::path(kDefaultRoot) / run_id : fs::path(out));
+  return out.empty() ? create_run_directory_below(kDefaultRoot, run_id, keep) : create("--out", out);
+}
+
+Result<std::string> create_run_directory_below(const std::string& root, const std::string& run_id, int keep) {
   std::error_code error;
-  const bool is_new_root = !fs::exists(path.parent_path(), error);
-  fs::create_directories(path / "logs", error);
-  if (error) return refused(out.empty() ? "run directory" : "--out", path.string(), error.message());
-  if (out.empty()) {
-    point_latest_to(path.parent_path(), run_id);
-    if (is_new_root) leave_out_of_git(path.parent_path());
-    if (keep > 0) remove_old_runs(path.parent_path(), run_id, static_cast<std::size_t>(keep));
-  }
-  return path.lexically_normal().string();
+  const fs::path runs = fs::absolute(root);
+  const bool is_new_root = !fs::exists(runs, error);
+  auto path = create("run directory", runs / run_id);
+  if (!path) return path;
+  point_latest_to(runs, run_id);
+  if (is_new_root) leave_out_of_git(runs);
+  if (keep > 0) remove_old_runs(runs, run_id, static_cast<std::size_t>(keep));
+  return path;
 }
 
 }  // namespace proctor

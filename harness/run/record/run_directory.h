@@ -22,5 +22,7 @@ inline constexpr int kKeptRuns = 50;
 // Creates it with logs/ and returns its absolute path. Without `out`, of the runs beside it the oldest are removed, so
 // that `keep` stay with this one (0: all): finished ones alone, and none that a `proctor finish` has to come for.
 Result<std::string> create_run_directory(const std::string& out, const std::string& run_id, int keep = 0);
+// The same as ROOT/RUN_ID, with the link ROOT/latest.
+Result<std::string> create_run_directory_below(const std::string& root, const std::string& run_id, int keep);
 
 }  // namespace proctor

@@ -1,0 +1,201 @@
+// `proctor ctest`: what the CMake functions of docs/ctest.md ask for.
+//
+//   cases    the cases of a suite, as calls of CMake's that make tests of them
+//   open     a directory for all tests of this call of CTest: the run that `run --join` joins
+//   report   its reports
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/console/console.h"
+#include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
+#include "harness/cli/report_render.h"
+#include "harness/cli/run_command.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/read_file.h"
+#include "harness/core/replace_file.h"
+#include "harness/core/text.h"
+#include "harness/machine/discovery.h"
+#include "harness/plan/kinds/kind.h"
+#include "harness/run/record/joined_run.h"
+#include "harness/run/record/run_directory.h"
+#include "reports/exit_code.h"
+#include "reports/join.h"
+#include "reports/junit.h"
+#include "reports/render.h"
+
+namespace proctor::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// ---- cases ----
+
+// CMake's bracket argument, in which nothing is special.
+std::string bracket(const std::string& text) {
+  std::string equals = "=";
+  while (text.find("]" + equals + "]") != text.npos || text.ends_with("]" + equals)) equals += "=";
+  return "[" + equals + "[" + text + "]" + equals + "]";
+}
+
+Result<std::string> calls_for(const Plan& plan) {
+  for (const Suite& suite : plan.suites) {
+    if (!suite.kind->is_one_case()) continue;
+    return Error::usage(
+        fmt::format("list the cases of suite `{}`: it is one command ({})", suite.name, suite.kind_reason),
+        "proctor_add_suite() makes one test of it; KIND says which framework it uses.");
+  }
+  std::string text;
+  for (const Case& test : plan.cases) {
+    text += fmt::format("proctor_case({} {} {})\n", bracket(test.id),
+                        bracket(std::string(framework_id(test))), test.disabled ? "TRUE" : "FALSE");
+  }
+  return text;
+}
+
+int cases(RunOptions options) {
+  if (options.mistake) return fail(*options.mistake);
+  if (auto completed = complete(options.plan, std::nullopt); !completed) return fail(completed.error());
+  const auto machine = Machine::open(options.machine, new_run_id());
+  if (!machine) return fail(machine.error());
+  options.plan.lease_wait = options.setup.lease_wait;
+  options.plan.on_wait = tell_wait;
+  options.plan.selection.may_be_empty = true;  // as for CMake's own functions
+  const auto outcome = discover_plan(options.plan, **machine);
+  if (!outcome) return fail(outcome.error());
+  for (const auto& warning : outcome->warnings)
+    std::fprintf(stderr, "proctor: warning: %s\n", shown(warning.text).c_str());
+  auto text = calls_for(outcome->plan);
+  if (!text) return fail(text.error());
+  // Without a device a program may not be able to say what its cases are: it is asked again when there may be one.
+  const bool asked_in_vain = std::ranges::any_of(
+      outcome->warnings, [](const Warning& warning) { return warning.code == "not_listed"; });
+  if (asked_in_vain) *text += "set(proctor_list_again TRUE)\n";
+  const bool written =
+      std::fwrite(text->data(), 1, text->size(), stdout) == text->size() && std::fflush(stdout) == 0;
+  return written ? kExitGreen : fail(Error::system("write the cases to stdout", errno));
+}
+
+// ---- open and report ----
+
+int open_run(const std::string& root) {
+  const auto run = open_joined_run(root, parent_of_this_process());
+  if (!run) return fail(run.error());
+  std::printf("the tests of this call have one run: %s\n", shown(run->string()).c_str());
+  return kExitGreen;
+}
+
+// The words of the process that started this one.
+std::vector<std::string> command_line_of(int pid) {
+  std::vector<std::string> words;
+  const std::string text = read_file_or_empty(fmt::format("/proc/{}/cmdline", pid));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\0', at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+struct Opened {
+  fs::path run;
+  std::vector<std::string> command_line;  // of who opened it
+};
+
+// The run that is open below `directory`, or that run itself.
+Result<Opened> run_in(const std::string& directory) {
+  std::error_code error;
+  if (!parts_of(directory).empty()) return Opened{fs::canonical(directory, error), {"ctest"}};
+  const Starter starter = parent_of_this_process();
+  if (auto open = find_joined_run(directory, starter))
+    return Opened{*std::move(open), command_line_of(starter.pid)};
+  return Error::usage("find a run below " + directory + " that was opened by who asks for its reports",
+                      "Name the directory of the run itself, the one that has parts/ in it.");
+}
+
+std::int64_t last_change_ms(const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return 0;
+  return std::int64_t{status.st_mtim.tv_sec} * 1000 + status.st_mtim.tv_nsec / 1'000'000;
+}
+
+JoinRequest parts_of_run(const fs::path& run, std::vector<std::string> command_line) {
+  JoinRequest request{
+      .run_id = run.filename().string(), .command_line = std::move(command_line), .parts = {}};
+  for (const std::string& place : parts_of(run)) {
+    auto model = load_run((run / place).string());
+    if (model) {
+      request.parts.push_back({place, *std::move(model), last_change_ms(run / place / "journal.jsonl")});
+      continue;
+    }
+    const std::string refused = read_file_or_empty((run / place / kRefusedFile).string());
+    const std::string why =
+        refused.empty() ? "failed to " + model.error().what : refused.substr(0, refused.find('\n'));
+    request.warnings.push_back({std::string(kReportLost), place + " has no results: " + why});
+  }
+  return request;
+}
+
+// There is no journal to make reports of; who reads junit.xml finds it red, and why.
+int report_nothing(const fs::path& run, const std::vector<Warning>& warnings) {
+  std::string why = "No test of this call has results.";
+  for (const Warning& warning : warnings) why += "\n" + warning.text;
+  std::printf("%s\n", shown(why).c_str());
+  if (warnings.empty()) return kExitGreen;  // none was started
+  auto written = replace_file((run / "junit.xml").string(), junit_without_run(why));
+  return written ? kExitGreen : fail(written.error());
+}
+
+int report(const std::string& directory) {
+  const auto opened = run_in(directory);
+  if (!opened) return fail(opened.error());
+  const fs::path& run = opened->run;
+  if (auto ours = check_reports_place(run.string()); !ours) return fail(ours.error());
+  const JoinRequest request = parts_of_run(run, opened->command_line);
+  if (request.parts.empty()) return report_nothing(run, request.warnings);
+  // Made again when CTest repeats its tests: each time it takes the old one's place as a whole.
+  const fs::path draft = run / ".journal.jsonl";
+  std::error_code error;
+  fs::remove(draft, error);
+  const auto model = write_journal(join_runs(request), draft.string());
+  if (!model) return fail(model.error());
+  fs::rename(draft, run / "journal.jsonl", error);
+  if (error) return fail(Error::system("write " + (run / "journal.jsonl").string(), error.value()));
+  if (auto rendered = render(*model, run); !rendered) return fail(rendered.error());
+  const int code = shell_exit_code(*model);
+  std::printf("%zu parts: %s\n", request.parts.size(), summary_line(model->summary()).c_str());
+  std::printf("the run's exit code is %d (%s)\n", code, exit_code_meaning(code).c_str());
+  std::printf("reports in %s\n", shown(run.string()).c_str());
+  return kExitGreen;
+}
+
+}  // namespace
+
+void add_ctest_command(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("ctest", "What the functions of docs/ctest.md ask for");
+  command->require_subcommand(1);
+  auto* list =
+      command->add_subcommand("cases", "Print the cases as calls of CMake: proctor_case(ID NAME DISABLED)");
+  auto options = std::make_shared<RunOptions>();
+  add_run_options(*list, *options);
+  list->callback([options, &action] { action = [options] { return cases(*options); }; });
+  auto directory = std::make_shared<std::string>();
+  auto* open =
+      command->add_subcommand("open", "One run for all that the process which starts this one starts later");
+  open->add_option("directory", *directory, "Where runs are")->required();
+  open->callback([directory, &action] { action = [directory] { return open_run(*directory); }; });
+  auto* reports = command->add_subcommand("report", "Make the reports of that run out of those of its parts");
+  reports->footer("It exits with 0 whatever the verdict is: the tests have said it.");
+  reports->add_option("directory", *directory, "Where runs are, or the directory of one that was opened")
+      ->required();
+  reports->callback([directory, &action] { action = [directory] { return report(*directory); }; });
+}
+
+}  // namespace proctor::cli

@@ -1,0 +1,104 @@
+#include "harness/run/record/joined_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "harness/run/record/process_handle.h"
+#include "harness/run/record/run_directory.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kOpen = ".open-";
+constexpr const char* kParts = "parts";
+
+std::string link_name(const Starter& starter) {
+  return fmt::format("{}{}-{}", kOpen, starter.pid, starter.start_time);
+}
+
+template <typename Number>
+std::optional<Number> number(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Of starters that have ended nothing more comes.
+void forget_ended_starters(const fs::path& root) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(root, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kOpen)) continue;
+    const std::string_view who = std::string_view(name).substr(kOpen.size());
+    const std::size_t dash = who.find('-');
+    const auto pid = number<int>(who.substr(0, dash));
+    const auto start = dash == who.npos ? std::nullopt : number<std::uint64_t>(who.substr(dash + 1));
+    if (pid && start && start_time_of(*pid) != *start) fs::remove(entry.path(), ignored);
+  }
+}
+
+}  // namespace
+
+Starter parent_of_this_process() {
+  const int pid = static_cast<int>(::getppid());
+  return {.pid = pid, .start_time = start_time_of(pid)};
+}
+
+Result<fs::path> open_joined_run(const fs::path& root, const Starter& starter) {
+  if (const auto open = find_joined_run(root, starter); open && !is_closed(*open) && parts_of(*open).empty())
+    return *open;
+  const std::string run_id = new_run_id();
+  if (auto usable = check_run_directory((root / run_id).string()); !usable) return usable.error();
+  const auto run = create_run_directory_below(root.string(), run_id, kKeptRuns);
+  if (!run) return run.error();
+  std::error_code error;
+  fs::create_directory(fs::path(*run) / kParts, error);
+  if (error) return Error::system("create " + *run + "/" + kParts, error.value());
+  forget_ended_starters(root);
+  const fs::path link = root / link_name(starter);
+  fs::remove(link, error);
+  fs::create_directory_symlink(run_id, link, error);
+  if (error) return Error::system("create the link " + link.string(), error.value());
+  return fs::path(*run);
+}
+
+std::optional<fs::path> find_joined_run(const fs::path& root, const Starter& starter) {
+  std::error_code error;
+  const fs::path name = fs::read_symlink(root / link_name(starter), error);
+  if (error || !fs::is_directory(root / name / kParts, error)) return std::nullopt;
+  return fs::absolute(root / name).lexically_normal();
+}
+
+bool is_closed(const fs::path& run) {
+  std::error_code error;
+  return fs::exists(run / "journal.jsonl", error);
+}
+
+Result<fs::path> new_part(const fs::path& run) {
+  for (std::size_t index = parts_of(run).size() + 1;; ++index) {  // others may be making theirs
+    const fs::path part = run / kParts / std::to_string(index);
+    std::error_code error;
+    if (fs::create_directory(part, error)) return part;
+    if (error) return Error::system("create " + part.string(), error.value());
+  }
+}
+
+std::vector<std::string> parts_of(const fs::path& run) {
+  std::vector<int> indices;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(run / kParts, error)) {
+    if (const auto index = number<int>(entry.path().filename().string())) indices.push_back(*index);
+  }
+  std::sort(indices.begin(), indices.end());
+  std::vector<std::string> parts;
+  for (const int index : indices) parts.push_back(fmt::format("{}/{}", kParts, index));
+  return parts;
+}
+
+}  // namespace proctor

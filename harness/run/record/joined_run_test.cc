@@ -1,0 +1,104 @@
+#include "harness/run/record/joined_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "harness/core/temp_dir.h"
+#include "harness/run/record/process_handle.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Starter myself() { return {.pid = ::getpid(), .start_time = start_time_of(::getpid())}; }
+
+TEST(JoinedRun, EachStarterHasItsOwn) {
+  const TempDir root;
+  EXPECT_FALSE(find_joined_run(root.path(), myself()));
+  const auto mine = open_joined_run(root.path(), myself());
+  ASSERT_TRUE(mine) << mine.error().what;
+  EXPECT_EQ(find_joined_run(root.path(), myself()), *mine);
+  EXPECT_EQ(fs::canonical(root / "latest"), fs::canonical(*mine));
+  const auto theirs = open_joined_run(root.path(), parent_of_this_process());
+  ASSERT_TRUE(theirs) << theirs.error().what;
+  EXPECT_NE(*theirs, *mine);
+  EXPECT_EQ(find_joined_run(root.path(), myself()), *mine);
+}
+
+TEST(JoinedRun, IsTakenAgainWhileItHasNoParts) {
+  const TempDir root;
+  const auto first = open_joined_run(root.path(), myself());
+  ASSERT_TRUE(first);
+  EXPECT_EQ(*open_joined_run(root.path(), myself()), *first);
+  ASSERT_TRUE(new_part(*first));
+  EXPECT_NE(*open_joined_run(root.path(), myself()), *first);
+}
+
+TEST(JoinedRun, OneThatIsClosedIsNotTakenAgain) {
+  const TempDir root;
+  const auto first = open_joined_run(root.path(), myself());
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(is_closed(*first));
+  std::ofstream(*first / "journal.jsonl") << "\n";
+  EXPECT_TRUE(is_closed(*first));
+  EXPECT_NE(*open_joined_run(root.path(), myself()), *first);
+}
+
+TEST(JoinedRun, NothingIsLeftOfStartersThatHaveEnded) {
+  const TempDir root;
+  const Starter ended{.pid = ::getpid(), .start_time = start_time_of(::getpid()) + 1};
+  ASSERT_TRUE(open_joined_run(root.path(), ended));
+  EXPECT_TRUE(find_joined_run(root.path(), ended));
+  ASSERT_TRUE(open_joined_run(root.path(), myself()));
+  EXPECT_FALSE(find_joined_run(root.path(), ended));
+  EXPECT_TRUE(find_joined_run(root.path(), myself()));
+}
+
+TEST(JoinedRun, IsInADirectory) {
+  const TempDir root;
+  std::ofstream(root / "file") << "x";
+  const auto refused = open_joined_run(root / "file", myself());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kUsage);
+}
+
+TEST(JoinedRun, NoTwoPartsAreOne) {
+  const TempDir root;
+  const auto run = open_joined_run(root.path(), myself());
+  ASSERT_TRUE(run);
+  EXPECT_THAT(parts_of(*run), IsEmpty());
+  std::vector<std::set<std::string>> made(4);
+  std::vector<std::thread> threads;
+  for (auto& mine : made) {
+    threads.emplace_back([&mine, &run] {
+      for (int i = 0; i < 25; ++i) mine.insert(new_part(*run)->string());
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  std::set<std::string> all;
+  for (const auto& mine : made) all.insert(mine.begin(), mine.end());
+  EXPECT_EQ(all.size(), 100u);
+  EXPECT_EQ(parts_of(*run).size(), 100u);
+  EXPECT_EQ(parts_of(*run)[9], "parts/10");
+}
+
+TEST(JoinedRun, OnlyNumbersAreParts) {
+  const TempDir root;
+  const auto run = open_joined_run(root.path(), myself());
+  ASSERT_TRUE(run);
+  ASSERT_TRUE(new_part(*run));
+  fs::create_directory(*run / "parts/notes");
+  EXPECT_THAT(parts_of(*run), ElementsAre("parts/1"));
+  EXPECT_THAT(parts_of(root.path()), IsEmpty());
+}
+
+}  // namespace
+}  // namespace proctor

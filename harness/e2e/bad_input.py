@@ -34,6 +34,13 @@ COMMAND_LINES = [
     ("profile", ["run", "--profile", "c1"], ["c1", "ci"]),
     ("config", ["run", "--config", "missing.toml"], ["missing.toml"]),
     ("executable", ["run", "--", "./no-such-program"], ["no-such-program"]),
+    ("joined twice", ["run", "--join", "a", "--join", "b"], ["--join"]),
+    ("joined and elsewhere", ["run", "--join", "a", "--out", "b"], ["--join", "--out"]),
+    ("joined in a file", ["run", "--join", "/dev/null"], ["--join /dev/null", "not a directory"]),
+    ("step of ctest", ["ctest", "opne", "a"], ["opne", "open"]),
+    ("opened in a file", ["ctest", "open", "/dev/null"], ["/dev/null"]),
+    ("reported without a run", ["ctest", "report", "nowhere"], ["nowhere", "parts/"]),
+    ("listed suite", ["ctest", "cases", "atention"], ["atention", "attention"]),
     ("mask", ["mask", "lint", "xpu", "0,,1"], ["0,,1"]),
     ("mask backend", ["mask", "lint", "xpo", "0"], ["xpo", "xpu"]),
     ("journal", ["report", "render", "no-such-run"], ["no-such-run"]),
@@ -78,7 +85,7 @@ MACHINES = [
 
 def refused(sandbox, name, arguments, words, **more):
     out = sandbox.out()
-    if arguments[0] == "run" and "--out" not in arguments:
+    if arguments[0] == "run" and not {"--out", "--join"} & {*map(str, arguments)}:
         arguments = ["run", "--out", out, *arguments[1:]]
     done = sandbox.proctor(*arguments, **more)
     text = done.stdout + done.stderr

@@ -16,7 +16,7 @@ enable_testing()
 find_package(Proctor REQUIRED)
 add_executable(sample IMPORTED)
 set_target_properties(sample PROPERTIES IMPORTED_LOCATION "@SAMPLE@")
-proctor_discover_cases(sample LABELS quick TIMEOUT 30s)
+proctor_discover_tests(sample LABELS quick TIMEOUT 30s)
 add_executable(gone IMPORTED)
 set_target_properties(gone PROPERTIES IMPORTED_LOCATION "@DIR@/no-such-program")
 proctor_discover_cases(gone)
@@ -26,6 +26,7 @@ foreach(i RANGE 1 6)
 endforeach()
 proctor_add_suite(skips COMMAND /bin/sh -c "exit 77")
 """
+FIXTURE = {"proctor.open": "Passed", "proctor.report": "Passed"}
 HOLD = """import os, sys, time
 def say(what):
     fd = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
@@ -72,9 +73,11 @@ def cases(build, directory):
     check(found.get("sample/Plain.DISABLED_Broken") == "Not Run (Disabled)", found)
     check(found.get("gone_NOT_DISCOVERED") == "Failed", found)
     check(found.get("skips") == "Skipped", found)
+    check(found.get("proctor.report") == "Passed", found)
     check(all(found.get(f"gpu{i}") == "Passed" for i in range(1, 7)), found)
     exclusive(directory / "order")
-    check(results(run(build, "ctest", "-L", "quick", "-R", "Passes$")) == {"sample/Plain.Passes": "Passed"}, "labels")
+    check(results(run(build, "ctest", "-L", "quick", "-R", "Passes$")) == {**FIXTURE, "sample/Plain.Passes": "Passed"},
+          "labels")
     print(f"ok {len(found)} tests of another project, its GPU tests one to a card")
 
 
@@ -84,11 +87,11 @@ def allocations(build, directory):
     check(len(json.loads(spec.read_text())["local"][0]["gpus"]) == 2, spec.read_text())
     (directory / "order").unlink()
     found = results(run(build, "ctest", "-j8", "-R", "^gpu", "--resource-spec-file", spec, expect=0))
-    check(set(found.values()) == {"Passed"} and len(found) == 6, found)
+    check(set(found.values()) == {"Passed"} and len(found) == 6 + len(FIXTURE), found)
     exclusive(directory / "order")
     spec.write_text(spec.read_text().replace("xpu_sim", "another_machine"))
     text = run(build, "ctest", "-R", "^gpu1$", "--resource-spec-file", spec, "--output-on-failure")
-    check(results(text) == {"gpu1": "Failed"} and "this run has no device 'another_machine_" in text, text)
+    check(results(text) == {**FIXTURE, "gpu1": "Failed"} and "this run has no device 'another_machine_" in text, text)
     print("ok what CTest allocates is what the tests get")
 
 

@@ -22,7 +22,7 @@ find_package(Proctor 0.1 REQUIRED)
 find_package(GTest REQUIRED)
 add_executable(copy_xpu copy_xpu.cc)
 target_link_libraries(copy_xpu PRIVATE Proctor::gtest_listener GTest::gtest_main ze_loader)
-proctor_discover_cases(copy_xpu BACKEND xpu OPTIONS --sim xpu:2x2)
+proctor_discover_tests(copy_xpu BACKEND xpu OPTIONS --sim xpu:2x2)
 """
 CUDA = """find_package(CUDAToolkit REQUIRED)
 add_executable(copy_cuda copy_cuda.cc)

@@ -21,6 +21,7 @@
 #include "harness/cli/report_render.h"
 #include "harness/core/clock.h"
 #include "harness/core/exit_code.h"
+#include "harness/devices/health/drained.h"
 #include "harness/devices/leases/lease.h"
 #include "harness/machine/machine.h"
 #include "harness/run/care/device_care.h"
@@ -167,7 +168,8 @@ std::vector<Backend> backends_of(const RunModel& model) {
   return backends;
 }
 
-// The devices whose memory was known, and that nobody else has by now.
+// The devices whose memory was known, that nobody else has by now, and that no other run found sick: those may keep
+// their memory for ever, and get no more cases.
 Bytes to_wait_for(const RunModel& model, const std::string& leases, DevicesAfter& after) {
   Bytes baseline = model.device_baseline();
   const auto directory =
@@ -179,6 +181,10 @@ Bytes to_wait_for(const RunModel& model, const std::string& leases, DevicesAfter
     if (other) after.said.push_back(describe(*conflict->holder) + ", and was not waited for");
     return other;
   });
+  for (const DrainedDevice& drained : DrainList(leases).list()) {
+    if (drained.run == model.plan().run_id || baseline.erase(drained.device) == 0) continue;
+    after.said.push_back(describe(drained) + ", and was not waited for");
+  }
   return baseline;
 }
 

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <string_view>
 #include <vector>
 
 #include "harness/core/clock.h"
@@ -50,18 +49,6 @@ void point_latest_to(const fs::path& root, const std::string& name) {
 
 void leave_out_of_git(const fs::path& root) {
   static_cast<void>(replace_file(root / ".gitignore", "*\n"));  // a convenience
-}
-
-// "20260131T120000Z-1a2b3c"
-bool is_run_id(const std::string& name) {
-  constexpr std::string_view kForm = "00000000T000000Z-xxxxxx";
-  if (name.size() != kForm.size()) return false;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const bool digit = name[i] >= '0' && name[i] <= '9';
-    const bool hex = digit || (name[i] >= 'a' && name[i] <= 'f');
-    if (kForm[i] == '0' ? !digit : kForm[i] == 'x' ? !hex : name[i] != kForm[i]) return false;
-  }
-  return true;
 }
 
 // A run that is going on, or was killed, has a record; one that has just begun has no reports yet.

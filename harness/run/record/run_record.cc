@@ -72,17 +72,6 @@ Result<void> write_file(const std::string& path, const std::string& text) {
   return {};
 }
 
-// As new_run_id() makes them. It becomes part of paths, and decides who is killed.
-bool is_run_id(std::string_view text) {
-  constexpr std::string_view kForm = "00000000T000000Z-ffffff";
-  const auto fits = [](char form, char c) {
-    if (form == '0') return c >= '0' && c <= '9';
-    if (form == 'f') return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-    return c == form;
-  };
-  return std::equal(kForm.begin(), kForm.end(), text.begin(), text.end(), fits);
-}
-
 bool same_directory(const std::string& a, const std::string& b) {
   struct stat one {
   }, other{};
@@ -212,6 +201,16 @@ void sweep_scratch(const std::string& scratch, std::vector<std::string>& swept) 
 }
 
 }  // namespace
+
+bool is_run_id(std::string_view text) {
+  constexpr std::string_view kForm = "00000000T000000Z-ffffff";
+  const auto fits = [](char form, char c) {
+    if (form == '0') return c >= '0' && c <= '9';
+    if (form == 'f') return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    return c == form;
+  };
+  return std::equal(kForm.begin(), kForm.end(), text.begin(), text.end(), fits);
+}
 
 std::string boot_id() { return first_line(kBootId); }
 

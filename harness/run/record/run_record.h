@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/result.h"
@@ -41,6 +42,9 @@ struct RunRecord {
   std::vector<std::string> scratch;  // the run's scratch directories
   std::vector<LeftProcess> left{};
 };
+
+// Whether it has the form of new_run_id() (run_directory.h). It becomes part of paths, and decides who is killed.
+bool is_run_id(std::string_view text);
 
 std::string host_name();
 std::string boot_id();

@@ -9,9 +9,12 @@
 namespace proctor::cli {
 
 Result<RunModel> load_run(const std::string& run_dir) {
-  std::error_code unreadable;
-  const bool is_there = std::filesystem::is_directory(run_dir, unreadable);
-  if (unreadable || std::filesystem::exists(run_dir + "/journal.jsonl", unreadable))
+  using std::filesystem::file_type;
+  std::error_code error;
+  const file_type there = std::filesystem::status(run_dir, error).type();
+  const file_type journal = std::filesystem::status(run_dir + "/journal.jsonl", error).type();
+  const bool is_there = there == file_type::directory;
+  if (there != file_type::not_found && (!is_there || journal != file_type::not_found))
     return load_journal(run_dir + "/journal.jsonl", find_journal_seal(run_dir));
   return Error::usage(fmt::format("read the run in {}: {}", run_dir,
                                   is_there ? "it is no run directory, for it has no journal.jsonl"

@@ -60,6 +60,17 @@ def without_a_device(sandbox):
     check(set(cases_of(sandbox).values()) == {"skip"}, cases_of(sandbox))
 
 
+def one_that_only_mentions_a_library(sandbox):
+    """It may open the driver, or only have its name in it: without a device it runs as ever."""
+    source, program = sandbox.path / "mentions.c", sandbox.path / "mentions"
+    source.write_text('#include <stdio.h>\nint main(void) { return puts("libcuda.so.1") < 0; }\n')
+    subprocess.run(["cc", source, "-o", program], check=True)
+    for more, devices in ((("--sim", "xpu:1x1"), 0), (("--sim", "cuda:1"), 1)):
+        done = sandbox.proctor("run", *more, "--out", sandbox.out(), "--", "./mentions")
+        [case] = report(sandbox.last_out())["cases"]
+        check(done.returncode == 0 and case["outcome"] == "pass" and len(case["devices"]) == devices, more, done.stdout)
+
+
 def chosen_devices(sandbox):
     program = build(sandbox)
     devices = sandbox.proctor("run", "--sim", "xpu:3x1,cuda:2", "--devices", "xpu:1,xpu-sim:2", "--env", "WORD=said",
@@ -93,4 +104,4 @@ def configuration_above(sandbox):
     check(done.returncode == 0, "a file above the repository was read:", done.stderr)
 
 
-run_scenarios([listed_and_run_on_a_device, without_a_device, chosen_devices, configuration_above])
+run_scenarios([listed_and_run_on_a_device, without_a_device, one_that_only_mentions_a_library, chosen_devices, configuration_above])

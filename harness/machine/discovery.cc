@@ -266,7 +266,7 @@ std::string exec_options(const MachineOptions& machine) {
 }
 
 // Of a command that says nothing of devices: those of the vendor whose libraries it needs, of --sim or this machine
-// first. Of one that only says how many: those that are here.
+// first. Where there are none, a program that only may open such a library runs without. Of one that only says how many: those that are here.
 void guess_backend(const Machine& machine, const SearchPaths& paths, const std::string& directory,
                    SelectionOptions& selection) {
   if (selection.command.empty() || selection.command.front().empty() || !selection.backend.empty()) return;
@@ -287,7 +287,8 @@ void guess_backend(const Machine& machine, const SearchPaths& paths, const std::
     const auto found = std::ranges::find(needed, backend, &NeededBackend::backend);
     if (found != needed.end()) return choose(backend, found->why);
   }
-  if (!needed.empty()) return choose(needed.front().backend, needed.front().why);
+  const auto certain = std::ranges::find(needed, true, &NeededBackend::certain);
+  if (certain != needed.end()) return choose(certain->backend, certain->why);
   if (selection.gpus.value_or(0) > 0 && !likely.empty()) choose(likely.front(), "--gpus");
 }
 

@@ -95,10 +95,10 @@ bool holds(const std::string& file, std::string_view text) {
   return false;
 }
 
-void add(std::vector<NeededBackend>& found, Backend backend, std::string why) {
+void add(std::vector<NeededBackend>& found, Backend backend, std::string why, bool certain) {
   const bool known =
       std::ranges::any_of(found, [&](const NeededBackend& one) { return one.backend == backend; });
-  if (backend != Backend::kNone && !known) found.push_back({backend, std::move(why)});
+  if (backend != Backend::kNone && !known) found.push_back({backend, std::move(why), certain});
 }
 
 }  // namespace
@@ -167,7 +167,7 @@ std::vector<NeededBackend> needed_backends(const std::string& program, std::stri
     directories.insert(directories.end(), system.begin(), system.end());
     for (const std::string& name : needed->names) {
       const Backend backend = backend_of(name);
-      add(found, backend, library.through + "needs " + name);
+      add(found, backend, library.through + "needs " + name, true);
       if (backend != Backend::kNone || !seen.insert(name).second) continue;
       const std::string file = name.find('/') == name.npos ? find_library(name, directories) : name;
       if (!file.empty()) waiting.push_back({file, library.through + "needs " + name + ", which "});
@@ -175,7 +175,7 @@ std::vector<NeededBackend> needed_backends(const std::string& program, std::stri
   }
   for (const VendorLibrary& library : kOpenedLibraries) {
     if (read_needed_libraries(program) && holds(program, library.prefix))
-      add(found, library.backend, "opens " + std::string(library.prefix));
+      add(found, library.backend, "opens " + std::string(library.prefix), false);
   }
   return found;
 }

@@ -22,6 +22,8 @@ Result<NeededLibraries> read_needed_libraries(const std::string& file);
 struct NeededBackend {
   Backend backend = Backend::kNone;
   std::string why;  // "needs libze_loader.so.1", "needs libfoo.so, which needs libcudart.so.12"
+  bool certain =
+      true;  // false: it may run without, for it only opens the library by name: "opens libcuda.so.1"
 };
 
 // The backends of all libraries that `program` needs, directly or through others, each with the nearest one. A

@@ -49,6 +49,7 @@ class NeededBackendTest : public testing::Test {
 TEST_F(NeededBackendTest, AProgramThatIsLinkedToTheVendorsLibrary) {
   compile("program", "int zeInit(void); int main(void) { return zeInit(); }", {"-l:libze_loader.so.1"});
   EXPECT_THAT(reasons("program"), ElementsAre("xpu: needs libze_loader.so.1"));
+  EXPECT_TRUE(needed_backends(file("program"), "").front().certain);
 }
 
 TEST_F(NeededBackendTest, ThroughALibraryBesideTheProgram) {
@@ -63,6 +64,7 @@ TEST_F(NeededBackendTest, ThroughALibraryBesideTheProgram) {
 TEST_F(NeededBackendTest, ARuntimeInsideOpensTheDriversLibrary) {
   compile("program", "#include <stdio.h>\nint main(void) { return puts(\"libcuda.so.1\") < 0; }", {});
   EXPECT_THAT(reasons("program"), ElementsAre("cuda: opens libcuda.so.1"));
+  EXPECT_FALSE(needed_backends(file("program"), "").front().certain);
 }
 
 TEST_F(NeededBackendTest, OthersNeedNone) {

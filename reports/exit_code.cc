@@ -62,9 +62,10 @@ int least_executed(const RunModel& model) {
 }
 
 int exit_code(const RunModel& model) {
-  bool red = !flaky_cases(model).allowed;
+  bool red = !flaky_cases(model).allowed || model.warned_of(kPartRefused);
   bool machine = model.warned_of_machine();
-  bool incomplete = !model.plan().no_device_for.empty() && !model.plan().allow_no_device;
+  bool incomplete = (!model.plan().no_device_for.empty() && !model.plan().allow_no_device) ||
+                    model.warned_of(kPartIncomplete);
   for (const CaseRecord& record : model.cases()) {
     Light light = light_of(model.verdict(record), record.planned.kind);
     if (light == Light::kRed && model.plan().each_device && is_fault_of_devices(record))

@@ -91,6 +91,31 @@ class Facts {
 // Whether a part is red because of a flaky case of its own, which the whole must be, too.
 bool forbids_flaky(const JoinPart& part) { return !flaky_cases(part.model).allowed; }
 
+// The parts that have the last word on some case, or have none at all; the others were repeated.
+std::set<const JoinPart*> last_parts(const std::vector<JoinPart>& parts) {
+  std::map<std::string, const JoinPart*> last;
+  std::set<const JoinPart*> found;
+  for (const JoinPart& part : parts) {
+    if (part.model.cases().empty()) found.insert(&part);
+    for (const CaseRecord& record : part.model.cases()) last[record.planned.id] = &part;
+  }
+  for (const auto& [id, part] : last) found.insert(part);
+  return found;
+}
+
+// What made a part more than the sum of its cases, and stands in no record of theirs.
+std::vector<Warning> shortages(const JoinPart& part) {
+  std::vector<Warning> warnings;
+  if (const std::string why = RunCopy(part.model, {part.place + "/"}).cut_short(); !why.empty())
+    warnings.push_back({std::string(kPartIncomplete), why});
+  const int executed = part.model.summary().executed();
+  if (executed < plan_of(part).min_executed) {
+    warnings.push_back({std::string(kPartIncomplete),
+                        fmt::format("{} executed, --min-executed {}", executed, plan_of(part).min_executed)});
+  }
+  return warnings;
+}
+
 // How each suite was started, so that each of its cases can be run again.
 void add_commands(const std::vector<JoinPart>& parts, RunPlanned& joined) {
   std::set<std::string> known;
@@ -119,16 +144,20 @@ RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warning
   std::set<std::string> devices;
   std::set<std::string> filters;
   std::map<std::string, std::size_t> cases;
+  const std::set<const JoinPart*> last = last_parts(request.parts);
   for (const JoinPart& part : request.parts) {
     const RunPlanned& plan = plan_of(part);
     joined.started = std::min(joined.started, plan.started);
     joined.jobs = std::max(joined.jobs, plan.jobs);
     joined.strict = joined.strict && plan.strict;
     joined.each_device = joined.each_device && plan.each_device;
-    joined.flaky_passes = joined.flaky_passes && !forbids_flaky(part);
-    if (joined.no_device_for.empty()) {
+    joined.flaky_passes = joined.flaky_passes && !(last.contains(&part) && forbids_flaky(part));
+    // One that does not allow it speaks for all.
+    const bool says_more = joined.no_device_for.empty() || (joined.allow_no_device && !plan.allow_no_device);
+    if (!plan.no_device_for.empty() && says_more) {
       joined.no_device_for = plan.no_device_for;
       joined.no_device_by = plan.no_device_by;
+      joined.allow_no_device = plan.allow_no_device;
     }
     if (is_weaker(plan.containment, joined.containment)) joined.containment = plan.containment;
     for (const PlannedDevice& device : plan.devices) {
@@ -159,10 +188,12 @@ std::vector<Warning> warnings_of(const std::vector<JoinPart>& parts) {
   };
   std::vector<Said> all;
   std::map<std::pair<std::string, std::string>, std::size_t> index;
+  const std::set<const JoinPart*> last = last_parts(parts);
   for (const JoinPart& part : parts) {
     std::vector<Warning> warnings = part.model.warnings();
-    if (const std::string why = RunCopy(part.model, {part.place + "/"}).cut_short(); !why.empty())
-      warnings.push_back({"part_cut_short", why});
+    if (last.contains(&part)) {
+      for (Warning& shortage : shortages(part)) warnings.push_back(std::move(shortage));
+    }
     for (const Warning& warning : warnings) {
       const auto [found, inserted] = index.emplace(std::pair(warning.code, warning.text), all.size());
       if (inserted) all.push_back({warning, part.place, 0});

@@ -117,7 +117,7 @@ TEST(Join, APartThatWasKilledIsNotRun) {
   killed.events = {started("a/x")};
   const RunModel model = join_all({killed, one_of("a/y")});
   EXPECT_EQ(model.verdict(model.cases()[0]).reason, "interrupted");
-  EXPECT_TRUE(model.warned_of("part_cut_short"));
+  EXPECT_TRUE(model.warned_of(kPartIncomplete));
   EXPECT_EQ(exit_code(model), 3);
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "harness/core/unique_fd.h"
@@ -12,7 +13,7 @@
 namespace proctor {
 namespace {
 
-constexpr std::size_t kRead = 256 * 1024;  // of the end of a log: more than any tail needs
+constexpr std::size_t kLeastRead = 256 * 1024;  // of the end of a log
 
 struct Entry {
   int stream = 0;
@@ -86,16 +87,26 @@ LastLines last_lines_of(std::vector<std::string> all, std::size_t lines, std::si
   return last;
 }
 
+bool is_below_run_directory(const std::string& file) {
+  if (file.empty() || file.front() == '/') return false;
+  for (const auto& part : std::filesystem::path(file)) {
+    if (part == "..") return false;
+  }
+  return true;
+}
+
 LastLines last_lines_of_log(const std::string& path, std::size_t lines, std::size_t bytes) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   const auto size = static_cast<std::size_t>(status.st_size);
-  const std::size_t from = size > kRead ? size - kRead : 0;
+  const std::size_t most = std::max(kLeastRead, 2 * bytes);  // each line has a stamp in front
+  const std::size_t from = size > most ? size - most : 0;
   std::string text(size - from, '\0');
   const ssize_t got = ::pread(fd.get(), text.data(), text.size(), static_cast<off_t>(from));
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  if (from > 0) text.erase(0, std::min(text.find('\n'), text.size() - 1) + 1);  // the first one was cut
+  const std::size_t first_end = text.find('\n');
+  if (from > 0 && first_end + 1 < text.size()) text.erase(0, first_end + 1);  // the first one was cut
   LogReader reader;
   std::vector<std::string> all = reader.add(text);
   for (std::string& open : reader.finish()) all.push_back(std::move(open));

@@ -28,6 +28,9 @@ struct LastLines {
   bool is_all = true;  // nothing stands before them
 };
 
+// Whether a journal that names this file means one of the run's own directory.
+bool is_below_run_directory(const std::string& file);
+
 // The last lines of a log, whole ones: at most `lines`, of at most `bytes` together. A single line that is longer is
 // cut in front. Empty for a file that is not there or not readable.
 LastLines last_lines_of_log(const std::string& path, std::size_t lines, std::size_t bytes);

@@ -268,6 +268,8 @@ std::string no_device_text(const RunPlanned& plan) {
   }
   if (variable.starts_with("CTEST_"))
     return "CTest has given this test no " + backend + " device; next: the test's property RESOURCE_GROUPS";
+  if (variable == "--devices")
+    return "--devices names no " + backend + " device; next: name one, or leave it out";
   std::string mask;
   for (const auto& [name, value] : plan.stack) {
     if (name == backend + ".caller_mask") mask = clean_text(value);

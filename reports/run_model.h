@@ -47,6 +47,12 @@ struct CaseRecord {
   std::optional<CaseEnded> end;
 };
 
+// The code of the warning that a part of a joined run was refused, by its arguments or its configuration. It makes the
+// code red.
+inline constexpr std::string_view kPartRefused = "part_refused";
+// That a part was cut short after its last case, or executed less than it was to. It makes the run incomplete.
+inline constexpr std::string_view kPartIncomplete = "part_incomplete";
+
 // Whether the warning makes the machine red, whatever the cases say.
 bool is_machine_warning(std::string_view code);
 

@@ -68,6 +68,10 @@ void add_machine(const RunModel& model, std::vector<RunProblem>& problems) {
       problems.push_back({"stack_changed", "The driver stack changed", warning.text});
     if (warning.code == kMaskMismatch)
       problems.push_back({"mask_mismatch", "Other devices than those leased", warning.text});
+    if (warning.code == kPartRefused)
+      problems.push_back({"part_refused", "A part was refused", warning.text});
+    if (warning.code == kPartIncomplete)
+      problems.push_back({"part_incomplete", "A part is incomplete", warning.text});
     if (warning.code == kReportLost) problems.push_back({"report_lost", "A report is missing", warning.text});
     if (warning.code == kJournalChanged)
       problems.push_back({"journal_changed", "The journal was changed", warning.text});

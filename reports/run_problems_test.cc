@@ -61,6 +61,8 @@ TEST(RunProblems, WhatIsNoCaseIsRedInEveryFile) {
       {good_run({Warning{std::string(kMaskMismatch), "another card"}}), "mask_mismatch", 75},
       {good_run({Warning{std::string(kJournalChanged), "line 3"}}), "journal_changed", 75},
       {good_run({Warning{std::string(kReportLost), "no space"}}), "report_lost", 75},
+      {good_run({Warning{std::string(kPartRefused), "parts/2"}}), "part_refused", 1},
+      {good_run({Warning{std::string(kPartIncomplete), "parts/2"}}), "part_incomplete", 3},
       {good_run({}, more), "min_executed", 3},
       {good_run({}, none), "no_device", 3},
       {good_run({StopRequested{15, "signal", 5}}), "interrupted", 143},

@@ -88,6 +88,10 @@ int cases(RunOptions options) {
 int open_run(const std::string& root) {
   const auto run = open_joined_run(root, parent_of_this_process());
   if (!run) return fail(run.error());
+  // Red until its reports are made: CTest does not come to that when it is told to stop.
+  auto written =
+      replace_file((*run / "junit.xml").string(), junit_without_run("The run has not come to its end."));
+  if (!written) return fail(written.error());
   std::printf("the tests of this call have one run: %s\n", shown(run->string()).c_str());
   return kExitGreen;
 }
@@ -138,7 +142,9 @@ JoinRequest parts_of_run(const fs::path& run, std::vector<std::string> command_l
     const std::string refused = read_file_or_empty((run / place / kRefusedFile).string());
     const std::string why =
         refused.empty() ? "failed to " + model.error().what : refused.substr(0, refused.find('\n'));
-    request.warnings.push_back({std::string(kReportLost), place + " has no results: " + why});
+    const bool lost = refused.empty() || refused.ends_with(std::string("\n") + kRefusedByMachine + "\n");
+    request.warnings.push_back(
+        {std::string(lost ? kReportLost : kPartRefused), place + " has no results: " + why});
   }
   return request;
 }

@@ -48,6 +48,9 @@ int list(ListOptions options, const AfterDashes& after_dashes) {
   const auto machine = Machine::open(options.machine, new_run_id());
   if (!machine) return fail(machine.error());
   options.plan.on_wait = tell_wait;
+  if (!options.machine.devices.empty()) {
+    if (const auto chosen = (*machine)->devices({}); !chosen) return fail(chosen.error());
+  }
   const auto outcome = discover_plan(options.plan, **machine);
   if (!outcome) return fail(outcome.error());
   for (const auto& warning : outcome->warnings) {

@@ -84,22 +84,33 @@ Result<std::string> find_log(const Attempt& attempt, const LogOptions& options) 
   return Error::usage(fmt::format("read --rank {}: the attempt has {} ranks", *options.rank, ranks.size()));
 }
 
-// Writes what is new in the file; false: it cannot be read.
-bool show_more(int fd, bool times, LogReader& reader, std::string& cut_off) {
-  std::string block(64 * 1024, '\0');
+// What may still change of the text: an entry at its end whose line goes on is continued in the file itself.
+std::size_t settled(const std::string& text) {
+  const std::size_t end = text.rfind('\n');
+  if (end == std::string::npos) return 0;
+  const std::size_t begin = end == 0 ? 0 : text.rfind('\n', end - 1) + 1;
+  return LogReader().add(std::string_view(text).substr(begin, end - begin)).empty() ? begin : end + 1;
+}
+
+// Writes what is new in the file from `offset` on; false: it cannot be read. `last`: nothing more will come.
+bool show_more(int fd, bool times, bool last, LogReader& reader, off_t& offset) {
+  std::string block(256 * 1024, '\0');
   for (;;) {
-    const ssize_t got = ::read(fd, block.data(), block.size());
+    const ssize_t got = ::pread(fd, block.data(), block.size(), offset);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return got == 0;
-    cut_off.append(block, 0, static_cast<std::size_t>(got));
-    const std::size_t whole = cut_off.rfind('\n') + 1;
-    const std::string entries = cut_off.substr(0, whole);
-    cut_off.erase(0, whole);
+    std::string entries = block.substr(0, static_cast<std::size_t>(got));
+    const bool is_end = entries.size() < block.size();
+    const std::size_t take = is_end && last ? entries.size() : settled(entries);
+    if (take == 0 && is_end) return true;
+    entries.resize(take == 0 ? entries.size() : take);  // an entry that is longer than the block
+    offset += static_cast<off_t>(entries.size());
     if (times) {
       std::printf("%s", shown(entries).c_str());
       continue;
     }
     for (const std::string& line : reader.add(entries)) std::printf("%s\n", clean_text(line).c_str());
+    if (is_end && last) return true;
   }
 }
 
@@ -125,19 +136,24 @@ int show_log(const LogOptions& options) {
   if (!attempt) return fail(attempt.error());
   const auto log = find_log(**attempt, options);
   if (!log) return fail(log.error());
+  if (!is_below_run_directory(*log))
+    return fail(Error::usage("show the log of " + (*record)->planned.id +
+                             ": the journal names no file of the run: " + *log));
   const std::string path = options.run_dir + "/" + *log;
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   LogReader reader;
-  std::string cut_off;
+  off_t offset = 0;
   for (bool over = !options.follow;;) {
     if (!fd) fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (fd && !show_more(fd.get(), options.times, reader, cut_off))
+    if (fd && !show_more(fd.get(), options.times, over, reader, offset))
       return fail(Error::system("read " + path, errno));
     std::fflush(stdout);
     if (over) break;
     ::poll(nullptr, 0, kLookAgainMs);
     over = is_over(options, (*record)->planned.id, (*attempt)->start.log);
   }
+  if (!fd && (*attempt)->end && ((*attempt)->end->output.lost || (*attempt)->end->output.bytes > 0))
+    return fail(Error::system("read " + path + ": the log was lost", ENOENT));
   if (!fd) {
     std::fprintf(stderr, "proctor: %s printed nothing\n", shown((*record)->planned.id).c_str());
     return kExitGreen;

@@ -14,6 +14,7 @@
 #include "commit.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/run_command.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 
@@ -67,9 +68,13 @@ Error unknown_word(const CLI::App& app, const std::string& word) {
       near.empty() ? "See `" + name + " --help`." : "Did you mean `" + near + "`?");
 }
 
-int parse_error(const CLI::App& app, const CLI::ParseError& error) {
+int parse_error(const CLI::App& app, const CLI::ParseError& error,
+                const std::vector<std::string>& arguments) {
   const auto unknown = app.remaining(/*recurse=*/true);
-  const auto refuse = innermost(app).get_name() == "exec" ? fail_exec : fail;
+  const auto refuse = [&](const Error& why) {
+    if (innermost(app).get_name() == "run") refuse_part(arguments, why);
+    return innermost(app).get_name() == "exec" ? fail_exec(why) : fail(why);
+  };
   const bool about_words =
       dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error);
   if (about_words && !unknown.empty()) return refuse(unknown_word(app, unknown.front()));
@@ -140,12 +145,12 @@ int run_main(int argc, char** argv) {
   add_manual_command(app, action);
 
   try {
-    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
-    app.parse(arguments);
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+    app.parse(reversed);
   } catch (const CLI::Success& request) {  // --help, --version
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
-    return parse_error(app, error);
+    return parse_error(app, error, arguments);
   }
   const std::string chosen = app.get_subcommands().front()->get_name();
   if (after_dashes && chosen != "run" && chosen != "exec" && chosen != "list" && chosen != "plan") {

@@ -384,6 +384,19 @@ int print_plan(const Plan& plan, const std::vector<std::string>& files) {
 
 }  // namespace
 
+void refuse_part(const std::vector<std::string>& arguments, const Error& error) {
+  const std::string option = "--join";
+  std::string root;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == option && i + 1 < arguments.size()) root = arguments[i + 1];
+    if (arguments[i].starts_with(option + "=")) root = arguments[i].substr(option.size() + 1);
+  }
+  if (root.empty()) return;
+  const auto open = find_joined_run(root, parent_of_this_process());
+  if (!open || is_closed(*open)) return;
+  if (const auto part = new_part(*open)) leave_refusal(*part, error);
+}
+
 RunCommand::RunCommand(RunOptions options, AfterDashes after_dashes)
     : options_(std::move(options)),
       after_dashes_(std::move(after_dashes)),
@@ -432,7 +445,7 @@ Result<void> RunCommand::join() {
 int RunCommand::refuse_run(const Error& error) {
   // A part that was refused has no journal, and the reports of the whole say why.
   if (!options_.join.empty() && !options_.out.empty() && !options_.dry_run)
-    static_cast<void>(replace_file(options_.out + "/" + kRefusedFile, "failed to " + error.what + "\n"));
+    leave_refusal(options_.out, error);
   if (!options_.junit.empty() && !options_.dry_run) {
     const std::string why = "The run was refused: failed to " + error.what + ". " + error.hint;
     if (auto written = replace_file(options_.junit, junit_without_run(why)); !written)
@@ -589,10 +602,19 @@ Result<void> RunCommand::find_devices() {
     const auto cleared = describe_cleared(machine_->caller());
     devices_.notes.insert(devices_.notes.end(), cleared.begin(), cleared.end());
   }
+  if (auto used = check_devices_used(); !used) return used;
   warnings_.insert(warnings_.end(), devices_.warnings.begin(), devices_.warnings.end());
   if (const auto& simulation = machine_->simulation(); simulation && !simulation->faults.empty())
     devices_.stack.emplace_back(kSimFaultsEntry, simulation->faults);
   return {};
+}
+
+// A choice without an effect would look like one that was kept.
+Result<void> RunCommand::check_devices_used() {
+  const auto gets_some = [](const Case& test) { return test.devices > 0; };
+  if (options_.machine.devices.empty() || std::ranges::any_of(plan_.cases, gets_some)) return {};
+  return Error::usage("use --devices " + options_.machine.devices + ": no chosen case gets a device",
+                      "Add --backend cuda or --backend xpu.");
 }
 
 // Everything that is the same on all machines has been decided; what follows may depend on this one.

@@ -52,6 +52,9 @@ struct RunOptions {
 void add_run_options(CLI::App& command, RunOptions& options);
 void add_exec_options(CLI::App& command, RunOptions& options);
 
+// A command line of `run --join` that cannot be read: the reports of the whole say so.
+void refuse_part(const std::vector<std::string>& arguments, const Error& error);
+
 class RunCommand {
  public:
   RunCommand(RunOptions options, AfterDashes after_dashes);
@@ -91,6 +94,7 @@ class RunCommand {
   Result<void> plan_cases();
   Result<void> check_terminal();
   Result<void> find_devices();
+  Result<void> check_devices_used();
   Result<void> take_shard();
   Result<void> check_cards();
   Result<void> count_jobs();

@@ -2,6 +2,7 @@
 """Programs that know nothing of Proctor, as a new user types them: they get devices of the vendor whose library they
 need, are listed with them, and are told what is missing."""
 
+import os
 import shutil
 import subprocess
 
@@ -104,4 +105,38 @@ def configuration_above(sandbox):
     check(done.returncode == 0, "a file above the repository was read:", done.stderr)
 
 
-run_scenarios([listed_and_run_on_a_device, without_a_device, one_that_only_mentions_a_library, chosen_devices, configuration_above])
+def devices_that_nobody_gets(sandbox):
+    for command, code in (("run", 2), ("exec", 125)):
+        done = sandbox.proctor(command, "--sim", "cuda:2", "--devices", "cuda:1", "--", "true")
+        check(done.returncode == code and "no chosen case gets a device" in done.stderr, command, done.returncode, done.stderr)
+    done = sandbox.proctor("list", "--sim", "cuda:2", "--devices", "cuda:9", "--", "true")
+    check(done.returncode == 2 and "there is no device `cuda:9`" in done.stderr, done.stderr)
+
+
+def not_for_want_of_a_device(sandbox):
+    """What cannot be started is no program that waits for a device."""
+    bad = sandbox.path / "bad"
+    bad.write_text("#!/no/such/interpreter\n")
+    bad.chmod(0o755)
+    done = sandbox.proctor("run", "--backend", "cuda", "--allow-no-device", "--kind", "gtest", "--out", sandbox.out(),
+                           "--", "./bad")
+    check(done.returncode == 1 and "error(discovery)" in done.stdout, done.returncode, done.stdout)
+
+
+def a_file_of_somebody_else_above(sandbox):
+    if os.geteuid() != 0:
+        skip("needs:root")
+    top, below = sandbox.path / "shared", sandbox.path / "shared" / "work"
+    below.mkdir(parents=True)
+    (top / ".git").mkdir()
+    (top / "proctor.toml").write_text('[suite.evil]\ncommand = ["touch", "pwned"]\n')
+    for path in (top / ".git", top / "proctor.toml"):
+        os.chown(path, 65534, 65534)
+        done = sandbox.proctor("run", "--out", sandbox.out(), cwd=below)
+        check(done.returncode == 2 and "belongs to another user" in done.stderr, done.returncode, done.stderr, done.stdout)
+        check(not (top / "pwned").exists(), "it was run")
+        os.chown(path, 0, 0)
+    check(sandbox.proctor("list", cwd=below).stdout == "evil/touch\n", "ours is not read")
+
+
+run_scenarios([listed_and_run_on_a_device, devices_that_nobody_gets, not_for_want_of_a_device, a_file_of_somebody_else_above, without_a_device, one_that_only_mentions_a_library, chosen_devices, configuration_above])

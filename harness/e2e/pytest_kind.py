@@ -199,11 +199,17 @@ def start_up(sandbox):
     _, cases = project.run(code=1)
     said = [text for text in verdicts(cases).values()]
     check(said == ["crash(signal:9)", "crash(signal:9)", "notrun(start_up)", "crash(signal:9)"], said)
-    project = Project(sandbox, "broken_import", {"test_a.py": "import no_such_module\n", "test_b.py": "def test_b(): pass\n"})
+    project = Project(sandbox, "broken_import", {"test_a.py": "import no_such_module\n", "test_b.py": "def test_b(): pass\n",
+                                               "pytest.ini": "[pytest]\naddopts = -x\n"})
     _, cases = project.run(code=1)
     said = verdicts(cases)
-    check(said == {"tests/test_a.py": "fail(collection)", "tests/test_b.py::test_b": "pass"}, said)
-    check("No module named 'no_such_module'" in json.dumps(cases["tests/test_a.py"]), cases["tests/test_a.py"])
+    check(said == {"test_a.py": "fail(collection)", "test_b.py::test_b": "pass"}, said)
+    check("No module named 'no_such_module'" in json.dumps(cases["test_a.py"]), cases["test_a.py"])
+    odd = ('class Broken:\n    def __str__(self): raise RuntimeError("the device is gone")\ndef test_odd(record_property):\n'
+           '    for value in ("\\udcff", 10**400, float("nan"), Broken(), None): record_property("odd", value)\n')
+    project = Project(sandbox, "odd_properties", {"test_a.py": odd})
+    _, cases = project.run(code=0)
+    check(len(cases["tests/test_a.py::test_odd"]["properties"]) == 5, cases)
     helper = "def helper(x):\n    assert x == 2\n"
     text = "import helper\n\ndef test_a():\n    for n in [2, 1]:\n        helper.helper(n)\n"
     project = Project(sandbox, "traceback", {"helper.py": helper, "test_a.py": text, "conftest.py": ""})

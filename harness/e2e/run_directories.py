@@ -47,7 +47,8 @@ def only_beside_the_default(sandbox):
 
 def a_log_while_it_grows(sandbox):
     script = sandbox.path / "tells.sh"
-    script.write_text("#!/bin/sh\nprintf 'one '\nprintf 'line\\n'\nwhile ! [ -e go ]; do sleep 0.1; done\necho last\n")
+    script.write_text("#!/bin/sh\nprintf 'one '\nprintf 'line\\n'\nprintf torn\nwhile ! [ -e go ]; do sleep 0.1; done\n"
+                      "echo ' line'\necho last\n")
     script.chmod(0o755)
     running = sandbox.start("run", "--out", "out", "--", "./tells.sh")
     log = sandbox.path / "out" / "logs" / "tells_sh" / "tells.sh.1.log"
@@ -56,7 +57,7 @@ def a_log_while_it_grows(sandbox):
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     check(follow.stdout.readline() == "one line\n", "not one line")
     (sandbox.path / "go").touch()
-    check(follow.stdout.read() == "last\n", "the rest is missing")
+    check(follow.stdout.read() == "torn line\nlast\n", "the rest is missing")
     check(follow.wait(60) == 0 and running.wait(60) == 0, follow.returncode, running.returncode)
     [attempt] = report(sandbox.path / "out")["cases"][0]["attempts"]
     check(attempt["output"]["log"] == "logs/tells_sh/tells.sh.1.log", attempt["output"])

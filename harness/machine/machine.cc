@@ -83,6 +83,7 @@ Result<FoundDevices> Machine::devices(const std::vector<Backend>& backends) {
     if (!is_wanted && options_.devices.empty()) continue;  // those of --devices may be of any backend
     if (!found_.contains(backend)) {
       auto found = find_devices(backend, simulation_, **containment, caller_);
+      if (!found && !is_wanted) continue;  // none of its devices can be named, and nobody needs one
       if (!found) return found.error();
       found_.emplace(backend, *std::move(found));
     }

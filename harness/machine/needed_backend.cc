@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -141,7 +142,9 @@ Result<NeededLibraries> read_needed_libraries(const std::string& file) {
   };
   NeededLibraries needed;
   for (const Elf64_Dyn& entry : *entries) {
-    if (entry.d_tag == DT_NEEDED) needed.names.push_back(text(entry.d_un.d_val));
+    if (entry.d_tag != DT_NEEDED || needed.names.size() == kMostLibraries) continue;
+    if (std::string name = text(entry.d_un.d_val); name.size() < PATH_MAX)
+      needed.names.push_back(std::move(name));
   }
   const auto run_path = value(DT_RUNPATH) ? value(DT_RUNPATH) : value(DT_RPATH);
   if (run_path)

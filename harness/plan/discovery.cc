@@ -117,6 +117,14 @@ std::optional<Error> check_unique(const Suite& suite, const std::vector<Case>& c
   return {};
 }
 
+// It ran, and gave up or crashed where there is no device; what could not be started, hung or flooded says nothing of
+// devices.
+bool ended_for_want_of_a_device(const ListOutput& out) {
+  const bool gave_up = out.exit_signal || out.exit_code.value_or(0) != 0;
+  return !out.no_device.empty() && gave_up && out.spawn_error.empty() && !out.timed_out &&
+         !out.stdout_truncated && out.events_too_long == 0;
+}
+
 // The program cannot even be asked without a device, and there is none: one case, which is skipped for that reason.
 std::vector<Case> wait_for_a_device(const Suite& suite, const Error& error, std::vector<Warning>& warnings) {
   warnings.push_back({"not_listed", "failed to " + error.what + ". " + error.hint});
@@ -143,7 +151,7 @@ Result<std::vector<Case>> list_cases(Suite& suite, const Listers& listers,
   const Result<ListOutput> out = listing ? *listing : run_listing_command(suite, *suite.kind, argv, listers);
   if (!out) return out.error();
   if (auto error = check_list(suite, argv, *out, listers)) {
-    if (!out->no_device.empty()) return wait_for_a_device(suite, *error, warnings);
+    if (ended_for_want_of_a_device(*out)) return wait_for_a_device(suite, *error, warnings);
     return *error;
   }
   refused.no_device = out->no_device;

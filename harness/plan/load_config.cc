@@ -1,6 +1,8 @@
 #include "harness/plan/load_config.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <utility>
@@ -23,15 +25,31 @@ bool has_entry(const std::filesystem::path& directory, const char* name) {
          std::filesystem::file_type::not_found;
 }
 
-// In `start`, or above it as far as the root of its repository. Above what is no repository lie the files of others.
-std::optional<std::filesystem::path> find_project_file(const std::filesystem::path& start) {
+// Whose word counts: this user's and root's, not that of whoever may write to a directory above.
+bool is_ours(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && (status.st_uid == ::geteuid() || status.st_uid == 0);
+}
+
+// In `start`, or above it as far as the root of its repository. Above what is no repository lie the files of others,
+// and so does what another user put above: a file that is found there is refused, for its commands would be run.
+Result<std::optional<std::filesystem::path>> find_project_file(const std::filesystem::path& start) {
   std::optional<std::filesystem::path> nearest;
   for (std::filesystem::path directory = start;; directory = directory.parent_path()) {
     if (!nearest && has_entry(directory, kProjectFile)) nearest = directory / kProjectFile;
-    if (has_entry(directory, kRepository)) return nearest;
+    if (has_entry(directory, kRepository)) {
+      if (!nearest || nearest->parent_path() == start) return nearest;
+      for (const auto& path : {nearest->parent_path(), *nearest, directory / kRepository}) {
+        if (is_ours(path)) continue;
+        return Error::usage("read " + nearest->string() + ": " + path.string() + " belongs to another user",
+                            "--config " + nearest->string() + " reads it all the same.");
+      }
+      return nearest;
+    }
     if (directory == directory.parent_path()) break;
   }
-  return nearest && nearest->parent_path() == start ? nearest : std::nullopt;
+  if (nearest && nearest->parent_path() == start) return nearest;
+  return std::optional<std::filesystem::path>();
 }
 
 // Collects the layers; the first mistake ends it.
@@ -88,8 +106,10 @@ class Loader {
       return add_file(file, where_.config_file, std::filesystem::absolute(file).parent_path());
     }
     const auto found = find_project_file(directory);
-    if (!found) return {};
-    return add_file(*found, found->lexically_relative(directory).string(), found->parent_path().string());
+    if (!found) return found.error();
+    if (!*found) return {};
+    const std::filesystem::path& file = **found;
+    return add_file(file, file.lexically_relative(directory).string(), file.parent_path().string());
   }
 
   std::optional<Error> add_file(const std::filesystem::path& path, const std::string& name,

@@ -140,7 +140,8 @@ Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, con
   const auto framework = kind.traits().framework;
   if (lists(kind, suite, *out, listers))
     return std::optional(Recognition{&kind, fmt::format("lists {}", framework), std::move(*out)});
-  if (out->timed_out || out->exit_signal || !out->spawn_error.empty()) {
+  const bool gave_up_without_device = !out->no_device.empty() && out->exit_code.value_or(0) != 0;
+  if (out->timed_out || out->exit_signal || !out->spawn_error.empty() || gave_up_without_device) {
     // A program of a framework that cannot even list is no command to be judged by its exit code.
     return std::optional(
         Recognition{&kind, fmt::format("contains the options that list {}", framework), std::move(*out)});

@@ -64,6 +64,12 @@ std::string shortest(const std::string& path) {
   return error || relative.empty() || relative.starts_with("..") ? path : relative;
 }
 
+// Of a line that was written over, as a progress bar is, what stood there at last.
+std::string shown_part(std::string line) {
+  while (line.ends_with('\r')) line.pop_back();
+  return line.substr(line.rfind('\r') + 1);
+}
+
 // What a failure says in several lines, unless the program wrote it as well.
 std::vector<std::string> unsaid_lines(const Attempt& attempt, const std::vector<std::string>& said) {
   std::vector<std::string> lines;
@@ -72,7 +78,7 @@ std::vector<std::string> unsaid_lines(const Attempt& attempt, const std::vector<
     std::vector<std::string> words;
     for (std::string line; std::getline(message, line);) words.push_back(line);
     const auto says_it = [&](const std::string& line) {
-      return line.find(words.front()) != std::string::npos;
+      return !words.front().empty() && line.find(words.front()) != std::string::npos;
     };
     if (words.size() < 2 || std::ranges::any_of(said, says_it)) continue;
     lines.insert(lines.end(), words.begin(), words.end());
@@ -263,12 +269,12 @@ void Console::show(const CaseEnded& ended) {
 // Never in the middle of a line, and never a command of ours or a terminal's.
 void Console::show_output(const std::string& case_id, const std::string& log, std::size_t lines,
                           std::size_t bytes) {
-  if (log.empty()) return;
+  if (!is_below_run_directory(log)) return;
   const LastLines last = last_lines_of_log(run_dir_ + "/" + log, lines, bytes);
   if (last.lines.empty()) return;
   print(fmt::format("-- output of {}{} --", clean_text(case_id),
                     last.is_all ? "" : fmt::format(", its last {} lines", last.lines.size())));
-  for (const std::string& text : last.lines) print(std::string(kStillInBlock) + clean_text(text));
+  for (const std::string& text : last.lines) print(std::string(kStillInBlock) + clean_text(shown_part(text)));
 }
 
 void Console::show_skipped() {

@@ -12,7 +12,6 @@ One file, for Python >= 3.9 and pytest >= 7, with nothing else to install.
 """
 
 import json
-import math
 import os
 import re
 import time
@@ -46,6 +45,7 @@ def pytest_cmdline_main(config):
     if option.proctor_list:
         option.collectonly = True
         option.continue_on_collection_errors = True
+        option.maxfail = 0  # -x is about tests: a file that cannot be imported must not hide those of others
         config.pluginmanager.register(Lister(config, events), "proctor-lister")
         return
     for name in ("lf", "failedfirst", "newfirst", "stepwise", "maxfail", "collectonly"):
@@ -89,8 +89,20 @@ class Events:
             line = line[os.write(self.fd, line) :]
 
 
+def clean(value):
+    """The same with every text as Proctor can read it back."""
+    if isinstance(value, str):
+        return readable(value)
+    if isinstance(value, (list, tuple)):
+        return [clean(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(key): clean(item) for key, item in value.items()}
+    return value
+
+
 def encode(event, fields):
-    record = {"v": 1, "event": event, **{key: value for key, value in fields.items() if value is not None}}
+    fields = clean({key: value for key, value in fields.items() if value is not None})
+    record = {"v": 1, "event": event, **fields}
     return json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
@@ -177,7 +189,7 @@ class Lister:
             self.announce(nodeid, {})
 
     def pytest_sessionfinish(self, session):
-        if self.broken and session.testsfailed == len(self.broken):
+        if self.broken and session.testsfailed == len(self.broken) and not session.shouldstop:
             session.exitstatus = pytest.ExitCode.OK  # the list is complete
 
     def announce(self, nodeid, markers):
@@ -304,13 +316,20 @@ class Teller:
         self.cases[self.current].add(report)
         if report.when == "teardown":  # record_property and record_testsuite_property of its fixtures are complete
             for name, value in report.user_properties:
-                self.tell("property", name=str(name), value=str(value))
-                if type(value) in (int, float) and math.isfinite(value):
-                    self.tell("measure", name=str(name), value=value)
+                self.tell_property(name, value)
         if report.failed:
             self.tell("fail", t_ns=time.monotonic_ns(), **failure(report, self.root))
             sections = "".join(f"\n---- {title} ----\n{content}" for title, content in report.sections)
             self.tell("output", text=(report.longreprtext + sections)[-MAX_OUTPUT:])
+
+    def tell_property(self, name, value):
+        try:
+            name, text = str(name), str(value)
+        except Exception as error:  # of a test's own class, perhaps about a device that is lost
+            name, text = "property", f"<{type(value).__name__}: {type(error).__name__}>"
+        self.tell("property", name=name, value=text)
+        if type(value) in (int, float) and -1e300 < value < 1e300:  # not NaN either
+            self.tell("measure", name=name, value=value)
 
     # ---- end ----
 

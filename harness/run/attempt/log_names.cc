@@ -31,16 +31,18 @@ std::string safe_name(std::string_view text) {
   return name.empty() ? "case" : name;
 }
 
-std::string plain_stem(const std::string& id) {
-  const std::size_t slash = id.find('/');
-  if (slash == std::string::npos) return safe_name(id);
-  return safe_name(id.substr(0, slash)) + "/" + safe_name(id.substr(slash + 1));
-}
-
 std::string with_hash(std::string stem, const std::string& id) {
   const std::size_t name = stem.rfind('/') + 1;
   if (stem.size() > name + kLongestName - kHashDigits) stem.resize(name + kLongestName - kHashDigits);
   return stem + "-" + sha256_hex(id).substr(0, kHashDigits);
+}
+
+std::string plain_stem(const std::string& id) {
+  const std::size_t slash = id.find('/');
+  if (slash == std::string::npos) return safe_name(id);
+  std::string directory = safe_name(id.substr(0, slash));
+  if (directory.size() > kLongestName) directory = with_hash(std::move(directory), id.substr(0, slash));
+  return directory + "/" + safe_name(id.substr(slash + 1));
 }
 
 bool is_long(const std::string& stem) { return stem.size() - (stem.rfind('/') + 1) > kLongestName; }

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "harness/core/replace_file.h"
 #include "harness/run/record/process_handle.h"
 #include "harness/run/record/run_directory.h"
+#include "harness/run/record/run_record.h"
 
 namespace proctor {
 namespace {
@@ -71,7 +73,11 @@ Result<fs::path> open_joined_run(const fs::path& root, const Starter& starter) {
 std::optional<fs::path> find_joined_run(const fs::path& root, const Starter& starter) {
   std::error_code error;
   const fs::path name = fs::read_symlink(root / link_name(starter), error);
-  if (error || !fs::is_directory(root / name / kParts, error)) return std::nullopt;
+  // Somebody else could lead root anywhere.
+  if (error || !is_run_id(name.string()) || !check_owner_of(root.string())) return std::nullopt;
+  for (const fs::path& directory : {root / name, root / name / kParts}) {
+    if (!fs::is_directory(fs::symlink_status(directory, error))) return std::nullopt;
+  }
   return fs::absolute(root / name).lexically_normal();
 }
 
@@ -99,6 +105,13 @@ std::vector<std::string> parts_of(const fs::path& run) {
   std::vector<std::string> parts;
   for (const int index : indices) parts.push_back(fmt::format("{}/{}", kParts, index));
   return parts;
+}
+
+void leave_refusal(const fs::path& part, const Error& error) {
+  const bool machine = error.kind == ErrorKind::kSystem;
+  static_cast<void>(replace_file(
+      (part / kRefusedFile).string(),
+      "failed to " + error.what + (machine ? "\n" + std::string(kRefusedByMachine) : "") + "\n"));
 }
 
 }  // namespace proctor

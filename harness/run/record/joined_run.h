@@ -17,8 +17,10 @@
 
 namespace proctor {
 
-// In a part without a journal: why it was refused.
+// In a part without a journal: why it was refused, in one line, and in a second one whose fault that is.
 inline constexpr const char* kRefusedFile = "refused.txt";
+inline constexpr const char* kRefusedByMachine = "machine";
+void leave_refusal(const std::filesystem::path& part, const Error& error);
 
 // Who starts the parts. Another process that gets the same pid later is somebody else.
 struct Starter {

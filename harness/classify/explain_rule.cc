@@ -52,7 +52,9 @@ Error unknown_rule(const std::string& id) {
   }
   const std::string near = near_miss(id, known);
   // Every Xid has a meaning: those that are not listed are the machine's.
-  if (group_of(id) == "xid") return Error::usage("find rule `" + id + "`", "It is judged as `xid:other`: `proctor explain xid:other`.");
+  if (group_of(id) == "xid")
+    return Error::usage("find rule `" + id + "`",
+                        "It is judged as `xid:other`: `proctor explain xid:other`.");
   return Error::usage("find rule `" + id + "`", near.empty() ? "" : "Did you mean `" + near + "`?");
 }
 

@@ -116,10 +116,10 @@ struct RunPlanned {
   std::string no_device_for;  // backend of which no device exists, or empty
   // For it, the variable of the caller that leaves none; or empty.
   std::string no_device_by{};
-  bool each_device = false;   // every case runs on every device
-  bool flaky_passes = false;  // if false, a flaky case is as red as a failed one
+  bool each_device = false;      // every case runs on every device
+  bool flaky_passes = false;     // if false, a flaky case is as red as a failed one
   bool allow_no_device = false;  // --allow-no-device: that there is none leaves the run complete
-  int flaky_budget = 0;       // with flaky_passes: how many of the executed cases may be flaky, in percent
+  int flaky_budget = 0;          // with flaky_passes: how many of the executed cases may be flaky, in percent
   std::vector<PlannedDevice> devices;
   std::vector<PlannedCase> cases;
   std::vector<std::pair<std::string, std::string>> stack;  // "xpu.driver" -> "22.43.24595.41", ...
@@ -269,7 +269,8 @@ struct AttemptEnded {
   std::string last_step;  // the last `step` that the child announced
   std::vector<Failure> failures;
   std::vector<Measure> measures;
-  std::vector<std::pair<std::string, std::string>> properties{};  // what the case recorded of itself: name, value
+  std::vector<std::pair<std::string, std::string>>
+      properties{};                // what the case recorded of itself: name, value
   std::vector<std::string> marks;  // "leaky", "guard_lost", "warn", "slow"
   std::string rule;
   std::string source;

@@ -390,9 +390,8 @@ TEST(BenchmarkRecognition, AProgramThatPrintsNoListIsACommand) {
     ListOutput out;
     out.exit_code = 0;
     out.stdout_text = printed;
-    const auto found =
-        recognise(suite, suite.command[0],
-                  {.run = [&](const ListCommand&) -> Result<ListOutput> { return out; }});
+    const auto found = recognise(suite, suite.command[0],
+                                 {.run = [&](const ListCommand&) -> Result<ListOutput> { return out; }});
     ASSERT_TRUE(found) << found.error().what;
     EXPECT_EQ(found->kind, &command_kind()) << printed;
     EXPECT_EQ(found->reason, "knows --benchmark_list_tests=true, but prints no list with it");

@@ -183,13 +183,99 @@ def wrong_words(sandbox):
                       ("proctor_discover_tests(x PROPERTIES LABELS a b)", "PROPERTIES takes names with values, not 'b'"),
                       ("proctor_discover_tests(x ENVIRONMENT A)", "ENVIRONMENT takes NAME=VALUE"),
                       ("proctor_discover_tests(x KIND command)", "a command lists no tests"),
-                      ("proctor_add_suite(x)", "COMMAND is missing")):
+                      ("proctor_add_suite(x)", "COMMAND is missing"),
+                      ('proctor_add_suite(x COMMAND "")', "COMMAND is missing"),
+                      ("proctor_discover_tests(x off)", "unknown argument 'off'"),
+                      *((f"proctor_add_suite(x COMMAND a PROPERTIES COST 1 {name} a)", f"{name} changes what CTest says")
+                        for name in ("WILL_FAIL", "PASS_REGULAR_EXPRESSION", "FAIL_REGULAR_EXPRESSION",
+                                     "SKIP_REGULAR_EXPRESSION")),
+                      ("set(PROCTOR_RUNS one)\nproctor_add_suite(x COMMAND a)\nset(PROCTOR_RUNS two)\n"
+                       "proctor_add_suite(y COMMAND a)", "build/two', and was '")):
         (sandbox.path / "CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.25)\nproject(x LANGUAGES NONE)\nenable_testing()\n"
             "find_package(Proctor REQUIRED)\nadd_executable(x IMPORTED)\n" + call + "\n")
         text = run(sandbox.path, "cmake", "-S", ".", "-B", "build", f"-DProctor_DIR={BIN.parent}", expect=1)
         check(why in " ".join(text.split()), call, text)
     print("ok what is refused when a project is configured")
+
+
+NO_LANGUAGE = """cmake_minimum_required(VERSION 3.25)
+project(words LANGUAGES NONE)
+enable_testing()
+find_package(Proctor REQUIRED)
+"""
+# Writes its words and some variables to a file.
+SHOW = """import json, os, sys
+json.dump([sys.argv[2:], {name: os.environ.get(name) for name in "ABCDE"}], open(sys.argv[1], "w"))
+"""
+# As CMakeLists.txt has them.
+WORDS = [r'''"<%s>" a "" b''', r'''"[a" b c''', r'''a "b]" "]" "[" c''', r'''"" ""''', r'''"a;b" "[a;b]" ";"''',
+         r'''"a\\" b "\\;" "\\" c''', r'''"say \"hi\"" "two words" "it's"''', r'''"\$HOME" "$HOME" "\${A}" "$" "a#b"''',
+         r'''false OFF no 0 "a
+b" "=" "]==]" "[==["''', r'''"$<1:a;b>" "$<0:a>" "100%" "*" "a\tb"''']
+VARIABLES = r'''"A=[x" "B=2" "C=" "D=a;b\\" "E=off"'''
+
+
+def words(sandbox):
+    """Words arrive as add_test() gives them, whatever is in them."""
+    text = NO_LANGUAGE + "add_executable(x IMPORTED)\nset_target_properties(x PROPERTIES IMPORTED_LOCATION /no/program)\n"
+    for i, these in enumerate(WORDS):
+        for name, call in (("theirs", "add_test(NAME theirs%d COMMAND"), ("ours", "proctor_add_suite(ours%d COMMAND")):
+            text += f"{call % i} {sys.executable} ${{CMAKE_SOURCE_DIR}}/show.py ${{CMAKE_BINARY_DIR}}/{name}{i} {these})\n"
+        text += f"proctor_add_suite(extra{i} COMMAND {sys.executable} ${{CMAKE_SOURCE_DIR}}/show.py\n"
+        text += f"  EXTRA_ARGS ${{CMAKE_BINARY_DIR}}/extra{i} {these} ENVIRONMENT {VARIABLES})\n"
+        text += f"add_test(NAME plain{i} COMMAND {sys.executable} {these})\nproctor_add_suite(options{i} COMMAND a OPTIONS {these})\n"
+    text += f"proctor_discover_tests(x EXTRA_ARGS {WORDS[1]} OPTIONS {WORDS[0]})\n"
+    text += f"proctor_discover_cases(x EXTRA_ARGS {WORDS[1]} OPTIONS {WORDS[0]})\n"
+    (sandbox.path / "show.py").write_text(SHOW)
+    (sandbox.path / "CMakeLists.txt").write_text(text)
+    build = sandbox.path / "build"
+    run(sandbox.path, "cmake", "-S", ".", "-B", build, f"-DProctor_DIR={BIN.parent}", expect=0)
+    run(build, "ctest", "-j4", "-R", "^(theirs|ours|extra)", expect=0)
+    variables = {"A": "[x", "B": "2", "C": "", "D": "a;b\\", "E": "off"}
+    for i, these in enumerate(WORDS):
+        theirs, ours, extra = (json.loads((build / f"{name}{i}").read_text()) for name in ("theirs", "ours", "extra"))
+        check(theirs[0] == ours[0] == extra[0], these, theirs[0], ours[0], extra[0])
+        check(extra[1] == variables, extra[1])
+    found = json.loads(run(build, "ctest", "--show-only=json-v1", expect=0))
+    commands = [(test["name"], test["command"]) for test in found["tests"] if "command" in test]
+    for i in range(len(WORDS)):
+        plain, ours = (dict(commands)[f"{kind}{i}"] for kind in ("plain", "options"))
+        check(ours[-len(plain[1:]):] == plain[1:], plain, ours)
+    missing = [command for name, command in commands if name == "x_NOT_DISCOVERED"]
+    check([command[-4:] for command in missing] == [["<%s>", "a", "", "b"]] * 2, missing)
+    for suite in ("x", "x-2"):
+        config = (build / f"proctor/{suite}.toml").read_text()
+        check('command = ["/no/program", "[a", "b", "c", ]' in config, config)
+    print("ok words are as add_test() gives them")
+
+
+def words_that_mean_no(sandbox):
+    """`off` is a value as any other, and an empty one is none."""
+    (sandbox.path / "CMakeLists.txt").write_text(NO_LANGUAGE + """add_executable(x IMPORTED)
+set_target_properties(x PROPERTIES IMPORTED_LOCATION /no/program)
+proctor_add_suite(off COMMAND off TIMEOUT no KIND false BACKEND off LABELS off PROPERTIES TIMEOUT 40)
+proctor_add_suite(none COMMAND sh "" TIMEOUT "" KIND "" BACKEND "" DEVICES "" LABELS "" WORKING_DIRECTORY ""
+                  PROPERTIES COST "")
+proctor_add_suite(pairs COMMAND sh LABELS "[a" b PROPERTIES ENVIRONMENT "A=[1" TIMEOUT 40 LABELS off)
+proctor_add_suite(labels COMMAND sh LABELS "a;b" "" c)
+proctor_discover_tests(x TEST_FILTER no)
+proctor_discover_tests(x TEST_FILTER "")
+""")
+    build = sandbox.path / "build"
+    run(sandbox.path, "cmake", "-S", ".", "-B", build, f"-DProctor_DIR={BIN.parent}", expect=0)
+    off, none, first, second = ((build / f"proctor/{suite}.toml").read_text() for suite in ("off", "none", "x", "x-2"))
+    for line in ('command = ["off", ]', 'timeout = "no"', 'kind = "false"', 'backend = "off"'):
+        check(line in off, line, off)
+    check(none == f'[suite.none]\nkind = "command"\ncommand = ["sh", "", ]\ndirectory = "{build}"\n', none)
+    check("--gtest_filter=no" in first and "--gtest_filter" not in second, first, second)
+    found = json.loads(run(build, "ctest", "--show-only=json-v1", "-R", "^(off|none|pairs|labels)$", expect=0))
+    tests = {test["name"]: {entry["name"]: entry["value"] for entry in test["properties"]} for test in found["tests"]}
+    check(tests["off"]["LABELS"] == ["off"] and "LABELS" not in tests["none"], tests)
+    check(tests["labels"]["LABELS"] == ["a;b", "c"], tests["labels"])
+    check(tests["pairs"]["ENVIRONMENT"] == ["A=[1"] and "off" in str(tests["pairs"]["LABELS"]), tests["pairs"])
+    check('timeout = "40s"' in (build / "proctor/pairs.toml").read_text(), "CTest's limit is not Proctor's")
+    print("ok `off` and empty values")
 
 
 def changes(sandbox):
@@ -416,5 +502,5 @@ set_tests_properties(two PROPERTIES DEPENDS one)
 
 
 if __name__ == "__main__":
-    sys.exit(run_scenarios((arguments, wrong_words, changes, multi_config, a_driver_in_main, bad_programs, one_run,
-                            two_calls, runs_of_their_own, a_ctest_that_is_killed)))
+    sys.exit(run_scenarios((arguments, wrong_words, words, words_that_mean_no, changes, multi_config, a_driver_in_main,
+                            bad_programs, one_run, two_calls, runs_of_their_own, a_ctest_that_is_killed)))

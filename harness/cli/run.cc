@@ -716,7 +716,6 @@ Result<void> RunCommand::write_record() {
 }
 
 void RunCommand::keep_journal_seal() {
-  remove_old_journal_seals();
   auto file = JournalSealFile::create(run_dir_);
   if (!file) {
     warnings_.push_back(
@@ -881,6 +880,7 @@ int RunCommand::run() {
   display->finish(model, code, rendered);
   if (!rendered) std::fprintf(stderr, "proctor: failed to %s\n", shown(rendered.error().what).c_str());
   output_.on_lost(nullptr);
+  remove_old_journal_seals();  // there may be hundreds: not while the first case waits
   release_stop_signals();
   const int signal = ending_signal(model);
   if (signal == 0) return code;

@@ -266,7 +266,8 @@ std::string exec_options(const MachineOptions& machine) {
 }
 
 // Of a command that says nothing of devices: those of the vendor whose libraries it needs, of --sim or this machine
-// first. Where there are none, a program that only may open such a library runs without. Of one that only says how many: those that are here.
+// first. Where there are none, a program that only may open such a library runs without. Of one that only says how
+// many: those that are here.
 void guess_backend(const Machine& machine, const SearchPaths& paths, const std::string& directory,
                    SelectionOptions& selection) {
   if (selection.command.empty() || selection.command.front().empty() || !selection.backend.empty()) return;

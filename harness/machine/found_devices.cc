@@ -111,8 +111,7 @@ std::vector<const PoolDevice*> devices_named(const std::string& word, const std:
                                              const std::vector<LeasedDevice>& leasable) {
   std::vector<const PoolDevice*> whole;
   std::vector<const PoolDevice*> begun;
-  std::map<std::string, int>
-      place;  // of a device among those of its backend, as `proctor devices` lists them
+  std::map<std::string, int> place;  // among those of its backend, as `proctor devices` lists them
   std::set<std::string> backends;
   for (const PoolDevice& entry : pool) backends.insert(entry.device.backend);
   for (const PoolDevice& entry : pool) {

@@ -263,14 +263,15 @@ void Console::show(const CaseEnded& ended) {
   for (const Stray& stray : planned_[ended.case_id].strays)
     print(fmt::format("{:24}left behind and killed: process {} ({})", "", stray.pid,
                       clean_text(stray.command)));
-  if (each) show_output(ended.case_id, planned_[ended.case_id].log, kAllLines, kAllBytes);
+  if (each) show_output(ended.case_id, output_of(planned_[ended.case_id].log, kAllLines, kAllBytes));
+}
+
+LastLines Console::output_of(const std::string& log, std::size_t lines, std::size_t bytes) const {
+  return is_below_run_directory(log) ? last_lines_of_log(run_dir_ + "/" + log, lines, bytes) : LastLines{};
 }
 
 // Never in the middle of a line, and never a command of ours or a terminal's.
-void Console::show_output(const std::string& case_id, const std::string& log, std::size_t lines,
-                          std::size_t bytes) {
-  if (!is_below_run_directory(log)) return;
-  const LastLines last = last_lines_of_log(run_dir_ + "/" + log, lines, bytes);
+void Console::show_output(const std::string& case_id, const LastLines& last) {
   if (last.lines.empty()) return;
   print(fmt::format("-- output of {}{} --", clean_text(case_id),
                     last.is_all ? "" : fmt::format(", its last {} lines", last.lines.size())));
@@ -368,12 +369,11 @@ void Console::show_block(const RunModel& model, const std::vector<const CaseReco
   output_.write(summarize_failure(model, record, run_dir_from_here_));
   const Attempt* attempt = telling_attempt(model, record);
   if (attempt != nullptr && attempt->end && options_.output == ShowOutput::kFailed) {
-    const std::string log = attempt->start.log;
-    const LastLines last = last_lines_of_log(run_dir_ + "/" + log, kOutputLines, kOutputBytes);
+    const LastLines last = output_of(attempt->start.log, kOutputLines, kOutputBytes);
     const LastLines message = last_lines_of(unsaid_lines(*attempt, last.lines), kOutputLines, kOutputBytes);
     if (!message.lines.empty()) print("message:");
     for (const std::string& text : message.lines) print(std::string(kStillInBlock) + clean_text(text));
-    show_output(record.planned.id, log, kOutputLines, kOutputBytes);
+    show_output(record.planned.id, last);
   }
   if (alike.size() == 1) return;
   std::string others;

@@ -16,6 +16,7 @@
 
 namespace proctor {
 struct CaseRecord;
+struct LastLines;
 struct Summary;
 }  // namespace proctor
 
@@ -49,7 +50,8 @@ class Console : public RunDisplay {
   void show(const RunPlanned& planned);
   void show_containment(const ContainmentInfo& containment);
   void show(const CaseEnded& ended);
-  void show_output(const std::string& case_id, const std::string& log, std::size_t lines, std::size_t bytes);
+  LastLines output_of(const std::string& log, std::size_t lines, std::size_t bytes) const;
+  void show_output(const std::string& case_id, const LastLines& last);
   void show_skipped();
   void show_causes(const RunModel& model);
   void show_block(const RunModel& model, const std::vector<const CaseRecord*>& alike);

@@ -21,6 +21,16 @@ TEST(ReadFile, GivesAllBytes) {
   EXPECT_EQ(*text, bytes);
 }
 
+TEST(ReadFile, ASizeThatIsNotKnownOrNotTrueDoesNotMatter) {
+  const auto status = read_file("/proc/self/status");
+  ASSERT_TRUE(status);
+  EXPECT_TRUE(status->starts_with("Name:"));
+  EXPECT_TRUE(status->ends_with("\n"));
+  const auto limit =
+      read_file("/sys/kernel/mm/transparent_hugepage/enabled");  // its size is said to be a page
+  if (limit) EXPECT_LT(limit->size(), 100U);
+}
+
 TEST(ReadFile, FailuresOfOpenAndReadAreErrors) {
   EXPECT_EQ(read_file("/nonexistent").error().sys_errno, ENOENT);
   // Opens, and fails at the first read, like /proc/PID/cmdline of a process that has just ended.

@@ -11,9 +11,10 @@ struct Paragraph {
   std::string_view status;
 };
 
-// "Field: value" -> value, when the line is of that field.
+// "Field: value" -> value, when the line is of that field. Most lines are of none, which the first letter tells: the file
+// has megabytes, and the first case waits for it.
 bool take(std::string_view line, std::string_view field, std::string_view& value) {
-  if (!line.starts_with(field)) return false;
+  if (line.front() != field.front() || !line.starts_with(field)) return false;
   value = line.substr(field.size());
   return true;
 }

@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSealSuffix = ".seal";
+// Below the records, which the next run reads one by one before its first case: seals are kept by the hundred.
+constexpr const char* kSealDirectory = "/seals/";
 constexpr std::time_t kKeptSeconds = 7 * 24 * 3600;
 
 std::string one_name_of(const std::string& run_dir) {
@@ -29,7 +30,7 @@ std::string one_name_of(const std::string& run_dir) {
 
 // Of the directory, so that a run cannot choose whose seal is read.
 std::string seal_name(const std::string& real_run_dir) {
-  return sha256_hex(real_run_dir).substr(0, 32) + kSealSuffix;
+  return kSealDirectory + sha256_hex(real_run_dir).substr(0, 32);
 }
 
 JournalState state_of(const nlohmann::json& json) {
@@ -54,7 +55,9 @@ Result<JournalSealFile> JournalSealFile::create(const std::string& run_dir) {
   const auto directory = run_record_directory();
   if (!directory) return directory.error();
   const std::string real = one_name_of(run_dir);
-  const std::string path = *directory + "/" + seal_name(real);
+  const std::string path = *directory + seal_name(real);
+  const bool made = ::mkdir((*directory + kSealDirectory).c_str(), 0700) == 0 || errno == EEXIST;
+  if (!made) return Error::system("create " + *directory + kSealDirectory, errno);
   ::unlink(path.c_str());
   UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return Error::system("create " + path, errno);
@@ -75,7 +78,7 @@ void JournalSealFile::keep(const JournalSeal& seal) {
 std::optional<JournalSeal> find_journal_seal(const std::string& run_dir) {
   const std::string real = one_name_of(run_dir);
   for (const auto& directory : run_record_directories()) {
-    const auto text = read_file(directory + "/" + seal_name(real));
+    const auto text = read_file(directory + seal_name(real));
     if (!text) continue;
     if (auto seal = parse_seal(*text, real)) return seal;
   }
@@ -86,10 +89,9 @@ void remove_old_journal_seals() {
   const std::time_t now = std::time(nullptr);
   for (const auto& directory : run_record_directories()) {
     std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+    for (const auto& entry : fs::directory_iterator(directory + kSealDirectory, ignored)) {
       struct stat info {};
-      const bool is_seal = entry.path().extension() == kSealSuffix;
-      if (is_seal && ::stat(entry.path().c_str(), &info) == 0 && now - info.st_mtime > kKeptSeconds)
+      if (::stat(entry.path().c_str(), &info) == 0 && now - info.st_mtime > kKeptSeconds)
         ::unlink(entry.path().c_str());
     }
   }

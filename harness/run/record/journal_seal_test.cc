@@ -92,7 +92,7 @@ TEST_F(SealedJournalTest, OneOfAnotherBootOrThatOthersCanWriteToSaysNothing) {
   EXPECT_FALSE(find_journal_seal(run_dir_));
   ASSERT_EQ(::chmod(directory.c_str(), 0700), 0);
   ASSERT_TRUE(find_journal_seal(run_dir_));
-  const fs::path seal = fs::directory_iterator(directory)->path();
+  const fs::path seal = fs::directory_iterator(directory + "/seals")->path();
   std::string text = read_file_or_empty(seal);
   text.replace(text.find(boot_id()), 4, "zzzz");
   std::ofstream(seal, std::ios::trunc) << text;
@@ -103,7 +103,7 @@ TEST_F(SealedJournalTest, AfterAWeekItGoes) {
   write_run();
   remove_old_journal_seals();
   EXPECT_TRUE(find_journal_seal(run_dir_));
-  const fs::path seal = fs::directory_iterator(*run_record_directory())->path();
+  const fs::path seal = fs::directory_iterator(*run_record_directory() + "/seals")->path();
   fs::last_write_time(seal, fs::file_time_type::clock::now() - std::chrono::hours(8 * 24));
   remove_old_journal_seals();
   EXPECT_FALSE(find_journal_seal(run_dir_));

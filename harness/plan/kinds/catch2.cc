@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// ---- the command ----
-
 // What the command may say, and its value with it: of where a report goes, which is ours to say, ...
 constexpr std::string_view kReporters = " -r --reporter -o --out ";
 // ... and of which tests are meant, which holds for the list and not for a process of one case.
@@ -68,34 +66,19 @@ std::string pattern_of(const std::string& name) {
   return name.starts_with("exclude:") ? "*" + name.substr(1) : name;
 }
 
-// A specification of exactly this name. What Catch2 gives a meaning in a name stands behind a backslash; quotes
-// keep '~' and '#' at its beginning from having one.
+// A specification of exactly this name. Quotes keep '~' and '#' at its beginning from having a meaning.
 std::string specification(const std::string& name) {
-  std::string text = "\"";
-  for (const char c : pattern_of(name)) {
-    if (std::string_view("\\,[\"").find(c) != std::string_view::npos) text += '\\';
-    text += c;
-  }
-  return text + "\"";
+  return "\"" + escaped(pattern_of(name), "\\,[\"") + "\"";
 }
 
 // ---- the list ----
 
 std::vector<std::string> tags_of(std::string_view text) {  // "[quick][math]"
   std::vector<std::string> tags;
-  for (std::size_t open = text.find('['); open != text.npos; open = text.find('[', open + 1)) {
-    const std::size_t close = text.find(']', open);
-    if (close == text.npos) break;
+  std::size_t close = 0;
+  for (auto open = text.find('['); (close = text.find(']', open)) != text.npos; open = text.find('[', close))
     tags.emplace_back(text.substr(open + 1, close - open - 1));
-  }
   return tags;
-}
-
-Case listed(std::string_view name, std::vector<std::string> tags) {
-  Case test;
-  test.name = name;
-  test.tags = std::move(tags);
-  return test;
 }
 
 // Version 3.
@@ -104,8 +87,9 @@ std::optional<std::vector<Case>> read_xml_list(const std::string& text) {
   if (!root) return std::nullopt;
   std::vector<Case> tests;
   for (const XmlElement& test : root->children) {
-    if (test.name == "TestCase")
-      tests.push_back(listed(test.child_text("Name"), tags_of(test.child_text("Tags"))));
+    if (test.name != "TestCase") continue;
+    tests.emplace_back().name = test.child_text("Name");
+    tests.back().tags = tags_of(test.child_text("Tags"));
   }
   return tests;
 }
@@ -118,7 +102,7 @@ std::vector<Case> read_text_list(std::string_view text) {
     const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
     if (indent == 2 && line.size() > indent) {
       const std::string_view name = line.substr(indent);
-      tests.push_back(listed(name.substr(0, name.size() - (name.ends_with('-') ? 1 : 0)), {}));
+      tests.emplace_back().name = name.substr(0, name.size() - (name.ends_with('-') ? 1 : 0));
     }
     if (indent < 6 || tests.empty()) continue;
     for (std::string& tag : tags_of(line)) tests.back().tags.push_back(std::move(tag));
@@ -162,39 +146,34 @@ std::string measure_line(const XmlElement& benchmark) {
                                 {"spread", figure("standardDeviation")}});
 }
 
-struct Told {
-  std::vector<std::string> events;
-  std::string skipped;
-};
-
-void collect(const XmlElement& element, Told& told) {
+void collect(const XmlElement& element, std::vector<std::string>& events, std::string& skipped) {
   for (const XmlElement& child : element.children) {
-    if (child.name == "Skip") told.skipped = child.text.empty() ? "framework" : child.text;
-    if (child.name == "BenchmarkResults") told.events.push_back(measure_line(child));
+    if (child.name == "Skip") skipped = child.text.empty() ? "framework" : child.text;
+    if (child.name == "BenchmarkResults") events.push_back(measure_line(child));
     if (child.name == "StdOut" || child.name == "StdErr")
-      told.events.push_back(event_line("output", {{"text", child.text + "\n"}}));
-    if (child.name == "Section" || child.name == "OverallResult") collect(child, told);
+      events.push_back(event_line("output", {{"text", child.text + "\n"}}));
+    if (child.name == "Section" || child.name == "OverallResult") collect(child, events, skipped);
   }
 }
 
 // The tag by which a failure of the test is expected; "" = none.
 std::string expected_failure(const XmlElement& test) {
   const std::string tags = test.attribute("tags");
-  for (const char* tag : {"[!shouldfail]", "[!mayfail]"}) {
+  for (const char* tag : {"[!shouldfail]", "[!mayfail]"})
     if (tags.find(tag) != tags.npos) return tag;
-  }
   return "";
 }
 
 std::vector<std::string> events_of(const XmlElement& test, bool any_failure) {
-  Told told;
-  collect(test, told);
+  std::vector<std::string> events;
+  std::string skip;
+  collect(test, events, skip);
   const XmlElement* overall = test.child("OverallResult");
-  if (overall == nullptr) return told.events;  // no end: no result
+  if (overall == nullptr) return events;  // no end: no result
   const bool passed = overall->attribute("success") == "true";
-  const bool skipped = passed && !any_failure && !told.skipped.empty();
-  return with(told.events, {skipped ? event_line("end", {{"result", "skip"}, {"reason", told.skipped}})
-                                    : xml_end(passed, any_failure, expected_failure(test))});
+  const bool skipped = passed && !any_failure && !skip.empty();
+  return with(events, {skipped ? event_line("end", {{"result", "skip"}, {"reason", skip}})
+                               : xml_end(passed, any_failure, expected_failure(test))});
 }
 
 class Catch2Kind final : public Kind {
@@ -263,9 +242,8 @@ class Catch2Kind final : public Kind {
   // Its exit code is the number of failed assertions, of version 3 also 4: all tests were skipped.
   Verdict judge(const CaseEnd& end) const override {
     constexpr int kAllSkipped = 4;
-    const bool skipped = end.exit_code == kAllSkipped && end.child.result() == ChildResult::kSkip;
     CaseEnd judged = end;
-    if (skipped) judged.exit_code = 0;
+    if (end.exit_code == kAllSkipped && end.child.result() == ChildResult::kSkip) judged.exit_code = 0;
     return judge_reported(judged, true);
   }
 

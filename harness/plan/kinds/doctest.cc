@@ -41,14 +41,7 @@ std::vector<std::string> bare_command(const Suite& suite, bool for_list) {
   return words;
 }
 
-std::string escaped(const std::string& name) {
-  std::string text;
-  for (const char c : name) {
-    if (c == ',' || c == '\\') text += '\\';
-    text += c;
-  }
-  return text;
-}
+std::string argument_of(const std::string& name) { return escaped(name, ",\\"); }
 
 // The macro SCENARIO puts blanks in front.
 std::string shown_name(const XmlElement& test) { return std::string(trimmed(test.attribute("name"))); }
@@ -153,8 +146,8 @@ class DoctestKind final : public Kind {
     made.devices = suite.devices;
     made.group = group_of(suite);
     made.argv = with(with(bare_command(suite, /*for_list=*/false), our_options()), {"-ns=true"});
-    if (!of_suite.empty() && made.group.empty()) made.argv.push_back("-ts=" + escaped(of_suite));
-    made.argv.push_back(std::string(kNameOption) + escaped(test.attribute("name")));
+    if (!of_suite.empty() && made.group.empty()) made.argv.push_back("-ts=" + argument_of(of_suite));
+    made.argv.push_back(std::string(kNameOption) + argument_of(test.attribute("name")));
     return made;
   }
 };

@@ -56,6 +56,15 @@ std::vector<std::string> with(std::vector<std::string> words, std::vector<std::s
   return words;
 }
 
+std::string escaped(std::string_view text, std::string_view special) {
+  std::string safe;
+  for (const char c : text) {
+    if (special.find(c) != special.npos) safe += '\\';
+    safe += c;
+  }
+  return safe;
+}
+
 Case whole_command(const Suite& suite) {
   Case test;
   test.name = std::filesystem::path(suite.command.front()).filename().string();

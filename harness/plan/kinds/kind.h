@@ -162,6 +162,8 @@ class Kind {
 // ---- for the kinds themselves
 
 std::vector<std::string> with(std::vector<std::string> words, std::vector<std::string> more);
+// With a backslash before each of the `special` characters, for what a framework gives a meaning in a name.
+std::string escaped(std::string_view text, std::string_view special);
 // The case that a whole command is.
 Case whole_command(const Suite& suite);
 // A line of the child protocol; `fields` is an object.

@@ -1,6 +1,7 @@
 #include "harness/evidence/permission.h"
 
 #include <charconv>
+#include <cstdint>
 
 #include "harness/core/read_file.h"
 

@@ -131,7 +131,7 @@ def proof(sandbox):
                                env={**sandbox.env, **(env or {})})
         check(done.returncode == code, done.returncode, options, done.stdout, done.stderr)
         case = report(out)["cases"][0]
-        return case["outcome"], case["reason"], case["problem"], done.stdout
+        return case["outcome"], case["reason"], case["problem"], done.stdout, case["attempts"]
 
     for hierarchy in ("composite", "flat", "combined"):
         check(run("--hierarchy", hierarchy, code=0)[0] == "pass", hierarchy)
@@ -140,12 +140,18 @@ def proof(sandbox):
     check(run(code=0, env=OF_A_CALLER)[0] == "pass", "under all that a caller can set")
     for fault in ("visibility.mask_off_by_one", "visibility.ignore_mask"):
         faulty = {"PROCTOR_SIM_FAULTS": fault}
-        outcome, reason, problem, said = run(code=75, env=faulty)
+        outcome, reason, problem, said, _ = run(code=75, env=faulty)
         check((outcome, reason, problem) == ("error", "mask_mismatch", "machine"), fault, outcome, reason, problem)
         check("and has leased" in said, said)
         _, document, done = run_suite(sandbox, 'backend = "xpu"\n', env=faulty, code=75)
         told = [warning["text"] for warning in document["warnings"] if warning["code"] == "mask_mismatch"]
         check(len(told) == 1 and "suite own" in told[0] and "xpu-sim:0 would be leased" in told[0], told)
+    # One card less than the mask lets through: beside a lease of one card, none. Such a card is sick besides.
+    missing = {"PROCTOR_SIM_FAULTS": "visibility.missing_device"}
+    outcome, reason, problem, said, attempts = run(code=75, env=missing)
+    check((outcome, reason, problem) == ("notrun", "device_sick", "machine"), outcome, reason, problem)
+    check((attempts[0]["outcome"], attempts[0]["reason"]) == ("error", "mask_mismatch"), attempts)
+    check("this process sees none, and has leased" in said, said)
     other = {"PROCTOR_SIM_FAULTS": "visibility.mask_off_by_one"}
     done = sandbox.proctor("exec", "--sim", "xpu:2x1", "--gpus", "1", "--", "true", env={**sandbox.env, **other})
     check(done.returncode == 75 and "would be leased" in done.stderr, done.returncode, done.stderr)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The image of stack cpu-sim, built from its Dockerfile on a base made of Debian packages: no engine, no registry. In it
+"""The image of stack cpu-sim, built from its lock with a base made of Debian packages in it: no engine, no registry. In it
 Proctor runs its suites on simulated devices, as a user that is not root. A second build gives the same image."""
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import time
@@ -13,6 +14,7 @@ from harness import BIN, ROOT, Sandbox, check, check_sums, report, skip
 
 STACK = "cpu-sim"
 SUITE = "bookworm"
+BASE = f"localhost/base:{SUITE}"
 MIRROR = "http://deb.debian.org/debian"  # the lock's snapshot is not within everybody's reach; versions and key hold
 EPOCH = "1760000000"  # one moment for every file of both builds
 WEEK = 7 * 24 * 3600
@@ -65,19 +67,34 @@ class Images:
     def import_base(self, tar):
         container = self.output("from", "scratch")
         self.buildah("add", "--quiet", container, tar, "/")
-        self.buildah("commit", "--quiet", "--timestamp", "0", container, "localhost/base")
+        self.buildah("commit", "--quiet", "--timestamp", "0", container, BASE)
         self.buildah("rm", container)
+        return self.digest(BASE)
 
-    def build(self, name):
+    def digest(self, image):
+        return self.output("inspect", "--type", "image", "--format", "{{.FromImageDigest}}", image)
+
+    def build(self, name, dockerfile):
         self.buildah("bud", "--isolation", "chroot", "--network", "host", "--pull-never", "--layers=false",
-                     "--timestamp", EPOCH, "--build-arg", "BASE_IMAGE=localhost/base",
-                     "--build-arg", f"APT_DEBIAN={MIRROR}", "--file", ROOT / "docker" / STACK / "Dockerfile",
+                     "--timestamp", EPOCH, "--build-arg", f"APT_DEBIAN={MIRROR}", "--file", dockerfile,
                      "--tag", f"localhost/{name}", self.nothing)
-        return self.output("inspect", "--type", "image", "--format", "{{.FromImageDigest}}", f"localhost/{name}")
+        return self.digest(f"localhost/{name}")
 
     def files(self, name):
         container = self.output("from", "--pull-never", f"localhost/{name}")
         return Path(self.output("mount", container))
+
+
+def rendered(digest, directory):
+    """The Dockerfile of our lock, in which only the base is another one: that of this machine, by its digest."""
+    lock = (ROOT / "docker/stacks" / f"{STACK}.toml").read_text()
+    lock, images = re.subn(r'(?m)^image .*$', f'image = "{BASE}"', lock)
+    lock, digests = re.subn(r'(?m)^digest .*$', f'digest = "{digest}"', lock)
+    check(images == digests == 1, "the lock's base is not what this test thinks:", images, digests)
+    (directory / "stacks").mkdir(parents=True)
+    (directory / "stacks" / f"{STACK}.toml").write_text(lock)
+    run(BIN / "proctor", "stack", "render", "--dir", directory, STACK)
+    return directory / STACK / "Dockerfile"
 
 
 def difference(images, one, other):
@@ -123,8 +140,8 @@ def main():
     with Sandbox() as sandbox:
         sandbox.path.chmod(0o755)
         with Images(sandbox.path) as images:
-            images.import_base(tar)
-            first, second = images.build(STACK), images.build("again")
+            dockerfile = rendered(images.import_base(tar), sandbox.path / "docker")
+            first, second = images.build(STACK, dockerfile), images.build("again", dockerfile)
             check(first == second != "", "built twice, two images:", first, second, "\n",
                   difference(images, STACK, "again"))
             print("image", first, "built twice;", suites_pass_in(images, sandbox))

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
 #include "harness/core/words.h"
 #include "harness/stack/dockerfile.h"
+#include "harness/stack/lock_format.h"
 
 namespace proctor {
 namespace {
@@ -140,6 +142,29 @@ void lint_run(const DockerInstruction& run, LintFindings& findings) {
   }
 }
 
+bool any_word(const std::vector<DockerInstruction>& file,
+              const std::function<bool(const std::string&)>& meant) {
+  for (const auto& instruction : file) {
+    for (const auto& command : instruction.commands) {
+      const auto fits = [&](const DockerWord& word) { return meant(word.text); };
+      if (std::ranges::any_of(command.words, fits)) return true;
+    }
+  }
+  return false;
+}
+
+// A key that is put among those of apt, for repositories that name the fingerprint which counts: whatever else is in
+// its file, nothing believes it.
+bool is_named_key(const std::vector<DockerInstruction>& file, const DockerInstruction& add) {
+  const std::string to = add.words.empty() ? "" : add.words.back().text;
+  const std::string place = "/etc/apt/trusted.gpg.d" + to.substr(std::min(to.rfind('/'), to.size()));
+  constexpr std::string_view kSignedBy = "Signed-By: ";
+  return any_word(file, [&](const std::string& word) { return word == place; }) &&
+         any_word(file, [&](const std::string& word) {
+           return word.starts_with(kSignedBy) && is_key_fingerprint(word.substr(kSignedBy.size()));
+         });
+}
+
 // ADD URL is checked by its own flag, or by a later RUN of its stage.
 bool is_checked(const std::vector<DockerInstruction>& file, std::size_t at) {
   for (const auto& flag : file[at].flags) {
@@ -154,7 +179,7 @@ bool is_checked(const std::vector<DockerInstruction>& file, std::size_t at) {
 void lint_downloads(const std::vector<DockerInstruction>& file, LintFindings& findings) {
   for (std::size_t at = 0; at < file.size(); ++at) {
     if (file[at].keyword == "RUN") lint_run(file[at], findings);
-    if (file[at].keyword != "ADD" || is_checked(file, at)) continue;
+    if (file[at].keyword != "ADD" || is_checked(file, at) || is_named_key(file, file[at])) continue;
     for (const auto& word : file[at].words) {
       if (!word.text.starts_with("https://") && !word.text.starts_with("http://")) continue;
       findings.push_back({word.line, "unchecked-download",

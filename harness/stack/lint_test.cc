@@ -92,6 +92,14 @@ const Sample kSamples[] = {
     {"SumWithoutCheck", "RUN wget https://example.org/a.deb && sha256sum a.deb", {"2 unchecked-download"}},
     {"UncheckedAdd", "ADD https://example.org/a.deb /a.deb", {"2 unchecked-download"}},
     {"CheckedAdd", "ADD --checksum=sha256:abc https://example.org/a.deb /a.deb", {}},
+    {"KeyByFingerprint",
+     "ADD https://example.org/a.key /f/a.asc\nRUN cp /f/a.asc /etc/apt/trusted.gpg.d/a.asc; "
+     "printf '%s\\n' 'Signed-By: 1111111111111111111111111111111111111111' > "
+     "/etc/apt/sources.list.d/a.sources",
+     {}},
+    {"KeyOfAnyFingerprint",
+     "ADD https://example.org/a.key /f/a.asc\nRUN cp /f/a.asc /etc/apt/trusted.gpg.d/a.asc",
+     {"2 unchecked-download"}},
     {"AddCheckedLater", "ADD https://example.org/a.deb /a.deb\nRUN sha256sum --check /sums", {}},
     {"AddCheckedInAnotherStage",
      "ADD https://example.org/a.deb /a.deb\nFROM scratch\nRUN sha256sum --check /sums",

@@ -38,6 +38,9 @@ class LockReader {
   void pin(TableReader& table, const char* key, std::optional<std::string>& out, bool unverified, Rule rule,
            const char* expected);
 
+  void moment(TableReader& table, LockedRepository& repository);
+  void source(TableReader& table, std::string& out);
+
   LockedBase base(const toml::table& table);
   LockedRepository repository(const toml::table& table);
   LockedPackage package(const toml::table& table);
@@ -97,32 +100,55 @@ void LockReader::pin(TableReader& table, const char* key, std::optional<std::str
 }
 
 LockedBase LockReader::base(const toml::table& table) {
-  TableReader reader(file_, table, "[base]", {"image", "digest", "unverified"});
+  TableReader reader(file_, table, "[base]", {"image", "digest", "source", "unverified"});
   LockedBase base;
   reader.read("unverified", base.unverified);
   text(reader, "image", base.image, is_image_with_tag, "NAME:TAG, and not :latest");
   pin(reader, "digest", base.digest, base.unverified, is_image_digest, "sha256: and 64 hex digits");
+  source(reader, base.source);
   close(reader);
   return base;
 }
 
+// A repository without dates pins nothing but the exact versions of the packages that the lock names. That holds
+// where old versions stay; else the build fails one day, but is never another one.
+void LockReader::moment(TableReader& table, LockedRepository& repository) {
+  bool keeps_versions = false;
+  table.read("keeps_versions", keeps_versions);
+  const bool dated = repository.url.find("{snapshot}") != std::string::npos;
+  if (dated && keeps_versions)
+    return table.fail("keeps_versions", "`url` has a date: its versions stay anyway");
+  if (!dated && !keeps_versions) {
+    return table.fail("url", "not pinned: `url` does not say where the date belongs",
+                      "Write {snapshot} in its place, or keeps_versions = true.");
+  }
+  if (dated) text(table, "snapshot", repository.snapshot, is_snapshot, "a date such as 20261120T000000Z");
+}
+
+void LockReader::source(TableReader& table, std::string& out) {
+  std::optional<std::string> value;
+  text(table, "source", value, is_label_text, "one line without quotes, $ and backslashes");
+  if (value) out = *value;
+}
+
 LockedRepository LockReader::repository(const toml::table& table) {
   TableReader reader(file_, table, "[[repository]]",
-                     {"name", "url", "snapshot", "suites", "components", "key", "unverified"});
+                     {"name", "url", "snapshot", "keeps_versions", "suites", "components", "key", "key_url",
+                      "source", "unverified"});
   LockedRepository repository;
   reader.read("unverified", repository.unverified);
   text(reader, "name", repository.name, is_package_name, "lower-case letters and digits");
   text(reader, "url", repository.url, is_web_address, "an address with http:// or https://");
-  if (repository.url.find("{snapshot}") == std::string::npos) {
-    reader.fail("url", "not pinned: `url` does not say where the date belongs",
-                "Write {snapshot} in its place.");
-  }
-  text(reader, "snapshot", repository.snapshot, is_snapshot, "a date such as 20261120T000000Z");
+  moment(reader, repository);
   for (const char* key : {"suites", "components"}) reader.require(key);
   words(reader, "suites", repository.suites, is_plain_word, "names of suites");
   words(reader, "components", repository.components, is_plain_word, "names of components");
   pin(reader, "key", repository.key, repository.unverified, is_key_fingerprint,
       "a fingerprint of 40 upper-case hex digits");
+  text(reader, "key_url", repository.key_url, is_web_address, "an address with http:// or https://");
+  if (repository.key_url && !repository.key)
+    reader.fail("key_url", "not pinned: `key_url` without `key`: any key there would be trusted");
+  source(reader, repository.source);
   close(reader);
   return repository;
 }
@@ -142,13 +168,14 @@ LockedPackage LockReader::package(const toml::table& table) {
 }
 
 LockedFile LockReader::file(const toml::table& table) {
-  TableReader reader(file_, table, "[[file]]", {"name", "version", "url", "sha256", "unverified"});
+  TableReader reader(file_, table, "[[file]]", {"name", "version", "url", "sha256", "source", "unverified"});
   LockedFile file;
   reader.read("unverified", file.unverified);
   text(reader, "name", file.name, is_package_name, "a package's name");
   text(reader, "version", file.version, is_exact_version, "one exact version");
   pin(reader, "url", file.url, file.unverified, is_web_address, "an address with http:// or https://");
   pin(reader, "sha256", file.sha256, file.unverified, is_sha256, "64 lower-case hex digits");
+  source(reader, file.source);
   once(reader, file.name);
   close(reader);
   return file;

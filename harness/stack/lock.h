@@ -17,16 +17,20 @@ namespace proctor {
 struct LockedBase {
   std::string image{};                  // "ubuntu:24.04": for people
   std::optional<std::string> digest{};  // "sha256:...": the image that is built upon
+  std::string source{};                 // who says so, and when it was looked up: for people
   bool unverified = false;
 };
 
 struct LockedRepository {
   std::string name{};
   std::string url{};       // with {snapshot} in the place of the date
-  std::string snapshot{};  // "20261120T000000Z"
+  std::string snapshot{};  // "20261120T000000Z"; "" = it has no dates, and keeps its old versions
   std::vector<std::string> suites{};
   std::vector<std::string> components{};
   std::optional<std::string> key{};  // fingerprint of the key that signs it, 40 hex digits
+  // Where that key is, if the base image does not have it. What else is in the file is not trusted.
+  std::optional<std::string> key_url{};
+  std::string source{};
   bool unverified = false;
 
   std::string url_at_snapshot() const;
@@ -45,6 +49,7 @@ struct LockedFile {
       version{};  // as dpkg must report it once it is installed; that of the release if the file is unknown
   std::optional<std::string> url{};
   std::optional<std::string> sha256{};
+  std::string source{};
   bool unverified = false;
 };
 

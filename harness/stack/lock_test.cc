@@ -83,6 +83,19 @@ TEST(StackLock, WhatIsUnverifiedMayBeUnknownAndIsNamed) {
   EXPECT_THAT(lock->unknown(), ElementsAre("base.digest"));
 }
 
+TEST(StackLock, ARepositoryWithoutDatesHasItsOwnKeyFileAndSaysWhoKnows) {
+  const auto text = with(
+      "url        = \"http://snapshot.ubuntu.com/ubuntu/{snapshot}\"\nsnapshot   = \"20260901T000000Z\"",
+      "url = \"https://example.org/gpu\"\nkeeps_versions = true\nkey_url = \"https://example.org/gpu.key\"\n"
+      "source = \"the release notes; 2026-11-23\"");
+  const auto lock = parse_stack_lock(text, "a.toml");
+  ASSERT_TRUE(lock) << lock.error().what;
+  const LockedRepository& repository = lock->repositories.at(0);
+  EXPECT_EQ(repository.url_at_snapshot(), "https://example.org/gpu");
+  EXPECT_EQ(repository.key_url, "https://example.org/gpu.key");
+  EXPECT_EQ(repository.source, "the release notes; 2026-11-23");
+}
+
 struct Mistake {
   const char* name;
   const char* from;
@@ -120,6 +133,13 @@ constexpr Mistake kMistakes[] = {
     {"AnyVersion", "\"2.3.1-1\"", "\"*\"", "`version` is \"*\", but must be one exact version"},
     {"VersionPattern", "\"2.3.1-1\"", "\"2.3.*\"", "must be one exact version"},
     {"RepositoryWithoutDate", "{snapshot}", "noble", "not pinned: `url` does not say where the date belongs"},
+    {"RepositoryThatHasDatesAndKeepsVersions",
+     "components =", "keeps_versions = true\ncomponents =", "`url` has a date: its versions stay anyway"},
+    {"KeyFileWithoutKey", "key        = \"ABCDABCDABCDABCDABCDABCDABCDABCDABCDABCD\"",
+     "unverified = true\nkey_url = \"https://example.org/a.key\"",
+     "not pinned: `key_url` without `key`: any key there would be trusted"},
+    {"SourceThatAShellWouldRead",
+     "components =", "source = \"$(id)\"\ncomponents =", "`source` is \"$(id)\", but must be one line"},
     {"DateOfAnotherKind", "20260901T000000Z", "2026-09-01", "`snapshot` is \"2026-09-01\""},
     {"ShortKey", "ABCDABCDABCDABCDABCDABCDABCDABCDABCDABCD", "ABCDABCD", "`key` is \"ABCDABCD\""},
     {"RepositoryWithoutKey", "key        = \"ABCDABCDABCDABCDABCDABCDABCDABCDABCDABCD\"", "",

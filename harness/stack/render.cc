@@ -48,10 +48,22 @@ std::string base(const StackLock& lock) {
   return fmt::format("ARG BASE_IMAGE={}@{}\n", lock.base.image, *lock.base.digest);
 }
 
+bool has_key_file(const LockedRepository& repository) { return repository.key_url.has_value(); }
+
+bool fetches(const StackLock& lock) {
+  return !lock.files.empty() || std::ranges::any_of(lock.repositories, has_key_file);
+}
+
 // Every file is fetched and checked in a stage of its own: nothing of it stays in the image, and the image
-// cannot be built without the check.
+// cannot be built without the check. A key needs none here: apt believes the one whose fingerprint is named.
 std::string fetch_stage(const StackLock& lock) {
-  if (lock.files.empty()) return {};
+  if (!fetches(lock)) return {};
+  std::string keys;
+  for (const auto& repository : lock.repositories) {
+    if (has_key_file(repository))
+      keys += fmt::format("ADD {} /fetched/{}.asc\n", *repository.key_url, repository.name);
+  }
+  if (lock.files.empty()) return "\nFROM ${BASE_IMAGE} AS fetch\n" + keys;
   std::string arguments;
   std::string adds;
   std::string sums;
@@ -59,16 +71,16 @@ std::string fetch_stage(const StackLock& lock) {
     const std::string name = argument_name(file.name);
     if (!file.url) arguments += fmt::format("ARG {}_URL\n", name);
     if (!file.sha256) arguments += fmt::format("ARG {}_SHA256\n", name);
-    adds += fmt::format("ADD {} /debs/{}.deb\n", file.url.value_or("${" + name + "_URL}"), file.name);
-    sums += fmt::format("      {} /debs/{}.deb \\\n", file.sha256.value_or("\"${" + name + "_SHA256}\""),
+    adds += fmt::format("ADD {} /fetched/{}.deb\n", file.url.value_or("${" + name + "_URL}"), file.name);
+    sums += fmt::format("      {} /fetched/{}.deb \\\n", file.sha256.value_or("\"${" + name + "_SHA256}\""),
                         file.name);
   }
   return fmt::format(
-      "\nFROM ${{BASE_IMAGE}} AS fetch\n{}{}"
+      "\nFROM ${{BASE_IMAGE}} AS fetch\n{}{}{}"
       "RUN printf '%s  %s\\n' \\\n{}"
-      "      > /debs/SHA256SUMS \\\n"
-      " && sha256sum --check --strict /debs/SHA256SUMS\n",
-      arguments, adds, sums);
+      "      > /fetched/SHA256SUMS \\\n"
+      " && sha256sum --check --strict /fetched/SHA256SUMS\n",
+      arguments, keys, adds, sums);
 }
 
 // The mirror is an argument, for a network that has its own; versions and key hold all the same.
@@ -100,6 +112,31 @@ std::string source_list(const LockedRepository& repository) {
       repository.name);
 }
 
+std::string key_file(const LockedRepository& repository) {
+  return fmt::format("/etc/apt/trusted.gpg.d/{}.asc", repository.name);
+}
+
+std::string key_files(const StackLock& lock) {
+  std::string text;
+  for (const auto& repository : lock.repositories) {
+    if (has_key_file(repository))
+      text += fmt::format("    install --mode 644 /fetched/{}.asc {}; \\\n", repository.name,
+                          key_file(repository));
+  }
+  return text;
+}
+
+constexpr const char* kUncertified = "/etc/apt/apt.conf.d/99-https-without-certificates";
+
+// Base images have no certificates. What comes is believed for the repository's signature, as over http.
+std::string https(const StackLock& lock) {
+  const bool any = std::ranges::any_of(lock.repositories, [](const LockedRepository& repository) {
+    return repository.url.starts_with("https:");
+  });
+  if (!any) return {};
+  return fmt::format("    echo 'Acquire::https::Verify-Peer \"false\";' > {}; \\\n", kUncertified);
+}
+
 // Of a file whose address is not known yet, only the release is known, not Debian's revision of it.
 std::string installed_check(const LockedFile& file) {
   const std::string version =
@@ -111,15 +148,20 @@ std::string installed_check(const LockedFile& file) {
 std::string install(const StackLock& lock) {
   std::string text = "    rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/*; \\\n";
   for (const auto& repository : lock.repositories) text += source_list(repository);
+  text += key_files(lock) + https(lock);
   text +=
       "    apt-get update; \\\n"
       "    DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends --allow-downgrades";
   for (const auto& package : lock.packages) {
     text += fmt::format(" \\\n      {}={}", package.name, package.version);
   }
-  for (const auto& file : lock.files) text += fmt::format(" \\\n      /debs/{}.deb", file.name);
+  for (const auto& file : lock.files) text += fmt::format(" \\\n      /fetched/{}.deb", file.name);
   text += "; \\\n";
   for (const auto& file : lock.files) text += installed_check(file);
+  for (const auto& repository : lock.repositories) {
+    if (has_key_file(repository)) text += fmt::format("    rm {}; \\\n", key_file(repository));
+  }
+  if (!https(lock).empty()) text += fmt::format("    rm {}; \\\n", kUncertified);
   text +=
       "    rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/cache/apt/archives/*.deb "
       "/var/cache/apt/*.bin "
@@ -130,7 +172,7 @@ std::string install(const StackLock& lock) {
 std::string layer(const StackLock& lock) {
   const bool installs = !lock.packages.empty() || !lock.files.empty();
   std::string text = "RUN ";
-  if (!lock.files.empty()) text += "--mount=type=bind,from=fetch,source=/debs,target=/debs \\\n    ";
+  if (fetches(lock)) text += "--mount=type=bind,from=fetch,source=/fetched,target=/fetched \\\n    ";
   text += "set -eu; \\\n";
   if (installs) text += install(lock);
   const std::string host =

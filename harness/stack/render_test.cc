@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 const std::string kDocker = std::string(PROCTOR_SOURCE_DIR) + "/docker";
@@ -51,6 +52,27 @@ TEST_P(OurStack, NeedsNothingThatOnlyNewerBuildersHave) {
   }
 }
 
+// What nobody could verify says so; but nothing is left for who builds it to find out.
+TEST_P(OurStack, NeedsNoArgumentAndSaysWhereItsValuesAreFrom) {
+  const StackLock lock = ours(GetParam());
+  EXPECT_THAT(lock.unknown(), IsEmpty());
+  EXPECT_THAT(render_dockerfile(lock), Not(HasSubstr("--build-arg")));
+  EXPECT_NE(lock.base.source, "");
+  for (const auto& file : lock.files) EXPECT_NE(file.source, "") << file.name;
+}
+
+TEST(RenderedDockerfile, AKeyOfItsOwnIsBelievedForItsRepositoryOnlyAndLeavesNothing) {
+  const std::string text = render_dockerfile(ours("xpu-lts"));
+  EXPECT_THAT(text, HasSubstr("ADD https://repositories.intel.com/gpu/intel-graphics.key "
+                              "/fetched/intel-graphics.asc\n"));
+  EXPECT_THAT(text, HasSubstr("install --mode 644 /fetched/intel-graphics.asc "
+                              "/etc/apt/trusted.gpg.d/intel-graphics.asc;"));
+  EXPECT_THAT(text, HasSubstr("'Signed-By: E0258B57D9C442D5DB1855C271740E4DE392BFE3'"));
+  EXPECT_THAT(text, HasSubstr("rm /etc/apt/trusted.gpg.d/intel-graphics.asc;"));
+  EXPECT_THAT(text, HasSubstr("rm /etc/apt/apt.conf.d/99-https-without-certificates;"));
+  EXPECT_THAT(render_dockerfile(ours("xpu-rolling")), Not(HasSubstr("Verify-Peer")));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, OurStack,
                          testing::Values("cpu-sim", "cuda-12", "cuda-13", "xpu-lts", "xpu-rolling"));
 
@@ -83,16 +105,17 @@ class FetchCheck : public testing::Test {
  protected:
   FetchCheck() {
     std::ofstream(directory_ / "libze1.deb") << "the package";
-    lock_.files = {{"libze1", "1.0-1", "https://example.org/a.deb", sha256_hex("the package"), false}};
+    lock_.files = {{"libze1", "1.0-1", "https://example.org/a.deb", sha256_hex("the package")}};
   }
 
   int exit_code() {
     std::string text = render_dockerfile(lock_);
     text = text.substr(text.find("RUN printf") + 4);
     text = text.substr(0, text.find("\n\n"));
-    for (auto at = text.find("/debs"); at != std::string::npos;
-         at = text.find("/debs", at + directory_.string().size())) {
-      text.replace(at, 5, directory_.string());
+    const std::string fetched = "/fetched";
+    for (auto at = text.find(fetched); at != std::string::npos;
+         at = text.find(fetched, at + directory_.string().size())) {
+      text.replace(at, fetched.size(), directory_.string());
     }
     std::ofstream(directory_ / "check.sh") << text;
     return testing_support::run_child({"sh", (directory_ / "check.sh").string()}).exit_code;

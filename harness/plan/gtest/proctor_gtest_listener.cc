@@ -217,7 +217,11 @@ class ProctorListener : public testing::EmptyTestEventListener {
 
   static std::string skip_reason(const testing::TestResult& result) {
     for (int i = 0; i < result.total_part_count(); ++i) {
-      if (result.GetTestPartResult(i).skipped()) return result.GetTestPartResult(i).message();
+      if (!result.GetTestPartResult(i).skipped()) continue;
+      std::string reason = result.GetTestPartResult(i).message();
+      while (!reason.empty() && reason.back() == '\n')
+        reason.pop_back();  // as newer versions of GoogleTest end it
+      return reason;
     }
     return "";
   }

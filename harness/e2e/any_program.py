@@ -64,9 +64,9 @@ def without_a_device(sandbox):
 def one_that_only_mentions_a_library(sandbox):
     """It may open the driver, or only have its name in it: without a device it runs as ever."""
     source, program = sandbox.path / "mentions.c", sandbox.path / "mentions"
-    source.write_text('#include <stdio.h>\nint main(void) { return puts("libcuda.so.1") < 0; }\n')
+    source.write_text('#include <stdio.h>\nint main(void) { return puts("libze_loader.so.1") < 0; }\n')
     subprocess.run(["cc", source, "-o", program], check=True)
-    for more, devices in ((("--sim", "xpu:1x1"), 0), (("--sim", "cuda:1"), 1)):
+    for more, devices in ((("--sim", "cuda:1"), 0), (("--sim", "xpu:1x1"), 1)):
         done = sandbox.proctor("run", *more, "--out", sandbox.out(), "--", "./mentions")
         [case] = report(sandbox.last_out())["cases"]
         check(done.returncode == 0 and case["outcome"] == "pass" and len(case["devices"]) == devices, more, done.stdout)
@@ -107,10 +107,10 @@ def configuration_above(sandbox):
 
 def devices_that_nobody_gets(sandbox):
     for command, code in (("run", 2), ("exec", 125)):
-        done = sandbox.proctor(command, "--sim", "cuda:2", "--devices", "cuda:1", "--", "true")
+        done = sandbox.proctor(command, "--sim", "xpu:2x1", "--devices", "xpu:1", "--", "true")
         check(done.returncode == code and "no chosen case gets a device" in done.stderr, command, done.returncode, done.stderr)
-    done = sandbox.proctor("list", "--sim", "cuda:2", "--devices", "cuda:9", "--", "true")
-    check(done.returncode == 2 and "there is no device `cuda:9`" in done.stderr, done.stderr)
+    done = sandbox.proctor("list", "--sim", "xpu:2x1", "--devices", "xpu:9", "--", "true")
+    check(done.returncode == 2 and "there is no device `xpu:9`" in done.stderr, done.stderr)
 
 
 def not_for_want_of_a_device(sandbox):

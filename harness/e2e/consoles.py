@@ -65,6 +65,7 @@ REPLACED = [
     (r"(?m)^(evidence: .*state S) .*$", r"\1 ..."),
     (r"(?m)^ {15}(native|kernel|py-spy|gdb|what|this|[a-z]+ \(|[a-z].*: ).*\n", ""),
     (r"\d+ at once", "N at once"),
+    (r"\(no_driver\)", "(no_device)"),  # a machine may have Intel's driver without a card
 ]
 
 

@@ -39,6 +39,7 @@ copy_sources() { # the files that git knows or would add, nothing that was built
 # Runs in its own mount and PID namespace, so that nothing stays mounted or running.
 test_inside() {
   local root=$1
+  mount --bind "$root" "$root" # a root that is no mount point has no mount namespaces of its own
   mount --rbind /sys "$root/sys"
   mount --rbind /dev "$root/dev"
   mount -t proc proc "$root/proc"

@@ -42,8 +42,12 @@ int main(int argc, char** argv) {
 }
 """
 EMPTY = "#include <gtest/gtest.h>\n"
-CATCH = """#define CATCH_CONFIG_MAIN
+CATCH = """#if __has_include(<catch2/catch_all.hpp>)  // version 3
+#include <catch2/catch_all.hpp>
+#else
+#define CATCH_CONFIG_MAIN
 #include <catch2/catch.hpp>
+#endif
 TEST_CASE("a list [of; things]", "[fast]") { CHECK(1 == 1); }
 TEST_CASE("is wrong", "[slow]") { CHECK(1 == 2); }
 """
@@ -62,7 +66,7 @@ find_package(Catch2 REQUIRED)
 add_executable(empty empty.cc)
 target_link_libraries(empty PRIVATE GTest::gtest_main)
 add_executable(list_test catch.cc)
-target_link_libraries(list_test PRIVATE Catch2::Catch2)
+target_link_libraries(list_test PRIVATE Catch2::$<IF:$<VERSION_LESS:${Catch2_VERSION},3>,Catch2,Catch2WithMain>)
 
 # Line 17 is the next one.
 proctor_discover_tests(place LABELS quick "two words" TEST_FILTER Place.*

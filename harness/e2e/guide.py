@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import BIN, Sandbox, check
+from harness import BIN, CUDA_SIMULATOR, Sandbox, check
 
 
 class Fence:
@@ -88,6 +88,11 @@ def execute(command, directory, env):
     check(missing is None, command.place, f"`{command.text}` does not print\n  {missing}\nbut\n" + done.stdout)
 
 
+def needs_cuda(guide):
+    """Its simulator is built where its toolkit is."""
+    return any("cuda" in command.text for fence in fences(guide) if fence.language == "console" for command in commands(fence))
+
+
 def follow(guide, sandbox):
     """Like a reader who starts in an empty directory."""
     directory = sandbox.path / guide.stem
@@ -110,7 +115,10 @@ def follow(guide, sandbox):
 def main():
     with Sandbox() as sandbox:
         for name in sys.argv[1:]:
-            follow(Path(name), sandbox)
+            if needs_cuda(Path(name)) and not CUDA_SIMULATOR.exists():
+                print(f"{name}: not followed, library_missing:{CUDA_SIMULATOR}")
+            else:
+                follow(Path(name), sandbox)
 
 
 if __name__ == "__main__":

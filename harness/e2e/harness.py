@@ -13,6 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("PROCTOR_BIN_DIR", ROOT / "build" / "bin"))
+CUDA_SIMULATOR = BIN / "cuda_sim" / "libcudart.so.13"
+if shutil.which("make") is None:  # what cmake generates for where nobody says otherwise
+    os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
 SKIP = 77  # CTest's SKIP_RETURN_CODE
 LAYERS = ("cgroup", "pidns", "subreaper")
 

@@ -39,12 +39,17 @@ copy_sources() { # the files that git knows or would add, nothing that was built
 # Runs in its own mount and PID namespace, so that nothing stays mounted or running.
 test_inside() {
   local root=$1
-  mount --bind "$root" "$root" # a root that is no mount point has no mount namespaces of its own
+  mount --bind "$root" "$root"
   mount --rbind /sys "$root/sys"
   mount --rbind /dev "$root/dev"
   mount -t proc proc "$root/proc"
   mount -t tmpfs tmpfs "$root/tmp"
-  exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 chroot "$root" /bin/sh -ec '
+  mkdir -p "$root/outside"
+  cd "$root"
+  # Not only chroot: below a root that is no mount point there are no mount namespaces, and paths in /proc are not ours.
+  pivot_root . outside
+  exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 chroot . /bin/sh -ec '
+    umount --lazy /outside
     cmake -G Ninja -S /src -B /build -DCMAKE_BUILD_TYPE=Dev -DPROCTOR_WERROR=ON -DPROCTOR_PRECOMPILED=OFF >/build.log || { cat /build.log; exit 1; }
     cmake --build /build -- -k 0 # all missing headers in one go
     ctest --test-dir /build --no-tests=error --output-on-failure -j2'

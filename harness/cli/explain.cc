@@ -10,6 +10,7 @@
 #include "harness/classify/explain_rule.h"
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
+#include "harness/core/backend.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/json.h"
 #include "harness/core/text.h"
@@ -27,15 +28,18 @@ struct ExplainOptions {
   bool json = false;
 };
 
-// The case with this id or, of a parametrized check named without its parameter, the first one; also without
-// the suite, as long as that is unique.
-Result<const Case*> find_case(const Plan& plan, const std::string& wanted) {
+std::string suite_of(const std::string& id) { return id.substr(0, std::min(id.find('.'), id.find('/'))); }
+
+// The case with this id or, of a parametrized check named without its parameter, the first one; also without the suite,
+// as long as one suite alone has it: then once for each backend of that suite.
+Result<std::vector<const Case*>> find_cases(const Plan& plan, const std::string& wanted) {
   std::vector<std::string> known;
   std::vector<const Case*> found;
   for (const Case& test : plan.cases) {
     const std::string check = check_id(test.id);
-    if (test.id == wanted) return &test;
-    if (check == wanted || test.name == wanted) found.push_back(&test);
+    if (test.id == wanted) return std::vector{&test};
+    const bool named = check == wanted || test.name == wanted || check.substr(check.find('/') + 1) == wanted;
+    if (named && (found.empty() || check_id(found.back()->id) != check)) found.push_back(&test);
     known.push_back(test.id);
     known.push_back(test.name);
   }
@@ -44,18 +48,21 @@ Result<const Case*> find_case(const Plan& plan, const std::string& wanted) {
     return Error::usage("find case `" + wanted + "`",
                         near.empty() ? "`proctor list` shows the ids." : "Did you mean `" + near + "`?");
   }
-  if (check_id(found.front()->id) != check_id(found.back()->id)) {
+  if (suite_of(found.front()->id) != suite_of(found.back()->id)) {
     return Error::usage("find case `" + wanted + "`: several suites have one",
                         "Write `" + found.front()->id + "` or `" + found.back()->id + "`.");
   }
-  return found.front();
+  return found;
 }
 
-// A configuration in this directory would otherwise put its suites in the place of ours.
+// A configuration in this directory would otherwise put its suites in the place of ours. What stands before a slash may
+// also be the name of a check with a parameter: AllReduce.IsExactByEveryReduction/i8.
 std::vector<std::string> suites_for(const std::string& id) {
   const auto slash = id.find('/');
   const auto dot = id.rfind('.', slash);
-  if (slash != std::string::npos) return {id.substr(0, std::min(dot, slash))};
+  const bool name_alone = slash != std::string::npos && dot != std::string::npos &&
+                          !parse_backend(id.substr(dot + 1, slash - dot - 1));
+  if (slash != std::string::npos && !name_alone) return {id.substr(0, std::min(dot, slash))};
   std::vector<std::string> names;
   for (const auto& suite : builtin_suites()) names.push_back(suite.name);
   return names;
@@ -139,11 +146,15 @@ int explain(ExplainOptions options) {
   options.plan.on_wait = tell_wait;
   const auto outcome = discover_plan(options.plan, **machine);
   if (!outcome) return fail(outcome.error());
-  const auto found = find_case(outcome->plan, options.id);
+  const auto found = find_cases(outcome->plan, options.id);
   if (!found) return fail(found.error());
-  return print(options.json
-                   ? to_json(**found).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
-                   : clean_text(to_text(**found)));
+  if (options.json) {
+    return print(to_json(*found->front()).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
+                 "\n");
+  }
+  std::string text;
+  for (const Case* test : *found) text += clean_text(to_text(*test));
+  return print(text);
 }
 
 }  // namespace

@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+"""Every command of ours in the README and in docs/ runs as it stands there, or the page says why not.
+
+Commands are what a page shows in fences ```sh and in indented blocks, one a line; "# ..." and what stands behind two
+blanks is explanation. `[...]` may be left out: the command runs without and with it, and once for each of `a|b`. Fences of
+another language are no commands; with a name behind the language, ```toml my.toml, they are files that the commands find.
+The pages' programs and directories are in World. Comments above a block, which no reader sees, say more of it:
+
+    <!-- not run: REASON -->          its commands are not run
+    <!-- not run, PATTERN: REASON --> those that fit the regular expression are not
+    <!-- exits N -->, <!-- exits N, PATTERN -->   they end so, and not with 0
+    <!-- runs: COMMAND -->            in their place: what proves a block that is no command
+    <!-- no commands: WHAT -->        it holds something else
+
+Cards are simulated, whatever the machine has. The guides (guide.py) are walked there.
+
+    walk.py names PAGE...             each option and subcommand that a page names exists; each block runs or has a reason
+    walk.py run K/N PAGE...           runs the commands of every N-th page
+"""
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import guide
+from harness import BIN, ROOT, Sandbox, check
+from manual import commands as told_commands
+
+SIM = "xpu:2x2,cuda:4"
+
+# Options in the pages that are not Proctor's, by whose they are.
+OTHERS = {
+    "GoogleTest": {"--gtest_fail_fast", "--gtest_filter", "--gtest_list_tests", "--gtest_output", "--gtest_repeat"},
+    "Google Benchmark": {"--benchmark_filter", "--benchmark_list_tests", "--benchmark_repetitions"},
+    "Catch2": {"--list-tests"},
+    "doctest": {"--list-test-cases", "--no-skip"},
+    "pytest": {"--deselect", "--ff", "--ignore", "--junitxml", "--lf", "--maxfail", "--nf", "--sw", "--pyargs"},
+    "CTest": {"--repeat", "--rerun-failed", "--stop-on-failure", "--stop-time", "--output-on-failure"},
+    "our suites": {"--proctor-list", "--proctor-case"},
+    "sbatch": {"--array"}, "docker": {"--build-arg", "--volume"}, "nvcc": {"--default-stream"},
+    "apt": {"--allow-unauthenticated"},
+}
+
+
+class Block:
+    """A fence or an indented block: where it begins, its language ("" if none, "sh" if indented), and its marks."""
+
+    def __init__(self, place, language, name, marks):
+        self.place, self.language, self.name, self.marks, self.lines = place, language, name, marks, []
+
+    def says(self, kind, text=""):
+        """What a mark says of a command that contains its words: the reason, or the number."""
+        for mark, words, value in self.marks:
+            if mark == kind and re.search(words, text):
+                return value
+        return None
+
+    def runs(self):
+        return [value for mark, _, value in self.marks if mark == "runs"]
+
+
+def mark_of(line, place):
+    comment = re.fullmatch(r"\s*<!-- (.+) -->", line)
+    if not comment:
+        return None
+    found = re.fullmatch(r"(not run|no commands)(?:, ([^:]+))?: (.+)|exits (\d+)(?:, (.+))?|runs: (.+)", comment[1])
+    check(found or not re.match("not? |exits|runs", comment[1]), place, "a mark that the walk does not know:", line)
+    if not found:
+        return None
+    if found[1]:
+        return found[1], found[2] or "", found[3]
+    return ("exits", found[5] or "", int(found[4])) if found[4] else ("runs", "", found[6])
+
+
+def blocks(page):
+    """Those of a page, in order. A fence may be indented, as in a list; an indented block follows an empty line and is
+    four deeper than the list's text."""
+    found, block, marks, fence, margin, above = [], None, [], None, 0, ""
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        place, indent = f"{page.name}:{number}", len(line) - len(line.lstrip())
+        opening = re.fullmatch(r"\s*```(\w*) ?(\S*)", line)
+        if fence is not None and line.strip() == "```":
+            block = fence = None
+        elif fence is not None:
+            block.lines.append(line[fence:])
+        elif opening:
+            block = Block(place, opening[1], opening[2], marks)
+            found.append(block)
+            fence, marks = indent, []
+        elif block is not None and (indent >= margin + 4 or not line.strip()):
+            block.lines.append(line)
+        elif line.strip() and indent >= margin + 4 and not above.strip():
+            block = Block(place, "sh", "", marks)
+            found.append(block)
+            marks = []
+            block.lines.append(line)
+        else:
+            block = None
+            item = re.match(r"\s*(?:[*-]|\d+\.) +", line)
+            margin = len(item[0]) if item else margin if indent or not line.strip() else 0
+            mark = mark_of(line, place)
+            check(mark or not marks or not line.strip(), place, "a mark that stands above no block")
+            marks += [mark] if mark else []
+        above = "" if mark_of(line, place) else line
+    check(not marks, page.name, "a mark that stands above no block")
+    return found
+
+
+def command_lines(block):
+    """The commands as they stand there, without what explains them."""
+    if block.says("no commands"):
+        return []
+    lines = [line for line in block.lines if line.strip()]
+    if any(line.lstrip().startswith("$ ") for line in lines):  # a session: what is not behind "$ " is output
+        return [line.lstrip()[2:] for line in lines if line.lstrip().startswith("$ ")]
+    found, begin = [], len(lines[0]) - len(lines[0].lstrip()) if lines else 0
+    steps = any(line.lstrip().startswith("- ") for line in lines)  # of a workflow
+    for line in lines:
+        if found and found[-1].endswith("\\"):
+            found[-1] = found[-1][:-1] + line.strip()
+        elif steps and not re.search(r"\brun: [^|]", line) and re.match(r"\s*(- )?[\w-]+:", line):
+            pass  # a step's key
+        elif len(line) - len(line.lstrip()) < begin + 8 and not line.lstrip().startswith("#"):
+            found.append(re.split(r"\s+# |\s{2,}|\s+\(\[", re.sub(r"^(- )?run: ", "", line.strip()))[0])
+    return found
+
+
+def variants(text):
+    """proctor x [--a] [--b c|d]: without, and with each."""
+    text = re.sub(r"(\w)(?:\.\.\.|…)", r"\1", text)
+    plain = re.sub(r"\s*\[[^\]]*\]", "", text)
+    full = re.sub(r"\[([^\]]*)\]", r"\1", text)
+    found = [plain]
+    if full != plain or "|" in full:
+        choices = re.search(r"\S+?(?:\|[^\s|]+)+", full)
+        for choice in choices[0].split("|") if choices else [None]:
+            found.append(full.replace(choices[0], choice) if choices else full)
+    return list(dict.fromkeys(variant for variant in found if "|" not in variant))
+
+
+def is_synopsis(text):
+    return bool(re.search(r"(?<=\s)\[[^\]\"]*\]|\w…|\w\.\.\.|\w\|\w", re.sub(r"'[^']*'|\"[^\"]*\"", "", text)))
+
+
+# ---- names: what a page says is there ----
+
+
+def proctor_words(text):
+    """The words of ours behind `proctor`, or None: the command behind -- is another program's."""
+    found = re.match(r"(?:\w+=\S+ )*(?:exec )?(?:\S*/)?proctor(?: (.*))?$", text)
+    return re.split(r"(?:^| )-- ", " " + (found[1] or "") + " ")[0].split() if found else None
+
+
+def check_names(text, told, place):
+    words = proctor_words(text)
+    if words is None:
+        return
+    command = ()
+    for word in words:
+        if command + (word,) not in told:
+            break
+        command += (word,)
+    below = [other for other in told if other[:-1] == command and other]
+    following = words[len(command):]
+    check(command or not following or following[0].startswith("-") or not re.fullmatch(r"[a-z]+", following[0]), place,
+          f"`{text}`: no such subcommand")
+    if below and following and re.fullmatch(r"[a-z]+", following[0]) and command in (("stack",), ("report",), ("mask",)):
+        check(False, place, f"`{text}`: {' '.join(command)} has no {following[0]}")
+    known = told.get(command, set()) | ({"--help", "--version"} if not command else {"--help"})
+    for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", " ".join(following)):
+        check(option in known, place, f"`{text}`: no option {option}")
+
+
+def check_inline(page, told, dev):
+    everything = set().union(*told.values(), *OTHERS.values()) | {"--help", "--version"}
+    fenced = False
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        fenced ^= line.lstrip().startswith("```")
+        for code in [] if fenced else re.findall(r"`([^`]+)`", line):
+            place = f"{page.name}:{number}"
+            if code.startswith("proctor "):
+                check_names(code, told, place)
+            elif code.startswith("./dev "):
+                check(code.split()[1] in dev, place, f"`{code}`: ./dev has no such command")
+            elif re.match(r"--\w", code):
+                option = re.match(r"--[\w-]+", code)
+                check(option and option[0] in everything, place, f"`{code}`: nobody has this option")
+
+
+def dev_commands():
+    """{command: what `./dev help` tells of it}"""
+    text = (ROOT / "dev").read_text().partition("USAGE'\n")[2].partition("\nUSAGE")[0]
+    return {name: text for name in re.findall(r"^\./dev (\w+)", text, re.MULTILINE)}
+
+
+def test_names():
+    """The tests of CTest that are scripts, which a reason may name."""
+    text = (ROOT / "harness/e2e/CMakeLists.txt").read_text()
+    return set(re.findall(r"proctor_(?:e2e|attack)\((\w[\w${}]*) \w+\.py", text))
+
+
+def check_reason(reason, place, tests):
+    for name in re.findall(r"\btests? `?(\w+)`?", reason):
+        known = any(re.fullmatch(re.sub(r"\$\{\w+\}", r"\\w+", test), name) for test in tests)
+        check(known, place, f"`{reason}`: there is no test {name}")
+
+
+def names(pages):
+    told, dev, tests = told_commands(), dev_commands(), test_names()
+    run, not_run = 0, []
+    for page in pages:
+        check_inline(page, told, dev)
+        if page.parent.name == "guide":
+            for fence in guide.fences(page):
+                run += len(guide.commands(fence)) if fence.language == "console" else 0
+                not_run += [(fence.place, line, fence.reason) for line in fence.lines
+                            if fence.reason and fence.language == "sh"]
+            continue
+        for block in blocks(page):
+            lines = command_lines(block)
+            if block.language != "sh":
+                hidden = [line for line in lines if proctor_words(line) and (proctor_words(line)[0],) in told]
+                check(block.language not in ("bash", "shell", "console") and not hidden, block.place,
+                      "commands belong into a fence ```sh", hidden)
+                continue
+            for line in [] if block.name or block.runs() else lines:
+                check_names(line, told, block.place)
+                reason = block.says("not run", line)
+                run += reason is None
+                if reason:
+                    check_reason(reason, block.place, tests)
+                    not_run.append((block.place, line, reason))
+    print(f"{run} commands run; not run are {len(not_run)}:")
+    for place, line, reason in not_run:
+        print(f"  {place:28} {line}\n  {'':28}   {reason}")
+
+
+# ---- running them ----
+
+
+class World:
+    """What the pages take for granted: a project with tests of each kind, a script, a configuration, and, where a page
+    speaks of RUN_DIR, a run that failed."""
+
+    PROGRAMS = {"build/my_gtest": "plan_sample_gtest", "build/my_test": "plan_sample_gtest",
+                "build/my_catch2": "plan_sample_catch2", "build/my_benchmark": "plan_sample_benchmark",
+                "build/attention_test": "plan_sample_gtest", "build/kernel_tests": "plan_sample_gtest",
+                "gpu_tests": "plan_sample_gtest", "my_cuda_program": "proctor_cudart_sample"}
+    OF_PAGE = {"gtest.md": {"build/my_test": "plan_listener_gtest"}, "catch2.md": {"build/my_tests": "plan_sample_catch2"}, "doctest.md": {"build/my_tests": "plan_sample_doctest"}}
+    FAILING = "memory.xpu/Copy.HostToDeviceIsByteExact"
+    # Names that stand for one of many.
+    NAMES = {"CASE": FAILING}
+
+    def __init__(self, sandbox, page):
+        self.page, self.path = page, sandbox.path / "pages" / page.stem
+        self.path.mkdir(parents=True)
+        self.env = {**sandbox.env, "PATH": f"{BIN}:{self.path}/bin:{os.environ['PATH']}", "NO_COLOR": "1"}
+        # Some of the samples hang, on purpose.
+        self.write("../../config/proctor/proctor.toml", '[defaults]\ntimeout = "3s"\ngrace = "100ms"\n')
+        self.write("proctor.toml", '[suite.train]\ncommand = ["./train.sh"]\n')
+        for name in ("train_step.py", "DIR/id"):
+            self.write(name, "")
+        shutil.copytree(ROOT / "docker", self.path / "docker")
+        shutil.copy(ROOT / "docker/cpu-sim/Dockerfile", self.path)
+        self.programs = {**self.PROGRAMS, **self.OF_PAGE.get(page.name, {})}
+        for name, program in self.programs.items():
+            (self.path / name).parent.mkdir(exist_ok=True)
+            (self.path / name).symlink_to(BIN / program)
+        (self.path / "build/bin").symlink_to(BIN)
+        self.write("tests/gpu/test_gpu.py", "def test_adds():\n    assert 1 + 1 == 2\n")
+        for name in ("train.sh", "it.sh", "serve_and_query.sh", "your-program", "my_level_zero_program", "bin/torchrun"):
+            self.write(name, "#!/bin/sh\necho working\n").chmod(0o755)
+
+    def write(self, name, text):
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def misses(self, line):
+        """A program in it that was not built, because its framework or toolkit is not here; else None."""
+        return next((name for name in self.programs if name in line and not (self.path / name).exists()), None)
+
+    def make_run(self):
+        """RUN_DIR, and the latest run."""
+        for out in ([], ["--out", "RUN_DIR"]):
+            self.shell(f"PROCTOR_SIM_FAULTS=copy.short:min=65537 proctor run memory --sim xpu:1x1 --case {self.FAILING} "
+                       + " ".join(out), 1, self.page.name)
+
+    def shell(self, text, code, place):
+        guide.execute(guide.Command(place, text if code == 0 else f"{text}  # exits {code}"), self.path, self.env)
+
+
+def simulated(text, told):
+    """With --sim, where the command takes it and does not say it."""
+    words = proctor_words(text)
+    if words is None:
+        return text
+    command = ()
+    while len(command) < len(words) and command + (words[len(command)],) in told:
+        command += (words[len(command)],)
+    if "--sim" not in told.get(command, ()) or {"--sim", "--plan", "--root"} & set(words):
+        return text
+    return re.sub(r"(proctor " + " ".join(command) + r")\b", rf"\1 --sim {SIM}", text, count=1)
+
+
+def walk(page, told, sandbox):
+    world, count, has_run = None, 0, False
+    found = blocks(page)
+    for block in [block for block in found if block.name]:
+        world = world or World(sandbox, page)
+        world.write(block.name, "\n".join(block.lines) + "\n").chmod(0o755)
+    for block in found:
+        lines = block.runs() or (command_lines(block) if block.language == "sh" and not block.name else [])
+        for line in lines:
+            if block.says("not run", line) and not block.runs():
+                continue
+            world = world or World(sandbox, page)
+            if world.misses(line):
+                print(f"{block.place}: not run, {world.misses(line)} was not built: {line}")
+                continue
+            if re.search(r"\bRUN_DIR\b|proctor-out|\bCASE\b", line) and not has_run:
+                world.make_run()
+                has_run = True
+            for variant in variants(line) if is_synopsis(line) else [line]:
+                for name, meaning in World.NAMES.items():
+                    variant = re.sub(rf"\b{name}\b", meaning, variant)
+                world.shell(simulated(variant, told), block.says("exits", line) or 0, block.place)
+                count += 1
+    if count:
+        print(f"{page.name}: {count} commands run", flush=True)
+
+
+def run(part, pages):
+    index, of = (int(number) for number in part.split("/"))
+    told = told_commands()
+    with Sandbox() as sandbox:
+        for page in [page for page in pages if page.parent.name != "guide"][index - 1::of]:
+            walk(page, told, sandbox)
+
+
+def main():
+    if sys.argv[1] == "names":
+        names([Path(name) for name in sys.argv[2:]])
+    else:
+        run(sys.argv[2], [Path(name) for name in sys.argv[3:]])
+
+
+if __name__ == "__main__":
+    main()

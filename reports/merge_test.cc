@@ -111,7 +111,18 @@ TEST(Merge, WhyACaseWasNotRunIsAMatterOfItsShard) {
   EXPECT_EQ(model.verdict(model.cases()[0]).reason, "budget");
   EXPECT_EQ(model.verdict(model.cases()[1]).reason, "interrupted");
   EXPECT_EQ(model.verdict(model.cases()[2]).outcome, Outcome::kPass);
-  EXPECT_TRUE(model.warned_of("shard_cut_short"));
+  EXPECT_TRUE(model.warned_of(kPartIncomplete));
+}
+
+// Its cases are all there and good; what its runner had still to say is not.
+TEST(Merge, OneWhoseRunnerWasKilledAfterItsLastCaseIsIncomplete) {
+  auto parts = all();
+  EXPECT_EQ(exit_code(whole(parts)), 0);
+  std::erase_if(parts[1].events, [](const Event& event) { return std::holds_alternative<RunEnded>(event); });
+  const RunModel model = whole(parts);
+  EXPECT_EQ(model.verdict(model.cases()[1]).outcome, Outcome::kPass);
+  EXPECT_EQ(exit_code(model), 3);
+  EXPECT_EQ(run_verdict(model), "incomplete");
 }
 
 TEST(Merge, AGapIsNamed) {

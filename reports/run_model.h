@@ -50,7 +50,8 @@ struct CaseRecord {
 // The code of the warning that a part of a joined run was refused, by its arguments or its configuration. It makes the
 // code red.
 inline constexpr std::string_view kPartRefused = "part_refused";
-// That a part was cut short after its last case, or executed less than it was to. It makes the run incomplete.
+// That a part, or a shard, was cut short, even after its last case, or that a part executed less than it was to. It
+// makes the run incomplete.
 inline constexpr std::string_view kPartIncomplete = "part_incomplete";
 
 // Whether the warning makes the machine red, whatever the cases say.

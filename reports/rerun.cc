@@ -74,19 +74,6 @@ std::vector<std::string> run_again(const std::vector<std::string>& words,
   return again;
 }
 
-// `cd DIRECTORY && NAME=VALUE... proctor run ...`, each part but the last optional.
-std::string text_of(const RerunCommand& command, const std::string& directory) {
-  std::string out;
-  if (command.directory != directory) out += "cd " + shell_quote(command.directory) + " && ";
-  for (const auto& variable : command.environment) {
-    const std::size_t value = variable.find('=') + 1;
-    out += variable.substr(0, value) + shell_quote(variable.substr(value)) + ' ';
-  }
-  for (const auto& word : command.words) out += shell_quote(word) + ' ';
-  out.pop_back();
-  return out;
-}
-
 RerunCommand command_of(const std::string& text, const std::string& directory) {
   RerunCommand command{.environment = {}, .words = {}, .directory = directory};
   auto words = shell_words(text);
@@ -126,6 +113,18 @@ std::optional<RerunCommand> joined_again(const RunModel& model, const std::vecto
 
 }  // namespace
 
+std::string command_text(const RerunCommand& command, const std::string& directory) {
+  std::string out;
+  if (command.directory != directory) out += "cd " + shell_quote(command.directory) + " && ";
+  for (const auto& variable : command.environment) {
+    const std::size_t value = variable.find('=') + 1;
+    out += variable.substr(0, value) + shell_quote(variable.substr(value)) + ' ';
+  }
+  for (const auto& word : command.words) out += shell_quote(word) + ' ';
+  out.pop_back();
+  return out;
+}
+
 RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& case_ids) {
   if (auto joined = joined_again(model, case_ids)) return *std::move(joined);
   std::vector<std::string> words = model.plan().command_line;
@@ -154,11 +153,11 @@ RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& cas
 }
 
 std::string command_of_part(const RunModel& model, const std::string& directory) {
-  return text_of(rerun_of(model, {}), directory);
+  return command_text(rerun_of(model, {}), directory);
 }
 
 std::string rerun_command(const RunModel& model, const CaseRecord& record) {
-  return text_of(rerun_of(model, {record.planned.id}), model.plan().directory);
+  return command_text(rerun_of(model, {record.planned.id}), model.plan().directory);
 }
 
 }  // namespace proctor

@@ -25,6 +25,9 @@ struct RerunCommand {
 };
 RerunCommand rerun_of(const RunModel& model, const std::vector<std::string>& case_ids);
 
+// For a shell in `directory`: `cd DIRECTORY && NAME=VALUE... proctor run ...`, each part but the last optional.
+std::string command_text(const RerunCommand& command, const std::string& directory);
+
 // How a run was started, without a selection of cases, for a shell in `directory`.
 std::string command_of_part(const RunModel& model, const std::string& directory);
 

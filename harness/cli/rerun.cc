@@ -66,16 +66,27 @@ void add_option(std::vector<std::string>& words, const std::vector<std::string>&
   words.insert(std::find(words.begin(), words.end(), "--"), option.begin(), option.end());
 }
 
-Result<void> add_options(const RerunOptions& options, std::vector<std::string>& words) {
+// What has no dry run is only printed. A run that insists on its cards has none, since it has to look for them.
+bool has_dry_run(const RerunCommand& command, bool is_exec) {
+  const auto end = std::find(command.words.begin(), command.words.end(), "--");
+  return !is_exec && std::find(command.words.begin(), end, "--require-cards") == end;
+}
+
+Result<void> add_options(const RerunOptions& options, bool has_dry_run, std::vector<std::string>& words) {
   if (options.repeat > 0) add_option(words, {"--repeat", std::to_string(options.repeat)});
   if (options.each_device) add_option(words, {"--each-device"});
-  if (options.dry_run) add_option(words, {"--dry-run"});
+  if (options.dry_run && has_dry_run) add_option(words, {"--dry-run"});
   if (options.out.empty()) return {};
   std::error_code ec;  // it is relative to where we are, not to where the run was
   const auto out = std::filesystem::absolute(options.out, ec);
   if (ec) return Error::system("find " + options.out, ec.value());
   add_option(words, {"--out", out.string()});
   return {};
+}
+
+std::string command_directory() {
+  std::error_code ignored;  // then the line says where to go
+  return std::filesystem::current_path(ignored).string();
 }
 
 Error become(const RerunCommand& command) {
@@ -109,7 +120,12 @@ int rerun(const RerunOptions& options) {
         "run the cases of " + options.run_dir + " again by one command: each of its suites has its own",
         "Choose those of one suite with --case ID, or start CTest with --rerun-failed."));
   }
-  if (auto added = add_options(options, command.words); !added) return fail(added.error());
+  const bool starts = !options.dry_run || has_dry_run(command, model->plan().exec);
+  if (auto added = add_options(options, starts, command.words); !added) return fail(added.error());
+  if (!starts) {
+    std::printf("%s\n", shown(command_text(command, command_directory())).c_str());
+    return kExitGreen;
+  }
   std::string line;
   for (const auto& word : command.words) line += ' ' + shell_quote(word);
   std::fprintf(stderr, "proctor: again:%s\n", shown(line).c_str());
@@ -130,7 +146,8 @@ void add_rerun_command(CLI::App& app, Action& action) {
   command->add_flag("--each-device", options->each_device,
                     "Every case on every device, and a table that tells code from card");
   command->add_option("--out", options->out, "Run directory of the new run; must be new or empty");
-  command->add_flag("--dry-run", options->dry_run, "Print the plan, start nothing");
+  command->add_flag("--dry-run", options->dry_run,
+                    "Print the plan, or the line that would be started; start nothing");
   command->callback([options, &action] { action = [options] { return rerun(*options); }; });
 }
 

@@ -126,10 +126,39 @@ def rerun(sandbox):
     print("ok rerun repeats what was bad, the way it ran")
 
 
+def dry_run(sandbox):
+    """The plan; of what cannot show one, the line that would be started, as a shell takes it."""
+    marker = sandbox.path / "started"
+    write_config(sandbox.path / "proctor.toml", {"bad": suite(f"touch {marker}; exit 1")})
+    first = sandbox.out()
+    sandbox.proctor("run", "--out", first, *SIM)
+    cards = sandbox.out()
+    sandbox.proctor("run", "--out", cards, "--require-cards", *SIM)
+    opaque = sandbox.out()
+    sandbox.proctor("exec", "--out", opaque, "--", "sh", "-c", f"touch {marker}; exit 3")
+    check(marker.exists(), "the runs did not run")
+    marker.unlink()
+    done = sandbox.proctor("rerun", first, "--dry-run")
+    check(done.returncode == 0 and "bad/sh" in done.stdout, done.returncode, done.stdout, done.stderr)
+    done = sandbox.proctor("rerun", cards, "--failed", "--dry-run")
+    check(done.returncode == 0 and done.stdout == f"{BIN}/proctor run --require-cards --sim xpu:4x1 --case bad/sh\n",
+          done.returncode, done.stdout, done.stderr)
+    done = sandbox.proctor("rerun", opaque, "--dry-run")
+    check(done.returncode == 0 and done.stdout == f"{BIN}/proctor exec -- sh -c 'touch {marker}; exit 3'\n", done.returncode,
+          done.stdout, done.stderr)
+    check(not marker.exists(), "a dry run started something")
+    again = subprocess.run(sandbox.command("rerun", opaque, "--dry-run"), cwd="/", env=sandbox.env, capture_output=True,
+                           text=True, timeout=60).stdout
+    check(again.startswith(f"cd {sandbox.path} && "), again)
+    check(subprocess.run(again, shell=True, cwd="/", env=sandbox.env, stderr=subprocess.DEVNULL).returncode == 3, again)
+    check(marker.exists(), "the printed line does not run it")
+    print("ok a dry run prints what would be started")
+
+
 def main():
     if not (BIN / SIMULATOR).exists():
         skip(f"library_missing:{SIMULATOR}")
-    for test in (fails_on_the_first_card, fails_everywhere, flaky, each_device, rerun):
+    for test in (fails_on_the_first_card, fails_everywhere, flaky, each_device, rerun, dry_run):
         with Sandbox() as sandbox:
             test(sandbox)
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import BIN, check
+from harness import BIN, Sandbox, check, write_config
 
 PAGE, COMPLETION = BIN.parent / "manual/proctor.1", BIN.parent / "manual/proctor"
 
@@ -56,9 +56,10 @@ def page(told):
     print(f"ok the man page has {len(written)} commands and their options")
 
 
-def completed(*words):
-    script = f'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _proctor; printf "%s\\n" "${{COMPREPLY[@]}}"'
-    return set(output_of("bash", "-euc", script, "bash", COMPLETION, *words).split())
+def completed(*words, cwd=None):
+    """What bash offers at the end of a line with these words, the last of which is being typed."""
+    script = 'source "$1"; COMP_LINE=$2; COMP_POINT=${#2}; _proctor; printf "%s\\n" "${COMPREPLY[@]}"'
+    return set(output_of("bash", "-euc", script, "bash", COMPLETION, " ".join(map(str, words)), cwd=cwd).splitlines()) - {""}
 
 
 def completion(told):
@@ -72,10 +73,42 @@ def completion(told):
     print(f"ok bash completes {sum(map(len, told.values()))} options")
 
 
+def words_of_the_machine():
+    """Suites of the configuration, cases and devices of the last run or of the one that is named, runs, and rules."""
+    proctor = BIN / "proctor"
+    with Sandbox() as sandbox:
+        offered = lambda *words: completed(proctor, *words, cwd=sandbox.path)
+        check(offered("run", "--case", "") == set() == offered("rerun", "proctor-"), "there is no run yet")
+        check("memory" in offered("run", "me"), "the built-in suites:", offered("run", ""))
+        write_config(sandbox.path / "proctor.toml", {name: {"kind": "command", "backend": "xpu", "command": ["./a b;$(touch x).sh"]}
+                                                     for name in ("attention", "moe")})
+        script = sandbox.path / "a b;$(touch x).sh"
+        script.write_text("#!/bin/sh\n")
+        script.chmod(0o755)
+        check(offered("run", "att") == {"attention"} and "memory" not in offered("run", ""), "suites:", offered("run", "a"))
+        done = sandbox.proctor("run", "--sim", "xpu:1x1", "attention")
+        check(done.returncode == 0, done.stdout, done.stderr)
+        ids = offered("run", "--case", "att")
+        check(len(ids) == 1 and "\\$\\(touch" in next(iter(ids)), "an id that must not be a command:", ids)
+        check(ids == offered("log", "att") == offered("explain", "att") == {f"{word}" for word in offered("run", "--case=att")}, ids)
+        check(not (sandbox.path / "x").exists(), "an id was executed")
+        check(offered("run", "--devices", "xpu-") == {"xpu-sim:0"} == offered("devices", "drain", "xpu"), "devices:", offered("run", "--devices", "xpu-"))
+        check(offered("run", "--devices", "xpu-sim:") == {"0"}, "bash replaces only what follows the colon")
+        runs = offered("rerun", "proctor-out/")
+        check(len(runs) == 2 and "proctor-out/latest" in runs, runs)
+        check("79" in offered("explain", "xid:7") and "xid:79" in offered("explain", "xi"), offered("explain", "xi"))
+        first = (runs - {"proctor-out/latest"}).pop()
+        check(sandbox.proctor("run", "--sim", "xpu:1x1", "moe").returncode == 0, "moe")
+        check({id.partition("/")[0] for id in offered("rerun", first, "--case", "")} == {"attention"}, "of the run that is named")
+        check({id.partition("/")[0] for id in offered("run", "--case", "")} == {"moe"}, "of the latest")
+    print("ok bash completes what this machine has")
+
+
 def main():
     told = commands()
     page(told)
     completion(told)
+    words_of_the_machine()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kHeadlineBytes = 200;
+constexpr std::size_t kMaxSuspects = 10;  // cases that may have left a process behind
 // Of harness/classify/rules.toml: what the outcome alone leads to, and the class that
 // says no more than `fail`.
 constexpr std::string_view kWhereOutcome = "outcome";
@@ -201,6 +202,24 @@ std::string evidence_text(const RunModel& model, const CaseRecord& record) {
   return text;
 }
 
+// "logs/x.log" of a run directory, from where the reader stands.
+std::string from_here(const std::string& run_dir, const std::string& file) {
+  return run_dir.empty() ? file : (std::filesystem::path(run_dir) / file).string();
+}
+
+// "core:          gdb ./program RUN/evidence/x.1.core", or "" when none was kept.
+std::string core_line(const Attempt* attempt, const std::string& run_dir) {
+  if (attempt == nullptr || !attempt->end || attempt->end->evidence.core.file.empty()) return "";
+  const CoreInfo& core = attempt->end->evidence.core;
+  std::string command = "gdb";
+  for (const std::string& word : {core.program, from_here(run_dir, core.file)}) {
+    if (!word.empty()) command += ' ' + shell_quote(word);
+  }
+  constexpr double kMib = 1024 * 1024;
+  return fmt::format("core:          {} ({:.1f} MiB)\n", one_line(clean_text(command), 4 * kHeadlineBytes),
+                     static_cast<double>(core.bytes) / kMib);
+}
+
 // Two headlines that differ in numbers and addresses only have one cause.
 std::string without_numbers(std::string_view text) {
   std::string out;
@@ -215,11 +234,6 @@ std::string without_numbers(std::string_view text) {
     i = std::min(end, text.size());
   }
   return out;
-}
-
-// "logs/x.log" of a run directory, from where the reader stands.
-std::string from_here(const std::string& run_dir, const std::string& file) {
-  return run_dir.empty() ? file : (std::filesystem::path(run_dir) / file).string();
 }
 
 // Of an attempt: the line in the sources, the log, the evidence, the rule.
@@ -371,10 +385,11 @@ std::string summarize_failure(const RunModel& model, const CaseRecord& record, c
   if (const std::string cause = cause_text(diagnosis); !cause.empty()) problem += " · " + cause;
   std::string next = next_text(diagnosis);
   if (!next.empty()) next = fmt::format("next:          {}\n", next);
-  return fmt::format("whose problem: {}\n{}what:          {}\n{}{}rerun:         {}\nwhere to look: {}\n",
+  return fmt::format("whose problem: {}\n{}what:          {}\n{}{}{}rerun:         {}\nwhere to look: {}\n",
                      problem, next, one_line(what, 4 * kHeadlineBytes),
                      devices_line(model, telling_attempt(model, record)), evidence_text(model, record),
-                     rerun_command(model, record), where_to_look(model, record, run_dir));
+                     core_line(telling_attempt(model, record), run_dir), rerun_command(model, record),
+                     where_to_look(model, record, run_dir));
 }
 
 }  // namespace proctor

@@ -168,7 +168,9 @@ TEST(Explain, HasFourFilledLinesForEveryBadOutcome) {
     ++bad;
     const std::string text = summarize_failure(model, record);
     const auto& end = deciding_attempt(record, model.verdict(record));
-    const std::size_t evidence = end && end->end ? end->end->evidence.lines.size() : 0;
+    const std::size_t evidence =
+        end && end->end ? end->end->evidence.lines.size() + (end->end->evidence.core.file.empty() ? 0 : 1)
+                        : 0;
     const std::size_t next = diagnosis_of(model, record) ? 1 : 0;
     const std::size_t devices = end != nullptr && !end->start.devices.empty() ? 1 : 0;
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),

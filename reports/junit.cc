@@ -168,6 +168,8 @@ std::string attempt_text(const RunModel& model, const CaseRecord& record, const 
     if (!attempt.end->evidence.file.empty()) {
       text += fmt::format("all evidence: {}\n", attempt.end->evidence.file);
     }
+    if (const CoreInfo& core = attempt.end->evidence.core; !core.file.empty())
+      text += fmt::format("core: {} ({} bytes of {})\n", core.file, core.bytes, core.program);
     if (const auto& lost = attempt.end->termination.guard_lost; !lost.empty())
       text += fmt::format("the process that guards it did not end it: {}; the runner did\n", lost);
     if (attempt.end->termination.unreapable) text += "a process could not be killed\n";

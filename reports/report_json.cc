@@ -191,6 +191,11 @@ Json ranks_json(const std::vector<RankEnd>& ranks) {
   return array;
 }
 
+Json core_json(const CoreInfo& core) {
+  if (core.file.empty()) return nullptr;
+  return {{"file", clean_text(core.file)}, {"program", clean_text(core.program)}, {"bytes", core.bytes}};
+}
+
 Json attempt_json(const Attempt& attempt) {
   const AttemptEnded end = attempt.end.value_or(AttemptEnded{});
   const Verdict verdict = verdict_of(attempt);
@@ -212,7 +217,8 @@ Json attempt_json(const Attempt& attempt) {
                     {"lost", end.output.lost}};
   json["evidence"] = {{"file", clean_text(end.evidence.file)},
                       {"lines", strings(end.evidence.lines)},
-                      {"duration_ms", end.evidence.duration_ms}};
+                      {"duration_ms", end.evidence.duration_ms},
+                      {"core", core_json(end.evidence.core)}};
   json["telemetry"] = telemetry_json(end.telemetry);
   json["last_step"] = clean_text(end.last_step);
   json["failures"] = failures_json(end.failures);

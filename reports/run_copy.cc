@@ -23,6 +23,7 @@ void RunCopy::copy_attempts(const CaseRecord& record, int before, std::vector<Ev
     end.at_ms += origin_.later_ms;
     move_below(end.output.log);
     move_below(end.evidence.file);
+    move_below(end.evidence.core.file);
     for (DeviceTelemetry& telemetry : end.telemetry.devices) telemetry.device = device(telemetry.device);
     out.emplace_back(std::move(end));
   }

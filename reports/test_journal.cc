@@ -91,7 +91,7 @@ std::vector<Event> rich_journal() {
     end.measures = {{text, 1.5, "GB/s", 3, 0.1}};
     end.termination = {15, true, false, 12, {{4711, text}}};
     end.output = {"", text.size() + 70'000, 5, true, text.substr(0, 65'536), text.substr(0, 65'536)};
-    end.evidence = {text, {text, "native: ioctl"}, 812};
+    end.evidence = {text, {text, "native: ioctl"}, 812, {text, text, 4096}};
     end.telemetry = {{{text, text, text, 1, 0.5, 1.5, 1.25, 1.5, 1.0, {text}, text}},
                      {{text, {{"power", "W", "", 0, {}, {}, {}, {}, {}, {}, text}}}}};
     end.last_step = text;

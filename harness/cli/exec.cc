@@ -83,6 +83,12 @@ std::string command_of(const RunModel& model) {
   return dashes == words.end() || dashes + 1 == words.end() ? "" : clean_text(*(dashes + 1));
 }
 
+// Of a crash: where it was, or why nobody knows.
+bool left_evidence(const RunModel& model, const CaseRecord& record) {
+  const Attempt* attempt = telling_attempt(model, record);
+  return attempt != nullptr && attempt->end && !attempt->end->evidence.lines.empty();
+}
+
 void ExecDisplay::tick() { output_.write({}); }
 
 void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<void>& rendered) {
@@ -97,7 +103,7 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
     if (own_end && !spoke_ && shell_code == 0) continue;
     say(to_string(model.verdict(record)) + " · exit " + std::to_string(shell_code) + " · reports in " +
         clean_text(run_dir_));
-    if (own_end) {  // its own words say the rest
+    if (own_end && !left_evidence(model, record)) {  // its own words say the rest
       const Diagnosis* diagnosis = diagnosis_of(model, record);
       const std::string cause = cause_text(diagnosis);
       if (cause.empty()) continue;
@@ -105,7 +111,7 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
       say("next:          " + next_text(diagnosis));
       continue;
     }
-    std::istringstream answers(summarize_failure(model, record));
+    std::istringstream answers(summarize_failure(model, record, run_dir_));
     for (std::string line; std::getline(answers, line);) say(line);
   }
   if (!rendered) say("failed to " + clean_text(rendered.error().what) + "; the journal is in " + run_dir_);

@@ -13,6 +13,7 @@
 #include "harness/core/exit_code.h"
 #include "harness/devices/environment.h"
 #include "harness/evidence/collect.h"
+#include "harness/evidence/crash.h"
 #include "harness/evidence/gatherer.h"
 #include "harness/machine/installation.h"
 
@@ -21,6 +22,7 @@ namespace {
 
 struct GatherOptions {
   CollectRequest request;
+  CrashRequest crash;  // where --crashed is given
   std::string budget;
   std::string file;
 };
@@ -36,16 +38,24 @@ void print_digest(const std::vector<std::string>& lines) {
 int gather(GatherOptions& options) {
   const auto budget = parse_duration(options.budget);
   if (!budget) return fail(budget.error());
-  options.request.budget = *budget;
-  options.request.environment = caller_environment();
-  options.request.more_tools = program_directory();
+  options.request.budget = options.crash.budget = *budget;
+  options.request.environment = options.crash.environment = caller_environment();
+  options.request.more_tools = options.crash.more_tools = program_directory();
   std::error_code ignored;  // opening the file says it
   std::filesystem::create_directories(std::filesystem::path(options.file).parent_path(), ignored);
   std::ofstream file(options.file, std::ios::trunc);
   if (!file) return fail(Error::system("write " + options.file, errno));
   auto tools = Containment::open(Layer::kSubreaper, "evidence");
   if (!tools) return fail(tools.error());
-  collect_evidence(options.request, **tools, file, print_digest);
+  if (options.crash.pid != 0) {
+    collect_crash(options.crash, **tools, file, [](const CrashDigest& digest) {
+      std::vector<std::string> lines = digest.lines;
+      if (!digest.program.empty()) lines.push_back(kCoreProgram + digest.program);
+      print_digest(lines);
+    });
+  } else {
+    collect_evidence(options.request, **tools, file, print_digest);
+  }
   file.close();
   return file ? kExitGreen : fail(Error::system("write " + options.file, errno));
 }
@@ -55,7 +65,13 @@ int gather(GatherOptions& options) {
 void add_gather_evidence_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("gather-evidence", "Look at the processes of a case")->group("");
   auto options = std::make_shared<GatherOptions>();
-  command->add_option("--guard", options->request.guard, "Pid of the case's guard")->required();
+  auto* guard = command->add_option("--guard", options->request.guard, "Pid of the case's guard");
+  auto* crashed = command->add_option("--crashed", options->crash.pid, "Pid of a process that left a core")
+                      ->excludes(guard);
+  command->add_option("--core-glob", options->crash.core_glob, "Where its core is")->needs(crashed);
+  command->add_option("--since", options->crash.since, "No older core is its")->needs(crashed);
+  command->add_option("--core", options->crash.core, "Where the core is kept")->needs(crashed);
+  command->add_option("--room", options->crash.room, "Bytes that it may take there")->needs(crashed);
   command->add_option("--device", options->request.devices, "A device of the case; repeatable")
       ->allow_extra_args(false);
   command->add_option("--kernel-line", options->request.kernel_lines, "A line of the kernel log; repeatable")

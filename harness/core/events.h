@@ -188,11 +188,19 @@ struct OutputInfo {
   std::string stderr_tail;
 };
 
-// What was seen of the processes before a timeout or a stall ended them.
+// The core of a process that crashed, as it was kept.
+struct CoreInfo {
+  std::string file{};     // relative to the run directory; "": there is none
+  std::string program{};  // the executable that it is of, for a debugger
+  std::uint64_t bytes = 0;
+};
+
+// What was seen of the processes before a timeout or a stall ended them, or after a crash in their core.
 struct EvidenceInfo {
   std::string file;                // relative to the run directory; "": none was gathered
   std::vector<std::string> lines;  // at most ten, for people
   std::int64_t duration_ms = 0;
+  CoreInfo core{};
 };
 
 // Why an attempt ended badly, as far as the rules of harness/classify/ can tell (docs/diagnosis.md).

@@ -88,8 +88,12 @@ void fields(auto& io, Is<OutputInfo> auto& r) {
   io("stdout_tail", r.stdout_tail), io("stderr_tail", r.stderr_tail);
 }
 
+void fields(auto& io, Is<CoreInfo> auto& r) {
+  io("file", r.file), io("program", r.program), io("bytes", r.bytes);
+}
+
 void fields(auto& io, Is<EvidenceInfo> auto& r) {
-  io("file", r.file), io("lines", r.lines), io("duration_ms", r.duration_ms);
+  io("file", r.file), io("lines", r.lines), io("duration_ms", r.duration_ms), io("core", r.core);
 }
 
 void fields(auto& io, Is<Diagnosis> auto& r) {

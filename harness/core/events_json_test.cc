@@ -55,9 +55,12 @@ AttemptEnded full_attempt() {
   end.verdict = {Outcome::kCrash, "signal:11"};
   end.exit_code = 1;
   end.exit_signal = 11;
-  end.termination = {15, true, true, 250, {{4711, "sleep 1"}}, "it was killed by signal 9"};
+  end.termination = {15, true, true, 250, {{4711, "sleep 1"}}, {"m.xpu/A.C"}, "it was killed by signal 9"};
   end.output = {"logs/x.log", 18'000'000'000'000'000'000u, 3, true, "out", "err"};
-  end.evidence = {"evidence/x.txt", {"python3 (pid 1): state D", "native: ioctl"}, 812};
+  end.evidence = {"evidence/x.txt",
+                  {"python3 (pid 1): state D", "native: ioctl"},
+                  812,
+                  {"evidence/x.core", "/usr/bin/python3", 12'345}};
   end.telemetry = {{{"cpu_time", "s", "cgroup", 1, 0.5, 1.5, 1.25, 1.5, 1.0, {"word"}, "of the tree"}},
                    {{"xpu-sim:0", {{"power", "W", "", 0, {}, {}, {}, {}, {}, {}, "not offered"}}}}};
   end.last_step = "touch 3/8";
@@ -131,9 +134,10 @@ PROCTOR_COUNT_FIELDS(AttemptStarted, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(Measure, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(Failure, 7, f1, f2, f3, f4, f5, f6, f7)
-PROCTOR_COUNT_FIELDS(Termination, 6, f1, f2, f3, f4, f5, f6)
+PROCTOR_COUNT_FIELDS(Termination, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(OutputInfo, 6, f1, f2, f3, f4, f5, f6)
-PROCTOR_COUNT_FIELDS(EvidenceInfo, 3, f1, f2, f3)
+PROCTOR_COUNT_FIELDS(CoreInfo, 3, f1, f2, f3)
+PROCTOR_COUNT_FIELDS(EvidenceInfo, 4, f1, f2, f3, f4)
 PROCTOR_COUNT_FIELDS(Diagnosis, 10, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10)
 PROCTOR_COUNT_FIELDS(TelemetryFigure, 11, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11)
 PROCTOR_COUNT_FIELDS(DeviceTelemetry, 2, f1, f2)
@@ -165,6 +169,7 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(end["termination"]["strays"][0].size(), field_count(Stray{}));
   EXPECT_EQ(end["output"].size(), field_count(OutputInfo{}));
   EXPECT_EQ(end["evidence"].size(), field_count(EvidenceInfo{}));
+  EXPECT_EQ(end["evidence"]["core"].size(), field_count(CoreInfo{}));
   EXPECT_EQ(end["diagnosis"].size(), field_count(Diagnosis{}));
   EXPECT_EQ(end["telemetry"].size(), field_count(TelemetryInfo{}));
   EXPECT_EQ(end["telemetry"]["host"][0].size(), field_count(TelemetryFigure{}));
@@ -220,6 +225,8 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_EQ(end.exit_signal, 11);
   EXPECT_EQ(end.output.bytes, 18'000'000'000'000'000'000u);
   EXPECT_EQ(end.evidence.lines.at(1), "native: ioctl");
+  EXPECT_EQ(end.evidence.core.program, "/usr/bin/python3");
+  EXPECT_EQ(end.evidence.core.bytes, 12'345u);
   EXPECT_EQ(end.termination.strays.at(0).pid, 4711);
   EXPECT_EQ(end.termination.guard_lost, "it was killed by signal 9");
   EXPECT_EQ(end.ranks.at(0).left, "signal:9");

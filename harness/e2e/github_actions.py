@@ -40,11 +40,14 @@ def green(sandbox):
 
 
 def red(sandbox):
-    job = run_job(sandbox, run_step("--", "/bin/false", name="red"), FINISH)
+    crash = 'mkdir -p "$PROCTOR_RUN_DIR/evidence/sh"; cd "$PROCTOR_RUN_DIR/evidence/sh"; touch sh.1.core sh.1.txt; false'
+    job = run_job(sandbox, run_step("--", "/bin/sh", "-c", crash, name="red"), FINISH)
     expect(job, "failure", "red", "1", "false")
     errors = job.record("run").annotations.messages("error")
     check(any("whose problem: code" in error for error in errors), errors)
-    check((sandbox.artifacts.directory / "red" / "report.json").exists(), "no artifact of a red run")
+    artifact = sandbox.artifacts.directory / "red"
+    check((artifact / "report.json").exists(), "no artifact of a red run")
+    check([file.name for file in (artifact / "evidence" / "sh").iterdir()] == ["sh.1.txt"], "a core is in the artifact")
     check(job.record("finish").outcome == "success", job.text)
 
 

@@ -32,16 +32,10 @@ class Collection {
       : request_(request),
         containment_(containment),
         text_(text),
-        end_(Clock::now() + request.budget - kReserve) {
+        end_(Clock::now() + request.budget - kReserve),
+        tools_(tool_settings(request.environment, request.more_tools)) {
     findings_.devices = request.devices;
     findings_.kernel_lines = request.kernel_lines;
-    if (const auto path = request.environment.find("PATH"); path != request.environment.end())
-      search_ = path->second;
-    if (!request.more_tools.empty()) search_ += ':' + request.more_tools;
-    for (const auto& [name, value] : request.environment) {
-      // gdb would ask a server for debug information, and wait for it.
-      if (name != "DEBUGINFOD_URLS") environment_.push_back(name + "=" + value);
-    }
   }
 
   void collect_processes();
@@ -68,8 +62,7 @@ class Collection {
   Containment& containment_;
   std::ostream& text_;
   Clock::time_point end_;
-  std::string search_;
-  std::vector<std::string> environment_;
+  ToolSettings tools_;
   Findings findings_;
 };
 
@@ -106,12 +99,12 @@ std::vector<ProcessFinding*> Collection::pythons() {
 void Collection::collect_python_stacks() {
   const auto processes = pythons();
   if (processes.empty()) return;
-  const std::string tool = find_tool("py-spy", search_);
+  const std::string tool = find_tool("py-spy", tools_.search);
   if (tool.empty()) return add_gap("Python stacks: py-spy is not on PATH; pip install py-spy");
   std::vector<std::vector<std::string>> commands;
   for (const ProcessFinding* process : processes)
     commands.push_back(py_spy_command(tool, process->facts.pid));
-  const auto runs = run_tools(containment_, commands, environment_, std::min(left(), kPythonLimit));
+  const auto runs = run_tools(containment_, commands, tools_.environment, std::min(left(), kPythonLimit));
   for (std::size_t i = 0; i < runs.size(); ++i) take_python(*processes[i], runs[i]);
 }
 
@@ -137,13 +130,13 @@ std::vector<ProcessFinding*> Collection::traced() {
 void Collection::collect_native_stacks() {
   const auto processes = traced();
   if (processes.empty()) return;
-  const auto tool = find_stack_tool(search_);
+  const auto tool = find_stack_tool(tools_.search);
   if (!tool)
     return add_gap("native stacks: neither gdb nor eu-stack is on PATH; apt-get install gdb (or elfutils)");
   std::vector<std::vector<std::string>> commands;
   for (const ProcessFinding* process : processes)
     commands.push_back(stack_command(*tool, process->facts.pid));
-  const auto runs = run_tools(containment_, commands, environment_, left());
+  const auto runs = run_tools(containment_, commands, tools_.environment, left());
   for (std::size_t i = 0; i < runs.size(); ++i) take_native(*processes[i], runs[i], tool->path);
 }
 

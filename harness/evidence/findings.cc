@@ -58,15 +58,6 @@ std::string python_stack(const ProcessFinding& process, std::size_t most) {
   return joined(frames, " < ");
 }
 
-// Where the interpreter begins, the Python stack says more.
-bool is_interpreter(std::string_view function) {
-  constexpr std::array<std::string_view, 8> kPrefixes = {
-      "Py",       "_Py", "ffi_", "_ctypes", "_call_function_pointer", "cfunction_", "method_vectorcall",
-      "type_call"};
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                     [function](std::string_view prefix) { return function.starts_with(prefix); });
-}
-
 std::string native_stack(const ProcessFinding& process, std::size_t most) {
   if (process.native.empty()) return "";
   std::vector<std::string> frames;
@@ -138,6 +129,14 @@ std::string thread_text(const ThreadFacts& thread) {
 }
 
 }  // namespace
+
+bool is_interpreter(std::string_view function) {
+  constexpr std::array<std::string_view, 8> kPrefixes = {
+      "Py",       "_Py", "ffi_", "_ctypes", "_call_function_pointer", "cfunction_", "method_vectorcall",
+      "type_call"};
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [function](std::string_view prefix) { return function.starts_with(prefix); });
+}
 
 std::vector<std::string> ten_lines(const Findings& findings) {
   std::vector<std::string> lines;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/evidence/process_facts.h"
@@ -24,6 +25,9 @@ struct Findings {
   // What could not be read, each with how to allow it. One sentence each.
   std::vector<std::string> gaps{};
 };
+
+// Whether a native function belongs to the Python interpreter: where it begins, the Python stack says more.
+bool is_interpreter(std::string_view function);
 
 // For people in a hurry: at most ten lines, the process that holds a device first. If there are many
 // processes (ranks), each has one line, so that differences between them are seen.

@@ -21,6 +21,39 @@ std::string problem_of(const ProcessEnd& end) {
   return said.empty() ? "failed: no reason given" : "failed: " + said;
 }
 
+std::vector<std::string> with_program(const std::string& program, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), program);
+  return arguments;
+}
+
+Gathered gathered_from(const ProcessEnd& end) {
+  Gathered gathered{.lines = last_digest(end.kept_stdout), .core_program = {}, .problem = problem_of(end)};
+  const auto is_program = [](const std::string& line) { return line.starts_with(kCoreProgram); };
+  const auto program = std::ranges::find_if(gathered.lines, is_program);
+  if (program != gathered.lines.end()) {
+    gathered.core_program = program->substr(std::string_view(kCoreProgram).size());
+    gathered.lines.erase(program);
+  }
+  return gathered;
+}
+
+std::shared_ptr<ContainedProcess> start(boost::asio::io_context& io, Containment& containment,
+                                        std::vector<std::string> command,
+                                        const std::vector<std::string>& environment,
+                                        std::function<void(Gathered)> on_done) {
+  ProcessSpec spec;
+  spec.argv = std::move(command);
+  spec.env = environment;
+  spec.directory = "/";
+  spec.host_pids = true;
+  spec.keep_stdout = true;
+  spec.limits.timeout = kEvidenceLimit;
+  spec.limits.grace = Milliseconds(0);
+  return ContainedProcess::start(
+      io, containment, std::move(spec),
+      [on_done = std::move(on_done)](const ProcessEnd& end) { on_done(gathered_from(end)); });
+}
+
 }  // namespace
 
 std::vector<std::string> last_digest(const std::string& text) {
@@ -48,22 +81,29 @@ std::vector<std::string> gather_arguments(const GatherRequest& request) {
   return arguments;
 }
 
+std::vector<std::string> gather_arguments(const CrashGatherRequest& request) {
+  return {"gather-evidence",
+          "--crashed=" + std::to_string(request.pid),
+          "--core-glob=" + request.core_glob,
+          "--since=" + std::to_string(request.since),
+          "--core=" + request.core,
+          "--room=" + std::to_string(request.room),
+          "--file=" + request.file,
+          "--budget=" + format_duration(kOwnBudget)};
+}
+
 std::shared_ptr<ContainedProcess> gather_evidence(boost::asio::io_context& io, Containment& containment,
                                                   const GatherRequest& request,
                                                   std::function<void(Gathered)> on_done) {
-  ProcessSpec spec;
-  spec.argv = gather_arguments(request);
-  spec.argv.insert(spec.argv.begin(), request.program);
-  spec.env = request.environment;
-  spec.directory = "/";
-  spec.host_pids = true;
-  spec.keep_stdout = true;
-  spec.limits.timeout = kEvidenceLimit;
-  spec.limits.grace = Milliseconds(0);
-  return ContainedProcess::start(
-      io, containment, std::move(spec), [on_done = std::move(on_done)](const ProcessEnd& end) {
-        on_done({.lines = last_digest(end.kept_stdout), .problem = problem_of(end)});
-      });
+  return start(io, containment, with_program(request.program, gather_arguments(request)), request.environment,
+               std::move(on_done));
+}
+
+std::shared_ptr<ContainedProcess> gather_evidence(boost::asio::io_context& io, Containment& containment,
+                                                  const CrashGatherRequest& request,
+                                                  std::function<void(Gathered)> on_done) {
+  return start(io, containment, with_program(request.program, gather_arguments(request)), request.environment,
+               std::move(on_done));
 }
 
 }  // namespace proctor

@@ -2,6 +2,7 @@
 // do can hold the runner up.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,23 +31,42 @@ struct GatherRequest {
   std::vector<std::string> environment;     // of the tools
 };
 
+// Of a process that crashed and left a core.
+struct CrashGatherRequest {
+  std::string program;  // proctor itself
+  int pid = 0;          // of the process, as it saw itself
+  std::string core_glob;
+  std::int64_t since = 0;  // when the attempt began, in seconds of Unix time
+  std::string file;        // absolute path, as above
+  std::string core;        // where the core is kept
+  std::uint64_t room = 0;  // for it, in bytes
+  std::vector<std::string> environment;
+};
+
 struct Gathered {
   std::vector<std::string> lines;  // at most ten
+  std::string core_program;        // of a core that was kept or looked at, where it is known
   std::string problem;             // why there may be fewer than usual, or ""
 };
 
 // Stands between two versions of the ten lines that the child prints. The last complete version counts.
 inline constexpr const char* kDigestEnd = "\f";
+// Begins the line that names the program of a core.
+inline constexpr const char* kCoreProgram = "\v";
 
 std::vector<std::string> last_digest(const std::string& text);
 
 // The command line of the child, without the program.
 std::vector<std::string> gather_arguments(const GatherRequest& request);
+std::vector<std::string> gather_arguments(const CrashGatherRequest& request);
 
 // `on_done` is called once from the loop, at the latest at the deadline. The process that is returned may be
 // stopped and dropped at any time.
 std::shared_ptr<ContainedProcess> gather_evidence(boost::asio::io_context& io, Containment& containment,
                                                   const GatherRequest& request,
+                                                  std::function<void(Gathered)> on_done);
+std::shared_ptr<ContainedProcess> gather_evidence(boost::asio::io_context& io, Containment& containment,
+                                                  const CrashGatherRequest& request,
                                                   std::function<void(Gathered)> on_done);
 
 }  // namespace proctor

@@ -63,6 +63,22 @@ std::optional<StackFrame> parse_frame(std::string_view line) {
   return frame;
 }
 
+// The stacks of these threads, one after the other.
+std::vector<std::string> gdb_command(const std::string& path, const std::vector<std::string>& what,
+                                     const std::vector<std::string>& threads) {
+  // No start-up files and no scripts of the program's: they would run with our rights.
+  std::vector<std::string> words = {path, "-nx", "-batch"};
+  for (const char* setting :
+       {"auto-load off",
+        // Not through the program's mount namespace, which needs rights of its own.
+        "sysroot /", "width 0", "confirm off", "print frame-arguments none", "print thread-events off"})
+    words.insert(words.end(), {"-iex", std::string("set ") + setting});
+  words.insert(words.end(), what.begin(), what.end());
+  for (const std::string& thread : threads)
+    words.insert(words.end(), {"-ex", "thread apply " + thread + " backtrace " + kMaxFrames});
+  return words;
+}
+
 }  // namespace
 
 std::optional<StackTool> find_stack_tool(const std::string& search) {
@@ -75,26 +91,19 @@ std::optional<StackTool> find_stack_tool(const std::string& search) {
 
 std::vector<std::string> stack_command(const StackTool& tool, int pid) {
   if (tool.kind == StackTool::Kind::kEuStack) return {tool.path, "-n", kMaxFrames, "-p", std::to_string(pid)};
-  // No start-up files and no scripts of the program's: they would run with our rights.
-  return {tool.path,
-          "-nx",
-          "-batch",
-          "-iex",
-          "set auto-load off",
-          "-iex",
-          "set sysroot /",  // not through the program's mount namespace, which needs rights of its own
-          "-iex",
-          "set width 0",
-          "-iex",
-          "set confirm off",
-          "-iex",
-          "set print frame-arguments none",
-          "-iex",
-          "set print thread-events off",
-          "-p",
-          std::to_string(pid),
-          "-ex",
-          std::string("thread apply all backtrace ") + kMaxFrames};
+  return gdb_command(tool.path, {"-p", std::to_string(pid)}, {"all"});
+}
+
+std::vector<std::string> core_stack_command(const StackTool& tool, const std::string& core,
+                                            const std::string& program) {
+  if (tool.kind == StackTool::Kind::kEuStack) {
+    std::vector<std::string> words = {tool.path, "-n", kMaxFrames, "--core=" + core};
+    if (!program.empty()) words.push_back("--executable=" + program);
+    return words;
+  }
+  std::vector<std::string> what = {"-c", core};
+  if (!program.empty()) what.insert(what.begin(), {"-se", program});
+  return gdb_command(tool.path, what, {"1", "all"});  // the kernel writes the thread that crashed first
 }
 
 std::vector<ThreadStack> parse_native_stacks(std::string_view text) {

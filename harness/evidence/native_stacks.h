@@ -20,6 +20,9 @@ struct StackTool {
 std::optional<StackTool> find_stack_tool(const std::string& search);
 
 std::vector<std::string> stack_command(const StackTool& tool, int pid);
+// From a core: the thread that crashed comes first. `program` may be "" where it is not known.
+std::vector<std::string> core_stack_command(const StackTool& tool, const std::string& core,
+                                            const std::string& program);
 
 // Parses the output of either tool. Threads are in the order of the text.
 std::vector<ThreadStack> parse_native_stacks(std::string_view text);

@@ -31,6 +31,17 @@ std::string find_tool(const std::string& name, const std::string& search) {
   return "";
 }
 
+ToolSettings tool_settings(const std::map<std::string, std::string>& environment, const std::string& more) {
+  ToolSettings settings;
+  if (const auto path = environment.find("PATH"); path != environment.end()) settings.search = path->second;
+  if (!more.empty()) settings.search += ':' + more;
+  for (const auto& [name, value] : environment) {
+    // gdb would ask a server for debug information, and wait for it.
+    if (name != "DEBUGINFOD_URLS") settings.environment.push_back(name + "=" + value);
+  }
+  return settings;
+}
+
 std::vector<ToolRun> run_tools(Containment& containment,
                                const std::vector<std::vector<std::string>>& commands,
                                const std::vector<std::string>& environment, Milliseconds limit) {

@@ -1,6 +1,7 @@
 // Tools that are not ours, looked up on PATH and run under a deadline.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,14 @@ namespace proctor {
 
 // The full path, or "" when no directory of `search` (as in PATH) has it.
 std::string find_tool(const std::string& name, const std::string& search);
+
+// What tools get of a caller's environment, and the directories in which they are looked for: those of its PATH, then
+// `more`, unless that is "".
+struct ToolSettings {
+  std::string search;
+  std::vector<std::string> environment;
+};
+ToolSettings tool_settings(const std::map<std::string, std::string>& environment, const std::string& more);
 
 struct ToolRun {
   std::string output;   // stdout

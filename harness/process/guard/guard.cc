@@ -57,10 +57,11 @@ void report(ReportType type, int value, const char* step = "") {
   (void)send(kControlFd, &message, sizeof(message), MSG_NOSIGNAL);
 }
 
-void report_leader(int status, const rusage& used) {
+void report_leader(pid_t leader, int status, const rusage& used) {
   Report message{};
   message.type = ReportType::kLeaderExited;
   message.value = status;
+  message.leader = leader;
   message.cpu_us = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * int64_t{1'000'000} +
                    used.ru_utime.tv_usec + used.ru_stime.tv_usec;
   message.peak_rss_kib = used.ru_maxrss;
@@ -222,7 +223,7 @@ Children reap(pid_t& leader) {
     if (info.si_pid == 0) return Children::kSome;
     if (info.si_pid == leader) {
       leader = 0;
-      report_leader(wait_status(info), used);
+      report_leader(info.si_pid, wait_status(info), used);
     }
     waitpid(info.si_pid, nullptr, WNOHANG);
   }

@@ -57,6 +57,7 @@ struct Report {
   ReportType type;
   int32_t value;
   char step[24];
+  int32_t leader;  // for kLeaderExited: its pid, as it saw itself
   // For kLeaderExited: of the leader and of the children that it waited for.
   int64_t cpu_us;
   int64_t peak_rss_kib;  // of the largest of these processes

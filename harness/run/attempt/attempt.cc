@@ -11,8 +11,11 @@
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/read_file.h"
+#include "harness/evidence/core_file.h"
+#include "harness/evidence/core_pattern.h"
 #include "harness/evidence/gatherer.h"
 #include "harness/process/contained_process.h"
+#include "harness/process/containment.h"
 #include "harness/ranks/rank_plan.h"
 #include "harness/run/attempt/verdict.h"
 
@@ -21,9 +24,17 @@ namespace {
 
 constexpr int kStrictUmask = 022;   // kind proctor: the same on every machine
 constexpr double kSlowShare = 0.5;  // of the time limit
+constexpr std::uint64_t kGib = 1024 * 1024 * 1024;
+constexpr std::uint64_t kMostCore = kGib;       // that is kept of one attempt,
+constexpr std::uint64_t kMostCores = 4 * kGib;  // and of a run
 
 std::int64_t ms_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration_cast<Milliseconds>(to - from).count();
+}
+
+std::int64_t unix_seconds(Clock::time_point time) {
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch() - (Clock::now() - time);
+  return std::chrono::duration_cast<std::chrono::seconds>(since_epoch).count();
 }
 
 void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
@@ -54,8 +65,8 @@ std::string log_of(const LogNames& names, const AttemptCase& entry, int rank) {
   return "logs/" + stem_of(names, entry) + ".rank" + std::to_string(rank) + ".log";
 }
 
-std::string evidence_of(const LogNames& names, const AttemptCase& entry) {
-  return "evidence/" + stem_of(names, entry) + ".txt";
+std::string evidence_of(const LogNames& names, const AttemptCase& entry, const char* ending = ".txt") {
+  return "evidence/" + stem_of(names, entry) + ending;
 }
 
 }  // namespace
@@ -77,7 +88,7 @@ RunningAttempt::RunningAttempt(AttemptContext& context, AttemptPlan plan, OnCase
   if (!is_batch()) begin(0, Clock::now());
   process_ = ContainedProcess::start(context_.io, context_.containment, make_spec(),
                                      [this, alive = alive_](const ProcessEnd& end) {
-                                       if (*alive) finish(end);
+                                       if (*alive) on_process_end(end);
                                      });
 }
 
@@ -140,6 +151,7 @@ ProcessSpec RunningAttempt::make_spec() {
     };
   }
   add_variables(spec.env);
+  directory_ = spec.directory;
 
   spec.log_path = context_.setup.run_dir + "/" + log_;
   spec.inherit_stdio = context_.setup.inherit_stdio;
@@ -457,19 +469,64 @@ void RunningAttempt::gather(int guard_pid, std::function<void()> then) {
                               .kernel_lines = kernel.lines,
                               .kernel_gap = kernel.gap,
                               .environment = context_.setup.evidence_environment};
-  gathering_ = gather_evidence(
-      context_.io, context_.containment, request,
-      [this, alive = alive_, begin, then = std::move(then)](Gathered gathered) {
-        if (!*alive) return;
-        evidence_.lines = std::move(gathered.lines);
-        evidence_.duration_ms = std::chrono::duration_cast<Milliseconds>(Clock::now() - begin).count();
-        gathering_.reset();
-        if (!gathered.problem.empty()) {
-          context_.sink.on(
-              Warning{"evidence", "the evidence of " + blamed().test->id + " " + gathered.problem});
-        }
-        then();
-      });
+  gathering_ = gather_evidence(context_.io, context_.containment, request,
+                               [this, alive = alive_, begin, then = std::move(then)](Gathered gathered) {
+                                 if (!*alive) return;
+                                 take_gathered(std::move(gathered), begin);
+                                 then();
+                               });
+}
+
+void RunningAttempt::take_gathered(Gathered gathered, Clock::time_point begin) {
+  evidence_.lines = std::move(gathered.lines);
+  evidence_.duration_ms = ms_between(begin, Clock::now());
+  gathering_.reset();
+  if (!gathered.problem.empty())
+    context_.sink.on(Warning{"evidence", "the evidence of " + blamed().test->id + " " + gathered.problem});
+}
+
+// ---- what is looked at after a crash ----
+
+// Of ranks the supervisor is our process, and it has not crashed.
+bool RunningAttempt::has_crashed(const ProcessEnd& end) const {
+  return end.cause == EndCause::kExited && end.exit_signal && leaves_a_core(*end.exit_signal) && !ranks_ &&
+         !context_.setup.own_program.empty() && context_.setup.debugger.empty();
+}
+
+void RunningAttempt::look_at_core(const ProcessEnd& end) {
+  const bool same_pids = context_.containment.layer() != Layer::kPidns;
+  const CrashedProcess process{.pid = end.leader,
+                               .host_pid = same_pids ? end.leader : 0,
+                               .program = blamed().test->argv.empty() ? "" : blamed().test->argv.front()};
+  const CorePattern pattern = read_core_pattern();
+  if (!end.core_dumped || pattern.is_taken()) {
+    evidence_.lines = {where_the_core_is(pattern, read_core_limit(), process, end.core_dumped)};
+    return finish(end);
+  }
+  const Clock::time_point begin = Clock::now();
+  const std::string directory = std::filesystem::absolute(directory_.empty() ? "." : directory_).string();
+  const std::string kept = evidence_of(context_.names, blamed(), ".core");
+  evidence_.file = evidence_of(context_.names, blamed());
+  const CrashGatherRequest request{
+      .program = context_.setup.own_program,
+      .pid = end.leader,
+      .core_glob = core_glob(pattern, process, directory),
+      .since = unix_seconds(end.started) - 1,  // the file system's clock is coarser
+      .file = context_.setup.run_dir + "/" + evidence_.file,
+      .core = context_.setup.run_dir + "/" + kept,
+      .room = std::min(kMostCore, kMostCores - std::min(kMostCores, context_.core_bytes)),
+      .environment = context_.setup.evidence_environment};
+  gathering_ =
+      gather_evidence(context_.io, context_.containment, request,
+                      [this, alive = alive_, begin, end, kept](Gathered gathered) {
+                        if (!*alive) return;
+                        const std::uint64_t bytes = bytes_on_disk(context_.setup.run_dir + "/" + kept);
+                        if (bytes > 0)
+                          evidence_.core = {.file = kept, .program = gathered.core_program, .bytes = bytes};
+                        context_.core_bytes += bytes;
+                        take_gathered(std::move(gathered), begin);
+                        finish(end);
+                      });
 }
 
 // ---- the end ----
@@ -479,6 +536,7 @@ void RunningAttempt::stop(int signal, Milliseconds grace, const std::string& rea
     stop_reason_ = reason;
     if (reason == kInterrupted) stop_signal_ = signal;
   }
+  if (crashed_) return gathering_ ? gathering_->stop(SIGKILL, Milliseconds(0)) : void();
   if (is_batch() && open_ && open_->reported) conclude(nullptr);
   ending_ = true;
   if (ranks_) ranks_->interrupt();
@@ -519,6 +577,12 @@ void RunningAttempt::tell_lost_guard(const ProcessEnd& end) {
                                         blamed().test->id, termination.guard_lost,
                                         termination.unreapable ? ", and could not kill all of it"
                                                                : ", and nothing of it is left")});
+}
+
+void RunningAttempt::on_process_end(const ProcessEnd& end) {
+  crashed_ = has_crashed(end);
+  if (crashed_) return look_at_core(end);
+  finish(end);
 }
 
 void RunningAttempt::finish(const ProcessEnd& end) {

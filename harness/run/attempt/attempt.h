@@ -16,6 +16,7 @@
 
 #include "harness/core/child_report.h"
 #include "harness/core/events.h"
+#include "harness/evidence/gatherer.h"
 #include "harness/machine/case_environment.h"
 #include "harness/machine/scratch.h"
 #include "harness/plan/kinds/kind.h"
@@ -59,6 +60,7 @@ struct AttemptContext {
   Clock::time_point run_started;
   Diagnoser diagnoser{};
   Telemetry* telemetry = nullptr;  // none: devices are not sampled
+  std::uint64_t core_bytes = 0;    // of the cores that were kept
 };
 
 struct AttemptCase {
@@ -130,6 +132,9 @@ class RunningAttempt {
   void watch_readiness(ProcessSpec& spec);
   std::vector<std::string> devices_and_load() const;
   void gather(int guard_pid, std::function<void()> then);
+  bool has_crashed(const ProcessEnd& end) const;
+  void look_at_core(const ProcessEnd& end);
+  void take_gathered(Gathered gathered, Clock::time_point begin);
   void take_scratch();
   std::vector<const Case*> tests() const;
   void write_cases();
@@ -146,6 +151,7 @@ class RunningAttempt {
   void describe_process(const ProcessEnd& end, AttemptEnded& event) const;
   Verdict judge_case(const ProcessEnd* end) const;
   void tell_lost_guard(const ProcessEnd& end);
+  void on_process_end(const ProcessEnd& end);
   void finish(const ProcessEnd& end);
   void clean_up(const ProcessEnd& end);
 
@@ -160,11 +166,13 @@ class RunningAttempt {
   std::optional<Open> open_;
   std::vector<bool> begun_;
   bool no_more_ = false;
-  bool ending_ = false;  // the process is being ended: no case begins any more
+  bool ending_ = false;   // the process is being ended: no case begins any more
+  bool crashed_ = false;  // the process has ended by a crash, and its core is looked at
   bool another_was_bad_ = false;
   std::optional<RankReports> ranks_;  // of a case with ranks
   std::optional<Readiness> readiness_;
   std::string log_;
+  std::string directory_;    // in which the process was started
   std::string scratch_;      // kind proctor: its working directory and TMPDIR
   std::string result_file_;  // of a kind that writes one
   std::string cases_file_;   // of a batch

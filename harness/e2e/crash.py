@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""A crash answers "where?" on the screen: the core that the kernel wrote is kept and read by a debugger, or it is said
+what to set; and what a program says of its own end is there."""
+
+import os
+import re
+import resource
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import LAYERS, check, report, run_scenarios, skip
+
+PROGRAM = """#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) void write_to_nothing(char* p) { *(volatile char*)p = 1; }
+int main(int argc, char** argv) {
+  if (argc > 1 && chdir(argv[1]) != 0) return 2;
+  write_to_nothing(argc > 2 ? argv[0] : 0);
+  return 0;
+}
+"""
+THROWS = """#include <stdexcept>
+int main() { throw std::runtime_error("no card in slot 3"); }
+"""
+PATTERN = Path("/proc/sys/kernel/core_pattern").read_text().strip()
+IS_FILE = bool(PATTERN) and PATTERN[0] not in "|@"
+
+
+def compiled(sandbox, name, text):
+    compiler = shutil.which("c++" if name.endswith(".cc") else "cc") or skip("needs a compiler")
+    (sandbox.path / name).write_text(text)
+    program = name.partition(".")[0]
+    subprocess.run([compiler, "-g", name, "-o", program], cwd=sandbox.path, check=True)
+    return f"./{program}"
+
+
+def run(sandbox, size, *command, options=()):
+    """-> what the console showed, its only case and the run directory; with such a limit for cores"""
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    if size and hard == 0:
+        skip("needs a hard limit for cores above 0")
+    limit = (size if hard == resource.RLIM_INFINITY else min(size, hard), hard)
+    out = sandbox.out()
+    done = subprocess.run(sandbox.command("run", "--out", out, *options, "--", *command), cwd=sandbox.path, env=sandbox.env,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, limit))
+    check(done.returncode == 1, done.returncode, done.stdout, done.stderr)
+    [case] = report(out)["cases"]
+    check(case["outcome"] == "crash", case["outcome"])
+    return done.stdout, case["attempts"][-1], Path(out)
+
+
+def needs_a_core():
+    if not IS_FILE or not shutil.which("gdb"):
+        skip(f"needs gdb, and cores that are files: kernel.core_pattern is {PATTERN}")
+
+
+def a_core_is_kept_and_read(sandbox):
+    needs_a_core()
+    program = compiled(sandbox, "writes.c", PROGRAM)
+    for layer in LAYERS:
+        if sandbox.why_not(layer):
+            continue
+        shown, attempt, out = run(sandbox, 1 << 30, program, options=("--containment", layer))
+        check("evidence:      crashed in write_to_nothing at writes.c:3\n" in shown, layer, shown)
+        check("\n               < main at writes.c:6\n" in shown, layer, shown)
+        core = out / attempt["evidence"]["core"]["file"]
+        check(stat.S_IMODE(core.stat().st_mode) == 0o600, "who may read it:", oct(core.stat().st_mode))
+        check(attempt["evidence"]["core"]["bytes"] > 0, attempt["evidence"])
+        check("write_to_nothing" in (out / attempt["evidence"]["file"]).read_text(), "not in the file")
+        check(not list(sandbox.path.glob("core*")), "the core is still there:", list(sandbox.path.iterdir()))
+        typed = shlex.split(re.search(r"^core: +(.*) \(\d+\.\d MiB\)$", shown, re.MULTILINE)[1])
+        told = subprocess.run([typed[0], "-nx", "-batch", "-ex", "backtrace", *typed[1:]], cwd=sandbox.path,
+                              capture_output=True, text=True, timeout=60)
+        check("write_to_nothing" in told.stdout, typed, told.stdout, told.stderr)
+        print(f"ok {layer}")
+
+
+def one_of_another_directory(sandbox):
+    needs_a_core()
+    program = compiled(sandbox, "writes.c", PROGRAM)
+    (sandbox.path / "below").mkdir()
+    shown, attempt, _ = run(sandbox, 1 << 30, program, "below")
+    if not PATTERN.startswith("/"):
+        check(re.search(r"evidence: +its core is not at .*: it had gone to another directory", shown), shown)
+        check(attempt["evidence"]["core"] is None, attempt["evidence"])
+
+
+def without_one(sandbox):
+    """The kernel writes none: what to set. Elsewhere a program takes it whatever the limit is: which."""
+    shown, attempt, _ = run(sandbox, 0, "sh", "-c", "kill -SEGV $$")
+    line = re.search(r"^evidence: +(.*)$", shown, re.MULTILINE)[1]
+    if IS_FILE:
+        check(line.startswith("no core: ") and "ulimit -" in line, line)
+    else:
+        check("core" in line and ("coredumpctl gdb" in line or "kernel.core_pattern" in line), line)
+    check(attempt["evidence"]["core"] is None and not attempt["evidence"]["file"], attempt["evidence"])
+
+
+def not_of_every_signal(sandbox):
+    shown, attempt, _ = run(sandbox, 0, "sh", "-c", "kill -KILL $$")
+    check("evidence:" not in shown and not attempt["evidence"]["lines"], shown)
+
+
+def what_it_says_of_its_end(sandbox):
+    shown, _, _ = run(sandbox, 0, compiled(sandbox, "throws.cc", THROWS))
+    check("  | terminate called after throwing an instance of 'std::runtime_error'\n" in shown, shown)
+    check("  |   what():  no card in slot 3\n" in shown, shown)
+    shown, _, _ = run(sandbox, 0, sys.executable, "-X", "faulthandler", "-c", "import ctypes; ctypes.string_at(0)")
+    check("  | Fatal Python error: Segmentation fault\n" in shown, shown)
+    check('  |   File "<string>", line 1 in <module>\n' in shown, shown)
+
+
+def under_a_debugger(sandbox):
+    """The advised line works as it is typed; here with a debugger that needs no hands."""
+    if not shutil.which("gdb"):
+        skip("needs gdb")
+    program = compiled(sandbox, "writes.c", PROGRAM)
+    done = sandbox.proctor("run", "--out", sandbox.out(), "--debugger", "gdb -nx -batch -ex run -ex backtrace --args", "--",
+                           program)
+    check("Program received signal SIGSEGV" in done.stdout and "write_to_nothing" in done.stdout, done.stdout, done.stderr)
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    run_scenarios([without_one, not_of_every_signal, what_it_says_of_its_end, under_a_debugger],
+                  own_tests=[a_core_is_kept_and_read, one_of_another_directory])

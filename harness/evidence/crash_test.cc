@@ -1,0 +1,176 @@
+#include "harness/evidence/crash.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "harness/core/temp_dir.h"
+#include "harness/evidence/core_file.h"
+#include "harness/evidence/tools.h"
+#include "harness/testing/child.h"
+
+namespace proctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+constexpr std::uint64_t kMuch = 1ULL << 40;
+
+ThreadStack stack(const std::vector<StackFrame>& frames) { return {.tid = 1, .name = "", .frames = frames}; }
+
+TEST(CrashLines, BeginWithWhatWentWrong) {
+  EXPECT_THAT(
+      crash_lines(stack({{"copy", "/src/copy.cc:12"}, {"??", ""}, {"main", "/src/main.cc:7"}}), false),
+      ElementsAre("crashed in copy at /src/copy.cc:12", "< main at main.cc:7"));
+  EXPECT_THAT(crash_lines(stack({{"__pthread_kill_implementation", ""},
+                                 {"raise", ""},
+                                 {"abort", ""},
+                                 {"std::terminate()", ""},
+                                 {"__cxa_throw", ""},
+                                 {"check", "a.cc:3"}}),
+                          false),
+              ElementsAre("crashed in check at a.cc:3"));
+}
+
+TEST(CrashLines, WhatAHandlerDidIsNoPartOfIt) {
+  EXPECT_THAT(
+      crash_lines(
+          stack({{"raise", ""}, {"on_segv", "h.cc:1"}, {"<signal handler called>", ""}, {"read", "r.cc:2"}}),
+          false),
+      ElementsAre("crashed in read at r.cc:2"));
+}
+
+TEST(CrashLines, WhereNothingElseIsKnownWhatRaisedIt) {
+  EXPECT_THAT(crash_lines(stack({{"kill", ""}, {"??", ""}}), false), ElementsAre("crashed in kill"));
+  EXPECT_THAT(crash_lines(stack({}), false), IsEmpty());
+}
+
+TEST(CrashLines, ThoseOfTheInterpreterSayNothing) {
+  EXPECT_THAT(crash_lines(stack({{"string_at", ""}, {"_ctypes_callproc", ""}, {"main", ""}}), true),
+              ElementsAre("crashed in string_at"));
+}
+
+// Its core is written by gdb, so that the settings of the kernel do not matter.
+class CrashTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (find_tool("gdb", ::getenv("PATH")).empty()) GTEST_SKIP() << "needs: gdb on PATH";
+    auto opened = Containment::open(Layer::kSubreaper, "crash-test");
+    ASSERT_TRUE(opened) << opened.error().what;
+    containment_ = std::move(*opened);
+    ASSERT_EQ(child_.rest(), "up\n");
+    const std::string pid = std::to_string(child_.pid());
+    written_ = directory_ / "core";
+    testing_support::run_child({"gdb", "-nx", "-batch", "-p", pid, "-ex", "generate-core-file " + written_});
+    if (!std::filesystem::exists(written_)) GTEST_SKIP() << "needs: ptrace";
+    request_ = {.pid = child_.pid(),
+                .core_glob = directory_ / "co*",
+                .since = 0,
+                .core = directory_ / "kept.core",
+                .room = kMuch,
+                .environment = {{"PATH", ::getenv("PATH")}}};
+  }
+
+  void collect() {
+    collect_crash(request_, *containment_, text_, [this](const auto& digest) { last_ = digest; });
+  }
+
+  testing_support::TalkingChild child_{{EVIDENCE_SAMPLE}};
+  TempDir directory_;
+  std::string written_;
+  std::unique_ptr<Containment> containment_;
+  CrashRequest request_;
+  std::ostringstream text_;
+  CrashDigest last_;
+};
+
+TEST_F(CrashTest, TheCoreIsKeptAndReadWhereItIs) {
+  collect();
+  EXPECT_FALSE(std::filesystem::exists(written_));
+  EXPECT_GT(bytes_on_disk(request_.core), 0u);
+  EXPECT_EQ(std::filesystem::canonical(last_.program), std::filesystem::canonical(EVIDENCE_SAMPLE));
+  EXPECT_THAT(text_.str(), HasSubstr("wait_for_the_device"));
+  EXPECT_THAT(text_.str(), HasSubstr("wait_for_the_worker")) << "all threads are in the file";
+  ASSERT_FALSE(last_.lines.empty());
+  EXPECT_THAT(last_.lines.front(), StartsWith("crashed in "));
+}
+
+TEST_F(CrashTest, OneForWhichThereIsNoRoomStaysAndIsReadThere) {
+  request_.room = 1;
+  collect();
+  EXPECT_TRUE(std::filesystem::exists(written_));
+  EXPECT_FALSE(std::filesystem::exists(request_.core));
+  ASSERT_GT(last_.lines.size(), 1u);
+  EXPECT_THAT(last_.lines[0], HasSubstr("left at " + written_ + ": there is room for 0.0 MiB more"));
+  EXPECT_THAT(last_.lines[1], StartsWith("crashed in "));
+}
+
+TEST_F(CrashTest, OneOfAnotherProcessOrTimeIsNotTaken) {
+  request_.pid += 1;
+  collect();
+  EXPECT_THAT(last_.lines, ElementsAre(HasSubstr("its core is not at ")));
+  EXPECT_EQ(find_core(request_.core_glob, child_.pid(), 0), written_);
+  EXPECT_EQ(find_core(request_.core_glob, child_.pid(), 1LL << 40), "");
+  EXPECT_TRUE(std::filesystem::exists(written_));
+}
+
+TEST_F(CrashTest, AToolThatHangsIsKilledAndTheCoreIsKept) {
+  const TempDir tools;
+  std::ofstream(tools / "gdb") << "#!/bin/sh\nexec sleep 600\n";
+  std::filesystem::permissions(tools / "gdb", std::filesystem::perms::owner_all);
+  request_.environment["PATH"] = tools.string() + ":" + ::getenv("PATH");
+  request_.budget = Milliseconds(500);
+  collect();
+  EXPECT_TRUE(std::filesystem::exists(request_.core));
+  EXPECT_THAT(last_.lines, ElementsAre(StartsWith("stack: gdb: killed after ")));
+}
+
+TEST(ReadCore, AnythingElseIsNone) {
+  const TempDir directory;
+  EXPECT_FALSE(read_core(directory / "none"));
+  EXPECT_FALSE(read_core(directory.string()));
+  EXPECT_FALSE(read_core("/proc/self/exe"));
+  std::ofstream(directory / "short") << "\177ELF";
+  EXPECT_FALSE(read_core(directory / "short"));
+}
+
+// A core that was changed anywhere in its headers and notes is read, or not; nothing else happens.
+TEST_F(CrashTest, ADamagedCoreDoesNoHarm) {
+  std::fstream file(written_, std::ios::binary | std::ios::in | std::ios::out);
+  for (std::streamoff at = 0; at < 4096; ++at) {
+    const char byte = static_cast<char>(file.seekg(at).get());
+    file.seekp(at).put(static_cast<char>(~byte)).flush();
+    static_cast<void>(read_core(written_));
+    file.seekp(at).put(byte).flush();
+  }
+  EXPECT_TRUE(file.good());
+  EXPECT_TRUE(read_core(written_)) << "it is whole again";
+}
+
+TEST(MoveCore, ToAnotherFileSystemWithItsHoles) {
+  const TempDir here;
+  const std::string there = "/dev/shm/proctor-move-core-" + std::to_string(::getpid());
+  std::ofstream(here / "core", std::ios::binary) << "begin";
+  std::filesystem::resize_file(here / "core", 64 << 20);
+  const auto moved = move_core(here / "core", there);
+  ASSERT_TRUE(moved) << moved.error().what;
+  EXPECT_EQ(std::filesystem::file_size(there), 64u << 20);
+  EXPECT_LT(bytes_on_disk(there), 1u << 20);
+  EXPECT_FALSE(std::filesystem::exists(here / "core"));
+  std::ifstream file(there, std::ios::binary);
+  std::string bytes(8, 'x');
+  file.read(bytes.data(), 8);
+  EXPECT_EQ(bytes, std::string("begin\0\0\0", 8));
+  std::filesystem::remove(there);
+}
+
+}  // namespace
+}  // namespace proctor

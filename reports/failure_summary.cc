@@ -40,6 +40,10 @@ std::string signal_text(std::string_view number) {
 }
 
 std::string fail_text(std::string_view reason, const AttemptEnded* end) {
+  if (reason == "leaky") {
+    return "good, but it left something behind, and leaks = \"fail\"" +
+           (end == nullptr ? "" : ": " + leak_text(end->termination));
+  }
   if (end != nullptr) {
     for (const Failure& failure : end->failures) {
       if (failure.message.find_first_not_of(" \t\r\n") != std::string::npos) return failure.message;
@@ -290,6 +294,19 @@ Blame blame_in(const RunModel& model, const CaseRecord& record) {
   // A command of `exec` that was not started got no device: a skip for a suite, but not for its caller.
   const bool kept_out = model.plan().exec && verdict.outcome == Outcome::kSkip;
   return kept_out ? Blame::kMachine : blame_of(verdict);
+}
+
+std::string leak_text(const Termination& termination) {
+  if (termination.signal_sent != 0 || termination.strays.empty()) return "";
+  std::string text;
+  for (const Stray& stray : termination.strays)
+    text += fmt::format("{}process {} ({})", text.empty() ? "" : ", ", stray.pid, clean_text(stray.command));
+  const std::size_t cases = termination.left_by.size();
+  if (cases == 0) return text;
+  text += fmt::format("; by one of the {} cases of its process: ", cases);
+  for (std::size_t i = 0; i < std::min(cases, kMaxSuspects); ++i)
+    text += (i == 0 ? "" : ", ") + clean_text(termination.left_by[i]);
+  return cases > kMaxSuspects ? text + ", …" : text;
 }
 
 std::string cause_text(const Diagnosis* diagnosis) {

@@ -31,6 +31,10 @@ std::string model_text(const PlannedDevice& device);
 // Whose problem it is. The diagnosis says so or, if there is none, the outcome.
 Blame blame_in(const RunModel& model, const CaseRecord& record);
 
+// What a case left behind when it ended by itself: "process 4711 (sleep 600)", and of a process that several cases
+// shared, which of them it may have been. "" when nothing was left.
+std::string leak_text(const Termination& termination);
+
 // "device_lost (xid:79): NVRM: Xid ..." in one line, or "" when it would only repeat the outcome.
 std::string cause_text(const Diagnosis* diagnosis);
 

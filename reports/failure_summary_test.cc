@@ -51,6 +51,31 @@ TEST(Headline, SaysWhatHappened) {
   EXPECT_EQ(headline_of(crashed), "killed by signal 11 (SIGSEGV); last step \"touch 3/8\"");
 }
 
+TEST(ExplainFailure, OfACrashTheCoreCanBeOpenedAsItStands) {
+  AttemptEnded crashed = ended("s/a", {Outcome::kCrash, "signal:11"});
+  crashed.evidence = {
+      "evidence/s/a.1.txt", {"crashed in read at r.c:2"}, 5, {"evidence/s/a.1.core", "/opt/a b", 1 << 20}};
+  const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a"), crashed});
+  EXPECT_THAT(summarize_failure(model, model.cases()[0], "out"),
+              HasSubstr("evidence:      crashed in read at r.c:2\ncore:          gdb '/opt/a b' "
+                        "out/evidence/s/a.1.core (1.0 MiB)\n"));
+}
+
+TEST(Leak, NamesProcessesAndWhoMayHaveLeftThem) {
+  AttemptEnded leaky = ended("s/a", {Outcome::kFail, "leaky"});
+  leaky.termination.strays = {{7, "sleep 600"}, {8, "x"}};
+  EXPECT_EQ(leak_text(leaky.termination), "process 7 (sleep 600), process 8 (x)");
+  EXPECT_EQ(headline_of(leaky),
+            "good, but it left something behind, and leaks = \"fail\": process 7 (sleep 600), process 8 (x)");
+  leaky.termination.left_by = {"s/a", "s/b"};
+  EXPECT_THAT(leak_text(leaky.termination), HasSubstr("; by one of the 2 cases of its process: s/a, s/b"));
+  leaky.termination.left_by.resize(11, "s/c");
+  EXPECT_THAT(leak_text(leaky.termination), HasSubstr("11 cases of its process: s/a, s/b, s/c, s/c"));
+  EXPECT_THAT(leak_text(leaky.termination), ::testing::EndsWith(", …"));
+  leaky.termination.signal_sent = 15;
+  EXPECT_EQ(leak_text(leaky.termination), "") << "it was ended, and left nothing";
+}
+
 TEST(Headline, SaysWhyACaseDidNotRun) {
   std::vector<Event> events = {plan_of({planned("s/a"), planned("s/b")}), started("s/a")};
   RunModel model = model_of(events);

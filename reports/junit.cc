@@ -286,8 +286,18 @@ class SuiteWriter {
     for (const DeviceHealth& health : model_.health()) {
       if (health.what == "drained") property("proctor.drained." + health.device, health.evidence);
     }
+    for (const std::size_t i : group.cases) write_leaks(model_.cases()[i], property);
     for (const auto& [name, value] : plan.stack) property("stack." + name, value);
     xml_.close();
+  }
+
+  // A case that is good has no element of its own for it.
+  template <typename Property>
+  void write_leaks(const CaseRecord& record, const Property& property) {
+    for (const Attempt& attempt : record.attempts) {
+      const std::string left = attempt.end ? leak_text(attempt.end->termination) : "";
+      if (!left.empty()) property("proctor.left_behind." + record.planned.id, left);
+    }
   }
 
   void write_case(std::size_t index) {

@@ -67,7 +67,8 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
   plan.fingerprint = {{"host.kernel", "6.1", "/proc", ""}, {"kmd.xe", {}, "/sys/module/xe", "not loaded"}};
   AttemptEnded end = ended("memory.xpu/A.B", {Outcome::kCrash, "signal:11"});
   end.exit_signal = 11;
-  end.termination = {15, true, false, 12, {{42, "sleep"}}, "it was killed by signal 9"};
+  end.termination = {
+      15, true, false, 12, {{42, "sleep"}}, {"memory.xpu/A.Pass"}, "it was killed by signal 9"};
   end.measures = {{"bandwidth", 12.5, "GB/s", 5, 0.25}};
   end.properties = {{"seed", "7"}};
   end.rule = "M-1";

@@ -117,6 +117,7 @@ Json termination_json(const Termination& termination) {
           {"unreapable", termination.unreapable},
           {"kill_to_empty_ms", termination.kill_to_empty_ms},
           {"strays", std::move(strays)},
+          {"left_by", strings(termination.left_by)},
           {"guard_lost", clean_text(termination.guard_lost)}};
 }
 

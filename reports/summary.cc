@@ -212,13 +212,25 @@ void add_by_reason(Page& page, const RunModel& model, Outcome outcome, std::stri
     page.add(fmt::format("- and {} more reasons: see `report.json`\n", sorted.size() - shown));
 }
 
+void add_leaks(Page& page, const std::vector<const CaseRecord*>& records) {
+  for (std::size_t i = 0; i < std::min(records.size(), kMaxIdsPerGroup); ++i) {
+    for (const Attempt& attempt : records[i]->attempts) {
+      const std::string left = attempt.end ? leak_text(attempt.end->termination) : "";
+      if (!left.empty()) page.add(fmt::format("  - {}: {}\n", code(records[i]->planned.id), prose(left)));
+    }
+  }
+}
+
 void add_marks(Page& page, const RunModel& model) {
   std::map<std::string, std::vector<const CaseRecord*>> marked;
   for (const CaseRecord& record : model.cases()) {
     for (const std::string& mark : model.marks(record)) marked[mark].push_back(&record);
   }
   page.title("\n## Marks\n\n");
-  for (const auto& [mark, records] : marked) page.add(group_entry(code(mark), records));
+  for (const auto& [mark, records] : marked) {
+    page.add(group_entry(code(mark), records));
+    if (mark == "leaky") add_leaks(page, records);
+  }
 }
 
 // A device that gets no more cases is news for whoever looks after the machine.

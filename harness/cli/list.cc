@@ -35,6 +35,7 @@ nlohmann::json to_json(const Plan& plan) {
                      {"ranks", test.ranks},
                      {"timeout_ms", test.policy.timeout.count()},
                      {"retries", test.policy.retries},
+                     {"leaks", test.policy.leaks_fail ? "fail" : "warn"},
                      {"disabled", test.disabled},
                      {"rule", test.rule},
                      {"source", test.source},

@@ -54,7 +54,7 @@ void add_plan_command(CLI::App& app, Action& action, const AfterDashes& after_da
   add_lease_wait_option(*command, options->plan);
   add_machine_options(*command, options->machine);
   add_limit_options(*command, options->plan.limits);
-  add_retries_option(*command, options->plan.limits);
+  add_verdict_options(*command, options->plan.limits);
   command->add_option("--output,-o", options->file, "The file")->required();
   command->callback([options, &action, &after_dashes] {
     action = [options, &after_dashes] { return write_plan(*options, after_dashes); };

@@ -145,9 +145,9 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
   auto* plan =
       command.add_option("--plan", options.plan_file,
                          "Run the plan in this file (`proctor plan -o FILE`), the same on every machine");
-  for (const char* fixed :
-       {"suites", "--backend", "--gpus", "--process", "--env", "--kind", "--name", "--label", "--config",
-        "--profile", "--size", "--provider", "--hierarchy", "--timeout", "--grace", "--stall", "--retries"}) {
+  for (const char* fixed : {"suites", "--backend", "--gpus", "--process", "--env", "--kind", "--name",
+                            "--label", "--config", "--profile", "--size", "--provider", "--hierarchy",
+                            "--timeout", "--grace", "--stall", "--retries", "--leaks"}) {
     plan->excludes(command.get_option(fixed));
   }
   command.add_option(
@@ -164,7 +164,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   add_machine_options(command, options.machine);
   add_devices_option(command, options.machine);
   add_limit_options(command, options.plan.limits);
-  add_retries_option(command, options.plan.limits);
+  add_verdict_options(command, options.plan.limits);
   add_shard_options(command, options);
   RunSetup& setup = options.setup;
   setup.repeat = 0;  // not typed
@@ -235,7 +235,7 @@ void group_options(CLI::App& command) {
        {"--timeout", "--grace", "--stall", "--deadline", "--jobs", "--containment", "--require-containment"}},
       {"Again",
        {"--retries", "--repeat", "--until-fail", "--flaky", "--flaky-budget", "--fail-fast", "--breaker"}},
-      {"Verdicts", {"--known-failures", "--strict", "--min-executed"}},
+      {"Verdicts", {"--leaks", "--known-failures", "--strict", "--min-executed"}},
       {"Reports", {"--out", "--keep", "--junit", "--telemetry", "--stack-root"}},
       {"Console",
        {"--show-output", "--verbose", "--quiet", "--durations", "--color", "--no-capture", "--debugger"}},

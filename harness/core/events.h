@@ -174,6 +174,8 @@ struct Termination {
   bool unreapable = false;
   std::int64_t kill_to_empty_ms = 0;  // from SIGKILL to the proof that nothing is left
   std::vector<Stray> strays;
+  // Of a process that several cases shared: those that began in it, any of which may have left the strays.
+  std::vector<std::string> left_by{};
   // What became of the process that guards the case, so that the runner ended the case itself: "it was killed
   // by signal 9". "": it did its work.
   std::string guard_lost{};

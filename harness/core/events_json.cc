@@ -80,7 +80,8 @@ void fields(auto& io, Is<Failure> auto& r) {
 
 void fields(auto& io, Is<Termination> auto& r) {
   io("signal_sent", r.signal_sent), io("forced", r.forced), io("unreapable", r.unreapable);
-  io("kill_to_empty_ms", r.kill_to_empty_ms), io("strays", r.strays), io("guard_lost", r.guard_lost);
+  io("kill_to_empty_ms", r.kill_to_empty_ms), io("strays", r.strays), io("left_by", r.left_by),
+      io("guard_lost", r.guard_lost);
 }
 
 void fields(auto& io, Is<OutputInfo> auto& r) {

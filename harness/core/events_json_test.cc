@@ -228,6 +228,7 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_EQ(end.evidence.core.program, "/usr/bin/python3");
   EXPECT_EQ(end.evidence.core.bytes, 12'345u);
   EXPECT_EQ(end.termination.strays.at(0).pid, 4711);
+  EXPECT_EQ(end.termination.left_by.at(0), "m.xpu/A.C");
   EXPECT_EQ(end.termination.guard_lost, "it was killed by signal 9");
   EXPECT_EQ(end.ranks.at(0).left, "signal:9");
   EXPECT_EQ(to_string(end.ranks.at(0).verdict.value()), "crash(signal:9)");

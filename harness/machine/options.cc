@@ -60,8 +60,12 @@ void add_limit_options(CLI::App& command, LimitOptions& limits) {
   command.add_option("--stall", limits.stall, "Longest silence of a case, or off");
 }
 
-void add_retries_option(CLI::App& command, LimitOptions& limits) {
+void add_verdict_options(CLI::App& command, LimitOptions& limits) {
   command.add_option("--retries", limits.retries, "More attempts after a bad one");
+  command
+      .add_option("--leaks", limits.leaks,
+                  "A good case that left a process behind: warn (the default: it is marked leaky), or fail")
+      ->check(CLI::IsMember({"warn", "fail"}));
 }
 
 void add_hierarchy_option(CLI::App& command, SelectionOptions& selection) {

@@ -43,7 +43,7 @@ void add_machine_options(CLI::App& command, MachineOptions& options);
 void add_devices_option(CLI::App& command, MachineOptions& options);
 void add_plan_options(CLI::App& command, PlanOptions& options);
 void add_limit_options(CLI::App& command, LimitOptions& limits);
-void add_retries_option(CLI::App& command, LimitOptions& limits);
+void add_verdict_options(CLI::App& command, LimitOptions& limits);
 void add_hierarchy_option(CLI::App& command, SelectionOptions& selection);
 // For commands that list and run nothing.
 void add_lease_wait_option(CLI::App& command, PlanOptions& options);

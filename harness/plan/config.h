@@ -19,6 +19,7 @@ struct Limits {
   std::optional<Milliseconds> grace;
   std::optional<std::optional<Milliseconds>> stall;  // "off" sets it to an empty optional
   std::optional<int> retries;
+  std::optional<bool> leaks_fail;
 };
 
 // The table [defaults] of one file, with its tables [defaults.KIND].

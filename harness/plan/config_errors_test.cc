@@ -43,14 +43,17 @@ INSTANTIATE_TEST_SUITE_P(
                   "read proctor.toml:3: unknown key `timeuot` in [suite.a]", "Did you mean `timeout`?"},
         BadConfig{"UnknownFar", "[profile.ci]\nwhatever = 1\n",
                   "read proctor.toml:2: unknown key `whatever` in [profile.ci]",
-                  "Known keys: env, grace, retries, stall, timeout."},
-        BadConfig{
-            "FirstMistakeOfTheFile", "[suite.b]\ncommand = [\"x\"]\nzz = 1\n[suite.a]\naa = 1\n",
-            "read proctor.toml:3: unknown key `zz` in [suite.b]",
-            "Known keys: backend, command, devices, directory, env, grace, hierarchy, kind, labels, mask, "
-            "process, ranks, "
-            "retries, stall, "
-            "timeout."},
+                  "Known keys: env, grace, leaks, retries, stall, timeout."},
+        BadConfig{"LeaksUnknown", "[suite.a]\ncommand = [\"x\"]\nleaks = \"fial\"\n",
+                  "read proctor.toml:3: `leaks` in [suite.a] is \"fial\", but must be one of warn, fail",
+                  "Did you mean `fail`?"},
+        BadConfig{"FirstMistakeOfTheFile", "[suite.b]\ncommand = [\"x\"]\nzz = 1\n[suite.a]\naa = 1\n",
+                  "read proctor.toml:3: unknown key `zz` in [suite.b]",
+                  "Known keys: backend, command, devices, directory, env, grace, hierarchy, kind, labels, "
+                  "leaks, mask, "
+                  "process, ranks, "
+                  "retries, stall, "
+                  "timeout."},
         BadConfig{"DurationNumber", "[defaults]\ntimeout = 30\n",
                   "read proctor.toml:2: `timeout` in [defaults] is 30, but must be a duration with a unit",
                   "Write \"30s\" for seconds."},

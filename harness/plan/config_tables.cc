@@ -23,7 +23,7 @@ constexpr std::string_view kMarkerPrefix = "marker:";
 using Keys = std::vector<std::string>;
 
 Keys limit_keys(Keys more) {
-  for (const char* key : {"timeout", "grace", "stall", "retries"}) more.emplace_back(key);
+  for (const char* key : {"timeout", "grace", "stall", "retries", "leaks"}) more.emplace_back(key);
   std::sort(more.begin(), more.end());
   return more;
 }
@@ -39,6 +39,9 @@ void read_limits(TableReader& reader, Limits& limits) {
   reader.read("grace", limits.grace, true);
   reader.read("stall", limits.stall);
   reader.read("retries", limits.retries, 0, kMaxRetries);
+  std::optional<std::string> leaks;
+  reader.read_choice("leaks", leaks, {"warn", "fail"});
+  if (leaks) limits.leaks_fail = *leaks == "fail";
 }
 
 void read_env(TableReader& reader, std::map<std::string, std::string>& env) {
@@ -336,6 +339,7 @@ std::optional<Error> read_limit_options(const LimitOptions& options, Limits& lim
     return Error::usage(fmt::format("use --retries: {} is not from 0 to {}", *options.retries, kMaxRetries));
   }
   if (options.retries) limits.retries = options.retries;
+  if (options.leaks) limits.leaks_fail = *options.leaks == "fail";
   return {};
 }
 

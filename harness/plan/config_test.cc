@@ -47,6 +47,7 @@ timeout = "2m"
 grace = "1s"
 stall = "30s"
 retries = 2
+leaks = "fail"
 env.A = "1"
 )");
   ASSERT_TRUE(config) << config.error().what;
@@ -66,6 +67,7 @@ env.A = "1"
   EXPECT_EQ(policy.grace, 1s);
   EXPECT_EQ(policy.stall, std::optional<Milliseconds>(30s));
   EXPECT_EQ(policy.retries, 2);
+  EXPECT_TRUE(policy.leaks_fail);
 }
 
 TEST_F(ConfigTest, ConfigFileElsewhereStartsItsSuitesThere) {

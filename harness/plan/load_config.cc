@@ -183,6 +183,7 @@ void overlay(const Limits& limits, CasePolicy& policy) {
   if (limits.grace) policy.grace = *limits.grace;
   if (limits.stall) policy.stall = *limits.stall;
   if (limits.retries) policy.retries = *limits.retries;
+  if (limits.leaks_fail) policy.leaks_fail = *limits.leaks_fail;
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ Result<Plan> plan_opaque(const OpaqueCommand& options) {
   suite.policy = {.timeout = limits.timeout.value_or(Milliseconds(0)),
                   .grace = limits.grace.value_or(kGrace),
                   .stall = limits.stall.value_or(std::nullopt),
-                  .retries = 0};
+                  .retries = 0,
+                  .leaks_fail = false};
   Case test = whole_command(suite);
   test.id = suite.name + "/" + test.id;
   test.policy = suite.policy;

@@ -77,7 +77,8 @@ Json policy_json(const CasePolicy& policy) {
   return {{"timeout_ms", policy.timeout.count()},
           {"grace_ms", policy.grace.count()},
           {"stall_ms", policy.stall ? Json(policy.stall->count()) : Json()},
-          {"retries", policy.retries}};
+          {"retries", policy.retries},
+          {"leaks", policy.leaks_fail ? "fail" : "warn"}};
 }
 
 CasePolicy policy_from(const Json& json) {
@@ -86,6 +87,9 @@ CasePolicy policy_from(const Json& json) {
   policy.grace = Milliseconds(json.at("grace_ms").get<std::int64_t>());
   if (!json.at("stall_ms").is_null()) policy.stall = Milliseconds(json.at("stall_ms").get<std::int64_t>());
   policy.retries = json.at("retries").get<int>();
+  const std::string leaks = json.value("leaks", "warn");  // plans of earlier versions do not say it
+  if (leaks != "warn" && leaks != "fail") throw std::invalid_argument("unknown word `" + leaks + "`");
+  policy.leaks_fail = leaks == "fail";
   return policy;
 }
 

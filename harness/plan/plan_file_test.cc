@@ -182,6 +182,15 @@ TEST(PlanFile, AHierarchyThatIsNoneIsRefused) {
   EXPECT_THAT(refusal(text_of(file)), HasSubstr("sideways"));
 }
 
+TEST(PlanFile, KeepsWhatALeakIs) {
+  PlanFile file = full();
+  file.plan.cases[0].policy.leaks_fail = true;
+  const auto read = parse_plan_file(text_of(file), "plan.json", kHere);
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_TRUE(read->plan.cases[0].policy.leaks_fail);
+  EXPECT_FALSE(read->plan.suites[0].policy.leaks_fail);
+}
+
 TEST(PlanFile, TheDigestIsOfTheContentAndNotOfItsLayout) {
   std::string text = text_of(full());
   std::erase(text, '\n');

@@ -162,6 +162,7 @@ std::vector<Warning> override_warnings(const Config& config, const std::vector<C
   warn_replaced("grace", &Limits::grace, config, cases, warnings);
   warn_replaced("stall", &Limits::stall, config, cases, warnings);
   warn_replaced("retries", &Limits::retries, config, cases, warnings);
+  warn_replaced("leaks", &Limits::leaks_fail, config, cases, warnings);
   for (const Override& entry : config.overrides) {
     if (matches_any(entry.match, cases) || may_concern(entry.match, left_out)) continue;
     warnings.push_back(

@@ -22,6 +22,7 @@ struct CasePolicy {
   Milliseconds grace{};
   std::optional<Milliseconds> stall;  // none: there is no such limit
   int retries = 0;
+  bool leaks_fail = false;  // a good case that left a process behind is red, and not only marked
 };
 
 inline constexpr const char* kBuiltInOrigin = "built in";

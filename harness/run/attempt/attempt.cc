@@ -420,6 +420,7 @@ Verdict RunningAttempt::judge_case(const ProcessEnd* end) const {
     evidence.spawn_error = end->spawn_error;
     evidence.exit_code = end->exit_code;
     evidence.exit_signal = end->exit_signal;
+    evidence.forbidden_leak = is_leaky(*end) && of(open_->which).test->policy.leaks_fail;
   }
   return ranks_ ? ranks_->judge(evidence) : judge(evidence);
 }
@@ -439,8 +440,23 @@ void RunningAttempt::describe_process(const ProcessEnd& end, AttemptEnded& event
   } else {
     event.duration_ms = ms_between(is_batch() ? open_->started : end.started, end.leader_ended);
   }
-  if (end.cause == EndCause::kExited && !end.termination.strays.empty()) event.marks.push_back("leaky");
+  if (is_leaky(end)) {
+    event.marks.push_back("leaky");
+    event.termination.left_by = left_by();
+  }
   if (!end.termination.guard_lost.empty()) event.marks.push_back("guard_lost");
+}
+
+bool RunningAttempt::is_leaky(const ProcessEnd& end) const {
+  return end.cause == EndCause::kExited && !end.termination.strays.empty();
+}
+
+std::vector<std::string> RunningAttempt::left_by() const {
+  std::vector<std::string> cases;
+  for (std::size_t which = 0; which < begun_.size() && is_batch(); ++which) {
+    if (begun_[which]) cases.push_back(of(which).test->id);
+  }
+  return cases.size() > 1 ? cases : std::vector<std::string>();
 }
 
 // ---- what is looked at between a limit and its first signal ----

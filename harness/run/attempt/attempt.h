@@ -150,6 +150,8 @@ class RunningAttempt {
   TelemetryInfo take_telemetry(const ProcessEnd* end);
   void describe_process(const ProcessEnd& end, AttemptEnded& event) const;
   Verdict judge_case(const ProcessEnd* end) const;
+  bool is_leaky(const ProcessEnd& end) const;
+  std::vector<std::string> left_by() const;
   void tell_lost_guard(const ProcessEnd& end);
   void on_process_end(const ProcessEnd& end);
   void finish(const ProcessEnd& end);

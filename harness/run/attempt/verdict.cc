@@ -22,6 +22,12 @@ Verdict judge_readiness(const AttemptEvidence& evidence, Verdict verdict) {
   return {Outcome::kFail, "not_ready"};
 }
 
+// What a known failure makes of it is decided later.
+Verdict judge_leak(const AttemptEvidence& evidence, Verdict verdict) {
+  if (!evidence.forbidden_leak || is_bad(verdict.outcome)) return verdict;
+  return {Outcome::kFail, "leaky"};
+}
+
 // A server ends because somebody ends it.
 Verdict judge_stopped(const AttemptEvidence& evidence) {
   const bool as_told = evidence.exit_signal == evidence.told_to_end || evidence.exit_code == 0;
@@ -45,7 +51,7 @@ Verdict judge(const AttemptEvidence& evidence) {
     case EndCause::kStopped:
       return judge_stopped(evidence);
     case EndCause::kExited:
-      return judge_readiness(evidence, judge_exit(evidence));
+      return judge_leak(evidence, judge_readiness(evidence, judge_exit(evidence)));
   }
   return {Outcome::kError, "no_result"};
 }

@@ -9,6 +9,7 @@
 //   runner's stop  any                                             notrun(WHY)
 //   own signal     any                                             crash(signal:N)
 //   exit N         any       its kind says (plan/kinds/kind.h)
+//   left processes any       a good one is fail(leaky), where its policy says so
 //   went on        any       as exit 0; there is no exit code that could contradict
 //
 // A server that was ready and ends as it was told is a pass: by the signal that it was sent, or with 0 after it.
@@ -44,6 +45,7 @@ struct AttemptEvidence {
   bool went_on = false;                     // the process began another case
   bool another_was_bad = false;             // a case before it in the same process was bad
   bool not_ready = false;                   // exec: no line had said that it was ready
+  bool forbidden_leak = false;              // it left processes behind, and its policy forbids that
   int told_to_end = 0;                      // exec: the signal that was sent to a server that was ready
 };
 

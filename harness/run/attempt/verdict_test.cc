@@ -55,6 +55,14 @@ TEST(Verdict, CausesOtherThanExitDecideAloneForEveryKind) {
   }
 }
 
+TEST(Verdict, ALeakThatIsForbiddenReddensWhatIsGood) {
+  for (const auto& [code, verdict] :
+       std::map<int, std::string>{{0, "fail(leaky)"}, {5, "fail(exit:5)"}, {77, "fail(leaky)"}}) {
+    EXPECT_EQ(to_string(judge({.exit_code = code, .forbidden_leak = true})), verdict);
+  }
+  EXPECT_EQ(to_string(judge({.cause = EndCause::kTimeout, .forbidden_leak = true})), "timeout");
+}
+
 TEST(Verdict, WhatWasNotReady) {
   AttemptEvidence evidence{.not_ready = true};
   for (const auto& [code, verdict] :

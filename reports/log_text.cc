@@ -95,16 +95,36 @@ bool is_below_run_directory(const std::string& file) {
   return true;
 }
 
-LastLines last_lines_of_log(const std::string& path, std::size_t lines, std::size_t bytes) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+namespace {
+
+struct OpenLog {
+  UniqueFd fd;
+  std::size_t size = 0;
+};
+
+std::optional<OpenLog> open_log(const std::string& path) {
+  OpenLog log{.fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK))};
   struct stat status {};
-  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-  const auto size = static_cast<std::size_t>(status.st_size);
-  const std::size_t most = std::max(kLeastRead, 2 * bytes);  // each line has a stamp in front
-  const std::size_t from = size > most ? size - most : 0;
-  std::string text(size - from, '\0');
-  const ssize_t got = ::pread(fd.get(), text.data(), text.size(), static_cast<off_t>(from));
+  if (!log.fd || ::fstat(log.fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  log.size = static_cast<std::size_t>(status.st_size);
+  return log;
+}
+
+std::string read_from(const OpenLog& log, std::size_t from) {
+  std::string text(log.size - from, '\0');
+  const ssize_t got = ::pread(log.fd.get(), text.data(), text.size(), static_cast<off_t>(from));
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+}  // namespace
+
+LastLines last_lines_of_log(const std::string& path, std::size_t lines, std::size_t bytes) {
+  const auto log = open_log(path);
+  if (!log) return {};
+  const std::size_t most = std::max(kLeastRead, 2 * bytes);  // each line has a stamp in front
+  const std::size_t from = log->size > most ? log->size - most : 0;
+  std::string text = read_from(*log, from);
   const std::size_t first_end = text.find('\n');
   if (from > 0 && first_end + 1 < text.size()) text.erase(0, first_end + 1);  // the first one was cut
   LogReader reader;
@@ -112,6 +132,24 @@ LastLines last_lines_of_log(const std::string& path, std::size_t lines, std::siz
   for (std::string& open : reader.finish()) all.push_back(std::move(open));
   LastLines last = last_lines_of(std::move(all), lines, bytes);
   last.is_all = last.is_all && from == 0;
+  return last;
+}
+
+LastLines lines_of_log(const std::string& path, std::uint64_t& from, std::size_t bytes) {
+  const auto log = open_log(path);
+  if (!log || log->size <= from) return {};
+  const std::size_t begin = std::max<std::size_t>(from, log->size > bytes ? log->size - bytes : 0);
+  const std::string text = read_from(*log, begin);
+  if (text == "\n") return {};  // the line has still not ended
+  LogReader reader;
+  LastLines last{.lines = reader.add(std::string_view(text).substr(text.starts_with('\n') ? 1 : 0)),
+                 .is_all = begin == from};
+  // A line that has not ended may go on in the place of the log's last newline.
+  from = begin + text.size();
+  for (std::string& open : reader.finish()) {
+    last.lines.push_back(std::move(open));
+    from = begin + text.size() - 1;
+  }
   return last;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ bool is_below_run_directory(const std::string& file);
 // The last lines of a log, whole ones: at most `lines`, of at most `bytes` together. A single line that is longer is
 // cut in front. Empty for a file that is not there or not readable.
 LastLines last_lines_of_log(const std::string& path, std::size_t lines, std::size_t bytes);
+// What stands behind the first `from` bytes of it, at most the last `bytes`; `from` is then the place from which it goes
+// on. The log may still grow.
+LastLines lines_of_log(const std::string& path, std::uint64_t& from, std::size_t bytes);
 // The same of plain text.
 LastLines last_lines_of(std::vector<std::string> all, std::size_t lines, std::size_t bytes);
 

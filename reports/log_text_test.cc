@@ -42,6 +42,27 @@ TEST(LastLines, AreWholeAndFew) {
   EXPECT_THAT(last_lines_of({}, 3, 4).lines, IsEmpty());
 }
 
+// A log that several cases share, as each of them reads what came since the one before.
+TEST(LinesOfLog, GoOnWhereTheyEnded) {
+  const TempDir directory;
+  const std::string path = directory.string() + "/log";
+  std::ofstream(path) << "     0.001000 out| one\n     0.001000 err\\ two and a ha\n";
+  std::uint64_t from = 0;
+  EXPECT_THAT(lines_of_log(path, from, 1 << 20).lines, ElementsAre("one", "two and a ha"));
+  EXPECT_THAT(lines_of_log(path, from, 1 << 20).lines, IsEmpty());
+  std::fstream log(path, std::ios::in | std::ios::out);  // as harness/process/capture.cc goes on with a line
+  log.seekp(-1, std::ios::end);
+  log << "lf\n     0.002000 out| three\n";
+  log.flush();
+  EXPECT_THAT(lines_of_log(path, from, 1 << 20).lines, ElementsAre("lf", "three"));
+  log << "     0.003000 out| four\n     0.003000 out| five\n";
+  log.flush();
+  const LastLines last = lines_of_log(path, from, 24);
+  EXPECT_THAT(last.lines, ElementsAre("five"));
+  EXPECT_FALSE(last.is_all);
+  EXPECT_THAT(lines_of_log(path + "x", from, 1 << 20).lines, IsEmpty());
+}
+
 TEST(LastLines, OfALargeLog) {
   const TempDir directory;
   const std::string path = directory.string() + "/log";

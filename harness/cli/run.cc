@@ -123,14 +123,18 @@ void add_report_options(CLI::App& command, RunOptions& options) {
 }
 
 void add_console_options(CLI::App& command, ConsoleOptions& options) {
-  const std::map<std::string, ShowOutput> choices = {
-      {"failed", ShowOutput::kFailed}, {"all", ShowOutput::kAll}, {"none", ShowOutput::kNone}};
+  const std::map<std::string, ShowOutput> choices = {{"failed", ShowOutput::kFailed},
+                                                     {"all", ShowOutput::kAll},
+                                                     {"live", ShowOutput::kLive},
+                                                     {"none", ShowOutput::kNone}};
   command
       .add_option_function<std::string>(
           "--show-output",
           [&options, choices](const std::string& text) { options.output = choices.at(text); },
-          "What cases print: failed (the default: the last 40 lines of what is bad), all, or none")
-      ->check(CLI::IsMember({"failed", "all", "none"}));
+          "What cases print: failed (the default: the last 40 lines of what is bad), all of each as it ends, "
+          "live "
+          "as it comes, or none")
+      ->check(CLI::IsMember({"failed", "all", "live", "none"}));
   auto* verbose = command.add_flag("--verbose,-v", options.verbose,
                                    "Every caveat of the containment, and every red case in full");
   command.add_flag("--quiet,-q", options.quiet, "Only what is bad, and the end")->excludes(verbose);
@@ -863,6 +867,11 @@ int RunCommand::run() {
     std::fprintf(stderr, "proctor: failed to write to stdout: %s; the run goes on\n", why.c_str());
     events.on(Warning{"stdout_lost", "failed to write to stdout: " + why + "; the run went on"});
   });
+  if (display->wants_output()) {
+    setup.attempts.on_output = [&](const std::string& case_id, Stream stream, std::string_view bytes) {
+      display->output(case_id, stream == Stream::kErr, bytes);
+    };
+  }
   setup.on_tick = [&] {
     journal_->sync_if_due();
     display->tick();

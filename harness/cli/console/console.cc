@@ -31,8 +31,8 @@ constexpr std::size_t kMaxExplained = 50;  // causes in full on the console; the
 constexpr std::size_t kMaxAlike = 3;       // further cases that are named beside the one that is explained
 constexpr std::size_t kOutputLines = 40;
 constexpr std::size_t kOutputBytes = 8 * 1024;
-constexpr std::size_t kAllLines = 100'000;  // --show-output all
-constexpr std::size_t kAllBytes = 64 * 1024 * 1024;
+constexpr std::size_t kAllBytes = 64 * 1024 * 1024;  // --show-output all
+constexpr std::size_t kMaxLiveLine = 64 * 1024;
 constexpr std::int64_t kTellRunningMs = 60'000;
 constexpr int kUnlimited = std::numeric_limits<int>::max();  // --until-fail without --repeat
 constexpr std::string_view kStillInBlock = "  | ";
@@ -189,8 +189,11 @@ void Console::on(const Event& event) {
   } else if (const auto* attempt = std::get_if<AttemptEnded>(&event)) {
     Planned& planned = planned_[attempt->case_id];
     planned.spent_ms += attempt->duration_ms;
-    planned.log = attempt->output.log.empty() ? "" : running_log(attempt->case_id);
-    if (attempt->termination.signal_sent == 0) planned.strays = attempt->termination.strays;
+    const auto running = std::ranges::find(running_, attempt->case_id, &AttemptStarted::case_id);
+    if (options_.output == ShowOutput::kAll && !attempt->output.log.empty() && running != running_.end())
+      planned.attempts.push_back(*running);
+    show_rest_of_lines(attempt->case_id);
+    planned.left_behind = leak_text(attempt->termination);
     std::erase_if(running_, [&](const AttemptStarted& entry) { return entry.case_id == attempt->case_id; });
   } else if (const auto* ended = std::get_if<CaseEnded>(&event)) {
     show(*ended);
@@ -260,10 +263,63 @@ void Console::show(const CaseEnded& ended) {
   if (!ended.verdict.reason.empty()) line += "  (" + clean_text(ended.verdict.reason) + ")";
   for (const auto& mark : ended.marks) line += "  " + paint(kYellow, upper_case(mark));
   print(line);
-  for (const Stray& stray : planned_[ended.case_id].strays)
-    print(fmt::format("{:24}left behind and killed: process {} ({})", "", stray.pid,
-                      clean_text(stray.command)));
-  if (each) show_output(ended.case_id, output_of(planned_[ended.case_id].log, kAllLines, kAllBytes));
+  if (const std::string& left = planned_[ended.case_id].left_behind; !left.empty())
+    print(fmt::format("{:24}left behind and killed: {}", "", left));
+  if (each) show_all_output(ended.case_id);
+}
+
+// Of a log that several cases share, what came since the one before.
+void Console::show_all_output(const std::string& case_id) {
+  const auto attempts = std::exchange(planned_[case_id].attempts, {});
+  for (const AttemptStarted& attempt : attempts) {
+    if (!is_below_run_directory(attempt.log)) continue;
+    std::string which = case_id;
+    if (attempts.size() > 1) which += fmt::format(", attempt {}", attempt.attempt);
+    if (attempt.repeat > 1) which += fmt::format(", repeat {}", attempt.repeat);
+    show_output(which, lines_of_log(run_dir_ + "/" + attempt.log, shown_of_log_[attempt.log], kAllBytes));
+  }
+}
+
+// ---- live: line by line, and whose it is where several run ----
+
+void Console::output(const std::string& case_id, bool is_stderr, std::string_view bytes) {
+  std::string& open = open_lines_[{case_id, is_stderr}];
+  while (!bytes.empty()) {
+    const std::size_t newline = bytes.find('\n');
+    const std::size_t room = kMaxLiveLine - open.size();
+    const std::size_t taken = std::min({newline, room, bytes.size()});
+    open += bytes.substr(0, taken);
+    bytes.remove_prefix(taken);
+    const bool ended = taken == newline;
+    if (ended) bytes.remove_prefix(1);
+    if (ended || taken == room) show_live(case_id, std::exchange(open, {}));
+  }
+}
+
+void Console::show_live(const std::string& case_id, std::string line) {
+  if (output_.is_behind()) {
+    ++lines_not_shown_;
+    return;
+  }
+  tell_not_shown();
+  const std::string whose = running_.size() > 1 ? clean_text(case_id) + " | " : std::string(kStillInBlock);
+  print(whose + clean_text(shown_part(std::move(line))));
+}
+
+void Console::show_rest_of_lines(const std::string& case_id) {
+  for (const bool is_stderr : {false, true}) {
+    const auto open = open_lines_.find({case_id, is_stderr});
+    if (open == open_lines_.end()) continue;
+    std::string line = std::move(open->second);
+    open_lines_.erase(open);
+    if (!line.empty()) show_live(case_id, std::move(line));
+  }
+}
+
+void Console::tell_not_shown() {
+  if (const std::size_t lines = std::exchange(lines_not_shown_, 0); lines > 0)
+    print(fmt::format("-- {} lines of output are not shown: their reader was too slow; the logs have them --",
+                      lines));
 }
 
 LastLines Console::output_of(const std::string& log, std::size_t lines, std::size_t bytes) const {
@@ -288,11 +344,6 @@ void Console::show_skipped() {
                          : suite + ": " + cases_text(static_cast<std::size_t>(skipped.count))) +
           (reason.empty() ? "" : "  (" + clean_text(reason) + ")"));
   }
-}
-
-std::string Console::running_log(const std::string& case_id) const {
-  const auto found = std::ranges::find(running_, case_id, &AttemptStarted::case_id);
-  return found == running_.end() ? "" : found->log;
 }
 
 LiveState Console::live() const {
@@ -368,12 +419,12 @@ void Console::show_block(const RunModel& model, const std::vector<const CaseReco
         clean_text(record.planned.id));
   output_.write(summarize_failure(model, record, run_dir_from_here_));
   const Attempt* attempt = telling_attempt(model, record);
-  if (attempt != nullptr && attempt->end && options_.output == ShowOutput::kFailed) {
+  if (attempt != nullptr && attempt->end && options_.output != ShowOutput::kNone) {
     const LastLines last = output_of(attempt->start.log, kOutputLines, kOutputBytes);
     const LastLines message = last_lines_of(unsaid_lines(*attempt, last.lines), kOutputLines, kOutputBytes);
     if (!message.lines.empty()) print("message:");
     for (const std::string& text : message.lines) print(std::string(kStillInBlock) + clean_text(text));
-    show_output(record.planned.id, last);
+    if (options_.output == ShowOutput::kFailed) show_output(record.planned.id, last);
   }
   if (alike.size() == 1) return;
   std::string others;
@@ -403,6 +454,7 @@ std::string Console::from_here(const std::string& file) const {
 
 void Console::finish(const RunModel& model, int shell_code, const Result<void>& rendered) {
   clear_status();
+  tell_not_shown();
   show_skipped();
   show_causes(model);
   show_durations(model);

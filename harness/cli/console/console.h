@@ -22,10 +22,10 @@ struct Summary;
 
 namespace proctor::cli {
 
-enum class ShowOutput { kFailed, kAll, kNone };
+enum class ShowOutput { kFailed, kAll, kLive, kNone };
 
 struct ConsoleOptions {
-  ShowOutput output = ShowOutput::kFailed;  // of which cases: the bad ones at the end, or each as it ends
+  ShowOutput output = ShowOutput::kFailed;  // of the bad ones at the end, of each as it ends, as it comes
   bool verbose = false;                     // every caveat, and every red case in full
   bool quiet = false;                       // only what is bad, and the end
   int durations = 0;                        // the slowest cases, at the end
@@ -40,6 +40,8 @@ class Console : public RunDisplay {
           std::vector<std::string> notes, bool quiet_status);
 
   void on(const Event& event) override;
+  bool wants_output() const override { return options_.output == ShowOutput::kLive; }
+  void output(const std::string& case_id, bool is_stderr, std::string_view bytes) override;
   // Redraws the status line.
   void tick() override;
   // Prints the red cases with their answers, the summary line, the exit code in words, and where the reports
@@ -52,13 +54,16 @@ class Console : public RunDisplay {
   void show(const CaseEnded& ended);
   LastLines output_of(const std::string& log, std::size_t lines, std::size_t bytes) const;
   void show_output(const std::string& case_id, const LastLines& last);
+  void show_all_output(const std::string& case_id);
+  void show_live(const std::string& case_id, std::string line);
+  void show_rest_of_lines(const std::string& case_id);
+  void tell_not_shown();
   void show_skipped();
   void show_causes(const RunModel& model);
   void show_block(const RunModel& model, const std::vector<const CaseRecord*>& alike);
   void show_durations(const RunModel& model);
   void tell_running();
   std::string from_here(const std::string& file) const;
-  std::string running_log(const std::string& case_id) const;
   void print(const std::string& line);
   void clear_status();
   std::string paint(const char* code, const std::string& text) const;
@@ -69,9 +74,9 @@ class Console : public RunDisplay {
     std::int64_t timeout_ms = 0;
     std::int64_t spent_ms = 0;
     std::string kind = {};
-    std::string suite = {};  // "memory.xpu"
-    std::string log = {};    // of its last attempt
-    std::vector<Stray> strays = {};
+    std::string suite = {};                     // "memory.xpu"
+    std::vector<AttemptStarted> attempts = {};  // that have ended, where their output is shown
+    std::string left_behind = {};               // by its last attempt
   };
   // Cases that were skipped and never started, of one suite and for one reason.
   struct Skipped {
@@ -92,6 +97,9 @@ class Console : public RunDisplay {
   LiveState counts_;
   std::map<std::pair<std::string, std::string>, Skipped> skipped_;
   std::int64_t told_running_ms_ = 0;
+  std::map<std::string, std::uint64_t> shown_of_log_;  // bytes of logs that several cases may share
+  std::map<std::pair<std::string, bool>, std::string> open_lines_;  // of a case's two streams
+  std::size_t lines_not_shown_ = 0;                                 // for which the reader was too slow
 };
 
 // "42 planned: 40 pass, 1 fail, 1 skip".

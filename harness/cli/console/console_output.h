@@ -24,6 +24,8 @@ class ConsoleOutput {
   // Waits up to `limit` for a slow reader; for the end of a run.
   void drain(Milliseconds limit);
 
+  // Its reader is slow: what is no news can be left out.
+  bool is_behind() const { return pending_.size() > kBehind; }
   bool is_terminal() const { return terminal_; }
   // A terminal that can move its cursor.
   bool is_smart() const { return smart_; }
@@ -31,6 +33,8 @@ class ConsoleOutput {
   int columns() const;
 
  private:
+  static constexpr std::size_t kBehind = 256 * 1024;
+
   void flush(int wait_ms);
   void lose(const std::string& why);
 

@@ -1,6 +1,9 @@
 // What a person sees of a run while it lasts and at its end. It only listens to the events of the run.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "harness/core/events.h"
 
 namespace proctor {
@@ -11,6 +14,9 @@ namespace proctor::cli {
 
 class RunDisplay : public EventSink {
  public:
+  // What a case writes, as it comes; only where wants_output().
+  virtual bool wants_output() const { return false; }
+  virtual void output(const std::string& /*case_id*/, bool /*is_stderr*/, std::string_view /*bytes*/) {}
   // Called a few times a second.
   virtual void tick() = 0;
   // Called after the last event. `rendered` says whether the reports could be written.

@@ -168,6 +168,11 @@ ProcessSpec RunningAttempt::make_spec() {
   spec.limits = limits_of(*first.test);
   spec.argv.insert(spec.argv.begin(), context_.setup.debugger.begin(), context_.setup.debugger.end());
   if (ranks_) make_rank_supervisor(spec);
+  if (context_.setup.on_output) {
+    spec.on_output = [this, alive = alive_](Stream stream, std::string_view bytes) {
+      if (*alive) context_.setup.on_output(blamed().test->id, stream, bytes);
+    };
+  }
   if (context_.setup.ready) watch_readiness(spec);
   return spec;
 }

@@ -43,6 +43,8 @@ struct AttemptSetup {
   // `break_commands` says so (core/workflow_commands.h).
   bool pass_through = false;
   bool break_commands = false;
+  // What the process of a case writes, as it comes; may be empty.
+  std::function<void(const std::string& case_id, Stream, std::string_view bytes)> on_output{};
   std::vector<std::string> debugger;              // put in front of the command; no limits then
   std::vector<std::string> evidence_environment;  // NAME=VALUE, for the program that gathers
   std::optional<ReadyPolicy> ready;  // `exec --ready-regex`; none: nobody waits for a case to be ready

@@ -225,6 +225,50 @@ def simulated_cuda(bin_dir, work, table):
     table.row("start, CUDA Runtime, first kernel over /bin/true", start * 1000, 15, "ms", "minimum of 50")
 
 
+def python_with_pytest():
+    """An interpreter that has pytest, or none: the first on PATH may be another one than the system's."""
+    for python in ("python3", "/usr/bin/python3"):
+        if subprocess.run([python, "-c", "import pytest"], capture_output=True).returncode == 0:
+            return python
+    return None
+
+
+def cpu_and_wall(argv, cwd):
+    start = time.monotonic()
+    process = subprocess.Popen(argv, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"bench: {argv[0]} ended {process.returncode}")
+    return usage.ru_utime + usage.ru_stime, time.monotonic() - start
+
+
+def pytest_sessions(bin_dir, work, rounds, table):
+    """A session of one process. Its pytest is started twice, to list and to run: tests that take no time show what that
+    costs, and a session of tests of a few milliseconds what is left of it."""
+    python = python_with_pytest()
+    if python is None:
+        print("pytest is not here: its sessions were not measured")
+        return
+    for name, body in (("empty", "pass"), ("10_ms", "t = time.process_time()\n    while time.process_time() < t + 0.01: pass")):
+        tests = work / f"pytest_{name}"
+        tests.mkdir()
+        (tests / "test_short.py").write_text(
+            f"import time\nimport pytest\n@pytest.mark.parametrize('n', range(42))\ndef test_n(n):\n    {body}\n")
+        best = {"plain": (1e9, 1e9), "proctor": (1e9, 1e9)}
+        for index in range(rounds):
+            plain = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+            ours = [bin_dir / "proctor", "run", "--process", "suite", "--out", work / f"pytest_{name}_{index}", "--", *plain]
+            for side, argv in (("plain", plain), ("proctor", ours)):
+                best[side] = tuple(map(min, best[side], cpu_and_wall(argv, tests)))
+        (plain_cpu, plain_wall), (cpu, wall) = best["plain"], best["proctor"]
+        figure = f"CPU; wall {1000 * wall:.0f} of {1000 * plain_wall:.0f} ms"
+        if name == "empty":
+            table.row("42 empty tests: proctor over one pytest", 1000 * (cpu - plain_cpu), 250, "ms", figure)
+        else:
+            table.row("42 tests of 10 ms: proctor / one pytest", cpu / plain_cpu, 1.5, "x", figure)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bin_dir", type=pathlib.Path)
@@ -237,6 +281,7 @@ def main():
         compare_runners(bin_dir, pathlib.Path(work), options.rounds, table)
         start_to_first_case(bin_dir, pathlib.Path(work), table)
         flood(bin_dir, pathlib.Path(work), table)
+        pytest_sessions(bin_dir, pathlib.Path(work), options.rounds, table)
         telemetry(bin_dir, pathlib.Path(work), table)
         interpreter(bin_dir, table)
         leases(bin_dir, table)

@@ -11,6 +11,7 @@ process dies, the last `start` names the test that did it. What decides is alway
 One file, for Python >= 3.9 and pytest >= 7, with nothing else to install.
 """
 
+import gc
 import json
 import os
 import re
@@ -92,7 +93,7 @@ class Events:
 def clean(value):
     """The same with every text as Proctor can read it back."""
     if isinstance(value, str):
-        return readable(value)
+        return value if value.isascii() else readable(value)
     if isinstance(value, (list, tuple)):
         return [clean(item) for item in value]
     if isinstance(value, dict):
@@ -100,10 +101,13 @@ def clean(value):
     return value
 
 
+ENCODER = json.JSONEncoder(ensure_ascii=False)  # json.dumps() would make one for each line
+
+
 def encode(event, fields):
-    fields = clean({key: value for key, value in fields.items() if value is not None})
-    record = {"v": 1, "event": event, **fields}
-    return json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+    record = {"v": 1, "event": event}
+    record.update((key, clean(value)) for key, value in fields.items() if value is not None)
+    return ENCODER.encode(record).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def readable(text):
@@ -191,6 +195,10 @@ class Lister:
     def pytest_sessionfinish(self, session):
         if self.broken and session.testsfailed == len(self.broken) and not session.shouldstop:
             session.exitstatus = pytest.ExitCode.OK  # the list is complete
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self):
+        gc.freeze()  # no test ran: what the interpreter would look through at its end goes with the process
 
     def announce(self, nodeid, markers):
         classname, name = junit_names(nodeid, self.prefix)

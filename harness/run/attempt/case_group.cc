@@ -97,12 +97,12 @@ std::vector<CaseGroup::Finished> CaseGroup::drop(const std::vector<std::size_t>&
   return dropped;
 }
 
-std::vector<CaseGroup::Member>::iterator CaseGroup::find(std::size_t index) {
+std::list<CaseGroup::Member>::iterator CaseGroup::find(std::size_t index) {
   return std::find_if(members_.begin(), members_.end(),
                       [&](const Member& member) { return member.index == index; });
 }
 
-std::vector<CaseGroup::Member>::const_iterator CaseGroup::find(std::size_t index) const {
+std::list<CaseGroup::Member>::const_iterator CaseGroup::find(std::size_t index) const {
   return std::find_if(members_.begin(), members_.end(),
                       [&](const Member& member) { return member.index == index; });
 }

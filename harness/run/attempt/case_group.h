@@ -11,6 +11,7 @@
 // sick do not count.
 #pragma once
 
+#include <list>
 #include <optional>
 #include <set>
 #include <string>
@@ -99,10 +100,10 @@ class CaseGroup {
   std::vector<std::size_t> indices() const;
   std::vector<Finished> drop(const std::vector<std::size_t>& indices, const Verdict& verdict,
                              const std::string& note);
-  std::vector<Member>::iterator find(std::size_t index);
-  std::vector<Member>::const_iterator find(std::size_t index) const;
+  std::list<Member>::iterator find(std::size_t index);
+  std::list<Member>::const_iterator find(std::size_t index) const;
 
-  std::vector<Member> members_;          // the cases whose last attempt has not ended
+  std::list<Member> members_;  // the cases whose last attempt has not ended; mostly the first one ends
   std::vector<std::size_t> in_process_;  // the cases of the present process, by index
   std::string pinned_to_;
   std::set<std::string> avoids_;

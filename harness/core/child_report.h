@@ -54,6 +54,7 @@ class ChildReport {
   const std::string& output() const { return output_; }
   // When the check's set-up was over, its first step or else its start, and when it first failed. On
   // CLOCK_MONOTONIC; 0 if unknown.
+  std::int64_t start_ns() const { return start_ns_; }  // when it says that it began
   std::int64_t set_up_ns() const { return first_step_ns_ != 0 ? first_step_ns_ : start_ns_; }
   std::int64_t first_failure_ns() const { return first_failure_ns_; }
   const std::string& rule() const { return rule_; }

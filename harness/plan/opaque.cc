@@ -47,7 +47,7 @@ Result<Plan> plan_opaque(const OpaqueCommand& options) {
   suite.command = options.command;
   suite.directory = options.directory;
   suite.process = "suite";
-  suite.origin = "command line";
+  suite.origin = kCommandLineOrigin;
   if (auto chosen = choose_devices(options, suite); !chosen) return chosen.error();
   suite.policy = {.timeout = limits.timeout.value_or(Milliseconds(0)),
                   .grace = limits.grace.value_or(kGrace),

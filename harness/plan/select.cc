@@ -62,7 +62,7 @@ Result<std::vector<SuiteConfig>> ad_hoc_suite(const Config& config, const Select
   suite.suite.backend = backend.value_or(Backend::kNone);
   suite.suite.backend_reason = options.backend_reason;
   suite.suite.devices = suite.suite.backend == Backend::kNone ? 0 : 1;
-  suite.suite.origin = "command line";
+  suite.suite.origin = kCommandLineOrigin;
   suite.suite.env = config.defaults_env;
   for (const auto& [name, value] : config.profile_env) suite.suite.env[name] = value;
   return std::vector<SuiteConfig>{std::move(suite)};

@@ -143,6 +143,8 @@ class Kind {
   virtual std::vector<std::string> output_options(const std::string& file) const;
   // kStream and kFile: a new one for each process of `suite`.
   virtual std::unique_ptr<Translator> translator(const Suite& suite) const;
+  // The file of a case, by which process = "file" puts cases together; "" = it has none.
+  virtual std::string_view file_of(const Case&) const { return {}; }
   // What the program calls a case in its events, and is told in a file of cases.
   virtual std::string name_for_child(const Case& test) const;
   // Several cases in one process: what stands in the file that says which, and the command that reads it.

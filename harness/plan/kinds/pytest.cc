@@ -248,6 +248,11 @@ class PytestKind final : public Kind {
 
   Voice voice(const Suite&) const override { return Voice::kEvents; }
 
+  std::string_view file_of(const Case& test) const override {
+    const std::string_view id = framework_id(test);
+    return id.substr(0, id.find("::"));
+  }
+
   std::vector<std::string> batch_command(const std::vector<const Case*>& cases,
                                          const std::string& file) const override {
     std::vector<std::string> command = cases.front()->argv;

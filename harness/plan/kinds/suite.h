@@ -26,6 +26,7 @@ struct CasePolicy {
 };
 
 inline constexpr const char* kBuiltInOrigin = "built in";
+inline constexpr const char* kCommandLineOrigin = "command line";
 
 inline constexpr int kMaxRanks = 256;  // the most that one case may have
 

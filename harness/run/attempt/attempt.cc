@@ -590,6 +590,16 @@ void RunningAttempt::clean_up(const ProcessEnd& end) {
   }
 }
 
+// Of one that was told of to its end: how long the rest took.
+void RunningAttempt::count_start(const ProcessEnd& end) {
+  if (is_batch() || end.cause != EndCause::kExited || !open_ || !open_->reported) return;
+  const Clock::time_point began{std::chrono::nanoseconds(child_.start_ns())};  // by a clock that we share
+  if (child_.start_ns() <= 0 || began > *open_->reported) return;
+  context_.start_costs.add(*plan_.suite, *of(open_->which).test,
+                           Milliseconds(ms_between(end.started, end.leader_ended)),
+                           Milliseconds(ms_between(began, *open_->reported)));
+}
+
 void RunningAttempt::tell_lost_guard(const ProcessEnd& end) {
   const auto& termination = end.termination;
   if (termination.guard_lost.empty()) return;
@@ -629,6 +639,7 @@ void RunningAttempt::finish(const ProcessEnd& end) {
   } else if (open_ && !(end.cause == EndCause::kExited && end.exit_code && open_->reported)) {
     fate = ProcessFate::kDiedInCase;
   }
+  count_start(end);
   if (open_) conclude(&end);
   clean_up(end);
   readiness_.reset();

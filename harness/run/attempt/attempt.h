@@ -27,6 +27,7 @@
 #include "harness/run/attempt/log_names.h"
 #include "harness/run/attempt/rank_reports.h"
 #include "harness/run/attempt/readiness.h"
+#include "harness/run/attempt/start_costs.h"
 #include "harness/run/care/telemetry.h"
 
 namespace proctor {
@@ -63,6 +64,7 @@ struct AttemptContext {
   Diagnoser diagnoser{};
   Telemetry* telemetry = nullptr;  // none: devices are not sampled
   std::uint64_t core_bytes = 0;    // of the cores that were kept
+  StartCosts start_costs{};
 };
 
 struct AttemptCase {
@@ -154,6 +156,7 @@ class RunningAttempt {
   Verdict judge_case(const ProcessEnd* end) const;
   bool is_leaky(const ProcessEnd& end) const;
   std::vector<std::string> left_by() const;
+  void count_start(const ProcessEnd& end);
   void tell_lost_guard(const ProcessEnd& end);
   void on_process_end(const ProcessEnd& end);
   void finish(const ProcessEnd& end);

@@ -186,6 +186,7 @@ RunResult Runner::run() {
     io_.run();
   }
   hold_stop_signals();
+  for (const auto& warning : context_.start_costs.proposals()) sink_.on(warning);
   if (setup_.at_end) {
     for (const auto& warning : setup_.at_end()) sink_.on(warning);
   }

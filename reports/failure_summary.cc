@@ -114,9 +114,11 @@ std::string verdict_text(const RunModel& model, const CaseRecord& record, const 
     case Outcome::kTimeout:
       if (verdict.reason == "not_ready")
         return "not ready in time: no line of its output matched --ready-regex";
+      if (verdict.reason == "after_end") return fail_text(verdict.reason, end);
       return fmt::format("still running after {}, its time limit",
                          human_duration(Milliseconds(record.planned.timeout_ms)));
     case Outcome::kStall:
+      if (verdict.reason == "after_end") return fail_text(verdict.reason, end);
       return "no output for as long as its stall limit";
     case Outcome::kCrash:
       if (const auto signal = value_of(verdict.reason, "signal")) return "killed by " + signal_text(*signal);
@@ -145,7 +147,7 @@ std::string describe(const RunModel& model, const CaseRecord& record, const Verd
                             verdict.outcome == Outcome::kError;
   if (ended_midway && end != nullptr && !end->ranks.empty() && !end->failures.empty()) {
     text += "; " + end->failures.back().message;  // which rank it was
-  } else if (ended_midway && end != nullptr && !end->last_step.empty()) {
+  } else if (ended_midway && verdict.reason != "after_end" && end != nullptr && !end->last_step.empty()) {
     text += fmt::format("; last step \"{}\"", end->last_step);
   }
   return one_line(clean_text(text), kHeadlineBytes);

@@ -233,6 +233,44 @@ def start_up(sandbox):
     print("ok what cannot start is not tried once for each of its cases, and what changed since it was listed is red")
 
 
+HANG_AT_THE_END = """import os, time
+def pytest_sessionfinish(session):
+    if "PROCTOR_ATTEMPT" in os.environ: time.sleep(float(os.environ["AT_THE_END"]))
+"""
+
+
+def after_the_last_test(sandbox):
+    """What pytest does after its tests is not in the time of the last one, and has a limit of its own."""
+    tests = {"conftest.py": HANG_AT_THE_END, "test_a.py": "def test_1(): pass\ndef test_last(): pass\n"}
+    override = 'AT_THE_END = "{}"\n[[override]]\nmatch = "t/*test_last"\ntimeout = "1s"\n'
+    project = Project(sandbox, "long_end", tests, process="suite", timeout="100s", override=override.format(2))
+    _, cases = project.run(code=0)
+    check(cases["tests/test_a.py::test_last"]["attempts"][0]["duration_ms"] < 1000, cases)
+    project = Project(sandbox, "no_end", tests, process="suite", timeout="5s", override='AT_THE_END = "1000"\n')
+    _, cases = project.run(code=1)
+    check(verdicts(cases) == {"tests/test_a.py::test_1": "pass", "tests/test_a.py::test_last": "timeout(after_end)"}, cases)
+    [attempt] = cases["tests/test_a.py::test_last"]["attempts"]
+    check("the case itself had ended" in attempt["failures"][0]["message"], attempt)
+    failing = {**tests, "test_a.py": "def test_1(): pass\ndef test_last(): assert 0\n"}
+    project = Project(sandbox, "red_no_end", failing, process="suite", timeout="5s", override='AT_THE_END = "1000"\n')
+    _, cases = project.run(code=1)
+    check(verdicts(cases)["tests/test_a.py::test_last"] == "fail", cases)
+    print("ok the last test does not answer for what pytest does after it")
+
+
+def starts_that_cost_more_than_tests(sandbox):
+    """A process for each file is proposed once, with the line to write, and is quicker."""
+    tests = {"conftest.py": "import time\ntime.sleep(0.3)\n",
+             "test_a.py": "import pytest\n@pytest.mark.parametrize('n', range(12))\ndef test_short(n): pass\n"}
+    project = Project(sandbox, "starts", tests)
+    out, cases = project.run(code=0)
+    said = [warning["text"] for warning in report(out)["warnings"] if warning["code"] == "process_file"]
+    check(len(said) == 1 and said[0].endswith('write process = "file" below [suite.t]') and "12 processes" in said[0], said)
+    out, cases = project.run("--process", "file", code=0)
+    check(len(cases) == 12 and "process_file" not in json.dumps(report(out)["warnings"]), report(out)["warnings"])
+    print("ok a process for each file is proposed where the starts cost more than the tests")
+
+
 def fail_fast(sandbox):
     text = "import time\ndef test_1(): pass\ndef test_2(): assert 0\ndef test_3(): time.sleep(60)\ndef test_4(): pass\n"
     project = Project(sandbox, "fail_fast", {"test_a.py": text}, process="file")
@@ -421,6 +459,8 @@ def main():
         three_hundred(sandbox)
         who_is_blamed(sandbox)
         start_up(sandbox)
+        after_the_last_test(sandbox)
+        starts_that_cost_more_than_tests(sandbox)
         fail_fast(sandbox)
         interrupted(sandbox)
         markers(sandbox)

@@ -165,7 +165,7 @@ ProcessSpec RunningAttempt::make_spec() {
     if (context_.setup.own_program.empty()) return then();
     gather(guard_pid, std::move(then));
   };
-  spec.limits = limits_of(*first.test);
+  spec.limits = limits_of(first.test->policy);
   spec.argv.insert(spec.argv.begin(), context_.setup.debugger.begin(), context_.setup.debugger.end());
   if (ranks_) make_rank_supervisor(spec);
   if (context_.setup.on_output) {
@@ -192,18 +192,18 @@ void RunningAttempt::watch_readiness(ProcessSpec& spec) {
   if (readiness_->timeout()) spec.limits.timeout = readiness_->timeout();
   spec.on_output = [this, alive = alive_](Stream stream, std::string_view bytes) {
     if (!*alive || ending_ || !readiness_->scan(stream, bytes, Clock::now())) return;
-    process_->restart_clock(limits_of(*plan_.cases.front().test));
+    process_->restart_clock(limits_of(plan_.cases.front().test->policy));
     const auto told = readiness_->tell(plan_.devices);
     if (!told) context_.sink.on(Warning{"ready_file", "failed to " + told.error().what});
   };
 }
 
-ProcessLimits RunningAttempt::limits_of(const Case& test) const {
+ProcessLimits RunningAttempt::limits_of(const CasePolicy& policy) const {
   ProcessLimits limits;
-  limits.grace = test.policy.grace;
+  limits.grace = policy.grace;
   if (!context_.setup.debugger.empty()) return limits;
-  if (test.policy.timeout.count() > 0) limits.timeout = test.policy.timeout;
-  if (!context_.setup.inherit_stdio) limits.stall = test.policy.stall;  // its output cannot be seen
+  if (policy.timeout.count() > 0) limits.timeout = policy.timeout;
+  if (!context_.setup.inherit_stdio) limits.stall = policy.stall;  // its output cannot be seen
   return limits;
 }
 
@@ -280,14 +280,16 @@ void RunningAttempt::on_event(std::string_view line) {
     if (which) {
       if (ending_) return;  // a limit or a stop: whoever had begun answers for it
       if (open_) conclude(nullptr);
-      if (no_more_) return stop(SIGTERM, limits_of(*of(*which).test).grace, "");
+      if (no_more_) return stop(SIGTERM, limits_of(of(*which).test->policy).grace, "");
       child_ = ChildReport(*name);
       begin(*which, Clock::now());
-      process_->restart_clock(limits_of(*of(*which).test));
+      process_->restart_clock(limits_of(of(*which).test->policy));
     }
   }
   child_.add_line(line);
-  if (open_ && !open_->reported && child_.result()) open_->reported = Clock::now();
+  if (!open_ || open_->reported || !child_.result()) return;
+  open_->reported = Clock::now();
+  if (is_batch() && !ending_) process_->restart_clock(limits_of(plan_.suite->policy));
 }
 
 std::optional<std::size_t> RunningAttempt::find_not_begun(const std::string& name) const {
@@ -373,6 +375,14 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
   event.source = child_.source();
   event.severity = child_.severity();
   event.verdict = judge_case(end);
+  if (hung_after_its_end(end)) {
+    Failure failure;
+    failure.message = fmt::format(
+        "the case itself had ended; its process had not, {} later",
+        format_duration(end->cause == EndCause::kStall ? plan_.suite->policy.stall.value_or(Milliseconds(0))
+                                                       : plan_.suite->policy.timeout));
+    event.failures.push_back(std::move(failure));
+  }
   if (end) {
     describe_process(*end, event);
   } else {
@@ -412,12 +422,19 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
   return event;
 }
 
+// Not its own doing, but what its framework does between its cases and after the last one.
+bool RunningAttempt::hung_after_its_end(const ProcessEnd* end) const {
+  if (end == nullptr || (end->cause != EndCause::kTimeout && end->cause != EndCause::kStall)) return false;
+  return is_batch() && open_->reported.has_value();
+}
+
 Verdict RunningAttempt::judge_case(const ProcessEnd* end) const {
   AttemptEvidence evidence{.kind = plan_.suite->kind,
                            .stop_reason = stop_reason_.empty() ? "interrupted" : stop_reason_,
                            .child = child_,
                            .went_on = end == nullptr,
                            .another_was_bad = another_was_bad_,
+                           .after_end = hung_after_its_end(end),
                            .not_ready = readiness_ && !readiness_->is_ready(),
                            .told_to_end = readiness_ && readiness_->is_ready() ? stop_signal_ : 0};
   if (end) {
@@ -443,7 +460,9 @@ void RunningAttempt::describe_process(const ProcessEnd& end, AttemptEnded& event
                       ": " + std::strerror(end.spawn_error->err);
     event.failures.push_back(std::move(failure));
   } else {
-    event.duration_ms = ms_between(is_batch() ? open_->started : end.started, end.leader_ended);
+    const bool shared = is_batch();
+    event.duration_ms = ms_between(shared ? open_->started : end.started,
+                                   shared ? open_->reported.value_or(end.leader_ended) : end.leader_ended);
   }
   if (is_leaky(end)) {
     event.marks.push_back("leaky");

@@ -4,7 +4,8 @@
 //
 // A case that is alone begins when its process starts. If there are several, each begins with its own `start`
 // event, which also restarts the clock. Until the next one begins, it is responsible for the process: for a
-// crash or a hang, and the last one for the process's end. If a process ends before any of them began, its
+// crash or a hang, and the last one for the process's end. What the process does after an `end` event has the
+// limits of the suite anew, and is not in the time of the case. If a process ends before any of them began, its
 // first case is responsible.
 #pragma once
 
@@ -129,8 +130,9 @@ class RunningAttempt {
   std::vector<std::string> devices_of_rank(std::size_t rank) const;
   void make_rank_supervisor(ProcessSpec& spec);
   void clean_rendezvous();
+  bool hung_after_its_end(const ProcessEnd* end) const;
   void tell_ranks(const ProcessEnd* end, AttemptEnded& event) const;
-  ProcessLimits limits_of(const Case& test) const;
+  ProcessLimits limits_of(const CasePolicy& policy) const;
   // The case that is responsible for the process now.
   const AttemptCase& blamed() const { return of(open_ ? open_->which : 0); }
   void watch_readiness(ProcessSpec& spec);

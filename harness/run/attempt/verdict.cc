@@ -16,6 +16,16 @@ Verdict judge_exit(const AttemptEvidence& evidence) {
                                .another_was_bad = evidence.another_was_bad});
 }
 
+Verdict judge_limit(const AttemptEvidence& evidence, Outcome outcome) {
+  if (evidence.not_ready && outcome == Outcome::kTimeout) return {outcome, "not_ready"};
+  if (!evidence.after_end) return {outcome, {}};
+  const Verdict own = evidence.kind->judge({.child = evidence.child,
+                                            .exit_code = 0,
+                                            .went_on = true,
+                                            .another_was_bad = evidence.another_was_bad});
+  return is_bad(own.outcome) ? own : Verdict{outcome, "after_end"};
+}
+
 // A server that ends well before it served has not done its work.
 Verdict judge_readiness(const AttemptEvidence& evidence, Verdict verdict) {
   if (!evidence.not_ready || verdict.outcome != Outcome::kPass) return verdict;
@@ -45,9 +55,9 @@ Verdict judge(const AttemptEvidence& evidence) {
     case EndCause::kGuardLost:
       return {Outcome::kError, "guard_lost"};
     case EndCause::kTimeout:
-      return {Outcome::kTimeout, evidence.not_ready ? "not_ready" : ""};
+      return judge_limit(evidence, Outcome::kTimeout);
     case EndCause::kStall:
-      return {Outcome::kStall, {}};
+      return judge_limit(evidence, Outcome::kStall);
     case EndCause::kStopped:
       return judge_stopped(evidence);
     case EndCause::kExited:

@@ -14,6 +14,9 @@
 //
 // A server that was ready and ends as it was told is a pass: by the signal that it was sent, or with 0 after it.
 //
+// "after end": one of several cases had told its end, and the process hung after it: what the case said stands if it
+// is bad, else the limit is timeout(after_end) or stall(after_end).
+//
 // "not ready": its time limit is timeout(not_ready), and a pass is fail(not_ready).
 //
 // "went on": the process began another case. When its last one has ended, its exit
@@ -44,6 +47,7 @@ struct AttemptEvidence {
   ChildReport child = {};                   // what it said, in whichever way its kind does
   bool went_on = false;                     // the process began another case
   bool another_was_bad = false;             // a case before it in the same process was bad
+  bool after_end = false;                   // one of several cases in its process, it had told its end
   bool not_ready = false;                   // exec: no line had said that it was ready
   bool forbidden_leak = false;              // it left processes behind, and its policy forbids that
   int told_to_end = 0;                      // exec: the signal that was sent to a server that was ready

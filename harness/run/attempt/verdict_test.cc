@@ -78,6 +78,21 @@ TEST(Verdict, WhatWasNotReady) {
   EXPECT_EQ(to_string(judge(evidence)), "notrun(interrupted)");
 }
 
+TEST(Verdict, WhatHungAfterTheEndOfItsLastCase) {
+  AttemptEvidence evidence{.kind = &pytest_kind(), .cause = EndCause::kTimeout};
+  evidence.after_end = true;
+  evidence.child = said({kStartLine, kEndPass});
+  EXPECT_EQ(to_string(judge(evidence)), "timeout(after_end)");
+  evidence.child = said({kStartLine, kEndFail});
+  EXPECT_EQ(to_string(judge(evidence)), "fail");
+  evidence.cause = EndCause::kStall;
+  EXPECT_EQ(to_string(judge(evidence)), "fail");
+  evidence.child = said({kStartLine, kEndSkip});
+  EXPECT_EQ(to_string(judge(evidence)), "stall(after_end)");
+  evidence.cause = EndCause::kStopped;
+  EXPECT_EQ(to_string(judge(evidence)), "notrun(interrupted)");
+}
+
 TEST(Verdict, ReasonOfAStopIsTheRunners) {
   AttemptEvidence evidence{.cause = EndCause::kStopped};
   evidence.stop_reason = "budget";

@@ -66,7 +66,7 @@ TEST_P(Plain, Case) {
 INSTANTIATE_TEST_SUITE_P(Many, Plain, testing::Range(0, 50));
 
 TEST(Special, Fails) { EXPECT_EQ(1, 2) << "\\xff odd \\"words\\""; }
-TEST(Special, Skips) { GTEST_SKIP() << "no such card"; }
+TEST(Special, Skips) { GTEST_SKIP() << "no such card\\nin this machine"; }
 TEST(Special, DISABLED_Never) { FAIL(); }
 TEST(Special, EndsTheProcess) { exit(0); }
 TEST(Special, DiesAsItShould) { EXPECT_DEATH(abort(), ""); }
@@ -174,7 +174,7 @@ def exactly_those_blamed(sandbox):
     check(one == other, "JUnit differs:", {key: (one.get(key), other.get(key)) for key in {**one, **other}})
     special = {id: text for id, text in said.items() if text != "pass"}
     check(special == {CRASH: "crash(signal:11)", HANG: "timeout", "Special.Fails": "fail",
-                      "Special.Skips": "skip(framework)", "Special.DISABLED_Never": "skip(disabled)",
+                      "Special.Skips": "skip(no such card)", "Special.DISABLED_Never": "skip(disabled)",
                       "Special.EndsTheProcess": "error(no_result)"}, special)
     count = len(suite.processes.read_text().split())
     check(count == 3, "processes that came to the parametrised cases:", count)
@@ -218,7 +218,7 @@ def skipped_by_its_environment(sandbox):
     for process in ("case", "suite"):
         suite = Suite(sandbox, f"skip_{process}", process, env={"NO_CARD": 1}, options=["--gtest_filter=Torn.*"])
         _, cases = suite.run(code=3)  # nothing was executed
-        check(set(verdicts(cases).values()) == {"skip(framework)"}, process, verdicts(cases))
+        check(set(verdicts(cases).values()) == {"skip(no card at all)"}, process, verdicts(cases))
     print("ok what the environment of a program skips is no pass")
 
 

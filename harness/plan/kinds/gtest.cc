@@ -136,6 +136,35 @@ std::string failure_line(const std::string& text) {
       "fail", {{"file", text.substr(0, colon)}, {"line", line}, {"message", text.substr(end_of_line + 1)}});
 }
 
+// The words of a skip, from what GoogleTest prints of it: the file of 1.12 does not have them.
+//
+//   [ RUN      ] Suite.Name
+//   file.cc:69: Skipped
+//   no such card
+//   [  SKIPPED ] Suite.Name (0 ms)
+std::string printed_skip(std::string_view output, const std::string& name) {
+  constexpr std::string_view kSkipped = ": Skipped\n";
+  const std::size_t end = output.rfind(fmt::format("[  SKIPPED ] {} (", name));
+  const std::size_t begin = output.rfind(fmt::format("[ RUN      ] {}\n", name), end);
+  // Where an environment skips all of them, there are no marks.
+  if (end == output.npos && output.find("[ RUN      ] ") != output.npos) return {};
+  std::string_view text = output.substr(0, end);
+  if (begin != output.npos) text.remove_prefix(begin);
+  const std::size_t said = text.find(kSkipped);
+  if (said == text.npos) return {};
+  text.remove_prefix(said + kSkipped.size());
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+// Later ones have them, below the place: "FILE:LINE\nWORDS".
+std::string written_skip(const json& test) {
+  for (const auto& entry : array_of(test, "skipped")) {
+    const std::string text = text_at(entry, "message");
+    return text.substr(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  return {};
+}
+
 // When an environment's set-up says that nothing can run, GoogleTest still calls its tests completed; that
 // they never began shows in their start, second 0 of its clock in local time.
 bool never_began(const json& test) {
@@ -149,6 +178,7 @@ struct Results {
   struct Test {
     std::string name;  // "Group.Name"
     bool skipped = false;
+    std::string skip_words = {};
     std::vector<std::string> recorded = {};  // event lines, as the next
     std::vector<std::string> failures = {};
   };
@@ -203,6 +233,7 @@ std::optional<Results> read_results(std::string_view text) {
       const bool skipped = text_at(test, "result") == "SKIPPED" || never_began(test);
       results.ran.push_back({text_at(group, "name") + "." + text_at(test, "name"), skipped});
       results.ran.back().recorded = properties_of(test);
+      results.ran.back().skip_words = written_skip(test);
       add_failures(test, results.ran.back().failures);
     }
   }
@@ -220,7 +251,9 @@ std::vector<std::string> tell_each(const Results& results) {
     for (const auto& failures : {results.failures, test.failures})
       lines.insert(lines.end(), failures.begin(), failures.end());
     const char* result = failed ? "fail" : test.skipped ? "skip" : "pass";
-    lines.push_back(event_line("end", {{"case", test.name}, {"result", result}}));
+    json end = {{"case", test.name}, {"result", result}};
+    if (!failed && test.skipped) end["reason"] = test.skip_words;
+    lines.push_back(event_line("end", std::move(end)));
   }
   if (!results.ran.empty()) return lines;
   if (!results.failures.empty()) {  // it did not come to its tests
@@ -231,6 +264,19 @@ std::vector<std::string> tell_each(const Results& results) {
   lines.push_back(event_line("fail", {{"message", "no test ran: the result of the program has none"}}));
   lines.push_back(event_line("end", {{"result", "error"}, {"reason", "result_mismatch"}}));
   return lines;
+}
+
+// The first line of what GTEST_SKIP() was told. What follows in the output may be the program's own.
+std::string first_line(std::string_view words) {
+  constexpr std::size_t kMaxReason = 200;
+  words = words.substr(0, words.find('\n'));
+  const std::size_t begin = words.find_first_not_of(" \t\r");
+  if (begin == words.npos) return "framework";
+  words = words.substr(begin, words.find_last_not_of(" \t\r") + 1 - begin);
+  if (words.size() <= kMaxReason) return std::string(words);
+  std::size_t end = kMaxReason;
+  while (end > 0 && (static_cast<unsigned char>(words[end]) & 0xc0) == 0x80) --end;  // no half of a character
+  return std::string(words.substr(0, end));
 }
 
 // The program is one case: what it ran is its own affair, as long as it ran something.
@@ -250,14 +296,20 @@ std::vector<std::string> tell_whole(const Results& results) {
 class ResultFile final : public Translator {
  public:
   explicit ResultFile(bool whole) : whole_(whole) {}
+  void hear(std::string_view output) override { printed_ = output; }
   std::vector<std::string> translate(std::string_view text) override {
-    const auto results = read_results(text);
+    auto results = read_results(text);
     if (!results) return {};
+    for (auto& test : results->ran) {
+      if (!test.skipped || !test.skip_words.empty()) continue;
+      test.skip_words = printed_skip(clean_text(printed_), test.name);  // without colours
+    }
     return whole_ ? tell_whole(*results) : tell_each(*results);
   }
 
  private:
-  bool whole_;  // the whole program is one case
+  bool whole_;           // the whole program is one case
+  std::string printed_;  // its last words
 };
 
 // ---- the kind ----
@@ -368,8 +420,7 @@ class GtestKind final : public Kind {
     const auto result = end.child.result();  // it has no tests that are expected to fail
     if (result == ChildResult::kXfail || result == ChildResult::kXpass) return {Outcome::kError, "protocol"};
     Verdict verdict = judge_reported(end, end.exit_code == kTestsFailed);
-    // Only the listener knows the words of a skip: a case has the same verdict with it and without.
-    if (verdict.outcome == Outcome::kSkip) verdict.reason = "framework";
+    if (verdict.outcome == Outcome::kSkip) verdict.reason = first_line(verdict.reason);
     return verdict;
   }
 

@@ -272,6 +272,44 @@ TEST(GtestResult, WhatNeverBeganWasSkipped) {
       << "its group's set-up failed or was skipped";
 }
 
+// The reason of a skip as a run would have it.
+std::string skip_reason(const std::string& test, const std::string& printed) {
+  const auto translator = gtest_kind().translator(Suite{});
+  translator->hear(printed);
+  ChildReport report("G.N");
+  for (const auto& line : translator->translate(result_file(test))) report.add_line(line);
+  return gtest_kind().judge({.child = report}).reason;
+}
+
+TEST(GtestResult, TheWordsOfASkip) {
+  const std::string skipped = R"({"name":"N","status":"RUN","result":"SKIPPED"})";
+  const std::string run = "[ RUN      ] G.N\na.cc:3: Skipped\n";
+  const std::string end = "[  SKIPPED ] G.N (0 ms)\n[----------]\n";
+  EXPECT_EQ(skip_reason(skipped, run + "no such card\nTearDown: done\n" + end), "no such card");
+  EXPECT_EQ(skip_reason(skipped,
+                        "\x1b[0;32m[ RUN      ] \x1b[mG.N\na.cc:3: Skipped\nred\n\x1b[0;32m[  SKIPPED ] "
+                        "\x1b[mG.N (0 ms)\n"),
+            "red");
+  EXPECT_EQ(skip_reason(skipped, "a.cc:3: Skipped\nits begin is lost\n" + end), "its begin is lost");
+  EXPECT_EQ(skip_reason(skipped, run + "\n" + end), "framework") << "it said nothing";
+  EXPECT_EQ(skip_reason(skipped, ""), "framework") << "--no-capture";
+  EXPECT_EQ(skip_reason(skipped,
+                        "[ RUN      ] G.Other\na.cc:3: Skipped\nnot this one\n[  SKIPPED ] G.Other (0 ms)\n"),
+            "framework");
+  EXPECT_EQ(
+      skip_reason(skipped, "a.cc:3: Skipped\nno card at all\nno card at all\n[==========] 0 tests ran.\n"),
+      "no card at all");
+  // Later versions have them in their file.
+  EXPECT_EQ(
+      skip_reason(
+          R"({"name":"N","status":"RUN","result":"SKIPPED","skipped":[{"message":"a.cc:3\nin the file"}]})",
+          run + "printed\n" + end),
+      "in the file");
+  EXPECT_EQ(skip_reason(skipped, run + std::string(199, 'x') + "\xc3\xa9 long\n" + end),
+            std::string(199, 'x'))
+      << "no half of a character";
+}
+
 TEST(GtestResult, FailuresHaveAPlaceWhereGoogleTestGivesOne) {
   const auto report = read(result_file(
       R"({"name":"N","status":"RUN","result":"COMPLETED","failures":[

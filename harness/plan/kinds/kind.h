@@ -65,6 +65,8 @@ class Translator {
   // `text` is what comes next: a line with its end for kStream, the whole file for kFile. Returns the event
   // lines that are complete with it. What cannot be understood becomes a line that is no event.
   virtual std::vector<std::string> translate(std::string_view text) = 0;
+  // kFile, before its file: what the process printed last.
+  virtual void hear(std::string_view) {}
 };
 
 // How a case ended whose process ended by itself, or went on with another case.

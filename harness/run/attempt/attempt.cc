@@ -329,15 +329,16 @@ void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
 }
 
 // Nothing in it is a result; what is in it goes with the verdict.
-void RunningAttempt::read_result_file() {
+void RunningAttempt::read_result_file(const ProcessEnd& end) {
   const auto text = read_file(result_file_);
   if (!text) return;
+  translator_->hear(end.output.stdout_tail);
   for (const auto& event : translator_->translate(*text)) on_event(event);
 }
 
 void RunningAttempt::conclude(const ProcessEnd* end) {
   if (ranks_) child_ = ranks_->merged();
-  if (end != nullptr && !result_file_.empty()) read_result_file();
+  if (end != nullptr && !result_file_.empty()) read_result_file(*end);
   AttemptEnded event = describe(end);
   context_.diagnoser.judge(open_->kernel_mark, addresses_, event, context_.sink);
   event.telemetry = take_telemetry(end);

@@ -147,7 +147,7 @@ class RunningAttempt {
 
   void on_line(std::string_view line);
   void on_event(std::string_view line);
-  void read_result_file();
+  void read_result_file(const ProcessEnd& end);
   std::optional<std::size_t> find_not_begun(const std::string& name) const;
   void begin(std::size_t which, Clock::time_point now);
   // `end` is the end of the process, or null if the process has gone on.

@@ -266,7 +266,10 @@ def filters_of_the_caller(sandbox):
         check(len(cases) == 5 and set(verdicts(cases).values()) == {"pass"}, process, verdicts(cases))
         told = json.dumps(report(out)["warnings"])
         check(all(f"{name}={value}" in told for name, value in caller.items()), told)
-    done = sandbox.proctor("list", "--", f"{sandbox.path}/other/build/own_untold", env={**sandbox.env, **caller})
+    program = f"{sandbox.path}/other/build/own_untold"
+    done = sandbox.proctor("run", "--env", "GTEST_TOTAL_SHARDS=2", "--env", "GTEST_SHARD_INDEX=0", "--", program)
+    check(done.returncode == 2 and "GTEST_TOTAL_SHARDS=2" in done.stderr and "Use --shard" in done.stderr, done.stderr)
+    done = sandbox.proctor("list", "--", program, env={**sandbox.env, **caller})
     check(all(f"Own.{name}" in done.stdout for name in ("One", "Two", "Three")), done.stdout, done.stderr)
     print("ok a caller's environment leaves out no case")
 

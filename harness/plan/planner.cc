@@ -48,6 +48,20 @@ Result<void> check_supported(const Suite& suite) {
   return {};
 }
 
+// What a suite or --env says of which tests run would be a part of them under the name of all.
+Result<void> check_variables(const Suite& suite) {
+  for (const auto& [name, value] : suite.env) {
+    const std::string instead = suite.kind->instead_of(name, value);
+    if (instead.empty()) continue;
+    return Error::usage(
+        fmt::format("plan suite `{}` ({}): `{}={}` in its environment (`env`, --env) would run "
+                    "only a part of its cases, or none as planned",
+                    suite.name, suite.origin, name, clean_text(value)),
+        fmt::format("Use {}.", instead));
+  }
+  return {};
+}
+
 // What the caller's environment says of which tests run: never in silence.
 void take_caller_filters(Suite& suite, const SearchPaths& paths, std::vector<Warning>& warnings) {
   const Kind::Traits& kind = suite.kind->traits();
@@ -82,6 +96,7 @@ Result<std::vector<Case>> listed_cases(SuiteConfig& config, std::size_t index, c
   }
   suite.kind = config.kind;
   if (Result<void> supported = check_supported(suite); !supported) return supported.error();
+  if (Result<void> variables = check_variables(suite); !variables) return variables.error();
   take_caller_filters(suite, paths, warnings);
   if (Result<void> settled = suite.kind->settle_environment(suite, paths); !settled) return settled.error();
   return discover(suite, index, listers, listing, warnings);

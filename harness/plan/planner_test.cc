@@ -122,7 +122,7 @@ TEST_F(PlannerTest, GtestCasesDoNotInheritSharding) {
   }
 }
 
-// What of a caller's environment would leave tests out is not passed on, and said; what the suite itself says counts.
+// What of a caller's environment would leave tests out is not passed on, and said.
 TEST_F(PlannerTest, FiltersOfTheCallerAreNamed) {
   caller_ = {{"GTEST_FILTER", "Plain.Passes"},
              {"TESTBRIDGE_TEST_ONLY", "None.*"},
@@ -134,10 +134,38 @@ TEST_F(PlannerTest, FiltersOfTheCallerAreNamed) {
   EXPECT_THAT(warnings(*outcome),
               ElementsAre(HasSubstr("`GTEST_FILTER=Plain.Passes` of the caller is not passed on"),
                           HasSubstr("`TESTBRIDGE_TEST_ONLY=None.*` of the caller")));
-  const Result<PlanOutcome> own = plan(gtest_suite("unit") + "env.GTEST_FILTER = \"Plain.*\"\n");
+  const Result<PlanOutcome> own = plan(gtest_suite("unit") + "env.GTEST_FILTER = \"*\"\n");
   ASSERT_TRUE(own) << own.error().what;
-  EXPECT_EQ(own->plan.cases.size(), 3u);
+  EXPECT_EQ(own->plan.cases.size(), 8u);
   EXPECT_THAT(warnings(*own), ElementsAre(HasSubstr("TESTBRIDGE_TEST_ONLY")));
+}
+
+// In the environment of the suite itself there is no other one to fall back on.
+TEST_F(PlannerTest, FiltersInTheEnvironmentOfASuiteAreRefused) {
+  const std::pair<std::string, std::string> rows[] = {
+      {"GTEST_FILTER=Plain.*", "Use --filter, or --gtest_filter in its command."},
+      {"TESTBRIDGE_TEST_ONLY=Plain.*", "Use --filter, or --gtest_filter in its command."},
+      {"GTEST_TOTAL_SHARDS=2", "Use --shard."},
+      {"GTEST_SHARD_INDEX=1", "Use --shard."},
+      {"GTEST_REPEAT=2", "Use --repeat."},
+      {"GTEST_LIST_TESTS=1", "Use `proctor list`."},
+      {"GTEST_ALSO_RUN_DISABLED_TESTS=1", "Use --gtest_also_run_disabled_tests in its command."}};
+  for (const auto& [variable, instead] : rows) {
+    const std::size_t equals = variable.find('=');
+    const std::string key =
+        "env." + variable.substr(0, equals) + " = \"" + variable.substr(equals + 1) + "\"\n";
+    SelectionOptions options;
+    options.env = {variable};
+    for (const auto& refused : {plan(gtest_suite("unit") + key), plan(gtest_suite("unit"), options)}) {
+      ASSERT_FALSE(refused) << variable;
+      EXPECT_EQ(refused.error().kind, ErrorKind::kUsage) << variable;
+      EXPECT_THAT(refused.error().what, HasSubstr("`" + variable + "` in its environment"));
+      EXPECT_EQ(refused.error().hint, instead);
+    }
+  }
+  SelectionOptions whole;
+  whole.env = {"GTEST_TOTAL_SHARDS=1", "GTEST_SHARD_INDEX=0", "GTEST_COLOR=yes", "PYTEST_ADDOPTS=-k x"};
+  EXPECT_TRUE(plan(gtest_suite("unit"), whole));
 }
 
 // Options of pytest may hold what a suite needs, so they are passed on: as part of the plan, with a warning.
@@ -167,9 +195,15 @@ TEST_F(PlannerTest, OptionsOfTheCallerBelongToThePlan) {
   for (const char* filter :
        {"-vk fast", "'-kfast'", "-q \"--deselect=t.py::f\"", "--color=yes -x", "--maxfail 1"})
     EXPECT_EQ(plan_with({{"PYTEST_ADDOPTS", filter}}).plan.suites[0].filters.size(), 1u) << filter;
-  const PlanOutcome own = plan_with({{"PYTEST_ADDOPTS", "-k fast"}}, "env.PYTEST_ADDOPTS = \"-q\"\n");
+  const std::string own_options = "env.PYTEST_ADDOPTS = \"-q\"\nenv.PYTEST_PLUGINS = \"some.plugin\"\n";
+  const PlanOutcome own = plan_with({{"PYTEST_ADDOPTS", "-k fast"}}, own_options);
   EXPECT_THAT(warnings(own), testing::IsEmpty());
   EXPECT_EQ(own.plan.suites[0].env.at("PYTEST_ADDOPTS"), "-q");
+  SelectionOptions typed;
+  typed.env = {"PYTEST_ADDOPTS=-q -k fast"};
+  const auto refused = plan("[suite.py]\ncommand = [\"" + scratch_.path() + "/pytest\"]\n", typed);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().hint, "Use --filter, or write the options into its command.");
 }
 
 TEST_F(PlannerTest, OneProcessForAllCasesOfAProgramThatTellsOfThem) {

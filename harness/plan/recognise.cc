@@ -131,11 +131,18 @@ bool lists(const Kind& kind, Suite suite, const ListOutput& out, const Listers& 
   return cases && !cases->empty();
 }
 
+// Without the variables that say which of its cases run: with one of them, or one of two, a program may not even list.
+// A suite of the kind is refused for them, where they mean anything.
+Suite asked_for_all(Suite suite, const Kind& kind) {
+  for (const std::string_view name : kind.traits().caller_filters) suite.env.erase(std::string(name));
+  return suite;
+}
+
 // Asks a program that has the kind's marker to list. None: it is not of that kind; `why` says how that showed.
 Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, const Listers& listers,
                                        std::string& why) {
   const std::vector<std::string> command = kind.list_command(suite);
-  Result<ListOutput> out = run_listing_command(suite, kind, command, listers);
+  Result<ListOutput> out = run_listing_command(asked_for_all(suite, kind), kind, command, listers);
   if (!out) return out.error();
   const auto framework = kind.traits().framework;
   if (lists(kind, suite, *out, listers))
@@ -160,8 +167,8 @@ Result<Recognition> ask_both(const Suite& suite, const Listers& listers) {
   const std::vector<std::string> ours = proctor_kind().list_command(suite);
   Suite with_our_option = suite;
   with_our_option.command = ours;
-  Result<ListOutput> out =
-      run_listing_command(suite, gtest_kind(), gtest_kind().list_command(with_our_option), listers);
+  Result<ListOutput> out = run_listing_command(asked_for_all(suite, gtest_kind()), gtest_kind(),
+                                               gtest_kind().list_command(with_our_option), listers);
   if (!out) return out.error();
   const bool no_cases = out->event_lines.empty() || announces_gtest_listener(out->event_lines);
   if (no_cases && lists(gtest_kind(), suite, *out, listers))

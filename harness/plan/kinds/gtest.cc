@@ -335,6 +335,33 @@ Warning has_no_listener(const Suite& suite) {
                       std::filesystem::path(suite.command.front()).filename().string())};
 }
 
+// What in an environment says which tests run, and how. Source: googletest, src/gtest.cc, the flags and what stands in
+// for them under Bazel.
+struct Variable {
+  std::string_view name;
+  std::string_view harmless;  // the value by which all tests run, as without it
+  std::string_view instead;
+};
+constexpr Variable kVariables[] = {
+    {"GTEST_FILTER", "*", "--filter, or --gtest_filter in its command"},
+    {"TESTBRIDGE_TEST_ONLY", "*", "--filter, or --gtest_filter in its command"},
+    {"GTEST_TOTAL_SHARDS", "1", "--shard"},
+    {"GTEST_SHARD_INDEX", "0", "--shard"},
+    {"GTEST_SHARD_STATUS_FILE", "", "--shard"},
+    {"GTEST_REPEAT", "1", "--repeat"},
+    {"GTEST_FAIL_FAST", "0", "--fail-fast"},
+    {"TESTBRIDGE_TEST_RUNNER_FAIL_FAST", "0", "--fail-fast"},
+    {"GTEST_ALSO_RUN_DISABLED_TESTS", "0", "--gtest_also_run_disabled_tests in its command"},
+    {"GTEST_LIST_TESTS", "0", "`proctor list`"},
+    {"GTEST_FLAGFILE", "", "the options in its command"},
+};
+
+std::vector<std::string_view> names_of_variables() {
+  std::vector<std::string_view> names;
+  for (const Variable& variable : kVariables) names.push_back(variable.name);
+  return names;
+}
+
 class GtestKind final : public Kind {
  public:
   GtestKind()
@@ -344,11 +371,7 @@ class GtestKind final : public Kind {
               // Its main() may ask the driver before it looks at its flags.
               .lists_with_devices = true,
               .list_file = "--gtest_output=json:",
-              // Source: googletest, src/gtest.cc, the flags and what stands in for them under Bazel.
-              .caller_filters = {"GTEST_FILTER", "TESTBRIDGE_TEST_ONLY", "GTEST_TOTAL_SHARDS",
-                                 "GTEST_SHARD_INDEX", "GTEST_SHARD_STATUS_FILE", "GTEST_REPEAT",
-                                 "GTEST_FAIL_FAST", "TESTBRIDGE_TEST_RUNNER_FAIL_FAST",
-                                 "GTEST_ALSO_RUN_DISABLED_TESTS", "GTEST_LIST_TESTS", "GTEST_FLAGFILE"}}) {}
+              .caller_filters = names_of_variables()}) {}
 
   // Also where the environment of a plan is all that a program gets: a sharding would make a process that is asked
   // for one test run none, and call that a success; whether others run after a failure, we decide.
@@ -357,6 +380,12 @@ class GtestKind final : public Kind {
     suite.env.emplace("GTEST_SHARD_INDEX", "0");
     suite.env.emplace("GTEST_FAIL_FAST", "0");
     return {};
+  }
+
+  std::string instead_of(std::string_view name, const std::string& value) const override {
+    const auto variable = std::ranges::find(kVariables, name, &Variable::name);
+    if (variable == std::end(kVariables) || value == variable->harmless) return {};
+    return std::string(variable->instead);
   }
 
   std::vector<std::string> list_command(const Suite& suite) const override {

@@ -24,6 +24,13 @@ Result<void> Kind::settle_environment(Suite&, const SearchPaths&) const { return
 
 bool Kind::leaves_tests_out(std::string_view, const std::string&) const { return false; }
 
+std::string Kind::instead_of(std::string_view name, const std::string&) const {
+  const auto& filters = traits_.caller_filters;
+  return std::ranges::find(filters, name) == filters.end()
+             ? ""
+             : "--filter or --shard, or an option of its command";
+}
+
 Result<void> Kind::check_alone(const std::vector<Case>&) const { return {}; }
 
 std::string Kind::list_problem(const ListOutput&, std::string&) const { return {}; }

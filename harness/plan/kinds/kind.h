@@ -122,6 +122,9 @@ class Kind {
   virtual Result<void> settle_environment(Suite& suite, const SearchPaths& paths) const;
   // Whether a caller's value of one of Traits::caller_options leaves tests out, or may.
   virtual bool leaves_tests_out(std::string_view name, const std::string& value) const;
+  // What to use instead of a variable in the suite's own environment that would run only a part of its cases, or each
+  // of them in another way than once: "--filter"; "" = it does not.
+  virtual std::string instead_of(std::string_view name, const std::string& value) const;
   virtual std::vector<std::string> list_command(const Suite& suite) const = 0;
   // Whether a listing that exited with `code` has done what it was asked.
   virtual bool listed_well(int code) const { return code == 0; }

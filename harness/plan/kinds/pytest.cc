@@ -18,6 +18,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kPlugin = "proctor_pytest";
+constexpr std::string_view kOptions = "PYTEST_ADDOPTS";
 constexpr std::string_view kPlugins = "PYTEST_PLUGINS";
 constexpr const char* kBatchOption = "--proctor-cases=";
 
@@ -173,7 +174,7 @@ class PytestKind final : public Kind {
               .markers_for_devices = true,
               // Tests in Python are often made, and skipped, by what the module sees when it is imported.
               .lists_with_devices = true,
-              .caller_options = {"PYTEST_ADDOPTS", kPlugins}}) {}
+              .caller_options = {kOptions, kPlugins}}) {}
 
   bool is_command(const std::vector<std::string>& command) const override {
     if (is_pytest(command.front())) return true;
@@ -190,6 +191,13 @@ class PytestKind final : public Kind {
     if (name == kPlugins) return !value.empty();
     const auto words = shell_words(value);  // pytest splits them so, and refuses what cannot be split
     return !words || leaves_out(*words);
+  }
+
+  // A plugin is more than what it leaves out.
+  std::string instead_of(std::string_view name, const std::string& value) const override {
+    const auto words = shell_words(value);
+    if (name != kOptions || !words || !leaves_out(*words)) return {};
+    return "--filter, or write the options into its command";
   }
 
   // Python finds our plugin first, and everything else where it did.

@@ -31,6 +31,12 @@ int write_plan(WriteOptions options, const AfterDashes& after_dashes) {
   for (const auto& warning : outcome->warnings) {
     std::fprintf(stderr, "proctor: warning: %s\n", shown(warning.text).c_str());
   }
+  // A plan is run by others, who may have the device that its list needs.
+  for (const Case& test : outcome->plan.cases) {
+    if (is_unlisted(test))
+      return fail(Error::usage("plan suite `" + test.id + "`: " + test.unlisted,
+                               "Plan it where there is a device, or simulate one with --sim."));
+  }
   const PlanFile file{.plan = std::move(outcome->plan), .run = outcome->run, .size = options.plan.size};
   const PlanDirectories directories = plan_directories(options.plan.config.directory);
   const auto text = plan_file_text(file, directories);

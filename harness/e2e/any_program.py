@@ -58,7 +58,18 @@ def without_a_device(sandbox):
     check(done.returncode == 3, done.returncode, done.stdout)
     check("no xpu device was found here; next: `proctor doctor`, or simulate devices" in done.stdout, done.stdout)
     check("main: no device, giving up" in done.stdout, "its own words are missing:", done.stdout)
-    check(set(cases_of(sandbox).values()) == {"skip"}, cases_of(sandbox))
+    check(cases_of(sandbox) == {"program": "skip"}, cases_of(sandbox))
+    # Nobody knows its tests here: each that is asked for by name may be one of them.
+    for option in (("--filter", "Device.*"), ("--case", "program/Device.IsThere"), ("--case", "program"),
+                   ("--exclude", "program/Device.Other")):
+        done = sandbox.proctor("run", "--sim", "cuda:1", "--out", sandbox.out(), *option, "--", program)
+        check(done.returncode == 3 and cases_of(sandbox) == {"program": "skip"}, option, done.returncode, done.stderr)
+    done = sandbox.proctor("run", "--sim", "cuda:1", "--out", sandbox.out(), "--filter", "other/*", "--", program)
+    check(done.returncode == 2 and "matches none" in done.stderr, done.returncode, done.stderr)
+    plan = sandbox.path / "plan.toml"
+    done = sandbox.proctor("plan", "--sim", "cuda:1", "-o", plan, "--", program)
+    check(done.returncode == 2 and "main: no device, giving up" in done.stderr and "--sim" in done.stderr, done.stderr)
+    check(not plan.exists(), "a plan of a suite that nobody knows")
 
 
 def one_that_only_mentions_a_library(sandbox):

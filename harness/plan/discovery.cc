@@ -128,8 +128,9 @@ bool ended_for_want_of_a_device(const ListOutput& out) {
 // The program cannot even be asked without a device, and there is none: one case, which is skipped for that reason.
 std::vector<Case> wait_for_a_device(const Suite& suite, const Error& error, std::vector<Warning>& warnings) {
   warnings.push_back({"not_listed", "failed to " + error.what + ". " + error.hint});
-  Case test = whole_command(suite);
-  test.devices = std::max(1, suite.devices);
+  Case test = unlisted_case(suite, 0, error);
+  test.devices = std::max(1, suite.devices) * std::max(1, suite.ranks);
+  test.wants_device = true;
   return {std::move(test)};
 }
 
@@ -199,7 +200,7 @@ Result<std::vector<Case>> discover(Suite& suite, std::size_t suite_index, const 
                                         : list_cases(suite, listers, listing, warnings);
   if (!cases) return cases;
   for (Case& test : *cases) {
-    test.id = id_prefix(suite) + "/" + test.id;
+    if (!is_unlisted(test)) test.id = id_prefix(suite) + "/" + test.id;
     test.suite = suite_index;
   }
   if (auto error = check_unique(suite, *cases)) return *error;

@@ -251,6 +251,8 @@ TEST_F(DiscoveryTest, GtestIsAskedWithItsDevicesAndSaysHowToAskAgain) {
   cases = discover(made, 0, listers, {}, warnings_);
   ASSERT_TRUE(cases) << cases.error().what;
   ASSERT_EQ(cases->size(), 1u);
+  EXPECT_EQ((*cases)[0].id, "s") << "of the whole suite, so that a filter may mean one of its tests";
+  EXPECT_TRUE(is_unlisted((*cases)[0]) && (*cases)[0].wants_device);
   EXPECT_EQ((*cases)[0].devices, 2);
   EXPECT_EQ((*cases)[0].argv, made.command);
   ASSERT_EQ(warnings_.size(), 1u);

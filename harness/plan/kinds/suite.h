@@ -78,6 +78,7 @@ struct Case {
       expects;  // how these faults end it, if not by a failed assertion: "hang", "lost", "abort" or "mismatch"
   std::string
       unlisted;  // why its suite could not be listed: the case stands for it and never runs; "" = a real one
+  bool wants_device = false;  // unlisted for want of a device: skipped where there is none
 };
 
 // Whether the case stands for a suite that could not be listed; its id is then that of the suite: "attention".

@@ -31,7 +31,8 @@ std::optional<std::string> unmet_need(const RunSetup& setup, const std::string& 
 std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, const Suite& suite,
                               const Case& test) {
   const std::string backend(to_string(suite.backend));
-  if (is_unlisted(test)) return Refusal{{Outcome::kError, "discovery"}, test.unlisted};
+  const Refusal unlisted{{Outcome::kError, "discovery"}, test.unlisted};
+  if (is_unlisted(test) && !test.wants_device) return unlisted;
   if (test.disabled) return Refusal{{Outcome::kSkip, "disabled"}, "disabled in its own source"};
   if (const auto why = setup.devices->unusable.find(backend); why != setup.devices->unusable.end())
     return Refusal{{Outcome::kSkip, why->second}, ""};
@@ -40,7 +41,10 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
     return Refusal{{Outcome::kSkip, ours->second}, ""};
   if (const auto need = unmet_need(setup, backend, test))
     return Refusal{{Outcome::kSkip, "needs:" + *need}, ""};
-  if (test.devices == 0 || pool.can_ever_lease(backend, test.devices)) return std::nullopt;
+  if (test.devices == 0 || pool.can_ever_lease(backend, test.devices)) {
+    if (is_unlisted(test)) return unlisted;  // it has come since
+    return std::nullopt;
+  }
   if (pool.width(backend) == 0) return Refusal{{Outcome::kSkip, "no_device"}, ""};
   const char* what = test.ranks > 0 ? "cards" : "devices";  // no two ranks on one card
   return Refusal{{Outcome::kSkip, fmt::format("needs:{}>={}", what, test.devices)}, ""};

@@ -7,23 +7,29 @@ namespace {
 
 constexpr int kMaxNeverBegan = 2;
 
+bool is_retry(const CaseProgress& progress) { return progress.attempt() > 1; }
+
+template <typename Members, typename Predicate>
+bool all_are(const Members& members, Predicate predicate) {
+  return std::ranges::all_of(members, [&](const auto& member) { return predicate(member.second); });
+}
+
 }  // namespace
 
 std::vector<std::size_t> CaseGroup::indices() const {
   std::vector<std::size_t> all;
-  for (const auto& member : members_) all.push_back(member.index);
+  for (const auto& [index, progress] : members_) all.push_back(index);
   return all;
 }
 
 std::vector<CaseGroup::Turn> CaseGroup::next_process() {
-  const auto is_retry = [](const Member& member) { return member.progress.attempt() > 1; };
-  const bool alone = std::all_of(members_.begin(), members_.end(), is_retry);
+  const bool alone = all_are(members_, is_retry);
   std::vector<Turn> turns;
   in_process_.clear();
-  for (const auto& member : members_) {
-    if (is_retry(member) && !alone) continue;
-    turns.push_back({member.index, member.progress.attempt(), member.progress.repeat()});
-    in_process_.push_back(member.index);
+  for (const auto& [index, progress] : members_) {
+    if (is_retry(progress) && !alone) continue;
+    turns.push_back({index, progress.attempt(), progress.repeat()});
+    in_process_.push_back(index);
     if (alone) break;
   }
   return turns;
@@ -31,36 +37,34 @@ std::vector<CaseGroup::Turn> CaseGroup::next_process() {
 
 bool CaseGroup::wants_other_devices() const {
   constexpr int kElsewhereFrom = 3;
-  return pinned_to_.empty() && !members_.empty() &&
-         std::all_of(members_.begin(), members_.end(),
-                     [](const Member& member) { return member.progress.attempt() > 1; }) &&
-         members_.front().progress.counted_attempts() >= kElsewhereFrom;
+  return pinned_to_.empty() && !members_.empty() && all_are(members_, is_retry) &&
+         members_.begin()->second.counted_attempts() >= kElsewhereFrom;
 }
 
 std::optional<CaseGroup::Finished> CaseGroup::attempt_ended(std::size_t which, const Verdict& verdict,
                                                             const std::vector<std::string>& marks,
                                                             bool expected, bool last,
                                                             const std::string& where) {
-  const auto member = find(in_process_[which]);
-  const auto next = member->progress.add(verdict, marks, expected, where);
+  const auto next = members_.at(in_process_[which]).add(verdict, marks, expected, where);
   if (next != CaseProgress::Next::kDone && !last) return std::nullopt;
   return end_now(which);
 }
 
-void CaseGroup::discount(std::size_t which) { find(in_process_[which])->progress.discount(); }
+void CaseGroup::discount(std::size_t which) { members_.at(in_process_[which]).discount(); }
 
-bool CaseGroup::has_suspect(std::size_t which) const {
-  return find(in_process_[which])->progress.has_suspect();
-}
+bool CaseGroup::has_suspect(std::size_t which) const { return members_.at(in_process_[which]).has_suspect(); }
 
 bool CaseGroup::has_suspect() const {
-  return std::any_of(members_.begin(), members_.end(),
-                     [](const Member& member) { return member.progress.has_suspect(); });
+  return !all_are(members_, [](const CaseProgress& progress) { return !progress.has_suspect(); });
+}
+
+CaseGroup::Finished CaseGroup::word_on(const Members::value_type& member, const std::string& note) {
+  return {member.first, member.second.verdict(), member.second.marks(), note};
 }
 
 CaseGroup::Finished CaseGroup::end_now(std::size_t which) {
-  const auto member = find(in_process_[which]);
-  Finished finished{member->index, member->progress.verdict(), member->progress.marks(), ""};
+  const auto member = members_.find(in_process_[which]);
+  auto finished = word_on(*member, "");
   members_.erase(member);
   return finished;
 }
@@ -89,22 +93,12 @@ std::vector<CaseGroup::Finished> CaseGroup::drop(const std::vector<std::size_t>&
                                                  const Verdict& verdict, const std::string& note) {
   std::vector<Finished> dropped;
   for (const auto index : indices) {
-    const auto member = find(index);
-    member->progress.add(verdict, {}, /*expected=*/true);
-    dropped.push_back({index, member->progress.verdict(), member->progress.marks(), note});
+    const auto member = members_.find(index);
+    member->second.add(verdict, {}, /*expected=*/true);
+    dropped.push_back(word_on(*member, note));
     members_.erase(member);
   }
   return dropped;
-}
-
-std::list<CaseGroup::Member>::iterator CaseGroup::find(std::size_t index) {
-  return std::find_if(members_.begin(), members_.end(),
-                      [&](const Member& member) { return member.index == index; });
-}
-
-std::list<CaseGroup::Member>::const_iterator CaseGroup::find(std::size_t index) const {
-  return std::find_if(members_.begin(), members_.end(),
-                      [&](const Member& member) { return member.index == index; });
 }
 
 }  // namespace proctor

@@ -11,7 +11,7 @@
 // sick do not count.
 #pragma once
 
-#include <list>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -51,9 +51,9 @@ class CaseGroup {
     std::string note;
   };
 
-  void add(std::size_t index, RepeatPolicy policy) { members_.push_back({index, CaseProgress(policy)}); }
+  void add(std::size_t index, RepeatPolicy policy) { members_.emplace(index, CaseProgress(policy)); }
   bool empty() const { return members_.empty(); }
-  std::size_t first() const { return members_.front().index; }
+  std::size_t first() const { return members_.begin()->first; }
 
   // The cases of the next process, in order.
   std::vector<Turn> next_process();
@@ -92,18 +92,14 @@ class CaseGroup {
   std::vector<Finished> give_up(const Verdict& verdict, const std::string& note);
 
  private:
-  struct Member {
-    std::size_t index;
-    CaseProgress progress;
-  };
+  using Members = std::map<std::size_t, CaseProgress>;  // by index, so in the order of the plan
 
+  static Finished word_on(const Members::value_type& member, const std::string& note);
   std::vector<std::size_t> indices() const;
   std::vector<Finished> drop(const std::vector<std::size_t>& indices, const Verdict& verdict,
                              const std::string& note);
-  std::list<Member>::iterator find(std::size_t index);
-  std::list<Member>::const_iterator find(std::size_t index) const;
 
-  std::list<Member> members_;  // the cases whose last attempt has not ended; mostly the first one ends
+  Members members_;                      // the cases whose last attempt has not ended
   std::vector<std::size_t> in_process_;  // the cases of the present process, by index
   std::string pinned_to_;
   std::set<std::string> avoids_;

@@ -50,26 +50,25 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
   return Refusal{{Outcome::kSkip, fmt::format("needs:{}>={}", what, test.devices)}, ""};
 }
 
-// The pending group that a case joins, a new one where no process may be shared. `device`: the only one that
-// will do, or "".
-CaseGroup& group_for(std::deque<CaseGroup>& pending, const Plan& plan, std::size_t index,
-                     const std::string& device = "") {
-  const Case& wanted = plan.cases[index];
-  const auto group = std::find_if(pending.begin(), pending.end(), [&](const CaseGroup& candidate) {
-    const Case& first = plan.cases[candidate.first()];
-    return !wanted.group.empty() && first.suite == wanted.suite && first.group == wanted.group &&
-           first.devices == wanted.devices && candidate.pinned_to() == device;
-  });
-  if (group != pending.end()) return *group;
-  pending.emplace_back().pin_to(device);
-  return pending.back();
-}
-
 }  // namespace
+
+CaseGroup& PendingCases::group_for(std::size_t index, SharedGroups& shared, const std::string& device) {
+  const Case& test = setup_.plan->cases[index];
+  const auto add_group = [&] {
+    groups_.emplace_back().pin_to(device);
+    ++waiting_[demand_of(index)];
+    return groups_.size() - 1;
+  };
+  if (test.group.empty()) return groups_[add_group()];
+  const auto [found, is_new] = shared.try_emplace({test.suite, test.group, test.devices, device});
+  if (is_new) found->second = add_group();
+  return groups_[found->second];
+}
 
 void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& refused,
                          const std::function<void(std::size_t, std::size_t)>& in_parts) {
   const Plan& plan = *setup_.plan;
+  SharedGroups shared;
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
     const Case& test = plan.cases[i];
     if (const auto refusal = refuse(setup_, pool_, plan.suites[test.suite], test)) {
@@ -80,9 +79,9 @@ void PendingCases::admit(const std::function<void(const CaseGroup::Finished&)>& 
         .retries = test.policy.retries, .repeat = setup_.repeat, .until_fail = setup_.until_fail};
     const auto devices = devices_to_repeat_on(pool_, test, to_string(plan.suites[test.suite].backend),
                                               setup_.planned.each_device);
-    if (devices.empty()) group_for(groups_, plan, i).add(i, policy);
+    if (devices.empty()) group_for(i, shared, "").add(i, policy);
     for (const auto& device : devices) {
-      group_for(groups_, plan, i, device).add(i, policy);
+      group_for(i, shared, device).add(i, policy);
       policy.first_repeat += policy.repeat;
     }
     if (devices.size() > 1) in_parts(i, devices.size());
@@ -96,14 +95,30 @@ DeviceWish PendingCases::wish_of(const CaseGroup& group, const std::string& back
   return wish;
 }
 
+PendingCases::Demand PendingCases::demand_of(std::size_t index) const {
+  const Case& test = setup_.plan->cases[index];
+  if (test.devices == 0) return {};
+  return {std::string(to_string(setup_.plan->suites[test.suite].backend)), test.devices};
+}
+
+std::size_t PendingCases::hopeless(const std::map<std::string, int>& refused) const {
+  std::size_t groups = 0;
+  for (const auto& [demand, count] : waiting_) {
+    const auto least = refused.find(demand.first);
+    if (least != refused.end() && demand.second >= least->second) groups += count;
+  }
+  return groups;
+}
+
 std::optional<PendingCases::Start> PendingCases::take_first_that_fits() {
   holders_.clear();
   std::map<std::string, int> refused;  // backend -> least number of devices that could not be had
   for (auto it = groups_.begin(); it != groups_.end(); ++it) {
+    ++looked_at_;
     const Case& test = setup_.plan->cases[it->first()];
     std::vector<std::string> devices;
     if (test.devices > 0) {
-      const std::string backend(to_string(setup_.plan->suites[test.suite].backend));
+      const std::string backend = demand_of(it->first()).first;
       const auto wish = wish_of(*it, backend, test.devices);
       const bool any_will_do = wish.only.empty() && wish.none_of.empty();
       // Asking again for as many costs a look at every lease file, and gets the same answer.
@@ -113,10 +128,12 @@ std::optional<PendingCases::Start> PendingCases::take_first_that_fits() {
       if (!leased) {
         if (any_will_do) refused[backend] = test.devices;
         for (const auto& holder : pool_.held_elsewhere()) holders_.insert(holder);
+        if (any_will_do && hopeless(refused) == groups_.size()) return std::nullopt;
         continue;
       }
       devices = std::move(*leased);
     }
+    --waiting_[demand_of(it->first())];
     Start start{std::move(*it), std::move(devices)};
     groups_.erase(it);
     return start;
@@ -124,8 +141,14 @@ std::optional<PendingCases::Start> PendingCases::take_first_that_fits() {
   return std::nullopt;
 }
 
+void PendingCases::put_back(CaseGroup group) {
+  ++waiting_[demand_of(group.first())];
+  groups_.push_front(std::move(group));
+}
+
 std::vector<CaseGroup::Finished> PendingCases::drop(const Verdict& verdict, const std::string& note) {
   std::vector<CaseGroup::Finished> dropped;
+  waiting_.clear();
   for (auto& group : std::exchange(groups_, {})) {
     auto finished = group.give_up(verdict, note);
     std::move(finished.begin(), finished.end(), std::back_inserter(dropped));

@@ -305,7 +305,7 @@ def texts(root):
     paths = [path for top in (*TOPS, "docs", "cmake", "docker", ".github") for path in sorted((root / top).rglob("*"))]
     return [path.relative_to(root) for path in (*paths, *sorted(root.glob("*.md")))
             if path.suffix in SOURCES | TEXTS and path.is_file() and "testdata" not in path.parts
-            and path != root / PAGE]
+            and path not in (root / PAGE, root / "docs/rules.md")]  # the second names documents of others
 
 
 def comment(suffix, line):

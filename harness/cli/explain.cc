@@ -115,7 +115,10 @@ std::string to_text(const Case& test) {
   const auto line = [&](const char* name, const std::string& value) {
     if (!value.empty()) text += fmt::format("  {:<9} {}\n", name, value);
   };
-  line("rule", test.rule);
+  // What an id of ours says stands in a page of ours; in other suites it is theirs to say.
+  const auto built_in = builtin_suites();
+  const bool ours = std::ranges::find(built_in, suite_of(test.id), &BuiltinSuite::name) != built_in.end();
+  line("rule", ours ? fmt::format("{0}: docs/rules.md#{0}", test.rule) : test.rule);
   line("source", test.source);
   line("severity", severity_text(test.severity));
   line("devices", std::to_string(test.devices));

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""docs/rules.md: what the ids of rules in `proctor explain` and in reports mean.
+
+The sentence of a rule is written in the page by hand; where it comes from and which checks prove it is what the suites
+say, as `proctor list` tells it for simulated cards of both vendors.
+
+    rules_page.py            writes the page; a new rule gets "TODO" for a sentence, one without a check goes
+    rules_page.py --check    only compares
+"""
+
+import json
+import re
+import sys
+
+from harness import BIN, ROOT, Sandbox, check
+
+PAGE = ROOT / "docs/rules.md"
+BEGIN = "<!-- rules: written by harness/e2e/rules_page.py, except their sentences -->\n"
+END = "<!-- rules: end -->\n"
+
+
+def natural(rule):
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", rule)]
+
+
+def check_of(case):
+    """Copy.IsByteExact, of all parameters; the rows of a table of masks are one."""
+    name = case["name"].split("/")[0]
+    return "MaskRow" if name.startswith("MaskRow.") else name
+
+
+def rules():
+    """{id: (sources, {suite: its checks})}"""
+    with Sandbox() as sandbox:
+        done = sandbox.proctor("list", "--json", "--sim", "xpu:2x2,cuda:4", "--backend", "all")
+    check(done.returncode == 0, "proctor list exits", done.returncode, done.stderr)
+    found = {}
+    for case in json.loads(done.stdout)["cases"]:
+        sources, suites = found.setdefault(case["rule"], (set(), {}))
+        sources.add(case["source"])
+        suites.setdefault(case["suite"], set()).add(check_of(case))
+    return found
+
+
+def sentences(text):
+    return dict(re.findall(r"^\| <a id=\"[\w.-]+\"></a>`([\w.]+)` \| (.*?) \|", text, re.MULTILINE))
+
+
+def table(found, written):
+    lines = [BEGIN, "| rule | says | where it comes from | checks |\n", "| --- | --- | --- | --- |\n"]
+    for rule in sorted(found, key=natural):
+        sources, suites = found[rule]
+        checks = "; ".join(f"{suite}: " + ", ".join(f"`{name}`" for name in sorted(suites[suite])) for suite in sorted(suites))
+        anchor = f'<a id="{rule}"></a>'
+        lines.append(f"| {anchor}`{rule}` | {written.get(rule, 'TODO')} | {'; '.join(sorted(sources))} | {checks} |\n")
+    return "".join(lines) + END
+
+
+def main():
+    text = PAGE.read_text()
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    found = rules()
+    page = before + table(found, sentences(text)) + after
+    if "--check" not in sys.argv:
+        PAGE.write_text(page)
+        return
+    if not (BIN / "memory_cuda").exists():
+        check(set(found) <= set(sentences(text)), "rules without a sentence:", set(found) - set(sentences(text)))
+        print("ok every rule is defined (without those of CUDA: it was not built)")
+        return
+    check("TODO" not in page, "a rule has no sentence in", PAGE, re.findall(r".*TODO.*", page))
+    check(page == text, PAGE, "is not what the suites say: run harness/e2e/rules_page.py\n",
+          "\n".join(sorted(set(page.splitlines()) ^ set(text.splitlines()))))
+    print(f"ok {len(sentences(text))} rules are defined")
+
+
+if __name__ == "__main__":
+    main()

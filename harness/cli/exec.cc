@@ -171,6 +171,7 @@ Result<PlanOutcome> ExecCommand::make_plan() {
                            .likely = likely.empty() ? Backend::kXpu : likely.front(),
                            .gpus = typed.selection.gpus,
                            .hierarchy = typed.selection.hierarchy,
+                           .mem_cap = typed.selection.mem_cap,
                            .limits = typed.limits});
   if (!plan) return plan.error();
   return PlanOutcome{.plan = *std::move(plan), .warnings = {}};

@@ -151,7 +151,7 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
                          "Run the plan in this file (`proctor plan -o FILE`), the same on every machine");
   for (const char* fixed : {"suites", "--backend", "--gpus", "--process", "--env", "--kind", "--name",
                             "--label", "--config", "--profile", "--size", "--provider", "--hierarchy",
-                            "--timeout", "--grace", "--stall", "--retries", "--leaks"}) {
+                            "--mem-cap", "--timeout", "--grace", "--stall", "--retries", "--leaks"}) {
     plan->excludes(command.get_option(fixed));
   }
   command.add_option(
@@ -232,8 +232,8 @@ void group_options(CLI::App& command) {
         "--provider", "--plan", "--shard", "--dry-run"}},
       {"The program after --", {"--kind", "--name", "--process", "--env"}},
       {"Devices",
-       {"--gpus", "--devices", "--hierarchy", "--sim", "--sim-driver", "--sim-state", "--state-dir",
-        "--lease-wait", "--settle", "--foreign", "--reset", "--require-cards", "--each-device",
+       {"--gpus", "--devices", "--hierarchy", "--mem-cap", "--sim", "--sim-driver", "--sim-state",
+        "--state-dir", "--lease-wait", "--settle", "--foreign", "--reset", "--require-cards", "--each-device",
         "--allow-no-device"}},
       {"Limits and containment",
        {"--timeout", "--grace", "--stall", "--deadline", "--jobs", "--containment", "--require-containment"}},
@@ -266,6 +266,7 @@ void add_exec_options(CLI::App& command, RunOptions& options) {
       "--backend", options.plan.selection.backend,
       "Their kind: cuda, xpu or none; default: what --sim or this machine has, xpu before cuda");
   add_hierarchy_option(command, options.plan.selection);
+  add_mem_cap_option(command, options.plan.selection);
   add_machine_options(command, options.machine);
   add_devices_option(command, options.machine);
   add_limit_options(command, options.plan.limits);

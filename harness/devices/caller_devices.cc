@@ -95,6 +95,7 @@ LeasedDevice to_leased(const Device& device, int ordinal) {
   leased.pci = device.pci;
   leased.ordinal = ordinal;
   leased.tiles = device.tiles;
+  leased.memory_bytes = device.memory_bytes;
   return leased;
 }
 

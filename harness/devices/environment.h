@@ -12,6 +12,7 @@
 //               26.27 driver crashes on it, and never by '', which means all.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -43,6 +44,7 @@ struct LeasedDevice {
   std::vector<int> only_tiles;
   // Level Zero, FLAT and COMBINED: the ordinal of its first tile, counted over all cards of the machine.
   int first_leaf = -1;
+  std::uint64_t memory_bytes = 0;  // 0: nobody knows
 };
 
 enum class MaskMode { kUuid, kIndex };

@@ -1,13 +1,35 @@
 #include "harness/machine/case_environment.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/json.h"
+#include "harness/core/memory_size.h"
 #include "harness/plan/kinds/kind.h"
 
 namespace proctor {
+namespace {
+
+// What tells a program how much memory of each device it may take. CuPy takes bytes; JAX takes the part of the device that
+// it reserves, here of the smallest one. Other frameworks read no variable for it.
+Environment memory_cap(std::uint64_t cap, Backend backend, const std::vector<LeasedDevice>& leased) {
+  if (cap == 0 || leased.empty()) return {};
+  Environment variables = {{kMemoryCapVariable, std::to_string(cap)}};
+  if (backend != Backend::kCuda) return variables;
+  variables["CUPY_GPU_MEMORY_LIMIT"] = std::to_string(cap);
+  const auto smallest = std::ranges::min_element(leased, {}, &LeasedDevice::memory_bytes)->memory_bytes;
+  if (smallest > cap) {
+    const auto part = static_cast<double>(cap) / static_cast<double>(smallest);
+    variables["XLA_PYTHON_CLIENT_MEM_FRACTION"] = fmt::format("{:.4f}", std::floor(part * 1e4) / 1e4);
+  }
+  return variables;
+}
+
+}  // namespace
 
 std::string devices_json(const std::vector<LeasedDevice>& devices) {
   auto list = nlohmann::json::array();
@@ -31,6 +53,7 @@ Result<CaseEnvironment> CaseEnvironments::of(const Suite& suite, const std::vect
                      .backend = suite.backend,
                      .mask = suite.mask,
                      .hierarchy = suite.hierarchy,
+                     .mem_cap = suite.mem_cap,
                      .env = suite.env,
                      .not_from_caller = suite.kind->traits().caller_filters},
                     device_ids);
@@ -118,8 +141,12 @@ Result<CaseEnvironment> CaseEnvironments::build(const Process& process,
     if (path.empty()) environment->erase("LD_LIBRARY_PATH");
   }
   add_our_variables(process, leased, *environment);
-  return CaseEnvironment{.variables = to_list(*environment),
-                         .visibility = effective_variables(*environment, caller_, *plan, simulated)};
+  const auto cap = memory_cap(process.mem_cap, process.backend, leased);
+  for (const auto& [name, value] : cap) (*environment)[name] = value;
+  CaseEnvironment built{.variables = to_list(*environment),
+                        .visibility = effective_variables(*environment, caller_, *plan, simulated)};
+  for (const auto& [name, value] : cap) built.visibility.push_back({name, value, "proctor"});
+  return built;
 }
 
 }  // namespace proctor

@@ -43,6 +43,7 @@ class CaseEnvironments {
     Backend backend = Backend::kNone;
     std::string mask = "uuid";
     std::string hierarchy = {};  // "" = the caller's, else composite
+    std::uint64_t mem_cap = 0;   // 0: none
     std::map<std::string, std::string> env = {};
     std::vector<std::string_view> not_from_caller = {};
   };

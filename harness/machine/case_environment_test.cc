@@ -197,5 +197,36 @@ TEST(CaseEnvironments, OurSuitesForCudaAreToldThePool) {
   EXPECT_THAT(foreign->variables, Each(Not(StartsWith("PROCTOR_POOL="))));
 }
 
+// The cap is told to every program that has a device, and to frameworks in the variables that they document.
+TEST(CaseEnvironments, AMemoryCapIsToldInBytesAndToFrameworks) {
+  LeasedDevice card;
+  card.id = "cuda-sim:0";
+  card.uuid = "GPU-a";
+  card.memory_bytes = 3ull << 30;
+  CaseEnvironments environments({{"CUPY_GPU_MEMORY_LIMIT", "1"}}, {card}, {}, "/tmp/x", "ci");
+  Suite suite = xpu_suite();
+  suite.kind = &pytest_kind();
+  suite.backend = Backend::kCuda;
+  suite.mem_cap = 1ull << 30;
+  const auto capped = environments.of(suite, {"cuda-sim:0"});
+  ASSERT_TRUE(capped) << capped.error().what;
+  EXPECT_THAT(capped->variables, Contains("PROCTOR_MEM_CAP=1073741824"));
+  EXPECT_THAT(capped->variables, Contains("CUPY_GPU_MEMORY_LIMIT=1073741824"));
+  EXPECT_THAT(capped->variables, Contains("XLA_PYTHON_CLIENT_MEM_FRACTION=0.3333"));
+  const auto told = std::ranges::find(capped->visibility, "PROCTOR_MEM_CAP", &EnvironmentVariable::name);
+  ASSERT_NE(told, capped->visibility.end());
+  EXPECT_EQ(told->value, "1073741824");
+  EXPECT_EQ(told->by, "proctor");
+}
+
+TEST(CaseEnvironments, WithoutADeviceNoMemoryIsCapped) {
+  CaseEnvironments environments({}, two_cards(), {}, "/tmp/x", "ci");
+  Suite suite = xpu_suite();
+  suite.mem_cap = 1ull << 30;
+  const auto none = environments.of(suite, {});
+  ASSERT_TRUE(none) << none.error().what;
+  EXPECT_THAT(none->variables, Each(Not(StartsWith("PROCTOR_MEM_CAP="))));
+}
+
 }  // namespace
 }  // namespace proctor

@@ -77,6 +77,13 @@ void add_hierarchy_option(CLI::App& command, SelectionOptions& selection) {
       ->check(CLI::IsMember({"composite", "flat", "combined"}));
 }
 
+void add_mem_cap_option(CLI::App& command, SelectionOptions& selection) {
+  command.add_option(
+      "--mem-cap", selection.mem_cap,
+      "Memory of each device that a process of our suites takes at most, e.g. 512M or 4G; told to "
+      "other programs in PROCTOR_MEM_CAP, and to CuPy and JAX");
+}
+
 void add_lease_wait_option(CLI::App& command, PlanOptions& options) {
   command.add_option("--lease-wait", options.lease_wait_text,
                      "Longest wait for devices that other runs hold, where a list needs them (default: 10m)");
@@ -85,6 +92,7 @@ void add_lease_wait_option(CLI::App& command, PlanOptions& options) {
 void add_plan_options(CLI::App& command, PlanOptions& options) {
   auto& selection = options.selection;
   add_hierarchy_option(command, selection);
+  add_mem_cap_option(command, selection);
   command.add_option("suites", selection.suites,
                      "Suites by name; without any: all of the config, else the built-in ones");
   command.add_option("--backend", selection.backend,

@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"FirstMistakeOfTheFile", "[suite.b]\ncommand = [\"x\"]\nzz = 1\n[suite.a]\naa = 1\n",
                   "read proctor.toml:3: unknown key `zz` in [suite.b]",
                   "Known keys: backend, command, devices, directory, env, grace, hierarchy, kind, labels, "
-                  "leaks, mask, "
+                  "leaks, mask, mem_cap, "
                   "process, ranks, "
                   "retries, stall, "
                   "timeout."},
@@ -176,6 +176,19 @@ TEST_F(ConfigTest, TheHierarchyIsAKeyOfXpuSuites) {
   EXPECT_THAT(load(suite + "backend = \"cuda\"\n").error().what,
               HasSubstr("`hierarchy`, of backend \"cuda\""));
   EXPECT_THAT(load("[suite.a]\nhierarchy = \"FLAT\"\n").error().what, HasSubstr("hierarchy"));
+}
+
+TEST_F(ConfigTest, AMemoryCapIsASizeOfSuitesWithDevices) {
+  const std::string suite = "[suite.a]\ncommand = [\"x\"]\nmem_cap = \"512M\"\n";
+  const Result<Config> config = load(suite + "backend = \"xpu\"\n");
+  ASSERT_TRUE(config) << config.error().what;
+  EXPECT_EQ(config->suites.back().suite.mem_cap, 512u << 20);
+  EXPECT_THAT(load(suite).error().what, HasSubstr("`mem_cap`, of backend \"none\""));
+  const auto unit = load("[suite.a]\nmem_cap = \"512MB\"\n");
+  EXPECT_THAT(unit.error().what, HasSubstr("proctor.toml:2"));
+  EXPECT_THAT(unit.error().what, HasSubstr("512MB"));
+  EXPECT_EQ(unit.error().hint, "Did you mean '512M'?");
+  EXPECT_THAT(load("[suite.a]\nmem_cap = 512\n").error().what, HasSubstr("`mem_cap`"));
 }
 
 TEST_F(ConfigTest, SyntaxErrorNamesTheLine) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/core/memory_size.h"
 #include "harness/core/version.h"
 #include "harness/devices/masks/visibility_variables.h"
 #include "harness/plan/kinds/all_kinds.h"
@@ -191,11 +192,24 @@ class FileReader {
     std::optional<std::string> hierarchy;
     reader.read_choice("hierarchy", hierarchy, {"flat", "composite", "combined"});
     if (hierarchy) suite.hierarchy = *hierarchy;
+    read_mem_cap(reader, suite);
     std::optional<std::vector<std::string>> labels;
     reader.read("labels", labels);
     if (labels) suite.labels = std::move(*labels);
     read_env(reader, suite.env);
     read_limits(reader, config.limits);
+  }
+
+  void read_mem_cap(TableReader& reader, Suite& suite) {
+    std::optional<std::string> text;
+    reader.read("mem_cap", text);
+    if (!text) return;
+    const auto bytes = parse_memory_size(*text);
+    if (!bytes) {
+      reader.fail("mem_cap", bytes.error().what, bytes.error().hint);
+      return;
+    }
+    suite.mem_cap = *bytes;
   }
 
   // A number, or "marker:NAME": then the number is what a test without the marker needs, the default.
@@ -343,11 +357,23 @@ std::optional<Error> read_limit_options(const LimitOptions& options, Limits& lim
   return {};
 }
 
+Result<void> read_mem_cap_option(const std::string& typed, Suite& suite) {
+  if (typed.empty()) return {};
+  const auto bytes = parse_memory_size(typed);
+  if (!bytes) return Error::usage("use --mem-cap: " + bytes.error().what, bytes.error().hint);
+  if (suite.backend == Backend::kNone) {
+    return Error::usage(fmt::format("use --mem-cap {}: no chosen suite has a backend", typed),
+                        "Add --backend cuda or --backend xpu.");
+  }
+  suite.mem_cap = *bytes;
+  return {};
+}
+
 std::vector<std::string> config_keys(std::string_view table) {
   if (table == "defaults") return default_keys();
   if (table == "suite") {
     return limit_keys({"kind", "command", "directory", "backend", "devices", "ranks", "process", "mask",
-                       "hierarchy", "env", "labels"});
+                       "hierarchy", "mem_cap", "env", "labels"});
   }
   if (table == "override") return limit_keys({"match"});
   if (table == "profile") return limit_keys({"env"});

@@ -166,6 +166,11 @@ class Loader {
           fmt::format("{} has a `hierarchy`, of backend \"{}\"", where, to_string(suite.backend)),
           "Only Level Zero has one: write backend = \"xpu\".");
     }
+    if (config.built_in && suite.backend == Backend::kNone) suite.mem_cap = 0;  // it is that of the others
+    if (suite.mem_cap != 0 && suite.backend == Backend::kNone) {
+      return Error::usage(fmt::format("{} has a `mem_cap`, of backend \"none\"", where),
+                          "Write backend = \"cuda\" or backend = \"xpu\".");
+    }
     std::map<std::string, std::string> env = config_.defaults_env;
     for (const auto& [name, value] : suite.env) env[name] = value;
     for (const auto& [name, value] : config_.profile_env) env[name] = value;

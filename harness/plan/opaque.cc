@@ -31,7 +31,7 @@ Result<void> choose_devices(const OpaqueCommand& options, Suite& suite) {
     return Error::usage(
         fmt::format("use --hierarchy {} with a command that gets no xpu device", options.hierarchy));
   suite.hierarchy = options.hierarchy;
-  return {};
+  return read_mem_cap_option(options.mem_cap, suite);
 }
 
 }  // namespace

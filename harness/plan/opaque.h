@@ -18,6 +18,7 @@ struct OpaqueCommand {
   Backend likely = Backend::kNone;  // the backend of the simulated devices, or the one that this machine has
   std::optional<int> gpus;          // --gpus
   std::string hierarchy;            // --hierarchy; "" = the caller's
+  std::string mem_cap;              // --mem-cap; "" = none
   LimitOptions limits;
 };
 

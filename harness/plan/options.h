@@ -24,6 +24,7 @@ struct SelectionOptions {
   std::string backend_reason;         // for an ad hoc suite, where nobody typed it: "needs libze_loader.so.1"
   std::optional<int> gpus;            // --gpus: devices per case, for suites that use a backend
   std::string hierarchy;              // --hierarchy, for suites of backend xpu; "" = as configured
+  std::string mem_cap;                // --mem-cap, for suites with a backend: 512M; "" = as configured
   std::string process;                // --process: case | file | suite; "" = as configured
   std::vector<std::string> env;       // --env NAME=VALUE, over every configuration
   std::string kind;                   // --kind, for an ad hoc suite; "" = as recognised

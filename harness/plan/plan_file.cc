@@ -94,24 +94,26 @@ CasePolicy policy_from(const Json& json) {
 }
 
 Json suite_json(const Suite& suite) {
-  return {{"name", suite.name},
-          {"kind", suite.kind->name()},
-          {"kind_reason", suite.kind_reason},
-          {"command", suite.command},
-          {"directory", suite.directory},
-          {"backend", to_string(suite.backend)},
-          {"devices", suite.devices},
-          {"devices_marker", suite.devices_marker},
-          {"ranks", suite.ranks},
-          {"process", suite.process},
-          {"listener", suite.listener},
-          {"mask", suite.mask},
-          {"hierarchy", suite.hierarchy},
-          {"policy", policy_json(suite.policy)},
-          {"env", suite.env},
-          {"filters", suite.filters},
-          {"labels", suite.labels},
-          {"origin", suite.origin}};
+  Json json = {{"name", suite.name},
+               {"kind", suite.kind->name()},
+               {"kind_reason", suite.kind_reason},
+               {"command", suite.command},
+               {"directory", suite.directory},
+               {"backend", to_string(suite.backend)},
+               {"devices", suite.devices},
+               {"devices_marker", suite.devices_marker},
+               {"ranks", suite.ranks},
+               {"process", suite.process},
+               {"listener", suite.listener},
+               {"mask", suite.mask},
+               {"hierarchy", suite.hierarchy},
+               {"policy", policy_json(suite.policy)},
+               {"env", suite.env},
+               {"filters", suite.filters},
+               {"labels", suite.labels},
+               {"origin", suite.origin}};
+  if (suite.mem_cap != 0) json["mem_cap"] = suite.mem_cap;  // the digests of other plans stay what they were
+  return json;
 }
 
 // A word of a closed set; an unknown one is as bad as a missing key.
@@ -137,6 +139,7 @@ Suite suite_from(const Json& json) {
   suite.mask = json.at("mask");
   suite.hierarchy = json.value("hierarchy", "");  // plans of earlier versions have none
   if (!suite.hierarchy.empty()) known(parse_hierarchy_word(suite.hierarchy), json.at("hierarchy"));
+  suite.mem_cap = json.value("mem_cap", std::uint64_t{0});
   suite.policy = policy_from(json.at("policy"));
   suite.env = json.at("env").get<std::map<std::string, std::string>>();
   for (const auto& [name, value] : suite.env) {

@@ -40,6 +40,7 @@ PlanFile full() {
   suite.policy = {Milliseconds(1), Milliseconds(2), Milliseconds(3), 4};
   suite.env = {{"PYTHONPATH", "/opt/proctor/share/proctor/pytest:/x:/home/u/repo"}};
   suite.hierarchy = "flat";
+  suite.mem_cap = 3u << 30;
   suite.filters = {{"PYTEST_ADDOPTS", "-k fast"}};
   suite.labels = {"slow"};
   suite.origin = "proctor.toml:3";

@@ -177,6 +177,19 @@ Result<void> set_hierarchy(std::vector<SuiteConfig>& suites, const std::string& 
   return Error::usage(fmt::format("use --hierarchy {}: no chosen suite has backend xpu", hierarchy));
 }
 
+Result<void> set_mem_cap(std::vector<SuiteConfig>& suites, const std::string& mem_cap) {
+  if (mem_cap.empty()) return {};
+  bool used = false;
+  for (SuiteConfig& suite : suites) {
+    if (suite.suite.backend == Backend::kNone) continue;
+    if (auto read = read_mem_cap_option(mem_cap, suite.suite); !read) return read;
+    used = true;
+  }
+  if (used) return {};
+  Suite none;
+  return read_mem_cap_option(mem_cap, none);  // for what it says
+}
+
 Result<void> set_processes(std::vector<SuiteConfig>& suites, const std::string& process) {
   if (process.empty()) return {};
   const std::set<std::string> all = {"case", "file", "suite"};
@@ -321,6 +334,7 @@ Result<std::vector<SuiteConfig>> select_suites(const Config& config, const Selec
   if (!suites) return suites;
   if (Result<void> devices = set_devices(*suites, options.gpus); !devices) return devices.error();
   if (Result<void> set = set_hierarchy(*suites, options.hierarchy); !set) return set.error();
+  if (Result<void> set = set_mem_cap(*suites, options.mem_cap); !set) return set.error();
   if (Result<void> set = set_processes(*suites, options.process); !set) return set.error();
   if (Result<void> set = set_variables(*suites, options.env); !set) return set.error();
   return suites;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "suites/accel/accel.h"
+#include "suites/accel/memory_cap.h"
 
 namespace proctor::accel {
 
@@ -34,7 +35,11 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 
 Status Buffer::try_allocate(const Context& context, const Allocation& allocation, Buffer& out) {
   void* pointer = nullptr;
-  const Status status = allocate(context, allocation, &pointer);
+  const auto take = [&] { return allocate(context, allocation, &pointer); };
+  const bool of_device = allocation.kind == Kind::kDevice || allocation.kind == Kind::kShared;
+  const Device device = allocation.device == Device() ? context.device() : allocation.device;
+  const Status status =
+      of_device ? MemoryCap::of_process().allocate(device, allocation.bytes, &pointer, take) : take();
   if (status.ok()) {
     out = Buffer(context, allocation.kind, static_cast<std::byte*>(pointer), allocation.bytes, false);
   }
@@ -44,7 +49,9 @@ Status Buffer::try_allocate(const Context& context, const Allocation& allocation
 Status Buffer::try_free() {
   void* pointer = std::exchange(data_, nullptr);
   bytes_ = 0;
-  return release(pointer);
+  const Status status = release(pointer);
+  MemoryCap::of_process().freed(pointer);
+  return status;
 }
 
 }  // namespace proctor::accel

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include "suites/accel/memory_cap.h"
 #include "suites/main/check.h"
 #include "suites/main/skipped.h"
 
@@ -51,17 +52,23 @@ void expect_equal(const std::string& what, const char* unit, std::span<const T> 
                 file, line);
 }
 
-Buffer allocate(const Context& context, Kind kind, std::size_t bytes) {
-  return Buffer(context, {.kind = kind, .bytes = bytes});
-}
-
 // Where the driver does not say how much is free, nothing can be blamed on that.
 bool lacks_memory(const Device& device, std::uint64_t bytes) {
   try {
-    return device.memory().free < bytes;
+    return available_memory(device) < bytes;
   } catch (const suite::Skipped&) {
     return false;
   }
+}
+
+Buffer allocate(const Context& context, Kind kind, std::size_t bytes) {
+  Buffer buffer;
+  const Status status = Buffer::try_allocate(context, {.kind = kind, .bytes = bytes}, buffer);
+  const bool of_device = kind != Kind::kHost;
+  if (of_device && status.out_of_memory() && lacks_memory(context.device(), bytes))
+    need_memory(context.device(), bytes);
+  status.or_throw();
+  return buffer;
 }
 
 }  // namespace
@@ -80,16 +87,12 @@ void need(bool condition, const std::string& reason) {
 }
 
 void need_memory(const Device& device, std::uint64_t bytes) {
-  const std::uint64_t free = device.memory().free;
+  const std::uint64_t free = available_memory(device);
   need(bytes <= free, "not_enough_memory:" + std::to_string(bytes) + ">" + std::to_string(free));
 }
 
 Buffer device_memory(const Context& context, std::size_t bytes) {
-  Buffer buffer;
-  const Status status = Buffer::try_allocate(context, {.bytes = bytes}, buffer);
-  if (status.out_of_memory() && lacks_memory(context.device(), bytes)) need_memory(context.device(), bytes);
-  status.or_throw();
-  return buffer;
+  return allocate(context, Kind::kDevice, bytes);
 }
 Buffer host_memory(const Context& context, std::size_t bytes) {
   return allocate(context, Kind::kHost, bytes);

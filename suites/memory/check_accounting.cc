@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "suites/accel/check_fixture.h"
+#include "suites/accel/memory_cap.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 
@@ -66,7 +67,7 @@ PROCTOR_HELPER(leave_memory) {
 // Takes pieces of memory until one is refused; `status` tells how that was.
 struct Filling {
   explicit Filling(const Context& context) {
-    const std::uint64_t free = context.device().memory().free;
+    const std::uint64_t free = available_memory(context.device());
     piece = std::clamp<std::uint64_t>(free / 16, 1 << 20, context.device().properties().largest_allocation);
     const std::uint64_t enough = free / piece * 2;  // a memory that never ends must not be filled for ever
     while (status.ok() && buffers.size() < enough) {
@@ -220,7 +221,7 @@ PROCTOR_CHECK(Exhaustion, MemoryEndsAndComesBack, "M06",
 PROCTOR_CHECK(Exhaustion, ThreeQuartersAreReachable, "M07", "NVIDIA DCGM memory plugin: 75 % of free", kWarn,
               {"alloc.leak_on_free"}) {
   const auto context = leased();
-  const std::uint64_t free = context.device().memory().free;
+  const std::uint64_t free = available_memory(context.device());
   for (const char* round : {"first", "second"}) {
     step(std::string("given the ") + round + " filling of the memory");
     const Filling filling(context);

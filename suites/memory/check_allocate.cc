@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "suites/accel/check_fixture.h"
+#include "suites/accel/memory_cap.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {
@@ -101,7 +102,7 @@ PROCTOR_CHECK(Allocate, LargestBlockIsMeasured, "S4.1", kLargest, kWarn,
               {"copy.offset_ignored", "copy.skip"}) {
   const auto context = leased();
   const auto& properties = context.device().properties();
-  const std::uint64_t limit = std::min(properties.largest_allocation, context.device().memory().free);
+  const std::uint64_t limit = std::min(properties.largest_allocation, available_memory(context.device()));
   step("given a bisection up to " + std::to_string(limit));
   std::uint64_t works = 0;
   std::uint64_t fails = limit + 1;
@@ -212,7 +213,7 @@ PROCTOR_CHECK(Free, NeighboursKeepTheirContents, "M10", kFree, kGate, {"alloc.fr
 
 PROCTOR_CHECK(Free, MemoryCanBeHadAgain, "M18", kFree, kGate, {"alloc.leak_on_free"}) {
   const auto context = leased();
-  const std::uint64_t free = context.device().memory().free;
+  const std::uint64_t free = available_memory(context.device());
   const std::uint64_t piece = std::min(context.device().properties().largest_allocation, free / 2);
   step("given twice the free memory, taken and freed piece by piece");
   for (std::uint64_t taken = 0; taken < 2 * free; taken += piece) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "suites/accel/check_fixture.h"
+#include "suites/accel/memory_cap.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 
@@ -130,7 +131,7 @@ PROCTOR_CHECK(Limit, MoreSharedMemoryThanTheDeviceHas, "M36", kOvercommit, kGate
                                              "error.wrong_code:err=1,api=cudaMallocManaged")}) {
   const auto context = leased();
   need(context.device().properties().shared_memory, "unsupported:shared_memory");
-  const std::uint64_t wanted = context.device().memory().free / 4 * 5;
+  const std::uint64_t wanted = available_memory(context.device()) / 4 * 5;
   const std::uint64_t piece = std::min(context.device().properties().largest_allocation, wanted / 16);
   need(suite::on_simgpu() || wanted < available_host_memory() / 2, "needs:host_memory");
   step("given shared memory of five quarters of what is free, in pieces of " + std::to_string(piece));

@@ -45,6 +45,7 @@ struct Suite {
   bool listener = false;      // kind gtest: the program has our listener, which reports cases as they happen
   std::string mask = "uuid";  // uuid | index
   std::string hierarchy;      // xpu: flat | composite | combined; "" = the caller's, else composite
+  std::uint64_t mem_cap = 0;  // bytes of each device that a process may take; 0: no such limit
   CasePolicy policy;
   std::map<std::string, std::string> env;
   // What selects its tests besides its command and the options of a run, and is part of the plan: "PYTEST_ADDOPTS", or

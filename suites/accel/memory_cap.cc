@@ -1,0 +1,68 @@
+#include "suites/accel/memory_cap.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+#include "harness/core/memory_size.h"
+#include "suites/accel/vendor.h"
+
+namespace proctor::accel {
+namespace {
+
+constexpr auto kOutOfDeviceMemory = by_vendor<std::uint32_t>(0x70000003, 2);
+
+// A cap that cannot be read allows nothing.
+std::optional<std::uint64_t> cap_of_environment() {
+  const char* text = std::getenv(kMemoryCapVariable);
+  if (text == nullptr) return std::nullopt;
+  const std::string_view digits = text;
+  std::uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
+  return error == std::errc{} && end == digits.data() + digits.size() ? bytes : 0;
+}
+
+}  // namespace
+
+MemoryCap::MemoryCap() : cap_(cap_of_environment()) {}
+
+MemoryCap& MemoryCap::of_process() {
+  static MemoryCap cap;
+  return cap;
+}
+
+Status MemoryCap::allocate(const Device& device, std::uint64_t bytes, void** pointer,
+                           const std::function<Status()>& allocate) {
+  if (!cap_) return allocate();
+  const std::lock_guard lock(mutex_);
+  std::uint64_t& taken = taken_[device.record()];
+  if (bytes <= device.properties().memory && taken + bytes > *cap_) return {kOutOfDeviceMemory, "--mem-cap"};
+  const Status status = allocate();
+  if (!status.ok() || *pointer == nullptr) return status;
+  taken += bytes;
+  held_[*pointer] = {.device = device.record(), .bytes = bytes};
+  return status;
+}
+
+void MemoryCap::freed(void* pointer) {
+  if (!cap_) return;
+  const std::lock_guard lock(mutex_);
+  const auto held = held_.find(pointer);
+  if (held == held_.end()) return;
+  taken_[held->second.device] -= held->second.bytes;
+  held_.erase(held);
+}
+
+std::uint64_t MemoryCap::left(const Device& device, std::uint64_t free) {
+  if (!cap_) return free;
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t taken = taken_[device.record()];
+  return std::min(free, *cap_ - std::min(*cap_, taken));
+}
+
+std::uint64_t available_memory(const Device& device) {
+  return MemoryCap::of_process().left(device, device.memory().free);
+}
+
+}  // namespace proctor::accel

@@ -1,0 +1,44 @@
+// --mem-cap: how much memory of each device the buffers of this process may have together (PROCTOR_MEM_CAP, in bytes;
+// unset: whatever the driver gives). A larger card then behaves as a small one: at the cap a buffer is refused as a driver
+// refuses it that has no more.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "suites/accel/accel.h"
+
+namespace proctor::accel {
+
+class MemoryCap {
+ public:
+  static MemoryCap& of_process();
+
+  // Calls `allocate`, which sets `pointer`, unless the device would hold more than the cap. What no device of this size
+  // can give is left for the driver to refuse, in its own words.
+  Status allocate(const Device& device, std::uint64_t bytes, void** pointer,
+                  const std::function<Status()>& allocate);
+  void freed(void* pointer);
+  // What is left of `free`, as the driver says it.
+  std::uint64_t left(const Device& device, std::uint64_t free);
+
+ private:
+  MemoryCap();
+
+  struct Held {
+    const DeviceRecord* device = nullptr;
+    std::uint64_t bytes = 0;
+  };
+  const std::optional<std::uint64_t> cap_;
+  std::mutex mutex_;
+  std::map<const DeviceRecord*, std::uint64_t> taken_;
+  std::map<void*, Held> held_;
+};
+
+// The memory of the device that this process can still take: what is free, within the cap.
+std::uint64_t available_memory(const Device& device);
+
+}  // namespace proctor::accel

@@ -2,7 +2,7 @@
 # arguments: docs/ctest.md.
 #
 #   find_package(Proctor REQUIRED)
-#   proctor_discover_tests(TARGET [KIND gtest] [BACKEND xpu] [DEVICES 1] [TIMEOUT 90s] [LABELS l...] ...)
+#   proctor_discover_tests(TARGET [KIND gtest|catch2|doctest|benchmark] [BACKEND xpu] [DEVICES 1] [TIMEOUT 90s] [LABELS l...] ...)
 #       Each case of the program TARGET is one test. Cases are listed when CTest starts: a build needs no device.
 #   proctor_add_suite(NAME COMMAND word... [KIND command] [BACKEND ...] ...)
 #       One test for the whole suite.
@@ -22,7 +22,13 @@ set(_PROCTOR_VALUES LABELS ENVIRONMENT EXTRA_ARGS OPTIONS)
 # What no property of a test is called.
 set(_PROCTOR_OWN BACKEND DEVICES KIND EXTRA_ARGS OPTIONS COMMAND TEST_PREFIX TEST_SUFFIX TEST_FILTER)
 # Properties by which CTest makes a verdict of its own, which the joined report would contradict.
-set(_PROCTOR_OTHER_VERDICTS WILL_FAIL PASS_REGULAR_EXPRESSION FAIL_REGULAR_EXPRESSION SKIP_REGULAR_EXPRESSION)
+set(_PROCTOR_OTHER_VERDICTS WILL_FAIL PASS_REGULAR_EXPRESSION FAIL_REGULAR_EXPRESSION SKIP_REGULAR_EXPRESSION
+    SKIP_RETURN_CODE)
+
+# Commands in which the name of a target stands and that are no function of a project that discovers its tests.
+string(CONCAT _PROCTOR_NOT_A_CALL "^(add_(executable|library|test|dependencies|custom_command|custom_target|subdirectory)|target_.*|"
+                                  "set|set_.*propert(y|ies)|get_.*|function|macro|if|elseif|foreach|list|string|install|"
+                                  "message|export|project|proctor_add_suite|proctor_discover_(tests|cases))$")
 
 # ---- Texts ----
 
@@ -226,7 +232,11 @@ macro(_proctor_suite)
   foreach(value IN ITEMS KIND BACKEND TIMEOUT WORKING_DIRECTORY)
     _proctor_toml_string(toml_${value} "${arg_${value}}")
   endforeach()
-  set(toml "[suite.${suite}]\nkind = ${toml_KIND}\ncommand = [${words}]\ndirectory = ${toml_WORKING_DIRECTORY}\n")
+  set(toml "[suite.${suite}]\n")
+  if(NOT "${arg_KIND}" STREQUAL "") # else the program is looked at
+    string(APPEND toml "kind = ${toml_KIND}\n")
+  endif()
+  string(APPEND toml "command = [${words}]\ndirectory = ${toml_WORKING_DIRECTORY}\n")
   if(NOT "${arg_BACKEND}" STREQUAL "")
     string(APPEND toml "backend = ${toml_BACKEND}\ndevices = ${arg_DEVICES}\n")
   endif()
@@ -335,20 +345,20 @@ add_test(NAME${quoted} COMMAND \"\${PROCTOR_EXECUTABLE}\" run \"\${suite}\" --co
 set_tests_properties(${quoted} PROPERTIES${properties})")
 endfunction()
 
-function(proctor_discover_tests name)
+macro(_proctor_discover)
   _proctor_take_arguments(_PROCTOR_OWN)
   cmake_parse_arguments(arg "" "${_PROCTOR_ONE_VALUE};TEST_PREFIX;TEST_SUFFIX;TEST_FILTER" "${_PROCTOR_VALUES}" ${given})
   _proctor_decode_values(${_PROCTOR_ONE_VALUE} TEST_PREFIX TEST_SUFFIX TEST_FILTER)
   if(NOT TARGET ${name})
     message(FATAL_ERROR "${CMAKE_CURRENT_FUNCTION}(${name}): there is no such target")
   endif()
-  if("${arg_KIND}" STREQUAL "")
-    set(arg_KIND gtest)
-  endif()
   if(arg_KIND STREQUAL "command")
     message(FATAL_ERROR "${CMAKE_CURRENT_FUNCTION}(${name}): a command lists no tests; proctor_add_suite() makes one of it")
   endif()
   if(NOT "${arg_TEST_FILTER}" STREQUAL "")
+    if("${arg_KIND}" STREQUAL "")
+      set(arg_KIND gtest)
+    endif()
     if(NOT arg_KIND STREQUAL "gtest")
       message(FATAL_ERROR "${CMAKE_CURRENT_FUNCTION}(${name}): TEST_FILTER is GoogleTest's; "
                           "EXTRA_ARGS takes what a ${arg_KIND} program selects its tests by")
@@ -389,6 +399,9 @@ function(proctor_not_discovered)
   add_test(${q_failed}${run})
   set_tests_properties(${q_failed} PROPERTIES${properties})
 endfunction()
+function(proctor_not_recognised) # to run it as a command would be another test, which may pass
+  add_test(${q_failed}${list})
+endfunction()
 function(proctor_case id name disabled)
   set(name \"\${prefix}\${name}\${suffix}\")
   add_test(\"\${name}\"${run} --case \"\${id}\")
@@ -412,21 +425,20 @@ endif()
 ]====])
   endif()
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${include}")
+endmacro()
+
+function(proctor_discover_tests name)
+  _proctor_discover()
 endfunction()
 
 # As the first version called it.
 function(proctor_discover_cases name)
-  set(words "")
-  math(EXPR last "${ARGC} - 1")
-  foreach(index RANGE ${last})
-    _proctor_encode(word "${ARGV${index}}")
-    list(APPEND words "${word}")
-  endforeach()
-  proctor_discover_tests(${words})
+  _proctor_discover()
 endfunction()
 
 # Where the function is called, as CTest's JSON has it for editors: CMake does not say the line, so it is looked up. The
-# second call for a target is the second one in the file.
+# second call for a target is the second one in the file. What a function of the project's own calls stands where that one
+# is called: the first command with the target among its words that is none of CMake's.
 function(_proctor_place out name)
   set(file "${CMAKE_CURRENT_LIST_FILE}")
   file(READ "${file}" text)
@@ -435,25 +447,54 @@ function(_proctor_place out name)
   math(EXPR calls "0${calls}")
   math(EXPR after "${calls} + 1")
   set_property(GLOBAL PROPERTY "_PROCTOR_CALLS_${file}_${name}" ${after})
-  set(length 0)
-  foreach(call RANGE 0 ${calls}) # those before it, and itself
-    string(SUBSTRING "${text}" ${length} -1 rest)
-    string(REGEX MATCH "proctor_discover_(tests|cases)[ \t]*\\([ \t\r\n]*\"?${quoted}[ \t\r\n\")]" found "${rest}")
-    if(NOT found)
-      break()
-    endif()
-    string(FIND "${rest}" "${found}" place)
-    math(EXPR begin "${length} + ${place}")
-    math(EXPR length "${begin} + 1")
-  endforeach()
+  set(ours "proctor_discover_(tests|cases)[ \t]*\\([ \t\r\n]*\"?${quoted}[ \t\r\n\")]")
+  set(any "[A-Za-z_][A-Za-z0-9_]*[ \t]*\\(([^()]*[ \t\r\n\"])?${quoted}[ \t\r\n\")]")
+  _proctor_find_call(begin "${text}" "${ours}" "^$" ${calls})
+  if(begin LESS 0) # fewer are in the file: those before it count first
+    _proctor_count_calls(direct "${text}" "${ours}")
+    math(EXPR calls "${calls} - ${direct}")
+    _proctor_find_call(begin "${text}" "${any}" "${_PROCTOR_NOT_A_CALL}" ${calls})
+  endif()
   set(line 1)
-  if(length GREATER 0)
+  if(begin GREATER_EQUAL 0)
     string(SUBSTRING "${text}" 0 ${begin} before)
     string(REGEX REPLACE "[^\n]" "" before "${before}")
     string(LENGTH "${before}" newlines)
     math(EXPR line "${newlines} + 1")
   endif()
   set(${out} "${file};${line};proctor_discover_tests;${file};0;" PARENT_SCOPE)
+endfunction()
+
+# Where call number `wanted` (from 0) of those that fit begins in the text, or -1. Commands that fit `except` do not count.
+function(_proctor_find_call out text pattern except wanted)
+  set(${out} -1 PARENT_SCOPE)
+  set(length 0)
+  while(TRUE)
+    string(SUBSTRING "${text}" ${length} -1 rest)
+    string(REGEX MATCH "${pattern}" found "${rest}")
+    if(NOT found)
+      return()
+    endif()
+    string(FIND "${rest}" "${found}" place)
+    math(EXPR begin "${length} + ${place}")
+    string(LENGTH "${found}" size)
+    math(EXPR length "${begin} + ${size}")
+    string(REGEX MATCH "^[A-Za-z0-9_]+" command "${found}")
+    if(command MATCHES "${except}")
+      continue()
+    endif()
+    if(wanted EQUAL 0)
+      set(${out} ${begin} PARENT_SCOPE)
+      return()
+    endif()
+    math(EXPR wanted "${wanted} - 1")
+  endwhile()
+endfunction()
+
+function(_proctor_count_calls out text pattern)
+  string(REGEX MATCHALL "${pattern}" found "${text}")
+  list(LENGTH found count)
+  set(${out} ${count} PARENT_SCOPE)
 endfunction()
 
 cmake_policy(POP)

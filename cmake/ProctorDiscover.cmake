@@ -14,7 +14,11 @@ if(NOT first STREQUAL "# ${told}" OR "${program}" IS_NEWER_THAN "${cases}" OR "$
   proctor_list_cases()
   if(NOT status EQUAL 0)
     # A suite that cannot be listed is a test that fails and says why, in the report too: never a suite without tests.
-    proctor_not_discovered()
+    if(text MATCHES "^# one command")
+      proctor_not_recognised()
+    else()
+      proctor_not_discovered()
+    endif()
     file(REMOVE "${cases}")
     return()
   endif()

@@ -24,6 +24,7 @@
 #include "harness/core/text.h"
 #include "harness/machine/discovery.h"
 #include "harness/plan/kinds/kind.h"
+#include "harness/plan/recognise.h"
 #include "harness/run/record/joined_run.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/exit_code.h"
@@ -48,6 +49,9 @@ std::string bracket(const std::string& text) {
 Result<std::string> calls_for(const Plan& plan) {
   for (const Suite& suite : plan.suites) {
     if (!suite.kind->is_one_case()) continue;
+    // A program of a framework without a test has none, as for CMake's own functions.
+    if (suite.kind_reason.find(kPrintsNoList) != std::string::npos) return std::string();
+    std::puts("# one command");  // for CMake, which then does not make a test that runs it
     return Error::usage(
         fmt::format("list the cases of suite `{}`: it is one command ({})", suite.name, suite.kind_reason),
         "proctor_add_suite() makes one test of it; KIND says which framework it uses.");

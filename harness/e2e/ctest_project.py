@@ -76,13 +76,17 @@ proctor_discover_tests(place LABELS quick "two words" TEST_FILTER Place.*
 proctor_discover_tests(place TEST_PREFIX again. TEST_SUFFIX .x TEST_FILTER Other.Passes:Place.IsWhereAddTestStarts
   ENVIRONMENT WANTED_PLACE=${CMAKE_CURRENT_BINARY_DIR})
 proctor_discover_tests(empty)
-proctor_discover_tests(list_test KIND catch2 TEST_PREFIX "")
+proctor_discover_tests(list_test TEST_PREFIX "")
 add_test(NAME database COMMAND ${CMAKE_COMMAND} -E true)
 set_tests_properties(database PROPERTIES FIXTURES_SETUP database)
 proctor_add_suite(whole COMMAND place --gtest_filter=Place.Is* LABELS a b ENVIRONMENT WANTED_PLACE=${CMAKE_CURRENT_BINARY_DIR})
 proctor_add_suite(moved KIND gtest COMMAND place EXTRA_ARGS --gtest_filter=Place.Is*
   WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}/data dir" ENVIRONMENT "WANTED_PLACE=${CMAKE_CURRENT_SOURCE_DIR}")
 add_subdirectory(below)
+function(add_gpu_test target)
+  proctor_discover_tests(${target} ${ARGN})
+endfunction()
+add_gpu_test(place TEST_PREFIX wrapped. TEST_FILTER Other.Passes)
 """
 BELOW = """proctor_add_suite(place COMMAND ${CMAKE_COMMAND} -E true LABELS a b BACKEND xpu OPTIONS --sim xpu:2x1)
 proctor_discover_tests(place TEST_PREFIX claimed. TEST_FILTER Other.Passes LABELS a b BACKEND xpu DEVICES 2 OPTIONS --sim xpu:2x1)
@@ -148,7 +152,7 @@ def arguments(sandbox):
                          *(f"place/Place.{name}" for name in
                            ("IsWhereAddTestStarts", "HasItsArguments", "HasItsVariables", "DISABLED_Never")),
                          "again.Other.Passes.x", "again.Place.IsWhereAddTestStarts.x", "claimed.Other.Passes",
-                         "a list [of; things]", "is wrong"}, sorted(tests))
+                         "wrapped.Other.Passes", "a list [of; things]", "is wrong"}, sorted(tests))
     case = tests["place/Place.HasItsArguments"]
     check("-v" in case["command"] and "-q" not in case["command"], case["command"])
     check("-q" in tests["whole"]["command"], tests["whole"]["command"])
@@ -158,6 +162,8 @@ def arguments(sandbox):
     check(case["WORKING_DIRECTORY"] == f"{source}/data dir", case)
     check(case["place"] == (f"{source}/CMakeLists.txt", 17), case["place"])
     check(tests["again.Other.Passes.x"]["place"] == (f"{source}/CMakeLists.txt", 21), tests["again.Other.Passes.x"])
+    wrapped = PROJECT[:PROJECT.index("add_gpu_test(place")].count("\n") + 1
+    check(tests["wrapped.Other.Passes"]["place"] == (f"{source}/CMakeLists.txt", wrapped), tests["wrapped.Other.Passes"])
     for name in ("place", "claimed.Other.Passes"):
         check(tests[name]["LABELS"] == ["a", "b"], tests[name])
         check(tests[name]["RESOURCE_GROUPS"][0]["requirements"][0][".type"] == "xpu_gpus", tests[name])
@@ -192,7 +198,7 @@ def wrong_words(sandbox):
                       ("proctor_discover_tests(x off)", "unknown argument 'off'"),
                       *((f"proctor_add_suite(x COMMAND a PROPERTIES COST 1 {name} a)", f"{name} changes what CTest says")
                         for name in ("WILL_FAIL", "PASS_REGULAR_EXPRESSION", "FAIL_REGULAR_EXPRESSION",
-                                     "SKIP_REGULAR_EXPRESSION")),
+                                     "SKIP_REGULAR_EXPRESSION", "SKIP_RETURN_CODE")),
                       ("set(PROCTOR_RUNS one)\nproctor_add_suite(x COMMAND a)\nset(PROCTOR_RUNS two)\n"
                        "proctor_add_suite(y COMMAND a)", "build/two', and was '")):
         (sandbox.path / "CMakeLists.txt").write_text(
@@ -451,6 +457,8 @@ BAD = {
     "floods": "yes | head -c 1000000000",
     "says_no": "echo the driver is gone >&2; exit 3",
     # Lists another case each time; what CTest knows of is not there any more.
+    # Not to be run as a command, which would pass.
+    "unknown": "exit 0",
     "fickle": "echo x >> $0.turns; echo Group.; echo \"  Turn$(wc -l < $0.turns)\"",
 }
 
@@ -467,13 +475,14 @@ find_package(Proctor REQUIRED)
         (sandbox.path / name).chmod(0o755)
         text += (f"add_executable({name} IMPORTED)\n"
                  f"set_target_properties({name} PROPERTIES IMPORTED_LOCATION {sandbox.path}/{name})\n"
-                 f"proctor_discover_tests({name})\n")
+                 f"proctor_discover_tests({name}{'' if name == 'unknown' else ' KIND gtest'})\n")
     (sandbox.path / "CMakeLists.txt").write_text(text)
     build = sandbox.path / "build"
     run(sandbox.path, "cmake", "-S", ".", "-B", build, f"-DProctor_DIR={BIN.parent}", expect=0)
     found = results(run(build, "ctest", "-j2"))
     check(found == {**FIXTURE, "fickle/Group.Turn1": "Failed", "crashes_NOT_DISCOVERED": "Failed",
-                    "floods_NOT_DISCOVERED": "Failed", "says_no_NOT_DISCOVERED": "Failed"}, found)
+                    "floods_NOT_DISCOVERED": "Failed", "says_no_NOT_DISCOVERED": "Failed",
+                    "unknown_NOT_DISCOVERED": "Failed"}, found)
     document = report(build / "proctor-out/latest")
     outcomes = {case["id"]: (case["outcome"], case["reason"]) for case in document["cases"]}
     check(outcomes == {name: ("error", "discovery") for name in ("crashes", "floods", "says_no")}, outcomes)

@@ -157,7 +157,7 @@ Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, con
     return word.find("list") != word.npos && word.starts_with('-');
   });
   why = fmt::format("knows {}, but {} with it", option == command.end() ? command.back() : *option,
-                    ended_well(kind, *out) ? "prints no list" : exit_text(*out));
+                    ended_well(kind, *out) ? std::string(kPrintsNoList) : exit_text(*out));
   return std::optional<Recognition>();
 }
 

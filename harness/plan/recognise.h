@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/result.h"
@@ -12,6 +13,9 @@
 #include "harness/plan/plan.h"
 
 namespace proctor {
+
+// In the reason of what is a command although it has a framework inside: there are no tests.
+inline constexpr std::string_view kPrintsNoList = "prints no list";
 
 struct Recognition {
   const Kind* kind = &command_kind();

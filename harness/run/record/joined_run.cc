@@ -55,6 +55,7 @@ Starter parent_of_this_process() {
 Result<fs::path> open_joined_run(const fs::path& root, const Starter& starter) {
   if (const auto open = find_joined_run(root, starter); open && !is_closed(*open) && parts_of(*open).empty())
     return *open;
+  forget_ended_starters(root);
   const std::string run_id = new_run_id();
   if (auto usable = check_run_directory((root / run_id).string()); !usable) return usable.error();
   const auto run = create_run_directory_below(root.string(), run_id, kKeptRuns);
@@ -62,7 +63,6 @@ Result<fs::path> open_joined_run(const fs::path& root, const Starter& starter) {
   std::error_code error;
   fs::create_directory(fs::path(*run) / kParts, error);
   if (error) return Error::system("create " + *run + "/" + kParts, error.value());
-  forget_ended_starters(root);
   const fs::path link = root / link_name(starter);
   fs::remove(link, error);
   fs::create_directory_symlink(run_id, link, error);

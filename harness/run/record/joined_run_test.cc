@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 #include <set>
 #include <thread>
 
 #include "harness/core/temp_dir.h"
 #include "harness/run/record/process_handle.h"
+#include "harness/run/record/run_directory.h"
 
 namespace proctor {
 namespace {
@@ -60,6 +62,31 @@ TEST(JoinedRun, NothingIsLeftOfStartersThatHaveEnded) {
   ASSERT_TRUE(open_joined_run(root.path(), myself()));
   EXPECT_FALSE(find_joined_run(root.path(), ended));
   EXPECT_TRUE(find_joined_run(root.path(), myself()));
+}
+
+// A call of CTest that was stopped makes no reports. Its run goes with the old ones, unless something of it may live.
+TEST(JoinedRun, OneWithoutReportsGoesWithTheOldOnes) {
+  const TempDir root;
+  const auto run = [&](const std::string& name) {
+    const fs::path directory = root / name;
+    fs::create_directories(directory / "parts" / "1");
+    return directory;
+  };
+  const fs::path stopped = run("20200101T000000Z-000001");
+  const fs::path lives = run("20200101T000000Z-000002");
+  const fs::path recorded = run("20200101T000000Z-000003");
+  fs::create_directory_symlink(lives.filename(), root / (".open-" + std::to_string(myself().pid) + "-" +
+                                                         std::to_string(myself().start_time)));
+  std::ofstream(recorded / "parts/1/run.json") << "{}";
+  for (int i = 0; i < kKeptRuns; ++i) {
+    char name[32];
+    std::snprintf(name, sizeof name, "20210101T0000%02dZ-000000", i);
+    std::ofstream(run(name) / "report.json") << "{}";
+  }
+  ASSERT_TRUE(open_joined_run(root.path(), parent_of_this_process()));
+  EXPECT_FALSE(fs::exists(stopped));
+  EXPECT_TRUE(fs::exists(lives));
+  EXPECT_TRUE(fs::exists(recorded));
 }
 
 TEST(JoinedRun, IsInADirectory) {

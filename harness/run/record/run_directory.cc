@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <vector>
 
 #include "harness/core/clock.h"
@@ -51,25 +52,38 @@ void leave_out_of_git(const fs::path& root) {
   static_cast<void>(replace_file(root / ".gitignore", "*\n"));  // a convenience
 }
 
-// A run that is going on, or was killed, has a record; one that has just begun has no reports yet.
-bool is_finished(const fs::path& directory) {
-  std::error_code error;
-  if (!fs::is_regular_file(fs::symlink_status(directory / "report.json", error))) return false;
+// A run that is going on, or was killed, has a record.
+bool has_no_record(const fs::path& directory) {
   const auto record = read_run_record(directory.string());
   return record && !*record;
 }
 
+// One that has just begun has no reports yet. Of a call of CTest that was stopped there will never be any: that one is
+// finished when its parts are, and nobody can add one.
+bool is_finished(const fs::path& directory, bool open) {
+  std::error_code error;
+  if (!has_no_record(directory)) return false;
+  if (fs::is_regular_file(fs::symlink_status(directory / "report.json", error))) return true;
+  fs::directory_iterator parts(directory / "parts", error);
+  if (open || error) return false;
+  return std::ranges::all_of(parts,
+                             [](const fs::directory_entry& part) { return has_no_record(part.path()); });
+}
+
 void remove_old_runs(const fs::path& root, const std::string& newest, std::size_t keep) {
   std::vector<std::string> names;
+  std::set<std::string> linked;  // as those of calls of CTest that live
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(root, error)) {
     const std::string name = entry.path().filename().string();
+    if (name != kLatest && entry.is_symlink(error))
+      linked.insert(fs::read_symlink(entry.path(), error).string());
     if (is_run_id(name) && name != newest && fs::is_directory(entry.symlink_status(error)))
       names.push_back(name);
   }
   std::ranges::sort(names);  // by time
   for (std::size_t i = 0; i + keep <= names.size(); ++i) {
-    if (is_finished(root / names[i])) fs::remove_all(root / names[i], error);
+    if (is_finished(root / names[i], linked.contains(names[i]))) fs::remove_all(root / names[i], error);
   }
 }
 

@@ -452,6 +452,59 @@ proctor_discover_tests(driver BACKEND xpu)
     print("ok a program that calls its driver in main()")
 
 
+CUDA = """#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int devices = 0;
+TEST(Cuda, SeesItsOneDevice) { EXPECT_EQ(devices, 1); }
+TEST(Cuda, CopiesThereAndBack) {
+  char sent[4096], got[4096] = {};
+  for (int i = 0; i < 4096; ++i) sent[i] = static_cast<char>(i);
+  void* memory = nullptr;
+  ASSERT_EQ(cudaMalloc(&memory, sizeof sent), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy(memory, sent, sizeof sent, cudaMemcpyHostToDevice), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy(got, memory, sizeof got, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(cudaFree(memory), cudaSuccess);
+  EXPECT_EQ(memcmp(sent, got, sizeof sent), 0);
+}
+int main(int argc, char** argv) {
+  printf("a banner\\n");
+  void* memory = nullptr;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || cudaMalloc(&memory, 16) != cudaSuccess) abort();
+  cudaFree(memory);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
+"""
+
+
+def cuda_in_main(sandbox):
+    """The same of the CUDA runtime: by one line of `proctor run`, and by CTest, each case a process on a device."""
+    cache = (BIN.parent / "CMakeCache.txt").read_text()
+    toolkit = re.search(r"^CUDA_CUDART:FILEPATH=(.*)/lib(?:64)?/libcudart\.so$", cache, re.MULTILINE)
+    if not toolkit or not (BIN / "cuda_sim").exists():
+        skip("needs the CUDA toolkit when Proctor is configured")
+    if re.search(r"PROCTOR_SANITIZE:STRING=.", cache):
+        skip("a sanitized library needs a sanitized program")
+    text = HEAD + """find_package(CUDAToolkit REQUIRED)
+add_executable(it it.cc)
+target_link_libraries(it PRIVATE GTest::gtest CUDA::cudart)
+proctor_discover_tests(it BACKEND cuda OPTIONS --sim cuda:2)
+"""
+    _, build = project(sandbox, text, f"-DCUDAToolkit_ROOT={toolkit[1]}", files={"it.cc": CUDA})
+    found = results(run(build, "ctest", "-j2", expect=0))
+    check(found == {**FIXTURE, "it/Cuda.SeesItsOneDevice": "Passed", "it/Cuda.CopiesThereAndBack": "Passed"}, found)
+    out = sandbox.out()
+    text = run(build, BIN / "proctor", "run", "--sim", "cuda:2", "--out", out, "--", "./it", expect=0)
+    check("gtest" in text and "needs libcudart.so" in text, text)
+    cases = report(out)["cases"]
+    check([len(case["devices"]) for case in cases] == [1, 1], cases)
+    check(len({case["attempts"][0]["output"]["log"] for case in cases}) == 2, "they share a process", cases)
+    print("ok a program that calls the CUDA runtime in main()")
+
+
 BAD = {
     "crashes": "kill -SEGV $$",
     "floods": "yes | head -c 1000000000",
@@ -515,5 +568,5 @@ set_tests_properties(two PROPERTIES DEPENDS one)
 
 
 if __name__ == "__main__":
-    sys.exit(run_scenarios((arguments, wrong_words, words, words_that_mean_no, changes, multi_config, a_driver_in_main,
+    sys.exit(run_scenarios((arguments, wrong_words, words, words_that_mean_no, changes, multi_config, a_driver_in_main, cuda_in_main,
                             bad_programs, one_run, two_calls, runs_of_their_own, a_ctest_that_is_killed)))

@@ -286,7 +286,11 @@ void guess_backend(const Machine& machine, const SearchPaths& paths, const std::
   const auto likely = machine.likely_backends();
   for (const Backend backend : likely) {
     const auto found = std::ranges::find(needed, backend, &NeededBackend::backend);
-    if (found != needed.end()) return choose(backend, found->why);
+    if (found == needed.end()) continue;
+    // A program that has the runtime inside does not come to the stand-in.
+    const bool in_vain = backend == Backend::kCuda && !found->certain && machine.simulation();
+    return choose(backend,
+                  found->why + (in_vain ? "; simulated cards need libcudart.so: docs/cuda-runtime.md" : ""));
   }
   const auto certain = std::ranges::find(needed, true, &NeededBackend::certain);
   if (certain != needed.end()) return choose(certain->backend, certain->why);

@@ -17,9 +17,9 @@
 namespace proctor {
 namespace {
 
-constexpr Milliseconds kReserve{300};  // for writing it all down
-constexpr std::size_t kMaxFrames = 6;
-constexpr std::size_t kMaxLineBytes = 200;
+constexpr Milliseconds kCrashReserve{300};  // for writing it all down
+constexpr std::size_t kFramesOfACrash = 6;
+constexpr std::size_t kCrashLineBytes = 200;
 
 // Those between what went wrong and the signal.
 bool only_raises(std::string_view function) {
@@ -56,7 +56,7 @@ class Crash {
       : request_(request),
         containment_(containment),
         text_(text),
-        end_(Clock::now() + request.budget - kReserve),
+        end_(Clock::now() + request.budget - kCrashReserve),
         tools_(tool_settings(request.environment, request.more_tools)) {}
 
   bool take_core();
@@ -67,7 +67,7 @@ class Crash {
  private:
   void say(const std::string& line) {
     text_ << line << '\n' << std::flush;
-    digest_.lines.push_back(line.substr(0, kMaxLineBytes));
+    digest_.lines.push_back(line.substr(0, kCrashLineBytes));
   }
 
   const CrashRequest& request_;
@@ -135,7 +135,7 @@ std::vector<std::string> crash_lines(const ThreadStack& thread, bool is_python) 
                            [](const StackFrame& frame) { return only_raises(frame.function); });
   if (first == frames.end()) first = innermost;
   std::vector<std::string> lines;
-  for (auto frame = first; frame != frames.end() && lines.size() < kMaxFrames; ++frame) {
+  for (auto frame = first; frame != frames.end() && lines.size() < kFramesOfACrash; ++frame) {
     if (frame->function == "??") continue;
     if (is_python && !lines.empty() && is_interpreter(frame->function)) break;
     // The whole path of the first one can be opened.
@@ -143,7 +143,7 @@ std::vector<std::string> crash_lines(const ThreadStack& thread, bool is_python) 
         lines.empty() ? frame->location : frame->location.substr(frame->location.rfind('/') + 1);
     std::string line = (lines.empty() ? "crashed in " : "< ") + frame->function +
                        (location.empty() ? "" : " at " + location);
-    if (line.size() > kMaxLineBytes) line = line.substr(0, kMaxLineBytes - 3) + "...";
+    if (line.size() > kCrashLineBytes) line = line.substr(0, kCrashLineBytes - 3) + "...";
     lines.push_back(std::move(line));
   }
   return lines;

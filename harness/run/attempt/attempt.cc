@@ -287,9 +287,10 @@ void RunningAttempt::on_event(std::string_view line) {
     }
   }
   child_.add_line(line);
-  if (!open_ || open_->reported || !child_.result()) return;
+  // What a framework says of a case while it is being ended, because of our signal, is not its end.
+  if (!open_ || open_->reported || !child_.result() || ending_) return;
   open_->reported = Clock::now();
-  if (is_batch() && !ending_) process_->restart_clock(limits_of(plan_.suite->policy));
+  if (is_batch()) process_->restart_clock(limits_of(plan_.suite->policy));
 }
 
 std::optional<std::size_t> RunningAttempt::find_not_begun(const std::string& name) const {

@@ -80,7 +80,15 @@ std::string error_text(std::string_view reason, const AttemptEnded* end) {
   return fmt::format("the harness could not run or read it: {}", reason);
 }
 
-std::string notrun_text(std::string_view reason, const RunModel& model, bool started) {
+// How a command of `exec` took it that it was told to end: what it does then is its own.
+std::string answer_text(const RunModel& model, const AttemptEnded* end) {
+  if (!model.plan().exec || end == nullptr) return "";
+  if (end->exit_code) return fmt::format("; it then exited with code {}", *end->exit_code);
+  return end->termination.forced ? "; it did not end, and was killed" : "";
+}
+
+std::string notrun_text(std::string_view reason, const RunModel& model, bool started,
+                        const AttemptEnded* end) {
   if (reason == "budget") return "not run: it no longer fitted into --deadline";
   if (reason == "device_lost") return "not run: its device was lost";
   if (reason == "device_sick") {
@@ -94,8 +102,8 @@ std::string notrun_text(std::string_view reason, const RunModel& model, bool sta
   if (reason != "interrupted") return fmt::format("not run: {}", reason);
   const std::string verb = started ? "cut short" : "not run";
   if (model.stop_signal() != 0) {
-    return fmt::format("{}: the run was stopped by {}", verb,
-                       signal_text(std::to_string(model.stop_signal())));
+    return fmt::format("{}: the run was stopped by {}{}", verb,
+                       signal_text(std::to_string(model.stop_signal())), answer_text(model, end));
   }
   if (model.stop()) return fmt::format("{}: the run was stopped ({})", verb, model.stop()->reason);
   return verb + (model.ended() ? ": the run ended without it" : ": the runner was killed");
@@ -133,7 +141,7 @@ std::string verdict_text(const RunModel& model, const CaseRecord& record, const 
     case Outcome::kXpass:
       return "passed although it is expected to fail; remove its entry in the list, or its xfail marker";
     case Outcome::kNotrun:
-      return notrun_text(verdict.reason, model, !record.attempts.empty());
+      return notrun_text(verdict.reason, model, !record.attempts.empty(), end);
   }
   return verdict.reason;
 }

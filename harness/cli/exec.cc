@@ -9,6 +9,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/run_command.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/system_names.h"
 #include "harness/core/text.h"
 #include "harness/plan/opaque.h"
 #include "harness/run/record/run_directory.h"
@@ -61,8 +62,9 @@ void ExecDisplay::on(const Event& event) {
   } else if (const auto* end = std::get_if<AttemptEnded>(&event)) {
     name_strays(*end);
   } else if (const auto* stop = std::get_if<StopRequested>(&event)) {
-    const std::string signal = stop->signal != 0 ? " (signal " + std::to_string(stop->signal) + ")" : "";
-    say("stopping: " + stop->reason + signal);
+    say("stopping: " +
+        (stop->signal != 0 ? "signal " + std::to_string(stop->signal) + " (" + signal_name(stop->signal) + ")"
+                           : stop->reason));
   }
 }
 
@@ -101,8 +103,9 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
     }
     const bool own_end = ended_by_itself(model);
     if (own_end && !spoke_ && shell_code == 0) continue;
-    say(to_string(model.verdict(record)) + " · exit " + std::to_string(shell_code) + " · reports in " +
-        clean_text(run_dir_));
+    const bool as_told = model.verdict(record).outcome == Outcome::kPass && model.stop_signal() != 0;
+    say(to_string(model.verdict(record)) + (as_told ? ": it was ready, and ended as it was told" : "") +
+        " · exit " + std::to_string(shell_code) + " · reports in " + clean_text(run_dir_));
     if (own_end && !left_evidence(model, record)) {  // its own words say the rest
       const Diagnosis* diagnosis = diagnosis_of(model, record);
       const std::string cause = cause_text(diagnosis);

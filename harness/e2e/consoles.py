@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import re
+import resource
 import select
 import shutil
 import struct
@@ -26,6 +27,15 @@ FILES = {
     "flaky.sh": 'test -e flag && exit 0\ntouch flag\necho "the card was not there yet"\nexit 3\n',
     "leaves.sh": "sleep 600 &\nexit 0\n",
     "hangs.sh": "echo working\nexec sleep 600\n",
+    "rank.sh": 'echo "rank $RANK of $WORLD_SIZE is up"\n[ "$RANK" = 0 ] && exit 0\necho "waiting for rank 0"\nexec sleep 600\n',
+    "serves.sh": "echo listening on port 8000\nexec sleep 600\n",
+    "serves_badly.sh": "trap 'echo cannot save: disk full >&2; exit 3' TERM\nsleep 600 &\n"
+                       "echo listening on port 8000\nwait\n",
+    "counts.sh": "seq 3\nprintf '\\033]0;a title\\007and no newline'\n",
+    "writes.c": "__attribute__((noinline)) void write_to_nothing(char* p) { *(volatile char*)p = 1; }\n"
+                "int main(int argc, char** argv) {\n  write_to_nothing(argc > 1 ? argv[0] : 0);\n  return 0;\n}\n",
+    "ranks.toml": '[suite.step]\nkind = "command"\ncommand = ["./rank.sh"]\nranks = 2\n',
+    "leaks.toml": '[suite.leaves]\nkind = "command"\ncommand = ["./leaves.sh"]\nleaks = "fail"\n',
     "proctor.toml": "".join(f'[suite.{name}]\nkind = "command"\ncommand = ["./{name}.sh"]\n'
                             for name in ("passes", "fails", "crashes")),
     "many.toml": "".join(f'[suite.card{n:02}]\nkind = "command"\ncommand = ["./fails.sh"]\n' for n in range(12)),
@@ -46,14 +56,31 @@ CONSOLES = {
     "flaky": (0, ["run", "--retries", "1", "--", "./flaky.sh"]),
     "leaves-a-process": (0, ["run", "--", "./leaves.sh"]),
     "hangs": (0, ["run", "--timeout", "1s", "--", "./hangs.sh"]),
+    "hanging-rank": (0, ["run", "--config", "ranks.toml", "--timeout", "1s"]),
+    "crash": (0, ["run", "--", "./crashes.sh"]),
+    "crash-with-a-core": (0, ["run", "--", "./writes"]),
+    "forbidden-leak": (0, ["run", "--config", "leaks.toml"]),
+    "live-output": (0, ["run", "--show-output", "live", "--", "./counts.sh"]),
+    "all-output-of-attempts": (0, ["run", "--show-output", "all", "--retries", "1", "--", "./flaky.sh"]),
+    "server-stopped": (0, ["exec", "--ready-regex", "listening", "--", "./serves.sh"]),
+    "server-that-ends-badly": (0, ["exec", "--ready-regex", "listening", "--", "./serves_badly.sh"]),
+    "server-never-ready": (0, ["exec", "--ready-regex", "listening", "--ready-timeout", "1s", "--", "./hangs.sh"]),
     "no-device": (0, ["run", "--config", "needs.toml"]),
     "too-few": (0, ["run", "passes", "--min-executed", "5"]),
     "mistakes": (0, ["run", "passes.sh"]),
     "mistakes-filter": (0, ["run", "--filter", "crash"]),
     "mistakes-not-there": (0, ["exec", "--", "./pases.sh"]),
 }
+# What the program says when it is sent SIGTERM, as by `kill`.
+STOPPED_AFTER = {"server-stopped": "listening", "server-that-ends-badly": "listening"}
+# Elsewhere no core becomes a file, or nobody can read it.
+WITH_A_CORE = {"crash-with-a-core"}
+CORES_ARE_FILES = Path("/proc/sys/kernel/core_pattern").read_text()[0] not in "|@\n" and \
+    resource.getrlimit(resource.RLIMIT_CORE)[1] != 0 and shutil.which("gdb") and shutil.which("cc")
 # What is not the same twice, in this order.
 REPLACED = [
+    (r"(?m)^(evidence: +)(no core|its core).*$", r"\1no core: `ulimit -c unlimited` before proctor lets the kernel write one"),
+    (r"(?m)\(\d+\.\d MiB\)$", "(N.N MiB)"),
     (r"\d{8}T\d{6}Z-[0-9a-f]{6}", "RUN"),
     (r"proctor \d+\.\d+\.\d+ ", "proctor VERSION "),
     (r"(?m)^(  containment  ).*$", r"\1LAYER"),
@@ -62,8 +89,8 @@ REPLACED = [
     (r"(?m)· (\d+ ms|\d+\.\d s)(?= ·|$)", "· TIME"),
     (r"pid \d+", "pid PID"),
     (r"process \d+", "process PID"),
-    (r"(?m)^(evidence: .*state S) .*$", r"\1 ..."),
-    (r"(?m)^ {15}(native|kernel|py-spy|gdb|what|this|[a-z]+ \(|[a-z].*: ).*\n", ""),
+    (r"(?m)^((?:proctor: )?evidence: .*state S) .*$", r"\1 ..."),
+    (r"(?m)^(?:proctor: )? {15}(?:native|kernel|py-spy|gdb|what|this|[a-z]+ \(|[a-z].*: ).*\n", ""),
     (r"\d+ at once", "N at once"),
     (r"\(no_driver\)", "(no_device)"),  # a machine may have Intel's driver without a card
 ]
@@ -93,17 +120,25 @@ def on_terminal(command, columns, sandbox):
     return re.sub(r"\x1b\[(\d*)m", lambda code: "" if code[1] in ("0", "") else f"<{code[1]}>", shown)
 
 
-def in_pipe(command, sandbox):
-    done = subprocess.run(command, cwd=sandbox.path, env=sandbox.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=120)
-    return done.stdout + f"[exit {done.returncode}]\n"
+def in_pipe(command, sandbox, stopped_after=None):
+    process = subprocess.Popen(command, cwd=sandbox.path, env=sandbox.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True)
+    text = ""
+    while stopped_after and stopped_after not in text:
+        text += process.stdout.readline()
+    if stopped_after:
+        process.terminate()
+    text += process.communicate(timeout=120)[0]
+    return text + f"[exit {process.returncode}]\n"
 
 
 def capture(name, sandbox):
     columns, arguments = CONSOLES[name]
     (sandbox.path / "flag").unlink(missing_ok=True)
     command = sandbox.command(*arguments)
-    text = on_terminal(command, columns, sandbox) if columns else in_pipe(command, sandbox)
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (hard if name in WITH_A_CORE else 0, hard))
+    text = on_terminal(command, columns, sandbox) if columns else in_pipe(command, sandbox, STOPPED_AFTER.get(name))
     text = text.replace(str(BIN / "proctor"), "proctor").replace(str(sandbox.path), "HERE")
     for pattern, instead in REPLACED:
         text = re.sub(pattern, instead, text)
@@ -118,7 +153,13 @@ def main():
             path = sandbox.path / name
             path.write_text(f"#!/bin/sh\n{text}" if name.endswith(".sh") else text)
             path.chmod(0o755)
+        if CORES_ARE_FILES:
+            subprocess.run(["cc", "-g", "-fdebug-prefix-map=" + str(sandbox.path) + "=.", "writes.c", "-o", "writes"],
+                           cwd=sandbox.path, check=True)
         for name in CONSOLES:
+            if name in WITH_A_CORE and not CORES_ARE_FILES:
+                print(f"not seen here: {name}, which needs gdb, cc and a kernel that writes cores to files")
+                continue
             text = capture(name, sandbox)
             file = GOLDEN / f"{name}.txt"
             if update:

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 
-from harness import check, report, run_scenarios, skip
+from harness import BIN, check, report, run_scenarios, skip, write_config
 
 # As vendors' own test programs do: main() asks the driver before it looks at its flags, and prints what it likes.
 PROGRAM = """#include <gtest/gtest.h>
@@ -150,4 +150,51 @@ def a_file_of_somebody_else_above(sandbox):
     check(sandbox.proctor("list", cwd=below).stdout == "evil/touch\n", "ours is not read")
 
 
-run_scenarios([listed_and_run_on_a_device, devices_that_nobody_gets, not_for_want_of_a_device, a_file_of_somebody_else_above, without_a_device, one_that_only_mentions_a_library, chosen_devices, configuration_above])
+def forbidden_leaks(sandbox):
+    """A good case that leaves a process behind; of a process that several share, who may have left it."""
+    for leaks, code in ((), 0), (("--leaks", "warn"), 0), (("--leaks", "fail"), 1):
+        done = sandbox.proctor("run", *leaks, "--out", sandbox.out(), "--", "sh", "-c", "sleep 600 & exit 0")
+        check(done.returncode == code, leaks, done.stdout)
+        [case] = report(sandbox.last_out())["cases"]
+        check((case["outcome"], case["reason"], case["marks"]) == (("fail", "leaky", ["leaky"]) if code else
+                                                                   ("pass", "", ["leaky"])), case)
+        for file in ("summary.md", "junit.xml"):
+            check("sleep 600" in (sandbox.last_out() / file).read_text(), "which process is not in", file)
+    done = sandbox.proctor("run", "--leaks", "fial", "--", "true")
+    check(done.returncode == 2 and "warn" in done.stderr and "fail" in done.stderr, done.returncode, done.stderr)
+    shared = BIN / "plan_sample_catch2"
+    if not shared.exists():
+        return
+    done = sandbox.proctor("run", "--process", "suite", "--leaks", "fail", "--case", "plan_sample_catch2/passes", "--case",
+                           "plan_sample_catch2/leaks", "--out", sandbox.out(), "--", shared)
+    cases = {case["id"].partition("/")[2]: case for case in report(sandbox.last_out())["cases"]}
+    check({name: case["outcome"] for name, case in cases.items()} == {"passes": "pass", "leaks": "fail"}, cases)
+    check(cases["leaks"]["attempts"][-1]["termination"]["left_by"] == [f"plan_sample_catch2/{name}" for name in cases], cases)
+    check("by one of the 2 cases of its process: plan_sample_catch2/passes" in done.stdout, done.stdout)
+
+
+def live_output(sandbox):
+    """Line by line, with the name of its case while several run. What would be a terminal's command is none."""
+    script = """touch $0; while ! [ -e $1 ]; do sleep 0.05; done
+                printf 'a line \\033[2Jof %s\\nno newline' $0; touch $0.done; while ! [ -e $1.done ]; do sleep 0.05; done"""
+    write_config(sandbox.path / "proctor.toml", {name: {"kind": "command", "command": ["sh", "-c", script, name, other]}
+                                                 for name, other in (("one", "two"), ("two", "one"))})
+    done = sandbox.proctor("run", "-j2", "--show-output", "live", "--out", sandbox.out())
+    check(done.returncode == 0, done.stdout, done.stderr)
+    lines = done.stdout.splitlines()
+    for name in ("one", "two"):
+        shown = [line for line in lines if line.endswith(f"of {name}")]
+        check(len(shown) == 1 and shown[0].startswith(f"{name}/sh | a line ") and "\033" not in shown[0], lines)
+    check(sum(line.endswith("no newline") for line in lines) == 2, lines)
+
+
+def output_of_a_shared_process(sandbox):
+    """Each case of it shows what came since the one before: nothing twice."""
+    done = sandbox.proctor("run", "--process", "suite", "--show-output", "all", "--filter", "*Passes", "--out", sandbox.out(),
+                           "--", BIN / "plan_listener_gtest")
+    [log] = (sandbox.last_out() / "logs").rglob("*.log")
+    shown = [line for line in done.stdout.splitlines() if line.startswith("  | ")]
+    check(len(shown) == len(log.read_text().splitlines()) > 2, shown, log.read_text())
+
+
+run_scenarios([forbidden_leaks, live_output, output_of_a_shared_process, listed_and_run_on_a_device, devices_that_nobody_gets, not_for_want_of_a_device, a_file_of_somebody_else_above, without_a_device, one_that_only_mentions_a_library, chosen_devices, configuration_above])

@@ -7,6 +7,7 @@ import re
 import resource
 import shlex
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -90,6 +91,18 @@ def one_of_another_directory(sandbox):
         check(attempt["evidence"]["core"] is None, attempt["evidence"])
 
 
+def of_exec_only_that_of_the_command(sandbox):
+    """The runner ends by the command's signal, and leaves no core of its own."""
+    needs_a_core()
+    program = compiled(sandbox, "writes.c", PROGRAM)
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    done = sandbox.proctor("exec", "--out", sandbox.out(), "--", program,
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (hard, hard)))
+    check(done.returncode == -signal.SIGSEGV, done.returncode, done.stderr)
+    check("proctor: evidence:      crashed in write_to_nothing at writes.c:3\n" in done.stderr, done.stderr)
+    check(not list(sandbox.path.glob("core*")), "a core of the runner:", list(sandbox.path.iterdir()))
+
+
 def without_one(sandbox):
     """The kernel writes none: what to set. Elsewhere a program takes it whatever the limit is: which."""
     shown, attempt, _ = run(sandbox, 0, "sh", "-c", "kill -SEGV $$")
@@ -128,4 +141,4 @@ def under_a_debugger(sandbox):
 if __name__ == "__main__":
     os.umask(0o022)
     run_scenarios([without_one, not_of_every_signal, what_it_says_of_its_end, under_a_debugger],
-                  own_tests=[a_core_is_kept_and_read, one_of_another_directory])
+                  own_tests=[a_core_is_kept_and_read, of_exec_only_that_of_the_command, one_of_another_directory])

@@ -78,6 +78,7 @@ void StopSignals::cancel() {
 void ignore_sigpipe() { ::signal(SIGPIPE, SIG_IGN); }
 
 void die_by_signal(int signal) {
+  ::prctl(PR_SET_DUMPABLE, 0);  // a core of this process would stand for the command's, and says nothing
   ::signal(signal, SIG_DFL);
   sigset_t only;
   sigemptyset(&only);

@@ -523,7 +523,7 @@ void RunningAttempt::take_gathered(Gathered gathered, Clock::time_point begin) {
   evidence_.lines = std::move(gathered.lines);
   evidence_.duration_ms = ms_between(begin, Clock::now());
   gathering_.reset();
-  if (!gathered.problem.empty())
+  if (!gathered.problem.empty() && stop_reason_.empty())  // else who stopped it knows why
     context_.sink.on(Warning{"evidence", "the evidence of " + blamed().test->id + " " + gathered.problem});
 }
 

@@ -25,7 +25,7 @@ import sys
 from pathlib import Path
 
 import guide
-from harness import BIN, ROOT, Sandbox, check
+from harness import BIN, CUDA_SIMULATOR, ROOT, Sandbox, check, skip
 from manual import commands as told_commands
 
 SIM = "xpu:2x2,cuda:4"
@@ -344,6 +344,8 @@ def run(part, pages):
 def main():
     if sys.argv[1] == "names":
         names([Path(name) for name in sys.argv[2:]])
+    elif not CUDA_SIMULATOR.exists():
+        skip(f"library_missing:{CUDA_SIMULATOR}: the pages show cards of both vendors")
     else:
         run(sys.argv[2], [Path(name) for name in sys.argv[3:]])
 

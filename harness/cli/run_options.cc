@@ -1,0 +1,247 @@
+#include "harness/cli/run_options.h"
+
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "harness/cli/commands.h"
+#include "harness/core/text.h"
+
+namespace proctor::cli {
+namespace {
+
+// A value that cannot be read is refused later, with every other mistake and in the same words.
+void read_into(Result<Milliseconds> value, const char* name, Milliseconds& duration, RunOptions& options) {
+  if (value) {
+    duration = *value;
+  } else if (!options.mistake) {
+    options.mistake =
+        Error::usage(std::string("read ") + name + ": " + value.error().what, value.error().hint);
+  }
+}
+
+void add_duration(CLI::App& command, RunOptions& options, const char* name, Milliseconds& duration,
+                  const char* help) {
+  command.add_option_function<std::string>(
+      name,
+      [name, &duration, &options](const std::string& text) {
+        if (!text.empty()) read_into(parse_duration(text), name, duration, options);
+      },
+      help);
+}
+
+void add_deadline(CLI::App& command, RunOptions& options, const char* help) {
+  command.add_option_function<std::string>(
+      "--deadline",
+      [&options](const std::string& text) {
+        if (!text.empty())
+          read_into(parse_duration(text), "--deadline", options.setup.deadline.emplace(), options);
+      },
+      help);
+}
+
+void add_device_options(CLI::App& command, RunOptions& options) {
+  command.add_option("--state-dir", options.machine.state_dir,
+                     "Where devices are leased from other runs (default: /run/lock)");
+  add_duration(command, options, "--lease-wait", options.setup.lease_wait,
+               "Longest wait for devices that other runs hold (default: 10m)");
+  add_duration(command, options, "--settle", options.setup.care.settle,
+               "Longest wait for the memory of a case to come back to its device (default: 60s)");
+  RunPolicy& policy = options.policy;
+  command
+      .add_option_function<std::string>(
+          "--foreign", [&policy](const std::string& text) { policy.foreign = parse_foreign_policy(text); },
+          "When others have memory on a case's device: wait (the default; for --settle), fail, or "
+          "other, which takes another device")
+      ->check(CLI::IsMember({"wait", "fail", "other"}));
+  command
+      .add_option_function<std::string>(
+          "--reset", [&policy](const std::string& text) { policy.reset_sick = text == "sick"; },
+          "A device that fails its health probe: never (the default: it is drained), or sick, which resets "
+          "its card first")
+      ->check(CLI::IsMember({"never", "sick"}));
+}
+
+void add_report_options(CLI::App& command, RunOptions& options) {
+  command
+      .add_option("--telemetry", options.policy.telemetry,
+                  "Samples a second of the devices of running cases (default: 10); 0: none")
+      ->check(CLI::Range(0, kMostTelemetry));
+  auto* out = command.add_option("--out", options.out, "Run directory; must be new or empty");
+  if (command.get_name() == "run") {
+    command
+        .add_option(
+            "--join", options.join,
+            "Be a part of the run that `proctor ctest open` opened below this directory; where none is open, "
+            "a run of its own there")
+        ->excludes(out);
+  }
+  command
+      .add_option(
+          "--keep", options.keep,
+          "Without --out: how many runs stay in proctor-out/ (default: 50; 0: all); none that is in use goes")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--stack-root", options.stack_root, "The driver stack's files are below this directory");
+  command.add_option("--junit", options.junit, "Also write junit.xml to this file");
+}
+
+void add_console_options(CLI::App& command, ConsoleOptions& options) {
+  const std::map<std::string, ShowOutput> choices = {{"failed", ShowOutput::kFailed},
+                                                     {"all", ShowOutput::kAll},
+                                                     {"live", ShowOutput::kLive},
+                                                     {"none", ShowOutput::kNone}};
+  command
+      .add_option_function<std::string>(
+          "--show-output",
+          [&options, choices](const std::string& text) { options.output = choices.at(text); },
+          "What cases print: failed (the default: the last 40 lines of what is bad), all of each as it ends, "
+          "live "
+          "as it comes, or none")
+      ->check(CLI::IsMember({"failed", "all", "live", "none"}));
+  auto* verbose = command.add_flag("--verbose,-v", options.verbose,
+                                   "Every caveat of the containment, and every red case in full");
+  command.add_flag("--quiet,-q", options.quiet, "Only what is bad, and the end")->excludes(verbose);
+  command.add_option("--durations", options.durations, "List so many of the slowest cases")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--color", options.colour, "auto (the default), always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+// A plan fixes what its cases are and how each is run.
+void add_shard_options(CLI::App& command, RunOptions& options) {
+  auto* plan =
+      command.add_option("--plan", options.plan_file,
+                         "Run the plan in this file (`proctor plan -o FILE`), the same on every machine");
+  for (const char* fixed : {"suites", "--backend", "--gpus", "--process", "--env", "--kind", "--name",
+                            "--label", "--config", "--profile", "--size", "--provider", "--hierarchy",
+                            "--mem-cap", "--timeout", "--grace", "--stall", "--retries", "--leaks"}) {
+    plan->excludes(command.get_option(fixed));
+  }
+  command.add_option(
+      "--shard", options.shard,
+      "Run part K of N of the plan: K/N; or auto, which reads PROCTOR_SHARD (K/N), the variables "
+      "of a Slurm job array (SLURM_ARRAY_TASK_ID, _MIN, _MAX, _COUNT), or those of an indexed Job of "
+      "Kubernetes (JOB_COMPLETION_INDEX, with PROCTOR_SHARD_COUNT)");
+}
+
+// The help has a heading for each; what is in none stands below the first heading.
+void group_options(CLI::App& command) {
+  const std::vector<std::pair<const char*, std::vector<const char*>>> groups = {
+      {"Which cases",
+       {"--backend", "--filter", "--case", "--exclude", "--label", "--tag", "--config", "--profile", "--size",
+        "--provider", "--plan", "--shard", "--dry-run"}},
+      {"The program after --", {"--kind", "--name", "--process", "--env"}},
+      {"Devices",
+       {"--gpus", "--devices", "--hierarchy", "--mem-cap", "--sim", "--sim-driver", "--sim-state",
+        "--state-dir", "--lease-wait", "--settle", "--foreign", "--reset", "--require-cards", "--each-device",
+        "--allow-no-device"}},
+      {"Limits and containment",
+       {"--timeout", "--grace", "--stall", "--deadline", "--jobs", "--containment", "--require-containment"}},
+      {"Again",
+       {"--retries", "--repeat", "--until-fail", "--flaky", "--flaky-budget", "--fail-fast", "--breaker"}},
+      {"Verdicts", {"--leaks", "--known-failures", "--strict", "--min-executed"}},
+      {"Reports", {"--out", "--keep", "--junit", "--telemetry", "--stack-root"}},
+      {"Console",
+       {"--show-output", "--verbose", "--quiet", "--durations", "--color", "--no-capture", "--debugger"}},
+  };
+  for (const auto& [group, names] : groups) {
+    for (const char* name : names) command.get_option(name)->group(group);
+  }
+  command.footer(
+      "Examples:\n"
+      "  proctor run                                      the suites of proctor.toml, else the built-in "
+      "ones\n"
+      "  proctor run --sim xpu:2x2,cuda:4 --backend all   the built-in ones on simulated cards\n"
+      "  proctor run -- ./gpu_tests                       any program, on a device of the vendor that it "
+      "needs\n"
+      "  proctor run --gpus 2 --backend cuda -- pytest tests/gpu\n"
+      "  proctor run --retries 2 --filter '*Copy*' -- ./gpu_tests");
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& command, RunOptions& options) {
+  add_plan_options(command, options.plan);
+  add_machine_options(command, options.machine);
+  add_devices_option(command, options.machine);
+  add_limit_options(command, options.plan.limits);
+  add_verdict_options(command, options.plan.limits);
+  add_shard_options(command, options);
+  RunSetup& setup = options.setup;
+  setup.repeat = 0;  // not typed
+  add_deadline(command, options, "Time for the whole run; what is left then is notrun(budget)");
+  add_device_options(command, options);
+  command.add_option("--jobs,-j", options.jobs, "Cases at once; never more than there are devices to give")
+      ->check(CLI::Range(1, 10'000));
+  command.add_option("--repeat", setup.repeat, "Run every case so many times")
+      ->check(CLI::Range(1, 1'000'000));
+  command.add_flag("--until-fail", setup.until_fail, "Stop repeating a case when it fails");
+  auto* require_cards = command.add_flag(
+      "--require-cards", options.require_cards,
+      "Refuse to run when a case has more ranks than there are cards, instead of skipping it");
+  command.add_flag("--each-device", setup.planned.each_device,
+                   "Every case on every device, and a table that tells code from card");
+  command
+      .add_option_function<std::string>(
+          "--flaky", [&options](const std::string& text) { options.policy.flaky_passes = text == "pass"; },
+          "Cases that were bad and then good: fail (the default), or pass within --flaky-budget")
+      ->check(CLI::IsMember({"fail", "pass"}));
+  command
+      .add_option("--flaky-budget", options.policy.flaky_budget, "Percent of the executed cases (default: 2)")
+      ->check(CLI::Range(0, 100));
+  command.add_flag("--fail-fast", setup.fail_fast, "Start nothing more after the first bad case");
+  command
+      .add_option("--breaker", options.policy.breaker,
+                  "End the run after so many machine outcomes in a row (default: 5; 0: never)")
+      ->check(CLI::Range(0, 1'000'000));
+  command.add_option("--known-failures", options.known_failures, "File of failures that are known");
+  command.add_flag("--strict", setup.planned.strict, "A warning of a case makes it fail");
+  add_report_options(command, options);
+  add_console_options(command, options.console);
+  command.add_option("--min-executed", setup.planned.min_executed, "Exit 3 if fewer cases were executed")
+      ->check(CLI::NonNegativeNumber);
+  command.add_flag("--allow-no-device", setup.planned.allow_no_device,
+                   "Without a device: the cases that need one are skipped, and that is no reason for exit 3");
+  command.add_flag("--dry-run", options.dry_run, "Print the plan, start nothing")->excludes(require_cards);
+  command.add_flag("--no-capture", setup.attempts.inherit_stdio,
+                   "One case on this terminal, nothing captured");
+  command.add_option_function<std::string>(
+      "--debugger",
+      [&options](const std::string& text) {
+        auto words = shell_words(text);
+        if (words) {
+          options.setup.attempts.debugger = *std::move(words);
+          if (!options.setup.attempts.debugger.empty()) options.setup.attempts.inherit_stdio = true;
+        } else if (!options.mistake) {
+          options.mistake = words.error();
+        }
+      },
+      "One case under this command, e.g. 'gdb --args'; no limits");
+  group_options(command);
+}
+
+void add_exec_options(CLI::App& command, RunOptions& options) {
+  command.add_option("--gpus", options.plan.selection.gpus, "Devices that the command gets, and no others");
+  command.add_option(
+      "--backend", options.plan.selection.backend,
+      "Their kind: cuda, xpu or none; default: what --sim or this machine has, xpu before cuda");
+  add_hierarchy_option(command, options.plan.selection);
+  add_mem_cap_option(command, options.plan.selection);
+  add_machine_options(command, options.machine);
+  add_devices_option(command, options.machine);
+  add_limit_options(command, options.plan.limits);
+  add_deadline(command, options, "Time limit of the whole run");
+  add_device_options(command, options);
+  add_report_options(command, options);
+  command.add_option("--ready-regex", options.ready_regex,
+                     "A server: ready when a line of its output matches this (POSIX extended); --timeout "
+                     "counts from then");
+  command.add_option("--ready-timeout", options.ready_timeout, "Time until then (default: --timeout)");
+  command.add_option("--ready-file", options.ready_file, "File that exists while it is ready, with the pid");
+  command.add_flag("--no-capture", options.setup.attempts.inherit_stdio,
+                   "Give the command this terminal; nothing is kept in the log");
+  command.add_flag("--workflow-commands", options.workflow_commands,
+                   "Let the step of GitHub Actions obey commands (::error::, ##[group]) in the output");
+}
+
+}  // namespace proctor::cli

@@ -1,0 +1,46 @@
+// What `proctor run` and `proctor exec` can be told, and where it is kept: parsed here, used in run.cc and exec.cc.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/cli/console/console.h"
+#include "harness/machine/options.h"
+#include "harness/plan/planner.h"
+#include "harness/run/record/run_directory.h"
+#include "harness/run/schedule/run_setup.h"
+
+namespace CLI {
+class App;
+}
+
+namespace proctor::cli {
+
+struct RunOptions {
+  MachineOptions machine;
+  PlanOptions plan;
+  RunPolicy policy;  // as typed; later laid over the configured one
+  RunSetup setup;    // the caller's choices are in it from the start
+  ConsoleOptions console;
+  int jobs = 0;           // 0: as many as there are devices, or cores
+  std::string plan_file;  // "" = the cases are discovered
+  std::string shard;      // "" = all cases
+  std::string known_failures;
+  bool require_cards = false;
+  bool dry_run = false;
+  std::string out;
+  int keep = kKeptRuns;
+  std::string join;  // --join: this run is a part of the one that is open below this directory
+  std::string junit;
+  std::string stack_root = "/";
+  std::optional<std::string> ready_regex;
+  std::string ready_timeout;
+  std::string ready_file;
+  bool workflow_commands = false;  // in the output of exec's command: they are obeyed
+  std::optional<Error> mistake;    // the first value that could not be read; refused with everything else
+};
+
+void add_run_options(CLI::App& command, RunOptions& options);
+void add_exec_options(CLI::App& command, RunOptions& options);
+
+}  // namespace proctor::cli

@@ -141,10 +141,10 @@ TEST_F(CaseGroupTest, WhatNeverBeginsIsTriedTwice) {
   next();
   EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
   EXPECT_THAT(process_ended(ProcessFate::kNeverBegan, {1}), IsEmpty());
-  add(1);
-  next();
+  group_.add(20, {});
+  EXPECT_EQ(next(), "14.1 20.1");
   EXPECT_EQ(ended(0, kCrash), "crash(signal:11)");
-  EXPECT_THAT(process_ended(ProcessFate::kNeverBegan, {1}), ElementsAre("10 notrun(start_up)"));
+  EXPECT_THAT(process_ended(ProcessFate::kNeverBegan, {1}), ElementsAre("20 notrun(start_up)"));
 }
 
 TEST_F(CaseGroupTest, FailFastEndsWhatHasNotBegunButNotARetry) {

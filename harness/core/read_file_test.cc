@@ -28,7 +28,9 @@ TEST(ReadFile, ASizeThatIsNotKnownOrNotTrueDoesNotMatter) {
   EXPECT_TRUE(status->ends_with("\n"));
   const auto limit =
       read_file("/sys/kernel/mm/transparent_hugepage/enabled");  // its size is said to be a page
-  if (limit) EXPECT_LT(limit->size(), 100U);
+  if (limit) {
+    EXPECT_LT(limit->size(), 100U);
+  }
 }
 
 TEST(ReadFile, FailuresOfOpenAndReadAreErrors) {

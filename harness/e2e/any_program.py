@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 
-from harness import BIN, check, report, run_scenarios, skip, write_config
+from harness import BIN, check, is_sanitized, report, run_scenarios, skip, write_config
 
 # As vendors' own test programs do: main() asks the driver before it looks at its flags, and prints what it likes.
 PROGRAM = """#include <gtest/gtest.h>
@@ -28,6 +28,8 @@ int main(int argc, char** argv) {
 def build(sandbox):
     source, program = sandbox.path / "program.cc", sandbox.path / "program"
     source.write_text(PROGRAM)
+    if is_sanitized():
+        skip("a sanitized library needs a sanitized program")
     compiler = shutil.which("c++") or skip("needs a compiler")
     done = subprocess.run([compiler, "-std=c++17", source, "-o", program, "-lgtest", "-lze_loader", "-lpthread"],
                           capture_output=True, text=True)

@@ -15,7 +15,7 @@ import sys
 import termios
 from pathlib import Path
 
-from harness import BIN, Sandbox, check
+from harness import BIN, Sandbox, check, is_sanitized
 
 GOLDEN = Path(__file__).resolve().parent / "testdata" / "consoles"
 
@@ -157,6 +157,9 @@ def main():
             subprocess.run(["cc", "-g", "-fdebug-prefix-map=" + str(sandbox.path) + "=.", "writes.c", "-o", "writes"],
                            cwd=sandbox.path, check=True)
         for name in CONSOLES:
+            if name == "no-device" and is_sanitized():
+                print("not seen here: no-device, where Intel's driver may be asked, which no sanitizer stands")
+                continue
             if name in WITH_A_CORE and not CORES_ARE_FILES:
                 print(f"not seen here: {name}, which needs gdb, cc and a kernel that writes cores to files")
                 continue

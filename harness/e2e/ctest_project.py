@@ -9,7 +9,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 
-from harness import BIN, check, report, run_scenarios, skip, wait_until
+from harness import BIN, check, is_sanitized, report, run_scenarios, skip, wait_until
 
 PLACE = """#include <gtest/gtest.h>
 #include <stdlib.h>
@@ -435,7 +435,7 @@ def a_driver_in_main(sandbox):
     """A program that cannot even list its cases without a device: it is a skip, and its cases are there with a device."""
     if not (BIN / "libproctor_ze_sim.so").exists():
         skip("library_missing:libproctor_ze_sim.so")
-    if re.search(r"PROCTOR_SANITIZE:STRING=.", (BIN.parent / "CMakeCache.txt").read_text()):
+    if is_sanitized():
         skip("a sanitized library needs a sanitized program")
     text = HEAD + """add_executable(driver driver.cc)
 target_link_libraries(driver PRIVATE GTest::gtest ze_loader)
@@ -486,7 +486,7 @@ def cuda_in_main(sandbox):
     toolkit = re.search(r"^CUDA_CUDART:FILEPATH=(.*)/lib(?:64)?/libcudart\.so$", cache, re.MULTILINE)
     if not toolkit or not (BIN / "cuda_sim").exists():
         skip("needs the CUDA toolkit when Proctor is configured")
-    if re.search(r"PROCTOR_SANITIZE:STRING=.", cache):
+    if is_sanitized():
         skip("a sanitized library needs a sanitized program")
     text = HEAD + """find_package(CUDAToolkit REQUIRED)
 add_executable(it it.cc)

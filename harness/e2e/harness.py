@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -18,6 +19,12 @@ if shutil.which("make") is None:  # what cmake generates for where nobody says o
     os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
 SKIP = 77  # CTest's SKIP_RETURN_CODE
 LAYERS = ("cgroup", "pidns", "subreaper")
+
+
+def is_sanitized():
+    """Whether this build has sanitizers: its libraries can then be loaded by its own programs only."""
+    cache = BIN.parent / "CMakeCache.txt"
+    return cache.exists() and re.search(r"PROCTOR_SANITIZE:STRING=.", cache.read_text()) is not None
 
 
 def skip(reason):

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-from harness import BIN, Sandbox, check, skip
+from harness import BIN, Sandbox, check, is_sanitized, skip
 
 COMPONENTS = {  # a file that must be in it
     "runner": "libexec/proctor/proctor-guard",
@@ -155,8 +155,7 @@ def refused(directory, prefix, env):
 
 
 def main():
-    cache = (BIN.parent / "CMakeCache.txt").read_text()
-    if re.search(r"PROCTOR_SANITIZE:STRING=.", cache):
+    if is_sanitized():
         skip("sanitized libraries need a sanitized program")
     with Sandbox() as sandbox:
         first, prefix = sandbox.path / "first", sandbox.path / "then" / "elsewhere"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -57,7 +57,7 @@ Result<std::uint64_t> parse_memory_size(std::string_view text) {
   const double bytes = std::ldexp(number, 10 * *power);
   if (bytes < static_cast<double>(kLeast)) return bad_size(text, "it is less than 1M");
   if (bytes > static_cast<double>(kMost)) return bad_size(text, "it is more than 1024T");
-  return static_cast<std::uint64_t>(bytes);
+  return static_cast<std::uint64_t>(bytes) / 1024 * 1024;  // so that it can be written with a unit again
 }
 
 std::string format_memory_size(std::uint64_t bytes) {

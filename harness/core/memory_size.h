@@ -12,7 +12,7 @@ namespace proctor {
 // --mem-cap of a run, in bytes, for every program that a case starts.
 inline constexpr const char* kMemoryCapVariable = "PROCTOR_MEM_CAP";
 
-// From 1M to 1024T. `MiB` and `GiB` mean the same as `M` and `G`.
+// From 1M to 1024T, in whole KiB. `MiB` and `GiB` mean the same as `M` and `G`.
 Result<std::uint64_t> parse_memory_size(std::string_view text);
 
 // The shortest form that parse_memory_size reads back to the same value: "512M".

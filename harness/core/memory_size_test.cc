@@ -14,6 +14,11 @@ TEST(MemorySize, IsANumberAndAUnit) {
   EXPECT_EQ(*parse_memory_size("2048K"), 2 * kMiB);
 }
 
+TEST(MemorySize, OneThatIsNotRoundIsReadBackToo) {
+  const auto bytes = *parse_memory_size("1.3G");
+  EXPECT_EQ(*parse_memory_size(format_memory_size(bytes)), bytes);
+}
+
 TEST(MemorySize, IsReadBackAsItIsWritten) {
   for (const char* text : {"512M", "4G", "1536M", "1T", "1025K"}) {
     EXPECT_EQ(format_memory_size(*parse_memory_size(text)), text);

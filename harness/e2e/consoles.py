@@ -125,7 +125,9 @@ def in_pipe(command, sandbox, stopped_after=None):
                                stderr=subprocess.STDOUT, text=True)
     text = ""
     while stopped_after and stopped_after not in text:
-        text += process.stdout.readline()
+        line = process.stdout.readline()
+        check(line, "it ended before it said", stopped_after, ":", text)
+        text += line
     if stopped_after:
         process.terminate()
     text += process.communicate(timeout=120)[0]

@@ -280,7 +280,9 @@ class World:
         return path
 
     def misses(self, line):
-        """A program in it that was not built, because its framework or toolkit is not here; else None."""
+        """A program in it that is not here, or was not built because its framework or toolkit is not here; else None."""
+        if re.search(r"\bpytest\b", line) and not any(shutil.which(name) for name in ("pytest", "pytest-3")):
+            return "pytest"
         return next((name for name in self.programs if name in line and not (self.path / name).exists()), None)
 
     def make_run(self):

@@ -32,9 +32,9 @@ std::optional<Error> variable_problem(const std::string& name, const std::string
 
 bool is_suite_name(std::string_view name);
 
-// --timeout, --grace, --stall, --retries.
 // --mem-cap, for a suite with a backend. "" changes nothing.
 Result<void> read_mem_cap_option(const std::string& typed, Suite& suite);
+// --timeout, --grace, --stall, --retries, --leaks.
 std::optional<Error> read_limit_options(const LimitOptions& options, Limits& limits);
 
 // The keys that a table understands, sorted. The table is "", "run", "defaults", "suite", "override" or

@@ -31,6 +31,10 @@ Result<void> choose_devices(const OpaqueCommand& options, Suite& suite) {
     return Error::usage(
         fmt::format("use --hierarchy {} with a command that gets no xpu device", options.hierarchy));
   suite.hierarchy = options.hierarchy;
+  if (!options.mem_cap.empty() && suite.devices == 0) {
+    return Error::usage(fmt::format("use --mem-cap {} with a command that gets no device", options.mem_cap),
+                        "Give it one with --gpus 1.");
+  }
   return read_mem_cap_option(options.mem_cap, suite);
 }
 

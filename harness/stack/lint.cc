@@ -142,27 +142,29 @@ void lint_run(const DockerInstruction& run, LintFindings& findings) {
   }
 }
 
-bool any_word(const std::vector<DockerInstruction>& file,
-              const std::function<bool(const std::string&)>& meant) {
+std::ptrdiff_t count_words(const std::vector<DockerInstruction>& file,
+                           const std::function<bool(std::string_view)>& meant) {
+  std::ptrdiff_t count = 0;
   for (const auto& instruction : file) {
-    for (const auto& command : instruction.commands) {
-      const auto fits = [&](const DockerWord& word) { return meant(word.text); };
-      if (std::ranges::any_of(command.words, fits)) return true;
-    }
+    for (const auto& command : instruction.commands)
+      count += std::ranges::count_if(command.words, [&](const DockerWord& word) { return meant(word.text); });
   }
-  return false;
+  return count;
 }
 
-// A key that is put among those of apt, for repositories that name the fingerprint which counts: whatever else is in
-// its file, nothing believes it.
+// A key that is put among those of apt, where every source names the fingerprint that counts: whatever else is in its
+// file, nothing believes it.
 bool is_named_key(const std::vector<DockerInstruction>& file, const DockerInstruction& add) {
   const std::string to = add.words.empty() ? "" : add.words.back().text;
   const std::string place = "/etc/apt/trusted.gpg.d" + to.substr(std::min(to.rfind('/'), to.size()));
   constexpr std::string_view kSignedBy = "Signed-By: ";
-  return any_word(file, [&](const std::string& word) { return word == place; }) &&
-         any_word(file, [&](const std::string& word) {
-           return word.starts_with(kSignedBy) && is_key_fingerprint(word.substr(kSignedBy.size()));
-         });
+  const auto sources = count_words(file, [](std::string_view word) { return word.starts_with("Types: "); });
+  const auto named = count_words(file, [&](std::string_view word) {
+    return word.starts_with(kSignedBy) && is_key_fingerprint(word.substr(kSignedBy.size()));
+  });
+  const auto of_one_line = count_words(file, [](std::string_view word) { return word.starts_with("deb "); });
+  const auto places = count_words(file, [&](std::string_view word) { return word == place; });
+  return places > 0 && sources > 0 && named == sources && of_one_line == 0;
 }
 
 // ADD URL is checked by its own flag, or by a later RUN of its stage.

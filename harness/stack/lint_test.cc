@@ -94,9 +94,15 @@ const Sample kSamples[] = {
     {"CheckedAdd", "ADD --checksum=sha256:abc https://example.org/a.deb /a.deb", {}},
     {"KeyByFingerprint",
      "ADD https://example.org/a.key /f/a.asc\nRUN cp /f/a.asc /etc/apt/trusted.gpg.d/a.asc; "
-     "printf '%s\\n' 'Signed-By: 1111111111111111111111111111111111111111' > "
+     "printf '%s\\n' 'Types: deb' 'Signed-By: 1111111111111111111111111111111111111111' > "
      "/etc/apt/sources.list.d/a.sources",
      {}},
+    {"KeyByFingerprintOfAnotherSource",
+     "ADD https://example.org/a.key /f/a.asc\nRUN cp /f/a.asc /etc/apt/trusted.gpg.d/a.asc; "
+     "printf '%s\\n' 'Types: deb' > /etc/apt/sources.list.d/a.sources; "
+     "printf '%s\\n' 'Types: deb' 'Signed-By: 1111111111111111111111111111111111111111' > "
+     "/etc/apt/sources.list.d/b.sources",
+     {"2 unchecked-download"}},
     {"KeyOfAnyFingerprint",
      "ADD https://example.org/a.key /f/a.asc\nRUN cp /f/a.asc /etc/apt/trusted.gpg.d/a.asc",
      {"2 unchecked-download"}},

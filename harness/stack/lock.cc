@@ -122,7 +122,12 @@ void LockReader::moment(TableReader& table, LockedRepository& repository) {
     return table.fail("url", "not pinned: `url` does not say where the date belongs",
                       "Write {snapshot} in its place, or keeps_versions = true.");
   }
-  if (dated) text(table, "snapshot", repository.snapshot, is_snapshot, "a date such as 20261120T000000Z");
+  if (dated)
+    return text(table, "snapshot", repository.snapshot, is_snapshot, "a date such as 20261120T000000Z");
+  std::optional<std::string> snapshot;
+  table.read("snapshot", snapshot);
+  if (snapshot)
+    table.fail("snapshot", "`snapshot` beside keeps_versions = true: `url` has no place for a date");
 }
 
 void LockReader::source(TableReader& table, std::string& out) {

@@ -135,6 +135,8 @@ constexpr Mistake kMistakes[] = {
     {"RepositoryWithoutDate", "{snapshot}", "noble", "not pinned: `url` does not say where the date belongs"},
     {"RepositoryThatHasDatesAndKeepsVersions",
      "components =", "keeps_versions = true\ncomponents =", "`url` has a date: its versions stay anyway"},
+    {"SnapshotWithoutAPlace", "http://snapshot.ubuntu.com/ubuntu/{snapshot}\"",
+     "http://snapshot.ubuntu.com/ubuntu\"\nkeeps_versions = true", "`url` has no place for a date"},
     {"KeyFileWithoutKey", "key        = \"ABCDABCDABCDABCDABCDABCDABCDABCDABCDABCD\"",
      "unverified = true\nkey_url = \"https://example.org/a.key\"",
      "not pinned: `key_url` without `key`: any key there would be trusted"},

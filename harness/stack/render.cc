@@ -94,7 +94,8 @@ std::string repository_arguments(const StackLock& lock) {
   return text;
 }
 
-// A snapshot is older than its own Valid-Until allows; the key is still asked for.
+// A snapshot is older than its own Valid-Until allows; the key is still asked for. A repository without dates must be
+// as young as it says: nobody can replay an old one.
 std::string source_list(const LockedRepository& repository) {
   const std::string name = argument_name(repository.name);
   return fmt::format(
@@ -104,12 +105,12 @@ std::string source_list(const LockedRepository& repository) {
       "      'Suites: {}' \\\n"
       "      'Components: {}' \\\n"
       "      {} \\\n"
-      "      'Check-Valid-Until: no' \\\n"
+      "{}"
       "      > /etc/apt/sources.list.d/{}.sources; \\\n",
       name, fmt::join(repository.suites, " "), fmt::join(repository.components, " "),
       repository.key ? fmt::format("'Signed-By: {}'", *repository.key)
                      : fmt::format("\"Signed-By: ${{APT_{}_KEY:?}}\"", name),
-      repository.name);
+      repository.snapshot.empty() ? "" : "      'Check-Valid-Until: no' \\\n", repository.name);
 }
 
 std::string key_file(const LockedRepository& repository) {
@@ -130,11 +131,15 @@ constexpr const char* kUncertified = "/etc/apt/apt.conf.d/99-https-without-certi
 
 // Base images have no certificates. What comes is believed for the repository's signature, as over http.
 std::string https(const StackLock& lock) {
-  const bool any = std::ranges::any_of(lock.repositories, [](const LockedRepository& repository) {
-    return repository.url.starts_with("https:");
-  });
-  if (!any) return {};
-  return fmt::format("    echo 'Acquire::https::Verify-Peer \"false\";' > {}; \\\n", kUncertified);
+  constexpr std::string_view kHttps = "https://";
+  std::string text;
+  for (const auto& repository : lock.repositories) {
+    if (!repository.url.starts_with(kHttps)) continue;
+    const std::string rest = repository.url.substr(kHttps.size());
+    text += fmt::format("    echo 'Acquire::https::{}::Verify-Peer \"false\";' >> {}; \\\n",
+                        rest.substr(0, rest.find('/')), kUncertified);
+  }
+  return text;
 }
 
 // Of a file whose address is not known yet, only the release is known, not Debian's revision of it.

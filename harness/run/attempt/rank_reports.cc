@@ -99,6 +99,10 @@ Verdict RankReports::judge(const AttemptEvidence& supervisor) const {
   const bool by_limit = supervisor.cause == EndCause::kTimeout || supervisor.cause == EndCause::kStall;
   if (by_limit && first_bad() != nullptr) return judge_rank(*first_bad());
   if (supervisor.cause != EndCause::kExited) return proctor::judge(supervisor);
+  return judge_leak(supervisor, judge_together(supervisor));
+}
+
+Verdict RankReports::judge_together(const AttemptEvidence& supervisor) const {
   const bool all_told = order_.size() == ranks_.size();
   if (!all_told || supervisor.exit_code != 0 || !stray_line_.empty()) return {Outcome::kError, "ranks"};
   if (const Rank* rank = answering()) return judge_rank(*rank);

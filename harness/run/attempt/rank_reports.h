@@ -62,6 +62,8 @@ class RankReports {
   const Rank* first_bad() const;
   // The same, else the first with a bad end that it did.
   const Rank* answering() const;
+  // Of ranks whose supervisor ended by itself.
+  Verdict judge_together(const AttemptEvidence& supervisor) const;
   Verdict judge_rank(const Rank& rank) const;
   Verdict judge_left(const Rank& rank) const;
 

@@ -51,6 +51,14 @@ class Ranks {
 
 TEST(RankVerdict, EverybodyPasses) { EXPECT_EQ(Ranks(2).passes(1).passes(0).verdict(), "pass"); }
 
+TEST(RankVerdict, WhatTheyLeaveIsRedWhereThatIsForbidden) {
+  AttemptEvidence supervisor{.kind = &proctor_kind(), .cause = EndCause::kExited};
+  supervisor.exit_code = 0;
+  supervisor.forbidden_leak = true;
+  EXPECT_EQ(to_string(Ranks(2).passes(1).passes(0).reports.judge(supervisor)), "fail(leaky)");
+  EXPECT_EQ(to_string(Ranks(2).passes(1).fails(0, "wrong").reports.judge(supervisor)), "fail");
+}
+
 TEST(RankVerdict, TheFirstBadEndAnswers) {
   EXPECT_EQ(Ranks(3).passes(0).dies(2, 11).fails(1, "peer lost").verdict(), "crash(signal:11)");
   EXPECT_EQ(Ranks(3).fails(1, "wrong").dies(2, 6).passes(0).verdict(), "fail");

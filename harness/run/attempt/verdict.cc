@@ -32,12 +32,6 @@ Verdict judge_readiness(const AttemptEvidence& evidence, Verdict verdict) {
   return {Outcome::kFail, "not_ready"};
 }
 
-// What a known failure makes of it is decided later.
-Verdict judge_leak(const AttemptEvidence& evidence, Verdict verdict) {
-  if (!evidence.forbidden_leak || is_bad(verdict.outcome)) return verdict;
-  return {Outcome::kFail, "leaky"};
-}
-
 // A server ends because somebody ends it.
 Verdict judge_stopped(const AttemptEvidence& evidence) {
   const bool as_told = evidence.exit_signal == evidence.told_to_end || evidence.exit_code == 0;
@@ -46,6 +40,11 @@ Verdict judge_stopped(const AttemptEvidence& evidence) {
 }
 
 }  // namespace
+
+Verdict judge_leak(const AttemptEvidence& evidence, Verdict verdict) {
+  if (!evidence.forbidden_leak || is_bad(verdict.outcome)) return verdict;
+  return {Outcome::kFail, "leaky"};
+}
 
 Verdict judge(const AttemptEvidence& evidence) {
   switch (evidence.cause) {

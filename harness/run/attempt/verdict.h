@@ -55,4 +55,8 @@ struct AttemptEvidence {
 
 Verdict judge(const AttemptEvidence& evidence);
 
+// fail(leaky) in the place of a good verdict where the policy forbids what the case left. What a known failure makes of
+// it is decided later.
+Verdict judge_leak(const AttemptEvidence& evidence, Verdict verdict);
+
 }  // namespace proctor

@@ -8,14 +8,14 @@
 namespace proctor {
 namespace {
 
-PoolDevice device(const std::string& id) {
+PoolDevice card(const std::string& id) {
   PoolDevice made;
   made.device.id = id;
   made.device.backend = "xpu";
   return made;
 }
 
-// `cases` cases of one suite, each with one device of the only kind that there is.
+// Cases of one suite, on two cards of one kind.
 class PendingCasesTest : public testing::Test {
  protected:
   void plan(std::size_t cases, const std::string& group, int devices) {
@@ -38,7 +38,7 @@ class PendingCasesTest : public testing::Test {
   Plan plan_;
   FoundDevices found_;
   RunSetup setup_;
-  DevicePool pool_{{device("a"), device("b")}};
+  DevicePool pool_{{card("a"), card("b")}};
   PendingCases pending_{setup_, pool_};
 };
 

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "harness/core/json_text.h"
@@ -136,25 +138,80 @@ std::string failure_line(const std::string& text) {
       "fail", {{"file", text.substr(0, colon)}, {"line", line}, {"message", text.substr(end_of_line + 1)}});
 }
 
-// The words of a skip, from what GoogleTest prints of it: the file of 1.12 does not have them.
+// The words of skips, from what GoogleTest prints of them: the file of 1.12 does not have them. One pass over the text.
 //
 //   [ RUN      ] Suite.Name
 //   file.cc:69: Skipped
 //   no such card
-//   [  SKIPPED ] Suite.Name (0 ms)
-std::string printed_skip(std::string_view output, const std::string& name) {
-  constexpr std::string_view kSkipped = ": Skipped\n";
-  const std::size_t end = output.rfind(fmt::format("[  SKIPPED ] {} (", name));
-  const std::size_t begin = output.rfind(fmt::format("[ RUN      ] {}\n", name), end);
-  // Where an environment skips all of them, there are no marks.
-  if (end == output.npos && output.find("[ RUN      ] ") != output.npos) return {};
-  std::string_view text = output.substr(0, end);
-  if (begin != output.npos) text.remove_prefix(begin);
-  const std::size_t said = text.find(kSkipped);
-  if (said == text.npos) return {};
-  text.remove_prefix(said + kSkipped.size());
-  return std::string(text.substr(0, text.find('\n')));
-}
+//   [  SKIPPED ] Suite.Name (0 ms)      GTEST_PRINT_TIME=0: without the time
+//
+// A test may print what another program printed, with marks of its own: what stands between those is not the test's.
+class PrintedSkips {
+ public:
+  explicit PrintedSkips(std::string_view printed) : text_(clean_text(printed)) {  // without colours
+    std::string_view rest = text_;
+    while (!rest.empty()) read(take_line(rest), rest);
+  }
+  PrintedSkips(const PrintedSkips&) = delete;  // what it knows points into its text
+  PrintedSkips& operator=(const PrintedSkips&) = delete;
+
+  std::string of(const std::string& test) const {
+    const auto known = words_.find(test);
+    if (known != words_.end()) return std::string(known->second);
+    // Where an environment skips all of them, there are no marks.
+    return marked_ ? std::string() : std::string(open_.front().words.value_or(""));
+  }
+
+ private:
+  struct Open {
+    std::string_view name;
+    std::optional<std::string_view> words = {};
+  };
+
+  static std::string_view take_line(std::string_view& rest) {
+    const std::size_t end = rest.find('\n');
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
+    return line;
+  }
+
+  void read(std::string_view line, std::string_view rest) {
+    constexpr std::string_view kRun = "[ RUN      ] ";
+    if (line.ends_with(": Skipped")) open_.back().words = rest.substr(0, rest.find('\n'));
+    if (const std::size_t at = line.rfind(kRun); at != line.npos) {
+      marked_ = true;
+      open_.push_back({line.substr(at + kRun.size())});
+    }
+    for (const std::string_view mark : {"[  SKIPPED ] ", "[       OK ] ", "[  FAILED  ] "}) {
+      // What the test printed last may have had no end of line.
+      if (const std::size_t at = line.rfind(mark); at != line.npos) return end(line.substr(at + mark.size()));
+    }
+    in_summary_ = false;
+  }
+
+  void end(std::string_view what) {
+    in_summary_ = in_summary_ || what.ends_with(", listed below:");
+    if (in_summary_) return;
+    const std::string_view name = what.substr(0, std::min(what.find(" ("), what.find(", where ")));
+    const auto same =
+        std::find_if(open_.rbegin(), open_.rend() - 1, [&](const Open& o) { return o.name == name; });
+    // The beginning of one that is not open is lost, and what has none is its own.
+    const auto first = same.base() - 1;
+    std::string_view words;
+    for (auto open = first; open != open_.end(); ++open) words = open->words.value_or(words);
+    words_.insert_or_assign(name, words);
+    open_.erase(first, open_.end());
+    if (open_.empty()) open_.emplace_back();
+    marked_ = true;
+  }
+
+  const std::string text_;
+  std::vector<Open> open_ =
+      std::vector<Open>(1);  // the tests that have no end yet, below what is outside of them
+  std::map<std::string_view, std::string_view> words_;
+  bool marked_ = false;      // a test has begun or ended
+  bool in_summary_ = false;  // the names at the end, which have no test before them
+};
 
 // Later ones have them, below the place: "FILE:LINE\nWORDS".
 std::string written_skip(const json& test) {
@@ -283,13 +340,17 @@ std::string first_line(std::string_view words) {
 std::vector<std::string> tell_whole(const Results& results) {
   std::vector<std::string> lines = results.failures;
   bool skipped = true;
+  std::string words;  // why it is skipped: the first that says so speaks for all
   for (const auto& test : results.ran) {
     lines.insert(lines.end(), test.failures.begin(), test.failures.end());
     skipped = skipped && test.skipped;
+    if (words.empty()) words = test.skip_words;
   }
   if (results.ran.empty() && lines.empty()) return lines;  // without an end nobody takes it for a result
   const char* result = !lines.empty() ? "fail" : skipped ? "skip" : "pass";
-  lines.push_back(event_line("end", {{"result", result}}));
+  json end = {{"result", result}};
+  if (lines.empty() && skipped) end["reason"] = words;
+  lines.push_back(event_line("end", std::move(end)));
   return lines;
 }
 
@@ -300,14 +361,22 @@ class ResultFile final : public Translator {
   std::vector<std::string> translate(std::string_view text) override {
     auto results = read_results(text);
     if (!results) return {};
-    for (auto& test : results->ran) {
-      if (!test.skipped || !test.skip_words.empty()) continue;
-      test.skip_words = printed_skip(clean_text(printed_), test.name);  // without colours
-    }
+    add_printed_words(*results);
     return whole_ ? tell_whole(*results) : tell_each(*results);
   }
 
  private:
+  void add_printed_words(Results& results) const {
+    const auto has_no_words = [](const Results::Test& test) {
+      return test.skipped && test.skip_words.empty();
+    };
+    if (std::ranges::none_of(results.ran, has_no_words)) return;
+    const PrintedSkips printed(printed_);
+    for (auto& test : results.ran) {
+      if (has_no_words(test)) test.skip_words = printed.of(test.name);
+    }
+  }
+
   bool whole_;           // the whole program is one case
   std::string printed_;  // its last words
 };

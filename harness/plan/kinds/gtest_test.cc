@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <ctime>
 
 #include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
@@ -308,6 +309,79 @@ TEST(GtestResult, TheWordsOfASkip) {
   EXPECT_EQ(skip_reason(skipped, run + std::string(199, 'x') + "\xc3\xa9 long\n" + end),
             std::string(199, 'x'))
       << "no half of a character";
+}
+
+TEST(GtestResult, TheWordsOfASkipAreItsOwn) {
+  const std::string skipped = R"({"name":"N","status":"RUN","result":"SKIPPED"})";
+  const auto skip_of = [](const std::string& name, const std::string& words, const std::string& after) {
+    return "[ RUN      ] " + name + "\na.cc:3: Skipped\n" + words + "\n[  SKIPPED ] " + name + after + "\n";
+  };
+  const std::string own = "a.cc:3: Skipped\nno such card\n[  SKIPPED ] G.N";
+  // The test runs a program of GoogleTest, whose words come first; one of them ends in the middle of a test.
+  for (const char* other : {"H.Inner", "G.N"}) {
+    EXPECT_EQ(skip_reason(skipped,
+                          "[ RUN      ] G.N\n" + skip_of(other, "of another", " (0 ms)") + own + " (1 ms)\n"),
+              "no such card")
+        << other;
+  }
+  EXPECT_EQ(skip_reason(skipped, skip_of("H.Inner", "of another", " (0 ms)") + own + " (1 ms)\n"),
+            "no such card");
+  EXPECT_EQ(skip_reason(skipped, "[ RUN      ] G.N\n[ RUN      ] H.Died\na.cc:3: Skipped\nof another\n" +
+                                     own + " (1 ms)\n"),
+            "no such card");
+  EXPECT_EQ(skip_reason(skipped, "[ RUN      ] G.N\n" + skip_of("H.Inner", "of another", " (0 ms)") +
+                                     "[  SKIPPED ] G.N (1 ms)\n"),
+            "framework")
+      << "it said nothing itself";
+  // GTEST_PRINT_TIME=0; a test behind it skips too, and the list at the end names both.
+  EXPECT_EQ(
+      skip_reason(skipped, "[ RUN      ] G.N\n" + own + "\n" + skip_of("G.Z", "another", "") +
+                               "[  SKIPPED ] 2 tests, listed below:\n[  SKIPPED ] G.N\n[  SKIPPED ] G.Z\n"),
+      "no such card");
+  EXPECT_EQ(
+      skip_reason(skipped,
+                  "[ RUN      ] G.N\na.cc:3: Skipped\nno such card\nno end of line[  SKIPPED ] G.N (0 ms)\n"),
+      "no such card");
+}
+
+// A program that is one case says why by the first test that does.
+TEST(GtestResult, AWholeProgramThatIsSkippedSaysWhy) {
+  Suite suite;
+  suite.process = "suite";
+  const auto reason = [&](const std::string& tests, const std::string& printed) {
+    const auto translator = gtest_kind().translator(suite);
+    translator->hear(printed);
+    ChildReport report("program");
+    for (const auto& line : translator->translate(result_file(tests))) report.add_line(line);
+    const Verdict verdict = gtest_kind().judge({.child = report});
+    return std::string(to_string(verdict.outcome)) + ":" + verdict.reason;
+  };
+  const std::string skipped = R"({"name":"N","status":"RUN","result":"SKIPPED"})";
+  const std::string in_file =
+      R"({"name":"M","status":"RUN","result":"SKIPPED","skipped":[{"message":"a.cc:3\nin the file"}]})";
+  const std::string printed = "[ RUN      ] G.N\na.cc:3: Skipped\nno such card\n[  SKIPPED ] G.N (0 ms)\n";
+  EXPECT_EQ(reason(skipped, printed), "skip:no such card");
+  EXPECT_EQ(reason(skipped, ""), "skip:framework");
+  EXPECT_EQ(reason(skipped + "," + in_file, ""), "skip:in the file");
+  EXPECT_EQ(reason(skipped + "," + kOther, printed), "pass:");
+}
+
+// The file is the test's to write: as many of these as it likes, and the output is looked through once.
+TEST(GtestResult, ManySkipsAreReadInOnePass) {
+  std::string tests;
+  std::string printed;
+  for (int i = 0; i < 30000; ++i) {
+    if (i > 0) tests += ",";
+    tests += R"({"name":"T)" + std::to_string(i) + R"(","status":"RUN","result":"SKIPPED"})";
+  }
+  while (printed.size() < 64 * 1024)
+    printed += "[ RUN      ] G.T0\na.cc:3: Skipped\nbusy\n[  SKIPPED ] G.T0 (0 ms)\n";
+  const auto translator = gtest_kind().translator(Suite{});
+  translator->hear(printed);
+  const std::clock_t before = std::clock();
+  EXPECT_EQ(translator->translate(result_file(tests)).size(), 60000u);
+  const double seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+  EXPECT_LT(seconds, 10) << "of this process's own time; once for each test it is a minute";
 }
 
 TEST(GtestResult, FailuresHaveAPlaceWhereGoogleTestGivesOne) {

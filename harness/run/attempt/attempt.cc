@@ -10,13 +10,13 @@
 #include <fstream>
 
 #include "harness/core/child_protocol.h"
-#include "harness/core/read_file.h"
 #include "harness/evidence/core_file.h"
 #include "harness/evidence/core_pattern.h"
 #include "harness/evidence/gatherer.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
 #include "harness/ranks/rank_plan.h"
+#include "harness/run/attempt/result_file.h"
 #include "harness/run/attempt/verdict.h"
 
 namespace proctor {
@@ -331,10 +331,11 @@ void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
 
 // Nothing in it is a result; what is in it goes with the verdict.
 void RunningAttempt::read_result_file(const ProcessEnd& end) {
-  const auto text = read_file(result_file_);
-  if (!text) return;
+  const ResultText result = proctor::read_result_file(result_file_);
+  result_refused_ = result.refused;
+  if (result.text.empty()) return;
   translator_->hear(end.output.stdout_tail);
-  for (const auto& event : translator_->translate(*text)) on_event(event);
+  for (const auto& event : translator_->translate(result.text)) on_event(event);
 }
 
 void RunningAttempt::conclude(const ProcessEnd* end) {
@@ -407,6 +408,11 @@ AttemptEnded RunningAttempt::describe(const ProcessEnd* end) const {
     const bool again = child_.also_ran() == kind().name_for_child(*entry.test);
     failure.message = again ? "the program ran the case more than once"
                             : "the program was asked for this case, and also ran " + child_.also_ran();
+    event.failures.push_back(std::move(failure));
+  }
+  if (!result_refused_.empty()) {
+    Failure failure;
+    failure.message = result_refused_;
     event.failures.push_back(std::move(failure));
   }
   if (child_.violations() > 0) {

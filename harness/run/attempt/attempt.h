@@ -181,12 +181,13 @@ class RunningAttempt {
   std::optional<RankReports> ranks_;  // of a case with ranks
   std::optional<Readiness> readiness_;
   std::string log_;
-  std::string directory_;    // in which the process was started
-  std::string scratch_;      // kind proctor: its working directory and TMPDIR
-  std::string result_file_;  // of a kind that writes one
-  std::string cases_file_;   // of a batch
-  std::string rank_plan_;    // for a case with ranks, the supervisor's file
-  std::string rendezvous_;   // and the directory that the ranks share
+  std::string directory_;       // in which the process was started
+  std::string scratch_;         // kind proctor: its working directory and TMPDIR
+  std::string result_file_;     // of a kind that writes one
+  std::string result_refused_;  // why that is not read
+  std::string cases_file_;      // of a batch
+  std::string rank_plan_;       // for a case with ranks, the supervisor's file
+  std::string rendezvous_;      // and the directory that the ranks share
   std::string stop_reason_;
   int stop_signal_ = 0;  // sent by the caller of the run
   std::shared_ptr<ContainedProcess> process_;

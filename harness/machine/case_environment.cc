@@ -14,6 +14,10 @@
 namespace proctor {
 namespace {
 
+// Every JAX reads the first name. One that reads the second refuses both together.
+constexpr const char* kJaxPart = "XLA_PYTHON_CLIENT_MEM_FRACTION";
+constexpr const char* kNewJaxPart = "XLA_CLIENT_MEM_FRACTION";
+
 // What tells a program how much memory of each device it may take. CuPy takes bytes; JAX takes the part of the device that
 // it reserves, here of the smallest one. Other frameworks read no variable for it.
 Environment memory_cap(std::uint64_t cap, Backend backend, const std::vector<LeasedDevice>& leased) {
@@ -24,7 +28,8 @@ Environment memory_cap(std::uint64_t cap, Backend backend, const std::vector<Lea
   const auto smallest = std::ranges::min_element(leased, {}, &LeasedDevice::memory_bytes)->memory_bytes;
   if (smallest > cap) {
     const auto part = static_cast<double>(cap) / static_cast<double>(smallest);
-    variables["XLA_PYTHON_CLIENT_MEM_FRACTION"] = fmt::format("{:.4f}", std::floor(part * 1e4) / 1e4);
+    // No more than the cap, and more than nothing: the least cap of the largest card is some millionths.
+    variables[kJaxPart] = fmt::format("{:.9f}", std::floor(part * 1e9) / 1e9);
   }
   return variables;
 }
@@ -143,6 +148,7 @@ Result<CaseEnvironment> CaseEnvironments::build(const Process& process,
   add_our_variables(process, leased, *environment);
   const auto cap = memory_cap(process.mem_cap, process.backend, leased);
   for (const auto& [name, value] : cap) (*environment)[name] = value;
+  if (cap.contains(kJaxPart)) environment->erase(kNewJaxPart);
   CaseEnvironment built{.variables = to_list(*environment),
                         .visibility = effective_variables(*environment, caller_, *plan, simulated)};
   for (const auto& [name, value] : cap) built.visibility.push_back({name, value, "proctor"});

@@ -203,7 +203,8 @@ TEST(CaseEnvironments, AMemoryCapIsToldInBytesAndToFrameworks) {
   card.id = "cuda-sim:0";
   card.uuid = "GPU-a";
   card.memory_bytes = 3ull << 30;
-  CaseEnvironments environments({{"CUPY_GPU_MEMORY_LIMIT", "1"}}, {card}, {}, "/tmp/x", "ci");
+  CaseEnvironments environments({{"CUPY_GPU_MEMORY_LIMIT", "1"}, {"XLA_CLIENT_MEM_FRACTION", "0.9"}}, {card},
+                                {}, "/tmp/x", "ci");
   Suite suite = xpu_suite();
   suite.kind = &pytest_kind();
   suite.backend = Backend::kCuda;
@@ -212,11 +213,27 @@ TEST(CaseEnvironments, AMemoryCapIsToldInBytesAndToFrameworks) {
   ASSERT_TRUE(capped) << capped.error().what;
   EXPECT_THAT(capped->variables, Contains("PROCTOR_MEM_CAP=1073741824"));
   EXPECT_THAT(capped->variables, Contains("CUPY_GPU_MEMORY_LIMIT=1073741824"));
-  EXPECT_THAT(capped->variables, Contains("XLA_PYTHON_CLIENT_MEM_FRACTION=0.3333"));
+  EXPECT_THAT(capped->variables, Contains("XLA_PYTHON_CLIENT_MEM_FRACTION=0.333333333"));
+  // JAX refuses both names together.
+  EXPECT_THAT(capped->variables, Each(Not(StartsWith("XLA_CLIENT_MEM_FRACTION="))));
   const auto told = std::ranges::find(capped->visibility, "PROCTOR_MEM_CAP", &EnvironmentVariable::name);
   ASSERT_NE(told, capped->visibility.end());
   EXPECT_EQ(told->value, "1073741824");
   EXPECT_EQ(told->by, "proctor");
+}
+
+TEST(CaseEnvironments, ASmallCapOfALargeCardIsMoreThanNothing) {
+  LeasedDevice card;
+  card.id = "cuda-sim:0";
+  card.uuid = "GPU-a";
+  card.memory_bytes = 288ull << 30;
+  CaseEnvironments environments({}, {card}, {}, "/tmp/x", "ci");
+  Suite suite = xpu_suite();
+  suite.backend = Backend::kCuda;
+  suite.mem_cap = 1ull << 20;
+  const auto capped = environments.of(suite, {"cuda-sim:0"});
+  ASSERT_TRUE(capped) << capped.error().what;
+  EXPECT_THAT(capped->variables, Contains("XLA_PYTHON_CLIENT_MEM_FRACTION=0.000003390"));
 }
 
 TEST(CaseEnvironments, WithoutADeviceNoMemoryIsCapped) {

@@ -49,8 +49,9 @@ std::string bracket(const std::string& text) {
 Result<std::string> calls_for(const Plan& plan) {
   for (const Suite& suite : plan.suites) {
     if (!suite.kind->is_one_case()) continue;
-    // A program of a framework without a test has none, as for CMake's own functions.
-    if (suite.kind_reason.find(kPrintsNoList) != std::string::npos) return std::string();
+    // A program of a framework that says it has no test has none, as for CMake's own functions. One that says nothing
+    // may have ended before it came to its tests.
+    if (suite.kind_reason.find(kListsNoTests) != std::string::npos) return std::string();
     std::puts("# one command");  // for CMake, which then does not make a test that runs it
     return Error::usage(
         fmt::format("list the cases of suite `{}`: it is one command ({})", suite.name, suite.kind_reason),

@@ -512,6 +512,7 @@ BAD = {
     # Lists another case each time; what CTest knows of is not there any more.
     # Not to be run as a command, which would pass.
     "unknown": "exit 0",
+    "gave_up": "echo no GPU",  # as a main() does before it comes to its tests
     "fickle": "echo x >> $0.turns; echo Group.; echo \"  Turn$(wc -l < $0.turns)\"",
 }
 
@@ -535,10 +536,10 @@ find_package(Proctor REQUIRED)
     found = results(run(build, "ctest", "-j2"))
     check(found == {**FIXTURE, "fickle/Group.Turn1": "Failed", "crashes_NOT_DISCOVERED": "Failed",
                     "floods_NOT_DISCOVERED": "Failed", "says_no_NOT_DISCOVERED": "Failed",
-                    "unknown_NOT_DISCOVERED": "Failed"}, found)
+                    "gave_up_NOT_DISCOVERED": "Failed", "unknown_NOT_DISCOVERED": "Failed"}, found)
     document = report(build / "proctor-out/latest")
     outcomes = {case["id"]: (case["outcome"], case["reason"]) for case in document["cases"]}
-    check(outcomes == {name: ("error", "discovery") for name in ("crashes", "floods", "says_no")}, outcomes)
+    check(outcomes == {name: ("error", "discovery") for name in ("crashes", "floods", "gave_up", "says_no")}, outcomes)
     check(any("fickle/Group.Turn1" in warning["text"] for warning in document["warnings"]), document["warnings"])
     junit = (build / "proctor-out/latest/junit.xml").read_text()
     for words in ("fickle/Group.Turn1", "the driver is gone", "ended by signal 11", "wrote more than can be read"):

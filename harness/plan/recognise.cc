@@ -122,13 +122,17 @@ bool ended_well(const Kind& kind, const ListOutput& out) {
          !out.stdout_truncated;
 }
 
-bool lists(const Kind& kind, Suite suite, const ListOutput& out, const Listers& listers) {
-  if (!ended_well(kind, out)) return false;
-  if (kind.is_list(out)) return true;
+enum class Listing { kNone, kEmpty, kTests };
+
+Listing listing_of(const Kind& kind, Suite suite, const ListOutput& out, const Listers& listers) {
+  if (!ended_well(kind, out)) return Listing::kNone;
+  if (kind.is_list(out)) return Listing::kTests;
   std::vector<Warning> ignored;  // who asks for the cases hears them
   const Ask ask = [&](const auto& argv) { return run_listing_command(suite, kind, argv, listers); };
   const auto cases = kind.read_list(suite, out, ask, ignored);
-  return cases && !cases->empty();
+  if (cases && !cases->empty()) return Listing::kTests;
+  // Words without a test may be those of a main() that ended before it came to them; the file is the framework's.
+  return cases && !out.file_text.empty() ? Listing::kEmpty : Listing::kNone;
 }
 
 // Without the variables that say which of its cases run: with one of them, or one of two, a program may not even list.
@@ -145,7 +149,8 @@ Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, con
   Result<ListOutput> out = run_listing_command(asked_for_all(suite, kind), kind, command, listers);
   if (!out) return out.error();
   const auto framework = kind.traits().framework;
-  if (lists(kind, suite, *out, listers))
+  const Listing listing = listing_of(kind, suite, *out, listers);
+  if (listing == Listing::kTests)
     return std::optional(Recognition{&kind, fmt::format("lists {}", framework), std::move(*out)});
   const bool gave_up_without_device = !out->no_device.empty() && out->exit_code.value_or(0) != 0;
   if (out->timed_out || out->exit_signal || !out->spawn_error.empty() || gave_up_without_device) {
@@ -156,8 +161,10 @@ Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, con
   const auto option = std::find_if(command.begin(), command.end(), [](const std::string& word) {
     return word.find("list") != word.npos && word.starts_with('-');
   });
-  why = fmt::format("knows {}, but {} with it", option == command.end() ? command.back() : *option,
-                    ended_well(kind, *out) ? std::string(kPrintsNoList) : exit_text(*out));
+  const std::string instead = listing == Listing::kEmpty ? std::string(kListsNoTests)
+                              : ended_well(kind, *out)   ? "prints no list"
+                                                         : exit_text(*out);
+  why = fmt::format("knows {}, but {} with it", option == command.end() ? command.back() : *option, instead);
   return std::optional<Recognition>();
 }
 
@@ -171,7 +178,7 @@ Result<Recognition> ask_both(const Suite& suite, const Listers& listers) {
                                                gtest_kind().list_command(with_our_option), listers);
   if (!out) return out.error();
   const bool no_cases = out->event_lines.empty() || announces_gtest_listener(out->event_lines);
-  if (no_cases && lists(gtest_kind(), suite, *out, listers))
+  if (no_cases && listing_of(gtest_kind(), suite, *out, listers) == Listing::kTests)
     return Recognition{&gtest_kind(), "lists GoogleTest tests", std::move(*out)};
   return Recognition{&proctor_kind(), "speaks the child protocol", {}};
 }

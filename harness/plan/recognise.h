@@ -14,8 +14,8 @@
 
 namespace proctor {
 
-// In the reason of what is a command although it has a framework inside: there are no tests.
-inline constexpr std::string_view kPrintsNoList = "prints no list";
+// In the reason of what is a command although it has a framework inside, which says that there are no tests.
+inline constexpr std::string_view kListsNoTests = "lists no tests";
 
 struct Recognition {
   const Kind* kind = &command_kind();

@@ -112,6 +112,9 @@ TEST_F(RecogniseTest, GtestOptionsWithoutAListMakeACommand) {
   out.stdout_text = "hello\n";
   EXPECT_EQ(recognised({elf("gtest_list_tests")}, answering(out)).reason,
             "knows --gtest_list_tests, but prints no list with it");
+  out.file_text = R"({"tests": 0, "name": "AllTests", "testsuites": []})";
+  EXPECT_EQ(recognised({elf("gtest_list_tests")}, answering(out)).reason,
+            "knows --gtest_list_tests, but lists no tests with it");
 }
 
 // A list that is refused is a list: judged by its exit code the program might be green.

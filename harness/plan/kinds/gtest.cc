@@ -464,9 +464,12 @@ class GtestKind final : public Kind {
   Result<std::vector<Case>> read_list(Suite& suite, const ListOutput& out, const Ask&,
                                       std::vector<Warning>& warnings) const override {
     std::optional<std::vector<GtestName>> in_file = names_in_file(out.file_text);
+    const bool has_file = in_file.has_value();
     const Result<std::vector<GtestName>> names =
-        in_file ? Result(*std::move(in_file)) : parse_gtest_list(out.stdout_text);
+        has_file ? Result(*std::move(in_file)) : parse_gtest_list(out.stdout_text);
     if (!names) return Error::usage("wrote a list that cannot be read: " + names.error().what);
+    // A main() may have ended before it came to its tests.
+    if (!has_file && names->empty()) return Error::usage("printed no list of GoogleTest");
     const bool together = suite.process == "suite";
     suite.listener = together && announces_gtest_listener(out.event_lines);
     if (together && !suite.listener && !names->empty()) {

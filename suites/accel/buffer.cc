@@ -49,9 +49,9 @@ Status Buffer::try_allocate(const Context& context, const Allocation& allocation
 Status Buffer::try_free() {
   void* pointer = std::exchange(data_, nullptr);
   bytes_ = 0;
-  const Status status = release(pointer);
-  MemoryCap::of_process().freed(pointer);
-  return status;
+  const auto give_back = [&] { return release(pointer); };
+  // What another process gave is in no account of this one, whatever its address is.
+  return imported_ ? give_back() : MemoryCap::of_process().free(pointer, give_back);
 }
 
 }  // namespace proctor::accel

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "harness/core/memory_size.h"
 #include "suites/accel/vendor.h"
@@ -45,13 +46,26 @@ Status MemoryCap::allocate(const Device& device, std::uint64_t bytes, void** poi
   return status;
 }
 
-void MemoryCap::freed(void* pointer) {
-  if (!cap_) return;
+Status MemoryCap::free(void* pointer, const std::function<Status()>& release) {
+  if (!cap_) return release();
+  Account::node_type held = take_out(pointer);
+  const Status status = release();
+  if (!status.ok()) put_back(std::move(held));  // the device still has it
+  return status;
+}
+
+MemoryCap::Account::node_type MemoryCap::take_out(void* pointer) {
   const std::lock_guard lock(mutex_);
-  const auto held = held_.find(pointer);
-  if (held == held_.end()) return;
-  taken_[held->second.device] -= held->second.bytes;
-  held_.erase(held);
+  Account::node_type held = held_.extract(pointer);
+  if (!held.empty()) taken_[held.mapped().device] -= held.mapped().bytes;
+  return held;
+}
+
+void MemoryCap::put_back(Account::node_type held) {
+  if (held.empty()) return;
+  const std::lock_guard lock(mutex_);
+  taken_[held.mapped().device] += held.mapped().bytes;
+  held_.insert(std::move(held));
 }
 
 std::uint64_t MemoryCap::left(const Device& device, std::uint64_t free) {

@@ -21,21 +21,26 @@ class MemoryCap {
   // can give is left for the driver to refuse, in its own words.
   Status allocate(const Device& device, std::uint64_t bytes, void** pointer,
                   const std::function<Status()>& allocate);
-  void freed(void* pointer);
+  // Calls `release`. The account is closed before it: from then on the driver may give the same address to another thread.
+  Status free(void* pointer, const std::function<Status()>& release);
   // What is left of `free`, as the driver says it.
   std::uint64_t left(const Device& device, std::uint64_t free);
 
  private:
-  MemoryCap();
-
   struct Held {
     const DeviceRecord* device = nullptr;
     std::uint64_t bytes = 0;
   };
+  using Account = std::map<void*, Held>;
+
+  MemoryCap();
+  Account::node_type take_out(void* pointer);
+  void put_back(Account::node_type held);
+
   const std::optional<std::uint64_t> cap_;
   std::mutex mutex_;
   std::map<const DeviceRecord*, std::uint64_t> taken_;
-  std::map<void*, Held> held_;
+  Account held_;
 };
 
 // The memory of the device that this process can still take: what is free, within the cap.

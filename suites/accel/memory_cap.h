@@ -13,9 +13,13 @@
 
 namespace proctor::accel {
 
+// Why a check is skipped that goes to the end of the device itself.
+inline constexpr const char* kNeedsNoCap = "needs:no_mem_cap";
+
 class MemoryCap {
  public:
   static MemoryCap& of_process();
+  bool is_set() const { return cap_.has_value(); }
 
   // Calls `allocate`, which sets `pointer`, unless the device would hold more than the cap. What no device of this size
   // can give is left for the driver to refuse, in its own words.

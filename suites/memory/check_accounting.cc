@@ -235,6 +235,7 @@ PROCTOR_CHECK(Exhaustion, ThreeQuartersAreReachable, "M07", "NVIDIA DCGM memory 
 PROCTOR_CHECK(Exhaustion, NeighbourKeepsItsContents, "M08", "isolation: two jobs on one device", kGate,
               {"alloc.capacity_ignored"}) {
   const auto context = leased();
+  need(!MemoryCap::of_process().is_set(), kNeedsNoCap);  // it is of each process: the device goes on
   Queue queue(context);
   const auto mine = noise(1 << 20, 2);
   const auto buffer = device_copy(queue, context, mine);

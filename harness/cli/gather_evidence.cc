@@ -47,7 +47,7 @@ int gather(GatherOptions& options) {
   if (!file) return fail(Error::system("write " + options.file, errno));
   auto tools = Containment::open(Layer::kSubreaper, "evidence");
   if (!tools) return fail(tools.error());
-  if (options.crash.pid != 0) {
+  if (options.crash.owner.pid != 0) {
     collect_crash(options.crash, **tools, file, [](const CrashDigest& digest) {
       std::vector<std::string> lines = digest.lines;
       if (!digest.program.empty()) lines.push_back(kCoreProgram + digest.program);
@@ -66,10 +66,15 @@ void add_gather_evidence_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("gather-evidence", "Look at the processes of a case")->group("");
   auto options = std::make_shared<GatherOptions>();
   auto* guard = command->add_option("--guard", options->request.guard, "Pid of the case's guard");
-  auto* crashed = command->add_option("--crashed", options->crash.pid, "Pid of a process that left a core")
-                      ->excludes(guard);
+  auto* crashed =
+      command->add_option("--crashed", options->crash.owner.pid, "Pid of a process that left a core")
+          ->excludes(guard);
   command->add_option("--core-glob", options->crash.core_glob, "Where its core is")->needs(crashed);
-  command->add_option("--since", options->crash.since, "No older core is its")->needs(crashed);
+  command->add_option("--since", options->crash.owner.since, "No older core is its")->needs(crashed);
+  command->add_option("--mark", options->crash.owner.mark, "What its environment has of its case")
+      ->needs(crashed);
+  command->add_flag("!--common-pid", options->crash.owner.is_alone, "Others had that pid at the same time")
+      ->needs(crashed);
   command->add_option("--core", options->crash.core, "Where the core is kept")->needs(crashed);
   command->add_option("--room", options->crash.room, "Bytes that it may take there")->needs(crashed);
   command->add_option("--device", options->request.devices, "A device of the case; repeatable")

@@ -16,12 +16,14 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/unique_fd.h"
+#include "harness/core/child_protocol.h"
+#include "harness/core/text.h"
 
 namespace proctor {
 namespace {
 
 constexpr std::size_t kMaxNotes = 8 * 1024 * 1024;  // the kernel's own bound for the largest of them is 4 MiB
+constexpr std::size_t kMaxStack = 8 * 1024 * 1024;  // arguments and environment take at most 6 MiB of it
 constexpr std::size_t kMaxHeaders = 0xffff;
 constexpr std::uint64_t kMaxMappings = 1'000'000;
 constexpr std::size_t kCopyBytes = 1024 * 1024;
@@ -49,7 +51,10 @@ std::optional<T> record_at(std::string_view bytes, std::uint64_t offset) {
   return record;
 }
 
-std::string read_notes(int fd) {
+using Parts = std::vector<ElfW(Phdr)>;
+
+// None when it is no core of this kind of machine.
+Parts read_parts(int fd) {
   const auto header = record_at<ElfW(Ehdr)>(read_part(fd, 0, sizeof(ElfW(Ehdr))), 0);
   constexpr unsigned char kClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != kClass ||
@@ -57,12 +62,37 @@ std::string read_notes(int fd) {
       header->e_phnum >= kMaxHeaders)
     return {};
   const std::string table = read_part(fd, header->e_phoff, header->e_phnum * sizeof(ElfW(Phdr)));
-  for (std::size_t i = 0; i < header->e_phnum; ++i) {
-    const auto part = record_at<ElfW(Phdr)>(table, i * sizeof(ElfW(Phdr)));
-    if (part && part->p_type == PT_NOTE && part->p_filesz <= kMaxNotes)
-      return read_part(fd, part->p_offset, part->p_filesz);
+  Parts parts;
+  while (const auto part = record_at<ElfW(Phdr)>(table, parts.size() * sizeof(ElfW(Phdr))))
+    parts.push_back(*part);
+  return parts;
+}
+
+// Those of a thread that is not the first may be missing: they tell of it only.
+std::string read_notes(int fd, const Parts& parts) {
+  const auto notes = std::ranges::find(parts, ElfW(Word){PT_NOTE}, &ElfW(Phdr)::p_type);
+  if (notes == parts.end()) return {};
+  return read_part(fd, notes->p_offset, std::min<std::uint64_t>(notes->p_filesz, kMaxNotes));
+}
+
+// What lay before the address in the same mapping.
+std::string read_memory_before(int fd, const Parts& parts, std::uint64_t address) {
+  for (const auto& part : parts) {
+    if (part.p_type != PT_LOAD || address < part.p_vaddr || address - part.p_vaddr > part.p_filesz) continue;
+    const std::uint64_t end = address - part.p_vaddr;
+    const std::uint64_t size = std::min<std::uint64_t>(end, kMaxStack);
+    return read_part(fd, part.p_offset + (end - size), size);
   }
   return {};
+}
+
+// The kernel puts the environment on the stack, before the name of the program.
+std::string variable_before(std::string_view memory, const std::string& name) {
+  const std::string entry = std::string(1, '\0') + name + "=";
+  const std::size_t at = memory.rfind(entry);
+  if (at == std::string_view::npos) return {};
+  const std::string_view value = memory.substr(at + entry.size());
+  return std::string(value.substr(0, value.find('\0')));
 }
 
 // The first note of each kind.
@@ -79,12 +109,12 @@ std::map<std::uint32_t, std::string_view> notes_in(std::string_view bytes) {
   }
 }
 
-// The address at which the program begins, as the kernel told the program itself.
-std::uint64_t entry_of(std::string_view vector) {
+// What the kernel told the program itself; 0 where it did not.
+std::uint64_t value_of(std::string_view vector, std::uint64_t type) {
   for (std::uint64_t at = 0;; at += sizeof(ElfW(auxv_t))) {
     const auto entry = record_at<ElfW(auxv_t)>(vector, at);
     if (!entry || entry->a_type == AT_NULL) return 0;
-    if (entry->a_type == AT_ENTRY) return entry->a_un.a_val;
+    if (entry->a_type == type) return entry->a_un.a_val;
   }
 }
 
@@ -133,41 +163,68 @@ Result<void> copy_with_holes(const std::string& from, const std::string& to) {
   return {};
 }
 
-}  // namespace
+// It may come from anybody: an option of a debugger, or a second line, is no name.
+bool can_be_typed(const std::string& program) {
+  return program.starts_with('/') && clean_text(program) == program &&
+         program.find('\n') == std::string::npos;
+}
 
-std::optional<CoreFacts> read_core(const std::string& path) {
-  const UniqueFd fd = open_regular(path);
-  if (!fd) return std::nullopt;
-  const std::string bytes = read_notes(fd.get());
+std::optional<CoreFacts> read_facts(int fd) {
+  const Parts parts = read_parts(fd);
+  const std::string bytes = read_notes(fd, parts);
   const auto notes = notes_in(bytes);
   const auto about = notes.find(NT_PRPSINFO);
   const auto process = about == notes.end() ? std::nullopt : record_at<prpsinfo_t>(about->second, 0);
   if (!process) return std::nullopt;
-  CoreFacts facts{.pid = process->pr_pid, .program = {}};
+  CoreFacts facts{.pid = process->pr_pid, .program = {}, .mark = {}};
   const auto vector = notes.find(NT_AUXV);
+  if (vector == notes.end()) return facts;
+  const std::string stack = read_memory_before(fd, parts, value_of(vector->second, AT_EXECFN));
+  facts.mark = variable_before(stack, child::kContainmentVariable);
   const auto mappings = notes.find(NT_FILE);
-  if (vector != notes.end() && mappings != notes.end())
-    facts.program = file_mapped_at(mappings->second, entry_of(vector->second));
+  if (mappings == notes.end()) return facts;
+  const std::string program = file_mapped_at(mappings->second, value_of(vector->second, AT_ENTRY));
+  if (can_be_typed(program)) facts.program = program;
   return facts;
 }
 
-std::string find_core(const std::string& glob, int pid, std::int64_t since) {
+// What the kernel writes for us; another user's file may say anything to the debugger that reads it.
+bool is_ours_alone(const struct stat& status) {
+  return S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && status.st_nlink == 1;
+}
+
+bool is_of(const CoreFacts& core, const CoreOwner& owner) {
+  if (core.pid != owner.pid) return false;
+  return core.mark.empty() ? owner.is_alone : core.mark == owner.mark;
+}
+
+bool is_newer(const timespec& one, const timespec& other) {
+  return one.tv_sec > other.tv_sec || (one.tv_sec == other.tv_sec && one.tv_nsec > other.tv_nsec);
+}
+
+}  // namespace
+
+std::optional<CoreFacts> read_core(const std::string& path) {
+  const UniqueFd fd = open_regular(path);
+  return fd ? read_facts(fd.get()) : std::nullopt;
+}
+
+std::optional<FoundCore> find_core(const std::string& glob, const CoreOwner& owner) {
   glob_t found{};
-  std::string newest;
+  std::optional<FoundCore> newest;
   timespec newest_time{};
   if (::glob(glob.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
     for (std::size_t i = 0; i < found.gl_pathc; ++i) {
       const std::string path = found.gl_pathv[i];
+      UniqueFd file = open_regular(path);
       struct stat status {};
-      if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_mtim.tv_sec < since)
-        continue;
-      const auto core = read_core(path);
-      const timespec& time = status.st_mtim;
-      const bool newer = newest.empty() || time.tv_sec > newest_time.tv_sec ||
-                         (time.tv_sec == newest_time.tv_sec && time.tv_nsec > newest_time.tv_nsec);
-      if (!core || core->pid != pid || !newer) continue;
-      newest = path;
-      newest_time = time;
+      if (!file || ::fstat(file.get(), &status) != 0 || !is_ours_alone(status)) continue;
+      if (status.st_mtim.tv_sec < owner.since || (newest && !is_newer(status.st_mtim, newest_time))) continue;
+      auto facts = read_facts(file.get());
+      if (!facts || !is_of(*facts, owner)) continue;
+      newest = FoundCore{path, std::move(file), *std::move(facts)};
+      newest_time = status.st_mtim;
     }
   }
   ::globfree(&found);

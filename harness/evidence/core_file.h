@@ -6,20 +6,38 @@
 #include <string>
 
 #include "harness/core/result.h"
+#include "harness/core/unique_fd.h"
 
 namespace proctor {
 
 struct CoreFacts {
   int pid = 0;          // as the process saw itself
-  std::string program;  // its executable; "" when the core does not say it
+  std::string program;  // the path of its executable; "" where the core does not say one that can be typed
+  // Of its case (core/child_protocol.h, kContainmentVariable), as it is in the environment with which the program was
+  // started; "" where it is not there.
+  std::string mark;
 };
 
 // None for what is no core of this kind of machine. The file may hold anything.
 std::optional<CoreFacts> read_core(const std::string& path);
 
-// The newest core of that process that the glob finds and that was written at `since` or later, in seconds of
-// Unix time; "" when there is none.
-std::string find_core(const std::string& glob, int pid, std::int64_t since);
+// Whose core is looked for.
+struct CoreOwner {
+  int pid = 0;             // as the process saw itself
+  bool is_alone = true;    // no other process of its time has that pid, as in a PID namespace of a case
+  std::string mark;        // of its case
+  std::int64_t since = 0;  // when it began, in seconds of Unix time
+};
+
+struct FoundCore {
+  std::string path;
+  UniqueFd file;
+  CoreFacts facts;
+};
+
+// The newest core of that process that the glob finds. None is taken that another user could have written, and none
+// that does not say enough to know whose it is.
+std::optional<FoundCore> find_core(const std::string& glob, const CoreOwner& owner);
 
 // What it takes on the disk, which is less than its length where it has holes.
 std::uint64_t bytes_on_disk(const std::string& path);

@@ -80,13 +80,16 @@ class Crash {
 };
 
 bool Crash::take_core() {
-  const std::string found = find_core(request_.core_glob, request_.pid, request_.since);
-  if (found.empty()) {
-    say("its core is not at " + clean_text(request_.core_glob) + ": it had gone to another directory");
+  const auto core = find_core(request_.core_glob, request_.owner);
+  if (!core) {
+    say(fmt::format(
+        "no core that is known to be of process {} at {}: another process may have overwritten it, or it "
+        "had gone to another directory",
+        request_.owner.pid, clean_text(request_.core_glob)));
     return false;
   }
-  core_ = found;
-  if (const auto facts = read_core(found)) digest_.program = facts->program;
+  const std::string found = core_ = core->path;
+  digest_.program = core->facts.program;
   const std::uint64_t bytes = bytes_on_disk(found);
   if (bytes > request_.room) {
     say(fmt::format("core: {}, left at {}: there is room for {} more in the run directory", size_text(bytes),
@@ -98,7 +101,7 @@ bool Crash::take_core() {
     return true;
   }
   core_ = request_.core;
-  text_ << "core of process " << request_.pid << " (" << clean_text(digest_.program)
+  text_ << "core of process " << request_.owner.pid << " (" << clean_text(digest_.program)
         << "): " << clean_text(core_) << ", " << size_text(bytes) << '\n'
         << std::flush;
   return true;

@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "harness/core/duration.h"
+#include "harness/evidence/core_file.h"
 #include "harness/evidence/stack_frame.h"
 #include "harness/process/containment.h"
 
 namespace proctor {
 
 struct CrashRequest {
-  int pid = 0;             // of the process, as it saw itself
+  CoreOwner owner{};
   std::string core_glob;   // where its core is, absolute: core_glob() of core_pattern.h
-  std::int64_t since = 0;  // when the attempt began, in seconds of Unix time
   std::string core;        // where it is kept
   std::uint64_t room = 0;  // bytes of the disk that it may take there
   Milliseconds budget{4'500};

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
 #include "harness/evidence/core_file.h"
 #include "harness/evidence/tools.h"
@@ -71,19 +72,23 @@ class CrashTest : public testing::Test {
     written_ = directory_ / "core";
     testing_support::run_child({"gdb", "-nx", "-batch", "-p", pid, "-ex", "generate-core-file " + written_});
     if (!std::filesystem::exists(written_)) GTEST_SKIP() << "needs: ptrace";
-    request_ = {.pid = child_.pid(),
+    request_ = {.owner = {.pid = child_.pid(), .mark = "run/7"},
                 .core_glob = directory_ / "co*",
-                .since = 0,
                 .core = directory_ / "kept.core",
                 .room = kMuch,
                 .environment = {{"PATH", ::getenv("PATH")}}};
+  }
+
+  std::string found() const {
+    const auto core = find_core(request_.core_glob, request_.owner);
+    return core ? core->path : "";
   }
 
   void collect() {
     collect_crash(request_, *containment_, text_, [this](const auto& digest) { last_ = digest; });
   }
 
-  testing_support::TalkingChild child_{{EVIDENCE_SAMPLE}};
+  testing_support::TalkingChild child_{{"env", "PROCTOR_CONTAINMENT=run/7", EVIDENCE_SAMPLE}};
   TempDir directory_;
   std::string written_;
   std::unique_ptr<Containment> containment_;
@@ -114,12 +119,52 @@ TEST_F(CrashTest, OneForWhichThereIsNoRoomStaysAndIsReadThere) {
 }
 
 TEST_F(CrashTest, OneOfAnotherProcessOrTimeIsNotTaken) {
-  request_.pid += 1;
+  request_.owner.pid += 1;
   collect();
-  EXPECT_THAT(last_.lines, ElementsAre(HasSubstr("its core is not at ")));
-  EXPECT_EQ(find_core(request_.core_glob, child_.pid(), 0), written_);
-  EXPECT_EQ(find_core(request_.core_glob, child_.pid(), 1LL << 40), "");
+  EXPECT_THAT(last_.lines, ElementsAre(HasSubstr("no core that is known to be of process ")));
+  request_.owner.pid = child_.pid();
+  EXPECT_EQ(found(), written_);
+  request_.owner.since = 1LL << 40;
+  EXPECT_EQ(found(), "");
   EXPECT_TRUE(std::filesystem::exists(written_));
+}
+
+// In PID namespaces of their own, the leaders of all cases have the same pid.
+TEST_F(CrashTest, OneOfAnotherCaseWithTheSamePidIsNotTaken) {
+  request_.owner.mark = "run/8";
+  EXPECT_EQ(found(), "");
+  request_.owner.mark = "run/7";
+  request_.owner.is_alone = false;
+  EXPECT_EQ(found(), written_);
+}
+
+TEST_F(CrashTest, OneThatAnotherUserMayHaveWrittenIsNotTaken) {
+  namespace fs = std::filesystem;
+  ASSERT_EQ(found(), written_);
+  fs::permissions(written_, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_EQ(found(), "");
+  fs::permissions(written_, fs::perms::others_write, fs::perm_options::remove);
+  fs::create_hard_link(written_, directory_ / "second name");
+  EXPECT_EQ(found(), "");
+  fs::remove(directory_ / "second name");
+  EXPECT_EQ(found(), written_);
+  if (::chown(written_.c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs: root, for the rest of it";
+  EXPECT_EQ(found(), "");
+}
+
+// Names come from the core, and go to a debugger's command line and to the one that is advised.
+TEST_F(CrashTest, ANameThatADebuggerWouldTakeForAnOptionIsNone) {
+  const std::string name = std::filesystem::canonical(EVIDENCE_SAMPLE);
+  std::string core = *read_file(written_);
+  ASSERT_NE(read_core(written_)->program, "");
+  for (const std::string first : {"-", "\n"}) {
+    for (std::size_t at = 0; (at = core.find(name, at)) != std::string::npos;) core.replace(at, 1, first);
+    std::ofstream(written_, std::ios::binary) << core;
+    ASSERT_TRUE(read_core(written_));
+    EXPECT_EQ(read_core(written_)->program, "");
+    for (std::size_t at = 0; (at = core.find(first + name.substr(1), at)) != std::string::npos;)
+      core.replace(at, 1, "/");
+  }
 }
 
 TEST_F(CrashTest, AToolThatHangsIsKilledAndTheCoreIsKept) {

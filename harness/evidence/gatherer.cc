@@ -82,14 +82,17 @@ std::vector<std::string> gather_arguments(const GatherRequest& request) {
 }
 
 std::vector<std::string> gather_arguments(const CrashGatherRequest& request) {
-  return {"gather-evidence",
-          "--crashed=" + std::to_string(request.pid),
-          "--core-glob=" + request.core_glob,
-          "--since=" + std::to_string(request.since),
-          "--core=" + request.core,
-          "--room=" + std::to_string(request.room),
-          "--file=" + request.file,
-          "--budget=" + format_duration(kOwnBudget)};
+  std::vector<std::string> arguments = {"gather-evidence",
+                                        "--crashed=" + std::to_string(request.owner.pid),
+                                        "--mark=" + request.owner.mark,
+                                        "--core-glob=" + request.core_glob,
+                                        "--since=" + std::to_string(request.owner.since),
+                                        "--core=" + request.core,
+                                        "--room=" + std::to_string(request.room),
+                                        "--file=" + request.file,
+                                        "--budget=" + format_duration(kOwnBudget)};
+  if (!request.owner.is_alone) arguments.push_back("--common-pid");
+  return arguments;
 }
 
 std::shared_ptr<ContainedProcess> gather_evidence(boost::asio::io_context& io, Containment& containment,

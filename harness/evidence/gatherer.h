@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/core/duration.h"
+#include "harness/evidence/core_file.h"
 
 namespace boost::asio {
 class io_context;
@@ -34,9 +35,8 @@ struct GatherRequest {
 // Of a process that crashed and left a core.
 struct CrashGatherRequest {
   std::string program;  // proctor itself
-  int pid = 0;          // of the process, as it saw itself
+  CoreOwner owner{};
   std::string core_glob;
-  std::int64_t since = 0;  // when the attempt began, in seconds of Unix time
   std::string file;        // absolute path, as above
   std::string core;        // where the core is kept
   std::uint64_t room = 0;  // for it, in bytes

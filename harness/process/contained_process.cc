@@ -459,6 +459,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     if (killed_at_) end_.kill_to_empty = std::chrono::duration_cast<Milliseconds>(end_.ended - *killed_at_);
     if (leader_status_ && WIFEXITED(*leader_status_)) end_.exit_code = WEXITSTATUS(*leader_status_);
     if (leader_status_ && WIFSIGNALED(*leader_status_)) end_.exit_signal = WTERMSIG(*leader_status_);
+    end_.mark = mark_;
     end_.core_dumped = leader_status_ && WIFSIGNALED(*leader_status_) && WCOREDUMP(*leader_status_);
     spec_.on_event_line = nullptr;
     spec_.on_output = nullptr;

@@ -557,9 +557,12 @@ void RunningAttempt::look_at_core(const ProcessEnd& end) {
   evidence_.file = evidence_of(context_.names, blamed());
   const CrashGatherRequest request{
       .program = context_.setup.own_program,
-      .pid = end.leader,
+      // The file system's clock is coarser.
+      .owner = {.pid = end.leader,
+                .is_alone = same_pids,
+                .mark = end.mark,
+                .since = unix_seconds(end.started) - 1},
       .core_glob = core_glob(pattern, process, directory),
-      .since = unix_seconds(end.started) - 1,  // the file system's clock is coarser
       .file = context_.setup.run_dir + "/" + evidence_.file,
       .core = context_.setup.run_dir + "/" + kept,
       .room = std::min(kMostCore, kMostCores - std::min(kMostCores, context_.core_bytes)),

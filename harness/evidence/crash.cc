@@ -21,27 +21,18 @@ constexpr Milliseconds kCrashReserve{300};  // for writing it all down
 constexpr std::size_t kFramesOfACrash = 6;
 constexpr std::size_t kCrashLineBytes = 200;
 
-// Those between what went wrong and the signal.
+// Those between what went wrong and the signal. Only names that are the implementation's count by their beginning:
+// `abort_transfer` is somebody's own.
 bool only_raises(std::string_view function) {
-  constexpr std::array<std::string_view, 16> kPrefixes = {"raise",
-                                                          "abort",
-                                                          "kill",
-                                                          "tgkill",
-                                                          "pthread_kill",
-                                                          "__pthread_kill",
-                                                          "__GI_",
-                                                          "gsignal",
-                                                          "__assert_fail",
-                                                          "__assert_perror",
-                                                          "__libc_message",
-                                                          "__cxxabiv1::",
-                                                          "__gnu_cxx::__verbose",
-                                                          "std::terminate",
-                                                          "__cxa_",
-                                                          "__fortify_fail"};
-  return function == "??" || std::ranges::any_of(kPrefixes, [function](std::string_view prefix) {
-           return function.starts_with(prefix);
-         });
+  constexpr std::array<std::string_view, 8> kNames = {"??",     "raise",   "abort",        "kill",
+                                                      "tgkill", "gsignal", "pthread_kill", "sigqueue"};
+  constexpr std::array<std::string_view, 10> kPrefixes = {
+      "__pthread_kill", "__GI_",         "__assert_fail",        "__assert_perror",
+      "__libc_message", "__cxxabiv1::",  "__gnu_cxx::__verbose", "std::terminate",
+      "__cxa_",         "__fortify_fail"};
+  const std::string_view name = function.substr(0, function.find('@'));  // without the version of the symbol
+  return std::ranges::find(kNames, name) != kNames.end() ||
+         std::ranges::any_of(kPrefixes, [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 std::string size_text(std::uint64_t bytes) {

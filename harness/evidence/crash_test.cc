@@ -41,6 +41,12 @@ TEST(CrashLines, BeginWithWhatWentWrong) {
               ElementsAre("crashed in check at a.cc:3"));
 }
 
+TEST(CrashLines, AFunctionThatIsOnlyNamedLikeThemIsNamed) {
+  for (const std::string name : {"abort_transfer", "kill_queue", "raise_to(int)", "killer::run"})
+    EXPECT_THAT(crash_lines(stack({{"raise@@GLIBC_2.2.5", ""}, {"abort", ""}, {name, "a.cc:3"}}), false),
+                ElementsAre("crashed in " + name + " at a.cc:3"));
+}
+
 TEST(CrashLines, WhatAHandlerDidIsNoPartOfIt) {
   EXPECT_THAT(
       crash_lines(

@@ -7,6 +7,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_render.h"
+#include "harness/evidence/core_file.h"
 #include "harness/run/record/run_directory.h"
 #include "reports/exit_code.h"
 #include "reports/merge.h"
@@ -45,16 +46,41 @@ Result<std::vector<MergeInput>> load(const std::vector<std::string>& reports) {
   return inputs;
 }
 
+// A core is mostly holes, and may be as long as all memory.
+Result<void> copy_one(const fs::path& from, const fs::path& to) {
+  if (from.extension() == ".core") return copy_with_holes(from, to);
+  std::error_code error;
+  fs::copy_file(from, to, error);
+  if (error) return Error::system("copy " + from.string() + " to " + to.string(), error.value());
+  return {};
+}
+
+// Without symbolic links: they may lead anywhere.
+Result<void> copy_tree(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::create_directories(to, error);
+  fs::recursive_directory_iterator entry(from, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    const fs::path target = to / entry->path().lexically_relative(from);
+    if (entry->is_symlink(error)) continue;
+    if (entry->is_directory(error)) {
+      fs::create_directories(target, error);
+    } else if (entry->is_regular_file(error)) {
+      if (auto copied = copy_one(entry->path(), target); !copied) return copied;
+    }
+    if (error) break;
+  }
+  if (error) return Error::system("copy " + from.string() + " to " + to.string(), error.value());
+  return {};
+}
+
 // Logs and evidence, to where the merged journal says they are.
 Result<void> copy_files(const MergeInput& input, const fs::path& out) {
   for (const char* name : {"logs", "evidence"}) {
     const fs::path from = directory_of(input.name) / name;
     std::error_code error;
     if (!fs::is_directory(from, error) || fs::is_empty(from, error)) continue;
-    const fs::path to = out / shard_directory(input) / name;
-    fs::create_directories(to, error);
-    if (!error) fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::skip_symlinks, error);
-    if (error) return Error::system("copy " + from.string() + " to " + to.string(), error.value());
+    if (auto copied = copy_tree(from, out / shard_directory(input) / name); !copied) return copied;
   }
   return {};
 }

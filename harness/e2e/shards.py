@@ -141,7 +141,13 @@ def merge_is_the_whole(sandbox):
     parts = run_all(sandbox, 3)
     whole = sandbox.out()
     check(sandbox.proctor("run", "--plan", "plan.json", "--out", whole).returncode == 1, "the whole is not red")
+    core = parts[0] / "evidence" / "sh" / "sh.1.core"
+    core.parent.mkdir(parents=True)
+    with core.open("wb") as file:
+        file.truncate(1 << 30)
     code, document, out = merged(sandbox, parts[2], parts[0] / "report.json", parts[1] / "journal.jsonl")
+    [copy] = out.rglob("sh.1.core")
+    check(copy.stat().st_size == 1 << 30 and copy.stat().st_blocks * 512 < 1 << 20, "a core lost its holes:", copy.stat())
     outcomes = lambda cases: {(case["id"], case["outcome"], case["reason"]) for case in cases["cases"]}
     check(code == 1 and outcomes(document) == outcomes(report(whole)), code, outcomes(document))
     check(document["summary"] == report(whole)["summary"], document["summary"])

@@ -91,6 +91,23 @@ def one_of_another_directory(sandbox):
         check(attempt["evidence"]["core"] is None, attempt["evidence"])
 
 
+def one_of_another_case_with_the_same_pid(sandbox):
+    """Under pidns all leaders have one pid. A process of another PID namespace leaves `core` where that of the case would
+    be; only the environment says whose it is."""
+    needs_a_core()
+    if PATTERN.startswith("/") or sandbox.why_not("pidns"):
+        skip(f"needs pidns, and cores in the directory of the program: kernel.core_pattern is {PATTERN}")
+    if subprocess.run(["unshare", "--pid", "--fork", "true"], capture_output=True).returncode != 0:
+        skip("needs unshare --pid")
+    program = compiled(sandbox, "writes.c", PROGRAM)
+    (sandbox.path / "below").mkdir()
+    for mark, taken in (("$PROCTOR_CONTAINMENT", True), ("another/1", False)):
+        crash = f'PROCTOR_CONTAINMENT={mark} unshare --pid --fork sh -c "{program}; :"; exec {program} below'
+        shown, attempt, _ = run(sandbox, 1 << 30, "sh", "-c", crash, options=("--containment", "pidns"))
+        check(("evidence:      crashed in write_to_nothing" in shown) == taken, mark, shown)
+        check((attempt["evidence"]["core"] is not None) == taken, mark, attempt["evidence"])
+
+
 def of_exec_only_that_of_the_command(sandbox):
     """The runner ends by the command's signal, and leaves no core of its own."""
     needs_a_core()
@@ -141,4 +158,5 @@ def under_a_debugger(sandbox):
 if __name__ == "__main__":
     os.umask(0o022)
     run_scenarios([without_one, not_of_every_signal, what_it_says_of_its_end, under_a_debugger],
-                  own_tests=[a_core_is_kept_and_read, of_exec_only_that_of_the_command, one_of_another_directory])
+                  own_tests=[a_core_is_kept_and_read, of_exec_only_that_of_the_command, one_of_another_directory,
+                             one_of_another_case_with_the_same_pid])

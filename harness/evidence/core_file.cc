@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -136,31 +137,59 @@ std::string file_mapped_at(std::string_view mappings, std::uint64_t address) {
   return {};
 }
 
-// One stretch without holes. Not copy_file_range(2): some kernels refuse it between two kinds of file systems.
-bool copy_part(int in, int out, off_t begin, off_t end) {
-  std::string buffer(kCopyBytes, '\0');
-  while (begin < end) {
-    const auto wanted = std::min(buffer.size(), static_cast<std::size_t>(end - begin));
-    const ssize_t got = ::pread(in, buffer.data(), wanted, begin);
-    if (got <= 0 || ::pwrite(out, buffer.data(), static_cast<std::size_t>(got), begin) != got) return false;
-    begin += got;
+// All of it, or the errno value of what went wrong.
+int write_part(int out, std::string_view bytes, off_t at) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(out, bytes.data(), bytes.size(), at);
+    if (written <= 0) return written == 0 ? ENOSPC : errno;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    at += written;
   }
-  return true;
+  return 0;
 }
 
-Result<void> copy_with_holes(const std::string& from, const std::string& to) {
-  const UniqueFd in = open_regular(from);
-  if (!in) return Error::system("read " + from, errno);
-  const UniqueFd out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!out) return Error::system("write " + to, errno);
-  const off_t end = ::lseek(in.get(), 0, SEEK_END);
-  for (off_t at = 0; (at = ::lseek(in.get(), at, SEEK_DATA)) >= 0;) {
-    const off_t hole = ::lseek(in.get(), at, SEEK_HOLE);
-    if (!copy_part(in.get(), out.get(), at, hole)) return Error::system("write " + to, errno);
+// One stretch without holes. Not copy_file_range(2): some kernels refuse it between two kinds of file systems.
+int copy_part(int in, int out, off_t begin, off_t end, Clock::time_point deadline) {
+  std::string buffer(kCopyBytes, '\0');
+  while (begin < end) {
+    if (Clock::now() >= deadline) return ETIME;
+    const auto wanted = std::min(buffer.size(), static_cast<std::size_t>(end - begin));
+    const ssize_t got = ::pread(in, buffer.data(), wanted, begin);
+    if (got <= 0) return got == 0 ? EIO : errno;  // 0: somebody has cut it short
+    if (const int failed = write_part(out, {buffer.data(), static_cast<std::size_t>(got)}, begin))
+      return failed;
+    begin += got;
+  }
+  return 0;
+}
+
+int copy_parts(int in, int out, Clock::time_point deadline) {
+  const off_t end = ::lseek(in, 0, SEEK_END);
+  for (off_t at = 0; at < end;) {
+    at = ::lseek(in, at, SEEK_DATA);
+    if (at < 0 && errno == ENXIO) break;  // a hole to its end
+    const off_t hole = at < 0 ? -1 : ::lseek(in, at, SEEK_HOLE);
+    if (hole < 0) return errno;
+    if (const int failed = copy_part(in, out, at, hole, deadline)) return failed;
     at = hole;
   }
-  if (::ftruncate(out.get(), end) != 0) return Error::system("write " + to, errno);
+  return ::ftruncate(out, end) == 0 ? 0 : errno;
+}
+
+Result<void> copy_open(int in, const std::string& to, Clock::time_point deadline) {
+  const UniqueFd out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!out) return Error::system("write " + to, errno);
+  const int failed = copy_parts(in, out.get(), deadline);
+  if (failed == ETIME) return Error{.what = "copy it to " + to + " in time", .hint = {}};
+  if (failed != 0) return Error::system("write " + to, failed);
   return {};
+}
+
+bool is_at(const FoundCore& core, const std::string& path) {
+  struct stat opened {};
+  struct stat there {};
+  return ::fstat(core.file.get(), &opened) == 0 && ::lstat(path.c_str(), &there) == 0 &&
+         opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }
 
 // It may come from anybody: an option of a debugger, or a second line, is no name.
@@ -237,17 +266,28 @@ std::uint64_t bytes_on_disk(const std::string& path) {
   return ::lstat(path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * kBlock : 0;
 }
 
-Result<void> move_core(const std::string& from, const std::string& to) {
-  if (::rename(from.c_str(), to.c_str()) == 0) return {};
-  if (errno != EXDEV) return Error::system("move " + from, errno);
-  const std::string part = to + ".part";
-  auto copied = copy_with_holes(from, part);
-  if (copied && ::rename(part.c_str(), to.c_str()) != 0) copied = Error::system("move " + part, errno);
+std::string core_draft(const std::string& core) {
+  return std::filesystem::path(core).replace_extension("part.core");
+}
+
+Result<void> copy_with_holes(const std::string& from, const std::string& to) {
+  const UniqueFd in = open_regular(from);
+  if (!in) return Error::system("read " + from, errno);
+  return copy_open(in.get(), to, Clock::time_point::max());
+}
+
+Result<void> move_core(const FoundCore& core, const std::string& to, Clock::time_point end) {
+  if (!is_at(core, core.path)) return Error::system("move " + core.path, ESTALE);
+  if (::rename(core.path.c_str(), to.c_str()) == 0) return {};
+  if (errno != EXDEV) return Error::system("move " + core.path, errno);
+  const std::string draft = core_draft(to);
+  auto copied = copy_open(core.file.get(), draft, end);
+  if (copied && ::rename(draft.c_str(), to.c_str()) != 0) copied = Error::system("move " + draft, errno);
   if (!copied) {
-    ::unlink(part.c_str());
+    ::unlink(draft.c_str());
     return copied;
   }
-  ::unlink(from.c_str());
+  ::unlink(core.path.c_str());
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "harness/core/clock.h"
 #include "harness/core/result.h"
 #include "harness/core/unique_fd.h"
 
@@ -42,7 +43,13 @@ std::optional<FoundCore> find_core(const std::string& glob, const CoreOwner& own
 // What it takes on the disk, which is less than its length where it has holes.
 std::uint64_t bytes_on_disk(const std::string& path);
 
-// Renames it, or copies it to another file system with its holes.
-Result<void> move_core(const std::string& from, const std::string& to);
+// Renames it, or copies it to another file system with its holes, if that is done by `end`.
+Result<void> move_core(const FoundCore& core, const std::string& to, Clock::time_point end);
+
+// Where the copy of a core is until it is whole. It ends as a core does: it is as secret.
+std::string core_draft(const std::string& core);
+
+// Only the owner can read the copy.
+Result<void> copy_with_holes(const std::string& from, const std::string& to);
 
 }  // namespace proctor

@@ -47,11 +47,13 @@ class Crash {
       : request_(request),
         containment_(containment),
         text_(text),
+        tools_end_(Clock::now() + (request.budget - kCrashReserve) * 3 / 4),
         end_(Clock::now() + request.budget - kCrashReserve),
         tools_(tool_settings(request.environment, request.more_tools)) {}
 
-  bool take_core();
+  bool find_its_core();
   void read_stacks();
+  void keep_core();
 
   const CrashDigest& digest() const { return digest_; }
 
@@ -64,14 +66,15 @@ class Crash {
   const CrashRequest& request_;
   Containment& containment_;
   std::ostream& text_;
+  Clock::time_point tools_end_;  // the rest is for the copy
   Clock::time_point end_;
   ToolSettings tools_;
-  std::string core_;  // where it lies
+  std::optional<FoundCore> core_;
   CrashDigest digest_;
 };
 
-bool Crash::take_core() {
-  const auto core = find_core(request_.core_glob, request_.owner);
+bool Crash::find_its_core() {
+  auto core = find_core(request_.core_glob, request_.owner);
   if (!core) {
     say(fmt::format(
         "no core that is known to be of process {} at {}: another process may have overwritten it, or it "
@@ -79,30 +82,30 @@ bool Crash::take_core() {
         request_.owner.pid, clean_text(request_.core_glob)));
     return false;
   }
-  const std::string found = core_ = core->path;
-  digest_.program = core->facts.program;
-  const std::uint64_t bytes = bytes_on_disk(found);
-  if (bytes > request_.room) {
-    say(fmt::format("core: {}, left at {}: there is room for {} more in the run directory", size_text(bytes),
-                    clean_text(found), size_text(request_.room)));
-    return true;
-  }
-  if (auto moved = move_core(found, request_.core); !moved) {
-    say("core: left at " + clean_text(found) + ": failed to " + clean_text(moved.error().what));
-    return true;
-  }
-  core_ = request_.core;
-  text_ << "core of process " << request_.owner.pid << " (" << clean_text(digest_.program)
-        << "): " << clean_text(core_) << ", " << size_text(bytes) << '\n'
-        << std::flush;
+  core_ = std::move(core);
+  digest_.program = core_->facts.program;
   return true;
+}
+
+// Last, since it may be long: who reads the stack needs no copy.
+void Crash::keep_core() {
+  const std::string from = clean_text(core_->path);
+  const std::uint64_t bytes = bytes_on_disk(core_->path);
+  if (bytes > request_.room)
+    return say(fmt::format("core: {}, left at {}: there is room for {} more in the run directory",
+                           size_text(bytes), from, size_text(request_.room)));
+  if (auto moved = move_core(*core_, request_.core, end_); !moved)
+    return say("core: left at " + from + ": failed to " + clean_text(moved.error().what));
+  text_ << "core of process " << request_.owner.pid << " (" << clean_text(digest_.program)
+        << "): " << clean_text(request_.core) << ", " << size_text(bytes) << '\n'
+        << std::flush;
 }
 
 void Crash::read_stacks() {
   const auto tool = find_stack_tool(tools_.search);
   if (!tool) return say("stack: neither gdb nor eu-stack is on PATH; apt-get install gdb (or elfutils)");
-  const auto left = std::chrono::duration_cast<Milliseconds>(end_ - Clock::now());
-  const auto runs = run_tools(containment_, {core_stack_command(*tool, core_, digest_.program)},
+  const auto left = std::chrono::duration_cast<Milliseconds>(tools_end_ - Clock::now());
+  const auto runs = run_tools(containment_, {core_stack_command(*tool, core_->path, digest_.program)},
                               tools_.environment, std::max(left, Milliseconds(0)));
   const ToolRun& run = runs.front();
   text_ << "== " << tool->path << '\n' << clean_text(run.output) << '\n' << std::flush;
@@ -146,10 +149,12 @@ std::vector<std::string> crash_lines(const ThreadStack& thread, bool is_python) 
 void collect_crash(const CrashRequest& request, Containment& containment, std::ostream& text,
                    const std::function<void(const CrashDigest&)>& digest) {
   Crash crash(request, containment, text);
-  const bool found = crash.take_core();
+  const bool found = crash.find_its_core();
   digest(crash.digest());
   if (!found) return;
   crash.read_stacks();
+  digest(crash.digest());
+  crash.keep_core();
   digest(crash.digest());
 }
 

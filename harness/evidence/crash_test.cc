@@ -1,5 +1,6 @@
 #include "harness/evidence/crash.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -120,8 +121,8 @@ TEST_F(CrashTest, OneForWhichThereIsNoRoomStaysAndIsReadThere) {
   EXPECT_TRUE(std::filesystem::exists(written_));
   EXPECT_FALSE(std::filesystem::exists(request_.core));
   ASSERT_GT(last_.lines.size(), 1u);
-  EXPECT_THAT(last_.lines[0], HasSubstr("left at " + written_ + ": there is room for 0.0 MiB more"));
-  EXPECT_THAT(last_.lines[1], StartsWith("crashed in "));
+  EXPECT_THAT(last_.lines.front(), StartsWith("crashed in "));
+  EXPECT_THAT(last_.lines.back(), HasSubstr("left at " + written_ + ": there is room for 0.0 MiB more"));
 }
 
 TEST_F(CrashTest, OneOfAnotherProcessOrTimeIsNotTaken) {
@@ -206,12 +207,23 @@ TEST_F(CrashTest, ADamagedCoreDoesNoHarm) {
   EXPECT_TRUE(read_core(written_)) << "it is whole again";
 }
 
+// What is not uploaded is known by its ending (.github/actions).
+TEST(MoveCore, TheDraftIsNamedAsACore) {
+  EXPECT_EQ(core_draft("/run/evidence/s/case.1.core"), "/run/evidence/s/case.1.part.core");
+}
+
 TEST(MoveCore, ToAnotherFileSystemWithItsHoles) {
   const TempDir here;
   const std::string there = "/dev/shm/proctor-move-core-" + std::to_string(::getpid());
   std::ofstream(here / "core", std::ios::binary) << "begin";
   std::filesystem::resize_file(here / "core", 64 << 20);
-  const auto moved = move_core(here / "core", there);
+  const FoundCore core{here / "core", UniqueFd(::open((here / "core").c_str(), O_RDONLY | O_CLOEXEC)), {}};
+  const auto late = move_core(core, there, Clock::now());
+  ASSERT_FALSE(late);
+  EXPECT_THAT(late.error().what, testing::EndsWith(" in time"));
+  EXPECT_FALSE(std::filesystem::exists(core_draft(there)));
+  EXPECT_TRUE(std::filesystem::exists(here / "core"));
+  const auto moved = move_core(core, there, Clock::time_point::max());
   ASSERT_TRUE(moved) << moved.error().what;
   EXPECT_EQ(std::filesystem::file_size(there), 64u << 20);
   EXPECT_LT(bytes_on_disk(there), 1u << 20);

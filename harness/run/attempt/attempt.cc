@@ -555,26 +555,31 @@ void RunningAttempt::look_at_core(const ProcessEnd& end) {
   const std::string directory = std::filesystem::absolute(directory_.empty() ? "." : directory_).string();
   const std::string kept = evidence_of(context_.names, blamed(), ".core");
   evidence_.file = evidence_of(context_.names, blamed());
-  const CrashGatherRequest request{
-      .program = context_.setup.own_program,
-      // The file system's clock is coarser.
-      .owner = {.pid = end.leader,
-                .is_alone = same_pids,
-                .mark = end.mark,
-                .since = unix_seconds(end.started) - 1},
-      .core_glob = core_glob(pattern, process, directory),
-      .file = context_.setup.run_dir + "/" + evidence_.file,
-      .core = context_.setup.run_dir + "/" + kept,
-      .room = std::min(kMostCore, kMostCores - std::min(kMostCores, context_.core_bytes)),
-      .environment = context_.setup.evidence_environment};
+  // Others that crash meanwhile have some, too.
+  const std::uint64_t room =
+      std::min(kMostCore, (kMostCores - std::min(kMostCores, context_.core_bytes)) / 2);
+  context_.core_bytes += room;
+  const CrashGatherRequest request{.program = context_.setup.own_program,
+                                   // The file system's clock is coarser.
+                                   .owner = {.pid = end.leader,
+                                             .is_alone = same_pids,
+                                             .mark = end.mark,
+                                             .since = unix_seconds(end.started) - 1},
+                                   .core_glob = core_glob(pattern, process, directory),
+                                   .file = context_.setup.run_dir + "/" + evidence_.file,
+                                   .core = context_.setup.run_dir + "/" + kept,
+                                   .room = room,
+                                   .environment = context_.setup.evidence_environment};
   gathering_ =
       gather_evidence(context_.io, context_.containment, request,
-                      [this, alive = alive_, begin, end, kept](Gathered gathered) {
+                      [this, alive = alive_, begin, end, kept, room](Gathered gathered) {
                         if (!*alive) return;
-                        const std::uint64_t bytes = bytes_on_disk(context_.setup.run_dir + "/" + kept);
+                        const std::string core = context_.setup.run_dir + "/" + kept;
+                        ::unlink(core_draft(core).c_str());  // of one that was killed
+                        const std::uint64_t bytes = bytes_on_disk(core);
                         if (bytes > 0)
                           evidence_.core = {.file = kept, .program = gathered.core_program, .bytes = bytes};
-                        context_.core_bytes += bytes;
+                        context_.core_bytes = context_.core_bytes - room + bytes;
                         take_gathered(std::move(gathered), begin);
                         finish(end);
                       });

@@ -64,7 +64,7 @@ struct AttemptContext {
   Clock::time_point run_started;
   Diagnoser diagnoser{};
   Telemetry* telemetry = nullptr;  // none: devices are not sampled
-  std::uint64_t core_bytes = 0;    // of the cores that were kept
+  std::uint64_t core_bytes = 0;    // of the cores that were kept, or that are looked at and may be
   StartCosts start_costs{};
 };
 

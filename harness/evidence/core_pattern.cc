@@ -65,6 +65,13 @@ bool leaves_a_core(int signal) {
   return std::ranges::find(kSignals, signal) != kSignals.end();
 }
 
+bool have_pids_of_the_host() {
+  constexpr std::string_view kInitial = "pid:[4026531836]";  // PROC_PID_INIT_INO, of every kernel
+  std::array<char, 64> target{};
+  const ssize_t size = ::readlink("/proc/self/ns/pid", target.data(), target.size());
+  return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)) == kInitial;
+}
+
 std::string core_glob(const CorePattern& pattern, const CrashedProcess& process,
                       const std::string& directory) {
   const std::string& text = pattern.text;

@@ -33,6 +33,9 @@ struct CrashedProcess {
   std::string program;  // as it was started
 };
 
+// Whether a process has the same pid for us as for the tools of the host, which is not so in a container.
+bool have_pids_of_the_host();
+
 // Where a core lies that was written by a process in that directory, as glob(7): what is not known of the process is
 // a `*`.
 std::string core_glob(const CorePattern& pattern, const CrashedProcess& process,

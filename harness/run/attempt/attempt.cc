@@ -544,7 +544,7 @@ bool RunningAttempt::has_crashed(const ProcessEnd& end) const {
 void RunningAttempt::look_at_core(const ProcessEnd& end) {
   const bool same_pids = context_.containment.layer() != Layer::kPidns;
   const CrashedProcess process{.pid = end.leader,
-                               .host_pid = same_pids ? end.leader : 0,
+                               .host_pid = same_pids && have_pids_of_the_host() ? end.leader : 0,
                                .program = blamed().test->argv.empty() ? "" : blamed().test->argv.front()};
   const CorePattern pattern = read_core_pattern();
   if (!end.core_dumped || pattern.is_taken()) {

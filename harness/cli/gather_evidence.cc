@@ -76,6 +76,7 @@ void add_gather_evidence_command(CLI::App& app, Action& action) {
   command->add_flag("!--common-pid", options->crash.owner.is_alone, "Others had that pid at the same time")
       ->needs(crashed);
   command->add_option("--core", options->crash.core, "Where the core is kept")->needs(crashed);
+  command->add_option("--scratch", options->crash.scratch, "Is emptied after the case")->needs(crashed);
   command->add_option("--room", options->crash.room, "Bytes that it may take there")->needs(crashed);
   command->add_option("--device", options->request.devices, "A device of the case; repeatable")
       ->allow_extra_args(false);

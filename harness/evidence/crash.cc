@@ -77,8 +77,8 @@ bool Crash::find_its_core() {
   auto core = find_core(request_.core_glob, request_.owner);
   if (!core) {
     say(fmt::format(
-        "no core that is known to be of process {} at {}: another process may have overwritten it, or it "
-        "had gone to another directory",
+        "no core that is known to be of process {}: another process may have overwritten it, or it had gone "
+        "to another directory; looked at {}",
         request_.owner.pid, clean_text(request_.core_glob)));
     return false;
   }
@@ -89,13 +89,14 @@ bool Crash::find_its_core() {
 
 // Last, since it may be long: who reads the stack needs no copy.
 void Crash::keep_core() {
-  const std::string from = clean_text(core_->path);
+  const bool stays = request_.scratch.empty() || !core_->path.starts_with(request_.scratch + "/");
+  const std::string where = stays ? "left at " + clean_text(core_->path) : "not kept";
   const std::uint64_t bytes = bytes_on_disk(core_->path);
   if (bytes > request_.room)
-    return say(fmt::format("core: {}, left at {}: there is room for {} more in the run directory",
-                           size_text(bytes), from, size_text(request_.room)));
+    return say(fmt::format("core: {}, {}: there is room for {} more in the run directory", size_text(bytes),
+                           where, size_text(request_.room)));
   if (auto moved = move_core(*core_, request_.core, end_); !moved)
-    return say("core: left at " + from + ": failed to " + clean_text(moved.error().what));
+    return say("core: " + where + ": failed to " + clean_text(moved.error().what));
   text_ << "core of process " << request_.owner.pid << " (" << clean_text(digest_.program)
         << "): " << clean_text(request_.core) << ", " << size_text(bytes) << '\n'
         << std::flush;

@@ -20,6 +20,7 @@ struct CrashRequest {
   CoreOwner owner{};
   std::string core_glob;   // where its core is, absolute: core_glob() of core_pattern.h
   std::string core;        // where it is kept
+  std::string scratch{};   // what lies below it goes with the case
   std::uint64_t room = 0;  // bytes of the disk that it may take there
   Milliseconds budget{4'500};
   std::map<std::string, std::string> environment{};  // of the tools, as in CollectRequest

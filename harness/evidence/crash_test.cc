@@ -159,6 +159,13 @@ TEST_F(CrashTest, OneThatAnotherUserMayHaveWrittenIsNotTaken) {
   EXPECT_EQ(found(), "");
 }
 
+TEST_F(CrashTest, OneInAScratchDirectoryIsNotSaidToStay) {
+  request_.scratch = directory_.string();
+  request_.room = 1;
+  collect();
+  EXPECT_THAT(last_.lines.back(), HasSubstr(" MiB, not kept: there is room for 0.0 MiB more"));
+}
+
 // Names come from the core, and go to a debugger's command line and to the one that is advised.
 TEST_F(CrashTest, ANameThatADebuggerWouldTakeForAnOptionIsNone) {
   const std::string name = std::filesystem::canonical(EVIDENCE_SAMPLE);

@@ -91,6 +91,7 @@ std::vector<std::string> gather_arguments(const CrashGatherRequest& request) {
                                         "--room=" + std::to_string(request.room),
                                         "--file=" + request.file,
                                         "--budget=" + format_duration(kOwnBudget)};
+  if (!request.scratch.empty()) arguments.push_back("--scratch=" + request.scratch);
   if (!request.owner.is_alone) arguments.push_back("--common-pid");
   return arguments;
 }

@@ -39,6 +39,7 @@ struct CrashGatherRequest {
   std::string core_glob;
   std::string file;        // absolute path, as above
   std::string core;        // where the core is kept
+  std::string scratch{};   // of the case, if it has one
   std::uint64_t room = 0;  // for it, in bytes
   std::vector<std::string> environment;
 };

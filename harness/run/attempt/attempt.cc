@@ -568,6 +568,7 @@ void RunningAttempt::look_at_core(const ProcessEnd& end) {
                                    .core_glob = core_glob(pattern, process, directory),
                                    .file = context_.setup.run_dir + "/" + evidence_.file,
                                    .core = context_.setup.run_dir + "/" + kept,
+                                   .scratch = scratch_,
                                    .room = room,
                                    .environment = context_.setup.evidence_environment};
   gathering_ =

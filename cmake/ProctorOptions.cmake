@@ -35,8 +35,8 @@ if(CMAKE_BUILD_TYPE STREQUAL Dev)
   endif()
 endif()
 
-# What is delivered. Most of a runner's memory is its own text: so -O2, of which it is no slower, and each function in a
-# section of its own, so that it is linked without those that nothing calls.
+# What is delivered. Most of a runner's memory is its own text: so -O2, and each function in a section of its own, so that
+# it is linked without those that nothing calls. What must be fast (the interpreter) asked for -O2 before, too.
 if(CMAKE_BUILD_TYPE STREQUAL Release)
   string(REPLACE -O3 -O2 CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffunction-sections>)

@@ -20,17 +20,12 @@ set(PROCTOR_INSTALL_PROGRAMS ${CMAKE_INSTALL_LIBEXECDIR}/proctor)
 set(PROCTOR_INSTALL_SHARE ${CMAKE_INSTALL_DATADIR}/proctor)
 set(PROCTOR_INSTALL_CMAKE ${CMAKE_INSTALL_DATADIR}/cmake/Proctor)
 
-# Installed, libraries are where the system has them: CMake takes the build's run path out, which it finds by a last colon
-# that gold (ProctorOptions.cmake) does not write. The runner is static, and has none.
 function(proctor_install_target component target directory)
   if(NOT TARGET ${target})
     return()
   endif()
   add_dependencies(component_${component} ${target})
   install(TARGETS ${target} COMPONENT ${component} RUNTIME DESTINATION ${directory} LIBRARY DESTINATION ${directory})
-  if(PROCTOR_HAS_GOLD AND NOT component STREQUAL runner)
-    target_link_options(${target} PRIVATE -fuse-ld=bfd)
-  endif()
 endfunction()
 
 function(proctor_install_share component directory)

@@ -26,12 +26,13 @@ if(PROCTOR_CCACHE)
     ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${PROCTOR_CCACHE})
 endif()
 
-# Half the time to link; not where it matters what comes out.
+# A change of one line is compiled in seconds and linked dozens of times: lld takes a sixth of the default linker's time.
+# What is delivered is linked by the default.
 if(CMAKE_BUILD_TYPE STREQUAL Dev)
   include(CheckLinkerFlag)
-  check_linker_flag(CXX -fuse-ld=gold PROCTOR_HAS_GOLD)
-  if(PROCTOR_HAS_GOLD)
-    add_link_options(-fuse-ld=gold)
+  check_linker_flag(CXX -fuse-ld=lld PROCTOR_HAS_LLD)
+  if(PROCTOR_HAS_LLD)
+    add_link_options(-fuse-ld=lld)
   endif()
 endif()
 

@@ -31,11 +31,15 @@ constexpr mode_t kForEverybody = 0666;
 // The kernel's own PID namespace has this inode (PROC_PID_INIT_INO); a container's has another.
 constexpr ino_t kHostPidNamespace = 0xEFFFFFFC;
 
-std::string boot_id() {
-  auto id = read_file("/proc/sys/kernel/random/boot_id");
-  if (!id) return {};
-  std::erase(*id, '\n');
-  return *id;
+// Read once: it stays while we run, and would be a quarter of what a lease costs.
+const std::string& boot_id() {
+  static const std::string id = [] {
+    auto text = read_file("/proc/sys/kernel/random/boot_id");
+    if (!text) return std::string();
+    std::erase(*text, '\n');
+    return *text;
+  }();
+  return id;
 }
 
 // Both appear under their names with their modes already set: the umask cuts what mkdir and open
@@ -132,12 +136,18 @@ bool is_locked(int fd) {
 }
 
 std::string text_of(const LeaseRecord& record) {
-  return json{{"format", kFormat},        {"device", record.device},   {"pid", record.pid},
-              {"uid", record.uid},        {"run", record.holder.run},  {"command", record.holder.command},
-              {"since", record.since},    {"boot_id", record.boot_id}, {"dirty", record.dirty},
-              {"endured", record.endured}}
-             .dump(-1, ' ', false, json::error_handler_t::replace) +
-         "\n";
+  json document;  // key by key: an initializer list would copy each value twice
+  document["format"] = kFormat;
+  document["device"] = record.device;
+  document["pid"] = record.pid;
+  document["uid"] = record.uid;
+  document["run"] = record.holder.run;
+  document["command"] = record.holder.command;
+  document["since"] = record.since;
+  document["boot_id"] = record.boot_id;
+  document["dirty"] = record.dirty;
+  document["endured"] = record.endured;
+  return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 struct Reading {

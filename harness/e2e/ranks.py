@@ -3,6 +3,7 @@
 caller calls a rank."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -47,6 +48,7 @@ def each_knows_who_it_is(sandbox):
             env = dict(line.split("=", 1) for line in (sandbox.path / f"{rank}.env").read_text().splitlines() if "=" in line)
             check((env["RANK"], env["WORLD_SIZE"], env["LOCAL_RANK"], env["LOCAL_WORLD_SIZE"]) == (str(rank), "4", str(rank), "4"), env)
             check(env["MASTER_ADDR"] == "127.0.0.1" and not Path(env["PROCTOR_RENDEZVOUS"]).exists(), env)
+            check(re.fullmatch(r"\S+/\d+", env.get("PROCTOR_CONTAINMENT", "")), "who leaves it is found by this", env)
             seen.append((env["MASTER_PORT"], env["PROCTOR_RENDEZVOUS"]))
             one = ranks_of(cases["four"])[rank]
             check((one["rank"], one["outcome"], one["exit"]["code"]) == (rank, "pass", 0), one)

@@ -246,6 +246,7 @@ class FileReader {
     if (backend) suite.backend = *parse_backend(*backend);
     std::optional<std::string> process;
     reader.read_choice("process", process, {"case", "file", "suite"});
+    suite.process_chosen = process.has_value();
     if (process) suite.process = *process;
     read_command(reader, table, suite);
   }

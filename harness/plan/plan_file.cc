@@ -135,6 +135,7 @@ Suite suite_from(const Json& json) {
   suite.devices_marker = json.at("devices_marker");
   suite.ranks = json.at("ranks");
   suite.process = json.at("process");
+  suite.process_chosen = true;
   suite.listener = json.at("listener");
   suite.mask = json.at("mask");
   suite.hierarchy = json.value("hierarchy", "");  // plans of earlier versions have none

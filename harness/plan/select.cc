@@ -196,7 +196,10 @@ Result<void> set_processes(std::vector<SuiteConfig>& suites, const std::string& 
   if (!all.contains(process))
     return Error::usage(fmt::format("use --process {}: there is no such choice", process),
                         known(process, all, "choices"));
-  for (SuiteConfig& suite : suites) suite.suite.process = process;
+  for (SuiteConfig& suite : suites) {
+    suite.suite.process = process;
+    suite.suite.process_chosen = true;
+  }
   return {};
 }
 

@@ -42,6 +42,7 @@ struct Suite {
   std::string devices_marker;    // kind pytest: the marker that says how many devices a test needs; "" = none
   int ranks = 0;                 // processes that execute a case together; 0: one, which is no rank
   std::string process = "case";  // case | file | suite
+  bool process_chosen = false;   // by a configuration, an option or a plan: whoever chose is not asked again
   bool listener = false;      // kind gtest: the program has our listener, which reports cases as they happen
   std::string mask = "uuid";  // uuid | index
   std::string hierarchy;      // xpu: flat | composite | combined; "" = the caller's, else composite

@@ -22,7 +22,7 @@ std::string where_to_write(const Suite& suite) {
 
 void StartCosts::add(const Suite& suite, const Case& test, Milliseconds whole, Milliseconds own) {
   const std::string_view file = suite.kind->file_of(test);
-  if (suite.process != "case" || file.empty()) return;
+  if (suite.process_chosen || suite.process != "case" || file.empty()) return;
   Sum& sum = sums_[&suite];
   own = std::clamp(own, Milliseconds(0), whole);
   ++sum.processes;

@@ -71,7 +71,7 @@ TEST_F(StartCostsTest, FilesOfOneTestHaveNothingToShare) {
 }
 
 TEST_F(StartCostsTest, WhoHasChosenIsNotAsked) {
-  suite_.process = "file";
+  suite_.process_chosen = true;
   add(10, Milliseconds(500), Milliseconds(20));
   EXPECT_THAT(costs_.proposals(), SizeIs(0));
 }

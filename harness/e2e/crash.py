@@ -2,6 +2,7 @@
 """A crash answers "where?" on the screen: the core that the kernel wrote is kept and read by a debugger, or it is said
 what to set; and what a program says of its own end is there."""
 
+import json
 import os
 import re
 import resource
@@ -108,6 +109,26 @@ def one_of_another_case_with_the_same_pid(sandbox):
         check((attempt["evidence"]["core"] is not None) == taken, mark, attempt["evidence"])
 
 
+def of_ranks_that_of_who_answers(sandbox):
+    """Their leader is our supervisor, which has not crashed."""
+    needs_a_core()
+    program = compiled(sandbox, "writes.c", PROGRAM)
+    script = f"case $RANK in 0) exit 0;; 1) exec {program};; 2) trap '' TERM; while :; do sleep 0.1; done;; esac"
+    (sandbox.path / "ranks.toml").write_text(
+        f'[suite.three]\nkind = "command"\nranks = 3\ngrace = "300ms"\ncommand = ["sh", "-c", {json.dumps(script)}]\n')
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    for layer in LAYERS:
+        if sandbox.why_not(layer):
+            continue
+        out = sandbox.out()
+        done = sandbox.proctor("run", "three", "--config", sandbox.path / "ranks.toml", "--out", out, "--containment", layer,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (hard, hard)))
+        check("evidence:      crashed in write_to_nothing at writes.c:3\n" in done.stdout, layer, done.stdout)
+        [attempt] = report(out)["cases"][0]["attempts"]
+        check(attempt["evidence"]["core"]["bytes"] > 0, attempt["evidence"])
+        print(f"ok {layer}")
+
+
 def of_exec_only_that_of_the_command(sandbox):
     """The runner ends by the command's signal, and leaves no core of its own."""
     needs_a_core()
@@ -158,5 +179,5 @@ def under_a_debugger(sandbox):
 if __name__ == "__main__":
     os.umask(0o022)
     run_scenarios([without_one, not_of_every_signal, what_it_says_of_its_end, under_a_debugger],
-                  own_tests=[a_core_is_kept_and_read, of_exec_only_that_of_the_command, one_of_another_directory,
+                  own_tests=[a_core_is_kept_and_read, of_ranks_that_of_who_answers, of_exec_only_that_of_the_command, one_of_another_directory,
                              one_of_another_case_with_the_same_pid])

@@ -535,20 +535,28 @@ void RunningAttempt::take_gathered(Gathered gathered, Clock::time_point begin) {
 
 // ---- what is looked at after a crash ----
 
-// Of ranks the supervisor is our process, and it has not crashed.
-bool RunningAttempt::has_crashed(const ProcessEnd& end) const {
-  return end.cause == EndCause::kExited && end.exit_signal && leaves_a_core(*end.exit_signal) && !ranks_ &&
-         !context_.setup.own_program.empty() && context_.setup.debugger.empty();
+// The leader, or the rank that answers for the case: their leader is our supervisor.
+std::optional<CrashedProcessEnd> RunningAttempt::crash_of(const ProcessEnd& end) const {
+  if (end.cause != EndCause::kExited || context_.setup.own_program.empty() ||
+      !context_.setup.debugger.empty())
+    return std::nullopt;
+  std::optional<CrashedProcessEnd> crash;
+  if (ranks_) {
+    crash = ranks_->crash_of_answer();
+  } else if (end.exit_signal) {
+    crash = {end.leader, *end.exit_signal, end.core_dumped};
+  }
+  return crash && leaves_a_core(crash->signal) ? crash : std::nullopt;
 }
 
-void RunningAttempt::look_at_core(const ProcessEnd& end) {
+void RunningAttempt::look_at_core(const ProcessEnd& end, const CrashedProcessEnd& crash) {
   const bool same_pids = context_.containment.layer() != Layer::kPidns;
-  const CrashedProcess process{.pid = end.leader,
-                               .host_pid = same_pids && have_pids_of_the_host() ? end.leader : 0,
+  const CrashedProcess process{.pid = crash.pid,
+                               .host_pid = same_pids && have_pids_of_the_host() ? crash.pid : 0,
                                .program = blamed().test->argv.empty() ? "" : blamed().test->argv.front()};
   const CorePattern pattern = read_core_pattern();
-  if (!end.core_dumped || pattern.is_taken()) {
-    evidence_.lines = {where_the_core_is(pattern, read_core_limit(), process, end.core_dumped)};
+  if (!crash.core_dumped || pattern.is_taken()) {
+    evidence_.lines = {where_the_core_is(pattern, read_core_limit(), process, crash.core_dumped)};
     return finish(end);
   }
   const Clock::time_point begin = Clock::now();
@@ -561,7 +569,7 @@ void RunningAttempt::look_at_core(const ProcessEnd& end) {
   context_.core_bytes += room;
   const CrashGatherRequest request{.program = context_.setup.own_program,
                                    // The file system's clock is coarser.
-                                   .owner = {.pid = end.leader,
+                                   .owner = {.pid = crash.pid,
                                              .is_alone = same_pids,
                                              .mark = end.mark,
                                              .since = unix_seconds(end.started) - 1},
@@ -647,8 +655,9 @@ void RunningAttempt::tell_lost_guard(const ProcessEnd& end) {
 }
 
 void RunningAttempt::on_process_end(const ProcessEnd& end) {
-  crashed_ = has_crashed(end);
-  if (crashed_) return look_at_core(end);
+  const auto crash = crash_of(end);
+  crashed_ = crash.has_value();
+  if (crash) return look_at_core(end, *crash);
   finish(end);
 }
 

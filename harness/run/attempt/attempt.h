@@ -138,8 +138,8 @@ class RunningAttempt {
   void watch_readiness(ProcessSpec& spec);
   std::vector<std::string> devices_and_load() const;
   void gather(int guard_pid, std::function<void()> then);
-  bool has_crashed(const ProcessEnd& end) const;
-  void look_at_core(const ProcessEnd& end);
+  std::optional<CrashedProcessEnd> crash_of(const ProcessEnd& end) const;
+  void look_at_core(const ProcessEnd& end, const CrashedProcessEnd& crash);
   void take_gathered(Gathered gathered, Clock::time_point begin);
   void take_scratch();
   std::vector<const Case*> tests() const;

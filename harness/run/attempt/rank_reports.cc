@@ -48,6 +48,8 @@ void RankReports::end(Rank& rank, std::string_view line) {
   rank.end.exit_code = optional_of<int>(event, "exit");
   rank.end.exit_signal = optional_of<int>(event, "signal");
   rank.end.ended_by_runner = event.value("ended_by_runner", json()) == true;
+  rank.pid = optional_of<int>(event, "pid").value_or(0);
+  rank.core_dumped = event.value("core", json()) == true;
   const auto text = [&event](const char* key) {
     const json value = event.value(key, json());
     return value.is_string() ? value.get<std::string>() : std::string();
@@ -149,6 +151,12 @@ std::string RankReports::who_answers() const {
   const std::string& step = rank->child.last_step();
   return fmt::format("rank {}: {}{}", rank->end.rank, to_string(judge_rank(*rank)),
                      step.empty() ? "" : " in step \"" + step + "\"");
+}
+
+std::optional<CrashedProcessEnd> RankReports::crash_of_answer() const {
+  const Rank* rank = first_bad();
+  if (rank == nullptr || !rank->end.exit_signal || !rank->child.leaves().empty()) return std::nullopt;
+  return CrashedProcessEnd{rank->pid, *rank->end.exit_signal, rank->core_dumped};
 }
 
 std::string RankReports::who_is_left() const {

@@ -17,6 +17,13 @@
 
 namespace proctor {
 
+// A process that a signal ended.
+struct CrashedProcessEnd {
+  int pid = 0;  // as it saw itself
+  int signal = 0;
+  bool core_dumped = false;
+};
+
 class RankReports {
  public:
   RankReports(const std::string& case_name, const Kind& kind, std::size_t ranks);
@@ -40,6 +47,8 @@ class RankReports {
   // The rank whose verdict is the case's, in one sentence; "" if there is none, or if that rank reported a
   // failure itself.
   std::string who_answers() const;
+  // The process of that rank, if a signal ended it that it had not announced.
+  std::optional<CrashedProcessEnd> crash_of_answer() const;
   // The end of what that rank wrote; none if there is no such rank.
   struct Words {
     std::string out;
@@ -54,6 +63,8 @@ class RankReports {
     bool interrupted = false;
     RankEnd end;
     std::optional<int> refused{};  // errno, if the rank could not be started
+    int pid = 0;
+    bool core_dumped = false;
     Words words{};
   };
 

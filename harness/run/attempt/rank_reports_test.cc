@@ -21,7 +21,8 @@ class Ranks {
   }
   Ranks& exits(int rank, int code) { return end(rank, fmt::format(R"("exit":{},"signal":null)", code)); }
   Ranks& dies(int rank, int signal, bool by_runner = false) {
-    return end(rank, fmt::format(R"("exit":null,"signal":{},"ended_by_runner":{})", signal, by_runner));
+    return end(rank, fmt::format(R"("exit":null,"signal":{},"pid":{},"core":true,"ended_by_runner":{})",
+                                 signal, 100 + rank, by_runner));
   }
   Ranks& passes(int rank) { return say(rank, "end", R"("result":"pass")").exits(rank, 0); }
   Ranks& skips(int rank, const std::string& why) {
@@ -62,6 +63,20 @@ TEST(RankVerdict, WhatTheyLeaveIsRedWhereThatIsForbidden) {
 TEST(RankVerdict, TheFirstBadEndAnswers) {
   EXPECT_EQ(Ranks(3).passes(0).dies(2, 11).fails(1, "peer lost").verdict(), "crash(signal:11)");
   EXPECT_EQ(Ranks(3).fails(1, "wrong").dies(2, 6).passes(0).verdict(), "fail");
+}
+
+TEST(RankVerdict, TheProcessThatCrashedIsThatOfTheRankThatAnswers) {
+  Ranks ranks(3);
+  ranks.passes(0).dies(2, 11).dies(1, 6);
+  const auto crash = ranks.reports.crash_of_answer();
+  ASSERT_TRUE(crash);
+  EXPECT_EQ(crash->pid, 102);
+  EXPECT_EQ(crash->signal, 11);
+  EXPECT_TRUE(crash->core_dumped);
+  EXPECT_FALSE(Ranks(2).fails(0, "wrong").dies(1, 11).reports.crash_of_answer());
+  EXPECT_FALSE(Ranks(2).dies(0, 9, true).passes(1).reports.crash_of_answer()) << "the runner ended it";
+  EXPECT_FALSE(
+      Ranks(2).say(0, "leave", R"("how":"signal:9")").dies(0, 11).passes(1).reports.crash_of_answer());
 }
 
 TEST(RankVerdict, WhoeverTheRunnerEndedIsNotToBlame) {

@@ -273,6 +273,28 @@ def starts_that_cost_more_than_tests(sandbox):
     print("ok a process for each file is proposed where the starts cost more than the tests")
 
 
+def a_package_of_another_place(sandbox):
+    """--pyargs: ids begin in the package. A process imports the files of its own tests, and of the others none."""
+    site = sandbox.path / "site"
+    tests = site / "pack" / "tests"
+    tests.mkdir(parents=True)
+    note = "import os\nprint(__name__.rpartition('.')[2], file=open(os.environ['SESSIONS'], 'a'))\n"
+    set_up = note + "def setup_module(): os.environ['SET_UP'] = '1'\n"
+    test = note + "def test_set_up(): assert os.environ['SET_UP'] == '1'\n"
+    for file, text in {"../__init__.py": "", "__init__.py": set_up, "test_a.py": test, "test_b.py": test}.items():
+        (tests / file).write_text(text)
+    for process in ("file", "case"):
+        project = Project(sandbox, f"elsewhere_{process}", {}, process=process, options=["--pyargs", "pack"],
+                          override=f'PYTHONPATH = "{site}"\n')
+        config = project.config.read_text()
+        project.config.write_text(config.replace(', "tests"]', "]"))
+        _, cases = project.run(code=0)
+        check(set(cases) == {"tests/test_a.py::test_set_up", "tests/test_b.py::test_set_up"}, cases.keys())
+        imported = [name for name in project.sessions.read_text().split() if name.startswith("test_")]
+        check(sorted(imported) == ["test_a", "test_a", "test_b", "test_b"], "listed and run:", imported)
+    print("ok a process collects its own files of a package")
+
+
 def fail_fast(sandbox):
     text = "import time\ndef test_1(): pass\ndef test_2(): assert 0\ndef test_3(): time.sleep(60)\ndef test_4(): pass\n"
     project = Project(sandbox, "fail_fast", {"test_a.py": text}, process="file")
@@ -463,6 +485,7 @@ def main():
         start_up(sandbox)
         after_the_last_test(sandbox)
         starts_that_cost_more_than_tests(sandbox)
+        a_package_of_another_place(sandbox)
         fail_fast(sandbox)
         interrupted(sandbox)
         markers(sandbox)

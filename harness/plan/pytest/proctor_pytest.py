@@ -11,7 +11,9 @@ process dies, the last `start` names the test that did it. What decides is alway
 One file, for Python >= 3.9 and pytest >= 7, with nothing else to install.
 """
 
+import contextlib
 import gc
+import importlib.util
 import json
 import os
 import re
@@ -61,10 +63,43 @@ def pytest_cmdline_main(config):
 
 
 def narrow(config, wanted):
-    """Collects only the files of the wanted tests; rootdir and conftest files stay those of the whole command."""
-    files = list(dict.fromkeys(str(config.rootpath / id.split("::")[0]) for id in wanted))
-    if all(os.path.exists(file) for file in files):  # an id may also be no path: then all is collected
+    """Collects only the files of the wanted tests; rootdir and conftest files stay those of the whole command. An id may
+    also be no path: then all is collected."""
+    names = list(dict.fromkeys(id.split("::")[0] for id in wanted))
+    files = [str(config.rootpath / name) for name in names]
+    if all(os.path.exists(file) for file in files):
         config.args = files
+        return
+    # Outside rootdir an id begins at the argument below which its file is (--pyargs): that has to stay.
+    places = [places_below(config, name) for name in names]
+    if all(places):
+        config.pluginmanager.register(OnlyFiles(set().union(*places)), "proctor-only-files")
+
+
+def places_below(config, name):
+    """Where a file of that name is below one of the arguments, which are paths or packages."""
+    found = set()
+    for argument in config.args:
+        argument = argument.partition("::")[0]
+        directories = [config.invocation_params.dir / argument]
+        if getattr(config.option, "pyargs", False):
+            with contextlib.suppress(ImportError, AttributeError, ValueError):
+                spec = importlib.util.find_spec(argument)
+                directories += map(Path, spec.submodule_search_locations or ()) if spec else ()
+        found.update(os.path.realpath(directory / name) for directory in directories if (directory / name).is_file())
+    return found
+
+
+class OnlyFiles:
+    """Leaves all other files out. A package stays what it is: its __init__.py may have a set-up of its own."""
+
+    def __init__(self, files):
+        self.files = files
+
+    def pytest_ignore_collect(self, collection_path):
+        if collection_path.is_dir() or collection_path.name == "__init__.py":
+            return None
+        return True if os.path.realpath(collection_path) not in self.files else None
 
 
 class Events:

@@ -188,7 +188,7 @@ PROCTOR_CHECK(Disagree, AboutTheGroup, "C21", kOneNumber, kGate, .faults = {"col
 PROCTOR_CHECK(Disagree, AboutTheCount, "C21", kOneNumber, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group(kLimit);
-  expect_ok("joining", group.join());
+  join_together(group);
   step(fmt::format("given that rank {} reduces another number of elements", kLost));
   group.expect_loss();
   if (group.rank() == kLost) leave("signal:6");
@@ -200,7 +200,7 @@ PROCTOR_CHECK(Disagree, AboutTheCount, "C21", kOneNumber, kGate, .faults = {"col
 PROCTOR_CHECK(Disagree, AboutTheOrder, "C21", kOneNumber, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group(kLimit);
-  expect_ok("joining", group.join());
+  join_together(group);
   step(fmt::format("given that rank {} broadcasts first, and the others reduce", kLost));
   group.expect_loss();
   const Answer first = group.rank() == kLost ? group.broadcast() : group.all_reduce();

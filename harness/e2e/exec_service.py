@@ -59,6 +59,7 @@ def told_to_end(sandbox):
         ("", 0, "pass"),
         ("trap 'exit 0' TERM;", 0, "pass"),
         ("trap 'exit 3' TERM;", 3, "notrun"),
+        ("trap 'kill -SEGV $$' TERM;", 128 + signal.SIGSEGV, "crash"),
         ("trap '' TERM;", 128 + signal.SIGTERM, "notrun"))
     for trap, want, outcome in rows:
         file, out = sandbox.path / "ready.json", sandbox.out()

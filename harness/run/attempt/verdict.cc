@@ -1,5 +1,7 @@
 #include "harness/run/attempt/verdict.h"
 
+#include <csignal>
+
 #include "harness/core/system_names.h"
 #include "harness/plan/kinds/kind.h"
 
@@ -36,6 +38,8 @@ Verdict judge_readiness(const AttemptEvidence& evidence, Verdict verdict) {
 Verdict judge_stopped(const AttemptEvidence& evidence) {
   const bool as_told = evidence.exit_signal == evidence.told_to_end || evidence.exit_code == 0;
   if (evidence.told_to_end != 0 && as_told) return {Outcome::kPass, {}};
+  const bool killed = evidence.exit_signal == SIGKILL;  // the grace was over
+  if (evidence.told_to_end != 0 && evidence.exit_signal && !killed) return judge_exit(evidence);
   return {Outcome::kNotrun, evidence.stop_reason};
 }
 

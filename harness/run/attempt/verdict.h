@@ -12,7 +12,8 @@
 //   left processes any       a good one is fail(leaky), where its policy says so
 //   went on        any       as exit 0; there is no exit code that could contradict
 //
-// A server that was ready and ends as it was told is a pass: by the signal that it was sent, or with 0 after it.
+// A server that was ready and ends as it was told is a pass: by the signal that it was sent, or with 0 after it. One
+// that another signal ends then has crashed.
 //
 // "after end": one of several cases had told its end, and the process hung after it: what the case said stands if it
 // is bad, else the limit is timeout(after_end) or stall(after_end).

@@ -141,7 +141,7 @@ TEST(Verdict, AServerThatEndsAsItIsTold) {
       {15, 0, {}, "pass"},
       {15, 1, {}, "notrun(interrupted)"},
       {15, {}, 9, "notrun(interrupted)"},
-      {15, {}, 11, "notrun(interrupted)"},
+      {15, {}, 11, "crash(signal:11)"},
       {0, 0, {}, "notrun(interrupted)"},
       {0, {}, 15, "notrun(interrupted)"},
   };

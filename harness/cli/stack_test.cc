@@ -96,6 +96,18 @@ TEST_F(StackCommand, LintIsGreenOnARenderedFile) {
   EXPECT_EQ(run("lint " + kDocker + "/xpu-rolling/Dockerfile").code, 0);
 }
 
+TEST_F(StackCommand, HadolintFindsNothingInTheCommittedFiles) {
+  const std::string tools = std::string(PROCTOR_SOURCE_DIR) + "/build/lint/bin";
+  if (!fs::exists(tools + "/hadolint"))
+    GTEST_SKIP() << "needs build/lint/bin/hadolint, which ./dev test installs";
+  std::vector<std::string> argv = {PROCTOR_BIN_DIR "/proctor", "stack", "lint"};
+  for (const char* name : {"cpu-sim", "cuda-12", "cuda-13", "xpu-lts", "xpu-rolling"})
+    argv.push_back(kDocker + "/" + name + "/Dockerfile");
+  const Answer answer = answer_of(argv, {.env = {"PATH=" + tools}});
+  EXPECT_EQ(answer.code, 0) << answer.text;
+  EXPECT_EQ(answer.text, "");
+}
+
 TEST_F(StackCommand, WhatHadolintFindsCountsToo) {
   fs::permissions(file("hadolint", "#!/bin/sh\necho \"$3:7 DL3000 found\"\nexit 1\n"), fs::perms::owner_all);
   const Answer answer = run("lint " + kDocker + "/cuda-13/Dockerfile");

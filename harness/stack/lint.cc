@@ -54,11 +54,6 @@ void lint_images(const std::vector<DockerInstruction>& file, LintFindings& findi
 
 // ---- users: who runs it ----
 
-bool is_root(const std::string& user) {
-  const std::string name = user.substr(0, user.find(':'));
-  return name == "root" || name == "0";
-}
-
 void lint_users(const std::vector<DockerInstruction>& file, LintFindings& findings) {
   const DockerInstruction* last = nullptr;  // of the stage
   const DockerInstruction* stage = nullptr;
@@ -82,13 +77,9 @@ void lint_users(const std::vector<DockerInstruction>& file, LintFindings& findin
       used = true;
     }
   }
-  if (stage == nullptr) return;
-  if (last == nullptr) {
-    findings.push_back({stage->line, "root-user", "the image runs as whoever its base runs as, mostly root",
+  if (stage != nullptr && last == nullptr) {
+    findings.push_back({stage->line, "no-user", "the image runs as whoever its base runs as, mostly root",
                         "End the last stage with USER 10001:10001."});
-  } else if (is_root(last->words.front().text)) {
-    findings.push_back(
-        {last->line, "root-user", "the image runs as root", "End the last stage with USER 10001:10001."});
   }
 }
 
@@ -221,57 +212,34 @@ std::string subcommand(const DockerCommand& command) {
   return all.empty() ? std::string() : all.front().text;
 }
 
-bool is_file(const std::string& word) {
-  return word.find('/') != std::string::npos || word.ends_with(".deb");
-}
-
 bool is_redirection(const std::string& word) { return word.find_first_of("<>") != std::string::npos; }
 
-bool is_pinned(const std::string& word) {
+bool is_loose(const std::string& word) {
   const auto equals = word.find('=');
-  return equals != std::string::npos && equals + 1 < word.size() && word.find('*') == std::string::npos;
+  return equals != std::string::npos && (equals + 1 == word.size() || word.find('*') != std::string::npos);
 }
 
-void lint_install(const DockerCommand& command, LintFindings& findings) {
+void lint_versions(const DockerCommand& command, LintFindings& findings) {
   const auto all = arguments(command);
-  for (std::size_t at = 1; at < all.size(); ++at) {
+  for (std::size_t at = 1; at < all.size() && !is_redirection(all[at].text); ++at) {
     const std::string& word = all[at].text;
-    if (is_redirection(word)) break;
-    if (is_file(word) || is_pinned(word)) continue;
+    if (!is_loose(word)) continue;
     const std::string name = word.substr(0, word.find('='));
-    findings.push_back({all[at].line, "unpinned-package", fmt::format("`{}` is whatever is newest", word),
+    findings.push_back({all[at].line, "loose-version", fmt::format("`{}` is whatever is newest", word),
                         fmt::format("Write {}=VERSION, which `apt-cache policy {}` prints, and let the "
                                     "repository be one of a date.",
                                     name, name)});
   }
-  if (!command.has("--no-install-recommends")) {
-    findings.push_back({command.line(), "recommended-packages", "installs more than is named",
-                        "Add --no-install-recommends."});
-  }
-}
-
-bool removes_lists(const DockerCommand& command) {
-  return command.name() == "rm" &&
-         std::any_of(command.words.begin(), command.words.end(),
-                     [](const auto& word) { return word.text.starts_with("/var/lib/apt/lists"); });
-}
-
-bool keeps_lists_outside(const DockerInstruction& run) {
-  return std::any_of(run.flags.begin(), run.flags.end(), [](const auto& flag) {
-    return flag.text.find("type=cache") != std::string::npos &&
-           flag.text.find("/var/lib/apt") != std::string::npos;
-  });
 }
 
 void lint_layer(const DockerInstruction& run, LintFindings& findings) {
   int updated = 0;  // its line
   bool installed = false;
-  bool removed = keeps_lists_outside(run);
   for (const auto& command : run.commands) {
     const std::string what = subcommand(command);
     if (what == "update" && updated == 0) updated = command.line();
     if (what == "install") {
-      lint_install(command, findings);
+      lint_versions(command, findings);
       if (updated == 0 && !installed) {
         findings.push_back({command.line(), "install-without-update",
                             "installs from lists of another layer, as old as the cache",
@@ -283,15 +251,10 @@ void lint_layer(const DockerInstruction& run, LintFindings& findings) {
       findings.push_back({command.line(), "upgrade", fmt::format("{} makes every build another image", what),
                           "Take a newer base image, by digest."});
     }
-    removed = removed || removes_lists(command);
   }
   if (updated != 0 && !installed) {
     findings.push_back({updated, "update-alone", "the lists are cached and grow old in this layer",
                         "Put apt-get update and apt-get install into one RUN."});
-  }
-  if (updated != 0 && !removed) {
-    findings.push_back({updated, "lists-kept", "the package lists stay in the image",
-                        "End the same RUN with rm -rf /var/lib/apt/lists/*."});
   }
 }
 

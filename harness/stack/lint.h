@@ -1,6 +1,5 @@
-// Rules about Dockerfiles that hadolint does not have, or has only as style: about lines that let a stack
-// change over time, about code that comes in unchecked, and about the user that runs it (docs/stacks.md has
-// all rules).
+// Rules about Dockerfiles that hadolint does not have: about lines that let a stack change over time, about code that
+// comes in unchecked, and about the user that runs it (docs/stacks.md has all rules).
 #pragma once
 
 #include <string>
@@ -11,7 +10,7 @@ namespace proctor {
 
 struct LintFinding {
   int line = 0;
-  std::string rule{};  // "unpinned-package"
+  std::string rule{};  // "loose-version"
   std::string what{};  // a fragment about this line
   std::string fix{};   // one sentence
 };

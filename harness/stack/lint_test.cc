@@ -42,25 +42,17 @@ const Sample kSamples[] = {
      "RUN apt-get update && apt-get install -y --no-install-recommends libze1=1.8.12-1 \\\n"
      " && rm -rf /var/lib/apt/lists/*",
      {}},
-    {"UnpinnedPackages",
+    {"LooseVersions",
      "RUN apt-get update && apt-get install -y --no-install-recommends \\\n"
      "      libze1 \\\n"
      "      # a comment between\n"
      "      clinfo=3.* \\\n"
      "      curl=7.88.1-10 ./local.deb \\\n"
      " && rm -rf /var/lib/apt/lists/*",
-     {"3 unpinned-package", "5 unpinned-package"}},
-    {"RecommendedPackages",
-     "RUN apt-get update; apt-get -y install a1=1; rm -rf /var/lib/apt/lists/*",
-     {"2 recommended-packages"}},
+     {"5 loose-version"}},
     {"UpdateAndInstallApart",
      "RUN apt-get update && rm -rf /var/lib/apt/lists/*\nRUN apt-get install --no-install-recommends a1=1",
      {"2 update-alone", "3 install-without-update"}},
-    {"ListsKept", "RUN apt-get update && apt-get install -y --no-install-recommends a1=1", {"2 lists-kept"}},
-    {"ListsInACacheMount",
-     "RUN --mount=type=cache,target=/var/lib/apt apt-get update && apt-get install --no-install-recommends "
-     "a1=1",
-     {}},
     {"Upgrade",
      "RUN apt-get update && apt-get install --no-install-recommends a1=1 && apt-get -y upgrade && "
      "rm -rf /var/lib/apt/lists/*",
@@ -116,11 +108,10 @@ const Sample kSamples[] = {
 INSTANTIATE_TEST_SUITE_P(All, LintRule, testing::ValuesIn(kSamples),
                          [](const auto& sample) { return std::string(sample.param.name); });
 
-TEST(LintUser, TheLastOfTheLastStageCounts) {
-  EXPECT_THAT(found(kFrom + "USER 7\nRUN true\nUSER root\n"), ElementsAre("4 root-user"));
-  EXPECT_THAT(found(kFrom + "USER 0:0\n"), ElementsAre("2 root-user"));
-  EXPECT_THAT(found(kFrom), ElementsAre("1 root-user"));
-  EXPECT_THAT(found(kFrom + "USER 7\nRUN true\n" + kFrom), ElementsAre("4 root-user"));
+TEST(LintUser, NobodySaysWhoTheLastStageRunsAs) {
+  EXPECT_THAT(found(kFrom), ElementsAre("1 no-user"));
+  EXPECT_THAT(found(kFrom + "USER 7\nRUN true\n" + kFrom), ElementsAre("4 no-user"));
+  EXPECT_THAT(found(kFrom + "USER 7\n"), IsEmpty());
 }
 
 TEST(LintImage, ByDigestOrGivenToTheBuild) {
@@ -149,16 +140,7 @@ TEST(LintSample, AnUnpinnedPpaInstallOfLevelZeroOpenClAndMediaPackages) {
       all,
       ElementsAre("1 image-without-digest: `intel/deep-learning-essentials:2025.3.2-0-devel-ubuntu24.04` is "
                   "another image tomorrow",
-                  "3 unpinned-package: `software-properties-common` is whatever is newest",
-                  "3 recommended-packages: installs more than is named",
-                  "3 lists-kept: the package lists stay in the image",
-                  "4 ppa: `ppa:kobuk-team/intel-graphics` lists only the newest version of each package",
-                  "5 recommended-packages: installs more than is named",
-                  "6 unpinned-package: `libze-intel-gpu1` is whatever is newest",
-                  "6 unpinned-package: `libze1` is whatever is newest",
-                  "6 unpinned-package: `intel-opencl-icd` is whatever is newest",
-                  "7 unpinned-package: `intel-media-va-driver-non-free` is whatever is newest",
-                  "7 unpinned-package: `libmfx-gen1` is whatever is newest"));
+                  "4 ppa: `ppa:kobuk-team/intel-graphics` lists only the newest version of each package"));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ survive whatever ends the run.")
 set(CPACK_DEBIAN_SUITES_PACKAGE_NAME proctor-suites)
 set(CPACK_DEBIAN_SUITES_PACKAGE_DEPENDS "${same_runner}, ${libraries}")
 set(CPACK_DEBIAN_SUITES_PACKAGE_RECOMMENDS "${loader}")
-set(CPACK_DEBIAN_SUITES_PACKAGE_SUGGESTS "cuda-cudart-13-0, libgloo0")
+set(CPACK_DEBIAN_SUITES_PACKAGE_SUGGESTS "cuda-cudart-13-0 | cuda-cudart-12-9, libgloo0")
 set(CPACK_COMPONENT_SUITES_DESCRIPTION "device probes and conformance suites for Proctor
 Checks of what drivers of Intel and NVIDIA GPUs do: visibility, memory,
 kernels, collectives; and the probes by which the runner finds devices.")

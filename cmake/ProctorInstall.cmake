@@ -97,7 +97,7 @@ endif()
 
 # ---- suites ----
 
-foreach(vendor xpu cuda)
+foreach(vendor xpu cuda cuda12)
   foreach(program proctor-probe- health_ visibility_ memory_ kernels_ collectives_)
     proctor_install_target(suites ${program}${vendor} ${PROCTOR_INSTALL_PROGRAMS})
   endforeach()
@@ -116,7 +116,7 @@ proctor_install_share(suites "" suites/selftest_exemptions.toml)
 foreach(target proctor_ze_sim proctor_collective_faults)
   proctor_install_target(simulator ${target} ${PROCTOR_INSTALL_PROGRAMS})
 endforeach()
-foreach(stand_in proctor_cudart_sim proctor_nvml_sim)
+foreach(stand_in proctor_cudart_sim proctor_cudart12_sim proctor_nvml_sim)
   proctor_install_target(simulator ${stand_in} ${PROCTOR_INSTALL_PROGRAMS}/cuda_sim)
 endforeach()
 

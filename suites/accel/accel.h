@@ -251,8 +251,8 @@ class Ipc {
 
 // ---- modules and kernels ----
 
-// The contents of the build's file kernels/NAME.spv, or NAME.fatbin on CUDA. When it was not built, the check
-// ends as skip(spirv_missing:NAME) or skip(fatbin_missing:NAME).
+// The contents of the build's file kernels/NAME.spv, or NAME.fatbin on CUDA (NAME.ptx on CUDA 12). When it was not built,
+// the check ends as skip(spirv_missing:NAME), skip(fatbin_missing:NAME) or skip(ptx_missing:NAME).
 std::vector<std::byte> module_file(const std::string& name);
 
 enum class Image { kPortable, kNative };

@@ -15,18 +15,6 @@ constexpr const char* kPrefetch = "CUDA Runtime API, cudaMemPrefetchAsync";
 constexpr const char* kAdvise = "CUDA Runtime API, cudaMemAdvise";
 constexpr const char* kConcurrent = "CUDA C++ Programming Guide, Unified Memory: concurrentManagedAccess";
 
-cudaMemLocation location_of(const Device& device) {
-  cudaMemLocation location{};
-  location.type = cudaMemLocationTypeDevice;
-  location.id = native(device);
-  return location;
-}
-cudaMemLocation host() {
-  cudaMemLocation location{};
-  location.type = cudaMemLocationTypeHost;
-  return location;
-}
-
 void need_concurrent_access(const Context& context) {
   need(context.device().record()->native.concurrentManagedAccess != 0,
        "unsupported:concurrent_managed_access");
@@ -43,8 +31,8 @@ PROCTOR_CHECK(Managed, PrefetchKeepsTheBytes, "M37", kPrefetch, kGate,
   const auto sent = noise(8192, 1);
   std::copy(sent.begin(), sent.end(), buffer.data());
   step("given a prefetch to the device and back to the host");
-  for (const cudaMemLocation& location : {location_of(context.device()), host()}) {
-    CUDA_CALL(cudaMemPrefetchAsync, buffer.data(), buffer.bytes(), location, 0, native(queue)).or_throw();
+  for (const int place : {native(context.device()), static_cast<int>(cudaCpuDeviceId)}) {
+    try_prefetch(buffer.data(), buffer.bytes(), place, native(queue)).or_throw();
   }
   queue.synchronize();
   expect_bytes("managed memory after it", sent, {buffer.data(), buffer.bytes()}, context.device());
@@ -61,7 +49,7 @@ PROCTOR_CHECK(Managed, AdviceKeepsTheBytes, "M37", kAdvise, kGate, {"copy.prefet
                                        cudaMemAdviseSetPreferredLocation, cudaMemAdviseUnsetPreferredLocation,
                                        cudaMemAdviseSetAccessedBy,        cudaMemAdviseUnsetAccessedBy};
   for (const cudaMemoryAdvise advice : kAll) {
-    CUDA_CALL(cudaMemAdvise, buffer.data(), buffer.bytes(), advice, location_of(context.device())).or_throw();
+    try_advise(buffer.data(), buffer.bytes(), advice, native(context.device())).or_throw();
   }
   expect_bytes("managed memory after it", sent, {buffer.data(), buffer.bytes()}, context.device());
 }

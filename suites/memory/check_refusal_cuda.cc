@@ -7,13 +7,6 @@ namespace {
 
 constexpr std::size_t kHuge = SIZE_MAX;
 
-cudaMemLocation on_device(int ordinal) {
-  cudaMemLocation location{};
-  location.type = cudaMemLocationTypeDevice;
-  location.id = ordinal;
-  return location;
-}
-
 // Codes: what the CUDA Runtime API lists under each function; which of them an argument gets is what
 // ROCm/hip-tests asserts where it is compiled for NVIDIA. A row is one call; its other arguments are good.
 constexpr BadCall kBadCalls[] = {
@@ -160,14 +153,12 @@ constexpr BadCall kBadCalls[] = {
 
     {"cudaMemPrefetchAsync", "the memory is no managed memory", cudaErrorInvalidValue,
      [](Victim& v) {
-       return CUDA_CALL(cudaMemPrefetchAsync, v.memory.data(), v.memory.bytes(),
-                        on_device(native(v.context.device())), 0, v.stream);
+       return try_prefetch(v.memory.data(), v.memory.bytes(), native(v.context.device()), v.stream);
      }},
     {"cudaMemAdvise", "there is no such advice", cudaErrorInvalidValue,
      [](Victim& v) {
        const Buffer managed = shared_memory(v.context, 4096);
-       return CUDA_CALL(cudaMemAdvise, managed.data(), 4096, no_such<cudaMemoryAdvise>(),
-                        on_device(native(v.context.device())));
+       return try_advise(managed.data(), 4096, no_such<cudaMemoryAdvise>(), native(v.context.device()));
      }},
 
     {"cudaIpcGetMemHandle", "the place for the handle is null", cudaErrorInvalidValue,

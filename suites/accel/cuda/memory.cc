@@ -14,6 +14,41 @@ Context::Context(std::vector<Device> devices) : impl_(std::make_shared<Impl>(std
 const Device& Context::device() const { return impl_->devices.front(); }
 const std::vector<Device>& Context::devices() const { return impl_->devices; }
 
+// ---- managed memory ----
+
+#if CUDART_VERSION >= 13000
+
+namespace {
+
+cudaMemLocation location_of(int place) {
+  cudaMemLocation location{};
+  location.type = place == cudaCpuDeviceId ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice;
+  if (place != cudaCpuDeviceId) location.id = place;
+  return location;
+}
+
+}  // namespace
+
+Status try_prefetch(const void* memory, std::size_t bytes, int place, cudaStream_t stream) {
+  return CUDA_CALL(cudaMemPrefetchAsync, memory, bytes, location_of(place), 0, stream);
+}
+
+Status try_advise(const void* memory, std::size_t bytes, cudaMemoryAdvise advice, int place) {
+  return CUDA_CALL(cudaMemAdvise, memory, bytes, advice, location_of(place));
+}
+
+#else
+
+Status try_prefetch(const void* memory, std::size_t bytes, int place, cudaStream_t stream) {
+  return CUDA_CALL(cudaMemPrefetchAsync, memory, bytes, place, stream);
+}
+
+Status try_advise(const void* memory, std::size_t bytes, cudaMemoryAdvise advice, int place) {
+  return CUDA_CALL(cudaMemAdvise, memory, bytes, advice, place);
+}
+
+#endif
+
 // ---- buffers ----
 
 // Alignments are the runtime's: 256 bytes at least.

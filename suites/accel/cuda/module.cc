@@ -16,10 +16,19 @@ std::filesystem::path program() {
   return std::filesystem::read_symlink("/proc/self/exe");
 }
 
+// What the build makes for a runtime of 12 is PTX, or code for one generation of devices alone.
+#if CUDART_VERSION >= 13000
+constexpr const char* kForms[] = {".fatbin"};
+#else
+constexpr const char* kForms[] = {".ptx", ".cubin"};
+#endif
+
 std::filesystem::path file_of(const std::string& name) {
-  const auto path = program().parent_path() / "kernels" / (name + ".fatbin");
-  if (!std::filesystem::exists(path)) throw suite::Skipped("fatbin_missing:" + name);
-  return path;
+  for (const char* const form : kForms) {
+    auto path = program().parent_path() / "kernels" / (name + form);
+    if (std::filesystem::exists(path)) return path;
+  }
+  throw suite::Skipped(kForms[0] + 1 + std::string("_missing:") + name);
 }
 
 void need_no_options(const ModuleOptions& options) {
@@ -30,9 +39,9 @@ void need_no_options(const ModuleOptions& options) {
 
 std::vector<std::byte> module_file(const std::string& name) {
   const Result<std::string> bytes = read_file(file_of(name));
-  if (!bytes) throw suite::Skipped("fatbin_missing:" + name);
-  const auto* data = reinterpret_cast<const std::byte*>(bytes->data());
-  return {data, data + bytes->size()};
+  if (!bytes) throw suite::Skipped(kForms[0] + 1 + std::string("_missing:") + name);
+  const auto* data = reinterpret_cast<const std::byte*>(bytes->c_str());
+  return {data, data + bytes->size() + 1};  // PTX is a text with a final 0; other forms know their length
 }
 
 void or_throw_named(const Status& status, const Device& device) {

@@ -10,18 +10,18 @@
 #include <vector>
 
 #include "suites/accel/accel.h"
-
-// Before CUDA 13 the forms that take a cudaMemLocation had names of their own.
-#if CUDART_VERSION < 13000
-#define cudaMemPrefetchAsync cudaMemPrefetchAsync_v2
-#define cudaMemAdvise cudaMemAdvise_v2
-#endif
+#include "suites/main/skipped.h"
 
 namespace proctor::accel {
 
 // CUDA_CALL(cudaMalloc, &pointer, bytes) gives the Status of the call. The runtime remembers some failures;
-// the macro leaves them there for cudaGetLastError.
-#define CUDA_CALL(call, ...) ::proctor::accel::Status(static_cast<std::uint32_t>(::call(__VA_ARGS__)), #call)
+// the macro leaves them there for cudaGetLastError. A call for which the driver is too old, of the same number as the
+// runtime but an earlier one, ends the check as skip(driver_too_old:cudaFuncGetName).
+#define CUDA_CALL(call, ...) ::proctor::accel::answer(::call(__VA_ARGS__), #call)
+inline Status answer(cudaError_t code, const char* call) {
+  if (code == cudaErrorCallRequiresNewerDriver) throw suite::Skipped(std::string("driver_too_old:") + call);
+  return Status(static_cast<std::uint32_t>(code), call);
+}
 
 struct DeviceRecord {
   int ordinal = 0;
@@ -59,6 +59,11 @@ inline cudaLibrary_t native(const Module& module) { return module.impl()->handle
 // The form for functions that take a kernel by its host address.
 inline const void* native(const Kernel& kernel) { return kernel.impl()->handle; }
 cudaStream_t native(const Queue& queue);
+
+// Calls for managed memory whose form CUDA 13 changed; that before it is what each driver of 12 knows. `place` is the
+// ordinal of a device, or cudaCpuDeviceId.
+Status try_prefetch(const void* memory, std::size_t bytes, int place, cudaStream_t stream);
+Status try_advise(const void* memory, std::size_t bytes, cudaMemoryAdvise advice, int place);
 
 // If the file has no code for the device's architecture, the check ends as
 // skip(unsupported:compute_capability=7.0). Any other failure is thrown.

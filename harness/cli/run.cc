@@ -20,6 +20,7 @@
 #include "harness/core/read_file.h"
 #include "harness/core/replace_file.h"
 #include "harness/core/text.h"
+#include "harness/machine/cuda_programs.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/dynamic_loader.h"
 #include "harness/machine/installation.h"
@@ -293,7 +294,7 @@ Result<void> RunCommand::prepare() {
   } else {
     steps.insert(steps.end(),
                  {&RunCommand::find_devices, &RunCommand::take_shard, &RunCommand::check_cards,
-                  &RunCommand::count_jobs, &RunCommand::start_through_loaders, &RunCommand::open_leases,
+                  &RunCommand::count_jobs, &RunCommand::choose_programs, &RunCommand::open_leases,
                   &RunCommand::open_directory, &RunCommand::write_record, &RunCommand::make_environments,
                   &RunCommand::complete_setup});
   }
@@ -427,7 +428,9 @@ Result<void> RunCommand::count_jobs() {
   return {};
 }
 
-Result<void> RunCommand::start_through_loaders() {
+// Those that run with the driver that is here.
+Result<void> RunCommand::choose_programs() {
+  use_cuda_runtime(devices_.cuda_runtime, program_directory(), plan_);
   for (const auto& [backend, simulated] : devices_.simulations) {
     if (simulated.loader_words.empty()) continue;
     auto started = start_through(simulated.loader_words, backend, search_path(), plan_);

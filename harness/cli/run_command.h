@@ -72,7 +72,7 @@ class RunCommand {
   Result<void> take_shard();
   Result<void> check_cards();
   Result<void> count_jobs();
-  Result<void> start_through_loaders();
+  Result<void> choose_programs();
   Result<void> open_leases();
   Result<void> open_directory();
   Result<void> write_record();

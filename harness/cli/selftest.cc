@@ -10,6 +10,7 @@
 #include "harness/core/clock.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/replace_file.h"
+#include "harness/machine/cuda_programs.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/installation.h"
 #include "harness/plan/kinds/kind.h"
@@ -143,6 +144,7 @@ Result<void> SelftestCommand::prepare() {
                  {},
                  0};
   }
+  use_cuda_runtime(devices_.cuda_runtime, program_directory(), plan_);
   return {};
 }
 

@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <charconv>
 #include <set>
+
+#include "fixtures/simgpu/spec/cuda_driver.h"
 
 namespace proctor {
 namespace {
@@ -28,6 +31,16 @@ TEST(CudaVersions, TheTableIsInOrderAndEachRowFitsItsFamily) {
     if (i == 0) continue;
     EXPECT_GE(rows[i - 1].cuda, rows[i].cuda) << rows[i].toolkit;
     EXPECT_GE(first_number(rows[i - 1].driver), first_number(rows[i].driver)) << rows[i].toolkit;
+  }
+}
+
+// What a simulated driver calls itself is what this table knows.
+TEST(CudaVersions, SimulatedDriversAreInTheTable) {
+  for (const auto& simulated : simgpu::cuda_drivers()) {
+    const auto rows = cuda_toolkit_drivers();
+    EXPECT_TRUE(std::ranges::any_of(rows, [&](const CudaToolkitDriver& row) {
+      return row.cuda == simulated.cuda && row.driver == simulated.release;
+    })) << simulated.release;
   }
 }
 

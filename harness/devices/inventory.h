@@ -32,6 +32,10 @@ struct Inventory {
   // The same for programs that use this machine's CUDA Runtime, as ours do. Other programs bring their own.
   std::string runtime_problem;
   std::string runtime_detail;
+  // Versions as numbers, 13000 for 13.0; 0: not known. Of the CUDA Runtime that works here or, where none does, the newest
+  // that is here; and the newest that the driver can do.
+  int cuda_runtime = 0;
+  int cuda_driver = 0;
   // What was loaded in place of a driver with hardware, for whatever reason; "" = nothing. All devices are then
   // simulated.
   std::string stand_in;

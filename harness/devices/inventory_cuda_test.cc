@@ -137,6 +137,22 @@ TEST_F(CudaProbe, DevicesThatNvmlListsAreKnownToThoseWhoBringTheirOwnRuntime) {
   EXPECT_EQ(inventory.devices[1].ordinal, 1) << "in PCI order, as masks by ordinal need it";
 }
 
+#ifdef PROCTOR_REAL_CUDART12
+// Of the two runtimes that are here: the newest that the driver is not too old for.
+TEST_F(CudaProbe, TheDriverChoosesTheRuntime) {
+  const std::string both = std::string(PROCTOR_CUDA_DRIVER_STUB ":") + kReal + ":" PROCTOR_REAL_CUDART12;
+  const auto old = probe(both, {"PROCTOR_STUB_CUDA_VERSION=12020", "PROCTOR_STUB_CUDA_INIT=100"});
+  EXPECT_EQ(old.problem, "no_device") << "what 12 says, and not that 13 is too new";
+  EXPECT_EQ(old.cuda_runtime / 1000, 12);
+  EXPECT_EQ(old.cuda_driver, 12020);
+  const auto now = probe(both, {"PROCTOR_STUB_CUDA_INIT=100"});
+  EXPECT_EQ(now.problem, "no_device");
+  EXPECT_EQ(now.cuda_runtime / 1000, 13);
+  const auto older = probe(both, {"PROCTOR_STUB_CUDA_VERSION=11080"});
+  EXPECT_EQ(older.problem, "driver_too_old:11.8<" PROCTOR_REAL_CUDA) << "both are too new";
+}
+#endif
+
 TEST_F(CudaProbe, ADriverThatNobodyCanInitialiseConcernsAllPrograms) {
   const auto inventory = probe(std::string(PROCTOR_CUDA_DRIVER_STUB ":" PROCTOR_NVML_STAND_IN ":") + kReal,
                                {"PROCTOR_STUB_CUDA_INIT=802"});

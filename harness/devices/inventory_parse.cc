@@ -109,6 +109,8 @@ void parse_cuda(const json& document, Inventory& inventory) {
     inventory.runtime_problem = runtime.value("problem", "");
     inventory.runtime_detail = runtime.value("detail", "");
   }
+  inventory.cuda_runtime = version;
+  inventory.cuda_driver = cuda;
   add_stack(inventory, "cuda.driver", driver);
   if (cuda > 0) add_stack(inventory, "cuda.api", cuda_version_text(cuda));
   if (version > 0) add_stack(inventory, "cuda.runtime", cuda_version_text(version));

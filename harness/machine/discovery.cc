@@ -15,6 +15,7 @@
 #include "harness/core/duration.h"
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
+#include "harness/machine/cuda_programs.h"
 #include "harness/machine/installation.h"
 #include "harness/machine/needed_backend.h"
 #include "harness/plan/discovery.h"
@@ -150,8 +151,12 @@ Result<ListOutput> Listing::without_devices(const ListCommand& command) {
   const auto hidden = plan_visibility(VisibilityRequest{});
   if (!hidden) return hidden.error();
   apply(*hidden, environment);
-  if (command.argv.front().starts_with(program_directory() + "/")) add_simulated_libraries(environment);
-  return run({.argv = command.argv,
+  std::vector<std::string> argv = command.argv;
+  if (argv.front().starts_with(program_directory() + "/")) {
+    add_simulated_libraries(environment);
+    argv.front() = startable_cuda_program(argv.front(), environment["LD_LIBRARY_PATH"]);
+  }
+  return run({.argv = std::move(argv),
               .env = to_list(environment),
               .directory = command.directory,
               .file_option = command.file_option});

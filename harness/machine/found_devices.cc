@@ -8,8 +8,11 @@
 #include "harness/core/child_protocol.h"
 #include "harness/core/text.h"
 #include "harness/devices/caller_devices.h"
+#include "harness/devices/cuda_versions.h"
 #include "harness/devices/inventory.h"
 #include "harness/devices/leases/ctest_resources.h"
+#include "harness/machine/cuda_programs.h"
+#include "harness/machine/installation.h"
 
 namespace proctor {
 namespace {
@@ -57,6 +60,18 @@ void add_intel(const Simulation& simulation, Containment& containment, const Env
   } else if (!inventory.problem.empty()) {
     devices.warnings.push_back({"probe", "the simulated devices cannot be probed: " + inventory.words()});
   }
+}
+
+// The probe takes an older runtime where the driver is too old for the newest. Ours may not have been built for it.
+void need_own_programs(Inventory& inventory) {
+  if (!inventory.problem.empty() || !inventory.runtime_problem.empty()) return;
+  const std::string program = program_directory() + "/memory_cuda";
+  const int needed = needed_cuda_runtime(program);
+  const bool enough = inventory.cuda_driver / 1000 >= needed;
+  if (needed == 0 || enough || !program_for_runtime(program, inventory.cuda_runtime / 1000).empty()) return;
+  inventory.runtime_problem =
+      fmt::format("driver_too_old:{}<{}.0", cuda_version_text(inventory.cuda_driver), needed);
+  inventory.runtime_detail = needed_cuda_driver(needed * 1000, "", inventory.cuda_driver);
 }
 
 // What a probe could not find or use.
@@ -177,7 +192,11 @@ Result<void> add_devices(Backend backend, const std::optional<Simulation>& simul
   // Without the caller's mask, under the variables that the cases will get: ordinals must mean the same to
   // both.
   const Environment whole = unmasked(backend, caller);
-  const Inventory inventory = probe(whole);
+  Inventory inventory = probe(whole);
+  if (backend == Backend::kCuda) {
+    need_own_programs(inventory);
+    devices.cuda_runtime = inventory.cuda_runtime / 1000;
+  }
   devices.stack.insert(devices.stack.end(), inventory.stack.begin(), inventory.stack.end());
   note_problems(backend, inventory, simulation.has_value(), devices);
   if (inventory.devices.empty()) return {};
@@ -217,6 +236,7 @@ const PoolDevice* FoundDevices::find(const std::string& id) const {
 void FoundDevices::add(const FoundDevices& other) {
   const auto append = [](auto& list, const auto& more) { list.insert(list.end(), more.begin(), more.end()); };
   append(pool, other.pool);
+  if (other.cuda_runtime != 0) cuda_runtime = other.cuda_runtime;
   append(leasable, other.leasable);
   unusable.insert(other.unusable.begin(), other.unusable.end());
   unusable_by_ours.insert(other.unusable_by_ours.begin(), other.unusable_by_ours.end());

@@ -32,6 +32,7 @@ struct FoundDevices {
   std::map<std::string, std::string> unusable;  // backend -> reason of the skip
   // The same, for our own suites only. They use the machine's runtime; other suites may bring their own.
   std::map<std::string, std::string> unusable_by_ours;
+  int cuda_runtime = 0;  // the number of the CUDA Runtime that works here, e.g. 12; 0: not known
   std::map<std::string, std::set<std::string>> lacking;  // backend -> needs that its devices do not meet
   std::map<std::string, std::string> absent;  // backend that is not here, or is hidden by the caller -> why
   std::vector<std::pair<std::string, std::string>> stack;

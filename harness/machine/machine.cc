@@ -5,6 +5,7 @@
 
 #include "harness/devices/device_nodes.h"
 #include "harness/devices/inventory.h"
+#include "harness/machine/cuda_programs.h"
 #include "harness/machine/installation.h"
 #include "harness/plan/sim_faults.h"
 
@@ -189,8 +190,12 @@ Result<std::optional<HealthRequest>> Machine::health_request(const FoundDevices&
                                                              CaseEnvironments& environments, bool may_reset) {
   const PoolDevice* entry = devices.find(device);
   if (entry == nullptr || entry->shared) return std::optional<HealthRequest>();
-  const std::string program = health_program(entry->device.backend);
+  std::string program = health_program(entry->device.backend);
   const auto backend = parse_backend(entry->device.backend);
+  if (backend == Backend::kCuda) {
+    if (auto other = program_for_runtime(program, devices.cuda_runtime); !other.empty())
+      program = std::move(other);
+  }
   if (program.empty() || !backend) return std::optional<HealthRequest>();
   const auto scratch = this->scratch();
   if (!scratch) return scratch.error();

@@ -32,8 +32,8 @@ Result<std::optional<Layer>> parse_layer_option(const char* option, const std::s
 void add_machine_options(CLI::App& command, MachineOptions& options) {
   command.add_option(
       "--sim", options.sim,
-      "Simulated devices, e.g. xpu:2x2 (two Intel cards with two tiles each), cuda:4 (four NVIDIA cards), "
-      "xpu:2x2,cuda:4, or FILE.toml, which describes each card");
+      "Simulated devices, e.g. xpu:2x2 (two Intel cards with two tiles each), cuda:4 (four NVIDIA cards; "
+      "cuda:4@12: below a driver for CUDA 12), xpu:2x2,cuda:4, or FILE.toml, which describes each card");
   command.add_option("--sim-driver", options.sim_driver,
                      "What simulates them: simgpu (the default), or intel[@DIR], Intel's own driver in its "
                      "no-hardware mode, "

@@ -13,8 +13,11 @@
 namespace proctor::probe {
 namespace {
 
+// The newest first: the others are asked where it is not here, or the driver is too old for it.
 constexpr const char* kRuntimes[] = {"libcudart.so.13", "libcudart.so.12"};
 constexpr const char* kDriver = "libcuda.so.1";
+constexpr const char* kMissing = "library_missing:";
+constexpr const char* kTooOld = "driver_too_old";
 
 // cudaError
 constexpr int kSuccess = 0;
@@ -91,29 +94,20 @@ void name_problem(int result, CudaRuntime& runtime) {
   } else if (result != kInsufficientDriver) {
     runtime.problem = "init:" + runtime.code;
     runtime.detail = "cudaGetDeviceCount failed";
-  } else if (dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL) == nullptr) {
+  } else if (runtime.driver == 0 && dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL) == nullptr) {
     runtime.problem = "no_driver";
     runtime.detail = std::string("NVIDIA's driver is not here: ") + dlerror();
   } else {
-    runtime.problem = "driver_too_old";
+    runtime.problem = kTooOld;
     runtime.detail = "the driver is older than this CUDA Runtime";
   }
 }
 
-SharedLibrary load() {
-  SharedLibrary library(kRuntimes[0]);
-  for (std::size_t next = 1; next < std::size(kRuntimes) && !library.loaded(); ++next)
-    library = SharedLibrary(kRuntimes[next]);
-  return library;
-}
-
-}  // namespace
-
-CudaRuntime query_cuda_runtime() {
+CudaRuntime query(const char* name) {
   CudaRuntime runtime;
-  const SharedLibrary library = load();
+  const SharedLibrary library(name);
   if (!library.loaded()) {
-    runtime.problem = std::string("library_missing:") + kRuntimes[0];
+    runtime.problem = kMissing + std::string(name);
     runtime.detail = "the CUDA Runtime is not here";
     return runtime;
   }
@@ -135,6 +129,20 @@ CudaRuntime query_cuda_runtime() {
   }
   for (int i = 0; i < count; ++i) runtime.devices.push_back(describe(cuda, i));
   if (count == 0) name_problem(kNoDevice, runtime);
+  return runtime;
+}
+
+bool is_missing(const CudaRuntime& runtime) { return runtime.problem.starts_with(kMissing); }
+
+}  // namespace
+
+CudaRuntime query_cuda_runtime() {
+  CudaRuntime runtime = query(kRuntimes[0]);
+  for (std::size_t next = 1; next < std::size(kRuntimes); ++next) {
+    if (!is_missing(runtime) && runtime.problem != kTooOld) break;
+    CudaRuntime older = query(kRuntimes[next]);
+    if (!is_missing(older) && (is_missing(runtime) || older.problem != kTooOld)) runtime = std::move(older);
+  }
   return runtime;
 }
 

@@ -27,6 +27,7 @@ struct CudaRuntime {
   std::vector<CudaRuntimeDevice> devices;  // in its order
 };
 
+// Of the newest runtime that works here or, where none does, that is here.
 CudaRuntime query_cuda_runtime();
 
 }  // namespace proctor::probe

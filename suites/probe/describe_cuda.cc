@@ -91,7 +91,7 @@ void name_problem(json& document, const CudaRuntime& runtime) {
   std::string problem = runtime.problem;
   std::string detail = runtime.detail;
   if (concerns_one_runtime(problem)) {
-    const bool has_driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr;
+    const bool has_driver = runtime.driver > 0 || dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr;
     if (has_driver && listed > 0) return;
     if (!has_driver) {
       problem = "no_driver";

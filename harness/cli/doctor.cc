@@ -41,8 +41,8 @@ struct DoctorRequest {
 constexpr VendorLibrary kVendorLibraries[] = {
     {"libze_loader.so.1", "Level Zero loader"}, {"libze_intel_gpu.so.1", "Intel GPU driver"},
     {"libcuda.so.1", "NVIDIA driver"},          {"libnvidia-ml.so.1", "NVIDIA management"},
-    {"libcudart.so.13", "CUDA Runtime"},        {"libnccl.so.2", "NVIDIA collectives"},
-    {"libccl.so.1", "Intel collectives"}};
+    {"libcudart.so.13", "CUDA Runtime 13"},     {"libcudart.so.12", "CUDA Runtime 12"},
+    {"libnccl.so.2", "NVIDIA collectives"},     {"libccl.so.1", "Intel collectives"}};
 
 Result<std::vector<KnownBad>> rules_of(const DoctorRequest& request) {
   auto rules = known_bad_rules();

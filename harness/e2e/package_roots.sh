@@ -39,8 +39,8 @@ apt_install() { # root, packages...
     >"$root/tmp/apt.log" 2>&1 || die "apt-get install $*"$'\n'"$(tail -20 "$root/tmp/apt.log")"
 }
 
-tarball_alone() { # root, packages, devices that need nothing
-  local root=$1 packages=$2 devices=$3 tarball
+tarball_alone() { # root, packages, devices that need nothing: a run on each
+  local root=$1 packages=$2 devices=$3 tarball cards
   tarball=$(cd "$packages" && ls proctor-*.tar.gz)
   mkdir "$root/opt/first"
   tar -xzf "$packages/$tarball" -C "$root/opt/first" --no-same-owner
@@ -48,7 +48,7 @@ tarball_alone() { # root, packages, devices that need nothing
   expect 0 'linked    statically' as_user "$root" /opt/moved/bin/proctor --version
   expect 0 'exit 0 (all good)' as_user "$root" /opt/moved/bin/proctor run --out /tmp/command -- /bin/true
   expect 3 'library_missing:libze_loader.so.1' as_user "$root" /opt/moved/bin/proctor run --sim xpu:2x2 --out /tmp/no-loader
-  if [ -n "$devices" ]; then run_all "$root" /opt/moved/bin/proctor "$devices"; fi
+  for cards in $devices; do run_all "$root" /opt/moved/bin/proctor "$cards"; done
 }
 
 debian_packages() { # root, packages, devices
@@ -64,7 +64,7 @@ debian_packages() { # root, packages, devices
 
 # Runs in its own mount and PID namespace, so that nothing stays mounted or running.
 inside() { # root, packages
-  local root=$1 packages=$2 name cuda=
+  local root=$1 packages=$2 name cuda= cuda12=
   mount --rbind /sys "$root/sys"
   mount --rbind /dev "$root/dev"
   mount -t proc proc "$root/proc"
@@ -74,9 +74,10 @@ inside() { # root, packages
   cp /etc/resolv.conf "$root/etc/"
   name=$(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' "$root/etc/os-release")
   if tar -tzf "$packages"/proctor-*.tar.gz | grep '/memory_cuda$' >/dev/null; then cuda=cuda:4; fi
+  if tar -tzf "$packages"/proctor-*.tar.gz | grep '/memory_cuda12$' >/dev/null; then cuda12=cuda:4@12; fi
 
-  tarball_alone "$root" "$packages" "$cuda"
-  echo "ok $name, the tarball alone: commands ${cuda:+and $cuda}"
+  tarball_alone "$root" "$packages" "$cuda $cuda12"
+  echo "ok $name, the tarball alone: commands ${cuda:+and $cuda $cuda12}"
   chroot "$root" apt-get update -q >/dev/null
   if ! chroot "$root" apt-cache show libze1 >/dev/null 2>&1; then
     echo "ok $name has no libze1: no more to try"

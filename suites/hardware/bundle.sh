@@ -10,6 +10,9 @@ out=$2
 most_bytes=$((60 << 20))
 programs=(proctor proctor-guard proctor-probe-cuda proctor-probe-xpu visibility_cuda memory_cuda kernels_cuda collectives_cuda
   libproctor_nccl.so health_cuda)
+if [ -x "$build/bin/memory_cuda12" ]; then # for a driver of CUDA 12
+  programs+=(visibility_cuda12 memory_cuda12 kernels_cuda12 collectives_cuda12 health_cuda12)
+fi
 of_the_machine='^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt)[.-]'
 
 die() {
@@ -28,7 +31,7 @@ for program in "${programs[@]}"; do
   cp "$build/bin/$program" "$out/bin/"
 done
 cp -r "$build/bin/share" "$out/bin/"
-cp "$build"/bin/kernels/*.fatbin "$out/bin/kernels/"
+find "$build/bin/kernels" \( -name '*.fatbin' -o -name '*.ptx' -o -name '*.cubin' \) -exec cp -t "$out/bin/kernels" {} +
 cp "$(dirname "$0")/run.sh" "$out/"
 
 for program in "${programs[@]}"; do
@@ -36,9 +39,9 @@ for program in "${programs[@]}"; do
     [[ $name =~ $of_the_machine || -e $out/lib/$name ]] || cp -L "$path" "$out/lib/$name"
   done < <(libraries_of "$out/bin/$program")
 done
-# The probe asks for it by name. The newest one that the suites were linked with.
+# The probe asks for them by name: those that the suites were linked with.
 compgen -G "$out/lib/libcudart.so.*" >/dev/null || die "no suite needs libcudart: it was linked statically"
-strip --strip-unneeded "$out"/bin/proctor "$out"/bin/*_cuda "$out"/bin/proctor-probe-*
+strip --strip-unneeded "$out"/bin/proctor "$out"/bin/*_cuda* "$out"/bin/proctor-probe-*
 
 for program in "${programs[@]}"; do
   while read -r name path; do

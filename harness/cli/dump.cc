@@ -43,7 +43,14 @@ std::string proc_text(int pid, const char* file) {
 }
 
 // Of the guard, not of the case: a stuck process may never answer for its own environment (proc(5)), and the
-// guard was started with the same one.
+// guard was started with the same one. Where an ordinary user may not read it (a guard is not dumpable), the leader is
+// asked all the same.
+int who_answers(int guard) {
+  if (read_file(fmt::format("/proc/{}/environ", guard))) return guard;
+  const auto children = guard::descendants(guard);
+  return children.empty() ? guard : *children.begin();
+}
+
 std::string variable_of(int pid, std::string_view name) {
   const std::string wanted = '\0' + std::string(name) + '=';
   const std::string all = '\0' + proc_text(pid, "environ");
@@ -85,9 +92,11 @@ std::vector<Tree> find_trees(const RunRecord& run, const RunModel& model) {
   std::vector<const CaseRecord*> running = running_cases(model);
   std::vector<Tree> trees;
   for (const int pid : guard::descendants(run.pid)) {
-    if (!is_child_of(pid, run.pid) || variable_of(pid, child::kRunDirVariable) != run.run_dir) continue;
+    if (!is_child_of(pid, run.pid)) continue;
+    const int speaker = who_answers(pid);
+    if (variable_of(speaker, child::kRunDirVariable) != run.run_dir) continue;
     Tree tree{.guard = pid, .log = {}, .case_id = {}, .devices = {}, .file = {}, .found = {}};
-    const std::string id = variable_of(pid, child::kCaseVariable);
+    const std::string id = variable_of(speaker, child::kCaseVariable);
     const auto known = std::find_if(running.begin(), running.end(),
                                     [&](const CaseRecord* record) { return record->planned.id == id; });
     if (known != running.end()) {

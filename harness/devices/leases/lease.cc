@@ -28,6 +28,7 @@ constexpr int kFormat = 1;
 constexpr std::size_t kMaxRecord = 16 * 1024;
 constexpr const char* kSuffix = ".lease";
 constexpr mode_t kForEverybody = 0666;
+constexpr const char* kEverybodys = "/run/lock";
 // The kernel's own PID namespace has this inode (PROC_PID_INIT_INO); a container's has another.
 constexpr ino_t kHostPidNamespace = 0xEFFFFFFC;
 
@@ -78,6 +79,14 @@ bool lock_from(off_t first, int fd, short type) {
   lock.l_whence = SEEK_SET;
   lock.l_start = first;
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+// A container that has it as a mount was given it, by who gives it to others as well. (/dev/shm is always one.)
+bool is_given(const std::string& path) {
+  struct stat own {
+  }, above{};
+  return path == kEverybodys && stat(path.c_str(), &own) == 0 && stat("/run", &above) == 0 &&
+         own.st_dev != above.st_dev;
 }
 
 // Who makes it before us would be who may remove what is in it.
@@ -240,7 +249,7 @@ Result<void> Lease::still_there() const {
 }
 
 std::string LeaseDirectory::default_path() {
-  return is_roots_and_for_everybody("/run/lock") ? "/run/lock" : "/dev/shm";
+  return is_roots_and_for_everybody(kEverybodys) ? kEverybodys : "/dev/shm";
 }
 
 Result<LeaseDirectory> LeaseDirectory::open(const std::string& path) {
@@ -274,7 +283,8 @@ std::string LeaseDirectory::path_of(std::string device) const {
 LeaseScope LeaseDirectory::scope() const {
   struct stat own {};
   const bool contained = stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != kHostPidNamespace;
-  return contained && path_ == default_path() ? LeaseScope::kContainer : LeaseScope::kHost;
+  return contained && path_ == default_path() && !is_given(path_) ? LeaseScope::kContainer
+                                                                  : LeaseScope::kHost;
 }
 
 // Without O_CREAT first: in a directory with the sticky bit the kernel refuses O_CREAT on a file of another

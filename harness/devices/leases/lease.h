@@ -113,7 +113,7 @@ class LeaseDirectory {
 
   const std::string& path() const { return path_; }
   // kContainer when this process is in a container and the directory is the default one, which processes
-  // outside do not see. A directory that the user chose is assumed to be shared.
+  // outside do not see. One that the user chose, or that the container was given as a mount, is assumed to be shared.
   LeaseScope scope() const;
 
   // Who has the device now, if anybody. This disturbs nobody, so it may be called at any time.

@@ -3,20 +3,34 @@
 # The host needs the driver nvidia >= 525 (https://docs.nvidia.com/deploy/cuda-compatibility).
 # usage: run.sh IMAGE [ARGUMENTS OF PROCTOR]
 # PROCTOR: where Proctor is installed, or its build directory; OUT: where reports go, writable for user 10001.
+# PROCTOR_RUN_ARGS: more options for docker, separated by blanks: --env-file=FILE for secrets,
+#   --volume=DIR:/models:ro for models.
+# GPUS: --device=nvidia.com/gpu=all where docker has the devices by CDI; default --gpus=all.
+# CACHE: a volume or directory for what the driver compiles; default: one for each mask and each SHARD.
 set -eu
 image=${1:?usage: run.sh IMAGE [ARGUMENTS OF PROCTOR]}
 shift
-exec docker run --rm \
+here=$(cd "$(dirname "$0")" && pwd)
+gpus=${GPUS:---gpus=all}
+cache=${CACHE:-proctor-cuda-12-$(printf '%s-%s' "${CUDA_VISIBLE_DEVICES:-all}" "${SHARD:-1}" | tr -c 'A-Za-z0-9.-' _)}
+# shellcheck disable=SC2086  # PROCTOR_RUN_ARGS is words
+exec docker run \
+  --rm \
   --init \
-  --ipc private \
-  --shm-size 8g \
-  --pids-limit 4096 \
-  --ulimit core=0 \
-  --gpus all \
-  --env CUDA_VISIBLE_DEVICES \
-  --env CUDA_DEVICE_ORDER \
-  --label dev.proctor.stack=cuda-12 \
-  --env PROCTOR_IMAGE_DIGEST="$(docker image inspect --format '{{.Id}}' "$image")" \
-  --volume "${PROCTOR:?}":/opt/proctor:ro \
-  --volume "${OUT:?}":/out \
-  "$image" /opt/proctor/bin/proctor "$@"
+  --ipc=private \
+  --shm-size=8g \
+  --pids-limit=4096 \
+  --ulimit=core=0 \
+  --cap-drop=ALL \
+  --security-opt=no-new-privileges \
+  --security-opt=seccomp="$here"/seccomp.json \
+  "$gpus" \
+  --env=CUDA_VISIBLE_DEVICES \
+  --env=CUDA_DEVICE_ORDER \
+  --volume=/run/lock:/run/lock \
+  --volume="$cache":/cache \
+  --label=dev.proctor.stack=cuda-12 \
+  --env=PROCTOR_IMAGE_DIGEST="$(docker image inspect --format '{{.Id}}' "$image")" \
+  --volume="${PROCTOR:?}":/opt/proctor:ro \
+  --volume="${OUT:?}":/out \
+  ${PROCTOR_RUN_ARGS:-} "$image" /opt/proctor/bin/proctor "$@"

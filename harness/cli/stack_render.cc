@@ -28,11 +28,14 @@ Result<std::vector<RenderedFile>> render(const RenderRequest& request) {
   auto names = request.stacks.empty() ? stack_names(locks) : request.stacks;
   if (!names) return names.error();
   std::vector<RenderedFile> files;
+  std::vector<StackLock> all;
   for (const auto& name : *names) {
-    const auto lock = read_stack_lock(locks, name);
+    auto lock = read_stack_lock(locks, name);
     if (!lock) return lock.error();
     for (auto& file : render_stack(*lock)) files.push_back(std::move(file));
+    all.push_back(*std::move(lock));
   }
+  if (request.stacks.empty()) files.push_back(render_bake(all));
   return files;
 }
 

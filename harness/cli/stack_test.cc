@@ -55,7 +55,7 @@ class StackCommand : public testing::Test {
 TEST_F(StackCommand, TheCommittedFilesAreThoseOfTheLocks) {
   const Answer answer = run("render --check --dir " + kDocker);
   EXPECT_EQ(answer.code, 0) << answer.text;
-  EXPECT_THAT(answer.text, HasSubstr("20 files are what their locks render to"));
+  EXPECT_THAT(answer.text, HasSubstr("40 files are what their locks render to"));
 }
 
 TEST_F(StackCommand, AFileThatDiffersOrIsMissingIsNamed) {

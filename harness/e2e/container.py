@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Proctor in a container without privileges: a Debian 12 image, a user that is not root, no capabilities, a root file
-system that cannot be written. It works on the containment layer that it can have there, and says which one and why.
+system that cannot be written. It works on the containment layer that it can have there, and says which one and why:
+under the seccomp profile that is rendered beside our images it is pidns, under one like Docker's own it is not.
 
     container.py STORE     STORE: where container_image.sh keeps its image
 """
@@ -16,6 +17,7 @@ from harness import BIN, ROOT, Sandbox, check, check_sums, report, wait_until, w
 SCRIPTS = ("exec.py", "mishaps.py", "leases.py", "device_care.py", "health.py", "foreign_holders.py", "diagnosis.py",
            "telemetry.py", "rerun.py")
 IMAGE = "localhost/proctor-debian12:e2e"
+PROFILE = ROOT / "docker/cpu-sim/seccomp.json"
 UID = 10001
 NEW_NAMESPACES = [1 << bit for bit in (17, 25, 26, 27, 28, 29, 30)]  # CLONE_NEW* of clone(2)
 
@@ -35,8 +37,9 @@ class Containers:
 
     def __init__(self, store, sandbox):
         self.store = Path(store)
-        self.profile = sandbox.path / "seccomp.json"
-        self.profile.write_text(json.dumps(without_namespaces()))
+        refusing = sandbox.path / "seccomp.json"
+        refusing.write_text(json.dumps(without_namespaces()))
+        self.profiles = {"pidns": PROFILE, "subreaper": refusing}
         sandbox.path.chmod(0o755)
         self.shared = sandbox.path / "shared"  # a directory that several containers mount
         self.shared.mkdir()
@@ -44,12 +47,11 @@ class Containers:
 
     def command(self, layer, *words):
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # podman asks for more than it may have
-        security = ["--security-opt", f"seccomp={self.profile}"] if layer == "subreaper" else []
         return [*map(str, ("podman", "--root", self.store / "store", "--runroot", self.store / "run",
                            "--storage-driver", "overlay", "--runtime", "runc", "run", "--rm", "--network", "none",
                            "--ulimit", f"nofile={files}:{files}", "--ulimit", "nproc=4096:4096",
                            "--user", f"{UID}:{UID}", "--cap-drop", "all", "--security-opt", "no-new-privileges",
-                           *security, "--read-only", "--tmpfs", "/tmp", "--workdir", "/tmp",
+                           "--security-opt", f"seccomp={self.profiles[layer]}", "--read-only", "--tmpfs", "/tmp", "--workdir", "/tmp",
                            "--env", "HOME=/tmp", "--env", "PROCTOR_BIN_DIR=/proctor/bin",
                            "--volume", f"{BIN.parent}:/proctor:ro", "--volume", f"{ROOT}:/source:ro",
                            "--volume", f"{self.shared}:/shared", IMAGE, *words))]
@@ -76,6 +78,18 @@ def doctor_says_why(containers, layer):
     check("to mend it: " in layers, "no way out is named:", layers)
     check("scope: this container only" in done.stdout, "the scope of the leases is wrong:", done.stdout)
     print(f"ok {layer}: doctor: cgroup {words['cgroup']}; pidns {words['pidns']}")
+
+
+def profile_gives_no_more_than_it_must(containers):
+    """Our profile lets the layer make its namespaces, and nobody make others or mount over what the engine masks."""
+    for words in (("unshare", "--net", "--user", "true"), ("unshare", "--user", "true"),
+                  ("nsenter", "--user", "--target", "1", "true")):
+        refused = containers.run("pidns", *words)
+        check(refused.returncode != 0 and "not permitted" in refused.stderr, words, refused.returncode, refused.stderr)
+    status = containers.run("pidns", "cat", "/proc/self/status").stdout
+    facts = dict(line.split(":\t") for line in status.splitlines() if ":\t" in line)
+    check(facts["NoNewPrivs"] == "1" and facts["Seccomp"] == "2" and int(facts["CapBnd"], 16) == 0, facts)
+    print("ok the profile: no other namespaces, no capabilities, no new privileges")
 
 
 def suites_pass(containers, layer):
@@ -122,6 +136,7 @@ def leases_between_containers(containers):
 def main():
     with Sandbox() as sandbox:
         containers = Containers(sys.argv[1], sandbox)
+        profile_gives_no_more_than_it_must(containers)
         for layer in ("pidns", "subreaper"):
             doctor_says_why(containers, layer)
             suites_pass(containers, layer)

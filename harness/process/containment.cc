@@ -190,8 +190,8 @@ std::string mend_pidns() {
   if (sysctl_is("/proc/sys/user/max_user_namespaces", 0)) {
     return "allow user namespaces: sudo sysctl user.max_user_namespaces=15000";
   }
-  return "let the container make namespaces: docker run --security-opt seccomp=unconfined, or --cap-add "
-         "SYS_ADMIN";
+  return "let the container make user and PID namespaces: docker run --security-opt seccomp=FILE, "
+         "the seccomp.json beside our images (docs/stacks.md)";
 }
 
 void describe(const Recipe& recipe, LayerProbe& probe) {

@@ -274,6 +274,7 @@ void Capture::image(const std::optional<std::string>& digest) {
   if (const auto text = read("image.stack", path, "not an image that `proctor stack render` describes")) {
     known("image.stack", field_of(*text, "stack ").value_or("without a name"), path);
     known("image.lock", field_of(*text, "lock ").value_or("without a digest"), path);
+    if (const auto flavour = field_of(*text, "flavour ")) known("image.flavour", *flavour, path);
     if (const auto host = field_of(*text, "host ")) known("image.host", *host, path);
   } else {
     absent("image.lock", path, facts_.back().reason);

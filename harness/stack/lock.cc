@@ -9,6 +9,7 @@
 #include "harness/core/digest.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
+#include "harness/core/words.h"
 #include "harness/stack/lock_format.h"
 
 namespace proctor {
@@ -41,15 +42,20 @@ class LockReader {
   void moment(TableReader& table, LockedRepository& repository);
   void source(TableReader& table, std::string& out);
 
+  void bases(TableReader& top);
   LockedBase base(const toml::table& table);
+  void flavour(TableReader& table, std::string& out);
   LockedRepository repository(const toml::table& table);
   LockedPackage package(const toml::table& table);
   LockedFile file(const toml::table& table);
+  LockedWheel wheel(const toml::table& table);
   LockedHost host(const toml::table& table);
   void labels(const toml::table& table);
   void run(const toml::table& table);
   void once(TableReader& table, const std::string& name);
   void packages_have_a_repository(TableReader& top);
+  void flavours_have_a_base(TableReader& top);
+  void wheels_have_pip(TableReader& top);
 
   // The mistake of a table that was read is the lock's.
   void close(const TableReader& table) {
@@ -60,6 +66,7 @@ class LockReader {
   const toml::table& root_;
   StackLock lock_;
   std::set<std::string> names_;  // of packages and files: dpkg knows each once
+  std::set<std::string> wheels_;
   std::optional<Error> error_;
 };
 
@@ -99,15 +106,41 @@ void LockReader::pin(TableReader& table, const char* key, std::optional<std::str
   }
 }
 
+void LockReader::flavour(TableReader& table, std::string& out) {
+  std::optional<std::string> value;
+  table.read_choice("flavour", value, {kBaseFlavour, kDevelFlavour});
+  if (value) out = *value;
+}
+
 LockedBase LockReader::base(const toml::table& table) {
-  TableReader reader(file_, table, "[base]", {"image", "digest", "source", "unverified"});
+  TableReader reader(file_, table, "[base]", {"flavour", "image", "digest", "source", "unverified"});
   LockedBase base;
+  flavour(reader, base.flavour);
   reader.read("unverified", base.unverified);
   text(reader, "image", base.image, is_image_with_tag, "NAME:TAG, and not :latest");
   pin(reader, "digest", base.digest, base.unverified, is_image_digest, "sha256: and 64 hex digits");
   source(reader, base.source);
   close(reader);
   return base;
+}
+
+// [base], or [[base]] for each flavour.
+void LockReader::bases(TableReader& top) {
+  if (const toml::node* node = top.wanted("base"); node == nullptr || !node->is_array()) {
+    if (const auto* table = top.table("base")) lock_.base = base(*table);
+    return;
+  }
+  std::set<std::string> seen;
+  for (const auto* table : top.tables("base")) {
+    LockedBase one = base(*table);
+    if (one.flavour.empty() || !seen.insert(one.flavour).second)
+      top.fail(*table, "of several [[base]] each needs a `flavour` of its own");
+    if (seen.size() == 1)
+      lock_.base = std::move(one);
+    else
+      lock_.other_bases.push_back(std::move(one));
+  }
+  if (seen.empty()) top.fail("base", "`base` is empty");
 }
 
 // A repository without dates pins nothing but the exact versions of the packages that the lock names. That holds
@@ -163,8 +196,11 @@ void LockReader::once(TableReader& table, const std::string& name) {
 }
 
 LockedPackage LockReader::package(const toml::table& table) {
-  TableReader reader(file_, table, "[[package]]", {"name", "version"});
+  TableReader reader(file_, table, "[[package]]", {"name", "version", "source", "flavour", "unverified"});
   LockedPackage package;
+  reader.read("unverified", package.unverified);
+  source(reader, package.source);
+  flavour(reader, package.flavour);
   text(reader, "name", package.name, is_package_name, "a package's name");
   text(reader, "version", package.version, is_exact_version, "one exact version");
   once(reader, package.name);
@@ -173,8 +209,10 @@ LockedPackage LockReader::package(const toml::table& table) {
 }
 
 LockedFile LockReader::file(const toml::table& table) {
-  TableReader reader(file_, table, "[[file]]", {"name", "version", "url", "sha256", "source", "unverified"});
+  TableReader reader(file_, table, "[[file]]",
+                     {"name", "version", "url", "sha256", "source", "flavour", "unverified"});
   LockedFile file;
+  flavour(reader, file.flavour);
   reader.read("unverified", file.unverified);
   text(reader, "name", file.name, is_package_name, "a package's name");
   text(reader, "version", file.version, is_exact_version, "one exact version");
@@ -184,6 +222,25 @@ LockedFile LockReader::file(const toml::table& table) {
   once(reader, file.name);
   close(reader);
   return file;
+}
+
+// pip installs nothing that is not listed, so a list that lacks a dependency is found out by the program, not here.
+LockedWheel LockReader::wheel(const toml::table& table) {
+  TableReader reader(file_, table, "[[wheel]]",
+                     {"name", "version", "sha256", "source", "flavour", "unverified"});
+  LockedWheel wheel;
+  reader.read("unverified", wheel.unverified);
+  text(reader, "name", wheel.name, is_wheel_name, "a Python package's name");
+  text(reader, "version", wheel.version, is_exact_version, "one exact version");
+  reader.require("sha256");
+  words(reader, "sha256", wheel.sha256, is_sha256, "64 lower-case hex digits");
+  if (wheel.sha256.empty()) reader.fail("sha256", "not pinned: `sha256` has no hash");
+  source(reader, wheel.source);
+  flavour(reader, wheel.flavour);
+  if (!wheels_.insert(lower_case(wheel.name)).second)
+    reader.fail("name", fmt::format("`{}` is in this lock twice", wheel.name));
+  close(reader);
+  return wheel;
 }
 
 LockedHost LockReader::host(const toml::table& table) {
@@ -225,27 +282,54 @@ void LockReader::packages_have_a_repository(TableReader& top) {
   }
 }
 
+void LockReader::flavours_have_a_base(TableReader& top) {
+  const auto check = [&](const char* key, const std::string& name, const std::string& flavour) {
+    const auto has = [&](const LockedBase& base) { return base.flavour == flavour; };
+    if (flavour.empty() || has(lock_.base) || std::ranges::any_of(lock_.other_bases, has)) return;
+    top.fail(key, fmt::format("`{}` is for the flavour \"{}\", and no base has it", name, flavour));
+  };
+  for (const auto& package : lock_.packages) check("package", package.name, package.flavour);
+  for (const auto& file : lock_.files) check("file", file.name, file.flavour);
+  for (const auto& wheel : lock_.wheels) check("wheel", wheel.name, wheel.flavour);
+}
+
+void LockReader::wheels_have_pip(TableReader& top) {
+  for (const StackLock& flavour : lock_.flavours()) {
+    const auto has_pip =
+        std::ranges::any_of(flavour.packages, [](const auto& one) { return one.name == "python3-pip"; });
+    if (flavour.wheels.empty() || has_pip) continue;
+    top.fail("wheel", fmt::format("`{}` is installed by pip, and there is none", flavour.wheels.front().name),
+             "Add a [[package]] python3-pip with its version.");
+  }
+}
+
 Result<StackLock> LockReader::read() {
-  TableReader top(
-      file_, root_, "the lock",
-      {"version", "title", "backend", "base", "repository", "package", "file", "host", "labels", "run"});
+  TableReader top(file_, root_, "the lock",
+                  {"version", "title", "date", "backend", "base", "repository", "package", "file", "wheel",
+                   "host", "labels", "run"});
   for (const char* key : {"version", "backend", "base", "run"}) top.require(key);
   std::optional<int> version;
   top.read("version", version, kLockVersion, kLockVersion);
   lock_.name = std::filesystem::path(file_).stem();
   text(top, "title", lock_.title, is_label_text, "one line without quotes, $ and backslashes");
+  std::optional<std::string> date;
+  text(top, "date", date, is_date, "a date such as 2026-11-23");
+  if (date) lock_.date = *date;
   std::optional<std::string> backend;
   top.read_choice("backend", backend, {"cuda", "xpu", "none"});
   if (backend) lock_.backend = *backend;
   close(top);
-  if (const auto* table = top.table("base")) lock_.base = base(*table);
+  bases(top);
   for (const auto* table : top.tables("repository")) lock_.repositories.push_back(repository(*table));
   for (const auto* table : top.tables("package")) lock_.packages.push_back(package(*table));
   for (const auto* table : top.tables("file")) lock_.files.push_back(file(*table));
+  for (const auto* table : top.tables("wheel")) lock_.wheels.push_back(wheel(*table));
   if (const auto* table = top.table("host")) lock_.host = host(*table);
   if (const auto* table = top.table("labels")) labels(*table);
   if (const auto* table = top.table("run")) run(*table);
   packages_have_a_repository(top);
+  flavours_have_a_base(top);
+  wheels_have_pip(top);
   close(top);
   if (error_) return *error_;
   return std::move(lock_);
@@ -260,9 +344,31 @@ std::string LockedRepository::url_at_snapshot() const {
   return at == std::string::npos ? text : text.replace(at, kPlace.size(), snapshot);
 }
 
+std::vector<StackLock> StackLock::flavours() const {
+  std::vector<LockedBase> bases = {base};
+  bases.insert(bases.end(), other_bases.begin(), other_bases.end());
+  std::vector<StackLock> all;
+  for (const auto& one : bases) {
+    StackLock lock = *this;
+    const auto of_another = [&](const auto& entry) {
+      return !entry.flavour.empty() && entry.flavour != one.flavour;
+    };
+    lock.base = one;
+    lock.other_bases.clear();
+    std::erase_if(lock.packages, of_another);
+    std::erase_if(lock.files, of_another);
+    std::erase_if(lock.wheels, of_another);
+    all.push_back(std::move(lock));
+  }
+  return all;
+}
+
 std::vector<std::string> StackLock::unknown() const {
   std::vector<std::string> names;
   if (!base.digest) names.push_back("base.digest");
+  for (const auto& other : other_bases) {
+    if (!other.digest) names.push_back("base." + other.flavour + ".digest");
+  }
   for (const auto& repository : repositories) {
     if (!repository.key) names.push_back("repository." + repository.name + ".key");
   }

@@ -14,7 +14,11 @@
 
 namespace proctor {
 
+inline constexpr const char* kBaseFlavour = "base";    // runs programs
+inline constexpr const char* kDevelFlavour = "devel";  // compiles them too
+
 struct LockedBase {
+  std::string flavour{};                // kBaseFlavour, kDevelFlavour; "" = the lock speaks of none
   std::string image{};                  // "ubuntu:24.04": for people
   std::optional<std::string> digest{};  // "sha256:...": the image that is built upon
   std::string source{};                 // who says so, and when it was looked up: for people
@@ -40,6 +44,19 @@ struct LockedRepository {
 struct LockedPackage {
   std::string name{};
   std::string version{};
+  std::string source{};
+  std::string flavour{};  // of the images that have it; "" = all
+  bool unverified = false;
+};
+
+// A Python package, which pip takes from an index by its hash.
+struct LockedWheel {
+  std::string name{};
+  std::string version{};
+  std::vector<std::string> sha256{};  // of the files that may be taken; one of them fits the image's Python
+  std::string source{};
+  std::string flavour{};
+  bool unverified = false;
 };
 
 // A Debian package taken by URL.
@@ -50,6 +67,7 @@ struct LockedFile {
   std::optional<std::string> url{};
   std::optional<std::string> sha256{};
   std::string source{};
+  std::string flavour{};  // as a package's
   bool unverified = false;
 };
 
@@ -63,16 +81,23 @@ struct LockedHost {
 struct StackLock {
   std::string name{};
   std::string title{};
+  std::string date{};     // "2026-11-23": when its values were looked up; "" = not said
   std::string backend{};  // cuda, xpu or none
   LockedBase base{};
+  std::vector<LockedBase> other_bases{};  // of the other flavours
   std::vector<LockedRepository> repositories{};
   std::vector<LockedPackage> packages{};
   std::vector<LockedFile> files{};
+  std::vector<LockedWheel> wheels{};
   std::optional<LockedHost> host{};
   std::map<std::string, std::string> labels{};
   std::string shm_size{};
   std::vector<std::string> environment{};  // names of variables passed on from the caller
   std::string digest{};                    // SHA-256 of the file
+
+  // One lock for each flavour, with its base, packages, files and wheels and nothing of the others. The first is the one that
+  // is meant where nobody names one.
+  std::vector<StackLock> flavours() const;
 
   // The values that the lock does not have: "base.digest", "file.libze1.url", ...
   std::vector<std::string> unknown() const;

@@ -12,11 +12,12 @@ namespace proctor {
 namespace {
 
 const toml::table* find_entry(const toml::table& root, const LockEntry& entry) {
-  if (entry.name.empty()) return root[entry.table].as_table();
+  if (const toml::table* only = root[entry.table].as_table()) return only;
   const toml::array* array = root[entry.table].as_array();
+  const char* key = entry.table == "base" ? "flavour" : "name";
   for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) {
     const toml::table* table = (*array)[i].as_table();
-    if (table != nullptr && (*table)["name"].value<std::string>() == entry.name) return table;
+    if (table != nullptr && (*table)[key].value<std::string>() == entry.name) return table;
   }
   return nullptr;
 }

@@ -9,10 +9,10 @@
 
 namespace proctor {
 
-// One entry of a lock: [base], or the element of [[repository]] or [[file]] with this name.
+// One entry of a lock: [base], or the element of [[base]], [[repository]] or [[file]] with this flavour or name.
 struct LockEntry {
   std::string table{};  // "base", "repository", "file"
-  std::string name{};   // "" for [base]
+  std::string name{};   // "" for a base without a flavour
 };
 
 struct LockChange {

@@ -37,6 +37,13 @@ bool is_snapshot(std::string_view text) {
          every(text.substr(9, 6), is_digit) && text[15] == 'Z';
 }
 
+bool is_date(std::string_view text) {
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
+  const std::string_view year = text.substr(0, 4), month = text.substr(5, 2), day = text.substr(8);
+  return every(year, is_digit) && every(month, is_digit) && every(day, is_digit) && month >= "01" &&
+         month <= "12" && day >= "01" && day <= "31";
+}
+
 bool is_image_with_tag(std::string_view text) {
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return false;
@@ -49,6 +56,11 @@ bool is_image_with_tag(std::string_view text) {
 bool is_package_name(std::string_view text) {
   return text.size() >= 2 && (is_digit(text[0]) || in(text[0], kLower)) &&
          every(text, [](char c) { return is_digit(c) || in(c, kLower) || in(c, "+-."); });
+}
+
+bool is_wheel_name(std::string_view text) {
+  return !text.empty() && is_alnum(text.front()) && is_alnum(text.back()) &&
+         every(text, [](char c) { return is_alnum(c) || in(c, "._-"); });
 }
 
 bool is_exact_version(std::string_view text) {

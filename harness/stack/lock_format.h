@@ -10,8 +10,10 @@ bool is_sha256(std::string_view text);           // 64 lower-case hex digits
 bool is_image_digest(std::string_view text);     // "sha256:" and such digits
 bool is_key_fingerprint(std::string_view text);  // 40 upper-case hex digits
 bool is_snapshot(std::string_view text);         // "20261120T000000Z"
+bool is_date(std::string_view text);             // "2026-11-20"
 bool is_image_with_tag(std::string_view text);   // "ubuntu:24.04"; not ":latest"
 bool is_package_name(std::string_view text);     // Debian Policy 5.6.1
+bool is_wheel_name(std::string_view text);       // of a Python package: letters, digits and . _ -
 bool is_exact_version(std::string_view text);    // Debian Policy 5.6.12
 bool is_web_address(std::string_view text);      // http:// or https://, nothing that a shell reads
 bool is_plain_word(std::string_view text);       // letters, digits, and . _ / -

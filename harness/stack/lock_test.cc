@@ -74,6 +74,62 @@ TEST(StackLock, SaysWhatItHolds) {
   EXPECT_THAT(lock->unknown(), IsEmpty());
 }
 
+constexpr const char* kTwoFlavours = R"([[base]]
+flavour = "devel"
+image   = "nvidia/cuda:13.0.2-devel-ubuntu24.04"
+digest  = "sha256:1111111111111111111111111111111111111111111111111111111111111111"
+[[base]]
+flavour = "base"
+image   = "nvidia/cuda:13.0.2-runtime-ubuntu24.04"
+digest  = "sha256:3333333333333333333333333333333333333333333333333333333333333333"
+)";
+
+std::string two_flavours(const std::string& more = {}) {
+  std::string text = with(
+      "[base]\nimage  = \"ubuntu:24.04\"\ndigest = \"sha256:" + std::string(64, '1') + "\"\n", kTwoFlavours);
+  const std::string version = "version = \"2.3.1-1\"\n";
+  return text.replace(text.find(version), version.size(), version + more);
+}
+
+TEST(StackLock, AFlavourHasItsBaseAndItsPackages) {
+  const auto lock = parse_stack_lock(two_flavours("flavour = \"devel\"\n"), "docker/stacks/a.toml");
+  ASSERT_TRUE(lock) << lock.error().what;
+  const auto flavours = lock->flavours();
+  ASSERT_EQ(flavours.size(), 2U);
+  EXPECT_EQ(flavours[0].base.flavour, "devel");
+  EXPECT_EQ(flavours[0].packages.size(), 1U);
+  EXPECT_EQ(flavours[1].base.image, "nvidia/cuda:13.0.2-runtime-ubuntu24.04");
+  EXPECT_THAT(flavours[1].packages, IsEmpty());
+  EXPECT_EQ(flavours[1].files.size(), 1U);
+}
+
+TEST(StackLock, AFlavourThatIsMissingTwiceThereOrUnknownIsNamed) {
+  std::string twice = two_flavours();
+  twice.replace(twice.find("\"base\""), 6, "\"devel\"");
+  EXPECT_THAT(refusal(twice), HasSubstr("each needs a `flavour` of its own"));
+  std::string none = two_flavours();
+  none.erase(none.find("flavour = \"devel\"\n"), 18);
+  EXPECT_THAT(refusal(none), HasSubstr("each needs a `flavour` of its own"));
+  EXPECT_THAT(refusal(with("image  =", "flavour = \"devell\"\nimage  =")), HasSubstr("devel"));
+  EXPECT_THAT(refusal(with("version = \"2.3.1-1\"", "version = \"2.3.1-1\"\nflavour = \"devel\"")),
+              HasSubstr("`ocl-icd-libopencl1` is for the flavour \"devel\", and no base has it"));
+  EXPECT_THAT(
+      refusal(
+          "base = []\n" +
+          with("[base]\nimage  = \"ubuntu:24.04\"\ndigest = \"sha256:" + std::string(64, '1') + "\"\n", "")),
+      HasSubstr("`base`"));
+}
+
+TEST(StackLock, ADateIsADayOfTheCalendar) {
+  for (const char* good : {"2026-11-23", "1999-01-31"})
+    EXPECT_EQ(refusal(with("backend", "date = \"" + std::string(good) + "\"\nbackend")), "accepted");
+  for (const char* bad :
+       {"2026-13-01", "2026-00-01", "2026-1-01", "26-11-23", "2026-11-32", "2026/11/23", ""})
+    EXPECT_THAT(refusal(with("backend", "date = \"" + std::string(bad) + "\"\nbackend")),
+                HasSubstr("a date such as"))
+        << bad;
+}
+
 TEST(StackLock, WhatIsUnverifiedMayBeUnknownAndIsNamed) {
   const auto text =
       with("digest = \"sha256:1111111111111111111111111111111111111111111111111111111111111111\"",

@@ -1,9 +1,10 @@
-// Turns a lock into files: the Dockerfile of its image and the lines that start it. The committed files below
-// docker/ are the same, byte by byte (a test checks this). A value that the lock does not have becomes a
-// build argument without a default.
+// Turns a lock into files: the Dockerfiles of its images, one for each flavour, the lines that start them, and the
+// seccomp profile that these name. The committed files below docker/ are the same, byte by byte (a test checks this). A
+// value that the lock does not have becomes a build argument without a default.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/stack/lock.h"
@@ -16,16 +17,31 @@ struct RenderedFile {
   bool executable = false;
 };
 
+// Of one flavour.
 std::string render_dockerfile(const StackLock& lock);
 
-// The same options three times, for docker run, for compose and for a job container of GitHub Actions.
-std::string render_run_script(const StackLock& lock);
+// One container, started in six ways with the same rights, devices and directories (run_line.h).
+std::string render_docker_script(const StackLock& lock);
+std::string render_podman_script(const StackLock& lock);
 std::string render_compose(const StackLock& lock);
-std::string render_job_container(const StackLock& lock);
+std::string render_job_container(const StackLock& lock);  // of GitHub Actions
+std::string render_kubernetes_job(const StackLock& lock);
 
 std::vector<RenderedFile> render_stack(const StackLock& lock);
 
+// docker-bake.hcl: all images of all stacks by one command.
+RenderedFile render_bake(const std::vector<StackLock>& locks);
+
+// The profile that an engine applies to our containers: what the engines allow by default, and of namespaces what the
+// containment layer pidns needs. harness/stack/seccomp.json
+std::string_view seccomp_profile();
+
+// The name of a flavour's image, where nobody gives it another: "proctor-cuda-13", "proctor-cuda-13-base". The first
+// flavour of a lock has no suffix.
+std::string image_name(const StackLock& lock, const StackLock& flavour);
+
 // The user inside the image: any number except 0. It needs no entry in /etc/passwd.
 inline constexpr int kImageUser = 10001;
+inline constexpr const char* kCacheInImage = "/cache";
 
 }  // namespace proctor

@@ -9,12 +9,14 @@
 #include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
 #include "harness/stack/lint.h"
+#include "harness/stack/run_line.h"
 #include "harness/testing/child.h"
 
 namespace proctor {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -39,9 +41,40 @@ TEST_P(OurStack, RendersToTheCommittedFiles) {
 }
 
 TEST_P(OurStack, BreaksNoneOfOurRules) {
-  for (const auto& finding : lint_dockerfile(render_dockerfile(ours(GetParam())))) {
-    ADD_FAILURE() << finding.line << ": " << finding.rule << ": " << finding.what;
+  for (const auto& flavour : ours(GetParam()).flavours()) {
+    for (const auto& finding : lint_dockerfile(render_dockerfile(flavour))) {
+      ADD_FAILURE() << flavour.base.flavour << ": " << finding.line << ": " << finding.rule << ": "
+                    << finding.what;
+    }
   }
+}
+
+// Whoever starts it, the container has the same rights: none, and the profile without which nothing holds a test.
+TEST_P(OurStack, IsStartedWithoutRightsAndWithTheProfile) {
+  const StackLock lock = ours(GetParam());
+  for (const std::string& script : {render_docker_script(lock), render_podman_script(lock)}) {
+    for (const char* option :
+         {"--init ", "--cap-drop=ALL ", "--security-opt=no-new-privileges ",
+          "--security-opt=seccomp=\"$here\"/seccomp.json ", "--volume=/run/lock:/run/lock "})
+      EXPECT_THAT(script, HasSubstr(option));
+  }
+  EXPECT_THAT(render_job_container(lock),
+              AllOf(HasSubstr("--cap-drop=ALL\n"), HasSubstr("--security-opt=no-new-privileges\n"),
+                    HasSubstr("--security-opt=seccomp=/opt/proctor/share/proctor/seccomp.json\n")));
+  EXPECT_THAT(render_compose(lock),
+              AllOf(HasSubstr("cap_drop:\n      - ALL\n"), HasSubstr("- no-new-privileges:true\n"),
+                    HasSubstr("- seccomp:./seccomp.json\n"), HasSubstr("- /run/lock:/run/lock\n")));
+  EXPECT_THAT(render_kubernetes_job(lock),
+              AllOf(HasSubstr("drop: [ALL]"), HasSubstr("allowPrivilegeEscalation: false"),
+                    HasSubstr("runAsNonRoot: true"), HasSubstr("localhostProfile: proctor/seccomp.json")));
+}
+
+TEST_P(OurStack, SaysInItsLabelsWhatItIsAndFromWhen) {
+  const StackLock lock = ours(GetParam());
+  EXPECT_THAT(render_dockerfile(lock),
+              AllOf(HasSubstr("org.opencontainers.image.created=\"" + lock.date + "T00:00:00Z\""),
+                    HasSubstr("org.opencontainers.image.revision=\"sha256:" + lock.digest + "\""),
+                    HasSubstr("dev.proctor.stack.lock=\"sha256:" + lock.digest + "\"")));
 }
 
 // buildah 1.28 and BuildKit without a frontend image: INSTRUCTIONS only, no syntax line, no heredoc.
@@ -77,19 +110,51 @@ INSTANTIATE_TEST_SUITE_P(All, OurStack,
                          testing::Values("cpu-sim", "cuda-12", "cuda-13", "xpu-lts", "xpu-rolling"));
 
 TEST(RenderedLines, XpuTakesNodesPathsAndTheGroupOfTheHost) {
-  const std::string line = render_run_script(ours("xpu-rolling"));
-  EXPECT_THAT(line, HasSubstr("--device /dev/dri \\\n"));
-  EXPECT_THAT(line, HasSubstr("--volume /dev/dri/by-path:/dev/dri/by-path:ro \\\n"));
+  const std::string line = render_docker_script(ours("xpu-rolling"));
+  EXPECT_THAT(line, HasSubstr("--device=/dev/dri \\\n"));
+  EXPECT_THAT(line, HasSubstr("--volume=/dev/dri/by-path:/dev/dri/by-path:ro \\\n"));
   EXPECT_THAT(line, HasSubstr("render_group=$(stat -c %g /dev/dri/renderD128)\n"));
-  EXPECT_THAT(line, HasSubstr("--group-add \"$render_group\" \\\n"));
-  EXPECT_THAT(line, Not(HasSubstr("--gpus")));
+  EXPECT_THAT(line, HasSubstr("--group-add=\"$render_group\" \\\n"));
+  EXPECT_THAT(line, Not(HasSubstr("gpus")));
 }
 
 TEST(RenderedLines, CudaTakesTheGpusAndNamesTheDriverOfTheHost) {
-  const std::string line = render_run_script(ours("cuda-13"));
-  EXPECT_THAT(line, HasSubstr("--gpus all \\\n"));
+  const std::string line = render_docker_script(ours("cuda-13"));
+  EXPECT_THAT(line, HasSubstr("gpus=${GPUS:---gpus=all}\n"));
+  EXPECT_THAT(line, HasSubstr("  \"$gpus\" \\\n"));
   EXPECT_THAT(line, HasSubstr("# The host needs the driver nvidia >= 580"));
   EXPECT_THAT(line, Not(HasSubstr("/dev/dri")));
+  EXPECT_THAT(render_podman_script(ours("cuda-13")), HasSubstr("--device=nvidia.com/gpu=all \\\n"));
+}
+
+// What the scripts compute in the shell and `stack run` in its own words is one name.
+TEST(RenderedLines, ACacheIsOfOneMaskAndOneShard) {
+  const StackLock lock = ours("xpu-rolling");
+  std::string script = render_docker_script(lock);
+  const auto begin = script.find("cache=${CACHE");
+  script = script.substr(begin, script.find('\n', begin) - begin) + "\necho \"$cache\"\n";
+  const auto by_shell = [&](std::vector<std::string> environment) {
+    return testing_support::run_child({"/bin/sh", "-c", script}, {.env = std::move(environment)}).out;
+  };
+  EXPECT_EQ(by_shell({}), cache_volume(lock, "", "") + "\n");
+  EXPECT_EQ(by_shell({"ZE_AFFINITY_MASK=0.1,2;x", "SHARD=3/4"}), cache_volume(lock, "0.1,2;x", "3/4") + "\n");
+  EXPECT_EQ(cache_volume(lock, "0,1", "2"), "proctor-xpu-rolling-0_1-2");
+  EXPECT_EQ(by_shell({"CACHE=/a b"}), "/a b\n");
+  EXPECT_THAT(render_docker_script(ours("cpu-sim")), Not(HasSubstr("/cache")));
+}
+
+TEST(RenderedFlavours, EachHasADockerfileAndTheFirstTheShortName) {
+  const StackLock lock = ours("cuda-13");
+  const auto files = render_stack(lock);
+  ASSERT_GE(files.size(), 2U);
+  EXPECT_EQ(files[0].path, "cuda-13/Dockerfile");
+  EXPECT_THAT(files[0].text, AllOf(HasSubstr("-devel-ubuntu"), HasSubstr("'flavour devel'")));
+  EXPECT_EQ(files[1].path, "cuda-13/Dockerfile.base");
+  EXPECT_THAT(files[1].text, AllOf(HasSubstr("-runtime-ubuntu"), HasSubstr("'flavour base'")));
+  const std::string bake = render_bake({lock, ours("cpu-sim")}).text;
+  EXPECT_THAT(
+      bake, AllOf(HasSubstr("targets = [\"proctor-cuda-13\", \"proctor-cuda-13-base\", \"proctor-cpu-sim\"]"),
+                  HasSubstr("dockerfile = \"Dockerfile.base\"")));
 }
 
 TEST(RenderedDockerfile, ADigestIsTheDefaultOfTheBase) {

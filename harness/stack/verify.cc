@@ -13,6 +13,9 @@ class Comparing {
             const std::map<std::string, std::string>& packages)
       : lock_(lock), packages_(packages) {
     for (const auto& fact : facts) facts_[fact.name] = &fact;
+    for (const auto& flavour : lock.flavours()) {
+      if (flavour.base.flavour == value("image.flavour")) lock_ = flavour;
+    }
   }
 
   LockComparison run() {
@@ -79,7 +82,7 @@ class Comparing {
     }
   }
 
-  const StackLock& lock_;
+  StackLock lock_;  // of the image's flavour
   const std::map<std::string, std::string>& packages_;
   std::map<std::string, const StackFact*> facts_;
   LockComparison result_;

@@ -43,7 +43,8 @@ class OnlineVerification {
       : lock_(lock), tools_(tools), mirrors_(mirrors) {}
 
   Result<WorldReport> run() {
-    base();
+    verify_base(lock_.base);
+    for (const auto& other : lock_.other_bases) verify_base(other);
     for (const auto& repository : lock_.repositories) verify_repository(repository);
     for (const auto& package : lock_.packages) say_package(package);
     for (const auto& file : lock_.files) verify_file(file);
@@ -65,7 +66,7 @@ class OnlineVerification {
     report_.changes.push_back({entry, key, value, verified});
   }
 
-  void base();
+  void verify_base(const LockedBase& base);
   void verify_repository(const LockedRepository& repository);
   bool verify_suite(const LockedRepository& repository, const std::string& url, const std::string& suite);
   bool verify_key(const LockedRepository& repository, bool verified);
@@ -84,29 +85,31 @@ class OnlineVerification {
   std::set<std::string> signers_;  // of the repository that is being asked
 };
 
-void OnlineVerification::base() {
-  const std::string what = "base.digest";
-  const ImageName image = parse_image_name(lock_.base.image);
+void OnlineVerification::verify_base(const LockedBase& base) {
+  const LockEntry entry{"base", base.flavour};
+  const std::string what =
+      lock_.other_bases.empty() ? "base.digest" : fmt::format("base.{}.digest", base.flavour);
+  const ImageName image = parse_image_name(base.image);
   // What was verified once stays good when the tag moves on, as long as the registry keeps it.
-  const bool by_digest = lock_.base.digest && !lock_.base.unverified;
-  const auto digest = image_digest(image, by_digest ? *lock_.base.digest : image.tag, tools_);
+  const bool by_digest = base.digest && !base.unverified;
+  const auto digest = image_digest(image, by_digest ? *base.digest : image.tag, tools_);
   if (!digest) return void(failed(what, digest.error()));
   if (digest->empty())
-    return void(say(what, WorldSays::kDiffers,
-                    fmt::format("the registry has no {}{}", lock_.base.image,
-                                by_digest ? "@" + *lock_.base.digest : "")));
+    return void(
+        say(what, WorldSays::kDiffers,
+            fmt::format("the registry has no {}{}", base.image, by_digest ? "@" + *base.digest : "")));
   if (!is_image_digest(*digest))
     return void(say(what, WorldSays::kDiffers,
                     fmt::format("the registry gives \"{}\", which is no digest", *digest)));
-  if (!lock_.base.digest) {
+  if (!base.digest) {
     say(what, WorldSays::kNew, *digest);
-    return fill({"base", ""}, "digest", *digest, true);
+    return fill(entry, "digest", *digest, true);
   }
-  if (*digest != *lock_.base.digest)
+  if (*digest != *base.digest)
     return void(say(what, WorldSays::kDiffers,
-                    fmt::format("the lock says {}, the registry {}", *lock_.base.digest, *digest)));
+                    fmt::format("the lock says {}, the registry {}", *base.digest, *digest)));
   say(what, WorldSays::kSame, *digest);
-  if (lock_.base.unverified) fill({"base", ""}, "", "", true);
+  if (base.unverified) fill(entry, "", "", true);
 }
 
 // A server in trouble says nothing about the lock.
@@ -192,8 +195,11 @@ void OnlineVerification::verify_repository(const LockedRepository& repository) {
 void OnlineVerification::say_package(const LockedPackage& package) {
   const std::string what = "package." + package.name;
   const auto found = offered_.find(package.name);
-  if (found != offered_.end() && found->second.contains(package.version))
-    return void(say(what, WorldSays::kSame, package.version));
+  if (found != offered_.end() && found->second.contains(package.version)) {
+    say(what, WorldSays::kSame, package.version);
+    if (package.unverified && mirrors_.empty()) fill({"package", package.name}, "", "", true);
+    return;
+  }
   if (!indexes_complete_) return void(say(what, WorldSays::kSilent, "not every repository could be asked"));
   say(what, WorldSays::kDiffers,
       found == offered_.end()

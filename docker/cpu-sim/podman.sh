@@ -4,7 +4,7 @@
 # PROCTOR: where Proctor is installed, or its build directory; OUT: where reports go, writable for user 10001.
 # PROCTOR_RUN_ARGS: more options for podman, separated by blanks: --env-file=FILE for secrets,
 #   --volume=DIR:/models:ro for models.
-set -eu
+set -euf
 image=${1:?usage: podman.sh IMAGE [ARGUMENTS OF PROCTOR]}
 shift
 here=$(cd "$(dirname "$0")" && pwd)

@@ -7,7 +7,7 @@
 #   --volume=DIR:/models:ro for models.
 # GPUS: --device=nvidia.com/gpu=all where docker has the devices by CDI; default --gpus=all.
 # CACHE: a volume or directory for what the driver compiles; default: one for each mask and each SHARD.
-set -eu
+set -euf
 image=${1:?usage: run.sh IMAGE [ARGUMENTS OF PROCTOR]}
 shift
 here=$(cd "$(dirname "$0")" && pwd)

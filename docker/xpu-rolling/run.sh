@@ -5,7 +5,7 @@
 # PROCTOR_RUN_ARGS: more options for docker, separated by blanks: --env-file=FILE for secrets,
 #   --volume=DIR:/models:ro for models.
 # CACHE: a volume or directory for what the driver compiles; default: one for each mask and each SHARD.
-set -eu
+set -euf
 image=${1:?usage: run.sh IMAGE [ARGUMENTS OF PROCTOR]}
 shift
 here=$(cd "$(dirname "$0")" && pwd)

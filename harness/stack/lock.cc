@@ -311,6 +311,11 @@ Result<StackLock> LockReader::read() {
   std::optional<int> version;
   top.read("version", version, kLockVersion, kLockVersion);
   lock_.name = std::filesystem::path(file_).stem();
+  if (!is_stack_name(lock_.name)) {
+    return Error::usage(
+        fmt::format("read {}: \"{}\" is no name for a stack", file_, lock_.name),
+        "It becomes the name of images, labels and files: lower-case letters, digits, - and dots.");
+  }
   text(top, "title", lock_.title, is_label_text, "one line without quotes, $ and backslashes");
   std::optional<std::string> date;
   text(top, "date", date, is_date, "a date such as 2026-11-23");

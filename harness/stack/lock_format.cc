@@ -20,6 +20,13 @@ bool every(std::string_view text, Predicate predicate) {
 
 }  // namespace
 
+bool is_stack_name(std::string_view text) {
+  const auto plain = [](char c) { return is_digit(c) || in(c, kLower); };
+  return !text.empty() && plain(text.front()) && plain(text.back()) &&
+         text.find("..") == std::string_view::npos &&
+         every(text, [&](char c) { return plain(c) || in(c, "-."); });
+}
+
 bool is_sha256(std::string_view text) {
   return text.size() == 64 && every(text, [](char c) { return is_digit(c) || in(c, "abcdef"); });
 }

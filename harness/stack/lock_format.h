@@ -6,6 +6,7 @@
 
 namespace proctor {
 
+bool is_stack_name(std::string_view text);       // "cuda-13.1", also a part of an image's name
 bool is_sha256(std::string_view text);           // 64 lower-case hex digits
 bool is_image_digest(std::string_view text);     // "sha256:" and such digits
 bool is_key_fingerprint(std::string_view text);  // 40 upper-case hex digits

@@ -120,6 +120,13 @@ TEST(StackLock, AFlavourThatIsMissingTwiceThereOrUnknownIsNamed) {
       HasSubstr("`base`"));
 }
 
+TEST(StackLock, ANameThatWouldBeMoreThanANameIsRefused) {
+  for (const char* file : {"a b.toml", "$(x).toml", "x;y.toml", "-x.toml", "X.toml", "a'.toml", "a\n.toml",
+                           "a..toml", "a..b.toml", ".toml", ""})
+    EXPECT_FALSE(parse_stack_lock(kGood, std::string("docker/stacks/") + file)) << file;
+  EXPECT_TRUE(parse_stack_lock(kGood, "docker/stacks/cuda-13.1.toml"));
+}
+
 TEST(StackLock, ADateIsADayOfTheCalendar) {
   for (const char* good : {"2026-11-23", "1999-01-31"})
     EXPECT_EQ(refusal(with("backend", "date = \"" + std::string(good) + "\"\nbackend")), "accepted");

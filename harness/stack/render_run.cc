@@ -70,7 +70,7 @@ std::string script(const StackLock& lock, Engine engine) {
   options.push_back(fmt::format("--volume=\"${{OUT:?}}\":{}", kOutInImage));
   std::string text = "#!/bin/sh\n" + generated_note(lock) + host_note(lock) + usage(lock, engine) +
                      fmt::format(
-                         "set -eu\n"
+                         "set -euf\n"
                          "image=${{1:?usage: {} IMAGE [ARGUMENTS OF PROCTOR]}}\n"
                          "shift\n"
                          "here=$(cd \"$(dirname \"$0\")\" && pwd)\n",

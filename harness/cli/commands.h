@@ -32,6 +32,7 @@ void add_mask_command(CLI::App& app, Action& action);             // mask lint|e
 void add_explain_command(CLI::App& app, Action& action);          // explain CASE
 void add_selftest_command(CLI::App& app, Action& action);
 void add_manual_command(CLI::App& app, Action& action);  // for the build; not in the help
-void add_stack_command(CLI::App& app, Action& action);   // stack capture|render|lint
+void add_stack_command(CLI::App& app, Action& action,
+                       const AfterDashes& after_dashes);  // stack capture|render|lint|verify|run
 
 }  // namespace proctor::cli

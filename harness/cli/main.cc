@@ -141,7 +141,7 @@ int run_main(int argc, char** argv) {
   add_mask_command(app, action);
   add_explain_command(app, action);
   add_selftest_command(app, action);
-  add_stack_command(app, action);
+  add_stack_command(app, action, after_dashes);
   add_manual_command(app, action);
 
   try {
@@ -153,7 +153,9 @@ int run_main(int argc, char** argv) {
     return parse_error(app, error, arguments);
   }
   const std::string chosen = app.get_subcommands().front()->get_name();
-  if (after_dashes && chosen != "run" && chosen != "exec" && chosen != "list" && chosen != "plan") {
+  const bool takes_command = chosen == "run" || chosen == "exec" || chosen == "list" || chosen == "plan" ||
+                             (chosen == "stack" && innermost(app).get_name() == "run");
+  if (after_dashes && !takes_command) {
     return fail(
         Error::usage("read the command line of proctor " + chosen + ": it takes no command after `--`"));
   }

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <iostream>
 
 #include "harness/core/exit_code.h"
+#include "harness/core/toml_reader.h"
+#include "harness/stack/embedded_locks.h"
 
 namespace proctor::cli {
 
@@ -14,14 +17,31 @@ int fail_stack(const Error& error) {
   return error.kind == ErrorKind::kUsage ? kExitUsage : kExitMachine;
 }
 
-void add_stack_command(CLI::App& app, Action& action) {
+std::string lock_directory(const std::string& directory) {
+  if (!directory.empty()) return (std::filesystem::path(directory) / "stacks").string();
+  std::error_code none;
+  return std::filesystem::is_directory("docker/stacks", none) ? "docker/stacks" : "";
+}
+
+Result<StackLock> find_lock(const std::string& directory, const std::string& name) {
+  if (!directory.empty()) return read_stack_lock(directory, name);
+  std::vector<std::string> names;
+  for (const auto& lock : embedded_locks()) {
+    if (lock.name == name) return lock;
+    names.push_back(lock.name);
+  }
+  return Error::usage(fmt::format("find the stack `{}`", name), suggestion(name, names, "stacks"));
+}
+
+void add_stack_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
   CLI::App* stack =
-      app.add_subcommand("stack", "the driver stack: lock files, Dockerfiles, what is installed");
+      app.add_subcommand("stack", "the driver stack: lock files, Dockerfiles, containers, what is installed");
   stack->require_subcommand(1);
   add_stack_capture(*stack, action);
   add_stack_render(*stack, action);
   add_stack_lint(*stack, action);
   add_stack_verify(*stack, action);
+  add_stack_run(*stack, action, after_dashes);
 }
 
 }  // namespace proctor::cli

@@ -7,6 +7,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/core/result.h"
+#include "harness/stack/lock.h"
 
 namespace proctor::cli {
 
@@ -14,6 +15,11 @@ void add_stack_render(CLI::App& stack, Action& action);
 void add_stack_capture(CLI::App& stack, Action& action);
 void add_stack_lint(CLI::App& stack, Action& action);
 void add_stack_verify(CLI::App& stack, Action& action);
+void add_stack_run(CLI::App& stack, Action& action, const AfterDashes& after_dashes);
+
+// DIRECTORY/stacks; without a directory docker/stacks if that is here, else "", the locks in this program.
+std::string lock_directory(const std::string& directory);
+Result<StackLock> find_lock(const std::string& directory, const std::string& name);
 
 // Prints it and gives its exit code: 2 for a mistake of the user, 75 for the machine.
 int fail_stack(const Error& error);

@@ -124,6 +124,132 @@ TEST_F(StackCommand, AHadolintThatDiesIsNoClean) {
 
 TEST_F(StackCommand, LintOfAMissingFileIsAMistake) { EXPECT_EQ(run("lint /nowhere/Dockerfile").code, 2); }
 
+// Engines that are scripts: what they say of themselves and of an image, and how they were started.
+class StackContainerCommand : public StackCommand {
+ protected:
+  StackContainerCommand() {
+    fs::create_directory(directory_ / "out");
+    fs::permissions(directory_ / "out", fs::perms::all);
+    const std::string dockerfile = read_file_or_empty(kDocker + "/cpu-sim/Dockerfile");
+    lock_ = dockerfile.substr(dockerfile.find("lock sha256:") + 5, 71);
+  }
+
+  void engine(const std::string& name, const std::string& version, const std::string& image,
+              int image_code = 0) const {
+    fs::permissions(file(name, "#!/bin/sh\ncase \"$1\" in\n--version) printf '%s\\n' \"" + version +
+                                   "\" ;;\nimage | inspect) printf '%s\\n' \"" + image + "\"; exit " +
+                                   std::to_string(image_code) + " ;;\n*) echo \"$@\"; exit 5 ;;\nesac\n"),
+                    fs::perms::owner_all);
+  }
+  void good_engine() const { engine("podman", "podman version 4.3.1", id_ + " " + lock_); }
+
+  Answer start(const std::string& words_before, const std::vector<std::string>& environment = {}) const {
+    std::vector<std::string> argv = {PROCTOR_BIN_DIR "/proctor", "stack", "run"};
+    for (const auto& word : words(words_before)) argv.push_back(word);
+    argv.insert(argv.end(),
+                {"--dir", kDocker, "--out", (directory_ / "out").string(), "--", "proctor", "doctor"});
+    std::vector<std::string> all = {"PATH=" + directory_.string(), "PROCTOR_RUN_ARGS", "OUT", "CACHE",
+                                    "GPUS"};
+    all.insert(all.end(), environment.begin(), environment.end());
+    return answer_of(argv, {.env = all});
+  }
+
+  std::string id_ = "sha256:" + std::string(64, 'a');
+  std::string lock_;
+};
+
+TEST_F(StackContainerCommand, BecomesTheEngineWithItsExitCode) {
+  good_engine();
+  const Answer answer = start("cpu-sim --option=--memory=1g", {"PROCTOR_RUN_ARGS=--env-file=/s  --env A=b"});
+  EXPECT_EQ(answer.code, 5) << answer.text;
+  EXPECT_THAT(
+      answer.text,
+      AllOf(
+          HasSubstr("run --rm --pull=never --init"), HasSubstr("--cap-drop=ALL"),
+          HasSubstr("--security-opt=seccomp="), HasSubstr("/share/proctor/seccomp.json"),
+          HasSubstr(":/run/lock"), HasSubstr("--env=PROCTOR_IMAGE_DIGEST=" + id_),
+          HasSubstr("--memory=1g --env-file=/s --env=A=b proctor-cpu-sim /opt/proctor/bin/proctor doctor")));
+}
+
+TEST_F(StackContainerCommand, PrintsTheLineWhereThereIsNoEngine) {
+  const Answer answer = start("cuda-13 --flavour base --print");
+  EXPECT_EQ(answer.code, 0) << answer.text;
+  EXPECT_THAT(answer.text,
+              AllOf(testing::StartsWith("docker run \\\n  --rm"), HasSubstr("--gpus=all"),
+                    HasSubstr("proctor-cuda-13-all-1:/cache"), HasSubstr("  proctor-cuda-13-base /opt/")));
+}
+
+TEST_F(StackContainerCommand, AnEngineThatIsMissingOldOrNoneIsNamed) {
+  EXPECT_THAT(start("cpu-sim").text, AllOf(HasSubstr("there is no docker, podman or buildah in PATH"),
+                                           HasSubstr("sudo apt-get install podman")));
+  EXPECT_EQ(start("cpu-sim").code, 2);
+  EXPECT_THAT(start("cpu-sim --engine buildah").text, HasSubstr("Install the package buildah."));
+  engine("docker", "Docker version 19.03.15, build 99e3ed8919", "");
+  EXPECT_THAT(start("cpu-sim").text, HasSubstr("with docker 19.03.15: it is older than 20.10"));
+  for (const char* garbage : {"", "no", "version", "version x", "\\033[31m\\377 version -1"}) {
+    engine("docker", garbage, "");
+    const Answer answer = start("cpu-sim");
+    EXPECT_EQ(answer.code, 2) << garbage;
+    EXPECT_THAT(answer.text, AllOf(HasSubstr("`docker --version` says `"), Not(HasSubstr("\033"))))
+        << garbage;
+  }
+  EXPECT_EQ(start("cpu-sim --engine rkt").code, 2);
+}
+
+TEST_F(StackContainerCommand, AnImageThatIsMissingOrOfAnotherLockIsNamedWithTheLineThatBuildsIt) {
+  const std::string build =
+      "podman build --tag proctor-cpu-sim --file " + kDocker + "/cpu-sim/Dockerfile " + kDocker + "/cpu-sim";
+  engine("podman", "podman version 4.3.1", "Error: no such image", 125);
+  EXPECT_THAT(start("cpu-sim").text,
+              AllOf(HasSubstr("look at the image proctor-cpu-sim with podman: Error: no such image"),
+                    HasSubstr(build)));
+  for (const std::string& other : {id_ + " sha256:" + std::string(64, 'b'), id_ + " <no value>"}) {
+    engine("podman", "podman version 4.3.1", other);
+    const Answer answer = start("cpu-sim");
+    EXPECT_EQ(answer.code, 2);
+    EXPECT_THAT(answer.text, AllOf(HasSubstr("it was made from "), HasSubstr(build)));
+  }
+  for (const char* garbage : {"", "x", "sha256:12 sha256:34", "{}"}) {
+    engine("podman", "podman version 4.3.1", garbage);
+    EXPECT_THAT(start("cpu-sim").text, HasSubstr("which is no digest and label")) << garbage;
+  }
+  EXPECT_EQ(start("cpu-sim --image=--privileged").code, 2);
+  EXPECT_THAT(start("xpu-rolling --print --flavour devel").text, HasSubstr("proctor-xpu-rolling-devel"));
+}
+
+TEST_F(StackContainerCommand, WhatLosesContainmentOrExclusivityIsRefused) {
+  good_engine();
+  EXPECT_THAT(start("cpu-sim", {"PROCTOR_RUN_ARGS=--privileged"}).text, HasSubstr("with --privileged: "));
+  EXPECT_THAT(start("cpu-sim --option=--pid=host --print").text, HasSubstr("with --pid=host: "));
+  const Answer alone = start("cpu-sim --state-dir " + directory_.string());
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_THAT(alone.text,
+              AllOf(HasSubstr("share the leases in "), HasSubstr("install --directory --mode=1777")));
+}
+
+TEST_F(StackContainerCommand, PlacesThatCannotBeMountedAreRefused) {
+  good_engine();
+  fs::permissions(directory_ / "out", fs::perms::owner_all);
+  EXPECT_THAT(start("cpu-sim").text, HasSubstr("the image's user 10001 may not"));
+  fs::permissions(directory_ / "out", fs::perms::all);
+  EXPECT_THAT(start("cpu-sim", {"PROCTOR=" + directory_.string()}).text,
+              HasSubstr("there is no bin/proctor"));
+  const Answer colon = answer_of({PROCTOR_BIN_DIR "/proctor", "stack", "run", "cpu-sim", "--dir", kDocker,
+                                  "--print", "--out", "/a:b", "--", "true"});
+  EXPECT_THAT(colon.text, HasSubstr("mount /a:b as OUT"));
+  EXPECT_THAT(start("cuda-13 --print", {"CACHE=/a:/run/lock"}).text,
+              HasSubstr("mount /a:/run/lock as CACHE"));
+  EXPECT_THAT(start("cuda-13 --print", {"GPUS=--privileged"}).text, HasSubstr("use GPUS=--privileged"));
+}
+
+TEST_F(StackContainerCommand, AWrongWordIsAMistake) {
+  EXPECT_THAT(start("cpu-simm").text, HasSubstr("Did you mean `cpu-sim`?"));
+  EXPECT_THAT(start("cpu-sim --flavour devel").text, HasSubstr("It has none."));
+  EXPECT_THAT(start("cuda-13 --flavour x").text, HasSubstr("It has: devel, base."));
+  EXPECT_EQ(run("run cpu-sim --print --dir " + kDocker).code, 2);
+  EXPECT_EQ(run("render --dir " + kDocker + " -- x").code, 2);
+}
+
 // A machine whose driver is replaced by the very command that is run on it.
 class StackOfARun : public StackCommand {
  protected:

@@ -14,7 +14,6 @@
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/stack/dpkg_status.h"
-#include "harness/stack/embedded_locks.h"
 #include "harness/stack/fingerprint.h"
 #include "harness/stack/lock_format.h"
 #include "harness/stack/verify.h"
@@ -36,23 +35,6 @@ struct VerifyRequest {
   std::vector<std::string> mirrors;
 };
 
-// Where the locks are; "" for those in the program.
-std::string locks_of(const VerifyRequest& request) {
-  if (!request.directory.empty()) return (fs::path(request.directory) / "stacks").string();
-  std::error_code none;
-  return fs::is_directory("docker/stacks", none) ? "docker/stacks" : "";
-}
-
-Result<StackLock> read_lock(const std::string& locks, const std::string& name) {
-  if (!locks.empty()) return read_stack_lock(locks, name);
-  std::vector<std::string> names;
-  for (const auto& lock : embedded_locks()) {
-    if (lock.name == name) return lock;
-    names.push_back(lock.name);
-  }
-  return Error::usage(fmt::format("find the stack `{}`", name), suggestion(name, names, "stacks"));
-}
-
 // ---- this machine ----
 
 Result<std::string> stack_of_machine(const VerifyRequest& request, const Fingerprint& facts) {
@@ -73,8 +55,8 @@ int verify_machine(const VerifyRequest& request) {
   const auto facts = capture_stack(request.root, image_digest_of_caller());
   const auto name = stack_of_machine(request, facts);
   if (!name) return fail_stack(name.error());
-  const std::string locks = locks_of(request);
-  const auto lock = read_lock(locks, *name);
+  const std::string locks = lock_directory(request.directory);
+  const auto lock = find_lock(locks, *name);
   if (!lock) return fail_stack(lock.error());
   const auto status = RootedFiles(request.root).contents("/var/lib/dpkg/status");
   auto comparison = compare_with_lock(
@@ -125,7 +107,7 @@ std::vector<std::string> words_of(const std::vector<LockChange>& changes) {
 // Its exit code.
 Result<int> verify_lock(const VerifyRequest& request, const std::string& locks, const std::string& name,
                         const OutsideTools& tools, const std::map<std::string, std::string>& mirrors) {
-  const auto lock = read_lock(locks, name);
+  const auto lock = find_lock(locks, name);
   if (!lock) return lock.error();
   const auto report = verify_online(*lock, tools, mirrors);
   if (!report) return report.error();
@@ -160,7 +142,7 @@ int worse(int one, int other) {
 }
 
 int verify_world(const VerifyRequest& request) {
-  const std::string locks = locks_of(request);
+  const std::string locks = lock_directory(request.directory);
   if (locks.empty()) {
     return fail_stack(Error::usage("find docker/stacks here",
                                    "Name the directory that holds stacks/NAME.toml with --dir."));

@@ -1,18 +1,25 @@
 #!/usr/bin/env python3
-"""The image of stack cpu-sim, built from its lock with a base made of Debian packages in it: no engine, no registry. In it
-Proctor runs its suites on simulated devices, as a user that is not root. A second build gives the same image."""
+"""The image of stack cpu-sim, built from its lock with a base made of Debian packages in it: no engine, no registry. A
+second build gives the same image. By `proctor stack run` and by the rendered script Proctor runs in it, as a user that is
+not root and without rights: on the containment layer pidns, with leases that the host sees.
+
+    image.py [ENGINE...]     podman, buildah; default: those that are installed
+"""
 
 import os
 import platform
 import re
 import shutil
+import resource
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 from harness import BIN, ROOT, Sandbox, check, check_sums, report, skip
 
 STACK = "cpu-sim"
+NAME = f"proctor-{STACK}"
 SUITE = "bookworm"
 BASE = f"localhost/base:{SUITE}"
 MIRROR = "http://deb.debian.org/debian"  # the lock's snapshot is not within everybody's reach; versions and key hold
@@ -103,36 +110,107 @@ def difference(images, one, other):
                check_exit=False).stdout[:4000]
 
 
-def suites_pass_in(images, sandbox):
-    out = sandbox.path / "out"
-    out.mkdir()
-    out.chmod(0o777)
-    container = images.output("from", "--pull-never", f"localhost/{STACK}")
-    inside = ("run", "--isolation", "chroot", "--user", "10001:10001", "--volume", f"{BIN.parent}:/opt/proctor:ro",
-              "--volume", f"{out}:/out", container, "--")
-    check(images.output(*inside, "id", "-u") == "10001", "it does not run as the image's user")
+class Engine:
+    """One that keeps its images where this test made them. It is found in PATH, as a user's is."""
+
+    def __init__(self, name, images, docker, sandbox):
+        self.name, self.docker, self.sandbox = name, docker, sandbox
+        self.out = sandbox.path / f"out of {name}"
+        self.out.mkdir()
+        self.out.chmod(0o777)
+        runtime = shutil.which("runc") or shutil.which("crun")
+        # Engines ask for more than may be had where root has no CAP_SYS_RESOURCE.
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        self.limits = [f"--ulimit=nofile={files}:{files}", "--ulimit=nproc=4096:4096"]
+        words = f"{shutil.which(name)} --root {images.path}/store --runroot {images.path}/run --storage-driver overlay"
+        path = sandbox.path / f"bin of {name}"
+        path.mkdir()
+        if name == "buildah":
+            script = (f"if [ \"$1\" = from ]; then shift; set -- from {' '.join(self.limits)} \"$@\"; fi\n"
+                      f"BUILDAH_RUNTIME={runtime} exec {words} \"$@\"\n")
+        else:
+            script = f"exec {words} --runtime {runtime} \"$@\"\n"
+        (path / name).write_text(f"#!/bin/sh\n{script}")
+        (path / name).chmod(0o755)
+        self.env = {**sandbox.env, "PATH": f"{path}:{os.environ['PATH']}", "OUT": str(self.out)}
+        if name != "buildah":
+            self.env["PROCTOR_RUN_ARGS"] = " ".join([*self.limits, "--network=none"])
+
+    def stack_run(self, *words, options=()):
+        return self.sandbox.proctor("stack", "run", STACK, "--engine", self.name, "--dir", self.docker, *options, "--",
+                                    *words, env=self.env, timeout=600)
+
+    def checked(self, *words):
+        done = self.stack_run(*words)
+        check(done.returncode == 0, self.name, *words, "ended with", done.returncode, done.stdout[-4000:],
+              done.stderr[-4000:])
+        return done.stdout
+
+
+def layer_and_leases(text, who):
+    check(re.search(r"^  pidns +works$", text, re.M), who, "the layer pidns does not work:", text)
+    check("/run/lock (scope: host)" in text, who, "the leases are not shared:", text)
+
+
+def stack_runs(engine, image):
+    check(engine.checked("id", "-u").strip() == "10001", "it does not run as the image's user")
+    layer_and_leases(engine.checked("proctor", "doctor"), engine.name)
     # Collectives would only skip: the image has no Gloo.
-    images.buildah(*inside, "/opt/proctor/bin/proctor", "run", "visibility", "memory", "kernels", "--sim", "xpu:2x2,cuda:4",
-                   "--out", "/out/run")
-    document = report(out / "run")
+    engine.checked("proctor", "run", "visibility", "memory", "kernels", "--sim", "xpu:2x2,cuda:4", "--out", "/out/run")
+    document = report(engine.out / "run")
     check_sums(document)
     check(document["run"]["exit_code"] == 0, document["summary"])
+    check(document["run"]["containment"] == "pidns", document["run"]["containment"])
     check(document["run"]["simulated"], "a simulated run is not labelled as one")
     facts = {fact["name"]: fact["value"] for fact in document["run"]["fingerprint"]}
     check(facts["image.stack"] == STACK, "the report does not name the image's stack:", facts)
-    label = images.output("inspect", "--format", '{{index .OCIv1.Config.Labels "dev.proctor.stack.lock"}}', container)
-    check(facts["image.lock"] == label != "", "the report names lock", facts["image.lock"], "the image", label)
+    check(facts["image.lock"] == image.lock, "the report names lock", facts["image.lock"], "the image", image.lock)
+    check(facts["image.digest"] == image.digest, "the report names the image", facts["image.digest"], "not", image.digest)
     backends = {case["backend"] for case in document["cases"] if case["outcome"] == "pass"}
     check("xpu" in backends, "nothing passed on", backends)
-    return document["summary"]
+    ended = engine.stack_run("sh", "-c", "echo 'a  b'; exit 7")
+    check((ended.returncode, ended.stdout) == (7, "a  b\n"), "its end and its words:", ended.returncode, ended.stdout)
+    refused = engine.stack_run("true", options=["--option=--privileged"])
+    check(refused.returncode == 2 and "--privileged" in refused.stderr, refused.returncode, refused.stderr)
+    status = dict(line.split(":\t") for line in engine.checked("cat", "/proc/self/status").splitlines() if ":\t" in line)
+    check(status["Seccomp"] == "2" and int(status["CapBnd"], 16) == 0, "it has rights, or no filter:", status)
+    check(status["NoNewPrivs"] == "1" or engine.name == "buildah", "it can have new rights:", status)
+    print(f"ok {engine.name}: {document['summary']['pass']} of {document['summary']['planned']} pass on pidns")
+
+
+def printed_line_runs(engine):
+    """What --print prints is a line for a shell, with which a person starts the same."""
+    line = engine.sandbox.proctor("stack", "run", STACK, "--engine", engine.name, "--dir", engine.docker, "--print", "--",
+                                  "proctor", "doctor", env=engine.env)
+    check(line.returncode == 0, line.stderr)
+    done = subprocess.run(["sh", "-c", line.stdout], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          errors="replace", timeout=120, env=engine.env)
+    layer_and_leases(done.stdout, f"{line.stdout}\n{done.stderr}")
+
+
+def rendered_script_runs(engine):
+    if engine.name != "podman":
+        return
+    env = {**engine.env, "PROCTOR": str(BIN.parent)}
+    done = subprocess.run([engine.docker / STACK / "podman.sh", NAME, "doctor"], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, errors="replace", timeout=120, env=env)
+    layer_and_leases(done.stdout, f"podman.sh {done.returncode}\n{done.stderr}")
+    print("ok podman.sh")
+
+
+class Image:
+    def __init__(self, images):
+        inspect = ("inspect", "--type", "image", "--format")
+        self.digest = "sha256:" + images.output(*inspect, "{{.FromImageID}}", f"localhost/{NAME}")
+        self.lock = images.output(*inspect, '{{index .OCIv1.Config.Labels "dev.proctor.stack.lock"}}', f"localhost/{NAME}")
 
 
 def main():
     if os.geteuid() != 0:
         skip("needs:root: buildah and mmdebstrap make file systems here")
-    for tool in ("buildah", "mmdebstrap"):
-        if shutil.which(tool) is None:
-            skip(f"needs:{tool}")
+    for tools in (("buildah",), ("mmdebstrap",), ("runc", "crun")):
+        if not any(shutil.which(tool) for tool in tools):
+            skip(f"needs:{tools[0]}")
     libc = tuple(map(int, platform.libc_ver()[1].split(".")))
     if libc > (2, 36):
         skip(f"unsupported:glibc {platform.libc_ver()[1]}: this build does not run in the image, which has 2.36")
@@ -141,10 +219,15 @@ def main():
         sandbox.path.chmod(0o755)
         with Images(sandbox.path) as images:
             dockerfile = rendered(images.import_base(tar), sandbox.path / "docker")
-            first, second = images.build(STACK, dockerfile), images.build("again", dockerfile)
+            first, second = images.build(NAME, dockerfile), images.build("again", dockerfile)
             check(first == second != "", "built twice, two images:", first, second, "\n",
-                  difference(images, STACK, "again"))
-            print("image", first, "built twice;", suites_pass_in(images, sandbox))
+                  difference(images, NAME, "again"))
+            print("image", first, "built twice")
+            for name in sys.argv[1:] or [name for name in ("podman", "buildah") if shutil.which(name)]:
+                engine = Engine(name, images, sandbox.path / "docker", sandbox)
+                stack_runs(engine, Image(images))
+                printed_line_runs(engine)
+                rendered_script_runs(engine)
 
 
 if __name__ == "__main__":

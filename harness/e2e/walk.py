@@ -39,7 +39,9 @@ OTHERS = {
     "pytest": {"--deselect", "--ff", "--ignore", "--junitxml", "--lf", "--maxfail", "--nf", "--sw", "--pyargs"},
     "CTest": {"--repeat", "--rerun-failed", "--stop-on-failure", "--stop-time", "--output-on-failure"},
     "our suites": {"--proctor-list", "--proctor-case"},
-    "sbatch": {"--array"}, "docker": {"--build-arg", "--volume"}, "nvcc": {"--default-stream"},
+    "sbatch": {"--array"}, "docker": {"--build-arg", "--cap-add", "--cap-drop", "--device", "--env", "--env-file", "--gpus", "--ipc", "--pid",
+                                           "--privileged", "--user", "--volume"},
+    "pip": {"--no-deps", "--require-hashes"}, "nvcc": {"--default-stream"},
     "apt": {"--allow-unauthenticated"},
 }
 

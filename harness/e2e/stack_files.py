@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""The files beside our Dockerfiles: each is what its reader can read, and whoever starts a container of a stack (a script, compose,
+Kubernetes, a job container, `proctor stack run`) gives it the same rights, devices and directories. Engines are scripts
+here that say what they were told."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import BIN, ROOT, Sandbox, check, skip
+
+DOCKER = ROOT / "docker"
+STACKS = sorted(path.stem for path in (DOCKER / "stacks").glob("*.toml"))
+GROUP = "993"
+# What only one of them says, and why: the words of one run, an image that must be there, or a rest of a path.
+OF_ONE_RUN = re.compile(r"--(pull|label|env=PROCTOR_IMAGE_DIGEST)\b.*|--volume=.*:/opt/proctor:ro|--volume=.*:/out")
+
+
+def told(sandbox, engine, words, env=()):
+    """What the engine was told by a command that starts it."""
+    done = subprocess.run(list(map(str, words)), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                          cwd=sandbox.path, env={**sandbox.env, "PATH": f"{sandbox.path}/bin:/usr/bin:/bin", **dict(env)})
+    check(done.returncode == 7, engine, words, "exit", done.returncode, done.stdout, done.stderr)
+    return json.loads((sandbox.path / "told").read_text())
+
+
+def fake_engines(sandbox):
+    directory = sandbox.path / "bin"
+    directory.mkdir()
+    program = (f"#!{sys.executable}\nimport json, sys\n"
+               "if sys.argv[1] == 'image':\n    print('sha256:' + '1' * 64)\n    sys.exit()\n"
+               f"open({str(sandbox.path / 'told')!r}, 'w').write(json.dumps(sys.argv[1:]))\nsys.exit(7)\n")
+    for name in ("docker", "podman"):
+        (directory / name).write_text(program)
+    (directory / "stat").write_text(f"#!/bin/sh\necho {GROUP}\n")
+    for file in directory.iterdir():
+        file.chmod(0o755)
+
+
+def by_script(sandbox, stack, engine):
+    out, proctor = sandbox.path / "out of it", BIN.parent
+    words = told(sandbox, engine, [DOCKER / stack / {"docker": "run.sh"}.get(engine, f"{engine}.sh"), "an image", "run", "a b"],
+                 {"PROCTOR": proctor, "OUT": out, "PROCTOR_RUN_ARGS": "--env-file=x  --memory=1g"}.items())
+    end = words.index("an image")
+    check(words[end + 1:] == ["/opt/proctor/bin/proctor", "run", "a b"], words)
+    check(words[end - 2:end] == ["--env-file=x", "--memory=1g"], words)
+    check(f"--volume={proctor}:/opt/proctor:ro" in words and f"--volume={out}:/out" in words, words)
+    check(f"--env=PROCTOR_IMAGE_DIGEST=sha256:{'1' * 64}" in words, words)
+    return words[1:end - 2]
+
+
+def by_proctor(sandbox, stack, engine):
+    """The printed line, with which a shell starts the engine."""
+    line = sandbox.proctor("stack", "run", stack, "--engine", engine, "--print", "--image", "an image", "--dir", DOCKER, "--",
+                           "proctor", "run", "a b")
+    check(line.returncode == 0, line.stderr)
+    words = told(sandbox, engine, ["sh", "-c", line.stdout])
+    end = words.index("an image")
+    check(words[end + 1:] == ["/opt/proctor/bin/proctor", "run", "a b"], words)
+    return words[1:end]
+
+
+def same(stack, engine, script, line):
+    """Profile and group lie in other places; everything else is one."""
+    def plain(words):
+        words = [word for word in words if not OF_ONE_RUN.fullmatch(word)]
+        words = [re.sub(r"seccomp=.*/seccomp.json", "seccomp=PROFILE", word) for word in words]
+        return [re.sub(r"--group-add=.*", "--group-add=GROUP", word) for word in words]
+    check(plain(script) == plain(line), stack, engine, "script:", plain(script), "stack run:", plain(line))
+    check("--rm" in script and "--pull=never" in line, line)
+
+
+def read_yaml(file, values):
+    import yaml  # noqa: PLC0415  the system's, and not on every machine
+    text = re.sub(r"\$\{(\w+)(:[?-][^}]*)?\}", lambda found: values.get(found[1], "1"), file.read_text())
+    return yaml.safe_load(text)
+
+
+def compose_says_the_same(stack, words):
+    service = read_yaml(DOCKER / stack / "compose.yaml", {"RENDER_GROUP": GROUP})["services"]["proctor"]
+    check(service["cap_drop"] == ["ALL"] and service["init"] is True and service["ipc"] == "private", service)
+    check(service["security_opt"] == ["no-new-privileges:true", "seccomp:./seccomp.json"], service)
+    check(f"--pids-limit={service['pids_limit']}" in words and f"--shm-size={service['shm_size']}" in words, service)
+    check([f"--env={name}" for name in service.get("environment", [])]
+          == [word for word in words if word.startswith("--env=") and "DIGEST" not in word], service)
+    places = {word.split(":")[1] for word in words if word.startswith("--volume=")}
+    check({volume.split(":")[1] for volume in service["volumes"]} == places, service["volumes"], places)
+    check(("deploy" in service) == ("--gpus=all" in words), service)
+    check((service.get("group_add") == [int(GROUP)]) == (f"--group-add={GROUP}" in words), service)
+
+
+def kubernetes_says_the_same(stack, words):
+    job = read_yaml(DOCKER / stack / "job.yaml", {"DEVICES": "2", "RENDER_GROUP": GROUP, "INTEL_DRIVER": "xe"})
+    check((job["apiVersion"], job["kind"], job["spec"]["backoffLimit"]) == ("batch/v1", "Job", 0), job)
+    pod = job["spec"]["template"]["spec"]
+    container, security = pod["containers"][0], pod["securityContext"]
+    check(security["runAsUser"] == 10001 and security["runAsNonRoot"] is True, security)
+    check(security["seccompProfile"] == {"type": "Localhost", "localhostProfile": "proctor/seccomp.json"}, security)
+    check(container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}, container)
+    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    check(set(mounts) == {volume["name"] for volume in pod["volumes"]}, mounts, pod["volumes"])
+    places = {word.split(":")[1] for word in words if word.startswith("--volume=")}
+    check(set(mounts.values()) - {"/dev/shm"} == places, mounts, places)
+    devices = container.get("resources", {}).get("limits", {})
+    expected = {"cuda": {"nvidia.com/gpu": 2}, "xpu": {"gpu.intel.com/xe": 2}}.get(stack.split("-")[0], {})
+    check(devices == expected, devices)
+    check((security.get("supplementalGroups") == [int(GROUP)]) == (f"--group-add={GROUP}" in words), security)
+
+
+def job_container_says_the_same(stack, words):
+    container = read_yaml(DOCKER / stack / "job-container.yaml", {})["container"]
+    options = container["options"].replace("${{ vars.RENDER_GROUP }}", GROUP).split(" ")
+    expected = [word for word in words if not OF_ONE_RUN.fullmatch(word) and word != "--rm" and ":/cache" not in word]
+    expected = [re.sub(r"seccomp=.*/seccomp.json", "seccomp=/opt/proctor/share/proctor/seccomp.json", word)
+                for word in expected]
+    check(options == expected, options, expected)
+
+
+def known_to_compose():
+    """The schema of compose, which a linter brings along."""
+    lint = ROOT / "build/lint"
+    if not (lint / "check_jsonschema").is_dir():
+        print("not checked, the linters are not here: the schema of compose")
+        return
+    done = subprocess.run([sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec",
+                           *DOCKER.glob("*/compose.yaml")], capture_output=True, text=True, timeout=120,
+                          env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(lint)})
+    check(done.returncode == 0, done.stdout, done.stderr)
+
+
+def bake_names_what_is_there():
+    text = (DOCKER / "docker-bake.hcl").read_text()
+    targets = re.findall(r'^target "(.*)" \{\n  context    = "(.*)"\n  dockerfile = "(.*)"', text, re.M)
+    check(sorted(Path(context) / file for _, context, file in targets)
+          == sorted(file.relative_to(DOCKER) for file in DOCKER.glob("*/Dockerfile*")), targets)
+    check(re.search(r"targets = (\[.*\])", text)[1] == json.dumps([name for name, _, _ in targets]), text)
+    check(text.count("{") == text.count("}") and text.count('"') % 2 == 0, "the braces do not match")
+
+
+def main():
+    try:
+        import yaml  # noqa: F401, PLC0415
+    except ImportError:
+        skip("needs:python3-yaml")
+    with Sandbox() as sandbox:
+        fake_engines(sandbox)
+        for stack in STACKS:
+            for engine in ("docker", "podman"):
+                words = by_script(sandbox, stack, engine)
+                same(stack, engine, words, by_proctor(sandbox, stack, engine))
+            words = by_script(sandbox, stack, "docker")
+            compose_says_the_same(stack, words)
+            kubernetes_says_the_same(stack, words)
+            job_container_says_the_same(stack, words)
+            check((DOCKER / stack / "seccomp.json").read_text() == (BIN / "share/proctor/seccomp.json").read_text(), stack)
+            print(f"ok {stack}")
+        known_to_compose()
+        bake_names_what_is_there()
+        if shutil.which("shellcheck"):
+            done = subprocess.run(["shellcheck", *DOCKER.glob("*/*.sh")], capture_output=True, text=True, timeout=60)
+            check(done.returncode == 0, done.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+// What an engine is told: options that are refused, and that a line for people and the words for the system are one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "harness/core/temp_dir.h"
+#include "harness/core/words.h"
+#include "harness/stack/engine_command.h"
+#include "harness/stack/engine_options.h"
+#include "harness/testing/child.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string answer(const std::vector<std::string>& words, Engine engine = Engine::kDocker) {
+  const auto options = read_engine_options(engine, words);
+  return options ? joined(*options, "|") : "refused: " + options.error().what;
+}
+
+TEST(EngineOptions, TakesSecretsModelsAndLimits) {
+  EXPECT_EQ(answer({"--env-file", "my secrets", "-v", "/models:/models:ro", "--memory=8g"}),
+            "--env-file=my secrets|--volume=/models:/models:ro|--memory=8g");
+  EXPECT_EQ(answer({"-it", "-e", "HF_HOME=/models"}), "--interactive|--tty|--env=HF_HOME=/models");
+  EXPECT_EQ(answer({"--security-opt=label=disable", "--security-opt", "systempaths=unconfined"}),
+            "--security-opt=label=disable|--security-opt=systempaths=unconfined");
+  EXPECT_EQ(answer({"--mount=type=bind,source=/a,target=/b", "--tmpfs=/tmp"}),
+            "--mount=type=bind,source=/a,target=/b|--tmpfs=/tmp");
+  EXPECT_EQ(answer({}), "");
+}
+
+class RefusedOption : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(RefusedOption, IsNamedWithTheReason) {
+  std::vector<std::string> words;
+  for (const auto word : split(GetParam().first, ' ')) words.emplace_back(word);
+  for (const Engine engine : {Engine::kDocker, Engine::kPodman}) {
+    EXPECT_THAT(answer(words, engine),
+                AllOf(HasSubstr("refused: start the container with "), HasSubstr(words.front().substr(0, 5)),
+                      HasSubstr(GetParam().second)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RefusedOption,
+    testing::Values(
+        std::pair("--privileged", "every device and right"), std::pair("--privileged=true", "every device"),
+        std::pair("--pid=host", "could end"), std::pair("--pid host", "could end"),
+        std::pair("--ipc=host", "share memory"), std::pair("--cap-add=SYS_ADMIN", "no capability"),
+        std::pair("--user=0", "not root"), std::pair("-u 0", "not root"), std::pair("-itu0", "not known"),
+        std::pair("--security-opt=seccomp=unconfined", "the profile of the stack"),
+        std::pair("--security-opt seccomp:unconfined", "the profile of the stack"),
+        std::pair("--security-opt=no-new-privileges=false", "not one that is known"),
+        std::pair("--security-opt=apparmor=unconfined", "Ubuntu 24.04"),
+        std::pair("--volume=/tmp/x:/run/lock", "two runs could have one device"),
+        std::pair("--volume=/tmp/x:/run//lock/", "two runs could have one device"),
+        std::pair("--volume=/tmp/x:/run/lock:ro", "two runs could have one device"),
+        std::pair("--volume=/run/lock", "two runs could have one device"),
+        std::pair("--tmpfs=/run", "two runs could have one device"),
+        std::pair("--tmpfs=/opt/../run/lock:size=1m", "two runs could have one device"),
+        std::pair("--mount=type=tmpfs,destination=/run/lock", "two runs could have one device"),
+        std::pair("--volume=/tmp/x:/opt/proctor/", "Proctor itself"),
+        std::pair("--volume=/proc:/proc", "the engine masks"),
+        std::pair("--volume=/x:/sys/fs/cgroup", "the engine masks"),
+        std::pair("-v /var/run/docker.sock:/s", "engine's socket"), std::pair("-v /:/host", "the whole host"),
+        std::pair("--volume=relative", "where in the container"), std::pair("--gpus=all", "the stack's lock"),
+        std::pair("--network=container:other", "another container's"), std::pair("--env", "value is missing"),
+        std::pair("--env=", "value is missing"), std::pair("--read-only=false", "takes no value"),
+        std::pair("--frobnicate", "not known to keep"), std::pair("ubuntu:24.04", "it is no option"),
+        std::pair("--", "not known")));
+
+TEST(EngineOptions, WhatBuildahDoesNotHaveIsSaid) {
+  EXPECT_EQ(answer({"--env=A=b"}, Engine::kBuildah), "--env=A=b");
+  EXPECT_THAT(answer({"--memory=8g"}, Engine::kBuildah), HasSubstr("`buildah run` does not have it"));
+}
+
+StackContainer container(Engine engine) {
+  StackContainer one;
+  one.engine = engine;
+  one.lock.name = "xpu-rolling";
+  one.lock.backend = "xpu";
+  one.lock.shm_size = "8g";
+  one.lock.environment = {"ZE_AFFINITY_MASK"};
+  one.places = {
+      .profile = "/a b/seccomp.json", .gpus = {}, .group = "993", .leases = "/run/lock", .cache = "/c d"};
+  one.image = "proctor-xpu-rolling";
+  one.image_digest = "sha256:1";
+  one.proctor = "/opt/it's proctor";
+  one.out = "/out $HOME";
+  one.options = {"--env=A=b c"};
+  one.command = {"proctor", "run", "a b", "$(touch x)", "'"};
+  return one;
+}
+
+// An engine that says its own words, one a line.
+class EngineWords : public testing::TestWithParam<Engine> {
+ protected:
+  EngineWords() {
+    for (const char* name : {"docker", "podman", "buildah"}) {
+      const fs::path file = directory_ / name;
+      // buildah tells the name of the container that it made.
+      std::ofstream(file) << "#!/bin/sh\nprintf '%s\\n' \"${0##*/}\" \"$@\" >>"
+                          << (directory_ / "said").string()
+                          << "\n[ \"$1\" != from ] || echo box\n[ \"$1\" != run ] || exit 7\n";
+      fs::permissions(file, fs::perms::owner_all);
+    }
+  }
+
+  std::vector<std::string> said_by(std::vector<std::string> argv) const {
+    fs::remove(directory_ / "said");
+    if (argv.front() != "sh") argv.front() = (directory_ / argv.front()).string();
+    code_ = testing_support::run_child(argv, {.env = {"PATH=" + directory_.string() + ":/usr/bin:/bin"}})
+                .exit_code;
+    std::vector<std::string> lines;
+    std::ifstream file(directory_ / "said");
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+  }
+
+  TempDir directory_;
+  mutable int code_ = -1;
+};
+
+TEST_P(EngineWords, TheLineForPeopleAndTheWordsForTheSystemAreOne) {
+  const StackContainer one = container(GetParam());
+  const auto executed = said_by(engine_command(one));
+  EXPECT_EQ(code_, 7);
+  EXPECT_EQ(said_by({"sh", "-c", engine_line(one)}), executed);
+  EXPECT_EQ(code_, 7);
+  EXPECT_THAT(executed,
+              testing::IsSupersetOf({"--cap-drop=ALL", "--security-opt=seccomp=/a b/seccomp.json",
+                                     "--volume=/run/lock:/run/lock", "--volume=/c d:/cache",
+                                     "--volume=/opt/it's proctor:/opt/proctor:ro", "--volume=/out $HOME:/out",
+                                     "--device=/dev/dri", "--env=ZE_AFFINITY_MASK", "--env=A=b c",
+                                     "--env=PROCTOR_IMAGE_DIGEST=sha256:1", "proctor-xpu-rolling",
+                                     "/opt/proctor/bin/proctor", "a b", "$(touch x)", "'"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EngineWords,
+                         testing::Values(Engine::kDocker, Engine::kPodman, Engine::kBuildah));
+
+TEST(EngineCommand, AnImageThatWasBuiltHereIsNotFetched) {
+  StackContainer one = container(Engine::kPodman);
+  EXPECT_THAT(engine_line(one), HasSubstr("--pull=never"));
+  one.image = "ghcr.io/o/i@sha256:" + std::string(64, '1');
+  EXPECT_THAT(engine_line(one), HasSubstr("--pull=missing"));
+}
+
+TEST(EngineCommand, BuildahRemovesItsContainerAndGivesTheCommandsExitCode) {
+  const std::string line = engine_line(container(Engine::kBuildah));
+  EXPECT_THAT(line, AllOf(HasSubstr("trap 'buildah rm \"$container\" >/dev/null' EXIT"),
+                          HasSubstr("--user=10001:993"), Not(HasSubstr("--group-add")),
+                          Not(HasSubstr("no-new-privileges"))));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -33,8 +33,9 @@ components = ["main"]
 unverified = true
 
 [[package]]
-name    = "demo"
-version = "1.0-1"
+name       = "demo"
+version    = "1.0-1"
+unverified = true
 
 [[file]]
 name       = "other"
@@ -137,7 +138,8 @@ def fills_what_is_missing(verify):
     first, _ = key_of("keyring.gpg")
     verify.expect(1, f"new      base.digest: {DIGEST}", f"new      repository.demo.key: {first}",
                   "ok       package.demo: 1.0-1", f"new      file.other.sha256: {HASH}",
-                  "--write would change", "base.digest, repository.demo.key, file.other.sha256")
+                  "--write would change",
+                  "base.digest, repository.demo.key, package.demo is verified, file.other.sha256")
     check(verify.lock.read_text() == verify.text, "without --write nothing is written")
     verify.expect(0, "changed", "then: proctor stack render demo", arguments=["--write"])
     text = verify.lock.read_text()

@@ -69,6 +69,7 @@ std::string of_buildah(const StackContainer& container, const Words& command, co
       "set -eu\n"
       "container=$(buildah from{0}{1})\n"
       "trap 'buildah rm \"$container\" >/dev/null' EXIT\n"
+      "trap 'exit 130' INT TERM HUP\n"
       "buildah run{0}{2}{0}\"$container\" -- {3}\n",
       between, quoted(from, between), quoted(run, between), quoted(command, " "));
 }

@@ -94,6 +94,22 @@ TEST(StackVerify, EveryDifferenceIsNamed) {
                           "host: the lock asks for the driver nvidia 580 or newer, loaded is 575.57.08"));
 }
 
+TEST(StackVerify, AnImageHasThePackagesOfItsFlavourOnly) {
+  StackLock two = lock();
+  two.base.flavour = "devel";
+  two.other_bases = {two.base};
+  two.other_bases.front().flavour = "base";
+  two.packages.front().flavour = "devel";
+  auto packages = kInstalled;
+  packages.erase("ocl-icd-libopencl1");
+  auto image = facts("a", "sha256:" + two.digest, "580.65.06");
+  image.push_back({"image.flavour", "base", "", "", false});
+  EXPECT_THAT(compare_with_lock(two, image, packages).differences, IsEmpty());
+  image.back().value = "devel";
+  EXPECT_THAT(compare_with_lock(two, image, packages).differences,
+              ElementsAre(HasSubstr("ocl-icd-libopencl1")));
+}
+
 TEST(StackVerify, NoImageAndNoDriver) {
   const auto drift = compare_with_lock(lock(), {}, kInstalled);
   EXPECT_THAT(drift.differences, ElementsAre(HasSubstr("not loaded")));
@@ -188,6 +204,20 @@ TEST(LockEdit, OnlyVerified) {
   const auto changed = change_lock(text, "a.toml", {{{"base", ""}, "", "", true}});
   ASSERT_TRUE(changed) << changed.error().what;
   EXPECT_EQ(*changed, replaced(text, "\"\nunverified = true\n\n[[repository]]", "\"\n\n[[repository]]"));
+}
+
+TEST(LockEdit, OneFlavourOfSeveral) {
+  const std::string digest = "sha256:" + std::string(64, '1');
+  const std::string base = "image      = \"ubuntu:24.04\"\n";
+  const std::string text = replaced(kLock, "[base]\n" + base + "unverified = true\n",
+                                    "[[base]]\nflavour    = \"devel\"\n" + base +
+                                        "unverified = true\n\n[[base]]\nflavour    = "
+                                        "\"base\"\n" +
+                                        base + "unverified = true\n");
+  const auto changed = change_lock(text, "a.toml", {{{"base", "base"}, "digest", digest, true}});
+  ASSERT_TRUE(changed) << changed.error().what;
+  EXPECT_EQ(*changed, replaced(text, "\"base\"\n" + base + "unverified = true",
+                               "\"base\"\n" + base + "digest     = \"" + digest + "\""));
 }
 
 TEST(LockEdit, WhatWouldBeNoLockIsNotMade) {

@@ -41,6 +41,7 @@ void add_stack_command(CLI::App& app, Action& action, const AfterDashes& after_d
   add_stack_render(*stack, action);
   add_stack_lint(*stack, action);
   add_stack_verify(*stack, action);
+  add_stack_update(*stack, action);
   add_stack_run(*stack, action, after_dashes);
 }
 

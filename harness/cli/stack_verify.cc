@@ -1,5 +1,5 @@
 // proctor stack verify: whether this machine or image matches its lock; with --online, whether the outside
-// world does, and which values the lock could have but does not.
+// world does, and which values the lock could have but does not. proctor stack update: the lock as it would be today.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "harness/cli/stack.h"
+#include "harness/core/clock.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/replace_file.h"
 #include "harness/core/rooted_files.h"
@@ -30,6 +31,7 @@ struct VerifyRequest {
   std::string root = "/";
   bool online = false;
   bool write = false;
+  std::string snapshot{};  // of an update
   std::string timeout = "2m";
   std::vector<std::string> keyrings;
   std::vector<std::string> mirrors;
@@ -104,6 +106,29 @@ std::vector<std::string> words_of(const std::vector<LockChange>& changes) {
   return words;
 }
 
+int say(const WorldReport& report) {
+  int code = kExitGreen;
+  for (const auto& check : report.checks) {
+    std::cout << clean_text(fmt::format("  {:<8} {}: {}", to_string(check.says), check.what, check.words))
+              << '\n';
+    if (check.says == WorldSays::kSilent && code == kExitGreen) code = kExitMachine;
+    if (check.says == WorldSays::kDiffers || check.says == WorldSays::kUnknown) code = kExitRed;
+  }
+  return code;
+}
+
+Result<void> write_changes(const std::string& locks, const std::string& name,
+                           const std::vector<LockChange>& changes) {
+  const std::string file = (fs::path(locks) / (name + ".toml")).string();
+  const auto text = read_text_file(file);
+  const auto changed = text ? change_lock(*text, file, changes) : text.error();
+  if (!changed) return changed.error();
+  if (const auto written = replace_file(file, *changed); !written) return written.error();
+  std::cout << fmt::format("  changed {}: {}\n", file, fmt::join(words_of(changes), ", "));
+  std::cout << fmt::format("  then: proctor stack render {}\n", name);
+  return {};
+}
+
 // Its exit code.
 Result<int> verify_lock(const VerifyRequest& request, const std::string& locks, const std::string& name,
                         const OutsideTools& tools, const std::map<std::string, std::string>& mirrors) {
@@ -112,26 +137,36 @@ Result<int> verify_lock(const VerifyRequest& request, const std::string& locks, 
   const auto report = verify_online(*lock, tools, mirrors);
   if (!report) return report.error();
   std::cout << name << '\n';
-  int code = kExitGreen;
-  for (const auto& check : report->checks) {
-    std::cout << clean_text(fmt::format("  {:<8} {}: {}", to_string(check.says), check.what, check.words))
-              << '\n';
-    if (check.says == WorldSays::kSilent && code == kExitGreen) code = kExitMachine;
-    if (check.says == WorldSays::kDiffers || check.says == WorldSays::kUnknown) code = kExitRed;
-  }
+  const int code = say(*report);
   if (report->changes.empty()) return code;
-  const std::string file = (fs::path(locks) / (name + ".toml")).string();
   if (!request.write) {
-    std::cout << fmt::format("  --write would change {}: {}\n", file,
+    std::cout << fmt::format("  --write would change {}: {}\n", (fs::path(locks) / (name + ".toml")).string(),
                              fmt::join(words_of(report->changes), ", "));
     return kExitRed;
   }
-  const auto text = read_text_file(file);
-  const auto changed = text ? change_lock(*text, file, report->changes) : text.error();
-  if (!changed) return changed.error();
-  if (const auto written = replace_file(file, *changed); !written) return written.error();
-  std::cout << fmt::format("  changed {}: {}\n", file, fmt::join(words_of(report->changes), ", "));
-  std::cout << fmt::format("  then: proctor stack render {}\n", name);
+  if (const auto written = write_changes(locks, name, report->changes); !written) return written.error();
+  return code;
+}
+
+// Its exit code. A lock is of one moment: where not everything has answered, it stays as it is.
+Result<int> update_lock(const VerifyRequest& request, const std::string& locks, const std::string& name,
+                        const OutsideTools& tools, const std::map<std::string, std::string>& mirrors) {
+  const auto lock = find_lock(locks, name);
+  if (!lock) return lock.error();
+  const std::string now = utc_compact_now();
+  const Moment moment{.snapshot = request.snapshot.empty() ? now.substr(0, 9) + "000000Z" : request.snapshot,
+                      .day = utc_now().substr(0, 10)};
+  const auto report = update_online(*lock, tools, mirrors, moment);
+  if (!report) return report.error();
+  std::cout << name << '\n';
+  const int code = say(*report);
+  if (code != kExitGreen) {
+    std::cout << "  nothing is changed: a lock is of one moment\n";
+  } else if (report->changes.empty()) {
+    std::cout << "  nothing is newer\n";
+  } else if (const auto written = write_changes(locks, name, report->changes); !written) {
+    return written.error();
+  }
   return code;
 }
 
@@ -141,7 +176,10 @@ int worse(int one, int other) {
   return std::max(one, other);
 }
 
-int verify_world(const VerifyRequest& request) {
+using AskAboutLock = Result<int>(const VerifyRequest&, const std::string& locks, const std::string& name,
+                                 const OutsideTools&, const std::map<std::string, std::string>& mirrors);
+
+int ask_world(const VerifyRequest& request, AskAboutLock& ask) {
   const std::string locks = lock_directory(request.directory);
   if (locks.empty()) {
     return fail_stack(Error::usage("find docker/stacks here",
@@ -155,11 +193,23 @@ int verify_world(const VerifyRequest& request) {
   if (!tools) return fail_stack(tools.error());
   int code = kExitGreen;
   for (const auto& name : *names) {
-    const auto verdict = verify_lock(request, locks, name, *tools, *mirrors);
+    const auto verdict = ask(request, locks, name, *tools, *mirrors);
     if (!verdict) return fail_stack(verdict.error());
     code = worse(code, *verdict);
   }
   return code;
+}
+
+std::vector<CLI::Option*> add_world_options(CLI::App& command, VerifyRequest& request) {
+  return {command.add_option("--timeout", request.timeout, "limit of one download")->capture_default_str(),
+          command
+              .add_option("--keyring", request.keyrings,
+                          "keys of repositories; default: those that apt believes here")
+              ->allow_extra_args(false),
+          command
+              .add_option("--mirror", request.mirrors,
+                          "NAME=URL: ask this address instead of the repository's own")
+              ->allow_extra_args(false)};
 }
 
 }  // namespace
@@ -177,22 +227,28 @@ void add_stack_verify(CLI::App& stack, Action& action) {
   auto* online = command->add_flag("--online", request->online, "ask registries, repositories and addresses");
   command->add_flag("--write", request->write, "put what they say and the lock does not into the lock")
       ->needs(online);
-  command->add_option("--timeout", request->timeout, "limit of one download")
-      ->needs(online)
-      ->capture_default_str();
-  command
-      ->add_option("--keyring", request->keyrings,
-                   "keys of repositories; default: those that apt believes here")
-      ->needs(online)
-      ->allow_extra_args(false);
-  command
-      ->add_option("--mirror", request->mirrors, "NAME=URL: ask this address instead of the repository's own")
-      ->needs(online)
-      ->allow_extra_args(false);
+  for (CLI::Option* option : add_world_options(*command, *request)) option->needs(online);
   online->excludes(root);
   command->callback([request, &action] {
-    action = [request] { return request->online ? verify_world(*request) : verify_machine(*request); };
+    action = [request] {
+      return request->online ? ask_world(*request, verify_lock) : verify_machine(*request);
+    };
   });
+}
+
+void add_stack_update(CLI::App& stack, Action& action) {
+  CLI::App* command = stack.add_subcommand(
+      "update",
+      "writes a lock anew: what its tags and repositories have today; exit 75 where nobody answers");
+  const auto request = std::make_shared<VerifyRequest>();
+  command->add_option("NAME", request->stacks, "stacks")->required();
+  command->add_option("--dir", request->directory, "where stacks/ is; default: docker");
+  command->add_option("--snapshot", request->snapshot, "date of the repositories; default: today")
+      ->check([](const std::string& text) {
+        return is_snapshot(text) ? std::string() : "`" + text + "` is no date such as 20261120T000000Z";
+      });
+  add_world_options(*command, *request);
+  command->callback([request, &action] { action = [request] { return ask_world(*request, update_lock); }; });
 }
 
 }  // namespace proctor::cli

@@ -221,6 +221,40 @@ def mirror(verify):
     print("ok a mirror")
 
 
+def update(verify):
+    """A lock of an older day: what its tags and its repositories have now takes the place, and nothing else changes."""
+    old = (verify.text.replace("20240101", "20230101").replace('"1.0-1"', '"1.0~rc1-1"  # a word')
+           .replace("version = 1\n", 'version = 1\ndate = "2020-01-01"\n').replace('["main"]\n', '["main"]\nsource = "who"\n')
+           .replace('demo/base:1"\n', 'demo/base:1"\ndigest = "sha256:%s"\n' % ("2" * 64)))
+    verify.lock.write_text(old)
+
+    def run(*arguments):
+        return verify.sandbox.proctor("stack", "update", "demo", "--dir", verify.sandbox.path / "docker", "--keyring",
+                                      APT / "keyring.gpg", *arguments)
+
+    done = run("--snapshot", "20220101T000000Z")
+    check(done.returncode == 1 and "nothing is changed" in done.stdout, done.returncode, done.stdout, done.stderr)
+    check(verify.lock.read_text() == old, "a part of another moment was written")
+    done = run("--snapshot", "20240101T000000Z")
+    check(done.returncode == 0, done.returncode, done.stdout, done.stderr)
+    for text in (f"new      base.digest: {DIGEST}, was sha256:2222", "new      repository.demo.snapshot: 20240101T000000Z, was 2023",
+                 "new      package.demo: 1.0-1, was 1.0~rc1-1", "file.other: 2.0-1 stays"):
+        check(text in done.stdout, f"no {text!r} in", done.stdout)
+    text = verify.lock.read_text()
+    for line in (f'= "{DIGEST}"\n', '= "20240101T000000Z"\n', '= "1.0-1"  # a word\n',
+                 "# People wrote this line.", 'source = "asked itself; 20'):
+        check(line in text, repr(line), "is not in", text)
+    check('"who"' not in text and "2020-01-01" not in text and text.count("unverified = true") == 1, text)
+    done = run("--snapshot", "20240101T000000Z")
+    check(done.returncode == 0 and "nothing is newer" in done.stdout and verify.lock.read_text() == text, done.stdout)
+    done = run("--snapshot", "yesterday")
+    check(done.returncode == 2 and "`yesterday` is no date" in done.stderr, done.returncode, done.stderr)
+    verify.world.hang = "/apt/"
+    done = run("--snapshot", "20240202T000000Z", "--timeout", "300ms")
+    check(done.returncode == 75 and verify.lock.read_text() == text, done.returncode, done.stdout)
+    print("ok a lock of another day")
+
+
 def refused(verify):
     empty = verify.sandbox.path / "empty"
     empty.mkdir()
@@ -269,7 +303,7 @@ def machine(verify):
 def main():
     if not shutil.which("curl") or not shutil.which("gpgv"):
         skip("curl and gpgv are needed")
-    for test in (fills_what_is_missing, only_verified, what_lies, what_is_gone, what_hangs, keys, mirror, refused, machine):
+    for test in (fills_what_is_missing, only_verified, what_lies, what_is_gone, what_hangs, keys, mirror, update, refused, machine):
         with Sandbox() as sandbox:
             for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
                 sandbox.env.pop(name, None)

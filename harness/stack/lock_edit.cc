@@ -12,6 +12,7 @@ namespace proctor {
 namespace {
 
 const toml::table* find_entry(const toml::table& root, const LockEntry& entry) {
+  if (entry.table.empty()) return &root;
   if (const toml::table* only = root[entry.table].as_table()) return only;
   const toml::array* array = root[entry.table].as_array();
   const char* key = entry.table == "base" ? "flavour" : "name";
@@ -43,7 +44,18 @@ struct Edit {
   std::size_t line = 0;  // 1..
   bool erase = false;
   std::string insert_after{};
+  std::string replace{};
 };
+
+// The line with another value, a text as the old one, and with what else people wrote there.
+Edit replacement(const toml::node& old, const std::vector<std::string_view>& lines,
+                 const std::string& value) {
+  const auto& source = old.source();
+  const std::string_view line = lines[source.begin.line - 1];
+  return {.line = source.begin.line,
+          .replace = fmt::format("{}\"{}\"{}", line.substr(0, source.begin.column - 1), value,
+                                 line.substr(source.end.column - 1))};
+}
 
 Result<void> plan_edits(const toml::table& root, const std::vector<std::string_view>& lines,
                         const LockChange& change, std::vector<Edit>& edits) {
@@ -53,19 +65,22 @@ Result<void> plan_edits(const toml::table& root, const std::vector<std::string_v
         fmt::format("find the entry {} {} in the lock", change.entry.table, change.entry.name));
   if (change.verified) {
     for (const auto& [key, value] : *table) {
-      if (key.str() == "unverified") edits.push_back({key.source().begin.line, true, {}});
+      if (key.str() == "unverified") edits.push_back({.line = key.source().begin.line, .erase = true});
     }
   }
   if (change.key.empty()) return {};
-  if (table->contains(change.key))
-    return Error::internal(fmt::format("fill {}: the lock has a value", change.key));
+  if (const toml::node* old = table->get(change.key)) {
+    if (!change.replaces) return Error::internal(fmt::format("fill {}: the lock has a value", change.key));
+    edits.push_back(replacement(*old, lines, change.value));
+    return {};
+  }
   const KeyPosition position = position_of(*table, lines);
   std::string key = change.key;
   key.resize(std::max(key.size() + 1, position.column), ' ');
   // Behind the last value that stays.
   std::size_t line = position.last_line;
   while (line > 1 && change.verified && lines[line - 1].starts_with("unverified")) --line;
-  edits.push_back({line, false, fmt::format("{}= \"{}\"", key, change.value)});
+  edits.push_back({.line = line, .insert_after = fmt::format("{}= \"{}\"", key, change.value)});
   return {};
 }
 
@@ -83,13 +98,15 @@ Result<std::string> change_lock(std::string_view text, const std::string& file,
   std::string changed;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     bool keep = true;
+    std::string line(lines[i]);
     std::string after;
     for (const auto& edit : edits) {
       if (edit.line != i + 1) continue;
       keep = keep && !edit.erase;
+      if (!edit.replace.empty()) line = edit.replace;
       if (!edit.insert_after.empty()) after += edit.insert_after + "\n";
     }
-    if (keep) changed += fmt::format("{}\n", lines[i]);
+    if (keep) changed += line + "\n";
     changed += after;
   }
   const auto lock = parse_stack_lock(changed, file);

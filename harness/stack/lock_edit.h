@@ -11,7 +11,7 @@ namespace proctor {
 
 // One entry of a lock: [base], or the element of [[base]], [[repository]] or [[file]] with this flavour or name.
 struct LockEntry {
-  std::string table{};  // "base", "repository", "file"
+  std::string table{};  // "base", "repository", "file"; "" = what stands before all tables
   std::string name{};   // "" for a base without a flavour
 };
 
@@ -20,6 +20,7 @@ struct LockChange {
   std::string key{};      // "sha256"; "" where only `verified` changes
   std::string value{};    // added if the entry has no such key
   bool verified = false;  // removes unverified = true from the entry
+  bool replaces = false;  // takes the place of a value that is there; else that is an error
 };
 
 // The new text, which is again a valid lock. `file` is for messages.

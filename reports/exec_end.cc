@@ -6,10 +6,13 @@
 #include <string_view>
 
 #include "harness/core/exit_code.h"
+#include "harness/core/outcome_meaning.h"
 
 namespace proctor {
 namespace {
 
+constexpr std::string_view kOverBudget = "budget";   // of a notrun: --deadline
+constexpr std::string_view kNotReady = "not_ready";  // of a server (--ready-regex)
 constexpr std::array<std::string_view, 5> kNoResources = {"spawn:EAGAIN", "spawn:ENOMEM", "spawn:EMFILE",
                                                           "spawn:ENFILE", "spawn:ENOSPC"};
 
@@ -56,34 +59,26 @@ ExecEnd exec_end(const RunModel& model) {
   }
   if (end->termination.unreapable) return {.code = kExitMachine, .signal = 0};
   const std::string_view reason = end->verdict.reason;
-  switch (end->verdict.outcome) {
-    case Outcome::kDeviceLost:
+  const Outcome outcome = end->verdict.outcome;
+  if (reason == kOverBudget && outcome == Outcome::kNotrun) return {.code = kExecTimeout, .signal = 0};
+  if (reason == kNotReady && outcome == Outcome::kFail) return {.code = kExitRed, .signal = 0};
+  switch (meaning_of(end->verdict).exec) {
+    case ExecCode::kMachine:
       return {.code = kExitMachine, .signal = 0};
-    case Outcome::kTimeout:
-    case Outcome::kStall:
+    case ExecCode::kLimit:
       return {.code = kExecTimeout, .signal = 0};
-    case Outcome::kNotrun:
-      if (reason == "budget") return {.code = kExecTimeout, .signal = 0};
-      return own_end(model, *end);
-    case Outcome::kError:
+    case ExecCode::kHarness:
       return {.code = reason.starts_with("spawn:") ? spawn_code(reason) : kExecInternal, .signal = 0};
-    case Outcome::kFail:
-      if (reason == "not_ready") return {.code = kExitRed, .signal = 0};
-      return own_end(model, *end);
-    case Outcome::kPass:
-      return model.stop_signal() != 0 ? told_end(model, *end) : own_end(model, *end);
-    case Outcome::kCrash:
-    case Outcome::kSkip:
-    case Outcome::kXfail:
-    case Outcome::kXpass:
-      return own_end(model, *end);
+    case ExecCode::kCommand:
+      break;
   }
-  return {.code = kExecInternal, .signal = 0};
+  const bool told = outcome == Outcome::kPass && model.stop_signal() != 0;
+  return told ? told_end(model, *end) : own_end(model, *end);
 }
 
 bool ended_by_itself(const RunModel& model) {
   const AttemptEnded* end = end_of(model);
-  if (!end || end->termination.unreapable || end->verdict.reason == "not_ready") return false;
+  if (!end || end->termination.unreapable || end->verdict.reason == kNotReady) return false;
   const Outcome outcome = end->verdict.outcome;
   return outcome == Outcome::kPass || outcome == Outcome::kFail || outcome == Outcome::kSkip;
 }

@@ -4,36 +4,12 @@
 #include <string_view>
 
 #include "harness/core/exit_code.h"
+#include "harness/core/outcome_meaning.h"
 #include "reports/device_table.h"
 #include "reports/exec_end.h"
 
 namespace proctor {
 namespace {
-
-enum class Light { kGreen, kRed, kMachine, kIncomplete };
-
-Light light_of(const Verdict& verdict, const std::string& kind) {
-  switch (verdict.outcome) {
-    case Outcome::kPass:
-    case Outcome::kSkip:
-    case Outcome::kXfail:
-      return Light::kGreen;
-    case Outcome::kFail:
-    case Outcome::kCrash:
-    case Outcome::kTimeout:
-    case Outcome::kStall:
-      return Light::kRed;
-    case Outcome::kXpass:
-      return is_bad(verdict.outcome, kind) ? Light::kRed : Light::kGreen;
-    case Outcome::kError:
-      return is_machine_outcome(verdict) ? Light::kMachine : Light::kRed;
-    case Outcome::kDeviceLost:
-      return Light::kMachine;
-    case Outcome::kNotrun:
-      return is_machine_outcome(verdict) ? Light::kMachine : Light::kIncomplete;
-  }
-  return Light::kMachine;
-}
 
 bool unkillable(const CaseRecord& record) {
   for (const Attempt& attempt : record.attempts) {
@@ -67,13 +43,13 @@ int exit_code(const RunModel& model) {
   bool incomplete = (!model.plan().no_device_for.empty() && !model.plan().allow_no_device) ||
                     model.warned_of(kPartIncomplete);
   for (const CaseRecord& record : model.cases()) {
-    Light light = light_of(model.verdict(record), record.planned.kind);
-    if (light == Light::kRed && model.plan().each_device && is_fault_of_devices(record))
-      light = Light::kMachine;
-    red = red || light == Light::kRed;
+    RunCode code = meaning_of(model.verdict(record), record.planned.kind).run;
+    if (code == RunCode::kRed && model.plan().each_device && is_fault_of_devices(record))
+      code = RunCode::kMachine;
+    red = red || code == RunCode::kRed;
     machine =
-        machine || light == Light::kMachine || unkillable(record) || model.has_mark(record, kDeviceSuspect);
-    incomplete = incomplete || light == Light::kIncomplete;
+        machine || code == RunCode::kMachine || unkillable(record) || model.has_mark(record, kDeviceSuspect);
+    incomplete = incomplete || code == RunCode::kIncomplete;
   }
   if (red) return kExitRed;
   if (machine) return kExitMachine;

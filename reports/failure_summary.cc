@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "harness/core/duration.h"
+#include "harness/core/outcome_meaning.h"
 #include "harness/core/system_names.h"
 #include "harness/core/text.h"
 #include "reports/device_table.h"
@@ -77,7 +78,7 @@ std::string error_text(std::string_view reason, const AttemptEnded* end) {
   }
   if (reason == "foreign_holder") return "not started: processes that are not ours have memory on its device";
   if (const auto name = value_of(reason, "spawn")) return fmt::format("could not be started: {}", *name);
-  return fmt::format("the harness could not run or read it: {}", reason);
+  return fmt::format("{}: {}", meaning_of({Outcome::kError, std::string(reason)}).words, reason);
 }
 
 // How a command of `exec` took it that it was told to end: what it does then is its own.
@@ -112,50 +113,31 @@ std::string notrun_text(std::string_view reason, const RunModel& model, bool sta
 // What happened, without details of the attempt.
 std::string verdict_text(const RunModel& model, const CaseRecord& record, const Verdict& verdict,
                          const AttemptEnded* end) {
-  switch (verdict.outcome) {
-    case Outcome::kPass:
-      return "passed";
-    case Outcome::kFail:
-      return fail_text(verdict.reason, end);
-    case Outcome::kError:
-      return error_text(verdict.reason, end);
-    case Outcome::kTimeout:
-      if (verdict.reason == "not_ready")
-        return "not ready in time: no line of its output matched --ready-regex";
-      if (verdict.reason == "after_end") return fail_text(verdict.reason, end);
-      return fmt::format("still running after {}, its time limit",
-                         human_duration(Milliseconds(record.planned.timeout_ms)));
-    case Outcome::kStall:
-      if (verdict.reason == "after_end") return fail_text(verdict.reason, end);
-      return "no output for as long as its stall limit";
-    case Outcome::kCrash:
-      if (const auto signal = value_of(verdict.reason, "signal")) return "killed by " + signal_text(*signal);
-      if (verdict.reason == "oom_host") return "killed because the machine ran out of memory";
-      return fmt::format("crashed: {}", verdict.reason);
-    case Outcome::kDeviceLost:
-      return "the driver reported its device as gone";
-    case Outcome::kSkip:
-      return verdict.reason.empty() ? "skipped without a reason" : fmt::format("skipped: {}", verdict.reason);
-    case Outcome::kXfail:
-      return verdict.reason.empty() ? "fails as known" : fmt::format("fails as known: {}", verdict.reason);
-    case Outcome::kXpass:
-      return "passed although it is expected to fail; remove its entry in the list, or its xfail marker";
-    case Outcome::kNotrun:
-      return notrun_text(verdict.reason, model, !record.attempts.empty(), end);
+  const std::string& reason = verdict.reason;
+  if (verdict.outcome == Outcome::kFail || reason == "after_end") return fail_text(reason, end);
+  if (verdict.outcome == Outcome::kError) return error_text(reason, end);
+  if (verdict.outcome == Outcome::kNotrun) return notrun_text(reason, model, !record.attempts.empty(), end);
+  if (reason == "not_ready") return "not ready in time: no line of its output matched --ready-regex";
+  if (verdict.outcome == Outcome::kTimeout) {
+    return fmt::format("still running after {}, its time limit",
+                       human_duration(Milliseconds(record.planned.timeout_ms)));
   }
-  return verdict.reason;
+  if (const auto signal = value_of(reason, "signal")) return "killed by " + signal_text(*signal);
+  if (reason == "oom_host") return "killed because the machine ran out of memory";
+  std::string words(meaning_of(verdict).words);
+  const bool says_more = verdict.outcome != Outcome::kDeviceLost && verdict.outcome != Outcome::kXpass;
+  if (says_more && !reason.empty()) words += ": " + reason;
+  return words;
 }
 
 std::string describe(const RunModel& model, const CaseRecord& record, const Verdict& verdict,
                      const Attempt* attempt) {
   const AttemptEnded* end = attempt != nullptr && attempt->end ? &*attempt->end : nullptr;
   std::string text = verdict_text(model, record, verdict, end);
-  const bool ended_midway = verdict.outcome == Outcome::kCrash || verdict.outcome == Outcome::kTimeout ||
-                            verdict.outcome == Outcome::kStall || verdict.outcome == Outcome::kDeviceLost ||
-                            verdict.outcome == Outcome::kError;
-  if (ended_midway && end != nullptr && !end->ranks.empty() && !end->failures.empty()) {
+  const bool midway = meaning_of(verdict).midway;
+  if (midway && end != nullptr && !end->ranks.empty() && !end->failures.empty()) {
     text += "; " + end->failures.back().message;  // which rank it was
-  } else if (ended_midway && verdict.reason != "after_end" && end != nullptr && !end->last_step.empty()) {
+  } else if (midway && verdict.reason != "after_end" && end != nullptr && !end->last_step.empty()) {
     text += fmt::format("; last step \"{}\"", end->last_step);
   }
   return one_line(clean_text(text), kHeadlineBytes);

@@ -17,7 +17,7 @@
 namespace proctor {
 namespace {
 
-using Level = Annotation::Level;
+using Level = AnnotationLevel;
 
 constexpr std::size_t kMostPerLevel = 10;
 constexpr std::size_t kMostErrors =
@@ -73,6 +73,10 @@ std::string ids_text(const std::vector<const CaseRecord*>& records) {
   return text;
 }
 
+Level level_of(const RunModel& model, const CaseRecord& record) {
+  return meaning_of(model.verdict(record), record.planned.kind).github;
+}
+
 using Groups = std::map<std::string, std::vector<const CaseRecord*>>;
 
 std::vector<Cause> bad_causes(const RunModel& model, const std::string& workspace) {
@@ -85,8 +89,7 @@ std::vector<Cause> bad_causes(const RunModel& model, const std::string& workspac
     const CaseRecord& first = *records.front();
     const Verdict verdict = model.verdict(first);
     Cause cause{.rank = rank_of(model, first), .cases = records.size()};
-    const bool only_missing = verdict.outcome == Outcome::kNotrun && !is_machine_outcome(verdict);
-    cause.annotation.level = only_missing ? Level::kWarning : Level::kError;
+    cause.annotation.level = level_of(model, first);
     cause.annotation.title = fmt::format(
         "{}: {}", records.size() == 1 ? first.planned.id : cases_text(records.size()), to_string(verdict));
     cause.annotation.message = fmt::format("{}\n{}", first.planned.id, summarize_failure(model, first));
@@ -145,27 +148,29 @@ void add_warnings(const RunModel& model, std::vector<Cause>& causes) {
   }
 }
 
-void add_notices(const RunModel& model, std::vector<Cause>& causes) {
+// What reddens nothing and is no plain pass either: skips, known failures, passes that were not expected.
+void add_quiet(const RunModel& model, std::vector<Cause>& causes) {
+  Groups quiet;
+  for (const CaseRecord& record : model.cases()) {
+    if (!model.is_bad(record) && level_of(model, record) != Level::kNone)
+      quiet[to_string(model.verdict(record))].push_back(&record);
+  }
+  for (const auto& [verdict, records] : quiet) {
+    causes.push_back({.rank = 1,
+                      .cases = records.size(),
+                      .annotation = {.level = level_of(model, *records.front()),
+                                     .title = fmt::format("{}: {}", cases_text(records.size()), verdict),
+                                     .message = verdict + ":" + ids_text(records)}});
+  }
+}
+
+void add_simulation(const RunModel& model, std::vector<Cause>& causes) {
   if (model.simulated()) {
     causes.push_back(
         {.annotation = {.level = Level::kNotice,
                         .title = "Simulated",
                         .message = "These results were obtained without hardware and say nothing "
                                    "about any device."}});
-  }
-  Groups quiet;
-  for (const CaseRecord& record : model.cases()) {
-    const Verdict verdict = model.verdict(record);
-    const bool xpass = verdict.outcome == Outcome::kXpass && !model.is_bad(record);
-    if (verdict.outcome == Outcome::kSkip || verdict.outcome == Outcome::kXfail || xpass)
-      quiet[to_string(verdict)].push_back(&record);
-  }
-  for (const auto& [verdict, records] : quiet) {
-    causes.push_back({.rank = 1,
-                      .cases = records.size(),
-                      .annotation = {.level = Level::kNotice,
-                                     .title = fmt::format("{}: {}", cases_text(records.size()), verdict),
-                                     .message = verdict + ":" + ids_text(records)}});
   }
 }
 
@@ -194,25 +199,14 @@ void spend(std::vector<Cause> causes, Level level, std::vector<Annotation>& out)
                               causes.size() - shown, cases_text(cases_left), kMostPerLevel)});
 }
 
-std::string_view command_name(Level level) {
-  switch (level) {
-    case Level::kError:
-      return "error";
-    case Level::kWarning:
-      return "warning";
-    case Level::kNotice:
-      return "notice";
-  }
-  return "notice";
-}
-
 }  // namespace
 
 std::vector<Annotation> annotations(const RunModel& model, const std::string& workspace) {
   std::vector<Cause> causes = bad_causes(model, workspace);
   add_run_causes(model, causes);
   add_warnings(model, causes);
-  add_notices(model, causes);
+  add_quiet(model, causes);
+  add_simulation(model, causes);
   std::vector<Annotation> out;
   for (const Level level : {Level::kError, Level::kWarning, Level::kNotice}) spend(causes, level, out);
   const int code = shell_exit_code(model);
@@ -232,7 +226,7 @@ std::string workflow_command(const Annotation& annotation) {
     properties += ",file=" + escape_command_property(annotation.file);
     if (annotation.line > 0) properties += fmt::format(",line={}", annotation.line);
   }
-  return fmt::format("::{}{}::{}", command_name(annotation.level), properties,
+  return fmt::format("::{}{}::{}", to_string(annotation.level), properties,
                      escape_command_data(truncate(clean_text(annotation.message), kMessageBytes)));
 }
 

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/outcome_meaning.h"
 #include "reports/run_model.h"
 
 namespace proctor {
 
 struct Annotation {
-  enum class Level { kError, kWarning, kNotice };
-  Level level = Level::kError;
+  AnnotationLevel level = AnnotationLevel::kError;
   std::string title{};
   std::string message{};
   std::string file{};  // relative to the workspace; "": no place in the sources

@@ -18,7 +18,7 @@ using namespace testing_support;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-using Level = Annotation::Level;
+using Level = AnnotationLevel;
 
 std::vector<Annotation> of_level(const std::vector<Annotation>& all, Level level) {
   std::vector<Annotation> some;

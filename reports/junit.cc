@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/core/digest.h"
+#include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
 #include "reports/failure_summary.h"
 #include "reports/rerun.h"
@@ -22,32 +23,9 @@ namespace {
 // Readers keep at most 1,000 characters of a name.
 constexpr std::size_t kMaxNameBytes = 1000;
 
-enum class Element { kNone, kFailure, kError, kSkipped };
-
-Element element_of(const RunModel& model, const CaseRecord& record) {
-  switch (model.verdict(record).outcome) {
-    case Outcome::kPass:
-      return Element::kNone;
-    case Outcome::kFail:
-      return Element::kFailure;
-    case Outcome::kXpass:
-      // Foreign suites decide themselves whether an unexpected pass is bad; the exit code agrees.
-      return model.is_bad(record) ? Element::kFailure : Element::kSkipped;
-    case Outcome::kSkip:
-    case Outcome::kXfail:
-      return Element::kSkipped;
-    case Outcome::kError:
-    case Outcome::kTimeout:
-    case Outcome::kStall:
-    case Outcome::kCrash:
-    case Outcome::kDeviceLost:
-    case Outcome::kNotrun:
-      return Element::kError;
-  }
-  return Element::kError;
+const OutcomeMeaning& meaning_in(const RunModel& model, const CaseRecord& record) {
+  return meaning_of(model.verdict(record), record.planned.kind);
 }
-
-std::string type_of(const Verdict& verdict) { return "proctor." + std::string(to_string(verdict.outcome)); }
 
 // Seconds with three decimals and a point, whatever the locale.
 std::string seconds(std::int64_t ms) { return fmt::format("{}.{:03}", ms / 1000, ms % 1000); }
@@ -114,11 +92,11 @@ struct Totals {
   std::int64_t ms = 0;
 
   void add(const RunModel& model, const CaseRecord& record) {
-    const Element element = element_of(model, record);
+    const JunitElement element = meaning_in(model, record).junit;
     ++tests;
-    failures += element == Element::kFailure;
-    errors += element == Element::kError;
-    skipped += element == Element::kSkipped;
+    failures += element == JunitElement::kFailure;
+    errors += element == JunitElement::kError;
+    skipped += element == JunitElement::kSkipped;
     ms += duration_ms(record);
   }
   void add_problems(std::size_t count) {
@@ -307,20 +285,20 @@ class SuiteWriter {
         .attribute("name", names_[index].name)
         .attribute("classname", names_[index].classname)
         .attribute("time", seconds(duration_ms(record)));
-    const Element element = element_of(model_, record);
-    if (element == Element::kFailure) write_bad("failure", record, verdict);
+    const JunitElement element = meaning_in(model_, record).junit;
+    if (element == JunitElement::kFailure) write_bad("failure", record, verdict);
     if (model_.is_bad(record)) write_other_attempts("rerunFailure", record, verdict);
     if (verdict.outcome == Outcome::kPass) write_other_attempts("flakyFailure", record, verdict);
-    if (element == Element::kSkipped) write_skipped(record, verdict);
-    if (element == Element::kError) write_bad("error", record, verdict);
-    if (element == Element::kFailure || element == Element::kError) write_output(record, verdict);
+    if (element == JunitElement::kSkipped) write_skipped(record, verdict);
+    if (element == JunitElement::kError) write_bad("error", record, verdict);
+    if (element == JunitElement::kFailure || element == JunitElement::kError) write_output(record, verdict);
     xml_.close();
   }
 
   void write_bad(std::string_view element, const CaseRecord& record, const Verdict& verdict) {
     xml_.open(element)
         .attribute("message", message_of(model_, record))
-        .attribute("type", type_of(verdict))
+        .attribute("type", junit_type(verdict.outcome))
         .text(case_text(model_, record))
         .close();
   }
@@ -334,7 +312,7 @@ class SuiteWriter {
       if (&attempt == shown || !is_bad(its.outcome)) continue;
       xml_.open(element)
           .attribute("message", headline(model_, record, attempt))
-          .attribute("type", type_of(its))
+          .attribute("type", junit_type(its.outcome))
           .open("stackTrace")
           .text(attempt_text(model_, record, attempt))
           .close()
@@ -343,7 +321,8 @@ class SuiteWriter {
   }
 
   void write_skipped(const CaseRecord& record, const Verdict& verdict) {
-    std::string message = type_of(verdict) + ": " + (verdict.reason.empty() ? "no reason" : verdict.reason);
+    std::string message =
+        junit_type(verdict.outcome) + ": " + (verdict.reason.empty() ? "no reason" : verdict.reason);
     if (record.end && !record.end->known_failure.empty()) message += " (" + record.end->known_failure + ")";
     xml_.open("skipped").attribute("message", one_line(clean_text(message), 1000)).close();
   }

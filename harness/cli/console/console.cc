@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "harness/core/exit_code.h"
+#include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/device_table.h"
@@ -152,21 +153,14 @@ std::string Console::paint(const char* code, const std::string& text) const {
 }
 
 std::string Console::painted(const Verdict& verdict, const std::string& text) const {
-  switch (verdict.outcome) {
-    case Outcome::kPass:
+  switch (meaning_of(verdict).shade) {
+    case Shade::kGreen:
       return paint(kGreen, text);
-    case Outcome::kSkip:
-    case Outcome::kXfail:
+    case Shade::kDim:
       return paint(kDim, text);
-    case Outcome::kNotrun:
-    case Outcome::kXpass:
+    case Shade::kYellow:
       return paint(kYellow, text);
-    case Outcome::kFail:
-    case Outcome::kError:
-    case Outcome::kTimeout:
-    case Outcome::kStall:
-    case Outcome::kCrash:
-    case Outcome::kDeviceLost:
+    case Shade::kRed:
       return paint(kRed, text);
   }
   return text;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/core/outcome_meaning.h"
 #include "harness/devices/telemetry/device_monitor.h"
 
 namespace proctor {
@@ -27,24 +28,17 @@ std::string_view event_of(Settled settled) {
 }  // namespace
 
 bool casts_doubt(const AttemptEnded& ended, bool expected) {
-  switch (ended.verdict.outcome) {
-    case Outcome::kTimeout:
-    case Outcome::kStall:
-    case Outcome::kCrash:
-    case Outcome::kDeviceLost:
-      return true;
-    case Outcome::kFail:
-      return !expected || names_loss(ended);
-    case Outcome::kError:  // what was not started has touched nothing
-      return !ended.verdict.reason.starts_with("spawn:") || names_loss(ended);
-    case Outcome::kPass:
-    case Outcome::kSkip:
-    case Outcome::kXfail:
-    case Outcome::kXpass:
-    case Outcome::kNotrun:
+  switch (meaning_of(ended.verdict).doubt) {
+    case DeviceDoubt::kNone:
       return false;
+    case DeviceDoubt::kYes:
+      return true;
+    case DeviceDoubt::kUnlessExpected:
+      return !expected || names_loss(ended);
+    case DeviceDoubt::kUnlessNotStarted:  // that has touched nothing
+      return !ended.verdict.reason.starts_with("spawn:") || names_loss(ended);
   }
-  return false;
+  return true;
 }
 
 DeviceGate::DeviceGate(boost::asio::io_context& io, Containment& containment, const CareSetup& setup,

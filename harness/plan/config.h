@@ -40,6 +40,7 @@ struct SuiteConfig {
   Suite suite;
   const Kind* kind = nullptr;  // null: to be recognised from the command
   Limits limits;
+  std::string junit_classname{};  // "suite" or "framework"; "" = as the other suites let it be (junit_names.h)
   bool built_in = false;
 };
 

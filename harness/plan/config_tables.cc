@@ -189,6 +189,9 @@ class FileReader {
     std::optional<std::string> mask;
     reader.read_choice("mask", mask, {"uuid", "index"});
     if (mask) suite.mask = *mask;
+    std::optional<std::string> classname;
+    reader.read_choice("junit_classname", classname, {"framework", "suite"});
+    if (classname) config.junit_classname = *classname;
     std::optional<std::string> hierarchy;
     reader.read_choice("hierarchy", hierarchy, {"flat", "composite", "combined"});
     if (hierarchy) suite.hierarchy = *hierarchy;
@@ -374,7 +377,7 @@ std::vector<std::string> config_keys(std::string_view table) {
   if (table == "defaults") return default_keys();
   if (table == "suite") {
     return limit_keys({"kind", "command", "directory", "backend", "devices", "ranks", "process", "mask",
-                       "hierarchy", "mem_cap", "env", "labels"});
+                       "hierarchy", "mem_cap", "env", "labels", "junit_classname"});
   }
   if (table == "override") return limit_keys({"match"});
   if (table == "profile") return limit_keys({"env"});

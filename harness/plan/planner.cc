@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/core/text.h"
+#include "harness/plan/junit_names.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/load_config.h"
 #include "harness/plan/recognise.h"
@@ -205,6 +206,7 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
         cases_of(suite, i, paths, asked, options.keep_unlisted, outcome.warnings);
     if (!cases) return cases.error();
     if (!cases->empty() && is_unlisted(cases->front())) unlisted.push_back(suite);
+    name_for_junit(config, suite, *cases);
     suite.suite.policy = resolve_policy(config, suite, suite.suite.kind, "");
     for (Case& test : *cases) {
       test.policy = resolve_policy(config, suite, suite.suite.kind, test.id);

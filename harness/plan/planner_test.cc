@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/plan/junit_names.h"
 #include "harness/plan/kinds/command.h"
 #include "harness/plan/kinds/gtest.h"
 #include "harness/plan/kinds/proctor.h"
@@ -345,6 +346,66 @@ TEST_F(PlannerTest, ASuiteThatCannotBeListedIsOneCase) {
   EXPECT_TRUE(warnings(*overridden).empty()) << "nobody knows what the override matches";
   EXPECT_FALSE(plan("[suite.a]\nkind = \"gtest\"\ncommand = [\"./nowhere\"]\n", options))
       << "what does not exist is a mistake in the configuration";
+}
+
+// A dashboard knows a test by this name, whichever suites ran that day.
+TEST_F(PlannerTest, AJunitNameDependsOnTheConfigurationAndNotOnWhatElseRuns) {
+  const auto names = [&](const std::string& toml, const SelectionOptions& options) {
+    std::map<std::string, std::pair<std::string, std::string>> found;
+    const Result<PlanOutcome> outcome = plan(toml, options);
+    EXPECT_TRUE(outcome) << outcome.error().what;
+    if (!outcome) return found;
+    for (const Case& test : outcome->plan.cases) found[test.id] = {test.classname, test.name};
+    return found;
+  };
+  const auto expect_the_same = [&](const std::string& toml, const std::string& classname) {
+    const auto together = names(toml, {});
+    EXPECT_EQ(together.at("a/Plain.Passes"), std::pair(classname, std::string("Passes")));
+    std::set<std::pair<std::string, std::string>> distinct;
+    for (const auto& [id, name] : together) distinct.insert(name);
+    EXPECT_EQ(distinct.size(), together.size());
+    for (const std::string suite : {"a", "b"}) {
+      SelectionOptions alone;
+      alone.suites = {suite};
+      for (const auto& [id, name] : names(toml, alone)) EXPECT_EQ(name, together.at(id)) << id;
+      if (suite == "a") alone.filters = {"Plain.Passes"};
+      for (const auto& [id, name] : names(toml, alone)) EXPECT_EQ(name, together.at(id)) << id;
+    }
+  };
+  const std::string unsaid = gtest_suite("a") + gtest_suite("b");
+  const std::string said = gtest_suite("a") + "kind = \"gtest\"\n" + gtest_suite("b") + "kind = \"gtest\"\n";
+  expect_the_same(unsaid, "a.Plain");
+  expect_the_same(said, "a.Plain");
+  expect_the_same(gtest_suite("a") + "[suite.b]\ncommand = [\"true\"]\n", "a.Plain");
+  expect_the_same(gtest_suite("a") + "[suite.b]\nkind = \"command\"\ncommand = [\"true\"]\n", "Plain");
+  expect_the_same(gtest_suite("a") + "junit_classname = \"framework\"\n[suite.b]\ncommand = [\"true\"]\n",
+                  "Plain");
+  EXPECT_EQ(names(gtest_suite("a"), {}).at("a/Plain.Passes").first, "Plain");
+  EXPECT_EQ(names(gtest_suite("a") + "junit_classname = \"suite\"\n", {}).at("a/Plain.Passes").first,
+            "a.Plain");
+  SelectionOptions ad_hoc;
+  ad_hoc.command = {testing_support::sample_gtest()};
+  ad_hoc.name = "c";
+  EXPECT_EQ(names(unsaid, ad_hoc).at("c/Plain.Passes").first, "Plain");
+  const auto wrong = plan(gtest_suite("a") + "junit_classname = \"group\"\n");
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().what, HasSubstr("junit_classname"));
+}
+
+TEST(JunitNames, APairThatAFrameworkRepeatsHasTheIdOfTheCase) {
+  SuiteConfig suite;
+  suite.suite.name = "a";
+  suite.suite.kind = &gtest_kind();
+  std::vector<Case> cases(3);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    cases[i].id = "a/" + std::to_string(i);
+    cases[i].classname = "C";
+    cases[i].name = i == 2 ? "other" : "same";
+  }
+  name_for_junit(Config{}, suite, cases);
+  EXPECT_EQ(cases[0].name, "same [a/0]");
+  EXPECT_EQ(cases[1].name, "same [a/1]");
+  EXPECT_EQ(cases[2].name, "other");
 }
 
 TEST_F(PlannerTest, IdsAreUniqueOverTheWholePlan) {

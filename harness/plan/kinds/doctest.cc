@@ -73,7 +73,10 @@ std::vector<std::string> events_of(const XmlElement& test, bool any_failure) {
 class DoctestKind final : public Kind {
  public:
   DoctestKind()
-      : Kind({.name = "doctest", .framework = "doctest tests", .markers = {"dt-list-test-cases"}}) {}
+      : Kind({.name = "doctest",
+              .framework = "doctest tests",
+              .markers = {"dt-list-test-cases"},
+              .classnames = true}) {}
 
   std::vector<std::string> list_command(const Suite& suite) const override {
     return with(with(bare_command(suite, /*for_list=*/true), {"--list-test-cases", "-ns=true"}),

@@ -437,6 +437,7 @@ class GtestKind final : public Kind {
       : Kind({.name = "gtest",
               .framework = "GoogleTest tests",
               .markers = {"gtest_list_tests", "libgtest.so"},
+              .classnames = true,
               // Its main() may ask the driver before it looks at its flags.
               .lists_with_devices = true,
               .list_file = "--gtest_output=json:",

@@ -91,6 +91,7 @@ class Kind {
     // the child protocol says.
     bool ours = false;
     bool markers_for_devices = false;  // `devices = "marker:NAME"`
+    bool classnames = false;           // JUnit's classname is the framework's own, and not that of the suite
     bool ranks = false;                // a suite may say how many ranks its cases have
     // What it lists, or whether it comes to that, may depend on the devices that it sees.
     bool lists_with_devices = false;

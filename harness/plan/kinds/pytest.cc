@@ -172,6 +172,7 @@ class PytestKind final : public Kind {
               .framework = "tests of pytest",
               .processes = {"case", "file", "suite"},
               .markers_for_devices = true,
+              .classnames = true,
               // Tests in Python are often made, and skipped, by what the module sees when it is imported.
               .lists_with_devices = true,
               .caller_options = {kOptions, kPlugins}}) {}

@@ -1,32 +1,21 @@
 #include "reports/join.h"
 
 #include <fmt/core.h>
-#include <time.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <set>
 
 #include "harness/core/digest.h"
 #include "harness/core/text.h"
 #include "reports/exit_code.h"
+#include "reports/report_place.h"
 #include "reports/rerun.h"
 #include "reports/run_copy.h"
+#include "reports/tested.h"
 
 namespace proctor {
 namespace {
-
-// "2026-01-31T12:00:00Z" in seconds; 0 for anything else.
-std::int64_t seconds_of(const std::string& utc) {
-  tm time{};
-  if (std::sscanf(utc.c_str(), "%d-%d-%dT%d:%d:%d", &time.tm_year, &time.tm_mon, &time.tm_mday, &time.tm_hour,
-                  &time.tm_min, &time.tm_sec) != 6)
-    return 0;
-  time.tm_year -= 1900;
-  time.tm_mon -= 1;
-  return ::timegm(&time);
-}
 
 const RunPlanned& plan_of(const JoinPart& part) { return part.model.plan(); }
 
@@ -34,7 +23,7 @@ const RunPlanned& plan_of(const JoinPart& part) { return part.model.plan(); }
 // knows better, unless the files have been copied.
 std::int64_t zero_of(const JoinPart& part) {
   constexpr std::int64_t kOneSecond = 1000;
-  const std::int64_t said = seconds_of(plan_of(part).started) * kOneSecond;
+  const std::int64_t said = unix_ms(plan_of(part).started);
   const std::int64_t seen = part.ended_ms - part.model.elapsed_ms();
   return seen > said - kOneSecond && seen < said + 2 * kOneSecond ? seen : said;
 }
@@ -212,6 +201,12 @@ std::vector<Warning> warnings_of(const std::vector<JoinPart>& parts) {
   return warnings;
 }
 
+std::vector<TestedPart> tested_parts(const std::vector<JoinPart>& parts) {
+  std::vector<TestedPart> tested;
+  for (const JoinPart& part : parts) tested.push_back({part.place, &part.model});
+  return tested;
+}
+
 struct Teller {
   const RunCopy* copy;
   const CaseRecord* record;
@@ -247,8 +242,12 @@ std::vector<Event> join_runs(const JoinRequest& request) {
   std::int64_t began = zero_of(request.parts.front());
   for (const JoinPart& part : request.parts) began = std::min(began, zero_of(part));
   RunEnded ended{.finished = plan.started, .at_ms = 0};
+  Tested tested = tested_by(tested_parts(request.parts));
+  plan.subject = std::move(tested.subject);
+  plan.suites = std::move(tested.suites);
   std::vector<Event> events = {std::move(plan)};
-  for (const auto& all : {warnings, warnings_of(request.parts)}) {
+  events.insert(events.end(), tested.programs.begin(), tested.programs.end());
+  for (const auto& all : {warnings, tested.warnings, warnings_of(request.parts)}) {
     for (const Warning& warning : all) events.emplace_back(warning);
   }
 

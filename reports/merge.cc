@@ -9,6 +9,7 @@
 #include "harness/core/digest.h"
 #include "reports/exit_code.h"
 #include "reports/run_copy.h"
+#include "reports/tested.h"
 
 namespace proctor {
 namespace {
@@ -112,6 +113,15 @@ Result<void> check_same_stack(const MergeInput& a, const MergeInput& b) {
   return {};
 }
 
+// Results of two commits are of no one state of the sources.
+Result<void> check_same_commit(const MergeInput& a, const MergeInput& b) {
+  const auto& one = plan_of(a).subject.commit.value;
+  const auto& other = plan_of(b).subject.commit.value;
+  if (!one || !other || *one == *other) return {};
+  return differ(a, b, "different commits", *one, *other,
+                "Run the shards of one commit; --subject commit=... says which it is.");
+}
+
 Result<void> check_numbers(const Inputs& sorted) {
   const int count = plan_of(*sorted.front()).shard->count;
   std::map<int, const MergeInput*> by_index;
@@ -168,6 +178,12 @@ void copy(const MergeInput& input, bool several_hosts, std::vector<Event>& out) 
     out.emplace_back(records.end_of(record));
   }
   records.copy_health(out);
+}
+
+std::vector<TestedPart> parts_of(const Inputs& sorted) {
+  std::vector<TestedPart> parts;
+  for (const MergeInput* input : sorted) parts.push_back({"shard " + shard_text(*input), &input->model});
+  return parts;
 }
 
 RunPlanned merged_plan(const Inputs& sorted, bool several_hosts) {
@@ -238,13 +254,20 @@ Result<std::vector<Event>> merge_runs(const std::vector<MergeInput>& inputs) {
   if (auto complete = check_numbers(sorted); !complete) return complete.error();
   for (const MergeInput* input : sorted) {
     if (auto same = check_same_stack(*sorted.front(), *input); !same) return same.error();
+    if (auto same = check_same_commit(*sorted.front(), *input); !same) return same.error();
   }
   if (auto complete = check_cases(sorted); !complete) return complete.error();
 
   const bool several_hosts = std::any_of(sorted.begin(), sorted.end(), [&](const MergeInput* input) {
     return plan_of(*input).hostname != plan_of(*sorted.front()).hostname;
   });
-  std::vector<Event> events = {merged_plan(sorted, several_hosts)};
+  Tested tested = tested_by(parts_of(sorted));
+  RunPlanned plan = merged_plan(sorted, several_hosts);
+  plan.subject = std::move(tested.subject);
+  plan.suites = std::move(tested.suites);
+  std::vector<Event> events = {std::move(plan)};
+  events.insert(events.end(), tested.programs.begin(), tested.programs.end());
+  events.insert(events.end(), tested.warnings.begin(), tested.warnings.end());
   RunEnded ended;
   for (const MergeInput* input : sorted) {
     copy(*input, several_hosts, events);

@@ -159,6 +159,38 @@ TEST(Merge, DifferentPlansAreNamed) {
   EXPECT_THAT(with([](RunPlanned& p) { p.shard.reset(); }), HasSubstr("dir1 is no shard of a plan"));
 }
 
+TEST(Merge, DifferentCommitsAreRefusedAndWhatElseDiffersIsUnknown) {
+  auto parts = all();
+  for (Part& one : parts) {
+    one.plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
+    one.plan.subject.dirty = {"false", "git status", ""};
+    one.plan.subject.branch = {"main", ".git", ""};
+    one.plan.suites = {{"s", "xpu", "gtest", {"b/s"}, "/b/s", 7, ""}};
+    one.events.emplace_back(ProgramRead{"/b/s", "aa", ""});
+  }
+  const RunModel same = whole(parts);
+  EXPECT_EQ(same.plan().subject.commit.value, "0123abc");
+  EXPECT_EQ(same.plan().subject.dirty.value, "false");
+  ASSERT_EQ(same.plan().suites.size(), 1u);
+  EXPECT_EQ(same.program_read(same.plan().suites[0]).sha256, "aa");
+
+  parts[2].plan.subject.branch.value = "side";
+  parts[1].plan.subject.dirty.value = "true";
+  std::get<ProgramRead>(parts[0].events.back()).sha256 = "bb";
+  const RunModel other = whole(parts);
+  EXPECT_EQ(other.plan().subject.branch.value, std::nullopt);
+  EXPECT_EQ(other.plan().subject.branch.reason, "it is main in shard 1/3, but side in shard 3/3");
+  EXPECT_EQ(other.plan().subject.dirty.value, "true");
+  EXPECT_EQ(other.program_read(other.plan().suites[0]).sha256, "");
+  EXPECT_THAT(other.program_read(other.plan().suites[0]).reason, HasSubstr("bb in shard 1/3"));
+  EXPECT_TRUE(other.warned_of("parts_differ"));
+
+  parts[1].plan.subject.commit = {{}, "", "no checkout"};
+  EXPECT_EQ(whole(parts).plan().subject.commit.value, "0123abc");
+  parts[1].plan.subject.commit = {"4567def", "GITHUB_SHA", ""};
+  EXPECT_EQ(refusal(parts), "merge the reports: different commits: 0123abc in dir0, but 4567def in dir1");
+}
+
 TEST(Merge, DifferentStacksAreNamed) {
   const auto with = [](auto change) {
     auto parts = all();

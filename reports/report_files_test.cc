@@ -108,6 +108,88 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
   EXPECT_EQ(report["warnings"][0]["code"], "code");
 }
 
+// A gate reads it: what nobody knows is null and has a reason.
+TEST(ReportJson, SaysWhatWasTested) {
+  RunPlanned plan = plan_of({});
+  plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
+  plan.subject.dirty = {"false", "git status", ""};
+  plan.subject.branch = {{}, "", "HEAD is detached"};
+  plan.suites = {{"a", "none", "gtest", {"build/a", "-q"}, "/b/a", 7, ""},
+                 {"late", "none", "gtest", {"late"}, "/b/late", 8, ""},
+                 {"gone", "none", "command", {"gone"}, "", 0, "no such file"}};
+  plan.known_failures = KnownFailuresFile{"known.toml", "ff"};
+  plan.size = "full";
+  const json report = json::parse(report_json(model_of({plan, ProgramRead{"/b/a", "aa", ""}})));
+  const json& subject = report["run"]["subject"];
+  EXPECT_EQ(subject["commit"], json({{"value", "0123abc"}, {"source", "GITHUB_SHA"}, {"reason", nullptr}}));
+  EXPECT_EQ(subject["dirty"]["value"], false);
+  EXPECT_EQ(subject["branch"],
+            json({{"value", nullptr}, {"source", nullptr}, {"reason", "HEAD is detached"}}));
+  EXPECT_EQ(subject["build"]["reason"], "the journal does not say it");
+  EXPECT_EQ(report["run"]["known_failures"], json({{"file", "known.toml"}, {"sha256", "ff"}}));
+  EXPECT_EQ(report["run"]["size"], "full");
+  EXPECT_EQ(report["run"]["profile"], nullptr);
+  const json& suites = report["suites"];
+  EXPECT_EQ(suites[0]["command"], json({"build/a", "-q"}));
+  EXPECT_EQ(suites[0]["sha256"], "aa");
+  EXPECT_EQ(suites[0]["bytes"], 7);
+  EXPECT_EQ(suites[0]["reason"], nullptr);
+  EXPECT_EQ(suites[1]["sha256"], nullptr);
+  EXPECT_EQ(suites[1]["reason"], "the run ended before it was read");
+  EXPECT_EQ(suites[2]["program"], nullptr);
+  EXPECT_EQ(suites[2]["reason"], "no such file");
+  const json old = json::parse(report_json(model_of({plan_of({})})));
+  EXPECT_EQ(old["run"]["known_failures"], nullptr);
+  EXPECT_EQ(old["suites"].size(), 0u);
+}
+
+// Of 20,000 cases no more is held at once than of one.
+TEST(ReportJson, IsWrittenCaseByCaseAndSaysNothingThatIsEmpty) {
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events = {Event{}};
+  constexpr int kCases = 20'000;
+  for (int i = 0; i < kCases; ++i) {
+    const std::string id = "s/" + std::to_string(i);
+    cases.push_back(planned(id));
+    events.push_back(started(id));
+    events.push_back(ended(id, {Outcome::kPass, ""}));
+  }
+  events.front() = plan_of(std::move(cases));
+  const RunModel model = model_of(events);
+  std::size_t largest = 0;
+  std::size_t all = 0;
+  {
+    TextOutput output([&](std::string_view piece) {
+      largest = std::max(largest, piece.size());
+      all += piece.size();
+    });
+    write_report_json(model, output);
+  }
+  EXPECT_LT(largest, 100'000u);
+  EXPECT_LT(all / kCases, 900u);
+  const json one = json::parse(report_json(model))["cases"][0];
+  for (const char* nothing : {"properties"}) EXPECT_FALSE(one.contains(nothing)) << nothing;
+  for (const char* nothing : {"marks", "environment", "evidence", "telemetry", "diagnosis"})
+    EXPECT_FALSE(one["attempts"][0].contains(nothing)) << nothing;
+}
+
+TEST(ReportJson, AFigureThatWasNotTakenIsSaidOnce) {
+  std::vector<Event> events = {plan_of({planned("s/a"), planned("s/b")})};
+  for (const std::string id : {"s/a", "s/b"}) {
+    AttemptEnded end = ended(id, {Outcome::kPass, ""});
+    end.telemetry = {{{"cpu_time", "s", "cgroup", 1, {}, {}, {}, {}, 0.5, {}, ""}},
+                     {{"xpu-sim:0", {{"power", "W", "", 0, {}, {}, {}, {}, {}, {}, "not offered"}}}}};
+    events.push_back(started(id));
+    events.push_back(end);
+  }
+  const json report = json::parse(report_json(model_of(events)));
+  const json& telemetry = report["cases"][1]["attempts"][0]["telemetry"];
+  EXPECT_EQ(telemetry["host"].size(), 1u);
+  EXPECT_EQ(telemetry["devices"][0]["figures"].size(), 0u);
+  EXPECT_EQ(report["telemetry_gaps"],
+            json({{{"of", "xpu-sim:0"}, {"name", "power"}, {"note", "not offered"}, {"attempts", 2}}}));
+}
+
 TEST(Render, WritesAllFilesAndTheSameBytesAgain) {
   TempDir first, second;
   const RunModel live = model_of(rich_journal());

@@ -20,14 +20,14 @@ struct Option {
 };
 
 // Options of `proctor run` that choose the cases, how often they run, or where the reports go: a rerun of one
-// case replaces them. Everything else (suites, backend, simulation, limits, config) stays.
+// case replaces them. What is tested then is what is there then. Everything else (suites, backend, simulation, limits, config) stays.
 constexpr std::array kDropped = {
     Option{"--filter", true}, Option{"--case", true}, Option{"--exclude", true}, Option{"--label", true},
-    Option{"--tag", true}, Option{"--shard", true}, Option{"--repeat", true}, Option{"--retries", true},
-    Option{"--deadline", true}, Option{"--out", true}, Option{"--join", true}, Option{"--junit", true},
-    Option{"--min-executed", true}, Option{"--jobs", true}, Option{"--until-fail", false},
-    Option{"--fail-fast", false}, Option{"--dry-run", false}, Option{"--each-device", false},
-    Option{"-j", true},
+    Option{"--tag", true}, Option{"--shard", true}, Option{"--subject", true}, Option{"--repeat", true},
+    Option{"--retries", true}, Option{"--deadline", true}, Option{"--out", true}, Option{"--join", true},
+    Option{"--junit", true}, Option{"--min-executed", true}, Option{"--jobs", true},
+    Option{"--until-fail", false}, Option{"--fail-fast", false}, Option{"--dry-run", false},
+    Option{"--each-device", false}, Option{"-j", true},
     // What is shown of it.
     Option{"--show-output", true}, Option{"--durations", true}, Option{"--color", true},
     Option{"--verbose", false}, Option{"-v", false}, Option{"--quiet", false}, Option{"-q", false}};
@@ -39,14 +39,15 @@ const Option* dropped_option(std::string_view word) {
   return found != kDropped.end() ? &*found : nullptr;
 }
 
-// Everything of `proctor exec` but where the reports go.
+// Everything of `proctor exec` but what was tested and where the reports go.
 std::vector<std::string> exec_again(const std::vector<std::string>& words) {
   const auto command = std::find(words.begin(), words.end(), "--");
   std::vector<std::string> again;
   for (auto word = words.begin(); word != words.end(); ++word) {
     const Option* option = word < command ? dropped_option(*word) : nullptr;
-    const bool reports = option != nullptr && (option->name == "--out" || option->name == "--junit");
-    if (!reports) {
+    const bool left_out = option != nullptr && (option->name == "--out" || option->name == "--junit" ||
+                                                option->name == "--subject");
+    if (!left_out) {
       again.push_back(*word);
     } else if (word->find('=') == word->npos && word + 1 < command) {
       ++word;

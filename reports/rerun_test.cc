@@ -52,6 +52,12 @@ TEST(RerunCommand, KeepsHowItRanAndReplacesWhatItRan) {
   EXPECT_EQ(command_of({"proctor", "run", "--filter"}), "proctor run --case memory.xpu/A.B");
 }
 
+// What is tested then is what is there then.
+TEST(RerunCommand, DoesNotSayWhatWasTested) {
+  EXPECT_EQ(command_of({"proctor", "run", "--subject", "commit=a", "--subject=dirty=true", "memory"}),
+            "proctor run memory --case memory.xpu/A.B");
+}
+
 TEST(RerunCommand, LeavesTheCommandOfAnAdHocSuiteAlone) {
   EXPECT_EQ(
       command_of({"proctor", "run", "--repeat", "2", "--", "./my test", "--filter", "x", "--"}, "my/A's [b]"),

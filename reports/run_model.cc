@@ -157,6 +157,15 @@ void RunModel::add(const DeviceHealth& health) {
   health_.push_back(health);
 }
 
+void RunModel::add(const ProgramRead& read) { programs_[read.program] = read; }
+
+ProgramRead RunModel::program_read(const PlannedSuite& suite) const {
+  if (suite.program.empty()) return {.program = {}, .sha256 = {}, .reason = suite.reason};
+  const auto found = programs_.find(suite.program);
+  if (found != programs_.end()) return found->second;
+  return {.program = suite.program, .sha256 = {}, .reason = "the run ended before it was read"};
+}
+
 void RunModel::add(const Warning& warning) { warnings_.push_back(warning); }
 
 void RunModel::add(const StopRequested& stop) {

@@ -83,6 +83,8 @@ class RunModel : public EventSink {
   const RunPlanned& plan() const { return plan_; }                 // `plan().cases` is empty: see cases()
   const std::vector<CaseRecord>& cases() const { return cases_; }  // in the planned order
   const CaseRecord* find(std::string_view case_id) const;
+  // The digest of a suite's program, or why there is none.
+  ProgramRead program_read(const PlannedSuite& suite) const;
   const std::vector<Warning>& warnings() const { return warnings_; }
   bool warned_of(std::string_view code) const;
   bool warned_of_machine() const;  // by a warning for which is_machine_warning()
@@ -117,6 +119,7 @@ class RunModel : public EventSink {
   void add(const AttemptSuspected& suspected);
   void add(const CaseEnded& end);
   void add(const DeviceHealth& health);
+  void add(const ProgramRead& read);
   void add(const Warning& warning);
   void add(const StopRequested& stop);
   void add(const RunEnded& ended);
@@ -131,6 +134,7 @@ class RunModel : public EventSink {
   std::map<std::string, std::size_t, std::less<>> index_;
   std::vector<DeviceHealth> health_;
   std::map<std::string, std::uint64_t> baseline_;
+  std::map<std::string, ProgramRead> programs_;
   std::vector<Warning> warnings_;
   std::optional<StopRequested> stop_;
   std::optional<RunEnded> ended_;

@@ -147,9 +147,19 @@ std::vector<Event> rich_journal() {
   RunPlanned plan = plan_of(std::move(cases));
   plan.stack.emplace_back(awkward_text(), awkward_text());
   plan.stack.emplace_back("xpu.driver", "a second value of one name");
+  plan.subject.commit = {awkward_text(), awkward_text(), ""};
+  plan.subject.dirty = {"true", "git status", ""};
+  plan.subject.branch = {{}, "", awkward_text()};
+  plan.subject.checkout = "/home/user/my project";
+  plan.suites = {{"memory", "xpu", "proctor", {awkward_text()}, awkward_text(), 4711, ""},
+                 {"attention", "none", "pytest", {"pytest"}, "/usr/bin/pytest", 12, ""},
+                 {"gone", "none", "command", {"gone"}, "", 0, awkward_text()}};
+  plan.known_failures = KnownFailuresFile{awkward_text(), std::string(64, 'a')};
+  plan.size = "ci";
   events.front() = std::move(plan);
   events.push_back(DeviceHealth{"xpu-sim:0", "l1_fail", thrice, 1500, 0, 0, awkward_text()});
   events.push_back(DeviceHealth{awkward_text(), "drained", thrice, 1500, 250, 1 << 20, awkward_text()});
+  events.push_back(ProgramRead{"/usr/bin/pytest", std::string(64, 'b'), ""});
   events.push_back(Warning{"journal_lost", awkward_text()});
   events.push_back(StopRequested{0, "deadline", 2000});
   events.push_back(RunEnded{"2026-01-31T12:00:09Z", 9000});

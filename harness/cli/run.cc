@@ -10,16 +10,19 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/run_command.h"
+#include "harness/core/digest.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/read_file.h"
 #include "harness/core/replace_file.h"
 #include "harness/core/text.h"
+#include "harness/core/toml_reader.h"
 #include "harness/machine/cuda_programs.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/dynamic_loader.h"
@@ -27,6 +30,7 @@
 #include "harness/machine/seen_devices.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/plan_file.h"
+#include "harness/plan/recognise.h"
 #include "harness/plan/select.h"
 #include "harness/run/record/joined_run.h"
 #include "harness/run/record/journal_seal.h"
@@ -44,6 +48,9 @@ namespace proctor::cli {
 namespace {
 
 constexpr Milliseconds kLastSweep{1'000};
+// How long the programs of the suites are read after the last case, and when somebody waits for the end.
+constexpr Milliseconds kLastReading{10'000};
+constexpr Milliseconds kHastyReading{200};
 constexpr const char* kBuiltinKnownFailures = "visibility_known_failures.toml";
 
 // ---- From options to a plan on a machine ----
@@ -114,16 +121,26 @@ std::vector<std::string> suite_notes(const Plan& plan, const std::vector<std::st
   return notes;
 }
 
+struct AllKnownFailures {
+  KnownFailures list;
+  std::optional<KnownFailuresFile> file;  // the user's
+};
+
 // The user's list first, then the one that comes with the built-in suite.
-Result<KnownFailures> load_all_known_failures(const std::string& file) {
+Result<AllKnownFailures> load_all_known_failures(const std::string& file) {
+  AllKnownFailures all;
   std::vector<KnownFailure> entries;
   for (const auto& path : {file, shared_file(kBuiltinKnownFailures)}) {
     if (path.empty()) continue;
-    const auto list = load_known_failures(path);
+    const auto text = read_text_file(path);
+    if (!text) return text.error();
+    const auto list = parse_known_failures(*text, path);
     if (!list) return list.error();
+    if (path == file) all.file = KnownFailuresFile{file, sha256_hex(*text)};
     entries.insert(entries.end(), list->entries().begin(), list->entries().end());
   }
-  return KnownFailures(std::move(entries));
+  all.list = KnownFailures(std::move(entries));
+  return all;
 }
 
 // Warnings about the user's own entries only: the built-in list covers cases that a selection leaves out.
@@ -238,6 +255,9 @@ Result<void> RunCommand::check() {
   if (auto completed = complete(options_.plan, after_dashes_); !completed) return completed;
   if (options_.mistake) return *options_.mistake;
   if (auto budget = check_budget(); !budget) return budget;
+  auto subject = parse_subject(options_.subject);
+  if (!subject) return subject.error();
+  said_subject_ = *std::move(subject);
   // For one case: nobody knows yet how many there are.
   if (auto enough = check_open_files(1, 0); !enough) return enough;
   auto machine = Machine::open(options_.machine, run_id_);
@@ -269,7 +289,8 @@ Result<void> RunCommand::check_files() {
   }
   auto known = load_all_known_failures(options_.known_failures);
   if (!known) return known.error();
-  known_failures_ = std::move(*known);
+  known_failures_ = std::move(known->list);
+  known_failures_file_ = std::move(known->file);
   return {};
 }
 
@@ -545,10 +566,50 @@ void RunCommand::describe() {
   const DevicePool pool(devices_.pool);
   planned.jobs = jobs_;
   describe_plan(plan_, pool, options_.setup.repeat, planned);
+  planned.known_failures = known_failures_file_;
+  planned.size = options_.plan.size;
+  planned.profile = options_.plan.config.profile;
+  describe_subject();
+  describe_programs();
   planned.shard = part_;
   if (!part_) return;
   planned.plan_digest = whole_digest_;
   planned.filters = whole_filters_;
+}
+
+void RunCommand::describe_subject() {
+  FoundSubject found = find_subject(said_subject_, machine_->caller(), options_.plan.config.directory);
+  options_.setup.planned.subject = std::move(found.subject);
+  warnings_.insert(warnings_.end(), found.warnings.begin(), found.warnings.end());
+}
+
+// Of the suites that have cases here.
+void RunCommand::describe_programs() {
+  std::vector<PlannedSuite>& suites = options_.setup.planned.suites;
+  std::set<std::size_t> used;
+  for (const Case& test : plan_.cases) used.insert(test.suite);
+  for (const std::size_t i : used) {
+    const Suite& suite = plan_.suites[i];
+    PlannedSuite planned{.name = suite.name,
+                         .backend = std::string(to_string(suite.backend)),
+                         .kind = std::string(suite.kind->name()),
+                         .command = suite.command};
+    const auto own_path = suite.env.find("PATH");
+    const auto program =
+        find_executable(suite, own_path != suite.env.end() ? own_path->second : search_path());
+    if (program) planned.program = *program;
+    if (!program) planned.reason = "failed to " + program.error().what;
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(planned.program, error);
+    if (!error) planned.bytes = bytes;
+    suites.push_back(std::move(planned));
+  }
+  programs_.emplace(suites);
+}
+
+// What was not read while cases ran.
+void RunCommand::read_programs(const RunModel& model, EventSink& events) {
+  programs_->finish(events, model.stop() ? kHastyReading : kLastReading);
 }
 
 std::optional<KnownVerdict> RunCommand::known_failure(const Case& test, const Verdict& verdict) const {
@@ -585,7 +646,6 @@ Result<void> RunCommand::complete_setup() {
   };
   setup.watch_parent = is_ci();
   run_stack_.emplace(options_.stack_root);
-  setup.at_end = [this] { return look_at_the_end(); };
   describe();
   return {};
 }
@@ -635,8 +695,13 @@ int RunCommand::run() {
       display->output(case_id, stream == Stream::kErr, bytes);
     };
   }
+  setup.at_end = [&] {
+    read_programs(model, events);
+    return look_at_the_end();
+  };
   setup.on_tick = [&] {
     journal_->sync_if_due();
+    programs_->read_piece(events);
     display->tick();
   };
   setup.warnings = std::move(warnings_);

@@ -19,8 +19,10 @@
 #include "harness/plan/planner.h"
 #include "harness/plan/shard.h"
 #include "harness/run/record/journal.h"
+#include "harness/run/record/program_digests.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/run/record/run_record.h"
+#include "harness/run/record/subject.h"
 #include "harness/run/schedule/runner.h"
 #include "harness/stack/run_stack.h"
 
@@ -82,6 +84,9 @@ class RunCommand {
   void keep_journal_seal();
   std::vector<Warning> look_at_the_end();
   void describe();
+  void describe_subject();
+  void describe_programs();
+  void read_programs(const RunModel& model, EventSink& events);
   std::optional<HealthRequest> health_request(const std::string& device);
   std::optional<KnownVerdict> known_failure(const Case& test, const Verdict& verdict) const;
   std::vector<Warning> end_rest();
@@ -93,6 +98,9 @@ class RunCommand {
   AfterDashes after_dashes_;
   ConsoleOutput output_;
   KnownFailures known_failures_;
+  std::optional<KnownFailuresFile> known_failures_file_;
+  SaidSubject said_subject_;
+  std::optional<ProgramDigests> programs_;
   std::string run_id_;
   std::string run_dir_;
   std::unique_ptr<Machine> machine_;

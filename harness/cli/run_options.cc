@@ -83,6 +83,11 @@ void add_report_options(CLI::App& command, RunOptions& options) {
       ->check(CLI::NonNegativeNumber);
   command.add_option("--stack-root", options.stack_root, "The driver stack's files are below this directory");
   command.add_option("--junit", options.junit, "Also write junit.xml to this file");
+  command
+      .add_option("--subject", options.subject,
+                  "What is tested, NAME=VALUE: commit, dirty, branch, repository or build (default: what the "
+                  "CI's variables say, else the checkout)")
+      ->allow_extra_args(false);
 }
 
 void add_console_options(CLI::App& command, ConsoleOptions& options) {
@@ -140,7 +145,7 @@ void group_options(CLI::App& command) {
       {"Again",
        {"--retries", "--repeat", "--until-fail", "--flaky", "--flaky-budget", "--fail-fast", "--breaker"}},
       {"Verdicts", {"--leaks", "--known-failures", "--strict", "--min-executed"}},
-      {"Reports", {"--out", "--keep", "--junit", "--telemetry", "--stack-root"}},
+      {"Reports", {"--out", "--keep", "--junit", "--subject", "--telemetry", "--stack-root"}},
       {"Console",
        {"--show-output", "--verbose", "--quiet", "--durations", "--color", "--no-capture", "--debugger"}},
   };

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/cli/console/console.h"
 #include "harness/machine/options.h"
@@ -32,6 +33,7 @@ struct RunOptions {
   int keep = kKeptRuns;
   std::string join;  // --join: this run is a part of the one that is open below this directory
   std::string junit;
+  std::vector<std::string> subject;  // --subject, as typed
   std::string stack_root = "/";
   std::optional<std::string> ready_regex;
   std::string ready_timeout;

@@ -96,6 +96,40 @@ struct PlannedShard {
   std::string plan{};  // digest of the whole plan with commands and limits (harness/plan/plan_file.h)
 };
 
+// One thing that is known of what is tested, and who says it.
+struct SubjectFact {
+  std::optional<std::string> value{};  // none: it is unknown
+  std::string source{};                // "--subject", "GITHUB_SHA", ".git/HEAD"; "" of an unknown one
+  std::string reason{};                // why the value is unknown, or ""
+};
+
+// What is tested: the state of which sources (docs/ci.md).
+struct Subject {
+  SubjectFact commit{};
+  SubjectFact dirty{};  // "true": the checkout has changes that are in no commit; or "false"
+  SubjectFact branch{};
+  SubjectFact repository{};  // its address
+  SubjectFact build{};       // the address of the CI's job
+  std::string checkout{};    // the directory of the sources; "": there is none
+};
+
+// A suite of the plan, and the program that it starts.
+struct PlannedSuite {
+  std::string name{};
+  std::string backend{};
+  std::string kind{};
+  std::vector<std::string> command{};
+  std::string program{};  // the file; "": there is none
+  std::uint64_t bytes = 0;
+  std::string reason{};  // why there is no program, or ""
+};
+
+// The list of --known-failures.
+struct KnownFailuresFile {
+  std::string file{};
+  std::string sha256{};
+};
+
 struct RunPlanned {
   std::string run_id;
   std::string started;  // UTC, 2026-01-31T12:00:00Z
@@ -124,6 +158,11 @@ struct RunPlanned {
   std::vector<PlannedCase> cases;
   std::vector<std::pair<std::string, std::string>> stack;  // "xpu.driver" -> "22.43.24595.41", ...
   std::vector<StackFact> fingerprint;  // taken before the first case; the known values are also in `stack`
+  Subject subject{};
+  std::vector<PlannedSuite> suites{};
+  std::optional<KnownFailuresFile> known_failures{};
+  std::string size{};     // --size
+  std::string profile{};  // --profile
 };
 
 // A variable that decides which devices a process sees, as the process has it.
@@ -351,6 +390,16 @@ inline constexpr std::string_view kReportLost = "report_lost";
 // The code of the warning that the journal is not what its runner wrote. It makes the machine red.
 inline constexpr std::string_view kJournalChanged = "journal_changed";
 
+// The content of a suite's program. It is read while cases run, since it may be large, so that it is a record of its own.
+struct ProgramRead {
+  std::string program{};  // PlannedSuite::program
+  std::string sha256{};   // "": it could not be read, or is not what was planned any more
+  std::string reason{};   // why there is no digest, or ""
+};
+
+// The code of the warning that a suite's program was changed during the run: its results are of no one program.
+inline constexpr std::string_view kProgramChanged = "program_changed";
+
 // An error that did not stop the run. Each of them is reported, so that nothing fails silently.
 struct Warning {
   std::string code;  // "journal_lost", "output_lost", "containment", ...
@@ -369,7 +418,7 @@ struct RunEnded {
 };
 
 using Event = std::variant<RunPlanned, AttemptStarted, AttemptEnded, AttemptSuspected, CaseEnded,
-                           DeviceHealth, Warning, StopRequested, RunEnded>;
+                           DeviceHealth, ProgramRead, Warning, StopRequested, RunEnded>;
 
 // One line of JSON, without the newline. The strings may hold any bytes: those that are not UTF-8 are written
 // in a visible form.

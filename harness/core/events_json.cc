@@ -45,6 +45,22 @@ void fields(auto& io, Is<PlannedShard> auto& r) {
   io("index", r.index), io("count", r.count), io("planned", r.planned), io("plan", r.plan);
 }
 
+void fields(auto& io, Is<SubjectFact> auto& r) {
+  io("value", r.value), io("source", r.source), io("reason", r.reason);
+}
+
+void fields(auto& io, Is<Subject> auto& r) {
+  io("commit", r.commit), io("dirty", r.dirty), io("branch", r.branch), io("repository", r.repository);
+  io("build", r.build), io("checkout", r.checkout);
+}
+
+void fields(auto& io, Is<PlannedSuite> auto& r) {
+  io("name", r.name), io("backend", r.backend), io("kind", r.kind), io("command", r.command);
+  io("program", r.program), io("bytes", r.bytes), io("reason", r.reason);
+}
+
+void fields(auto& io, Is<KnownFailuresFile> auto& r) { io("file", r.file), io("sha256", r.sha256); }
+
 void fields(auto& io, Is<RunPlanned> auto& r) {
   io("run_id", r.run_id), io("started", r.started), io("proctor_version", r.proctor_version);
   io("command_line", r.command_line), io("directory", r.directory), io("hostname", r.hostname);
@@ -56,6 +72,8 @@ void fields(auto& io, Is<RunPlanned> auto& r) {
   io("allow_no_device", r.allow_no_device);
   io("devices", r.devices), io("cases", r.cases), io("stack", r.stack);
   io("fingerprint", r.fingerprint);
+  io("subject", r.subject), io("suites", r.suites), io("known_failures", r.known_failures);
+  io("size", r.size), io("profile", r.profile);
 }
 
 void fields(auto& io, Is<EnvironmentVariable> auto& r) {
@@ -144,6 +162,10 @@ void fields(auto& io, Is<CaseEnded> auto& r) {
 void fields(auto& io, Is<DeviceHealth> auto& r) {
   io("device", r.device), io("what", r.what), io("case", r.case_id), io("at_ms", r.at_ms);
   io("wait_ms", r.wait_ms), io("bytes", r.bytes), io("evidence", r.evidence);
+}
+
+void fields(auto& io, Is<ProgramRead> auto& r) {
+  io("program", r.program), io("sha256", r.sha256), io("reason", r.reason);
 }
 
 void fields(auto& io, Is<Warning> auto& r) { io("code", r.code), io("text", r.text); }
@@ -307,6 +329,8 @@ template <>
 constexpr const char* kTypeName<CaseEnded> = "case_ended";
 template <>
 constexpr const char* kTypeName<DeviceHealth> = "device_health";
+template <>
+constexpr const char* kTypeName<ProgramRead> = "program_read";
 template <>
 constexpr const char* kTypeName<Warning> = "warning";
 template <>

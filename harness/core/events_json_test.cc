@@ -42,6 +42,16 @@ RunPlanned full_plan() {
   plan.stack = {{"xpu.driver", "22.43"}, {"xpu.loader", "1.8.12"}};
   plan.fingerprint = {{"host.kernel", "6.1", "/proc", ""},
                       {"kmd.xe", {}, "/sys/module/xe", "not loaded", true}};
+  plan.subject = {.commit = {"0123abc", "GITHUB_SHA", ""},
+                  .dirty = {"false", "git status", ""},
+                  .branch = {{}, "", "HEAD is detached"},
+                  .repository = {"https://git.example/a", ".git/config", ""},
+                  .build = {"https://ci.example/1", "BUILD_URL", ""},
+                  .checkout = "/home/user/a"};
+  plan.suites = {{"m", "xpu", "gtest", {"build/m", "-q"}, "/home/user/build/m", 4711, "why not"}};
+  plan.known_failures = KnownFailuresFile{"known.toml", "ff00"};
+  plan.size = "full";
+  plan.profile = "ci";
   return plan;
 }
 
@@ -109,6 +119,7 @@ std::vector<Event> all_events() {
           AttemptSuspected{"m.xpu/A.B", 2, 3, "xpu-sim:0", "wrong bytes"},
           CaseEnded{"m.xpu/A.B", {Outcome::kXfail, "known"}, {"flaky"}, "bugs.example/1", "a note"},
           DeviceHealth{"xpu-sim:1", "not_back", "m.xpu/A.B", 77, 60'000, 268'435'456, "256 MiB"},
+          ProgramRead{"/home/user/build/m", "ff00", "it was changed"},
           Warning{"journal_lost", "the disk is full"},
           StopRequested{15, "signal", 99},
           RunEnded{"2026-01-31T12:00:09Z", 9000}};
@@ -127,8 +138,13 @@ PROCTOR_COUNT_FIELDS(ContainmentInfo, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(SimInfo, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(StackFact, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(PlannedShard, 4, f1, f2, f3, f4)
-PROCTOR_COUNT_FIELDS(RunPlanned, 25, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19, f20, f21, f22, f23, f24, f25)
+PROCTOR_COUNT_FIELDS(SubjectFact, 3, f1, f2, f3)
+PROCTOR_COUNT_FIELDS(Subject, 6, f1, f2, f3, f4, f5, f6)
+PROCTOR_COUNT_FIELDS(PlannedSuite, 7, f1, f2, f3, f4, f5, f6, f7)
+PROCTOR_COUNT_FIELDS(KnownFailuresFile, 2, f1, f2)
+PROCTOR_COUNT_FIELDS(ProgramRead, 3, f1, f2, f3)
+PROCTOR_COUNT_FIELDS(RunPlanned, 30, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27, f28, f29, f30)
 PROCTOR_COUNT_FIELDS(EnvironmentVariable, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(AttemptStarted, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
@@ -164,6 +180,10 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(plan["containment"].size(), field_count(ContainmentInfo{}));
   EXPECT_EQ(plan["sim"].size(), field_count(SimInfo{}));
   EXPECT_EQ(plan["shard"].size(), field_count(PlannedShard{}));
+  EXPECT_EQ(plan["subject"].size(), field_count(Subject{}));
+  EXPECT_EQ(plan["subject"]["commit"].size(), field_count(SubjectFact{}));
+  EXPECT_EQ(plan["suites"][0].size(), field_count(PlannedSuite{}));
+  EXPECT_EQ(plan["known_failures"].size(), field_count(KnownFailuresFile{}));
   const json end = json::parse(to_json_line(full_attempt()));
   EXPECT_EQ(end["termination"].size(), field_count(Termination{}));
   EXPECT_EQ(end["termination"]["strays"][0].size(), field_count(Stray{}));

@@ -94,9 +94,13 @@ def shared_process(sandbox):
     done = sandbox.proctor("run", "two", "--sim", "xpu:1x1", "--config", config, "--out", out)
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
     samples = {}
-    for case in report(out)["cases"]:
+    document = report(out)
+    gaps = {gap["name"]: gap for gap in document["telemetry_gaps"] if gap["of"] == "host"}
+    check(set(gaps) == {"cpu_time", "host_memory"}, gaps)
+    check(all("other cases" in gap["note"] and gap["attempts"] == 2 for gap in gaps.values()), gaps)
+    for case in document["cases"]:
         telemetry = case["attempts"][-1]["telemetry"]
-        check(all("other cases" in figure["note"] for figure in telemetry["host"]), telemetry["host"])
+        check(telemetry["host"] == [], telemetry["host"])
         check_gaps(telemetry["host"] + telemetry["devices"][0]["figures"])
         samples[case["id"].rsplit("::")[-1]] = by_name(telemetry["devices"][0]["figures"])["clock"]["samples"]
     check(0 < samples["test_short"] < samples["test_long"], samples)
@@ -110,9 +114,10 @@ def unwatched(sandbox):
                            "0.3")
     if done.returncode != 0:
         return print("not checked: Intel's driver is not here")
-    for device in telemetry_of(report(out))["devices"]:
-        check_gaps(device["figures"])
-        check("simulated" in device["figures"][0]["note"], device["figures"][0])
+    document = report(out)
+    check(all(device["figures"] == [] for device in telemetry_of(document)["devices"]), telemetry_of(document))
+    gaps = [gap for gap in document["telemetry_gaps"] if gap["of"] != "host"]
+    check(gaps and all("simulated" in gap["note"] for gap in gaps), gaps)
     print("ok devices that nobody can ask")
 
 

@@ -1,0 +1,75 @@
+#include "harness/run/record/program_digests.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "harness/core/clock.h"
+
+namespace proctor {
+namespace {
+
+constexpr const char* kChanged = "it was changed during the run";
+
+bool is_same(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino && one.st_size == other.st_size &&
+         one.st_mtim.tv_sec == other.st_mtim.tv_sec && one.st_mtim.tv_nsec == other.st_mtim.tv_nsec;
+}
+
+}  // namespace
+
+ProgramDigests::ProgramDigests(const std::vector<PlannedSuite>& suites) {
+  for (const PlannedSuite& suite : suites) {
+    const bool known = std::ranges::find(left_, suite.program, &Program::path) != left_.end();
+    if (suite.program.empty() || known) continue;
+    Program program;
+    program.path = suite.program;
+    program.found = ::stat(suite.program.c_str(), &program.planned) == 0 && S_ISREG(program.planned.st_mode);
+    left_.push_back(std::move(program));
+  }
+}
+
+void ProgramDigests::end(EventSink& sink, const std::string& reason) {
+  const Program program = std::move(left_.front());
+  left_.pop_front();
+  sink.on(ProgramRead{program.path, reason.empty() ? program.digest.hex() : "", reason});
+  if (reason != kChanged) return;
+  sink.on(Warning{
+      std::string(kProgramChanged),
+      fmt::format("{} was changed during the run, so that its results are of no one program", program.path)});
+}
+
+void ProgramDigests::read_piece(EventSink& sink) {
+  if (left_.empty()) return;
+  Program& program = left_.front();
+  if (!program.found) return end(sink, "there was no such file when the run began");
+  if (!program.file) {
+    program.file = UniqueFd(::open(program.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!program.file) return end(sink, fmt::format("failed to read it: {}", std::strerror(errno)));
+  }
+  piece_.resize(kPieceBytes);
+  const ssize_t count = ::read(program.file.get(), piece_.data(), piece_.size());
+  if (count < 0 && errno == EINTR) return;
+  if (count < 0) return end(sink, fmt::format("failed to read it: {}", std::strerror(errno)));
+  program.digest.add({piece_.data(), static_cast<std::size_t>(count)});
+  if (count > 0) return;
+  struct stat now {};
+  struct stat by_name {};
+  const bool same = ::fstat(program.file.get(), &now) == 0 && is_same(now, program.planned) &&
+                    ::stat(program.path.c_str(), &by_name) == 0 && is_same(by_name, program.planned);
+  end(sink, same ? "" : kChanged);
+}
+
+void ProgramDigests::finish(EventSink& sink, Milliseconds time) {
+  const auto deadline = Clock::now() + time;
+  while (!left_.empty() && Clock::now() < deadline) read_piece(sink);
+  while (!left_.empty())
+    end(sink, fmt::format("reading it took longer than {} ms after the last case", time.count()));
+  piece_ = {};
+}
+
+}  // namespace proctor

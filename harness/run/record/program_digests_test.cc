@@ -1,0 +1,100 @@
+#include "harness/run/record/program_digests.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "harness/core/temp_dir.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class Heard : public EventSink {
+ public:
+  void on(const Event& event) override {
+    if (const auto* read = std::get_if<ProgramRead>(&event)) {
+      EXPECT_FALSE(programs.contains(read->program)) << "twice";
+      programs[read->program] = *read;
+    }
+    if (const auto* warning = std::get_if<Warning>(&event)) warnings.push_back(warning->code);
+  }
+  std::map<std::string, ProgramRead> programs;
+  std::vector<std::string> warnings;
+};
+
+class ProgramDigestsTest : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& text) {
+    const fs::path path = directory_.path() / name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+  static std::vector<PlannedSuite> suites(const std::vector<std::string>& programs) {
+    std::vector<PlannedSuite> made;
+    for (const std::string& program : programs) made.push_back({.name = "s", .program = program});
+    return made;
+  }
+  TempDir directory_;
+  Heard heard_;
+};
+
+TEST_F(ProgramDigestsTest, EachProgramIsReadOnceWhicheverSuitesStartIt) {
+  const std::string text(3 * ProgramDigests::kPieceBytes + 5, 'x');
+  const std::string large = write("large", text);
+  const std::string empty = write("empty", "");
+  ProgramDigests digests(suites({large, empty, large, ""}));
+  digests.finish(heard_, Milliseconds(60'000));
+  ASSERT_EQ(heard_.programs.size(), 2u);
+  EXPECT_EQ(heard_.programs.at(large).sha256, sha256_hex(text));
+  EXPECT_EQ(heard_.programs.at(empty).sha256, sha256_hex(""));
+  digests.read_piece(heard_);  // nothing is left
+}
+
+// The start of a run and a tick of it read nothing and one piece, however large the program is.
+TEST_F(ProgramDigestsTest, ReadsAPieceAtATime) {
+  const std::string large = write("large", std::string(2 * ProgramDigests::kPieceBytes + 1, 'x'));
+  ProgramDigests digests(suites({large}));
+  for (int piece = 0; piece < 3; ++piece) {
+    digests.read_piece(heard_);
+    EXPECT_TRUE(heard_.programs.empty()) << piece;
+  }
+  digests.read_piece(heard_);  // finds the end
+  EXPECT_EQ(heard_.programs.size(), 1u);
+}
+
+TEST_F(ProgramDigestsTest, AProgramThatChangesHasNoDigestAndIsAWarning) {
+  const std::string changed = write("changed", std::string(2 * ProgramDigests::kPieceBytes, 'x'));
+  const std::string replaced = write("replaced", "old");
+  ProgramDigests digests(suites({changed, replaced}));
+  digests.read_piece(heard_);
+  std::ofstream(changed, std::ios::app) << "more";
+  fs::rename(write("new", "new"), replaced);
+  digests.finish(heard_, Milliseconds(60'000));
+  for (const std::string& program : {changed, replaced}) {
+    EXPECT_EQ(heard_.programs.at(program).sha256, "");
+    EXPECT_THAT(heard_.programs.at(program).reason, HasSubstr("changed during the run"));
+  }
+  EXPECT_THAT(heard_.warnings, testing::ElementsAre(kProgramChanged, kProgramChanged));
+}
+
+TEST_F(ProgramDigestsTest, WhatCannotBeReadSaysWhy) {
+  const std::string gone = (directory_.path() / "gone").string();
+  const std::string large = write("large", std::string(ProgramDigests::kPieceBytes, 'x'));
+  ProgramDigests digests(suites({gone, directory_.path().string(), large}));
+  digests.read_piece(heard_);
+  digests.read_piece(heard_);
+  digests.finish(heard_, Milliseconds(0));
+  EXPECT_THAT(heard_.programs.at(gone).reason, HasSubstr("no such file"));
+  EXPECT_THAT(heard_.programs.at(directory_.path().string()).reason, HasSubstr("no such file"));
+  EXPECT_THAT(heard_.programs.at(large).reason, HasSubstr("longer than 0 ms"));
+  EXPECT_TRUE(heard_.warnings.empty());
+}
+
+}  // namespace
+}  // namespace proctor

@@ -11,6 +11,7 @@
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
 #include "reports/failure_summary.h"
+#include "reports/report_place.h"
 #include "reports/rerun.h"
 #include "reports/run_problems.h"
 #include "reports/telemetry_text.h"
@@ -22,6 +23,9 @@ namespace {
 
 // Readers keep at most 1,000 characters of a name.
 constexpr std::size_t kMaxNameBytes = 1000;
+// Buildkite refuses a file of 5,000 cases, GitLab one of 30 MB. What stands before the cases has the rest.
+constexpr std::size_t kMostCasesOfAFile = 4'500;
+constexpr std::size_t kMostBytesOfCases = 20'000'000;
 
 const OutcomeMeaning& meaning_in(const RunModel& model, const CaseRecord& record) {
   return meaning_of(model.verdict(record), record.planned.kind);
@@ -29,13 +33,6 @@ const OutcomeMeaning& meaning_in(const RunModel& model, const CaseRecord& record
 
 // Seconds with three decimals and a point, whatever the locale.
 std::string seconds(std::int64_t ms) { return fmt::format("{}.{:03}", ms / 1000, ms % 1000); }
-
-// junit-10.xsd takes any string as a time stamp, Surefire only a real one.
-bool is_utc_stamp(std::string_view text) {
-  constexpr std::string_view kShape = "0000-00-00T00:00:00Z";
-  return std::equal(text.begin(), text.end(), kShape.begin(), kShape.end(),
-                    [](char c, char shape) { return shape == '0' ? c >= '0' && c <= '9' : c == shape; });
-}
 
 std::string shortened(std::string name, const std::string& id) {
   if (name.size() <= kMaxNameBytes) return name;
@@ -183,17 +180,24 @@ std::string message_of(const RunModel& model, const CaseRecord& record) {
                                 headline(model, record)));
 }
 
+// GitLab takes a file whose name a test prints in this way for an attachment.
+std::string without_attachments(std::string text) {
+  constexpr std::string_view kMark = "[[ATTACHMENT|";
+  for (std::size_t at = text.find(kMark); at != text.npos; at = text.find(kMark, at))
+    text.insert(at + 1, "\\");
+  return text;
+}
+
+enum class Shape { kPortable, kStrict, kExtended };
+
 class SuiteWriter {
  public:
-  SuiteWriter(const RunModel& model, const std::vector<Name>& names, XmlWriter& xml)
-      : model_(model), names_(names), xml_(xml) {}
+  SuiteWriter(const RunModel& model, const std::vector<Name>& names, XmlWriter& xml, Shape shape)
+      : model_(model), names_(names), xml_(xml), shape_(shape) {}
 
   // `number`: the id in a whole-run file; none in the strict shape, which has neither id nor hostname.
   void write(const Group& group, std::optional<std::size_t> number) {
-    Totals totals;
-    for (const std::size_t i : group.cases) totals.add(model_, model_.cases()[i]);
-    open_suite(group.name, totals, number);
-    write_properties(group);
+    open(group, number);
     for (const std::size_t i : group.cases) write_case(i);
     xml_.close();
   }
@@ -205,6 +209,35 @@ class SuiteWriter {
     open_suite(std::string(kRunSuite), totals, number);
     write_properties({});
     for (const RunProblem& problem : problems) write_problem(problem);
+    xml_.close();
+  }
+
+  // What stands before the cases of a group, whose suite stays open.
+  void open(const Group& group, std::optional<std::size_t> number) {
+    Totals totals;
+    for (const std::size_t i : group.cases) totals.add(model_, model_.cases()[i]);
+    open_suite(group.name, totals, number);
+    write_properties(group);
+  }
+
+  void write_case(std::size_t index) {
+    const CaseRecord& record = model_.cases()[index];
+    const Verdict verdict = model_.verdict(record);
+    xml_.open("testcase")
+        .attribute("name", names_[index].name)
+        .attribute("classname", names_[index].classname)
+        .attribute("time", seconds(duration_ms(record)));
+    if (shape_ == Shape::kExtended) {
+      write_place(record, verdict);
+      write_case_properties(record, verdict);
+    }
+    const JunitElement element = meaning_in(model_, record).junit;
+    if (element == JunitElement::kFailure) write_bad("failure", record, verdict);
+    if (model_.is_bad(record)) write_other_attempts("rerunFailure", record, verdict);
+    if (verdict.outcome == Outcome::kPass) write_other_attempts("flakyFailure", record, verdict);
+    if (element == JunitElement::kSkipped) write_skipped(record, verdict);
+    if (element == JunitElement::kError) write_bad("error", record, verdict);
+    if (element == JunitElement::kFailure || element == JunitElement::kError) write_output(record, verdict);
     xml_.close();
   }
 
@@ -266,7 +299,70 @@ class SuiteWriter {
     }
     for (const std::size_t i : group.cases) write_leaks(model_.cases()[i], property);
     for (const auto& [name, value] : plan.stack) property("stack." + name, value);
+    if (shape_ == Shape::kExtended) {  // Datadog tells configurations apart by these
+      for (const auto& [name, value] : plan.stack) property("dd_tags[stack." + name + "]", value);
+      if (const auto& commit = plan.subject.commit.value) property("dd_tags[git.commit.sha]", *commit);
+    }
     xml_.close();
+  }
+
+  void write_property(const std::string& name, const std::string& value) {
+    xml_.open("property").attribute("name", name).attribute("value", value).close();
+  }
+
+  // What only the extended shape has a place for.
+  void write_place(const CaseRecord& record, const Verdict& verdict) {
+    const Attempt* attempt = deciding_attempt(record, verdict);
+    if (attempt == nullptr || !attempt->end || attempt->end->failures.empty()) return;
+    const Failure& failure = attempt->end->failures.front();
+    const std::string file = below_checkout(model_, failure.file);
+    if (file.empty()) return;
+    xml_.attribute("file", file);
+    if (failure.line > 0) xml_.attribute("line", std::to_string(failure.line));
+  }
+
+  std::string models_of(const CaseRecord& record) const {
+    std::set<std::string> models;
+    for (const Attempt& attempt : record.attempts) {
+      for (const PlannedDevice& device : model_.plan().devices) {
+        if (std::ranges::find(attempt.start.devices, device.id) != attempt.start.devices.end())
+          models.insert(device.name);
+      }
+    }
+    return fmt::format("{}", fmt::join(models, ", "));
+  }
+
+  void write_case_properties(const CaseRecord& record, const Verdict& verdict) {
+    xml_.open("properties");
+    write_property("proctor.id", record.planned.id);
+    write_property("proctor.outcome", to_string(verdict));
+    for (const std::string& mark : model_.marks(record)) write_property("proctor.mark." + mark, "true");
+    const Attempt* newest = record.attempts.empty() ? nullptr : &record.attempts.back();
+    if (newest != nullptr && newest->end) {
+      for (const Measure& m : newest->end->measures)
+        write_property("proctor.measure." + m.name, fmt::format("{} {}", m.value, m.unit));
+      for (const auto& [name, value] : newest->end->properties) write_property(name, value);
+    }
+    if (const std::string models = models_of(record); !models.empty())
+      write_property("dd_tags[device.model]", models);
+    write_property("dd_tags[simulated]", model_.simulated(record) ? "true" : "false");
+    xml_.close();
+  }
+
+  // What is worth reading of a bad case, the most useful first: of GitLab's, the first counts.
+  std::string attachments_of(const CaseRecord& record, const Verdict& verdict) const {
+    std::string text;
+    const auto attach = [&text](const std::string& file) {
+      if (!file.empty()) text += fmt::format("[[ATTACHMENT|{}]]\n", clean_text(file));
+    };
+    const Attempt* shown = deciding_attempt(record, verdict);
+    if (shape_ != Shape::kExtended || shown == nullptr || !model_.is_bad(record)) return text;
+    attach(shown->start.log);
+    if (shown->end) attach(shown->end->evidence.file);
+    for (const Attempt& attempt : record.attempts) {
+      if (&attempt != shown) attach(attempt.start.log);
+    }
+    return text;
   }
 
   // A case that is good has no element of its own for it.
@@ -276,23 +372,6 @@ class SuiteWriter {
       const std::string left = attempt.end ? leak_text(attempt.end->termination) : "";
       if (!left.empty()) property("proctor.left_behind." + record.planned.id, left);
     }
-  }
-
-  void write_case(std::size_t index) {
-    const CaseRecord& record = model_.cases()[index];
-    const Verdict verdict = model_.verdict(record);
-    xml_.open("testcase")
-        .attribute("name", names_[index].name)
-        .attribute("classname", names_[index].classname)
-        .attribute("time", seconds(duration_ms(record)));
-    const JunitElement element = meaning_in(model_, record).junit;
-    if (element == JunitElement::kFailure) write_bad("failure", record, verdict);
-    if (model_.is_bad(record)) write_other_attempts("rerunFailure", record, verdict);
-    if (verdict.outcome == Outcome::kPass) write_other_attempts("flakyFailure", record, verdict);
-    if (element == JunitElement::kSkipped) write_skipped(record, verdict);
-    if (element == JunitElement::kError) write_bad("error", record, verdict);
-    if (element == JunitElement::kFailure || element == JunitElement::kError) write_output(record, verdict);
-    xml_.close();
   }
 
   void write_bad(std::string_view element, const CaseRecord& record, const Verdict& verdict) {
@@ -331,7 +410,9 @@ class SuiteWriter {
     const Attempt* attempt = deciding_attempt(record, verdict);
     if (attempt == nullptr || !attempt->end) return;
     const OutputInfo& output = attempt->end->output;
-    if (output.bytes == 0 && output.stdout_tail.empty() && output.stderr_tail.empty()) return;
+    const std::string attached = attachments_of(record, verdict);
+    const bool silent = output.bytes == 0 && output.stdout_tail.empty() && output.stderr_tail.empty();
+    if (silent && attached.empty()) return;
     const bool kept = !output.stdout_tail.empty() || !output.stderr_tail.empty();
     std::string head = fmt::format("[proctor: {} bytes of output, {}", output.bytes,
                                    kept ? "its end is here" : "not repeated here");
@@ -339,15 +420,17 @@ class SuiteWriter {
     if (dropped > 0) head += fmt::format(", {} bytes dropped from the log", dropped);
     if (output.lost) head += ", the log could not be written";
     head += attempt->start.log.empty() ? "]\n" : fmt::format("; log: {}]\n", attempt->start.log);
-    xml_.open("system-out").text(head + elide_middle(output.stdout_tail)).close();
+    const std::string printed = without_attachments(elide_middle(output.stdout_tail));
+    xml_.open("system-out").text(attached + head + printed).close();
     if (!output.stderr_tail.empty()) {
-      xml_.open("system-err").text(elide_middle(output.stderr_tail)).close();
+      xml_.open("system-err").text(without_attachments(elide_middle(output.stderr_tail))).close();
     }
   }
 
   const RunModel& model_;
   const std::vector<Name>& names_;
   XmlWriter& xml_;
+  Shape shape_;
 };
 
 // A file name from any suite name: what is not plain becomes `_`, and a second file
@@ -364,57 +447,118 @@ std::string file_name(const std::string& suite, std::set<std::string>& taken) {
   return unique + ".xml";
 }
 
-}  // namespace
-
-std::string junit_run(const RunModel& model) {
+void write_run(const RunModel& model, Shape shape, TextOutput& output) {
   const auto names = unique_names(model);
   Totals totals;
   for (const CaseRecord& record : model.cases()) totals.add(model, record);
   const auto problems = run_problems(model);
   totals.add_problems(problems.size());
-  XmlWriter xml;
+  XmlWriter xml(output);
   xml.open("testsuites")
       .attribute("name", "proctor")
       .attribute("time", seconds(totals.ms))
       .attribute("tests", std::to_string(totals.tests))
       .attribute("failures", std::to_string(totals.failures))
       .attribute("errors", std::to_string(totals.errors));
-  SuiteWriter writer(model, names, xml);
+  SuiteWriter writer(model, names, xml, shape);
   std::size_t number = 0;
   for (const Group& group : group_cases(model)) writer.write(group, number++);
   if (!problems.empty()) writer.write(problems, number);
-  return xml.finish();
+  xml.finish();
+}
+
+// The files of one suite: as many of its cases in each as readers take.
+class SuiteFiles {
+ public:
+  SuiteFiles(const RunModel& model, const std::vector<Name>& names, std::set<std::string>& taken,
+             const UseJunitFile& use)
+      : model_(model), names_(names), taken_(taken), use_(use) {}
+
+  void write(const Group& group) {
+    part_ = {group.name, {}};
+    for (const std::size_t i : group.cases) {
+      const std::string test = text_of([&](TextOutput& output) {
+        XmlWriter xml(output, 1);
+        SuiteWriter(model_, names_, xml, Shape::kStrict).write_case(i);
+      });
+      const bool full =
+          part_.cases.size() == kMostCasesOfAFile || cases_.size() + test.size() > kMostBytesOfCases;
+      if (full && !part_.cases.empty()) end_part();
+      part_.cases.push_back(i);
+      cases_ += test;
+    }
+    end_part();
+  }
+
+ private:
+  void end_part() {
+    const std::string text = text_of([this](TextOutput& output) {
+      XmlWriter xml(output);
+      SuiteWriter(model_, names_, xml, Shape::kStrict).open(part_, std::nullopt);
+      xml.insert(cases_).finish();
+    });
+    const std::string number = ++parts_ > 1 ? fmt::format(".{}", parts_) : "";
+    use_({file_name(part_.name + number, taken_), text});
+    part_.cases.clear();
+    cases_.clear();
+  }
+
+  const RunModel& model_;
+  const std::vector<Name>& names_;
+  std::set<std::string>& taken_;
+  const UseJunitFile& use_;
+  Group part_;
+  std::string cases_;
+  int parts_ = 0;
+};
+
+}  // namespace
+
+void write_junit_run(const RunModel& model, TextOutput& output) {
+  write_run(model, Shape::kPortable, output);
+}
+
+void write_junit_extended(const RunModel& model, TextOutput& output) {
+  write_run(model, Shape::kExtended, output);
+}
+
+std::string junit_run(const RunModel& model) {
+  return text_of([&](TextOutput& output) { write_junit_run(model, output); });
 }
 
 std::string junit_without_run(const std::string& why) {
   const RunModel nothing;
   const std::vector<RunProblem> problems = {{"no_report", "There is no report of the run", why}};
-  XmlWriter xml;
-  xml.open("testsuites")
-      .attribute("name", "proctor")
-      .attribute("time", seconds(0))
-      .attribute("tests", "1")
-      .attribute("failures", "0")
-      .attribute("errors", "1");
-  const std::vector<Name> none;
-  SuiteWriter(nothing, none, xml).write(problems, 0);
-  return xml.finish();
+  return text_of([&](TextOutput& output) {
+    XmlWriter xml(output);
+    xml.open("testsuites")
+        .attribute("name", "proctor")
+        .attribute("time", seconds(0))
+        .attribute("tests", "1")
+        .attribute("failures", "0")
+        .attribute("errors", "1");
+    SuiteWriter(nothing, {}, xml, Shape::kPortable).write(problems, 0);
+    xml.finish();
+  });
+}
+
+void for_each_junit_file(const RunModel& model, const UseJunitFile& use) {
+  const auto names = unique_names(model);
+  std::set<std::string> taken;
+  for (const Group& group : group_cases(model)) SuiteFiles(model, names, taken, use).write(group);
+  const auto problems = run_problems(model);
+  if (problems.empty()) return;
+  const std::string text = text_of([&](TextOutput& output) {
+    XmlWriter xml(output);
+    SuiteWriter(model, names, xml, Shape::kStrict).write(problems, std::nullopt);
+    xml.finish();
+  });
+  use({file_name(std::string(kRunSuite), taken), text});
 }
 
 std::vector<JunitFile> junit_suites(const RunModel& model) {
-  const auto names = unique_names(model);
   std::vector<JunitFile> files;
-  std::set<std::string> taken;
-  for (const Group& group : group_cases(model)) {
-    XmlWriter xml;
-    SuiteWriter(model, names, xml).write(group, std::nullopt);
-    files.push_back({file_name(group.name, taken), xml.finish()});
-  }
-  if (const auto problems = run_problems(model); !problems.empty()) {
-    XmlWriter xml;
-    SuiteWriter(model, names, xml).write(problems, std::nullopt);
-    files.push_back({file_name(std::string(kRunSuite), taken), xml.finish()});
-  }
+  for_each_junit_file(model, [&files](JunitFile file) { files.push_back(std::move(file)); });
   return files;
 }
 

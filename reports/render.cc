@@ -1,30 +1,142 @@
 #include "reports/render.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
 #include <string_view>
 
 #include "harness/core/replace_file.h"
+#include "harness/core/text.h"
+#include "harness/core/words.h"
+#include "reports/ctrf.h"
 #include "reports/junit.h"
+#include "reports/metrics.h"
+#include "reports/otlp.h"
 #include "reports/report_json.h"
 #include "reports/summary.h"
 
 namespace proctor {
+namespace {
 
-Result<void> render(const RunModel& model, const std::filesystem::path& run_dir) {
-  std::string failed;
-  const auto write = [&failed](const std::filesystem::path& path, std::string_view text) {
-    const auto written = replace_file(path, text);
-    if (!written) failed += (failed.empty() ? "" : "; ") + written.error().what;
-  };
-  write(run_dir / "report.json", report_json(model));
-  write(run_dir / "junit.xml", junit_run(model));
-  write(run_dir / "summary.md", summary_markdown(model));
-  std::error_code error;  // a failure shows at the first file below it
-  if (std::filesystem::is_symlink(std::filesystem::symlink_status(run_dir / "junit", error)))
-    std::filesystem::remove(run_dir / "junit", error);
-  std::filesystem::create_directories(run_dir / "junit", error);
-  for (const JunitFile& file : junit_suites(model)) write(run_dir / "junit" / file.name, file.text);
-  if (!failed.empty()) return Error{ErrorKind::kSystem, failed, {}, 0};
-  return {};
+namespace fs = std::filesystem;
+
+constexpr const char* kJunitDirectory = "junit";
+
+// One file of a run, written in pieces. JUnit has a directory of files beside its own.
+struct Format {
+  ReportFormat format;
+  std::string_view name;
+  std::string_view file;
+  void (*write)(const RunModel& model, TextOutput& output);
+};
+
+void write_summary(const RunModel& model, TextOutput& output) { output.pending() += summary_markdown(model); }
+
+constexpr std::array kFormats = {
+    Format{ReportFormat::kJson, "json", "report.json", write_report_json},
+    Format{ReportFormat::kJunit, "junit", "junit.xml", write_junit_run},
+    Format{ReportFormat::kJunitExtended, "junit-extended", "junit-extended.xml", write_junit_extended},
+    Format{ReportFormat::kCtrf, "ctrf", "ctrf.json", write_ctrf},
+    Format{ReportFormat::kOpenTelemetry, "otlp", "otlp.json", write_otlp},
+    Format{ReportFormat::kOpenMetrics, "metrics", "metrics.prom", write_metrics},
+    Format{ReportFormat::kMarkdown, "markdown", "summary.md", write_summary},
+};
+
+class Renderer {
+ public:
+  Renderer(const RunModel& model, const fs::path& directory) : model_(model), directory_(directory) {}
+
+  void write(const Format& format) {
+    keep(
+        write_in_pieces(directory_ / format.file, [&](TextOutput& output) { format.write(model_, output); }));
+    if (format.format == ReportFormat::kJunit) write_suites();
+  }
+
+  Result<void> finish() const {
+    if (!failed_.empty()) return Error{ErrorKind::kSystem, failed_, {}, 0};
+    return {};
+  }
+
+ private:
+  void keep(const Result<void>& written) {
+    if (!written) failed_ += (failed_.empty() ? "" : "; ") + written.error().what;
+  }
+
+  static Result<void> write_in_pieces(const fs::path& path, const std::function<void(TextOutput&)>& write) {
+    auto file = FileReplacement::open(path);
+    if (!file) return file.error();
+    {
+      TextOutput output([&file](std::string_view piece) { file->add(piece); });
+      write(output);
+    }
+    return file->put();
+  }
+
+  void write_suites() {
+    const fs::path junit = directory_ / kJunitDirectory;
+    std::error_code error;  // a failure shows at the first file below it
+    if (fs::is_symlink(fs::symlink_status(junit, error))) fs::remove(junit, error);
+    fs::create_directories(junit, error);
+    for_each_junit_file(model_,
+                        [&](const JunitFile& file) { keep(replace_file(junit / file.name, file.text)); });
+  }
+
+  const RunModel& model_;
+  const fs::path& directory_;
+  std::string failed_;
+};
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names = {"all"};
+  for (const Format& format : kFormats) names.emplace_back(format.name);
+  return names;
+}
+
+}  // namespace
+
+const std::vector<ReportFormat>& default_formats() {
+  static const std::vector<ReportFormat> formats = {ReportFormat::kJson, ReportFormat::kJunit,
+                                                    ReportFormat::kCtrf, ReportFormat::kMarkdown};
+  return formats;
+}
+
+Result<std::vector<ReportFormat>> parse_formats(const std::string& list) {
+  std::vector<ReportFormat> formats;
+  for (const std::string_view part : split(list, ',')) {
+    const std::string word(trimmed(part));
+    bool known = false;
+    for (const Format& format : kFormats) {
+      if (word != format.name && word != "all") continue;
+      known = true;
+      formats.push_back(format.format);
+    }
+    if (known) continue;
+    const std::string near = near_miss(word, format_names());
+    return Error::usage(
+        fmt::format("read --format {}: there is no format `{}`", list, word),
+        near.empty() ? "Formats: " + joined(format_names(), ", ") + "." : "Did you mean `" + near + "`?");
+  }
+  return formats;
+}
+
+std::string formats_text() {
+  std::string text;
+  for (const Format& format : kFormats) {
+    const std::string more = format.format == ReportFormat::kJunit ? ", junit/*.xml" : "";
+    text += fmt::format("{}{} ({}{})", text.empty() ? "" : ", ", format.name, format.file, more);
+  }
+  return text;
+}
+
+Result<void> render(const RunModel& model, const fs::path& directory,
+                    const std::vector<ReportFormat>& formats) {
+  Renderer renderer(model, directory);
+  for (const Format& format : kFormats) {
+    if (std::ranges::find(formats, format.format) != formats.end()) renderer.write(format);
+  }
+  return renderer.finish();
 }
 
 }  // namespace proctor

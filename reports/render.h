@@ -2,14 +2,26 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "harness/core/result.h"
 #include "reports/run_model.h"
 
 namespace proctor {
 
-// Writes junit.xml, junit/*.xml, report.json and summary.md, each complete or not at all. A file that cannot
+enum class ReportFormat { kJson, kJunit, kJunitExtended, kCtrf, kOpenTelemetry, kOpenMetrics, kMarkdown };
+
+// What a run leaves: json, junit, ctrf, markdown.
+const std::vector<ReportFormat>& default_formats();
+// "json,otlp", or "all": in any order, each once or more. A usage error names the word that is none.
+Result<std::vector<ReportFormat>> parse_formats(const std::string& list);
+// "json (report.json), junit (junit.xml, junit/), ...": for the help.
+std::string formats_text();
+
+// Writes the files of the formats into the directory, each complete or not at all. A file that cannot
 // be written does not stop the others from being written; the error names every such file.
-Result<void> render(const RunModel& model, const std::filesystem::path& run_dir);
+Result<void> render(const RunModel& model, const std::filesystem::path& directory,
+                    const std::vector<ReportFormat>& formats = default_formats());
 
 }  // namespace proctor

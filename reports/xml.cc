@@ -33,42 +33,52 @@ void append_escaped(std::string& out, std::string_view value, bool in_attribute)
 
 }  // namespace
 
-XmlWriter::XmlWriter() : out_("<?xml version=\"1.0\" encoding=\"UTF-8\"?>") {}
+XmlWriter::XmlWriter(TextOutput& output) : output_(output) {
+  output_.pending() += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
+}
 
 void XmlWriter::end_start_tag() {
-  if (in_start_tag_) out_ += '>';
+  if (in_start_tag_) output_.pending() += '>';
   in_start_tag_ = false;
 }
 
 void XmlWriter::indent() {
-  out_ += '\n';
-  out_.append(2 * levels_.size(), ' ');
+  output_.pending() += '\n';
+  output_.pending().append(2 * (depth_ + levels_.size()), ' ');
 }
 
 XmlWriter& XmlWriter::open(std::string_view element) {
   end_start_tag();
   if (levels_.empty() || !levels_.back().has_text) indent();
   if (!levels_.empty()) levels_.back().has_elements = true;
-  out_ += '<';
-  out_ += element;
+  output_.pending() += '<';
+  output_.pending() += element;
   levels_.push_back({std::string(element)});
   in_start_tag_ = true;
   return *this;
 }
 
 XmlWriter& XmlWriter::attribute(std::string_view name, std::string_view value) {
-  out_ += ' ';
-  out_ += name;
-  out_ += "=\"";
-  append_escaped(out_, value, true);
-  out_ += '"';
+  output_.pending() += ' ';
+  output_.pending() += name;
+  output_.pending() += "=\"";
+  append_escaped(output_.pending(), value, true);
+  output_.pending() += '"';
   return *this;
 }
 
 XmlWriter& XmlWriter::text(std::string_view value) {
   end_start_tag();
   levels_.back().has_text = true;
-  append_escaped(out_, value, false);
+  append_escaped(output_.pending(), value, false);
+  return *this;
+}
+
+XmlWriter& XmlWriter::insert(std::string_view elements) {
+  end_start_tag();
+  levels_.back().has_elements = levels_.back().has_elements || !elements.empty();
+  output_.pending() += elements;
+  output_.passed();
   return *this;
 }
 
@@ -76,19 +86,19 @@ XmlWriter& XmlWriter::close() {
   const Level level = std::move(levels_.back());
   levels_.pop_back();
   if (in_start_tag_) {
-    out_ += "/>";
+    output_.pending() += "/>";
     in_start_tag_ = false;
     return *this;
   }
   if (level.has_elements && !level.has_text) indent();
-  out_ += "</" + level.name + '>';
+  output_.pending() += "</" + level.name + '>';
+  output_.passed();
   return *this;
 }
 
-std::string XmlWriter::finish() {
+void XmlWriter::finish() {
   while (!levels_.empty()) close();
-  out_ += '\n';
-  return std::move(out_);
+  output_.pending() += '\n';
 }
 
 }  // namespace proctor

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/console.h"
@@ -13,7 +14,6 @@
 #include "harness/core/replace_file.h"
 #include "harness/run/record/journal.h"
 #include "reports/exit_code.h"
-#include "reports/render.h"
 #include "reports/run_model.h"
 
 namespace proctor::cli {
@@ -35,30 +35,62 @@ Result<RunModel> write_journal(const std::vector<Event>& events, const std::stri
   return model;
 }
 
-int render_again(const std::string& run_dir) {
-  if (auto ours = check_reports_place(run_dir); !ours) return fail(ours.error());
+int render_again(const std::string& run_dir, const std::vector<ReportFormat>& formats,
+                 const std::string& out) {
+  const std::string& place = out.empty() ? run_dir : out;
+  if (auto ours = check_reports_place(place); !ours) return fail(ours.error());
   const auto model = load_run(run_dir);
   if (!model) return fail(Error::usage(model.error().what, model.error().hint));
-  if (auto rendered = render(*model, run_dir); !rendered) return fail(rendered.error());
+  if (auto rendered = render(*model, place, formats); !rendered) return fail(rendered.error());
   const int code = shell_exit_code(*model);
   for (const Warning& warning : model->warnings()) {
     if (warning.code == kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
   std::printf("%s\n", summary_line(model->summary()).c_str());
   std::printf("the run's exit code is %d (%s)\n", code, exit_code_meaning(code).c_str());
-  std::printf("reports in %s\n", shown(run_dir).c_str());
+  std::printf("reports in %s\n", shown(place).c_str());
   return kExitGreen;
 }
+
+namespace {
+
+struct RenderOptions {
+  std::string run_dir;
+  std::optional<std::string> format;  // none: what a run leaves
+  std::string out;                    // "" = the run directory
+};
+
+int render_formats(const RenderOptions& options) {
+  std::vector<ReportFormat> formats = default_formats();
+  if (options.format) {
+    auto read = parse_formats(*options.format);
+    if (!read) return fail(read.error());
+    formats = *std::move(read);
+  }
+  std::error_code error;
+  if (!options.out.empty() && !std::filesystem::is_directory(options.out, error)) {
+    std::filesystem::create_directories(options.out, error);
+    if (error) return fail(Error::system("make " + options.out, error.value()));
+  }
+  return render_again(options.run_dir, formats, options.out);
+}
+
+}  // namespace
 
 void add_report_command(CLI::App& app, Action& action) {
   auto* report = app.add_subcommand("report", "Make reports from journals");
   report->require_subcommand(1);
   auto* command = report->add_subcommand("render", "Rebuild the reports of a run directory from its journal");
-  auto run_dir = std::make_shared<std::string>();
-  command->add_option("run_dir", *run_dir, "Run directory")->required();
+  auto options = std::make_shared<RenderOptions>();
+  command->add_option("run_dir", options->run_dir, "Run directory")->required();
+  command->add_option(
+      "--format", options->format,
+      "Which, separated by commas: " + formats_text() + "; or all (default: json,junit,ctrf,markdown)");
+  command->add_option("--out", options->out,
+                      "Directory for them (default: the run directory, below which logs and evidence lie)");
   add_report_merge(*report, action);
   add_report_github(*report, action);
-  command->callback([run_dir, &action] { action = [run_dir] { return render_again(*run_dir); }; });
+  command->callback([options, &action] { action = [options] { return render_formats(*options); }; });
 }
 
 }  // namespace proctor::cli

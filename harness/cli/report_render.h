@@ -7,6 +7,7 @@
 #include "harness/cli/commands.h"
 #include "harness/core/events.h"
 #include "harness/core/result.h"
+#include "reports/render.h"
 #include "reports/run_model.h"
 
 namespace proctor::cli {
@@ -18,7 +19,9 @@ Result<void> check_reports_place(const std::string& run_dir);
 Result<RunModel> write_journal(const std::vector<Event>& events, const std::string& path);
 
 // Prints the summary and where the reports are. Returns 0, or 2 when there is no readable journal.
-int render_again(const std::string& run_dir);
+// `out`: where they are written, "" = in the run directory.
+int render_again(const std::string& run_dir, const std::vector<ReportFormat>& formats = default_formats(),
+                 const std::string& out = {});
 
 void add_report_github(CLI::App& report, Action& action);  // report github
 void add_report_merge(CLI::App& report, Action& action);   // report merge

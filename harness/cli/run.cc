@@ -728,10 +728,20 @@ int RunCommand::run() {
   die_by_signal(signal);
 }
 
+Result<void> RunCommand::write_junit(const RunModel& model) const {
+  auto file = FileReplacement::open(options_.junit);
+  if (!file) return file.error();
+  {
+    TextOutput output([&file](std::string_view piece) { file->add(piece); });
+    write_junit_run(model, output);
+  }
+  return file->put();
+}
+
 Result<void> RunCommand::write_all(const RunModel& model) const {
   auto rendered = render(model, run_dir_);
   if (options_.junit.empty()) return rendered;
-  auto written = replace_file(options_.junit, junit_run(model));
+  auto written = write_junit(model);
   if (rendered || written) return rendered ? written : rendered;
   return Error{ErrorKind::kSystem, rendered.error().what + "; " + written.error().what, {}, 0};
 }

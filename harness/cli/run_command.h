@@ -93,6 +93,7 @@ class RunCommand {
   int run();
   Result<void> write_reports(RunModel& model, EventSink& events);
   Result<void> write_all(const RunModel& model) const;
+  Result<void> write_junit(const RunModel& model) const;
 
   RunOptions options_;
   AfterDashes after_dashes_;

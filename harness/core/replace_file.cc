@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <optional>
 
-#include "harness/core/unique_fd.h"
 #include "harness/core/user_name.h"
 
 namespace proctor {
@@ -53,12 +52,6 @@ bool is_of_the_kernel(const std::string& path) {
   return path.starts_with("/dev/") || path.starts_with("/proc/");
 }
 
-Result<void> write_into(const std::string& path, std::string_view text) {
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
-  const int err = fd ? write_all(fd.get(), text) : errno;
-  return err == 0 ? Result<void>() : Error::system("write " + path, err);
-}
-
 std::string draft_name(const std::string& name) {
   std::uint64_t random = 0;
   static_cast<void>(!::getrandom(&random, sizeof random, 0));
@@ -85,24 +78,54 @@ Result<void> check_owner_of(const std::string& directory) {
   return {};
 }
 
-Result<void> replace_file(const std::string& path, std::string_view text) {
-  if (is_of_the_kernel(path)) return write_into(path, text);
+FileReplacement::FileReplacement(std::string path, UniqueFd directory, std::string draft, UniqueFd fd)
+    : path_(std::move(path)),
+      directory_(std::move(directory)),
+      draft_(std::move(draft)),
+      fd_(std::move(fd)) {}
+
+Result<FileReplacement> FileReplacement::open(const std::string& path) {
+  if (is_of_the_kernel(path)) {
+    UniqueFd fd(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+    if (!fd) return Error::system("write " + path, errno);
+    return FileReplacement(path, {}, "", std::move(fd));
+  }
   const fs::path file(path);
   const std::string parent = file.has_parent_path() ? file.parent_path().string() : ".";
-  const std::string name = file.filename().string();
-  const UniqueFd directory(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd directory(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!directory) return Error::system("write " + path, errno);
-  if (auto ours = check_owner_of(parent); !ours) return ours;
-  const std::string draft = draft_name(name);
+  if (auto ours = check_owner_of(parent); !ours) return ours.error();
+  const std::string draft = draft_name(file.filename().string());
   constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   UniqueFd fd(::openat(directory.get(), draft.c_str(), kNew, 0644));
   if (!fd) return Error::system("write " + path, errno);
-  int err = write_all(fd.get(), text);
-  if (::close(fd.release()) != 0 && err == 0) err = errno;
-  if (err == 0 && ::renameat(directory.get(), draft.c_str(), directory.get(), name.c_str()) != 0) err = errno;
-  if (err == 0) return {};
-  ::unlinkat(directory.get(), draft.c_str(), 0);
-  return Error::system("write " + path, err);
+  return FileReplacement(path, std::move(directory), draft, std::move(fd));
+}
+
+FileReplacement::~FileReplacement() {
+  if (fd_ && !draft_.empty()) ::unlinkat(directory_.get(), draft_.c_str(), 0);
+}
+
+void FileReplacement::add(std::string_view piece) {
+  if (err_ == 0) err_ = write_all(fd_.get(), piece);
+}
+
+Result<void> FileReplacement::put() {
+  if (::close(fd_.release()) != 0 && err_ == 0) err_ = errno;
+  const std::string name = fs::path(path_).filename().string();
+  if (err_ == 0 && !draft_.empty() &&
+      ::renameat(directory_.get(), draft_.c_str(), directory_.get(), name.c_str()) != 0)
+    err_ = errno;
+  if (err_ == 0) return {};
+  if (!draft_.empty()) ::unlinkat(directory_.get(), draft_.c_str(), 0);
+  return Error::system("write " + path_, err_);
+}
+
+Result<void> replace_file(const std::string& path, std::string_view text) {
+  auto file = FileReplacement::open(path);
+  if (!file) return file.error();
+  file->add(text);
+  return file->put();
 }
 
 }  // namespace proctor

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "harness/core/result.h"
+#include "harness/core/unique_fd.h"
 
 namespace proctor {
 
@@ -22,5 +23,29 @@ Result<void> check_owner_of(const std::string& directory);
 
 // The old file, if any, stays until the new one is complete.
 Result<void> replace_file(const std::string& path, std::string_view text);
+
+// The same for a text that comes in pieces.
+class FileReplacement {
+ public:
+  static Result<FileReplacement> open(const std::string& path);
+  FileReplacement(FileReplacement&& other) noexcept = default;
+  FileReplacement& operator=(FileReplacement&& other) = delete;
+  FileReplacement(const FileReplacement&) = delete;
+  FileReplacement& operator=(const FileReplacement&) = delete;
+  ~FileReplacement();  // without put() the old file stays
+
+  // What goes wrong is said by put().
+  void add(std::string_view piece);
+  Result<void> put();
+
+ private:
+  FileReplacement(std::string path, UniqueFd directory, std::string draft, UniqueFd fd);
+
+  std::string path_;
+  UniqueFd directory_;
+  std::string draft_;  // its name in the directory; "": it is written in place
+  UniqueFd fd_;
+  int err_ = 0;
+};
 
 }  // namespace proctor

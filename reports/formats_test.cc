@@ -1,0 +1,320 @@
+// The formats for other tools, each held to its schema and read by a reader that others wrote.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/core/json.h"
+#include "harness/core/words.h"
+#include "harness/testing/child.h"
+#include "reports/ctrf.h"
+#include "reports/junit.h"
+#include "reports/metrics.h"
+#include "reports/otlp.h"
+#include "reports/render.h"
+#include "reports/run_problems.h"
+#include "reports/test_journal.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace testing_support;
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using Write = void (*)(const RunModel&, TextOutput&);
+
+std::string written(Write write, const RunModel& model) {
+  return text_of([&](TextOutput& output) { write(model, output); });
+}
+
+// Runs with everything in them, and with nothing.
+std::vector<RunModel> models() {
+  RunPlanned plan = plan_of({planned("s/a")});
+  plan.shard = PlannedShard{2, 4, 90, "p"};
+  plan.sim = SimInfo{"xpu:2x2", "simgpu"};
+  plan.started = plan.run_id = awkward_text();
+  std::vector<RunModel> all;
+  all.push_back(model_of(rich_journal()));
+  all.push_back(model_of({plan_of({})}));
+  all.push_back(model_of({plan, started("s/a")}));
+  return all;
+}
+
+// What a reader of reports/readers/count.py counts in each file; none where it is not installed.
+std::optional<std::vector<json>> counts(const std::string& reader, const std::vector<fs::path>& files,
+                                        const fs::path& schema = {}) {
+  std::vector<std::string> command = {"/usr/bin/python3", "-B",
+                                      std::string(PROCTOR_SOURCE_DIR) + "/reports/readers/count.py", reader};
+  for (const fs::path& file : files) command.push_back(file.string());
+  const Ended done =
+      run_child(command, {.env = {"PYTHONPATH=" + std::string(PROCTOR_SOURCE_DIR) + "/build/report-readers",
+                                  "CTRF_SCHEMA=" + schema.string()}});
+  if (done.exit_code == 77) return std::nullopt;
+  EXPECT_EQ(done.exit_code, 0) << done.out << done.err;
+  std::vector<json> found;
+  for (const std::string_view line : lines_of(done.out)) found.push_back(json::parse(line));
+  EXPECT_EQ(found.size(), files.size());
+  return found;
+}
+
+class Formats : public testing::Test {
+ protected:
+  fs::path write(const std::string& name, const std::string& text) {
+    write_file(directory_.path() / name, text);
+    return directory_.path() / name;
+  }
+  std::vector<fs::path> write_all(const std::string& name, Write writer) {
+    std::vector<fs::path> files;
+    for (const RunModel& model : models())
+      files.push_back(write(std::to_string(files.size()) + name, written(writer, model)));
+    return files;
+  }
+  TempDir directory_;
+};
+
+// ---- JUnit ----
+
+TEST_F(Formats, JunitparserCountsWhatTheRunHas) {
+  auto files = write_all("junit.xml", write_junit_run);
+  const auto extended = write_all("junit-extended.xml", write_junit_extended);
+  files.insert(files.end(), extended.begin(), extended.end());
+  const auto found = counts("junitparser", files);
+  if (!found) GTEST_SKIP() << "junitparser is not installed; ./dev test does it";
+  ASSERT_EQ(found->size(), 6u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const RunModel model = models()[i];
+    const auto problems = run_problems(model).size();
+    EXPECT_EQ((*found)[i]["tests"], model.cases().size() + problems) << i;
+    EXPECT_EQ((*found)[i], (*found)[i + 3]) << "extended " << i;
+  }
+}
+
+TEST_F(Formats, ExtendedJunitIsValidUnderItsSchemaOnly) {
+  for (const fs::path& file : write_all("x.xml", write_junit_extended)) {
+    EXPECT_EQ(xml_complaint(our_schema("junit-extended.xsd"), file), "") << file;
+  }
+  const fs::path rich = directory_.path() / "0x.xml";
+  EXPECT_NE(xml_complaint(our_schema("junit-portable.xsd"), rich), "");
+}
+
+TEST_F(Formats, ExtendedJunitHasPlacesAttachmentsAndTags) {
+  RunPlanned plan = plan_of({planned("memory.xpu/A.B"), planned("memory.xpu/A.C")});
+  plan.subject.checkout = "/src";
+  AttemptEnded end = ended("memory.xpu/A.B", {Outcome::kFail, ""});
+  end.failures = {{"M-1", "boom", "/src/suites/copy.cc", 112, "", "", ""}};
+  end.measures = {{"bandwidth", 12.5, "GB/s", 3, 0.1}};
+  end.evidence.file = "evidence/x.txt";
+  end.output = {"", 100, 0, false, "[[ATTACHMENT|/etc/passwd]] said the test", ""};
+  const RunModel model = model_of(
+      {plan, started("memory.xpu/A.B"), end, concluded("memory.xpu/A.B", {Outcome::kFail, ""}, {"leaky"})});
+  const std::string xml = written(write_junit_extended, model);
+  EXPECT_THAT(xml, HasSubstr("file=\"suites/copy.cc\" line=\"112\""));
+  EXPECT_THAT(
+      xml,
+      HasSubstr("<system-out>[[ATTACHMENT|logs/0123456789abcdef.1.log]]\n[[ATTACHMENT|evidence/x.txt]]\n"));
+  EXPECT_THAT(xml, HasSubstr("[\\[ATTACHMENT|/etc/passwd]] said the test"));
+  EXPECT_THAT(xml, HasSubstr("<property name=\"dd_tags[device.model]\" value=\"Card\"/>"));
+  EXPECT_THAT(xml, HasSubstr("<property name=\"dd_tags[simulated]\" value=\"false\"/>"));
+  EXPECT_THAT(xml, HasSubstr("<property name=\"dd_tags[stack.xpu.driver]\" value=\"22.43.24595.41\"/>"));
+  EXPECT_THAT(xml, HasSubstr("<property name=\"proctor.measure.bandwidth\" value=\"12.5 GB/s\"/>"));
+  EXPECT_THAT(xml, HasSubstr("<property name=\"proctor.mark.leaky\" value=\"true\"/>"));
+  EXPECT_THAT(junit_run(model),
+              AllOf(HasSubstr("[\\[ATTACHMENT|/etc/passwd]]"), Not(HasSubstr("[[ATTACHMENT"))));
+}
+
+TEST_F(Formats, AFileOfASuiteHasAsManyCasesAsReadersTake) {
+  constexpr int kCases = 9'001;
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events = {Event{}};
+  for (int i = 0; i < kCases; ++i) {
+    cases.push_back(planned("memory.xpu/" + std::to_string(i)));
+    events.push_back(concluded(cases.back().id, {i % 100 == 0 ? Outcome::kFail : Outcome::kPass, ""}));
+  }
+  PlannedCase other = planned("other/a");
+  other.suite = "memory.xpu";
+  other.backend = "2";  // its file would be memory.xpu.2.xml
+  cases.push_back(other);
+  events.push_back(concluded(other.id, {Outcome::kPass, ""}));
+  events.front() = plan_of(std::move(cases));
+  const auto files = junit_suites(model_of(events));
+  std::vector<std::string> names;
+  for (const JunitFile& file : files) names.push_back(file.name);
+  EXPECT_THAT(names,
+              ElementsAre("memory.xpu.xml", "memory.xpu.2.xml", "memory.xpu.3.xml", "memory.xpu.2-2.xml"));
+  EXPECT_THAT(files[0].text, HasSubstr("tests=\"4500\" failures=\"45\" errors=\"0\""));
+  EXPECT_THAT(files[2].text, HasSubstr("tests=\"1\" failures=\"1\" errors=\"0\""));
+  for (const JunitFile& file : files)
+    EXPECT_EQ(xml_complaint(our_schema("junit-strict.xsd"), write("x.xml", file.text)), "") << file.name;
+}
+
+TEST_F(Formats, AFileOfASuiteIsNotLargerThanReadersTake) {
+  constexpr int kCases = 1'000;
+  const std::string message(40'000, 'x');
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events = {Event{}};
+  for (int i = 0; i < kCases; ++i) {
+    cases.push_back(planned("memory.xpu/" + std::to_string(i)));
+    AttemptEnded end = ended(cases.back().id, {Outcome::kFail, ""});
+    end.failures = {{"M-1", message, "", 0, "", "", ""}};
+    events.push_back(started(end.case_id));
+    events.push_back(end);
+  }
+  events.front() = plan_of(std::move(cases));
+  std::size_t all = 0;
+  std::size_t files = 0;
+  for_each_junit_file(model_of(events), [&](const JunitFile& file) {
+    EXPECT_LE(file.text.size(), 25'000'000u) << file.name;
+    all += file.text.size();
+    ++files;
+  });
+  EXPECT_GT(all, 40'000'000u);
+  EXPECT_EQ(files, 3u);
+}
+
+// ---- CTRF ----
+
+TEST_F(Formats, CtrfIsValidAndCountsWhatTheRunHas) {
+  const auto files = write_all("ctrf.json", write_ctrf);
+  std::vector<fs::path> schemas = {our_schema("ctrf.schema.json")};
+  if (fs::exists(published_schemas())) schemas.push_back(published_schemas() / "ctrf.schema.json");
+  for (const fs::path& schema : schemas) {
+    const auto found = counts("ctrf", files, schema);
+    if (!found) GTEST_SKIP() << "jsonschema is not installed";
+    for (std::size_t i = 0; i < found->size(); ++i) {
+      const RunModel model = models()[i];
+      EXPECT_EQ((*found)[i]["tests"], model.cases().size() + run_problems(model).size()) << schema;
+    }
+  }
+}
+
+TEST_F(Formats, OurSchemaOfCtrfCanFail) {
+  const fs::path good = write("good.json", written(write_ctrf, model_of(rich_journal())));
+  if (!counts("ctrf", {good}, our_schema("ctrf.schema.json"))) GTEST_SKIP() << "jsonschema is not installed";
+  json report = json::parse(written(write_ctrf, model_of(rich_journal())));
+  for (const auto& [pointer, value] :
+       std::vector<std::pair<std::string, json>>{{"/results/tests/0/status", "green"},
+                                                 {"/results/tests/0/duration", 1.5},
+                                                 {"/results/tests/0/mine", 1}}) {
+    json broken = report;
+    broken[json::json_pointer(pointer)] = value;
+    const Ended done =
+        run_child({"/usr/bin/python3", "-B", std::string(PROCTOR_SOURCE_DIR) + "/reports/readers/count.py",
+                   "ctrf", write("broken.json", broken.dump()).string()},
+                  {.env = {"CTRF_SCHEMA=" + our_schema("ctrf.schema.json").string()}});
+    EXPECT_EQ(done.exit_code, 1) << pointer;
+  }
+}
+
+TEST_F(Formats, CtrfKeepsOurWordsBesideItsOwn) {
+  RunPlanned plan = plan_of({planned("memory.xpu/A.B"), planned("memory.xpu/A.C")});
+  plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
+  const RunModel model = model_of(
+      {plan, started("memory.xpu/A.B", 1), ended("memory.xpu/A.B", {Outcome::kCrash, "signal:11"}, 1),
+       started("memory.xpu/A.B", 2), ended("memory.xpu/A.B", {Outcome::kPass, ""}, 2),
+       concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {"flaky"})});
+  const json report = json::parse(written(write_ctrf, model));
+  const json& results = report["results"];
+  EXPECT_EQ(results["environment"]["commit"], "0123abc");
+  const json& flaky = results["tests"][0];
+  EXPECT_EQ(flaky["status"], "passed");
+  EXPECT_EQ(flaky["flaky"], true);
+  EXPECT_EQ(flaky["retries"], 1);
+  EXPECT_EQ(flaky["retryAttempts"][0]["status"], "failed");
+  EXPECT_EQ(flaky["retryAttempts"][0]["extra"]["proctor"]["outcome"], "crash");
+  EXPECT_EQ(flaky["testId"], "memory.xpu/A.B");
+  const json& notrun = results["tests"][1];
+  EXPECT_EQ(notrun["status"], "other");
+  EXPECT_EQ(notrun["rawStatus"], "notrun");
+  EXPECT_EQ(notrun["extra"]["proctor"]["reason"], "interrupted");
+  EXPECT_EQ(results["summary"]["other"], 1);
+  EXPECT_EQ(results["summary"]["start"], 1769860800000);
+  EXPECT_EQ(results["tests"][2]["suite"][0], "proctor.run") << "what reddens the run and is no case";
+}
+
+// ---- OpenTelemetry and OpenMetrics ----
+
+TEST_F(Formats, OpenTelemetryReadsTheTrace) {
+  const auto found = counts("otlp", write_all("otlp.json", write_otlp));
+  if (!found) GTEST_SKIP() << "opentelemetry-proto is not installed; ./dev test does it";
+  const RunModel rich = models()[0];
+  std::size_t spans = 1;
+  for (const CaseRecord& record : rich.cases()) spans += std::max<std::size_t>(record.attempts.size(), 1);
+  EXPECT_EQ((*found)[0]["spans"], spans);
+  EXPECT_EQ((*found)[1], json({{"spans", 1}, {"ERROR", 1}}));
+}
+
+TEST_F(Formats, ASpanIsWhatItsCaseIs) {
+  const std::string id = "memory.xpu/A.B";
+  const RunModel model = model_of({plan_of({planned(id)}), started(id), ended(id, {Outcome::kFail, ""}),
+                                   concluded(id, {Outcome::kXfail, "fail"}), RunEnded{"x", 2000}});
+  const json trace = json::parse(written(write_otlp, model));
+  const json& spans = trace["resourceSpans"][0]["scopeSpans"][0]["spans"];
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0]["status"]["code"], 1) << "the run is green";
+  EXPECT_EQ(spans[1]["status"]["code"], 0) << "a failure that is known is neither good nor bad";
+  EXPECT_EQ(spans[1]["parentSpanId"], spans[0]["spanId"]);
+  EXPECT_EQ(spans[1]["startTimeUnixNano"], "1769860800100000000");
+  std::map<std::string, std::string> attributes;
+  for (const json& attribute : spans[1]["attributes"])
+    attributes[attribute["key"]] = attribute["value"].value("stringValue", "");
+  EXPECT_EQ(attributes["test.case.name"], id);
+  EXPECT_EQ(attributes["test.case.result.status"], "xfail");
+  EXPECT_EQ(attributes["test.suite.name"], "memory.xpu");
+}
+
+TEST_F(Formats, MetricsCountByOutcomeAndNameNoCase) {
+  const std::string rich = written(write_metrics, model_of(rich_journal()));
+  EXPECT_THAT(rich, HasSubstr("proctor_cases{suite=\"memory\",backend=\"xpu\",outcome=\"crash\"} 2\n"));
+  EXPECT_THAT(rich, HasSubstr("proctor_cases_flaky{suite=\"memory\",backend=\"xpu\"} 1\n"));
+  EXPECT_THAT(rich, Not(HasSubstr("Every.")));
+  EXPECT_TRUE(rich.ends_with("# EOF\n"));
+  for (const RunModel& model : models()) {
+    const std::string text = written(write_metrics, model);
+    for (const std::string_view line : lines_of(text)) {
+      const bool comment =
+          line.starts_with("# TYPE proctor_") || line.starts_with("# HELP proctor_") || line == "# EOF";
+      const auto value = line.substr(line.rfind(' ') + 1);
+      EXPECT_TRUE(comment ||
+                  (line.starts_with("proctor_") && value.find_first_not_of("0123456789.e+-") == value.npos))
+          << line;
+    }
+  }
+}
+
+// ---- which are written, and where ----
+
+TEST(ReportFormats, AreReadFromAList) {
+  const auto words = [](const std::string& list) {
+    const auto formats = parse_formats(list);
+    return formats ? std::to_string(formats->size()) : formats.error().what + " " + formats.error().hint;
+  };
+  EXPECT_EQ(words("json"), "1");
+  EXPECT_EQ(words("otlp, metrics,junit-extended"), "3");
+  EXPECT_EQ(words("all"), "7");
+  EXPECT_EQ(words("json,jnit"), "read --format json,jnit: there is no format `jnit` Did you mean `junit`?");
+  EXPECT_THAT(words(""),
+              HasSubstr("Formats: all, json, junit, junit-extended, ctrf, otlp, metrics, markdown."));
+  EXPECT_THAT(words("json,"), HasSubstr("there is no format ``"));
+}
+
+TEST(ReportFormats, OnlyThoseThatAreAskedForAreWritten) {
+  TempDir directory;
+  const RunModel model = model_of(rich_journal());
+  const auto there = [&] {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(directory.path()))
+      names.insert(entry.path().filename().string());
+    return names;
+  };
+  ASSERT_TRUE(render(model, directory.path(), {ReportFormat::kOpenTelemetry}));
+  EXPECT_EQ(there(), std::set<std::string>{"otlp.json"});
+  ASSERT_TRUE(render(model, directory.path()));
+  EXPECT_EQ(there(), (std::set<std::string>{"ctrf.json", "junit", "junit.xml", "otlp.json", "report.json",
+                                            "summary.md"}));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""count.py READER FILE...: what a reader that others wrote sees in reports of ours, as one line of JSON for each file.
+
+junitparser  tests, failures, errors and skipped of all suites, by its own walk over the cases
+ctrf         the statuses of all tests; the file is first held to the schema in the environment's CTRF_SCHEMA
+otlp         spans, and how many of them are OK, ERROR and UNSET; ids are as long as they must be
+
+Exits with 77, and says what is missing, where its reader is not installed.
+"""
+import base64
+import collections
+import json
+import os
+import sys
+
+
+def missing(error):
+    print(error)
+    sys.exit(77)
+
+
+def junitparser(path):
+    try:
+        from junitparser import Error, Failure, JUnitXml, Skipped, TestSuite
+    except ImportError as error:
+        missing(error)
+    root = JUnitXml.fromfile(path)
+    suites = [root] if isinstance(root, TestSuite) else list(root)
+    words = {Failure: "failures", Error: "errors", Skipped: "skipped"}
+    seen = collections.Counter(tests=0, failures=0, errors=0, skipped=0)
+    names = collections.Counter()
+    for suite in suites:
+        for case in suite:
+            seen["tests"] += 1
+            names[case.classname, case.name] += 1
+            for kind, word in words.items():
+                seen[word] += any(type(result) is kind for result in case.result)
+    stated = {key: sum(getattr(suite, key) for suite in suites) for key in ("tests", "failures", "errors", "skipped")}
+    if stated != dict(seen):
+        raise SystemExit(f"{path}: it says {stated}, but has {dict(seen)}")
+    if len(names) != seen["tests"]:
+        raise SystemExit(f"{path}: {seen['tests'] - len(names)} names are there twice")
+    return seen
+
+
+def ctrf(path):
+    try:
+        from jsonschema import Draft7Validator
+    except ImportError as error:
+        missing(error)
+    with open(os.environ["CTRF_SCHEMA"], encoding="utf-8") as file:
+        schema = json.load(file)
+    with open(path, encoding="utf-8") as file:
+        report = json.load(file)
+    for error in Draft7Validator(schema).iter_errors(report):
+        raise SystemExit(f"{path}: /{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}")
+    summary = report["results"]["summary"]
+    seen = collections.Counter(test["status"] for test in report["results"]["tests"])
+    stated = {key: summary[key] for key in ("passed", "failed", "skipped", "pending", "other")}
+    if +collections.Counter(stated) != seen or summary["tests"] != sum(seen.values()):
+        raise SystemExit(f"{path}: it says {stated}, but has {seen}")
+    return {**stated, "tests": summary["tests"]}
+
+
+def otlp(path):
+    try:
+        from google.protobuf import json_format
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+        from opentelemetry.proto.trace.v1.trace_pb2 import Status
+    except ImportError as error:
+        missing(error)
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    # OTLP writes ids in hexadecimal, where the JSON of protobuf has base64 (OTLP 1.x, "JSON Protobuf Encoding").
+    for resource in document["resourceSpans"]:
+        for scope in resource["scopeSpans"]:
+            for span in scope["spans"]:
+                for key in ("traceId", "spanId", "parentSpanId"):
+                    if key in span:
+                        span[key] = base64.b64encode(bytes.fromhex(span[key])).decode()
+    request = json_format.ParseDict(document, ExportTraceServiceRequest())
+    spans = [span for resource in request.resource_spans for scope in resource.scope_spans for span in scope.spans]
+    ids = {span.span_id for span in spans}
+    roots = [span for span in spans if not span.parent_span_id]
+    if len(ids) != len(spans) or len(roots) != 1:
+        raise SystemExit(f"{path}: {len(spans)} spans with {len(ids)} ids and {len(roots)} roots")
+    for span in spans:
+        if (len(span.trace_id), len(span.span_id)) != (16, 8) or span.trace_id != roots[0].trace_id:
+            raise SystemExit(f"{path}: {span.name}: its ids are {span.trace_id} and {span.span_id}")
+        if span.end_time_unix_nano < span.start_time_unix_nano or (span.parent_span_id or roots[0].span_id) not in ids:
+            raise SystemExit(f"{path}: {span.name}: its time or its parent")
+    codes = {Status.STATUS_CODE_OK: "OK", Status.STATUS_CODE_ERROR: "ERROR", Status.STATUS_CODE_UNSET: "UNSET"}
+    counts = collections.Counter(codes[span.status.code] for span in spans)
+    results = collections.Counter(attribute.value.string_value for span in spans for attribute in span.attributes
+                                  if attribute.key == "test.case.result.status")
+    return {"spans": len(spans), **counts, **{f"result {key}": count for key, count in results.items()}}
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[1] not in ("junitparser", "ctrf", "otlp"):
+        return __doc__
+    for path in sys.argv[2:]:
+        print(json.dumps(globals()[sys.argv[1]](path)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

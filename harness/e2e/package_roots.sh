@@ -64,7 +64,7 @@ debian_packages() { # root, packages, devices
 
 # Runs in its own mount and PID namespace, so that nothing stays mounted or running.
 inside() { # root, packages
-  local root=$1 packages=$2 name cuda= cuda12=
+  local root=$1 packages=$2 name cuda='' cuda12=''
   mount --rbind /sys "$root/sys"
   mount --rbind /dev "$root/dev"
   mount -t proc proc "$root/proc"

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <vector>
 
 #include "harness/devices/library_search.h"
 #include "harness/machine/needed_backend.h"

@@ -7,6 +7,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <string>
 #include <vector>
 
 #include "suites/accel/accel.h"

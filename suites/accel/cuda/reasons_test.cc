@@ -64,6 +64,11 @@ TEST_F(Reasons, DriverThatFails) {
               HasSubstr(R"("no_device")"));
 }
 
+TEST_F(Reasons, DriverOfAnEarlierNumber) {
+  EXPECT_THAT(say("memory_cuda", "Copy.HostToDeviceIsByteExact", "cuda:1@12.4"),
+              HasSubstr(R"("driver_too_old:12040<13)"));
+}
+
 // The real runtime, on a machine without NVIDIA's driver. With one, it finds a card, or
 // says what it finds instead.
 TEST_F(Reasons, NoDriver) {

@@ -32,6 +32,12 @@ std::string uuid_of(const std::string& name) {
                      hex.substr(16, 4), hex.substr(20));
 }
 
+// What has no character that can be shown is nothing, and CTRF wants names.
+std::string name_or_mark(const std::string& text) {
+  const std::string clean = clean_text(text);
+  return clean.empty() ? "?" : clean;
+}
+
 CtrfStatus status_of(const RunModel& model, const CaseRecord& record) {
   return meaning_of(model.verdict(record), record.planned.kind).ctrf;
 }
@@ -172,8 +178,7 @@ void write_test(JsonWriter& json, const RunModel& model, const CaseRecord& recor
   const PlannedCase& planned = record.planned;
   const Verdict verdict = model.verdict(record);
   const Attempt* last = record.attempts.empty() ? nullptr : &record.attempts.back();
-  json.open_object().member("testId", planned.id.empty() ? "?" : planned.id);
-  json.member("name", planned.name.empty() ? "?" : planned.name);
+  json.open_object().member("testId", name_or_mark(planned.id)).member("name", name_or_mark(planned.name));
   json.member("status", to_string(status_of(model, record))).member("rawStatus", to_string(verdict.outcome));
   json.member("duration", duration_ms(record));
   if (last != nullptr) {
@@ -210,7 +215,8 @@ void write_ctrf(const RunModel& model, TextOutput& output) {
   const std::string finished = model.ended() ? model.ended()->finished : plan.started;
   JsonWriter json(output);
   json.open_object().member("reportFormat", "CTRF").member("specVersion", kSpecVersion);
-  json.member("reportId", uuid_of(plan.run_id + "\n" + plan.plan_digest)).member_if_any("runId", plan.run_id);
+  json.member("reportId", uuid_of(plan.run_id + "\n" + plan.plan_digest))
+      .member("runId", name_or_mark(plan.run_id));
   if (is_utc_stamp(finished)) json.member("timestamp", finished);
   json.member("generatedBy", "proctor " + plan.proctor_version).open_object("results");
   json.open_object("tool").member("name", "proctor").member("version", plan.proctor_version).close();

@@ -285,6 +285,8 @@ class SuiteWriter {
     property("proctor.run.simulated", model_.simulated() ? "true" : "false");
     property("proctor.version", plan.proctor_version);
     property("proctor.plan_digest", plan.plan_digest);
+    if (const auto& commit = plan.subject.commit.value) property("proctor.commit", *commit);
+    if (const auto& dirty = plan.subject.dirty.value) property("proctor.dirty", *dirty);
     if (!group.cases.empty())
       property("proctor.backend", model_.cases()[group.cases.front()].planned.backend);
     property("proctor.containment", plan.containment.layer);

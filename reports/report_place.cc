@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "harness/core/text.h"
+
 namespace proctor {
 namespace {
 
@@ -17,9 +19,11 @@ int number_at(std::string_view text, std::size_t at, std::size_t count) {
 }  // namespace
 
 std::string below_checkout(const RunModel& model, const std::string& file) {
-  const std::string& checkout = model.plan().subject.checkout;
-  if (!checkout.empty() && file.starts_with(checkout + "/")) return file.substr(checkout.size() + 1);
-  return file.starts_with('/') || file.starts_with("..") ? "" : file;
+  const std::string clean = clean_text(file);
+  const std::string checkout = clean_text(model.plan().subject.checkout);
+  const bool below = !checkout.empty() && clean.starts_with(checkout + "/");
+  const std::string place = below ? clean.substr(checkout.size() + 1) : clean;
+  return place.starts_with('/') || place.starts_with("..") ? "" : place;
 }
 
 // junit-10.xsd takes any string as a time stamp, Surefire only a real one.

@@ -96,6 +96,17 @@ std::string_view light(const RunModel& model) {
   }
 }
 
+// "Tested: `0123abc` of `https://...`, branch `main`, with changes that are in no commit." or "" when nobody knows.
+std::string tested_line(const Subject& subject) {
+  if (!subject.commit.value) return "";
+  std::string text = "Tested: " + code(*subject.commit.value);
+  if (subject.repository.value) text += " of " + code(*subject.repository.value);
+  if (subject.branch.value) text += ", branch " + code(*subject.branch.value);
+  if (subject.dirty.value == "true") text += ", with changes that are in no commit";
+  if (subject.build.value) text += ", by " + prose(*subject.build.value);
+  return text + ".\n";
+}
+
 void add_head(std::string& out, const RunModel& model) {
   const RunPlanned& plan = model.plan();
   out += fmt::format("# Proctor: {} (exit code {})\n\n", light(model), shell_exit_code(model));
@@ -108,6 +119,7 @@ void add_head(std::string& out, const RunModel& model) {
       fmt::format("Run {} on {}, started {}, ", code(plan.run_id), code(plan.hostname), prose(plan.started));
   out += model.ended() ? fmt::format("finished {}", prose(model.ended()->finished)) : "not finished";
   out += fmt::format(", {}.\n", human_duration(Milliseconds(model.elapsed_ms())));
+  out += tested_line(plan.subject);
   if (model.stop()) out += fmt::format("It was stopped: {}.\n", prose(model.stop()->reason));
   if (const auto text = no_device_text(plan); !text.empty()) out += fmt::format("**{}.**\n", prose(text));
   const int executed = model.summary().executed();

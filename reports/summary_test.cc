@@ -90,5 +90,18 @@ TEST(Summary, AwkwardTextStaysInItsLine) {
   }
 }
 
+TEST(Summary, SaysWhatWasTested) {
+  RunPlanned plan = plan_of({});
+  EXPECT_THAT(summary_markdown(model_of({plan})), Not(HasSubstr("Tested:")));
+  plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
+  plan.subject.repository = {"https://git.example/a", ".git", ""};
+  plan.subject.branch = {"main", ".git", ""};
+  plan.subject.dirty = {"true", "git status", ""};
+  EXPECT_THAT(
+      summary_markdown(model_of({plan})),
+      HasSubstr("\nTested: `0123abc` of `https://git.example/a`, branch `main`, with changes that are in no "
+                "commit.\n"));
+}
+
 }  // namespace
 }  // namespace proctor

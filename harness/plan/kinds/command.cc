@@ -3,7 +3,7 @@
 namespace proctor {
 namespace {
 
-constexpr int kSkipExitCode = 77;
+constexpr int kSkippedCode = 77;
 
 class CommandKind final : public Kind {
  public:
@@ -19,7 +19,7 @@ class CommandKind final : public Kind {
   Voice voice(const Suite&) const override { return Voice::kExitCode; }
   Verdict judge(const CaseEnd& end) const override {
     if (end.exit_code == 0) return {Outcome::kPass, {}};
-    if (end.exit_code == kSkipExitCode) return {Outcome::kSkip, exit_reason(end.exit_code)};
+    if (end.exit_code == kSkippedCode) return {Outcome::kSkip, exit_reason(end.exit_code)};
     return {Outcome::kFail, exit_reason(end.exit_code)};
   }
 };

@@ -27,7 +27,7 @@ std::string text_of(const fs::path& path) {
   return read_file_or_empty(path.string());
 }
 
-std::string first_line(const fs::path& path) {
+std::string line_in(const fs::path& path) {
   const std::string text = text_of(path);
   return std::string(trimmed(std::string_view(text).substr(0, text.find('\n'))));
 }
@@ -41,13 +41,13 @@ std::optional<fs::path> git_directory(const fs::path& entry) {
   std::error_code error;
   if (fs::is_directory(entry, error)) return entry;
   constexpr std::string_view kWord = "gitdir:";
-  const std::string line = first_line(entry);
+  const std::string line = line_in(entry);
   if (!line.starts_with(kWord)) return std::nullopt;
   return entry.parent_path() / fs::path(trimmed(std::string_view(line).substr(kWord.size())));
 }
 
 fs::path common_directory(const fs::path& git) {
-  const std::string line = first_line(git / "commondir");
+  const std::string line = line_in(git / "commondir");
   return line.empty() ? git : git / line;
 }
 
@@ -72,8 +72,8 @@ std::string in_packed_refs(const fs::path& common, const std::string& name) {
 // The commit of a ref, which may name another one; "" if there is none.
 std::string commit_of(const GitCheckout& checkout, std::string name) {
   for (int links = 0; links < kMostLinks && is_ref_name(name); ++links) {
-    std::string line = first_line(checkout.git / name);
-    if (line.empty()) line = first_line(checkout.common / name);
+    std::string line = line_in(checkout.git / name);
+    if (line.empty()) line = line_in(checkout.common / name);
     if (is_commit(line)) return line;
     if (!line.starts_with(kRef)) return in_packed_refs(checkout.common, name);
     name = trimmed(std::string_view(line).substr(kRef.size()));
@@ -87,7 +87,7 @@ std::string head_of(const GitCheckout& checkout) {
   const fs::path head = checkout.git / "HEAD";
   if (fs::is_symlink(fs::symlink_status(head, error)))
     return std::string(kRef) + fs::read_symlink(head, error).string();
-  return first_line(head);
+  return line_in(head);
 }
 
 }  // namespace

@@ -1,0 +1,202 @@
+// Journals with any bytes in any field, in every format: each file is valid, and readers that others wrote count in it what
+// the run has. PROCTOR_REPORT_JOURNALS says how many; the others are as with 100, with another seed.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <random>
+
+#include "harness/core/outcome_meaning.h"
+#include "reports/junit.h"
+#include "reports/read_by_others.h"
+#include "reports/render.h"
+#include "reports/run_problems.h"
+#include "reports/test_journal.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace testing_support;
+using nlohmann::json;
+
+// What has a meaning in one of the formats, on a terminal or in a step of a CI.
+const std::vector<std::string> kAwkward = {
+    "]]>",       "</script>",        "<!--",         "&amp;",        "::error::x",
+    "##[error]", "\xed\xa0\x80",     "\xe2\x80\xae", "\xef\xbf\xbe", "[[ATTACHMENT|/etc/passwd]]",
+    "\r\n",      "\x1b[31m",         "\"}],",        "\\u0000",      "${x}",
+    "../../x",   "\xf4\x90\x80\x80", "# EOF\n",      "{{",           std::string(1, '\0')};
+
+class Generator {
+ public:
+  explicit Generator(std::uint32_t seed) : random_(seed) {}
+
+  RunModel run() {
+    std::vector<Event> events = {Event{}};
+    RunPlanned plan = plan_of({});
+    const int count = number(0, 12);
+    for (int i = 0; i < count; ++i) add_case(fmt::format("{}{}", text(), i), plan, events);
+    plan.run_id = text();
+    plan.hostname = text();
+    plan.stack.emplace_back(text(), text());
+    plan.subject.commit.value = text();
+    plan.subject.repository.value = text();
+    plan.strict = chance(5);
+    plan.min_executed = number(0, 3);
+    events.front() = std::move(plan);
+    if (chance(3)) events.push_back(Warning{text(), text()});
+    if (chance(2)) events.push_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
+    return model_of(events);
+  }
+
+ private:
+  int number(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+  bool chance(int one_in) { return number(1, one_in) == 1; }
+
+  std::string text() {
+    std::string made;
+    for (int i = number(0, 3); i > 0; --i) {
+      made += kAwkward[static_cast<std::size_t>(number(0, static_cast<int>(kAwkward.size()) - 1))];
+      for (int bytes = number(0, 8); bytes > 0; --bytes) made += static_cast<char>(number(0, 255));
+    }
+    return made;
+  }
+
+  void add_case(const std::string& id, RunPlanned& plan, std::vector<Event>& events) {
+    PlannedCase test = planned(id, chance(3) ? "pytest" : "proctor");
+    test.suite = chance(2) ? "memory" : text();
+    test.classname = text();
+    test.name = text();
+    plan.cases.push_back(test);
+    const auto verdict = [&] {
+      return Verdict{kAllOutcomes[static_cast<std::size_t>(number(0, 10))], text()};
+    };
+    for (int attempt = 1; attempt <= number(0, 3); ++attempt) {
+      events.push_back(started(id, attempt));
+      if (chance(6)) continue;
+      AttemptEnded end = ended(id, verdict(), attempt);
+      end.failures = {{text(), text(), text(), number(-1, 9), text(), text(), text()}};
+      end.measures = {{text(), 1.5, text(), 3, 0.1}};
+      end.properties = {{text(), text()}};
+      end.output = {text(), 100, 0, chance(2), text(), text()};
+      end.evidence.file = text();
+      end.evidence.lines = {text()};
+      end.last_step = text();
+      events.push_back(std::move(end));
+    }
+    if (chance(2)) events.push_back(concluded(id, verdict(), {text(), "flaky"}));
+  }
+
+  std::mt19937 random_;
+};
+
+std::uint32_t journals() {
+  std::uint32_t count = 100;
+  if (const char* typed = std::getenv("PROCTOR_REPORT_JOURNALS"))
+    std::from_chars(typed, typed + std::string_view(typed).size(), count);
+  return count;
+}
+
+// All formats of all journals, below one directory.
+class Hostile : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto all = parse_formats("all");
+    for (std::uint32_t seed = 1; seed <= journals(); ++seed) {
+      runs_.push_back({Generator(seed).run(), directory_.path() / std::to_string(seed)});
+      fs::create_directories(runs_.back().place);
+      ASSERT_TRUE(render(runs_.back().model, runs_.back().place, *all));
+    }
+  }
+  struct Run {
+    RunModel model;
+    fs::path place;
+  };
+  std::vector<fs::path> files(const std::string& name) const {
+    std::vector<fs::path> found;
+    for (const Run& run : runs_) found.push_back(run.place / name);
+    return found;
+  }
+  std::vector<fs::path> suite_files() const {
+    std::vector<fs::path> found;
+    for (const Run& run : runs_) {
+      for (const auto& entry : fs::directory_iterator(run.place / "junit")) found.push_back(entry.path());
+    }
+    return found;
+  }
+  static std::string complaint(const fs::path& schema, const std::vector<fs::path>& files) {
+    std::vector<std::string> command = {"xmllint", "--noout", "--nonet", "--schema", schema.string()};
+    for (const fs::path& file : files) command.push_back(file.string());
+    return complaint_of(command);
+  }
+  static void expect_valid(const fs::path& schema, const std::vector<fs::path>& files) {
+    if (!fs::exists(schema)) return;
+    EXPECT_EQ(complaint(schema, files), "") << schema;
+  }
+
+  TempDir directory_;
+  std::vector<Run> runs_;
+};
+
+TEST_F(Hostile, XmlIsValidUnderEverySchema) {
+  expect_valid(our_schema("junit-portable.xsd"), files("junit.xml"));
+  expect_valid(our_schema("junit-extended.xsd"), files("junit-extended.xml"));
+  expect_valid(our_schema("junit-strict.xsd"), suite_files());
+  expect_valid(published_schemas() / "junit-10.xsd", files("junit.xml"));
+  expect_valid(published_schemas() / "junit-10.xsd", suite_files());
+  expect_valid(published_schemas() / "surefire-test-report.xsd", suite_files());
+}
+
+TEST_F(Hostile, ReportJsonIsValid) {
+  for (const fs::path& file : files("report.json")) EXPECT_EQ(report_json_complaint(file, true), "") << file;
+}
+
+TEST_F(Hostile, JunitparserCountsWhatTheRunHas) {
+  for (const char* name : {"junit.xml", "junit-extended.xml"}) {
+    const auto found = counts("junitparser", files(name));
+    if (!found) GTEST_SKIP() << "junitparser is not installed; ./dev test does it";
+    ASSERT_EQ(found->size(), runs_.size());
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const RunModel& model = runs_[i].model;
+      const std::size_t problems = run_problems(model).size();
+      std::map<std::string, std::size_t> expected = {
+          {"tests", model.cases().size() + problems}, {"failures", 0}, {"errors", problems}, {"skipped", 0}};
+      for (const CaseRecord& record : model.cases()) {
+        const JunitElement element = meaning_of(model.verdict(record), record.planned.kind).junit;
+        if (element == JunitElement::kFailure) ++expected["failures"];
+        if (element == JunitElement::kError) ++expected["errors"];
+        if (element == JunitElement::kSkipped) ++expected["skipped"];
+      }
+      EXPECT_EQ((*found)[i], json(expected)) << runs_[i].place;
+    }
+  }
+}
+
+TEST_F(Hostile, CtrfIsValidAndCountsWhatTheRunHas) {
+  for (const fs::path& schema : ctrf_schemas()) {
+    const auto found = counts("ctrf", files("ctrf.json"), schema);
+    if (!found) GTEST_SKIP() << "jsonschema is not installed";
+    ASSERT_EQ(found->size(), runs_.size());
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const RunModel& model = runs_[i].model;
+      EXPECT_EQ((*found)[i]["tests"], model.cases().size() + run_problems(model).size());
+      EXPECT_EQ((*found)[i]["passed"], model.summary()[Outcome::kPass]);
+    }
+  }
+}
+
+TEST_F(Hostile, OpenTelemetryReadsEveryTrace) {
+  const auto found = counts("otlp", files("otlp.json"));
+  if (!found) GTEST_SKIP() << "opentelemetry-proto is not installed; ./dev test does it";
+  ASSERT_EQ(found->size(), runs_.size());
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    std::size_t spans = 1;
+    for (const CaseRecord& record : runs_[i].model.cases())
+      spans += std::max<std::size_t>(record.attempts.size(), 1);
+    EXPECT_EQ((*found)[i]["spans"], spans) << runs_[i].place;
+  }
+}
+
+}  // namespace
+}  // namespace proctor

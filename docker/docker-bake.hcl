@@ -27,20 +27,20 @@ target "proctor-cpu-sim" {
 target "proctor-cuda-12" {
   context    = "cuda-12"
   dockerfile = "Dockerfile"
-  tags       = ["${REGISTRY}proctor-cuda-12", "${REGISTRY}proctor-cuda-12:af736b8ea814"]
+  tags       = ["${REGISTRY}proctor-cuda-12", "${REGISTRY}proctor-cuda-12:0bf344a01fb4"]
   labels     = {
     "org.opencontainers.image.source"   = SOURCE
-    "org.opencontainers.image.revision" = REVISION != "" ? REVISION : "sha256:af736b8ea8140f1899ebb3906cbf9a0be8344a99f45d40e816acb8fe4dfbfe81"
+    "org.opencontainers.image.revision" = REVISION != "" ? REVISION : "sha256:0bf344a01fb41f8a9a730cddf26c6d52f295e68c4e6633021e1f6570c2ee1091"
   }
 }
 
 target "proctor-cuda-12-base" {
   context    = "cuda-12"
   dockerfile = "Dockerfile.base"
-  tags       = ["${REGISTRY}proctor-cuda-12-base", "${REGISTRY}proctor-cuda-12-base:af736b8ea814"]
+  tags       = ["${REGISTRY}proctor-cuda-12-base", "${REGISTRY}proctor-cuda-12-base:0bf344a01fb4"]
   labels     = {
     "org.opencontainers.image.source"   = SOURCE
-    "org.opencontainers.image.revision" = REVISION != "" ? REVISION : "sha256:af736b8ea8140f1899ebb3906cbf9a0be8344a99f45d40e816acb8fe4dfbfe81"
+    "org.opencontainers.image.revision" = REVISION != "" ? REVISION : "sha256:0bf344a01fb41f8a9a730cddf26c6d52f295e68c4e6633021e1f6570c2ee1091"
   }
 }
 

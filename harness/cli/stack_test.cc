@@ -271,7 +271,7 @@ class StackOfARun : public StackCommand {
 TEST_F(StackOfARun, IsInTheReport) {
   const Answer answer = proctor("run", "true");
   EXPECT_EQ(answer.code, 0) << answer.text;
-  EXPECT_THAT(report(), AllOf(HasSubstr("\"kmd.nvidia\": \"580.65.06\""),
+  EXPECT_THAT(report(), AllOf(HasSubstr("\"kmd.nvidia\":\"580.65.06\""),
                               HasSubstr("the module xe is not loaded"), Not(HasSubstr("stack_changed"))));
 }
 

@@ -10,6 +10,7 @@
 #include "harness/core/digest.h"
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 #include "reports/failure_summary.h"
 #include "reports/report_place.h"
 #include "reports/rerun.h"
@@ -402,8 +403,8 @@ class SuiteWriter {
   }
 
   void write_skipped(const CaseRecord& record, const Verdict& verdict) {
-    std::string message =
-        junit_type(verdict.outcome) + ": " + (verdict.reason.empty() ? "no reason" : verdict.reason);
+    const std::string reason(trimmed(clean_text(verdict.reason)));  // of which there may be nothing to show
+    std::string message = junit_type(verdict.outcome) + ": " + (reason.empty() ? "no reason" : reason);
     if (record.end && !record.end->known_failure.empty()) message += " (" + record.end->known_failure + ")";
     xml_.open("skipped").attribute("message", one_line(clean_text(message), 1000)).close();
   }

@@ -136,6 +136,15 @@ TEST(Junit, EachOutcomeHasItsElement) {
   EXPECT_THAT(of(Outcome::kXpass, "pytest"), HasSubstr("<skipped message=\"proctor.xpass: why:1\"/>"));
 }
 
+TEST_F(JunitSchemas, ASkipWhoseReasonCannotBeShownIsValid) {
+  for (const std::string reason : {"", "\x1b[31m", "\r\n", " "}) {
+    const RunModel model = model_of(
+        {plan_of({planned("memory.xpu/A.B")}), concluded("memory.xpu/A.B", {Outcome::kSkip, reason})});
+    expect_valid(model);
+    EXPECT_THAT(junit_run(model), HasSubstr("<skipped message=\"proctor.skip: no reason\"/>"));
+  }
+}
+
 TEST(Junit, AFlakyPassShowsWhatFailedAndAFailureItsOtherAttempts) {
   const std::string xml = junit_run(model_of(rich_journal()));
   EXPECT_THAT(xml,

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import LAYERS, check, report, run_scenarios, skip
+from harness import LAYERS, check, is_sanitized, report, run_scenarios, skip
 
 PROGRAM = """#include <stdlib.h>
 #include <unistd.h>
@@ -57,6 +57,8 @@ def run(sandbox, size, *command, options=()):
 
 
 def needs_a_core():
+    if is_sanitized():
+        skip("a sanitized runner allows no cores")
     if not IS_FILE or not shutil.which("gdb"):
         skip(f"needs gdb, and cores that are files: kernel.core_pattern is {PATTERN}")
 

@@ -114,10 +114,13 @@ void write_attachments(JsonWriter& json, const Attempt& attempt) {
   json.close();
 }
 
-// Those before the last, each with what it was.
+// Those before the last, each with what it was. What was repeated because somebody asked for it is no retry, but stands
+// among them: the format has no other place.
 void write_retries(JsonWriter& json, const RunModel& model, const CaseRecord& record) {
   if (record.attempts.size() < 2) return;
-  json.member("retries", record.attempts.size() - 1).open_array("retryAttempts");
+  const auto retries = std::ranges::count_if(
+      record.attempts, [](const Attempt& attempt) { return attempt.start.attempt > 1; });
+  json.member("retries", retries).open_array("retryAttempts");
   for (std::size_t i = 0; i + 1 < record.attempts.size(); ++i) {
     const Attempt& attempt = record.attempts[i];
     const Verdict verdict = verdict_of(attempt);

@@ -114,18 +114,24 @@ std::string notrun_text(std::string_view reason, const RunModel& model, bool sta
 std::string verdict_text(const RunModel& model, const CaseRecord& record, const Verdict& verdict,
                          const AttemptEnded* end) {
   const std::string& reason = verdict.reason;
-  if (verdict.outcome == Outcome::kFail || reason == "after_end") return fail_text(reason, end);
-  if (verdict.outcome == Outcome::kError) return error_text(reason, end);
-  if (verdict.outcome == Outcome::kNotrun) return notrun_text(reason, model, !record.attempts.empty(), end);
-  if (reason == "not_ready") return "not ready in time: no line of its output matched --ready-regex";
-  if (verdict.outcome == Outcome::kTimeout) {
+  const Outcome outcome =
+      verdict.outcome;  // asked first: the reasons of a skip and of an xfail are others' words
+  const bool at_a_limit = outcome == Outcome::kTimeout || outcome == Outcome::kStall;
+  if (outcome == Outcome::kFail || (at_a_limit && reason == "after_end")) return fail_text(reason, end);
+  if (outcome == Outcome::kError) return error_text(reason, end);
+  if (outcome == Outcome::kNotrun) return notrun_text(reason, model, !record.attempts.empty(), end);
+  if (outcome == Outcome::kTimeout && reason == "not_ready")
+    return "not ready in time: no line of its output matched --ready-regex";
+  if (outcome == Outcome::kTimeout) {
     return fmt::format("still running after {}, its time limit",
                        human_duration(Milliseconds(record.planned.timeout_ms)));
   }
-  if (const auto signal = value_of(reason, "signal")) return "killed by " + signal_text(*signal);
-  if (reason == "oom_host") return "killed because the machine ran out of memory";
+  if (outcome == Outcome::kCrash) {
+    if (const auto signal = value_of(reason, "signal")) return "killed by " + signal_text(*signal);
+    if (reason == "oom_host") return "killed because the machine ran out of memory";
+  }
   std::string words(meaning_of(verdict).words);
-  const bool says_more = verdict.outcome != Outcome::kDeviceLost && verdict.outcome != Outcome::kXpass;
+  const bool says_more = outcome != Outcome::kDeviceLost && outcome != Outcome::kXpass;
   if (says_more && !reason.empty()) words += ": " + reason;
   return words;
 }

@@ -2,9 +2,11 @@
 // their text, and nlohmann/json makes one. Compact. Every string goes through clean_text() and is escaped, and a
 // number that is none is null: no input makes the output ill-formed. Example:
 //
+//   std::string text;
+//   TextOutput output([&](std::string_view piece) { text += piece; });
 //   JsonWriter json(output);
 //   json.open_object().member("id", "a").open_array("marks");
-//   for (const std::string& mark : marks) json.item(mark);
+//   for (const char* mark : {"flaky", "leaky"}) json.item(mark);
 //   json.close().close();
 #pragma once
 

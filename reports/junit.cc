@@ -335,6 +335,11 @@ class SuiteWriter {
     return fmt::format("{}", fmt::join(models, ", "));
   }
 
+  // Readers keep the last of a name: a test does not say what it came to.
+  static bool is_ours(std::string_view name) {
+    return name.starts_with("proctor.") || name.starts_with("dd_tags[");
+  }
+
   void write_case_properties(const CaseRecord& record, const Verdict& verdict) {
     xml_.open("properties");
     write_property("proctor.id", record.planned.id);
@@ -344,7 +349,9 @@ class SuiteWriter {
     if (newest != nullptr && newest->end) {
       for (const Measure& m : newest->end->measures)
         write_property("proctor.measure." + m.name, fmt::format("{} {}", m.value, m.unit));
-      for (const auto& [name, value] : newest->end->properties) write_property(name, value);
+      for (const auto& [name, value] : newest->end->properties) {
+        if (!is_ours(name)) write_property(name, value);
+      }
     }
     if (const std::string models = models_of(record); !models.empty())
       write_property("dd_tags[device.model]", models);

@@ -102,9 +102,11 @@ class Trace {
     const Verdict verdict = model_.verdict(record);
     if (record.attempts.empty()) return write_unstarted(record, verdict);
     const Attempt* deciding = deciding_attempt(record, verdict);
+    const Outcome shown = deciding != nullptr ? verdict_of(*deciding).outcome : verdict.outcome;
     for (const Attempt& attempt : record.attempts) {
-      // The one that shows the verdict of the case has it, which a known failure may have changed.
-      write_attempt(record, attempt, &attempt == deciding ? verdict : verdict_of(attempt));
+      // Those that show the verdict of the case have it, which a known failure may have changed.
+      const Verdict own = verdict_of(attempt);
+      write_attempt(record, attempt, &attempt == deciding || own.outcome == shown ? verdict : own);
     }
   }
 

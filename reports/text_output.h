@@ -2,7 +2,8 @@
 //
 //   std::string text;
 //   TextOutput output([&](std::string_view piece) { text += piece; });
-//   XmlWriter(output).open("testsuites").finish();
+//   output.pending() += "a part";
+//   output.passed();
 #pragma once
 
 #include <functional>

@@ -552,7 +552,7 @@ void RunCommand::describe() {
   planned.run_id = run_id_;
   planned.started = utc_now();
   planned.proctor_version = PROCTOR_VERSION;
-  planned.command_line = command_line();
+  planned.command_line = without_credentials(command_line());
   planned.directory = options_.plan.config.directory;
   planned.hostname = host_name();
   planned.containment = options_.setup.containment->info();

@@ -153,9 +153,10 @@ Result<int> update_lock(const VerifyRequest& request, const std::string& locks, 
                         const OutsideTools& tools, const std::map<std::string, std::string>& mirrors) {
   const auto lock = find_lock(locks, name);
   if (!lock) return lock.error();
-  const std::string now = utc_compact_now();
-  const Moment moment{.snapshot = request.snapshot.empty() ? now.substr(0, 9) + "000000Z" : request.snapshot,
-                      .day = utc_now().substr(0, 10)};
+  const std::string today = utc_compact_now().substr(0, 9);  // "20261123T"
+  const Moment moment{.snapshot = request.snapshot.empty() ? today + "000000Z" : request.snapshot,
+                      .day = utc_now().substr(0, 10),
+                      .is_today = request.snapshot.empty() || request.snapshot.starts_with(today)};
   const auto report = update_online(*lock, tools, mirrors, moment);
   if (!report) return report.error();
   std::cout << name << '\n';

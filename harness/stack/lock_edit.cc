@@ -33,7 +33,7 @@ KeyPosition position_of(const toml::table& table, const std::vector<std::string_
   KeyPosition position;
   for (const auto& [key, value] : table) {
     const std::size_t line = key.source().begin.line;
-    position.last_line = std::max(position.last_line, line);
+    position.last_line = std::max<std::size_t>(position.last_line, value.source().end.line);
     position.column = std::max(position.column, lines[line - 1].find('='));
   }
   return position;
@@ -47,14 +47,24 @@ struct Edit {
   std::string replace{};
 };
 
+// The parser counts characters of UTF-8, from 1.
+std::size_t byte_of(std::string_view line, std::size_t column) {
+  std::size_t at = 0;
+  for (; at < line.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(line[at]) & 0xC0) != 0x80;
+    if (begins && --column == 0) break;
+  }
+  return at;
+}
+
 // The line with another value, a text as the old one, and with what else people wrote there.
 Edit replacement(const toml::node& old, const std::vector<std::string_view>& lines,
                  const std::string& value) {
   const auto& source = old.source();
   const std::string_view line = lines[source.begin.line - 1];
   return {.line = source.begin.line,
-          .replace = fmt::format("{}\"{}\"{}", line.substr(0, source.begin.column - 1), value,
-                                 line.substr(source.end.column - 1))};
+          .replace = fmt::format("{}\"{}\"{}", line.substr(0, byte_of(line, source.begin.column)), value,
+                                 line.substr(byte_of(line, source.end.column)))};
 }
 
 Result<void> plan_edits(const toml::table& root, const std::vector<std::string_view>& lines,
@@ -63,11 +73,16 @@ Result<void> plan_edits(const toml::table& root, const std::vector<std::string_v
   if (table == nullptr)
     return Error::internal(
         fmt::format("find the entry {} {} in the lock", change.entry.table, change.entry.name));
+  if (table->is_inline())
+    return Error::usage(fmt::format("edit `{}` of the lock: it stands in one line", change.entry.table),
+                        fmt::format("Write it as a table: [{}].", change.entry.table));
   if (change.verified) {
     for (const auto& [key, value] : *table) {
       if (key.str() == "unverified") edits.push_back({.line = key.source().begin.line, .erase = true});
     }
   }
+  if (change.unverified && !table->contains("unverified"))
+    edits.push_back({.line = position_of(*table, lines).last_line, .insert_after = "unverified = true"});
   if (change.key.empty()) return {};
   if (const toml::node* old = table->get(change.key)) {
     if (!change.replaces) return Error::internal(fmt::format("fill {}: the lock has a value", change.key));

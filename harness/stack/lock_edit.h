@@ -17,10 +17,11 @@ struct LockEntry {
 
 struct LockChange {
   LockEntry entry{};
-  std::string key{};      // "sha256"; "" where only `verified` changes
-  std::string value{};    // added if the entry has no such key
-  bool verified = false;  // removes unverified = true from the entry
-  bool replaces = false;  // takes the place of a value that is there; else that is an error
+  std::string key{};        // "sha256"; "" where only `verified` changes
+  std::string value{};      // added if the entry has no such key
+  bool verified = false;    // removes unverified = true from the entry
+  bool replaces = false;    // takes the place of a value that is there; else that is an error
+  bool unverified = false;  // writes unverified = true into the entry
 };
 
 // The new text, which is again a valid lock. `file` is for messages.

@@ -68,8 +68,12 @@ class OnlineVerification {
   // The old value's source does not stand for the new one.
   void replace(const LockEntry& entry, const std::string& key, const std::string& value, bool verified) {
     const std::string source = fmt::format("{}; {}", verified ? "asked itself" : "a mirror", moment_->day);
-    report_.changes.push_back(
-        {.entry = entry, .key = key, .value = value, .verified = verified, .replaces = true});
+    report_.changes.push_back({.entry = entry,
+                               .key = key,
+                               .value = value,
+                               .verified = verified,
+                               .replaces = true,
+                               .unverified = !verified});
     report_.changes.push_back({.entry = entry, .key = "source", .value = source, .replaces = true});
   }
 
@@ -98,6 +102,8 @@ void OnlineVerification::verify_base(const LockedBase& base) {
   const LockEntry entry{"base", base.flavour};
   const std::string what =
       lock_.other_bases.empty() ? "base.digest" : fmt::format("base.{}.digest", base.flavour);
+  if (moment_ && !moment_->is_today && base.digest)
+    return void(say(what, WorldSays::kSame, *base.digest + " stays: a registry knows only today's"));
   const ImageName image = parse_image_name(base.image);
   // What was verified once stays good when the tag moves on, as long as the registry keeps it.
   const bool by_digest = base.digest && !base.unverified && !moment_;
@@ -197,7 +203,8 @@ void OnlineVerification::verify_repository(const LockedRepository& repository) {
   const auto mirror = mirrors_.find(repository.name);
   LockedRepository asked = repository;
   if (moment_ && !asked.snapshot.empty()) asked.snapshot = moment_->snapshot;
-  const std::string url = mirror == mirrors_.end() ? asked.url_at_snapshot() : mirror->second;
+  if (mirror != mirrors_.end()) asked.url = mirror->second;
+  const std::string url = asked.url_at_snapshot();
   bool good = true;
   for (const auto& suite : repository.suites) good = verify_suite(repository, url, suite) && good;
   indexes_complete_ = indexes_complete_ && good;
@@ -286,6 +293,15 @@ Result<WorldReport> verify_online(const StackLock& lock, const OutsideTools& too
 
 Result<WorldReport> update_online(const StackLock& lock, const OutsideTools& tools,
                                   const std::map<std::string, std::string>& mirrors, const Moment& moment) {
+  for (const auto& repository : lock.repositories) {
+    const auto mirror = mirrors.find(repository.name);
+    if (mirror == mirrors.end() || repository.snapshot.empty() ||
+        mirror->second.find("{snapshot}") != std::string::npos)
+      continue;
+    return Error::usage(fmt::format("update {} from {}: the mirror of `{}` is of no day", lock.name,
+                                    mirror->second, repository.name),
+                        "Write {snapshot} in the place of the date.");
+  }
   auto report = OnlineVerification(lock, tools, mirrors, moment).run();
   if (report && !report->changes.empty() && !lock.date.empty() && lock.date != moment.day)
     report->changes.push_back({.key = "date", .value = moment.day, .replaces = true});

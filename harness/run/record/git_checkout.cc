@@ -1,6 +1,8 @@
 #include "harness/run/record/git_checkout.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string_view>
@@ -97,7 +99,10 @@ std::optional<GitCheckout> find_git_checkout(const fs::path& start) {
   for (fs::path directory = fs::absolute(start, error).lexically_normal();;
        directory = directory.parent_path()) {
     const auto git = git_directory(directory / ".git");
-    if (git && (fs::exists(*git / "HEAD", error) || fs::is_symlink(fs::symlink_status(*git / "HEAD", error))))
+    const bool whole =
+        git && (fs::exists(*git / "HEAD", error) || fs::is_symlink(fs::symlink_status(*git / "HEAD", error)));
+    // A file that names a directory which is not here ends the search: what lies above is another project.
+    if (whole || (git && fs::is_regular_file(directory / ".git", error)))
       return GitCheckout{directory, *git, common_directory(*git)};
     if (directory == directory.parent_path()) return std::nullopt;
   }
@@ -134,13 +139,25 @@ std::string git_remote(const GitCheckout& checkout) {
   return url;
 }
 
+namespace {
+
+// git itself asks who owns it, but takes the word of `sudo` and of `safe.directory`; and its configuration names programs.
+bool is_ours(const fs::path& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && info.st_uid == ::geteuid();
+}
+
+}  // namespace
+
 Result<bool> is_git_dirty(const GitCheckout& checkout, Milliseconds time) {
+  if (!is_ours(checkout.root) || !is_ours(checkout.git))
+    return Error{ErrorKind::kSystem, "run git status: the checkout is another user's", {}, 0};
   // Nothing is written, no watcher is started, and what a hook of git has set is about another tree.
   const auto done = run_outside_program(
       {.argv = {"git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", checkout.root.string(),
-                "status", "--porcelain", "--untracked-files=no"},
+                "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=none"},
        .package = "git",
-       .env = environment_with({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "LC_ALL=C"}),
+       .env = environment_with({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "SUDO_UID", "LC_ALL=C"}),
        .time = time});
   if (!done) return done.error();
   if (done->exit_code == 0) return !done->output.empty();

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -94,6 +95,13 @@ TEST_F(GitCheckoutTest, AWorktreeAndASubmodule) {
   EXPECT_EQ(head("sub").commit, kOther);
 }
 
+TEST_F(GitCheckoutTest, AFileThatNamesWhatIsNotHereIsNotThatOfTheProjectAbove) {
+  make_repository();
+  write("module/.git", "gitdir: ../nowhere\n");
+  EXPECT_EQ(head("module").commit, "");
+  EXPECT_THAT(head("module").why_no_commit, HasSubstr("nowhere/HEAD cannot be read"));
+}
+
 TEST_F(GitCheckoutTest, TheRemoteIsOriginElseTheFirst) {
   make_repository();
   const auto remote = [this](const std::string& config) {
@@ -159,6 +167,17 @@ TEST_F(RealGitTest, ReadsWhatGitWouldSay) {
   git({"checkout", "-q", "--detach"});
   EXPECT_EQ(head().commit, git({"rev-parse", "HEAD"}));
   EXPECT_EQ(head().branch, "");
+}
+
+// Its configuration names programs, which git would start as whoever asks.
+TEST_F(RealGitTest, IsNotAskedAboutACheckoutOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, who can give a directory away";
+  const auto checkout = find_git_checkout(root());
+  ASSERT_TRUE(checkout);
+  ASSERT_EQ(::chown(checkout->git.c_str(), 65534, 65534), 0);
+  const auto dirty = is_git_dirty(*checkout, Milliseconds(30'000));
+  ASSERT_FALSE(dirty);
+  EXPECT_THAT(dirty.error().what, HasSubstr("another user's"));
 }
 
 TEST_F(RealGitTest, IsDirtyByAChangeAndNotByAFileThatGitDoesNotKnow) {

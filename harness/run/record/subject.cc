@@ -183,14 +183,28 @@ FoundSubject find_subject(const SaidSubject& said, const Environment& caller,
   return found;
 }
 
-std::string without_credentials(const std::string& address) {
+std::string without_credentials(const std::string& whole) {
+  const std::string address = whole.substr(0, whole.find('?'));  // tokens stand there, too
   const auto scheme = address.find("://");
-  if (scheme == address.npos) return address;
-  const auto begin = scheme + 3;
+  const auto begin = scheme == address.npos ? 0 : scheme + 3;
   const auto end = std::min(address.find('/', begin), address.size());
   const auto at = address.rfind('@', end);
   if (at == address.npos || at < begin || at >= end) return address;
+  const bool only_a_name = address.find(':', begin) > at;  // the git@ of git@host:path is no secret
+  if (scheme == address.npos && only_a_name) return address;
   return address.substr(0, begin) + address.substr(at + 1);
+}
+
+std::vector<std::string> without_credentials(std::vector<std::string> command_line) {
+  for (std::string& word : command_line) {
+    for (const std::string name : {"repository=", "build="}) {
+      const std::string option = std::string(kOption) + "=" + name;
+      const std::size_t before = word.starts_with(name) ? name.size() : option.size();
+      if (word.starts_with(name) || word.starts_with(option))
+        word = word.substr(0, before) + without_credentials(word.substr(before));
+    }
+  }
+  return command_line;
 }
 
 }  // namespace proctor

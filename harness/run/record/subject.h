@@ -27,7 +27,9 @@ struct FoundSubject {
 FoundSubject find_subject(const SaidSubject& said, const std::map<std::string, std::string>& caller,
                           const std::filesystem::path& directory);
 
-// Without the name and password that an address may have in it: `https://TOKEN@host/a` is read by many.
+// Without the name and password that an address may have in it, and without its query: `https://TOKEN@host/a` is read by
+// many. The same for what `--subject` says in a command line.
 std::string without_credentials(const std::string& address);
+std::vector<std::string> without_credentials(std::vector<std::string> command_line);
 
 }  // namespace proctor

@@ -148,7 +148,14 @@ TEST(Addresses, AreWithoutCredentials) {
   EXPECT_EQ(without_credentials("https://git.example/a"), "https://git.example/a");
   EXPECT_EQ(without_credentials("git@git.example:a.git"), "git@git.example:a.git");
   EXPECT_EQ(without_credentials("https://u:p@git.example"), "https://git.example");
-  EXPECT_EQ(without_credentials(""), "");
+  EXPECT_EQ(without_credentials("u:token@git.example:a.git"), "git.example:a.git");
+  EXPECT_EQ(without_credentials("https://git.example/a?private_token=s"), "https://git.example/a");
+  EXPECT_EQ(without_credentials(std::string()), "");
+  const std::vector<std::string> words = {"run", "--subject", "repository=https://u:p@h/x",
+                                          "--subject=build=https://h/b?token=s", "build"};
+  EXPECT_EQ(without_credentials(words),
+            (std::vector<std::string>{"run", "--subject", "repository=https://h/x",
+                                      "--subject=build=https://h/b", "build"}));
 }
 
 }  // namespace

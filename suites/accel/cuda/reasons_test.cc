@@ -12,6 +12,7 @@
 namespace proctor::accel {
 namespace {
 
+using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
 
@@ -67,6 +68,24 @@ TEST_F(Reasons, DriverThatFails) {
 TEST_F(Reasons, DriverOfAnEarlierNumber) {
   EXPECT_THAT(say("memory_cuda", "Copy.HostToDeviceIsByteExact", "cuda:1@12.4"),
               HasSubstr(R"("driver_too_old:12040<13)"));
+}
+
+TEST_F(Reasons, DriverOfTheRuntimesNumberThatLacksAFunction) {
+  if (!std::filesystem::exists(bin("kernels_cuda12"))) GTEST_SKIP() << "CUDA 12 was not there";
+  EXPECT_THAT(say("kernels_cuda12", "Module.KernelNamesAreListed", "cuda:1@12.0"),
+              HasSubstr(R"("driver_too_old:cudaLibraryGetKernelCount")"));
+}
+
+// A driver that is not older than the runtime knows every call: the code, 36, is then as wrong as any other.
+TEST_F(Reasons, DriverThatSaysItIsTooOldAndIsNotFails) {
+  const auto refused = [&](const std::string& program, const std::string& cards) {
+    return say(program, "Refusal.BadArgumentsGetTheirCode/cudaMalloc", cards, "error.wrong_code:err=36");
+  };
+  EXPECT_THAT(refused("memory_cuda", "cuda:1"),
+              AllOf(HasSubstr(R"("result":"fail")"), HasSubstr("cudaErrorCallRequiresNewerDriver")));
+  if (std::filesystem::exists(bin("memory_cuda12"))) {
+    EXPECT_THAT(refused("memory_cuda12", "cuda:1@12"), HasSubstr(R"("result":"fail")"));
+  }
 }
 
 // The real runtime, on a machine without NVIDIA's driver. With one, it finds a card, or

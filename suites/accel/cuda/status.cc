@@ -1,6 +1,19 @@
 #include "suites/accel/cuda/native.h"
 
 namespace proctor::accel {
+namespace {
+
+bool ask_driver_is_older() {
+  int driver = 0;
+  return cudaDriverGetVersion(&driver) == cudaSuccess && driver < CUDART_VERSION;
+}
+
+}  // namespace
+
+bool driver_is_older() {
+  static const bool older = ask_driver_is_older();
+  return older;
+}
 
 std::string Status::name() const { return cudaGetErrorName(static_cast<cudaError_t>(code_)); }
 

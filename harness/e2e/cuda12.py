@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The CUDA suites over the runtime of CUDA 12: the driver chooses them, and they are the suites for 13 case by case."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -75,6 +76,19 @@ def without_the_programs_for_12(sandbox):
     print("ok", found)
 
 
+def the_probe_finds_it_where_the_programs_do(sandbox):
+    """In the build tree: only the stand-in for 13 is put before the others, so that for 12 is the one that our programs are linked with."""
+    place = sandbox.path / "newer"
+    place.mkdir()
+    (place / "libcudart.so.13").symlink_to(BIN / "cuda_sim" / "libcudart.so.13")
+    env = {**sandbox.env, "LD_LIBRARY_PATH": str(place), "PROCTOR_SIM_DRIVER": "simgpu", "PROCTOR_SIM_TOPOLOGY": "cuda:1@12.4",
+           "PROCTOR_SIM_STATE": str(sandbox.path)}
+    done = subprocess.run([BIN / "proctor-probe-cuda", "--stdout"], env=env, capture_output=True, text=True, timeout=60)
+    runtime = json.loads(done.stdout.splitlines()[-1])["runtime"]
+    check(runtime["path"].endswith("/libcudart.so.12"), runtime, done.stderr)
+    print("ok", runtime["path"])
+
+
 def main():
     if not STAND_IN.exists() or not (BIN / "memory_cuda12").exists():
         skip("CUDA 12 was not there when this was built")
@@ -82,6 +96,7 @@ def main():
         the_driver_chooses(sandbox)
         an_early_driver_lacks_by_name(sandbox)
         without_the_programs_for_12(sandbox)
+        the_probe_finds_it_where_the_programs_do(sandbox)
 
 
 if __name__ == "__main__":

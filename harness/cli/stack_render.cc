@@ -35,7 +35,10 @@ Result<std::vector<RenderedFile>> render(const RenderRequest& request) {
     for (auto& file : render_stack(*lock)) files.push_back(std::move(file));
     all.push_back(*std::move(lock));
   }
-  if (request.stacks.empty()) files.push_back(render_bake(all));
+  if (!request.stacks.empty()) return files;
+  auto bake = render_bake(all);
+  if (!bake) return bake.error();
+  files.push_back(*std::move(bake));
   return files;
 }
 

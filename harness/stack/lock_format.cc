@@ -22,9 +22,10 @@ bool every(std::string_view text, Predicate predicate) {
 
 bool is_stack_name(std::string_view text) {
   const auto plain = [](char c) { return is_digit(c) || in(c, kLower); };
-  return !text.empty() && plain(text.front()) && plain(text.back()) &&
-         text.find("..") == std::string_view::npos &&
-         every(text, [&](char c) { return plain(c) || in(c, "-."); });
+  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+  // A dot in the name of an image stands alone.
+  return !text.empty() && plain(text.front()) && plain(text.back()) && !has("..") && !has(".-") &&
+         !has("-.") && every(text, [&](char c) { return plain(c) || in(c, "-."); });
 }
 
 bool is_sha256(std::string_view text) {

@@ -122,7 +122,7 @@ TEST(StackLock, AFlavourThatIsMissingTwiceThereOrUnknownIsNamed) {
 
 TEST(StackLock, ANameThatWouldBeMoreThanANameIsRefused) {
   for (const char* file : {"a b.toml", "$(x).toml", "x;y.toml", "-x.toml", "X.toml", "a'.toml", "a\n.toml",
-                           "a..toml", "a..b.toml", ".toml", ""})
+                           "a..toml", "a..b.toml", "a.-b.toml", "a-.b.toml", ".toml", ""})
     EXPECT_FALSE(parse_stack_lock(kGood, std::string("docker/stacks/") + file)) << file;
   EXPECT_TRUE(parse_stack_lock(kGood, "docker/stacks/cuda-13.1.toml"));
 }

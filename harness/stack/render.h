@@ -29,8 +29,8 @@ std::string render_kubernetes_job(const StackLock& lock);
 
 std::vector<RenderedFile> render_stack(const StackLock& lock);
 
-// docker-bake.hcl: all images of all stacks by one command.
-RenderedFile render_bake(const std::vector<StackLock>& locks);
+// docker-bake.hcl: all images of all stacks by one command. No two may have one name.
+Result<RenderedFile> render_bake(const std::vector<StackLock>& locks);
 
 // The profile that an engine applies to our containers: what the engines allow by default, and of namespaces what the
 // containment layer pidns needs. harness/stack/seccomp.json

@@ -151,10 +151,43 @@ TEST(RenderedFlavours, EachHasADockerfileAndTheFirstTheShortName) {
   EXPECT_THAT(files[0].text, AllOf(HasSubstr("-devel-ubuntu"), HasSubstr("'flavour devel'")));
   EXPECT_EQ(files[1].path, "cuda-13/Dockerfile.base");
   EXPECT_THAT(files[1].text, AllOf(HasSubstr("-runtime-ubuntu"), HasSubstr("'flavour base'")));
-  const std::string bake = render_bake({lock, ours("cpu-sim")}).text;
+  const std::string bake = render_bake({lock, ours("cpu-sim")})->text;
   EXPECT_THAT(
       bake, AllOf(HasSubstr("targets = [\"proctor-cuda-13\", \"proctor-cuda-13-base\", \"proctor-cpu-sim\"]"),
                   HasSubstr("dockerfile = \"Dockerfile.base\"")));
+}
+
+// Bake knows letters, digits, - and _ in the name of a target; an image may have the dot.
+TEST(RenderedBake, ADotInANameIsAnUnderscoreInATargets) {
+  StackLock lock = ours("cuda-13");
+  lock.name = "cuda-13.1";
+  const auto bake = render_bake({lock, ours("cpu-sim")});
+  ASSERT_TRUE(bake) << bake.error().what;
+  EXPECT_THAT(bake->text, AllOf(HasSubstr("target \"proctor-cuda-13_1\" {"),
+                                HasSubstr("target \"proctor-cuda-13_1-base\" {"),
+                                HasSubstr("targets = [\"proctor-cuda-13_1\", \"proctor-cuda-13_1-base\", "),
+                                HasSubstr("tags       = [\"${REGISTRY}proctor-cuda-13.1\", ")));
+}
+
+TEST(RenderedBake, TwoImagesOfOneNameAreRefused) {
+  StackLock other = ours("cpu-sim");
+  other.name = "cuda-13-base";
+  const auto bake = render_bake({ours("cuda-13"), other});
+  ASSERT_FALSE(bake);
+  EXPECT_THAT(bake.error().what,
+              HasSubstr("the stacks cuda-13 and cuda-13-base both make the image proctor-cuda-13-base"));
+}
+
+// In YAML, 12 is a number and ON a truth; a label and a variable's name are texts.
+TEST(RenderedYaml, NamesAreTexts) {
+  StackLock lock = ours("cpu-sim");
+  lock.name = "12";
+  lock.environment = {"ON"};
+  const std::string job = render_kubernetes_job(lock);
+  EXPECT_THAT(job, AllOf(HasSubstr("\n  labels: {dev.proctor.stack: \"12\"}\n"),
+                         HasSubstr("\n      labels: {dev.proctor.stack: \"12\"}\n"),
+                         HasSubstr("generateName: proctor-12-\n")));
+  EXPECT_THAT(render_compose(lock), HasSubstr("\n      - \"ON\"\n"));
 }
 
 // Directives count only before any other comment.

@@ -203,6 +203,15 @@ def what_hangs(verify):
     print("ok a server that hangs costs its limit")
 
 
+def wheels(verify):
+    """Nobody looks them up; that is said, and is neither red nor green."""
+    verify.lock.write_text(verify.text + '\n[[package]]\nname = "python3-pip"\nversion = "1"\n\n[[wheel]]\nname = "numpy"\n'
+                           f'version = "2.3.4"\nsha256 = ["{HASH}"]\n')
+    verify.world.hang = "/"
+    verify.expect(75, "unasked  wheel.numpy: 2.3.4: no index is asked", arguments=["--timeout", "300ms"])
+    print("ok wheels")
+
+
 def keys(verify):
     verify.world.files[verify.release] = (APT / "InRelease.two").read_bytes()
     verify.expect(1, "unknown  repository.demo.key: 2 keys have signed it, choose one")
@@ -324,7 +333,7 @@ def machine(verify):
 def main():
     if not shutil.which("curl") or not shutil.which("gpgv"):
         skip("curl and gpgv are needed")
-    for test in (fills_what_is_missing, only_verified, what_lies, what_is_gone, what_hangs, keys, mirror, update, refused, machine):
+    for test in (fills_what_is_missing, only_verified, what_lies, what_is_gone, what_hangs, wheels, keys, mirror, update, refused, machine):
         with Sandbox() as sandbox:
             for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
                 sandbox.env.pop(name, None)

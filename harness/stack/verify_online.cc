@@ -48,6 +48,7 @@ class OnlineVerification {
     for (const auto& repository : lock_.repositories) verify_repository(repository);
     for (const auto& package : lock_.packages) say_package(package);
     for (const auto& file : lock_.files) verify_file(file);
+    if (!moment_) say_wheels();
     if (missing_tool_) return *missing_tool_;
     return std::move(report_);
   }
@@ -86,6 +87,7 @@ class OnlineVerification {
   void say_package(const LockedPackage& package);
   void say_newest(const LockedPackage& package, const std::set<std::string>& versions);
   void verify_file(const LockedFile& file);
+  void say_wheels();
 
   const StackLock& lock_;
   const OutsideTools& tools_;
@@ -268,6 +270,12 @@ void OnlineVerification::verify_file(const LockedFile& file) {
   if (file.unverified) fill({"file", file.name}, "", "", true);
 }
 
+void OnlineVerification::say_wheels() {
+  for (const auto& wheel : lock_.wheels)
+    say("wheel." + wheel.name, WorldSays::kUnasked,
+        wheel.version + ": no index is asked; pip compares its hashes when the image is built");
+}
+
 }  // namespace
 
 std::string_view to_string(WorldSays says) {
@@ -282,6 +290,8 @@ std::string_view to_string(WorldSays says) {
       return "unknown";
     case WorldSays::kSilent:
       return "silent";
+    case WorldSays::kUnasked:
+      return "unasked";
   }
   return "?";
 }

@@ -17,7 +17,8 @@ enum class WorldSays {
   kDiffers,  // it is different, or gone
   kNew,      // the lock does not have it; this is the value
   kUnknown,  // the lock does not have it, and it cannot be looked up
-  kSilent    // nobody answered
+  kSilent,   // nobody answered
+  kUnasked   // nobody looks it up
 };
 std::string_view to_string(WorldSays says);
 

@@ -43,6 +43,9 @@ TEST(Headline, SaysWhatHappened) {
   EXPECT_EQ(of(Outcome::kCrash, "signal:250"), "killed by signal 250");
   EXPECT_EQ(of(Outcome::kError, "spawn:ENOENT"), "could not be started: ENOENT");
   EXPECT_EQ(of(Outcome::kNotrun, "budget"), "not run: it no longer fitted into --deadline");
+  EXPECT_THAT(of(Outcome::kXfail, "signal:11"), testing::EndsWith(": signal:11"));
+  EXPECT_THAT(of(Outcome::kSkip, "not_ready"), testing::EndsWith(": not_ready"));
+  EXPECT_THAT(of(Outcome::kXpass, "after_end"), HasSubstr("passed although"));
   AttemptEnded failed = ended("s/a", {Outcome::kFail, ""});
   failed.failures = {{}, {"M-1", "Expected equality:\n  1\n  2", "", 0, "", "", ""}};
   EXPECT_EQ(headline_of(failed), "Expected equality: 1 2");

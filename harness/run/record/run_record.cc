@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ranges>
 #include <string_view>
 #include <thread>
 
@@ -291,6 +292,8 @@ Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir) {
   if (copy == PrivateCopy::kEqual || (copy == PrivateCopy::kNone && !since_boot)) return record;
   if (copy == PrivateCopy::kOther)
     return distrusted(path, "the copy that its runner keeps to itself says something else");
+  // A run that ends takes its record away before the copy.
+  if (const auto again = read_as_it_is(path); again && !*again) return again;
   Error error = distrusted(path, "there is no copy of it where runners of this user keep one");
   error.hint +=
       " Do it as the user who ran it, in the same container; `proctor report render` needs no record.";
@@ -300,12 +303,12 @@ Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir) {
 bool is_confirmed(const RunRecord& record) { return private_copy_of(record) == PrivateCopy::kEqual; }
 
 void remove_run_record(const RunRecord& record) {
-  for (const auto& directory : run_record_directories())
-    ::unlink((directory + "/" + record.run_id + ".json").c_str());
   // By now another run may be in that directory.
   const std::string path = record.run_dir + "/" + kRecordFile;
   const auto there = read_as_it_is(path);
   if (there && *there && (*there)->run_id == record.run_id) ::unlink(path.c_str());
+  for (const auto& directory : run_record_directories())
+    ::unlink((directory + "/" + record.run_id + ".json").c_str());
 }
 
 std::vector<std::string> run_record_directories() {
@@ -358,7 +361,8 @@ Result<void> RunRecordFiles::keep(const std::vector<int>& pids) {
 }
 
 RunRecordFiles::~RunRecordFiles() {
-  for (const auto& path : paths_) ::unlink(path.c_str());
+  for (const auto& path : std::views::reverse(paths_))
+    ::unlink(path.c_str());  // the copy last, as it came first
 }
 
 // The boot comes first: the containers of a machine have names of their own, and its boot id.

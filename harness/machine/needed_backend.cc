@@ -12,10 +12,10 @@
 #include <cerrno>
 #include <deque>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
 
+#include "harness/core/find_texts.h"
 #include "harness/core/unique_fd.h"
 #include "harness/devices/library_search.h"
 
@@ -80,20 +80,6 @@ std::vector<std::string> split_path(std::string_view path, const std::string& or
     path.remove_prefix(std::min(colon + 1, path.size()));
   }
   return directories;
-}
-
-bool holds(const std::string& file, std::string_view text) {
-  std::ifstream stream(file, std::ios::binary);
-  std::vector<char> block(1 << 20);
-  for (std::size_t kept = 0; stream;) {
-    stream.read(block.data() + kept, static_cast<std::streamsize>(block.size() - kept));
-    const std::size_t size = kept + static_cast<std::size_t>(stream.gcount());
-    if (memmem(block.data(), size, text.data(), text.size()) != nullptr) return true;
-    kept = std::min(text.size(), size);
-    std::copy(block.begin() + static_cast<std::ptrdiff_t>(size - kept),
-              block.begin() + static_cast<std::ptrdiff_t>(size), block.begin());
-  }
-  return false;
 }
 
 void add(std::vector<NeededBackend>& found, Backend backend, std::string why, bool certain) {
@@ -176,8 +162,10 @@ std::vector<NeededBackend> needed_backends(const std::string& program, std::stri
       if (!file.empty()) waiting.push_back({file, library.through + "needs " + name + ", which "});
     }
   }
+  if (!read_needed_libraries(program)) return found;
+  const auto opened = find_texts(program, {kOpenedLibraries[0].prefix, kOpenedLibraries[1].prefix});
   for (const VendorLibrary& library : kOpenedLibraries) {
-    if (read_needed_libraries(program) && holds(program, library.prefix))
+    if (opened && opened->contains(library.prefix))
       add(found, library.backend, "opens " + std::string(library.prefix), false);
   }
   return found;

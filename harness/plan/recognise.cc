@@ -1,18 +1,17 @@
 #include "harness/plan/recognise.h"
 
 #include <fmt/format.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <string_view>
 #include <vector>
 
+#include "harness/core/find_texts.h"
 #include "harness/core/text.h"
 #include "harness/plan/kinds/all_kinds.h"
 #include "harness/plan/kinds/gtest.h"
@@ -24,47 +23,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool contains(std::string_view block, std::string_view text) {
-  return memmem(block.data(), block.size(), text.data(), text.size()) != nullptr;
-}
-
-// The kinds of which a marker stands in the executable, in their own order. Reads block by block: an executable
-// may be larger than what the runner may hold. Only ELF files are searched; a script that mentions an option
-// does not understand it.
+// The kinds of which a marker stands in the executable, in their own order. Only ELF files are searched; a script that
+// mentions an option does not understand it.
 Result<std::vector<const Kind*>> kinds_in(const std::string& path) {
-  std::set<const Kind*> found;
-  const auto ordered = [&found] {
-    std::vector<const Kind*> kinds;
-    for (const Kind* kind : all_kinds()) {
-      if (found.contains(kind)) kinds.push_back(kind);
-    }
-    return kinds;
-  };
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    // Executable but not readable: nothing to recognise, and no mistake.
-    if (errno == EACCES) return ordered();
-    return Error::system("read " + path, errno);
+  std::vector<std::string_view> markers;
+  for (const Kind* kind : all_kinds())
+    markers.insert(markers.end(), kind->traits().markers.begin(), kind->traits().markers.end());
+  const auto found = find_texts(path, markers,
+                                "\x7f"
+                                "ELF");
+  std::vector<const Kind*> kinds;
+  // Executable but not readable: nothing to recognise, and no mistake.
+  if (!found && found.error().sys_errno == EACCES) return kinds;
+  if (!found) return found.error();
+  for (const Kind* kind : all_kinds()) {
+    const auto& its = kind->traits().markers;
+    if (std::ranges::any_of(its, [&](std::string_view marker) { return found->contains(marker); }))
+      kinds.push_back(kind);
   }
-  std::vector<char> block(1 << 20);
-  std::size_t kept = 0;
-  for (bool first = true;; first = false) {
-    file.read(block.data() + kept, static_cast<std::streamsize>(block.size() - kept));
-    const std::size_t size = kept + static_cast<std::size_t>(file.gcount());
-    const std::string_view text(block.data(), size);
-    if (first && !text.starts_with("\x7f"
-                                   "ELF"))
-      return ordered();
-    for (const Kind* kind : all_kinds()) {
-      for (const std::string_view marker : kind->traits().markers) {
-        if (contains(text, marker)) found.insert(kind);
-      }
-    }
-    if (!file) return ordered();
-    kept = std::min(Kind::kLongestMarker, size);
-    std::copy(block.begin() + static_cast<std::ptrdiff_t>(size - kept),
-              block.begin() + static_cast<std::ptrdiff_t>(size), block.begin());
-  }
+  return kinds;
 }
 
 std::string base_name(const std::string& path) { return fs::path(path).filename().string(); }

@@ -83,8 +83,8 @@ class Kind {
   struct Traits {
     std::string_view name;       // as in `kind = "gtest"`
     std::string_view framework;  // "GoogleTest tests": what a program of it lists
-    // Texts that stand in a program of this kind; a library that is linked dynamically leaves its own name. At
-    // most kLongestMarker bytes each. Only a program that contains one is asked to list.
+    // Texts that stand in a program of this kind; a library that is linked dynamically leaves its own name.
+    // Only a program that contains one is asked to list.
     std::vector<std::string_view> markers = {};
     std::vector<std::string_view> processes = {"case", "suite"};  // what `process` may say
     // Made with our suites/main: gets a strict environment, a scratch directory, and its sizes and devices as
@@ -102,7 +102,6 @@ class Kind {
     std::vector<std::string_view> caller_filters = {};
     std::vector<std::string_view> caller_options = {};
   };
-  static constexpr std::size_t kLongestMarker = 32;
 
   explicit Kind(Traits traits) : traits_(std::move(traits)) {}
   virtual ~Kind() = default;

@@ -17,13 +17,6 @@ TEST(Kinds, EachHasANameThatFindsIt) {
   EXPECT_EQ(find_kind("nonsense"), nullptr);
 }
 
-// The search through an executable keeps as many bytes of one block for the next.
-TEST(Kinds, NoMarkerIsLongerThanWhatTheSearchKeeps) {
-  for (const Kind* kind : all_kinds()) {
-    for (const auto marker : kind->traits().markers) EXPECT_LE(marker.size(), Kind::kLongestMarker) << marker;
-  }
-}
-
 // A translator is wanted where a process does not speak the child protocol itself.
 TEST(Kinds, WhoHasWordsOfItsOwnHasATranslator) {
   Suite suite;

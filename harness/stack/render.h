@@ -32,8 +32,8 @@ std::vector<RenderedFile> render_stack(const StackLock& lock);
 // docker-bake.hcl: all images of all stacks by one command. No two may have one name.
 Result<RenderedFile> render_bake(const std::vector<StackLock>& locks);
 
-// The profile that an engine applies to our containers: what the engines allow by default, and of namespaces what the
-// containment layer pidns needs. harness/stack/seccomp.json
+// The profile that an engine applies to our containers: what Docker allows by default and less (docs/stacks.md), and of
+// namespaces what the containment layer pidns needs. harness/stack/seccomp.json
 std::string_view seccomp_profile();
 
 // The name of a flavour's image, where nobody gives it another: "proctor-cuda-13", "proctor-cuda-13-base". The first

@@ -8,6 +8,10 @@ set -euf
 image=${1:?usage: run.sh IMAGE [ARGUMENTS OF PROCTOR]}
 shift
 here=$(cd "$(dirname "$0")" && pwd)
+if [ -z "$(find /run/lock -prune -type d -user 0 -perm -1777)" ]; then
+  echo "/run/lock is not a directory of root's with mode 1777: install --directory --mode=1777 /run/lock" >&2
+  exit 2
+fi
 # shellcheck disable=SC2086  # PROCTOR_RUN_ARGS is words
 exec docker run \
   --rm \
@@ -19,6 +23,7 @@ exec docker run \
   --cap-drop=ALL \
   --security-opt=no-new-privileges \
   --security-opt=seccomp="$here"/seccomp.json \
+  --env=PROCTOR_LEASES=host \
   --volume=/run/lock:/run/lock \
   --label=dev.proctor.stack=cpu-sim \
   --env=PROCTOR_IMAGE_DIGEST="$(docker image inspect --format '{{.Id}}' "$image")" \

@@ -12,6 +12,10 @@ image=${1:?usage: run.sh IMAGE [ARGUMENTS OF PROCTOR]}
 shift
 here=$(cd "$(dirname "$0")" && pwd)
 gpus=${GPUS:---gpus=all}
+if [ -z "$(find /run/lock -prune -type d -user 0 -perm -1777)" ]; then
+  echo "/run/lock is not a directory of root's with mode 1777: install --directory --mode=1777 /run/lock" >&2
+  exit 2
+fi
 cache=${CACHE:-proctor-cuda-12-$(printf '%s-%s' "${CUDA_VISIBLE_DEVICES:-all}" "${SHARD:-1}" | tr -c 'A-Za-z0-9.-' _)}
 # shellcheck disable=SC2086  # PROCTOR_RUN_ARGS is words
 exec docker run \
@@ -27,6 +31,7 @@ exec docker run \
   "$gpus" \
   --env=CUDA_VISIBLE_DEVICES \
   --env=CUDA_DEVICE_ORDER \
+  --env=PROCTOR_LEASES=host \
   --volume=/run/lock:/run/lock \
   --volume="$cache":/cache \
   --label=dev.proctor.stack=cuda-12 \

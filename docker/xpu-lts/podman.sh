@@ -9,6 +9,10 @@ set -euf
 image=${1:?usage: podman.sh IMAGE [ARGUMENTS OF PROCTOR]}
 shift
 here=$(cd "$(dirname "$0")" && pwd)
+if [ -z "$(find /run/lock -prune -type d -user 0 -perm -1777)" ]; then
+  echo "/run/lock is not a directory of root's with mode 1777: install --directory --mode=1777 /run/lock" >&2
+  exit 2
+fi
 render_group=$(stat -c %g /dev/dri/renderD128)
 [ "$(id -u)" = 0 ] || render_group=keep-groups
 cache=${CACHE:-proctor-xpu-lts-$(printf '%s-%s' "${ZE_AFFINITY_MASK:-all}" "${SHARD:-1}" | tr -c 'A-Za-z0-9.-' _)}
@@ -29,6 +33,7 @@ exec podman run \
   --env=ZE_AFFINITY_MASK \
   --env=ZE_FLAT_DEVICE_HIERARCHY \
   --env=ZE_ENABLE_PCI_ID_DEVICE_ORDER \
+  --env=PROCTOR_LEASES=host \
   --volume=/run/lock:/run/lock \
   --volume="$cache":/cache \
   --label=dev.proctor.stack=xpu-lts \

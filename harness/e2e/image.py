@@ -6,11 +6,14 @@ not root and without rights: on the containment layer pidns, with leases that th
     image.py [ENGINE...]     podman, buildah; default: those that are installed
 """
 
+import fcntl
+import json
 import os
 import platform
 import re
 import shutil
 import resource
+import struct
 import subprocess
 import sys
 import time
@@ -178,6 +181,25 @@ def stack_runs(engine, image):
     print(f"ok {engine.name}: {document['summary']['pass']} of {document['summary']['planned']} pass on pidns")
 
 
+def lease_of_the_host_counts(engine):
+    """A device that somebody on the host has is not free inside."""
+    device = f"xpu:test-{os.getpid()}"
+    file = Path(f"/run/lock/{device}.lease")
+    fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+    try:
+        os.fchmod(fd, 0o666)  # as proctor makes them
+        os.write(fd, json.dumps({"format": 1, "device": device, "pid": os.getpid(), "uid": 0, "run": "of-the-host", "command": "x",
+                                 "since": "now", "boot_id": "", "dirty": False, "endured": ""}).encode())
+        held = f"{device} is held by pid {os.getpid()} (uid 0, run of-the-host"
+        check(held not in engine.checked("proctor", "doctor"), "it is held before anybody locks it")
+        fcntl.fcntl(fd, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+        text = engine.checked("proctor", "doctor")
+        check(held in text, engine.name, "a lease of the host is not seen inside:", text)
+    finally:
+        file.unlink()
+        os.close(fd)
+
+
 def printed_line_runs(engine):
     """What --print prints is a line for a shell, with which a person starts the same."""
     line = engine.sandbox.proctor("stack", "run", STACK, "--engine", engine.name, "--dir", engine.docker, "--print", "--",
@@ -226,6 +248,7 @@ def main():
             for name in sys.argv[1:] or [name for name in ("podman", "buildah") if shutil.which(name)]:
                 engine = Engine(name, images, sandbox.path / "docker", sandbox)
                 stack_runs(engine, Image(images))
+                lease_of_the_host_counts(engine)
                 printed_line_runs(engine)
                 rendered_script_runs(engine)
 

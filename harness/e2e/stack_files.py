@@ -75,7 +75,9 @@ def same(stack, engine, script, line):
 
 def read_yaml(file, values):
     import yaml  # noqa: PLC0415  the system's, and not on every machine
-    text = re.sub(r"\$\{(\w+)(:[?-][^}]*)?\}", lambda found: values.get(found[1], "1"), file.read_text())
+    text, found = file.read_text(), 1
+    while found:  # one may be in another
+        text, found = re.subn(r"\$\{(\w+)(:[?-][^}$]*)?\}", lambda name: values.get(name[1], "1"), text)
     return yaml.safe_load(text)
 
 
@@ -100,6 +102,7 @@ def kubernetes_says_the_same(stack, words):
     check(security["runAsUser"] == 10001 and security["runAsNonRoot"] is True, security)
     check(security["seccompProfile"] == {"type": "Localhost", "localhostProfile": "proctor/seccomp.json"}, security)
     check(container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}, container)
+    check(container["env"] == [{"name": "PROCTOR_LEASES", "value": "host"}], container)
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
     check(set(mounts) == {volume["name"] for volume in pod["volumes"]}, mounts, pod["volumes"])
     places = {word.split(":")[1] for word in words if word.startswith("--volume=")}
@@ -145,6 +148,9 @@ def main():
         import yaml  # noqa: F401, PLC0415
     except ImportError:
         skip("needs:python3-yaml")
+    lock = Path("/run/lock").stat()
+    if lock.st_uid != 0 or lock.st_mode & 0o1777 != 0o1777:
+        skip("needs:/run/lock of root's with mode 1777, without which nothing is started")
     with Sandbox() as sandbox:
         fake_engines(sandbox)
         for stack in STACKS:

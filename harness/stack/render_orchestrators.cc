@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/core/container_marks.h"
 #include "harness/stack/render.h"
 #include "harness/stack/render_words.h"
 #include "harness/stack/run_line.h"
@@ -85,11 +86,13 @@ std::string kubernetes_container(const StackLock& lock) {
       "          image: \"${{IMAGE}}\"\n"
       "          command: [{}/bin/proctor]\n"
       "          args: [run, --out, {}/run]\n"
+      "          env:\n"
+      "            - {{name: {}, value: {}}}\n"
       "          securityContext:\n"
       "            allowPrivilegeEscalation: false\n"
       "            capabilities:\n"
       "              drop: [ALL]\n",
-      kProctorInImage, kOutInImage);
+      kProctorInImage, kOutInImage, kLeasesVariable, kLeasesOfHost);
   if (const std::string device = device_limit(lock); !device.empty())
     text +=
         fmt::format("          resources:\n            limits:\n              {}: ${{DEVICES}}\n", device);
@@ -135,12 +138,14 @@ std::string render_compose(const StackLock& lock) {
       "      - seccomp:./seccomp.json\n",
       lock.shm_size, kPidsLimit);
   text += compose_devices(lock);
-  if (!lock.environment.empty()) text += "    environment:\n";
+  text += "    environment:\n";
   for (const auto& name : lock.environment) text += fmt::format("      - \"{}\"\n", name);
+  text += fmt::format("      - {}={}\n", kLeasesVariable, kLeasesOfHost);
   text += compose_volumes(lock);
   text += fmt::format("    entrypoint: [{}/bin/proctor]\n", kProctorInImage);
   if (has_cache(lock))
-    text += fmt::format("volumes:\n  cache:\n    name: ${{CACHE:-proctor-{}-all-1}}\n", lock.name);
+    text +=
+        fmt::format("volumes:\n  cache:\n    name: ${{CACHE:-proctor-{}-all-${{SHARD:-1}}}}\n", lock.name);
   return text;
 }
 

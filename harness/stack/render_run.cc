@@ -44,6 +44,16 @@ std::string cache_line(const StackLock& lock) {
       lock.name, mask_variable(lock));
 }
 
+// Elsewhere the host's own runs would not lease there, or the container's could not.
+std::string leases_check() {
+  return fmt::format(
+      "if [ -z \"$(find {0} -prune -type d -user 0 -perm -1777)\" ]; then\n"
+      "  echo \"{0} is not a directory of root's with mode 1777: install --directory --mode=1777 {0}\" >&2\n"
+      "  exit 2\n"
+      "fi\n",
+      kLeasesInImage);
+}
+
 // A rootless podman has no number for the host's group; crun hands in those that the caller has.
 std::string group_line(const StackLock& lock, Engine engine) {
   if (!is_xpu(lock)) return {};
@@ -76,7 +86,7 @@ std::string script(const StackLock& lock, Engine engine) {
                          "here=$(cd \"$(dirname \"$0\")\" && pwd)\n",
                          script_name(engine));
   if (is_cuda(lock) && engine == Engine::kDocker) text += fmt::format("gpus=${{GPUS:-{}}}\n", kAllGpus);
-  text += group_line(lock, engine) + cache_line(lock);
+  text += leases_check() + group_line(lock, engine) + cache_line(lock);
   text += fmt::format("# shellcheck disable=SC2086  # PROCTOR_RUN_ARGS is words\nexec {} run \\\n", name);
   for (const auto& option : options) text += fmt::format("  {} \\\n", option);
   return text + fmt::format("  ${{PROCTOR_RUN_ARGS:-}} \"$image\" {}/bin/proctor \"$@\"\n", kProctorInImage);

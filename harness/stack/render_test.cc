@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "harness/core/digest.h"
 #include "harness/core/read_file.h"
@@ -125,6 +127,43 @@ TEST(RenderedLines, CudaTakesTheGpusAndNamesTheDriverOfTheHost) {
   EXPECT_THAT(line, HasSubstr("# The host needs the driver nvidia >= 580"));
   EXPECT_THAT(line, Not(HasSubstr("/dev/dri")));
   EXPECT_THAT(render_podman_script(ours("cuda-13")), HasSubstr("--device=nvidia.com/gpu=all \\\n"));
+}
+
+// Whose leases they are, cannot be seen from inside.
+TEST(RenderedLines, SayThatTheLeasesAreTheHosts) {
+  const StackLock lock = ours("cpu-sim");
+  for (const std::string& text :
+       {render_docker_script(lock), render_podman_script(lock), render_job_container(lock)})
+    EXPECT_THAT(text, HasSubstr("--env=PROCTOR_LEASES=host"));
+  EXPECT_THAT(render_compose(lock), HasSubstr("      - PROCTOR_LEASES=host\n"));
+  EXPECT_THAT(render_kubernetes_job(lock), HasSubstr("- {name: PROCTOR_LEASES, value: host}\n"));
+}
+
+// With another /run/lock the host leases elsewhere than the container.
+TEST(RenderedLines, AScriptStartsNothingWhereTheHostLeasesElsewhere) {
+  const TempDir directory;
+  std::string script = render_podman_script(ours("cpu-sim"));
+  const auto begin = script.find("if [ -z");
+  ASSERT_NE(begin, std::string::npos);
+  script = script.substr(begin, script.find("\nfi\n") + 4 - begin);
+  const fs::path place = directory / "lock";
+  for (auto at = script.find("/run/lock"); at != std::string::npos; at = script.find("/run/lock", at + 1))
+    script.replace(at, std::string("/run/lock").size(), place.string());
+  const auto run = [&] { return testing_support::run_child({"/bin/sh", "-euc", script}); };
+  EXPECT_EQ(run().exit_code, 2);
+  fs::create_directory(place);
+  for (const unsigned mode : {0755U, 0777U, 01775U}) {
+    ASSERT_EQ(::chmod(place.c_str(), mode), 0);
+    EXPECT_EQ(run().exit_code, 2) << mode;
+  }
+  EXPECT_THAT(run().err, HasSubstr("install --directory --mode=1777 " + place.string()));
+  ASSERT_EQ(::chmod(place.c_str(), 01777), 0);
+  EXPECT_EQ(run().exit_code, ::geteuid() == 0 ? 0 : 2);  // it must be root's
+}
+
+TEST(RenderedLines, ComposeHasACacheForEachShard) {
+  EXPECT_THAT(render_compose(ours("xpu-rolling")),
+              HasSubstr("name: ${CACHE:-proctor-xpu-rolling-all-${SHARD:-1}}\n"));
 }
 
 // What the scripts compute in the shell and `stack run` in its own words is one name.

@@ -4,6 +4,7 @@
 
 #include <cctype>
 
+#include "harness/core/container_marks.h"
 #include "harness/stack/render.h"
 
 namespace proctor {
@@ -64,7 +65,8 @@ std::vector<std::string> devices(const StackLock& lock, Engine engine, const Run
 }
 
 std::vector<std::string> shared_directories(const StackLock& lock, const RunPlaces& places) {
-  std::vector<std::string> all = {fmt::format("--volume={}:{}", places.leases, kLeasesInImage)};
+  std::vector<std::string> all = {fmt::format("--env={}={}", kLeasesVariable, kLeasesOfHost),
+                                  fmt::format("--volume={}:{}", places.leases, kLeasesInImage)};
   if (has_cache(lock) && !places.cache.empty())
     all.push_back(fmt::format("--volume={}:{}", places.cache, kCacheInImage));
   return all;

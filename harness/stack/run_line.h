@@ -40,7 +40,7 @@ std::string mask_variable(const StackLock& lock);
 // Of the process tree and its rights; of the devices. Each is one word, "--flag" or "--flag=value".
 std::vector<std::string> confinement(const StackLock& lock, const std::string& profile);
 std::vector<std::string> devices(const StackLock& lock, Engine engine, const RunPlaces& places);
-// Directories that outlive the container: leases, and what drivers have compiled.
+// Directories that outlive the container: leases, with the word that they are the host's, and what drivers have compiled.
 std::vector<std::string> shared_directories(const StackLock& lock, const RunPlaces& places);
 
 // Two containers must not write one cache at once: a volume for each set of devices and each shard. `devices` is the

@@ -15,6 +15,7 @@
 #include <filesystem>
 
 #include "harness/core/clock.h"
+#include "harness/core/container_marks.h"
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
 #include "harness/core/user_name.h"
@@ -81,12 +82,10 @@ bool lock_from(off_t first, int fd, short type) {
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-// A container that has it as a mount was given it, by who gives it to others as well. (/dev/shm is always one.)
-bool is_given(const std::string& path) {
-  struct stat own {
-  }, above{};
-  return path == kEverybodys && stat(path.c_str(), &own) == 0 && stat("/run", &above) == 0 &&
-         own.st_dev != above.st_dev;
+// Whose it is, does not show from inside: a fresh tmpfs or volume is a mount as well as the host's directory.
+bool is_said_to_be_the_hosts(const std::string& path) {
+  const char* said = std::getenv(kLeasesVariable);
+  return path == kEverybodys && said != nullptr && std::string_view(said) == kLeasesOfHost;
 }
 
 // Who makes it before us would be who may remove what is in it.
@@ -283,8 +282,8 @@ std::string LeaseDirectory::path_of(std::string device) const {
 LeaseScope LeaseDirectory::scope() const {
   struct stat own {};
   const bool contained = stat("/proc/self/ns/pid", &own) == 0 && own.st_ino != kHostPidNamespace;
-  return contained && path_ == default_path() && !is_given(path_) ? LeaseScope::kContainer
-                                                                  : LeaseScope::kHost;
+  return contained && path_ == default_path() && !is_said_to_be_the_hosts(path_) ? LeaseScope::kContainer
+                                                                                 : LeaseScope::kHost;
 }
 
 // Without O_CREAT first: in a directory with the sticky bit the kernel refuses O_CREAT on a file of another

@@ -112,8 +112,8 @@ class LeaseDirectory {
   static Result<LeaseDirectory> open(const std::string& path);
 
   const std::string& path() const { return path_; }
-  // kContainer when this process is in a container and the directory is the default one, which processes
-  // outside do not see. One that the user chose, or that the container was given as a mount, is assumed to be shared.
+  // kContainer when this process is in a container and the directory is the default one, unless who started the
+  // container says that it is the host's (kLeasesVariable). One that the user chose is assumed to be shared.
   LeaseScope scope() const;
 
   // Who has the device now, if anybody. This disturbs nobody, so it may be called at any time.

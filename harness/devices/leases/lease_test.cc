@@ -3,14 +3,18 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
+#include "harness/core/container_marks.h"
 #include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
 
@@ -21,6 +25,50 @@ using testing::HasSubstr;
 using testing::Optional;
 
 constexpr const char* kCard = "xpu:0000:03:00.0";
+
+constexpr int kNotHere = 77;
+
+// As the first process of a container: /run/lock is a file system of its own there, as a systemd container has one.
+int in_a_container(const std::function<int()>& check) {
+  const std::string map = "0 " + std::to_string(getuid()) + " 1";
+  const pid_t maker = fork();
+  if (maker == 0) {
+    if (unshare(CLONE_NEWNS | CLONE_NEWPID | (getuid() == 0 ? 0 : CLONE_NEWUSER)) != 0) _exit(kNotHere);
+    if (getuid() != 0) std::ofstream("/proc/self/uid_map") << map;
+    const pid_t first = fork();
+    if (first == 0) {
+      const bool made = mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                        mount("none", "/run", "tmpfs", 0, nullptr) == 0 && mkdir("/run/lock", 0755) == 0 &&
+                        mount("none", "/run/lock", "tmpfs", 0, "mode=1777") == 0;
+      _exit(made ? check() : kNotHere);
+    }
+    int status = 0;
+    _exit(waitpid(first, &status, 0) == first && WIFEXITED(status) ? WEXITSTATUS(status) : kNotHere);
+  }
+  int status = 0;
+  waitpid(maker, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// That the directory is a mount, says nothing: who started the container says it, or nobody.
+TEST(LeaseScopeTest, IsTheHostsOnlyWhereThatIsSaid) {
+  const auto is_the_hosts = [](const char* said, const std::string& path) {
+    said == nullptr ? unsetenv(kLeasesVariable) : setenv(kLeasesVariable, said, 1);
+    const auto directory = LeaseDirectory::open(path);
+    return directory && directory->scope() == LeaseScope::kHost;
+  };
+  const int wrong = in_a_container([&] {
+    if (is_the_hosts(nullptr, "/run/lock")) return 1;
+    if (is_the_hosts("", "/run/lock")) return 2;
+    if (!is_the_hosts(kLeasesOfHost, "/run/lock")) return 3;
+    if (chmod("/run/lock", 0755) != 0) return 4;
+    return is_the_hosts(kLeasesOfHost, LeaseDirectory::default_path())
+               ? 5
+               : 0;  // /dev/shm now, of which it is not said
+  });
+  if (wrong == kNotHere) GTEST_SKIP() << "needs namespaces, or root";
+  EXPECT_EQ(wrong, 0) << "the number of the check above";
+}
 
 class LeaseTest : public testing::Test {
  protected:

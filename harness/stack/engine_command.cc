@@ -36,7 +36,7 @@ Words directories(const StackContainer& container) {
 
 // An image without a digest is one that was built here: nobody's image of that name is fetched.
 const char* fetched(const StackContainer& container) {
-  return container.image.find("@sha256:") == std::string::npos ? "--pull=never" : "--pull=missing";
+  return is_by_digest(container.image) ? "--pull=missing" : "--pull=never";
 }
 
 Words of_docker(const StackContainer& container) {
@@ -49,12 +49,34 @@ Words of_docker(const StackContainer& container) {
   return words;
 }
 
+// A shell hears no signal while it waits for a program before it, so buildah runs behind it: what the shell is sent,
+// buildah gets as TERM, and the container goes in any case. Behind it buildah would read nothing (POSIX), so its stdin is
+// handed over by 3.
+constexpr const char* kBuildahScript =
+    "set -eu\n"
+    "container=\n"
+    "ended() {{\n"
+    "  trap '' HUP INT TERM\n"
+    "  pid=${{!:-}}\n"
+    "  [ -z \"$pid\" ] || {{ kill -TERM \"$pid\" 2>/dev/null || :; wait \"$pid\" || :; }}\n"
+    "  exit \"$1\"\n"
+    "}}\n"
+    "trap '[ -z \"$container\" ] || buildah rm \"$container\" >/dev/null' EXIT\n"
+    "trap 'ended 129' HUP\n"
+    "trap 'ended 130' INT\n"
+    "trap 'ended 143' TERM\n"
+    "exec 3<&0\n"
+    "container=$(buildah from{0}{1})\n"
+    "buildah run{0}{2}{0}\"$container\" -- {3} <&3 3<&- &\n"
+    "wait \"$!\"\n";
+
 // buildah has no init process (Proctor reaps by itself), no limit of processes and no no-new-privileges; the group of
 // the render nodes is the user's only one.
 std::string of_buildah(const StackContainer& container, const Words& command, const char* between) {
   const StackLock& lock = container.lock;
-  Words from = {"--pull-never", "--cap-drop=ALL", "--security-opt=seccomp=" + container.places.profile,
+  Words from = {"--cap-drop=ALL", "--security-opt=seccomp=" + container.places.profile,
                 "--shm-size=" + lock.shm_size, "--ulimit=core=0"};
+  if (!is_by_digest(container.image)) from.insert(from.begin(), "--pull-never");
   Words run = {"--isolation=oci",
                fmt::format("--user={}:{}", kImageUser,
                            is_xpu(lock) ? container.places.group : std::to_string(kImageUser))};
@@ -65,16 +87,13 @@ std::string of_buildah(const StackContainer& container, const Words& command, co
   add(run, directories(container));
   add(run, container.options);
   from.push_back(container.image);
-  return fmt::format(
-      "set -eu\n"
-      "container=$(buildah from{0}{1})\n"
-      "trap 'buildah rm \"$container\" >/dev/null' EXIT\n"
-      "trap 'exit 130' INT TERM HUP\n"
-      "buildah run{0}{2}{0}\"$container\" -- {3}\n",
-      between, quoted(from, between), quoted(run, between), quoted(command, " "));
+  return fmt::format(kBuildahScript, between, quoted(from, between), quoted(run, between),
+                     quoted(command, " "));
 }
 
 }  // namespace
+
+bool is_by_digest(const std::string& image) { return image.find("@sha256:") != std::string::npos; }
 
 std::vector<std::string> engine_command(const StackContainer& container) {
   const Words command = inside(container.command);

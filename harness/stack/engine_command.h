@@ -20,6 +20,9 @@ struct StackContainer {
   std::vector<std::string> command{};
 };
 
+// "ghcr.io/o/i@sha256:...": nobody can give it another meaning.
+bool is_by_digest(const std::string& image);
+
 // The first is a program's name. For buildah it is a shell with a script: buildah makes a container, runs it and
 // removes it by three commands.
 std::vector<std::string> engine_command(const StackContainer& container);

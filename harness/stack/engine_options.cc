@@ -6,11 +6,10 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "harness/stack/render.h"
+#include "harness/stack/mount_rules.h"
 
 namespace proctor {
 namespace {
@@ -39,7 +38,6 @@ constexpr KnownOption kAllowed[] = {{"--add-host"},
                                     {"--log-driver"},
                                     {"--memory"},
                                     {"--memory-swap"},
-                                    {"--mount", true, true},
                                     {"--name"},
                                     {"--network", true, true},
                                     {"--oom-score-adj"},
@@ -68,6 +66,7 @@ constexpr RefusedOption kRefused[] = {
     {"--user", "the user of our images is not root, and the directories are made for it"},
     {"--cap-drop", "all capabilities are dropped already"},
     {"--gpus", "the stack's lock says which devices there are; CUDA_VISIBLE_DEVICES takes some of them away"},
+    {"--mount", "it has many spellings; --volume=SOURCE:TARGET[:ro] and --tmpfs say what is needed"},
     {"--entrypoint", "the command stands behind --"},
     {"--rm", "it is given already"},
     {"--detach", "the exit code would be lost"}};
@@ -88,82 +87,48 @@ Error refused(const std::string& word, std::string_view why) {
       "Leave it out. `--print` prints the line, for who wants to change it and start it alone.");
 }
 
-// As it is in our images, where an engine follows these links.
-fs::path place_in_image(std::string_view target) {
-  const fs::path place = fs::path(target).lexically_normal();
-  for (const auto& [link, means] : {std::pair("/var/run", "/run"), std::pair("/var/lock", kLeasesInImage)}) {
-    const fs::path rest = place.lexically_relative(link);
-    if (!rest.empty() && *rest.begin() != "..") return (fs::path(means) / rest).lexically_normal();
-  }
-  return place;
-}
-
-// What lies over a directory hides what the run line puts there.
-std::optional<std::string> hides(std::string_view target) {
-  const fs::path place = place_in_image(target);
-  const auto covers = [&](const char* ours) {
-    const fs::path relative = fs::path(ours).lexically_relative(place);
-    return !relative.empty() && *relative.begin() != "..";  // the place itself, or one above it
-  };
-  if (covers(kLeasesInImage))
-    return "the leases would not be those of the host, and two runs could have one device";
-  if (covers(kProctorInImage)) return std::string("Proctor itself is at ") + kProctorInImage;
-  for (const char* ours : {"/proc", "/sys"}) {
-    const fs::path relative = place.lexically_relative(ours);
-    if (covers(ours) || (!relative.empty() && *relative.begin() != ".."))
-      return std::string("the engine masks what is at ") + ours;
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> leads_out(std::string_view source) {
-  const fs::path place = fs::path(source).lexically_normal();
-  for (const char* socket : {"docker.sock", "podman.sock", "containerd.sock", "crio.sock"}) {
-    if (place.filename() == socket) return "who has the engine's socket has the host";
-  }
-  if (place == "/") return "the container would have the whole host";
-  return std::nullopt;
-}
-
-// --volume=SOURCE:TARGET[:...], --mount=type=bind,source=SOURCE,target=TARGET, --tmpfs=TARGET[:...]
-std::optional<std::string> why_no_mount(std::string_view name, std::string_view value) {
-  std::string_view source, target;
-  if (name == "--mount") {
-    for (const std::string_view part : split(value, ',')) {
-      const auto equals = part.find('=');
-      if (equals == part.npos) continue;
-      const std::string_view key = part.substr(0, equals);
-      if (key == "source" || key == "src") source = part.substr(equals + 1);
-      if (key == "target" || key == "dst" || key == "destination") target = part.substr(equals + 1);
-    }
-  } else {
-    const auto parts = split(value, ':');
-    const bool has_source = name == "--volume" && parts.size() > 1;
-    if (has_source) source = parts[0];
-    target = parts[has_source ? 1 : 0];
-  }
-  if (!target.starts_with('/')) return "it does not say where in the container it belongs";
-  if (auto why = leads_out(source)) return why;
-  return hides(target);
+std::optional<std::string> why_no_device(std::string_view value) {
+  const fs::path path(value);
+  const bool is_gpu =
+      value == "/dev/dri" || value.starts_with("/dev/dri/") || value.starts_with("/dev/nvidia");
+  if (is_gpu && path.lexically_normal() == path && value.find(':') == value.npos) return std::nullopt;
+  if (value.starts_with("nvidia.com/gpu=")) return std::nullopt;
+  return "only GPUs are given: /dev/dri, /dev/nvidia..., nvidia.com/gpu=..., under their own names";
 }
 
 std::optional<std::string> why_no_security(std::string_view value) {
-  for (const char* fine : {"label=", "systempaths=unconfined", "unmask="}) {
-    if (value.starts_with(fine)) return std::nullopt;
-  }
+  constexpr std::string_view kLevel = "label=level:", kProfile = "apparmor=";
+  if (value == "label=disable" || value.starts_with(kLevel)) return std::nullopt;
+  if (value == "systempaths=unconfined" || value.starts_with("unmask=")) return std::nullopt;
   if (value.starts_with("seccomp"))
     return "the profile of the stack is what lets the containment layer pidns work, and no more";
   if (value == "apparmor=unconfined")
     return "where user namespaces are restricted (Ubuntu 24.04), a process without a profile may not make "
            "them";
-  if (value.starts_with("apparmor=")) return std::nullopt;
+  if (value.starts_with(kProfile) && is_plain_name(value.substr(kProfile.size()))) return std::nullopt;
   return "it is not one that is known to keep what holds the tests";
 }
 
+std::optional<std::string> why_no_network(std::string_view value) {
+  if (value.starts_with("container:")) return "it would be another container's";
+  if (is_plain_name(value)) return std::nullopt;
+  return "it is not the name of a network";
+}
+
+std::optional<std::string> why_no_runtime(std::string_view value) {
+  for (const char* known : {"runc", "crun", "nvidia"}) {
+    if (value == known) return std::nullopt;
+  }
+  return "runc, crun and nvidia are known to apply what the line says";
+}
+
 std::optional<std::string> why_not(std::string_view name, std::string_view value) {
-  if (name == "--volume" || name == "--mount" || name == "--tmpfs") return why_no_mount(name, value);
+  if (name == "--volume") return why_no_volume(value);
+  if (name == "--tmpfs") return why_no_target(split(value, ':').front());
+  if (name == "--device") return why_no_device(value);
   if (name == "--security-opt") return why_no_security(value);
-  if (name == "--network" && value.starts_with("container:")) return "it would be another container's";
+  if (name == "--network") return why_no_network(value);
+  if (name == "--runtime") return why_no_runtime(value);
   return std::nullopt;
 }
 

@@ -1,13 +1,17 @@
 // What an engine is told: options that are refused, and that a line for people and the words for the system are one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <csignal>
 #include <fstream>
 
+#include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
 #include "harness/core/words.h"
 #include "harness/stack/engine_command.h"
 #include "harness/stack/engine_options.h"
+#include "harness/stack/mount_rules.h"
 #include "harness/testing/child.h"
 
 namespace proctor {
@@ -18,6 +22,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::Optional;
 
 std::string answer(const std::vector<std::string>& words, Engine engine = Engine::kDocker) {
   const auto options = read_engine_options(engine, words);
@@ -30,8 +35,12 @@ TEST(EngineOptions, TakesSecretsModelsAndLimits) {
   EXPECT_EQ(answer({"-it", "-e", "HF_HOME=/models"}), "--interactive|--tty|--env=HF_HOME=/models");
   EXPECT_EQ(answer({"--security-opt=label=disable", "--security-opt", "systempaths=unconfined"}),
             "--security-opt=label=disable|--security-opt=systempaths=unconfined");
-  EXPECT_EQ(answer({"--mount=type=bind,source=/a,target=/b", "--tmpfs=/tmp"}),
-            "--mount=type=bind,source=/a,target=/b|--tmpfs=/tmp");
+  EXPECT_EQ(answer({"--volume=models:/models:ro,z", "--tmpfs=/tmp:size=1g", "--network=host"}),
+            "--volume=models:/models:ro,z|--tmpfs=/tmp:size=1g|--network=host");
+  EXPECT_EQ(answer({"--device=/dev/dri/renderD128", "--device=/dev/nvidia0", "--device=nvidia.com/gpu=0:1"}),
+            "--device=/dev/dri/renderD128|--device=/dev/nvidia0|--device=nvidia.com/gpu=0:1");
+  EXPECT_EQ(answer({"--runtime=nvidia", "--security-opt=label=level:s0:c1", "--security-opt=apparmor=ours"}),
+            "--runtime=nvidia|--security-opt=label=level:s0:c1|--security-opt=apparmor=ours");
   EXPECT_EQ(answer({}), "");
 }
 
@@ -64,9 +73,32 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair("--volume=/run/lock", "two runs could have one device"),
         std::pair("--tmpfs=/run", "two runs could have one device"),
         std::pair("--tmpfs=/opt/../run/lock:size=1m", "two runs could have one device"),
-        std::pair("--mount=type=tmpfs,destination=/run/lock", "two runs could have one device"),
+        std::pair("--mount=type=tmpfs,destination=/run/lock", "many spellings"),
+        std::pair("--mount=type=bind,source=/,TARGET=/host", "many spellings"),
+        std::pair("--volume=/tmp/x:/run/lock/cuda:GPU-1.lease", "only ro, rw, z and Z"),
+        std::pair("--volume=/tmp/x:/run/lock/one.lease", "two runs could have one device"),
+        std::pair("--volume=/tmp/x:/var/lock/one.lease", "two runs could have one device"),
+        std::pair("--tmpfs=/run/lock/x", "two runs could have one device"),
+        std::pair("--volume=/tmp/x:/opt/proctor/bin", "Proctor itself"),
+        std::pair("-v /var/run:/r", "engine's socket"), std::pair("-v /run:/x", "engine's socket"),
+        std::pair("-v /run/user/1000:/x", "engine's socket"),
+        std::pair("-v /proc/self/root:/host", "the whole host"), std::pair("-v /proc/1/root:/host", ""),
+        std::pair("-v ../../../..:/host", "neither an absolute path"),
+        std::pair("-v /usr/../:/host", "the whole host"), std::pair("-v /proc:/hostproc", "rules the host"),
+        std::pair("-v /sys/kernel:/k", "rules the host"), std::pair("-v /dev:/d", "--device"),
+        std::pair("-v /dev/shm:/d", "everybody's"), std::pair("-v /dev/null:/d", "--device"),
+        std::pair("-v /tmp/x:/y:rshared", "only ro"), std::pair("-v /tmp/x:/y:O,upperdir=/", "only ro"),
+        std::pair("--device=/dev/mem", "only GPUs"), std::pair("--device=/dev/sda", "only GPUs"),
+        std::pair("--device=/dev/dri/../mem", "only GPUs"),
+        std::pair("--device=/dev/nvidia0:/opt/proctor/bin/proctor", "only GPUs"),
+        std::pair("--security-opt=label=type:spc_t", "not one that is known"),
+        std::pair("--security-opt=apparmor=:ns:unconfined", "not one that is known"),
+        std::pair("--runtime=/tmp/mine", "runc, crun and nvidia"),
+        std::pair("--runtime=sysbox", "runc, crun"),
+        std::pair("--network=ns:/proc/1/ns/net", "name of a network"),
+        std::pair("--network=name=container:other", "name of a network"),
         std::pair("--volume=/tmp/x:/opt/proctor/", "Proctor itself"),
-        std::pair("--volume=/proc:/proc", "the engine masks"),
+        std::pair("--volume=/tmp/x:/proc", "the engine masks"),
         std::pair("--volume=/x:/sys/fs/cgroup", "the engine masks"),
         std::pair("-v /var/run/docker.sock:/s", "engine's socket"), std::pair("-v /:/host", "the whole host"),
         std::pair("--volume=relative", "where in the container"), std::pair("--gpus=all", "the stack's lock"),
@@ -74,6 +106,31 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair("--env=", "value is missing"), std::pair("--read-only=false", "takes no value"),
         std::pair("--frobnicate", "not known to keep"), std::pair("ubuntu:24.04", "it is no option"),
         std::pair("--", "not known")));
+
+// By whatever name or link: what counts is where it leads.
+TEST(MountSource, IsFollowed) {
+  const TempDir directory;
+  EXPECT_EQ(why_no_source(directory.string()), std::nullopt);
+  EXPECT_EQ(why_no_source(directory / "not there"), std::nullopt);
+  fs::create_symlink("/", directory / "root");
+  fs::create_symlink("/run", directory / "run");
+  EXPECT_THAT(why_no_source(directory / "root"), Optional(HasSubstr("the whole host")));
+  EXPECT_THAT(why_no_source(directory / "run/docker.sock"), Optional(HasSubstr("engine's socket")));
+  EXPECT_THAT(why_no_source(directory / "root/proc"), Optional(HasSubstr("rules the host")));
+  ASSERT_EQ(mkfifo((directory / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(why_no_source(directory / "pipe"), Optional(HasSubstr("neither a directory nor a file")));
+}
+
+TEST(MountSource, IsNoDirectoryWithAUsersEngine) {
+  const TempDir home;
+  fs::create_directories(home / ".docker/run");
+  std::ofstream(home / ".docker/run/docker.sock") << "";
+  ASSERT_EQ(setenv("HOME", home.string().c_str(), 1), 0);
+  EXPECT_THAT(why_no_source(home.string()), Optional(HasSubstr("engine's socket")));
+  EXPECT_EQ(why_no_source(home / "models"), std::nullopt);
+  ASSERT_EQ(setenv("DOCKER_HOST", ("unix://" + (home / "models/s").string()).c_str(), 1), 0);
+  EXPECT_THAT(why_no_source(home / "models"), Optional(HasSubstr("engine's socket")));
+}
 
 TEST(EngineOptions, WhatBuildahDoesNotHaveIsSaid) {
   EXPECT_EQ(answer({"--env=A=b"}, Engine::kBuildah), "--env=A=b");
@@ -152,11 +209,32 @@ TEST(EngineCommand, AnImageThatWasBuiltHereIsNotFetched) {
   EXPECT_THAT(engine_line(one), HasSubstr("--pull=missing"));
 }
 
-TEST(EngineCommand, BuildahRemovesItsContainerAndGivesTheCommandsExitCode) {
-  const std::string line = engine_line(container(Engine::kBuildah));
-  EXPECT_THAT(line, AllOf(HasSubstr("trap 'buildah rm \"$container\" >/dev/null' EXIT"),
-                          HasSubstr("--user=10001:993"), Not(HasSubstr("--group-add")),
-                          Not(HasSubstr("no-new-privileges"))));
+TEST(EngineCommand, BuildahHasOneGroup) {
+  EXPECT_THAT(engine_line(container(Engine::kBuildah)),
+              AllOf(HasSubstr("--user=10001:993"), Not(HasSubstr("--group-add")),
+                    Not(HasSubstr("no-new-privileges"))));
+}
+
+// What the shell is sent reaches the container, which is removed when it has ended; and it reads what the shell reads.
+TEST(EngineCommand, ASignalToBuildahsShellEndsTheContainer) {
+  const TempDir directory;
+  std::ofstream(directory / "buildah")
+      << "#!/bin/sh\ncd " << directory.string() << "\necho \"$1\" >>said\ncase \"$1\" in\nfrom) echo box ;;\n"
+      << "run)\n  trap 'echo ended >>said; exit 9' TERM\n  read -r word\n  echo \"$word\"\n"
+      << "  while :; do sleep 0.02; done ;;\nesac\n";
+  fs::permissions(directory / "buildah", fs::perms::owner_all);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    fs::remove(directory / "said");
+    std::vector<std::string> argv = {"env", "PATH=" + directory.string() + ":/usr/bin:/bin"};
+    for (const std::string& word : engine_command(container(Engine::kBuildah))) argv.push_back(word);
+    testing_support::TalkingChild shell(argv);
+    shell.say("hello");
+    ASSERT_EQ(shell.line(), "hello");
+    ASSERT_EQ(kill(shell.pid(), signal), 0);
+    const ChildEnd end = shell.finish();
+    EXPECT_EQ(end.exit_code, 128 + signal);
+    EXPECT_EQ(read_file_or_empty(directory / "said"), "from\nrun\nended\nrm\n");
+  }
 }
 
 }  // namespace

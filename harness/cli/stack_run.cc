@@ -26,6 +26,7 @@
 #include "harness/stack/engine_command.h"
 #include "harness/stack/engine_options.h"
 #include "harness/stack/lock_format.h"
+#include "harness/stack/mount_rules.h"
 #include "harness/stack/render.h"
 
 namespace proctor::cli {
@@ -131,21 +132,39 @@ std::vector<std::string> inspection(Engine engine, const std::string& image) {
   return {name, "image", "inspect", "--format", label(".Id", ".Config.Labels"), image};
 }
 
+// An image that is named by its digest is nobody else's, so it is fetched where it is not there.
+Result<OutsideAnswer> inspected(Engine engine, const std::string& image) {
+  auto said = run_outside_program({.argv = inspection(engine, image)});
+  if (!said || said->exit_code == 0 || !is_by_digest(image)) return said;
+  constexpr Milliseconds kLongestFetch{3'600'000};
+  std::cerr << fmt::format("Fetching {}\n", clean_text(image));
+  auto fetched =
+      run_outside_program({.argv = {std::string(to_string(engine)), "pull", image}, .time = kLongestFetch});
+  if (!fetched || fetched->exit_code != 0) return fetched;
+  return run_outside_program({.argv = inspection(engine, image)});
+}
+
 std::string line_that_builds(Engine engine, const std::string& image, const StackLock& lock,
                              const RunRequest& request) {
   const fs::path directory = fs::path(request.directory.empty() ? "docker" : request.directory) / lock.name;
   const std::string file = request.flavour.empty() || request.flavour == lock.base.flavour
                                ? "Dockerfile"
                                : "Dockerfile." + request.flavour;
-  return fmt::format("Build it: {} build --tag {} --file {} {}", to_string(engine), shell_quote(image),
-                     shell_quote((directory / file).string()), shell_quote(directory.string()));
+  if (is_by_digest(image))
+    return "Name one that was made from this lock; or build it in a checkout of Proctor and leave out "
+           "--image.";
+  std::error_code none;
+  return fmt::format("Build it{}: {} build --tag {} --file {} {}",
+                     fs::exists(directory / file, none) ? "" : " in a checkout of Proctor", to_string(engine),
+                     shell_quote(image), shell_quote((directory / file).string()),
+                     shell_quote(directory.string()));
 }
 
 // Its digest; an error where it is not there, or was made from another lock.
 Result<std::string> image_of_lock(Engine engine, const std::string& image, const StackLock& lock,
                                   const RunRequest& request) {
   const std::string name(to_string(engine));
-  const auto said = run_outside_program({.argv = inspection(engine, image)});
+  const auto said = inspected(engine, image);
   if (!said) return said.error();
   const std::string mend = line_that_builds(engine, image, lock, request);
   if (said->exit_code != 0) {
@@ -186,19 +205,28 @@ Result<std::string> mountable(const std::string& path, const char* what) {
   return absolute;
 }
 
+// The same, and it gives the container nothing that rules the host.
+Result<std::string> shareable(const std::string& path, const char* what) {
+  auto place = mountable(path, what);
+  if (!place) return place;
+  if (const auto why = why_no_source(*place))
+    return Error::usage(fmt::format("mount {} as {}: {}", clean_text(*place), what, *why));
+  return place;
+}
+
 // The directory that has bin/proctor, and it is this program.
 Result<std::string> installed_at() {
   if (const std::string named = from_environment("PROCTOR"); !named.empty()) {
     std::error_code none;
     if (!fs::exists(fs::path(named) / "bin/proctor", none))
       return Error::usage(fmt::format("use PROCTOR={}: there is no bin/proctor", clean_text(named)));
-    return mountable(named, "PROCTOR");
+    return shareable(named, "PROCTOR");
   }
   fs::path directory = program_directory();
   for (int up = 0; up < 3; ++up, directory = directory.parent_path()) {
     std::error_code none;
     if (fs::equivalent(directory / "bin/proctor", own_program(), none))
-      return mountable(directory, "PROCTOR");
+      return shareable(directory, "PROCTOR");
   }
   return Error::usage("find where Proctor is installed",
                       "Set PROCTOR to the directory that has bin/proctor.");
@@ -207,7 +235,7 @@ Result<std::string> installed_at() {
 Result<std::string> directory_for_reports(const RunRequest& request) {
   std::string out = request.out.empty() ? from_environment("OUT") : request.out;
   if (out.empty()) out = "proctor-out";
-  const auto path = mountable(out, "OUT");
+  const auto path = shareable(out, "OUT");
   if (!path || request.print) return path;
   std::error_code failed;
   if (fs::create_directories(*path, failed))
@@ -231,6 +259,15 @@ Result<std::string> shared_leases(const RunRequest& request) {
   const auto path = mountable(request.state_dir.empty() ? LeaseDirectory::default_path() : request.state_dir,
                               "the directory of leases");
   if (!path) return path;
+  std::error_code none;
+  if (fs::equivalent(*path, "/dev/shm", none)) {
+    return Error::usage(
+        "share the leases in /dev/shm: the container would have the shared memory of every process",
+        fmt::format(
+            "As root: install --directory --mode=1777 {}. Or name a directory with --state-dir, here and "
+            "for each run on this machine.",
+            kLeasesInImage));
+  }
   struct stat info {};
   if (::stat(path->c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || !is_roots(info.st_uid) ||
       (info.st_mode & 01777) != 01777) {
@@ -266,9 +303,7 @@ Result<std::string> render_group(Engine engine, bool print) {
 
 Result<std::string> cache_of(const StackLock& lock, Engine engine) {
   if (const std::string named = from_environment("CACHE"); !named.empty()) {
-    return named.find('/') == std::string::npos && named.find(':') == std::string::npos
-               ? named
-               : mountable(named, "CACHE");
+    return is_plain_name(named) && engine != Engine::kBuildah ? named : shareable(named, "CACHE");
   }
   if (engine == Engine::kBuildah) return std::string();  // it has no volumes
   const std::string mask = mask_variable(lock);

@@ -1,6 +1,7 @@
 // proctor stack as a shell starts it: exit codes, and what a wrong word is answered with.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <iterator>
@@ -101,8 +102,10 @@ TEST_F(StackCommand, HadolintFindsNothingInTheCommittedFiles) {
   if (!fs::exists(tools + "/hadolint"))
     GTEST_SKIP() << "needs build/lint/bin/hadolint, which ./dev test installs";
   std::vector<std::string> argv = {PROCTOR_BIN_DIR "/proctor", "stack", "lint"};
-  for (const char* name : {"cpu-sim", "cuda-12", "cuda-13", "xpu-lts", "xpu-rolling"})
-    argv.push_back(kDocker + "/" + name + "/Dockerfile");
+  for (const auto& entry : fs::recursive_directory_iterator(kDocker)) {
+    if (entry.path().filename().string().starts_with("Dockerfile")) argv.push_back(entry.path().string());
+  }
+  ASSERT_GE(argv.size(), 3 + 9U);
   const Answer answer = answer_of(argv, {.env = {"PATH=" + tools}});
   EXPECT_EQ(answer.code, 0) << answer.text;
   EXPECT_EQ(answer.text, "");
@@ -132,6 +135,13 @@ class StackContainerCommand : public StackCommand {
     fs::permissions(directory_ / "out", fs::perms::all);
     const std::string dockerfile = read_file_or_empty(kDocker + "/cpu-sim/Dockerfile");
     lock_ = dockerfile.substr(dockerfile.find("lock sha256:") + 5, 71);
+  }
+
+  // Nothing is started where the host does not lease there.
+  void SetUp() override {
+    struct stat lock {};
+    if (::stat("/run/lock", &lock) != 0 || lock.st_uid != 0 || (lock.st_mode & 01777) != 01777)
+      GTEST_SKIP() << "needs /run/lock of root's with mode 1777";
   }
 
   void engine(const std::string& name, const std::string& version, const std::string& image,
@@ -217,6 +227,36 @@ TEST_F(StackContainerCommand, AnImageThatIsMissingOrOfAnotherLockIsNamedWithTheL
   EXPECT_THAT(start("xpu-rolling --print --flavour devel").text, HasSubstr("proctor-xpu-rolling-devel"));
 }
 
+// Only its digest says what it is, so nobody needs to have it beforehand.
+TEST_F(StackContainerCommand, AnImageByItsDigestIsFetched) {
+  const std::string there = (directory_ / "there").string();
+  fs::permissions(file("podman",
+                       "#!/bin/sh\ncase \"$1\" in\n--version) echo podman version 4.3.1 ;;\n"
+                       "image) [ -e " +
+                           there + " ] || exit 125; echo " + id_ + " " + lock_ +
+                           " ;;\n"
+                           "pull) [ \"$2\" != ghcr.io/o/i@" +
+                           id_ + " ] || : >" + there +
+                           "; echo pulled ;;\n"
+                           "*) echo \"$@\"; exit 5 ;;\nesac\n"),
+                  fs::perms::owner_all);
+  EXPECT_EQ(start("cpu-sim --image ghcr.io/o/i:new").code, 2);
+  const Answer answer = start("cpu-sim --image ghcr.io/o/i@" + id_);
+  EXPECT_EQ(answer.code, 5) << answer.text;
+  EXPECT_THAT(answer.text, AllOf(HasSubstr("Fetching ghcr.io/o/i@"), HasSubstr("--pull=missing")));
+}
+
+TEST_F(StackContainerCommand, WhatMendsAnImageIsALineThatCanBeTyped) {
+  engine("podman", "podman version 4.3.1", "Error: no such image", 125);
+  EXPECT_THAT(start("cpu-sim --image ghcr.io/o/i@" + id_).text,
+              AllOf(HasSubstr("leave out --image"), Not(HasSubstr("--tag"))));
+  const Answer elsewhere =
+      answer_of({PROCTOR_BIN_DIR "/proctor", "stack", "run", "cpu-sim", "--out",
+                 (directory_ / "out").string(), "--", "true"},
+                {.env = {"PATH=" + directory_.string()}, .directory = directory_.string()});
+  EXPECT_THAT(elsewhere.text, HasSubstr("Build it in a checkout of Proctor: podman build --tag"));
+}
+
 TEST_F(StackContainerCommand, WhatLosesContainmentOrExclusivityIsRefused) {
   good_engine();
   EXPECT_THAT(start("cpu-sim", {"PROCTOR_RUN_ARGS=--privileged"}).text, HasSubstr("with --privileged: "));
@@ -239,6 +279,16 @@ TEST_F(StackContainerCommand, PlacesThatCannotBeMountedAreRefused) {
   EXPECT_THAT(colon.text, HasSubstr("mount /a:b as OUT"));
   EXPECT_THAT(start("cuda-13 --print", {"CACHE=/a:/run/lock"}).text,
               HasSubstr("mount /a:/run/lock as CACHE"));
+  for (const char* cache :
+       {"CACHE=/", "CACHE=/var/run/docker.sock", "CACHE=/proc/1/root", "CACHE=../../../../../.."})
+    EXPECT_THAT(start("cuda-13 --print", {cache}).text, HasSubstr(" as CACHE: ")) << cache;
+  EXPECT_THAT(answer_of({PROCTOR_BIN_DIR "/proctor", "stack", "run", "cpu-sim", "--dir", kDocker, "--print",
+                         "--out", "/", "--", "true"})
+                  .text,
+              HasSubstr("mount / as OUT: the container would have the whole host"));
+  const Answer shm = start("cpu-sim --print --state-dir /dev/../dev/shm");
+  EXPECT_EQ(shm.code, 2);
+  EXPECT_THAT(shm.text, AllOf(HasSubstr("share the leases in /dev/shm"), HasSubstr("--state-dir")));
   EXPECT_THAT(start("cuda-13 --print", {"GPUS=--privileged"}).text, HasSubstr("use GPUS=--privileged"));
 }
 

@@ -200,6 +200,21 @@ def lease_of_the_host_counts(engine):
         os.close(fd)
 
 
+def ended_by_a_signal(engine):
+    """What ends the command that a person sees ends the container."""
+    if engine.name == "buildah":
+        return  # in the moment of the start it leaves the container alive, and nothing says when that is over
+    last = f"sleep 1000{os.getpid()}"
+    process = subprocess.Popen([BIN / "proctor", "stack", "run", STACK, "--engine", engine.name, "--dir", engine.docker, "--",
+                                "sh", "-c", f"echo up; exec {last}"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               text=True, env=engine.env)
+    check(process.stdout.readline() == "up\n", engine.name, "did not start")
+    process.terminate()
+    check(process.wait(60) == 143, engine.name, "ended with", process.returncode)
+    alive = run("pgrep", "--full", f"^{last}", check_exit=False).stdout
+    check(alive == "", engine.name, "left", alive)
+
+
 def printed_line_runs(engine):
     """What --print prints is a line for a shell, with which a person starts the same."""
     line = engine.sandbox.proctor("stack", "run", STACK, "--engine", engine.name, "--dir", engine.docker, "--print", "--",
@@ -250,6 +265,7 @@ def main():
                 stack_runs(engine, Image(images))
                 lease_of_the_host_counts(engine)
                 printed_line_runs(engine)
+                ended_by_a_signal(engine)
                 rendered_script_runs(engine)
 
 

@@ -50,7 +50,7 @@ Words of_docker(const StackContainer& container) {
 }
 
 // A shell hears no signal while it waits for a program before it, so buildah runs behind it: what the shell is sent,
-// buildah gets as TERM, and the container goes in any case. Behind it buildah would read nothing (POSIX), so its stdin is
+// buildah gets as TERM, upon which it kills the container. Behind it buildah would read nothing (POSIX), so its stdin is
 // handed over by 3.
 constexpr const char* kBuildahScript =
     "set -eu\n"

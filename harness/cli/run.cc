@@ -49,7 +49,7 @@ namespace {
 
 constexpr Milliseconds kLastSweep{1'000};
 // How long the programs of the suites are read after the last case, and when somebody waits for the end.
-constexpr Milliseconds kLastReading{10'000};
+constexpr Milliseconds kLastReading{1'000};
 constexpr Milliseconds kHastyReading{200};
 constexpr const char* kBuiltinKnownFailures = "visibility_known_failures.toml";
 
@@ -609,7 +609,7 @@ void RunCommand::describe_programs() {
 
 // What was not read while cases ran.
 void RunCommand::read_programs(const RunModel& model, EventSink& events) {
-  programs_->finish(events, model.stop() ? kHastyReading : kLastReading);
+  programs_->finish(events, model.stop() ? kHastyReading : kLastReading, stop_signal_waits);
 }
 
 std::optional<KnownVerdict> RunCommand::known_failure(const Case& test, const Verdict& verdict) const {

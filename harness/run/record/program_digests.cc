@@ -56,6 +56,7 @@ void ProgramDigests::read_piece(EventSink& sink) {
   if (count < 0 && errno == EINTR) return;
   if (count < 0) return end(sink, fmt::format("failed to read it: {}", std::strerror(errno)));
   program.digest.add({piece_.data(), static_cast<std::size_t>(count)});
+  program.read += static_cast<std::uint64_t>(count);
   if (count > 0) return;
   struct stat now {};
   struct stat by_name {};
@@ -64,11 +65,25 @@ void ProgramDigests::read_piece(EventSink& sink) {
   end(sink, same ? "" : kChanged);
 }
 
-void ProgramDigests::finish(EventSink& sink, Milliseconds time) {
+bool ProgramDigests::is_first_too_large() const {
+  const Program& program = left_.front();
+  return program.found && static_cast<std::uint64_t>(program.planned.st_size) > program.read + kMostAtEnd;
+}
+
+void ProgramDigests::finish(EventSink& sink, Milliseconds time, const std::function<bool()>& stop_wanted) {
   const auto deadline = Clock::now() + time;
-  while (!left_.empty() && Clock::now() < deadline) read_piece(sink);
+  bool stopped = false;
+  while (!left_.empty() && Clock::now() < deadline && !(stopped = stop_wanted())) {
+    if (is_first_too_large()) {
+      end(sink,
+          fmt::format("more than {} MiB of it were not read yet after the last case", kMostAtEnd >> 20));
+    } else {
+      read_piece(sink);
+    }
+  }
   while (!left_.empty())
-    end(sink, fmt::format("reading it took longer than {} ms after the last case", time.count()));
+    end(sink, stopped ? "the run was stopped before it was read"
+                      : fmt::format("reading it took longer than {} ms after the last case", time.count()));
   piece_ = {};
 }
 

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 
 #include "harness/core/temp_dir.h"
@@ -42,6 +43,7 @@ class ProgramDigestsTest : public testing::Test {
   }
   TempDir directory_;
   Heard heard_;
+  const std::function<bool()> nobody_ = [] { return false; };  // wants it to stop
 };
 
 TEST_F(ProgramDigestsTest, EachProgramIsReadOnceWhicheverSuitesStartIt) {
@@ -49,7 +51,7 @@ TEST_F(ProgramDigestsTest, EachProgramIsReadOnceWhicheverSuitesStartIt) {
   const std::string large = write("large", text);
   const std::string empty = write("empty", "");
   ProgramDigests digests(suites({large, empty, large, ""}));
-  digests.finish(heard_, Milliseconds(60'000));
+  digests.finish(heard_, Milliseconds(60'000), nobody_);
   ASSERT_EQ(heard_.programs.size(), 2u);
   EXPECT_EQ(heard_.programs.at(large).sha256, sha256_hex(text));
   EXPECT_EQ(heard_.programs.at(empty).sha256, sha256_hex(""));
@@ -75,7 +77,7 @@ TEST_F(ProgramDigestsTest, AProgramThatChangesHasNoDigestAndIsAWarning) {
   digests.read_piece(heard_);
   std::ofstream(changed, std::ios::app) << "more";
   fs::rename(write("new", "new"), replaced);
-  digests.finish(heard_, Milliseconds(60'000));
+  digests.finish(heard_, Milliseconds(60'000), nobody_);
   for (const std::string& program : {changed, replaced}) {
     EXPECT_EQ(heard_.programs.at(program).sha256, "");
     EXPECT_THAT(heard_.programs.at(program).reason, HasSubstr("changed during the run"));
@@ -89,11 +91,35 @@ TEST_F(ProgramDigestsTest, WhatCannotBeReadSaysWhy) {
   ProgramDigests digests(suites({gone, directory_.path().string(), large}));
   digests.read_piece(heard_);
   digests.read_piece(heard_);
-  digests.finish(heard_, Milliseconds(0));
+  digests.finish(heard_, Milliseconds(0), nobody_);
   EXPECT_THAT(heard_.programs.at(gone).reason, HasSubstr("no such file"));
   EXPECT_THAT(heard_.programs.at(directory_.path().string()).reason, HasSubstr("no such file"));
   EXPECT_THAT(heard_.programs.at(large).reason, HasSubstr("longer than 0 ms"));
   EXPECT_TRUE(heard_.warnings.empty());
+}
+
+// A sparse script of 30 GB that ends at once: its run ends at once, too, and its neighbour has a digest.
+TEST_F(ProgramDigestsTest, WhatIsTooLargeForTheEndIsNotBegunThere) {
+  const std::string huge = write("huge", "exit 0");
+  fs::resize_file(huge, std::uint64_t{30} << 30);
+  const std::string small = write("small", "exit 0");
+  ProgramDigests digests(suites({huge, small}));
+  digests.read_piece(heard_);
+  digests.finish(heard_, Milliseconds(60'000), nobody_);
+  EXPECT_EQ(heard_.programs.at(huge).sha256, "");
+  EXPECT_THAT(heard_.programs.at(huge).reason, HasSubstr("more than 1024 MiB of it"));
+  EXPECT_EQ(heard_.programs.at(small).sha256, sha256_hex("exit 0"));
+  EXPECT_TRUE(heard_.warnings.empty());
+}
+
+TEST_F(ProgramDigestsTest, NobodyWhoWantsTheRunToStopWaitsForADigest) {
+  const std::string large = write("large", std::string(2 * ProgramDigests::kPieceBytes, 'x'));
+  ProgramDigests digests(suites({large}));
+  int asked = 0;
+  digests.finish(heard_, Milliseconds(60'000), [&asked] { return ++asked > 1; });
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(heard_.programs.at(large).sha256, "");
+  EXPECT_THAT(heard_.programs.at(large).reason, HasSubstr("the run was stopped"));
 }
 
 }  // namespace

@@ -34,6 +34,13 @@ void release_stop_signals() {
   ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
+bool stop_signal_waits() {
+  sigset_t waiting;
+  if (::sigpending(&waiting) != 0) return false;
+  return sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1 ||
+         sigismember(&waiting, SIGHUP) == 1;
+}
+
 StopSignals::StopSignals(boost::asio::io_context& io, OnStop on_stop)
     : on_stop_(std::move(on_stop)), signals_(io, SIGINT, SIGTERM) {
   if (!is_ignored(SIGHUP)) signals_.add(SIGHUP);

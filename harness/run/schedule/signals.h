@@ -37,6 +37,7 @@ void ignore_sigpipe();
 // While reports are written, INT, TERM and HUP wait.
 void hold_stop_signals();
 void release_stop_signals();
+bool stop_signal_waits();
 
 // Ends this process by `signal` with its default action, so that a shell sees 128 + signal. Call it last.
 [[noreturn]] void die_by_signal(int signal);

@@ -41,7 +41,7 @@ int exit_code(const RunModel& model) {
   bool red = !flaky_cases(model).allowed || model.warned_of(kPartRefused);
   bool machine = model.warned_of_machine();
   bool incomplete = (!model.plan().no_device_for.empty() && !model.plan().allow_no_device) ||
-                    model.warned_of(kPartIncomplete);
+                    model.warned_of(kPartIncomplete) || !model.ended();
   for (const CaseRecord& record : model.cases()) {
     RunCode code = meaning_of(model.verdict(record), record.planned.kind).run;
     if (code == RunCode::kRed && model.plan().each_device && is_fault_of_devices(record))

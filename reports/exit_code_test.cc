@@ -1,5 +1,6 @@
 #include "reports/exit_code.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "reports/junit.h"
+#include "reports/summary.h"
 #include "reports/test_journal.h"
 
 namespace proctor {
@@ -86,6 +88,7 @@ RunModel model_with(const std::vector<Ending>& endings, const Circumstances& run
   plan.min_executed = run.min_executed;
   plan.no_device_for = run.no_device ? "cuda" : "";
   events[0] = std::move(plan);
+  events.emplace_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
   return model_of(events);
 }
 
@@ -96,7 +99,8 @@ TEST(ExitCode, ThatThereIsNoDeviceMayBeAllowed) {
       plan.no_device_for = "cuda";
       plan.allow_no_device = allowed;
       plan.min_executed = min_executed;
-      const RunModel model = model_of({plan, concluded("s/a", {Outcome::kSkip, "no_device"})});
+      const RunModel model =
+          model_of({plan, concluded("s/a", {Outcome::kSkip, "no_device"}), RunEnded{"x", 1}});
       EXPECT_EQ(exit_code(model), allowed && min_executed == 0 ? 0 : 3) << allowed << min_executed;
       const bool green = junit_run(model).find(R"(failures="0" errors="0">)") < 300;
       EXPECT_EQ(green, exit_code(model) == 0);
@@ -171,6 +175,7 @@ int code_with_marks(std::size_t flaky, std::size_t of, bool passes, int budget, 
   plan.flaky_passes = passes;
   plan.flaky_budget = budget;
   events.front() = plan;
+  events.emplace_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
   return exit_code(model_of(events));
 }
 
@@ -189,6 +194,22 @@ TEST(ExitCode, ASuspectDeviceIsTheMachines) {
 TEST(ExitCode, AKilledRunnerLeavesAnIncompleteRun) {
   EXPECT_EQ(exit_code(model_of({plan_of({planned("s/a")}), started("s/a")})), 3);
   EXPECT_EQ(exit_code(RunModel()), 3);
+}
+
+// Also where it was killed after its last case, while it wrote what it had still to say: in every format.
+TEST(ExitCode, ARunWithoutAnEndIsIncompleteWhateverItsCasesSay) {
+  const std::vector<Event> good = {plan_of({planned("s/a")}), started("s/a"),
+                                   ended("s/a", {Outcome::kPass, ""}),
+                                   concluded("s/a", {Outcome::kPass, ""})};
+  RunModel model = model_of(good);
+  EXPECT_EQ(exit_code(model), 3);
+  EXPECT_EQ(run_verdict(model), "interrupted");
+  EXPECT_FALSE(is_green_in_junit(model));
+  EXPECT_THAT(summary_markdown(model), ::testing::Not(::testing::HasSubstr("GREEN")));
+  model.on(RunEnded{"2026-01-31T12:00:01Z", 1000});
+  EXPECT_EQ(exit_code(model), 0);
+  EXPECT_EQ(run_verdict(model), "green");
+  EXPECT_TRUE(is_green_in_junit(model));
 }
 
 TEST(ExitCode, AShellSeesTheSignal) {

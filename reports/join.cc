@@ -243,8 +243,7 @@ std::vector<Event> join_runs(const JoinRequest& request) {
   for (const JoinPart& part : request.parts) began = std::min(began, zero_of(part));
   RunEnded ended{.finished = plan.started, .at_ms = 0};
   Tested tested = tested_by(tested_parts(request.parts));
-  plan.subject = std::move(tested.subject);
-  plan.suites = std::move(tested.suites);
+  tested.move_into(plan);
   std::vector<Event> events = {std::move(plan)};
   events.insert(events.end(), tested.programs.begin(), tested.programs.end());
   for (const auto& all : {warnings, tested.warnings, warnings_of(request.parts)}) {

@@ -156,6 +156,25 @@ TEST(Join, PartsOnOtherDevicesAreToldApart) {
   EXPECT_EQ(model.warnings()[0].text, "xpu.driver is 1 in parts/1, but 2 in parts/2");
 }
 
+TEST(Join, OptionsOfAllPartsAreThoseOfTheWhole) {
+  auto one = one_of("a/x");
+  auto two = one_of("a/y");
+  for (Joined* each : {&one, &two}) {
+    each->plan.known_failures = KnownFailuresFile{"/known.toml", "aa"};
+    each->plan.size = "ci";
+    each->plan.profile = "full";
+  }
+  const RunModel same = join_all({one, two});
+  EXPECT_EQ(same.plan().known_failures->sha256, "aa");
+  EXPECT_EQ(same.plan().size, "ci");
+  EXPECT_EQ(same.plan().profile, "full");
+  EXPECT_FALSE(same.warned_of("parts_differ"));
+  two.plan.size = "stress";
+  const RunModel other = join_all({one, two});
+  EXPECT_EQ(other.plan().size, "");
+  EXPECT_TRUE(other.warned_of("parts_differ"));
+}
+
 TEST(Join, EachCaseIsRunAgainByTheCommandOfItsPart) {
   auto other = one_of("b/y");
   other.plan.directory = "/other place";

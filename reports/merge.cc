@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 
 #include "harness/core/digest.h"
 #include "reports/exit_code.h"
+#include "reports/report_place.h"
 #include "reports/run_copy.h"
 #include "reports/tested.h"
 
@@ -160,14 +162,36 @@ Result<void> check_cases(const Inputs& sorted) {
                              plan.shard->planned));
 }
 
-RunCopy copy_of(const MergeInput& input, bool several_hosts) {
+// What the whole has from all of its shards.
+struct Whole {
+  bool several_hosts = false;
+  std::int64_t began = 0;  // Unix time in ms of the earliest
+};
+
+Whole whole_of(const Inputs& sorted) {
+  Whole whole{.began = unix_ms(plan_of(*sorted.front()).started)};
+  for (const MergeInput* input : sorted) {
+    whole.several_hosts =
+        whole.several_hosts || plan_of(*input).hostname != plan_of(*sorted.front()).hostname;
+    whole.began = std::min(whole.began, unix_ms(plan_of(*input).started));
+  }
+  return whole;
+}
+
+std::int64_t later_ms(const MergeInput& input, const Whole& whole) {
+  return unix_ms(plan_of(input).started) - whole.began;
+}
+
+RunCopy copy_of(const MergeInput& input, const Whole& whole) {
   return {input.model,
-          {.place = shard_directory(input), .host = several_hosts ? plan_of(input).hostname + "/" : ""}};
+          {.place = shard_directory(input),
+           .host = whole.several_hosts ? plan_of(input).hostname + "/" : "",
+           .later_ms = later_ms(input, whole)}};
 }
 
 // One shard's records, told apart from those of the others.
-void copy(const MergeInput& input, bool several_hosts, std::vector<Event>& out) {
-  const RunCopy records = copy_of(input, several_hosts);
+void copy(const MergeInput& input, const Whole& whole, std::vector<Event>& out) {
+  const RunCopy records = copy_of(input, whole);
   const std::string shard = "shard " + shard_text(input) + ": ";
   for (const Warning& warning : input.model.warnings())
     out.emplace_back(Warning{warning.code, shard + warning.text});
@@ -186,7 +210,7 @@ std::vector<TestedPart> parts_of(const Inputs& sorted) {
   return parts;
 }
 
-RunPlanned merged_plan(const Inputs& sorted, bool several_hosts) {
+RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
   RunPlanned merged = plan_of(*sorted.front());
   if (sorted.size() > 1) merged.run_id += fmt::format("+{}", sorted.size() - 1);
   merged.shard.reset();
@@ -199,7 +223,7 @@ RunPlanned merged_plan(const Inputs& sorted, bool several_hosts) {
   for (const auto& [name, value] : merged.stack) facts.insert(name);
   for (const MergeInput* input : sorted) {
     const RunPlanned& plan = plan_of(*input);
-    const RunCopy names = copy_of(*input, several_hosts);
+    const RunCopy names = copy_of(*input, whole);
     merged.started = std::min(merged.started, plan.started);
     merged.jobs += plan.jobs;
     merged.min_executed += plan.min_executed;
@@ -258,20 +282,17 @@ Result<std::vector<Event>> merge_runs(const std::vector<MergeInput>& inputs) {
   }
   if (auto complete = check_cases(sorted); !complete) return complete.error();
 
-  const bool several_hosts = std::any_of(sorted.begin(), sorted.end(), [&](const MergeInput* input) {
-    return plan_of(*input).hostname != plan_of(*sorted.front()).hostname;
-  });
+  const Whole whole = whole_of(sorted);
   Tested tested = tested_by(parts_of(sorted));
-  RunPlanned plan = merged_plan(sorted, several_hosts);
-  plan.subject = std::move(tested.subject);
-  plan.suites = std::move(tested.suites);
+  RunPlanned plan = merged_plan(sorted, whole);
+  tested.move_into(plan);
   std::vector<Event> events = {std::move(plan)};
   events.insert(events.end(), tested.programs.begin(), tested.programs.end());
   events.insert(events.end(), tested.warnings.begin(), tested.warnings.end());
   RunEnded ended;
   for (const MergeInput* input : sorted) {
-    copy(*input, several_hosts, events);
-    ended.at_ms = std::max(ended.at_ms, input->model.elapsed_ms());
+    copy(*input, whole, events);
+    ended.at_ms = std::max(ended.at_ms, later_ms(*input, whole) + input->model.elapsed_ms());
     if (input->model.ended()) ended.finished = std::max(ended.finished, input->model.ended()->finished);
   }
   if (ended.finished.empty()) ended.finished = plan_of(*sorted.front()).started;  // none came to its end

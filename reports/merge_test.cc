@@ -12,6 +12,7 @@ namespace {
 
 using namespace testing_support;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const std::vector<std::string> kIds = {"s/a", "s/b", "s/c"};
@@ -189,6 +190,115 @@ TEST(Merge, DifferentCommitsAreRefusedAndWhatElseDiffersIsUnknown) {
   EXPECT_EQ(whole(parts).plan().subject.commit.value, "0123abc");
   parts[1].plan.subject.commit = {"4567def", "GITHUB_SHA", ""};
   EXPECT_EQ(refusal(parts), "merge the reports: different commits: 0123abc in dir0, but 4567def in dir1");
+}
+
+// Shard i has the i-th suite, of whose program it says the i-th.
+std::vector<Part> with_programs(const std::vector<PlannedSuite>& suites,
+                                const std::vector<ProgramRead>& reads) {
+  auto parts = all();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i].plan.suites = {suites[i]};
+    parts[i].events.emplace_back(reads[i]);
+  }
+  return parts;
+}
+
+PlannedSuite suite_of(const std::string& name, const std::string& program) {
+  return {name, "xpu", "pytest", {"pytest"}, program, 7, ""};
+}
+
+TEST(Merge, AProgramHasADigestWhereAllThatStartedItReadTheSame) {
+  const std::string pytest = "/usr/bin/pytest";
+  const std::vector<PlannedSuite> suites = {suite_of("a", pytest), suite_of("b", pytest),
+                                            suite_of("c", "/usr/bin/c")};
+  const ProgramRead c{"/usr/bin/c", "cc", ""};
+  const RunModel same = whole(with_programs(suites, {{pytest, "aa", ""}, {pytest, "aa", ""}, c}));
+  for (const PlannedSuite& suite : same.plan().suites)
+    EXPECT_EQ(same.program_read(suite).sha256, suite.name == "c" ? "cc" : "aa");
+  EXPECT_FALSE(same.warned_of("parts_differ"));
+
+  const RunModel other = whole(with_programs(suites, {{pytest, "aa", ""}, {pytest, "bb", ""}, c}));
+  ASSERT_EQ(other.plan().suites.size(), 3u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ProgramRead read = other.program_read(other.plan().suites[i]);
+    EXPECT_EQ(read.sha256, "");
+    EXPECT_EQ(read.reason, "its SHA-256 is aa in shard 1/3, but bb in shard 2/3");
+  }
+  EXPECT_EQ(other.program_read(other.plan().suites[2]).sha256, "cc");
+  EXPECT_TRUE(other.warned_of("parts_differ"));
+}
+
+TEST(Merge, AProgramThatOnePartDoesNotKnowHasNoDigest) {
+  const std::string pytest = "/usr/bin/pytest";
+  const std::vector<PlannedSuite> suites(3, suite_of("a", pytest));
+  auto parts = with_programs(
+      suites, {{pytest, "", "it was changed during the run"}, {pytest, "aa", ""}, {pytest, "aa", ""}});
+  const auto read = [&parts] {
+    const RunModel model = whole(parts);
+    return model.program_read(model.plan().suites.front());
+  };
+  EXPECT_EQ(read().sha256, "");
+  EXPECT_EQ(read().reason, "shard 1/3: it was changed during the run");
+  parts[0].events.pop_back();  // its runner was killed
+  EXPECT_EQ(read().sha256, "");
+  EXPECT_EQ(read().reason, "shard 1/3: the run ended before it was read");
+}
+
+// Each machine may have the checkout elsewhere.
+TEST(Merge, AProgramElsewhereIsTheSameByItsDigest) {
+  const std::vector<PlannedSuite> suites = {suite_of("a", "/one/t"), suite_of("a", "/two/t"),
+                                            suite_of("a", "/one/t")};
+  const auto sha256 = [&suites](const std::string& second) {
+    const RunModel model =
+        whole(with_programs(suites, {{"/one/t", "aa", ""}, {"/two/t", second, ""}, {"/one/t", "aa", ""}}));
+    return model.program_read(model.plan().suites.front()).sha256;
+  };
+  EXPECT_EQ(sha256("aa"), "aa");
+  EXPECT_EQ(sha256("bb"), "");
+}
+
+TEST(Merge, OptionsOnWhichShardsDifferAreUnknown) {
+  auto parts = all();
+  for (Part& one : parts) {
+    one.plan.known_failures = KnownFailuresFile{"/" + one.plan.hostname + "/known.toml", "aa"};
+    one.plan.size = "ci";
+    one.plan.profile = "full";
+  }
+  const RunModel same = whole(parts);
+  EXPECT_EQ(same.plan().known_failures->file, "/host1/known.toml");
+  EXPECT_EQ(same.plan().size, "ci");
+  EXPECT_EQ(same.plan().profile, "full");
+  EXPECT_FALSE(same.warned_of("parts_differ"));
+
+  parts[1].plan.known_failures.reset();
+  parts[1].plan.size = "stress";
+  parts[2].plan.profile = "";
+  const RunModel other = whole(parts);
+  EXPECT_FALSE(other.plan().known_failures);
+  EXPECT_EQ(other.plan().size, "");
+  EXPECT_EQ(other.plan().profile, "");
+  std::vector<std::string> said;
+  for (const Warning& warning : other.warnings()) said.push_back(warning.text);
+  EXPECT_THAT(said,
+              ElementsAre("the SHA-256 of --known-failures is aa in shard 1/3, but not given in shard 2/3",
+                          "--size is ci in shard 1/3, but stress in shard 2/3",
+                          "--profile is full in shard 1/3, but not given in shard 3/3"));
+}
+
+TEST(Merge, TimesAreThoseOfTheWhole) {
+  auto parts = all();
+  parts[0].plan.started = "2026-01-31T12:00:07Z";
+  parts[2].plan.started = "2026-01-31T12:00:05Z";
+  parts[2].events.emplace_back(DeviceHealth{"xpu:0", "drained", "", 20, 0, 0, ""});
+  const RunModel model = whole(parts);
+  const auto at = [&model](const char* id) { return model.find(id)->attempts[0].start.at_ms; };
+  EXPECT_EQ(model.plan().started, "2026-01-31T12:00:00Z");
+  EXPECT_EQ(at("s/a"), 7100);
+  EXPECT_EQ(at("s/b"), 100);
+  EXPECT_EQ(at("s/c"), 5100);
+  EXPECT_EQ(model.find("s/a")->attempts[0].end->at_ms, 8350);
+  EXPECT_EQ(model.health()[0].at_ms, 5020);
+  EXPECT_EQ(model.ended()->at_ms, 8350);
 }
 
 TEST(Merge, DifferentStacksAreNamed) {

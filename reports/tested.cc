@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -43,36 +44,96 @@ SubjectFact dirt_of(const std::vector<TestedPart>& parts) {
   return found;
 }
 
-// The digests of one suite's program, by what they are, with the part that first has it.
-std::map<std::string, std::string> digests_of(const std::vector<TestedPart>& parts,
-                                              const PlannedSuite& suite) {
-  std::map<std::string, std::string> digests;
-  for (const TestedPart& part : parts) {
-    for (const PlannedSuite& its : part.model->plan().suites) {
-      if (its.name != suite.name || its.backend != suite.backend) continue;
-      const ProgramRead read = part.model->program_read(its);
-      if (!read.sha256.empty()) digests.emplace(read.sha256, part.name);
+using SuiteName = std::pair<std::string, std::string>;  // and its backend
+
+SuiteName name_of(const PlannedSuite& suite) { return {suite.name, suite.backend}; }
+
+// What all parts together know of one program.
+struct Known {
+  std::string sha256{};
+  std::string where{};   // the part that has it first
+  std::string unread{};  // why a part has none
+  std::string differ{};  // where another part has another one
+
+  void add(const ProgramRead& read, const std::string& part) {
+    if (read.sha256.empty()) {
+      if (unread.empty()) unread = fmt::format("{}: {}", part, read.reason);
+    } else if (sha256.empty()) {
+      sha256 = read.sha256;
+      where = part;
+    } else if (read.sha256 != sha256 && differ.empty()) {
+      differ = fmt::format("its SHA-256 is {} in {}, but {} in {}", sha256, where, read.sha256, part);
     }
   }
-  return digests;
+};
+
+// By its path, which several suites may have, and by the suites, which may have it elsewhere in another part.
+std::map<std::string, Known> known_programs(const std::vector<TestedPart>& parts,
+                                            const std::vector<PlannedSuite>& suites) {
+  std::map<std::string, Known> programs;
+  std::map<SuiteName, std::string> path_of;
+  for (const PlannedSuite& suite : suites) {
+    if (suite.program.empty()) continue;
+    programs[suite.program];
+    path_of[name_of(suite)] = suite.program;
+  }
+  for (const TestedPart& part : parts) {
+    for (const PlannedSuite& its : part.model->plan().suites) {
+      const ProgramRead read = part.model->program_read(its);
+      std::set<std::string> paths;
+      if (programs.contains(its.program)) paths.insert(its.program);
+      if (const auto found = path_of.find(name_of(its)); found != path_of.end()) paths.insert(found->second);
+      for (const std::string& path : paths) programs.at(path).add(read, part.name);
+    }
+  }
+  return programs;
 }
 
-void add_program(const std::vector<TestedPart>& parts, const PlannedSuite& suite, Tested& tested) {
-  if (suite.program.empty()) return;
-  const auto digests = digests_of(parts, suite);
-  if (digests.empty()) return;
-  if (digests.size() == 1) {
-    tested.programs.push_back({suite.program, digests.begin()->first, ""});
-    return;
+// A program has a digest where every part that started it has read the same.
+void add_programs(const std::vector<TestedPart>& parts, Tested& tested) {
+  for (const auto& [path, known] : known_programs(parts, tested.suites)) {
+    const std::string& why = known.differ.empty() ? known.unread : known.differ;
+    tested.programs.push_back({path, why.empty() ? known.sha256 : "", why});
+    if (!known.differ.empty())
+      tested.warnings.push_back({kDiffer, fmt::format("the program {}: {}", path, known.differ)});
   }
-  const auto& [one, in_one] = *digests.begin();
-  const auto& [other, in_other] = *std::next(digests.begin());
-  const std::string why = fmt::format("its SHA-256 is {} in {}, but {} in {}", one, in_one, other, in_other);
-  tested.programs.push_back({suite.program, "", why});
-  tested.warnings.push_back({kDiffer, fmt::format("the program of suite {}: {}", suite.name, why)});
+}
+
+// What `text_of` says of all parts; "" and a warning where they differ.
+template <class TextOf>
+std::string same_text(const std::vector<TestedPart>& parts, const std::string& name, const TextOf& text_of,
+                      std::vector<Warning>& warnings) {
+  const auto shown_text = [](const std::string& text) { return text.empty() ? "not given" : text; };
+  const std::string first = text_of(parts.front().model->plan());
+  for (const TestedPart& part : parts) {
+    const std::string other = text_of(part.model->plan());
+    if (other == first) continue;
+    warnings.push_back({kDiffer, fmt::format("{} is {} in {}, but {} in {}", name, shown_text(first),
+                                             parts.front().name, shown_text(other), part.name)});
+    return {};
+  }
+  return first;
+}
+
+// By what they hold: each machine has the file elsewhere.
+std::optional<KnownFailuresFile> same_known_failures(const std::vector<TestedPart>& parts,
+                                                     std::vector<Warning>& warnings) {
+  const auto digest = [](const RunPlanned& plan) {
+    return plan.known_failures ? plan.known_failures->sha256 : std::string();
+  };
+  if (same_text(parts, "the SHA-256 of --known-failures", digest, warnings).empty()) return std::nullopt;
+  return parts.front().model->plan().known_failures;
 }
 
 }  // namespace
+
+void Tested::move_into(RunPlanned& plan) {
+  plan.subject = std::move(subject);
+  plan.suites = std::move(suites);
+  plan.known_failures = std::move(known_failures);
+  plan.size = std::move(size);
+  plan.profile = std::move(profile);
+}
 
 Tested tested_by(const std::vector<TestedPart>& parts) {
   Tested tested;
@@ -90,7 +151,12 @@ Tested tested_by(const std::vector<TestedPart>& parts) {
       if (known.emplace(suite.name, suite.backend).second) tested.suites.push_back(suite);
     }
   }
-  for (const PlannedSuite& suite : tested.suites) add_program(parts, suite, tested);
+  add_programs(parts, tested);
+  tested.known_failures = same_known_failures(parts, tested.warnings);
+  tested.size = same_text(
+      parts, "--size", [](const RunPlanned& plan) { return plan.size; }, tested.warnings);
+  tested.profile = same_text(
+      parts, "--profile", [](const RunPlanned& plan) { return plan.profile; }, tested.warnings);
   return tested;
 }
 

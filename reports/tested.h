@@ -1,6 +1,7 @@
 // What the parts of a larger run tested, as one: a fact on which they differ is unknown, and a warning says so.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,13 @@ struct Tested {
   Subject subject{};
   std::vector<PlannedSuite> suites{};
   std::vector<ProgramRead> programs{};
+  std::optional<KnownFailuresFile> known_failures{};
+  std::string size{};
+  std::string profile{};
   std::vector<Warning> warnings{};
+
+  // All but the programs and the warnings, which are records of their own.
+  void move_into(RunPlanned& plan);
 };
 
 Tested tested_by(const std::vector<TestedPart>& parts);

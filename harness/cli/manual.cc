@@ -32,7 +32,7 @@ constexpr Exit kExits[] = {
     {kExitGreen, "everything planned was executed, or skipped with a reason, and all of it is good"},
     {kExitRed, "the code is red: a case failed, crashed, hung or ran into its limit"},
     {kExitUsage, "usage, or the plan was refused; nothing was started"},
-    {kExitIncomplete, "something planned was not run, or nothing was executed"},
+    {kExitIncomplete, "something planned was not run, nothing was executed, or the runner was killed"},
     {kExitMachine, "the machine is red: try elsewhere"},
 };
 

@@ -40,7 +40,8 @@ struct SuiteConfig {
   Suite suite;
   const Kind* kind = nullptr;  // null: to be recognised from the command
   Limits limits;
-  std::string junit_classname{};  // "suite" or "framework"; "" = as the other suites let it be (junit_names.h)
+  // "suite" or "framework"; "" = as the other suites let it be (junit_names.h).
+  std::string junit_classname{};
   bool built_in = false;
 };
 

@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
             "CompatNotSupported", {"PROCTOR_STUB_CUDA_INIT=804"}, "init:cudaErrorCompatNotSupportedOnDevice"},
         FailingDriver{"Unknown", {"PROCTOR_STUB_CUDA_INIT=999"}, "init:cudaErrorUnknown"},
         FailingDriver{
-            "OldDriver", {"PROCTOR_STUB_CUDA_VERSION=12040"}, "driver_too_old:12.4<" PROCTOR_REAL_CUDA}),
+            "OldDriver", {"PROCTOR_STUB_CUDA_VERSION=11080"}, "driver_too_old:11.8<" PROCTOR_REAL_CUDA}),
     name_of_case);
 
 TEST_F(CudaProbe, ADriverThatIsMissingIsNoDriver) {
@@ -124,9 +124,9 @@ TEST_F(CudaProbe, ADriverThatIsMissingIsNoDriver) {
 // NVML is there, and lists devices that the Runtime is too new for.
 TEST_F(CudaProbe, DevicesThatNvmlListsAreKnownToThoseWhoBringTheirOwnRuntime) {
   const auto inventory = probe(std::string(PROCTOR_CUDA_DRIVER_STUB ":" PROCTOR_NVML_STAND_IN ":") + kReal,
-                               {"PROCTOR_STUB_CUDA_VERSION=12020"});
+                               {"PROCTOR_STUB_CUDA_VERSION=11080"});
   EXPECT_EQ(inventory.problem, "");
-  EXPECT_EQ(inventory.runtime_problem, "driver_too_old:12.2<" PROCTOR_REAL_CUDA);
+  EXPECT_EQ(inventory.runtime_problem, "driver_too_old:11.8<" PROCTOR_REAL_CUDA);
   EXPECT_THAT(inventory.runtime_detail, HasSubstr("535.104.05"));
   ASSERT_EQ(inventory.devices.size(), 2u);
   EXPECT_EQ(inventory.devices[0].id, "cuda:GPU-11111111-2222-3333-4444-555555555555");

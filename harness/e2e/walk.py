@@ -40,7 +40,7 @@ OTHERS = {
     "CTest": {"--repeat", "--rerun-failed", "--stop-on-failure", "--stop-time", "--output-on-failure"},
     "our suites": {"--proctor-list", "--proctor-case"},
     "sbatch": {"--array"}, "docker": {"--build-arg", "--cap-add", "--cap-drop", "--device", "--env", "--env-file", "--gpus", "--ipc", "--pid",
-                                           "--privileged", "--security-opt", "--user", "--volume"},
+                                           "--privileged", "--security-opt", "--tmpfs", "--user", "--volume"},
     "pip": {"--no-deps", "--require-hashes"}, "nvcc": {"--default-stream"},
     "apt": {"--allow-unauthenticated"},
 }

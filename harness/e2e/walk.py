@@ -39,8 +39,9 @@ OTHERS = {
     "pytest": {"--deselect", "--ff", "--ignore", "--junitxml", "--lf", "--maxfail", "--nf", "--sw", "--pyargs"},
     "CTest": {"--repeat", "--rerun-failed", "--stop-on-failure", "--stop-time", "--output-on-failure"},
     "our suites": {"--proctor-list", "--proctor-case"},
-    "sbatch": {"--array"}, "docker": {"--build-arg", "--cap-add", "--cap-drop", "--device", "--env", "--env-file", "--gpus", "--ipc", "--pid",
-                                           "--privileged", "--security-opt", "--tmpfs", "--user", "--volume"},
+    "sbatch": {"--array"},
+    "docker": {"--build-arg", "--cap-add", "--cap-drop", "--device", "--env", "--env-file", "--gpus", "--ipc", "--mount", "--network",
+               "--pid", "--privileged", "--runtime", "--security-opt", "--tmpfs", "--user", "--volume"},
     "pip": {"--no-deps", "--require-hashes"}, "nvcc": {"--default-stream"},
     "apt": {"--allow-unauthenticated"},
 }

@@ -244,6 +244,32 @@ TEST_F(Formats, ASpanIsWhatItsCaseIs) {
   EXPECT_EQ(attributes["test.suite.name"], "memory.xpu");
 }
 
+// A failure that is known is none in any of its repeats, and a repeat is no retry.
+TEST_F(Formats, RepeatsOfAKnownFailure) {
+  const Verdict crash{Outcome::kCrash, "signal:11"};
+  const RunModel model =
+      model_of({plan_of({planned("s/a")}), started("s/a", 1, 1), ended("s/a", crash, 1, 1),
+                started("s/a", 1, 2), ended("s/a", crash, 1, 2),
+                concluded("s/a", {Outcome::kXfail, "signal:11"}), RunEnded{"2026-01-31T12:00:09Z", 9000}});
+  EXPECT_THAT(written(write_otlp, model), Not(HasSubstr("\"fail\"")));
+  const json report = json::parse(written(write_ctrf, model));
+  const json& test = report["results"]["tests"][0];
+  EXPECT_EQ(test["retries"], 0);
+  EXPECT_EQ(test["retryAttempts"].size(), 1U);
+}
+
+TEST_F(Formats, ATestDoesNotSayWhatItCameTo) {
+  AttemptEnded end = ended("s/a", {Outcome::kFail, ""});
+  end.properties = {{"proctor.outcome", "pass"}, {"dd_tags[simulated]", "no"}, {"mode", "fast"}};
+  const RunModel model =
+      model_of({plan_of({planned("s/a")}), started("s/a"), end, concluded("s/a", {Outcome::kFail, ""}),
+                RunEnded{"2026-01-31T12:00:09Z", 9000}});
+  const std::string xml = written(write_junit_extended, model);
+  EXPECT_THAT(xml, AllOf(HasSubstr("\"mode\""), HasSubstr("name=\"proctor.outcome\" value=\"fail\"")));
+  EXPECT_THAT(xml, Not(HasSubstr("value=\"pass\"")));
+  EXPECT_THAT(xml, Not(HasSubstr("value=\"no\"")));
+}
+
 TEST_F(Formats, MetricsCountByOutcomeAndNameNoCase) {
   const std::string rich = written(write_metrics, model_of(rich_journal()));
   EXPECT_THAT(rich, HasSubstr("proctor_cases{suite=\"memory\",backend=\"xpu\",outcome=\"crash\"} 2\n"));

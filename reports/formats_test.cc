@@ -4,14 +4,14 @@
 
 #include "harness/core/json.h"
 #include "harness/core/words.h"
-#include "reports/ctrf.h"
-#include "reports/junit.h"
-#include "reports/metrics.h"
-#include "reports/otlp.h"
-#include "reports/read_by_others.h"
+#include "reports/formats/ctrf.h"
+#include "reports/formats/junit.h"
+#include "reports/formats/metrics.h"
+#include "reports/formats/otlp.h"
+#include "reports/formats/read_by_others.h"
+#include "reports/model/run_problems.h"
+#include "reports/model/test_journal.h"
 #include "reports/render.h"
-#include "reports/run_problems.h"
-#include "reports/test_journal.h"
 
 namespace proctor {
 namespace {

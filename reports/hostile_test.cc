@@ -10,11 +10,11 @@
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/words.h"
 #include "harness/testing/child.h"
-#include "reports/junit.h"
-#include "reports/read_by_others.h"
+#include "reports/formats/junit.h"
+#include "reports/formats/read_by_others.h"
+#include "reports/model/run_problems.h"
+#include "reports/model/test_journal.h"
 #include "reports/render.h"
-#include "reports/run_problems.h"
-#include "reports/test_journal.h"
 
 namespace proctor {
 namespace {

@@ -6,12 +6,12 @@
 #include <random>
 
 #include "harness/core/json.h"
-#include "reports/exit_code.h"
-#include "reports/junit.h"
+#include "reports/formats/junit.h"
+#include "reports/formats/report_json.h"
+#include "reports/formats/summary.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/test_journal.h"
 #include "reports/render.h"
-#include "reports/report_json.h"
-#include "reports/summary.h"
-#include "reports/test_journal.h"
 
 namespace proctor {
 namespace {

@@ -10,12 +10,12 @@
 #include "harness/core/replace_file.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/ctrf.h"
-#include "reports/junit.h"
-#include "reports/metrics.h"
-#include "reports/otlp.h"
-#include "reports/report_json.h"
-#include "reports/summary.h"
+#include "reports/formats/ctrf.h"
+#include "reports/formats/junit.h"
+#include "reports/formats/metrics.h"
+#include "reports/formats/otlp.h"
+#include "reports/formats/report_json.h"
+#include "reports/formats/summary.h"
 
 namespace proctor {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/core/result.h"
-#include "reports/run_model.h"
+#include "reports/model/run_model.h"
 
 namespace proctor {
 

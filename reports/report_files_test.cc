@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "harness/core/json.h"
+#include "reports/formats/report_json.h"
+#include "reports/model/test_journal.h"
 #include "reports/render.h"
-#include "reports/report_json.h"
-#include "reports/test_journal.h"
 
 namespace proctor {
 namespace {

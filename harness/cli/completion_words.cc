@@ -7,7 +7,7 @@
 #include "harness/classify/rules.h"
 #include "harness/machine/installation.h"
 #include "harness/plan/load_config.h"
-#include "reports/run_model.h"
+#include "reports/model/run_model.h"
 
 namespace proctor::cli {
 namespace {

@@ -27,9 +27,9 @@
 #include "harness/plan/recognise.h"
 #include "harness/run/record/joined_run.h"
 #include "harness/run/record/run_directory.h"
-#include "reports/exit_code.h"
-#include "reports/join.h"
-#include "reports/junit.h"
+#include "reports/formats/junit.h"
+#include "reports/merge/join.h"
+#include "reports/model/exit_code.h"
 #include "reports/render.h"
 
 namespace proctor::cli {

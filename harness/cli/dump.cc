@@ -22,7 +22,7 @@
 #include "harness/machine/machine.h"
 #include "harness/process/guard/tree.h"
 #include "harness/run/record/run_record.h"
-#include "reports/run_model.h"
+#include "reports/model/run_model.h"
 
 namespace proctor::cli {
 namespace {

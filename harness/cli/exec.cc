@@ -13,9 +13,9 @@
 #include "harness/core/text.h"
 #include "harness/plan/opaque.h"
 #include "harness/run/record/run_directory.h"
-#include "reports/exec_end.h"
-#include "reports/failure_summary.h"
-#include "reports/run_model.h"
+#include "reports/model/exec_end.h"
+#include "reports/model/failure_summary.h"
+#include "reports/model/run_model.h"
 
 namespace proctor::cli {
 namespace {

@@ -27,7 +27,7 @@
 #include "harness/run/care/device_care.h"
 #include "harness/run/record/find_runner.h"
 #include "harness/run/record/run_record.h"
-#include "reports/run_model.h"
+#include "reports/model/run_model.h"
 
 namespace proctor::cli {
 namespace {

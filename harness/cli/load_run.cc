@@ -22,4 +22,18 @@ Result<RunModel> load_run(const std::string& run_dir) {
                       "That is what was given to --out, or proctor-out/latest.");
 }
 
+Result<RunResults> load_run_results(const std::string& place) {
+  std::error_code error;
+  const bool is_file = std::filesystem::is_regular_file(place, error);
+  const std::string run_dir = is_file ? (std::filesystem::path(place).parent_path() / ".").string() : place;
+  const auto model = load_run(run_dir);
+  if (!model) return model.error();
+  auto digest = journal_sha256(run_dir + "/journal.jsonl");
+  if (!digest) return digest.error();
+  RunResults results = results_of(*model);
+  results.place = place;
+  results.journal_sha256 = *std::move(digest);
+  return results;
+}
+
 }  // namespace proctor::cli

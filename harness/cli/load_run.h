@@ -4,10 +4,14 @@
 #include <string>
 
 #include "harness/core/result.h"
-#include "reports/run_model.h"
+#include "reports/model/run_model.h"
+#include "reports/model/run_results.h"
 
 namespace proctor::cli {
 
 Result<RunModel> load_run(const std::string& run_dir);
+
+// Of a run directory, or of a file in it: who has its journal.jsonl or report.json has the run.
+Result<RunResults> load_run_results(const std::string& place);
 
 }  // namespace proctor::cli

@@ -19,9 +19,9 @@
 #include "harness/core/unique_fd.h"
 #include "harness/run/record/process_handle.h"
 #include "harness/run/record/run_record.h"
-#include "reports/failure_summary.h"
-#include "reports/log_text.h"
-#include "reports/run_model.h"
+#include "reports/model/failure_summary.h"
+#include "reports/model/log_text.h"
+#include "reports/model/run_model.h"
 
 namespace proctor::cli {
 namespace {

@@ -13,8 +13,8 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/replace_file.h"
 #include "harness/run/record/journal.h"
-#include "reports/exit_code.h"
-#include "reports/run_model.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/run_model.h"
 
 namespace proctor::cli {
 

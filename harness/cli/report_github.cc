@@ -15,9 +15,9 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
 #include "harness/core/unique_fd.h"
-#include "reports/exit_code.h"
-#include "reports/github.h"
-#include "reports/summary.h"
+#include "reports/formats/github.h"
+#include "reports/formats/summary.h"
+#include "reports/model/exit_code.h"
 
 namespace proctor::cli {
 namespace {

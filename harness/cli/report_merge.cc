@@ -9,8 +9,8 @@
 #include "harness/cli/report_render.h"
 #include "harness/evidence/core_file.h"
 #include "harness/run/record/run_directory.h"
-#include "reports/exit_code.h"
-#include "reports/merge.h"
+#include "reports/merge/merge.h"
+#include "reports/model/exit_code.h"
 #include "reports/render.h"
 
 namespace proctor::cli {

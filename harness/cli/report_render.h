@@ -7,8 +7,8 @@
 #include "harness/cli/commands.h"
 #include "harness/core/events.h"
 #include "harness/core/result.h"
+#include "reports/model/run_model.h"
 #include "reports/render.h"
-#include "reports/run_model.h"
 
 namespace proctor::cli {
 

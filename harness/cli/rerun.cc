@@ -1,6 +1,6 @@
 // `proctor rerun RUN`: the same run again, with the cases that are asked for. This process becomes that
 // `proctor run`, so its output, its signals and its exit code are the run's own.
-#include "reports/rerun.h"
+#include "reports/model/rerun.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 #include "harness/cli/load_run.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
-#include "reports/run_model.h"
+#include "reports/model/run_model.h"
 
 namespace proctor::cli {
 namespace {

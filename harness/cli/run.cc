@@ -38,11 +38,11 @@
 #include "harness/run/schedule/open_files.h"
 #include "harness/run/schedule/planned.h"
 #include "harness/run/schedule/signals.h"
-#include "reports/exit_code.h"
-#include "reports/junit.h"
+#include "reports/formats/junit.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/rerun.h"
+#include "reports/model/run_model.h"
 #include "reports/render.h"
-#include "reports/rerun.h"
-#include "reports/run_model.h"
 
 namespace proctor::cli {
 namespace {

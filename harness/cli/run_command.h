@@ -1,5 +1,5 @@
 // `proctor run`, step by step, and the parts that `proctor exec` changes: the plan, the display, and the exit
-// code of a refusal. The exit code of the run itself is a function of the journal (reports/exit_code.h).
+// code of a refusal. The exit code of the run itself is a function of the journal (reports/model/exit_code.h).
 #pragma once
 
 #include <map>

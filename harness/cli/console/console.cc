@@ -14,11 +14,11 @@
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
-#include "reports/device_table.h"
-#include "reports/exit_code.h"
-#include "reports/failure_summary.h"
-#include "reports/log_text.h"
-#include "reports/run_model.h"
+#include "reports/model/device_table.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/failure_summary.h"
+#include "reports/model/log_text.h"
+#include "reports/model/run_model.h"
 
 namespace proctor::cli {
 namespace {

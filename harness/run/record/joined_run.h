@@ -1,5 +1,5 @@
 // One run that is made of many: each part is a run directory of its own below `parts/`, and the reports of the whole are
-// made of theirs (reports/join.h). CTest starts each test as a process of its own, so the tests of one call find each
+// made of theirs (reports/merge/join.h). CTest starts each test as a process of its own, so the tests of one call find each
 // other by the process that started them:
 //
 //   ROOT/20260131T120000Z-1a2b3c/parts/1/        the run directory of the first test

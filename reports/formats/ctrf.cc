@@ -1,0 +1,236 @@
+#include "reports/formats/ctrf.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "harness/core/digest.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/outcome_meaning.h"
+#include "harness/core/text.h"
+#include "reports/formats/json_writer.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/failure_summary.h"
+#include "reports/model/report_place.h"
+#include "reports/model/run_problems.h"
+#include "reports/model/truncate.h"
+
+namespace proctor {
+namespace {
+
+constexpr const char* kSpecVersion = "1.0.0";
+
+// The same for the same run: RFC 9562, version 8.
+std::string uuid_of(const std::string& name) {
+  std::string hex = sha256_hex(name).substr(0, 32);
+  hex[12] = '8';
+  hex[16] = '8';
+  return fmt::format("{}-{}-{}-{}-{}", hex.substr(0, 8), hex.substr(8, 4), hex.substr(12, 4),
+                     hex.substr(16, 4), hex.substr(20));
+}
+
+// What has no character that can be shown is nothing, and CTRF wants names.
+std::string name_or_mark(const std::string& text) {
+  const std::string clean = clean_text(text);
+  return clean.empty() ? "?" : clean;
+}
+
+CtrfStatus status_of(const RunModel& model, const CaseRecord& record) {
+  return meaning_of(model.verdict(record), record.planned.kind).ctrf;
+}
+
+CtrfStatus status_of(const Attempt& attempt, const CaseRecord& record) {
+  return meaning_of(verdict_of(attempt), record.planned.kind).ctrf;
+}
+
+void write_summary(JsonWriter& json, const RunModel& model, const std::vector<RunProblem>& problems) {
+  std::array<std::size_t, 4> counts{};
+  std::set<std::string> suites;
+  std::size_t flaky = 0;
+  for (const CaseRecord& record : model.cases()) {
+    ++counts[static_cast<std::size_t>(status_of(model, record))];
+    flaky += is_flaky(model, record) ? 1 : 0;
+    suites.insert(record.planned.suite + "." + record.planned.backend);
+  }
+  const auto count = [&](CtrfStatus status) { return counts[static_cast<std::size_t>(status)]; };
+  const std::int64_t start = unix_ms(model.plan().started);
+  json.open_object("summary").member("tests", model.cases().size() + problems.size());
+  json.member("passed", count(CtrfStatus::kPassed))
+      .member("failed", count(CtrfStatus::kFailed) + problems.size());
+  json.member("skipped", count(CtrfStatus::kSkipped))
+      .member("pending", 0)
+      .member("other", count(CtrfStatus::kOther));
+  json.member("flaky", flaky).member("suites", suites.size() + (problems.empty() ? 0 : 1));
+  json.member("start", start)
+      .member("stop", start + model.elapsed_ms())
+      .member("duration", model.elapsed_ms());
+  json.open_object("extra").open_object("proctor");
+  const Summary summary = model.summary();
+  json.member("planned", summary.planned());
+  for (const Outcome outcome : kAllOutcomes) {
+    if (summary[outcome] > 0) json.member(to_string(outcome), summary[outcome]);
+  }
+  json.close().close().close();
+}
+
+void write_environment(JsonWriter& json, const RunModel& model) {
+  const RunPlanned& plan = model.plan();
+  const Subject& subject = plan.subject;
+  json.open_object("environment").member("osPlatform", "linux");
+  if (subject.commit.value) json.member("commit", *subject.commit.value);
+  if (subject.branch.value) json.member("branchName", *subject.branch.value);
+  if (subject.repository.value) json.member("repositoryUrl", *subject.repository.value);
+  if (subject.build.value) json.member("buildUrl", *subject.build.value);
+  if (plan.shard) json.member("shardId", fmt::format("{}/{}", plan.shard->index, plan.shard->count));
+  json.member("healthy", shell_exit_code(model) != kExitMachine);
+  json.open_object("extra").open_object("proctor").member("exit_code", shell_exit_code(model));
+  json.member("verdict", run_verdict(model)).member("simulated", model.simulated());
+  if (plan.sim) json.member("simulation", plan.sim->topology + " by " + plan.sim->driver);
+  json.member("containment", plan.containment.layer).member("plan_digest", plan.plan_digest);
+  json.member_if_any("host", plan.hostname);
+  if (subject.dirty.value) json.member("dirty", *subject.dirty.value == "true");
+  json.open_array("stack");
+  for (const auto& [name, value] : plan.stack)
+    json.open_object().member("name", name).member("value", value).close();
+  json.close().open_array("warnings");
+  for (const Warning& warning : model.warnings())
+    json.open_object().member("code", warning.code).member("text", warning.text).close();
+  json.close().close().close().close();
+}
+
+void write_attachments(JsonWriter& json, const Attempt& attempt) {
+  const std::string evidence = attempt.end ? attempt.end->evidence.file : "";
+  if (attempt.start.log.empty() && evidence.empty()) return;
+  json.open_array("attachments");
+  const auto attach = [&json](std::string_view name, const std::string& path) {
+    if (path.empty()) return;
+    json.open_object().member("name", name).member("contentType", "text/plain").member("path", path).close();
+  };
+  attach("log", attempt.start.log);
+  attach("evidence", evidence);
+  json.close();
+}
+
+// Those before the last, each with what it was. What was repeated because somebody asked for it is no retry, but stands
+// among them: the format has no other place.
+void write_retries(JsonWriter& json, const RunModel& model, const CaseRecord& record) {
+  if (record.attempts.size() < 2) return;
+  const auto retries = std::ranges::count_if(
+      record.attempts, [](const Attempt& attempt) { return attempt.start.attempt > 1; });
+  json.member("retries", retries).open_array("retryAttempts");
+  for (std::size_t i = 0; i + 1 < record.attempts.size(); ++i) {
+    const Attempt& attempt = record.attempts[i];
+    const Verdict verdict = verdict_of(attempt);
+    json.open_object().member("attempt", i + 1).member("status", to_string(status_of(attempt, record)));
+    json.member("duration", attempt.end ? std::max<std::int64_t>(attempt.end->duration_ms, 0) : 0);
+    if (verdict.outcome != Outcome::kPass) json.member("message", headline(model, record, attempt));
+    write_attachments(json, attempt);
+    json.open_object("extra").open_object("proctor").member("outcome", to_string(verdict.outcome));
+    json.member_if_any("reason", verdict.reason).member("devices", attempt.start.devices);
+    json.close().close().close();
+  }
+  json.close();
+}
+
+void write_measures(JsonWriter& json, const std::vector<Measure>& measures) {
+  if (measures.empty()) return;
+  json.open_array("measures");
+  for (const Measure& m : measures) {
+    json.open_object().member("name", m.name).member("value", m.value).member("unit", m.unit);
+    json.member("n", m.n).member("spread", m.spread).close();
+  }
+  json.close();
+}
+
+void write_extra(JsonWriter& json, const RunModel& model, const CaseRecord& record, const Attempt* last) {
+  const Verdict verdict = model.verdict(record);
+  const auto marks = model.marks(record);
+  json.open_object("extra").open_object("proctor").member("kind", record.planned.kind);
+  json.member_if_any("reason", verdict.reason);
+  if (const Blame blame = blame_in(model, record); blame != Blame::kNobody)
+    json.member("problem", to_string(blame));
+  if (!marks.empty()) json.member("marks", marks);
+  json.member("simulated", model.simulated(record));
+  if (record.end) json.member_if_any("known_failure", record.end->known_failure);
+  if (last != nullptr && last->end) {
+    json.member_if_any("rule", last->end->rule).member_if_any("severity", last->end->severity);
+    write_measures(json, last->end->measures);
+  }
+  json.close().close();
+}
+
+void write_failure(JsonWriter& json, const RunModel& model, const CaseRecord& record) {
+  json.member("message", headline(model, record));
+  const Attempt* attempt = deciding_attempt(record, model.verdict(record));
+  if (attempt == nullptr || !attempt->end || attempt->end->failures.empty()) return;
+  const Failure& first = attempt->end->failures.front();
+  std::string trace;
+  for (const Failure& failure : attempt->end->failures)
+    trace += fmt::format("{}:{}: {}\n", failure.file, failure.line, failure.message);
+  json.member("trace", elide_middle(clean_text(trace)));
+  const std::string file = below_checkout(model, first.file);
+  if (file.empty()) return;
+  json.member("filePath", file);
+  if (first.line > 0) json.member("line", first.line);
+}
+
+void write_test(JsonWriter& json, const RunModel& model, const CaseRecord& record) {
+  const PlannedCase& planned = record.planned;
+  const Verdict verdict = model.verdict(record);
+  const Attempt* last = record.attempts.empty() ? nullptr : &record.attempts.back();
+  json.open_object().member("testId", name_or_mark(planned.id)).member("name", name_or_mark(planned.name));
+  json.member("status", to_string(status_of(model, record))).member("rawStatus", to_string(verdict.outcome));
+  json.member("duration", duration_ms(record));
+  if (last != nullptr) {
+    const std::int64_t start = unix_ms(model.plan().started);
+    json.member("start", start + record.attempts.front().start.at_ms);
+    if (last->end) json.member("stop", start + last->end->at_ms);
+  }
+  json.open_array("suite").item(planned.suite).item(planned.backend).item(planned.classname).close();
+  if (verdict.outcome != Outcome::kPass) write_failure(json, model, record);
+  if (is_flaky(model, record)) json.member("flaky", true);
+  write_retries(json, model, record);
+  if (last != nullptr && !last->start.devices.empty())
+    json.member("device", fmt::format("{}", fmt::join(last->start.devices, ", ")));
+  if (last != nullptr && model.is_bad(record)) write_attachments(json, *last);
+  write_extra(json, model, record, last);
+  json.close();
+}
+
+// What reddens the run and is no case.
+void write_problem(JsonWriter& json, const RunProblem& problem) {
+  json.open_object()
+      .member("testId", fmt::format("{}/{}", kRunSuite, problem.name))
+      .member("name", problem.name);
+  json.member("status", to_string(CtrfStatus::kFailed)).member("rawStatus", to_string(Outcome::kError));
+  json.member("duration", 0).open_array("suite").item(kRunSuite).close();
+  json.member("message", problem.title + ": " + problem.message).close();
+}
+
+}  // namespace
+
+void write_ctrf(const RunModel& model, TextOutput& output) {
+  const RunPlanned& plan = model.plan();
+  const auto problems = run_problems(model);
+  const std::string finished = model.ended() ? model.ended()->finished : plan.started;
+  JsonWriter json(output);
+  json.open_object().member("reportFormat", "CTRF").member("specVersion", kSpecVersion);
+  json.member("reportId", uuid_of(plan.run_id + "\n" + plan.plan_digest))
+      .member("runId", name_or_mark(plan.run_id));
+  if (is_utc_stamp(finished)) json.member("timestamp", finished);
+  json.member("generatedBy", "proctor " + plan.proctor_version).open_object("results");
+  json.open_object("tool").member("name", "proctor").member("version", plan.proctor_version).close();
+  write_summary(json, model, problems);
+  json.open_array("tests");
+  for (const CaseRecord& record : model.cases()) write_test(json, model, record);
+  for (const RunProblem& problem : problems) write_problem(json, problem);
+  json.close();
+  write_environment(json, model);
+  json.close().close();
+  output.pending() += '\n';
+}
+
+}  // namespace proctor

@@ -1,0 +1,193 @@
+#include "reports/formats/github.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "harness/core/text.h"
+#include "reports/formats/summary.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using Level = AnnotationLevel;
+
+std::vector<Annotation> of_level(const std::vector<Annotation>& all, Level level) {
+  std::vector<Annotation> some;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(some),
+               [level](const Annotation& one) { return one.level == level; });
+  return some;
+}
+
+AttemptEnded failed(const std::string& id, const std::string& message, const std::string& file) {
+  AttemptEnded end = ended(id, {Outcome::kFail, ""});
+  end.failures = {{"M-1", message, file, 7, "", "", ""}};
+  return end;
+}
+
+RunModel one_failure(const std::string& message, const std::string& file = "tests/copy.cc") {
+  return model_of(
+      {plan_of({planned("s/a")}), started("s/a"), failed("s/a", message, file), RunEnded{"x", 1}});
+}
+
+TEST(Github, AFailureIsAnErrorAtItsLineWithTheFourAnswers) {
+  const auto all = annotations(one_failure("read back 0x00"), "/w");
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].level, Level::kError);
+  EXPECT_EQ(all[0].title, "s/a: fail");
+  EXPECT_EQ(all[0].file, "tests/copy.cc");
+  EXPECT_EQ(all[0].line, 7);
+  EXPECT_THAT(all[0].message, HasSubstr("whose problem: code"));
+  EXPECT_THAT(all[0].message, HasSubstr("rerun:         proctor run"));
+  EXPECT_THAT(workflow_command(all[0]),
+              StartsWith("::error title=s/a%3A fail,file=tests/copy.cc,line=7::s/a%0A"));
+}
+
+TEST(Github, OnlyFilesOfTheCheckoutArePlaces) {
+  EXPECT_EQ(annotations(one_failure("m", "/w/tests/copy.cc"), "/w")[0].file, "tests/copy.cc");
+  EXPECT_EQ(annotations(one_failure("m", "/workshop/copy.cc"), "/w")[0].file, "");
+  EXPECT_EQ(annotations(one_failure("m", "/elsewhere/copy.cc"), "")[0].file, "");
+}
+
+TEST(Github, CasesThatDifferInNumbersOnlyHaveOneCause) {
+  const RunModel model =
+      model_of({plan_of({planned("s/a"), planned("s/b"), planned("s/c")}), started("s/a"),
+                failed("s/a", "at 0xffe0: got 17", ""), started("s/b"), failed("s/b", "at 0x12: got 4", ""),
+                started("s/c"), failed("s/c", "at 0x12: hung", ""), RunEnded{"x", 1}});
+  const auto all = annotations(model, "");
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].title, "2 cases: fail");
+  EXPECT_THAT(all[0].message, HasSubstr("all with this cause:\ns/a\ns/b"));
+  EXPECT_EQ(all[1].title, "s/c: fail");
+}
+
+// Many failures with 16 causes, and 26 warnings. One error is left for the exit code of the step.
+TEST(Github, ALevelHasItsBudgetAndTheLastSaysHowManyMore) {
+  constexpr int kCases = 20'000;
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events = {Event{}};
+  for (int i = 0; i < kCases; ++i) {
+    const std::string id = "s/" + std::to_string(i);
+    cases.push_back(planned(id));
+    events.push_back(started(id));
+    // The n-th letter in 1/2, 1/4, ... of the cases, so that the ranks are known.
+    const int letter = i == 0 ? 25 : std::min(__builtin_ctz(static_cast<unsigned>(i)), 24);
+    events.push_back(failed(id, "cause " + std::string(1, static_cast<char>('a' + letter)), ""));
+  }
+  for (char c = 'a'; c <= 'z'; ++c) events.push_back(Warning{std::string(1, c), "text"});
+  events.push_back(RunEnded{"x", 1});
+  events[0] = plan_of(std::move(cases));
+  const RunModel model = model_of(events);
+
+  const auto all = annotations(model, "");
+  const auto errors = of_level(all, Level::kError);
+  ASSERT_EQ(errors.size(), 9u);
+  EXPECT_EQ(errors[0].title, "10000 cases: fail");
+  EXPECT_EQ(errors[7].title, "78 cases: fail");
+  EXPECT_EQ(errors[8].title, "8 more causes");
+  EXPECT_THAT(errors[8].message, StartsWith("8 more causes, with 79 cases,"));
+  EXPECT_EQ(of_level(all, Level::kWarning).size(), 10u);
+  for (const Annotation& one : all) {
+    EXPECT_LT(one.title.size() + one.message.size(), 16'000u);
+    EXPECT_LT(workflow_command(one).size(), 3 * 4096u);
+  }
+
+  EXPECT_LE(summary_markdown(model).size(), kJobSummaryBytes);
+  const std::string small = summary_markdown(model, 5000);
+  EXPECT_LE(small.size(), 5000u);
+  EXPECT_THAT(small, HasSubstr("# Proctor: RED: the code"));
+  EXPECT_THAT(small, HasSubstr("**Cut**: 506 entries did not fit into 5000 bytes"));
+  EXPECT_EQ(summary_markdown(model, 10), "");
+}
+
+TEST(Github, WhatDecidesTheExitCodeComesFirst) {
+  const RunModel model =
+      model_of({plan_of({planned("s/lost"), planned("s/lost2"), planned("s/fail"), planned("s/not")}),
+                started("s/lost"), ended("s/lost", {Outcome::kDeviceLost, ""}), started("s/lost2"),
+                ended("s/lost2", {Outcome::kDeviceLost, ""}), started("s/fail"), failed("s/fail", "m", ""),
+                RunEnded{"x", 1}});
+  const auto all = annotations(model, "");
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].title, "s/fail: fail");
+  EXPECT_EQ(all[1].title, "2 cases: device_lost");
+  EXPECT_EQ(all[2].level, Level::kWarning);
+  EXPECT_THAT(all[2].title, HasSubstr("notrun(interrupted)"));
+}
+
+TEST(Github, QuietOutcomesAndSimulationAreNotices) {
+  RunPlanned plan = plan_of({planned("s/a"), planned("s/b"), planned("s/c")});
+  plan.sim = SimInfo{"xpu:2x2", "simgpu"};
+  const RunModel model = model_of({plan, concluded("s/a", {Outcome::kPass, ""}),
+                                   concluded("s/b", {Outcome::kSkip, "needs:devices>=2"}),
+                                   concluded("s/c", {Outcome::kSkip, "needs:devices>=2"}), RunEnded{"x", 1}});
+  const auto all = annotations(model, "");
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].title, "Simulated");
+  EXPECT_EQ(all[1].title, "2 cases: skip(needs:devices>=2)");
+  EXPECT_EQ(of_level(all, Level::kNotice).size(), 2u);
+}
+
+TEST(Github, EveryRedRunHasAnError) {
+  EXPECT_EQ(annotations(model_of({plan_of({})}), "").front().level, Level::kError);
+  const auto flaky =
+      annotations(model_of({plan_of({planned("s/a")}), started("s/a"),
+                            concluded("s/a", {Outcome::kPass, ""}, {"flaky"}), RunEnded{"x", 1}}),
+                  "");
+  EXPECT_EQ(flaky.front().title, "Flaky cases");
+  const auto stack = annotations(model_of({plan_of({planned("s/a")}), concluded("s/a", {Outcome::kPass, ""}),
+                                           Warning{std::string(kStackChanged), "kernel"}, RunEnded{"x", 1}}),
+                                 "");
+  EXPECT_EQ(stack.front().level, Level::kError);
+  EXPECT_EQ(stack.front().title, "The driver stack changed");
+}
+
+// The message and the properties are read back as the runner reads them.
+TEST(Github, NothingInAMessageEndsTheCommand) {
+  for (const std::string& nasty : {awkward_text(), std::string("50%\r\n::error::x\n::set-output name=a::b"),
+                                   std::string("a,file=/etc/passwd,line=1::x"), std::string(100'000, 'x')}) {
+    const std::string command =
+        workflow_command(annotations(one_failure(nasty, nasty.substr(0, 200)), "").front());
+    EXPECT_EQ(command.find_first_of("\r\n"), command.npos);
+    EXPECT_THAT(command, StartsWith("::error title="));
+    const std::string properties = command.substr(0, command.find("::", 2));
+    EXPECT_LE(std::count(properties.begin(), properties.end(), ','), 2);
+    EXPECT_EQ(clean_text(command), command);
+    EXPECT_LT(command.size() - properties.size(), 3 * 4000u);
+  }
+  EXPECT_LE(workflow_command({.title = "t", .message = std::string(9000, 'm')}).size(), 4050u);
+}
+
+TEST(Github, TheVerdictOfARun) {
+  const auto verdict = [](std::vector<Event> events, bool exec = false) {
+    RunPlanned plan = plan_of({planned("s/a", exec ? "command" : "proctor")});
+    plan.exec = exec;
+    events.insert(events.begin(), plan);
+    return std::string(run_verdict(model_of(events)));
+  };
+  const RunEnded done{"x", 1};
+  const auto is = [](Outcome outcome, std::string reason = "") {
+    return concluded("s/a", {outcome, reason});
+  };
+  EXPECT_EQ(verdict({is(Outcome::kPass), done}), "green");
+  EXPECT_EQ(verdict({is(Outcome::kFail), done}), "red");
+  EXPECT_EQ(verdict({is(Outcome::kDeviceLost), done}), "machine");
+  EXPECT_EQ(verdict({is(Outcome::kNotrun, "budget"), done}), "incomplete");
+  EXPECT_EQ(verdict({is(Outcome::kSkip, "needs:x"), done}), "incomplete");
+  EXPECT_EQ(verdict({StopRequested{15, "signal", 1}, done}), "interrupted");
+  EXPECT_EQ(verdict({is(Outcome::kFail), StopRequested{2, "signal", 1}, done}), "interrupted");
+  EXPECT_EQ(verdict({started("s/a")}), "interrupted");
+  EXPECT_EQ(verdict({is(Outcome::kPass)}), "interrupted");
+  EXPECT_EQ(verdict({is(Outcome::kFail)}), "red");
+  EXPECT_EQ(verdict({}, true), "machine");
+}
+
+}  // namespace
+}  // namespace proctor

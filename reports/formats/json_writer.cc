@@ -1,0 +1,99 @@
+#include "reports/formats/json_writer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "harness/core/text.h"
+
+namespace proctor {
+namespace {
+
+bool stands_for_itself(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
+
+void append_escaped(std::string& out, std::string_view clean) {
+  for (const char c : clean) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\r') {
+      out += "\\r";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else {
+      out += c;
+    }
+  }
+}
+
+}  // namespace
+
+JsonWriter& JsonWriter::open(char bracket) {
+  if (!named_) separate();
+  named_ = false;
+  output_.pending() += bracket;
+  open_ += bracket == '{' ? '}' : ']';
+  first_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::open(std::string_view key, char bracket) {
+  name(key);
+  named_ = true;
+  return open(bracket);
+}
+
+JsonWriter& JsonWriter::close() {
+  output_.pending() += open_.back();
+  open_.pop_back();
+  first_ = false;
+  output_.passed();
+  return *this;
+}
+
+void JsonWriter::separate() {
+  if (!first_) output_.pending() += ',';
+  first_ = false;
+}
+
+void JsonWriter::name(std::string_view key) {
+  separate();
+  write(key);
+  output_.pending() += ':';
+}
+
+JsonWriter& JsonWriter::member(std::string_view key, const std::vector<std::string>& texts) {
+  open_array(key);
+  for (const std::string& text : texts) item(text);
+  return close();
+}
+
+void JsonWriter::write(std::string_view text) {
+  std::string& out = output_.pending();
+  out += '"';
+  if (std::ranges::all_of(text, stands_for_itself)) {  // nearly every text
+    out += text;
+  } else {
+    append_escaped(out, clean_text(text));
+  }
+  out += '"';
+}
+
+void JsonWriter::write(double value) {
+  if (!std::isfinite(value)) return write(nullptr);
+  fmt::format_to(std::back_inserter(output_.pending()), "{}", value);
+}
+
+void JsonWriter::write(std::int64_t value) {
+  fmt::format_to(std::back_inserter(output_.pending()), "{}", value);
+}
+
+void JsonWriter::write(std::uint64_t value) {
+  fmt::format_to(std::back_inserter(output_.pending()), "{}", value);
+}
+
+}  // namespace proctor

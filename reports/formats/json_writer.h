@@ -1,0 +1,86 @@
+// A JSON writer that holds nothing but where it is: a tree of all cases of a large run takes ten times the memory of
+// their text, and nlohmann/json makes one. Compact. Every string goes through clean_text() and is escaped, and a
+// number that is none is null: no input makes the output ill-formed. Example:
+//
+//   std::string text;
+//   TextOutput output([&](std::string_view piece) { text += piece; });
+//   JsonWriter json(output);
+//   json.open_object().member("id", "a").open_array("marks");
+//   for (const char* mark : {"flaky", "leaky"}) json.item(mark);
+//   json.close().close();
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/formats/text_output.h"
+
+namespace proctor {
+
+class JsonWriter {
+ public:
+  explicit JsonWriter(TextOutput& output) : output_(output) {}
+
+  // Within an object with a key, within an array and at the top without.
+  JsonWriter& open_object() { return open('{'); }
+  JsonWriter& open_array() { return open('['); }
+  JsonWriter& open_object(std::string_view key) { return open(key, '{'); }
+  JsonWriter& open_array(std::string_view key) { return open(key, '['); }
+  JsonWriter& close();
+
+  template <typename T>
+  JsonWriter& member(std::string_view key, const T& value) {
+    name(key);
+    write(value);
+    return *this;
+  }
+  template <typename T>
+  JsonWriter& item(const T& value) {
+    separate();
+    write(value);
+    return *this;
+  }
+  // Nothing where there is nothing to say.
+  JsonWriter& member_if_any(std::string_view key, std::string_view text) {
+    return text.empty() ? *this : member(key, text);
+  }
+  JsonWriter& member(std::string_view key, const std::vector<std::string>& texts);
+
+ private:
+  JsonWriter& open(char bracket);
+  JsonWriter& open(std::string_view key, char bracket);
+  void name(std::string_view key);
+  void separate();
+  void write(std::string_view text);
+  void write(const std::string& text) { write(std::string_view(text)); }
+  void write(const char* text) { write(std::string_view(text)); }
+  void write(std::nullptr_t) { output_.pending() += "null"; }
+  void write(bool value) { output_.pending() += value ? "true" : "false"; }
+  void write(double value);
+  void write(std::int64_t value);
+  void write(std::uint64_t value);
+  template <std::integral T>
+  void write(T value) {
+    if constexpr (std::signed_integral<T>) {
+      write(static_cast<std::int64_t>(value));
+    } else {
+      write(static_cast<std::uint64_t>(value));
+    }
+  }
+  template <typename T>
+  void write(const std::optional<T>& value) {
+    if (value) return write(*value);
+    write(nullptr);
+  }
+
+  TextOutput& output_;
+  std::string open_;    // the closing brackets that are due
+  bool first_ = true;   // nothing stands before what comes next
+  bool named_ = false;  // its key does
+};
+
+}  // namespace proctor

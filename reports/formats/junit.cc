@@ -1,0 +1,575 @@
+#include "reports/formats/junit.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "harness/core/digest.h"
+#include "harness/core/outcome_meaning.h"
+#include "harness/core/text.h"
+#include "harness/core/words.h"
+#include "reports/formats/xml.h"
+#include "reports/model/failure_summary.h"
+#include "reports/model/report_place.h"
+#include "reports/model/rerun.h"
+#include "reports/model/run_problems.h"
+#include "reports/model/telemetry_text.h"
+#include "reports/model/truncate.h"
+
+namespace proctor {
+namespace {
+
+// Readers keep at most 1,000 characters of a name.
+constexpr std::size_t kMaxNameBytes = 1000;
+// Buildkite refuses a file of 5,000 cases, GitLab one of 30 MB. What stands before the cases has the rest.
+constexpr std::size_t kMostCasesOfAFile = 4'500;
+constexpr std::size_t kMostBytesOfCases = 20'000'000;
+
+const OutcomeMeaning& meaning_in(const RunModel& model, const CaseRecord& record) {
+  return meaning_of(model.verdict(record), record.planned.kind);
+}
+
+// Seconds with three decimals and a point, whatever the locale.
+std::string seconds(std::int64_t ms) { return fmt::format("{}.{:03}", ms / 1000, ms % 1000); }
+
+std::string shortened(std::string name, const std::string& id) {
+  if (name.size() <= kMaxNameBytes) return name;
+  return one_line(name, kMaxNameBytes - 17) + "~" + sha256_hex(id).substr(0, 16);
+}
+
+struct Name {
+  std::string classname;
+  std::string name;
+  auto operator<=>(const Name&) const = default;
+};
+
+// The (classname, name) of every case, in the planned order and each once.
+std::vector<Name> unique_names(const RunModel& model) {
+  std::vector<Name> names;
+  std::map<Name, int> uses;
+  for (const CaseRecord& record : model.cases()) {
+    const PlannedCase& planned = record.planned;
+    names.push_back({shortened(clean_text(planned.classname), planned.id),
+                     shortened(clean_text(planned.name), planned.id)});
+    ++uses[names.back()];
+  }
+  std::set<Name> taken;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& id = model.cases()[i].planned.id;
+    if (uses[names[i]] > 1) names[i].name = shortened(names[i].name + " [" + clean_text(id) + "]", id);
+    const std::string base = names[i].name;
+    for (int n = 2; !taken.insert(names[i]).second; ++n) names[i].name = fmt::format("{} #{}", base, n);
+  }
+  return names;
+}
+
+// The cases of one suite on one backend.
+struct Group {
+  std::string name;  // SUITE.BACKEND
+  std::vector<std::size_t> cases;
+};
+
+std::vector<Group> group_cases(const RunModel& model) {
+  std::vector<Group> groups;
+  std::map<std::string, std::size_t> index;
+  for (std::size_t i = 0; i < model.cases().size(); ++i) {
+    const PlannedCase& planned = model.cases()[i].planned;
+    const std::string name = clean_text(planned.suite + "." + planned.backend);
+    const auto [entry, is_new] = index.emplace(name, groups.size());
+    if (is_new) groups.push_back({name, {}});
+    groups[entry->second].cases.push_back(i);
+  }
+  return groups;
+}
+
+struct Totals {
+  int tests = 0, failures = 0, errors = 0, skipped = 0;
+  std::int64_t ms = 0;
+
+  void add(const RunModel& model, const CaseRecord& record) {
+    const JunitElement element = meaning_in(model, record).junit;
+    ++tests;
+    failures += element == JunitElement::kFailure;
+    errors += element == JunitElement::kError;
+    skipped += element == JunitElement::kSkipped;
+    ms += duration_ms(record);
+  }
+  void add_problems(std::size_t count) {
+    tests += static_cast<int>(count);
+    errors += static_cast<int>(count);
+  }
+};
+
+std::string failure_text(const Failure& failure) {
+  std::string text;
+  if (!failure.file.empty()) text += fmt::format("{}:{}: ", failure.file, failure.line);
+  text += failure.message + '\n';
+  const auto line = [&text](std::string_view label, const std::string& value) {
+    if (!value.empty()) text += fmt::format("  {}: {}\n", label, value);
+  };
+  line("expected", failure.expected);
+  line("got", failure.got);
+  line("device", failure.device);
+  line("rule", failure.rule);
+  return text;
+}
+
+std::string rank_text(const RankEnd& rank) {
+  const std::string how = rank.verdict ? to_string(*rank.verdict) : "had not ended";
+  return fmt::format("rank {} ({}): {}{}; log {}\n", rank.rank, fmt::join(rank.devices, "+"), how,
+                     rank.last_step.empty() ? "" : ", last step \"" + rank.last_step + "\"", rank.log);
+}
+
+// Everything known about an attempt that was not good; starts with `file:line: ` when there is one, which is
+// where readers without a file attribute look for it.
+std::string attempt_text(const RunModel& model, const CaseRecord& record, const Attempt& attempt) {
+  std::string text;
+  if (attempt.end) {
+    for (const Failure& failure : attempt.end->failures) text += failure_text(failure);
+  }
+  if (text.empty()) text = headline(model, record, attempt) + '\n';
+  text += fmt::format("{}, attempt {}", to_string(verdict_of(attempt)), attempt.start.attempt);
+  if (record.planned.repeat > 1) text += fmt::format(", repeat {}", attempt.start.repeat);
+  text += '\n';
+  if (attempt.end) {
+    if (!attempt.end->last_step.empty()) text += fmt::format("last step: {}\n", attempt.end->last_step);
+    for (const RankEnd& rank : attempt.end->ranks) text += rank_text(rank);
+    for (const Stray& stray : attempt.end->termination.strays) {
+      text += fmt::format("left behind: process {} ({})\n", stray.pid, stray.command);
+    }
+    for (const std::string& line : attempt.end->evidence.lines) text += fmt::format("evidence: {}\n", line);
+    if (!attempt.end->evidence.file.empty()) {
+      text += fmt::format("all evidence: {}\n", attempt.end->evidence.file);
+    }
+    if (const CoreInfo& core = attempt.end->evidence.core; !core.file.empty())
+      text += fmt::format("core: {} ({} bytes of {})\n", core.file, core.bytes, core.program);
+    if (const auto& lost = attempt.end->termination.guard_lost; !lost.empty())
+      text += fmt::format("the process that guards it did not end it: {}; the runner did\n", lost);
+    if (attempt.end->termination.unreapable) text += "a process could not be killed\n";
+    const std::string telemetry = telemetry_text(attempt.end->telemetry);
+    if (!telemetry.empty()) text += fmt::format("telemetry: {}\n", telemetry);
+  }
+  if (!attempt.start.log.empty()) text += fmt::format("log: {}\n", attempt.start.log);
+  return elide_middle(clean_text(text));
+}
+
+std::string case_text(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  const Attempt* attempt = deciding_attempt(record, verdict);
+  const bool shows_verdict = attempt != nullptr && verdict_of(*attempt) == verdict;
+  std::string text;
+  if (!shows_verdict) text += headline(model, record) + "\n" + to_string(verdict) + "\n";
+  if (attempt != nullptr) text += attempt_text(model, record, *attempt);
+  if (record.end && !record.end->note.empty()) text += record.end->note + "\n";
+  const Diagnosis* diagnosis = diagnosis_of(model, record);
+  const std::string cause = cause_text(diagnosis);
+  const std::string next = next_text(diagnosis);
+  text += fmt::format("whose problem: {}{}{}\n", to_string(blame_in(model, record)),
+                      cause.empty() ? "" : " · ", cause);
+  if (!next.empty()) text += "next: " + next + '\n';
+  return text + "rerun: " + rerun_command(model, record) + '\n';
+}
+
+// What readers show in their lists: a cause that was found stands before what happened.
+std::string message_of(const RunModel& model, const CaseRecord& record) {
+  const Diagnosis* diagnosis = diagnosis_of(model, record);
+  if (cause_text(diagnosis).empty()) return headline(model, record);
+  return clean_text(fmt::format("[{}: {}] {}", to_string(diagnosis->problem), diagnosis->error_class,
+                                headline(model, record)));
+}
+
+// GitLab takes a file whose name a test prints in this way for an attachment.
+std::string without_attachments(std::string text) {
+  constexpr std::string_view kMark = "[[ATTACHMENT|";
+  for (std::size_t at = text.find(kMark); at != text.npos; at = text.find(kMark, at))
+    text.insert(at + 1, "\\");
+  return text;
+}
+
+enum class Shape { kPortable, kStrict, kExtended };
+
+class SuiteWriter {
+ public:
+  SuiteWriter(const RunModel& model, const std::vector<Name>& names, XmlWriter& xml, Shape shape)
+      : model_(model), names_(names), xml_(xml), shape_(shape) {}
+
+  // `number`: the id in a whole-run file; none in the strict shape, which has neither id nor hostname.
+  void write(const Group& group, std::optional<std::size_t> number) {
+    open(group, number);
+    for (const std::size_t i : group.cases) write_case(i);
+    xml_.close();
+  }
+
+  // The suite of what is no case.
+  void write(const std::vector<RunProblem>& problems, std::optional<std::size_t> number) {
+    Totals totals;
+    totals.add_problems(problems.size());
+    open_suite(std::string(kRunSuite), totals, number);
+    write_properties({});
+    for (const RunProblem& problem : problems) write_problem(problem);
+    xml_.close();
+  }
+
+  // What stands before the cases of a group, whose suite stays open.
+  void open(const Group& group, std::optional<std::size_t> number) {
+    Totals totals;
+    for (const std::size_t i : group.cases) totals.add(model_, model_.cases()[i]);
+    open_suite(group.name, totals, number);
+    write_properties(group);
+  }
+
+  void write_case(std::size_t index) {
+    const CaseRecord& record = model_.cases()[index];
+    const Verdict verdict = model_.verdict(record);
+    xml_.open("testcase")
+        .attribute("name", names_[index].name)
+        .attribute("classname", names_[index].classname)
+        .attribute("time", seconds(duration_ms(record)));
+    if (shape_ == Shape::kExtended) {
+      write_place(record, verdict);
+      write_case_properties(record, verdict);
+    }
+    const JunitElement element = meaning_in(model_, record).junit;
+    if (element == JunitElement::kFailure) write_bad("failure", record, verdict);
+    if (model_.is_bad(record)) write_other_attempts("rerunFailure", record, verdict);
+    if (verdict.outcome == Outcome::kPass) write_other_attempts("flakyFailure", record, verdict);
+    if (element == JunitElement::kSkipped) write_skipped(record, verdict);
+    if (element == JunitElement::kError) write_bad("error", record, verdict);
+    if (element == JunitElement::kFailure || element == JunitElement::kError) write_output(record, verdict);
+    xml_.close();
+  }
+
+ private:
+  void open_suite(const std::string& name, const Totals& totals, std::optional<std::size_t> number) {
+    xml_.open("testsuite")
+        .attribute("name", name)
+        .attribute("tests", std::to_string(totals.tests))
+        .attribute("failures", std::to_string(totals.failures))
+        .attribute("errors", std::to_string(totals.errors))
+        .attribute("skipped", std::to_string(totals.skipped))
+        .attribute("time", seconds(totals.ms));
+    if (is_utc_stamp(model_.plan().started)) xml_.attribute("timestamp", model_.plan().started);
+    if (number) {
+      xml_.attribute("hostname", model_.plan().hostname).attribute("id", std::to_string(*number));
+    }
+  }
+
+  void write_problem(const RunProblem& problem) {
+    xml_.open("testcase")
+        .attribute("name", problem.name)
+        .attribute("classname", kRunSuite)
+        .attribute("time", seconds(0))
+        .open("error")
+        .attribute("message", one_line(clean_text(problem.title + ": " + problem.message), kMaxNameBytes))
+        .attribute("type", std::string(kRunSuite) + "." + problem.name)
+        .text(clean_text(problem.message))
+        .close()
+        .close();
+  }
+
+  void write_properties(const Group& group) {
+    const RunPlanned& plan = model_.plan();
+    const bool simulated = std::any_of(group.cases.begin(), group.cases.end(),
+                                       [this](std::size_t i) { return model_.simulated(model_.cases()[i]); });
+    // Readers keep one value per name, the last: here the first wins, because names of the stack come last.
+    std::set<std::string> written;
+    const auto property = [&](const std::string& name, const std::string& value) {
+      if (!written.insert(clean_text(name)).second) return;
+      xml_.open("property").attribute("name", name).attribute("value", value).close();
+    };
+    xml_.open("properties");
+    property("proctor.simulated", simulated ? "true" : "false");
+    property("proctor.run.id", plan.run_id);
+    property("proctor.run.simulated", model_.simulated() ? "true" : "false");
+    property("proctor.version", plan.proctor_version);
+    property("proctor.plan_digest", plan.plan_digest);
+    if (const auto& commit = plan.subject.commit.value) property("proctor.commit", *commit);
+    if (const auto& dirty = plan.subject.dirty.value) property("proctor.dirty", *dirty);
+    if (!group.cases.empty())
+      property("proctor.backend", model_.cases()[group.cases.front()].planned.backend);
+    property("proctor.containment", plan.containment.layer);
+    if (plan.sim) {
+      property("proctor.sim.topology", plan.sim->topology);
+      property("proctor.sim.driver", plan.sim->driver);
+    }
+    for (const PlannedDevice& device : plan.devices)
+      property("proctor.device." + device.id, model_text(device));
+    for (const DeviceHealth& health : model_.health()) {
+      if (health.what == "drained") property("proctor.drained." + health.device, health.evidence);
+    }
+    for (const std::size_t i : group.cases) write_leaks(model_.cases()[i], property);
+    for (const auto& [name, value] : plan.stack) property("stack." + name, value);
+    if (shape_ == Shape::kExtended) {  // Datadog tells configurations apart by these
+      for (const auto& [name, value] : plan.stack) property("dd_tags[stack." + name + "]", value);
+      if (const auto& commit = plan.subject.commit.value) property("dd_tags[git.commit.sha]", *commit);
+    }
+    xml_.close();
+  }
+
+  void write_property(const std::string& name, const std::string& value) {
+    xml_.open("property").attribute("name", name).attribute("value", value).close();
+  }
+
+  // What only the extended shape has a place for.
+  void write_place(const CaseRecord& record, const Verdict& verdict) {
+    const Attempt* attempt = deciding_attempt(record, verdict);
+    if (attempt == nullptr || !attempt->end || attempt->end->failures.empty()) return;
+    const Failure& failure = attempt->end->failures.front();
+    const std::string file = below_checkout(model_, failure.file);
+    if (file.empty()) return;
+    xml_.attribute("file", file);
+    if (failure.line > 0) xml_.attribute("line", std::to_string(failure.line));
+  }
+
+  std::string models_of(const CaseRecord& record) const {
+    std::set<std::string> models;
+    for (const Attempt& attempt : record.attempts) {
+      for (const PlannedDevice& device : model_.plan().devices) {
+        if (std::ranges::find(attempt.start.devices, device.id) != attempt.start.devices.end())
+          models.insert(device.name);
+      }
+    }
+    return fmt::format("{}", fmt::join(models, ", "));
+  }
+
+  // Readers keep the last of a name: a test does not say what it came to.
+  static bool is_ours(std::string_view name) {
+    return name.starts_with("proctor.") || name.starts_with("dd_tags[");
+  }
+
+  void write_case_properties(const CaseRecord& record, const Verdict& verdict) {
+    xml_.open("properties");
+    write_property("proctor.id", record.planned.id);
+    write_property("proctor.outcome", to_string(verdict));
+    for (const std::string& mark : model_.marks(record)) write_property("proctor.mark." + mark, "true");
+    const Attempt* newest = record.attempts.empty() ? nullptr : &record.attempts.back();
+    if (newest != nullptr && newest->end) {
+      for (const Measure& m : newest->end->measures)
+        write_property("proctor.measure." + m.name, fmt::format("{} {}", m.value, m.unit));
+      for (const auto& [name, value] : newest->end->properties) {
+        if (!is_ours(name)) write_property(name, value);
+      }
+    }
+    if (const std::string models = models_of(record); !models.empty())
+      write_property("dd_tags[device.model]", models);
+    write_property("dd_tags[simulated]", model_.simulated(record) ? "true" : "false");
+    xml_.close();
+  }
+
+  // What is worth reading of a bad case, the most useful first: of GitLab's, the first counts.
+  std::string attachments_of(const CaseRecord& record, const Verdict& verdict) const {
+    std::string text;
+    const auto attach = [&text](const std::string& file) {
+      if (!file.empty()) text += fmt::format("[[ATTACHMENT|{}]]\n", clean_text(file));
+    };
+    const Attempt* shown = deciding_attempt(record, verdict);
+    if (shape_ != Shape::kExtended || shown == nullptr || !model_.is_bad(record)) return text;
+    attach(shown->start.log);
+    if (shown->end) attach(shown->end->evidence.file);
+    for (const Attempt& attempt : record.attempts) {
+      if (&attempt != shown) attach(attempt.start.log);
+    }
+    return text;
+  }
+
+  // A case that is good has no element of its own for it.
+  template <typename Property>
+  void write_leaks(const CaseRecord& record, const Property& property) {
+    for (const Attempt& attempt : record.attempts) {
+      const std::string left = attempt.end ? leak_text(attempt.end->termination) : "";
+      if (!left.empty()) property("proctor.left_behind." + record.planned.id, left);
+    }
+  }
+
+  void write_bad(std::string_view element, const CaseRecord& record, const Verdict& verdict) {
+    xml_.open(element)
+        .attribute("message", message_of(model_, record))
+        .attribute("type", junit_type(verdict.outcome))
+        .text(case_text(model_, record))
+        .close();
+  }
+
+  // Bad attempts beside the one that shows the verdict. Surefire's order of elements puts them between
+  // failure and skipped or error.
+  void write_other_attempts(std::string_view element, const CaseRecord& record, const Verdict& verdict) {
+    const Attempt* shown = deciding_attempt(record, verdict);
+    for (const Attempt& attempt : record.attempts) {
+      const Verdict its = verdict_of(attempt);
+      if (&attempt == shown || !is_bad(its.outcome)) continue;
+      xml_.open(element)
+          .attribute("message", headline(model_, record, attempt))
+          .attribute("type", junit_type(its.outcome))
+          .open("stackTrace")
+          .text(attempt_text(model_, record, attempt))
+          .close()
+          .close();
+    }
+  }
+
+  void write_skipped(const CaseRecord& record, const Verdict& verdict) {
+    const std::string reason(trimmed(clean_text(verdict.reason)));  // of which there may be nothing to show
+    std::string message = junit_type(verdict.outcome) + ": " + (reason.empty() ? "no reason" : reason);
+    if (record.end && !record.end->known_failure.empty()) message += " (" + record.end->known_failure + ")";
+    xml_.open("skipped").attribute("message", one_line(clean_text(message), 1000)).close();
+  }
+
+  void write_output(const CaseRecord& record, const Verdict& verdict) {
+    const Attempt* attempt = deciding_attempt(record, verdict);
+    if (attempt == nullptr || !attempt->end) return;
+    const OutputInfo& output = attempt->end->output;
+    const std::string attached = attachments_of(record, verdict);
+    const bool silent = output.bytes == 0 && output.stdout_tail.empty() && output.stderr_tail.empty();
+    if (silent && attached.empty()) return;
+    const bool kept = !output.stdout_tail.empty() || !output.stderr_tail.empty();
+    std::string head = fmt::format("[proctor: {} bytes of output, {}", output.bytes,
+                                   kept ? "its end is here" : "not repeated here");
+    const std::uint64_t dropped = output.dropped_bytes;
+    if (dropped > 0) head += fmt::format(", {} bytes dropped from the log", dropped);
+    if (output.lost) head += ", the log could not be written";
+    head += attempt->start.log.empty() ? "]\n" : fmt::format("; log: {}]\n", attempt->start.log);
+    const std::string printed = without_attachments(elide_middle(output.stdout_tail));
+    xml_.open("system-out").text(attached + head + printed).close();
+    if (!output.stderr_tail.empty()) {
+      xml_.open("system-err").text(without_attachments(elide_middle(output.stderr_tail))).close();
+    }
+  }
+
+  const RunModel& model_;
+  const std::vector<Name>& names_;
+  XmlWriter& xml_;
+  Shape shape_;
+};
+
+// A file name from any suite name: what is not plain becomes `_`, and a second file
+// of that name gets a number.
+std::string file_name(const std::string& suite, std::set<std::string>& taken) {
+  std::string name;
+  for (const char c : suite.substr(0, 200)) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || (c == '.' && !name.empty());
+    name += plain ? c : '_';
+  }
+  std::string unique = name;
+  for (int n = 2; !taken.insert(unique).second; ++n) unique = fmt::format("{}-{}", name, n);
+  return unique + ".xml";
+}
+
+void write_run(const RunModel& model, Shape shape, TextOutput& output) {
+  const auto names = unique_names(model);
+  Totals totals;
+  for (const CaseRecord& record : model.cases()) totals.add(model, record);
+  const auto problems = run_problems(model);
+  totals.add_problems(problems.size());
+  XmlWriter xml(output);
+  xml.open("testsuites")
+      .attribute("name", "proctor")
+      .attribute("time", seconds(totals.ms))
+      .attribute("tests", std::to_string(totals.tests))
+      .attribute("failures", std::to_string(totals.failures))
+      .attribute("errors", std::to_string(totals.errors));
+  SuiteWriter writer(model, names, xml, shape);
+  std::size_t number = 0;
+  for (const Group& group : group_cases(model)) writer.write(group, number++);
+  if (!problems.empty()) writer.write(problems, number);
+  xml.finish();
+}
+
+// The files of one suite: as many of its cases in each as readers take.
+class SuiteFiles {
+ public:
+  SuiteFiles(const RunModel& model, const std::vector<Name>& names, std::set<std::string>& taken,
+             const UseJunitFile& use)
+      : model_(model), names_(names), taken_(taken), use_(use) {}
+
+  void write(const Group& group) {
+    part_ = {group.name, {}};
+    for (const std::size_t i : group.cases) {
+      const std::string test = text_of([&](TextOutput& output) {
+        XmlWriter xml(output, 1);
+        SuiteWriter(model_, names_, xml, Shape::kStrict).write_case(i);
+      });
+      const bool full =
+          part_.cases.size() == kMostCasesOfAFile || cases_.size() + test.size() > kMostBytesOfCases;
+      if (full && !part_.cases.empty()) end_part();
+      part_.cases.push_back(i);
+      cases_ += test;
+    }
+    end_part();
+  }
+
+ private:
+  void end_part() {
+    const std::string text = text_of([this](TextOutput& output) {
+      XmlWriter xml(output);
+      SuiteWriter(model_, names_, xml, Shape::kStrict).open(part_, std::nullopt);
+      xml.insert(cases_).finish();
+    });
+    const std::string number = ++parts_ > 1 ? fmt::format(".{}", parts_) : "";
+    use_({file_name(part_.name + number, taken_), text});
+    part_.cases.clear();
+    cases_.clear();
+  }
+
+  const RunModel& model_;
+  const std::vector<Name>& names_;
+  std::set<std::string>& taken_;
+  const UseJunitFile& use_;
+  Group part_;
+  std::string cases_;
+  int parts_ = 0;
+};
+
+}  // namespace
+
+void write_junit_run(const RunModel& model, TextOutput& output) {
+  write_run(model, Shape::kPortable, output);
+}
+
+void write_junit_extended(const RunModel& model, TextOutput& output) {
+  write_run(model, Shape::kExtended, output);
+}
+
+std::string junit_run(const RunModel& model) {
+  return text_of([&](TextOutput& output) { write_junit_run(model, output); });
+}
+
+std::string junit_without_run(const std::string& why) {
+  const RunModel nothing;
+  const std::vector<RunProblem> problems = {{"no_report", "There is no report of the run", why}};
+  return text_of([&](TextOutput& output) {
+    XmlWriter xml(output);
+    xml.open("testsuites")
+        .attribute("name", "proctor")
+        .attribute("time", seconds(0))
+        .attribute("tests", "1")
+        .attribute("failures", "0")
+        .attribute("errors", "1");
+    SuiteWriter(nothing, {}, xml, Shape::kPortable).write(problems, 0);
+    xml.finish();
+  });
+}
+
+void for_each_junit_file(const RunModel& model, const UseJunitFile& use) {
+  const auto names = unique_names(model);
+  std::set<std::string> taken;
+  for (const Group& group : group_cases(model)) SuiteFiles(model, names, taken, use).write(group);
+  const auto problems = run_problems(model);
+  if (problems.empty()) return;
+  const std::string text = text_of([&](TextOutput& output) {
+    XmlWriter xml(output);
+    SuiteWriter(model, names, xml, Shape::kStrict).write(problems, std::nullopt);
+    xml.finish();
+  });
+  use({file_name(std::string(kRunSuite), taken), text});
+}
+
+std::vector<JunitFile> junit_suites(const RunModel& model) {
+  std::vector<JunitFile> files;
+  for_each_junit_file(model, [&files](JunitFile file) { files.push_back(std::move(file)); });
+  return files;
+}
+
+}  // namespace proctor

@@ -1,0 +1,163 @@
+// What each outcome looks like in what is really written, format by format. The table that decides it is
+// harness/core/outcome_meaning.h.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "harness/core/json.h"
+#include "reports/formats/ctrf.h"
+#include "reports/formats/github.h"
+#include "reports/formats/junit.h"
+#include "reports/formats/otlp.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using nlohmann::json;
+
+struct Shown {
+  Verdict verdict;
+  std::string kind;
+  std::string junit;
+  std::string annotation;
+  int exit_code;
+  std::string ctrf;
+  std::string span;  // result and status of the attempt
+};
+
+// A second case passes, so that the run is not red for having executed nothing.
+RunModel run_of(const Shown& row) {
+  const std::string id = "s/a";
+  return model_of({plan_of({planned(id, row.kind), planned("s/good", row.kind)}), started(id),
+                   ended(id, row.verdict), concluded(id, row.verdict), started("s/good"),
+                   ended("s/good", {Outcome::kPass, ""}), concluded("s/good", {Outcome::kPass, ""}),
+                   RunEnded{"2026-01-31T12:00:09Z", 9000}});
+}
+
+std::string junit_shown(const RunModel& model) {
+  const std::string xml = junit_run(model);
+  const std::string first =
+      xml.substr(xml.find("<testcase"), xml.find("<testcase name=\"good\"") - xml.find("<testcase"));
+  std::smatch found;
+  const std::regex element("<(failure|error|skipped) .*?(proctor\\.[a-z_]+)");
+  return std::regex_search(first, found, element) ? found.str(1) + " " + found.str(2) : "none";
+}
+
+std::string annotation_shown(const RunModel& model) {
+  for (const Annotation& annotation : annotations(model, "")) {
+    const bool mine = annotation.title.starts_with("s/a: ") || annotation.title.starts_with("1 case: ");
+    if (mine) return std::string(to_string(annotation.level));
+  }
+  return "none";
+}
+
+template <typename Write>
+json written(const Write& write, const RunModel& model) {
+  return json::parse(text_of([&](TextOutput& output) { write(model, output); }));
+}
+
+std::string ctrf_shown(const RunModel& model) {
+  const json test = written(write_ctrf, model)["results"]["tests"][0];
+  return test["status"].get<std::string>() + " " + test["rawStatus"].get<std::string>();
+}
+
+std::string span_shown(const RunModel& model) {
+  const json trace = written(write_otlp, model);
+  const json& span = trace["resourceSpans"][0]["scopeSpans"][0]["spans"][1];
+  const std::array<std::string, 3> codes = {"UNSET", "OK", "ERROR"};
+  for (const json& attribute : span["attributes"]) {
+    if (attribute["key"] == "test.case.result.status")
+      return attribute["value"]["stringValue"].get<std::string>() + " " + codes.at(span["status"]["code"]);
+  }
+  return "none";
+}
+
+TEST(Meanings, EachOutcomeInEachFormat) {
+  const std::vector<Shown> rows = {
+      {{Outcome::kPass, ""}, "proctor", "none", "none", 0, "passed pass", "pass OK"},
+      {{Outcome::kFail, ""}, "proctor", "failure proctor.fail", "error", 1, "failed fail", "fail ERROR"},
+      {{Outcome::kError, "no_result"},
+       "proctor",
+       "error proctor.error",
+       "error",
+       1,
+       "failed error",
+       "fail ERROR"},
+      {{Outcome::kError, "guard_lost"},
+       "proctor",
+       "error proctor.error",
+       "error",
+       75,
+       "failed error",
+       "fail ERROR"},
+      {{Outcome::kTimeout, ""},
+       "proctor",
+       "error proctor.timeout",
+       "error",
+       1,
+       "failed timeout",
+       "fail ERROR"},
+      {{Outcome::kStall, ""}, "proctor", "error proctor.stall", "error", 1, "failed stall", "fail ERROR"},
+      {{Outcome::kCrash, "signal:11"},
+       "proctor",
+       "error proctor.crash",
+       "error",
+       1,
+       "failed crash",
+       "fail ERROR"},
+      {{Outcome::kDeviceLost, ""},
+       "proctor",
+       "error proctor.device_lost",
+       "error",
+       75,
+       "failed device_lost",
+       "fail ERROR"},
+      {{Outcome::kSkip, "needs:x"},
+       "proctor",
+       "skipped proctor.skip",
+       "notice",
+       0,
+       "skipped skip",
+       "skip UNSET"},
+      {{Outcome::kXfail, "fail"},
+       "proctor",
+       "skipped proctor.xfail",
+       "notice",
+       0,
+       "skipped xfail",
+       "xfail UNSET"},
+      {{Outcome::kXpass, ""}, "proctor", "failure proctor.xpass", "error", 1, "failed xpass", "fail ERROR"},
+      {{Outcome::kXpass, ""}, "pytest", "skipped proctor.xpass", "warning", 0, "other xpass", "xpass UNSET"},
+      {{Outcome::kNotrun, "budget"},
+       "proctor",
+       "error proctor.notrun",
+       "warning",
+       3,
+       "other notrun",
+       "fail ERROR"},
+      {{Outcome::kNotrun, "device_sick"},
+       "proctor",
+       "error proctor.notrun",
+       "error",
+       75,
+       "other notrun",
+       "fail ERROR"},
+  };
+  EXPECT_EQ(rows.size(), outcome_meanings().size());
+  for (const Shown& row : rows) {
+    SCOPED_TRACE(to_string(row.verdict) + " of " + row.kind);
+    const RunModel model = run_of(row);
+    EXPECT_EQ(junit_shown(model), row.junit);
+    EXPECT_EQ(annotation_shown(model), row.annotation);
+    EXPECT_EQ(exit_code(model), row.exit_code);
+    EXPECT_EQ(ctrf_shown(model), row.ctrf);
+    EXPECT_EQ(span_shown(model), row.span);
+  }
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,114 @@
+#include "reports/formats/metrics.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "harness/core/text.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/failure_summary.h"
+#include "reports/model/run_problems.h"
+
+namespace proctor {
+namespace {
+
+using Labels = std::vector<std::pair<std::string_view, std::string>>;
+
+std::string escaped(std::string_view value) {
+  std::string out;
+  for (const char c : clean_text(value)) {
+    if (c == '\\' || c == '"') out += '\\';
+    out += c == '\n' ? "\\n" : std::string(1, c);
+  }
+  return out;
+}
+
+class Metrics {
+ public:
+  explicit Metrics(TextOutput& output) : output_(output) {}
+
+  void family(std::string_view name, std::string_view type, std::string_view help) {
+    output_.pending() += fmt::format("# TYPE {0} {1}\n# HELP {0} {2}\n", name, type, help);
+  }
+  template <typename T>
+  void sample(std::string_view name, const Labels& labels, const T& value) {
+    std::string text(name);
+    for (const auto& [label, of] : labels)
+      text += fmt::format("{}{}=\"{}\"", text.size() == name.size() ? "{" : ",", label, escaped(of));
+    if (!labels.empty()) text += "}";
+    output_.pending() += fmt::format("{} {}\n", text, value);
+    output_.passed();
+  }
+
+ private:
+  TextOutput& output_;
+};
+
+struct SuiteCounts {
+  Summary summary;
+  int flaky = 0;
+  std::int64_t ms = 0;
+};
+
+std::string or_unknown(const SubjectFact& fact) { return fact.value.value_or(""); }
+
+void write_run(Metrics& metrics, const RunModel& model) {
+  const RunPlanned& plan = model.plan();
+  metrics.family("proctor_run", "info", "What was run.");
+  metrics.sample("proctor_run_info",
+                 {{"run_id", plan.run_id},
+                  {"version", plan.proctor_version},
+                  {"plan_digest", plan.plan_digest},
+                  {"verdict", std::string(run_verdict(model))},
+                  {"simulated", model.simulated() ? "true" : "false"},
+                  {"commit", or_unknown(plan.subject.commit)},
+                  {"branch", or_unknown(plan.subject.branch)}},
+                 1);
+  metrics.family("proctor_exit_code", "gauge", "Exit code of the run, as a shell saw it.");
+  metrics.sample("proctor_exit_code", {}, shell_exit_code(model));
+  metrics.family("proctor_duration_seconds", "gauge", "From the start of the run to its newest record.");
+  metrics.sample("proctor_duration_seconds", {}, static_cast<double>(model.elapsed_ms()) / 1000);
+  metrics.family("proctor_problems", "gauge", "What reddens the run and is no case.");
+  metrics.sample("proctor_problems", {}, run_problems(model).size());
+  const auto drained = std::ranges::count(model.health(), "drained", &DeviceHealth::what);
+  metrics.family("proctor_devices_drained", "gauge", "Devices that got no more cases.");
+  metrics.sample("proctor_devices_drained", {}, drained);
+  metrics.family("proctor_warnings", "gauge", "Warnings of the run.");
+  metrics.sample("proctor_warnings", {}, model.warnings().size());
+}
+
+}  // namespace
+
+void write_metrics(const RunModel& model, TextOutput& output) {
+  std::map<std::pair<std::string, std::string>, SuiteCounts> suites;
+  for (const CaseRecord& record : model.cases()) {
+    SuiteCounts& counts = suites[{clean_text(record.planned.suite), clean_text(record.planned.backend)}];
+    ++counts.summary[model.verdict(record).outcome];
+    counts.flaky += is_flaky(model, record) ? 1 : 0;
+    counts.ms += duration_ms(record);
+  }
+  Metrics metrics(output);
+  write_run(metrics, model);
+  metrics.family("proctor_cases", "gauge", "Planned cases by outcome.");
+  for (const auto& [suite, counts] : suites) {
+    for (const Outcome outcome : kAllOutcomes) {
+      metrics.sample(
+          "proctor_cases",
+          {{"suite", suite.first}, {"backend", suite.second}, {"outcome", std::string(to_string(outcome))}},
+          counts.summary[outcome]);
+    }
+  }
+  metrics.family("proctor_cases_flaky", "gauge", "Cases that were bad and then good.");
+  for (const auto& [suite, counts] : suites)
+    metrics.sample("proctor_cases_flaky", {{"suite", suite.first}, {"backend", suite.second}}, counts.flaky);
+  metrics.family("proctor_cases_seconds", "gauge", "Time in all attempts of the cases.");
+  for (const auto& [suite, counts] : suites) {
+    metrics.sample("proctor_cases_seconds", {{"suite", suite.first}, {"backend", suite.second}},
+                   static_cast<double>(counts.ms) / 1000);
+  }
+  output.pending() += "# EOF\n";
+}
+
+}  // namespace proctor

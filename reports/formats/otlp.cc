@@ -1,0 +1,233 @@
+#include "reports/formats/otlp.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "harness/core/digest.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/outcome_meaning.h"
+#include "harness/core/text.h"
+#include "reports/formats/json_writer.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/failure_summary.h"
+#include "reports/model/report_place.h"
+
+namespace proctor {
+namespace {
+
+// trace.proto: SpanKind, Status.StatusCode.
+constexpr int kInternal = 1;
+
+int code_of(SpanStatus status) {
+  switch (status) {
+    case SpanStatus::kUnset:
+      return 0;
+    case SpanStatus::kOk:
+      return 1;
+    case SpanStatus::kError:
+      return 2;
+  }
+  return 2;
+}
+
+class Attributes {
+ public:
+  explicit Attributes(JsonWriter& json) : json_(json) { json_.open_array("attributes"); }
+  ~Attributes() { json_.close(); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+
+  void add(std::string_view key, std::string_view text) {
+    json_.open_object().member("key", key).open_object("value").member("stringValue", text).close().close();
+  }
+  void add(std::string_view key, const char* text) { add(key, std::string_view(text)); }
+  void add(std::string_view key, const std::string& text) { add(key, std::string_view(text)); }
+  void add(std::string_view key, bool value) {
+    json_.open_object().member("key", key).open_object("value").member("boolValue", value).close().close();
+  }
+  // As text, as the JSON of protobuf has integers of 64 bits.
+  void add(std::string_view key, std::int64_t value) {
+    json_.open_object().member("key", key).open_object("value");
+    json_.member("intValue", std::to_string(value)).close().close();
+  }
+  void add(std::string_view key, const std::vector<std::string>& texts) {
+    json_.open_object()
+        .member("key", key)
+        .open_object("value")
+        .open_object("arrayValue")
+        .open_array("values");
+    for (const std::string& text : texts) json_.open_object().member("stringValue", text).close();
+    json_.close().close().close().close();
+  }
+  void add_if_any(std::string_view key, const std::string& text) {
+    if (!text.empty()) add(key, text);
+  }
+
+ private:
+  JsonWriter& json_;
+};
+
+class Trace {
+ public:
+  Trace(const RunModel& model, JsonWriter& json)
+      : model_(model),
+        json_(json),
+        start_ms_(unix_ms(model.plan().started)),
+        id_(hash("", 32)),
+        run_(hash("run", 16)) {}
+
+  void write_run() {
+    const RunPlanned& plan = model_.plan();
+    open(run_, "", "proctor run", 0, model_.elapsed_ms());
+    {
+      Attributes attributes(json_);
+      attributes.add("proctor.run.id", plan.run_id);
+      attributes.add("proctor.plan_digest", plan.plan_digest);
+      attributes.add("proctor.exit_code", std::int64_t{shell_exit_code(model_)});
+      attributes.add("proctor.verdict", std::string(run_verdict(model_)));
+      attributes.add("proctor.simulated", model_.simulated());
+      attributes.add("proctor.containment", plan.containment.layer);
+      const Summary summary = model_.summary();
+      for (const Outcome outcome : kAllOutcomes) {
+        if (summary[outcome] > 0)
+          attributes.add("proctor.cases." + std::string(to_string(outcome)), std::int64_t{summary[outcome]});
+      }
+    }
+    const bool good = shell_exit_code(model_) == kExitGreen;
+    close(good ? SpanStatus::kOk : SpanStatus::kError, good ? "" : std::string(run_verdict(model_)));
+  }
+
+  void write_case(const CaseRecord& record) {
+    const Verdict verdict = model_.verdict(record);
+    if (record.attempts.empty()) return write_unstarted(record, verdict);
+    const Attempt* deciding = deciding_attempt(record, verdict);
+    const Outcome shown = deciding != nullptr ? verdict_of(*deciding).outcome : verdict.outcome;
+    for (const Attempt& attempt : record.attempts) {
+      // Those that show the verdict of the case have it, which a known failure may have changed.
+      const Verdict own = verdict_of(attempt);
+      write_attempt(record, attempt, &attempt == deciding || own.outcome == shown ? verdict : own);
+    }
+  }
+
+ private:
+  std::string hash(const std::string& what, std::size_t digits) const {
+    return sha256_hex(model_.plan().run_id + "\n" + model_.plan().plan_digest + "\n" + what)
+        .substr(0, digits);
+  }
+
+  std::string nanoseconds(std::int64_t ms) const { return std::to_string((start_ms_ + ms) * 1'000'000); }
+
+  void open(const std::string& id, const std::string& parent, const std::string& name, std::int64_t start_ms,
+            std::int64_t end_ms) {
+    json_.open_object().member("traceId", id_).member("spanId", id).member_if_any("parentSpanId", parent);
+    json_.member("name", name).member("kind", kInternal).member("startTimeUnixNano", nanoseconds(start_ms));
+    json_.member("endTimeUnixNano", nanoseconds(std::max(start_ms, end_ms)));
+  }
+
+  void close(SpanStatus status, const std::string& message) {
+    json_.open_object("status")
+        .member("code", code_of(status))
+        .member_if_any("message", message)
+        .close()
+        .close();
+  }
+
+  void add_case(Attributes& attributes, const CaseRecord& record, const Verdict& verdict) const {
+    const PlannedCase& planned = record.planned;
+    attributes.add("test.case.name", planned.id);
+    attributes.add("test.case.result.status", span_result(verdict, planned.kind));
+    attributes.add("test.suite.name", planned.suite + "." + planned.backend);
+    attributes.add("proctor.outcome", to_string(verdict.outcome));
+    attributes.add_if_any("proctor.reason", verdict.reason);
+    attributes.add("proctor.simulated", model_.simulated(record));
+  }
+
+  void write_unstarted(const CaseRecord& record, const Verdict& verdict) {
+    open(hash(record.planned.id, 16), run_, record.planned.id, model_.elapsed_ms(), model_.elapsed_ms());
+    {
+      Attributes attributes(json_);
+      add_case(attributes, record, verdict);
+    }
+    close(meaning_of(verdict, record.planned.kind).span, headline(model_, record));
+  }
+
+  void write_attempt(const CaseRecord& record, const Attempt& attempt, const Verdict& verdict) {
+    const AttemptStarted& start = attempt.start;
+    const std::string which = fmt::format("{}\n{}\n{}", record.planned.id, start.repeat, start.attempt);
+    const std::int64_t end = attempt.end ? attempt.end->at_ms : model_.elapsed_ms();
+    open(hash(which, 16), run_, record.planned.id, start.at_ms, end);
+    {
+      Attributes attributes(json_);
+      add_case(attributes, record, verdict);
+      attributes.add("proctor.attempt", std::int64_t{start.attempt});
+      if (start.repeat > 1) attributes.add("proctor.repeat", std::int64_t{start.repeat});
+      if (!start.devices.empty()) attributes.add("proctor.devices", start.devices);
+      attributes.add_if_any("proctor.log", start.log);
+      if (attempt.end && !attempt.end->marks.empty()) attributes.add("proctor.marks", attempt.end->marks);
+    }
+    write_failures(attempt, end);
+    const SpanStatus status = meaning_of(verdict, record.planned.kind).span;
+    close(status, status == SpanStatus::kOk ? "" : headline(model_, record, attempt));
+  }
+
+  void write_failures(const Attempt& attempt, std::int64_t at_ms) {
+    if (!attempt.end || attempt.end->failures.empty()) return;
+    json_.open_array("events");
+    for (const Failure& failure : attempt.end->failures) {
+      json_.open_object().member("timeUnixNano", nanoseconds(at_ms)).member("name", "exception");
+      {
+        Attributes attributes(json_);
+        attributes.add("exception.type", failure.rule.empty() ? "failure" : failure.rule);
+        attributes.add("exception.message", failure.message);
+        if (const std::string file = below_checkout(model_, failure.file); !file.empty()) {
+          attributes.add("code.file.path", file);
+          attributes.add("code.line.number", std::int64_t{failure.line});
+        }
+      }
+      json_.close();
+    }
+    json_.close();
+  }
+
+  const RunModel& model_;
+  JsonWriter& json_;
+  std::int64_t start_ms_;
+  std::string id_;
+  std::string run_;
+};
+
+void write_resource(JsonWriter& json, const RunPlanned& plan) {
+  const Subject& subject = plan.subject;
+  json.open_object("resource");
+  {
+    Attributes attributes(json);
+    attributes.add("service.name", "proctor");
+    attributes.add("service.version", plan.proctor_version);
+    attributes.add_if_any("host.name", plan.hostname);
+    attributes.add_if_any("vcs.ref.head.revision", subject.commit.value.value_or(""));
+    attributes.add_if_any("vcs.ref.head.name", subject.branch.value.value_or(""));
+    attributes.add_if_any("vcs.repository.url.full", subject.repository.value.value_or(""));
+    attributes.add_if_any("cicd.pipeline.run.url.full", subject.build.value.value_or(""));
+    for (const auto& [name, value] : plan.stack) attributes.add("proctor.stack." + name, value);
+  }
+  json.close();
+}
+
+}  // namespace
+
+void write_otlp(const RunModel& model, TextOutput& output) {
+  JsonWriter json(output);
+  json.open_object().open_array("resourceSpans").open_object();
+  write_resource(json, model.plan());
+  json.open_array("scopeSpans").open_object();
+  json.open_object("scope").member("name", "proctor").member("version", model.plan().proctor_version).close();
+  json.open_array("spans");
+  Trace trace(model, json);
+  trace.write_run();
+  for (const CaseRecord& record : model.cases()) trace.write_case(record);
+  json.close().close().close().close().close().close();
+  output.pending() += '\n';
+}
+
+}  // namespace proctor

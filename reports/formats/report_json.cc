@@ -1,0 +1,384 @@
+#include "reports/formats/report_json.h"
+
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "harness/core/text.h"
+#include "reports/formats/json_writer.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/failure_summary.h"
+
+namespace proctor {
+namespace {
+
+void write_fact(JsonWriter& json, const StackFact& fact) {
+  json.open_object().member("name", fact.name).member("value", fact.value).member("source", fact.source);
+  json.member("reason", fact.value ? std::nullopt : std::optional(fact.reason)).close();
+}
+
+void write_device(JsonWriter& json, const PlannedDevice& device) {
+  json.open_object().member("id", device.id).member("backend", device.backend).member("name", device.name);
+  json.member("simulated", device.simulated).member("uuid", device.uuid).member("pci", device.pci);
+  json.member("pci_id", device.pci_id).member("capability", device.capability).close();
+}
+
+void write_subject_fact(JsonWriter& json, std::string_view name, const SubjectFact& fact) {
+  json.open_object(name);
+  if (!fact.value) {
+    json.member("value", nullptr);
+  } else if (name == "dirty") {
+    json.member("value", *fact.value == "true");
+  } else {
+    json.member("value", *fact.value);
+  }
+  const std::string reason = fact.reason.empty() ? "the journal does not say it" : fact.reason;
+  json.member("source", fact.value ? std::optional(fact.source) : std::nullopt);
+  json.member("reason", fact.value ? std::nullopt : std::optional(reason)).close();
+}
+
+std::optional<std::string> unless_empty(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+void write_subject(JsonWriter& json, const Subject& subject) {
+  json.open_object("subject");
+  write_subject_fact(json, "commit", subject.commit);
+  write_subject_fact(json, "dirty", subject.dirty);
+  write_subject_fact(json, "branch", subject.branch);
+  write_subject_fact(json, "repository", subject.repository);
+  write_subject_fact(json, "build", subject.build);
+  json.member("checkout", unless_empty(subject.checkout)).close();
+}
+
+void write_suite(JsonWriter& json, const RunModel& model, const PlannedSuite& suite) {
+  const ProgramRead read = model.program_read(suite);
+  const bool there = !suite.program.empty();
+  json.open_object().member("name", suite.name).member("backend", suite.backend).member("kind", suite.kind);
+  json.member("command", suite.command).member("program", unless_empty(suite.program));
+  json.member("bytes", there ? std::optional(suite.bytes) : std::nullopt);
+  json.member("sha256", unless_empty(read.sha256));
+  json.member("reason", read.sha256.empty() ? std::optional(read.reason) : std::nullopt).close();
+}
+
+void write_sim(JsonWriter& json, const std::optional<SimInfo>& sim) {
+  if (!sim) {
+    json.member("sim", nullptr);
+    return;
+  }
+  json.open_object("sim").member("topology", sim->topology).member("driver", sim->driver).close();
+}
+
+void write_shard(JsonWriter& json, const std::optional<PlannedShard>& shard) {
+  if (!shard) {
+    json.member("shard", nullptr);
+    return;
+  }
+  json.open_object("shard").member("index", shard->index).member("count", shard->count);
+  json.member("planned", shard->planned).member("plan", shard->plan).close();
+}
+
+void write_known_failures(JsonWriter& json, const std::optional<KnownFailuresFile>& list) {
+  if (!list) {
+    json.member("known_failures", nullptr);
+    return;
+  }
+  json.open_object("known_failures").member("file", list->file).member("sha256", list->sha256).close();
+}
+
+// An object has a name once.
+std::vector<std::pair<std::string, std::string>> last_of_each(
+    const std::vector<std::pair<std::string, std::string>>& entries) {
+  std::map<std::string, std::size_t> index;
+  std::vector<std::pair<std::string, std::string>> once;
+  for (const auto& [name, value] : entries) {
+    const auto [found, is_new] = index.emplace(clean_text(name), once.size());
+    if (is_new) once.emplace_back(found->first, value);
+    once[found->second].second = value;
+  }
+  return once;
+}
+
+void write_run(JsonWriter& json, const RunModel& model) {
+  const RunPlanned& plan = model.plan();
+  json.open_object("run").member("id", plan.run_id).member("started", plan.started);
+  // null: the runner was killed
+  json.member("finished", model.ended() ? std::optional(model.ended()->finished) : std::nullopt);
+  json.member("simulated", model.simulated());
+  write_sim(json, plan.sim);
+  json.member("containment", plan.containment.layer).member("exit_code", shell_exit_code(model));
+  json.member("plan_digest", plan.plan_digest);
+  write_shard(json, plan.shard);
+  write_subject(json, plan.subject);
+  write_known_failures(json, plan.known_failures);
+  json.member("size", unless_empty(plan.size)).member("profile", unless_empty(plan.profile));
+  json.open_array("devices");
+  for (const PlannedDevice& device : plan.devices) write_device(json, device);
+  json.close().open_object("stack");
+  for (const auto& [name, value] : last_of_each(plan.stack)) json.member(name, value);
+  json.close().open_array("fingerprint");
+  for (const StackFact& fact : plan.fingerprint) write_fact(json, fact);
+  json.close().close();
+}
+
+void write_summary(JsonWriter& json, const Summary& summary) {
+  json.open_object("summary").member("planned", summary.planned());
+  for (const Outcome outcome : kAllOutcomes) json.member(to_string(outcome), summary[outcome]);
+  json.close();
+}
+
+void write_failures(JsonWriter& json, const std::vector<Failure>& failures) {
+  json.open_array("failures");
+  for (const Failure& f : failures) {
+    json.open_object().member("rule", f.rule).member("message", f.message).member("file", f.file);
+    json.member("line", f.line)
+        .member("expected", f.expected)
+        .member("got", f.got)
+        .member("device", f.device);
+    json.close();
+  }
+  json.close();
+}
+
+void write_measures(JsonWriter& json, const std::vector<Measure>& measures) {
+  json.open_array("measures");
+  for (const Measure& m : measures) {
+    json.open_object().member("name", m.name).member("value", m.value).member("unit", m.unit);
+    json.member("n", m.n).member("spread", m.spread).close();
+  }
+  json.close();
+}
+
+void write_termination(JsonWriter& json, const Termination& termination) {
+  json.open_object("termination").member("signal_sent", termination.signal_sent);
+  json.member("forced", termination.forced).member("unreapable", termination.unreapable);
+  json.member("kill_to_empty_ms", termination.kill_to_empty_ms).open_array("strays");
+  for (const Stray& stray : termination.strays)
+    json.open_object().member("pid", stray.pid).member("command", stray.command).close();
+  json.close();
+  if (!termination.left_by.empty()) json.member("left_by", termination.left_by);
+  json.member_if_any("guard_lost", termination.guard_lost).close();
+}
+
+void write_diagnosis(JsonWriter& json, const Diagnosis& diagnosis) {
+  json.open_object("diagnosis").member("rule", diagnosis.rule).member("class", diagnosis.error_class);
+  json.member("problem", to_string(diagnosis.problem)).member("severity", diagnosis.severity);
+  json.member("where", diagnosis.where).member("line", diagnosis.line).member("next", diagnosis.next);
+  json.member("source", diagnosis.source).member("others", diagnosis.others).member("gaps", diagnosis.gaps);
+  json.close();
+}
+
+bool was_taken(const TelemetryFigure& f) {
+  return f.samples > 0 || f.first || f.last || f.mean || f.peak || f.delta || !f.seen.empty();
+}
+
+// Why figures were not taken is the same for most of thousands of attempts: it is said once, with their number.
+class TelemetryGaps {
+ public:
+  void add(const TelemetryInfo& telemetry) {
+    add("host", telemetry.host);
+    for (const DeviceTelemetry& device : telemetry.devices) add(device.device, device.figures);
+  }
+  void write(JsonWriter& json) const {
+    if (attempts_.empty()) return;
+    json.open_array("telemetry_gaps");
+    for (const auto& [gap, attempts] : attempts_) {
+      const auto& [of, name, note] = gap;
+      json.open_object().member("of", of).member("name", name).member("note", note);
+      json.member("attempts", attempts).close();
+    }
+    json.close();
+  }
+
+ private:
+  void add(const std::string& of, const std::vector<TelemetryFigure>& figures) {
+    for (const TelemetryFigure& figure : figures) {
+      if (!was_taken(figure)) ++attempts_[{of, figure.name, figure.note}];
+    }
+  }
+
+  std::map<std::tuple<std::string, std::string, std::string>, int> attempts_;
+};
+
+void write_figures(JsonWriter& json, std::string_view key, const std::vector<TelemetryFigure>& figures) {
+  json.open_array(key);
+  for (const TelemetryFigure& f : figures) {
+    if (!was_taken(f)) continue;
+    json.open_object().member("name", f.name).member("unit", f.unit).member("source", f.source);
+    json.member("samples", f.samples).member("first", f.first).member("last", f.last).member("mean", f.mean);
+    json.member("peak", f.peak)
+        .member("delta", f.delta)
+        .member("seen", f.seen)
+        .member("note", f.note)
+        .close();
+  }
+  json.close();
+}
+
+void write_telemetry(JsonWriter& json, const TelemetryInfo& telemetry) {
+  if (telemetry.host.empty() && telemetry.devices.empty()) return;
+  json.open_object("telemetry");
+  write_figures(json, "host", telemetry.host);
+  json.open_array("devices");
+  for (const DeviceTelemetry& device : telemetry.devices) {
+    json.open_object().member("device", device.device);
+    write_figures(json, "figures", device.figures);
+    json.close();
+  }
+  json.close().close();
+}
+
+// null: the variable is not set, which differs from an empty value.
+void write_environment(JsonWriter& json, const std::vector<EnvironmentVariable>& environment) {
+  if (environment.empty()) return;
+  json.open_object("environment");
+  std::set<std::string> names;
+  for (const EnvironmentVariable& variable : environment) {
+    if (!names.insert(clean_text(variable.name)).second) continue;
+    json.open_object(variable.name).member("value", variable.value).member("by", variable.by).close();
+  }
+  json.close();
+}
+
+void write_exit(JsonWriter& json, const std::optional<int>& code, const std::optional<int>& signal) {
+  json.open_object("exit").member("code", code).member("signal", signal).close();
+}
+
+void write_ranks(JsonWriter& json, const std::vector<RankEnd>& ranks) {
+  json.open_array("ranks");
+  for (const RankEnd& rank : ranks) {
+    const auto outcome = rank.verdict ? std::optional(to_string(rank.verdict->outcome)) : std::nullopt;
+    json.open_object().member("rank", rank.rank).member("devices", rank.devices).member("outcome", outcome);
+    json.member("reason", rank.verdict ? rank.verdict->reason : "");
+    write_exit(json, rank.exit_code, rank.exit_signal);
+    json.member("left", rank.left).member("ended_by_runner", rank.ended_by_runner);
+    json.member("last_step", rank.last_step);
+    write_environment(json, rank.environment);
+    json.open_object("output").member("log", rank.log).member("bytes", rank.bytes);
+    json.member("dropped_bytes", rank.dropped_bytes).close().close();
+  }
+  json.close();
+}
+
+void write_evidence(JsonWriter& json, const EvidenceInfo& evidence) {
+  const CoreInfo& core = evidence.core;
+  if (evidence.file.empty() && evidence.lines.empty() && core.file.empty()) return;
+  json.open_object("evidence").member("file", evidence.file).member("lines", evidence.lines);
+  json.member("duration_ms", evidence.duration_ms);
+  if (core.file.empty()) {
+    json.member("core", nullptr);
+  } else {
+    json.open_object("core").member("file", core.file).member("program", core.program);
+    json.member("bytes", core.bytes).close();
+  }
+  json.close();
+}
+
+void write_attempt(JsonWriter& json, const Attempt& attempt) {
+  static const AttemptEnded kNoEnd;
+  const AttemptEnded& end = attempt.end ? *attempt.end : kNoEnd;
+  const Verdict verdict = verdict_of(attempt);
+  json.open_object().member("attempt", attempt.start.attempt).member("repeat", attempt.start.repeat);
+  json.member("outcome", to_string(verdict.outcome)).member("reason", verdict.reason);
+  if (!end.marks.empty()) json.member("marks", end.marks);
+  json.member("duration_ms", end.duration_ms).member("devices", attempt.start.devices);
+  write_environment(json, attempt.start.environment);
+  write_ranks(json, end.ranks);
+  write_exit(json, end.exit_code, end.exit_signal);
+  write_termination(json, end.termination);
+  json.open_object("output").member("log", attempt.start.log).member("bytes", end.output.bytes);
+  json.member("dropped_bytes", end.output.dropped_bytes).member("lost", end.output.lost).close();
+  write_evidence(json, end.evidence);
+  write_telemetry(json, end.telemetry);
+  json.member("last_step", end.last_step);
+  write_failures(json, end.failures);
+  if (end.diagnosis) write_diagnosis(json, *end.diagnosis);
+  json.close();
+}
+
+// What the newest attempt that ended says about the check itself.
+const AttemptEnded& newest_end(const CaseRecord& record) {
+  static const AttemptEnded kNone;
+  const AttemptEnded* newest = &kNone;
+  for (const Attempt& attempt : record.attempts) {
+    if (attempt.end) newest = &*attempt.end;
+  }
+  return *newest;
+}
+
+void write_properties(JsonWriter& json, const AttemptEnded& end) {
+  if (end.properties.empty()) return;
+  json.open_array("properties");
+  for (const auto& [name, value] : end.properties)
+    json.open_object().member("name", name).member("value", value).close();
+  json.close();
+}
+
+void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& record) {
+  const PlannedCase& planned = record.planned;
+  const Verdict verdict = model.verdict(record);
+  const AttemptEnded& end = newest_end(record);
+  json.open_object()
+      .member("id", planned.id)
+      .member("suite", planned.suite)
+      .member("backend", planned.backend);
+  json.member("outcome", to_string(verdict.outcome)).member("reason", verdict.reason);
+  json.member("problem", to_string(blame_in(model, record))).member("marks", model.marks(record));
+  json.member("rule", end.rule).member("source", end.source).member("severity", end.severity);
+  write_measures(json, end.measures);
+  write_properties(json, end);
+  json.member("simulated", model.simulated(record));
+  json.member("devices",
+              record.attempts.empty() ? std::vector<std::string>() : record.attempts.back().start.devices);
+  json.member("duration_ms", duration_ms(record));
+  json.member("known_failure", record.end ? record.end->known_failure : "");
+  json.member("note", record.end ? record.end->note : "");
+  json.member("message", verdict.outcome == Outcome::kPass ? "" : headline(model, record));
+  json.open_array("attempts");
+  for (const Attempt& attempt : record.attempts) write_attempt(json, attempt);
+  json.close().close();
+}
+
+void write_health(JsonWriter& json, const DeviceHealth& health) {
+  json.open_object()
+      .member("device", health.device)
+      .member("what", health.what)
+      .member("case", health.case_id);
+  json.member("at_ms", health.at_ms).member("wait_ms", health.wait_ms).member("bytes", health.bytes);
+  json.member("evidence", health.evidence).close();
+}
+
+}  // namespace
+
+void write_report_json(const RunModel& model, TextOutput& output) {
+  JsonWriter json(output);
+  json.open_object().member("schema_version", kReportSchemaVersion);
+  write_run(json, model);
+  write_summary(json, model.summary());
+  json.open_array("suites");
+  for (const PlannedSuite& suite : model.plan().suites) write_suite(json, model, suite);
+  json.close().open_array("cases");
+  for (const CaseRecord& record : model.cases()) write_case(json, model, record);
+  json.close().open_array("warnings");
+  for (const Warning& warning : model.warnings())
+    json.open_object().member("code", warning.code).member("text", warning.text).close();
+  json.close().open_array("health");
+  for (const DeviceHealth& health : model.health()) write_health(json, health);
+  json.close();
+  TelemetryGaps gaps;
+  for (const CaseRecord& record : model.cases()) {
+    for (const Attempt& attempt : record.attempts) {
+      if (attempt.end) gaps.add(attempt.end->telemetry);
+    }
+  }
+  gaps.write(json);
+  json.close();
+  output.pending() += '\n';
+}
+
+std::string report_json(const RunModel& model) {
+  return text_of([&](TextOutput& output) { write_report_json(model, output); });
+}
+
+}  // namespace proctor

@@ -1,0 +1,107 @@
+#include "reports/formats/summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/core/text.h"
+#include "reports/model/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Summary, SaysEverythingAPersonNeedsFirst) {
+  RunPlanned plan = plan_of({planned("memory.xpu/A.Pass"), planned("memory.xpu/A.Skip"),
+                             planned("memory.xpu/B.Skip"), planned("memory.xpu/A.Fail")});
+  plan.sim = SimInfo{"xpu:2x2", "simgpu"};
+  AttemptEnded failed = ended("memory.xpu/A.Fail", {Outcome::kFail, ""});
+  failed.failures = {{"M-1", "read *back* 0x00", "copy.cc", 1, "", "", ""}};
+  failed.marks = {"leaky"};
+  const std::string text = summary_markdown(model_of(
+      {plan, concluded("memory.xpu/A.Pass", {Outcome::kPass, ""}),
+       concluded("memory.xpu/A.Skip", {Outcome::kSkip, "needs:devices>=2"}),
+       concluded("memory.xpu/B.Skip", {Outcome::kSkip, "needs:devices>=2"}), started("memory.xpu/A.Fail"),
+       failed, DeviceHealth{"xpu-sim:1", "waited", "memory.xpu/A.Fail", 7, 300, 0, "late"},
+       DeviceHealth{"xpu-sim:1", "drained", "memory.xpu/A.Fail", 8, 0, 0, "lost: gone"},
+       Warning{"output_lost", "no space"}, RunEnded{"2026-01-31T12:00:09Z", 9000}}));
+  EXPECT_TRUE(text.starts_with("# Proctor: RED: the code (exit code 1)\n\n> **SIMULATED.**")) << text;
+  EXPECT_THAT(text, HasSubstr("| **planned** | **4** |\n| pass | 1 |\n| fail | 1 |\n| skip | 2 |\n"));
+  EXPECT_THAT(
+      text, HasSubstr("### `memory.xpu/A.Fail`\n\n- whose problem: **code**\n- what: `fail`: read \\*back\\* "
+                      "0x00\n- rerun: `proctor run memory --backend xpu --case memory.xpu/A.Fail`\n"
+                      "- where to look: copy.cc:1 · logs/"));
+  EXPECT_THAT(text, HasSubstr("- 2 × `needs:devices>=2`: `memory.xpu/A.Skip`, `memory.xpu/B.Skip`\n"));
+  EXPECT_THAT(text, HasSubstr("- 1 × `leaky`: `memory.xpu/A.Fail`\n"));
+  EXPECT_THAT(text, HasSubstr("## Drained devices\n\n- `xpu-sim:1`: lost: gone (at `memory.xpu/A.Fail`)\n"));
+  EXPECT_THAT(text, HasSubstr("- `output_lost`: no space\n"));
+  EXPECT_THAT(text, HasSubstr("not guaranteed: a memory limit"));
+}
+
+TEST(Summary, ARealGreenRunSaysNeitherSimulatedNorRed) {
+  const std::string text = summary_markdown(
+      model_of({plan_of({planned("s/a")}), concluded("s/a", {Outcome::kPass, ""}), RunEnded{"x", 1}}));
+  EXPECT_TRUE(text.starts_with("# Proctor: GREEN (exit code 0)\n"));
+  EXPECT_THAT(text, Not(HasSubstr("SIMULATED")));
+  EXPECT_THAT(text, Not(HasSubstr("Not good")));
+}
+
+TEST(Summary, NothingExecutedIsSaid) {
+  RunPlanned plan = plan_of({});
+  plan.no_device_for = "cuda";
+  const std::string text = summary_markdown(model_of({plan}));
+  EXPECT_TRUE(text.starts_with("# Proctor: INCOMPLETE (exit code 3)\n"));
+  EXPECT_THAT(text, HasSubstr("**no cuda device was found here;"));
+  EXPECT_THAT(text, HasSubstr("**0 executed, at least 1 wanted.**"));
+}
+
+TEST(Summary, WhatLeavesNoDeviceIsNamed) {
+  RunPlanned plan = plan_of({});
+  plan.no_device_for = "xpu";
+  plan.stack = {{"xpu.caller_mask", "7"}};
+  EXPECT_THAT(no_device_text(plan), HasSubstr("no xpu device was found here")) << "the mask left some";
+  plan.no_device_by = "NEO_ZE_AFFINITY_MASK";
+  EXPECT_THAT(no_device_text(plan), HasSubstr("the caller's NEO_ZE_AFFINITY_MASK='7' leaves no xpu device"));
+  plan.no_device_by = "CTEST_RESOURCE_GROUP_COUNT";
+  EXPECT_THAT(no_device_text(plan), HasSubstr("CTest has given this test no xpu device"));
+}
+
+TEST(Summary, StaysWithinAStepSummaryWhateverComes) {
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events = {Event{}};
+  for (int i = 0; i < 3000; ++i) {
+    PlannedCase one = planned("s/" + std::string(900, 'n') + std::to_string(i));
+    events.push_back(concluded(one.id, {i % 2 ? Outcome::kFail : Outcome::kSkip, "r:" + std::to_string(i)}));
+    cases.push_back(std::move(one));
+  }
+  events[0] = plan_of(std::move(cases));
+  const std::string text = summary_markdown(model_of(events));
+  EXPECT_LT(text.size(), 1'000'000u);
+  EXPECT_THAT(text, HasSubstr("- and 1000 more: see `report.json`"));
+}
+
+TEST(Summary, AwkwardTextStaysInItsLine) {
+  const std::string text = summary_markdown(model_of(rich_journal()));
+  EXPECT_EQ(clean_text(text), text);
+  for (std::size_t at = text.find("\n#"); at != text.npos; at = text.find("\n#", at + 1)) {
+    EXPECT_TRUE(text.substr(at, 4) == "\n## " || text.substr(at, 5) == "\n### ") << text.substr(at, 40);
+  }
+}
+
+TEST(Summary, SaysWhatWasTested) {
+  RunPlanned plan = plan_of({});
+  EXPECT_THAT(summary_markdown(model_of({plan})), Not(HasSubstr("Tested:")));
+  plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
+  plan.subject.repository = {"https://git.example/a", ".git", ""};
+  plan.subject.branch = {"main", ".git", ""};
+  plan.subject.dirty = {"true", "git status", ""};
+  EXPECT_THAT(
+      summary_markdown(model_of({plan})),
+      HasSubstr("\nTested: `0123abc` of `https://git.example/a`, branch `main`, with changes that are in no "
+                "commit.\n"));
+}
+
+}  // namespace
+}  // namespace proctor

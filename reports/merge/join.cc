@@ -1,0 +1,270 @@
+#include "reports/merge/join.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "harness/core/digest.h"
+#include "harness/core/text.h"
+#include "reports/merge/run_copy.h"
+#include "reports/merge/tested.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/report_place.h"
+#include "reports/model/rerun.h"
+
+namespace proctor {
+namespace {
+
+const RunPlanned& plan_of(const JoinPart& part) { return part.model.plan(); }
+
+// When the clock of the part's journal was at zero, in Unix time. The journal says it in whole seconds; the file system
+// knows better, unless the files have been copied.
+std::int64_t zero_of(const JoinPart& part) {
+  constexpr std::int64_t kOneSecond = 1000;
+  const std::int64_t said = unix_ms(plan_of(part).started);
+  const std::int64_t seen = part.ended_ms - part.model.elapsed_ms();
+  return seen > said - kOneSecond && seen < said + 2 * kOneSecond ? seen : said;
+}
+
+// What is said of the whole where the parts say different things: about their machine, never silently.
+class Facts {
+ public:
+  void add(const JoinPart& part) {
+    for (const auto& [name, value] : plan_of(part).stack) {
+      if (name == kSimFaultsEntry) continue;  // in the part's command
+      add(part, name, value);
+    }
+    for (const StackFact& fact : plan_of(part).fingerprint) {
+      if (fingerprint_names_.insert(fact.name).second) fingerprint_.push_back(fact);
+      add(part, fact.name, fact.value.value_or("unknown"), /*known=*/fact.value.has_value());
+    }
+    if (const auto& sim = plan_of(part).sim; sim && sims_.insert(sim->topology + sim->driver).second) {
+      if (!sim_) {
+        sim_ = *sim;
+      } else {
+        sim_->topology += " + " + sim->topology;
+        if (sim_->driver != sim->driver) sim_->driver += " + " + sim->driver;
+      }
+    }
+  }
+
+  void move_into(RunPlanned& joined, std::vector<Warning>& warnings) {
+    joined.stack = std::move(stack_);
+    joined.fingerprint = std::move(fingerprint_);
+    joined.sim = std::move(sim_);
+    warnings.insert(warnings.end(), differences_.begin(), differences_.end());
+  }
+
+ private:
+  void add(const JoinPart& part, const std::string& name, const std::string& value, bool known = true) {
+    const auto [first, inserted] = first_.emplace(name, std::pair(part.place, value));
+    if (inserted && known) stack_.emplace_back(name, value);
+    if (inserted || first->second.second == value || !told_.insert(name).second) return;
+    differences_.push_back(
+        {"parts_differ", fmt::format("{} is {} in {}, but {} in {}", name, first->second.second,
+                                     first->second.first, value, part.place)});
+  }
+
+  std::vector<std::pair<std::string, std::string>> stack_;
+  std::vector<StackFact> fingerprint_;
+  std::set<std::string> fingerprint_names_;
+  std::map<std::string, std::pair<std::string, std::string>> first_;  // name -> place, value
+  std::set<std::string> told_;
+  std::vector<Warning> differences_;
+  std::set<std::string> sims_;
+  std::optional<SimInfo> sim_;
+};
+
+// Whether a part is red because of a flaky case of its own, which the whole must be, too.
+bool forbids_flaky(const JoinPart& part) { return !flaky_cases(part.model).allowed; }
+
+// The parts that have the last word on some case, or have none at all; the others were repeated.
+std::set<const JoinPart*> last_parts(const std::vector<JoinPart>& parts) {
+  std::map<std::string, const JoinPart*> last;
+  std::set<const JoinPart*> found;
+  for (const JoinPart& part : parts) {
+    if (part.model.cases().empty()) found.insert(&part);
+    for (const CaseRecord& record : part.model.cases()) last[record.planned.id] = &part;
+  }
+  for (const auto& [id, part] : last) found.insert(part);
+  return found;
+}
+
+// What made a part more than the sum of its cases, and stands in no record of theirs.
+std::vector<Warning> shortages(const JoinPart& part) {
+  std::vector<Warning> warnings;
+  if (const std::string why = RunCopy(part.model, {part.place + "/"}).cut_short(); !why.empty())
+    warnings.push_back({std::string(kPartIncomplete), why});
+  const int executed = part.model.summary().executed();
+  if (executed < plan_of(part).min_executed) {
+    warnings.push_back({std::string(kPartIncomplete),
+                        fmt::format("{} executed, --min-executed {}", executed, plan_of(part).min_executed)});
+  }
+  return warnings;
+}
+
+// How each suite was started, so that each of its cases can be run again.
+void add_commands(const std::vector<JoinPart>& parts, RunPlanned& joined) {
+  std::set<std::string> known;
+  for (const JoinPart& part : parts) {
+    for (const CaseRecord& record : part.model.cases()) {
+      if (!known.insert(record.planned.suite).second) continue;
+      joined.stack.emplace_back(std::string(kCommandEntry) + record.planned.suite,
+                                command_of_part(part.model, joined.directory));
+    }
+  }
+}
+
+RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warnings) {
+  RunPlanned joined;
+  const RunPlanned& first = plan_of(request.parts.front());
+  joined.run_id = request.run_id;
+  joined.command_line = request.command_line;
+  joined.started = first.started;
+  joined.proctor_version = first.proctor_version;
+  joined.directory = first.directory;
+  joined.hostname = first.hostname;
+  joined.containment = first.containment;
+  joined.strict = joined.each_device = joined.flaky_passes = true;
+  joined.flaky_budget = 100;
+  Facts facts;
+  std::set<std::string> devices;
+  std::set<std::string> filters;
+  std::map<std::string, std::size_t> cases;
+  const std::set<const JoinPart*> last = last_parts(request.parts);
+  for (const JoinPart& part : request.parts) {
+    const RunPlanned& plan = plan_of(part);
+    joined.started = std::min(joined.started, plan.started);
+    joined.jobs = std::max(joined.jobs, plan.jobs);
+    joined.strict = joined.strict && plan.strict;
+    joined.each_device = joined.each_device && plan.each_device;
+    joined.flaky_passes = joined.flaky_passes && !(last.contains(&part) && forbids_flaky(part));
+    // One that does not allow it speaks for all.
+    const bool says_more = joined.no_device_for.empty() || (joined.allow_no_device && !plan.allow_no_device);
+    if (!plan.no_device_for.empty() && says_more) {
+      joined.no_device_for = plan.no_device_for;
+      joined.no_device_by = plan.no_device_by;
+      joined.allow_no_device = plan.allow_no_device;
+    }
+    if (is_weaker(plan.containment, joined.containment)) joined.containment = plan.containment;
+    for (const PlannedDevice& device : plan.devices) {
+      if (devices.insert(device.id).second) joined.devices.push_back(device);
+    }
+    filters.insert(plan.filters.begin(), plan.filters.end());
+    for (const CaseRecord& record : part.model.cases()) {
+      if (cases.emplace(record.planned.id, cases.size()).second) joined.cases.push_back(record.planned);
+    }
+    facts.add(part);
+  }
+  if (!joined.flaky_passes) joined.flaky_budget = 0;
+  joined.filters.assign(filters.begin(), filters.end());
+  std::vector<std::string> ids;
+  for (const PlannedCase& test : joined.cases) ids.push_back(test.id);
+  joined.plan_digest = digest_of_plan(std::move(ids), joined.filters);
+  facts.move_into(joined, warnings);
+  add_commands(request.parts, joined);
+  return joined;
+}
+
+// Most parts warn of the same.
+std::vector<Warning> warnings_of(const std::vector<JoinPart>& parts) {
+  struct Said {
+    Warning warning;
+    std::string place;
+    std::size_t times = 0;
+  };
+  std::vector<Said> all;
+  std::map<std::pair<std::string, std::string>, std::size_t> index;
+  const std::set<const JoinPart*> last = last_parts(parts);
+  for (const JoinPart& part : parts) {
+    std::vector<Warning> warnings = part.model.warnings();
+    if (last.contains(&part)) {
+      for (Warning& shortage : shortages(part)) warnings.push_back(std::move(shortage));
+    }
+    for (const Warning& warning : warnings) {
+      const auto [found, inserted] = index.emplace(std::pair(warning.code, warning.text), all.size());
+      if (inserted) all.push_back({warning, part.place, 0});
+      ++all[found->second].times;
+    }
+  }
+  std::vector<Warning> warnings;
+  for (Said& said : all) {
+    if (said.times == parts.size()) {
+      warnings.push_back(std::move(said.warning));
+    } else {
+      const std::string more = said.times > 1 ? fmt::format(" and {} more", said.times - 1) : "";
+      warnings.push_back({said.warning.code, said.place + more + ": " + said.warning.text});
+    }
+  }
+  return warnings;
+}
+
+std::vector<TestedPart> tested_parts(const std::vector<JoinPart>& parts) {
+  std::vector<TestedPart> tested;
+  for (const JoinPart& part : parts) tested.push_back({part.place, &part.model});
+  return tested;
+}
+
+struct Teller {
+  const RunCopy* copy;
+  const CaseRecord* record;
+};
+
+// One case, as all parts that have it tell of it.
+void copy_case(const std::vector<Teller>& tellers, std::vector<Event>& out) {
+  int attempts = 0;
+  bool was_bad = false;
+  std::set<std::string> marks;
+  for (const auto& [copy, record] : tellers) {
+    copy->copy_attempts(*record, attempts, out);
+    int more = 0;
+    for (const Attempt& attempt : record->attempts) more = std::max(more, attempt.start.attempt);
+    attempts += more;
+    if (record->end) marks.insert(record->end->marks.begin(), record->end->marks.end());
+    if (record != tellers.back().record) was_bad = was_bad || copy->model().is_bad(*record);
+  }
+  const Teller& last = tellers.back();
+  if (was_bad && !last.copy->model().is_bad(*last.record)) marks.insert("flaky");
+  CaseEnded end = last.copy->end_of(*last.record);
+  end.marks.assign(marks.begin(), marks.end());
+  out.emplace_back(std::move(end));
+}
+
+}  // namespace
+
+std::vector<Event> join_runs(const JoinRequest& request) {
+  std::vector<Warning> warnings = request.warnings;
+  RunPlanned plan = joined_plan(request, warnings);
+  std::vector<std::string> order;
+  for (const PlannedCase& test : plan.cases) order.push_back(test.id);
+  std::int64_t began = zero_of(request.parts.front());
+  for (const JoinPart& part : request.parts) began = std::min(began, zero_of(part));
+  RunEnded ended{.finished = plan.started, .at_ms = 0};
+  Tested tested = tested_by(tested_parts(request.parts));
+  tested.move_into(plan);
+  std::vector<Event> events = {std::move(plan)};
+  events.insert(events.end(), tested.programs.begin(), tested.programs.end());
+  for (const auto& all : {warnings, tested.warnings, warnings_of(request.parts)}) {
+    for (const Warning& warning : all) events.emplace_back(warning);
+  }
+
+  std::vector<RunCopy> copies;
+  copies.reserve(request.parts.size());
+  std::map<std::string, std::vector<Teller>> tellers;
+  for (const JoinPart& part : request.parts) {
+    const std::int64_t later = zero_of(part) - began;
+    copies.emplace_back(part.model, PartOrigin{.place = part.place + "/", .later_ms = later});
+    for (const CaseRecord& record : part.model.cases())
+      tellers[record.planned.id].push_back({&copies.back(), &record});
+    ended.at_ms = std::max(ended.at_ms, later + part.model.elapsed_ms());
+    if (part.model.ended()) ended.finished = std::max(ended.finished, part.model.ended()->finished);
+  }
+  for (const std::string& id : order) copy_case(tellers.at(id), events);
+  for (const RunCopy& copy : copies) copy.copy_health(events);
+  events.emplace_back(std::move(ended));
+  return events;
+}
+
+}  // namespace proctor

@@ -1,0 +1,198 @@
+#include "reports/merge/join.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/model/exit_code.h"
+#include "reports/model/rerun.h"
+#include "reports/model/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A part of one case, which ends with `verdict`.
+struct Joined {
+  RunPlanned plan;
+  std::vector<Event> events;
+};
+
+Joined one_of(const std::string& id, Verdict verdict = {Outcome::kPass, ""},
+              const std::string& second = "00") {
+  Joined made{plan_of({planned(id)}),
+              {started(id), ended(id, verdict), RunEnded{"2026-01-31T12:00:" + second + "Z", 100}}};
+  made.plan.started = "2026-01-31T12:00:" + second + "Z";
+  made.plan.directory = "/build";
+  made.plan.cases[0].suite = id.substr(0, id.find('/'));
+  made.plan.command_line = {
+      "/bin/proctor",      "run", made.plan.cases[0].suite, "--config", "/a.toml", "--case", id, "--join",
+      "/build/proctor-out"};
+  return made;
+}
+
+RunModel join_all(const std::vector<Joined>& parts, std::vector<Warning> warnings = {}) {
+  JoinRequest request{
+      .run_id = "r", .command_line = {"ctest", "-j8"}, .parts = {}, .warnings = std::move(warnings)};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    std::vector<Event> events = {parts[i].plan};
+    events.insert(events.end(), parts[i].events.begin(), parts[i].events.end());
+    request.parts.push_back({"parts/" + std::to_string(i + 1), model_of(events)});
+  }
+  return model_of(join_runs(request));
+}
+
+TEST(Join, TheWholeHasTheCasesOfAllParts) {
+  const RunModel model = join_all({one_of("a/one"), one_of("b/two", {Outcome::kFail, ""}, "02")});
+  ASSERT_EQ(model.cases().size(), 2u);
+  EXPECT_EQ(model.cases()[1].attempts[0].start.log, "parts/2/logs/0123456789abcdef.1.log");
+  EXPECT_EQ(model.verdict(model.cases()[1]).outcome, Outcome::kFail);
+  EXPECT_EQ(exit_code(model), 1);
+  EXPECT_EQ(model.plan().run_id, "r");
+  EXPECT_THAT(model.plan().command_line, ElementsAre("ctest", "-j8"));
+  EXPECT_EQ(model.ended()->finished, "2026-01-31T12:00:02Z");
+  EXPECT_TRUE(model.warnings().empty());
+}
+
+TEST(Join, TimesAreThoseOfTheWhole) {
+  const RunModel model =
+      join_all({one_of("b/two", {Outcome::kPass, ""}, "07"), one_of("a/one", {Outcome::kPass, ""}, "02")});
+  const auto at = [&](const char* id) { return model.find(id)->attempts[0].start.at_ms; };
+  EXPECT_EQ(at("b/two") - at("a/one"), 5000);
+  EXPECT_EQ(model.plan().started, "2026-01-31T12:00:02Z");
+}
+
+TEST(Join, TimesAreThoseOfTheFileSystemWhereItKnowsThem) {
+  constexpr std::int64_t kNoon = 1769860800'000;  // 2026-01-31T12:00:00Z
+  JoinRequest request{.run_id = "r", .command_line = {}, .parts = {}};
+  for (const std::int64_t ended : {kNoon + 450, kNoon + 700, kNoon + 999'000}) {
+    const Joined one = one_of("a/x" + std::to_string(ended));
+    std::vector<Event> events = {one.plan};
+    events.insert(events.end(), one.events.begin(), one.events.end());
+    request.parts.push_back({"parts/1", model_of(events), ended});
+  }
+  const RunModel model = model_of(join_runs(request));
+  const auto at = [&](std::size_t i) { return model.cases()[i].attempts[0].start.at_ms; };
+  EXPECT_EQ(at(1) - at(0), 250);
+  EXPECT_LT(at(2) - at(0), 1000) << "it was copied later";
+}
+
+TEST(Join, ACaseThatWasRepeatedHasAllItsAttempts) {
+  const RunModel model =
+      join_all({one_of("a/x", {Outcome::kFail, ""}), one_of("a/x", {Outcome::kFail, ""}), one_of("a/x")});
+  ASSERT_EQ(model.cases().size(), 1u);
+  ASSERT_EQ(model.cases()[0].attempts.size(), 3u);
+  EXPECT_EQ(model.cases()[0].attempts[2].start.attempt, 3);
+  EXPECT_THAT(model.cases()[0].attempts[2].start.log, HasSubstr("parts/3/"));
+  EXPECT_EQ(model.verdict(model.cases()[0]).outcome, Outcome::kPass);
+  EXPECT_TRUE(model.has_mark(model.cases()[0], "flaky"));
+  EXPECT_EQ(exit_code(model), 0) << "whoever repeated it has said that this is good enough";
+}
+
+TEST(Join, TheLastRepeatDecides) {
+  const RunModel model = join_all({one_of("a/x"), one_of("a/x", {Outcome::kCrash, "signal:11"})});
+  EXPECT_EQ(model.verdict(model.cases()[0]).outcome, Outcome::kCrash);
+  EXPECT_FALSE(model.has_mark(model.cases()[0], "flaky"));
+  EXPECT_EQ(exit_code(model), 1);
+}
+
+TEST(Join, AFlakyCaseThatMadeItsPartRedMakesTheWholeRed) {
+  Joined flaky = one_of("a/x");
+  flaky.events = {started("a/x", 1),
+                  ended("a/x", {Outcome::kFail, ""}, 1),
+                  started("a/x", 2),
+                  ended("a/x", {Outcome::kPass, ""}, 2),
+                  concluded("a/x", {Outcome::kPass, ""}, {"flaky"}),
+                  RunEnded{"2026-01-31T12:00:00Z", 100}};
+  EXPECT_EQ(exit_code(join_all({flaky, one_of("a/y")})), 1);
+  flaky.plan.flaky_passes = true;
+  flaky.plan.flaky_budget = 100;
+  EXPECT_EQ(exit_code(join_all({flaky, one_of("a/y")})), 0);
+}
+
+TEST(Join, APartThatWasKilledIsNotRun) {
+  Joined killed = one_of("a/x");
+  killed.events = {started("a/x")};
+  const RunModel model = join_all({killed, one_of("a/y")});
+  EXPECT_EQ(model.verdict(model.cases()[0]).reason, "interrupted");
+  EXPECT_TRUE(model.warned_of(kPartIncomplete));
+  EXPECT_EQ(exit_code(model), 3);
+}
+
+TEST(Join, APartWithoutAJournalIsNoGreen) {
+  const RunModel model = join_all({one_of("a/x")}, {{std::string(kReportLost), "parts/2 was refused"}});
+  EXPECT_EQ(exit_code(model), 75);
+}
+
+TEST(Join, WhatAllPartsWarnOfIsSaidOnce) {
+  auto one = one_of("a/x");
+  auto two = one_of("a/y");
+  for (Joined* each : {&one, &two}) each->events.emplace_back(Warning{"w", "the same"});
+  two.events.emplace_back(Warning{"v", "only here"});
+  const RunModel model = join_all({one, two});
+  ASSERT_EQ(model.warnings().size(), 2u);
+  EXPECT_EQ(model.warnings()[0].text, "the same");
+  EXPECT_EQ(model.warnings()[1].text, "parts/2: only here");
+}
+
+TEST(Join, PartsOnOtherDevicesAreToldApart) {
+  auto real = one_of("a/x");
+  auto simulated = one_of("a/y");
+  real.plan.sim.reset();
+  real.plan.devices = {{"xpu:1", "xpu", "Card", false}};
+  std::get<AttemptStarted>(real.events[0]).devices = {"xpu:1"};
+  simulated.plan.sim = SimInfo{"xpu:2x1", "simgpu"};
+  simulated.plan.devices = {{"xpu_sim:1", "xpu", "Sim", true}};
+  std::get<AttemptStarted>(simulated.events[0]).devices = {"xpu_sim:1"};
+  real.plan.stack = {{"xpu.driver", "1"}};
+  simulated.plan.stack = {{"xpu.driver", "2"}};
+  const RunModel model = join_all({real, simulated});
+  EXPECT_TRUE(model.simulated());
+  EXPECT_FALSE(model.simulated(model.cases()[0]));
+  EXPECT_TRUE(model.simulated(model.cases()[1]));
+  ASSERT_TRUE(model.warned_of("parts_differ"));
+  EXPECT_EQ(model.warnings()[0].text, "xpu.driver is 1 in parts/1, but 2 in parts/2");
+}
+
+TEST(Join, OptionsOfAllPartsAreThoseOfTheWhole) {
+  auto one = one_of("a/x");
+  auto two = one_of("a/y");
+  for (Joined* each : {&one, &two}) {
+    each->plan.known_failures = KnownFailuresFile{"/known.toml", "aa"};
+    each->plan.size = "ci";
+    each->plan.profile = "full";
+  }
+  const RunModel same = join_all({one, two});
+  EXPECT_EQ(same.plan().known_failures->sha256, "aa");
+  EXPECT_EQ(same.plan().size, "ci");
+  EXPECT_EQ(same.plan().profile, "full");
+  EXPECT_FALSE(same.warned_of("parts_differ"));
+  two.plan.size = "stress";
+  const RunModel other = join_all({one, two});
+  EXPECT_EQ(other.plan().size, "");
+  EXPECT_TRUE(other.warned_of("parts_differ"));
+}
+
+TEST(Join, EachCaseIsRunAgainByTheCommandOfItsPart) {
+  auto other = one_of("b/y");
+  other.plan.directory = "/other place";
+  other.plan.stack = {{kSimFaultsEntry, "copy.x;y"}};
+  const RunModel model = join_all({one_of("a/x"), one_of("a/z"), other});
+  EXPECT_EQ(rerun_command(model, model.cases()[0]), "/bin/proctor run a --config /a.toml --case a/x");
+  EXPECT_EQ(
+      rerun_command(model, model.cases()[2]),
+      "cd '/other place' && PROCTOR_SIM_FAULTS='copy.x;y' /bin/proctor run b --config /a.toml --case b/y");
+  const RerunCommand both = rerun_of(model, {"a/x", "a/z"});
+  EXPECT_THAT(both.words, ElementsAre("/bin/proctor", "run", "a", "--config", "/a.toml", "--case", "a/x",
+                                      "--case", "a/z"));
+  EXPECT_EQ(both.directory, "/build");
+  EXPECT_THAT(rerun_of(model, {"b/y"}).environment, ElementsAre("PROCTOR_SIM_FAULTS=copy.x;y"));
+  EXPECT_EQ(rerun_of(model, {"b/y"}).directory, "/other place");
+  EXPECT_TRUE(rerun_of(model, {"a/x", "b/y"}).words.empty());
+  EXPECT_TRUE(rerun_of(model, {}).words.empty());
+}
+
+}  // namespace
+}  // namespace proctor

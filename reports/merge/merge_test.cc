@@ -1,0 +1,331 @@
+#include "reports/merge/merge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/core/digest.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kIds = {"s/a", "s/b", "s/c"};
+
+// Shard `index` of three has one case, which passes unless `events` say otherwise.
+struct Part {
+  RunPlanned plan;
+  std::vector<Event> events;
+};
+
+Part part(int index) {
+  const std::string id = kIds[static_cast<std::size_t>(index - 1)];
+  Part one{plan_of({planned(id)}), {started(id), ended(id, {Outcome::kPass, ""})}};
+  one.plan.run_id = "run" + std::to_string(index);
+  one.plan.hostname = "host" + std::to_string(index);
+  one.plan.plan_digest = sha256_hex("s/a\ns/b\ns/c\n");
+  one.plan.shard = PlannedShard{index, 3, 3, "p1"};
+  one.plan.fingerprint = {{"host.kernel", "6.1", "/proc", ""},
+                          {"kmd.xe", std::nullopt, "/sys", "not loaded"}};
+  one.events.emplace_back(RunEnded{"2026-01-31T12:00:0" + std::to_string(index) + "Z", index * 100});
+  return one;
+}
+
+std::vector<Part> all() { return {part(1), part(2), part(3)}; }
+
+Result<std::vector<Event>> merged(const std::vector<Part>& parts) {
+  std::vector<MergeInput> inputs;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    std::vector<Event> events = {parts[i].plan};
+    events.insert(events.end(), parts[i].events.begin(), parts[i].events.end());
+    inputs.push_back({"dir" + std::to_string(i), model_of(events)});
+  }
+  return merge_runs(inputs);
+}
+
+std::string refusal(const std::vector<Part>& parts) {
+  const auto events = merged(parts);
+  EXPECT_TRUE(!events && events.error().kind == ErrorKind::kUsage);
+  return events ? "" : events.error().what;
+}
+
+RunModel whole(const std::vector<Part>& parts) {
+  const auto events = merged(parts);
+  EXPECT_TRUE(events) << (events ? "" : events.error().what);
+  return events ? model_of(*events) : RunModel();
+}
+
+TEST(Merge, TheWholeIsTheSumOfItsParts) {
+  const RunModel model = whole({part(3), part(1), part(2)});
+  EXPECT_EQ(exit_code(model), 0);
+  ASSERT_EQ(model.cases().size(), 3u);
+  EXPECT_EQ(model.cases()[1].planned.id, "s/b");
+  EXPECT_EQ(model.cases()[1].attempts[0].start.log, "shard-2/logs/0123456789abcdef.1.log");
+  EXPECT_EQ(model.cases()[1].attempts[0].start.devices[0], "host2/xpu:0000:03:00.0");
+  EXPECT_EQ(model.plan().devices.size(), 3u);
+  EXPECT_EQ(model.plan().hostname, "host1, host2, host3");
+  EXPECT_EQ(model.ended()->finished, "2026-01-31T12:00:03Z");
+  EXPECT_EQ(model.elapsed_ms(), 1350);
+  EXPECT_FALSE(model.plan().shard);
+  EXPECT_FALSE(model.simulated());
+}
+
+TEST(Merge, OneHostHasItsDevicesOnce) {
+  auto parts = all();
+  for (Part& one : parts) one.plan.hostname = "host";
+  EXPECT_EQ(whole(parts).plan().devices.size(), 1u);
+  EXPECT_EQ(whole(parts).cases()[2].attempts[0].start.devices[0], "xpu:0000:03:00.0");
+}
+
+TEST(Merge, TheExitCodeFollowsTheRulesOfARun) {
+  const auto code = [](int index, std::vector<Event> events) {
+    auto parts = all();
+    parts[static_cast<std::size_t>(index - 1)].events = std::move(events);
+    return exit_code(whole(parts));
+  };
+  EXPECT_EQ(code(2, {started("s/b"), ended("s/b", {Outcome::kFail, ""}), RunEnded{"x", 1}}), 1);
+  EXPECT_EQ(code(2, {started("s/b"), ended("s/b", {Outcome::kDeviceLost, ""}), RunEnded{"x", 1}}), 75);
+  EXPECT_EQ(code(2, {started("s/b"), ended("s/b", {Outcome::kPass, ""}),
+                     Warning{std::string(kStackChanged), "kernel"}, RunEnded{"x", 1}}),
+            75);
+  EXPECT_EQ(code(3, {StopRequested{15, "signal", 1}, RunEnded{"x", 1}}), 3);
+  EXPECT_EQ(code(3, {started("s/c")}), 3);  // killed
+  EXPECT_EQ(code(3, {StopRequested{0, "deadline", 1}, RunEnded{"x", 1}}), 3);
+  auto none = all();
+  none[0].plan.no_device_for = "cuda";
+  EXPECT_EQ(exit_code(whole(none)), 3);
+  auto few = all();
+  few[1].plan.min_executed = 4;
+  EXPECT_EQ(exit_code(whole(few)), 3);
+}
+
+TEST(Merge, WhyACaseWasNotRunIsAMatterOfItsShard) {
+  auto parts = all();
+  parts[0].events = {StopRequested{0, "deadline", 1}, RunEnded{"x", 1}};
+  parts[1].events = {started("s/b")};
+  const RunModel model = whole(parts);
+  EXPECT_EQ(model.verdict(model.cases()[0]).reason, "budget");
+  EXPECT_EQ(model.verdict(model.cases()[1]).reason, "interrupted");
+  EXPECT_EQ(model.verdict(model.cases()[2]).outcome, Outcome::kPass);
+  EXPECT_TRUE(model.warned_of(kPartIncomplete));
+}
+
+// Its cases are all there and good; what its runner had still to say is not.
+TEST(Merge, OneWhoseRunnerWasKilledAfterItsLastCaseIsIncomplete) {
+  auto parts = all();
+  EXPECT_EQ(exit_code(whole(parts)), 0);
+  std::erase_if(parts[1].events, [](const Event& event) { return std::holds_alternative<RunEnded>(event); });
+  const RunModel model = whole(parts);
+  EXPECT_EQ(model.verdict(model.cases()[1]).outcome, Outcome::kPass);
+  EXPECT_EQ(exit_code(model), 3);
+  EXPECT_EQ(run_verdict(model), "incomplete");
+}
+
+TEST(Merge, AGapIsNamed) {
+  EXPECT_THAT(refusal({part(1), part(3)}), HasSubstr("shard 2/3 is missing"));
+  EXPECT_THAT(refusal({part(2)}), HasSubstr("shard 1/3, 3/3 is missing"));
+  EXPECT_THAT(refusal({}), HasSubstr("there are none"));
+}
+
+TEST(Merge, AnOverlapIsNamed) {
+  EXPECT_THAT(refusal({part(1), part(2), part(3), part(2)}),
+              HasSubstr("shard 2/3 is there twice: dir1 and dir3"));
+  auto parts = all();
+  parts[2].plan.cases = parts[1].plan.cases;
+  EXPECT_THAT(refusal(parts), HasSubstr("the case s/b is in both dir1 and dir2"));
+  parts = all();
+  parts[2].plan.cases = {planned("s/d")};
+  EXPECT_THAT(refusal(parts), HasSubstr("the 3 cases of the shards are not the 3 of the plan"));
+  parts[2].plan.cases = {};
+  EXPECT_THAT(refusal(parts), HasSubstr("the 2 cases of the shards are not the 3 of the plan"));
+}
+
+TEST(Merge, DifferentPlansAreNamed) {
+  const auto with = [](auto change) {
+    auto parts = all();
+    change(parts[1].plan);
+    return refusal(parts);
+  };
+  EXPECT_THAT(with([](RunPlanned& p) { p.shard->count = 4; }),
+              AllOf(HasSubstr("shard 1/3 in dir0"), HasSubstr("shard 2/4 in dir1")));
+  EXPECT_THAT(with([](RunPlanned& p) { p.plan_digest = "other"; }), HasSubstr("3 cases, other in dir1"));
+  EXPECT_THAT(with([](RunPlanned& p) { p.shard->plan = "p2"; }), HasSubstr("p1 in dir0, but p2 in dir1"));
+  EXPECT_THAT(with([](RunPlanned& p) { p.strict = true; }),
+              HasSubstr("--strict: no in dir0, but yes in dir1"));
+  EXPECT_THAT(with([](RunPlanned& p) { p.shard.reset(); }), HasSubstr("dir1 is no shard of a plan"));
+}
+
+TEST(Merge, DifferentCommitsAreRefusedAndWhatElseDiffersIsUnknown) {
+  auto parts = all();
+  for (Part& one : parts) {
+    one.plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
+    one.plan.subject.dirty = {"false", "git status", ""};
+    one.plan.subject.branch = {"main", ".git", ""};
+    one.plan.suites = {{"s", "xpu", "gtest", {"b/s"}, "/b/s", 7, ""}};
+    one.events.emplace_back(ProgramRead{"/b/s", "aa", ""});
+  }
+  const RunModel same = whole(parts);
+  EXPECT_EQ(same.plan().subject.commit.value, "0123abc");
+  EXPECT_EQ(same.plan().subject.dirty.value, "false");
+  ASSERT_EQ(same.plan().suites.size(), 1u);
+  EXPECT_EQ(same.program_read(same.plan().suites[0]).sha256, "aa");
+
+  parts[2].plan.subject.branch.value = "side";
+  parts[1].plan.subject.dirty.value = "true";
+  std::get<ProgramRead>(parts[0].events.back()).sha256 = "bb";
+  const RunModel other = whole(parts);
+  EXPECT_EQ(other.plan().subject.branch.value, std::nullopt);
+  EXPECT_EQ(other.plan().subject.branch.reason, "it is main in shard 1/3, but side in shard 3/3");
+  EXPECT_EQ(other.plan().subject.dirty.value, "true");
+  EXPECT_EQ(other.program_read(other.plan().suites[0]).sha256, "");
+  EXPECT_THAT(other.program_read(other.plan().suites[0]).reason, HasSubstr("bb in shard 1/3"));
+  EXPECT_TRUE(other.warned_of("parts_differ"));
+
+  parts[1].plan.subject.commit = {{}, "", "no checkout"};
+  EXPECT_EQ(whole(parts).plan().subject.commit.value, "0123abc");
+  parts[1].plan.subject.commit = {"4567def", "GITHUB_SHA", ""};
+  EXPECT_EQ(refusal(parts), "merge the reports: different commits: 0123abc in dir0, but 4567def in dir1");
+}
+
+// Shard i has the i-th suite, of whose program it says the i-th.
+std::vector<Part> with_programs(const std::vector<PlannedSuite>& suites,
+                                const std::vector<ProgramRead>& reads) {
+  auto parts = all();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i].plan.suites = {suites[i]};
+    parts[i].events.emplace_back(reads[i]);
+  }
+  return parts;
+}
+
+PlannedSuite suite_of(const std::string& name, const std::string& program) {
+  return {name, "xpu", "pytest", {"pytest"}, program, 7, ""};
+}
+
+TEST(Merge, AProgramHasADigestWhereAllThatStartedItReadTheSame) {
+  const std::string pytest = "/usr/bin/pytest";
+  const std::vector<PlannedSuite> suites = {suite_of("a", pytest), suite_of("b", pytest),
+                                            suite_of("c", "/usr/bin/c")};
+  const ProgramRead c{"/usr/bin/c", "cc", ""};
+  const RunModel same = whole(with_programs(suites, {{pytest, "aa", ""}, {pytest, "aa", ""}, c}));
+  for (const PlannedSuite& suite : same.plan().suites)
+    EXPECT_EQ(same.program_read(suite).sha256, suite.name == "c" ? "cc" : "aa");
+  EXPECT_FALSE(same.warned_of("parts_differ"));
+
+  const RunModel other = whole(with_programs(suites, {{pytest, "aa", ""}, {pytest, "bb", ""}, c}));
+  ASSERT_EQ(other.plan().suites.size(), 3u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ProgramRead read = other.program_read(other.plan().suites[i]);
+    EXPECT_EQ(read.sha256, "");
+    EXPECT_EQ(read.reason, "its SHA-256 is aa in shard 1/3, but bb in shard 2/3");
+  }
+  EXPECT_EQ(other.program_read(other.plan().suites[2]).sha256, "cc");
+  EXPECT_TRUE(other.warned_of("parts_differ"));
+}
+
+TEST(Merge, AProgramThatOnePartDoesNotKnowHasNoDigest) {
+  const std::string pytest = "/usr/bin/pytest";
+  const std::vector<PlannedSuite> suites(3, suite_of("a", pytest));
+  auto parts = with_programs(
+      suites, {{pytest, "", "it was changed during the run"}, {pytest, "aa", ""}, {pytest, "aa", ""}});
+  const auto read = [&parts] {
+    const RunModel model = whole(parts);
+    return model.program_read(model.plan().suites.front());
+  };
+  EXPECT_EQ(read().sha256, "");
+  EXPECT_EQ(read().reason, "shard 1/3: it was changed during the run");
+  parts[0].events.pop_back();  // its runner was killed
+  EXPECT_EQ(read().sha256, "");
+  EXPECT_EQ(read().reason, "shard 1/3: the run ended before it was read");
+}
+
+// Each machine may have the checkout elsewhere.
+TEST(Merge, AProgramElsewhereIsTheSameByItsDigest) {
+  const std::vector<PlannedSuite> suites = {suite_of("a", "/one/t"), suite_of("a", "/two/t"),
+                                            suite_of("a", "/one/t")};
+  const auto sha256 = [&suites](const std::string& second) {
+    const RunModel model =
+        whole(with_programs(suites, {{"/one/t", "aa", ""}, {"/two/t", second, ""}, {"/one/t", "aa", ""}}));
+    return model.program_read(model.plan().suites.front()).sha256;
+  };
+  EXPECT_EQ(sha256("aa"), "aa");
+  EXPECT_EQ(sha256("bb"), "");
+}
+
+TEST(Merge, OptionsOnWhichShardsDifferAreUnknown) {
+  auto parts = all();
+  for (Part& one : parts) {
+    one.plan.known_failures = KnownFailuresFile{"/" + one.plan.hostname + "/known.toml", "aa"};
+    one.plan.size = "ci";
+    one.plan.profile = "full";
+  }
+  const RunModel same = whole(parts);
+  EXPECT_EQ(same.plan().known_failures->file, "/host1/known.toml");
+  EXPECT_EQ(same.plan().size, "ci");
+  EXPECT_EQ(same.plan().profile, "full");
+  EXPECT_FALSE(same.warned_of("parts_differ"));
+
+  parts[1].plan.known_failures.reset();
+  parts[1].plan.size = "stress";
+  parts[2].plan.profile = "";
+  const RunModel other = whole(parts);
+  EXPECT_FALSE(other.plan().known_failures);
+  EXPECT_EQ(other.plan().size, "");
+  EXPECT_EQ(other.plan().profile, "");
+  std::vector<std::string> said;
+  for (const Warning& warning : other.warnings()) said.push_back(warning.text);
+  EXPECT_THAT(said,
+              ElementsAre("the SHA-256 of --known-failures is aa in shard 1/3, but not given in shard 2/3",
+                          "--size is ci in shard 1/3, but stress in shard 2/3",
+                          "--profile is full in shard 1/3, but not given in shard 3/3"));
+}
+
+TEST(Merge, TimesAreThoseOfTheWhole) {
+  auto parts = all();
+  parts[0].plan.started = "2026-01-31T12:00:07Z";
+  parts[2].plan.started = "2026-01-31T12:00:05Z";
+  parts[2].events.emplace_back(DeviceHealth{"xpu:0", "drained", "", 20, 0, 0, ""});
+  const RunModel model = whole(parts);
+  const auto at = [&model](const char* id) { return model.find(id)->attempts[0].start.at_ms; };
+  EXPECT_EQ(model.plan().started, "2026-01-31T12:00:00Z");
+  EXPECT_EQ(at("s/a"), 7100);
+  EXPECT_EQ(at("s/b"), 100);
+  EXPECT_EQ(at("s/c"), 5100);
+  EXPECT_EQ(model.find("s/a")->attempts[0].end->at_ms, 8350);
+  EXPECT_EQ(model.health()[0].at_ms, 5020);
+  EXPECT_EQ(model.ended()->at_ms, 8350);
+}
+
+TEST(Merge, DifferentStacksAreNamed) {
+  const auto with = [](auto change) {
+    auto parts = all();
+    change(parts[2].plan);
+    return refusal(parts);
+  };
+  EXPECT_THAT(with([](RunPlanned& p) { p.fingerprint[0].value = "6.2"; }),
+              HasSubstr("different stacks: host.kernel: 6.1 in dir0, but 6.2 in dir2"));
+  EXPECT_THAT(with([](RunPlanned& p) { p.fingerprint[1].value = "1"; }),
+              HasSubstr("kmd.xe: unknown (not loaded) in dir0, but 1 in dir2"));
+  EXPECT_THAT(with([](RunPlanned& p) { p.fingerprint.pop_back(); }), HasSubstr("kmd.xe"));
+  EXPECT_THAT(with([](RunPlanned& p) {
+                p.fingerprint.push_back({"image.lock", "x", "", ""});
+              }),
+              HasSubstr("image.lock: nothing in dir0, but x in dir2"));
+  EXPECT_THAT(with([](RunPlanned& p) { p.stack = {{"xpu.driver", "23"}}; }), HasSubstr("xpu.driver: 22.43"));
+  EXPECT_THAT(with([](RunPlanned& p) {
+                p.sim = SimInfo{"xpu:2x2", "simgpu"};
+              }),
+              HasSubstr("xpu:2x2 by simgpu"));
+  EXPECT_THAT(with([](RunPlanned& p) { p.proctor_version = "9"; }), HasSubstr("versions of Proctor"));
+  auto parts = all();
+  parts[2].plan.stack = {{"leases", "/elsewhere"}, {"xpu.caller_mask", "0"}, {"cuda.driver", "580"}};
+  EXPECT_EQ(exit_code(whole(parts)), 0);
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,56 @@
+#include "reports/merge/run_copy.h"
+
+#include <fmt/core.h>
+
+namespace proctor {
+namespace {
+
+int weakness(const std::string& layer) { return layer == "cgroup" ? 0 : layer == "pidns" ? 1 : 2; }
+
+}  // namespace
+
+void RunCopy::copy_attempts(const CaseRecord& record, int before, std::vector<Event>& out) const {
+  for (const Attempt& attempt : record.attempts) {
+    AttemptStarted start = attempt.start;
+    start.attempt += before;
+    start.at_ms += origin_.later_ms;
+    for (std::string& id : start.devices) id = device(id);
+    move_below(start.log);
+    out.emplace_back(std::move(start));
+    if (!attempt.end) continue;
+    AttemptEnded end = *attempt.end;
+    end.attempt += before;
+    end.at_ms += origin_.later_ms;
+    move_below(end.output.log);
+    move_below(end.evidence.file);
+    move_below(end.evidence.core.file);
+    for (DeviceTelemetry& telemetry : end.telemetry.devices) telemetry.device = device(telemetry.device);
+    out.emplace_back(std::move(end));
+  }
+}
+
+CaseEnded RunCopy::end_of(const CaseRecord& record) const {
+  CaseEnded end = record.end.value_or(CaseEnded{record.planned.id, {}, {}, "", ""});
+  end.verdict = model_.verdict(record);
+  return end;
+}
+
+void RunCopy::copy_health(std::vector<Event>& out) const {
+  for (DeviceHealth health : model_.health()) {
+    health.device = device(health.device);
+    health.at_ms += origin_.later_ms;
+    out.emplace_back(std::move(health));
+  }
+}
+
+std::string RunCopy::cut_short() const {
+  if (model_.stop_signal() != 0) return fmt::format("it was stopped by signal {}", model_.stop_signal());
+  if (model_.stop()) return "it was stopped: " + model_.stop()->reason;
+  return model_.ended() ? "" : "its runner was killed";
+}
+
+bool is_weaker(const ContainmentInfo& one, const ContainmentInfo& other) {
+  return weakness(one.layer) > weakness(other.layer);
+}
+
+}  // namespace proctor

@@ -1,0 +1,45 @@
+// The records of a run as those of a larger one that it is a part of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "reports/model/run_model.h"
+
+namespace proctor {
+
+struct PartOrigin {
+  std::string place;          // "shard-2/": where its files are in the directory of the whole
+  std::string host{};         // "host/" where the whole has several hosts: their devices are told apart
+  std::int64_t later_ms = 0;  // how long after the whole it began
+};
+
+class RunCopy {
+ public:
+  RunCopy(const RunModel& model, PartOrigin origin) : model_(model), origin_(std::move(origin)) {}
+
+  const RunModel& model() const { return model_; }
+  std::string device(const std::string& id) const { return id.empty() ? id : origin_.host + id; }
+  // The attempts of a case, numbered after the `before` that others made of it.
+  void copy_attempts(const CaseRecord& record, int before, std::vector<Event>& out) const;
+  // Also of a case that has no such record: why it has none is a matter of its own run.
+  CaseEnded end_of(const CaseRecord& record) const;
+  void copy_health(std::vector<Event>& out) const;
+  // Why it did not come to its end; "" when it did.
+  std::string cut_short() const;
+
+ private:
+  void move_below(std::string& path) const {
+    if (!path.empty()) path = origin_.place + path;
+  }
+
+  const RunModel& model_;
+  PartOrigin origin_;
+};
+
+// Weaker layers promise less.
+bool is_weaker(const ContainmentInfo& one, const ContainmentInfo& other);
+
+}  // namespace proctor

@@ -1,0 +1,163 @@
+#include "reports/merge/tested.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace proctor {
+namespace {
+
+constexpr const char* kDiffer = "parts_differ";
+
+const Subject& subject_of(const TestedPart& part) { return part.model->plan().subject; }
+
+// The value on which all agree that have one.
+SubjectFact agreed(const std::vector<TestedPart>& parts, SubjectFact Subject::*fact, const std::string& name,
+                   std::vector<Warning>& warnings) {
+  const TestedPart* first = nullptr;
+  for (const TestedPart& part : parts) {
+    const auto& value = (subject_of(part).*fact).value;
+    if (!value) continue;
+    if (first == nullptr) first = &part;
+    const std::string& known = *(subject_of(*first).*fact).value;
+    if (*value == known) continue;
+    const std::string why =
+        fmt::format("it is {} in {}, but {} in {}", known, first->name, *value, part.name);
+    warnings.push_back({kDiffer, "what is tested, " + name + ": " + why});
+    return {{}, "", why};
+  }
+  return subject_of(first != nullptr ? *first : parts.front()).*fact;
+}
+
+// One dirty part makes the whole dirty; it is clean where all are.
+SubjectFact dirt_of(const std::vector<TestedPart>& parts) {
+  SubjectFact found = subject_of(parts.front()).dirty;
+  for (const TestedPart& part : parts) {
+    const SubjectFact& dirty = subject_of(part).dirty;
+    if (dirty.value == "true") return dirty;
+    if (!dirty.value) found = dirty;
+  }
+  return found;
+}
+
+using SuiteName = std::pair<std::string, std::string>;  // and its backend
+
+SuiteName name_of(const PlannedSuite& suite) { return {suite.name, suite.backend}; }
+
+// What all parts together know of one program.
+struct Known {
+  std::string sha256{};
+  std::string where{};   // the part that has it first
+  std::string unread{};  // why a part has none
+  std::string differ{};  // where another part has another one
+
+  void add(const ProgramRead& read, const std::string& part) {
+    if (read.sha256.empty()) {
+      if (unread.empty()) unread = fmt::format("{}: {}", part, read.reason);
+    } else if (sha256.empty()) {
+      sha256 = read.sha256;
+      where = part;
+    } else if (read.sha256 != sha256 && differ.empty()) {
+      differ = fmt::format("its SHA-256 is {} in {}, but {} in {}", sha256, where, read.sha256, part);
+    }
+  }
+};
+
+// By its path, which several suites may have, and by the suites, which may have it elsewhere in another part.
+std::map<std::string, Known> known_programs(const std::vector<TestedPart>& parts,
+                                            const std::vector<PlannedSuite>& suites) {
+  std::map<std::string, Known> programs;
+  std::map<SuiteName, std::string> path_of;
+  for (const PlannedSuite& suite : suites) {
+    if (suite.program.empty()) continue;
+    programs[suite.program];
+    path_of[name_of(suite)] = suite.program;
+  }
+  for (const TestedPart& part : parts) {
+    for (const PlannedSuite& its : part.model->plan().suites) {
+      const ProgramRead read = part.model->program_read(its);
+      std::set<std::string> paths;
+      if (programs.contains(its.program)) paths.insert(its.program);
+      if (const auto found = path_of.find(name_of(its)); found != path_of.end()) paths.insert(found->second);
+      for (const std::string& path : paths) programs.at(path).add(read, part.name);
+    }
+  }
+  return programs;
+}
+
+// A program has a digest where every part that started it has read the same.
+void add_programs(const std::vector<TestedPart>& parts, Tested& tested) {
+  for (const auto& [path, known] : known_programs(parts, tested.suites)) {
+    const std::string& why = known.differ.empty() ? known.unread : known.differ;
+    tested.programs.push_back({path, why.empty() ? known.sha256 : "", why});
+    if (!known.differ.empty())
+      tested.warnings.push_back({kDiffer, fmt::format("the program {}: {}", path, known.differ)});
+  }
+}
+
+// What `text_of` says of all parts; "" and a warning where they differ.
+template <class TextOf>
+std::string same_text(const std::vector<TestedPart>& parts, const std::string& name, const TextOf& text_of,
+                      std::vector<Warning>& warnings) {
+  const auto shown_text = [](const std::string& text) { return text.empty() ? "not given" : text; };
+  const std::string first = text_of(parts.front().model->plan());
+  for (const TestedPart& part : parts) {
+    const std::string other = text_of(part.model->plan());
+    if (other == first) continue;
+    warnings.push_back({kDiffer, fmt::format("{} is {} in {}, but {} in {}", name, shown_text(first),
+                                             parts.front().name, shown_text(other), part.name)});
+    return {};
+  }
+  return first;
+}
+
+// By what they hold: each machine has the file elsewhere.
+std::optional<KnownFailuresFile> same_known_failures(const std::vector<TestedPart>& parts,
+                                                     std::vector<Warning>& warnings) {
+  const auto digest = [](const RunPlanned& plan) {
+    return plan.known_failures ? plan.known_failures->sha256 : std::string();
+  };
+  if (same_text(parts, "the SHA-256 of --known-failures", digest, warnings).empty()) return std::nullopt;
+  return parts.front().model->plan().known_failures;
+}
+
+}  // namespace
+
+void Tested::move_into(RunPlanned& plan) {
+  plan.subject = std::move(subject);
+  plan.suites = std::move(suites);
+  plan.known_failures = std::move(known_failures);
+  plan.size = std::move(size);
+  plan.profile = std::move(profile);
+}
+
+Tested tested_by(const std::vector<TestedPart>& parts) {
+  Tested tested;
+  Subject& subject = tested.subject;
+  subject.commit = agreed(parts, &Subject::commit, "commit", tested.warnings);
+  subject.branch = agreed(parts, &Subject::branch, "branch", tested.warnings);
+  subject.repository = agreed(parts, &Subject::repository, "repository", tested.warnings);
+  std::vector<Warning> of_builds;  // each shard has a job of its own
+  subject.build = agreed(parts, &Subject::build, "build", of_builds);
+  subject.dirty = dirt_of(parts);
+  subject.checkout = subject_of(parts.front()).checkout;
+  std::set<std::pair<std::string, std::string>> known;
+  for (const TestedPart& part : parts) {
+    for (const PlannedSuite& suite : part.model->plan().suites) {
+      if (known.emplace(suite.name, suite.backend).second) tested.suites.push_back(suite);
+    }
+  }
+  add_programs(parts, tested);
+  tested.known_failures = same_known_failures(parts, tested.warnings);
+  tested.size = same_text(
+      parts, "--size", [](const RunPlanned& plan) { return plan.size; }, tested.warnings);
+  tested.profile = same_text(
+      parts, "--profile", [](const RunPlanned& plan) { return plan.profile; }, tested.warnings);
+  return tested;
+}
+
+}  // namespace proctor

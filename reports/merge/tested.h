@@ -1,0 +1,33 @@
+// What the parts of a larger run tested, as one: a fact on which they differ is unknown, and a warning says so.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/core/events.h"
+#include "reports/model/run_model.h"
+
+namespace proctor {
+
+struct TestedPart {
+  std::string name;  // for messages
+  const RunModel* model;
+};
+
+struct Tested {
+  Subject subject{};
+  std::vector<PlannedSuite> suites{};
+  std::vector<ProgramRead> programs{};
+  std::optional<KnownFailuresFile> known_failures{};
+  std::string size{};
+  std::string profile{};
+  std::vector<Warning> warnings{};
+
+  // All but the programs and the warnings, which are records of their own.
+  void move_into(RunPlanned& plan);
+};
+
+Tested tested_by(const std::vector<TestedPart>& parts);
+
+}  // namespace proctor

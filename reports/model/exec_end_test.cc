@@ -1,0 +1,126 @@
+#include "reports/model/exec_end.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "reports/model/exit_code.h"
+#include "reports/model/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+
+constexpr const char* kCommand = "sh/sh";
+
+RunPlanned exec_plan() {
+  RunPlanned plan = plan_of({planned(kCommand, "command")});
+  plan.exec = true;
+  return plan;
+}
+
+struct Row {
+  const char* what;
+  Verdict verdict;
+  std::optional<int> exit_code;
+  std::optional<int> exit_signal;
+  int stop_signal;
+  bool forced;
+  int code;
+  int signal;
+};
+
+RunModel model_of_row(const Row& row) {
+  AttemptEnded end = ended(kCommand, row.verdict);
+  end.exit_code = row.exit_code;
+  end.exit_signal = row.exit_signal;
+  end.termination.forced = row.forced;
+  std::vector<Event> events = {exec_plan(), started(kCommand)};
+  if (row.stop_signal != 0) events.push_back(StopRequested{row.stop_signal, "signal", 10});
+  events.push_back(end);
+  return model_of(events);
+}
+
+const std::vector<Row> kRows = {
+    {"ends well", {Outcome::kPass, ""}, 0, {}, 0, false, 0, 0},
+    {"its own code", {Outcome::kFail, "exit:5"}, 5, {}, 0, false, 5, 0},
+    {"its own code, like one of ours", {Outcome::kFail, "exit:124"}, 124, {}, 0, false, 124, 0},
+    {"its own code, like a signal", {Outcome::kFail, "exit:139"}, 139, {}, 0, false, 139, 0},
+    {"its own signal", {Outcome::kCrash, "signal:11"}, {}, SIGSEGV, 0, false, 0, SIGSEGV},
+    {"time limit", {Outcome::kTimeout, ""}, {}, SIGTERM, 0, false, 124, 0},
+    {"time limit, then it says 0", {Outcome::kTimeout, ""}, 0, {}, 0, false, 124, 0},
+    {"ended well before it was ready", {Outcome::kFail, "not_ready"}, 0, {}, 0, false, 1, 0},
+    {"not ready in time", {Outcome::kTimeout, "not_ready"}, {}, SIGTERM, 0, false, 124, 0},
+    {"stall limit", {Outcome::kStall, ""}, {}, SIGKILL, 0, true, 124, 0},
+    {"--deadline", {Outcome::kNotrun, "budget"}, {}, SIGTERM, 0, false, 124, 0},
+    {"stopped", {Outcome::kNotrun, "interrupted"}, {}, SIGTERM, SIGTERM, false, 0, SIGTERM},
+    {"stopped, and it says 9", {Outcome::kNotrun, "interrupted"}, 9, {}, SIGTERM, false, 9, 0},
+    {"a server, ended as told", {Outcome::kPass, ""}, {}, SIGTERM, SIGTERM, false, 0, 0},
+    {"a server, with 0 when told", {Outcome::kPass, ""}, 0, {}, SIGINT, false, 0, 0},
+    {"stopped by force", {Outcome::kNotrun, "interrupted"}, {}, SIGKILL, SIGINT, true, 0, SIGINT},
+    {"device lost", {Outcome::kDeviceLost, ""}, 1, {}, 0, false, 75, 0},
+    {"not found", {Outcome::kError, "spawn:ENOENT"}, {}, {}, 0, false, 127, 0},
+    {"not executable", {Outcome::kError, "spawn:EACCES"}, {}, {}, 0, false, 126, 0},
+    {"no program", {Outcome::kError, "spawn:ENOEXEC"}, {}, {}, 0, false, 126, 0},
+    {"no process", {Outcome::kError, "spawn:EAGAIN"}, {}, {}, 0, false, 75, 0},
+    {"no memory", {Outcome::kError, "spawn:ENOMEM"}, {}, {}, 0, false, 75, 0},
+    {"guard lost", {Outcome::kError, "guard_lost"}, {}, {}, 0, false, 125, 0},
+    {"no end", {Outcome::kError, "no_exit_status"}, {}, {}, 0, false, 125, 0},
+};
+
+TEST(ExecEnd, AgreesWithTheTable) {
+  for (const Row& row : kRows) {
+    const RunModel model = model_of_row(row);
+    const ExecEnd end = exec_end(model);
+    EXPECT_EQ(end.code, row.code) << row.what;
+    EXPECT_EQ(end.signal, row.signal) << row.what;
+    EXPECT_EQ(ending_signal(model), row.signal) << row.what;
+    EXPECT_EQ(shell_exit_code(model), row.signal != 0 ? 128 + row.signal : row.code) << row.what;
+  }
+}
+
+TEST(ExecEnd, NothingThatWasEndedByUsEndedByItself) {
+  for (const Row& row : kRows) {
+    const bool own = (row.verdict.outcome == Outcome::kPass || row.verdict.outcome == Outcome::kFail) &&
+                     row.verdict.reason != "not_ready";  // there the code is ours
+    EXPECT_EQ(ended_by_itself(model_of_row(row)), own) << row.what;
+  }
+}
+
+TEST(ExecEnd, WhatCannotBeKilledIsTheMachines) {
+  AttemptEnded end = ended(kCommand, {Outcome::kTimeout, ""});
+  end.termination.unreapable = true;
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), end})), 75);
+}
+
+TEST(ExecEnd, OutputThatDidNotArriveIsNoSuccess) {
+  const Warning lost{std::string(kOutputNotPassed), "No space left on device"};
+  AttemptEnded end = ended(kCommand, {Outcome::kPass, ""});
+  end.exit_code = 0;
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), lost, end})), 125);
+  end.exit_code = 5;
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), lost, end})), 5);
+}
+
+TEST(ExecEnd, AStackOrAJournalThatChangedIsNoSuccess) {
+  for (const std::string_view code : {kStackChanged, kJournalChanged}) {
+    const Warning changed{std::string(code), "kmd.nvidia: 580.65.06, then 580.95.05"};
+    AttemptEnded end = ended(kCommand, {Outcome::kPass, ""});
+    end.exit_code = 0;
+    EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), end, changed})), 75);
+    end.exit_code = 5;
+    EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand), end, changed})), 5);
+  }
+}
+
+TEST(ExecEnd, WithoutAnEnd) {
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan()})), 75) << "no device, never started";
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), started(kCommand)})), 125) << "the runner was killed";
+  EXPECT_EQ(shell_exit_code(model_of({exec_plan(), StopRequested{SIGHUP, "signal", 1}})), 129);
+}
+
+}  // namespace
+}  // namespace proctor

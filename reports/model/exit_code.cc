@@ -1,0 +1,82 @@
+#include "reports/model/exit_code.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "harness/core/exit_code.h"
+#include "harness/core/outcome_meaning.h"
+#include "reports/model/device_table.h"
+#include "reports/model/exec_end.h"
+
+namespace proctor {
+namespace {
+
+bool unkillable(const CaseRecord& record) {
+  for (const Attempt& attempt : record.attempts) {
+    if (attempt.end && attempt.end->termination.unreapable) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+FlakyCases flaky_cases(const RunModel& model) {
+  FlakyCases flaky;
+  for (const CaseRecord& record : model.cases())
+    flaky.count += !model.is_bad(record) && model.has_mark(record, "flaky") ? 1 : 0;
+  const int most =
+      model.plan().flaky_passes ? model.summary().executed() * model.plan().flaky_budget / 100 : 0;
+  flaky.allowed = flaky.count <= most;
+  return flaky;
+}
+
+int least_executed(const RunModel& model) {
+  const RunPlanned& plan = model.plan();
+  const bool empty_shard = plan.shard && model.cases().empty();
+  const bool may_be_none = empty_shard || (plan.allow_no_device && !plan.no_device_for.empty());
+  return may_be_none ? plan.min_executed : std::max(plan.min_executed, 1);
+}
+
+int exit_code(const RunModel& model) {
+  bool red = !flaky_cases(model).allowed || model.warned_of(kPartRefused);
+  bool machine = model.warned_of_machine();
+  bool incomplete = (!model.plan().no_device_for.empty() && !model.plan().allow_no_device) ||
+                    model.warned_of(kPartIncomplete) || !model.ended();
+  for (const CaseRecord& record : model.cases()) {
+    RunCode code = meaning_of(model.verdict(record), record.planned.kind).run;
+    if (code == RunCode::kRed && model.plan().each_device && is_fault_of_devices(record))
+      code = RunCode::kMachine;
+    red = red || code == RunCode::kRed;
+    machine =
+        machine || code == RunCode::kMachine || unkillable(record) || model.has_mark(record, kDeviceSuspect);
+    incomplete = incomplete || code == RunCode::kIncomplete;
+  }
+  if (red) return kExitRed;
+  if (machine) return kExitMachine;
+  if (incomplete || model.summary().executed() < least_executed(model)) return kExitIncomplete;
+  return kExitGreen;
+}
+
+int ending_signal(const RunModel& model) {
+  return model.plan().exec ? exec_end(model).signal : model.stop_signal();
+}
+
+int shell_exit_code(const RunModel& model) {
+  if (const int signal = ending_signal(model); signal != 0) return 128 + signal;
+  return model.plan().exec ? exec_end(model).code : exit_code(model);
+}
+
+std::string_view run_verdict(const RunModel& model) {
+  const int code = shell_exit_code(model);
+  const bool as_told = model.plan().exec && code == kExitGreen;  // a server that was told to end
+  if (model.stop_signal() != 0 && !as_told) return "interrupted";
+  if (code == kExitMachine) return "machine";
+  const bool exec = model.plan().exec;
+  const bool cut_short = !model.ended() || (model.stop() && model.stop()->reason == "parent_died");
+  const bool red = exec ? code != kExitGreen : code == kExitRed;
+  if (red && !(exec && cut_short)) return "red";
+  if (cut_short) return "interrupted";
+  return code == kExitIncomplete ? "incomplete" : "green";
+}
+
+}  // namespace proctor

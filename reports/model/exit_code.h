@@ -1,0 +1,46 @@
+// The exit code of a run, as a function of its journal.
+#pragma once
+
+#include <string_view>
+
+#include "reports/model/run_model.h"
+
+namespace proctor {
+
+// The first of these that applies (harness/core/exit_code.h, docs/outcomes.md):
+//   1   fail, crash, timeout, stall, xpass of a `proctor`-kind case, an error that another machine would have as
+//       well (no_result, result_mismatch, discovery, spawn:ENOENT, spawn:EACCES, spawn:ENOEXEC), more flaky cases
+//       than the policy allows
+//   75  a case that was bad on one device only (device_suspect), any other error, device_lost,
+//       notrun(device_lost), notrun(device_sick), notrun(breaker), a process that could not be killed,
+//       a driver stack that changed, a report that could not be written
+//   3   any other notrun, nothing executed, no device of a needed kind, fewer executed than --min-executed, a run
+//       whose runner was killed before it had said all, even after the last case
+//   0   otherwise
+// A run that a signal stopped must end by that signal afterwards; the caller sees to it.
+int exit_code(const RunModel& model);
+
+// How many cases must have been executed: --min-executed, and at least one, unless the run
+// is a shard that has no cases.
+int least_executed(const RunModel& model);
+
+// Cases that were bad first and then good, where no device is to blame.
+struct FlakyCases {
+  int count = 0;
+  bool allowed = true;  // the policy of the run allows that many
+};
+FlakyCases flaky_cases(const RunModel& model);
+
+// The signal by which the runner ends itself after the reports: the one that stopped the run or, for `exec`,
+// the one that ended the command. 0 if there is none.
+int ending_signal(const RunModel& model);
+
+// The status that a shell sees: 128 + ending_signal if there is one, else exit_code.
+// For `exec` see exec_end.h.
+int shell_exit_code(const RunModel& model);
+
+// "green", "red", "machine", "incomplete" or "interrupted": stopped from outside, or killed, before
+// everything planned was done and found good.
+std::string_view run_verdict(const RunModel& model);
+
+}  // namespace proctor

@@ -1,0 +1,410 @@
+#include "reports/model/failure_summary.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "harness/core/duration.h"
+#include "harness/core/outcome_meaning.h"
+#include "harness/core/system_names.h"
+#include "harness/core/text.h"
+#include "reports/model/device_table.h"
+#include "reports/model/rerun.h"
+#include "reports/model/truncate.h"
+
+namespace proctor {
+namespace {
+
+constexpr std::size_t kHeadlineBytes = 200;
+constexpr std::size_t kMaxSuspects = 10;  // cases that may have left a process behind
+// Of harness/classify/rules.toml: what the outcome alone leads to, and the class that
+// says no more than `fail`.
+constexpr std::string_view kWhereOutcome = "outcome";
+constexpr std::string_view kTestFailure = "test_failure";
+
+// The value of a reason like `signal:11`.
+std::optional<std::string_view> value_of(std::string_view reason, std::string_view key) {
+  if (reason.substr(0, key.size()) != key || reason.substr(key.size(), 1) != ":") return std::nullopt;
+  return reason.substr(key.size() + 1);
+}
+
+std::string signal_text(std::string_view number) {
+  int signal = 0;
+  std::from_chars(number.data(), number.data() + number.size(), signal);
+  const std::string name = signal_name(signal);
+  return name.empty() ? fmt::format("signal {}", number) : fmt::format("signal {} ({})", number, name);
+}
+
+std::string fail_text(std::string_view reason, const AttemptEnded* end) {
+  if (reason == "leaky") {
+    return "good, but it left something behind, and leaks = \"fail\"" +
+           (end == nullptr ? "" : ": " + leak_text(end->termination));
+  }
+  if (end != nullptr) {
+    for (const Failure& failure : end->failures) {
+      if (failure.message.find_first_not_of(" \t\r\n") != std::string::npos) return failure.message;
+      if (!failure.expected.empty()) {
+        return fmt::format("{}: expected {}, got {}", failure.rule, failure.expected, failure.got);
+      }
+    }
+  }
+  if (reason == "warn") return "it warned, and --strict turns warnings into failures";
+  if (reason == "not_ready") return "ended before a line of its output matched --ready-regex";
+  if (reason == "setup") return "its framework failed to set it up";
+  if (const auto code = value_of(reason, "exit")) return fmt::format("exited with code {}", *code);
+  if (const auto signal = value_of(reason, "driver_crash")) {
+    return fmt::format("the driver crashed its process with {}", signal_text(*signal));
+  }
+  return reason.empty() ? "failed without a message" : fmt::format("failed: {}", reason);
+}
+
+std::string error_text(std::string_view reason, const AttemptEnded* end) {
+  if (reason == "no_result") return "ended without a readable result: no verdict was reported";
+  if (reason == "result_mismatch")
+    return "its reported result is not that of this case alone, or contradicts its events or its exit code";
+  if (reason == "discovery") return "the cases of the suite are not known: its program did not list them";
+  if (reason == "protocol") return "wrote something that is no event to its events descriptor";
+  if (reason == "guard_lost") return "the process that guards the case died";
+  if (reason == "ranks") return "not all of its ranks could be followed to their end";
+  if (reason == "ranks_disagree") return "its ranks skip for different reasons, or only some of them do";
+  if (reason == "mask_mismatch") {
+    const std::string text = "it sees other devices than it was given";
+    return end == nullptr || end->failures.empty() ? text : text + ": " + end->failures.front().message;
+  }
+  if (reason == "foreign_holder") return "not started: processes that are not ours have memory on its device";
+  if (const auto name = value_of(reason, "spawn")) return fmt::format("could not be started: {}", *name);
+  return fmt::format("{}: {}", meaning_of({Outcome::kError, std::string(reason)}).words, reason);
+}
+
+// How a command of `exec` took it that it was told to end: what it does then is its own.
+std::string answer_text(const RunModel& model, const AttemptEnded* end) {
+  if (!model.plan().exec || end == nullptr) return "";
+  if (end->exit_code) return fmt::format("; it then exited with code {}", *end->exit_code);
+  return end->termination.forced ? "; it did not end, and was killed" : "";
+}
+
+std::string notrun_text(std::string_view reason, const RunModel& model, bool started,
+                        const AttemptEnded* end) {
+  if (reason == "budget") return "not run: it no longer fitted into --deadline";
+  if (reason == "device_lost") return "not run: its device was lost";
+  if (reason == "device_sick") {
+    return started ? "no verdict: its device was found sick after it, and there is no other"
+                   : "not run: its device was found sick, and there is no other";
+  }
+  if (reason == "breaker") return "not run: the machine had failed too many cases in a row";
+  if (reason == "fail_fast") return "not run: an earlier case failed and --fail-fast was given";
+  if (reason == "start_up")
+    return "not run: the process that it shares with others ended before it ran anything";
+  if (reason != "interrupted") return fmt::format("not run: {}", reason);
+  const std::string verb = started ? "cut short" : "not run";
+  if (model.stop_signal() != 0) {
+    return fmt::format("{}: the run was stopped by {}{}", verb,
+                       signal_text(std::to_string(model.stop_signal())), answer_text(model, end));
+  }
+  if (model.stop()) return fmt::format("{}: the run was stopped ({})", verb, model.stop()->reason);
+  return verb + (model.ended() ? ": the run ended without it" : ": the runner was killed");
+}
+
+// What happened, without details of the attempt.
+std::string verdict_text(const RunModel& model, const CaseRecord& record, const Verdict& verdict,
+                         const AttemptEnded* end) {
+  const std::string& reason = verdict.reason;
+  const Outcome outcome =
+      verdict.outcome;  // asked first: the reasons of a skip and of an xfail are others' words
+  const bool at_a_limit = outcome == Outcome::kTimeout || outcome == Outcome::kStall;
+  if (outcome == Outcome::kFail || (at_a_limit && reason == "after_end")) return fail_text(reason, end);
+  if (outcome == Outcome::kError) return error_text(reason, end);
+  if (outcome == Outcome::kNotrun) return notrun_text(reason, model, !record.attempts.empty(), end);
+  if (outcome == Outcome::kTimeout && reason == "not_ready")
+    return "not ready in time: no line of its output matched --ready-regex";
+  if (outcome == Outcome::kTimeout) {
+    return fmt::format("still running after {}, its time limit",
+                       human_duration(Milliseconds(record.planned.timeout_ms)));
+  }
+  if (outcome == Outcome::kCrash) {
+    if (const auto signal = value_of(reason, "signal")) return "killed by " + signal_text(*signal);
+    if (reason == "oom_host") return "killed because the machine ran out of memory";
+  }
+  std::string words(meaning_of(verdict).words);
+  const bool says_more = outcome != Outcome::kDeviceLost && outcome != Outcome::kXpass;
+  if (says_more && !reason.empty()) words += ": " + reason;
+  return words;
+}
+
+std::string describe(const RunModel& model, const CaseRecord& record, const Verdict& verdict,
+                     const Attempt* attempt) {
+  const AttemptEnded* end = attempt != nullptr && attempt->end ? &*attempt->end : nullptr;
+  std::string text = verdict_text(model, record, verdict, end);
+  const bool midway = meaning_of(verdict).midway;
+  if (midway && end != nullptr && !end->ranks.empty() && !end->failures.empty()) {
+    text += "; " + end->failures.back().message;  // which rank it was
+  } else if (midway && verdict.reason != "after_end" && end != nullptr && !end->last_step.empty()) {
+    text += fmt::format("; last step \"{}\"", end->last_step);
+  }
+  return one_line(clean_text(text), kHeadlineBytes);
+}
+
+const Attempt* first_bad_attempt(const CaseRecord& record) {
+  for (const Attempt& attempt : record.attempts) {
+    if (is_bad(verdict_of(attempt).outcome)) return &attempt;
+  }
+  return nullptr;
+}
+
+// Of a case that was bad on one device and good on another one.
+std::string suspicion_text(const RunModel& model, const CaseRecord& record) {
+  const Attempt* bad = first_bad_attempt(record);
+  if (bad == nullptr) return "its device is suspect";
+  const Verdict verdict = verdict_of(*bad);
+  const std::string text =
+      fmt::format("{} on {}{}, and good on another device; there: {}", to_string(verdict),
+                  fmt::join(bad->start.devices, "+"), is_suspect(*bad) ? ", which was found sick" : "",
+                  describe(model, record, verdict, bad));
+  return one_line(clean_text(text), kHeadlineBytes);
+}
+
+void add_location(std::string& locations, const std::string& location) {
+  if (!locations.empty()) locations += " · ";
+  locations += location;
+}
+
+// For outcomes that have neither a source line nor a log.
+std::string next_action(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  if (value_of(verdict.reason, "spawn")) {
+    return model.plan().exec ? "the command, and PATH" : "the command of the suite in its config, and PATH";
+  }
+  if (verdict.reason == "discovery") return "the listing command, started by hand";
+  switch (blame_in(model, record)) {
+    case Blame::kMachine:
+      return "proctor doctor, and the kernel log (dmesg)";
+    case Blame::kSetup:
+      return "the limits of the run: --deadline, --fail-fast, and what stopped it";
+    case Blame::kCode:
+    case Blame::kNobody:
+      return "journal.jsonl";
+  }
+  return "journal.jsonl";
+}
+
+// What its processes did when the limit was hit, at most ten lines.
+std::string evidence_text(const RunModel& model, const CaseRecord& record) {
+  const Attempt* attempt = deciding_attempt(record, model.verdict(record));
+  std::string text;
+  if (attempt == nullptr || !attempt->end) return text;
+  for (const std::string& line : attempt->end->evidence.lines) {
+    text +=
+        fmt::format("{:15}{}\n", text.empty() ? "evidence:" : "", one_line(clean_text(line), kHeadlineBytes));
+  }
+  return text;
+}
+
+// "logs/x.log" of a run directory, from where the reader stands.
+std::string from_here(const std::string& run_dir, const std::string& file) {
+  return run_dir.empty() ? file : (std::filesystem::path(run_dir) / file).string();
+}
+
+// "core:          gdb ./program RUN/evidence/x.1.core", or "" when none was kept.
+std::string core_line(const Attempt* attempt, const std::string& run_dir) {
+  if (attempt == nullptr || !attempt->end || attempt->end->evidence.core.file.empty()) return "";
+  const CoreInfo& core = attempt->end->evidence.core;
+  std::string command = "gdb";
+  for (const std::string& word : {core.program, from_here(run_dir, core.file)}) {
+    if (!word.empty()) command += ' ' + shell_quote(word);
+  }
+  constexpr double kMib = 1024 * 1024;
+  return fmt::format("core:          {} ({:.1f} MiB)\n", one_line(clean_text(command), 4 * kHeadlineBytes),
+                     static_cast<double>(core.bytes) / kMib);
+}
+
+// Two headlines that differ in numbers and addresses only have one cause.
+std::string without_numbers(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool hex = text.substr(i, 2) == "0x";
+    const auto end = text.find_first_not_of(hex ? "0123456789abcdefABCDEF" : "0123456789", hex ? i + 2 : i);
+    if (end == i) {
+      out += text[i++];
+      continue;
+    }
+    out += '#';
+    i = std::min(end, text.size());
+  }
+  return out;
+}
+
+// Of an attempt: the line in the sources, the log, the evidence, the rule.
+void add_locations(std::string& locations, const Attempt& attempt, const std::string& run_dir) {
+  if (attempt.end) {
+    const AttemptEnded& end = *attempt.end;
+    if (!end.failures.empty() && !end.failures[0].file.empty()) {
+      add_location(locations, fmt::format("{}:{}", end.failures[0].file, end.failures[0].line));
+    }
+    if (!attempt.start.log.empty()) add_location(locations, from_here(run_dir, attempt.start.log));
+    if (!end.evidence.file.empty()) add_location(locations, from_here(run_dir, end.evidence.file));
+    if (!end.rule.empty()) add_location(locations, "rule " + end.rule);
+    if (!end.source.empty()) add_location(locations, end.source);
+  } else if (!attempt.start.log.empty()) {
+    add_location(locations, from_here(run_dir, attempt.start.log));
+  }
+}
+
+}  // namespace
+
+const Diagnosis* diagnosis_of(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  const Attempt* attempt = deciding_attempt(record, verdict);
+  const bool shows = attempt != nullptr && attempt->end && attempt->end->verdict == verdict;
+  return shows && attempt->end->diagnosis ? &*attempt->end->diagnosis : nullptr;
+}
+
+bool is_good_elsewhere(const RunModel& model, const CaseRecord& record) {
+  return !model.is_bad(record) && model.has_mark(record, kDeviceSuspect);
+}
+
+std::string model_text(const PlannedDevice& device) {
+  std::string text;
+  for (const std::string* part : {&device.name, &device.pci, &device.pci_id, &device.capability}) {
+    if (part->empty() || *part == device.id) continue;
+    text += (text.empty() ? "" : " · ") + *part;
+  }
+  return text;
+}
+
+bool is_flaky(const RunModel& model, const CaseRecord& record) {
+  return !model.is_bad(record) && model.has_mark(record, "flaky");
+}
+
+Blame blame_in(const RunModel& model, const CaseRecord& record) {
+  if (is_good_elsewhere(model, record)) return Blame::kMachine;
+  // `exec` starts its command once, so that its verdict may be that of an attempt on a sick device.
+  const Attempt* attempt = deciding_attempt(record, model.verdict(record));
+  if (model.plan().exec && attempt != nullptr && is_suspect(*attempt)) return Blame::kMachine;
+  if (model.plan().each_device && is_fault_of_devices(record)) return Blame::kMachine;
+  if (const Diagnosis* diagnosis = diagnosis_of(model, record)) return diagnosis->problem;
+  const Verdict verdict = model.verdict(record);
+  if (verdict.outcome == Outcome::kXpass && !model.is_bad(record)) return Blame::kNobody;
+  // A command of `exec` that was not started got no device: a skip for a suite, but not for its caller.
+  const bool kept_out = model.plan().exec && verdict.outcome == Outcome::kSkip;
+  return kept_out ? Blame::kMachine : blame_of(verdict);
+}
+
+std::string leak_text(const Termination& termination) {
+  if (termination.signal_sent != 0 || termination.strays.empty()) return "";
+  std::string text;
+  for (const Stray& stray : termination.strays)
+    text += fmt::format("{}process {} ({})", text.empty() ? "" : ", ", stray.pid, clean_text(stray.command));
+  const std::size_t cases = termination.left_by.size();
+  if (cases == 0) return text;
+  text += fmt::format("; by one of the {} cases of its process: ", cases);
+  for (std::size_t i = 0; i < std::min(cases, kMaxSuspects); ++i)
+    text += (i == 0 ? "" : ", ") + clean_text(termination.left_by[i]);
+  return cases > kMaxSuspects ? text + ", …" : text;
+}
+
+std::string cause_text(const Diagnosis* diagnosis) {
+  if (diagnosis == nullptr || diagnosis->where == kWhereOutcome) return "";
+  std::string text = fmt::format("{} ({}", diagnosis->error_class, diagnosis->rule);
+  for (const std::string& other : diagnosis->others) text += ", also " + other;
+  text += ")";
+  if (!diagnosis->line.empty()) text += ": " + diagnosis->line;
+  return one_line(clean_text(text), 2 * kHeadlineBytes);
+}
+
+std::string next_text(const Diagnosis* diagnosis) {
+  if (diagnosis == nullptr || diagnosis->error_class == kTestFailure) return "";
+  return one_line(clean_text(diagnosis->next), kHeadlineBytes);
+}
+
+std::string headline(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  if (is_good_elsewhere(model, record)) return suspicion_text(model, record);
+  return describe(model, record, verdict, deciding_attempt(record, verdict));
+}
+
+std::string headline(const RunModel& model, const CaseRecord& record, const Attempt& attempt) {
+  return describe(model, record, verdict_of(attempt), &attempt);
+}
+
+const Attempt* telling_attempt(const RunModel& model, const CaseRecord& record) {
+  return is_good_elsewhere(model, record) || is_flaky(model, record)
+             ? first_bad_attempt(record)
+             : deciding_attempt(record, model.verdict(record));
+}
+
+std::string where_to_look(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {
+  std::string locations;
+  if (const Attempt* attempt = telling_attempt(model, record)) add_locations(locations, *attempt, run_dir);
+  if (record.end && !record.end->known_failure.empty()) add_location(locations, record.end->known_failure);
+  const bool machine = blame_in(model, record) == Blame::kMachine;
+  if (locations.empty() || machine) add_location(locations, next_action(model, record));
+  return one_line(clean_text(locations), 4 * kHeadlineBytes);
+}
+
+std::string cause_key(const RunModel& model, const CaseRecord& record) {
+  const Verdict verdict = model.verdict(record);
+  const std::string outcome(to_string(verdict.outcome));
+  if (!cause_text(diagnosis_of(model, record)).empty())
+    return outcome + "\n" + diagnosis_of(model, record)->rule;
+  return outcome + "\n" + verdict.reason + "\n" + without_numbers(headline(model, record));
+}
+
+namespace {
+
+// "on:            xpu:0000:03:00.0 (Intel Arc Pro B60 · 8086:e211)", or "" for an attempt without devices.
+std::string devices_line(const RunModel& model, const Attempt* attempt) {
+  std::string text;
+  for (const std::string& id : attempt != nullptr ? attempt->start.devices : std::vector<std::string>()) {
+    const auto& devices = model.plan().devices;
+    const auto device = std::ranges::find(devices, id, &PlannedDevice::id);
+    const std::string known = device == devices.end() ? "" : model_text(*device);
+    text += (text.empty() ? "" : ", ") + id + (known.empty() ? "" : " (" + known + ")");
+  }
+  return text.empty() ? ""
+                      : fmt::format("on:            {}\n", one_line(clean_text(text), 2 * kHeadlineBytes));
+}
+
+// Of a case that was bad first and then good: the bad attempt answers.
+std::string summarize_flaky(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {
+  const Attempt* bad = first_bad_attempt(record);
+  if (bad == nullptr) return {};
+  const Diagnosis* diagnosis = bad->end && bad->end->diagnosis ? &*bad->end->diagnosis : nullptr;
+  std::string problem(to_string(diagnosis != nullptr ? diagnosis->problem : blame_of(verdict_of(*bad))));
+  if (const std::string cause = cause_text(diagnosis); !cause.empty()) problem += " · " + cause;
+  std::string locations;
+  add_locations(locations, *bad, run_dir);
+  const std::string what = fmt::format(
+      "{} at attempt {}, {} at the last: {}", clean_text(to_string(verdict_of(*bad))), bad->start.attempt,
+      clean_text(to_string(model.verdict(record))), describe(model, record, verdict_of(*bad), bad));
+  return fmt::format("whose problem: {}\nwhat:          {}\n{}rerun:         {}\nwhere to look: {}\n",
+                     problem, one_line(what, 4 * kHeadlineBytes), devices_line(model, bad),
+                     rerun_command(model, record), one_line(clean_text(locations), 4 * kHeadlineBytes));
+}
+
+}  // namespace
+
+std::string summarize_failure(const RunModel& model, const CaseRecord& record, const std::string& run_dir) {
+  if (is_flaky(model, record)) return summarize_flaky(model, record, run_dir);
+  const Verdict verdict = model.verdict(record);
+  std::string what = clean_text(to_string(verdict)) + ": " + headline(model, record);
+  if (record.end && !record.end->note.empty()) {
+    what += "; " + one_line(clean_text(record.end->note), 3 * kHeadlineBytes);
+  }
+  const Diagnosis* diagnosis = diagnosis_of(model, record);
+  std::string problem(to_string(blame_in(model, record)));
+  if (const std::string cause = cause_text(diagnosis); !cause.empty()) problem += " · " + cause;
+  std::string next = next_text(diagnosis);
+  if (!next.empty()) next = fmt::format("next:          {}\n", next);
+  return fmt::format("whose problem: {}\n{}what:          {}\n{}{}{}rerun:         {}\nwhere to look: {}\n",
+                     problem, next, one_line(what, 4 * kHeadlineBytes),
+                     devices_line(model, telling_attempt(model, record)), evidence_text(model, record),
+                     core_line(telling_attempt(model, record), run_dir), rerun_command(model, record),
+                     where_to_look(model, record, run_dir));
+}
+
+}  // namespace proctor

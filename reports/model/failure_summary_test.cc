@@ -1,0 +1,228 @@
+#include "reports/model/failure_summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "reports/model/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using ::testing::HasSubstr;
+
+TEST(ExplainFailure, ACommandThatGotNoDeviceIsTheMachines) {
+  RunPlanned plan = plan_of({planned("pytest/pytest", "command")});
+  const CaseEnded skipped = concluded("pytest/pytest", {Outcome::kSkip, "no_device"});
+  const RunModel suite = model_of({plan, skipped});
+  EXPECT_THAT(summarize_failure(suite, suite.cases()[0]), HasSubstr("whose problem: nobody"));
+  plan.exec = true;
+  const RunModel exec = model_of({plan, skipped});
+  EXPECT_THAT(summarize_failure(exec, exec.cases()[0]), HasSubstr("whose problem: machine"));
+  EXPECT_THAT(where_to_look(exec, exec.cases()[0]), HasSubstr("proctor doctor"));
+}
+
+std::string headline_of(const AttemptEnded& end) {
+  const RunModel model = model_of({plan_of({planned(end.case_id)}), started(end.case_id), end});
+  return headline(model, model.cases()[0]);
+}
+
+TEST(Headline, SaysWhatHappened) {
+  const auto of = [](Outcome outcome, const std::string& reason) {
+    return headline_of(ended("s/a", {outcome, reason}));
+  };
+  EXPECT_EQ(of(Outcome::kFail, "exit:3"), "exited with code 3");
+  EXPECT_EQ(of(Outcome::kFail, "driver_crash:11"), "the driver crashed its process with signal 11 (SIGSEGV)");
+  EXPECT_EQ(of(Outcome::kTimeout, ""), "still running after 1 min 00 s, its time limit");
+  EXPECT_EQ(of(Outcome::kTimeout, "not_ready"),
+            "not ready in time: no line of its output matched --ready-regex");
+  EXPECT_EQ(of(Outcome::kFail, "not_ready"), "ended before a line of its output matched --ready-regex");
+  EXPECT_EQ(of(Outcome::kCrash, "signal:6"), "killed by signal 6 (SIGABRT)");
+  EXPECT_EQ(of(Outcome::kCrash, "signal:250"), "killed by signal 250");
+  EXPECT_EQ(of(Outcome::kError, "spawn:ENOENT"), "could not be started: ENOENT");
+  EXPECT_EQ(of(Outcome::kNotrun, "budget"), "not run: it no longer fitted into --deadline");
+  EXPECT_THAT(of(Outcome::kXfail, "signal:11"), testing::EndsWith(": signal:11"));
+  EXPECT_THAT(of(Outcome::kSkip, "not_ready"), testing::EndsWith(": not_ready"));
+  EXPECT_THAT(of(Outcome::kXpass, "after_end"), HasSubstr("passed although"));
+  AttemptEnded failed = ended("s/a", {Outcome::kFail, ""});
+  failed.failures = {{}, {"M-1", "Expected equality:\n  1\n  2", "", 0, "", "", ""}};
+  EXPECT_EQ(headline_of(failed), "Expected equality: 1 2");
+  AttemptEnded crashed = ended("s/a", {Outcome::kCrash, "signal:11"});
+  crashed.last_step = "touch 3/8";
+  EXPECT_EQ(headline_of(crashed), "killed by signal 11 (SIGSEGV); last step \"touch 3/8\"");
+}
+
+TEST(ExplainFailure, OfACrashTheCoreCanBeOpenedAsItStands) {
+  AttemptEnded crashed = ended("s/a", {Outcome::kCrash, "signal:11"});
+  crashed.evidence = {
+      "evidence/s/a.1.txt", {"crashed in read at r.c:2"}, 5, {"evidence/s/a.1.core", "/opt/a b", 1 << 20}};
+  const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a"), crashed});
+  EXPECT_THAT(summarize_failure(model, model.cases()[0], "out"),
+              HasSubstr("evidence:      crashed in read at r.c:2\ncore:          gdb '/opt/a b' "
+                        "out/evidence/s/a.1.core (1.0 MiB)\n"));
+}
+
+TEST(Leak, NamesProcessesAndWhoMayHaveLeftThem) {
+  AttemptEnded leaky = ended("s/a", {Outcome::kFail, "leaky"});
+  leaky.termination.strays = {{7, "sleep 600"}, {8, "x"}};
+  EXPECT_EQ(leak_text(leaky.termination), "process 7 (sleep 600), process 8 (x)");
+  EXPECT_EQ(headline_of(leaky),
+            "good, but it left something behind, and leaks = \"fail\": process 7 (sleep 600), process 8 (x)");
+  leaky.termination.left_by = {"s/a", "s/b"};
+  EXPECT_THAT(leak_text(leaky.termination), HasSubstr("; by one of the 2 cases of its process: s/a, s/b"));
+  leaky.termination.left_by.resize(11, "s/c");
+  EXPECT_THAT(leak_text(leaky.termination), HasSubstr("11 cases of its process: s/a, s/b, s/c, s/c"));
+  EXPECT_THAT(leak_text(leaky.termination), ::testing::EndsWith(", …"));
+  leaky.termination.signal_sent = 15;
+  EXPECT_EQ(leak_text(leaky.termination), "") << "it was ended, and left nothing";
+}
+
+TEST(Headline, SaysWhyACaseDidNotRun) {
+  std::vector<Event> events = {plan_of({planned("s/a"), planned("s/b")}), started("s/a")};
+  RunModel model = model_of(events);
+  EXPECT_EQ(headline(model, model.cases()[0]), "cut short: the runner was killed");
+  EXPECT_EQ(headline(model, model.cases()[1]), "not run: the runner was killed");
+  model.on(StopRequested{2, "signal", 5});
+  EXPECT_EQ(headline(model, model.cases()[0]), "cut short: the run was stopped by signal 2 (SIGINT)");
+
+  RunPlanned exec = plan_of({planned("s/a")});
+  exec.exec = true;
+  AttemptEnded told = ended("s/a", {Outcome::kNotrun, "interrupted"});
+  told.exit_code = 3;
+  model = model_of({exec, started("s/a"), StopRequested{15, "signal", 5}, told});
+  EXPECT_EQ(headline(model, model.cases()[0]),
+            "cut short: the run was stopped by signal 15 (SIGTERM); it then exited with code 3");
+  told.exit_code.reset();
+  told.termination.forced = true;
+  model = model_of({exec, started("s/a"), StopRequested{15, "signal", 5}, told});
+  EXPECT_EQ(headline(model, model.cases()[0]),
+            "cut short: the run was stopped by signal 15 (SIGTERM); it did not end, and was killed");
+}
+
+TEST(Explain, GivesTheFourAnswers) {
+  AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
+  failed.failures = {{"M-1", "read back 0x00", "suites/memory/copy.cc", 112, "0xA5", "0x00", ""}};
+  failed.rule = "M-1";
+  failed.source = "Level Zero 1.13, 5.2";
+  const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
+  EXPECT_EQ(summarize_failure(model, model.cases()[0]),
+            "whose problem: code\n"
+            "what:          fail: read back 0x00\n"
+            "on:            xpu:0000:03:00.0 (Card)\n"
+            "rerun:         proctor run memory --backend xpu --case memory.xpu/A.B\n"
+            "where to look: suites/memory/copy.cc:112 · logs/0123456789abcdef.1.log · rule M-1 · Level Zero "
+            "1.13, 5.2\n");
+}
+
+// A pass at the end would have no words of its own.
+TEST(Explain, OfAFlakyCaseTheBadAttemptAnswers) {
+  AttemptEnded bad = ended("s/a", {Outcome::kFail, "exit:3"});
+  bad.failures = {{"", "the card was not there", "a.py", 7, "", "", ""}};
+  AttemptStarted again = started("s/a");
+  again.attempt = 2;
+  again.log = "logs/s/a.2.log";
+  AttemptEnded good = ended("s/a", {Outcome::kPass, ""});
+  good.attempt = 2;
+  const RunModel model = model_of({plan_of({planned("s/a")}), started("s/a"), bad, again, good,
+                                   concluded("s/a", {Outcome::kPass, ""}, {"flaky"})});
+  EXPECT_TRUE(is_flaky(model, model.cases()[0]));
+  const std::string text = summarize_failure(model, model.cases()[0], "out/1");
+  EXPECT_THAT(text, ::testing::StartsWith(
+                        "whose problem: code\nwhat:          fail(exit:3) at attempt 1, pass at the "
+                        "last: the card was not there\n"));
+  EXPECT_THAT(text, HasSubstr("where to look: a.py:7 · out/1/logs/0123456789abcdef.1.log\n"));
+}
+
+TEST(Explain, NamesTheModelOfADevice) {
+  PlannedDevice device{.id = "cuda:GPU-1",
+                       .backend = "cuda",
+                       .name = "NVIDIA H100",
+                       .pci = "0000:4d:00.0",
+                       .pci_id = "10de:2331",
+                       .capability = "9.0"};
+  EXPECT_EQ(model_text(device), "NVIDIA H100 · 0000:4d:00.0 · 10de:2331 · 9.0");
+  EXPECT_EQ(model_text({.id = "xpu-sim:0", .backend = "xpu", .name = ""}), "");
+}
+
+TEST(Explain, ShowsTheEvidenceOfALimit) {
+  AttemptEnded late = ended("memory.xpu/A.B", {Outcome::kTimeout, ""});
+  late.evidence = {
+      "evidence/0123456789abcdef.1.txt", {"python3 (pid 9): state D", "Python: step at a.py:3"}, 812};
+  const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), late});
+  EXPECT_EQ(summarize_failure(model, model.cases()[0]),
+            "whose problem: code\n"
+            "what:          timeout: still running after 1 min 00 s, its time limit\n"
+            "on:            xpu:0000:03:00.0 (Card)\n"
+            "evidence:      python3 (pid 9): state D\n"
+            "               Python: step at a.py:3\n"
+            "rerun:         proctor run memory --backend xpu --case memory.xpu/A.B\n"
+            "where to look: logs/0123456789abcdef.1.log · evidence/0123456789abcdef.1.txt\n");
+}
+
+TEST(Explain, SaysTheCauseAndWhatToDoInTwoLines) {
+  AttemptEnded lost = ended("memory.xpu/A.B", {Outcome::kDeviceLost, "device:xpu:0000:03:00.0"});
+  lost.diagnosis = Diagnosis{.rule = "xid:79",
+                             .error_class = "device_lost",
+                             .problem = Blame::kMachine,
+                             .where = "kernel_log",
+                             .line = "NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.",
+                             .next = "Reboot the node.",
+                             .others = {"cuda:719"}};
+  const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), lost});
+  EXPECT_THAT(summarize_failure(model, model.cases()[0]),
+              ::testing::StartsWith("whose problem: machine · device_lost (xid:79, also cuda:719): NVRM: Xid "
+                                    "(PCI:0000:03:00): 79, GPU has fallen off the bus.\n"
+                                    "next:          Reboot the node.\n"
+                                    "what:          device_lost(device:xpu:0000:03:00.0): "));
+}
+
+TEST(Explain, ADiagnosisDecidesWhoseProblemItIs) {
+  AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
+  failed.diagnosis = Diagnosis{.rule = "ze:permissions", .problem = Blame::kSetup, .where = "code"};
+  RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
+  EXPECT_EQ(blame_in(model, model.cases()[0]), Blame::kSetup);
+  model.on(concluded("memory.xpu/A.B", {Outcome::kDeviceLost, "device:xpu:0000:03:00.0"}));
+  EXPECT_EQ(blame_in(model, model.cases()[0]), Blame::kMachine)
+      << "the case ended otherwise than its attempt";
+  EXPECT_EQ(diagnosis_of(model, model.cases()[0]), nullptr);
+}
+
+TEST(Explain, APlainFailureNeedsNoSecondLine) {
+  AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
+  failed.diagnosis = Diagnosis{.rule = "outcome:fail",
+                               .error_class = "test_failure",
+                               .problem = Blame::kCode,
+                               .where = "outcome",
+                               .next = "Look at the first failed expectation."};
+  const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
+  EXPECT_THAT(summarize_failure(model, model.cases()[0]),
+              ::testing::StartsWith("whose problem: code\nwhat: "));
+}
+
+TEST(Explain, HasFourFilledLinesForEveryBadOutcome) {
+  const RunModel model = model_of(rich_journal());
+  int bad = 0;
+  for (const CaseRecord& record : model.cases()) {
+    if (!is_bad(model.verdict(record).outcome)) continue;
+    ++bad;
+    const std::string text = summarize_failure(model, record);
+    const auto& end = deciding_attempt(record, model.verdict(record));
+    const std::size_t evidence =
+        end && end->end ? end->end->evidence.lines.size() + (end->end->evidence.core.file.empty() ? 0 : 1)
+                        : 0;
+    const std::size_t next = diagnosis_of(model, record) ? 1 : 0;
+    const std::size_t devices = end != nullptr && !end->start.devices.empty() ? 1 : 0;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
+              static_cast<std::ptrdiff_t>(4 + next + devices + evidence))
+        << text;
+    EXPECT_THAT(text, ::testing::Not(HasSubstr(": \n")));
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("nobody")));
+    EXPECT_LE(headline(model, record).size(), 200u);
+  }
+  EXPECT_GT(bad, 10);
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,20 @@
+// Where reports say that something lies, and when it was.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "reports/model/run_model.h"
+
+namespace proctor {
+
+// A source file as tools beside the checkout know it; "" where it lies elsewhere, or nobody knows.
+std::string below_checkout(const RunModel& model, const std::string& file);
+
+// "2026-01-31T12:00:00Z", and nothing else.
+bool is_utc_stamp(std::string_view text);
+// In milliseconds since 1970; 0 for what is no such stamp.
+std::int64_t unix_ms(const std::string& utc);
+
+}  // namespace proctor

@@ -1,0 +1,361 @@
+#include "reports/model/run_model.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <numeric>
+
+#include "harness/core/text.h"
+
+namespace proctor {
+namespace {
+
+const Verdict kInterrupted{Outcome::kNotrun, "interrupted"};
+
+bool same_attempt(const AttemptStarted& start, int attempt, int repeat) {
+  return start.attempt == attempt && start.repeat == repeat;
+}
+
+// The attempts of a case that has no end record (table in run_model.h).
+Verdict verdict_of_attempts(const CaseRecord& record) {
+  std::vector<const Attempt*> attempts;
+  for (const Attempt& attempt : record.attempts) {
+    if (!is_suspect(attempt)) attempts.push_back(&attempt);
+  }
+  if (attempts.empty()) return {Outcome::kNotrun, "device_sick"};
+  for (std::size_t i = 0; i + 1 < attempts.size(); ++i) {
+    const bool last_of_repeat = attempts[i]->start.repeat != attempts[i + 1]->start.repeat;
+    const Verdict verdict = verdict_of(*attempts[i]);
+    if (last_of_repeat && is_bad(verdict.outcome)) return verdict;
+  }
+  const Attempt& last = *attempts.back();
+  const Verdict verdict = verdict_of(last);
+  if (!last.end || is_bad(verdict.outcome)) return verdict;
+  return last.start.repeat < record.planned.repeat ? kInterrupted : verdict;
+}
+
+}  // namespace
+
+Verdict verdict_of(const Attempt& attempt) { return attempt.end ? attempt.end->verdict : kInterrupted; }
+
+bool is_suspect(const Attempt& attempt) {
+  return attempt.end && std::find(attempt.end->marks.begin(), attempt.end->marks.end(), kDeviceSuspect) !=
+                            attempt.end->marks.end();
+}
+
+const Attempt* deciding_attempt(const CaseRecord& record, const Verdict& verdict) {
+  const Attempt* last = nullptr;
+  const Attempt* bad = nullptr;
+  const Attempt* same = nullptr;
+  for (const Attempt& attempt : record.attempts) {
+    const Verdict its = verdict_of(attempt);
+    last = &attempt;
+    if (is_bad(its.outcome)) bad = &attempt;
+    if (its.outcome == verdict.outcome) same = &attempt;
+  }
+  if (same != nullptr) return same;
+  return bad != nullptr ? bad : last;
+}
+
+std::int64_t duration_ms(const CaseRecord& record) {
+  std::int64_t sum = 0;
+  for (const Attempt& attempt : record.attempts) {
+    if (attempt.end) sum += std::max<std::int64_t>(attempt.end->duration_ms, 0);
+  }
+  return sum;
+}
+
+int Summary::planned() const { return std::accumulate(counts.begin(), counts.end(), 0); }
+
+int Summary::executed() const { return planned() - (*this)[Outcome::kSkip] - (*this)[Outcome::kNotrun]; }
+
+void RunModel::on(const Event& event) {
+  std::visit([this](const auto& record) { add(record); }, event);
+}
+
+void RunModel::add(const RunPlanned& plan) {
+  if (has_plan_) {
+    warnings_.push_back({"journal_second_plan", "the journal holds a second plan; it is ignored"});
+    return;
+  }
+  has_plan_ = true;
+  plan_ = plan;
+  for (PlannedCase& planned : plan_.cases) {
+    if (!index_.emplace(planned.id, cases_.size()).second) {
+      warnings_.push_back({"duplicate_case", fmt::format("case '{}' is planned twice", planned.id)});
+      continue;
+    }
+    cases_.push_back({std::move(planned), {}, {}});
+  }
+  plan_.cases.clear();
+}
+
+CaseRecord* RunModel::planned_case(const std::string& case_id) {
+  const auto found = index_.find(case_id);
+  if (found != index_.end()) return &cases_[found->second];
+  warnings_.push_back({"unplanned_case", fmt::format("a record about '{}', which is not planned", case_id)});
+  return nullptr;
+}
+
+void RunModel::add(const AttemptStarted& start) {
+  elapsed_ms_ = std::max(elapsed_ms_, start.at_ms);
+  if (CaseRecord* record = planned_case(start.case_id)) record->attempts.push_back({start, {}});
+}
+
+void RunModel::add(const AttemptEnded& end) {
+  elapsed_ms_ = std::max(elapsed_ms_, end.at_ms);
+  CaseRecord* record = planned_case(end.case_id);
+  if (record == nullptr) return;
+  const auto open = std::find_if(record->attempts.begin(), record->attempts.end(), [&end](const Attempt& a) {
+    return !a.end && same_attempt(a.start, end.attempt, end.repeat);
+  });
+  Attempt* attempt = open != record->attempts.end() ? &*open : nullptr;
+  if (attempt == nullptr) {  // its start was lost (a full disk), or it could not be started
+    AttemptStarted start{end.case_id, end.attempt,    end.repeat, end.at_ms - end.duration_ms,
+                         {},          end.output.log, {}};
+    attempt = &record->attempts.emplace_back(Attempt{std::move(start), {}});
+  }
+  attempt->end = end;
+  limit_output(*attempt->end);
+}
+
+// Cleaned here, so that sizes are those that a journal on disk gives back.
+void RunModel::limit_output(AttemptEnded& end) {
+  std::string out;
+  std::string err;
+  if (proctor::is_bad(end.verdict.outcome)) {
+    out = clean_text(end.output.stdout_tail);
+    err = clean_text(end.output.stderr_tail);
+    if (kept_output_ + out.size() + err.size() > kMaxKeptOutput) out = err = {};
+  }
+  kept_output_ += out.size() + err.size();
+  end.output.stdout_tail = std::move(out);
+  end.output.stderr_tail = std::move(err);
+}
+
+void RunModel::add(const AttemptSuspected& suspected) {
+  CaseRecord* record = planned_case(suspected.case_id);
+  if (record == nullptr) return;
+  for (Attempt& attempt : record->attempts) {
+    const bool meant = same_attempt(attempt.start, suspected.attempt, suspected.repeat) && attempt.end;
+    if (meant && !is_suspect(attempt)) attempt.end->marks.emplace_back(kDeviceSuspect);
+  }
+}
+
+void RunModel::add(const CaseEnded& end) {
+  if (CaseRecord* record = planned_case(end.case_id)) record->end = end;
+}
+
+void RunModel::add(const DeviceHealth& health) {
+  elapsed_ms_ = std::max(elapsed_ms_, health.at_ms);
+  if (health.what == kDeviceBaseline) {
+    baseline_[health.device] = health.bytes;
+    return;
+  }
+  health_.push_back(health);
+}
+
+void RunModel::add(const ProgramRead& read) { programs_[read.program] = read; }
+
+ProgramRead RunModel::program_read(const PlannedSuite& suite) const {
+  if (suite.program.empty()) return {.program = {}, .sha256 = {}, .reason = suite.reason};
+  const auto found = programs_.find(suite.program);
+  if (found != programs_.end()) return found->second;
+  return {.program = suite.program, .sha256 = {}, .reason = "the run ended before it was read"};
+}
+
+void RunModel::add(const Warning& warning) { warnings_.push_back(warning); }
+
+void RunModel::add(const StopRequested& stop) {
+  elapsed_ms_ = std::max(elapsed_ms_, stop.at_ms);
+  if (!stop_) stop_ = stop;
+  if (stop_signal_ == 0) stop_signal_ = stop.signal;
+}
+
+void RunModel::add(const RunEnded& ended) {
+  elapsed_ms_ = std::max(elapsed_ms_, ended.at_ms);
+  ended_ = ended;
+}
+
+const CaseRecord* RunModel::find(std::string_view case_id) const {
+  const auto found = index_.find(case_id);
+  return found != index_.end() ? &cases_[found->second] : nullptr;
+}
+
+std::string RunModel::why_not_run() const {
+  if (!stop_ || stop_->reason.empty() || stop_->reason == "signal" || stop_->reason == "parent_died") {
+    return "interrupted";
+  }
+  return stop_->reason == "deadline" ? "budget" : stop_->reason;
+}
+
+Verdict RunModel::recorded_verdict(const CaseRecord& record) const {
+  if (record.end) return record.end->verdict;
+  if (record.attempts.empty()) return {Outcome::kNotrun, why_not_run()};
+  return verdict_of_attempts(record);
+}
+
+bool RunModel::warned_of(std::string_view code) const {
+  return std::any_of(warnings_.begin(), warnings_.end(),
+                     [&](const Warning& warning) { return warning.code == code; });
+}
+
+bool is_machine_warning(std::string_view code) {
+  return code == kStackChanged || code == kMaskMismatch || code == kReportLost || code == kJournalChanged;
+}
+
+bool RunModel::warned_of_machine() const {
+  return std::any_of(warnings_.begin(), warnings_.end(),
+                     [](const Warning& warning) { return is_machine_warning(warning.code); });
+}
+
+Verdict RunModel::verdict(const CaseRecord& record) const {
+  Verdict verdict = recorded_verdict(record);
+  const bool may_warn = verdict.outcome == Outcome::kPass || verdict.outcome == Outcome::kSkip;
+  if (plan_.strict && may_warn) {
+    const auto all = marks(record);
+    if (std::binary_search(all.begin(), all.end(), "warn")) return {Outcome::kFail, "warn"};
+  }
+  return verdict;
+}
+
+bool RunModel::is_bad(const CaseRecord& record) const {
+  return proctor::is_bad(verdict(record).outcome, record.planned.kind);
+}
+
+std::vector<std::string> RunModel::marks(const CaseRecord& record) const {
+  std::vector<std::string> all = record.end ? record.end->marks : std::vector<std::string>();
+  for (const Attempt& attempt : record.attempts) {
+    if (attempt.end) all.insert(all.end(), attempt.end->marks.begin(), attempt.end->marks.end());
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+bool RunModel::has_mark(const CaseRecord& record, std::string_view mark) const {
+  const auto all = marks(record);
+  return std::find(all.begin(), all.end(), mark) != all.end();
+}
+
+Summary RunModel::summary() const {
+  Summary summary;
+  for (const CaseRecord& record : cases_) ++summary[verdict(record).outcome];
+  return summary;
+}
+
+bool RunModel::simulated() const {
+  return plan_.sim.has_value() ||
+         std::any_of(plan_.devices.begin(), plan_.devices.end(), [](const auto& d) { return d.simulated; });
+}
+
+bool RunModel::simulated(const CaseRecord& record) const {
+  bool leased = false;
+  for (const Attempt& attempt : record.attempts) {
+    for (const PlannedDevice& device : plan_.devices) {
+      const auto& ids = attempt.start.devices;
+      if (std::find(ids.begin(), ids.end(), device.id) == ids.end()) continue;
+      if (device.simulated) return true;
+      leased = true;
+    }
+  }
+  if (leased) return false;
+  // It holds no device that would tell: whatever ran beside simulated devices is no evidence about hardware.
+  return simulated();
+}
+
+std::string no_device_text(const RunPlanned& plan) {
+  const std::string& backend = plan.no_device_for;
+  if (backend.empty()) return {};
+  const std::string& variable = plan.no_device_by;
+  if (variable.empty()) {
+    return "no " + backend +
+           " device was found here; next: `proctor doctor`, or simulate devices with --sim " +
+           (backend == "cuda" ? "cuda:4" : "xpu:2x2");
+  }
+  if (variable.starts_with("CTEST_"))
+    return "CTest has given this test no " + backend + " device; next: the test's property RESOURCE_GROUPS";
+  if (variable == "--devices")
+    return "--devices names no " + backend + " device; next: name one, or leave it out";
+  std::string mask;
+  for (const auto& [name, value] : plan.stack) {
+    if (name == backend + ".caller_mask") mask = clean_text(value);
+  }
+  return "the caller's " + variable + "='" + mask + "' leaves no " + backend +
+         " device; next: unset it, or `proctor mask explain " + backend + " '" + mask + "'`";
+}
+
+namespace {
+
+// What the digests of a journal's records say, line by line (harness/core/journal_chain.h).
+class ChainCheck {
+ public:
+  void see(const std::string& line, bool cut_off, bool is_record) {
+    ++number_;
+    const bool fits = chain_.follow(cut_off ? line : line + '\n');
+    if (cut_off && !is_record) return;  // its writer was killed
+    has_sums_ = has_sums_ || (is_record && has_sum(line));
+    if (fits) {
+      remains_ = 0;
+    } else if (is_record) {
+      first_wrong_ = first_wrong_ == 0 ? number_ : first_wrong_;
+    } else {  // a full disk: the next record that fits vouches for it
+      remains_ = remains_ == 0 ? number_ : remains_;
+    }
+  }
+  // The first line that does not fit; 0 when all do, or when none has a digest.
+  int first_wrong() const {
+    if (!has_sums_) return 0;
+    return first_wrong_ != 0 ? first_wrong_ : remains_;
+  }
+
+ private:
+  JournalChain chain_;
+  int number_ = 0;
+  int first_wrong_ = 0;
+  int remains_ = 0;
+  bool has_sums_ = false;
+};
+
+Warning changed_journal(const std::string& why) {
+  return {std::string(kJournalChanged), "the journal is not what its runner wrote: " + why +
+                                            "; nothing that is said here of its cases can be relied on"};
+}
+
+}  // namespace
+
+Result<RunModel> load_journal(const std::filesystem::path& path, const std::optional<JournalSeal>& seal) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error::system("read " + path.string(), errno);
+  RunModel model;
+  ChainCheck check;
+  std::vector<Warning> torn;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    const bool torn_at_end = file.eof();  // no newline follows
+    auto event = parse_json_line(line);
+    check.see(line, torn_at_end, event.ok());
+    if (event) {
+      if (*event) model.on(**event);
+    } else if (!torn_at_end) {
+      torn.push_back({"journal_torn",
+                      fmt::format("journal line {} is ignored: failed to {}", number, event.error().what)});
+    }
+  }
+  if (file.bad()) return Error::system("read " + path.string(), errno);
+  if (!model.has_plan()) {
+    return Error{ErrorKind::kSystem, "read " + path.string() + ": it holds no plan",
+                 "The run ended before its first case was planned, or this is not a journal.", 0};
+  }
+  for (const Warning& warning : torn) model.on(warning);
+  if (const std::string why = seal ? difference(path, *seal) : ""; !why.empty()) {
+    model.on(changed_journal(why));
+  } else if (const int number = check.first_wrong(); number != 0) {
+    model.on(changed_journal(fmt::format("line {} does not fit those before it", number)));
+  }
+  return model;
+}
+
+}  // namespace proctor

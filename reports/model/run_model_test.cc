@@ -1,0 +1,310 @@
+#include "reports/model/run_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/model/exit_code.h"
+#include "reports/model/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const Verdict kPass{Outcome::kPass, ""};
+const Verdict kFail{Outcome::kFail, "exit:1"};
+const Verdict kInterrupted{Outcome::kNotrun, "interrupted"};
+
+// The verdict of the one case "s/a", planned `repeat` times, after `events`.
+Verdict verdict_after(std::vector<Event> events, int repeat = 1, bool strict = false) {
+  PlannedCase one = planned("s/a");
+  one.repeat = repeat;
+  RunPlanned plan = plan_of({one});
+  plan.strict = strict;
+  events.insert(events.begin(), plan);
+  const RunModel model = model_of(events);
+  return model.verdict(model.cases().at(0));
+}
+
+TEST(RunModel, OutcomeOfEveryKindOfEnd) {
+  EXPECT_EQ(verdict_after({}), kInterrupted);
+  EXPECT_EQ(verdict_after({started("s/a")}), kInterrupted);
+  EXPECT_EQ(verdict_after({started("s/a"), ended("s/a", kFail)}), kFail);
+  EXPECT_EQ(
+      verdict_after({started("s/a"), ended("s/a", kFail), concluded("s/a", {Outcome::kXfail, "known"})}),
+      (Verdict{Outcome::kXfail, "known"}));
+  EXPECT_EQ(verdict_after({concluded("s/a", {Outcome::kNotrun, "budget"})}),
+            (Verdict{Outcome::kNotrun, "budget"}));
+}
+
+TEST(RunModel, ARetryThatWasCutShortDecidesNothing) {
+  EXPECT_EQ(verdict_after({started("s/a", 1), ended("s/a", kFail, 1), started("s/a", 2)}), kInterrupted);
+  EXPECT_EQ(
+      verdict_after({started("s/a", 1), ended("s/a", kFail, 1), started("s/a", 2), ended("s/a", kPass, 2)}),
+      kPass);
+}
+
+TEST(RunModel, RepeatsThatWereCutShort) {
+  const auto first = [](Verdict verdict) {
+    return std::vector<Event>{started("s/a", 1, 1), ended("s/a", std::move(verdict), 1, 1)};
+  };
+  EXPECT_EQ(verdict_after(first(kPass), 2), kInterrupted);  // one of two
+  EXPECT_EQ(verdict_after(first(kFail), 2), kFail);
+  auto events = first(kFail);
+  events.push_back(started("s/a", 1, 2));
+  EXPECT_EQ(verdict_after(events, 2), kFail) << "the first repeat was decided before the second one started";
+  events = first(kPass);
+  events.push_back(started("s/a", 1, 2));
+  EXPECT_EQ(verdict_after(events, 2), kInterrupted);
+  events.push_back(ended("s/a", kPass, 1, 2));
+  EXPECT_EQ(verdict_after(events, 2), kPass);
+}
+
+TEST(RunModel, WhatWasNeverStartedSaysWhy) {
+  const auto why = [](int signal, const std::string& reason) {
+    return verdict_after({StopRequested{signal, reason, 1}}).reason;
+  };
+  EXPECT_EQ(why(15, "signal"), "interrupted");
+  EXPECT_EQ(why(15, "parent_died"), "interrupted");
+  EXPECT_EQ(why(0, "deadline"), "budget");
+  EXPECT_EQ(why(0, "fail_fast"), "fail_fast");
+  EXPECT_EQ(why(0, ""), "interrupted");
+  EXPECT_EQ(verdict_after({StopRequested{0, "deadline", 1}, StopRequested{2, "signal", 2}}).reason, "budget");
+  EXPECT_EQ(verdict_after({StopRequested{0, "deadline", 1}, started("s/a")}), kInterrupted);
+}
+
+TEST(RunModel, StrictTurnsWarnIntoFail) {
+  AttemptEnded warned = ended("s/a", kPass);
+  warned.marks = {"warn"};
+  EXPECT_EQ(verdict_after({started("s/a"), warned}), kPass);
+  EXPECT_EQ(verdict_after({started("s/a"), warned}, 1, true), (Verdict{Outcome::kFail, "warn"}));
+  EXPECT_EQ(verdict_after({concluded("s/a", kPass, {"warn"})}, 1, true), (Verdict{Outcome::kFail, "warn"}));
+  EXPECT_EQ(verdict_after({concluded("s/a", kPass, {"slow"})}, 1, true), kPass);
+  EXPECT_EQ(verdict_after({concluded("s/a", {Outcome::kXfail, "x"}, {"warn"})}, 1, true).outcome,
+            Outcome::kXfail);
+  EXPECT_EQ(verdict_after({concluded("s/a", {Outcome::kCrash, "x"}, {"warn"})}, 1, true).outcome,
+            Outcome::kCrash);
+}
+
+TEST(RunModel, AnAttemptOnASickDeviceDecidesNothing) {
+  const AttemptSuspected sick{"s/a", 1, 1, "xpu:0000:03:00.0", "wrong bytes"};
+  const std::vector<Event> bad = {started("s/a"), ended("s/a", kFail), sick};
+  EXPECT_EQ(verdict_after(bad), (Verdict{Outcome::kNotrun, "device_sick"}));
+  auto elsewhere = bad;
+  elsewhere.push_back(started("s/a", 2));
+  EXPECT_EQ(verdict_after(elsewhere), kInterrupted);
+  elsewhere.push_back(ended("s/a", kPass, 2));
+  EXPECT_EQ(verdict_after(elsewhere), kPass);
+  elsewhere.back() = ended("s/a", kFail, 2);
+  EXPECT_EQ(verdict_after(elsewhere), kFail);
+
+  auto events = bad;
+  events.insert(events.begin(), plan_of({planned("s/a")}));
+  events.push_back(sick);  // said twice
+  events.push_back(concluded("s/a", kPass));
+  const RunModel model = model_of(events);
+  EXPECT_THAT(model.marks(model.cases()[0]), ElementsAre("device_suspect"));
+  EXPECT_TRUE(is_suspect(model.cases()[0].attempts[0]));
+}
+
+TEST(RunModel, MarksAreSortedAndOnce) {
+  AttemptEnded end = ended("s/a", kPass);
+  end.marks = {"warn", "leaky"};
+  const RunModel model =
+      model_of({plan_of({planned("s/a")}), end, concluded("s/a", kPass, {"leaky", "flaky"})});
+  EXPECT_THAT(model.marks(model.cases()[0]), ElementsAre("flaky", "leaky", "warn"));
+}
+
+TEST(RunModel, RecordsThatDoNotBelongAreWarnings) {
+  const RunModel model = model_of({plan_of({planned("s/a"), planned("s/a")}), started("s/b"),
+                                   ended("s/b", kPass), concluded("s/b", kPass), plan_of({planned("s/c")})});
+  EXPECT_EQ(model.warnings().size(), 5u);
+  EXPECT_EQ(model.summary().planned(), 1);
+  EXPECT_NE(model.find("s/a"), nullptr);
+  EXPECT_EQ(model.find("s/c"), nullptr);
+}
+
+TEST(RunModel, AnEndWithoutAStartIsAnAttempt) {
+  const RunModel model = model_of({plan_of({planned("s/a")}), ended("s/a", kFail)});
+  ASSERT_EQ(model.cases()[0].attempts.size(), 1u);
+  EXPECT_EQ(model.cases()[0].attempts[0].start.at_ms, 100);
+}
+
+TEST(RunModel, KeepsOutputOfBadAttemptsOnlyAndOnlySoMuch) {
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events = {Event{}};
+  for (int i = 0; i < 600; ++i) {
+    const std::string id = "s/" + std::to_string(i);
+    cases.push_back(planned(id));
+    AttemptEnded end = ended(id, i == 0 ? kPass : kFail);
+    end.output.stdout_tail = end.output.stderr_tail = std::string(32'768, 'x');
+    events.push_back(std::move(end));
+  }
+  events[0] = plan_of(std::move(cases));
+  const RunModel model = model_of(events);
+  std::size_t kept = 0;
+  for (const CaseRecord& record : model.cases())
+    kept += record.attempts[0].end->output.stdout_tail.size() * 2;
+  EXPECT_THAT(model.cases()[0].attempts[0].end->output.stdout_tail, IsEmpty());
+  EXPECT_EQ(kept, 16u * 1024 * 1024);
+}
+
+TEST(RunModel, SimulatedIsWhatDidNotRunOnHardware) {
+  RunPlanned plan = plan_of({planned("s/a"), planned("s/b"), planned("s/c")});
+  plan.devices.push_back({"xpu-sim:0", "xpu", "Card", true});
+  AttemptStarted on_sim = started("s/b");
+  on_sim.devices = {"xpu-sim:0"};
+  const RunModel mixed = model_of({plan, started("s/a"), on_sim});
+  EXPECT_TRUE(mixed.simulated());
+  EXPECT_FALSE(mixed.simulated(mixed.cases()[0]));
+  EXPECT_TRUE(mixed.simulated(mixed.cases()[1]));
+  EXPECT_TRUE(mixed.simulated(mixed.cases()[2])) << "no device tells, so it is no evidence";
+  const RunModel real = model_of({plan_of({planned("s/a")})});
+  EXPECT_FALSE(real.simulated());
+  EXPECT_FALSE(real.simulated(real.cases()[0]));
+}
+
+TEST(LoadJournal, ATornLastLineIsIgnoredAndATornMiddleLineIsAWarning) {
+  TempDir dir;
+  const auto path = dir.path() / "journal.jsonl";
+  const std::vector<Event> events = {plan_of({planned("s/a"), planned("s/b")}), started("s/a"),
+                                     ended("s/a", kPass), concluded("s/a", kPass)};
+  const std::string text = journal_text(events);
+
+  write_file(path, text + R"({"type":"case_ended","case":"s/b","ver)");
+  auto model = load_journal(path);
+  ASSERT_TRUE(model) << model.error().what;
+  EXPECT_THAT(model->warnings(), IsEmpty());
+  EXPECT_EQ(model->verdict(*model->find("s/a")), kPass);
+  EXPECT_EQ(model->verdict(*model->find("s/b")), kInterrupted);
+
+  write_file(path, text + "{\"type\":\"case_en\n" + to_json_line(concluded("s/b", kPass)));
+  model = load_journal(path);
+  ASSERT_TRUE(model);
+  ASSERT_EQ(model->warnings().size(), 1u);
+  EXPECT_EQ(model->warnings()[0].code, "journal_torn");
+  EXPECT_THAT(model->warnings()[0].text, HasSubstr("line 5"));
+  EXPECT_EQ(model->verdict(*model->find("s/b")), kPass) << "a whole last line counts, newline or not";
+}
+
+TEST(LoadJournal, ErrorsNameTheFile) {
+  TempDir dir;
+  const auto missing = load_journal(dir.path() / "journal.jsonl");
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().what, HasSubstr("journal.jsonl: "));
+  EXPECT_EQ(missing.error().sys_errno, ENOENT);
+  EXPECT_FALSE(load_journal(dir.path()));  // a directory
+  write_file(dir.path() / "journal.jsonl", "");
+  EXPECT_FALSE(load_journal(dir.path() / "journal.jsonl"));
+  write_file(dir.path() / "journal.jsonl", to_json_line(RunEnded{}) + "\n");
+  EXPECT_FALSE(load_journal(dir.path() / "journal.jsonl"));
+}
+
+TEST(LoadJournal, SaysTheSameAsTheLiveModel) {
+  TempDir dir;
+  write_file(dir.path() / "j", journal_text(rich_journal()));
+  const auto loaded = load_journal(dir.path() / "j");
+  ASSERT_TRUE(loaded) << loaded.error().what;
+  const RunModel live = model_of(rich_journal());
+  EXPECT_EQ(loaded->summary().counts, live.summary().counts);
+  EXPECT_EQ(loaded->warnings().size(), live.warnings().size());
+}
+
+// As the runner writes it, with the digests of harness/core/journal_chain.h.
+std::vector<std::string> sealed_lines(const std::vector<Event>& events, JournalChain& chain) {
+  std::vector<std::string> lines;
+  for (const Event& event : events) lines.push_back(chain.append(to_json_line(event)));
+  return lines;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const auto& line : lines) text += line;
+  return text;
+}
+
+class ChangedJournal : public testing::Test {
+ protected:
+  // The complaint about such a journal; "" when there is none.
+  std::string complaint(const std::string& text, bool with_seal = false) {
+    write_file(path_, text);
+    const JournalSeal seal{.before = chain_.state(), .after = chain_.state()};
+    const auto model = load_journal(path_, with_seal ? std::optional(seal) : std::nullopt);
+    if (!model) return model.error().what;
+    for (const auto& warning : model->warnings()) {
+      if (warning.code != kJournalChanged) continue;
+      EXPECT_EQ(shell_exit_code(*model) == 0, false) << "green";
+      return warning.text;
+    }
+    return "";
+  }
+
+  const std::string id_ = "s/a";
+  JournalChain chain_;
+  const std::vector<std::string> lines_ =
+      sealed_lines({plan_of({planned(id_)}), started(id_), ended(id_, {Outcome::kFail, "exit:1"}),
+                    concluded(id_, {Outcome::kFail, "exit:1"}), RunEnded{"x", 1}},
+                   chain_);
+  TempDir scratch_;
+  const std::filesystem::path path_ = scratch_ / "journal.jsonl";
+};
+
+TEST_F(ChangedJournal, WhatWasWrittenHasNoComplaint) {
+  EXPECT_EQ(complaint(joined(lines_)), "");
+  EXPECT_EQ(complaint(joined(lines_), true), "");
+}
+
+TEST_F(ChangedJournal, ARecordThatSaysSomethingElseIsNamed) {
+  auto lines = lines_;
+  for (auto& line : lines) {
+    for (auto at = line.find("\"fail\""); at != line.npos; at = line.find("\"fail\""))
+      line.replace(at, 6, "\"pass\"");
+  }
+  EXPECT_THAT(complaint(joined(lines)), testing::HasSubstr("line 3 does not fit"));
+}
+
+TEST_F(ChangedJournal, ARecordThatIsTakenOutOrPutInIsNamed) {
+  for (std::size_t i = 0; i + 1 < lines_.size(); ++i) {
+    auto without = lines_;
+    without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+    EXPECT_NE(complaint(joined(without)), "") << i;
+    auto twice = lines_;
+    twice.insert(twice.begin() + static_cast<std::ptrdiff_t>(i), twice[i]);
+    EXPECT_NE(complaint(joined(twice)), "") << i;
+    auto more = lines_;
+    more.insert(more.begin() + static_cast<std::ptrdiff_t>(i),
+                to_json_line(concluded(id_, {Outcome::kPass, ""})) + "\n");
+    EXPECT_NE(complaint(joined(more)), "") << i;
+    auto garbage = lines_;
+    garbage[i + 1] = "garbage\n";
+    EXPECT_NE(complaint(joined(garbage)), "") << i;
+  }
+}
+
+TEST_F(ChangedJournal, ItsEndIsKnownOnlyToItsRunner) {
+  auto shorter = lines_;
+  shorter.pop_back();
+  EXPECT_EQ(complaint(joined(shorter)), "") << "a runner that was killed leaves the same";
+  EXPECT_THAT(complaint(joined(shorter), true), testing::HasSubstr("it lacks"));
+  JournalChain forger = chain_;
+  EXPECT_THAT(
+      complaint(joined(lines_) + forger.append(to_json_line(concluded(id_, {Outcome::kPass, ""}))), true),
+      testing::HasSubstr("more than its runner wrote"));
+}
+
+TEST_F(ChangedJournal, WhatAFullDiskLeftInItIsVouchedForByTheNextRecord) {
+  JournalChain chain;
+  std::string text = chain.append(to_json_line(plan_of({planned(id_)})));
+  const std::string part = "{\"v\":1,\"type\":\"att\n";
+  text += part;
+  chain.add(part);
+  EXPECT_NE(complaint(text), "");
+  text += chain.append(to_json_line(RunEnded{"x", 1}));
+  EXPECT_EQ(complaint(text), "");
+}
+
+}  // namespace
+}  // namespace proctor

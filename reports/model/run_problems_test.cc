@@ -1,0 +1,105 @@
+#include "reports/model/run_problems.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/formats/junit.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const Verdict kPassed{Outcome::kPass, ""};
+
+// A run of one good case, and what else it has.
+RunModel good_run(const std::vector<Event>& more, RunPlanned plan = plan_of({planned("s/a")})) {
+  std::vector<Event> events = {std::move(plan), started("s/a"), ended("s/a", kPassed),
+                               concluded("s/a", kPassed)};
+  events.insert(events.end(), more.begin(), more.end());
+  events.emplace_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
+  return model_of(events);
+}
+
+std::vector<std::string> names_of(const RunModel& model) {
+  std::vector<std::string> names;
+  for (const auto& problem : run_problems(model)) names.push_back(problem.name);
+  return names;
+}
+
+bool junit_is_green(const RunModel& model) {
+  return junit_run(model).find(R"(failures="0" errors="0">)") < 300;
+}
+
+TEST(RunProblems, AGoodRunHasNone) {
+  EXPECT_THAT(names_of(good_run({})), IsEmpty());
+  EXPECT_TRUE(junit_is_green(good_run({})));
+  EXPECT_THAT(junit_run(good_run({})), Not(HasSubstr("proctor.run\"")));
+}
+
+TEST(RunProblems, WhatIsNoCaseIsRedInEveryFile) {
+  RunPlanned more = plan_of({planned("s/a")});
+  more.min_executed = 2;
+  RunPlanned none = plan_of({planned("s/a")});
+  none.no_device_for = "cuda";
+  RunPlanned exec = plan_of({planned("s/a", "command")});
+  exec.exec = true;
+  const struct {
+    RunModel model;
+    const char* name;
+    int code;
+  } rows[] = {
+      {good_run({concluded("s/a", kPassed, {"flaky"})}), "flaky", 1},
+      {good_run({concluded("s/a", kPassed, {"device_suspect"})}), "device_suspect", 75},
+      {good_run({Warning{std::string(kStackChanged), "kernel"}}), "stack_changed", 75},
+      {good_run({Warning{std::string(kMaskMismatch), "another card"}}), "mask_mismatch", 75},
+      {good_run({Warning{std::string(kJournalChanged), "line 3"}}), "journal_changed", 75},
+      {good_run({Warning{std::string(kReportLost), "no space"}}), "report_lost", 75},
+      {good_run({Warning{std::string(kPartRefused), "parts/2"}}), "part_refused", 1},
+      {good_run({Warning{std::string(kPartIncomplete), "parts/2"}}), "part_incomplete", 3},
+      {good_run({}, more), "min_executed", 3},
+      {good_run({}, none), "no_device", 3},
+      {good_run({StopRequested{15, "signal", 5}}), "interrupted", 143},
+      {good_run({concluded("s/a", {Outcome::kSkip, "needs:devices>=2"})}, exec), "exit_code", 125},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    EXPECT_THAT(names_of(row.model), ElementsAre(row.name));
+    EXPECT_EQ(shell_exit_code(row.model) != 0, !junit_is_green(row.model));
+    if (row.code != 125) {
+      EXPECT_EQ(shell_exit_code(row.model), row.code);
+    }
+    const std::string error = "type=\"proctor.run." + std::string(row.name) + "\"";
+    EXPECT_THAT(junit_run(row.model), HasSubstr(error));
+    ASSERT_EQ(junit_suites(row.model).size(), 2u);
+    EXPECT_EQ(junit_suites(row.model).back().name, "proctor.run.xml");
+    EXPECT_THAT(junit_suites(row.model).back().text, HasSubstr(error));
+  }
+}
+
+TEST(RunProblems, ASuspectDeviceIsNamedWithItsCase) {
+  auto elsewhere = started("s/a", 2);
+  elsewhere.devices = {"xpu:1"};
+  const RunModel model =
+      model_of({plan_of({planned("s/a")}), started("s/a"), ended("s/a", {Outcome::kFail, "exit:1"}),
+                AttemptSuspected{"s/a", 1, 1, "xpu:0000:03:00.0", "wrong bytes"}, elsewhere,
+                ended("s/a", kPassed, 2), concluded("s/a", kPassed), RunEnded{"x", 1}});
+  ASSERT_THAT(names_of(model), ElementsAre("device_suspect"));
+  EXPECT_THAT(run_problems(model)[0].message,
+              HasSubstr("s/a: fail(exit:1) on xpu:0000:03:00.0, which was found sick"));
+}
+
+TEST(RunProblems, AFileWithoutARunIsRed) {
+  const std::string text = junit_without_run("it is <refused>");
+  EXPECT_THAT(text, HasSubstr(R"(errors="1")"));
+  EXPECT_THAT(text, HasSubstr("it is &lt;refused&gt;"));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,131 @@
+#include "reports/model/run_results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "harness/core/digest.h"
+#include "harness/core/words.h"
+#include "reports/model/exit_code.h"
+#include "reports/model/failure_summary.h"
+
+namespace proctor {
+namespace {
+
+std::string known_fact(const RunPlanned& plan, std::string_view name) {
+  const auto fact = std::ranges::find(plan.fingerprint, name, &StackFact::name);
+  return fact != plan.fingerprint.end() ? fact->value.value_or("") : "";
+}
+
+std::string models_of(const RunPlanned& plan, const std::string& backend) {
+  std::set<std::string> models;
+  for (const PlannedDevice& device : plan.devices) {
+    if (device.backend == backend) models.insert(device.name);
+  }
+  return joined({models.begin(), models.end()}, " + ");
+}
+
+class Collector {
+ public:
+  Collector(const RunModel& model, RunResults& results) : model_(model), results_(results) {
+    stack_ = known_fact(model.plan(), "image.stack");
+  }
+
+  void add(const CaseRecord& record) {
+    CaseResult result;
+    result.id = record.planned.id;
+    result.variant = variant_of(record);
+    result.verdict = model_.verdict(record);
+    result.standing = meaning_of(result.verdict, record.planned.kind).standing;
+    result.attempts = static_cast<int>(record.attempts.size());
+    result.flaky = is_flaky(model_, record);
+    if (result.standing != Standing::kPassing || result.flaky) result.cause = cause_of(record);
+    result.duration_ms = duration_ms(record);
+    if (const Attempt* attempt = telling_attempt(model_, record)) {
+      result.device = joined(attempt->start.devices, "+");
+      if (attempt->end) result.measures = attempt->end->measures;
+    }
+    results_.cases.push_back(std::move(result));
+  }
+
+ private:
+  std::uint32_t variant_of(const CaseRecord& record) {
+    const PlannedCase& planned = record.planned;
+    const Variant variant{planned.suite, planned.backend, stack_, models(planned.backend),
+                          model_.simulated(record)};
+    const auto [found, is_new] =
+        variants_.try_emplace(variant, static_cast<std::uint32_t>(results_.variants.size()));
+    if (is_new) results_.variants.push_back(variant);
+    return found->second;
+  }
+
+  const std::string& models(const std::string& backend) {
+    const auto [found, is_new] = models_.try_emplace(backend);
+    if (is_new) found->second = models_of(model_.plan(), backend);
+    return found->second;
+  }
+
+  std::uint32_t cause_of(const CaseRecord& record) {
+    const auto [found, is_new] =
+        causes_.try_emplace(cause_key(model_, record), static_cast<std::uint32_t>(results_.causes.size()));
+    if (is_new) results_.causes.push_back({found->first, headline(model_, record)});
+    return found->second;
+  }
+
+  const RunModel& model_;
+  RunResults& results_;
+  std::string stack_;
+  std::map<std::string, std::string> models_;
+  std::map<Variant, std::uint32_t> variants_;
+  std::map<std::string, std::uint32_t> causes_;
+};
+
+}  // namespace
+
+std::string to_string(const Variant& variant) {
+  std::string text = variant.suite;
+  if (variant.backend != "none" && !variant.backend.empty()) text += "." + variant.backend;
+  if (!variant.device_model.empty()) text += " on " + variant.device_model;
+  if (!variant.stack.empty()) text += ", stack " + variant.stack;
+  return text + (variant.simulated ? ", simulated" : "");
+}
+
+RunResults results_of(const RunModel& model) {
+  const RunPlanned& plan = model.plan();
+  RunResults results;
+  results.run_id = plan.run_id;
+  results.started = plan.started;
+  results.subject = plan.subject;
+  results.plan_digest = plan.plan_digest;
+  results.stack = plan.fingerprint;
+  for (const PlannedSuite& suite : plan.suites) {
+    results.programs.push_back({suite.name, suite.backend, model.program_read(suite).sha256});
+  }
+  results.exit_code = shell_exit_code(model);
+  results.verdict = run_verdict(model);
+  results.simulated = model.simulated();
+  results.complete = model.ended().has_value();
+  results.cases.reserve(model.cases().size());
+  Collector collector(model, results);
+  for (const CaseRecord& record : model.cases()) collector.add(record);
+  return results;
+}
+
+Result<std::string> journal_sha256(const std::filesystem::path& journal) {
+  std::ifstream file(journal, std::ios::binary);
+  if (!file) return Error::system("read " + journal.string(), errno);
+  Sha256 digest;
+  std::array<char, std::size_t{1} << 16> buffer{};
+  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0) {
+    digest.add({buffer.data(), static_cast<std::size_t>(file.gcount())});
+  }
+  if (file.bad()) return Error::system("read " + journal.string(), errno);
+  return digest.hex();
+}
+
+}  // namespace proctor

@@ -1,0 +1,80 @@
+#include "reports/model/run_results.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/model/exit_code.h"
+#include "reports/model/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TEST(RunResultsTest, EachCaseIsThereOnceWithTheVerdictOfTheModel) {
+  const RunModel model = model_of(rich_journal());
+  const RunResults results = results_of(model);
+  ASSERT_THAT(results.cases, SizeIs(model.cases().size()));
+  for (const CaseResult& result : results.cases) {
+    const CaseRecord* record = model.find(result.id);
+    ASSERT_NE(record, nullptr);
+    EXPECT_EQ(result.verdict, model.verdict(*record));
+    EXPECT_EQ(result.standing, meaning_of(result.verdict, record->planned.kind).standing);
+    EXPECT_LT(result.variant, results.variants.size());
+  }
+  EXPECT_EQ(results.exit_code, shell_exit_code(model));
+}
+
+TEST(RunResultsTest, CasesThatEndedAlikeHaveOneCause) {
+  std::vector<Event> events = {plan_of({planned("a/one"), planned("a/two"), planned("a/three")})};
+  for (const char* id : {"a/one", "a/two"}) {
+    events.emplace_back(started(id));
+    AttemptEnded bad = ended(id, {Outcome::kFail, ""});
+    bad.failures.push_back({.message = "expected 4096 bytes"});
+    events.emplace_back(bad);
+  }
+  events.emplace_back(started("a/three"));
+  events.emplace_back(ended("a/three", {Outcome::kPass, ""}));
+  const RunResults results = results_of(model_of(events));
+  ASSERT_THAT(results.causes, SizeIs(1));
+  EXPECT_EQ(results.cases[0].cause, results.cases[1].cause);
+  EXPECT_EQ(results.cases[2].cause, kNoCause);
+  EXPECT_EQ(results.causes[0].text, "expected 4096 bytes");
+}
+
+TEST(RunResultsTest, TheVariantIsTheSameWhicheverDeviceACaseGot) {
+  const auto variants_with = [](const std::string& device) {
+    RunPlanned plan = plan_of({planned("a/one")});
+    plan.cases[0].backend = "cuda";
+    plan.devices = {{.id = "cuda:GPU-1", .backend = "cuda", .name = "B"},
+                    {.id = "cuda:GPU-2", .backend = "cuda", .name = "A"},
+                    {.id = "cuda:GPU-3", .backend = "cuda", .name = "A"}};
+    AttemptStarted start = started("a/one");
+    start.devices = {device};
+    return results_of(model_of({plan, start, ended("a/one", {Outcome::kPass, ""})})).variants;
+  };
+  EXPECT_EQ(variants_with("cuda:GPU-1"), variants_with("cuda:GPU-2"));
+  ASSERT_THAT(variants_with("cuda:GPU-1"), SizeIs(1));
+  EXPECT_EQ(variants_with("cuda:GPU-1")[0].device_model, "A + B");
+}
+
+TEST(RunResultsTest, ASimulatedResultIsOfAnotherVariant) {
+  RunPlanned plan = plan_of({planned("a/one")});
+  const auto real = results_of(model_of({plan})).variants;
+  plan.sim = SimInfo{"xpu:2x2", "simgpu"};
+  EXPECT_NE(results_of(model_of({plan})).variants, real);
+}
+
+TEST(RunResultsTest, AJournalIsKnownByItsBytes) {
+  const TempDir directory;
+  write_file(directory.path() / "journal.jsonl", "abc");
+  const auto digest = journal_sha256(directory.path() / "journal.jsonl");
+  ASSERT_TRUE(digest);
+  EXPECT_EQ(*digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_FALSE(journal_sha256(directory.path() / "none"));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -108,6 +108,22 @@ def flood(bin_dir, work, table):
     table.row("512 MiB flood: runner's peak RSS", peak / 1024, 64, "MiB", f"{seconds:.2f} s, {dropped >> 20} MiB dropped")
 
 
+def reports(bin_dir, work, table):
+    """Of 100,000 cases, against the time to read their journal."""
+    limits = {1: (1.5, 400), 100: (2, 600)}  # percent of bad cases: times the load, MiB
+    for percent, (ratio, mib) in limits.items():
+        directory = work / f"reports{percent}"
+        directory.mkdir()
+        done = subprocess.run([bin_dir / "reports_bench", "100000", str(percent), directory], capture_output=True, text=True,
+                              check=True)
+        cost = json.loads(done.stdout)
+        load, written = cost["load"], cost["all_formats"]
+        figure = f"load {load['seconds']:.2f} s, all {written['seconds']:.2f} s"
+        table.row(f"all reports, 100,000 cases, {percent} % bad / load", written["seconds"] / load["seconds"], ratio, "x", figure)
+        table.row("peak memory of it", written["mib"], mib, "MiB", f"load {load['mib']:.0f} MiB")
+        table.row("report.json / journal", cost["report_json_bytes"] / cost["journal_bytes"], 0.85, "x", "")
+
+
 def best_of(rounds, argv, **kwargs):
     best = 1e9
     for _ in range(rounds):
@@ -281,6 +297,7 @@ def main():
         compare_runners(bin_dir, pathlib.Path(work), options.rounds, table)
         start_to_first_case(bin_dir, pathlib.Path(work), table)
         flood(bin_dir, pathlib.Path(work), table)
+        reports(bin_dir, pathlib.Path(work), table)
         pytest_sessions(bin_dir, pathlib.Path(work), options.rounds, table)
         telemetry(bin_dir, pathlib.Path(work), table)
         interpreter(bin_dir, table)

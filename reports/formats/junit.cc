@@ -149,7 +149,7 @@ std::string attempt_text(const RunModel& model, const CaseRecord& record, const 
     if (const auto& lost = attempt.end->termination.guard_lost; !lost.empty())
       text += fmt::format("the process that guards it did not end it: {}; the runner did\n", lost);
     if (attempt.end->termination.unreapable) text += "a process could not be killed\n";
-    const std::string telemetry = telemetry_text(attempt.end->telemetry);
+    const std::string telemetry = telemetry_text(model.telemetry(attempt));
     if (!telemetry.empty()) text += fmt::format("telemetry: {}\n", telemetry);
   }
   if (!attempt.start.log.empty()) text += fmt::format("log: {}\n", attempt.start.log);

@@ -275,7 +275,7 @@ void write_evidence(JsonWriter& json, const EvidenceInfo& evidence) {
   json.close();
 }
 
-void write_attempt(JsonWriter& json, const Attempt& attempt) {
+void write_attempt(JsonWriter& json, const RunModel& model, const Attempt& attempt) {
   static const AttemptEnded kNoEnd;
   const AttemptEnded& end = attempt.end ? *attempt.end : kNoEnd;
   const Verdict verdict = verdict_of(attempt);
@@ -283,14 +283,14 @@ void write_attempt(JsonWriter& json, const Attempt& attempt) {
   json.member("outcome", to_string(verdict.outcome)).member("reason", verdict.reason);
   if (!end.marks.empty()) json.member("marks", end.marks);
   json.member("duration_ms", end.duration_ms).member("devices", attempt.start.devices);
-  write_environment(json, attempt.start.environment);
+  write_environment(json, model.environment(attempt));
   write_ranks(json, end.ranks);
   write_exit(json, end.exit_code, end.exit_signal);
   write_termination(json, end.termination);
   json.open_object("output").member("log", attempt.start.log).member("bytes", end.output.bytes);
   json.member("dropped_bytes", end.output.dropped_bytes).member("lost", end.output.lost).close();
   write_evidence(json, end.evidence);
-  write_telemetry(json, end.telemetry);
+  write_telemetry(json, model.telemetry(attempt));
   json.member("last_step", end.last_step);
   write_failures(json, end.failures);
   if (end.diagnosis) write_diagnosis(json, *end.diagnosis);
@@ -336,7 +336,7 @@ void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& recor
   json.member("note", record.end ? record.end->note : "");
   json.member("message", verdict.outcome == Outcome::kPass ? "" : headline(model, record));
   json.open_array("attempts");
-  for (const Attempt& attempt : record.attempts) write_attempt(json, attempt);
+  for (const Attempt& attempt : record.attempts) write_attempt(json, model, attempt);
   json.close().close();
 }
 
@@ -369,7 +369,7 @@ void write_report_json(const RunModel& model, TextOutput& output) {
   TelemetryGaps gaps;
   for (const CaseRecord& record : model.cases()) {
     for (const Attempt& attempt : record.attempts) {
-      if (attempt.end) gaps.add(attempt.end->telemetry);
+      gaps.add(model.telemetry(attempt));
     }
   }
   gaps.write(json);

@@ -143,7 +143,7 @@ void add_counts(std::string& out, const RunModel& model) {
 
 std::string telemetry_item(const RunModel& model, const CaseRecord& record) {
   const Attempt* attempt = deciding_attempt(record, model.verdict(record));
-  const std::string text = attempt && attempt->end ? telemetry_text(attempt->end->telemetry) : "";
+  const std::string text = attempt != nullptr ? telemetry_text(model.telemetry(*attempt)) : "";
   return text.empty() ? "" : fmt::format("- telemetry: {}\n", prose(text));
 }
 

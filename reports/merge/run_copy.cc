@@ -12,6 +12,8 @@ int weakness(const std::string& layer) { return layer == "cgroup" ? 0 : layer ==
 void RunCopy::copy_attempts(const CaseRecord& record, int before, std::vector<Event>& out) const {
   for (const Attempt& attempt : record.attempts) {
     AttemptStarted start = attempt.start;
+    start.case_id = record.planned.id;
+    start.environment = model_.environment(attempt);
     start.attempt += before;
     start.at_ms += origin_.later_ms;
     for (std::string& id : start.devices) id = device(id);
@@ -19,6 +21,9 @@ void RunCopy::copy_attempts(const CaseRecord& record, int before, std::vector<Ev
     out.emplace_back(std::move(start));
     if (!attempt.end) continue;
     AttemptEnded end = *attempt.end;
+    end.case_id = record.planned.id;
+    end.output.log = attempt.start.log;
+    end.telemetry = model_.telemetry(attempt);
     end.attempt += before;
     end.at_ms += origin_.later_ms;
     move_below(end.output.log);
@@ -30,7 +35,8 @@ void RunCopy::copy_attempts(const CaseRecord& record, int before, std::vector<Ev
 }
 
 CaseEnded RunCopy::end_of(const CaseRecord& record) const {
-  CaseEnded end = record.end.value_or(CaseEnded{record.planned.id, {}, {}, "", ""});
+  CaseEnded end = record.end.value_or(CaseEnded{{}, {}, {}, "", ""});
+  end.case_id = record.planned.id;
   end.verdict = model_.verdict(record);
   return end;
 }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <fstream>
 #include <numeric>
+#include <set>
 
 #include "harness/core/text.h"
 
@@ -13,6 +14,9 @@ namespace proctor {
 namespace {
 
 const Verdict kInterrupted{Outcome::kNotrun, "interrupted"};
+
+// An assignment would keep the memory.
+void release(std::string& text) { std::string().swap(text); }
 
 bool same_attempt(const AttemptStarted& start, int attempt, int repeat) {
   return start.attempt == attempt && start.repeat == repeat;
@@ -82,26 +86,55 @@ void RunModel::add(const RunPlanned& plan) {
   }
   has_plan_ = true;
   plan_ = plan;
-  for (PlannedCase& planned : plan_.cases) {
-    if (!index_.emplace(planned.id, cases_.size()).second) {
-      warnings_.push_back({"duplicate_case", fmt::format("case '{}' is planned twice", planned.id)});
+  cases_.reserve(plan_.cases.size());
+  for (PlannedCase& planned : plan_.cases) cases_.push_back({std::move(planned), {}, {}});
+  plan_.cases = {};
+  index_cases();
+}
+
+void RunModel::index_cases() {
+  by_id_.resize(cases_.size());
+  std::iota(by_id_.begin(), by_id_.end(), 0U);
+  const auto id_at = [this](std::uint32_t at) -> std::string_view { return cases_[at].planned.id; };
+  std::ranges::stable_sort(by_id_, {}, id_at);
+  std::set<std::uint32_t> again;
+  for (std::size_t i = 1; i < by_id_.size(); ++i) {
+    if (id_at(by_id_[i]) == id_at(by_id_[i - 1])) again.insert(by_id_[i]);
+  }
+  if (again.empty()) return;
+  std::vector<CaseRecord> once;
+  for (std::uint32_t at = 0; at < cases_.size(); ++at) {
+    if (!again.contains(at)) {
+      once.push_back(std::move(cases_[at]));
       continue;
     }
-    cases_.push_back({std::move(planned), {}, {}});
+    warnings_.push_back({"duplicate_case", fmt::format("case '{}' is planned twice", cases_[at].planned.id)});
   }
-  plan_.cases.clear();
+  cases_ = std::move(once);
+  index_cases();
+}
+
+std::size_t RunModel::position_of(std::string_view case_id) const {
+  const auto id_at = [this](std::uint32_t at) -> std::string_view { return cases_[at].planned.id; };
+  const auto found = std::ranges::lower_bound(by_id_, case_id, {}, id_at);
+  return found != by_id_.end() && id_at(*found) == case_id ? *found : cases_.size();
 }
 
 CaseRecord* RunModel::planned_case(const std::string& case_id) {
-  const auto found = index_.find(case_id);
-  if (found != index_.end()) return &cases_[found->second];
+  const std::size_t at = position_of(case_id);
+  if (at < cases_.size()) return &cases_[at];
   warnings_.push_back({"unplanned_case", fmt::format("a record about '{}', which is not planned", case_id)});
   return nullptr;
 }
 
 void RunModel::add(const AttemptStarted& start) {
   elapsed_ms_ = std::max(elapsed_ms_, start.at_ms);
-  if (CaseRecord* record = planned_case(start.case_id)) record->attempts.push_back({start, {}});
+  CaseRecord* record = planned_case(start.case_id);
+  if (record == nullptr) return;
+  Attempt& attempt = record->attempts.emplace_back(Attempt{.start = start});
+  attempt.packed_environment = pack(start.environment, words_);
+  attempt.start.environment = {};
+  release(attempt.start.case_id);
 }
 
 void RunModel::add(const AttemptEnded& end) {
@@ -113,11 +146,14 @@ void RunModel::add(const AttemptEnded& end) {
   });
   Attempt* attempt = open != record->attempts.end() ? &*open : nullptr;
   if (attempt == nullptr) {  // its start was lost (a full disk), or it could not be started
-    AttemptStarted start{end.case_id, end.attempt,    end.repeat, end.at_ms - end.duration_ms,
-                         {},          end.output.log, {}};
-    attempt = &record->attempts.emplace_back(Attempt{std::move(start), {}});
+    AttemptStarted start{{}, end.attempt, end.repeat, end.at_ms - end.duration_ms, {}, end.output.log, {}};
+    attempt = &record->attempts.emplace_back(Attempt{.start = std::move(start)});
   }
   attempt->end = end;
+  attempt->packed_telemetry = pack(end.telemetry, words_);
+  attempt->end->telemetry = {};
+  release(attempt->end->case_id);
+  release(attempt->end->output.log);
   limit_output(*attempt->end);
 }
 
@@ -145,7 +181,10 @@ void RunModel::add(const AttemptSuspected& suspected) {
 }
 
 void RunModel::add(const CaseEnded& end) {
-  if (CaseRecord* record = planned_case(end.case_id)) record->end = end;
+  CaseRecord* record = planned_case(end.case_id);
+  if (record == nullptr) return;
+  record->end = end;
+  release(record->end->case_id);
 }
 
 void RunModel::add(const DeviceHealth& health) {
@@ -180,8 +219,8 @@ void RunModel::add(const RunEnded& ended) {
 }
 
 const CaseRecord* RunModel::find(std::string_view case_id) const {
-  const auto found = index_.find(case_id);
-  return found != index_.end() ? &cases_[found->second] : nullptr;
+  const std::size_t at = position_of(case_id);
+  return at < cases_.size() ? &cases_[at] : nullptr;
 }
 
 std::string RunModel::why_not_run() const {
@@ -211,6 +250,14 @@ bool RunModel::warned_of_machine() const {
                      [](const Warning& warning) { return is_machine_warning(warning.code); });
 }
 
+std::vector<EnvironmentVariable> RunModel::environment(const Attempt& attempt) const {
+  return unpack_environment(attempt.packed_environment, words_);
+}
+
+TelemetryInfo RunModel::telemetry(const Attempt& attempt) const {
+  return unpack_telemetry(attempt.packed_telemetry, words_);
+}
+
 Verdict RunModel::verdict(const CaseRecord& record) const {
   Verdict verdict = recorded_verdict(record);
   const bool may_warn = verdict.outcome == Outcome::kPass || verdict.outcome == Outcome::kSkip;
@@ -236,8 +283,12 @@ std::vector<std::string> RunModel::marks(const CaseRecord& record) const {
 }
 
 bool RunModel::has_mark(const CaseRecord& record, std::string_view mark) const {
-  const auto all = marks(record);
-  return std::find(all.begin(), all.end(), mark) != all.end();
+  const auto has = [mark](const std::vector<std::string>& marks) {
+    return std::ranges::find(marks, mark) != marks.end();
+  };
+  return (record.end && has(record.end->marks)) ||
+         std::ranges::any_of(record.attempts,
+                             [&](const Attempt& attempt) { return attempt.end && has(attempt.end->marks); });
 }
 
 Summary RunModel::summary() const {

@@ -27,12 +27,17 @@
 #include "harness/core/events.h"
 #include "harness/core/journal_chain.h"
 #include "harness/core/result.h"
+#include "reports/model/packed.h"
 
 namespace proctor {
 
+// Its records do not repeat what is elsewhere: the case is that of the CaseRecord, the log is that of `start`, variables
+// and telemetry are RunModel::environment() and telemetry(). Of 100,000 cases it would be half of the memory.
 struct Attempt {
-  AttemptStarted start;
-  std::optional<AttemptEnded> end;
+  AttemptStarted start{};
+  std::optional<AttemptEnded> end{};
+  std::string packed_environment{};
+  std::string packed_telemetry{};
 };
 
 // The verdict of an attempt. Without an end record it is notrun(interrupted).
@@ -44,7 +49,7 @@ bool is_suspect(const Attempt& attempt);
 struct CaseRecord {
   PlannedCase planned;
   std::vector<Attempt> attempts;  // in the order of their first record
-  std::optional<CaseEnded> end;
+  std::optional<CaseEnded> end;   // without `case_id`
 };
 
 // The code of the warning that a part of a joined run was refused, by its arguments or its configuration. It makes the
@@ -94,6 +99,9 @@ class RunModel : public EventSink {
   const std::optional<StopRequested>& stop() const { return stop_; }  // the first one
   const std::optional<RunEnded>& ended() const { return ended_; }
 
+  std::vector<EnvironmentVariable> environment(const Attempt& attempt) const;
+  TelemetryInfo telemetry(const Attempt& attempt) const;
+
   Verdict verdict(const CaseRecord& record) const;
   bool is_bad(const CaseRecord& record) const;                     // its verdict is, for a case of its kind
   std::vector<std::string> marks(const CaseRecord& record) const;  // sorted, each once
@@ -123,7 +131,9 @@ class RunModel : public EventSink {
   void add(const Warning& warning);
   void add(const StopRequested& stop);
   void add(const RunEnded& ended);
+  void index_cases();
   CaseRecord* planned_case(const std::string& case_id);
+  std::size_t position_of(std::string_view case_id) const;
   void limit_output(AttemptEnded& end);
   Verdict recorded_verdict(const CaseRecord& record) const;
   std::string why_not_run() const;
@@ -131,7 +141,7 @@ class RunModel : public EventSink {
   bool has_plan_ = false;
   RunPlanned plan_;
   std::vector<CaseRecord> cases_;
-  std::map<std::string, std::size_t, std::less<>> index_;
+  std::vector<std::uint32_t> by_id_;  // positions of cases_, sorted by id
   std::vector<DeviceHealth> health_;
   std::map<std::string, std::uint64_t> baseline_;
   std::map<std::string, ProgramRead> programs_;
@@ -141,6 +151,7 @@ class RunModel : public EventSink {
   int stop_signal_ = 0;
   std::int64_t elapsed_ms_ = 0;
   std::size_t kept_output_ = 0;
+  PackedWords words_;
 };
 
 // Why no case of RunPlanned::no_device_for could run, and what to do next, without a full stop; "" where none of it is

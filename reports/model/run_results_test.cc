@@ -32,7 +32,7 @@ TEST(RunResultsTest, CasesThatEndedAlikeHaveOneCause) {
   for (const char* id : {"a/one", "a/two"}) {
     events.emplace_back(started(id));
     AttemptEnded bad = ended(id, {Outcome::kFail, ""});
-    bad.failures.push_back({.message = "expected 4096 bytes"});
+    bad.failures.emplace_back().message = "expected 4096 bytes";
     events.emplace_back(bad);
   }
   events.emplace_back(started("a/three"));

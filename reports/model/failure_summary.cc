@@ -222,22 +222,6 @@ std::string core_line(const Attempt* attempt, const std::string& run_dir) {
                      static_cast<double>(core.bytes) / kMib);
 }
 
-// Two headlines that differ in numbers and addresses only have one cause.
-std::string without_numbers(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const bool hex = text.substr(i, 2) == "0x";
-    const auto end = text.find_first_not_of(hex ? "0123456789abcdefABCDEF" : "0123456789", hex ? i + 2 : i);
-    if (end == i) {
-      out += text[i++];
-      continue;
-    }
-    out += '#';
-    i = std::min(end, text.size());
-  }
-  return out;
-}
-
 // Of an attempt: the line in the sources, the log, the evidence, the rule.
 void add_locations(std::string& locations, const Attempt& attempt, const std::string& run_dir) {
   if (attempt.end) {
@@ -344,6 +328,21 @@ std::string where_to_look(const RunModel& model, const CaseRecord& record, const
   const bool machine = blame_in(model, record) == Blame::kMachine;
   if (locations.empty() || machine) add_location(locations, next_action(model, record));
   return one_line(clean_text(locations), 4 * kHeadlineBytes);
+}
+
+std::string without_numbers(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool hex = text.substr(i, 2) == "0x";
+    const auto end = text.find_first_not_of(hex ? "0123456789abcdefABCDEF" : "0123456789", hex ? i + 2 : i);
+    if (end == i) {
+      out += text[i++];
+      continue;
+    }
+    out += '#';
+    i = std::min(end, text.size());
+  }
+  return out;
 }
 
 std::string cause_key(const RunModel& model, const CaseRecord& record) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/model/run_model.h"
@@ -21,6 +22,9 @@ bool is_flaky(const RunModel& model, const CaseRecord& record);
 // The attempt that says most about it: the one that decides, or the bad one of a case that was good elsewhere, or
 // later. Null when nothing was started.
 const Attempt* telling_attempt(const RunModel& model, const CaseRecord& record);
+
+// The text with each number as "#": what differs in nothing else is said of the same thing.
+std::string without_numbers(std::string_view text);
 
 // Equal for cases that ended alike: by their diagnosis, or by their words without the numbers in them.
 std::string cause_key(const RunModel& model, const CaseRecord& record);

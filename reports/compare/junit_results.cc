@@ -1,0 +1,251 @@
+#include "reports/compare/junit_results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <pugixml.hpp>
+#include <utility>
+
+#include "harness/core/outcome_meaning.h"
+#include "harness/core/read_file.h"
+#include "harness/core/text.h"
+#include "reports/model/failure_summary.h"
+#include "reports/model/truncate.h"
+
+namespace proctor {
+namespace {
+
+constexpr std::string_view kOurs = "proctor.";
+constexpr std::size_t kTextBytes = 200;
+constexpr std::size_t kReadOfText = 4096;  // more of a text is not looked at
+constexpr std::size_t kNameBytes = 4096;
+
+Error bad_file(const std::string& name, const std::string& why, const std::string& hint = {}) {
+  return Error::usage(fmt::format("read {} as JUnit: {}", name, why), hint);
+}
+
+std::string cleaned(std::string_view text, std::size_t limit) {
+  return one_line(clean_text(text.substr(0, kReadOfText)), limit);
+}
+
+// As the parser counts them at most: what it builds of a file is many times as large as its shortest spelling.
+std::optional<std::string> too_much(std::string_view text) {
+  std::size_t elements = 0, attributes = 0;
+  char last = ' ';
+  for (const char c : text) {
+    elements += c == '<';
+    attributes += c == '=' && last != '=';
+    last = c;
+  }
+  if (elements > kMostJunitElements) return fmt::format("more than {} elements", kMostJunitElements);
+  if (attributes > kMostJunitAttributes) return fmt::format("more than {} attributes", kMostJunitAttributes);
+  return std::nullopt;
+}
+
+// "1,234.567" seconds; whatever else is no time.
+std::int64_t milliseconds_of(std::string_view text) {
+  std::string digits;
+  std::ranges::copy_if(text.substr(0, 32), std::back_inserter(digits), [](char c) { return c != ','; });
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
+  const bool is_time = error == std::errc() && seconds >= 0 && seconds < 1e9;
+  return is_time ? std::llround(seconds * 1000) : 0;
+}
+
+// The outcome in "proctor.crash", "proctor.xfail: reason".
+std::optional<Outcome> our_outcome(std::string_view text) {
+  if (!text.starts_with(kOurs)) return std::nullopt;
+  text.remove_prefix(kOurs.size());
+  return parse_outcome(text.substr(0, text.find(':')));
+}
+
+bool says_not_run(const pugi::xml_node& test) {
+  constexpr std::array<std::string_view, 5> kWords = {"notrun", "disabled", "suppressed", "skipped",
+                                                      "ignored"};
+  const auto says = [&](const char* attribute) {
+    return std::ranges::find(kWords, test.attribute(attribute).value()) != kWords.end();
+  };
+  return says("status") || says("result");
+}
+
+// What one testcase says.
+struct Read {
+  Verdict verdict{Outcome::kPass, ""};
+  std::string text{};
+  std::string_view kind{};
+  int attempts = 1;
+  bool flaky = false;
+};
+
+std::string text_in(const pugi::xml_node& element) {
+  const std::string message = cleaned(element.attribute("message").value(), kTextBytes);
+  return message.empty() ? cleaned(element.child_value(), kTextBytes) : message;
+}
+
+void read_bad(const pugi::xml_node& element, Outcome otherwise, Read& read) {
+  const std::string_view type = element.attribute("type").value();
+  const std::optional<Outcome> ours = our_outcome(type);
+  if (ours) read.kind = "proctor";
+  read.verdict = {ours.value_or(otherwise), ""};
+  read.text = text_in(element);
+  if (read.text.empty()) read.text = cleaned(type, kTextBytes);
+}
+
+void read_skipped(const pugi::xml_node& element, Read& read) {
+  const std::string_view message = element.attribute("message").value();
+  const bool is_expected = element.attribute("type").value() == std::string_view("pytest.xfail");
+  const Outcome outcome = is_expected ? Outcome::kXfail : our_outcome(message).value_or(Outcome::kSkip);
+  read.text = text_in(element);
+  read.verdict = {outcome, read.text};
+}
+
+// The worst that it says counts, wherever it stands.
+Read read_test(const pugi::xml_node& test) {
+  Read read;
+  const pugi::xml_node error = test.child("error"), failure = test.child("failure");
+  const pugi::xml_node skipped = test.child("skipped"), flaky = test.child("flakyFailure");
+  if (error) {
+    read_bad(error, Outcome::kError, read);
+  } else if (failure) {
+    read_bad(failure, Outcome::kFail, read);
+  } else if (skipped) {
+    read_skipped(skipped, read);
+  } else if (says_not_run(test)) {
+    read.verdict.outcome = Outcome::kSkip;
+  } else if (flaky || test.child("flakyError")) {
+    read.flaky = true;
+    read.text = text_in(flaky ? flaky : test.child("flakyError"));
+  }
+  constexpr std::array<std::string_view, 4> kAttempts = {"flakyFailure", "flakyError", "rerunFailure",
+                                                         "rerunError"};
+  for (const pugi::xml_node& element : test.children()) {
+    if (std::ranges::find(kAttempts, element.name()) != kAttempts.end()) ++read.attempts;
+  }
+  return read;
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::string& name) : name_(name) {
+    results_.place = name;
+    results_.complete = true;
+    results_.variants = {Variant()};
+    SubjectFact unknown;
+    unknown.reason = "a JUnit file does not say it";
+    results_.subject = {unknown, unknown, unknown, unknown, unknown, ""};
+  }
+
+  Result<RunResults> read(const pugi::xml_document& document) {
+    for (const pugi::xml_node& node : document.children()) {
+      // An external one is never fetched, and what it may declare is not known.
+      if (node.type() == pugi::node_doctype &&
+          std::string_view(node.value()).find('[') != std::string_view::npos)
+        return bad_file(name_,
+                        "its DOCTYPE declares what it is made of, such as entities, which are not expanded");
+    }
+    const pugi::xml_node root = document.document_element();
+    const std::string_view kind = root.name();
+    if (kind != "testsuites" && kind != "testsuite") {
+      return bad_file(name_,
+                      fmt::format("it begins with <{}>, and a JUnit file with <testsuites> or <testsuite>",
+                                  cleaned(kind, kTextBytes)));
+    }
+    if (auto added = add_suite(root, 1); !added) return added.error();
+    const bool is_red = std::ranges::any_of(
+        results_.cases, [](const CaseResult& result) { return result.standing == Standing::kFailing; });
+    results_.exit_code = is_red ? 1 : 0;
+    results_.verdict = is_red ? "red" : "green";
+    return std::move(results_);
+  }
+
+ private:
+  Result<void> add_suite(const pugi::xml_node& suite, int depth) {
+    if (depth > kMostJunitDepth)
+      return bad_file(name_, fmt::format("suites within suites, more than {} deep", kMostJunitDepth));
+    for (const pugi::xml_node& child : suite.children()) {
+      const std::string_view kind = child.name();
+      if (kind == "testcase") add_test(child);
+      if (kind != "testsuite" && kind != "testsuites") continue;
+      if (auto added = add_suite(child, depth + 1); !added) return added;
+    }
+    return {};
+  }
+
+  void add_test(const pugi::xml_node& test) {
+    Read read = read_test(test);
+    CaseResult result;
+    result.id = ids_.next(test.attribute("classname").value(), test.attribute("name").value());
+    result.standing = meaning_of(read.verdict, read.kind).standing;
+    result.attempts = read.attempts;
+    result.flaky = read.flaky;
+    result.duration_ms = milliseconds_of(test.attribute("time").value());
+    if (result.standing != Standing::kPassing || read.flaky) result.cause = cause_of(read);
+    result.verdict = std::move(read.verdict);
+    results_.cases.push_back(std::move(result));
+  }
+
+  std::uint32_t cause_of(const Read& read) {
+    const std::string key = std::string(to_string(read.verdict.outcome)) + "\n" + without_numbers(read.text);
+    const auto [found, is_new] = causes_.try_emplace(key, static_cast<std::uint32_t>(results_.causes.size()));
+    if (is_new) {
+      const std::string_view words = meaning_of(read.verdict, read.kind).words;
+      results_.causes.push_back({key, read.text.empty() ? std::string(words) : read.text});
+    }
+    return found->second;
+  }
+
+  const std::string& name_;
+  RunResults results_;
+  JunitIds ids_;
+  std::map<std::string, std::uint32_t> causes_;
+};
+
+}  // namespace
+
+std::string JunitIds::next(std::string_view classname, std::string_view name) {
+  const std::string first = clean_text(classname.substr(0, kNameBytes));
+  const std::string second = clean_text(name.substr(0, kNameBytes));
+  const std::string id = first.empty() || first == second ? second : first + "." + second;
+  std::string unique;
+  int& uses = uses_[id];
+  do {
+    ++uses;
+    unique = uses == 1 ? id : fmt::format("{} #{}", id, uses);
+  } while (!given_.insert(unique).second);
+  return unique;
+}
+
+Result<RunResults> parse_junit(std::string text, const std::string& name) {
+  if (text.size() > kMostJunitBytes)
+    return bad_file(name, fmt::format("it has {} bytes, and {} are read", text.size(), kMostJunitBytes));
+  if (const auto what = too_much(text)) return bad_file(name, "it has " + *what);
+  pugi::xml_document document;
+  const auto parsed =
+      document.load_buffer_inplace(text.data(), text.size(), pugi::parse_default | pugi::parse_doctype);
+  if (!parsed) {
+    return bad_file(name, fmt::format("at byte {}: {}", parsed.offset, parsed.description()),
+                    "A file that was cut short ends in the middle of an element.");
+  }
+  return Reader(name).read(document);
+}
+
+Result<RunResults> load_junit(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    const bool is_there = std::filesystem::exists(path, error);
+    return bad_file(path, is_there ? "it is no file" : "there is no such file");
+  }
+  const auto size = std::filesystem::file_size(path, error);
+  if (!error && size > kMostJunitBytes)
+    return bad_file(path, fmt::format("it has {} bytes, and {} are read", size, kMostJunitBytes));
+  auto text = read_file(path);
+  if (!text) return bad_file(path, text.error().what);
+  return parse_junit(*std::move(text), path);
+}
+
+}  // namespace proctor

@@ -22,12 +22,14 @@ Result<RunModel> load_run(const std::string& run_dir) {
                       "That is what was given to --out, or proctor-out/latest.");
 }
 
-Result<RunResults> load_run_results(const std::string& place) {
+Result<RunResults> load_run_results(const std::string& place,
+                                    const std::function<void(const RunModel& model)>& look) {
   std::error_code error;
   const bool is_file = std::filesystem::is_regular_file(place, error);
   const std::string run_dir = is_file ? (std::filesystem::path(place).parent_path() / ".").string() : place;
   const auto model = load_run(run_dir);
   if (!model) return model.error();
+  if (look) look(*model);
   auto digest = journal_sha256(run_dir + "/journal.jsonl");
   if (!digest) return digest.error();
   RunResults results = results_of(*model);

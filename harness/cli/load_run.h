@@ -1,6 +1,7 @@
 // A run as its journal tells it, compared with what its runner wrote where that is known on this machine.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "harness/core/result.h"
@@ -11,7 +12,9 @@ namespace proctor::cli {
 
 Result<RunModel> load_run(const std::string& run_dir);
 
-// Of a run directory, or of a file in it: who has its journal.jsonl or report.json has the run.
-Result<RunResults> load_run_results(const std::string& place);
+// Of a run directory, or of a file in it: who has its journal.jsonl or report.json has the run. `look` sees the model,
+// which does not live longer.
+Result<RunResults> load_run_results(const std::string& place,
+                                    const std::function<void(const RunModel& model)>& look = {});
 
 }  // namespace proctor::cli

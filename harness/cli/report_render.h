@@ -24,6 +24,7 @@ int render_again(const std::string& run_dir, const std::vector<ReportFormat>& fo
                  const std::string& out = {});
 
 void add_report_github(CLI::App& report, Action& action);  // report github
+void add_report_diff(CLI::App& report, Action& action);    // report diff
 void add_report_merge(CLI::App& report, Action& action);   // report merge
 
 }  // namespace proctor::cli

@@ -9,6 +9,7 @@
 #include "harness/core/duration.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
+#include "reports/formats/markdown.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/rerun.h"
@@ -22,65 +23,6 @@ namespace {
 constexpr std::size_t kMaxShown = 100;
 constexpr std::size_t kMaxListed = 500;
 constexpr std::size_t kMaxIdsPerGroup = 20;
-constexpr std::size_t kMaxLineBytes = 1000;
-constexpr std::size_t kCutNoteBytes = 200;  // for the sentence that says what was left out
-
-// A page that never grows beyond its limit: an entry is there as a whole or left out and counted. A title
-// waits for its first entry.
-class Page {
- public:
-  explicit Page(std::size_t limit) : limit_(limit) {}
-
-  void title(std::string text) { title_ = std::move(text); }
-  void add(std::string_view entry) {
-    if (text_.size() + title_.size() + entry.size() + kCutNoteBytes > limit_) {
-      ++left_out_;
-      return;
-    }
-    text_ += std::exchange(title_, {});
-    text_ += entry;
-  }
-  std::string finish() && {
-    if (left_out_ > 0) {
-      const std::string note = fmt::format(
-          "\n> **Cut**: {} entries did not fit into {} bytes, what a job summary may hold; `report.json` has "
-          "all.\n",
-          left_out_, limit_);
-      if (text_.size() + note.size() <= limit_) text_ += note;
-    }
-    return std::move(text_);
-  }
-
- private:
-  std::size_t limit_;
-  std::size_t left_out_ = 0;
-  std::string title_;
-  std::string text_;
-};
-
-// Any text as a code span on one line; CommonMark 6.1: the fence is longer than any run of backticks inside.
-std::string code(std::string_view text) {
-  const std::string line = one_line(clean_text(text), kMaxLineBytes);
-  std::size_t longest = 0;
-  std::size_t run = 0;
-  for (const char c : line) {
-    run = c == '`' ? run + 1 : 0;
-    longest = std::max(longest, run);
-  }
-  const std::string fence(longest + 1, '`');
-  const std::string pad = longest > 0 ? " " : "";
-  return line.empty() ? "(empty)" : fence + pad + line + pad + fence;
-}
-
-// Any text as prose on one line: nothing in it is markup.
-std::string prose(std::string_view text) {
-  std::string out;
-  for (const char c : one_line(clean_text(text), kMaxLineBytes)) {
-    if (std::string_view("\\`*_[]<>#|!&~").find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out;
-}
 
 std::string_view light(const RunModel& model) {
   if (ending_signal(model) != 0) return "STOPPED";
@@ -99,11 +41,11 @@ std::string_view light(const RunModel& model) {
 // "Tested: `0123abc` of `https://...`, branch `main`, with changes that are in no commit." or "" when nobody knows.
 std::string tested_line(const Subject& subject) {
   if (!subject.commit.value) return "";
-  std::string text = "Tested: " + code(*subject.commit.value);
-  if (subject.repository.value) text += " of " + code(*subject.repository.value);
-  if (subject.branch.value) text += ", branch " + code(*subject.branch.value);
+  std::string text = "Tested: " + markdown_code(*subject.commit.value);
+  if (subject.repository.value) text += " of " + markdown_code(*subject.repository.value);
+  if (subject.branch.value) text += ", branch " + markdown_code(*subject.branch.value);
   if (subject.dirty.value == "true") text += ", with changes that are in no commit";
-  if (subject.build.value) text += ", by " + prose(*subject.build.value);
+  if (subject.build.value) text += ", by " + markdown_prose(*subject.build.value);
   return text + ".\n";
 }
 
@@ -112,16 +54,19 @@ void add_head(std::string& out, const RunModel& model) {
   out += fmt::format("# Proctor: {} (exit code {})\n\n", light(model), shell_exit_code(model));
   if (model.simulated()) {
     out += "> **SIMULATED.** These results were obtained without hardware";
-    if (plan.sim) out += fmt::format(" ({}, driver {})", code(plan.sim->topology), code(plan.sim->driver));
+    if (plan.sim)
+      out +=
+          fmt::format(" ({}, driver {})", markdown_code(plan.sim->topology), markdown_code(plan.sim->driver));
     out += " and say nothing about any device.\n\n";
   }
-  out +=
-      fmt::format("Run {} on {}, started {}, ", code(plan.run_id), code(plan.hostname), prose(plan.started));
-  out += model.ended() ? fmt::format("finished {}", prose(model.ended()->finished)) : "not finished";
+  out += fmt::format("Run {} on {}, started {}, ", markdown_code(plan.run_id), markdown_code(plan.hostname),
+                     markdown_prose(plan.started));
+  out += model.ended() ? fmt::format("finished {}", markdown_prose(model.ended()->finished)) : "not finished";
   out += fmt::format(", {}.\n", human_duration(Milliseconds(model.elapsed_ms())));
   out += tested_line(plan.subject);
-  if (model.stop()) out += fmt::format("It was stopped: {}.\n", prose(model.stop()->reason));
-  if (const auto text = no_device_text(plan); !text.empty()) out += fmt::format("**{}.**\n", prose(text));
+  if (model.stop()) out += fmt::format("It was stopped: {}.\n", markdown_prose(model.stop()->reason));
+  if (const auto text = no_device_text(plan); !text.empty())
+    out += fmt::format("**{}.**\n", markdown_prose(text));
   const int executed = model.summary().executed();
   if (executed < least_executed(model)) {
     out += fmt::format("**{} executed, at least {} wanted.**\n", executed, least_executed(model));
@@ -144,37 +89,40 @@ void add_counts(std::string& out, const RunModel& model) {
 std::string telemetry_item(const RunModel& model, const CaseRecord& record) {
   const Attempt* attempt = deciding_attempt(record, model.verdict(record));
   const std::string text = attempt != nullptr ? telemetry_text(model.telemetry(*attempt)) : "";
-  return text.empty() ? "" : fmt::format("- telemetry: {}\n", prose(text));
+  return text.empty() ? "" : fmt::format("- telemetry: {}\n", markdown_prose(text));
 }
 
 std::string evidence_list(const RunModel& model, const CaseRecord& record) {
   const Attempt* attempt = deciding_attempt(record, model.verdict(record));
   if (attempt == nullptr || !attempt->end || attempt->end->evidence.lines.empty()) return "";
   std::string out = "- evidence:\n";
-  for (const std::string& line : attempt->end->evidence.lines) out += fmt::format("  - {}\n", code(line));
+  for (const std::string& line : attempt->end->evidence.lines)
+    out += fmt::format("  - {}\n", markdown_code(line));
   return out;
 }
 
 std::string cause_and_next(const RunModel& model, const CaseRecord& record) {
   const Diagnosis* diagnosis = diagnosis_of(model, record);
   std::string out;
-  if (const std::string cause = cause_text(diagnosis); !cause.empty()) out += " · " + code(cause);
-  if (const std::string next = next_text(diagnosis); !next.empty()) out += "\n- next: " + prose(next);
+  if (const std::string cause = cause_text(diagnosis); !cause.empty()) out += " · " + markdown_code(cause);
+  if (const std::string next = next_text(diagnosis); !next.empty())
+    out += "\n- next: " + markdown_prose(next);
   return out;
 }
 
 std::string bad_entry(const RunModel& model, const CaseRecord& record) {
-  std::string note = record.end ? prose(record.end->note) : "";
+  std::string note = record.end ? markdown_prose(record.end->note) : "";
   if (!note.empty()) note = " " + note;
   return fmt::format(
              "\n### {}\n\n- whose problem: **{}**{}\n- what: {}: {}{}\n- rerun: {}\n- where to look: {}\n",
-             code(record.planned.id), to_string(blame_in(model, record)), cause_and_next(model, record),
-             code(to_string(model.verdict(record))), prose(headline(model, record)), note,
-             code(rerun_command(model, record)), prose(where_to_look(model, record))) +
+             markdown_code(record.planned.id), to_string(blame_in(model, record)),
+             cause_and_next(model, record), markdown_code(to_string(model.verdict(record))),
+             markdown_prose(headline(model, record)), note, markdown_code(rerun_command(model, record)),
+             markdown_prose(where_to_look(model, record))) +
          evidence_list(model, record) + telemetry_item(model, record);
 }
 
-void add_bad(Page& page, const RunModel& model) {
+void add_bad(MarkdownPage& page, const RunModel& model) {
   std::size_t bad = 0;
   for (const CaseRecord& record : model.cases()) {
     const Verdict verdict = model.verdict(record);
@@ -185,26 +133,27 @@ void add_bad(Page& page, const RunModel& model) {
     if (bad <= kMaxShown) {
       page.add(bad_entry(model, record));
     } else if (bad <= kMaxListed) {
-      page.add(fmt::format("- {}: {}\n", code(record.planned.id), code(to_string(verdict))));
+      page.add(
+          fmt::format("- {}: {}\n", markdown_code(record.planned.id), markdown_code(to_string(verdict))));
     }
   }
   if (bad > kMaxListed) page.add(fmt::format("- and {} more: see `report.json`\n", bad - kMaxListed));
   if (bad == 0) return;
-  page.add(
-      fmt::format("\nReruns start in {}; logs are below the run directory.\n", code(model.plan().directory)));
+  page.add(fmt::format("\nReruns start in {}; logs are below the run directory.\n",
+                       markdown_code(model.plan().directory)));
 }
 
 std::string group_entry(const std::string& name, const std::vector<const CaseRecord*>& records) {
   std::string out = fmt::format("- {} × {}:", records.size(), name);
   for (std::size_t i = 0; i < std::min(records.size(), kMaxIdsPerGroup); ++i) {
-    out += (i == 0 ? " " : ", ") + code(records[i]->planned.id);
+    out += (i == 0 ? " " : ", ") + markdown_code(records[i]->planned.id);
   }
   if (records.size() > kMaxIdsPerGroup) out += ", ...";
   return out + '\n';
 }
 
 // Cases of one outcome, which is not bad, by reason, the most frequent reason first.
-void add_by_reason(Page& page, const RunModel& model, Outcome outcome, std::string_view title) {
+void add_by_reason(MarkdownPage& page, const RunModel& model, Outcome outcome, std::string_view title) {
   std::map<std::string, std::vector<const CaseRecord*>> groups;
   for (const CaseRecord& record : model.cases()) {
     const Verdict verdict = model.verdict(record);
@@ -218,76 +167,80 @@ void add_by_reason(Page& page, const RunModel& model, Outcome outcome, std::stri
   page.title(fmt::format("\n## {}\n\n", title));
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [reason, records] = sorted[i];
-    page.add(group_entry(reason.empty() ? "no reason" : code(reason), records));
+    page.add(group_entry(reason.empty() ? "no reason" : markdown_code(reason), records));
   }
   if (shown < sorted.size())
     page.add(fmt::format("- and {} more reasons: see `report.json`\n", sorted.size() - shown));
 }
 
-void add_leaks(Page& page, const std::vector<const CaseRecord*>& records) {
+void add_leaks(MarkdownPage& page, const std::vector<const CaseRecord*>& records) {
   for (std::size_t i = 0; i < std::min(records.size(), kMaxIdsPerGroup); ++i) {
     for (const Attempt& attempt : records[i]->attempts) {
       const std::string left = attempt.end ? leak_text(attempt.end->termination) : "";
-      if (!left.empty()) page.add(fmt::format("  - {}: {}\n", code(records[i]->planned.id), prose(left)));
+      if (!left.empty())
+        page.add(fmt::format("  - {}: {}\n", markdown_code(records[i]->planned.id), markdown_prose(left)));
     }
   }
 }
 
-void add_marks(Page& page, const RunModel& model) {
+void add_marks(MarkdownPage& page, const RunModel& model) {
   std::map<std::string, std::vector<const CaseRecord*>> marked;
   for (const CaseRecord& record : model.cases()) {
     for (const std::string& mark : model.marks(record)) marked[mark].push_back(&record);
   }
   page.title("\n## Marks\n\n");
   for (const auto& [mark, records] : marked) {
-    page.add(group_entry(code(mark), records));
+    page.add(group_entry(markdown_code(mark), records));
     if (mark == "leaky") add_leaks(page, records);
   }
 }
 
 // A device that gets no more cases is news for whoever looks after the machine.
-void add_drained(Page& page, const RunModel& model) {
+void add_drained(MarkdownPage& page, const RunModel& model) {
   page.title("\n## Drained devices\n\n");
   for (const DeviceHealth& health : model.health()) {
     if (health.what != "drained") continue;
-    const std::string at = health.case_id.empty() ? "" : fmt::format(" (at {})", code(health.case_id));
-    page.add(fmt::format("- {}: {}{}\n", code(health.device), prose(health.evidence), at));
+    const std::string at =
+        health.case_id.empty() ? "" : fmt::format(" (at {})", markdown_code(health.case_id));
+    page.add(fmt::format("- {}: {}{}\n", markdown_code(health.device), markdown_prose(health.evidence), at));
   }
 }
 
-void add_run_warnings(Page& page, const RunModel& model) {
+void add_run_warnings(MarkdownPage& page, const RunModel& model) {
   page.title("\n## Warnings\n\n");
   const std::size_t shown = std::min(model.warnings().size(), kMaxShown);
   for (std::size_t i = 0; i < shown; ++i) {
-    page.add(fmt::format("- {}: {}\n", code(model.warnings()[i].code), prose(model.warnings()[i].text)));
+    page.add(fmt::format("- {}: {}\n", markdown_code(model.warnings()[i].code),
+                         markdown_prose(model.warnings()[i].text)));
   }
   if (shown < model.warnings().size()) page.add("- and more: see `report.json`\n");
 }
 
-void add_surroundings(Page& page, const RunModel& model) {
+void add_surroundings(MarkdownPage& page, const RunModel& model) {
   const RunPlanned& plan = model.plan();
   page.title("\n## Where it ran\n\n");
-  page.add(fmt::format("- containment: {}\n", code(plan.containment.layer)));
+  page.add(fmt::format("- containment: {}\n", markdown_code(plan.containment.layer)));
   for (const std::string& gap : plan.containment.not_guaranteed) {
-    page.add(fmt::format("  - not guaranteed: {}\n", prose(gap)));
+    page.add(fmt::format("  - not guaranteed: {}\n", markdown_prose(gap)));
   }
   for (const std::string& way : plan.containment.how_to_improve) {
-    page.add(fmt::format("  - better: {}\n", prose(way)));
+    page.add(fmt::format("  - better: {}\n", markdown_prose(way)));
   }
   for (const PlannedDevice& device : plan.devices) {
-    page.add(fmt::format("- device {}: {}{}\n", code(device.id), prose(device.name),
+    page.add(fmt::format("- device {}: {}{}\n", markdown_code(device.id), markdown_prose(device.name),
                          device.simulated ? " (simulated)" : ""));
   }
-  for (const auto& [name, value] : plan.stack) page.add(fmt::format("- {}: {}\n", prose(name), code(value)));
+  for (const auto& [name, value] : plan.stack)
+    page.add(fmt::format("- {}: {}\n", markdown_prose(name), markdown_code(value)));
   std::string line;
   for (const std::string& word : plan.command_line) line += (line.empty() ? "" : " ") + shell_quote(word);
-  page.add(fmt::format("- started as {} in {}\n", code(line), code(plan.directory)));
+  page.add(fmt::format("- started as {} in {}\n", markdown_code(line), markdown_code(plan.directory)));
 }
 
 }  // namespace
 
 std::string summary_markdown(const RunModel& model, std::size_t limit) {
-  Page page(limit);
+  MarkdownPage page(limit, "report.json");
   std::string head;
   add_head(head, model);
   add_counts(head, model);

@@ -4,14 +4,11 @@
 #include <cstddef>
 #include <string>
 
+#include "reports/formats/markdown.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/run_model.h"
 
 namespace proctor {
-
-// GitHub drops the whole summary of a step beyond 1 MiB (actions/runner, CreateStepSummaryCommand); this is
-// 10 % less.
-inline constexpr std::size_t kJobSummaryBytes = 1024 * 1024 * 9 / 10;
 
 // At most `limit` bytes; it says what it leaves out.
 std::string summary_markdown(const RunModel& model, std::size_t limit = kJobSummaryBytes);

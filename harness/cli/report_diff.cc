@@ -1,0 +1,181 @@
+// `proctor report diff A B`: what changed from one run to another.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
+#include "harness/cli/report_render.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/replace_file.h"
+#include "harness/core/text.h"
+#include "harness/core/words.h"
+#include "reports/compare/comparison.h"
+#include "reports/compare/diff.h"
+#include "reports/compare/junit_results.h"
+#include "reports/model/renamed.h"
+
+namespace proctor::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kShownOfAClass = 20;
+constexpr std::string_view kHistory = "history:";
+
+struct DiffOptions {
+  std::string before;
+  std::string after;
+  std::string json;
+  std::string markdown;
+  std::string fail_on;
+  std::string renamed;
+};
+
+std::vector<std::string> class_names() {
+  std::vector<std::string> names;
+  for (const Change change : kAllChanges) names.emplace_back(to_string(change));
+  return names;
+}
+
+Result<std::set<Change>> parse_classes(const std::string& list) {
+  std::set<Change> classes;
+  for (const std::string_view part : split(list, ',')) {
+    const std::string word(trimmed(part));
+    if (list.empty()) continue;
+    const auto change = parse_change(word);
+    if (!change) {
+      const std::string near = near_miss(word, class_names());
+      return Error::usage(
+          fmt::format("read --fail-on {}: there is no class `{}`", list, word),
+          near.empty() ? "Classes: " + joined(class_names(), ", ") + "." : "Did you mean `" + near + "`?");
+    }
+    classes.insert(*change);
+  }
+  return classes;
+}
+
+// A file that no journal lies beside.
+bool is_junit(const std::string& place) {
+  std::error_code error;
+  const fs::path path(place);
+  return fs::exists(path, error) && !fs::is_directory(path, error) &&
+         !fs::exists(path.parent_path() / "journal.jsonl", error);
+}
+
+// What a JUnit file calls the cases of a run, by which the two are compared.
+using OurIds = std::map<std::string, std::string>;
+
+OurIds ids_by_junit(const RunModel& model) {
+  JunitIds junit;
+  OurIds ids;
+  for (const CaseRecord& record : model.cases())
+    ids.emplace(junit.next(record.planned.classname, record.planned.name), record.planned.id);
+  return ids;
+}
+
+void name_as_ours(RunResults& junit, const OurIds& ids) {
+  for (CaseResult& result : junit.cases) {
+    if (const auto found = ids.find(result.id); found != ids.end()) result.id = found->second;
+  }
+}
+
+// One run after the other: of each only its results are kept.
+class Loader {
+ public:
+  explicit Loader(const DiffOptions& options)
+      : options_(options), junit_(is_junit(options.before), is_junit(options.after)) {}
+
+  Result<std::pair<RunResults, RunResults>> load() {
+    auto before = load_one(options_.before, junit_.first);
+    if (!before) return before.error();
+    auto after = load_one(options_.after, junit_.second);
+    if (!after) return after.error();
+    if (is_mixed()) name_as_ours(junit_.first ? *before : *after, ids_);
+    return std::pair(*std::move(before), *std::move(after));
+  }
+
+ private:
+  bool is_mixed() const { return junit_.first != junit_.second; }
+
+  Result<RunResults> load_one(const std::string& place, bool is_junit) {
+    if (is_junit) return load_junit(place);
+    if (place.starts_with(kHistory))
+      return Error::usage("read " + place + ": runs of a history cannot be compared yet",
+                          "Give the run's directory.");
+    auto results = load_run_results(place, [this](const RunModel& model) {
+      if (is_mixed()) ids_ = ids_by_junit(model);
+    });
+    if (!results) return Error::usage(results.error().what, results.error().hint);
+    return results;
+  }
+
+  const DiffOptions& options_;
+  std::pair<bool, bool> junit_;
+  OurIds ids_;
+};
+
+Result<void> write_files(const DiffOptions& options, const Diff& diff) {
+  if (!options.json.empty()) {
+    auto file = FileReplacement::open(options.json);
+    if (!file) return file.error();
+    {
+      TextOutput output([&file](std::string_view piece) { file->add(piece); });
+      write_diff_json(diff, output);
+    }
+    if (auto put = file->put(); !put) return put;
+  }
+  if (options.markdown.empty()) return {};
+  return replace_file(options.markdown, diff_markdown(diff));
+}
+
+int report_diff(const DiffOptions& options) {
+  const auto fail_on = parse_classes(options.fail_on);
+  if (!fail_on) return fail(fail_on.error());
+  const auto renamed = options.renamed.empty() ? Result<std::vector<Rename>>(std::vector<Rename>())
+                                               : load_renames(options.renamed);
+  if (!renamed) return fail(renamed.error());
+  const auto runs = Loader(options).load();
+  if (!runs) return fail(runs.error());
+  const Comparison comparison = compare(runs->first, runs->second, *renamed);
+  const Diff diff{runs->first, runs->second, comparison};
+  if (auto written = write_files(options, diff); !written) return fail(written.error());
+  std::printf("%s", shown(diff_text(diff, kShownOfAClass)).c_str());
+  const auto found = std::ranges::count_if(
+      comparison.changes, [&](const CaseChange& change) { return fail_on->contains(change.change); });
+  if (!options.fail_on.empty()) std::printf("of %s: %td\n", shown(options.fail_on).c_str(), found);
+  if (std::fflush(stdout) != 0) return fail(Error::system("write what changed to stdout", errno));
+  return found > 0 ? kExitRed : kExitGreen;
+}
+
+}  // namespace
+
+void add_report_diff(CLI::App& report, Action& action) {
+  auto* command = report.add_subcommand("diff", "Show what changed from one run to another");
+  command->footer(
+      "A and B: a run directory, or a file in one; or a JUnit file of any runner, which is compared by\n"
+      "(classname, name). Only cases of one variant (suite, backend, stack, device model, simulated or not)\n"
+      "are compared.\n"
+      "Classes: " +
+      joined(class_names(), ", ") +
+      ".\n"
+      "Exit 0: none of --fail-on, 1: some, 2: a run or an option could not be read.");
+  auto options = std::make_shared<DiffOptions>();
+  command->add_option("A", options->before, "The older run")->required();
+  command->add_option("B", options->after, "The newer run")->required();
+  command->add_option("--json", options->json, "Also write everything as JSON to this file");
+  command->add_option("--markdown", options->markdown, "Also write it for a job summary to this file");
+  command->add_option("--fail-on", options->fail_on,
+                      "Classes, separated by commas, of which a case makes the exit code 1");
+  command->add_option("--renamed", options->renamed,
+                      "TOML file whose [[renamed]] entries say what cases are called today");
+  command->callback([options, &action] { action = [options] { return report_diff(*options); }; });
+}
+
+}  // namespace proctor::cli

@@ -7,12 +7,15 @@
 #include <cerrno>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "harness/core/digest.h"
 #include "harness/core/words.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"
+#include "reports/model/rerun.h"
 
 namespace proctor {
 namespace {
@@ -28,6 +31,27 @@ std::string models_of(const RunPlanned& plan, const std::string& backend) {
     if (device.backend == backend) models.insert(device.name);
   }
   return joined({models.begin(), models.end()}, " + ");
+}
+
+// What the files of the machine say, what drivers say of themselves, and of simulated devices what was made of them. That a
+// run has no faults is known, so that one which has some differs by them.
+std::vector<StackFact> stack_of(const RunPlanned& plan) {
+  std::vector<StackFact> stack = plan.fingerprint;
+  const auto add = [&stack](const std::string& name, std::optional<std::string> value,
+                            const std::string& source) {
+    const bool is_absent = !value;
+    if (std::ranges::find(stack, name, &StackFact::name) == stack.end())
+      stack.push_back({name, std::move(value), source, "", is_absent});
+  };
+  for (const auto& [name, value] : plan.stack) {
+    if (!name.starts_with("shard.")) add(name, value, "");  // which run each part of a joined one is
+  }
+  if (plan.sim) {
+    add("sim.topology", plan.sim->topology, "--sim");
+    add("sim.driver", plan.sim->driver, "--sim-driver");
+    add(kSimFaultsEntry, std::nullopt, "PROCTOR_SIM_FAULTS");
+  }
+  return stack;
 }
 
 class Collector {
@@ -102,7 +126,7 @@ RunResults results_of(const RunModel& model) {
   results.started = plan.started;
   results.subject = plan.subject;
   results.plan_digest = plan.plan_digest;
-  results.stack = plan.fingerprint;
+  results.stack = stack_of(plan);
   for (const PlannedSuite& suite : plan.suites) {
     results.programs.push_back({suite.name, suite.backend, model.program_read(suite).sha256});
   }

@@ -69,7 +69,7 @@ struct RunResults {
   std::string started{};         // UTC, 2026-01-31T12:00:00Z
   Subject subject{};
   std::string plan_digest{};
-  std::vector<StackFact> stack{};
+  std::vector<StackFact> stack{};  // each name once: of the machine, of its drivers, and of a simulation
   std::vector<TestedProgram> programs{};
   int exit_code = 0;
   std::string verdict{};  // run_verdict()

@@ -10,6 +10,8 @@ namespace proctor {
 namespace {
 
 using namespace testing_support;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -65,6 +67,24 @@ TEST(RunResultsTest, ASimulatedResultIsOfAnotherVariant) {
   const auto real = results_of(model_of({plan})).variants;
   plan.sim = SimInfo{"xpu:2x2", "simgpu"};
   EXPECT_NE(results_of(model_of({plan})).variants, real);
+}
+
+TEST(RunResultsTest, TheStackHasWhatDriversSayAndTheFaultsOfASimulation) {
+  RunPlanned plan = plan_of({planned("a/one")});
+  plan.stack = {{"xpu.driver", "26.35"}, {"host.kernel", "6.1"}, {"shard.1", "run 1 on a"}};
+  plan.fingerprint = {{"host.kernel", "6.1", "/proc", ""}};
+  const auto names = [&] {
+    std::vector<std::string> texts;
+    for (const StackFact& fact : results_of(model_of({plan})).stack)
+      texts.push_back(fact.name + (fact.absent ? " absent" : " " + *fact.value));
+    return texts;
+  };
+  EXPECT_THAT(names(), ElementsAre("host.kernel 6.1", "xpu.driver 26.35"));
+  plan.sim = SimInfo{"xpu:2x2", "simgpu"};
+  EXPECT_THAT(names(), ElementsAre("host.kernel 6.1", "xpu.driver 26.35", "sim.topology xpu:2x2",
+                                   "sim.driver simgpu", "sim.faults absent"));
+  plan.stack.emplace_back("sim.faults", "copy.short");
+  EXPECT_THAT(names(), Contains("sim.faults copy.short"));
 }
 
 TEST(RunResultsTest, AJournalIsKnownByItsBytes) {

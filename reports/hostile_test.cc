@@ -8,6 +8,8 @@
 #include <random>
 
 #include "harness/core/outcome_meaning.h"
+#include "harness/core/read_file.h"
+#include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "harness/testing/child.h"
 #include "reports/formats/junit.h"
@@ -154,6 +156,18 @@ TEST_F(Hostile, XmlIsValidUnderEverySchema) {
   expect_valid(published_schemas() / "junit-10.xsd", files("junit.xml"));
   expect_valid(published_schemas() / "junit-10.xsd", suite_files());
   expect_valid(published_schemas() / "surefire-test-report.xsd", suite_files());
+}
+
+// What turns the direction of text, ends lines in other ways, or begins a sequence of a terminal.
+TEST_F(Hostile, NoFileHoldsWhatAnEditorOrATerminalObeys) {
+  for (const Run& run : runs_) {
+    for (const auto& entry : fs::recursive_directory_iterator(run.place)) {
+      if (!entry.is_regular_file()) continue;
+      const std::string text = read_file_or_empty(entry.path());
+      EXPECT_EQ(without_hidden_controls(text), text) << entry.path();
+      EXPECT_EQ(text.find('\x1b'), text.npos) << entry.path();
+    }
+  }
 }
 
 TEST_F(Hostile, ReportJsonIsValid) {

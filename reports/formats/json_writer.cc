@@ -13,9 +13,33 @@ namespace {
 
 bool stands_for_itself(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 
+// The bytes of the character that begins there, in text that is UTF-8.
+std::size_t bytes_of_character(std::string_view clean, std::size_t at) {
+  const auto first = static_cast<unsigned char>(clean[at]);
+  return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+std::uint32_t code_of_two_or_three(std::string_view character) {
+  const auto bits = [&](std::size_t at) { return static_cast<unsigned char>(character[at]) & 0x3fU; };
+  if (character.size() == 2) return (static_cast<unsigned char>(character[0]) & 0x1fU) << 6 | bits(1);
+  return (static_cast<unsigned char>(character[0]) & 0x0fU) << 12 | bits(1) << 6 | bits(2);
+}
+
+// What a terminal or an editor would obey is escaped: a reader gets it back, and whoever looks at the file sees it.
+void append_character(std::string& out, std::string_view character) {
+  if (character.size() < 4 && without_hidden_controls(character) != character) {
+    fmt::format_to(std::back_inserter(out), "\\u{:04x}", code_of_two_or_three(character));
+  } else {
+    out += character;
+  }
+}
+
 void append_escaped(std::string& out, std::string_view clean) {
-  for (const char c : clean) {
-    if (c == '"' || c == '\\') {
+  for (std::size_t at = 0; at < clean.size(); at += bytes_of_character(clean, at)) {
+    const char c = clean[at];
+    if (static_cast<unsigned char>(c) >= 0x80) {
+      append_character(out, clean.substr(at, bytes_of_character(clean, at)));
+    } else if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
     } else if (c == '\n') {

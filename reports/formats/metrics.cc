@@ -18,9 +18,9 @@ using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
 std::string escaped(std::string_view value) {
   std::string out;
-  for (const char c : clean_text(value)) {
+  for (const char c : without_hidden_controls(clean_text(value))) {
     if (c == '\\' || c == '"') out += '\\';
-    out += c == '\n' ? "\\n" : std::string(1, c);
+    out += c == '\n' ? "\\n" : c == '\r' ? "\\\\r" : std::string(1, c);  // it has no word for CR
   }
   return out;
 }

@@ -1,5 +1,6 @@
 #include "reports/formats/xml.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "harness/core/text.h"
@@ -10,7 +11,10 @@ namespace {
 // A reader normalises CR everywhere, and LF and TAB in attributes (XML 1.0 sections 2.11 and 3.3.3); as
 // character references they survive.
 void append_escaped(std::string& out, std::string_view value, bool in_attribute) {
-  for (const char c : clean_text(value)) {
+  std::string clean = clean_text(value);
+  if (std::ranges::any_of(clean, [](char c) { return static_cast<unsigned char>(c) >= 0x80; }))
+    clean = without_hidden_controls(clean);
+  for (const char c : clean) {
     if (c == '&') {
       out += "&amp;";
     } else if (c == '<') {

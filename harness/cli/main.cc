@@ -129,6 +129,7 @@ int run_main(int argc, char** argv) {
   add_plan_command(app, action, after_dashes);
   add_list_command(app, action, after_dashes);
   add_report_command(app, action);
+  add_history_command(app, action);
   add_ctest_command(app, action);
   add_rerun_command(app, action);
   add_finish_command(app, action);

@@ -7,11 +7,6 @@
 namespace proctor {
 namespace {
 
-Error refused(const std::string& file, const toml::table& entry, const std::string& why,
-              const std::string& hint = {}) {
-  return toml_error(file, entry.source(), why, hint);
-}
-
 Result<Rename> read_entry(const toml::table& table, const std::string& file) {
   TableReader reader(file, table, "[[renamed]]", {"from", "to"});
   Rename entry;
@@ -19,19 +14,35 @@ Result<Rename> read_entry(const toml::table& table, const std::string& file) {
   reader.read("from", entry.from);
   reader.read("to", entry.to);
   if (reader.error()) return *reader.error();
-  if (entry.from.empty() || entry.to.empty()) return refused(file, table, "a case has no empty name");
   return entry;
 }
 
-// Whether the names that `entry` leads to lead back to it; `earlier` do not.
-bool leads_back(const std::map<std::string, std::string>& earlier, const Rename& entry) {
-  std::string name = entry.to;
-  for (auto next = earlier.find(name); next != earlier.end() && name != entry.from;
-       next = earlier.find(name)) {
-    name = next->second;
+// Entries that say one thing together.
+class Renames {
+ public:
+  // "", or why the entry cannot be among them.
+  std::string why_not(const Rename& entry) const {
+    if (entry.from.empty() || entry.to.empty()) return "a case has no empty name";
+    const auto there = names_.find(entry.from);
+    if (there != names_.end() && there->second != entry.to)
+      return fmt::format("`{}` was renamed to `{}` already", entry.from, there->second);
+    return leads_back(entry) ? fmt::format("`{}` leads back to itself", entry.from) : "";
   }
-  return name == entry.from;
-}
+  // False: it is among them.
+  bool add(const Rename& entry) { return names_.emplace(entry.from, entry.to).second; }
+
+ private:
+  bool leads_back(const Rename& entry) const {
+    const std::string* name = &entry.to;
+    for (auto next = names_.find(*name); next != names_.end() && *name != entry.from;
+         next = names_.find(*name)) {
+      name = &next->second;
+    }
+    return *name == entry.from;
+  }
+
+  std::map<std::string, std::string> names_;
+};
 
 }  // namespace
 
@@ -40,21 +51,16 @@ Result<std::vector<Rename>> parse_renames(std::string_view text, const std::stri
   if (!root) return root.error();
   TableReader top(name, *root, "the top level", {"renamed"});
   std::vector<Rename> entries;
-  std::map<std::string, std::string> earlier;
+  Renames renames;
   for (const toml::table* table : top.tables("renamed")) {
     Result<Rename> entry = read_entry(*table, name);
     if (!entry) return entry.error();
-    const auto [there, is_new] = earlier.try_emplace(entry->from, entry->to);
-    if (!is_new) {
-      return refused(name, *table,
-                     fmt::format("`{}` was renamed to `{}` already", entry->from, there->second),
-                     "A case has one new name; one that was renamed again has an entry from that name on.");
+    if (const std::string why = renames.why_not(*entry); !why.empty()) {
+      return toml_error(
+          name, table->source(), why,
+          "A case has one new name; one that was renamed again has an entry from that name on.");
     }
-    earlier.erase(there);
-    if (leads_back(earlier, *entry))
-      return refused(name, *table, fmt::format("`{}` leads back to itself", entry->from));
-    earlier.emplace(entry->from, entry->to);
-    entries.push_back(*std::move(entry));
+    if (renames.add(*entry)) entries.push_back(*std::move(entry));
   }
   if (top.error()) return *top.error();
   return entries;
@@ -64,6 +70,17 @@ Result<std::vector<Rename>> load_renames(const std::string& path) {
   const Result<std::string> text = read_text_file(path);
   if (!text) return text.error();
   return parse_renames(*text, path);
+}
+
+Result<std::vector<Rename>> join_renames(std::vector<Rename> known, const std::vector<Rename>& more) {
+  Renames renames;
+  for (const Rename& entry : known) renames.add(entry);
+  for (const Rename& entry : more) {
+    if (const std::string why = renames.why_not(entry); !why.empty())
+      return Error::usage("join what cases were renamed to: " + why);
+    if (renames.add(entry)) known.push_back(entry);
+  }
+  return known;
 }
 
 NamesToday::NamesToday(const std::vector<Rename>& renamed) {

@@ -5,7 +5,7 @@
 //   from = "memory.xpu/Copy.Odd"                          # the whole id, as it was
 //   to   = "memory.xpu/Copy.OddAddressesAreByteExact"     # and as it is
 //
-// A case may be renamed again, by an entry of its own. Two entries with one `from`, and names that lead back to
+// A case may be renamed again, by an entry of its own. One `from` with two new names, and names that lead back to
 // themselves, are refused.
 #pragma once
 
@@ -28,6 +28,9 @@ struct Rename {
 Result<std::vector<Rename>> load_renames(const std::string& path);
 // `name` stands for the file in messages.
 Result<std::vector<Rename>> parse_renames(std::string_view text, const std::string& name);
+
+// Both, each entry once. Two that contradict each other are refused.
+Result<std::vector<Rename>> join_renames(std::vector<Rename> known, const std::vector<Rename>& more);
 
 // What each case is called today. Example:
 //

@@ -54,6 +54,17 @@ std::vector<StackFact> stack_of(const RunPlanned& plan) {
   return stack;
 }
 
+// As merge_runs() says it: "run ID on HOST, ...". The only shard of a plan is no part of another run: it has its id.
+std::vector<std::string> shards_of(const RunPlanned& plan) {
+  std::vector<std::string> shards;
+  for (const auto& [name, value] : plan.stack) {
+    if (!name.starts_with("shard.") || !value.starts_with("run ")) continue;
+    std::string shard = value.substr(4, value.find(' ', 4) - 4);
+    if (shard != plan.run_id) shards.push_back(std::move(shard));
+  }
+  return shards;
+}
+
 class Collector {
  public:
   Collector(const RunModel& model, RunResults& results) : model_(model), results_(results) {
@@ -124,6 +135,7 @@ RunResults results_of(const RunModel& model) {
   RunResults results;
   results.run_id = plan.run_id;
   results.started = plan.started;
+  results.parts = shards_of(plan);
   results.subject = plan.subject;
   results.plan_digest = plan.plan_digest;
   results.stack = stack_of(plan);

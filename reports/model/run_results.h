@@ -65,8 +65,9 @@ struct TestedProgram {
 struct RunResults {
   std::string place{};  // for messages: as the user named it
   std::string run_id{};
-  std::string journal_sha256{};  // "": it is not of a journal
-  std::string started{};         // UTC, 2026-01-31T12:00:00Z
+  std::string journal_sha256{};      // "": it is not of a journal
+  std::string started{};             // UTC, 2026-01-31T12:00:00Z
+  std::vector<std::string> parts{};  // of a merged run: the ids of its shards
   Subject subject{};
   std::string plan_digest{};
   std::vector<StackFact> stack{};  // each name once: of the machine, of its drivers, and of a simulation

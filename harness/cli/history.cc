@@ -1,0 +1,376 @@
+// `proctor history add|show|prune|check|merge DB`: what became of the cases, run by run.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
+#include "harness/core/clock.h"
+#include "harness/core/duration.h"
+#include "harness/core/exit_code.h"
+#include "reports/history/answer_json.h"
+#include "reports/history/questions.h"
+#include "reports/model/renamed.h"
+#include "reports/model/report_place.h"
+
+namespace proctor::cli {
+namespace {
+
+struct HistoryOptions {
+  std::string db;
+  std::string wait = "60s";
+  std::string renamed;
+  std::vector<std::string> others;  // reports, or histories
+  std::string keep;
+  HistoryQuestion question;
+  std::string branch;
+  std::string since;
+  std::string case_glob;
+  bool json = false;
+};
+
+void say(const std::string& line) { std::printf("%s\n", shown(line).c_str()); }
+
+// ---- What is asked for ----
+
+std::string utc_text(std::chrono::sys_seconds time) {
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(time - day);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+}
+
+template <typename Number>
+std::optional<Number> whole_number(std::string_view text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// 90d, 12h: how long ago; 2026-01-31, 2026-01-31T12:00:00Z: when.
+Result<std::string> moment(const std::string& option, const std::string& text) {
+  if (is_utc_stamp(text)) return text;
+  if (is_utc_stamp(text + "T00:00:00Z")) return text + "T00:00:00Z";
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  if (text.ends_with('d')) {
+    const auto days = whole_number<int>(std::string_view(text).substr(0, text.size() - 1));
+    if (days && *days >= 0 && *days <= 36'500) return utc_text(now - std::chrono::days(*days));
+  } else if (const auto ago = parse_duration(text)) {
+    return utc_text(now - std::chrono::floor<std::chrono::seconds>(*ago));
+  }
+  return Error::usage(fmt::format("read {} {}: it is neither a time nor how long ago", option, text),
+                      "E.g. 90d, 12h, 2026-01-31 or 2026-01-31T12:00:00Z.");
+}
+
+Result<Milliseconds> wait_of(const HistoryOptions& options) {
+  auto wait = parse_duration(options.wait);
+  if (!wait) return Error::usage("read --wait: " + wait.error().what, wait.error().hint);
+  return *wait;
+}
+
+Result<std::vector<Rename>> renames_of(const HistoryOptions& options) {
+  if (options.renamed.empty()) return std::vector<Rename>();
+  return load_renames(options.renamed);
+}
+
+Result<History> open_to_write(const HistoryOptions& options) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is then an error like a full disk
+  const auto wait = wait_of(options);
+  if (!wait) return wait.error();
+  return History::open(options.db, *wait);
+}
+
+Result<History> open_to_read(const HistoryOptions& options, const std::string& db) {
+  const auto wait = wait_of(options);
+  if (!wait) return wait.error();
+  return History::open_to_read(db, *wait);
+}
+
+std::string size_text(const std::string& db, const HistorySize& size) {
+  std::string text =
+      fmt::format("{}: {} run{}, {} cases, {} results, {:.1f} MB", db, size.runs, size.runs == 1 ? "" : "s",
+                  size.cases, size.results, static_cast<double>(size.bytes) / 1e6);
+  if (size.runs > 0) text += fmt::format(", {} to {}", size.first, size.last);
+  return text;
+}
+
+int tell_size(History& history) {
+  const auto size = history.size();
+  if (!size) return fail(size.error());
+  say(size_text(history.path(), *size));
+  return kExitGreen;
+}
+
+// ---- add, merge, prune, check ----
+
+int add(const HistoryOptions& options) {
+  const auto renamed = renames_of(options);
+  if (!renamed) return fail(renamed.error());
+  // A report that cannot be read is found before there is a file, or a lock on it.
+  auto first = load_run_results(options.others.front());
+  if (!first) return fail(Error::usage(first.error().what, first.error().hint));
+  auto history = open_to_write(options);
+  if (!history) return fail(history.error());
+  std::vector<std::string> lines;
+  const auto done = history->change([&]() -> Result<void> {
+    if (auto kept = history->add_renames(*renamed); !kept) return kept;
+    for (std::size_t i = 0; i < options.others.size(); ++i) {
+      const auto run = i == 0 ? std::move(first) : load_run_results(options.others[i]);
+      if (!run) return Error::usage(run.error().what, run.error().hint);
+      const auto added = history->add(*run);
+      if (!added) return added.error();
+      lines.push_back(fmt::format("{}: {}", options.others[i], to_string(*added)));
+    }
+    return {};
+  });
+  if (!done) return fail(done.error());
+  for (const std::string& line : lines) say(line);
+  return tell_size(*history);
+}
+
+int merge(const HistoryOptions& options) {
+  std::vector<History> others;
+  for (const std::string& db : options.others) {
+    auto other = open_to_read(options, db);
+    if (!other) return fail(other.error());
+    others.push_back(*std::move(other));
+  }
+  auto history = open_to_write(options);
+  if (!history) return fail(history.error());
+  std::vector<std::string> lines;
+  const auto done = history->change([&]() -> Result<void> {
+    for (History& other : others) {
+      const auto added = history->add_all(other);
+      if (!added) return added.error();
+      lines.push_back(fmt::format("{}: {} run{} added", other.path(), *added, *added == 1 ? "" : "s"));
+    }
+    return {};
+  });
+  if (!done) return fail(done.error());
+  for (const std::string& line : lines) say(line);
+  return tell_size(*history);
+}
+
+int prune(const HistoryOptions& options) {
+  const auto runs = whole_number<std::size_t>(options.keep);
+  const auto since = runs ? Result<std::string>("") : moment("--keep", options.keep);
+  if (!since) {
+    return fail(
+        Error::usage(fmt::format("read --keep {}: it is neither a number of runs nor an age", options.keep),
+                     "E.g. 500 or 90d."));
+  }
+  auto existing = open_to_read(options, options.db);  // nothing is made only to remove something
+  if (!existing) return fail(existing.error());
+  auto history = open_to_write(options);
+  if (!history) return fail(history.error());
+  std::int64_t count = 0;
+  const auto done = history->change([&]() -> Result<void> {
+    const auto removed = runs ? history->keep_newest(*runs) : history->keep_since(*since);
+    if (!removed) return removed.error();
+    count = *removed;
+    return {};
+  });
+  if (!done) return fail(done.error());
+  say(fmt::format("{} run{} removed", count, count == 1 ? "" : "s"));
+  return tell_size(*history);
+}
+
+int check(const HistoryOptions& options) {
+  auto history = open_to_read(options, options.db);
+  if (!history) return fail(history.error());
+  const auto wrong = history->check();
+  if (!wrong) return fail(wrong.error());
+  for (const std::string& sentence : *wrong) say(sentence);
+  if (!wrong->empty()) {
+    return fail(
+        Error::usage(fmt::format("trust the history {}: {} thing{} in it {} wrong", options.db, wrong->size(),
+                                 wrong->size() == 1 ? "" : "s", wrong->size() == 1 ? "is" : "are"),
+                     "A history can be made again: proctor history add NEW REPORT..."));
+  }
+  if (const int code = tell_size(*history); code != kExitGreen) return code;
+  say("nothing is wrong with it");
+  return kExitGreen;
+}
+
+// ---- show ----
+
+// "3 days", of a time that lies back.
+std::string age_text(const std::string& since) {
+  const std::int64_t hours = (unix_ms(utc_now()) - unix_ms(since)) / 3'600'000;
+  if (hours < 0) return "in the future";
+  if (hours < 1) return "less than an hour ago";
+  if (hours < 48) return fmt::format("{} hour{} ago", hours, hours == 1 ? "" : "s");
+  return fmt::format("{} days ago", hours / 24);
+}
+
+std::string run_text(const SeenRun& run) {
+  std::string text = fmt::format("{}, run {}", run.started, run.run_id);
+  if (!run.commit.empty())
+    text += fmt::format(", commit {}{}", run.commit.substr(0, 12), run.dirty ? " with changes" : "");
+  return text;
+}
+
+std::string outcome_text(const SeenOutcome& outcome) {
+  return to_string(outcome.verdict) + (outcome.flaky ? ", flaky" : "") +
+         (outcome.cause.empty() ? "" : ": " + outcome.cause);
+}
+
+void show_failing(const HistoryAnswer& answer) {
+  say(answer.failing.empty() ? "no case fails"
+                             : fmt::format("{} case{}:", answer.failing.size(),
+                                           answer.failing.size() == 1 ? " fails" : "s fail"));
+  for (const FailingCase& failing : answer.failing) {
+    const SeenRun& since = answer.runs[failing.since];
+    say(fmt::format("  {}  ({})", failing.id, to_string(failing.variant)));
+    say("    " + outcome_text(failing.last));
+    say(fmt::format("    since {}, {}, {} run{}", run_text(since), age_text(since.started), failing.runs,
+                    failing.runs == 1 ? "" : "s"));
+    if (!since.moved.empty()) say("    the stack moved in it: " + to_string(since.moved));
+    if (failing.good) say("    good in " + run_text(answer.runs[*failing.good]));
+    if (failing.last.run + 1 != answer.runs.size())
+      say("    last seen in " + run_text(answer.runs[failing.last.run]));
+  }
+}
+
+void show_flaky(const HistoryAnswer& answer) {
+  if (answer.flaky.empty()) {
+    say(fmt::format("no case of at least {} runs is flaky", kFewestRuns));
+    return;
+  }
+  say(fmt::format("{} case{} flaky:", answer.flaky.size(), answer.flaky.size() == 1 ? " is" : "s are"));
+  for (const FlakyCase& flaky : answer.flaky) {
+    const Flakiness& of = flaky.flakiness;
+    say(fmt::format("  {:4.1f} % of {} runs ({:.1f} % to {:.1f} %)  {}  ({})",
+                    100.0 * of.disagreeing / of.runs, of.runs, 100 * of.low, 100 * of.high, flaky.id,
+                    to_string(flaky.variant)));
+  }
+}
+
+void show_outcomes(const HistoryAnswer& answer) {
+  if (answer.outcomes.empty()) say("no such case");
+  for (const CaseOutcomes& one : answer.outcomes) {
+    say(fmt::format("{}  ({})", one.id, to_string(one.variant)));
+    for (const SeenOutcome& outcome : one.outcomes) {
+      say(fmt::format("  {}  {}", run_text(answer.runs[outcome.run]), outcome_text(outcome)));
+      if (const auto& moved = answer.runs[outcome.run].moved; !moved.empty())
+        say("    the stack moved in it: " + to_string(moved));
+    }
+  }
+}
+
+void show_text(const HistoryOptions& options, const HistoryAnswer& answer) {
+  const std::string branch = !answer.branch           ? "of all branches"
+                             : answer.branch->empty() ? "of no known branch"
+                                                      : "of branch " + *answer.branch;
+  say(fmt::format("{}: {} run{} {}", options.db, answer.runs.size(), answer.runs.size() == 1 ? "" : "s",
+                  branch));
+  if (options.question.failing) show_failing(answer);
+  if (options.question.flaky) show_flaky(answer);
+  if (options.question.outcomes) show_outcomes(answer);
+}
+
+int show(HistoryOptions options) {
+  HistoryQuestion& question = options.question;
+  if (!options.since.empty()) {
+    auto since = moment("--since", options.since);
+    if (!since) return fail(since.error());
+    question.since = *std::move(since);
+  }
+  auto renamed = renames_of(options);
+  if (!renamed) return fail(renamed.error());
+  question.renamed = *std::move(renamed);
+  if (!options.branch.empty()) question.branch = options.branch;
+  question.outcomes = !options.case_glob.empty() && !question.failing && !question.flaky;
+  if (!options.case_glob.empty()) question.case_glob = options.case_glob;
+  question.failing = question.failing || (!question.flaky && !question.outcomes);
+  auto history = open_to_read(options, options.db);
+  if (!history) return fail(history.error());
+  const auto answer = ask(*history, question);
+  if (!answer) return fail(answer.error());
+  if (!options.json) {
+    show_text(options, *answer);
+    return kExitGreen;
+  }
+  std::string text;
+  {
+    TextOutput output([&](std::string_view piece) { text += piece; });
+    write_answer(question, *answer, output);
+  }
+  std::fputs(shown_json(std::move(text)).c_str(), stdout);
+  return kExitGreen;
+}
+
+// ---- The command ----
+
+using Work = int (*)(const HistoryOptions&);
+
+std::shared_ptr<HistoryOptions> add_work(CLI::App& command, Action& action, Work work) {
+  auto options = std::make_shared<HistoryOptions>();
+  command.add_option("db", options->db, "The history, one SQLite file")->required();
+  command.add_option("--wait", options->wait,
+                     "How long to wait for another program that writes to it (default: 60s)");
+  command.callback([options, work, &action] { action = [options, work] { return work(*options); }; });
+  return options;
+}
+
+void add_add(CLI::App& history, Action& action) {
+  auto* command = history.add_subcommand("add", "Import runs; the file is made where there is none");
+  command->footer(
+      "All of them or none. A run is imported once, however often it is given; a merged run stands for\n"
+      "its shards. The order does not matter.");
+  const auto options = add_work(*command, action, add);
+  command->add_option("reports", options->others, "Run directories, or files in them")->required();
+  command->add_option("--renamed", options->renamed,
+                      "Cases that have another name now, to be remembered: [[renamed]]");
+}
+
+void add_show(CLI::App& history, Action& action) {
+  auto* command =
+      history.add_subcommand("show", "What fails and since when, what is flaky, how a case ended");
+  command->footer(
+      "Without --case, --flaky or --failing: what fails. --case alone: the last outcomes of the case.");
+  const auto options = add_work(*command, action, [](const HistoryOptions& o) { return show(o); });
+  command->add_option("--case", options->case_glob, "Only cases whose id matches (* and ?)");
+  command->add_flag("--failing", options->question.failing,
+                    "Cases whose last result is bad, with the run that began it");
+  command->add_flag("--flaky", options->question.flaky, "Cases whose results disagree on one commit");
+  command->add_option("--since", options->since, "Only what was seen since: 90d, 12h, 2026-01-31");
+  auto* branch = command->add_option("--branch", options->branch,
+                                     "Runs of this branch (default: that of the newest run)");
+  command->add_flag("--all-branches", options->question.all_branches, "Runs of all branches")
+      ->excludes(branch);
+  command->add_option("--renamed", options->renamed,
+                      "Cases that have another name now, beside those that add was told of");
+  command->add_flag("--json", options->json, "One JSON document");
+}
+
+}  // namespace
+
+void add_history_command(CLI::App& app, Action& action) {
+  auto* history =
+      app.add_subcommand("history", "Remember runs in one file, and ask since when and how often");
+  history->footer(
+      "Exit codes: 0 done; 2 the file or a report is not what it should be, and nothing was changed.");
+  history->require_subcommand(1);
+  add_add(*history, action);
+  add_show(*history, action);
+  auto* pruned = history->add_subcommand("prune", "Remove old runs");
+  const auto options = add_work(*pruned, action, prune);
+  pruned->add_option("--keep", options->keep, "How many runs stay (500), or how old they may be (90d)")
+      ->required();
+  add_work(*history->add_subcommand("check", "Whether the file is sound"), action, check);
+  auto* merged = history->add_subcommand("merge", "Import the runs of other histories");
+  const auto merging = add_work(*merged, action, merge);
+  merged->add_option("others", merging->others, "The other histories, which stay as they are")->required();
+}
+
+}  // namespace proctor::cli

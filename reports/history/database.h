@@ -1,0 +1,126 @@
+// One SQLite file through its C interface: what is opened is closed, what is prepared is finalised. What goes wrong is
+// thrown as a SqliteFailure, which never leaves this room: History makes an Error of it. Example:
+//
+//   Database database("/tmp/x.sqlite", Database::Access::kCreate, std::chrono::seconds(5));
+//   database.execute("CREATE TABLE t (a INTEGER, b TEXT)");
+//   Statement insert(database, "INSERT INTO t VALUES (?, ?)");
+//   insert.run(1, "one");
+//   Statement select(database, "SELECT a, b FROM t WHERE a >= ?");
+//   select.bind(1);
+//   while (select.step()) std::printf("%d\n", static_cast<int>(select.integer(0)));
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace proctor {
+
+struct SqliteFailure {
+  int code = 0;        // the extended result code
+  std::string text{};  // SQLite's own words
+  int sys_errno = 0;   // what the system said last, or 0
+};
+
+inline constexpr int kDamaged = 11;  // SQLITE_CORRUPT: what is in the file cannot be
+
+class Database {
+ public:
+  enum class Access {
+    kRead,
+    kFrozen,  // reads without locks, for a file that nobody can be writing to
+    kCreate,  // reads and writes; the file is made where there is none
+  };
+  // `path` is absolute and no link. Whoever holds a lock is waited for, at most for `wait`.
+  Database(const std::string& path, Access access, std::chrono::milliseconds wait);
+
+  // Statements without parameters and without an answer.
+  void execute(const char* sql);
+  // The one number that a statement answers.
+  std::int64_t number(const char* sql);
+  std::int64_t last_id() const;
+  bool is_read_only() const;
+  bool is_in_transaction() const;
+
+ private:
+  friend class Statement;
+  struct Close {
+    void operator()(sqlite3* connection) const;
+  };
+  std::unique_ptr<sqlite3, Close> connection_;
+};
+
+// Bytes that are no text, for Statement::bind().
+struct BlobValue {
+  std::string_view bytes{};
+};
+
+class Statement {
+ public:
+  Statement(Database& database, std::string_view sql);
+
+  // Values of the parameters from the first on; what the statement did before is over.
+  template <typename... Values>
+  Statement& bind(const Values&... values) {
+    reset();
+    int index = 0;
+    (put(++index, values), ...);
+    return *this;
+  }
+  // Goes to the next row, if there is one.
+  bool step();
+  // Does what it does with these values, to the end.
+  template <typename... Values>
+  void run(const Values&... values) {
+    bind(values...);
+    while (step()) {
+    }
+    reset();
+  }
+  void reset();
+
+  // Columns of the row, from 0. A text lives until the next step.
+  std::int64_t integer(int column) const;
+  double real(int column) const;
+  std::string_view text(int column) const;
+  std::string_view bytes(int column) const;  // of a BLOB
+  bool is_null(int column) const;
+
+ private:
+  template <std::integral Integer>
+  void put(int index, Integer value) {
+    put_integer(index, static_cast<std::int64_t>(value));
+  }
+  template <std::floating_point Real>
+  void put(int index, Real value) {
+    put_real(index, static_cast<double>(value));
+  }
+  void put(int index, std::string_view value) { put_text(index, value); }
+  void put(int index, const std::string& value) { put_text(index, value); }
+  void put(int index, const char* value) { put_text(index, value); }
+  template <typename Value>
+  void put(int index, const std::optional<Value>& value) {
+    value ? put(index, *value) : put_null(index);
+  }
+  void put(int index, const BlobValue& value);
+  void put_integer(int index, std::int64_t value);
+  void put_real(int index, double value);
+  void put_text(int index, std::string_view value);
+  void put_null(int index);
+  void check(int code) const;
+
+  struct Finalise {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  sqlite3* connection_;
+  std::unique_ptr<sqlite3_stmt, Finalise> statement_;
+};
+
+}  // namespace proctor

@@ -1,0 +1,338 @@
+#include "reports/history/history.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "harness/core/duration.h"
+#include "harness/core/replace_file.h"
+#include "harness/core/words.h"
+#include "reports/history/schema.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAgain = "A history can be made again: proctor history add NEW REPORT...";
+
+Error refused(const std::string& doing, const std::string& path, const std::string& why,
+              const std::string& hint = {}) {
+  return Error::usage(fmt::format("{} the history {}: {}", doing, path, why), hint);
+}
+
+// Where the file really is: the directories above it may be links, itself it may not.
+Result<std::string> real_place(const std::string& path, const char* doing) {
+  std::error_code error;
+  const fs::path parent = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
+  const fs::path directory = fs::canonical(parent, error);
+  if (error) return refused(doing, path, fmt::format("{}: {}", parent.string(), error.message()));
+  const std::string place = (directory / fs::path(path).filename()).string();
+  struct stat info {};
+  if (::lstat(place.c_str(), &info) != 0) {
+    if (errno == ENOENT) return place;
+    return refused(doing, path, std::error_code(errno, std::generic_category()).message());
+  }
+  if (S_ISLNK(info.st_mode)) {
+    return refused(doing, path, "it is a link",
+                   "Name the file itself: who made the link decides what would be read or written.");
+  }
+  if (S_ISDIR(info.st_mode)) return refused(doing, path, "it is a directory", "A history is one file.");
+  if (!S_ISREG(info.st_mode)) return refused(doing, path, "it is no ordinary file");
+  return place;
+}
+
+// "" where the file is one of ours, or none yet.
+std::string why_not_ours(Database& database) {
+  const std::int64_t version = database.number("PRAGMA user_version");
+  const std::int64_t application = database.number("PRAGMA application_id");
+  if (application != kApplicationId) {
+    const bool is_empty = database.number("SELECT count(*) FROM sqlite_schema") == 0;
+    return version == 0 && application == 0 && is_empty ? "" : "it is of another program";
+  }
+  const auto known = static_cast<std::int64_t>(schema_steps().size());
+  if (version <= known) return "";
+  return fmt::format("it is of version {}, and this proctor knows {}: a newer one wrote it", version, known);
+}
+
+// Whether a writer may have left something that has to be put right first, which takes a place that can be written.
+bool is_in_order(const std::string& place) {
+  std::error_code error;
+  const auto is_empty = [&](const std::string& file) {
+    return !fs::exists(file, error) || fs::file_size(file, error) == 0;
+  };
+  return is_empty(place + "-journal") && is_empty(place + "-wal");
+}
+
+}  // namespace
+
+History::History(std::string path, Database database, std::chrono::milliseconds wait)
+    : path_(std::move(path)), database_(std::move(database)), wait_(wait) {}
+
+Error History::error_of(const std::string& doing, const SqliteFailure& failure) const {
+  return history_error(doing, path_, failure, wait_);
+}
+
+Error history_error(const std::string& doing, const std::string& path, const SqliteFailure& failure,
+                    std::chrono::milliseconds wait) {
+  switch (failure.code & 255) {
+    case SQLITE_NOTADB:
+      return refused(doing, path, "it is no SQLite file", "The first argument is the history.");
+    case SQLITE_CORRUPT:
+      return refused(doing, path, "it is damaged: " + failure.text, kAgain);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return refused(doing, path,
+                     fmt::format("another program has had it for longer than {}", format_duration(wait)),
+                     "See who with `fuser`, or wait longer with --wait.");
+    case SQLITE_FULL:
+      return refused(doing, path, "the disk is full; the history is as it was");
+    case SQLITE_ERROR:  // its tables are not those that its version has
+      return refused(doing, path, "it is damaged: " + failure.text, kAgain);
+    default:
+      break;
+  }
+  std::string why = failure.text;
+  if (failure.sys_errno != 0)
+    why += ": " + std::error_code(failure.sys_errno, std::generic_category()).message();
+  return refused(doing, path, why);
+}
+
+Result<History> History::open(const std::string& path, std::chrono::milliseconds wait) {
+  const auto place = real_place(path, "write");
+  if (!place) return place.error();
+  if (auto ours = check_owner_of(fs::path(*place).parent_path().string()); !ours) return ours.error();
+  try {
+    Database database(*place, Database::Access::kCreate, wait);
+    if (const std::string why = why_not_ours(database); !why.empty()) return refused("write", path, why);
+    if (database.is_read_only()) return refused("write", path, "it cannot be written");
+    return History(path, std::move(database), wait);
+  } catch (const SqliteFailure& failure) {
+    return history_error("write", path, failure, wait);
+  }
+}
+
+Result<History> History::open_to_read(const std::string& path, std::chrono::milliseconds wait) {
+  const auto place = real_place(path, "read");
+  if (!place) return place.error();
+  std::error_code error;
+  if (!fs::exists(*place, error))
+    return refused("read", path, "there is no such file",
+                   "`proctor history add` makes one of run directories.");
+  const auto open_as = [&](Database::Access access) -> Result<History> {
+    Database database(*place, access, wait);
+    if (const std::string why = why_not_ours(database); !why.empty()) return refused("read", path, why);
+    const auto version = static_cast<std::size_t>(database.number("PRAGMA user_version"));
+    if (version == 0) return refused("read", path, "it is empty", "`proctor history add` fills it.");
+    if (version < schema_steps().size()) {
+      return refused("read", path, fmt::format("it is of the older version {}", version),
+                     "Whatever writes to it makes it one of today, `proctor history add` for one.");
+    }
+    return History(path, std::move(database), wait);
+  };
+  try {
+    return open_as(Database::Access::kRead);
+  } catch (const SqliteFailure& failure) {
+    // Some places have no locks, and in some of them nobody can write: there it is read without.
+    const int code = failure.code & 255;
+    const bool without_locks = code == SQLITE_CANTOPEN || code == SQLITE_IOERR || code == SQLITE_PROTOCOL;
+    if (!without_locks || !is_in_order(*place)) return history_error("read", path, failure, wait);
+  }
+  try {
+    return open_as(Database::Access::kFrozen);
+  } catch (const SqliteFailure& failure) {
+    return history_error("read", path, failure, wait);
+  }
+}
+
+Result<void> History::change(const std::function<Result<void>()>& work) {
+  try {
+    // Removed rows leave no gaps then. Only a file without tables takes it.
+    if (database_.number("PRAGMA page_count") == 0) database_.execute("PRAGMA auto_vacuum = FULL");
+    database_.execute("BEGIN IMMEDIATE");
+    std::string why = why_not_ours(database_);  // another program may have been here since it was opened
+    Result<void> done = why.empty() ? Result<void>() : refused("write", path_, why);
+    if (done) {
+      migrate(database_);
+      done = work();
+    }
+    if (done) {
+      database_.execute("COMMIT");
+      return {};
+    }
+    if (database_.is_in_transaction()) database_.execute("ROLLBACK");
+    return done;
+  } catch (const SqliteFailure& failure) {
+    try {
+      if (database_.is_in_transaction()) database_.execute("ROLLBACK");
+    } catch (const SqliteFailure&) {  // what is left of it is put right by whoever opens the file next
+    }
+    return error_of("write", failure);
+  }
+}
+
+Result<void> History::read(const std::function<void(Database&)>& work) {
+  try {
+    if (database_.is_in_transaction()) {
+      work(database_);
+      return {};
+    }
+    database_.execute("BEGIN");
+    work(database_);
+    database_.execute("COMMIT");
+    return {};
+  } catch (const SqliteFailure& failure) {
+    try {
+      if (database_.is_in_transaction()) database_.execute("ROLLBACK");
+    } catch (const SqliteFailure&) {  // nothing was written
+    }
+    return error_of("read", failure);
+  }
+}
+
+Result<Added> History::add(const RunResults& run) {
+  if (run.journal_sha256.empty())
+    return Error::usage(fmt::format("add {} to the history: it is of no journal", run.place));
+  try {
+    return write_run(database_, run);
+  } catch (const SqliteFailure& failure) {
+    return error_of("write", failure);
+  }
+}
+
+Result<void> History::add_renames(const std::vector<Rename>& more) {
+  auto known = renames();
+  if (!known) return known.error();
+  const auto joined = join_renames(*std::move(known), more);
+  if (!joined) return joined.error();
+  try {
+    Statement insert(database_, "INSERT OR IGNORE INTO renamed VALUES (?, ?)");
+    for (const Rename& entry : *joined) insert.run(entry.from, entry.to);
+    return {};
+  } catch (const SqliteFailure& failure) {
+    return error_of("write", failure);
+  }
+}
+
+Result<std::int64_t> History::add_all(History& other) {
+  auto renamed = other.renames();
+  if (!renamed) return renamed.error();
+  if (auto added = add_renames(*renamed); !added) return added.error();
+  const auto runs = other.runs();
+  if (!runs) return runs.error();
+  std::set<std::string> known;
+  const auto own = this->runs();
+  if (!own) return own.error();
+  for (const HistoryRun& run : *own) known.insert(run.journal_sha256);
+  std::int64_t count = 0;
+  for (const HistoryRun& run : *runs) {
+    if (known.contains(run.journal_sha256)) continue;
+    const auto results = other.results_of(run);
+    if (!results) return results.error();
+    const auto added = add(*results);
+    if (!added) return added.error();
+    count += *added == Added::kNew || *added == Added::kReplaced ? 1 : 0;
+  }
+  return count;
+}
+
+Result<std::int64_t> History::remove_all(
+    const std::function<bool(std::size_t newer, const HistoryRun&)>& is_old) {
+  const auto all = runs();
+  if (!all) return all.error();
+  try {
+    std::int64_t removed = 0;
+    for (std::size_t i = 0; i < all->size(); ++i) {
+      if (!is_old(all->size() - 1 - i, (*all)[i])) continue;
+      remove_run(database_, (*all)[i].id);
+      ++removed;
+    }
+    if (removed > 0) remove_orphans(database_);
+    return removed;
+  } catch (const SqliteFailure& failure) {
+    return error_of("write", failure);
+  }
+}
+
+Result<std::int64_t> History::keep_newest(std::size_t keep) {
+  return remove_all([&](std::size_t newer, const HistoryRun&) { return newer >= keep; });
+}
+
+Result<std::int64_t> History::keep_since(const std::string& started) {
+  return remove_all([&](std::size_t, const HistoryRun& run) { return run.started < started; });
+}
+
+Result<HistorySize> History::size() {
+  HistorySize size;
+  const auto done = read([&](Database& database) {
+    size.runs = database.number("SELECT count(*) FROM run");
+    size.cases = database.number("SELECT count(*) FROM test");
+    size.results = database.number("SELECT sum(passing + failing + expected + unrun) FROM run_variant");
+    size.bytes = database.number("PRAGMA page_count") * database.number("PRAGMA page_size");
+    Statement bounds(database, "SELECT min(started), max(started) FROM run");
+    if (!bounds.step()) return;
+    size.first = bounds.text(0);
+    size.last = bounds.text(1);
+  });
+  if (!done) return done.error();
+  return size;
+}
+
+Result<std::vector<std::string>> History::check() {
+  std::vector<std::string> wrong;
+  const auto done = read([&](Database& database) {
+    Statement integrity(database, "PRAGMA integrity_check");
+    while (integrity.step()) {
+      if (integrity.text(0) != "ok") wrong.emplace_back(integrity.text(0));
+    }
+    Statement references(database, "PRAGMA foreign_key_check");
+    while (references.step()) {
+      wrong.push_back(fmt::format("a row of {} names one of {} that is not there", references.text(0),
+                                  references.text(2)));
+    }
+    // The summary is of the results.
+    Statement counts(
+        database,
+        "SELECT run.run_id FROM run WHERE coalesce((SELECT sum(passing + failing + expected + "
+        "unrun) FROM run_variant WHERE run = run.id), 0) <> (SELECT count(*) FROM result WHERE run "
+        "= run.id) OR coalesce((SELECT sum(failing) FROM run_variant WHERE run = run.id), 0) <> "
+        "(SELECT count(*) FROM result WHERE run = run.id AND standing = 1)");
+    while (counts.step())
+      wrong.push_back(fmt::format("the summary of run {} is not that of its results", counts.text(0)));
+  });
+  if (!done) return done.error();
+  return wrong;
+}
+
+Result<std::vector<Rename>> History::renames() {
+  std::vector<Rename> renames;
+  const auto done = read([&](Database& database) {
+    Statement row(database, "SELECT old_id, new_id FROM renamed");
+    while (row.step()) renames.push_back({std::string(row.text(0)), std::string(row.text(1))});
+  });
+  if (!done) return done.error();
+  return renames;
+}
+
+Result<std::vector<HistoryRun>> History::runs() {
+  std::vector<HistoryRun> runs;
+  const auto done = read([&](Database& database) { runs = read_runs(database); });
+  if (!done) return done.error();
+  return runs;
+}
+
+Result<RunResults> History::results_of(const HistoryRun& run) {
+  RunResults results;
+  const auto done = read([&](Database& database) { results = read_results(database, run); });
+  if (!done) return done.error();
+  results.place = fmt::format("{} in {}", run.run_id, path_);
+  return results;
+}
+
+}  // namespace proctor

@@ -1,0 +1,669 @@
+#include "reports/history/questions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "harness/core/text.h"
+
+namespace proctor {
+namespace {
+
+// A case of one variant, by numbers: of its name today, and of the variant in the file.
+struct Key {
+  std::uint32_t name = 0;
+  std::uint32_t variant = 0;
+
+  friend bool operator==(const Key&, const Key&) = default;
+};
+struct HashOfKey {
+  std::size_t operator()(const Key& key) const {
+    return std::hash<std::uint64_t>{}(std::uint64_t{key.variant} << 32 | key.name);
+  }
+};
+template <typename Value>
+using ByKey = std::unordered_map<Key, Value, HashOfKey>;
+
+// The names of cases as they are today.
+class Names {
+ public:
+  Names(Database& database, const std::vector<Rename>& renamed) : today_(renamed) {
+    names_ = read_case_ids(database);
+    for (std::uint32_t test = 0; test < names_.size(); ++test) by_text_.emplace(names_[test], test);
+    const std::size_t tests = names_.size();
+    for (std::size_t test = 0; test < tests; ++test) {
+      const std::uint32_t name = number(std::string(today_.of(names_[test])));
+      of_test_.push_back(name);
+      tests_[name].push_back(static_cast<std::uint32_t>(test));
+    }
+  }
+
+  std::size_t size() const { return names_.size(); }
+  const std::string& text(std::uint32_t name) const { return names_[name]; }
+  std::uint32_t of_test(std::int64_t test) const {
+    if (test < 0 || test >= static_cast<std::int64_t>(of_test_.size()))
+      throw SqliteFailure{kDamaged, "a result is of no case"};
+    return of_test_[static_cast<std::size_t>(test)];
+  }
+  std::optional<std::uint32_t> find(const std::string& id) const {
+    const auto found = by_text_.find(std::string(today_.of(id)));
+    return found == by_text_.end() ? std::nullopt : std::optional(found->second);
+  }
+  bool has_tests(std::uint32_t name) const { return tests_.contains(name); }
+  // All that was ever called so, by their numbers in the file.
+  const std::vector<std::uint32_t>& tests(std::uint32_t name) const { return tests_.at(name); }
+
+ private:
+  std::uint32_t number(const std::string& text) {
+    const auto [found, is_new] = by_text_.try_emplace(text, static_cast<std::uint32_t>(names_.size()));
+    if (is_new) names_.push_back(text);
+    return found->second;
+  }
+
+  NamesToday today_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::uint32_t> by_text_;
+  std::vector<std::uint32_t> of_test_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> tests_;
+};
+
+// The row of a result, until the next one is read.
+class ResultRow {
+ public:
+  static constexpr const char* kColumns =
+      "SELECT test, variant, outcome, standing, flaky, duration_ms, reason, attempts, device, cause FROM "
+      "result ";
+
+  ResultRow(const Statement& row, const Names& names) : row_(row), names_(names) {}
+
+  Key key() const { return {names_.of_test(row_.integer(0)), static_cast<std::uint32_t>(row_.integer(1))}; }
+  Outcome outcome() const { return outcome_in(row_.integer(2)); }
+  Standing standing() const { return standing_in(row_.integer(3)); }
+  bool flaky() const { return row_.integer(4) != 0; }
+  std::int64_t duration_ms() const { return row_.integer(5); }
+  std::int64_t reason() const { return row_.integer(6); }  // these are 0 where there is none
+  int attempts() const { return static_cast<int>(row_.integer(7)); }
+  std::int64_t device() const { return row_.integer(8); }
+  std::int64_t cause() const { return row_.integer(9); }
+
+ private:
+  const Statement& row_;
+  const Names& names_;
+};
+
+// The runs that a question is about, with what is needed to go through them.
+class Runs {
+ public:
+  Runs(Database& database, const Names& names, std::vector<HistoryRun> runs)
+      : database_(database),
+        names_(names),
+        runs_(std::move(runs)),
+        all_(database, std::string(ResultRow::kColumns) + "WHERE run = ?"),
+        one_(database, std::string(ResultRow::kColumns) + "WHERE run = ? AND test = ?"),
+        variants_(runs_.size()),
+        cases_(runs_.size()) {
+    for (std::size_t i = 0; i < runs_.size(); ++i) places_.emplace(runs_[i].id, i);
+    Statement row(database, "SELECT run, variant, passing + failing + expected + unrun FROM run_variant");
+    while (row.step()) {
+      const auto place = places_.find(row.integer(0));
+      if (place == places_.end()) continue;
+      variants_[place->second].insert(row.integer(1));
+      cases_[place->second] += static_cast<std::size_t>(row.integer(2));
+    }
+  }
+
+  std::size_t size() const { return runs_.size(); }
+  const HistoryRun& operator[](std::size_t run) const { return runs_[run]; }
+  std::optional<std::size_t> find(std::int64_t id) const {
+    const auto found = places_.find(id);
+    return found == places_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  // The results of those names in the run: of all by one walk, or of a few by looking each of them up.
+  template <typename OpenNames, typename Visit>
+  void visit(std::size_t run, std::size_t open, const OpenNames& open_names, const Visit& visit_row) {
+    if (open * 8 >= cases_[run]) {
+      for (all_.bind(runs_[run].id); all_.step();) visit_row(ResultRow(all_, names_));
+      return all_.reset();
+    }
+    for (const std::uint32_t name : open_names()) {
+      for (const std::uint32_t test : names_.tests(name)) {
+        if (one_.bind(runs_[run].id, test).step()) visit_row(ResultRow(one_, names_));
+      }
+    }
+    one_.reset();
+  }
+
+  // What moved against the run before it that has a variant of this one.
+  std::vector<FactMoved> moved(std::size_t run) {
+    for (std::size_t before = run; before-- > 0;) {
+      const auto shares = [&](std::int64_t variant) { return variants_[before].contains(variant); };
+      if (std::ranges::none_of(variants_[run], shares)) continue;
+      return moved_between(runs_[before].stack, runs_[run].stack);
+    }
+    return {};
+  }
+
+ private:
+  const std::map<std::string, std::string>& facts(std::int64_t stack) {
+    const auto [known, is_new] = facts_.try_emplace(stack);
+    for (const StackFact& fact : is_new ? read_stack(database_, stack) : std::vector<StackFact>()) {
+      if (fact.value) known->second.emplace(fact.name, *fact.value);
+    }
+    return known->second;
+  }
+
+  std::vector<FactMoved> moved_between(std::int64_t before, std::int64_t after) {
+    std::vector<FactMoved> moved;
+    if (before == after) return moved;
+    const auto& old = facts(before);
+    for (const auto& [name, value] : facts(after)) {
+      const auto found = old.find(name);
+      if (found != old.end() && found->second != value) moved.push_back({name, found->second, value});
+    }
+    return moved;
+  }
+
+  Database& database_;
+  const Names& names_;
+  std::vector<HistoryRun> runs_;
+  Statement all_;
+  Statement one_;
+  std::unordered_map<std::int64_t, std::size_t> places_;
+  std::vector<std::set<std::int64_t>> variants_;
+  std::vector<std::size_t> cases_;
+  std::map<std::int64_t, std::map<std::string, std::string>> facts_;
+};
+
+// What an answer says of a result in words, looked up for those that are shown.
+class Words {
+ public:
+  explicit Words(Database& database)
+      : reason_(database, "SELECT text FROM reason WHERE id = ?"),
+        device_(database, "SELECT name FROM device WHERE id = ?"),
+        cause_(database, "SELECT text FROM cause_of_run WHERE run = ? AND cause = ?") {}
+
+  SeenOutcome outcome(std::size_t run, std::int64_t run_number, const ResultRow& row) {
+    return {.run = run,
+            .verdict = {row.outcome(), look_up(reason_, row.reason())},
+            .standing = row.standing(),
+            .flaky = row.flaky(),
+            .attempts = row.attempts(),
+            .duration_ms = row.duration_ms(),
+            .device = look_up(device_, row.device()),
+            .cause = row.cause() == 0 ? "" : look_up(cause_, run_number, row.cause())};
+  }
+
+ private:
+  template <typename... Ids>
+  std::string look_up(Statement& statement, Ids... ids) {
+    std::string text;
+    if (statement.bind(ids...).step()) text = statement.text(0);
+    statement.reset();
+    return text;
+  }
+
+  Statement reason_;
+  Statement device_;
+  Statement cause_;
+};
+
+// ---- Since when ----
+
+std::vector<FailingCase> failing_in(Database& database, const Names& names, Runs& runs,
+                                    const std::vector<Variant>& variants, const HistoryQuestion& question) {
+  ByKey<std::optional<FailingCase>> open;
+  Statement candidate(
+      database,
+      "SELECT DISTINCT test, variant FROM result INDEXED BY result_notable WHERE (standing = 1 "
+      "OR flaky = 1) AND standing = 1");
+  while (candidate.step()) {
+    const Key key{names.of_test(candidate.integer(0)), static_cast<std::uint32_t>(candidate.integer(1))};
+    if (glob_match(question.case_glob, names.text(key.name))) open.try_emplace(key);
+  }
+  Words words(database);
+  std::vector<FailingCase> failing;
+  const auto close = [&](auto found) {
+    if (found->second && runs[found->second->last.run].started >= question.since)
+      failing.push_back(*std::move(found->second));
+    open.erase(found);
+  };
+  const auto open_names = [&] {
+    std::set<std::uint32_t> open_now;
+    for (const auto& [key, streak] : open) open_now.insert(key.name);
+    return open_now;
+  };
+  for (std::size_t run = runs.size(); run-- > 0 && !open.empty();) {
+    runs.visit(run, open.size(), open_names, [&](const ResultRow& row) {
+      const auto found = open.find(row.key());
+      if (found == open.end() || row.standing() == Standing::kUnrun) return;
+      auto& streak = found->second;
+      if (row.standing() != Standing::kFailing) {
+        if (streak && row.standing() == Standing::kPassing) streak->good = run;
+        return close(found);
+      }
+      if (!streak) {
+        streak = FailingCase{.id = names.text(found->first.name),
+                             .variant = variants.at(found->first.variant),
+                             .last = words.outcome(run, runs[run].id, row)};
+      }
+      streak->since = run;
+      ++streak->runs;
+    });
+  }
+  while (!open.empty()) close(open.begin());
+  std::ranges::sort(failing, {},
+                    [&](const FailingCase& c) { return std::tuple(runs.size() - c.since, c.id, c.variant); });
+  return failing;
+}
+
+// ---- Flakiness ----
+
+// Which cases ran in which runs: passed or failed.
+class Attendance {
+ public:
+  Attendance(Database& database, const Names& names, const Runs& runs, const std::string& since)
+      : names_(names), ran_(runs.size()), runs_(runs) {
+    Statement row(database, "SELECT run, variant, ran FROM run_variant");
+    while (row.step()) {
+      const auto run = runs.find(row.integer(0));
+      if (!run || runs[*run].started < since) continue;
+      const auto variant = static_cast<std::uint32_t>(row.integer(1));
+      std::vector<bool>& there = ran_[*run][variant];
+      there.resize(names.size());
+      std::vector<int>& total = totals_[variant];
+      total.resize(names.size());
+      for (const std::uint32_t test : unpacked(row.bytes(2))) {
+        const std::uint32_t name = names.of_test(test);
+        if (!there[name]) ++total[name];
+        there[name] = true;
+      }
+      if (const HistoryRun& of = runs[*run]; !of.commit.empty() && !of.dirty)
+        by_commit_[of.commit].insert(*run);
+    }
+  }
+
+  // In how many runs the case passed or failed.
+  int total(const Key& key) const {
+    const auto found = totals_.find(key.variant);
+    return found == totals_.end() ? 0 : found->second[key.name];
+  }
+  bool ran(const Key& key, std::size_t run) const {
+    const auto found = ran_[run].find(key.variant);
+    return found != ran_[run].end() && found->second[key.name];
+  }
+  // The runs of the same sources, with itself.
+  std::set<std::size_t> runs_like(std::size_t run) const {
+    if (runs_[run].commit.empty() || runs_[run].dirty) return {run};
+    const auto found = by_commit_.find(runs_[run].commit);
+    return found == by_commit_.end() ? std::set{run} : found->second;
+  }
+
+ private:
+  const Names& names_;
+  std::vector<std::map<std::uint32_t, std::vector<bool>>> ran_;
+  std::map<std::uint32_t, std::vector<int>> totals_;
+  std::map<std::string, std::set<std::size_t>> by_commit_;
+  const Runs& runs_;
+};
+
+// Of a case in one run, where it was not simply good.
+struct Notable {
+  bool failed = false;
+  bool flaky = false;
+};
+
+int disagreeing(const Key& key, std::map<std::size_t, Notable> notable, const Attendance& attendance) {
+  int count = 0;
+  while (!notable.empty()) {
+    int passed = 0;
+    int failed = 0;
+    int flaky = 0;
+    for (const std::size_t run : attendance.runs_like(notable.begin()->first)) {
+      if (!attendance.ran(key, run)) continue;
+      const auto found = notable.find(run);
+      const Notable how = found == notable.end() ? Notable() : found->second;
+      ++(how.failed ? failed : passed);
+      flaky += how.flaky && !how.failed ? 1 : 0;
+      if (found != notable.end()) notable.erase(found);
+    }
+    count += failed <= passed ? failed + flaky : passed;
+  }
+  return count;
+}
+
+class FlakinessReader {
+ public:
+  FlakinessReader(Database& database, const Names& names, const Runs& runs, const std::string& since)
+      : attendance_(database, names, runs, since) {
+    Statement row(database,
+                  "SELECT test, variant, run, standing, flaky FROM result INDEXED BY result_notable WHERE "
+                  "standing = 1 OR flaky = 1");
+    while (row.step()) {
+      const auto run = runs.find(row.integer(2));
+      const Key key{names.of_test(row.integer(0)), static_cast<std::uint32_t>(row.integer(1))};
+      if (!run || !attendance_.ran(key, *run)) continue;
+      notable_[key][*run] = {.failed = row.integer(3) == static_cast<int>(Standing::kFailing),
+                             .flaky = row.integer(4) != 0};
+    }
+  }
+
+  // None of a case of few runs.
+  std::optional<Flakiness> of(const Key& key) const {
+    const int runs = attendance_.total(key);
+    if (runs < kFewestRuns) return std::nullopt;
+    const auto found = notable_.find(key);
+    return flakiness_of(found == notable_.end() ? 0 : disagreeing(key, found->second, attendance_), runs);
+  }
+  const ByKey<std::map<std::size_t, Notable>>& notable() const { return notable_; }
+
+ private:
+  Attendance attendance_;
+  ByKey<std::map<std::size_t, Notable>> notable_;
+};
+
+std::vector<FlakyCase> flaky_in(Database& database, const Names& names, const Runs& runs,
+                                const std::vector<Variant>& variants, const HistoryQuestion& question) {
+  const FlakinessReader reader(database, names, runs, question.since);
+  std::vector<FlakyCase> flaky;
+  for (const auto& [key, notable] : reader.notable()) {
+    if (!glob_match(question.case_glob, names.text(key.name))) continue;
+    const auto flakiness = reader.of(key);
+    if (!flakiness || flakiness->disagreeing == 0) continue;
+    flaky.push_back({names.text(key.name), variants.at(key.variant), *flakiness});
+  }
+  std::ranges::sort(flaky, {},
+                    [](const FlakyCase& c) { return std::tuple(-c.flakiness.low, c.id, c.variant); });
+  return flaky;
+}
+
+// ---- How cases ended, run by run ----
+
+std::vector<CaseOutcomes> outcomes_in(Database& database, const Names& names, Runs& runs,
+                                      const std::vector<Variant>& variants, const HistoryQuestion& question) {
+  std::vector<bool> wanted(names.size());
+  std::vector<std::uint32_t> wanted_names;
+  for (std::uint32_t name = 0; name < names.size(); ++name) {
+    if (!names.has_tests(name) || !glob_match(question.case_glob, names.text(name))) continue;
+    wanted[name] = true;
+    wanted_names.push_back(name);
+  }
+  ByKey<CaseOutcomes> found;
+  Words words(database);
+  for (std::size_t run = runs.size(); run-- > 0 && runs[run].started >= question.since;) {
+    runs.visit(
+        run, wanted_names.size(), [&] { return wanted_names; },
+        [&](const ResultRow& row) {
+          const Key key = row.key();
+          if (!wanted[key.name]) return;
+          CaseOutcomes& past = found[key];
+          if (past.outcomes.size() < kMostOutcomes)
+            past.outcomes.push_back(words.outcome(run, runs[run].id, row));
+        });
+  }
+  std::vector<CaseOutcomes> outcomes;
+  for (auto& [key, past] : found) {
+    past.id = names.text(key.name);
+    past.variant = variants.at(key.variant);
+    outcomes.push_back(std::move(past));
+  }
+  std::ranges::sort(outcomes, {}, [](const CaseOutcomes& c) { return std::tie(c.id, c.variant); });
+  return outcomes;
+}
+
+// ---- Which runs ----
+
+std::vector<Rename> all_renames(Database& database, const std::vector<Rename>& more) {
+  std::vector<Rename> renamed = more;
+  Statement row(database, "SELECT old_id, new_id FROM renamed");
+  while (row.step()) renamed.push_back({std::string(row.text(0)), std::string(row.text(1))});
+  return renamed;
+}
+
+void keep_branch(std::vector<HistoryRun>& runs, const std::string& branch) {
+  std::erase_if(runs, [&](const HistoryRun& run) { return run.branch != branch; });
+}
+
+}  // namespace
+
+std::string to_string(const std::vector<FactMoved>& moved) {
+  std::string text;
+  for (const FactMoved& fact : moved)
+    text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", fact.name, fact.before, fact.after);
+  return text;
+}
+
+Flakiness flakiness_of(int disagreeing, int runs) {
+  constexpr double kZ = 1.959963984540054;  // of the normal distribution, 97.5 %
+  const double n = runs;
+  const double share = disagreeing / n;
+  const double middle = share + kZ * kZ / (2 * n);
+  const double half = kZ * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n));
+  const double scale = 1 + kZ * kZ / n;
+  // Without and with all of them, the bound is exact, and the sums above are only nearly so.
+  return {.runs = runs,
+          .disagreeing = disagreeing,
+          .low = disagreeing == 0 ? 0 : (middle - half) / scale,
+          .high = disagreeing == runs ? 1 : (middle + half) / scale};
+}
+
+namespace {
+
+Error no_such_branch(const History& history, const std::string& branch,
+                     const std::set<std::string>& branches) {
+  const std::string near = near_miss(branch, {branches.begin(), branches.end()});
+  return Error::usage(
+      fmt::format("find the branch `{}` in the history {}: it has no run of it", branch, history.path()),
+      near.empty() ? "" : fmt::format("Did you mean `{}`?", near));
+}
+
+}  // namespace
+
+Result<HistoryAnswer> ask(History& history, const HistoryQuestion& question) {
+  HistoryAnswer answer;
+  std::set<std::string> branches;
+  const auto done = history.read([&](Database& database) {
+    std::vector<HistoryRun> chosen = read_runs(database);
+    if (!question.all_branches) {
+      answer.branch = question.branch ? *question.branch : chosen.empty() ? "" : chosen.back().branch;
+      for (const HistoryRun& run : chosen) branches.insert(run.branch);
+      keep_branch(chosen, *answer.branch);
+    }
+    const Names names(database, all_renames(database, question.renamed));
+    const std::vector<Variant> variants = read_variants(database);
+    Runs runs(database, names, std::move(chosen));
+    if (question.failing) answer.failing = failing_in(database, names, runs, variants, question);
+    if (question.flaky) answer.flaky = flaky_in(database, names, runs, variants, question);
+    if (question.outcomes) answer.outcomes = outcomes_in(database, names, runs, variants, question);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const HistoryRun& run = runs[i];
+      answer.runs.push_back({run.run_id, run.started, run.commit, run.dirty, run.branch, runs.moved(i)});
+    }
+  });
+  if (!done) return done.error();
+  if (question.branch && !branches.contains(*question.branch))
+    return no_such_branch(history, *question.branch, branches);
+  return answer;
+}
+
+namespace {
+
+// Those that began before the run, on its branch, without itself and its shards.
+std::vector<HistoryRun> runs_before(Database& database, const RunResults& run) {
+  std::vector<HistoryRun> all = read_runs(database);
+  const auto is_itself = [&](const HistoryRun& other) {
+    return other.run_id == run.run_id || std::ranges::find(run.parts, other.run_id) != run.parts.end() ||
+           std::tie(other.started, other.run_id) > std::tie(run.started, run.run_id);
+  };
+  std::erase_if(all, is_itself);
+  if (all.empty()) return all;
+  const std::string own = run.subject.branch.value.value_or("");
+  const bool has_own = std::ranges::any_of(all, [&](const HistoryRun& other) { return other.branch == own; });
+  keep_branch(all, has_own ? own : all.back().branch);
+  return all;
+}
+
+// Where the cases of a run are in the answer about it.
+ByKey<std::size_t> places_of(const RunResults& run, const Names& names,
+                             const std::vector<Variant>& variants) {
+  std::map<Variant, std::uint32_t> numbers;
+  for (std::uint32_t i = 0; i < variants.size(); ++i) numbers.emplace(variants[i], i);
+  ByKey<std::size_t> places;
+  for (std::size_t i = 0; i < run.cases.size(); ++i) {
+    const auto name = names.find(run.cases[i].id);
+    const auto variant = numbers.find(run.variants[run.cases[i].variant]);
+    if (name && variant != numbers.end()) places.emplace(Key{*name, variant->second}, i);
+  }
+  return places;
+}
+
+// Newest first. The runs in which it was found are numbered as in `runs`.
+void read_past(Runs& runs, const ByKey<std::size_t>& places, std::vector<std::vector<PastOutcome>>& cases) {
+  std::size_t open = places.size();
+  const auto open_names = [&] {
+    std::set<std::uint32_t> names;
+    for (const auto& [key, place] : places) {
+      if (cases[place].size() < kMostOutcomes) names.insert(key.name);
+    }
+    return names;
+  };
+  constexpr std::size_t kMostRuns =
+      4 * kMostOutcomes;  // of a case that is not in each of them, fewer outcomes are found
+  const std::size_t oldest = runs.size() - std::min(runs.size(), kMostRuns);
+  for (std::size_t run = runs.size(); run-- > oldest && open > 0;) {
+    runs.visit(run, open, open_names, [&](const ResultRow& row) {
+      const auto found = places.find(row.key());
+      if (found == places.end() || cases[found->second].size() >= kMostOutcomes) return;
+      cases[found->second].push_back({.run = static_cast<std::uint32_t>(run),
+                                      .outcome = row.outcome(),
+                                      .standing = row.standing(),
+                                      .flaky = row.flaky(),
+                                      .duration_ms = row.duration_ms()});
+      if (cases[found->second].size() == kMostOutcomes) --open;
+    });
+  }
+}
+
+// Only runs in which something was found are said.
+void name_runs(Runs& runs, Past& past) {
+  std::vector<bool> is_needed(runs.size());
+  for (const auto& outcomes : past.cases) {
+    for (const PastOutcome& outcome : outcomes) is_needed[outcome.run] = true;
+  }
+  std::vector<std::uint32_t> place(runs.size());
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    if (!is_needed[run]) continue;
+    place[run] = static_cast<std::uint32_t>(past.runs.size());
+    const HistoryRun& of = runs[run];
+    past.runs.push_back({of.run_id, of.started, of.commit, of.branch, to_string(runs.moved(run))});
+  }
+  for (auto& outcomes : past.cases) {
+    std::ranges::reverse(outcomes);
+    for (PastOutcome& outcome : outcomes) outcome.run = place[outcome.run];
+  }
+}
+
+}  // namespace
+
+Result<Past> past_of(History& history, const RunResults& run) {
+  Past past;
+  past.cases.resize(run.cases.size());
+  past.flakiness.resize(run.cases.size());
+  const auto done = history.read([&](Database& database) {
+    const Names names(database, all_renames(database, {}));
+    Runs runs(database, names, runs_before(database, run));
+    const ByKey<std::size_t> places = places_of(run, names, read_variants(database));
+    read_past(runs, places, past.cases);
+    name_runs(runs, past);
+    const FlakinessReader flakiness(database, names, runs, "");
+    for (const auto& [key, place] : places) past.flakiness[place] = flakiness.of(key);
+  });
+  if (!done) return done.error();
+  return past;
+}
+
+namespace {
+
+// The commits that begin with the text, newest first; one that is just so is the only one.
+std::vector<std::string> commits_like(const std::vector<HistoryRun>& runs, const std::string& text) {
+  std::vector<std::string> commits;
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    if (run->commit == text) return {text};
+    if (!run->commit.empty() && run->commit.starts_with(text) &&
+        std::ranges::find(commits, run->commit) == commits.end())
+      commits.push_back(run->commit);
+  }
+  return commits;
+}
+
+Error no_such_commit(const History& history, const std::string& commit, const std::vector<HistoryRun>& runs,
+                     const std::vector<std::string>& like) {
+  const std::string what = fmt::format("find the commit `{}` in the history {}: ", commit, history.path());
+  if (like.size() > 1) {
+    return Error::usage(what + fmt::format("{} of its commits begin so", like.size()),
+                        fmt::format("Two of them are {} and {}.", like[0], like[1]));
+  }
+  const std::vector<std::string> all = commits_like(runs, "");
+  return Error::usage(what + "it has no run of it",
+                      all.empty() ? "It has no run whose commit is known."
+                                  : fmt::format("The commit of its newest run is {}.", all.front()));
+}
+
+// The cases of another shard. One that is in both was not of another shard.
+void add_shard(RunResults& whole, RunResults shard) {
+  std::set<std::string_view> there;
+  for (const CaseResult& result : whole.cases) there.insert(result.id);
+  const bool is_other =
+      std::ranges::none_of(shard.cases, [&](const CaseResult& result) { return there.contains(result.id); });
+  if (!is_other) return;
+  const auto causes = static_cast<std::uint32_t>(whole.causes.size());
+  std::ranges::move(shard.causes, std::back_inserter(whole.causes));
+  for (CaseResult& result : shard.cases) {
+    const Variant& variant = shard.variants[result.variant];
+    const auto known = std::ranges::find(whole.variants, variant);
+    result.variant = static_cast<std::uint32_t>(known - whole.variants.begin());
+    if (known == whole.variants.end()) whole.variants.push_back(variant);
+    if (result.cause != kNoCause) result.cause += causes;
+    whole.cases.push_back(std::move(result));
+  }
+  for (TestedProgram& program : shard.programs) {
+    if (std::ranges::find(whole.programs, program) == whole.programs.end())
+      whole.programs.push_back(std::move(program));
+  }
+  whole.parts.push_back(shard.run_id);
+  whole.complete = whole.complete && shard.complete;
+}
+
+}  // namespace
+
+Result<RunResults> results_at(History& history, const std::string& commit) {
+  const auto runs = history.runs();
+  if (!runs) return runs.error();
+  const auto like = commits_like(*runs, commit);
+  if (like.size() != 1 || commit.empty()) return no_such_commit(history, commit, *runs, like);
+  std::optional<RunResults> whole;
+  const HistoryRun* newest = nullptr;
+  for (auto run = runs->rbegin(); run != runs->rend(); ++run) {
+    if (run->commit != like.front()) continue;
+    if (newest != nullptr && std::tie(run->plan, run->stack) != std::tie(newest->plan, newest->stack))
+      continue;
+    auto results = history.results_of(*run);
+    if (!results) return results.error();
+    if (newest == nullptr) {
+      newest = &*run;
+      whole = *std::move(results);
+    } else {
+      add_shard(*whole, *std::move(results));
+    }
+  }
+  std::ranges::sort(whole->cases, {}, &CaseResult::id);
+  whole->place = fmt::format("history:{}@{}", history.path(), like.front());
+  return *std::move(whole);
+}
+
+}  // namespace proctor

@@ -1,0 +1,110 @@
+// What people ask a history: what is red and since when, what is flaky, how a case ended run by run, and what a page
+// shows beside a run.
+//
+// Runs are looked at in the order in which they began, those of one branch alone where nothing else is asked: that of
+// the newest run. A case is known by its id and its variant (reports/model/run_results.h), so that a simulated result
+// never stands beside one of hardware; one that was renamed within its suite is one case.
+//
+//   since when   The streak of a failing case goes back from its newest result that says something. Runs in which it was
+//                not there, or not executed, neither end the streak nor are in it; a pass ends it, and so does a failure
+//                that a list expected.
+//   flaky        Of the runs in which a case passed or failed, those that disagree: with the other runs of the same
+//                commit, as the fewer of them did; or with themselves, for the case was bad first and then good. A
+//                checkout with changes is of no commit. The share has the bounds of Wilson's score interval (95 %), and
+//                nothing is said of a case with fewer than kFewestRuns runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/history/history.h"
+#include "reports/model/past.h"
+
+namespace proctor {
+
+inline constexpr int kFewestRuns = 10;
+inline constexpr std::size_t kMostOutcomes = 50;  // of each case
+
+struct HistoryQuestion {
+  bool failing = false;
+  bool flaky = false;
+  bool outcomes = false;
+  std::optional<std::string> branch{};  // none: that of the newest run
+  bool all_branches = false;
+  std::string since{};  // UTC: what was seen from then on; "" everything
+  std::string case_glob = "*";
+  std::vector<Rename> renamed{};  // beside those of the file
+};
+
+struct FactMoved {
+  std::string name{};
+  std::string before{};
+  std::string after{};
+};
+std::string to_string(const std::vector<FactMoved>& moved);  // "xpu.driver 26.31 -> 26.35, ..."; "" nothing
+
+struct SeenRun {
+  std::string run_id{};
+  std::string started{};
+  std::string commit{};  // "" unknown
+  bool dirty = false;
+  std::string branch{};  // "" unknown
+  // What moved in the stack against the run of such a variant before it. A fact that one of them does not know has not.
+  std::vector<FactMoved> moved{};
+};
+
+struct SeenOutcome {
+  std::size_t run = 0;  // index in HistoryAnswer::runs, and so on
+  Verdict verdict{};
+  Standing standing = Standing::kUnrun;
+  bool flaky = false;
+  int attempts = 0;
+  std::int64_t duration_ms = 0;
+  std::string device{};
+  std::string cause{};
+};
+
+struct FailingCase {
+  std::string id{};
+  Variant variant{};
+  SeenOutcome last{};
+  std::size_t since = 0;              // the first run of the streak
+  std::optional<std::size_t> good{};  // the run before it in which the case was good
+  int runs = 0;                       // in which it failed since
+};
+
+struct FlakyCase {
+  std::string id{};
+  Variant variant{};
+  Flakiness flakiness{};
+};
+
+struct CaseOutcomes {
+  std::string id{};
+  Variant variant{};
+  std::vector<SeenOutcome> outcomes{};  // newest first
+};
+
+struct HistoryAnswer {
+  std::optional<std::string> branch{};   // none: all
+  std::vector<SeenRun> runs{};           // oldest first
+  std::vector<FailingCase> failing{};    // those that failed last first
+  std::vector<FlakyCase> flaky{};        // by the lower bound, largest first
+  std::vector<CaseOutcomes> outcomes{};  // by id
+};
+
+Result<HistoryAnswer> ask(History& history, const HistoryQuestion& question);
+
+// What was before the run, on its branch; where the history has none of it, on that of its newest run.
+Result<Past> past_of(History& history, const RunResults& run);
+
+// A run as it was at the commit whose name is so, or begins so and is the only one: that of its newest run, with the
+// other shards of the same plan on the same stack. Cases are in the order of their ids.
+Result<RunResults> results_at(History& history, const std::string& commit);
+
+// By Wilson's score interval, of 95 %.
+Flakiness flakiness_of(int disagreeing, int runs);
+
+}  // namespace proctor

@@ -1,0 +1,44 @@
+// Runs as a history has them. What goes wrong is thrown as a SqliteFailure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reports/history/database.h"
+#include "reports/model/run_results.h"
+
+namespace proctor {
+
+// A run without its results. Numbers are of this file only.
+struct HistoryRun {
+  std::int64_t id = 0;
+  std::string run_id{};
+  std::string journal_sha256{};
+  std::string started{};
+  std::string commit{};  // "" unknown
+  bool dirty = false;    // the sources were not those of the commit
+  std::string branch{};  // "" unknown
+  std::string plan{};
+  std::int64_t stack = 0;
+};
+
+std::vector<HistoryRun> read_runs(Database& database);  // oldest first
+
+std::vector<StackFact> read_stack(Database& database, std::int64_t stack);
+
+std::vector<Variant> read_variants(Database& database);      // by their numbers; gaps are empty
+std::vector<std::string> read_case_ids(Database& database);  // the same
+
+// Its cases are in the order of their ids. `place` is left for who knows it.
+RunResults read_results(Database& database, const HistoryRun& run);
+
+// What a number of the file means. One that means nothing is thrown as damage.
+Outcome outcome_in(std::int64_t number);
+Standing standing_in(std::int64_t number);
+
+// The numbers of tests in run_variant.ran, and back.
+std::string packed(const std::vector<std::uint32_t>& sorted);
+std::vector<std::uint32_t> unpacked(std::string_view bytes);
+
+}  // namespace proctor

@@ -1,0 +1,42 @@
+// The tables of a history, and how an older file becomes one of today.
+//
+//   run           one row a run. journal_sha256 makes its import idempotent. Of what was tested: subject_commit, dirty,
+//                 branch, repository, build; null is unknown. `plan` is the digest of the whole plan, also of a shard
+//   part          run_id of the shards that a run was merged from: they are in it, and are no runs of their own beside it
+//   stack         the facts of a driver stack, once for all runs that had it, as JSON
+//   program       the digest of each suite's program in a run
+//   test          the id of a case
+//   variant       where a suite ran: stack_name, device_model and simulated make a result another one
+//   result        one row for each case of a run, in the order of the runs, so that an import appends.
+//                 `outcome` and `standing` are numbers of the tables of that name, `reason` and `cause` may be null
+//   cause         cases with one key ended alike;  cause_of_run: in which words, run by run
+//   device reason metric    names that many rows share
+//   measure       what a case measured; `position` is its place among the measures of the case. There is no column
+//                 for single samples, since no journal has them, nor for the variant, which `result` has
+//   run_variant   a summary: how many cases of a variant stood how in a run, and which of them passed or failed (`ran`:
+//                 numbers of tests as differences, each in LEB128), so that nobody has to read all results to know in
+//                 how many runs a case was
+//   renamed       [[renamed]]: a case `old_id` is called `new_id` today
+//   outcome_of_case    a view for people with a shell of SQLite's
+//
+// Indexes, beside those of the keys and of UNIQUE columns: run_by_commit (subject_commit), for history:DB@COMMIT; and
+// result_notable (test, variant, run, standing, flaky) of the rows that failed or are flaky, which are few: the others
+// are found by run.
+#pragma once
+
+#include <span>
+
+#include "reports/history/database.h"
+
+namespace proctor {
+
+inline constexpr int kApplicationId = 0x50524354;  // "PRCT", as `file` and SQLite's shell show it
+
+// What makes a file of version N one of version N + 1, for each N from 0, which is an empty file.
+std::span<const char* const> schema_steps();
+
+// Takes the file from its version to the last. Within a transaction: it is taken there or stays as it was. Returns
+// whether there was anything to do.
+bool migrate(Database& database, std::span<const char* const> steps = schema_steps());
+
+}  // namespace proctor

@@ -1,0 +1,282 @@
+#include "reports/history/write_run.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "harness/core/digest.h"
+#include "reports/formats/json_writer.h"
+#include "reports/history/read_run.h"
+
+namespace proctor {
+namespace {
+
+// Names to numbers, through a table that has each name once.
+class Numbers {
+ public:
+  Numbers(Database& database, const std::string& table, const std::string& column)
+      : database_(database),
+        find_(database, "SELECT id FROM " + table + " WHERE " + column + " = ?"),
+        insert_(database, "INSERT INTO " + table + " (" + column + ") VALUES (?)") {}
+
+  std::int64_t of(const std::string& name) {
+    const auto [known, is_new] = known_.try_emplace(name, 0);
+    if (is_new) known->second = look_up(name);
+    return known->second;
+  }
+  // The same for a name that is asked for once.
+  std::int64_t look_up(std::string_view name) {
+    find_.bind(name);
+    if (find_.step()) {
+      const std::int64_t id = find_.integer(0);
+      find_.reset();
+      return id;
+    }
+    insert_.run(name);
+    return database_.last_id();
+  }
+  std::optional<std::int64_t> of_any(const std::string& name) {
+    return name.empty() ? std::nullopt : std::optional(of(name));
+  }
+
+ private:
+  Database& database_;
+  Statement find_;
+  Statement insert_;
+  std::unordered_map<std::string, std::int64_t> known_;
+};
+
+std::string facts_text(const std::vector<StackFact>& facts) {
+  std::string text;
+  TextOutput output([&](std::string_view piece) { text += piece; });
+  JsonWriter json(output);
+  json.open_array();
+  for (const StackFact& fact : facts) {
+    json.open_object().member("name", fact.name);
+    if (fact.value) json.member("value", *fact.value);
+    json.member_if_any("source", fact.source).member_if_any("reason", fact.reason);
+    if (fact.absent) json.member("absent", true);
+    json.close();
+  }
+  json.close();
+  output.flush();
+  return text;
+}
+
+std::int64_t stack_number(Database& database, const std::vector<StackFact>& facts) {
+  const std::string text = facts_text(facts);
+  const std::string digest = sha256_hex(text);
+  Statement find(database, "SELECT id FROM stack WHERE digest = ?");
+  find.bind(digest);
+  if (find.step()) return find.integer(0);
+  Statement(database, "INSERT INTO stack (digest, facts) VALUES (?, ?)").run(digest, text);
+  return database.last_id();
+}
+
+std::int64_t variant_number(Database& database, const Variant& variant) {
+  Statement find(database,
+                 "SELECT id FROM variant WHERE suite = ? AND backend = ? AND stack_name = ? AND device_model "
+                 "= ? AND simulated = ?");
+  const auto give = [&](Statement& statement) {
+    statement.bind(variant.suite, variant.backend, variant.stack, variant.device_model, variant.simulated);
+    return statement.step();
+  };
+  if (give(find)) return find.integer(0);
+  Statement insert(
+      database,
+      "INSERT INTO variant (suite, backend, stack_name, device_model, simulated) VALUES (?, ?, ?, ?, ?)");
+  give(insert);
+  return database.last_id();
+}
+
+std::int64_t write_run_row(Database& database, const RunResults& run) {
+  const auto& dirty = run.subject.dirty.value;
+  Statement(
+      database,
+      "INSERT INTO run (run_id, journal_sha256, started, subject_commit, dirty, branch, repository, build, "
+      "plan, stack, exit_code, verdict, simulated, complete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "?)")
+      .run(run.run_id, run.journal_sha256, run.started, run.subject.commit.value,
+           dirty ? std::optional(*dirty == "true") : std::nullopt, run.subject.branch.value,
+           run.subject.repository.value, run.subject.build.value, run.plan_digest,
+           stack_number(database, run.stack), run.exit_code, run.verdict, run.simulated, run.complete);
+  const std::int64_t id = database.last_id();
+  Statement part(database, "INSERT OR IGNORE INTO part (run_id, run) VALUES (?, ?)");
+  for (const std::string& shard : run.parts) part.run(shard, id);
+  Statement program(database, "INSERT INTO program VALUES (?, ?, ?, ?, ?)");
+  for (std::size_t i = 0; i < run.programs.size(); ++i)
+    program.run(id, i, run.programs[i].suite, run.programs[i].backend, run.programs[i].sha256);
+  return id;
+}
+
+// Every number of its cases in the file.
+struct Numbered {
+  std::vector<std::int64_t> tests{};  // by place in RunResults::cases, and so on
+  std::vector<std::int64_t> variants{};
+  std::vector<std::int64_t> causes{};
+};
+
+Numbered numbers_of(Database& database, const RunResults& run) {
+  Numbered numbered;
+  Numbers tests(database, "test", "case_id");
+  for (const CaseResult& result : run.cases) numbered.tests.push_back(tests.look_up(result.id));
+  for (const Variant& variant : run.variants) numbered.variants.push_back(variant_number(database, variant));
+  Numbers causes(database, "cause", "key");
+  for (const Cause& cause : run.causes) numbered.causes.push_back(causes.look_up(cause.key));
+  return numbered;
+}
+
+// How the cases of one variant stood in the run.
+struct Counts {
+  std::array<std::int64_t, 4> by_standing{};
+  std::int64_t flaky = 0;
+  std::vector<std::uint32_t> ran{};
+};
+
+void write_counts(Database& database, std::int64_t id, const RunResults& run, const Numbered& numbered,
+                  const std::vector<std::size_t>& order) {
+  std::vector<Counts> counts(run.variants.size());
+  for (const std::size_t at : order) {
+    const CaseResult& result = run.cases[at];
+    Counts& of = counts[result.variant];
+    ++of.by_standing[static_cast<std::size_t>(result.standing)];
+    of.flaky += result.flaky ? 1 : 0;
+    if (result.standing == Standing::kPassing || result.standing == Standing::kFailing)
+      of.ran.push_back(static_cast<std::uint32_t>(numbered.tests[at]));
+  }
+  Statement insert(database, "INSERT INTO run_variant VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto& by = counts[i].by_standing;
+    insert.run(id, numbered.variants[i], by[0], by[1], by[2], by[3], counts[i].flaky,
+               BlobValue{packed(counts[i].ran)});
+  }
+}
+
+void write_measures(Database& database, std::int64_t id, const RunResults& run, const Numbered& numbered,
+                    const std::vector<std::size_t>& order) {
+  std::map<std::pair<std::string, std::string>, std::int64_t> metrics;
+  Statement find(database, "SELECT id FROM metric WHERE name = ? AND unit = ?");
+  Statement add(database, "INSERT INTO metric (name, unit) VALUES (?, ?)");
+  const auto number = [&](const Measure& measure) {
+    const auto [known, is_new] = metrics.try_emplace({measure.name, measure.unit}, 0);
+    if (!is_new) return known->second;
+    if (find.bind(measure.name, measure.unit).step()) return known->second = find.integer(0);
+    add.run(measure.name, measure.unit);
+    return known->second = database.last_id();
+  };
+  Statement insert(database, "INSERT INTO measure VALUES (?, ?, ?, ?, ?, ?, ?)");
+  for (const std::size_t at : order) {
+    std::int64_t position = 0;
+    for (const Measure& measure : run.cases[at].measures) {
+      insert.run(id, numbered.tests[at], position++, number(measure), measure.value, measure.n,
+                 measure.spread);
+    }
+  }
+}
+
+void write_results(Database& database, std::int64_t id, const RunResults& run) {
+  const Numbered numbered = numbers_of(database, run);
+  std::vector<std::size_t> order(run.cases.size());  // by test, so that each row is put behind the last
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t at) { return numbered.tests[at]; });
+  Numbers reasons(database, "reason", "text");
+  Numbers devices(database, "device", "name");
+  Statement insert(database, "INSERT INTO result VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  for (const std::size_t at : order) {
+    const CaseResult& result = run.cases[at];
+    insert.run(id, numbered.tests[at], numbered.variants[result.variant],
+               static_cast<int>(result.verdict.outcome), static_cast<int>(result.standing),
+               reasons.of_any(result.verdict.reason),
+               result.cause == kNoCause ? std::nullopt : std::optional(numbered.causes[result.cause]),
+               result.attempts, result.flaky, result.duration_ms, devices.of_any(result.device));
+  }
+  Statement cause(database, "INSERT INTO cause_of_run VALUES (?, ?, ?)");
+  for (std::size_t i = 0; i < run.causes.size(); ++i) cause.run(id, numbered.causes[i], run.causes[i].text);
+  write_counts(database, id, run, numbered, order);
+  write_measures(database, id, run, numbered, order);
+}
+
+bool finds(Database& database, const char* sql, const std::string& name) {
+  Statement statement(database, sql);
+  return statement.bind(name).step();
+}
+
+// By which of two journals of one run the better one is known.
+using Rank = std::tuple<bool, std::int64_t, std::string>;
+
+Rank rank_of(const RunResults& run) {
+  return {run.complete, std::ranges::count_if(run.cases, [](const auto& c) { return c.attempts > 0; }),
+          run.journal_sha256};
+}
+
+struct StoredRun {
+  std::int64_t id = 0;
+  Rank rank{};
+};
+
+std::optional<StoredRun> find_run(Database& database, const std::string& run_id) {
+  Statement row(database,
+                "SELECT id, complete, (SELECT count(*) FROM result WHERE run = run.id AND attempts > 0), "
+                "journal_sha256 FROM run WHERE run_id = ?");
+  row.bind(run_id);
+  if (!row.step()) return std::nullopt;
+  return StoredRun{row.integer(0), {row.integer(1) != 0, row.integer(2), std::string(row.text(3))}};
+}
+
+}  // namespace
+
+std::string_view to_string(Added added) {
+  switch (added) {
+    case Added::kNew:
+      return "added";
+    case Added::kReplaced:
+      return "takes the place of an earlier journal of this run";
+    case Added::kAlreadyThere:
+      return "was there already";
+    case Added::kOlder:
+      return "a later journal of this run is there already";
+    case Added::kPartOfMerged:
+      return "is in a merged run that is there already";
+  }
+  return "";
+}
+
+Added write_run(Database& database, const RunResults& run) {
+  if (finds(database, "SELECT 1 FROM run WHERE journal_sha256 = ?", run.journal_sha256))
+    return Added::kAlreadyThere;
+  if (finds(database, "SELECT 1 FROM part WHERE run_id = ?", run.run_id)) return Added::kPartOfMerged;
+  const auto stored = find_run(database, run.run_id);
+  if (stored && rank_of(run) < stored->rank) return Added::kOlder;
+  if (stored) remove_run(database, stored->id);
+  for (const std::string& shard : run.parts) {
+    if (const auto part = find_run(database, shard)) remove_run(database, part->id);
+  }
+  write_results(database, write_run_row(database, run), run);
+  return stored ? Added::kReplaced : Added::kNew;
+}
+
+void remove_run(Database& database, std::int64_t id) {
+  for (const char* table : {"result", "measure", "run_variant", "cause_of_run", "program", "part"})
+    Statement(database, std::string("DELETE FROM ") + table + " WHERE run = ?").run(id);
+  Statement(database, "DELETE FROM run WHERE id = ?").run(id);
+}
+
+void remove_orphans(Database& database) {
+  database.execute(
+      "DELETE FROM test WHERE id NOT IN (SELECT test FROM result);"
+      "DELETE FROM reason WHERE id NOT IN (SELECT reason FROM result WHERE reason IS NOT NULL);"
+      "DELETE FROM device WHERE id NOT IN (SELECT device FROM result WHERE device IS NOT NULL);"
+      "DELETE FROM variant WHERE id NOT IN (SELECT variant FROM run_variant);"
+      "DELETE FROM cause WHERE id NOT IN (SELECT cause FROM cause_of_run);"
+      "DELETE FROM metric WHERE id NOT IN (SELECT metric FROM measure);"
+      "DELETE FROM stack WHERE id NOT IN (SELECT stack FROM run)");
+}
+
+}  // namespace proctor

@@ -1,0 +1,22 @@
+// How a run gets into a history, and out of it. What goes wrong is thrown as a SqliteFailure.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "reports/history/database.h"
+#include "reports/model/run_results.h"
+
+namespace proctor {
+
+enum class Added { kNew, kReplaced, kAlreadyThere, kOlder, kPartOfMerged };
+std::string_view to_string(Added added);  // for people: "was there already"
+
+// Which of them a run is depends on what is there (reports/history/history.h).
+Added write_run(Database& database, const RunResults& run);
+
+// What other rows named and no row names any more stays, until remove_orphans().
+void remove_run(Database& database, std::int64_t id);
+void remove_orphans(Database& database);
+
+}  // namespace proctor

@@ -298,10 +298,10 @@ TEST(ReportFormats, AreReadFromAList) {
   };
   EXPECT_EQ(words("json"), "1");
   EXPECT_EQ(words("otlp, metrics,junit-extended"), "3");
-  EXPECT_EQ(words("all"), "7");
+  EXPECT_EQ(words("all"), "8");
   EXPECT_EQ(words("json,jnit"), "read --format json,jnit: there is no format `jnit` Did you mean `junit`?");
   EXPECT_THAT(words(""),
-              HasSubstr("Formats: all, json, junit, junit-extended, ctrf, otlp, metrics, markdown."));
+              HasSubstr("Formats: all, json, junit, junit-extended, ctrf, otlp, metrics, markdown, html."));
   EXPECT_THAT(words("json,"), HasSubstr("there is no format ``"));
 }
 
@@ -317,8 +317,8 @@ TEST(ReportFormats, OnlyThoseThatAreAskedForAreWritten) {
   ASSERT_TRUE(render(model, directory.path(), {ReportFormat::kOpenTelemetry}));
   EXPECT_EQ(there(), std::set<std::string>{"otlp.json"});
   ASSERT_TRUE(render(model, directory.path()));
-  EXPECT_EQ(there(), (std::set<std::string>{"ctrf.json", "junit", "junit.xml", "otlp.json", "report.json",
-                                            "summary.md"}));
+  EXPECT_EQ(there(), (std::set<std::string>{"ctrf.json", "index.html", "junit", "junit.xml", "otlp.json",
+                                            "report.json", "summary.md"}));
 }
 
 }  // namespace

@@ -208,6 +208,19 @@ TEST_F(Hostile, CtrfIsValidAndCountsWhatTheRunHas) {
   }
 }
 
+TEST_F(Hostile, NoPageHasMarkupOfARun) {
+  const auto found = counts("page", files("index.html"));
+  ASSERT_TRUE(found && found->size() == runs_.size());
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    std::map<std::string, int> expected;
+    const Summary summary = runs_[i].model.summary();
+    for (const Outcome outcome : kAllOutcomes) {
+      if (summary[outcome] > 0) expected[std::string(to_string(outcome))] = summary[outcome];
+    }
+    EXPECT_EQ((*found)[i], json(expected)) << runs_[i].place;
+  }
+}
+
 TEST_F(Hostile, OpenTelemetryReadsEveryTrace) {
   const auto found = counts("otlp", files("otlp.json"));
   if (!found) GTEST_SKIP() << "opentelemetry-proto is not installed; ./dev test does it";

@@ -16,6 +16,8 @@
 #include "reports/formats/otlp.h"
 #include "reports/formats/report_json.h"
 #include "reports/formats/summary.h"
+#include "reports/model/run_results.h"
+#include "reports/page/page.h"
 
 namespace proctor {
 namespace {
@@ -24,7 +26,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kJunitDirectory = "junit";
 
-// One file of a run, written in pieces. JUnit has a directory of files beside its own.
+// One file of a run, written in pieces. JUnit has a directory of files beside its own. The page also reads logs: it has
+// no function here.
 struct Format {
   ReportFormat format;
   std::string_view name;
@@ -42,15 +45,19 @@ constexpr std::array kFormats = {
     Format{ReportFormat::kOpenTelemetry, "otlp", "otlp.json", write_otlp},
     Format{ReportFormat::kOpenMetrics, "metrics", "metrics.prom", write_metrics},
     Format{ReportFormat::kMarkdown, "markdown", "summary.md", write_summary},
+    Format{ReportFormat::kHtml, "html", "index.html", nullptr},
 };
 
 class Renderer {
  public:
-  Renderer(const RunModel& model, const fs::path& directory) : model_(model), directory_(directory) {}
+  Renderer(const RunModel& model, const fs::path& directory, const fs::path& run_dir)
+      : model_(model), directory_(directory), run_dir_(run_dir) {}
 
   void write(const Format& format) {
-    keep(
-        write_in_pieces(directory_ / format.file, [&](TextOutput& output) { format.write(model_, output); }));
+    keep(write_in_pieces(directory_ / format.file, [&](TextOutput& output) {
+      if (format.write == nullptr) return write_run_page(output);
+      format.write(model_, output);
+    }));
     if (format.format == ReportFormat::kJunit) write_suites();
   }
 
@@ -74,6 +81,14 @@ class Renderer {
     return file->put();
   }
 
+  void write_run_page(TextOutput& output) const {
+    const RunResults results = results_of(model_);
+    PageRequest request;
+    request.runs.push_back(
+        {.model = model_, .results = results, .run_dir = run_dir_, .link = page_link(directory_, run_dir_)});
+    write_page(request, output);
+  }
+
   void write_suites() {
     const fs::path junit = directory_ / kJunitDirectory;
     std::error_code error;  // a failure shows at the first file below it
@@ -85,6 +100,7 @@ class Renderer {
 
   const RunModel& model_;
   const fs::path& directory_;
+  const fs::path& run_dir_;
   std::string failed_;
 };
 
@@ -98,7 +114,8 @@ std::vector<std::string> format_names() {
 
 const std::vector<ReportFormat>& default_formats() {
   static const std::vector<ReportFormat> formats = {ReportFormat::kJson, ReportFormat::kJunit,
-                                                    ReportFormat::kCtrf, ReportFormat::kMarkdown};
+                                                    ReportFormat::kCtrf, ReportFormat::kMarkdown,
+                                                    ReportFormat::kHtml};
   return formats;
 }
 
@@ -131,8 +148,8 @@ std::string formats_text() {
 }
 
 Result<void> render(const RunModel& model, const fs::path& directory,
-                    const std::vector<ReportFormat>& formats) {
-  Renderer renderer(model, directory);
+                    const std::vector<ReportFormat>& formats, const fs::path& run_dir) {
+  Renderer renderer(model, directory, run_dir.empty() ? directory : run_dir);
   for (const Format& format : kFormats) {
     if (std::ranges::find(formats, format.format) != formats.end()) renderer.write(format);
   }

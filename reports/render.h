@@ -10,9 +10,18 @@
 
 namespace proctor {
 
-enum class ReportFormat { kJson, kJunit, kJunitExtended, kCtrf, kOpenTelemetry, kOpenMetrics, kMarkdown };
+enum class ReportFormat {
+  kJson,
+  kJunit,
+  kJunitExtended,
+  kCtrf,
+  kOpenTelemetry,
+  kOpenMetrics,
+  kMarkdown,
+  kHtml
+};
 
-// What a run leaves: json, junit, ctrf, markdown.
+// What a run leaves: json, junit, ctrf, markdown, html.
 const std::vector<ReportFormat>& default_formats();
 // "json,otlp", or "all": in any order, each once or more. A usage error names the word that is none.
 Result<std::vector<ReportFormat>> parse_formats(const std::string& list);
@@ -20,8 +29,10 @@ Result<std::vector<ReportFormat>> parse_formats(const std::string& list);
 std::string formats_text();
 
 // Writes the files of the formats into the directory, each complete or not at all. A file that cannot
-// be written does not stop the others from being written; the error names every such file.
+// be written does not stop the others from being written; the error names every such file. Logs and evidence lie in
+// `run_dir`, which is the directory itself where it is empty.
 Result<void> render(const RunModel& model, const std::filesystem::path& directory,
-                    const std::vector<ReportFormat>& formats = default_formats());
+                    const std::vector<ReportFormat>& formats = default_formats(),
+                    const std::filesystem::path& run_dir = {});
 
 }  // namespace proctor

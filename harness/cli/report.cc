@@ -41,7 +41,7 @@ int render_again(const std::string& run_dir, const std::vector<ReportFormat>& fo
   if (auto ours = check_reports_place(place); !ours) return fail(ours.error());
   const auto model = load_run(run_dir);
   if (!model) return fail(Error::usage(model.error().what, model.error().hint));
-  if (auto rendered = render(*model, place, formats); !rendered) return fail(rendered.error());
+  if (auto rendered = render(*model, place, formats, run_dir); !rendered) return fail(rendered.error());
   const int code = shell_exit_code(*model);
   for (const Warning& warning : model->warnings()) {
     if (warning.code == kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
@@ -85,7 +85,7 @@ void add_report_command(CLI::App& app, Action& action) {
   command->add_option("run_dir", options->run_dir, "Run directory")->required();
   command->add_option(
       "--format", options->format,
-      "Which, separated by commas: " + formats_text() + "; or all (default: json,junit,ctrf,markdown)");
+      "Which, separated by commas: " + formats_text() + "; or all (default: json,junit,ctrf,markdown,html)");
   command->add_option("--out", options->out,
                       "Directory for them (default: the run directory, below which logs and evidence lie)");
   add_report_merge(*report, action);

@@ -116,8 +116,8 @@ def formats(sandbox):
     run(sandbox, "--", "true")
     done = sandbox.proctor("report", "render", sandbox.last_out(), "--format", "all", "--out", "elsewhere/deep")
     names = sorted(path.name for path in (sandbox.path / "elsewhere/deep").iterdir())
-    check(names == ["ctrf.json", "junit", "junit-extended.xml", "junit.xml", "metrics.prom", "otlp.json", "report.json",
-                    "summary.md"], done.stderr, names)
+    check(names == ["ctrf.json", "index.html", "junit", "junit-extended.xml", "junit.xml", "metrics.prom", "otlp.json",
+                    "report.json", "summary.md"], done.stderr, names)
     for words in (["--format", "jnit"], ["--format", ""], ["--format", "json,,ctrf"]):
         done = sandbox.proctor("report", "render", sandbox.last_out(), *words, "--out", "never")
         check(done.returncode == 2 and "there is no format" in done.stderr, words, done.stderr)

@@ -97,22 +97,20 @@ bool is_below_run_directory(const std::string& file) {
 
 namespace {
 
-struct OpenLog {
-  UniqueFd fd;
-  std::size_t size = 0;
-};
-
-std::optional<OpenLog> open_log(const std::string& path) {
-  OpenLog log{.fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK))};
-  struct stat status {};
-  if (!log.fd || ::fstat(log.fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  log.size = static_cast<std::size_t>(status.st_size);
-  return log;
+UniqueFd open_log(const std::string& path) {
+  return UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 }
 
-std::string read_from(const OpenLog& log, std::size_t from) {
-  std::string text(log.size - from, '\0');
-  const ssize_t got = ::pread(log.fd.get(), text.data(), text.size(), static_cast<off_t>(from));
+// None for what is no regular file.
+std::optional<std::size_t> size_of(const UniqueFd& log) {
+  struct stat status {};
+  if (!log || ::fstat(log.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return static_cast<std::size_t>(status.st_size);
+}
+
+std::string read_from(const UniqueFd& log, std::size_t from, std::size_t size) {
+  std::string text(size - from, '\0');
+  const ssize_t got = ::pread(log.get(), text.data(), text.size(), static_cast<off_t>(from));
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return text;
 }
@@ -120,11 +118,15 @@ std::string read_from(const OpenLog& log, std::size_t from) {
 }  // namespace
 
 LastLines last_lines_of_log(const std::string& path, std::size_t lines, std::size_t bytes) {
-  const auto log = open_log(path);
-  if (!log) return {};
+  return last_lines_of_log(open_log(path), lines, bytes);
+}
+
+LastLines last_lines_of_log(const UniqueFd& log, std::size_t lines, std::size_t bytes) {
+  const auto size = size_of(log);
+  if (!size) return {};
   const std::size_t most = std::max(kLeastRead, 2 * bytes);  // each line has a stamp in front
-  const std::size_t from = log->size > most ? log->size - most : 0;
-  std::string text = read_from(*log, from);
+  const std::size_t from = *size > most ? *size - most : 0;
+  std::string text = read_from(log, from, *size);
   const std::size_t first_end = text.find('\n');
   if (from > 0 && first_end + 1 < text.size()) text.erase(0, first_end + 1);  // the first one was cut
   LogReader reader;
@@ -136,10 +138,11 @@ LastLines last_lines_of_log(const std::string& path, std::size_t lines, std::siz
 }
 
 LastLines lines_of_log(const std::string& path, std::uint64_t& from, std::size_t bytes) {
-  const auto log = open_log(path);
-  if (!log || log->size <= from) return {};
-  const std::size_t begin = std::max<std::size_t>(from, log->size > bytes ? log->size - bytes : 0);
-  const std::string text = read_from(*log, begin);
+  const UniqueFd log = open_log(path);
+  const auto size = size_of(log);
+  if (!size || *size <= from) return {};
+  const std::size_t begin = std::max<std::size_t>(from, *size > bytes ? *size - bytes : 0);
+  const std::string text = read_from(log, begin, *size);
   if (text == "\n") return {};  // the line has still not ended
   LogReader reader;
   LastLines last{.lines = reader.add(std::string_view(text).substr(text.starts_with('\n') ? 1 : 0)),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/core/result.h"
+#include "harness/core/unique_fd.h"
 
 namespace proctor {
 
@@ -35,6 +36,7 @@ bool is_below_run_directory(const std::string& file);
 // The last lines of a log, whole ones: at most `lines`, of at most `bytes` together. A single line that is longer is
 // cut in front. Empty for a file that is not there or not readable.
 LastLines last_lines_of_log(const std::string& path, std::size_t lines, std::size_t bytes);
+LastLines last_lines_of_log(const UniqueFd& log, std::size_t lines, std::size_t bytes);
 // What stands behind the first `from` bytes of it, at most the last `bytes`; `from` is then the place from which it goes
 // on. The log may still grow.
 LastLines lines_of_log(const std::string& path, std::uint64_t& from, std::size_t bytes);

@@ -3,15 +3,20 @@
 
 junitparser  tests, failures, errors and skipped of all suites, by its own walk over the cases
 ctrf         the statuses of all tests; the file is first held to the schema in the environment's CTRF_SCHEMA
+page         outcomes of the cases in the data of index.html, after an HTML parser found no element, no attribute and no
+             address in it that is not the page's own
 otlp         spans, and how many of them are OK, ERROR and UNSET; ids are as long as they must be
 
 Exits with 77, and says what is missing, where its reader is not installed.
 """
 import base64
 import collections
+import html.parser
 import json
 import os
+import re
 import sys
+import zlib
 
 
 def missing(error):
@@ -96,8 +101,53 @@ def otlp(path):
     return {"spans": len(spans), **counts, **{f"result {key}": count for key, count in results.items()}}
 
 
+class PageParser(html.parser.HTMLParser):
+    """Refuses what a page of ours does not write, and keeps its data."""
+
+    TAGS = set("html head meta title style body a header p h1 h2 h3 span strong small em ul ol li main section div table thead tbody "
+               "tr th td details summary dl dt dd br code pre article footer script".split())
+    ATTRIBUTES = set("lang charset http-equiv content name class href id aria-labelledby aria-hidden hidden scope data-label open "
+                     "type".split())
+
+    def __init__(self, path):
+        super().__init__()
+        self.path, self.data, self.block, self.scripts, self.title = path, {}, None, 0, ""
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        address = given.get("href") or "#"
+        if tag not in self.TAGS or set(given) - self.ATTRIBUTES or re.match(r"[a-zA-Z.+-]*:|//", address):
+            raise SystemExit(f"{self.path}: <{tag} {attributes}>"[:500])
+        if tag == "script":
+            self.block = given.get("id")
+            self.scripts += self.block is None
+
+    def handle_comment(self, data):
+        raise SystemExit(f"{self.path}: <!--{data[:300]}")
+
+    def handle_endtag(self, tag):
+        self.block = None if tag == "script" else self.block
+
+    def handle_data(self, data):
+        if self.block:
+            self.data[self.block] = self.data.get(self.block, "") + data
+
+
+def page(path):
+    with open(path, encoding="utf-8") as file:
+        parser = PageParser(path)
+        parser.feed(file.read())
+        parser.close()
+    if parser.scripts != 1:
+        raise SystemExit(f"{path}: {parser.scripts} scripts")
+    blocks = {name: json.loads(zlib.decompress(base64.b64decode(text))) for name, text in parser.data.items()}
+    cases = blocks["data-list"]
+    verdicts = cases["verdict"] if isinstance(cases["verdict"], list) else [cases["verdict"]] * len(cases["id"])
+    return collections.Counter(cases["verdicts"][verdict].split("\n")[0] for verdict in verdicts)
+
+
 def main():
-    if len(sys.argv) < 3 or sys.argv[1] not in ("junitparser", "ctrf", "otlp"):
+    if len(sys.argv) < 3 or sys.argv[1] not in ("junitparser", "ctrf", "otlp", "page"):
         return __doc__
     for path in sys.argv[2:]:
         print(json.dumps(globals()[sys.argv[1]](path)))

@@ -1,0 +1,126 @@
+#include "reports/page/page_cases.h"
+
+#include <algorithm>
+
+#include "reports/model/failure_summary.h"
+
+namespace proctor {
+namespace {
+
+// Nearly every case: what its columns say is all that there is.
+bool is_plain_pass(const CaseRecord& record, const CaseResult& result) {
+  if (result.standing != Standing::kPassing || result.flaky || record.attempts.size() > 1) return false;
+  if (record.end && (!record.end->marks.empty() || !record.end->note.empty())) return false;
+  if (record.attempts.empty() || !record.attempts.front().end) return true;
+  const AttemptEnded& end = *record.attempts.front().end;
+  return end.marks.empty() && end.ranks.empty() && end.measures.empty() && end.properties.empty() &&
+         end.termination.strays.empty();
+}
+
+// How many runs in a row it fails, until this one.
+void add_age(const PageRun& run, PageCase& test) {
+  test.failing_runs = 1;
+  if (run.past == nullptr || test.index >= run.past->cases.size()) return;
+  const auto& outcomes = run.past->cases[test.index];
+  for (auto outcome = outcomes.rbegin(); outcome != outcomes.rend(); ++outcome) {
+    if (outcome->standing == Standing::kUnrun) continue;
+    if (outcome->standing != Standing::kFailing) break;
+    ++test.failing_runs;
+    test.since = outcome->run;
+  }
+}
+
+void add_changes(const PageRun& run, std::vector<PageCase>& cases, std::size_t first) {
+  if (!run.changes) return;
+  for (const CaseChange& change : run.changes->comparison.changes) {
+    if (change.after == kNotThere) continue;
+    PageCase& test = cases[first + change.after];
+    if (!test.change) test.change = change.change;
+  }
+}
+
+bool is_new(const PageRun& run, const PageCase& test) {
+  if (!test.bad) return false;
+  if (run.changes) return test.change == Change::kRegression || test.change == Change::kNewFailing;
+  return run.past != nullptr && !run.past->runs.empty() && test.failing_runs == 1;
+}
+
+}  // namespace
+
+std::vector<PageCase> page_cases(const PageRequest& request) {
+  std::vector<PageCase> cases;
+  for (std::uint32_t number = 0; number < request.runs.size(); ++number) {
+    const PageRun& run = request.runs[number];
+    const std::size_t first = cases.size();
+    const auto& records = run.model.cases();
+    for (std::uint32_t index = 0; index < records.size(); ++index) {
+      const CaseRecord& record = records[index];
+      PageCase test{.run = number, .index = index};
+      test.odd = !is_plain_pass(record, run.results.cases[index]);
+      if (test.odd) {
+        test.bad = run.model.is_bad(record) || is_good_elsewhere(run.model, record);
+        test.blame = blame_in(run.model, record);
+        if (test.bad) add_age(run, test);
+      }
+      cases.push_back(test);
+    }
+    add_changes(run, cases, first);
+    for (std::size_t i = first; i < cases.size(); ++i) cases[i].is_new = is_new(run, cases[i]);
+  }
+  return cases;
+}
+
+std::string message_of(const PageRequest& request, const PageCase& test) {
+  const RunModel& model = request.runs[test.run].model;
+  const CaseRecord& record = record_of(request, test);
+  const Attempt* telling = result_of(request, test).flaky ? telling_attempt(model, record) : nullptr;
+  return telling != nullptr ? headline(model, record, *telling) : headline(model, record);
+}
+
+const CaseRecord& record_of(const PageRequest& request, const PageCase& test) {
+  return request.runs[test.run].model.cases()[test.index];
+}
+
+const CaseResult& result_of(const PageRequest& request, const PageCase& test) {
+  return request.runs[test.run].results.cases[test.index];
+}
+
+std::size_t variant_number(const PageRequest& request, std::size_t run, std::uint32_t variant) {
+  std::size_t before = 0;
+  for (std::size_t i = 0; i < run; ++i) before += request.runs[i].results.variants.size();
+  return before + variant;
+}
+
+std::size_t cause_number(const PageRequest& request, std::size_t run, std::uint32_t cause) {
+  std::size_t before = 1;
+  for (std::size_t i = 0; i < run; ++i) before += request.runs[i].results.causes.size();
+  return before + cause;
+}
+
+std::string suite_name(const Variant& variant) {
+  const bool alone = variant.backend.empty() || variant.backend == "none";
+  return alone ? variant.suite : variant.suite + "." + variant.backend;
+}
+
+std::string_view look_of(const Verdict& verdict, Standing standing) {
+  switch (standing) {
+    case Standing::kPassing:
+      return "good";
+    case Standing::kFailing:
+      return "bad";
+    case Standing::kExpected:
+      return "known";
+    case Standing::kUnrun:
+      return verdict.outcome == Outcome::kSkip ? "skip" : "unrun";
+  }
+  return "unrun";
+}
+
+std::string_view sign_of(std::string_view look) {
+  if (look == "good") return "✓";
+  if (look == "bad") return "✗";
+  if (look == "known") return "~";
+  return look == "skip" ? "–" : "?";
+}
+
+}  // namespace proctor

@@ -1,0 +1,46 @@
+// What a page knows of each case beside its result: read once, for the page's own HTML and for its data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/page/page_request.h"
+
+namespace proctor {
+
+struct PageCase {
+  std::uint32_t run = 0;    // index in PageRequest::runs
+  std::uint32_t index = 0;  // in its cases, and in those of its results
+  bool bad = false;         // it is, or was on one device
+  bool odd = false;         // there is more to say than that it passed
+  bool is_new = false;      // bad, and not so before
+  Blame blame = Blame::kNobody;
+  std::optional<Change> change{};   // against the run that it is compared with, the first word on it
+  std::uint32_t failing_runs = 0;   // in a row until now, with this one; 0: it does not fail
+  std::uint32_t since = kNotThere;  // index in Past::runs of the first of them; kNotThere: this run
+};
+
+std::vector<PageCase> page_cases(const PageRequest& request);
+
+// What happened, in one line; of a case that was good in the end, what was bad before.
+std::string message_of(const PageRequest& request, const PageCase& test);
+
+const CaseRecord& record_of(const PageRequest& request, const PageCase& test);
+const CaseResult& result_of(const PageRequest& request, const PageCase& test);
+
+// Each run has its own variants and causes: on a page they are numbered through, causes from 1.
+std::size_t variant_number(const PageRequest& request, std::size_t run, std::uint32_t variant);
+std::size_t cause_number(const PageRequest& request, std::size_t run, std::uint32_t cause);
+
+// "memory.xpu", or "attention" where no backend is.
+std::string suite_name(const Variant& variant);
+
+// How a result looks, as a name of a class of page.css, and the sign beside each colour: "good" '✓', "bad" '✗',
+// "known" '~', "skip" '–', "unrun" '?'.
+std::string_view look_of(const Verdict& verdict, Standing standing);
+std::string_view sign_of(std::string_view look);
+
+}  // namespace proctor

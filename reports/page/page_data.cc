@@ -1,0 +1,693 @@
+#include "reports/page/page_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "harness/core/text.h"
+#include "reports/formats/json_writer.h"
+#include "reports/model/failure_summary.h"
+#include "reports/model/rerun.h"
+#include "reports/model/telemetry_text.h"
+#include "reports/model/truncate.h"
+#include "reports/page/deflated.h"
+#include "reports/page/page_logs.h"
+#include "reports/page/page_text.h"
+
+namespace proctor {
+namespace {
+
+constexpr std::size_t kLogBytes = 64 * 1024;      // of each log
+constexpr std::size_t kAllLogsBytes = 1'500'000;  // of a page
+constexpr std::size_t kBlockBytes = 256 * 1024;   // of text, inflated when somebody looks
+constexpr std::size_t kIndexBytes = 64 * 1024;    // what is kept free for the last block
+constexpr std::size_t kTextBytes = 4000;          // of one text that somebody else wrote
+constexpr std::size_t kIdBytes = 1000;
+constexpr std::size_t kMostFailures = 20;
+constexpr std::size_t kMostMeasures = 200;
+
+std::string cut_text(std::string_view bytes, std::size_t limit = kTextBytes) {
+  return bytes.size() <= limit ? page_text(bytes) : truncate(page_text(bytes), limit);
+}
+
+// Each text once, in the order in which they came.
+class TextTable {
+ public:
+  std::uint32_t place_of(std::string_view text) {
+    const auto found = places_.find(text);
+    if (found != places_.end()) return found->second;
+    const auto [entry, is_new] = places_.emplace(text, static_cast<std::uint32_t>(texts_.size()));
+    texts_.push_back(&entry->first);
+    return entry->second;
+  }
+  void write(JsonWriter& json, std::string_view name, std::size_t limit = kTextBytes) const {
+    json.open_array(name);
+    for (const std::string* text : texts_) json.item(cut_text(*text, limit));
+    json.close();
+  }
+  const std::vector<const std::string*>& texts() const { return texts_; }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> places_;
+  std::vector<const std::string*> texts_;
+};
+
+using Column = std::vector<std::int64_t>;
+
+// One number where all are equal.
+void write_column(JsonWriter& json, std::string_view name, const Column& column) {
+  const bool same = std::ranges::all_of(column, [&](std::int64_t value) { return value == column.front(); });
+  if (same) {
+    json.member(name, column.empty() ? 0 : column.front());
+    return;
+  }
+  json.open_array(name);
+  for (const std::int64_t value : column) json.item(value);
+  json.close();
+}
+
+std::string block_of(const std::function<void(JsonWriter&)>& write) {
+  DeflatedText deflated;
+  {
+    TextOutput output([&deflated](std::string_view piece) { deflated.add(piece); });
+    JsonWriter json(output);
+    write(json);
+  }
+  return deflated.finish();
+}
+
+// Records of one kind, in blocks of kBlockBytes; a record is of the block whose first number is not above its own.
+class Blocks {
+ public:
+  Blocks(std::string name, std::size_t budget) : name_(std::move(name)), budget_(budget) {}
+
+  bool has_room() const { return done_bytes_ + (open_ ? open_->deflated.taken() : 0) < budget_; }
+
+  void add(const std::function<void(JsonWriter&)>& write) {
+    if (!open_) {
+      firsts_.push_back(count_);
+      open_ = std::make_unique<Open>();
+      open_->json.open_array();
+    }
+    write(open_->json);
+    open_->output.flush();
+    ++count_;
+    if (open_->deflated.taken() >= kBlockBytes) close();
+  }
+  void close() {
+    if (!open_) return;
+    open_->json.close();
+    open_->output.flush();
+    blocks_.push_back({name_ + std::to_string(blocks_.size()), open_->deflated.finish()});
+    done_bytes_ += blocks_.back().base64.size();
+    open_.reset();
+  }
+  std::uint32_t count() const { return count_; }
+  const std::vector<std::uint32_t>& firsts() const { return firsts_; }
+  std::vector<PageBlock> take() { return std::move(blocks_); }
+
+ private:
+  struct Open {
+    DeflatedText deflated;
+    TextOutput output{[this](std::string_view piece) { deflated.add(piece); }};
+    JsonWriter json{output};
+  };
+
+  std::string name_;
+  std::size_t budget_;
+  std::size_t done_bytes_ = 0;
+  std::uint32_t count_ = 0;
+  std::vector<std::uint32_t> firsts_;
+  std::unique_ptr<Open> open_;
+  std::vector<PageBlock> blocks_;
+};
+
+// A text in which a part stands for each case: what is before it, and what follows.
+std::string around(const std::string& text, const std::string& part) {
+  const std::size_t at = part.empty() ? std::string::npos : text.find(part);
+  if (at == std::string::npos) return text;
+  return text.substr(0, at) + '\n' + text.substr(at + part.size());
+}
+
+std::string name_in_suite(const std::string& id) { return id.substr(id.find('/') + 1); }
+
+// ---- The list ----
+
+struct Lists {
+  TextTable suites, variants, verdicts, messages, devices, marks, logs, reruns, rules, kinds, pasts;
+};
+
+// What rerun_command() makes of an id depends on the suite alone.
+class Reruns {
+ public:
+  Reruns(const PageRequest& request, TextTable& table) : request_(request), table_(table) {}
+
+  std::uint32_t of(const PageCase& test) {
+    const CaseRecord& record = record_of(request_, test);
+    const auto [found, is_new] = places_.try_emplace(std::to_string(test.run) + '\n' + record.planned.suite);
+    if (is_new) {
+      const RunModel& model = request_.runs[test.run].model;
+      const std::string command = rerun_command(model, record);
+      found->second = table_.place_of(around(command, shell_quote(record.planned.id)));
+    }
+    return found->second;
+  }
+
+ private:
+  const PageRequest& request_;
+  TextTable& table_;
+  std::unordered_map<std::string, std::uint32_t> places_;
+};
+
+std::string rule_text(const CaseRecord& record) {
+  const AttemptEnded* newest = nullptr;
+  for (const Attempt& attempt : record.attempts) {
+    if (attempt.end) newest = &*attempt.end;
+  }
+  if (newest == nullptr || (newest->rule.empty() && newest->source.empty())) return "";
+  return newest->rule + '\n' + newest->source;
+}
+
+class ListWriter {
+ public:
+  ListWriter(const PageRequest& request, const std::vector<PageCase>& cases,
+             const std::vector<std::uint32_t>& details)
+      : request_(request), cases_(cases), details_(details) {
+    lists_.messages.place_of("");
+    lists_.devices.place_of("");
+    lists_.marks.place_of("");
+    lists_.logs.place_of("");
+    lists_.rules.place_of("");
+    lists_.pasts.place_of("");
+  }
+
+  // The cases that `is_kept`, which is as long as all of them.
+  std::string write(const std::vector<bool>& is_kept) {
+    Reruns reruns(request_, lists_.reruns);
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      if (is_kept[i]) add(cases_[i], details_[i], reruns);
+    }
+    return block_of([this](JsonWriter& json) { write_all(json); });
+  }
+  std::string write_past() const {
+    return block_of([this](JsonWriter& json) { write_pasts(json); });
+  }
+  bool has_past() const { return lists_.pasts.texts().size() > 1; }
+
+ private:
+  void add(const PageCase& test, std::uint32_t detail, Reruns& reruns) {
+    const PageRun& run = request_.runs[test.run];
+    const CaseRecord& record = record_of(request_, test);
+    const CaseResult& result = result_of(request_, test);
+    ids_.push_back(&record.planned.id);
+    run_.push_back(test.run);
+    suite_.push_back(lists_.suites.place_of(suite_name(run.results.variants[result.variant])));
+    variant_.push_back(static_cast<std::int64_t>(variant_number(request_, test.run, result.variant)));
+    verdict_.push_back(verdict_of_result(result));
+    const bool says = result.standing != Standing::kPassing || test.bad || result.flaky;
+    message_.push_back(says ? lists_.messages.place_of(message_of(request_, test)) : 0);
+    const bool has_cause = (test.bad || result.flaky) && result.cause != kNoCause;
+    cause_.push_back(has_cause ? static_cast<std::int64_t>(cause_number(request_, test.run, result.cause))
+                               : 0);
+    device_.push_back(lists_.devices.place_of(result.device));
+    marks_.push_back(test.odd ? marks_of(run.model, record) : 0);
+    problem_.push_back(test.bad ? static_cast<std::int64_t>(test.blame) : 0);
+    bad_.push_back(test.bad ? 1 : 0);
+    new_.push_back(test.is_new ? 1 : 0);
+    change_.push_back(test.change ? static_cast<std::int64_t>(*test.change) + 1 : 0);
+    duration_.push_back(result.duration_ms);
+    attempts_.push_back(result.attempts);
+    age_.push_back(test.failing_runs);
+    since_.push_back(test.since == kNotThere ? -1 : static_cast<std::int64_t>(test.since));
+    log_.push_back(record.attempts.empty() ? 0 : log_of(record));
+    rerun_.push_back(reruns.of(test));
+    rule_.push_back(lists_.rules.place_of(rule_text(record)));
+    kind_.push_back(lists_.kinds.place_of(record.planned.kind));
+    detail_.push_back(detail == kNotThere ? 0 : static_cast<std::int64_t>(detail) + 1);
+    add_past(run, test);
+  }
+
+  std::int64_t verdict_of_result(const CaseResult& result) {
+    const auto text = fmt::format("{}\n{}\n{}", to_string(result.verdict.outcome), result.verdict.reason,
+                                  look_of(result.verdict, result.standing));
+    return lists_.verdicts.place_of(text);
+  }
+
+  std::int64_t marks_of(const RunModel& model, const CaseRecord& record) {
+    std::string text;
+    for (const std::string& mark : model.marks(record)) text += (text.empty() ? "" : "\n") + mark;
+    return lists_.marks.place_of(text);
+  }
+
+  std::int64_t log_of(const CaseRecord& record) {
+    const std::string& log = record.attempts.back().start.log;
+    const std::string address = file_address(log);
+    return address.empty()
+               ? 0
+               : lists_.logs.place_of(around(address, file_address(name_in_suite(record.planned.id))));
+  }
+
+  void add_past(const PageRun& run, const PageCase& test) {
+    const Past* past = run.past;
+    const bool known = past != nullptr && test.index < past->cases.size();
+    std::int64_t rate = -1;
+    if (past != nullptr && test.index < past->flakiness.size() && past->flakiness[test.index]) {
+      const Flakiness& flaky = *past->flakiness[test.index];
+      rate = flaky.runs == 0 ? 0 : 1000LL * flaky.disagreeing / flaky.runs;
+    }
+    flaky_.push_back(rate);
+    std::string text;
+    if (known) {
+      for (const PastOutcome& outcome : past->cases[test.index]) {
+        fmt::format_to(
+            std::back_inserter(text), "{}{}", text.empty() ? "" : ",",
+            outcome.run * 32 + static_cast<std::uint32_t>(outcome.outcome) * 2 + (outcome.flaky ? 1 : 0));
+      }
+    }
+    past_.push_back(lists_.pasts.place_of(text));
+  }
+
+  void write_all(JsonWriter& json) {
+    json.open_object().member("version", 1).open_array("runs");
+    for (const PageRun& run : request_.runs) write_run(json, run);
+    json.close().open_array("changes");
+    for (int change = 0; change <= static_cast<int>(Change::kFaster); ++change)
+      json.item(to_string(static_cast<Change>(change)));
+    json.close().open_array("problems");
+    for (const Blame blame : {Blame::kNobody, Blame::kCode, Blame::kMachine, Blame::kSetup})
+      json.item(to_string(blame));
+    json.close();
+    write_variants(json);
+    lists_.suites.write(json, "suites");
+    lists_.verdicts.write(json, "verdicts", kIdBytes);
+    lists_.messages.write(json, "messages");
+    lists_.devices.write(json, "devices", kIdBytes);
+    lists_.marks.write(json, "marksets");
+    lists_.logs.write(json, "logs");
+    lists_.reruns.write(json, "reruns", 4 * kTextBytes);
+    lists_.rules.write(json, "rules");
+    lists_.kinds.write(json, "kinds");
+    json.open_array("id");
+    for (const std::string* id : ids_) json.item(cut_text(*id, kIdBytes));
+    json.close();
+    write_columns(json);
+    json.close();
+  }
+
+  void write_run(JsonWriter& json, const PageRun& run) const {
+    const RunPlanned& plan = run.model.plan();
+    json.open_object()
+        .member("id", cut_text(plan.run_id, kIdBytes))
+        .member("started", cut_text(plan.started, kIdBytes));
+    json.member("directory", cut_text(plan.directory)).member("link", run.link);
+    json.member("exec", plan.exec).close();
+  }
+
+  void write_variants(JsonWriter& json) const {
+    json.open_array("variants");
+    for (const PageRun& run : request_.runs) {
+      for (const Variant& variant : run.results.variants) json.item(cut_text(to_string(variant)));
+    }
+    json.close();
+  }
+
+  void write_columns(JsonWriter& json) const {
+    const std::initializer_list<std::pair<std::string_view, const Column*>> columns = {
+        {"run", &run_},           {"suite", &suite_},       {"variant", &variant_}, {"verdict", &verdict_},
+        {"message", &message_},   {"cause", &cause_},       {"device", &device_},   {"marks", &marks_},
+        {"problem", &problem_},   {"bad", &bad_},           {"isNew", &new_},       {"change", &change_},
+        {"duration", &duration_}, {"attempts", &attempts_}, {"age", &age_},         {"since", &since_},
+        {"flaky", &flaky_},       {"past", &past_},         {"log", &log_},         {"rerun", &rerun_},
+        {"rule", &rule_},         {"kind", &kind_},         {"detail", &detail_}};
+    for (const auto& [name, column] : columns) write_column(json, name, *column);
+  }
+
+  void write_pasts(JsonWriter& json) const {
+    json.open_object().open_array("runs");
+    for (const PageRun& run : request_.runs) {
+      json.open_array();
+      if (run.past != nullptr) {
+        for (const PastRun& past : run.past->runs) {
+          json.open_array().item(cut_text(past.run_id, kIdBytes)).item(cut_text(past.started, kIdBytes));
+          json.item(cut_text(past.commit, kIdBytes))
+              .item(cut_text(past.branch, kIdBytes))
+              .item(cut_text(past.stack));
+          json.close();
+        }
+      }
+      json.close();
+    }
+    json.close().open_array("outcomes");
+    for (const Outcome outcome : kAllOutcomes) json.item(to_string(outcome));
+    json.close().open_array("cases");
+    for (const std::string* text : lists_.pasts.texts()) json.item(*text);
+    json.close().close();
+  }
+
+  const PageRequest& request_;
+  const std::vector<PageCase>& cases_;
+  const std::vector<std::uint32_t>& details_;
+  Lists lists_;
+  std::vector<const std::string*> ids_;
+  Column run_, suite_, variant_, verdict_, message_, cause_, device_, marks_, problem_, bad_, new_, change_,
+      duration_, attempts_, age_, since_, flaky_, past_, log_, rerun_, rule_, kind_, detail_;
+};
+
+// ---- The logs of bad attempts ----
+
+// Which log of the page an attempt has, and each of its ranks.
+class Logs {
+ public:
+  Logs(const PageRequest& request, std::size_t budget)
+      : request_(request), blocks_("logs", std::min(kAllLogsBytes, budget)) {
+    for (const PageRun& run : request.runs) files_.emplace_back(run.run_dir);
+  }
+
+  void add(const PageCase& test) {
+    for (const Attempt& attempt : record_of(request_, test).attempts) {
+      if (!is_bad(proctor::verdict_of(attempt).outcome)) continue;
+      add(test.run, attempt.start.log, attempt.end ? &attempt.end->output : nullptr);
+      if (!attempt.end) continue;
+      for (const RankEnd& rank : attempt.end->ranks) {
+        if (rank.log != attempt.start.log) add(test.run, rank.log, nullptr);
+      }
+    }
+  }
+  std::optional<std::uint32_t> place_of(std::uint32_t run, const std::string& log) const {
+    const auto found = places_.find(key(run, log));
+    return found == places_.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::size_t left_out() const { return left_out_; }
+  Blocks& blocks() { return blocks_; }
+
+ private:
+  static std::string key(std::uint32_t run, const std::string& log) {
+    return std::to_string(run) + '\n' + log;
+  }
+
+  void add(std::uint32_t run, const std::string& log, const OutputInfo* output) {
+    if (log.empty() || places_.contains(key(run, log))) return;
+    if (!blocks_.has_room()) {
+      ++left_out_;
+      return;
+    }
+    auto tail = files_[run].tail(log, kLogBytes);
+    if (!tail && output != nullptr) tail = kept(*output);
+    if (!tail || tail->text.empty()) return;
+    places_.emplace(key(run, log), blocks_.count());
+    blocks_.add([&](JsonWriter& json) {
+      json.open_object().member("all", tail->is_all).member("text", page_text(tail->text)).close();
+    });
+  }
+
+  // What the journal has of it, where the file is not there any more.
+  static std::optional<RunFiles::Tail> kept(const OutputInfo& output) {
+    const std::string text = output.stdout_tail + output.stderr_tail;
+    if (text.empty()) return std::nullopt;
+    return RunFiles::Tail{.text = text, .is_all = output.bytes <= text.size()};
+  }
+
+  const PageRequest& request_;
+  std::vector<RunFiles> files_;
+  Blocks blocks_;
+  std::unordered_map<std::string, std::uint32_t> places_;
+  std::size_t left_out_ = 0;
+};
+
+// ---- What is said of one case alone ----
+
+class Details {
+ public:
+  Details(const PageRequest& request, const Logs& logs) : request_(request), logs_(logs) {}
+
+  void write(JsonWriter& json, const PageCase& test) const {
+    const PageRun& run = request_.runs[test.run];
+    const CaseRecord& record = record_of(request_, test);
+    json.open_object();
+    if (record.end) {
+      json.member_if_any("note", cut_text(record.end->note));
+      json.member_if_any("known", cut_text(record.end->known_failure));
+    }
+    if (test.bad) json.member_if_any("where", page_text(where_to_look(run.model, record)));
+    write_diagnosis(json, run.model, record);
+    json.open_array("attempts");
+    for (const Attempt& attempt : record.attempts) write_attempt(json, test, attempt);
+    json.close();
+    write_measures(json, record);
+    write_durations(json, run, test);
+    json.close();
+  }
+
+ private:
+  static void write_diagnosis(JsonWriter& json, const RunModel& model, const CaseRecord& record) {
+    const Diagnosis* diagnosis = diagnosis_of(model, record);
+    if (diagnosis == nullptr) return;
+    json.member_if_any("cause", page_text(cause_text(diagnosis)));
+    json.member_if_any("next", page_text(next_text(diagnosis)));
+    if (diagnosis->where != "outcome") json.member_if_any("diagnosis", cut_text(diagnosis->rule));
+  }
+
+  void write_attempt(JsonWriter& json, const PageCase& test, const Attempt& attempt) const {
+    const Verdict verdict = proctor::verdict_of(attempt);
+    json.open_object().member("n", attempt.start.attempt);
+    if (attempt.start.repeat != 1) json.member("repeat", attempt.start.repeat);
+    json.member("outcome", to_string(verdict.outcome))
+        .member_if_any("reason", cut_text(verdict.reason, kIdBytes));
+    json.member("look", look_of(verdict, proctor::meaning_of(verdict).standing));
+    if (!attempt.start.devices.empty()) write_texts(json, "devices", attempt.start.devices);
+    write_log(json, test.run, attempt.start.log);
+    if (attempt.end) write_end(json, test, *attempt.end);
+    json.close();
+  }
+
+  static void write_texts(JsonWriter& json, std::string_view name, const std::vector<std::string>& texts) {
+    if (texts.empty()) return;
+    json.open_array(name);
+    for (const std::string& text : texts) json.item(cut_text(text));
+    json.close();
+  }
+
+  void write_log(JsonWriter& json, std::uint32_t run, const std::string& log) const {
+    json.member_if_any("log", file_address(log));
+    if (const auto place = logs_.place_of(run, log)) json.member("tail", *place);
+  }
+
+  void write_end(JsonWriter& json, const PageCase& test, const AttemptEnded& end) const {
+    json.member("ms", end.duration_ms).member_if_any("exit", exit_text(end.exit_code, end.exit_signal));
+    write_texts(json, "marks", end.marks);
+    json.member_if_any("step", cut_text(end.last_step))
+        .member_if_any("ended", termination_text(end.termination));
+    json.member_if_any("left", cut_text(leak_text(end.termination)));
+    json.member_if_any("telemetry", cut_text(telemetry_text(end.telemetry)));
+    if (end.output.dropped_bytes > 0) json.member("dropped", end.output.dropped_bytes);
+    write_texts(json, "evidence", end.evidence.lines);
+    json.member_if_any("evidenceFile", file_address(end.evidence.file));
+    json.member_if_any("core", file_address(end.evidence.core.file));
+    write_failures(json, end.failures);
+    if (end.ranks.empty()) return;
+    json.open_array("ranks");
+    for (const RankEnd& rank : end.ranks) write_rank(json, test.run, rank);
+    json.close();
+  }
+
+  static std::string exit_text(const std::optional<int>& code, const std::optional<int>& signal) {
+    if (signal) return fmt::format("signal {}", *signal);
+    return code ? fmt::format("code {}", *code) : "";
+  }
+
+  static std::string termination_text(const Termination& termination) {
+    if (termination.signal_sent == 0) return "";
+    std::string text = fmt::format("by us, signal {}", termination.signal_sent);
+    if (termination.forced)
+      text += fmt::format(", then SIGKILL; gone after {} ms", termination.kill_to_empty_ms);
+    return termination.unreapable ? text + "; a process could not be killed" : text;
+  }
+
+  static void write_failures(JsonWriter& json, const std::vector<Failure>& failures) {
+    if (failures.empty()) return;
+    json.open_array("failures");
+    for (std::size_t i = 0; i < std::min(failures.size(), kMostFailures); ++i) {
+      const Failure& failure = failures[i];
+      const std::string place = failure.file.empty() ? "" : fmt::format("{}:{}", failure.file, failure.line);
+      json.open_object()
+          .member_if_any("message", cut_text(failure.message))
+          .member_if_any("at", cut_text(place));
+      json.member_if_any("expected", cut_text(failure.expected)).member_if_any("got", cut_text(failure.got));
+      json.member_if_any("rule", cut_text(failure.rule))
+          .member_if_any("device", cut_text(failure.device))
+          .close();
+    }
+    json.close();
+    if (failures.size() > kMostFailures) json.member("moreFailures", failures.size() - kMostFailures);
+  }
+
+  void write_rank(JsonWriter& json, std::uint32_t run, const RankEnd& rank) const {
+    json.open_object().member("n", rank.rank);
+    const Verdict verdict = rank.verdict.value_or(Verdict{});
+    json.member("outcome", rank.verdict ? cut_text(to_string(verdict), kIdBytes) : "no result");
+    json.member("look", rank.verdict ? look_of(verdict, proctor::meaning_of(verdict).standing) : "unrun");
+    write_texts(json, "devices", rank.devices);
+    std::string exit = exit_text(rank.exit_code, rank.exit_signal);
+    if (rank.ended_by_runner) exit += ", ended by us";
+    json.member_if_any("exit", exit).member_if_any("step", cut_text(rank.last_step));
+    write_log(json, run, rank.log);
+    json.close();
+  }
+
+  static void write_measures(JsonWriter& json, const CaseRecord& record) {
+    const AttemptEnded* newest = nullptr;
+    for (const Attempt& attempt : record.attempts) {
+      if (attempt.end) newest = &*attempt.end;
+    }
+    if (newest == nullptr) return;
+    if (!newest->measures.empty()) {
+      json.open_array("measures");
+      for (std::size_t i = 0; i < std::min(newest->measures.size(), kMostMeasures); ++i) {
+        const Measure& measure = newest->measures[i];
+        json.open_array().item(cut_text(measure.name)).item(measure.value).item(cut_text(measure.unit));
+        json.item(measure.n).item(measure.spread).close();
+      }
+      json.close();
+    }
+    if (newest->properties.empty()) return;
+    json.open_array("properties");
+    for (std::size_t i = 0; i < std::min(newest->properties.size(), kMostMeasures); ++i) {
+      const auto& [name, value] = newest->properties[i];
+      json.open_array().item(cut_text(name)).item(cut_text(value)).close();
+    }
+    json.close();
+  }
+
+  static void write_durations(JsonWriter& json, const PageRun& run, const PageCase& test) {
+    if (run.past == nullptr || test.index >= run.past->cases.size()) return;
+    json.open_array("pastMs");
+    for (const PastOutcome& outcome : run.past->cases[test.index]) json.item(outcome.duration_ms);
+    json.close();
+    if (test.index >= run.past->flakiness.size() || !run.past->flakiness[test.index]) return;
+    const Flakiness& flaky = *run.past->flakiness[test.index];
+    json.open_array("flakiness")
+        .item(flaky.runs)
+        .item(flaky.disagreeing)
+        .item(flaky.low)
+        .item(flaky.high)
+        .close();
+  }
+
+  const PageRequest& request_;
+  const Logs& logs_;
+};
+
+// ---- What comes first where there is not room for all ----
+
+// The first case of each cause before the second ones, so that each cause has a log.
+std::vector<std::uint32_t> in_turn(const PageRequest& request, const std::vector<PageCase>& cases) {
+  std::unordered_map<std::uint64_t, std::uint32_t> seen;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> turns;
+  for (std::uint32_t i = 0; i < cases.size(); ++i) {
+    if (!cases[i].odd) continue;
+    const std::uint64_t cause = result_of(request, cases[i]).cause;
+    turns.emplace_back(seen[cause << 32 | cases[i].run]++, i);
+  }
+  std::ranges::stable_sort(turns, {}, [](const auto& turn) { return turn.first; });
+  std::vector<std::uint32_t> order;
+  for (const auto& [turn, i] : turns) order.push_back(i);
+  return order;
+}
+
+// What has details: bad cases before others.
+std::vector<std::uint32_t> odd_first_bad(const std::vector<PageCase>& cases) {
+  std::vector<std::uint32_t> order;
+  for (const bool bad : {true, false}) {
+    for (std::uint32_t i = 0; i < cases.size(); ++i) {
+      if (cases[i].odd && cases[i].bad == bad) order.push_back(i);
+    }
+  }
+  return order;
+}
+
+std::vector<bool> first_of(const std::vector<PageCase>& cases, std::size_t most) {
+  std::vector<bool> kept(cases.size());
+  std::size_t count = 0;
+  for (const int rank : {0, 1, 2}) {
+    for (std::size_t i = 0; i < cases.size() && count < most; ++i) {
+      const int of_this = cases[i].bad ? 0 : (cases[i].odd ? 1 : 2);
+      if (of_this != rank) continue;
+      kept[i] = true;
+      ++count;
+    }
+  }
+  return kept;
+}
+
+void write_numbers(JsonWriter& json, std::string_view name, const std::vector<std::uint32_t>& numbers) {
+  json.open_array(name);
+  for (const std::uint32_t number : numbers) json.item(number);
+  json.close();
+}
+
+}  // namespace
+
+std::size_t PageData::bytes() const {
+  constexpr std::size_t kAround = 80;  // its element
+  std::size_t sum = 0;
+  for (const PageBlock& block : blocks) sum += block.base64.size() + kAround;
+  return sum;
+}
+
+PageData page_data(const PageRequest& request, const std::vector<PageCase>& cases, std::size_t budget) {
+  PageData data;
+  const std::vector<std::uint32_t> odd = odd_first_bad(cases);
+  std::vector<std::uint32_t> details(cases.size(), kNotThere);
+  for (std::uint32_t place = 0; place < odd.size(); ++place) details[odd[place]] = place;
+
+  // Half of the room is the list's, where it needs that much.
+  for (std::size_t most = cases.size();; most /= 2) {
+    ListWriter list(request, cases, details);
+    data.blocks = {{"list", list.write(first_of(cases, most))}};
+    if (list.has_past()) data.blocks.push_back({"past", list.write_past()});
+    data.cases_left_out = cases.size() - most;
+    if (data.bytes() <= budget / 2 || most == 0) break;
+  }
+
+  Logs logs(request, budget / 8);
+  for (const std::uint32_t i : in_turn(request, cases)) logs.add(cases[i]);
+  logs.blocks().close();
+  data.logs_left_out = logs.left_out();
+  std::vector<PageBlock> log_blocks = logs.blocks().take();
+  data.blocks.insert(data.blocks.end(), std::make_move_iterator(log_blocks.begin()),
+                     std::make_move_iterator(log_blocks.end()));
+
+  const std::size_t taken = data.bytes() + kIndexBytes + 2 * kBlockBytes;
+  Blocks blocks("details", budget > taken ? budget - taken : 0);
+  const Details writer(request, logs);
+  for (const std::uint32_t i : odd) {
+    if (!blocks.has_room()) break;
+    blocks.add([&](JsonWriter& json) { writer.write(json, cases[i]); });
+  }
+  blocks.close();
+  data.details_left_out = odd.size() - blocks.count();
+  std::vector<PageBlock> detail_blocks = blocks.take();
+  data.blocks.insert(data.blocks.end(), std::make_move_iterator(detail_blocks.begin()),
+                     std::make_move_iterator(detail_blocks.end()));
+
+  data.blocks.push_back({"index", block_of([&](JsonWriter& json) {
+                           json.open_object().member("details", blocks.count());
+                           write_numbers(json, "detailsFirst", blocks.firsts());
+                           write_numbers(json, "logsFirst", logs.blocks().firsts());
+                           json.close();
+                         })});
+  return data;
+}
+
+}  // namespace proctor

@@ -1,0 +1,41 @@
+// What a page is made of.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reports/compare/comparison.h"
+#include "reports/model/past.h"
+#include "reports/model/run_model.h"
+#include "reports/model/run_results.h"
+
+namespace proctor {
+
+// No page is larger. What does not fit is left out, and the page says so.
+inline constexpr std::size_t kPageBytes = 20'000'000;
+
+// What a run is compared with.
+struct PageChanges {
+  const RunResults& before;
+  const Comparison& comparison;
+};
+
+struct PageRun {
+  const RunModel& model;
+  const RunResults& results;        // of the model
+  std::filesystem::path run_dir{};  // where its logs are read; "": they are not
+  std::optional<std::string>
+      link{};  // from the page to the run directory: "" or "../run/"; none: there is no way
+  std::optional<PageChanges> changes{};
+  const Past* past = nullptr;
+};
+
+struct PageRequest {
+  std::vector<PageRun> runs{};  // one, or several: the page of a nightly run on several stacks
+  std::size_t budget = kPageBytes;
+};
+
+}  // namespace proctor

@@ -1,0 +1,350 @@
+#include "reports/page/page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "harness/core/digest.h"
+#include "harness/core/temp_dir.h"
+#include "reports/model/test_journal.h"
+#include "reports/page/page_files.h"
+#include "reports/page/page_logs.h"
+#include "reports/page/page_parts.h"
+#include "reports/page/page_text.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace testing_support;
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string page_of(const PageRequest& request) {
+  return text_of([&](TextOutput& output) { write_page(request, output); });
+}
+
+std::string page_of(const RunModel& model, const fs::path& run_dir = {}) {
+  const RunResults results = results_of(model);
+  PageRequest request;
+  request.runs.push_back({.model = model, .results = results, .run_dir = run_dir, .link = ""});
+  return page_of(request);
+}
+
+// What stands between two texts, from the first of them on.
+std::string between(const std::string& text, const std::string& from, const std::string& to) {
+  const std::size_t begin = text.find(from);
+  if (begin == std::string::npos) return "";
+  const std::size_t end = text.find(to, begin + from.size());
+  return text.substr(begin + from.size(), end - begin - from.size());
+}
+
+std::string from_base64(const std::string& text) {
+  std::string bytes;
+  std::uint32_t group = 0;
+  int bits = 0;
+  for (const char c : text) {
+    const auto digit =
+        std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/").find(c);
+    if (digit == std::string_view::npos) break;
+    group = group << 6 | static_cast<std::uint32_t>(digit);
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes += static_cast<char>(group >> bits & 0xff);
+  }
+  return bytes;
+}
+
+json block_of(const std::string& page, const std::string& name) {
+  const std::string packed = from_base64(between(page, "id=\"data-" + name + "\">", "</script>"));
+  std::string text(std::size_t{8} << 20, '\0');
+  auto length = static_cast<uLongf>(text.size());
+  const int done = ::uncompress(reinterpret_cast<Bytef*>(text.data()), &length,
+                                reinterpret_cast<const Bytef*>(packed.data()), packed.size());
+  EXPECT_EQ(done, Z_OK) << name;
+  text.resize(length);
+  return json::parse(text);
+}
+
+// The entry of a column, which is a single number where all are equal.
+json at(const json& list, const std::string& column, std::size_t place) {
+  return list[column].is_array() ? list[column][place] : list[column];
+}
+
+std::size_t place_of(const json& list, const std::string& id) {
+  for (std::size_t i = 0; i < list["id"].size(); ++i) {
+    if (list["id"][i] == id) return i;
+  }
+  ADD_FAILURE() << id << " is not in the list";
+  return 0;
+}
+
+std::vector<Event> one_bad(const std::string& message = "the bytes differ") {
+  std::vector<Event> events = {plan_of({planned("memory.xpu/Copy.Good"), planned("memory.xpu/Copy.Bad")})};
+  events.emplace_back(started("memory.xpu/Copy.Good"));
+  events.emplace_back(ended("memory.xpu/Copy.Good", {Outcome::kPass, ""}));
+  events.emplace_back(concluded("memory.xpu/Copy.Good", {Outcome::kPass, ""}));
+  events.emplace_back(started("memory.xpu/Copy.Bad"));
+  AttemptEnded end = ended("memory.xpu/Copy.Bad", {Outcome::kFail, ""});
+  end.failures.push_back({"M-1", message, "copy.cc", 7, "1", "2", ""});
+  events.emplace_back(end);
+  events.emplace_back(concluded("memory.xpu/Copy.Bad", {Outcome::kFail, ""}));
+  events.emplace_back(RunEnded{"2026-01-31T12:00:05Z", 5000});
+  return events;
+}
+
+TEST(Page, SaysInOrderWhatPeopleAsk) {
+  const std::string page = page_of(model_of(one_bad()));
+  std::size_t last = 0;
+  for (const std::string_view part :
+       {"<h1>", "Exit code <strong>1</strong>", "Whose problem</h2>", "What changed</h2>", "Causes</h2>",
+        "Suites</h2>", "Cases</h2>", "Devices</h2>", "Known failures</h2>", "Warnings</h2>",
+        "Where it ran</h2>"}) {
+    const std::size_t here = page.find(part, last);
+    ASSERT_NE(here, std::string::npos) << part;
+    last = here;
+  }
+  EXPECT_THAT(page, HasSubstr("Red: 1 of 2 cases not good</h1>"));
+}
+
+TEST(Page, ReadsWellWithoutItsScript) {
+  const std::string page = page_of(model_of(one_bad()));
+  const std::string plain = between(page, "<div id=\"plain\">", "</div>");
+  EXPECT_THAT(plain, HasSubstr("memory.xpu/Copy.Bad"));
+  EXPECT_THAT(plain, HasSubstr("the bytes differ"));
+  EXPECT_THAT(plain, HasSubstr("proctor run memory --backend xpu --case memory.xpu/Copy.Bad"));
+  EXPECT_THAT(plain, Not(HasSubstr("Copy.Good")));
+}
+
+TEST(Page, AllowsItsOwnStyleAndScriptAndNothingElse) {
+  const std::string page = page_of(model_of(one_bad()));
+  const std::string policy = between(page, "Content-Security-Policy\" content=\"", "\"");
+  EXPECT_EQ(policy, "default-src 'none'; style-src " + policy_digest(between(page, "<style>", "</style>")) +
+                        "; script-src " + policy_digest(between(page, "<script>", "</script>")) +
+                        "; base-uri 'none'; form-action 'none'");
+  EXPECT_THAT(page, Not(HasSubstr(" style=")));
+  EXPECT_LE(page_script().size(), 60U * 1024);
+  EXPECT_EQ(policy_digest(""), "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
+}
+
+TEST(Page, NoTextIsMarkup) {
+  const std::string evil = "</script><script>alert(1)</script><!-- ]]> \" ' & \xe2\x80\xae ::error::x";
+  const std::string page = page_of(model_of(one_bad(evil)));
+  EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(page, Not(HasSubstr("<!--")));
+  EXPECT_THAT(page, Not(HasSubstr("\xe2\x80\xae")));
+  EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;script&gt;alert(1)"));
+  const json list = block_of(page, "list");
+  const std::string message = list["messages"][at(list, "message", 1).get<std::size_t>()];
+  EXPECT_THAT(message, HasSubstr("<script>alert(1)"));  // data, which the script shows as text
+  EXPECT_THAT(message, Not(HasSubstr("\xe2\x80\xae")));
+}
+
+TEST(Page, EveryKindOfCaseIsInTheList) {
+  const RunModel model = model_of(rich_journal());
+  const json list = block_of(page_of(model), "list");
+  ASSERT_EQ(list["id"].size(), model.cases().size());
+  for (std::size_t i = 0; i < model.cases().size(); ++i) {
+    const std::string verdict = list["verdicts"][at(list, "verdict", i).get<std::size_t>()];
+    EXPECT_THAT(verdict, testing::StartsWith(to_string(model.verdict(model.cases()[i]).outcome))) << i;
+  }
+  const std::size_t flaky = place_of(list, "memory.xpu/Flaky.Case");
+  EXPECT_EQ(at(list, "attempts", flaky), 2);
+  EXPECT_EQ(list["marksets"][at(list, "marks", flaky).get<std::size_t>()], "flaky");
+}
+
+TEST(Page, TheCommandThatRunsACaseAgainIsThatOfTheCase) {
+  const RunModel model = model_of(one_bad());
+  const json list = block_of(page_of(model), "list");
+  const std::string command = list["reruns"][at(list, "rerun", 1).get<std::size_t>()];
+  EXPECT_EQ(command,
+            "proctor run memory --backend xpu --case \n");  // the script puts the id where the line ends
+}
+
+TEST(Page, GivesTheAttemptsOfWhatIsBad) {
+  const json details = block_of(page_of(model_of(one_bad())), "details0");
+  ASSERT_EQ(details.size(), 1U);
+  const json& attempt = details[0]["attempts"][0];
+  EXPECT_EQ(attempt["failures"][0]["message"], "the bytes differ");
+  EXPECT_EQ(attempt["failures"][0]["at"], "copy.cc:7");
+  EXPECT_EQ(attempt["devices"][0], "xpu:0000:03:00.0");
+}
+
+TEST(Page, HasTheEndOfTheLogOfABadAttempt) {
+  TempDir directory;
+  fs::create_directories(directory.path() / "logs");
+  write_file(directory.path() / "logs/0123456789abcdef.1.log",
+             "     0.001234 out| first\n     0.002000 err| last\n");
+  const std::string page = page_of(model_of(one_bad()), directory.path());
+  EXPECT_EQ(block_of(page, "logs0")[0]["text"], "first\nlast\n");
+  EXPECT_EQ(block_of(page, "details0")[0]["attempts"][0]["tail"], 0);
+  EXPECT_EQ(block_of(page, "details0")[0]["attempts"][0]["log"], "logs/0123456789abcdef.1.log");
+}
+
+TEST(Page, IsNeverLargerThanItsBudgetAndSaysWhatItLeftOut) {
+  std::vector<PlannedCase> cases;
+  std::vector<Event> events = {RunPlanned{}};
+  for (int i = 0; i < 3000; ++i) {
+    const std::string id = "memory.xpu/Copy." + sha256_hex(std::to_string(i));
+    cases.push_back(planned(id));
+    events.emplace_back(started(id));
+    AttemptEnded end = ended(id, {i % 2 == 0 ? Outcome::kFail : Outcome::kPass, ""});
+    if (i % 2 == 0) end.failures.push_back({"", sha256_hex(id) + sha256_hex("x" + id), "", 0, "", "", ""});
+    events.emplace_back(end);
+  }
+  events.front() = plan_of(cases);
+  const RunModel model = model_of(events);
+  const RunResults results = results_of(model);
+  PageRequest request{.runs = {{.model = model, .results = results}}, .budget = 3'200'000};
+  const std::string page = page_of(request);
+  EXPECT_LE(page.size(), request.budget);
+  EXPECT_THAT(between(page, "id=\"left-out\">", "</p>"), HasSubstr("cases are not in the list"));
+  const json list = block_of(page, "list");
+  for (std::size_t i = 0; i < list["id"].size(); ++i)
+    EXPECT_EQ(at(list, "bad", i), 1);  // what passed goes first
+  request.budget = kPageBytes;
+  EXPECT_EQ(between(page_of(request), "id=\"left-out\">", "</p>"), "");
+}
+
+TEST(Page, SaysWhatChanged) {
+  const RunModel before = model_of(one_bad());
+  const RunModel after = model_of([] {
+    std::vector<Event> events = one_bad();
+    std::get<AttemptEnded>(events[2]).verdict =
+        std::get<CaseEnded>(events[3]).verdict = {Outcome::kCrash, "signal:11"};
+    return events;
+  }());
+  const RunResults old = results_of(before);
+  const RunResults now = results_of(after);
+  const Comparison comparison = compare(old, now);
+  PageRequest request;
+  request.runs.push_back({.model = after, .results = now, .changes = PageChanges{old, comparison}});
+  const std::string page = page_of(request);
+  const std::string changes = between(page, "What changed</h2>", "</section>");
+  EXPECT_THAT(changes, HasSubstr("1 regression</summary>"));
+  EXPECT_THAT(changes, HasSubstr("pass → crash(signal:11)"));
+  const json list = block_of(page, "list");
+  EXPECT_EQ(at(list, "isNew", 0), 1);
+  EXPECT_EQ(at(list, "isNew", 1), 0);
+}
+
+TEST(Page, SaysInOneLineThatNothingChanged) {
+  const RunModel model = model_of(one_bad());
+  const RunResults results = results_of(model);
+  const Comparison nothing{.unchanged = 2};
+  PageRequest request;
+  request.runs.push_back({.model = model, .results = results, .changes = PageChanges{results, nothing}});
+  EXPECT_THAT(page_of(request), HasSubstr("<p>Nothing: 2 cases ended as before.</p>"));
+}
+
+TEST(Page, SaysSinceWhenACaseIsBad) {
+  const RunModel model = model_of(one_bad());
+  const RunResults results = results_of(model);
+  Past past;
+  past.runs = {{.run_id = "a", .started = "2026-01-01T00:00:00Z"},
+               {.run_id = "b", .started = "2026-01-02T00:00:00Z", .stack = "xpu.driver 1 -> 2"},
+               {.run_id = "c", .started = "2026-01-03T00:00:00Z"}};
+  const PastOutcome pass{.outcome = Outcome::kPass, .standing = Standing::kPassing};
+  const PastOutcome fail{.run = 1, .outcome = Outcome::kFail, .standing = Standing::kFailing};
+  const PastOutcome skip{.run = 2, .outcome = Outcome::kSkip, .standing = Standing::kUnrun};
+  past.cases = {{pass}, {pass, fail, skip}};
+  past.flakiness = {std::nullopt, Flakiness{.runs = 10, .disagreeing = 2, .low = 0.05, .high = 0.5}};
+  PageRequest request;
+  request.runs.push_back({.model = model, .results = results, .past = &past});
+  const std::string page = page_of(request);
+  EXPECT_THAT(page, HasSubstr("2026-01-02T00:00:00Z <small>2 runs</small>"));
+  const json list = block_of(page, "list");
+  EXPECT_EQ(at(list, "age", 1), 2);
+  EXPECT_EQ(at(list, "since", 1), 1);
+  EXPECT_EQ(at(list, "flaky", 1), 200);
+  EXPECT_EQ(at(list, "flaky", 0), -1);
+  EXPECT_EQ(block_of(page, "past")["runs"][0][1][4], "xpu.driver 1 -> 2");
+}
+
+TEST(Page, ShowsSeveralRunsAsOne) {
+  const RunModel good = model_of([] {
+    std::vector<Event> events = {plan_of({planned("memory.xpu/Copy.Good")})};
+    events.emplace_back(started("memory.xpu/Copy.Good"));
+    events.emplace_back(ended("memory.xpu/Copy.Good", {Outcome::kPass, ""}));
+    events.emplace_back(concluded("memory.xpu/Copy.Good", {Outcome::kPass, ""}));
+    events.emplace_back(RunEnded{"2026-01-31T12:00:05Z", 5000});
+    return events;
+  }());
+  const RunModel bad = model_of(one_bad());
+  const RunResults of_good = results_of(good);
+  const RunResults of_bad = results_of(bad);
+  PageRequest request;
+  request.runs.push_back({.model = good, .results = of_good, .link = "../a/"});
+  request.runs.push_back({.model = bad, .results = of_bad});
+  const std::string page = page_of(request);
+  EXPECT_THAT(page, HasSubstr("Red: 1 of 3 cases not good</h1>"));
+  EXPECT_THAT(page, HasSubstr("href=\"../a/index.html\""));
+  const json list = block_of(page, "list");
+  EXPECT_EQ(list["id"].size(), 3U);
+  EXPECT_EQ(at(list, "run", 0), 0);
+  EXPECT_EQ(at(list, "run", 2), 1);
+}
+
+TEST(Page, OfARunWithoutCases) {
+  const std::string page = page_of(model_of({plan_of({}), RunEnded{"2026-01-31T12:00:05Z", 1}}));
+  EXPECT_THAT(page, HasSubstr("No case was planned."));
+  EXPECT_EQ(block_of(page, "list")["id"], json::array());
+}
+
+TEST(PageLogs, OnlyOwnFilesBelowTheRunDirectoryAreRead) {
+  TempDir directory;
+  const fs::path run = directory.path() / "run";
+  fs::create_directories(run / "logs");
+  write_file(directory.path() / "secret", "secret\n");
+  write_file(run / "logs/mine.log", "mine\n");
+  fs::create_symlink(directory.path() / "secret", run / "logs/link.log");
+  fs::create_directory_symlink(directory.path(), run / "aside");
+  fs::create_directories(run / "logs/directory.log");
+  ASSERT_EQ(::mkfifo((run / "logs/pipe.log").c_str(), 0600), 0);
+  const RunFiles files(run);
+  ASSERT_TRUE(files.tail("logs/mine.log", 100));
+  EXPECT_EQ(files.tail("logs/mine.log", 100)->text, "mine\n");
+  for (const char* name :
+       {"logs/link.log", "aside/secret", "../secret", "logs/directory.log", "logs/pipe.log", "logs/none", ""})
+    EXPECT_FALSE(files.tail(name, 100)) << name;
+  EXPECT_FALSE(files.tail(directory.path() / "secret", 100));
+  EXPECT_FALSE(RunFiles("").tail("logs/mine.log", 100));
+  if (::geteuid() != 0) return;
+  ASSERT_EQ(::chown((run / "logs/mine.log").c_str(), 65534, 65534), 0);
+  EXPECT_FALSE(files.tail("logs/mine.log", 100)) << "another user's";
+}
+
+TEST(PageText, AnAddressStaysBelowTheRunDirectory) {
+  EXPECT_EQ(file_address("logs/a b[1].log"), "logs/a%20b%5B1%5D.log");
+  EXPECT_EQ(file_address("javascript:alert(1)"), "javascript%3Aalert%281%29");
+  EXPECT_EQ(file_address("/etc/passwd"), "");
+  EXPECT_EQ(file_address("logs/../../x"), "");
+}
+
+TEST(PageText, ALinkLeadsFromThePageToTheRun) {
+  TempDir directory;
+  fs::create_directories(directory.path() / "out/run 1");
+  EXPECT_EQ(page_link(directory.path() / "out", directory.path() / "out"), "");
+  EXPECT_EQ(page_link(directory.path() / "out", directory.path() / "out/run 1"), "run%201/");
+  EXPECT_EQ(page_link(directory.path() / "pages", directory.path() / "out"), "../out/");
+}
+
+TEST(PageParts, ATableLeavesOutColumnsWithNothingInThem) {
+  HtmlTable table({"A", "B", "#C"});
+  table.add({"a", "", "1"});
+  table.add({"b", "", ""});
+  EXPECT_THAT(table.html(), Not(HasSubstr(">B<")));
+  EXPECT_THAT(table.html(), HasSubstr("<td class=\"n\" data-label=\"C\">1</td>"));
+  EXPECT_EQ(thousands(1234567), "1,234,567");
+  EXPECT_EQ(thousands(123), "123");
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,0 +1,95 @@
+#include "reports/page/page_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+
+#include "harness/core/digest.h"
+#include "harness/core/text.h"
+#include "reports/model/log_text.h"
+#include "reports/model/truncate.h"
+
+namespace proctor {
+namespace {
+
+bool is_plain(char c) { return c >= 0x20 && c < 0x7f; }
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+int digit_of(char hex) { return hex <= '9' ? hex - '0' : hex - 'a' + 10; }
+
+}  // namespace
+
+std::string page_text(std::string_view bytes) {
+  if (std::ranges::all_of(bytes, is_plain)) return std::string(bytes);
+  return without_hidden_controls(clean_text(bytes));
+}
+
+std::string html_text(std::string_view bytes) { return escaped(page_text(bytes)); }
+
+std::string html_line(std::string_view bytes, std::size_t limit) {
+  return escaped(one_line(page_text(bytes), limit));
+}
+
+std::string file_address(const std::string& file) {
+  if (!is_below_run_directory(file)) return "";
+  std::string out;
+  for (const char c : file) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool stands = (byte < 0x80 && std::isalnum(byte) != 0) ||
+                        std::string_view("/-._~").find(c) != std::string_view::npos;
+    out += stands ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return out;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t have = std::min<std::size_t>(3, bytes.size() - at);
+    std::uint32_t group = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+      group = group << 8 | (i < have ? static_cast<unsigned char>(bytes[at + i]) : 0U);
+    for (std::size_t i = 0; i < 4; ++i) out += i <= have ? kDigits[group >> (18 - 6 * i) & 63U] : '=';
+  }
+  return out;
+}
+
+std::string policy_digest(std::string_view text) {
+  const std::string hex = sha256_hex(text);
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes += static_cast<char>(digit_of(hex[i]) * 16 + digit_of(hex[i + 1]));
+  return "'sha256-" + base64(bytes) + "'";
+}
+
+}  // namespace proctor

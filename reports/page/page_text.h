@@ -1,0 +1,25 @@
+// Any bytes as what a page may show: as text that is what it seems, and as HTML that is never markup.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace proctor {
+
+// Valid, and without what would turn its direction or hide a part of it.
+std::string page_text(std::string_view bytes);
+
+// The same as the text of an element, or within quotes as the value of an attribute.
+std::string html_text(std::string_view bytes);
+// The same on one line, cut.
+std::string html_line(std::string_view bytes, std::size_t limit = 400);
+
+// A file below a run directory as a part of a relative address; "" for a file that is not below it.
+std::string file_address(const std::string& file);
+
+std::string base64(std::string_view bytes);
+
+// 'sha256-...': how a policy names the only script and the only style that it allows.
+std::string policy_digest(std::string_view text);
+
+}  // namespace proctor

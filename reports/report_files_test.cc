@@ -126,7 +126,8 @@ TEST(ReportJson, SaysWhatWasTested) {
   EXPECT_EQ(subject["branch"],
             json({{"value", nullptr}, {"source", nullptr}, {"reason", "HEAD is detached"}}));
   EXPECT_EQ(subject["build"]["reason"], "the journal does not say it");
-  EXPECT_EQ(report["run"]["known_failures"], json({{"file", "known.toml"}, {"sha256", "ff"}}));
+  EXPECT_EQ(report["run"]["known_failures"],
+            json({{"file", "known.toml"}, {"sha256", "ff"}, {"entries", json::array()}}));
   EXPECT_EQ(report["run"]["size"], "full");
   EXPECT_EQ(report["run"]["profile"], nullptr);
   const json& suites = report["suites"];
@@ -141,6 +142,51 @@ TEST(ReportJson, SaysWhatWasTested) {
   const json old = json::parse(report_json(model_of({plan_of({})})));
   EXPECT_EQ(old["run"]["known_failures"], nullptr);
   EXPECT_EQ(old["suites"].size(), 0u);
+}
+
+TEST(ReportJson, SaysHowLongKnownFailuresHold) {
+  RunPlanned plan = plan_of({planned("memory.xpu/A"), planned("memory.xpu/B")});
+  plan.known_failures =
+      KnownFailuresFile{"known.toml",
+                        "ff",
+                        {{"known.toml:1", {"memory.xpu/*"}, "seen", "i/1", "us", "2026-01-01", "2026-02-28"},
+                         {"known.toml:9", {"x"}, "seen", "", "", "", "2026-01-30"}}};
+  CaseEnded failed = concluded("memory.xpu/A", {Outcome::kXfail, "M-1"});
+  CaseEnded passed = concluded("memory.xpu/B", {Outcome::kXpass, ""});
+  failed.known_failure_at = passed.known_failure_at = "known.toml:1";
+  const RunModel model = model_of({plan, failed, passed});
+  const json report = json::parse(report_json(model));
+  EXPECT_EQ(report["run"]["known_failures"]["entries"],
+            json::parse(
+                R"([{"at":"known.toml:1","cases":["memory.xpu/*"],"source":"seen","issue":"i/1","owner":"us",
+                             "added":"2026-01-01","expires":"2026-02-28","days_left":28,"hits":1},
+                            {"at":"known.toml:9","cases":["x"],"source":"seen","issue":null,"owner":null,
+                             "added":null,"expires":"2026-01-30","days_left":-1,"hits":0}])"));
+  EXPECT_EQ(report["cases"][0]["known_failure_at"], "known.toml:1");
+  EXPECT_EQ(model.known_failure(model.cases()[0])->owner, "us");
+  EXPECT_EQ(model.known_failure(*model_of({plan}).find("memory.xpu/A")), nullptr);
+}
+
+TEST(ReportJson, HasWhatTheKernelSaysOfTheDevices) {
+  const HardwareEvidence evidence{.id = "xpu:0000:03:00.0",
+                                  .when = "start",
+                                  .pci = "0000:03:00.0",
+                                  .vendor = "8086",
+                                  .device = "e20b",
+                                  .kernel_driver = "xe",
+                                  .driver_file = "/usr/lib/libze_intel_gpu.so.1",
+                                  .driver_build_id = "ab12",
+                                  .gaps = {"boot_id: unreadable"},
+                                  .at_ms = 7};
+  const RunModel model = model_of({plan_of({}), evidence});
+  ASSERT_EQ(model.hardware().size(), 1u);
+  EXPECT_EQ(
+      json::parse(report_json(model))["hardware"],
+      json::parse(
+          R"([{"id":"xpu:0000:03:00.0","when":"start","pci":"0000:03:00.0","vendor":"8086","device":"e20b",
+                             "kernel_driver":"xe","driver_file":"/usr/lib/libze_intel_gpu.so.1","driver_build_id":"ab12",
+                             "boot_id":"","simulator":false,"gaps":["boot_id: unreadable"],"at_ms":7}])"));
+  EXPECT_EQ(json::parse(report_json(model_of({plan_of({})})))["hardware"], json::array());
 }
 
 // Of 20,000 cases no more is held at once than of one.

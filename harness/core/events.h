@@ -124,10 +124,22 @@ struct PlannedSuite {
   std::string reason{};  // why there is no program, or ""
 };
 
+// An entry of the list of --known-failures, for people who read of the run.
+struct KnownFailureEntry {
+  std::string at{};                  // "known.toml:12"
+  std::vector<std::string> cases{};  // globs over the ids
+  std::string source{};
+  std::string issue{};
+  std::string owner{};
+  std::string added{};    // "2027-04-01", or ""
+  std::string expires{};  // "2027-06-30": the last day on which it holds
+};
+
 // The list of --known-failures.
 struct KnownFailuresFile {
   std::string file{};
   std::string sha256{};
+  std::vector<KnownFailureEntry> entries{};
 };
 
 struct RunPlanned {
@@ -347,6 +359,7 @@ struct CaseEnded {
   std::vector<std::string> marks;  // also "flaky", "device_suspect"
   std::string known_failure;       // source of the matching entry, if any
   std::string note;                // one sentence, e.g. why it was not run
+  std::string known_failure_at{};  // where that entry stands: "known.toml:12"
 };
 
 // What was found out about a device, after the case `case_id` or before it began. `what` is one of:
@@ -372,6 +385,24 @@ struct DeviceHealth {
 
 // Not an incident, but the value that `proctor finish` compares with.
 inline constexpr std::string_view kDeviceBaseline = "baseline";
+
+// What the kernel says of a device that the run may lease, and which driver the probe had loaded for it; written before the
+// first case and after the last one. The runner reads it from /sys and /proc, and loads no driver. What could not be read is
+// empty, and `gaps` says why.
+struct HardwareEvidence {
+  std::string id{};               // the leased one: "xpu:0000:03:00.0"
+  std::string when{};             // "start" or "end"
+  std::string pci{};              // its address, as the driver says it: "0000:03:00.0"
+  std::string vendor{};           // by /sys/bus/pci: "8086"
+  std::string device{};           // the same: "e20b"
+  std::string kernel_driver{};    // which is bound to it: "xe"
+  std::string driver_file{};      // the driver's library that the probe had loaded
+  std::string driver_build_id{};  // the GNU build id in that file
+  std::string boot_id{};
+  bool simulator = false;  // the library is a simulator of ours, or a driver without hardware
+  std::vector<std::string> gaps{};
+  std::int64_t at_ms = 0;
+};
 
 // The code of the warning that `exec` could not pass on what its command printed.
 inline constexpr std::string_view kOutputNotPassed = "output_not_passed";
@@ -418,7 +449,7 @@ struct RunEnded {
 };
 
 using Event = std::variant<RunPlanned, AttemptStarted, AttemptEnded, AttemptSuspected, CaseEnded,
-                           DeviceHealth, ProgramRead, Warning, StopRequested, RunEnded>;
+                           DeviceHealth, HardwareEvidence, ProgramRead, Warning, StopRequested, RunEnded>;
 
 // One line of JSON, without the newline. The strings may hold any bytes: those that are not UTF-8 are written
 // in a visible form.

@@ -59,7 +59,14 @@ void fields(auto& io, Is<PlannedSuite> auto& r) {
   io("program", r.program), io("bytes", r.bytes), io("reason", r.reason);
 }
 
-void fields(auto& io, Is<KnownFailuresFile> auto& r) { io("file", r.file), io("sha256", r.sha256); }
+void fields(auto& io, Is<KnownFailureEntry> auto& r) {
+  io("at", r.at), io("cases", r.cases), io("source", r.source), io("issue", r.issue), io("owner", r.owner);
+  io("added", r.added), io("expires", r.expires);
+}
+
+void fields(auto& io, Is<KnownFailuresFile> auto& r) {
+  io("file", r.file), io("sha256", r.sha256), io("entries", r.entries);
+}
 
 void fields(auto& io, Is<RunPlanned> auto& r) {
   io("run_id", r.run_id), io("started", r.started), io("proctor_version", r.proctor_version);
@@ -156,7 +163,14 @@ void fields(auto& io, Is<AttemptSuspected> auto& r) {
 
 void fields(auto& io, Is<CaseEnded> auto& r) {
   io("case", r.case_id), io("verdict", r.verdict), io("marks", r.marks), io("known_failure", r.known_failure);
-  io("note", r.note);
+  io("note", r.note), io("known_failure_at", r.known_failure_at);
+}
+
+void fields(auto& io, Is<HardwareEvidence> auto& r) {
+  io("id", r.id), io("when", r.when), io("pci", r.pci), io("vendor", r.vendor), io("device", r.device);
+  io("kernel_driver", r.kernel_driver), io("driver_file", r.driver_file);
+  io("driver_build_id", r.driver_build_id), io("boot_id", r.boot_id), io("simulator", r.simulator);
+  io("gaps", r.gaps), io("at_ms", r.at_ms);
 }
 
 void fields(auto& io, Is<DeviceHealth> auto& r) {
@@ -329,6 +343,8 @@ template <>
 constexpr const char* kTypeName<CaseEnded> = "case_ended";
 template <>
 constexpr const char* kTypeName<DeviceHealth> = "device_health";
+template <>
+constexpr const char* kTypeName<HardwareEvidence> = "hardware_evidence";
 template <>
 constexpr const char* kTypeName<ProgramRead> = "program_read";
 template <>

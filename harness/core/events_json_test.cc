@@ -49,7 +49,10 @@ RunPlanned full_plan() {
                   .build = {"https://ci.example/1", "BUILD_URL", ""},
                   .checkout = "/home/user/a"};
   plan.suites = {{"m", "xpu", "gtest", {"build/m", "-q"}, "/home/user/build/m", 4711, "why not"}};
-  plan.known_failures = KnownFailuresFile{"known.toml", "ff00"};
+  plan.known_failures = KnownFailuresFile{
+      "known.toml",
+      "ff00",
+      {{"known.toml:1", {"m.xpu/*"}, "seen", "https://bugs.example/1", "us", "2026-01-01", "2026-02-01"}}};
   plan.size = "full";
   plan.profile = "ci";
   return plan;
@@ -117,8 +120,21 @@ std::vector<Event> all_events() {
               {{"ZE_AFFINITY_MASK", "0", "proctor"}, {"CUDA_VISIBLE_DEVICES", std::nullopt, "nobody"}}},
           full_attempt(),
           AttemptSuspected{"m.xpu/A.B", 2, 3, "xpu-sim:0", "wrong bytes"},
-          CaseEnded{"m.xpu/A.B", {Outcome::kXfail, "known"}, {"flaky"}, "bugs.example/1", "a note"},
+          CaseEnded{
+              "m.xpu/A.B", {Outcome::kXfail, "known"}, {"flaky"}, "bugs.example/1", "a note", "known.toml:1"},
           DeviceHealth{"xpu-sim:1", "not_back", "m.xpu/A.B", 77, 60'000, 268'435'456, "256 MiB"},
+          HardwareEvidence{"xpu:0000:03:00.0",
+                           "start",
+                           "0000:03:00.0",
+                           "8086",
+                           "e20b",
+                           "xe",
+                           "/usr/lib/libze_intel_gpu.so.1",
+                           "ab12",
+                           "0f-00",
+                           true,
+                           {"boot_id: unreadable"},
+                           77},
           ProgramRead{"/home/user/build/m", "ff00", "it was changed"},
           Warning{"journal_lost", "the disk is full"},
           StopRequested{15, "signal", 99},
@@ -141,7 +157,8 @@ PROCTOR_COUNT_FIELDS(PlannedShard, 4, f1, f2, f3, f4)
 PROCTOR_COUNT_FIELDS(SubjectFact, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(Subject, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(PlannedSuite, 7, f1, f2, f3, f4, f5, f6, f7)
-PROCTOR_COUNT_FIELDS(KnownFailuresFile, 2, f1, f2)
+PROCTOR_COUNT_FIELDS(KnownFailureEntry, 7, f1, f2, f3, f4, f5, f6, f7)
+PROCTOR_COUNT_FIELDS(KnownFailuresFile, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(ProgramRead, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(RunPlanned, 30, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
                      f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27, f28, f29, f30)
@@ -162,7 +179,8 @@ PROCTOR_COUNT_FIELDS(RankEnd, 12, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, 
 PROCTOR_COUNT_FIELDS(AttemptEnded, 22, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
                      f17, f18, f19, f20, f21, f22)
 PROCTOR_COUNT_FIELDS(AttemptSuspected, 5, f1, f2, f3, f4, f5)
-PROCTOR_COUNT_FIELDS(CaseEnded, 5, f1, f2, f3, f4, f5)
+PROCTOR_COUNT_FIELDS(CaseEnded, 6, f1, f2, f3, f4, f5, f6)
+PROCTOR_COUNT_FIELDS(HardwareEvidence, 12, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12)
 PROCTOR_COUNT_FIELDS(DeviceHealth, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Warning, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(StopRequested, 3, f1, f2, f3)
@@ -184,6 +202,7 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(plan["subject"]["commit"].size(), field_count(SubjectFact{}));
   EXPECT_EQ(plan["suites"][0].size(), field_count(PlannedSuite{}));
   EXPECT_EQ(plan["known_failures"].size(), field_count(KnownFailuresFile{}));
+  EXPECT_EQ(plan["known_failures"]["entries"][0].size(), field_count(KnownFailureEntry{}));
   const json end = json::parse(to_json_line(full_attempt()));
   EXPECT_EQ(end["termination"].size(), field_count(Termination{}));
   EXPECT_EQ(end["termination"]["strays"][0].size(), field_count(Stray{}));

@@ -9,6 +9,7 @@
 #include "reports/formats/json_writer.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"
+#include "reports/model/known_failure_entries.h"
 
 namespace proctor {
 namespace {
@@ -79,12 +80,21 @@ void write_shard(JsonWriter& json, const std::optional<PlannedShard>& shard) {
   json.member("planned", shard->planned).member("plan", shard->plan).close();
 }
 
-void write_known_failures(JsonWriter& json, const std::optional<KnownFailuresFile>& list) {
+void write_known_failures(JsonWriter& json, const RunModel& model) {
+  const auto& list = model.plan().known_failures;
   if (!list) {
     json.member("known_failures", nullptr);
     return;
   }
-  json.open_object("known_failures").member("file", list->file).member("sha256", list->sha256).close();
+  json.open_object("known_failures").member("file", list->file).member("sha256", list->sha256);
+  json.open_array("entries");
+  for (const KnownFailureEntry& entry : list->entries) {
+    json.open_object().member("at", entry.at).member("cases", entry.cases).member("source", entry.source);
+    json.member("issue", unless_empty(entry.issue)).member("owner", unless_empty(entry.owner));
+    json.member("added", unless_empty(entry.added)).member("expires", entry.expires);
+    json.member("days_left", days_left(model, entry)).member("hits", hits(model, entry)).close();
+  }
+  json.close().close();
 }
 
 // An object has a name once.
@@ -111,7 +121,7 @@ void write_run(JsonWriter& json, const RunModel& model) {
   json.member("plan_digest", plan.plan_digest);
   write_shard(json, plan.shard);
   write_subject(json, plan.subject);
-  write_known_failures(json, plan.known_failures);
+  write_known_failures(json, model);
   json.member("size", unless_empty(plan.size)).member("profile", unless_empty(plan.profile));
   json.open_array("devices");
   for (const PlannedDevice& device : plan.devices) write_device(json, device);
@@ -333,6 +343,7 @@ void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& recor
               record.attempts.empty() ? std::vector<std::string>() : record.attempts.back().start.devices);
   json.member("duration_ms", duration_ms(record));
   json.member("known_failure", record.end ? record.end->known_failure : "");
+  if (record.end) json.member_if_any("known_failure_at", record.end->known_failure_at);
   json.member("note", record.end ? record.end->note : "");
   json.member("message", verdict.outcome == Outcome::kPass ? "" : headline(model, record));
   json.open_array("attempts");
@@ -347,6 +358,15 @@ void write_health(JsonWriter& json, const DeviceHealth& health) {
       .member("case", health.case_id);
   json.member("at_ms", health.at_ms).member("wait_ms", health.wait_ms).member("bytes", health.bytes);
   json.member("evidence", health.evidence).close();
+}
+
+void write_hardware(JsonWriter& json, const HardwareEvidence& evidence) {
+  json.open_object().member("id", evidence.id).member("when", evidence.when).member("pci", evidence.pci);
+  json.member("vendor", evidence.vendor).member("device", evidence.device);
+  json.member("kernel_driver", evidence.kernel_driver).member("driver_file", evidence.driver_file);
+  json.member("driver_build_id", evidence.driver_build_id).member("boot_id", evidence.boot_id);
+  json.member("simulator", evidence.simulator).member("gaps", evidence.gaps);
+  json.member("at_ms", evidence.at_ms).close();
 }
 
 }  // namespace
@@ -365,6 +385,8 @@ void write_report_json(const RunModel& model, TextOutput& output) {
     json.open_object().member("code", warning.code).member("text", warning.text).close();
   json.close().open_array("health");
   for (const DeviceHealth& health : model.health()) write_health(json, health);
+  json.close().open_array("hardware");
+  for (const HardwareEvidence& evidence : model.hardware()) write_hardware(json, evidence);
   json.close();
   TelemetryGaps gaps;
   for (const CaseRecord& record : model.cases()) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "reports/formats/markdown.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"
+#include "reports/model/known_failure_entries.h"
 #include "reports/model/rerun.h"
 #include "reports/model/telemetry_text.h"
 #include "reports/model/truncate.h"
@@ -173,6 +175,33 @@ void add_by_reason(MarkdownPage& page, const RunModel& model, Outcome outcome, s
     page.add(fmt::format("- and {} more reasons: see `report.json`\n", sorted.size() - shown));
 }
 
+std::string days_left_words(int days) {
+  if (days == 0) return "the last day";
+  const int count = std::abs(days);
+  return fmt::format("{}{} day{}{}", days < 0 ? "expired " : "", count, count == 1 ? "" : "s",
+                     days < 0 ? " before" : " left");
+}
+
+// How long each entry of the list still holds, counted from the start of the run.
+void add_days_left(MarkdownPage& page, const RunModel& model) {
+  if (!model.plan().known_failures) return;
+  page.title("\n## Days left of known failures\n\n");
+  const auto& entries = model.plan().known_failures->entries;
+  const std::size_t shown = std::min(entries.size(), kMaxShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const KnownFailureEntry& entry = entries[i];
+    const auto days = days_left(model, entry);
+    const int cases = hits(model, entry);
+    std::string line =
+        fmt::format("- {} (until {}): {}, {} case{} now", days ? days_left_words(*days) : "unknown",
+                    markdown_prose(entry.expires), markdown_code(entry.at), cases, cases == 1 ? "" : "s");
+    for (const std::string& word : {entry.owner, entry.issue}) line += word.empty() ? "" : ", " + markdown_prose(word);
+    page.add(line + "\n");
+  }
+  if (shown < entries.size())
+    page.add(fmt::format("- and {} more: see `report.json`\n", entries.size() - shown));
+}
+
 void add_leaks(MarkdownPage& page, const std::vector<const CaseRecord*>& records) {
   for (std::size_t i = 0; i < std::min(records.size(), kMaxIdsPerGroup); ++i) {
     for (const Attempt& attempt : records[i]->attempts) {
@@ -248,6 +277,7 @@ std::string summary_markdown(const RunModel& model, std::size_t limit) {
   add_bad(page, model);
   add_by_reason(page, model, Outcome::kSkip, "Skipped");
   add_by_reason(page, model, Outcome::kXfail, "Known failures");
+  add_days_left(page, model);
   add_by_reason(page, model, Outcome::kXpass, "Passed unexpectedly");
   add_marks(page, model);
   add_drained(page, model);

@@ -90,6 +90,24 @@ TEST(Summary, AwkwardTextStaysInItsLine) {
   }
 }
 
+TEST(Summary, SaysHowLongKnownFailuresHold) {
+  RunPlanned plan = plan_of({planned("s/a"), planned("s/b")});
+  plan.known_failures = KnownFailuresFile{"known.toml",
+                                          "ff",
+                                          {{"known.toml:1", {"s/*"}, "seen", "i/1", "us", "", "2026-02-01"},
+                                           {"known.toml:9", {"x"}, "seen", "", "", "", "2026-01-31"},
+                                           {"known.toml:17", {"y"}, "seen", "", "", "", "2026-01-29"}}};
+  CaseEnded failed = concluded("s/a", {Outcome::kXfail, "M-1"});
+  failed.known_failure_at = "known.toml:1";
+  const std::string text =
+      summary_markdown(model_of({plan, failed, concluded("s/b", {Outcome::kPass, ""}), RunEnded{"x", 1}}));
+  EXPECT_THAT(text, HasSubstr("## Days left of known failures\n\n"
+                              "- 1 day left (until 2026-02-01): `known.toml:1`, 1 case now, us, i/1\n"
+                              "- the last day (until 2026-01-31): `known.toml:9`, 0 cases now\n"
+                              "- expired 2 days before (until 2026-01-29): `known.toml:17`, 0 cases now\n"));
+  EXPECT_THAT(summary_markdown(model_of({plan_of({planned("s/a")})})), Not(HasSubstr("Days left")));
+}
+
 TEST(Summary, SaysWhatWasTested) {
   RunPlanned plan = plan_of({});
   EXPECT_THAT(summary_markdown(model_of({plan})), Not(HasSubstr("Tested:")));

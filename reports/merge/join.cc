@@ -262,7 +262,10 @@ std::vector<Event> join_runs(const JoinRequest& request) {
     if (part.model.ended()) ended.finished = std::max(ended.finished, part.model.ended()->finished);
   }
   for (const std::string& id : order) copy_case(tellers.at(id), events);
-  for (const RunCopy& copy : copies) copy.copy_health(events);
+  for (const RunCopy& copy : copies) {
+    copy.copy_health(events);
+    copy.copy_hardware(events);
+  }
   events.emplace_back(std::move(ended));
   return events;
 }

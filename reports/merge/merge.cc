@@ -202,6 +202,7 @@ void copy(const MergeInput& input, const Whole& whole, std::vector<Event>& out) 
     out.emplace_back(records.end_of(record));
   }
   records.copy_health(out);
+  records.copy_hardware(out);
 }
 
 std::vector<TestedPart> parts_of(const Inputs& sorted) {

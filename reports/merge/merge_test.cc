@@ -290,6 +290,7 @@ TEST(Merge, TimesAreThoseOfTheWhole) {
   parts[0].plan.started = "2026-01-31T12:00:07Z";
   parts[2].plan.started = "2026-01-31T12:00:05Z";
   parts[2].events.emplace_back(DeviceHealth{"xpu:0", "drained", "", 20, 0, 0, ""});
+  parts[2].events.emplace_back(HardwareEvidence{.id = "xpu:0", .when = "end", .at_ms = 30});
   const RunModel model = whole(parts);
   const auto at = [&model](const char* id) { return model.find(id)->attempts[0].start.at_ms; };
   EXPECT_EQ(model.plan().started, "2026-01-31T12:00:00Z");
@@ -298,6 +299,8 @@ TEST(Merge, TimesAreThoseOfTheWhole) {
   EXPECT_EQ(at("s/c"), 5100);
   EXPECT_EQ(model.find("s/a")->attempts[0].end->at_ms, 8350);
   EXPECT_EQ(model.health()[0].at_ms, 5020);
+  ASSERT_EQ(model.hardware().size(), 1u);
+  EXPECT_EQ(model.hardware()[0].at_ms, 5030);
   EXPECT_EQ(model.ended()->at_ms, 8350);
 }
 

@@ -49,6 +49,14 @@ void RunCopy::copy_health(std::vector<Event>& out) const {
   }
 }
 
+void RunCopy::copy_hardware(std::vector<Event>& out) const {
+  for (HardwareEvidence evidence : model_.hardware()) {
+    evidence.id = device(evidence.id);
+    evidence.at_ms += origin_.later_ms;
+    out.emplace_back(std::move(evidence));
+  }
+}
+
 std::string RunCopy::cut_short() const {
   if (model_.stop_signal() != 0) return fmt::format("it was stopped by signal {}", model_.stop_signal());
   if (model_.stop()) return "it was stopped: " + model_.stop()->reason;

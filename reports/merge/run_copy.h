@@ -27,6 +27,7 @@ class RunCopy {
   // Also of a case that has no such record: why it has none is a matter of its own run.
   CaseEnded end_of(const CaseRecord& record) const;
   void copy_health(std::vector<Event>& out) const;
+  void copy_hardware(std::vector<Event>& out) const;
   // Why it did not come to its end; "" when it did.
   std::string cut_short() const;
 

@@ -196,6 +196,18 @@ void RunModel::add(const DeviceHealth& health) {
   health_.push_back(health);
 }
 
+void RunModel::add(const HardwareEvidence& evidence) {
+  elapsed_ms_ = std::max(elapsed_ms_, evidence.at_ms);
+  hardware_.push_back(evidence);
+}
+
+const KnownFailureEntry* RunModel::known_failure(const CaseRecord& record) const {
+  if (!record.end || record.end->known_failure_at.empty() || !plan_.known_failures) return nullptr;
+  const auto& entries = plan_.known_failures->entries;
+  const auto found = std::ranges::find(entries, record.end->known_failure_at, &KnownFailureEntry::at);
+  return found == entries.end() ? nullptr : &*found;
+}
+
 void RunModel::add(const ProgramRead& read) { programs_[read.program] = read; }
 
 ProgramRead RunModel::program_read(const PlannedSuite& suite) const {

@@ -94,6 +94,10 @@ class RunModel : public EventSink {
   bool warned_of(std::string_view code) const;
   bool warned_of_machine() const;  // by a warning for which is_machine_warning()
   const std::vector<DeviceHealth>& health() const { return health_; }  // without the baselines
+  // What the kernel says of the devices, at the start and at the end of the run.
+  const std::vector<HardwareEvidence>& hardware() const { return hardware_; }
+  // The entry of the list of --known-failures that expected how the case ended; null where there is none.
+  const KnownFailureEntry* known_failure(const CaseRecord& record) const;
   // The bytes in use on each device before the first case, where the driver tells.
   const std::map<std::string, std::uint64_t>& device_baseline() const { return baseline_; }
   const std::optional<StopRequested>& stop() const { return stop_; }  // the first one
@@ -127,6 +131,7 @@ class RunModel : public EventSink {
   void add(const AttemptSuspected& suspected);
   void add(const CaseEnded& end);
   void add(const DeviceHealth& health);
+  void add(const HardwareEvidence& evidence);
   void add(const ProgramRead& read);
   void add(const Warning& warning);
   void add(const StopRequested& stop);
@@ -143,6 +148,7 @@ class RunModel : public EventSink {
   std::vector<CaseRecord> cases_;
   std::vector<std::uint32_t> by_id_;  // positions of cases_, sorted by id
   std::vector<DeviceHealth> health_;
+  std::vector<HardwareEvidence> hardware_;
   std::map<std::string, std::uint64_t> baseline_;
   std::map<std::string, ProgramRead> programs_;
   std::vector<Warning> warnings_;

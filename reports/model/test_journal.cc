@@ -110,6 +110,7 @@ std::vector<Event> rich_journal() {
     auto& conclusion = std::get<CaseEnded>(events.back());
     conclusion.note = text;
     conclusion.known_failure = text;
+    conclusion.known_failure_at = text;
   }
   const std::string flaky = "memory.xpu/Flaky.Case";
   cases.push_back(planned(flaky));
@@ -154,11 +155,32 @@ std::vector<Event> rich_journal() {
   plan.suites = {{"memory", "xpu", "proctor", {awkward_text()}, awkward_text(), 4711, ""},
                  {"attention", "none", "pytest", {"pytest"}, "/usr/bin/pytest", 12, ""},
                  {"gone", "none", "command", {"gone"}, "", 0, awkward_text()}};
-  plan.known_failures = KnownFailuresFile{awkward_text(), std::string(64, 'a')};
+  plan.known_failures = KnownFailuresFile{awkward_text(),
+                                          std::string(64, 'a'),
+                                          {{"known.toml:1",
+                                            {awkward_text()},
+                                            awkward_text(),
+                                            awkward_text(),
+                                            awkward_text(),
+                                            "2026-01-01",
+                                            "2026-03-01"},
+                                           {awkward_text(), {}, "", "", "", "", awkward_text()}}};
   plan.size = "ci";
   events.front() = std::move(plan);
   events.push_back(DeviceHealth{"xpu-sim:0", "l1_fail", thrice, 1500, 0, 0, awkward_text()});
   events.push_back(DeviceHealth{awkward_text(), "drained", thrice, 1500, 250, 1 << 20, awkward_text()});
+  events.push_back(HardwareEvidence{"xpu:0000:03:00.0",
+                                    "start",
+                                    "0000:03:00.0",
+                                    "8086",
+                                    "e20b",
+                                    "xe",
+                                    awkward_text(),
+                                    "ab12",
+                                    "0f-00",
+                                    true,
+                                    {awkward_text()},
+                                    3});
   events.push_back(ProgramRead{"/usr/bin/pytest", std::string(64, 'b'), ""});
   events.push_back(Warning{"journal_lost", awkward_text()});
   events.push_back(StopRequested{0, "deadline", 2000});

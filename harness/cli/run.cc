@@ -26,6 +26,7 @@
 #include "harness/machine/cuda_programs.h"
 #include "harness/machine/discovery.h"
 #include "harness/machine/dynamic_loader.h"
+#include "harness/machine/hardware_evidence.h"
 #include "harness/machine/installation.h"
 #include "harness/machine/seen_devices.h"
 #include "harness/plan/kinds/kind.h"
@@ -136,7 +137,10 @@ Result<AllKnownFailures> load_all_known_failures(const std::string& file) {
     if (!text) return text.error();
     const auto list = parse_known_failures(*text, path);
     if (!list) return list.error();
-    if (path == file) all.file = KnownFailuresFile{file, sha256_hex(*text)};
+    if (path == file) {
+      all.file = KnownFailuresFile{.file = file, .sha256 = sha256_hex(*text)};
+      for (const KnownFailure& entry : list->entries()) all.file->entries.push_back(to_event(entry));
+    }
     entries.insert(entries.end(), list->entries().begin(), list->entries().end());
   }
   all.list = KnownFailures(std::move(entries));
@@ -612,13 +616,27 @@ void RunCommand::read_programs(const RunModel& model, EventSink& events) {
   programs_->finish(events, model.stop() ? kHastyReading : kLastReading, stop_signal_waits);
 }
 
-std::optional<KnownVerdict> RunCommand::known_failure(const Case& test, const Verdict& verdict) const {
-  const std::map<std::string, std::string> stack(devices_.stack.begin(), devices_.stack.end());
-  const auto entry = known_failures_.match(test.id, stack, today_utc());
-  if (!entry) return std::nullopt;
-  const Verdict known = apply(&*entry, verdict);
+// At the end once more: a driver that was replaced meanwhile, or a machine that was resumed as another, is not the same.
+void RunCommand::tell_hardware(std::int64_t at_ms, EventSink& events) const {
+  for (HardwareEvidence& evidence :
+       gather_hardware_evidence(devices_, RootedFiles(options_.stack_root), "end")) {
+    evidence.at_ms = at_ms;
+    events.on(evidence);
+  }
+}
+
+std::optional<KnownVerdict> RunCommand::known_failure(const Suite& suite, const Case& test,
+                                                      const std::vector<std::string>& devices,
+                                                      const Verdict& verdict) const {
+  Surroundings where{.stack = {devices_.stack.begin(), devices_.stack.end()},
+                     .backend = std::string(to_string(suite.backend))};
+  for (const std::string& id : devices) {
+    if (const PoolDevice* entry = devices_.find(id)) where.models.push_back(entry->device.name);
+  }
+  const KnownFailure* entry = known_failures_.match(test.id, where, today_utc());
+  const Verdict known = apply(entry, verdict);
   if (known == verdict) return std::nullopt;
-  return KnownVerdict{.verdict = known, .source = entry->source, .note = ""};
+  return KnownVerdict{.verdict = known, .source = entry->source, .at = entry->origin};
 }
 
 Result<void> RunCommand::complete_setup() {
@@ -641,11 +659,13 @@ Result<void> RunCommand::complete_setup() {
   setup.attempts.own_program = own_program();
   setup.attempts.evidence_environment = to_list(machine_->caller());
   setup.environment = [this](const Suite& suite, const auto& ids) { return environments_->of(suite, ids); };
-  setup.known_failure = [this](const Suite&, const Case& test, const Verdict& verdict) {
-    return known_failure(test, verdict);
+  setup.known_failure = [this](const Suite& suite, const Case& test, const std::vector<std::string>& devices,
+                               const Verdict& verdict) {
+    return known_failure(suite, test, devices, verdict);
   };
   setup.watch_parent = is_ci();
   run_stack_.emplace(options_.stack_root);
+  setup.evidence = gather_hardware_evidence(devices_, RootedFiles(options_.stack_root), "start");
   describe();
   return {};
 }
@@ -697,6 +717,7 @@ int RunCommand::run() {
   }
   setup.at_end = [&] {
     read_programs(model, events);
+    tell_hardware(model.elapsed_ms(), events);
     return look_at_the_end();
   };
   setup.on_tick = [&] {

@@ -87,8 +87,11 @@ class RunCommand {
   void describe_subject();
   void describe_programs();
   void read_programs(const RunModel& model, EventSink& events);
+  void tell_hardware(std::int64_t at_ms, EventSink& events) const;
   std::optional<HealthRequest> health_request(const std::string& device);
-  std::optional<KnownVerdict> known_failure(const Case& test, const Verdict& verdict) const;
+  std::optional<KnownVerdict> known_failure(const Suite& suite, const Case& test,
+                                            const std::vector<std::string>& devices,
+                                            const Verdict& verdict) const;
   std::vector<Warning> end_rest();
   int run();
   Result<void> write_reports(RunModel& model, EventSink& events);

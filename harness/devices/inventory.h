@@ -39,6 +39,8 @@ struct Inventory {
   // What was loaded in place of a driver with hardware, for whatever reason; "" = nothing. All devices are then
   // simulated.
   std::string stand_in;
+  // The driver's library that the probe had loaded, or what was in its place; "": none, or it is not known.
+  std::string driver_file;
   // Level Zero entry points newer than 1.0 that this loader lacks: checks that need them are skipped.
   std::vector<std::string> missing_symbols;
 

@@ -16,7 +16,7 @@ using testing::Not;
 using testing::Pair;
 
 constexpr const char* kHost = R"({"v":1,"problem":"","detail":"","driver":"580.95.05","cuda":13000,
-  "nvml":{"problem":"","version":"13.580.95.05"},
+  "library":"/x/libcuda.so.580.95.05","nvml":{"problem":"","version":"13.580.95.05"},
   "runtime":{"problem":"","detail":"","path":"/x/libcudart.so.13","version":13000,"code":""},
   "devices":[{"name":"A","uuid":"GPU-aa","pci":"0000:17:00.0","device_id":9008,"memory_bytes":7,
               "capability":"9.0","integrated":false,"ordinal":1},
@@ -27,6 +27,7 @@ TEST(ParseCudaProbe, DevicesAreNamedByUuid) {
   const auto inventory = parse_probe(Backend::kCuda, kHost);
   ASSERT_TRUE(inventory) << inventory.error().what;
   EXPECT_EQ(inventory->words(), "");
+  EXPECT_EQ(inventory->driver_file, "/x/libcuda.so.580.95.05");
   ASSERT_EQ(inventory->devices.size(), 2u);
   const Device& first = inventory->devices[0];
   EXPECT_EQ(first.id, "cuda:GPU-aa");

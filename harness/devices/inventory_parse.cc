@@ -59,6 +59,7 @@ void parse_xpu(const json& document, Inventory& inventory) {
   add_stack(inventory, "xpu.loader", document.value("loader", json::object()).value("version", ""));
   const json drivers = document.value("drivers", json::array());
   for (std::size_t i = 0; i < drivers.size(); ++i) add_driver(inventory, drivers[i], i);
+  if (!drivers.empty()) inventory.driver_file = drivers.front().value("library", "");
 }
 
 // ---- CUDA ----
@@ -111,6 +112,7 @@ void parse_cuda(const json& document, Inventory& inventory) {
   }
   inventory.cuda_runtime = version;
   inventory.cuda_driver = cuda;
+  inventory.driver_file = document.value("library", "");
   add_stack(inventory, "cuda.driver", driver);
   if (cuda > 0) add_stack(inventory, "cuda.api", cuda_version_text(cuda));
   if (version > 0) add_stack(inventory, "cuda.runtime", cuda_version_text(version));
@@ -132,6 +134,7 @@ Result<Inventory> parse_probe(Backend backend, std::string_view text) {
     inventory.detail = document.value("detail", "");
     inventory.stand_in = document.value("stand_in", "");
     backend == Backend::kCuda ? parse_cuda(document, inventory) : parse_xpu(document, inventory);
+    if (inventory.driver_file.empty()) inventory.driver_file = inventory.stand_in;
     for (Device& device : inventory.devices) device.simulated = !inventory.stand_in.empty();
     return inventory;
   } catch (const json::exception& error) {

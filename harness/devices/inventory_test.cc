@@ -40,6 +40,7 @@ TEST(ParseXpuProbe, DevicesAreNamedByIdentity) {
   EXPECT_EQ(inventory->devices[1].tiles, 1);
   EXPECT_TRUE(inventory->devices[1].integrated);
   EXPECT_EQ(inventory->missing_symbols, std::vector<std::string>{"zeInitDrivers"});
+  EXPECT_EQ(inventory->driver_file, "/lib/x.so");
 }
 
 TEST(ParseXpuProbe, StackTellsReleaseNamesElseTheDriversNumber) {
@@ -55,6 +56,8 @@ TEST(ParseXpuProbe, WhatStandsInForHardwareMakesAllOfThemSimulated) {
   document["stand_in"] = "/opt/libproctor_ze_sim.so";
   const auto inventory = parse_probe(Backend::kXpu, document.dump());
   EXPECT_EQ(inventory->stand_in, "/opt/libproctor_ze_sim.so");
+  document["drivers"][0]["library"] = "";
+  EXPECT_EQ(parse_probe(Backend::kXpu, document.dump())->driver_file, "/opt/libproctor_ze_sim.so");
   for (const Device& device : inventory->devices) EXPECT_TRUE(device.simulated);
 }
 

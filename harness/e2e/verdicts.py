@@ -242,6 +242,9 @@ def is_simulated(sandbox, backend, environment, *words):
     check(document["run"]["simulated"] and document["cases"][0]["simulated"], backend, "calls itself real:", document["run"])
     check("stand_in" in [warning["code"] for warning in document["warnings"]], document["warnings"])
     check("no evidence about hardware" in done.stdout, done.stdout)
+    said = document["hardware"]
+    check({one["when"] for one in said} == {"start", "end"}, "not said at the start and at the end:", said)
+    check(all(one["simulator"] and one["driver_file"] and not one["kernel_driver"] for one in said), "no simulator:", said)
     return "simulated"
 
 

@@ -49,6 +49,7 @@ void add_intel(const Simulation& simulation, Containment& containment, const Env
   }
   devices.simulations[Backend::kXpu] = std::move(environment);
   devices.stack.insert(devices.stack.end(), inventory.stack.begin(), inventory.stack.end());
+  devices.driver_files[xpu] = inventory.driver_file;
   devices.lacking[xpu] = {child::kExecutionNeed, child::kManagementNeed};
   int ordinal = 0;
   for (const auto& device : simulated_devices(simulation)) {
@@ -198,6 +199,7 @@ Result<void> add_devices(Backend backend, const std::optional<Simulation>& simul
     devices.cuda_runtime = inventory.cuda_runtime / 1000;
   }
   devices.stack.insert(devices.stack.end(), inventory.stack.begin(), inventory.stack.end());
+  devices.driver_files[key_of(backend)] = inventory.driver_file;
   note_problems(backend, inventory, simulation.has_value(), devices);
   if (inventory.devices.empty()) return {};
   if (auto noted = note_variables(backend, caller, devices); !noted) return noted;
@@ -242,6 +244,7 @@ void FoundDevices::add(const FoundDevices& other) {
   unusable_by_ours.insert(other.unusable_by_ours.begin(), other.unusable_by_ours.end());
   lacking.insert(other.lacking.begin(), other.lacking.end());
   absent.insert(other.absent.begin(), other.absent.end());
+  driver_files.insert(other.driver_files.begin(), other.driver_files.end());
   append(stack, other.stack);
   simulations.insert(other.simulations.begin(), other.simulations.end());
   append(watched, other.watched);

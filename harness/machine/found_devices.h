@@ -35,6 +35,7 @@ struct FoundDevices {
   int cuda_runtime = 0;  // the number of the CUDA Runtime that works here, e.g. 12; 0: not known
   std::map<std::string, std::set<std::string>> lacking;  // backend -> needs that its devices do not meet
   std::map<std::string, std::string> absent;  // backend that is not here, or is hidden by the caller -> why
+  std::map<std::string, std::string> driver_files;  // backend -> Inventory::driver_file
   std::vector<std::pair<std::string, std::string>> stack;
   SimEnvironments simulations;
   std::vector<WatchedDevices> watched;

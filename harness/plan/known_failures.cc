@@ -11,13 +11,25 @@ namespace proctor {
 
 namespace {
 
-std::vector<std::string> outcomes_of_failures() {
+std::vector<std::string> names_of_outcomes() {
   std::vector<std::string> names;
-  for (Outcome outcome : {Outcome::kFail, Outcome::kError, Outcome::kTimeout, Outcome::kStall,
-                          Outcome::kCrash, Outcome::kDeviceLost}) {
-    names.emplace_back(to_string(outcome));
-  }
+  for (const Outcome outcome : outcomes_of_failures()) names.emplace_back(to_string(outcome));
   return names;
+}
+
+void read_cases(TableReader& reader, KnownFailure& entry) {
+  const toml::node* node = reader.wanted("case");
+  if (node == nullptr) return;
+  if (!node->is_array()) {
+    reader.read("case", entry.cases.emplace_back());
+    return;
+  }
+  std::optional<std::vector<std::string>> list;
+  reader.read("case", list);
+  if (list && list->empty())
+    return reader.fail("case", "`case` in [[known_failure]] is an empty list",
+                       "Write at least one id, or a glob over the ids.");
+  if (list) entry.cases = *std::move(list);
 }
 
 void read_driver(TableReader& reader, KnownFailure& entry) {
@@ -35,75 +47,114 @@ void read_driver(TableReader& reader, KnownFailure& entry) {
               "Write driver = \"xpu.driver\" and versions = \">=22.43, <22.44\".");
 }
 
-void read_expiry(TableReader& reader, KnownFailure& entry) {
-  const toml::node* node = reader.node("expires");
-  if (node == nullptr) return;
+std::optional<Day> read_day(TableReader& reader, const char* key) {
+  const toml::node* node = reader.wanted(key);
+  if (node == nullptr) return std::nullopt;
   const auto* date = node->as_date();
   if (date == nullptr) {
-    return reader.fail(
-        "expires", fmt::format("`expires` in [[known_failure]] is {}, but must be a date", value_text(*node)),
-        "Write expires = 2027-06-30, without quotes.");
+    reader.fail(key,
+                fmt::format("`{}` in [[known_failure]] is {}, but must be a date", key, value_text(*node)),
+                fmt::format("Write {} = 2027-06-30, without quotes.", key));
+    return std::nullopt;
   }
   const toml::date& day = date->get();
-  entry.expires = Day(std::chrono::year(day.year), std::chrono::month(day.month), std::chrono::day(day.day));
+  return Day(std::chrono::year(day.year), std::chrono::month(day.month), std::chrono::day(day.day));
 }
 
 Result<KnownFailure> read_entry(const toml::table& table, const std::string& file) {
   TableReader reader(file, table, "[[known_failure]]",
-                     {"case", "outcome", "reason", "driver", "versions", "source", "owner", "expires"});
+                     {"case", "outcome", "reason", "backend", "device", "driver", "versions", "source",
+                      "issue", "owner", "added", "expires", "broad"});
   KnownFailure entry;
-  for (const char* key : {"case", "reason", "source", "expires"}) reader.require(key);
-  reader.read("case", entry.case_glob);
+  for (const char* key : {"case", "reason", "expires"}) reader.require(key);
+  if (reader.node("issue") == nullptr) reader.require("source");
+  read_cases(reader, entry);
   std::optional<std::string> outcome;
-  reader.read_choice("outcome", outcome, outcomes_of_failures());
+  std::optional<std::string> backend;
+  reader.read_choice("outcome", outcome, names_of_outcomes());
   if (outcome) entry.outcome = *parse_outcome(*outcome);
   reader.read("reason", entry.reason_glob);
+  reader.read_choice("backend", backend, {"cuda", "xpu", "none"});
+  entry.backend = backend.value_or("");
+  reader.read("device", entry.device);
   reader.read("source", entry.source);
+  reader.read("issue", entry.issue);
   reader.read("owner", entry.owner);
+  reader.read("broad", entry.broad);
   read_driver(reader, entry);
-  read_expiry(reader, entry);
+  entry.added = read_day(reader, "added");
+  entry.expires = read_day(reader, "expires").value_or(Day{});
   entry.origin = position(file, table);
+  entry.line = static_cast<int>(table.source().begin.line);
+  if (entry.source.empty()) entry.source = entry.issue;
   if (reader.error()) return *reader.error();
   return entry;
 }
 
-bool holds_on(const KnownFailure& entry, const std::map<std::string, std::string>& stack) {
+bool has_driver(const KnownFailure& entry, const Surroundings& where) {
   if (entry.driver.empty()) return true;
-  const auto found = stack.find(entry.driver);
-  if (found == stack.end()) return false;
+  const auto found = where.stack.find(entry.driver);
+  if (found == where.stack.end()) return false;
   const Result<Version> version = Version::parse(found->second);
   return version && entry.versions.contains(*version);
 }
 
-std::string day_text(Day day) {
-  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(day.year()), static_cast<unsigned>(day.month()),
-                     static_cast<unsigned>(day.day()));
+bool holds(const KnownFailure& entry, const Surroundings& where) {
+  const bool on_device =
+      entry.device.empty() || std::ranges::any_of(where.models, [&](const std::string& model) {
+        return glob_match(entry.device, model);
+      });
+  return (entry.backend.empty() || entry.backend == where.backend) && on_device && has_driver(entry, where);
 }
 
 }  // namespace
 
-std::optional<KnownFailure> KnownFailures::match(std::string_view case_id,
-                                                 const std::map<std::string, std::string>& stack,
-                                                 Day today) const {
+bool KnownFailure::names(std::string_view case_id) const {
+  return std::ranges::any_of(cases, [&](const std::string& glob) { return glob_match(glob, case_id); });
+}
+
+std::string KnownFailure::cases_text() const {
+  std::string text = "`" + cases.front() + "`";
+  if (cases.size() > 1) text += fmt::format(" and {} more", cases.size() - 1);
+  return text;
+}
+
+KnownFailureEntry to_event(const KnownFailure& entry) {
+  return {.at = entry.origin,
+          .cases = entry.cases,
+          .source = entry.source,
+          .issue = entry.issue,
+          .owner = entry.owner,
+          .added = entry.added ? day_text(*entry.added) : "",
+          .expires = day_text(entry.expires)};
+}
+
+const std::vector<Outcome>& outcomes_of_failures() {
+  static const std::vector<Outcome> kOutcomes = {Outcome::kFail,  Outcome::kError, Outcome::kTimeout,
+                                                 Outcome::kStall, Outcome::kCrash, Outcome::kDeviceLost};
+  return kOutcomes;
+}
+
+const KnownFailure* KnownFailures::match(std::string_view case_id, const Surroundings& where,
+                                         Day today) const {
   for (const KnownFailure& entry : entries_) {
-    if (today <= entry.expires && glob_match(entry.case_glob, case_id) && holds_on(entry, stack))
-      return entry;
+    if (today <= entry.expires && entry.names(case_id) && holds(entry, where)) return &entry;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 std::vector<Warning> KnownFailures::warnings(const std::vector<std::string>& planned_ids, Day today) const {
   std::vector<Warning> found;
   for (const KnownFailure& entry : entries_) {
-    const bool matches = std::any_of(planned_ids.begin(), planned_ids.end(),
-                                     [&](const std::string& id) { return glob_match(entry.case_glob, id); });
+    const bool matches =
+        std::ranges::any_of(planned_ids, [&](const std::string& id) { return entry.names(id); });
     if (!matches) {
-      found.push_back({"known_failure_unused", fmt::format("{}: known failure `{}` matches no planned case",
-                                                           entry.origin, entry.case_glob)});
+      found.push_back({"known_failure_unused", fmt::format("{}: known failure {} matches no planned case",
+                                                           entry.origin, entry.cases_text())});
     } else if (today > entry.expires) {
       found.push_back(
-          {"known_failure_expired", fmt::format("{}: known failure `{}` expired on {} and no longer counts",
-                                                entry.origin, entry.case_glob, day_text(entry.expires))});
+          {"known_failure_expired", fmt::format("{}: known failure {} expired on {} and no longer counts",
+                                                entry.origin, entry.cases_text(), day_text(entry.expires))});
     }
   }
   return found;

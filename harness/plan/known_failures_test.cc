@@ -20,9 +20,14 @@ case = "visibility.xpu/MaskRow.*"
 reason = "driver_crash:*"
 driver = "xpu.driver"
 versions = ">=22.43, <22.44"
+device = "*B580*"
+backend = "xpu"
 source = "seen"
+issue = "https://bugs.example/1"
 owner = "us"
+added = 2027-04-30
 expires = 2027-06-30
+broad = true
 
 [[known_failure]]
 case = "other/*"
@@ -38,7 +43,10 @@ KnownFailures parsed(const std::string& text) {
   return *list;
 }
 
-const std::map<std::string, std::string> kStack = {{"xpu.driver", "22.43.24595.41"}};
+Surroundings driver(const std::string& name, const std::string& version) {
+  return {.stack = {{name, version}}, .backend = "xpu", .models = {"Intel Arc B580 Graphics"}};
+}
+const Surroundings kHere = driver("xpu.driver", "22.43.24595.41");
 
 TEST(KnownFailures, ReadsEveryKey) {
   const KnownFailures list = parsed(kList);
@@ -49,19 +57,60 @@ TEST(KnownFailures, ReadsEveryKey) {
   EXPECT_EQ(first.source, "seen");
   EXPECT_EQ(first.expires, 2027y / 6 / 30);
   EXPECT_EQ(first.origin, "known.toml:2");
+  EXPECT_EQ(first.line, 2);
+  EXPECT_EQ(first.device, "*B580*");
+  EXPECT_EQ(first.backend, "xpu");
+  EXPECT_EQ(first.issue, "https://bugs.example/1");
+  EXPECT_EQ(first.added, 2027y / 4 / 30);
+  EXPECT_TRUE(first.broad);
+  EXPECT_FALSE(list.entries()[1].broad);
+  EXPECT_FALSE(list.entries()[1].added);
   EXPECT_EQ(list.entries()[1].outcome, Outcome::kTimeout);
 }
 
 TEST(KnownFailures, HoldsOnlyOnItsDriver) {
   const KnownFailures list = parsed(kList);
   const std::string id = "visibility.xpu/MaskRow.3_x";
-  EXPECT_TRUE(list.match(id, kStack, kToday));
-  EXPECT_FALSE(list.match(id, {{"xpu.driver", "22.44.1"}}, kToday));
-  EXPECT_FALSE(list.match(id, {{"xpu.driver", "22.9"}}, kToday));
-  EXPECT_FALSE(list.match(id, {{"xpu.driver", "unknown"}}, kToday));
-  EXPECT_FALSE(list.match(id, {{"cuda.driver", "22.43"}}, kToday));
+  EXPECT_TRUE(list.match(id, kHere, kToday));
+  EXPECT_FALSE(list.match(id, driver("xpu.driver", "22.44.1"), kToday));
+  EXPECT_FALSE(list.match(id, driver("xpu.driver", "22.9"), kToday));
+  EXPECT_FALSE(list.match(id, driver("xpu.driver", "unknown"), kToday));
+  EXPECT_FALSE(list.match(id, driver("cuda.driver", "22.43"), kToday));
   EXPECT_FALSE(list.match(id, {}, kToday));
-  EXPECT_FALSE(list.match("visibility.xpu/Device.X", kStack, kToday));
+  EXPECT_FALSE(list.match("visibility.xpu/Device.X", kHere, kToday));
+}
+
+TEST(KnownFailures, HoldsOnlyOnItsDevicesAndBackend) {
+  const KnownFailures list = parsed(kList);
+  const std::string id = "visibility.xpu/MaskRow.3_x";
+  const auto holds_on = [&](const std::vector<std::string>& models, const std::string& backend = "xpu") {
+    Surroundings where = kHere;
+    where.models = models;
+    where.backend = backend;
+    return list.match(id, where, kToday) != nullptr;
+  };
+  EXPECT_TRUE(holds_on({"Intel Arc B580 Graphics"}));
+  EXPECT_TRUE(holds_on({"Intel Arc A770", "Intel Arc B580 Graphics"})) << "one of the cards that it had";
+  EXPECT_FALSE(holds_on({"Intel Arc A770"}));
+  EXPECT_FALSE(holds_on({})) << "it had no device";
+  EXPECT_FALSE(holds_on({"Intel Arc B580 Graphics"}, "cuda"));
+}
+
+TEST(KnownFailures, ACaseMayBeAListAndAnIssueIsASource) {
+  const KnownFailures list = parsed(
+      "[[known_failure]]\ncase = [\"a/x\", \"a/y*\", \"a/z\"]\nreason = \"\"\nissue = \"i\"\nexpires = "
+      "2027-01-01\n");
+  const KnownFailure& entry = list.entries().at(0);
+  EXPECT_TRUE(entry.names("a/x"));
+  EXPECT_TRUE(entry.names("a/y2"));
+  EXPECT_FALSE(entry.names("a/z2"));
+  EXPECT_EQ(entry.source, "i");
+  EXPECT_EQ(entry.cases_text(), "`a/x` and 2 more");
+  const KnownFailureEntry event = to_event(entry);
+  EXPECT_EQ(event.at, "known.toml:1");
+  EXPECT_EQ(event.cases, entry.cases);
+  EXPECT_EQ(event.added, "");
+  EXPECT_EQ(event.expires, "2027-01-01");
 }
 
 TEST(KnownFailures, LastDayStillCounts) {
@@ -79,7 +128,7 @@ TEST(KnownFailures, WarnsOfWhatNoLongerCounts) {
             "known.toml:2: known failure `visibility.xpu/MaskRow.*` matches no planned case");
   EXPECT_EQ(warnings[1].code, "known_failure_expired");
   EXPECT_EQ(warnings[1].text,
-            "known.toml:11: known failure `other/*` expired on 2026-11-20 and no longer counts");
+            "known.toml:16: known failure `other/*` expired on 2026-11-20 and no longer counts");
   EXPECT_TRUE(list.warnings({"other/x", "visibility.xpu/MaskRow.1"}, 2026y / 1 / 1).empty());
 }
 
@@ -151,6 +200,28 @@ INSTANTIATE_TEST_SUITE_P(
         BadList{"VersionsAlone", "expires = 2027-01-01\nversions = \">=1\"\n",
                 "read known.toml:6: `driver` and `versions` belong together",
                 "Write driver = \"xpu.driver\" and versions = \">=22.43, <22.44\"."},
+        BadList{"AddedText", "expires = 2027-01-01\nadded = 2026\n",
+                "read known.toml:6: `added` in [[known_failure]] is 2026, but must be a date",
+                "Write added = 2027-06-30, without quotes."},
+        BadList{"NoSource", "![[known_failure]]\ncase = \"x\"\nreason = \"\"\nexpires = 2027-01-01\n",
+                "read known.toml:1: [[known_failure]] needs the key `source`", ""},
+        BadList{"NoCase",
+                "![[known_failure]]\ncase = []\nreason = \"\"\nsource = \"s\"\nexpires = 2027-01-01\n",
+                "read known.toml:2: `case` in [[known_failure]] is an empty list",
+                "Write at least one id, or a glob over the ids."},
+        BadList{
+            "CaseNumber",
+            "![[known_failure]]\ncase = [\"a\", 7]\nreason = \"\"\nsource = \"s\"\nexpires = 2027-01-01\n",
+            "read known.toml:2: `case` in [[known_failure]] contains 7, but takes only strings in quotes",
+            ""},
+        BadList{"Backend", "expires = 2027-01-01\nbackend = \"xpus\"\n",
+                "read known.toml:6: `backend` in [[known_failure]] is \"xpus\", but must be one of cuda, "
+                "xpu, none",
+                "Did you mean `xpu`?"},
+        BadList{"NearKey", "expires = 2027-01-01\ndevices = \"*\"\n",
+                "read known.toml:6: unknown key `devices` in [[known_failure]]", "Did you mean `device`?"},
+        BadList{"Broad", "expires = 2027-01-01\nbroad = \"yes\"\n",
+                "read known.toml:6: `broad` in [[known_failure]] is \"yes\", but must be true or false", ""},
         BadList{"Versions", "expires = 2027-01-01\ndriver = \"d\"\nversions = \"22.43\"\n",
                 "read known.toml:7: cannot read version range \"22.43\": \"22.43\" has no operator",
                 "Write conditions such as \">=22.43, <22.44\"."}),

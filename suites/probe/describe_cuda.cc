@@ -15,6 +15,9 @@ namespace {
 
 using nlohmann::json;
 
+// NVML belongs to the driver, too: where no runtime is, it is all of it that is loaded here.
+constexpr std::string_view kDriverLibrary = "libcuda.so";
+
 std::string version_of(const Nvml& nvml, const char* function) {
   char text[nvml::kVersionBytes] = {};
   if (!nvml.call(function, &text[0], nvml::kVersionBytes).empty()) return {};
@@ -128,6 +131,7 @@ json describe_cuda() {
     document["devices"].push_back(describe_by_nvml(nvml, i, runtime));
   if (document["devices"].empty()) document["devices"] = describe_by_runtime(runtime);
   if (!document["devices"].empty()) document["stand_in"] = loaded_simulator();
+  document["library"] = loaded_library({kDriverLibrary, Nvml::kLibrary});
   name_problem(document, runtime);
   return document;
 }

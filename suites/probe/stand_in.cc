@@ -47,6 +47,16 @@ std::string loaded_simulator() {
   return {};
 }
 
+std::string loaded_library(std::initializer_list<std::string_view> names) {
+  const auto paths = loaded_libraries();
+  for (const std::string_view name : names) {
+    for (const auto& path : paths) {
+      if (path.find(name) != path.npos) return path;
+    }
+  }
+  return {};
+}
+
 bool has_open_device_node() {
   std::error_code unreadable;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", unreadable)) {

@@ -44,7 +44,7 @@ bool CaseGroup::wants_other_devices() const {
 std::optional<CaseGroup::Finished> CaseGroup::attempt_ended(std::size_t which, const Verdict& verdict,
                                                             const std::vector<std::string>& marks,
                                                             bool expected, bool last,
-                                                            const std::string& where) {
+                                                            const std::vector<std::string>& where) {
   const auto next = members_.at(in_process_[which]).add(verdict, marks, expected, where);
   if (next != CaseProgress::Next::kDone && !last) return std::nullopt;
   return end_now(which);
@@ -59,7 +59,7 @@ bool CaseGroup::has_suspect() const {
 }
 
 CaseGroup::Finished CaseGroup::word_on(const Members::value_type& member, const std::string& note) {
-  return {member.first, member.second.verdict(), member.second.marks(), note};
+  return {member.first, member.second.verdict(), member.second.marks(), note, member.second.devices()};
 }
 
 CaseGroup::Finished CaseGroup::end_now(std::size_t which) {

@@ -43,6 +43,7 @@ class CaseGroup {
     Verdict verdict;
     std::vector<std::string> marks;
     std::string note;
+    std::vector<std::string> devices = {};  // those of the attempt that gave the verdict
   };
 
   // Why cases that have not begun never will.
@@ -73,7 +74,7 @@ class CaseGroup {
   // again.
   std::optional<Finished> attempt_ended(std::size_t which, const Verdict& verdict,
                                         const std::vector<std::string>& marks, bool expected, bool last,
-                                        const std::string& where = "");
+                                        const std::vector<std::string>& where = {});
   // Call this instead when its device was found sick after the attempt: it counts for nothing, and the case
   // goes on.
   void discount(std::size_t which);

@@ -77,7 +77,7 @@ TEST_F(CaseGroupTest, TheThirdAttemptWantsOtherDevices) {
   for (const bool elsewhere : {false, true}) {
     group.next_process();
     EXPECT_FALSE(group.wants_other_devices());
-    EXPECT_FALSE(group.attempt_ended(0, {Outcome::kFail, ""}, {}, false, false, "a"));
+    EXPECT_FALSE(group.attempt_ended(0, {Outcome::kFail, ""}, {}, false, false, {"a"}));
     group.process_ended(ProcessFate::kEnded, {}, {});
     EXPECT_EQ(group.wants_other_devices(), elsewhere);
   }
@@ -88,7 +88,7 @@ TEST_F(CaseGroupTest, TheThirdAttemptWantsOtherDevices) {
   pinned.pin_to("a");
   for (int i = 0; i < 2; ++i) {
     pinned.next_process();
-    pinned.attempt_ended(0, {Outcome::kFail, ""}, {}, false, false, "a");
+    pinned.attempt_ended(0, {Outcome::kFail, ""}, {}, false, false, {"a"});
   }
   EXPECT_FALSE(pinned.wants_other_devices()) << "it may have no other";
 }

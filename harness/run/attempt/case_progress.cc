@@ -8,14 +8,17 @@
 namespace proctor {
 
 CaseProgress::Next CaseProgress::add(const Verdict& verdict, const std::vector<std::string>& marks,
-                                     bool expected, const std::string& where) {
+                                     bool expected, const std::vector<std::string>& where) {
   const bool bad = is_bad(verdict.outcome);
   (bad ? bad_on_ : good_on_).insert(where);
   for (const auto& mark : marks) {
     if (std::find(marks_.begin(), marks_.end(), mark) == marks_.end()) marks_.push_back(mark);
   }
 
-  if (!decided_) verdict_ = verdict;
+  if (!decided_) {
+    verdict_ = verdict;
+    devices_ = where;
+  }
   if (verdict.outcome == Outcome::kNotrun) {  // cut short: whatever else was planned will not run either
     return Next::kDone;
   }

@@ -32,7 +32,7 @@ class CaseProgress {
   // Takes the verdict of the attempt numbered attempt()/repeat() and moves on. `expected`: the bad verdict is
   // a known failure, so trying again would prove nothing. `where`: the devices that the attempt had.
   Next add(const Verdict& verdict, const std::vector<std::string>& marks, bool expected,
-           const std::string& where = "");
+           const std::vector<std::string>& where = {});
 
   // The attempt says nothing about the case: its device was found sick after it. The next one is in its place.
   void discount();
@@ -44,6 +44,8 @@ class CaseProgress {
   bool has_suspect() const { return suspect_; }
   int repeat() const { return repeat_; }
   const Verdict& verdict() const { return verdict_; }
+  // The devices of the attempt that gave the verdict.
+  const std::vector<std::string>& devices() const { return devices_; }
   std::vector<std::string> marks() const;
 
  private:
@@ -53,9 +55,10 @@ class CaseProgress {
   bool suspect_ = false;
   int repeat_;
   bool decided_ = false;  // a repeat was bad: the verdict stands
-  std::set<std::string> good_on_;
-  std::set<std::string> bad_on_;
+  std::set<std::vector<std::string>> good_on_;
+  std::set<std::vector<std::string>> bad_on_;
   Verdict verdict_;
+  std::vector<std::string> devices_;
   std::vector<std::string> marks_;
 };
 

@@ -31,22 +31,22 @@ TEST(CaseProgress, FailThenPassIsAFlakyPass) {
 
 TEST(CaseProgress, BadOnOneDeviceAndGoodOnAnotherSuspectsTheDevice) {
   CaseProgress progress({.retries = 2});
-  progress.add(kBad, {}, false, "a");
-  progress.add(kBad, {}, false, "a");
-  EXPECT_EQ(progress.add(kGood, {}, false, "b"), Next::kDone);
+  progress.add(kBad, {}, false, {"a"});
+  progress.add(kBad, {}, false, {"a"});
+  EXPECT_EQ(progress.add(kGood, {}, false, {"b"}), Next::kDone);
   EXPECT_EQ(progress.verdict(), kGood);
   EXPECT_THAT(progress.marks(), ElementsAre("device_suspect"));
 }
 
 TEST(CaseProgress, BadAndGoodOnOneDeviceIsFlakyWhateverOthersSay) {
   CaseProgress progress({.retries = 2});
-  progress.add(kBad, {}, false, "a");
-  progress.add(kGood, {}, false, "a");
+  progress.add(kBad, {}, false, {"a"});
+  progress.add(kGood, {}, false, {"a"});
   EXPECT_THAT(progress.marks(), ElementsAre("flaky"));
   CaseProgress elsewhere({.retries = 3});
-  elsewhere.add(kBad, {}, false, "a");
-  elsewhere.add(kBad, {}, false, "b");
-  elsewhere.add(kGood, {}, false, "c");
+  elsewhere.add(kBad, {}, false, {"a"});
+  elsewhere.add(kBad, {}, false, {"b"});
+  elsewhere.add(kGood, {}, false, {"c"});
   EXPECT_THAT(elsewhere.marks(), ElementsAre("flaky"));
 }
 
@@ -57,16 +57,16 @@ TEST(CaseProgress, AnAttemptOnASickDeviceCountsForNothingAndIsNamed) {
   EXPECT_TRUE(progress.has_suspect());
   EXPECT_EQ(progress.attempt(), 2) << "each has a number of its own";
   EXPECT_EQ(progress.counted_attempts(), 1);
-  EXPECT_EQ(progress.add(kBad, {}, false, "b"), Next::kRetry) << "it has cost no retry";
+  EXPECT_EQ(progress.add(kBad, {}, false, {"b"}), Next::kRetry) << "it has cost no retry";
   EXPECT_EQ(progress.attempt(), 3);
-  EXPECT_EQ(progress.add(kBad, {}, false, "b"), Next::kDone);
+  EXPECT_EQ(progress.add(kBad, {}, false, {"b"}), Next::kDone);
   EXPECT_EQ(progress.verdict(), kBad);
   CaseProgress good({.repeat = 2});
   good.discount();
-  EXPECT_EQ(good.add(kGood, {}, false, "b"), Next::kRepeat);
+  EXPECT_EQ(good.add(kGood, {}, false, {"b"}), Next::kRepeat);
   EXPECT_EQ(good.attempt(), 1);
   EXPECT_EQ(good.counted_attempts(), 1);
-  EXPECT_EQ(good.add(kGood, {}, false, "b"), Next::kDone);
+  EXPECT_EQ(good.add(kGood, {}, false, {"b"}), Next::kDone);
   EXPECT_EQ(good.verdict(), kGood);
   EXPECT_THAT(good.marks(), ElementsAre("device_suspect")) << "and not flaky";
 }

@@ -8,10 +8,12 @@ namespace proctor {
 CaseEnds::CaseEnds(const RunSetup& setup, EventSink& sink, OnEnd on_end)
     : setup_(setup), sink_(sink), on_end_(std::move(on_end)) {}
 
-std::optional<KnownVerdict> CaseEnds::known_failure(std::size_t index, const Verdict& verdict) const {
+std::optional<KnownVerdict> CaseEnds::known_failure(std::size_t index,
+                                                    const std::vector<std::string>& devices,
+                                                    const Verdict& verdict) const {
   if (!setup_.known_failure) return std::nullopt;
   const Case& test = setup_.plan->cases[index];
-  return setup_.known_failure(setup_.plan->suites[test.suite], test, verdict);
+  return setup_.known_failure(setup_.plan->suites[test.suite], test, devices, verdict);
 }
 
 void CaseEnds::announce(const CaseGroup::Finished& finished) {
@@ -37,6 +39,7 @@ std::optional<CaseGroup::Finished> CaseEnds::whole(const CaseGroup::Finished& pa
     if (weight(part.verdict) > weight(so_far->verdict)) {
       so_far->verdict = part.verdict;
       so_far->note = part.note;
+      so_far->devices = part.devices;
     }
   }
   return --left == 0 ? so_far : std::nullopt;
@@ -48,10 +51,10 @@ void CaseEnds::tell(const CaseGroup::Finished& finished) {
                   .marks = finished.marks,
                   .known_failure = {},
                   .note = finished.note};
-  if (auto known = known_failure(finished.index, ended.verdict)) {
+  if (auto known = known_failure(finished.index, finished.devices, ended.verdict)) {
     ended.verdict = std::move(known->verdict);
     ended.known_failure = std::move(known->source);
-    if (!known->note.empty()) ended.note = std::move(known->note);
+    ended.known_failure_at = std::move(known->at);
   }
   sink_.on(ended);
   on_end_(finished.index, ended);

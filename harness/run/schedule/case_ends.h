@@ -23,7 +23,8 @@ class CaseEnds {
   void expect(std::size_t index, std::size_t parts) { parts_[index].left = parts; }
   void announce(const CaseGroup::Finished& finished);
   void announce(const std::vector<CaseGroup::Finished>& cases);
-  std::optional<KnownVerdict> known_failure(std::size_t index, const Verdict& verdict) const;
+  std::optional<KnownVerdict> known_failure(std::size_t index, const std::vector<std::string>& devices,
+                                            const Verdict& verdict) const;
 
  private:
   struct Parts {

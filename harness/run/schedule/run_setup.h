@@ -24,7 +24,7 @@ class ScratchRoot;
 struct KnownVerdict {
   Verdict verdict;     // xfail, xpass, or the verdict as it was
   std::string source;  // of the matching entry
-  std::string note;
+  std::string at;      // where it stands: "known.toml:12"
 };
 
 struct RunSetup {
@@ -47,8 +47,10 @@ struct RunSetup {
   std::function<Result<CaseEnvironment>(const Suite&, const std::vector<std::string>& devices)> environment;
   int repeat = 1;  // executions of each case
   bool until_fail = false;
-  // None if no entry of the list matches the case. May be empty.
-  std::function<std::optional<KnownVerdict>(const Suite&, const Case&, const Verdict&)> known_failure;
+  // None if no entry of the list matches the case, whose verdict is of an attempt on `devices` (ids). May be empty.
+  std::function<std::optional<KnownVerdict>(const Suite&, const Case&,
+                                            const std::vector<std::string>& devices, const Verdict&)>
+      known_failure;
 
   // What ends it early.
   bool fail_fast = false;
@@ -56,8 +58,9 @@ struct RunSetup {
   bool watch_parent = false;             // CI=true: the parent's death stops the run
 
   // Additional warnings and callbacks.
-  std::vector<Warning> warnings;  // from before the run; they follow the plan
-  std::function<void()> on_tick;  // called a few times a second while the run lasts. May be empty
+  std::vector<HardwareEvidence> evidence;  // from before the run; it follows the plan
+  std::vector<Warning> warnings;           // the same
+  std::function<void()> on_tick;           // called a few times a second while the run lasts. May be empty
   std::function<std::vector<Warning>()> at_end;  // called once, after the last case. May be empty
 };
 

@@ -168,6 +168,7 @@ RunResult Runner::run() {
     std::error_code error;
     std::filesystem::create_directories(setup_.attempts.run_dir + "/logs/" + directory, error);
   }
+  for (const auto& evidence : setup_.evidence) sink_.on(evidence);
   for (const auto& warning : setup_.warnings) sink_.on(warning);
   if (setup_.watch_parent && !signals_.watch_parent()) {
     sink_.on(Warning{"parent_watch", "the death of the parent process cannot be noticed here"});
@@ -374,7 +375,7 @@ void Runner::on_case_ended(Slot slot, std::size_t which, const AttemptEnded& end
     for (const auto& device : slot->devices)
       gate_.drain(device, "unreapable", "a process of " + test(index).id + " does not die", test(index).id);
   }
-  const auto known = ends_.known_failure(index, ended.verdict);
+  const auto known = ends_.known_failure(index, slot->devices, ended.verdict);
   const bool expected = known && known->verdict.outcome == Outcome::kXfail;
   slot->doubt = slot->doubt || casts_doubt(ended, expected);
   if (!went_on) slot->last = which;
@@ -390,8 +391,7 @@ void Runner::on_case_ended(Slot slot, std::size_t which, const AttemptEnded& end
 // The verdict of an attempt counts for its case.
 void Runner::take_verdict(Slot slot, std::size_t which, const Unsettled& ended, const std::string& note) {
   auto finished = slot->group.attempt_ended(which, ended.verdict, ended.marks, ended.expected,
-                                            /*last=*/stopping_ || slot->lost_devices,
-                                            fmt::format("{}", fmt::join(slot->devices, "+")));
+                                            /*last=*/stopping_ || slot->lost_devices, slot->devices);
   if (!finished) return;
   if (!note.empty()) finished->note = note;
   tell_suspect(*slot, *finished);

@@ -141,6 +141,7 @@ int run_main(int argc, char** argv) {
   add_doctor_command(app, action);
   add_mask_command(app, action);
   add_explain_command(app, action);
+  add_known_failures_command(app, action);
   add_selftest_command(app, action);
   add_stack_command(app, action, after_dashes);
   add_manual_command(app, action);

@@ -51,6 +51,15 @@ COMMAND_LINES = [
     ("listed suite", ["ctest", "cases", "atention"], ["atention", "attention"]),
     ("mask", ["mask", "lint", "xpu", "0,,1"], ["0,,1"]),
     ("mask backend", ["mask", "lint", "xpo", "0"], ["xpo", "xpu"]),
+    ("word about known failures", ["known-failures", "chek", "a.toml"], ["chek", "check"]),
+    ("known failures", ["known-failures", "check", "missing.toml"], ["missing.toml"]),
+    ("moment", ["known-failures", "check", "a.toml", "--at", "today"], ["--at", "today", "2026-11-23T12:00:00Z"]),
+    ("most known failures", ["known-failures", "check", "a.toml", "--max=-1"], ["--max", "-1"]),
+    ("option of known failures", ["known-failures", "check", "a.toml", "--plann", "p.json"], ["--plann", "--plan"]),
+    ("run of a suggestion", ["known-failures", "suggest", "no-such-run", "--owner", "a", "--issue", "b"], ["no-such-run"]),
+    ("owner", ["known-failures", "suggest", "no-such-run", "--issue", "b"], ["--owner"]),
+    ("nobody", ["known-failures", "suggest", "no-such-run", "--owner", " ", "--issue", "b"], ["--owner"]),
+    ("days", ["known-failures", "suggest", "no-such-run", "--owner", "a", "--issue", "b", "--days", "91"], ["--days", "91"]),
     ("journal", ["report", "render", "no-such-run"], ["no-such-run"]),
 ]
 
@@ -147,6 +156,7 @@ def no_toml_anywhere(sandbox):
     broken = stacks / "broken.toml"
     broken.write_text("\n[.a]\n")
     for name, arguments in (("known failures", ["run", "--known-failures", broken, "--", "true"]),
+                            ("known failures that are judged", ["known-failures", "check", broken]),
                             ("the config of a list", ["list", "--config", broken]),
                             ("stack lock", ["stack", "render", "--dir", sandbox.path, "--check"]),
                             ("rules of the doctor", ["doctor", "--rules", broken])):

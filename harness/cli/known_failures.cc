@@ -1,0 +1,148 @@
+// `proctor known-failures check|suggest`: a list judged as a release does it, and entries for what failed.
+#include "harness/cli/known_failures.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
+#include "harness/core/backend.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/read_file.h"
+#include "harness/core/text.h"
+#include "harness/machine/installation.h"
+#include "harness/plan/known_failures_check.h"
+#include "harness/plan/plan_file.h"
+
+namespace proctor::cli {
+namespace {
+
+struct ListCheckOptions {
+  std::string file;
+  std::string at;
+  std::string plan;
+  std::optional<int> max;
+};
+
+struct SuggestOptions {
+  std::string run_dir;
+  std::string at;
+  SuggestRequest request;
+};
+
+// The moment of --at, or this one.
+Result<std::chrono::sys_seconds> moment_of(const std::string& at) {
+  if (at.empty()) return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  if (const auto parsed = parse_utc(at)) return *parsed;
+  return Error::usage(fmt::format("read --at {}: it is no moment in UTC", shell_quote(at)),
+                      "Write 2026-11-23T12:00:00Z, or a day: 2026-11-23.");
+}
+
+Result<std::vector<PlannedId>> ids_of_plan(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text)
+    return Error::usage("read --plan " + path + ": " + text.error().what,
+                        "Make it with `proctor plan -o FILE`.");
+  std::error_code error;
+  const auto file =
+      parse_plan_file(*text, path, plan_directories(std::filesystem::current_path(error).string()));
+  if (!file) return file.error();
+  std::vector<PlannedId> ids;
+  for (const Case& test : file->plan.cases) {
+    const Suite& suite = file->plan.suites[test.suite];
+    ids.push_back({test.id, suite.name, std::string(to_string(suite.backend))});
+  }
+  return ids;
+}
+
+int print_text(const std::string& text, int code) {
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? code : fail(Error::system("write to stdout", errno));
+}
+
+std::string counted(std::size_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+int check_list(const ListCheckOptions& options) {
+  const auto at = moment_of(options.at);
+  if (!at) return fail(at.error());
+  const auto list = load_known_failures(options.file);
+  if (!list) return fail(list.error());
+  KnownFailureCheck request{.at = *at, .max = options.max};
+  if (!options.plan.empty()) {
+    auto ids = ids_of_plan(options.plan);
+    if (!ids) return fail(ids.error());
+    request.planned = *std::move(ids);
+  }
+  const auto findings = check_known_failures(*list, request);
+  std::string text;
+  for (const auto& finding : findings)
+    text += shown(fmt::format("{}: {}: {}", finding.place, finding.code, finding.text)) + "\n";
+  for (const KnownFailure& entry : list->entries()) {
+    text += shown(fmt::format("{}: {}: {}", entry.origin, days_left_text(entry, day_of(*at)),
+                              entry.cases_text())) +
+            "\n";
+  }
+  text += shown(fmt::format("{}: {}, {}", options.file, counted(list->entries().size(), "known failure"),
+                            counted(findings.size(), "error"))) +
+          "\n";
+  if (!request.planned) text += "not looked at, for want of --plan: which cases they match\n";
+  return print_text(text, findings.empty() ? kExitGreen : kExitRed);
+}
+
+int suggest_entries(SuggestOptions options) {
+  const auto at = moment_of(options.at);
+  if (!at) return fail(at.error());
+  options.request.added = day_of(*at);
+  for (const auto& [name, value] :
+       {std::pair("--owner", &options.request.owner), {"--issue", &options.request.issue}}) {
+    if (value->find_first_not_of(" \t") == value->npos)
+      return fail(Error::usage(fmt::format("read {} {}: it is empty", name, shell_quote(*value)),
+                               "An entry that nobody looks after is never mended."));
+  }
+  const auto model = load_run(options.run_dir);
+  if (!model) return fail(Error::usage(model.error().what, model.error().hint));
+  const SuggestedFailures suggested = suggest_known_failures(*model, options.request);
+  for (const std::string& note : suggested.notes) std::fprintf(stderr, "proctor: %s\n", shown(note).c_str());
+  if (suggested.toml.empty())
+    std::fprintf(stderr, "proctor: nothing to suggest for %s\n", shown(options.run_dir).c_str());
+  return print_text(shown(suggested.toml), kExitGreen);
+}
+
+}  // namespace
+
+void add_known_failures_command(CLI::App& app, Action& action) {
+  auto* both =
+      app.add_subcommand("known-failures", "Lists of failures that are known: judge one, or write one");
+  both->require_subcommand(1);
+  auto* judge = both->add_subcommand("check", "Exit 1 for a list by which nothing may be released");
+  const auto checked = std::make_shared<ListCheckOptions>();
+  judge->add_option("file", checked->file, "The list, as for run --known-failures")->required();
+  judge->add_option("--at", checked->at,
+                    "The moment in UTC that counts as now, 2026-11-23T12:00:00Z or a day");
+  judge->add_option("--plan", checked->plan, "The plan whose cases the entries must match (`proctor plan`)");
+  judge->add_option("--max", checked->max, "How many entries the list may have")
+      ->check(CLI::Range(0, 1'000'000));
+  judge->callback([checked, &action] { action = [checked] { return check_list(*checked); }; });
+
+  auto* write = both->add_subcommand("suggest", "Print an entry for each cause that failed, ready to paste");
+  const auto wanted = std::make_shared<SuggestOptions>();
+  write->add_option("run_dir", wanted->run_dir, "Run directory")->required();
+  write->add_option("--owner", wanted->request.owner, "Who looks after them")->required();
+  write->add_option("--issue", wanted->request.issue, "Address of the issue that follows them")->required();
+  write->add_option("--days", wanted->request.days, "How long they hold")
+      ->check(CLI::Range(1, kLongestKnownDays))
+      ->capture_default_str();
+  write->add_option("--at", wanted->at,
+                    "The moment in UTC that counts as now, 2026-11-23T12:00:00Z or a day");
+  write->callback([wanted, &action] { action = [wanted] { return suggest_entries(*wanted); }; });
+}
+
+}  // namespace proctor::cli

@@ -1,0 +1,156 @@
+// What of a run's failures could be written into a list, one entry for each cause.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "harness/cli/known_failures.h"
+#include "harness/core/json.h"
+#include "harness/core/text.h"
+#include "harness/plan/known_failures_check.h"
+#include "reports/model/failure_summary.h"
+
+namespace proctor::cli {
+namespace {
+
+using Records = std::vector<const CaseRecord*>;
+
+bool may_be_known(Outcome outcome) {
+  return std::ranges::find(outcomes_of_failures(), outcome) != outcomes_of_failures().end();
+}
+
+// The bad cases in the order of the plan; those that ended alike are together, where the first of them is.
+std::vector<Records> by_cause(const RunModel& model) {
+  std::vector<Records> causes;
+  std::map<std::string, std::size_t> index;
+  for (const CaseRecord& record : model.cases()) {
+    if (!model.is_bad(record) || !may_be_known(model.verdict(record).outcome)) continue;
+    const auto [found, is_new] = index.emplace(cause_key(model, record), causes.size());
+    if (is_new) causes.emplace_back();
+    causes[found->second].push_back(&record);
+  }
+  return causes;
+}
+
+// What JSON escapes, a basic string of TOML escapes in the same way; clean text has no other control characters.
+std::string toml_text(const std::string& text) { return nlohmann::json(clean_text(text)).dump(); }
+
+// What is the same for all of them, or none.
+template <typename Of>
+std::optional<std::string> common(const Records& records, const Of& of) {
+  const std::string first = of(*records.front());
+  const bool same =
+      std::ranges::all_of(records, [&](const CaseRecord* record) { return of(*record) == first; });
+  return same ? std::optional(first) : std::nullopt;
+}
+
+// The model of the devices that the case had; "" if they are of several.
+std::string model_of_devices(const RunModel& model, const CaseRecord& record) {
+  const Attempt* attempt = telling_attempt(model, record);
+  std::set<std::string> names;
+  for (const std::string& id : attempt != nullptr ? attempt->start.devices : std::vector<std::string>()) {
+    const auto device = std::ranges::find(model.plan().devices, id, &PlannedDevice::id);
+    if (device != model.plan().devices.end()) names.insert(device->name);
+  }
+  return names.size() == 1 ? *names.begin() : "";
+}
+
+// As narrow as one pattern can be.
+std::string reason_glob(const RunModel& model, const Records& records) {
+  std::string begin = model.verdict(*records.front()).reason;
+  bool same = true;
+  for (const CaseRecord* record : records) {
+    const std::string reason = model.verdict(*record).reason;
+    const auto differs = std::ranges::mismatch(begin, reason).in1;
+    same = same && reason == begin;
+    begin.erase(differs, begin.end());
+  }
+  return same ? begin : begin + "*";
+}
+
+std::string case_value(const Records& records) {
+  if (records.size() == 1) return toml_text(records.front()->planned.id);
+  std::string list = "[";
+  for (const CaseRecord* record : records) list += "\n  " + toml_text(record->planned.id) + ",";
+  return list + "\n]";
+}
+
+std::string entry_of(const RunModel& model, const Records& records, const SuggestRequest& request) {
+  const CaseRecord& first = *records.front();
+  const std::string what = headline(model, first);
+  const auto backend = common(records, [](const CaseRecord& record) { return record.planned.backend; });
+  const auto device =
+      common(records, [&](const CaseRecord& record) { return model_of_devices(model, record); });
+  const Day expires(std::chrono::sys_days(request.added) + std::chrono::days(request.days));
+  std::string text = fmt::format("# {} case{}, whose problem: {}\n[[known_failure]]\n", records.size(),
+                                 records.size() == 1 ? "" : "s", to_string(blame_in(model, first)));
+  const auto add = [&](const char* key, const std::string& value) {
+    text += fmt::format("{:8}= {}\n", key, value);
+  };
+  add("case", case_value(records));
+  add("outcome", toml_text(std::string(to_string(model.verdict(first).outcome))));
+  add("reason", toml_text(reason_glob(model, records)));
+  if (backend && !backend->empty()) add("backend", toml_text(*backend));
+  if (device && !device->empty()) add("device", toml_text(*device));
+  add("source", toml_text(fmt::format("run {}: {}", model.plan().run_id, what)));
+  add("issue", toml_text(request.issue));
+  add("owner", toml_text(request.owner));
+  add("added", day_text(request.added));
+  add("expires", day_text(expires));
+  if (records.size() > kMostKnown) add("broad", "true");
+  return text;
+}
+
+std::vector<PlannedId> planned_ids(const RunModel& model) {
+  std::vector<PlannedId> ids;
+  for (const CaseRecord& record : model.cases())
+    ids.push_back({record.planned.id, record.planned.suite, record.planned.backend});
+  return ids;
+}
+
+// Why the entry must not stand in a list; "" if it may.
+std::string objection(const std::string& entry, const KnownFailureCheck& check) {
+  const auto list = parse_known_failures(entry, "it");
+  if (!list) return "failed to " + list.error().what;
+  const auto findings = check_known_failures(*list, check);
+  return findings.empty() ? "" : findings.front().text;
+}
+
+void add_note(std::vector<std::string>& notes, int count, std::string_view what) {
+  if (count > 0) notes.push_back(fmt::format("{} {} {}", count, count == 1 ? "case" : "cases", what));
+}
+
+}  // namespace
+
+SuggestedFailures suggest_known_failures(const RunModel& model, const SuggestRequest& request) {
+  SuggestedFailures suggested;
+  const KnownFailureCheck check{.at = std::chrono::sys_days(request.added), .planned = planned_ids(model)};
+  for (const Records& records : by_cause(model)) {
+    const std::string entry = entry_of(model, records, request);
+    if (const std::string why = objection(entry, check); !why.empty()) {
+      suggested.notes.push_back(fmt::format("no entry for {}: {}", records.front()->planned.id, why));
+      continue;
+    }
+    suggested.toml += (suggested.toml.empty() ? "" : "\n") + entry;
+  }
+  int unexpected = 0;
+  int not_run = 0;
+  int flaky = 0;
+  for (const CaseRecord& record : model.cases()) {
+    const Outcome outcome = model.verdict(record).outcome;
+    if (is_flaky(model, record)) ++flaky;
+    if (!model.is_bad(record)) continue;
+    if (outcome == Outcome::kXpass) ++unexpected;
+    if (outcome == Outcome::kNotrun) ++not_run;
+  }
+  add_note(suggested.notes, unexpected, "passed that a list expects to fail: take the entry out");
+  add_note(suggested.notes, not_run, "not run, of which nothing is known");
+  add_note(suggested.notes, flaky,
+           "good at a later attempt: no entry, which would expect the failure each time");
+  return suggested;
+}
+
+}  // namespace proctor::cli

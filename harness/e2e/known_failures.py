@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Lists of known failures: an entry counts on its devices only, `check` names file and line, `suggest` passes `check`."""
+
+import datetime
+
+from harness import check, report, run_scenarios, write_config
+
+CARDS = '[[xpu]]\nname = "Flex 9"\ndevice_id = 0x0bd5\n\n[[xpu]]\nname = "Max 7"\ndevice_id = 0x0bd6\n'
+TODAY = datetime.datetime.now(datetime.timezone.utc).date()
+
+
+def entry(case, reason, **keys):
+    values = {"case": case, "reason": reason, "owner": "us", "issue": "https://bugs.example/1", **keys}
+    lines = [f'{key} = "{value}"' for key, value in values.items()]
+    days = f"added = {TODAY}\nexpires = {TODAY + datetime.timedelta(days=30)}\n"
+    return "[[known_failure]]\n" + "\n".join(lines) + "\n" + days
+
+
+def run(sandbox, code, *arguments):
+    done = sandbox.proctor("run", "--out", sandbox.out(), *arguments)
+    check(done.returncode == code, arguments, "exit", done.returncode, done.stdout, done.stderr)
+    return report(sandbox.last_out())
+
+
+def counts_on_its_device(sandbox):
+    """The same failure, on the model that the entry names and on another one, and of another backend."""
+    (sandbox.path / "cards.toml").write_text(CARDS)
+    write_config(sandbox.path / "proctor.toml",
+                 {"gpu": {"kind": "command", "command": ["sh", "-c", "exit 3"], "backend": "xpu", "devices": 1},
+                  "host": {"kind": "command", "command": ["sh", "-c", "exit 3"], "backend": "none"}})
+    known = sandbox.path / "known.toml"
+    known.write_text(entry("*/sh", "exit:3", device="*Flex*"))
+    common = ["--sim", "cards.toml", "--known-failures", "known.toml"]
+    for device, outcome in (("xpu-sim:0", "xfail"), ("xpu-sim:1", "fail")):
+        document = run(sandbox, 1, *common, "--devices", device)  # that of the host has no device, and stays red
+        ended = {case["suite"]: case for case in document["cases"]}
+        check(ended["gpu"]["outcome"] == outcome, device, ended["gpu"])
+        check(ended["host"]["outcome"] == "fail", "an entry with a device counts without one")
+        check(ended["gpu"].get("known_failure_at") == ("known.toml:1" if outcome == "xfail" else None), ended["gpu"])
+    [listed] = document["run"]["known_failures"]["entries"]
+    check((listed["days_left"], listed["hits"], listed["owner"]) == (30, 0, "us"), listed)
+    known.write_text(entry("*/sh", "exit:3", backend="none"))
+    document = run(sandbox, 1, *common)
+    ended = {case["suite"]: case["outcome"] for case in document["cases"]}
+    check(ended == {"gpu": "fail", "host": "xfail"}, ended)
+    summary = (sandbox.last_out() / "summary.md").read_text()
+    check("30 days left" in summary and "`known.toml:1`, 1 case now, us, https://bugs.example/1" in summary, summary)
+
+
+def is_judged(sandbox):
+    """Each line that is wrong is named with its file, exit 1; a plan says what the entries match."""
+    write_config(sandbox.path / "proctor.toml", {"a": {"kind": "command", "command": ["true"]}})
+    check(sandbox.proctor("plan", "-o", "plan.json").returncode == 0, "no plan")
+    known = sandbox.path / "known.toml"
+
+    def judge(code, text, *arguments):
+        known.write_text(text)
+        done = sandbox.proctor("known-failures", "check", "known.toml", *arguments)
+        check(done.returncode == code, text, arguments, "exit", done.returncode, done.stdout, done.stderr)
+        return done.stdout
+
+    good = entry("a/true", "exit:1")
+    said = judge(0, good, "--plan", "plan.json", "--max", "1")
+    check(said.splitlines() == ["known.toml:1: 30 days left: `a/true`", "known.toml: 1 known failure, 0 errors"], said)
+    check("for want of --plan" in judge(0, good), "it hides what it did not look at")
+    later = TODAY + datetime.timedelta(days=31)
+    said = judge(1, good, "--at", f"{later}T23:59:59Z")
+    check("known.toml:1: expired: known failure `a/true` expired on" in said and "1 day ago" in said, said)
+    check("known.toml:8: unused: known failure `a/tru`" in judge(1, good + entry("a/tru", "*"), "--plan", "plan.json"),
+          "an entry for nothing")
+    check("known.toml:8: over_cap:" in judge(1, good + good, "--max", "1"), "one too many")
+    check("known.toml:1: no_owner:" in judge(1, entry("a/true", "*", owner="")), "nobody's")
+    check("known.toml:1: whole_suite:" in judge(1, entry("a/*", "*")), "a whole suite")
+
+
+def suggestions_pass(sandbox):
+    """What is suggested for a run passes `check` with its plan, and makes the next run green."""
+    write_config(sandbox.path / "proctor.toml",
+                 {"exits": {"kind": "command", "command": ["sh", "-c", "exit 3"]},
+                  "exits_too": {"kind": "command", "command": ["sh", "-c", "exit 3"]},
+                  "crashes": {"kind": "command", "command": ["sh", "-c", "kill -SEGV $$"]},
+                  "good": {"kind": "command", "command": ["true"]}})
+    check(sandbox.proctor("plan", "-o", "plan.json").returncode == 0, "no plan")
+    run(sandbox, 1)
+    done = sandbox.proctor("known-failures", "suggest", sandbox.last_out(), "--owner", 'a "b"', "--issue", "https://bugs/1")
+    check(done.returncode == 0 and done.stdout.count("[[known_failure]]") == 2, "one for each cause:", done.stdout, done.stderr)
+    (sandbox.path / "known.toml").write_text(done.stdout)
+    judged = sandbox.proctor("known-failures", "check", "known.toml", "--plan", "plan.json")
+    check(judged.returncode == 0, done.stdout, judged.stdout, judged.stderr)
+    document = run(sandbox, 0, "--known-failures", "known.toml")
+    check((document["summary"]["xfail"], document["summary"]["pass"]) == (3, 1), document["summary"])
+    done = sandbox.proctor("known-failures", "suggest", sandbox.last_out(), "--owner", "a", "--issue", "b")
+    check(done.returncode == 0 and done.stdout == "" and "nothing to suggest" in done.stderr, done.stdout, done.stderr)
+
+
+run_scenarios([counts_on_its_device, is_judged, suggestions_pass])

@@ -11,7 +11,8 @@ namespace {
 using ::testing::IsEmpty;
 
 std::string as_json(const TelemetryInfo& telemetry, const std::vector<EnvironmentVariable>& environment) {
-  AttemptStarted start{.case_id = "a/b", .environment = environment};
+  AttemptStarted start;
+  start.environment = environment;
   AttemptEnded end;
   end.telemetry = telemetry;
   return to_json_line(start) + to_json_line(end);

@@ -1,5 +1,6 @@
 # What reports need beside the header-only libraries, as static archives, since the runner is static: proctor_sqlite,
-# proctor_zlib, proctor_pugixml.
+# proctor_zlib, proctor_pugixml. The distribution has them for its own C library. For another one they are compiled from its
+# sources, which cmake/toolchains/set_up.sh fetches.
 
 function(proctor_archive name archive header)
   find_library(${name}_ARCHIVE NAMES ${archive} REQUIRED)
@@ -10,7 +11,24 @@ function(proctor_archive name archive header)
   target_include_directories(${name} SYSTEM INTERFACE ${${name}_HEADERS})
 endfunction()
 
-proctor_archive(proctor_sqlite libsqlite3.a sqlite3.h)
-proctor_archive(proctor_zlib libz.a zlib.h)
-proctor_archive(proctor_pugixml libpugixml.a pugixml.hpp)
-target_link_libraries(proctor_sqlite INTERFACE Threads::Threads m)
+function(proctor_from_sources name directory)
+  file(GLOB sources ${PROCTOR_TOOLCHAIN}/sources/${directory}/*.c ${PROCTOR_TOOLCHAIN}/sources/${directory}/*.cpp)
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} SYSTEM PUBLIC ${PROCTOR_TOOLCHAIN}/sources/${directory})
+  target_compile_options(${name} PRIVATE -w)
+endfunction()
+
+if(PROCTOR_TARGET MATCHES "musl$")
+  enable_language(C)
+  proctor_from_sources(proctor_sqlite sqlite)
+  proctor_from_sources(proctor_zlib zlib)
+  proctor_from_sources(proctor_pugixml pugixml)
+  target_compile_definitions(proctor_sqlite PRIVATE SQLITE_OMIT_LOAD_EXTENSION)
+  target_compile_definitions(proctor_zlib PRIVATE HAVE_UNISTD_H)
+  target_link_libraries(proctor_sqlite PUBLIC Threads::Threads)
+else()
+  proctor_archive(proctor_sqlite libsqlite3.a sqlite3.h)
+  proctor_archive(proctor_zlib libz.a zlib.h)
+  proctor_archive(proctor_pugixml libpugixml.a pugixml.hpp)
+  target_link_libraries(proctor_sqlite INTERFACE Threads::Threads m)
+endif()

@@ -4,6 +4,8 @@
 # DIRECTORY/zig      the compiler, from PyPI, by hash
 # DIRECTORY/include  links to the header-only libraries of this system: its C library's headers lie beside them in
 #                    /usr/include, and must not be seen
+# DIRECTORY/sources  of the compiled libraries that reports need (cmake/ProctorReportLibraries.cmake), from the distribution,
+#                    for targets with another C library than this system's
 # DIRECTORY/TARGET   c++, cc (GoogleTest's build asks for it), ar, ranlib for that target
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
@@ -39,6 +41,36 @@ wrap() { # file, words of the command
   chmod +x "$file.new"
   if cmp -s "$file.new" "$file"; then rm "$file.new"; else mv "$file.new" "$file"; fi  # newer means: build anew
 }
+
+# The distribution's own sources with its patches, whose signatures apt checks; lists of sources are not enabled by default.
+fetch_sources() { # directory
+  local work options
+  work=$(mktemp -d)
+  mkdir -p "$work/parts" "$work/lists/partial" "$work/cache/archives/partial"
+  sed 's/^deb /deb-src /' /etc/apt/sources.list >"$work/parts/all.list" 2>/dev/null || true
+  for list in /etc/apt/sources.list.d/{debian,ubuntu}.sources; do
+    [ ! -e "$list" ] || sed 's/^Types:.*/Types: deb-src/' "$list" >"$work/parts/$(basename "$list")"
+  done
+  options=(-q -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$work/parts" -o Dir::State::lists="$work/lists"
+    -o Dir::Cache="$work/cache" -o APT::Sandbox::User=root)
+  (
+    cd "$work"
+    apt-get "${options[@]}" update >/dev/null
+    apt-get "${options[@]}" source sqlite3 zlib pugixml >/dev/null
+    mkdir amalgamation
+    cd amalgamation
+    ../sqlite3-*/configure --disable-tcl >/dev/null
+    make sqlite3.c >/dev/null 2>&1
+  ) || die "the sources of SQLite, zlib and pugixml could not be had from the distribution"
+  rm -rf "$1"
+  mkdir -p "$1/sqlite"
+  cp "$work"/amalgamation/sqlite3.[ch] "$1/sqlite/"
+  cp -r "$work"/zlib-* "$1/zlib"
+  cp -r "$work"/pugixml-*/src "$1/pugixml"
+  rm -rf "$work"
+}
+
+if [[ " $* " == *-musl* ]] && [ ! -e "$directory/sources/pugixml" ]; then fetch_sources "$directory/sources"; fi
 
 zig=$directory/zig/ziglang/zig
 for target in "$@"; do

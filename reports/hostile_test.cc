@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <random>
 
@@ -14,6 +16,7 @@
 #include "harness/testing/child.h"
 #include "reports/formats/junit.h"
 #include "reports/formats/read_by_others.h"
+#include "reports/history/history.h"
 #include "reports/model/run_problems.h"
 #include "reports/model/test_journal.h"
 #include "reports/render.h"
@@ -231,6 +234,49 @@ TEST_F(Hostile, OpenTelemetryReadsEveryTrace) {
       spans += std::max<std::size_t>(record.attempts.size(), 1);
     EXPECT_EQ((*found)[i]["spans"], spans) << runs_[i].place;
   }
+}
+
+// What SQLite's own shell answers to a question, as "a|b" for each row, sorted.
+std::vector<std::string> rows(const fs::path& database, const std::string& question) {
+  const Ended done = run_child({"sqlite3", "-readonly", "-batch", database.string(), question});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  std::vector<std::string> found;
+  for (const std::string_view line : lines_of(done.out)) found.emplace_back(line);
+  std::ranges::sort(found);
+  return found;
+}
+
+TEST_F(Hostile, SqlitesOwnShellCountsInAHistoryWhatTheRunsHave) {
+  if (run_child({"sqlite3", "--version"}).exit_code != 0) GTEST_SKIP() << "sqlite3 is not installed";
+  const fs::path file = directory_.path() / "history.sqlite";
+  auto history = History::open(file.string(), std::chrono::seconds(20));
+  ASSERT_TRUE(history) << history.error().what;
+  std::map<std::string, int> outcomes;
+  std::size_t measures = 0;
+  const auto done = history->change([&]() -> Result<void> {
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      RunResults run = results_of(runs_[i].model);
+      run.run_id += std::to_string(i);
+      run.journal_sha256 = std::to_string(i);
+      if (const auto added = history->add(run); !added) return added.error();
+      for (const CaseResult& result : run.cases) {
+        ++outcomes[std::string(to_string(result.verdict.outcome))];
+        measures += result.measures.size();
+      }
+    }
+    return {};
+  });
+  ASSERT_TRUE(done) << done.error().what;
+  std::vector<std::string> expected;
+  for (const auto& [outcome, count] : outcomes) expected.push_back(fmt::format("{}|{}", outcome, count));
+  const std::string by_outcome = "SELECT outcome, count(*) FROM outcome_of_case GROUP BY outcome";
+  EXPECT_EQ(rows(file, by_outcome), expected);
+  EXPECT_EQ(rows(file, "SELECT count(*) FROM run"), std::vector{std::to_string(runs_.size())});
+  EXPECT_EQ(rows(file, "SELECT count(*) FROM measure"), std::vector{std::to_string(measures)});
+  EXPECT_EQ(rows(file, "PRAGMA integrity_check"), std::vector<std::string>{"ok"});
+  const auto wrong = history->check();
+  ASSERT_TRUE(wrong) << wrong.error().what;
+  EXPECT_TRUE(wrong->empty()) << wrong->front();
 }
 
 }  // namespace

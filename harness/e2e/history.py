@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""What a history remembers of real runs: since when a case fails, whatever the order of imports; and what is refused.
+
+    history.py [SCENARIO...]
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from harness import BIN, ROOT, Sandbox, check, records, run_scenarios, skip, wait_until, write_config
+from subject import CI
+
+SCHEMA = ROOT / "reports/schema/history.schema.json"
+VALIDATE = "import json, jsonschema, sys; jsonschema.validate(json.loads(sys.argv[1]), json.load(open(sys.argv[2])))"
+FAULT = "copy.short:min=65537"
+CASE = "memory.xpu/Copy.HostToDeviceIsByteExact"
+
+
+def history(sandbox, *words, code=0, **more):
+    done = sandbox.proctor("history", *words, **more)
+    check(done.returncode == code, words, "exit", done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def show(sandbox, db, *options):
+    text = history(sandbox, "show", db, "--json", *options).stdout
+    done = subprocess.run([sys.executable, "-c", VALIDATE, text, str(SCHEMA)], capture_output=True, text=True)
+    check(done.returncode == 0 or "No module named" in done.stderr, done.stderr, text)
+    return json.loads(text)
+
+
+def next_second():
+    """Runs are told apart by the second in which they begin."""
+    now = int(time.time())
+    wait_until(lambda: int(time.time()) > now, 5, "next second")
+
+
+def run(sandbox, *arguments, commit, code=0, apart=True, **env):
+    for name in CI:
+        sandbox.env.pop(name, None)
+    if apart:
+        next_second()
+    out = sandbox.out()
+    done = sandbox.proctor("run", "--out", out, "--subject", f"commit={commit}", "--subject", "branch=main", "--subject",
+                           "dirty=false", *arguments, env={**sandbox.env, **env})
+    check(done.returncode == code, arguments, "exit", done.returncode, done.stdout, done.stderr)
+    return out
+
+
+def script(sandbox, text):
+    path = sandbox.path / "job"
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return path
+
+
+def jobs(sandbox, codes):
+    """A run of a command for each exit code, each at a commit of its own."""
+    return [run(sandbox, "--", script(sandbox, f"exit {code}\n"), commit=f"{index:040x}", code=code)
+            for index, code in enumerate(codes, 1)]
+
+
+def since_when(sandbox):
+    """A fault that is planted in the third run, and is in the fourth: the history says so, and of simulated cards."""
+    words = ["memory", "--sim", "xpu:1x1", "--filter", "memory.xpu/Copy.*"]
+    runs = [run(sandbox, *words, commit="a" * 40), run(sandbox, *words, commit="b" * 40)]
+    faults = {"PROCTOR_SIM_FAULTS": FAULT}
+    runs += [run(sandbox, *words, commit=letter * 40, code=1, **faults) for letter in "cd"]
+    history(sandbox, "add", "h.sqlite", *runs)
+    answer = show(sandbox, "h.sqlite")
+    [third, fourth] = [records(out)[0]["run_id"] for out in runs[2:]]
+    [failing] = [entry for entry in answer["failing"] if entry["case"] == CASE]
+    check(failing["since"]["id"] == third and failing["since"]["commit"] == "c" * 40, failing)
+    check(failing["last"]["run"]["id"] == fourth and failing["runs"] == 2, failing)
+    check(failing["good"]["commit"] == "b" * 40 and failing["variant"]["simulated"], failing)
+    text = history(sandbox, "show", "h.sqlite").stdout
+    check("since " in text and third in text and "less than an hour ago" in text, text)
+    [outcomes] = show(sandbox, "h.sqlite", "--case", CASE)["cases"]
+    check([one["standing"] for one in outcomes["outcomes"]] == ["failing", "failing", "passing", "passing"], outcomes)
+
+
+def any_order(sandbox):
+    """The same answers, byte by byte, after imports in any order, one by one and together, and after a merge."""
+    runs = jobs(sandbox, [0, 0, 1, 1])
+    ways = [runs, runs[::-1], [runs[2], runs[0], runs[3], runs[1]]]
+    for index, way in enumerate(ways):
+        for out in way if index else [way]:
+            history(sandbox, "add", f"{index}.sqlite", *(out if isinstance(out, list) else [out]))
+    history(sandbox, "add", "odd.sqlite", runs[0], runs[2])
+    history(sandbox, "add", "even.sqlite", runs[1], runs[3] / "report.json", runs[2])
+    history(sandbox, "merge", "odd.sqlite", "even.sqlite")
+    answers = [[history(sandbox, "show", f"{name}.sqlite", "--json", *options).stdout for options in
+                ([], ["--case", "*"], ["--flaky"])] for name in (0, 1, 2, "odd")]
+    check(all(answer == answers[0] for answer in answers), answers)
+    check(json.loads(answers[0][0])["failing"][0]["runs"] == 2, answers[0][0])
+    again = history(sandbox, "add", "0.sqlite", *runs).stdout
+    check(again.count("was there already") == 4 and "4 runs" in again, again)
+
+
+def flaky(sandbox):
+    """Ten runs of one commit that disagree, and one that disagrees with itself."""
+    marker = sandbox.path / "marker"
+    runs = [run(sandbox, "--", script(sandbox, f"exit {code}\n"), commit="a" * 40, code=code, apart=False)
+            for code in [0] * 8 + [1]]
+    again = script(sandbox, f"test -e {marker} || {{ touch {marker}; exit 1; }}\n")
+    runs.append(run(sandbox, "--retries", "1", "--flaky", "pass", "--", again, commit="b" * 40, code=1))
+    history(sandbox, "add", "h.sqlite", *runs[:-1])
+    check(show(sandbox, "h.sqlite", "--flaky")["flaky"] == [], "a word about a case of nine runs")
+    history(sandbox, "add", "h.sqlite", runs[-1])
+    [found] = show(sandbox, "h.sqlite", "--flaky")["flaky"]
+    check((found["runs"], found["disagreeing"], found["rate"]) == (10, 2, 0.2), found)
+    check(0.05 < found["low"] < 0.06 and 0.50 < found["high"] < 0.52, found)
+
+
+def shards(sandbox):
+    """Shards of one plan are runs of their own, until their merged run takes their place."""
+    write_config(sandbox.path / "proctor.toml",
+                 {f"s{index}": {"kind": "command", "command": ["true"], "backend": "none"} for index in range(6)})
+    check(sandbox.proctor("plan", "-o", "plan.json").returncode == 0, "no plan")
+    parts = [run(sandbox, "--plan", "plan.json", "--shard", f"{index}/2", commit="a" * 40) for index in (1, 2)]
+    check(sandbox.proctor("report", "merge", *parts, "--out", "whole").returncode == 0, "no merge")
+    history(sandbox, "add", "h.sqlite", *parts)
+    check("2 runs, 6 cases, 6 results" in history(sandbox, "check", "h.sqlite").stdout, "shards")
+    for order in ([parts[0], "whole", parts[1]], ["whole", *parts]):
+        history(sandbox, "add", "h.sqlite", *order)
+        check("1 run, 6 cases, 6 results" in history(sandbox, "check", "h.sqlite").stdout, order)
+    whole = records(sandbox.path / "whole")[0]["run_id"]
+    check({one["run"]["id"] for case in show(sandbox, "h.sqlite", "--case", "*")["cases"] for one in case["outcomes"]}
+          == {whole}, "not of the merged run")
+
+
+def old_runs(sandbox):
+    runs = jobs(sandbox, [0, 1, 0])
+    history(sandbox, "add", "h.sqlite", *runs)
+    check("0 runs removed" in history(sandbox, "prune", "h.sqlite", "--keep", "90d").stdout, "90d")
+    check("2 runs removed" in history(sandbox, "prune", "h.sqlite", "--keep", "1").stdout, "1")
+    check(show(sandbox, "h.sqlite")["newest"]["id"] == records(runs[2])[0]["run_id"], "the newest is gone")
+    next_second()
+    check("1 run removed" in history(sandbox, "prune", "h.sqlite", "--keep", "0d").stdout, "0d")
+
+
+def renamed(sandbox):
+    runs = jobs(sandbox, [0, 1])
+    (sandbox.path / "job").rename(sandbox.path / "task")
+    runs.append(run(sandbox, "--name", "job", "--", str(sandbox.path / "task"), commit="c" * 40, code=1))
+    history(sandbox, "add", "h.sqlite", *runs)
+    names = [case["case"] for case in show(sandbox, "h.sqlite")["failing"]]
+    check(len(names) == 2, names)
+    (sandbox.path / "renamed.toml").write_text(f'[[renamed]]\nfrom = "{names[1]}"\nto = "{names[0]}"\n')
+    [failing] = show(sandbox, "h.sqlite", "--renamed", "renamed.toml")["failing"]
+    check(failing["runs"] == 2 and failing["since"]["commit"] == f"{2:040x}", failing)
+    history(sandbox, "add", "h.sqlite", runs[0], "--renamed", "renamed.toml")
+    check(show(sandbox, "h.sqlite")["failing"] == [failing], "the file does not remember")
+
+
+def bad_input(sandbox):
+    """Named, exit 2, and nothing is written."""
+    [good] = jobs(sandbox, [0])
+    (sandbox.path / "text").write_text("x" * 5000)
+    (sandbox.path / "odd.toml").write_text("[[renamed]]\nform = 'a'\n")
+    history(sandbox, "add", "h.sqlite", good)
+    os.symlink("h.sqlite", sandbox.path / "link")
+    os.mkfifo(sandbox.path / "fifo")
+    cut = sandbox.path / "cut"
+    shutil.copytree(good, cut)
+    (cut / "journal.jsonl").write_text((good / "journal.jsonl").read_text()[:100])
+    before = (sandbox.path / "h.sqlite").read_bytes()
+    for words, says in [
+            (["add", "new.sqlite", "nowhere"], "nowhere"), (["add", "new.sqlite", sandbox.path], "journal.jsonl"),
+            (["add", "new.sqlite", cut], str(cut)), (["add", "h.sqlite", good, "nowhere"], "nowhere"),
+            (["add", "text", good], "no SQLite file"), (["add", good, good], "it is a directory"),
+            (["add", "link", good], "it is a link"), (["add", "fifo", good], "no ordinary file"),
+            (["add", "none/h.sqlite", good], "none"), (["add", "/proc/h.sqlite", good], "/proc/h.sqlite"),
+            (["add", "h.sqlite", good, "--renamed", "odd.toml"], "odd.toml:2"), (["add", "h.sqlite"], "reports"),
+            (["show", "missing"], "there is no such file"), (["show", "text"], "no SQLite file"),
+            (["show", "link"], "it is a link"), (["show", "h.sqlite", "--since", "soon"], "soon"),
+            (["show", "h.sqlite", "--branch", "mian"], "`mian`"), (["show", "h.sqlite", "--flakyy"], "--flaky"),
+            (["show", "h.sqlite", "--branch", "main", "--all-branches"], "--all-branches"),
+            (["prune", "missing", "--keep", "1"], "there is no such file"),
+            (["prune", "h.sqlite", "--keep", "some"], "some"), (["prune", "h.sqlite", "--keep", "-1"], "-1"),
+            (["check", "text"], "no SQLite file"), (["merge", "h.sqlite", "text"], "no SQLite file"),
+            (["merge", "h.sqlite", "missing"], "missing"), (["show", "h.sqlite", "--wait", "1"], "--wait"),
+            (["shwo", "h.sqlite"], "show")]:
+        done = history(sandbox, *words, code=2)
+        check(says in done.stderr and done.stdout == "", words, "does not say", says, ":", done.stderr)
+    check((sandbox.path / "h.sqlite").read_bytes() == before, "something was written")
+    left = {path.name for path in sandbox.path.iterdir()}
+    check("new.sqlite" not in left and not [name for name in left if name.endswith("-journal")], left)
+
+
+def locked(sandbox):
+    """Who holds the lock of a writer is waited for, and in the end named."""
+    runs = jobs(sandbox, [0, 1])
+    history(sandbox, "add", "h.sqlite", runs[0])
+    with open(sandbox.path / "h.sqlite", "r+b") as file:  # as SQLite takes it: a byte at 1 GiB says that a change is under way
+        fcntl.lockf(file, fcntl.LOCK_EX, 1, 0x40000001)
+        done = history(sandbox, "add", "h.sqlite", runs[1], "--wait", "200ms", code=2)
+        check("longer than 200ms" in done.stderr, done.stderr)
+        check(show(sandbox, "h.sqlite")["runs"] == 1, "readers wait too")
+        writer = subprocess.Popen(sandbox.command("history", "add", "h.sqlite", runs[1]), cwd=sandbox.path, env=sandbox.env,
+                                  stdout=subprocess.PIPE)
+        try:
+            writer.wait(0.5)
+            check(False, "it did not wait")
+        except subprocess.TimeoutExpired:
+            pass
+    check(writer.wait(60) == 0 and show(sandbox, "h.sqlite")["runs"] == 2, "it gave up")
+
+
+def a_writer_that_is_killed(sandbox):
+    """In the middle of its import: the next command finds the old state."""
+    write_config(sandbox.path / "proctor.toml", {f"suite{index:03}": {"kind": "command", "command": ["false"], "backend": "none"}
+                                                 for index in range(60)})
+    big = run(sandbox, commit="a" * 40, code=1)
+    [small] = jobs(sandbox, [0])
+    history(sandbox, "add", "h.sqlite", small)
+    expected = show(sandbox, "h.sqlite")
+    killed = 0
+    for _ in range(20):
+        writer = subprocess.Popen(sandbox.command("history", "add", "h.sqlite", big), cwd=sandbox.path, env=sandbox.env,
+                                  stdout=subprocess.DEVNULL)
+        try:
+            wait_until(lambda: (sandbox.path / "h.sqlite-journal").exists() or writer.poll() is not None, 30, "import")
+        finally:
+            writer.send_signal(signal.SIGKILL)
+        if writer.wait() == -signal.SIGKILL:
+            killed += 1
+            answer = show(sandbox, "h.sqlite")
+            check(answer["runs"] in (1, 2), answer)
+            check(answer["runs"] == 2 or answer == expected, answer)
+            if answer["runs"] == 2:
+                break
+    check("nothing is wrong" in history(sandbox, "check", "h.sqlite").stdout, killed)
+    history(sandbox, "add", "h.sqlite", big)
+    check(show(sandbox, "h.sqlite")["runs"] == 2, "it cannot be written any more")
+
+
+def mounted(sandbox, options):
+    """A tmpfs in a mount namespace of its own, as words in front of a shell's script."""
+    place = sandbox.path / "disk"
+    place.mkdir(exist_ok=True)
+    if subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "none", place], capture_output=True).returncode != 0:
+        skip("needs root, and to mount a tmpfs")
+    return ["unshare", "--mount", "sh", "-ec", f'mount -t tmpfs -o {options} none "$0"; cd "$0"; ' + "{}", place]
+
+
+def full_disk(sandbox):
+    """The old state stays."""
+    write_config(sandbox.path / "proctor.toml", {f"suite{index:03}": {"kind": "command", "command": ["false"], "backend": "none"}
+                                                 for index in range(400)})
+    big = run(sandbox, "--jobs", "8", commit="a" * 40, code=1)
+    [small] = jobs(sandbox, [0])
+    script_text = (f'"{BIN}/proctor" history add h.sqlite "{small}"; before=$(sha256sum h.sqlite); '
+                   f'dd if=/dev/zero of=fill bs=4k 2>/dev/null || :; '
+                   f'"{BIN}/proctor" history add h.sqlite "{big}" && exit 9; code=$?; '
+                   f'test "$(sha256sum h.sqlite)" = "$before" || exit 8; '
+                   f'"{BIN}/proctor" history check h.sqlite; exit $code')
+    words = mounted(sandbox, "size=400k")
+    words[4] = words[4].format(script_text)
+    done = subprocess.run(words, capture_output=True, text=True, env=sandbox.env)
+    check(done.returncode == 2 and "the disk is full" in done.stderr, done.returncode, done.stdout, done.stderr)
+    check("1 run, 1 cases" in done.stdout, done.stdout)
+
+
+def read_only_disk(sandbox):
+    [good] = jobs(sandbox, [1])
+    words = mounted(sandbox, "size=1m")
+    words[4] = words[4].format(f'"{BIN}/proctor" history add h.sqlite "{good}"; mount -o remount,ro .; '
+                               f'"{BIN}/proctor" history show h.sqlite; "{BIN}/proctor" history check h.sqlite; '
+                               f'"{BIN}/proctor" history add h.sqlite "{good}"')
+    done = subprocess.run(words, capture_output=True, text=True, env=sandbox.env)
+    check("1 case fails" in done.stdout and "nothing is wrong" in done.stdout, done.stdout, done.stderr)
+    check(done.returncode == 2 and "h.sqlite" in done.stderr, done.returncode, done.stderr)
+
+
+def another_users_directory(sandbox):
+    """Root does not write where somebody else could lead its files elsewhere."""
+    if os.geteuid() != 0:
+        skip("needs root")
+    [good] = jobs(sandbox, [0])
+    theirs = sandbox.path / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, 65534, 65534)
+    done = history(sandbox, "add", theirs / "h.sqlite", good, code=2)
+    check("nobody" in done.stderr or "65534" in done.stderr, done.stderr)
+    check(not list(theirs.iterdir()), "something was written")
+
+
+if __name__ == "__main__":
+    run_scenarios([since_when, any_order, flaky, shards, old_runs, renamed, bad_input, locked, a_writer_that_is_killed],
+                  own_tests=[full_disk, read_only_disk, another_users_directory])

@@ -29,6 +29,10 @@ Result<RunResults> load_run_results(const std::string& place,
   const std::string run_dir = is_file ? (std::filesystem::path(place).parent_path() / ".").string() : place;
   const auto model = load_run(run_dir);
   if (!model) return model.error();
+  if (model->warned_of(kSecondPlan)) {
+    return Error::usage("read the run in " + place + ": its journal holds a second plan, and a run has one",
+                        "`proctor report merge` makes one run of several.");
+  }
   if (look) look(*model);
   auto digest = journal_sha256(run_dir + "/journal.jsonl");
   if (!digest) return digest.error();

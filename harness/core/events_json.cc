@@ -390,6 +390,12 @@ Result<std::optional<Event>> parse_json_line(std::string_view line) {
   if (type == json.end() || !type->is_string()) {
     return Error{ErrorKind::kSystem, "read a journal record: it has no type", {}, 0};
   }
+  const auto version = json.find("v");
+  if (version != json.end() && version->is_number() && version->get<double>() > kJournalVersion) {
+    return Error::usage("read a journal record: it is of version " + version->dump() +
+                            ", and this proctor reads " + std::to_string(kJournalVersion),
+                        "Read it with the proctor that wrote it, or a newer one.");
+  }
   return read_event(type->get<std::string>(), json);
 }
 

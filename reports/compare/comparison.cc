@@ -65,8 +65,11 @@ class Comparer {
   Comparison compare() {
     compare_stacks();
     compare_programs();
-    match_variants();
+    old_ = side_of(before_.variants, after_.variants);
+    new_ = side_of(after_.variants, before_.variants);
     compare_cases();
+    found_.only_before = alone(before_.variants, old_);
+    found_.only_after = alone(after_.variants, new_);
     for (std::vector<CaseChange>& changes : by_class_) {
       std::ranges::move(changes, std::back_inserter(found_.changes));
     }
@@ -101,32 +104,41 @@ class Comparer {
     }
   }
 
+  // The suite's name is in the id of each case, which may have been renamed.
   static bool goes_with(const Variant& one, const Variant& other) {
-    return one == other || is_unknown(one) || is_unknown(other);
+    if (is_unknown(one) || is_unknown(other)) return true;
+    Variant same_suite = one;
+    same_suite.suite = other.suite;
+    return same_suite == other;
   }
 
-  // Whether the cases of a variant may be compared, or said to have come or gone.
+  // What is known of each variant of a run.
   struct Side {
-    std::vector<bool> is_elsewhere;  // by variant: the other run has its suite, but not so
+    std::vector<bool>
+        is_alone;  // the other run has no such variant, and none of its cases under another name
+    std::vector<bool> is_elsewhere;  // of these: the other run has its suite, but not so
   };
 
-  static Side side_of(const std::vector<Variant>& here, const std::vector<Variant>& there,
-                      std::vector<Variant>& only) {
+  static Side side_of(const std::vector<Variant>& here, const std::vector<Variant>& there) {
     Side side;
     for (const Variant& variant : here) {
-      const bool has_counterpart =
-          std::ranges::any_of(there, [&](const Variant& other) { return goes_with(variant, other); });
-      if (!has_counterpart) only.push_back(variant);
-      side.is_elsewhere.push_back(!has_counterpart && std::ranges::any_of(there, [&](const Variant& other) {
-        return other.suite == variant.suite && other.backend == variant.backend;
+      side.is_alone.push_back(std::ranges::none_of(there, [&](const Variant& other) {
+        return other == variant || is_unknown(other) || is_unknown(variant);
       }));
+      side.is_elsewhere.push_back(side.is_alone.back() &&
+                                  std::ranges::any_of(there, [&](const Variant& other) {
+                                    return other.suite == variant.suite && other.backend == variant.backend;
+                                  }));
     }
     return side;
   }
 
-  void match_variants() {
-    old_ = side_of(before_.variants, after_.variants, found_.only_before);
-    new_ = side_of(after_.variants, before_.variants, found_.only_after);
+  static std::vector<Variant> alone(const std::vector<Variant>& variants, const Side& side) {
+    std::vector<Variant> only;
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      if (side.is_alone[i]) only.push_back(variants[i]);
+    }
+    return only;
   }
 
   void compare_cases() {
@@ -157,6 +169,7 @@ class Comparer {
     const CaseResult& old = before_.cases[before];
     const CaseResult& now = after_.cases[after];
     ++found_.compared;
+    old_.is_alone[old.variant] = new_.is_alone[now.variant] = false;
     bool is_changed = add(kTable[state_of(&old)][state_of(&now)], before, after);
     if (ran(old) && ran(now)) {
       if (now.flaky && !old.flaky) is_changed |= add(kFlakier, before, after);

@@ -141,6 +141,16 @@ TEST(ComparisonTest, ARenamedCaseIsTheSame) {
   EXPECT_EQ(joined.changes[0].change, Change::kRegression);
 }
 
+TEST(ComparisonTest, ACaseOfARenamedSuiteIsTheSame) {
+  const auto before = run_of({result_of("memory/a", Standing::kPassing)});
+  auto after = run_of({result_of("storage/a", Standing::kFailing)});
+  after.variants = {variant_of("storage")};
+  const Comparison joined = compare(before, after, {{"memory/a", "storage/a"}});
+  ASSERT_THAT(joined.changes, SizeIs(1));
+  EXPECT_EQ(joined.changes[0].change, Change::kRegression);
+  EXPECT_THAT(joined.only_before, IsEmpty());
+}
+
 TEST(ComparisonTest, AFlakyCaseIsFlakierBesideItsClass) {
   CaseResult steady = result_of("m/a", Standing::kPassing);
   CaseResult flaky = steady;

@@ -81,7 +81,7 @@ void RunModel::on(const Event& event) {
 
 void RunModel::add(const RunPlanned& plan) {
   if (has_plan_) {
-    warnings_.push_back({"journal_second_plan", "the journal holds a second plan; it is ignored"});
+    warnings_.push_back({std::string(kSecondPlan), "the journal holds a second plan; it is ignored"});
     return;
   }
   has_plan_ = true;
@@ -402,6 +402,10 @@ Result<RunModel> load_journal(const std::filesystem::path& path, const std::opti
     check.see(line, torn_at_end, event.ok());
     if (event) {
       if (*event) model.on(**event);
+    } else if (event.error().kind == ErrorKind::kUsage && !model.has_plan()) {
+      return Error::usage(
+          fmt::format("read {}: line {}: failed to {}", path.string(), number, event.error().what),
+          event.error().hint);
     } else if (!torn_at_end) {
       torn.push_back({"journal_torn",
                       fmt::format("journal line {} is ignored: failed to {}", number, event.error().what)});

@@ -59,6 +59,9 @@ inline constexpr std::string_view kPartRefused = "part_refused";
 // makes the run incomplete.
 inline constexpr std::string_view kPartIncomplete = "part_incomplete";
 
+// That the journal holds another plan, which is ignored.
+inline constexpr std::string_view kSecondPlan = "journal_second_plan";
+
 // Whether the warning makes the machine red, whatever the cases say.
 bool is_machine_warning(std::string_view code);
 

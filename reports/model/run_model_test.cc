@@ -203,6 +203,18 @@ TEST(LoadJournal, ErrorsNameTheFile) {
   EXPECT_FALSE(load_journal(dir.path() / "journal.jsonl"));
 }
 
+TEST(LoadJournal, OneOfANewerVersionIsRefusedByName) {
+  TempDir dir;
+  std::string text = journal_text({plan_of({planned("s/a")}), started("s/a")});
+  text.replace(text.find("\"v\":1"), 5, "\"v\":2");
+  write_file(dir.path() / "journal.jsonl", text);
+  const auto newer = load_journal(dir.path() / "journal.jsonl");
+  ASSERT_FALSE(newer);
+  EXPECT_EQ(newer.error().kind, ErrorKind::kUsage);
+  EXPECT_THAT(newer.error().what, HasSubstr("line 1"));
+  EXPECT_THAT(newer.error().what, HasSubstr("version 2"));
+}
+
 TEST(LoadJournal, SaysTheSameAsTheLiveModel) {
   TempDir dir;
   write_file(dir.path() / "j", journal_text(rich_journal()));

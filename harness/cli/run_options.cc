@@ -138,8 +138,8 @@ void group_options(CLI::App& command) {
       {"The program after --", {"--kind", "--name", "--process", "--env"}},
       {"Devices",
        {"--gpus", "--devices", "--hierarchy", "--mem-cap", "--sim", "--sim-driver", "--sim-state",
-        "--state-dir", "--lease-wait", "--settle", "--foreign", "--reset", "--require-cards", "--each-device",
-        "--allow-no-device"}},
+        "--state-dir", "--lease-wait", "--settle", "--foreign", "--reset", "--require-cards",
+        "--prove-devices", "--each-device", "--allow-no-device"}},
       {"Limits and containment",
        {"--timeout", "--grace", "--stall", "--deadline", "--jobs", "--containment", "--require-containment"}},
       {"Again",
@@ -184,6 +184,8 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   auto* require_cards = command.add_flag(
       "--require-cards", options.require_cards,
       "Refuse to run when a case has more ranks than there are cards, instead of skipping it");
+  command.add_flag("--prove-devices", setup.care.prove,
+                   "Examine each device before its first case: the report then says that it computes");
   command.add_flag("--each-device", setup.planned.each_device,
                    "Every case on every device, and a table that tells code from card");
   command

@@ -71,6 +71,20 @@ def no_doubt(sandbox):
     print("ok nothing is examined without a doubt")
 
 
+def proven(sandbox):
+    """With --prove-devices each card is examined once, before its first case; a sick one gets none."""
+    suites = {f"good{i}": xpu("/bin/true") for i in range(4)}
+    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--jobs", "1", "--prove-devices")
+    used = {device for case in document["cases"] for device in case["devices"]}
+    passed = [entry["device"] for entry in found(document, "l1_pass")]
+    check(done.returncode == 0 and sorted(passed) == sorted(used), done.returncode, used, document["health"])
+    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--jobs", "1", "--prove-devices", faults=SICK)
+    check(done.returncode == 0 and outcomes(document) == ["pass"] * 4, done.returncode, outcomes(document))
+    check({devices(document, suite)[0] for suite in suites} == {"xpu-sim:1"}, "a case ran on the sick card")
+    check(found(document, "l1_fail") and found(document, "drained"), document["health"])
+    print("ok each card is examined before its first case where it is asked for")
+
+
 def no_program(sandbox):
     path = sandbox.path / "no_program"
     path.write_bytes(b"\x7fELF that is none")
@@ -339,7 +353,7 @@ def main():
     for name in (SIMULATOR, "kernels/basic.spv"):
         if not (BIN / name).exists():
             skip(f"missing:{name}")
-    for test in (passes, no_doubt, fails, fails_in_a_batch, costs_no_retry, each_device, executed_once, lost_and_reset,
+    for test in (passes, no_doubt, proven, fails, fails_in_a_batch, costs_no_retry, each_device, executed_once, lost_and_reset,
                  last_fails, without_program, dirty, dirty_and_sick, stopped, breaker, undrain):
         with Sandbox() as sandbox:
             test(sandbox)

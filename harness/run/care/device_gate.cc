@@ -141,7 +141,8 @@ void DeviceGate::enter(const std::vector<std::string>& devices, const std::strin
   const auto visit = std::prev(visits_.end());
   std::vector<std::string> doubtful;
   for (const auto& device : devices) {
-    if (doubt || pool_.left_dirty(device)) doubtful.push_back(device);
+    const bool unproven = setup_.prove && proven_.insert(device).second;
+    if (doubt || unproven || pool_.left_dirty(device)) doubtful.push_back(device);
   }
   examine(visit, doubtful, [this, visit](const Answers& answers) { after_dirty(visit, answers); });
 }

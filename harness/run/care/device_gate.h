@@ -1,6 +1,7 @@
 // What stands between a case and its devices.
 //
-// Before a case:  a device whose last holder died is examined; others with memory on it are named.
+// Before a case:  a device whose last holder died is examined, and where it was asked for each device before its first
+//                 case; others with memory on it are named.
 // After a case:   the devices must be back (device_care.h); a device in doubt is examined.
 //
 //   doubt: an attempt was bad, or memory did not come back.
@@ -40,6 +41,8 @@ struct CareSetup {
   Milliseconds settle{60'000};          // how long a device may take to come back after a case
   // How a device under suspicion is examined; none if that is not possible. May be empty.
   std::function<std::optional<HealthRequest>(const std::string& device)> health;
+  // Each device is examined before its first case, also without a doubt: the report then says that it computes.
+  bool prove = false;
 };
 
 // Whether the way in which this attempt ended leaves a doubt about its devices. `expected`: that it fails is known.
@@ -133,6 +136,7 @@ class DeviceGate {
   std::unique_ptr<DeviceCare> care_;  // none: there are no devices that can be watched
   HealthChecks checks_;
   std::list<Visit> visits_;
+  std::set<std::string> proven_;                        // examined for CareSetup::prove
   std::set<std::pair<std::string, std::string>> told_;  // reported once in a run: device, what
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <functional>
 #include <string_view>
 
@@ -104,6 +105,26 @@ class Renderer {
   std::string failed_;
 };
 
+// Takes a report in pieces, and holds each against what is in the file.
+class FileComparison {
+ public:
+  explicit FileComparison(const fs::path& path) : file_(path, std::ios::binary) {}
+
+  void add(std::string_view piece) {
+    if (!equal_) return;
+    there_.resize(piece.size());
+    file_.read(there_.data(), static_cast<std::streamsize>(piece.size()));
+    equal_ = file_.gcount() == static_cast<std::streamsize>(piece.size()) && there_ == piece;
+  }
+  // Nothing may follow.
+  bool ends_equal() { return equal_ && file_.peek() == std::ifstream::traits_type::eof(); }
+
+ private:
+  std::ifstream file_;
+  std::string there_;
+  bool equal_ = true;
+};
+
 std::vector<std::string> format_names() {
   std::vector<std::string> names = {"all"};
   for (const Format& format : kFormats) names.emplace_back(format.name);
@@ -154,6 +175,39 @@ Result<void> render(const RunModel& model, const fs::path& directory,
     if (std::ranges::find(formats, format.format) != formats.end()) renderer.write(format);
   }
   return renderer.finish();
+}
+
+bool has_rendered_files(const fs::path& directory) {
+  const auto is_there = [&directory](std::string_view name) {
+    std::error_code ignored;
+    return fs::exists(fs::symlink_status(directory / name, ignored));
+  };
+  return is_there(kJunitDirectory) || std::ranges::any_of(kFormats, is_there, &Format::file);
+}
+
+std::vector<std::string> files_not_rendered_so(const RunModel& model, const fs::path& directory) {
+  std::vector<std::string> different;
+  std::error_code ignored;
+  for (const Format& format : kFormats) {
+    const fs::path path = directory / format.file;
+    if (!fs::exists(fs::symlink_status(path, ignored))) continue;
+    FileComparison comparison(path);
+    {
+      TextOutput output([&comparison](std::string_view piece) { comparison.add(piece); });
+      format.write(model, output);
+    }
+    if (!comparison.ends_equal()) different.emplace_back(format.file);
+  }
+  if (!fs::is_directory(directory / kJunitDirectory, ignored)) return different;
+  for_each_junit_file(model, [&](const JunitFile& file) {
+    const fs::path path = directory / kJunitDirectory / file.name;
+    if (!fs::exists(fs::symlink_status(path, ignored))) return;
+    FileComparison comparison(path);
+    comparison.add(file.text);
+    if (!comparison.ends_equal()) different.push_back(std::string(kJunitDirectory) + "/" + file.name);
+  });
+  std::ranges::sort(different);
+  return different;
 }
 
 }  // namespace proctor

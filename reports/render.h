@@ -35,4 +35,10 @@ Result<void> render(const RunModel& model, const std::filesystem::path& director
                     const std::vector<ReportFormat>& formats = default_formats(),
                     const std::filesystem::path& run_dir = {});
 
+// Whether any report of a run is in the directory.
+bool has_rendered_files(const std::filesystem::path& directory);
+// The reports in the directory that are not what the journal renders to, by their names, sorted: somebody changed them, or
+// another version wrote them. What is not there is no difference.
+std::vector<std::string> files_not_rendered_so(const RunModel& model, const std::filesystem::path& directory);
+
 }  // namespace proctor

@@ -26,6 +26,7 @@ void add_launch_ranks_command(CLI::App& app, Action& action);     // the same
 void add_ctest_command(CLI::App& app, Action& action);            // ctest open|report|cases
 void add_rerun_command(CLI::App& app, Action& action);            // rerun RUN
 void add_finish_command(CLI::App& app, Action& action);           // finish RUN_DIR
+void add_gate_command(CLI::App& app, Action& action);             // gate --policy FILE REPORT...
 void add_dump_command(CLI::App& app, Action& action);             // dump RUN_DIR
 void add_log_command(CLI::App& app, Action& action);              // log CASE
 void add_devices_command(CLI::App& app, Action& action);          // devices

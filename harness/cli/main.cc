@@ -133,6 +133,7 @@ int run_main(int argc, char** argv) {
   add_ctest_command(app, action);
   add_rerun_command(app, action);
   add_finish_command(app, action);
+  add_gate_command(app, action);
   add_dump_command(app, action);
   add_log_command(app, action);
   add_gather_evidence_command(app, action);

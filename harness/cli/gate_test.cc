@@ -1,0 +1,245 @@
+// `proctor gate` from outside: its exit codes, what it says, and the files that it writes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "harness/core/journal_chain.h"
+#include "harness/core/read_file.h"
+#include "harness/core/temp_dir.h"
+#include "harness/testing/child.h"
+#include "reports/gate/gate_fixtures.h"
+#include "reports/model/test_journal.h"
+
+namespace proctor::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace testing_support;
+using testing::HasSubstr;
+
+class GateCommand : public testing::Test {
+ protected:
+  Ended gate(const std::vector<std::string>& words, const std::vector<std::string>& env = {}) const {
+    return gate_in(directory_.path(), words, env);
+  }
+  static Ended gate_in(const fs::path& directory, const std::vector<std::string>& words,
+                       const std::vector<std::string>& env = {}) {
+    std::vector<std::string> argv = {std::string(PROCTOR_BIN_DIR) + "/proctor", "gate"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    std::vector<std::string> all = {"GITHUB_ACTIONS", "XDG_RUNTIME_DIR=" + directory.string()};
+    all.insert(all.end(), env.begin(), env.end());
+    return run_child(argv, {.env = all, .directory = directory.string()});
+  }
+  // The words for a scene that was written.
+  static std::vector<std::string> words(const GateScene& scene) {
+    std::vector<std::string> all = {"--policy", "gate.toml", "--at", scene.at};
+    for (const auto& [name, value] : scene.subject) all.insert(all.end(), {"--subject", name + "=" + value});
+    for (const SceneRun& run : scene.runs) all.push_back(run.directory);
+    return all;
+  }
+  const fs::path& path() const { return directory_.path(); }
+
+ private:
+  TempDir directory_;
+};
+
+// What the gate is given besides files is tested without the program (reports/gate/gate_test.cc).
+bool is_all_in_files(const GateScene& scene) {
+  return !scene.known_failures && scene.locks.empty() && scene.evidence.empty() && !scene.signed_digests &&
+         !scene.baseline;
+}
+
+TEST_F(GateCommand, GoodReportsAreGreen) {
+  const GateScene scene = sharded_scene();
+  write_scene(scene, path());
+  const Ended done = gate(words(scene));
+  EXPECT_EQ(done.exit_code, 0) << done.out << done.err;
+  EXPECT_THAT(done.out, HasSubstr("weaker gate.toml:3: gate.hardware = false (else: true)"));
+  EXPECT_THAT(done.out, HasSubstr("green  B580: 4 of 4 executed"));
+  EXPECT_THAT(done.out, HasSubstr("gate: green, 1 cell"));
+}
+
+TEST_F(GateCommand, EachWrongWayIsRefused) {
+  int number = 0;
+  for (const WrongWay& way : wrong_ways()) {
+    if (!is_all_in_files(way.scene)) continue;
+    const fs::path directory = path() / std::to_string(++number);
+    fs::create_directory(directory);
+    write_scene(way.scene, directory);
+    std::vector<std::string> all = words(way.scene);
+    all.insert(all.end(), {"--json", "gate.json"});
+    const Ended done = gate_in(directory, all);
+    EXPECT_EQ(done.exit_code, way.rule.empty() ? 2 : 1) << way.name << "\n" << done.out << done.err;
+    for (const std::string& part : way.says) EXPECT_THAT(done.out + done.err, HasSubstr(part)) << way.name;
+    EXPECT_EQ(fs::exists(directory / "gate.json"), done.exit_code == 1) << way.name;
+  }
+  EXPECT_GT(number, 50);
+}
+
+TEST_F(GateCommand, NoPolicyIsNoGreen) {
+  const GateScene scene = good_scene();
+  write_scene(scene, path());
+  const Ended none = gate({"run"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("no policy is given"));
+  EXPECT_EQ(gate({"--policy", "", "run"}).exit_code, 2);
+  const Ended gone = gate({"--policy", "gat.toml", "run"});
+  EXPECT_EQ(gone.exit_code, 2);
+  EXPECT_THAT(gone.err, HasSubstr("Did you mean `gate.toml`?"));
+  EXPECT_EQ(gate({"--policy", "gate.toml"}).exit_code, 2);
+  EXPECT_EQ(gate({"--policy", "run", "run"}).exit_code, 2);
+}
+
+TEST_F(GateCommand, AReportIsARunDirectoryOrAFileInOne) {
+  const GateScene scene = good_scene();
+  write_scene(scene, path());
+  for (const char* report : {"run", "run/", "run/report.json", "run/journal.jsonl", "run/junit.xml"}) {
+    const Ended done = gate({"--policy", "gate.toml", "--at", scene.at, report});
+    EXPECT_EQ(done.exit_code, 0) << report << done.out << done.err;
+  }
+  fs::create_directory_symlink("run", path() / "latest");
+  EXPECT_EQ(gate({"--policy", "gate.toml", "--at", scene.at, "latest"}).exit_code, 0);
+  fs::create_directory(path() / "lone");
+  fs::copy_file(path() / "run/report.json", path() / "lone/report.json");
+  for (const char* report : {"lone/report.json", "lone", "nowhere"}) {
+    const Ended done = gate({"--policy", "gate.toml", "--at", scene.at, report});
+    EXPECT_EQ(done.exit_code, 2) << report;
+  }
+  EXPECT_THAT(gate({"--policy", "gate.toml", "lone/report.json"}).err,
+              HasSubstr("A report without its journal is no evidence"));
+}
+
+TEST_F(GateCommand, SignedJournalsAreThoseOfTheFile) {
+  GateScene scene = good_scene();
+  scene.gate_keys += "signed = \"digests.txt\"\n";
+  write_scene(scene, path());
+  EXPECT_EQ(gate(words(scene)).exit_code, 2) << "the file is not there";
+  write_file(path() / "digests.txt", "\n");
+  EXPECT_EQ(gate(words(scene)).exit_code, 1);
+  const Ended sum = run_child({"sha256sum", (path() / "run/journal.jsonl").string()});
+  write_file(path() / "digests.txt", sum.out);
+  EXPECT_EQ(gate(words(scene)).exit_code, 0);
+}
+
+TEST_F(GateCommand, WhatIsNoMomentOrNoSubjectIsRefused) {
+  const GateScene scene = good_scene();
+  write_scene(scene, path());
+  for (const char* at : {"yesterday", "2026-02-31T12:00:00Z", "2026-01-31", "2026-01-31T12:00:00"})
+    EXPECT_EQ(gate({"--policy", "gate.toml", "--at", at, "run"}).exit_code, 2) << at;
+  EXPECT_EQ(gate({"--policy", "gate.toml", "--subject", "comit=1", "run"}).exit_code, 2);
+  EXPECT_EQ(gate({"--policy", "gate.toml", "--subject", "dirty=false", "run"}).exit_code, 2);
+}
+
+TEST_F(GateCommand, NothingIsHalfWritten) {
+  const GateScene scene = good_scene();
+  write_scene(scene, path());
+  std::vector<std::string> all = words(scene);
+  all.insert(all.end(), {"--json", "gate.json", "--markdown", "nowhere/gate.md"});
+  EXPECT_EQ(gate(all).exit_code, 2);
+  EXPECT_FALSE(fs::exists(path() / "gate.json"));
+}
+
+TEST_F(GateCommand, SameInputsGiveTheSameFilesAnywhere) {
+  const GateScene scene = sharded_scene();
+  std::string first;
+  for (const char* name : {"one", "two"}) {
+    const fs::path directory = path() / name;
+    fs::create_directory(directory);
+    write_scene(scene, directory);
+    std::vector<std::string> all = words(scene);
+    const bool second = !first.empty();
+    if (second) std::reverse(all.end() - 4, all.end());
+    all.insert(all.end(), {"--json", "g.json", "--markdown", "g.md", "--statement", "s.json"});
+    const std::vector<std::string> env =
+        second ? std::vector<std::string>{"TZ=Asia/Kolkata", "LC_ALL=de_DE.UTF-8", "LANG=tr_TR.UTF-8"}
+               : std::vector<std::string>{};
+    EXPECT_EQ(gate_in(directory, all, env).exit_code, 0);
+    std::string text;
+    for (const char* file : {"g.json", "g.md", "s.json"})
+      text += read_file_or_empty((directory / file).string());
+    ASSERT_NE(text, "");
+    if (second) {
+      EXPECT_EQ(text, first);
+    }
+    first = text;
+  }
+}
+
+TEST_F(GateCommand, APolicyIsCheckedWithWhatItNames) {
+  const GateScene scene = good_scene();
+  write_scene(scene, path());
+  const Ended good = gate({"--check", "gate.toml"});
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+  EXPECT_THAT(good.out, HasSubstr("cell   B580, not on hardware"));
+  fs::rename(path() / "plan.json", path() / "plans.json");
+  const Ended gone = gate({"--check", "gate.toml"});
+  EXPECT_EQ(gone.exit_code, 2);
+  EXPECT_THAT(gone.err, HasSubstr("`plan` in gate.toml:4"));
+  write_file(path() / "plan.json", read_file_or_empty((path() / "plans.json").string()) + " ");
+  EXPECT_EQ(gate({"--check", "gate.toml"}).exit_code, 0) << "blanks are no change";
+  write_file(path() / "gate.toml", policy_text(scene) + "stack = \"xpu-roling\"\n");
+  const Ended stack = gate({"--check", "gate.toml"});
+  EXPECT_EQ(stack.exit_code, 2);
+  EXPECT_THAT(stack.err, HasSubstr("Did you mean `xpu-rolling`?"));
+}
+
+// The digest that a run writes down is the one that the gate reads in the plan's file.
+TEST_F(GateCommand, ARunOfAPlanFillsACellOfThatPlan) {
+  const auto proctor = [this](const std::vector<std::string>& words) {
+    std::vector<std::string> argv = {std::string(PROCTOR_BIN_DIR) + "/proctor"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    return run_child(argv, {.env = {"GITHUB_ACTIONS", "XDG_RUNTIME_DIR=" + path().string(),
+                                    "XDG_CONFIG_HOME=/nonexistent"},
+                            .directory = path().string()});
+  };
+  write_file(path() / "it.sh", "#!/bin/sh\nexit 0\n");
+  fs::permissions(path() / "it.sh", fs::perms::owner_all);
+  const Ended planned =
+      proctor({"plan", "-o", "plan.json", "--name", "smoke", "--env", "A=\"quoted\"\t\x01", "--", "./it.sh"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  write_file(path() / "gate.toml",
+             "[[cell]]\nsuite = \"smoke\"\nbackend = \"none\"\nhardware = false\nplan = \"plan.json\"\n");
+  const std::vector<std::string> run = {"run",           "--plan",    "plan.json",   "--subject",
+                                        "commit=c0ffee", "--subject", "dirty=false", "--out"};
+  const auto with = [&run](const std::vector<std::string>& more) {
+    std::vector<std::string> words = run;
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  EXPECT_EQ(proctor(with({"whole"})).exit_code, 0);
+  const Ended whole = gate({"--policy", "gate.toml", "--subject", "commit=c0ffee", "whole"});
+  EXPECT_EQ(whole.exit_code, 0) << whole.out << whole.err;
+  EXPECT_EQ(proctor(with({"narrow", "--flaky", "pass"})).exit_code, 0);
+  const Ended other = gate({"--policy", "gate.toml", "narrow"});
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.out, HasSubstr("the same cases with another command, limit or rule"));
+}
+
+// In the run's own machine the runner knows what it wrote, whoever has computed the digests anew.
+TEST_F(GateCommand, AJournalThatIsNotWhatItsRunnerWroteIsRefused) {
+  const auto run =
+      run_child({std::string(PROCTOR_BIN_DIR) + "/proctor", "run", "--name", "smoke", "--subject",
+                 "commit=c0ffee", "--subject", "dirty=false", "--out", "out", "--", "/bin/true"},
+                {.env = {"XDG_RUNTIME_DIR=" + path().string(), "XDG_CONFIG_HOME=/nonexistent"},
+                 .directory = path().string()});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  write_file(path() / "gate.toml", "[[cell]]\nsuite = \"smoke\"\nbackend = \"none\"\nhardware = false\n");
+  EXPECT_EQ(gate({"--policy", "gate.toml", "out"}).exit_code, 0);
+  const std::string journal = (path() / "out/journal.jsonl").string();
+  JournalChain chain;
+  std::string text = read_file_or_empty(journal);
+  std::string anew;
+  for (std::size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1) {
+    const std::string line = text.substr(begin, text.find(",\"sum\":", begin) - begin) + "}";
+    anew += chain.append(
+        line.find("run_ended") == line.npos ? line : line.substr(0, line.size() - 1) + ",\"more\":1}");
+  }
+  write_file(journal, anew);
+  const Ended changed = gate({"--policy", "gate.toml", "out"});
+  EXPECT_EQ(changed.exit_code, 2);
+  EXPECT_THAT(changed.err, HasSubstr("it is not what its runner wrote"));
+}
+
+}  // namespace
+}  // namespace proctor::cli

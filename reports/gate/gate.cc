@@ -1,0 +1,1100 @@
+#include "reports/gate/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+#include <unordered_map>
+
+#include "harness/core/digest.h"
+#include "harness/core/text.h"
+#include "harness/core/toml_reader.h"
+#include "harness/core/words.h"
+#include "reports/model/report_place.h"
+
+namespace proctor {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+constexpr std::int64_t kMsOfHour = 3'600'000;
+// By how much the clock on the wall may have been set while a run lasted.
+constexpr std::int64_t kClockStepMs = 600'000;
+
+bool was_executed(const GateCase& one) {
+  return one.end.verdict.outcome != Outcome::kSkip && one.end.verdict.outcome != Outcome::kNotrun &&
+         one.end.colour != GateColour::kGrey;
+}
+
+std::string fact(const GateReport& report, std::string_view name) {
+  const auto found = std::ranges::find(report.plan.fingerprint, name, &StackFact::name);
+  return found != report.plan.fingerprint.end() ? found->value.value_or("") : "";
+}
+
+const SubjectFact& subject_fact(const GateReport& report, const std::string& name) {
+  const Subject& subject = report.plan.subject;
+  if (name == "branch") return subject.branch;
+  if (name == "repository") return subject.repository;
+  if (name == "build") return subject.build;
+  return subject.commit;
+}
+
+std::string hours(std::int64_t ms) { return fmt::format("{:.1f} h", static_cast<double>(ms) / kMsOfHour); }
+
+// The end of the run, on the wall.
+std::int64_t end_of(const GateReport& report) {
+  return report.finished.empty() ? unix_ms(report.plan.started) + report.elapsed_ms
+                                 : unix_ms(report.finished);
+}
+
+std::string models_in(const GateReport& report, const std::string& backend) {
+  std::set<std::string> models;
+  for (const PlannedDevice& device : report.plan.devices) {
+    if (device.backend == backend) models.insert(device.name);
+  }
+  return joined({models.begin(), models.end()}, ", ");
+}
+
+bool has_model(const GateReport& report, const std::string& backend, const std::string& glob) {
+  return std::ranges::any_of(report.plan.devices, [&](const PlannedDevice& device) {
+    return device.backend == backend && glob_match(glob, device.name);
+  });
+}
+
+// ---- known failures ----
+
+std::string_view start_of(std::string_view glob) { return glob.substr(0, glob.find_first_of("*?")); }
+
+bool covers(const GateKnownFailure& entry, std::string_view id) {
+  return std::ranges::any_of(entry.cases, [&](const std::string& glob) {
+    return id.starts_with(start_of(glob)) && glob_match(glob, id);
+  });
+}
+
+bool holds_on(const GateKnownFailure& entry, const GateReport& report, const GateGroup& group) {
+  if (!entry.backend.empty() && entry.backend != group.backend) return false;
+  if (!entry.device.empty() && !has_model(report, group.backend, entry.device)) return false;
+  if (entry.driver.empty()) return true;
+  for (const auto& [name, value] : report.plan.stack) {
+    if (name != entry.driver) continue;
+    const auto version = Version::parse(value);
+    return version && entry.versions.contains(*version);
+  }
+  return false;
+}
+
+bool explains(const GateKnownFailure& entry, const Verdict& failed) {
+  const bool by_marker = failed.outcome == Outcome::kXfail;  // of a framework: it does not say as what
+  return (by_marker || failed.outcome == entry.outcome) && glob_match(entry.reason, failed.reason);
+}
+
+// Of all runs, how many cases an entry is about.
+struct EntryScope {
+  std::set<std::string> planned;  // ids; no more than are needed to know that they are many
+  std::set<std::string> whole_suites;
+  bool fits = false;  // on a stack and a device that are here
+};
+
+EntryScope scope_of(const GateKnownFailure& entry, const std::vector<const GateReport*>& reports) {
+  EntryScope scope;
+  for (const GateReport* report : reports) {
+    std::vector<std::size_t> all(report->groups.size());
+    std::vector<std::size_t> covered(report->groups.size());
+    report->cases.for_each([&](const GateCase& one) {
+      ++all[one.group];
+      if (!covers(entry, one.id)) return;
+      ++covered[one.group];
+      scope.fits = scope.fits || holds_on(entry, *report, report->groups[one.group]);
+      if (scope.planned.size() <= kMostCasesOfNarrow) scope.planned.emplace(one.id);
+    });
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i] > 1 && covered[i] == all[i]) scope.whole_suites.insert(report->groups[i].suite);
+    }
+  }
+  return scope;
+}
+
+// Why an entry excuses nothing.
+Texts mistakes_of(const GateKnownFailure& entry, const EntryScope& scope, GateDay today) {
+  Texts mistakes;
+  if (today > entry.expires) mistakes.push_back(fmt::format("expired {} days ago", today - entry.expires));
+  if (entry.owner.empty()) mistakes.emplace_back("has no owner");
+  if (entry.issue.empty()) mistakes.emplace_back("has no issue");
+  if (!entry.added) mistakes.emplace_back("does not say when it was added");
+  if (entry.added && entry.expires - *entry.added > kLongestKnown)
+    mistakes.push_back(fmt::format("expires {} days after it was added, and {} are allowed",
+                                   entry.expires - *entry.added, kLongestKnown));
+  if (!scope.whole_suites.empty())
+    mistakes.push_back(fmt::format("covers the whole suite {}", *scope.whole_suites.begin()));
+  if (!entry.broad && scope.planned.size() > kMostCasesOfNarrow)
+    mistakes.push_back(fmt::format("matches more than {} cases, without `broad`", kMostCasesOfNarrow));
+  return mistakes;
+}
+
+struct JudgedEntry {
+  const GateKnownFailure* entry = nullptr;
+  EntryScope scope;
+  Texts mistakes;
+  int hits = 0;
+};
+
+// ---- what the rules see ----
+
+// What is computed once.
+struct Judging {
+  const GateInputs& inputs;
+  std::int64_t at_ms = 0;
+  std::vector<const GateReport*> reports;  // sorted, each journal once
+  Texts repeated;                          // names of those that were given more than once
+  std::vector<JudgedEntry> entries;
+  std::set<std::string> used_skips;  // reasons of the policy
+  std::set<const GateReport*> taken;
+};
+
+class CellView {
+ public:
+  CellView(Judging& judging, const GateCell& cell) : all(judging), cell(cell) {
+    const auto found = judging.inputs.plans.find(cell.plan);
+    if (found != judging.inputs.plans.end()) plan = &found->second;
+  }
+
+  const GatePolicy& policy() const { return all.inputs.policy; }
+
+  template <typename Use>
+  void for_each_case(const Use& use) const {
+    for (const GateReport* report : reports) {
+      report->cases.for_each([&](const GateCase& one) {
+        const GateGroup& group = report->groups[one.group];
+        if (group.suite == cell.suite && group.backend == cell.backend) use(*report, group, one);
+      });
+    }
+  }
+  template <typename Use>
+  void for_each_group(const Use& use) const {
+    for (const GateReport* report : reports) {
+      if (const GateGroup* group = report->group(cell.suite, cell.backend)) use(*report, *group);
+    }
+  }
+  // The devices that executed something.
+  template <typename Use>
+  void for_each_device(const Use& use) const {
+    for_each_group([&](const GateReport& report, const GateGroup& group) {
+      for (const auto& [id, device_use] : group.devices) {
+        const auto found = std::ranges::find(report.plan.devices, id, &PlannedDevice::id);
+        const PlannedDevice unknown{.id = id, .backend = cell.backend, .name = "", .simulated = false};
+        use(report, found != report.plan.devices.end() ? *found : unknown, device_use);
+      }
+    });
+  }
+  const std::vector<std::string>* planned_ids() const {
+    if (plan == nullptr) return nullptr;
+    const auto found = plan->cases.find({cell.suite, cell.backend});
+    return found != plan->cases.end() ? &found->second : nullptr;
+  }
+  int planned() const {
+    if (plan != nullptr) return planned_ids() != nullptr ? static_cast<int>(planned_ids()->size()) : 0;
+    int count = 0;
+    for_each_case([&](const auto&, const auto&, const GateCase&) { ++count; });
+    return count;
+  }
+  int executed() const {
+    int count = 0;
+    for_each_case([&](const auto&, const auto&, const GateCase& one) { count += was_executed(one) ? 1 : 0; });
+    return count;
+  }
+
+  Judging& all;
+  const GateCell& cell;
+  std::vector<const GateReport*> reports{};
+  const GatePlan* plan = nullptr;
+};
+
+void red(GateFinding& finding, std::string why) {
+  finding.held = false;
+  finding.says.push_back(std::move(why));
+}
+
+std::string counted(std::size_t count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+// Cases that one rule is against; `words` completes "3 cases ".
+template <typename Test>
+void no_case(const CellView& view, GateFinding& finding, const std::string& words, const Test& test) {
+  std::map<std::string, int> verdicts;
+  view.for_each_case([&](const GateReport&, const GateGroup&, const GateCase& one) {
+    if (!test(one)) return;
+    finding.cases.emplace_back(one.id);
+    ++verdicts[to_string(one.end.verdict)];
+  });
+  finding.limit = "0 cases";
+  finding.value = counted(finding.cases.size(), "case");
+  if (finding.cases.empty()) return;
+  std::string kinds;
+  for (const auto& [verdict, count] : verdicts)
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, verdict);
+  red(finding, fmt::format("{} {}: {}", finding.value, words, kinds));
+}
+
+// ---- the rules of a cell ----
+
+// Runs of the same suite and backend that do not fill it, and why.
+std::string why_not_taken(const CellView& view, const GateReport& report) {
+  if (!view.cell.stack.empty() && fact(report, "image.stack") != view.cell.stack) {
+    const std::string stack = fact(report, "image.stack");
+    return fmt::format("{} is of {}", report.name(),
+                       stack.empty() ? "no stack's image" : "the stack " + stack);
+  }
+  return fmt::format("{} is on {}", report.name(), models_in(report, view.cell.backend));
+}
+
+void report_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = "a run";
+  finding.value = counted(view.reports.size(), "run");
+  if (!view.reports.empty()) return;
+  std::string near;
+  Texts groups;
+  for (const GateReport* report : view.all.reports) {
+    if (report->group(view.cell.suite, view.cell.backend) != nullptr)
+      near += fmt::format("{}{}", near.empty() ? "" : "; ", why_not_taken(view, *report));
+    for (const GateGroup& group : report->groups) groups.push_back(group.suite + "." + group.backend);
+  }
+  const std::string wanted = view.cell.suite + "." + view.cell.backend;
+  if (near.empty() && !groups.empty())
+    near = fmt::format("there is no {}; {}", wanted, suggestion(wanted, groups, "suites"));
+  red(finding, "no report fills this cell" + (near.empty() ? "" : ": " + near));
+}
+
+void one_run_rule(const CellView& view, GateFinding& finding) {
+  std::set<std::string> runs;
+  for (const GateReport* report : view.reports)
+    runs.insert(report->plan.shard ? fmt::format("shards of the plan {}", report->plan.shard->plan)
+                                   : report->name());
+  finding.limit = "1 run, or the shards of 1 plan";
+  finding.value = joined({runs.begin(), runs.end()}, "; ");
+  if (runs.size() > 1)
+    red(finding,
+        fmt::format("{} runs fill this cell, and none of them is chosen: {}", runs.size(), finding.value));
+}
+
+void shards_rule(const CellView& view, GateFinding& finding) {
+  std::map<int, Texts> shards;
+  int count = 0;
+  for (const GateReport* report : view.reports) {
+    if (!report->plan.shard) continue;
+    shards[report->plan.shard->index].push_back(report->plan.run_id);
+    if (count != 0 && count != report->plan.shard->count)
+      red(finding, fmt::format("{} is one of {} shards, and others are of {}", report->name(),
+                               report->plan.shard->count, count));
+    count = report->plan.shard->count;
+  }
+  finding.limit = count == 0 ? "each shard once" : fmt::format("each of {} shards once", count);
+  finding.value = counted(shards.size(), "shard");
+  for (int index = 1; index <= count; ++index) {
+    if (!shards.contains(index)) red(finding, fmt::format("shard {}/{} is missing", index, count));
+  }
+  for (const auto& [index, runs] : shards) {
+    if (runs.size() > 1)
+      red(finding, fmt::format("shard {}/{} is there {} times: runs {}", index, count, runs.size(),
+                               joined(runs, ", ")));
+  }
+  for (const GateReport* report : view.reports) {
+    const bool merged =
+        std::ranges::any_of(report->plan.stack, [](const auto& entry) { return entry.first == "shard.1"; });
+    if (merged)
+      red(finding, fmt::format("{} was merged out of shards: give the shards themselves", report->name()));
+  }
+}
+
+void journal_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = "every record fits those before it, and none contradicts another";
+  std::size_t flaws = 0;
+  for (const GateReport* report : view.reports) {
+    for (const JournalFlaw& flaw : report->flaws) {
+      ++flaws;
+      red(finding, fmt::format("{}{}: {}", report->name(),
+                               flaw.line > 0 ? fmt::format(", line {}", flaw.line) : "", flaw.what));
+      if (!flaw.case_id.empty()) finding.cases.push_back(flaw.case_id);
+    }
+  }
+  finding.value = counted(flaws, "flaw");
+}
+
+void complete_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = "each runner said all";
+  Texts cut;
+  for (const GateReport* report : view.reports) {
+    if (!report->cut_short.empty()) cut.push_back(fmt::format("{}: {}", report->name(), report->cut_short));
+  }
+  finding.value = counted(cut.size(), "run") + " cut short";
+  for (std::string& why : cut) red(finding, std::move(why));
+}
+
+void rendered_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = "files beside a journal are what it renders to";
+  std::size_t count = 0;
+  for (const GateReport* report : view.reports) {
+    count += report->other_files.size();
+    if (!report->other_files.empty())
+      red(finding, fmt::format("{}: {} is not what its journal renders to", report->name(),
+                               joined(report->other_files, ", ")));
+  }
+  finding.value = counted(count, "other file");
+}
+
+void signed_rule(const CellView& view, GateFinding& finding) {
+  const auto& digests = view.all.inputs.signed_digests;
+  finding.limit =
+      digests ? "the journal's digest stands in " + view.policy().signed_digests : "not asked for";
+  std::size_t missing = 0;
+  for (const GateReport* report : view.reports) {
+    if (!digests || digests->contains(report->sha256)) continue;
+    ++missing;
+    red(finding, fmt::format("the journal of {} has the digest {}, which is not in {}", report->name(),
+                             report->sha256, view.policy().signed_digests));
+  }
+  finding.value = digests ? counted(missing, "digest") + " missing" : "not asked for";
+}
+
+void subject_rule(const CellView& view, GateFinding& finding) {
+  const auto& said = view.all.inputs.subject;
+  std::set<std::string> names(view.policy().subject.begin(), view.policy().subject.end());
+  for (const auto& [name, value] : said) names.insert(name);
+  std::set<std::string> values;
+  for (const std::string& name : names) {
+    const GateReport* first = nullptr;  // of all runs: two cells of two commits are no release
+    for (const GateReport* report : view.all.reports) {
+      if (subject_fact(*report, name).value) {
+        first = report;
+        break;
+      }
+    }
+    const auto given = said.find(name);
+    const std::string wanted = given != said.end() ? given->second
+                               : first != nullptr  ? *subject_fact(*first, name).value
+                                                   : "";
+    finding.limit += fmt::format("{}{} {}", finding.limit.empty() ? "" : ", ", name,
+                                 wanted.empty() ? "that is known" : wanted);
+    for (const GateReport* report : view.reports) {
+      const SubjectFact& its = subject_fact(*report, name);
+      values.insert(fmt::format("{} {}", name, its.value.value_or("unknown")));
+      if (!its.value) {
+        red(finding, fmt::format("the {} of {} is unknown: {}", name, report->name(),
+                                 its.reason.empty() ? "nobody said it" : its.reason));
+      } else if (*its.value != wanted) {
+        red(finding, fmt::format("the {} of {} is {}, and {} is {}", name, report->name(), *its.value,
+                                 given != said.end() ? "--subject" : "that of " + first->name(), wanted));
+      }
+    }
+  }
+  if (names.empty()) finding.limit = "not asked for";
+  finding.value = values.empty() ? "nothing" : joined({values.begin(), values.end()}, ", ");
+}
+
+void clean_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = view.policy().clean ? "no change that is in no commit" : "not asked for";
+  std::size_t dirty = 0;
+  for (const GateReport* report : view.reports) {
+    const SubjectFact& its = report->plan.subject.dirty;
+    if (its.value == "false") continue;
+    ++dirty;
+    if (!view.policy().clean) continue;
+    red(finding, its.value
+                     ? fmt::format("{} tested a checkout with changes that are in no commit", report->name())
+                     : fmt::format("nobody says whether the checkout of {} had changes: {}", report->name(),
+                                   its.reason.empty() ? "its journal does not" : its.reason));
+  }
+  finding.value = counted(dirty, "run") + " of a changed or unknown checkout";
+}
+
+void age_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = format_duration(view.policy().max_age);
+  std::int64_t oldest = 0;
+  for (const GateReport* report : view.reports) {
+    const std::int64_t age = view.all.at_ms - end_of(*report);
+    oldest = std::max(oldest, age);
+    if (age > view.policy().max_age.count())
+      red(finding, fmt::format("{} ended {} before {}", report->name(), hours(age), view.all.inputs.at));
+  }
+  finding.value = hours(oldest);
+}
+
+void clock_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = "no run is in the future, and its dates fit its own clock";
+  std::size_t wrong = 0;
+  for (const GateReport* report : view.reports) {
+    const std::string& started = report->plan.started;
+    const std::int64_t lasted = end_of(*report) - unix_ms(started);
+    std::string why;
+    if (!is_utc_stamp(started) || !(report->finished.empty() || is_utc_stamp(report->finished))) {
+      why = fmt::format("its dates are {} and {}", started, report->finished);
+    } else if (end_of(*report) > view.all.at_ms || unix_ms(started) > view.all.at_ms) {
+      why = fmt::format("it is of {} to {}, and it is {} now", started, report->finished, view.all.inputs.at);
+    } else if (lasted < report->elapsed_ms - kClockStepMs || lasted > report->elapsed_ms + kClockStepMs) {
+      why = fmt::format("it lasted {} by its dates, and {} by its own clock", hours(lasted),
+                        hours(report->elapsed_ms));
+    }
+    if (why.empty()) continue;
+    ++wrong;
+    red(finding, report->name() + ": " + why);
+  }
+  finding.value = counted(wrong, "run") + " with other dates";
+}
+
+// The option by which a run left something out, or ""; what stands behind `--` is another program's.
+std::string narrowed_by(const RunPlanned& plan) {
+  for (const std::string& word : plan.command_line) {
+    if (word == "--") break;
+    const std::string name = word.substr(0, word.find('='));
+    for (const char* option : {"--filter", "--exclude", "--case", "--label", "--plan"}) {
+      if (name == option) return option;
+    }
+  }
+  if (!plan.filters.empty()) return plan.filters.front();
+  return plan.size == "smoke" ? "--size smoke" : "";
+}
+
+void plan_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = view.plan != nullptr ? fmt::format("the plan {}, {}", view.cell.plan, view.plan->digest)
+                                       : "nothing was left out, as far as a journal can tell";
+  std::set<std::string> values;
+  for (const GateReport* report : view.reports) {
+    const RunPlanned& its = report->plan;
+    if (view.plan == nullptr) {
+      const std::string by = narrowed_by(its);
+      values.insert(by.empty() ? "nothing" : by);
+      if (!by.empty())
+        red(finding,
+            fmt::format(
+                "{} left something out, or may have: {}; the cell names no `plan` that it could be held to",
+                report->name(), by));
+    } else if (!its.shard) {
+      values.insert("no plan");
+      red(finding,
+          fmt::format("{} was run without --plan: nobody knows its commands and limits", report->name()));
+    } else {
+      values.insert(its.shard->plan);
+      if (its.shard->plan == view.plan->digest) continue;
+      const bool same_ids = its.plan_digest == view.plan->plan_digest;
+      red(finding,
+          fmt::format("{} is of another plan, {}: {}", report->name(), its.shard->plan,
+                      same_ids ? "the same cases with another command, limit or rule"
+                               : fmt::format("{} cases, chosen in another way", its.shard->planned)));
+    }
+  }
+  finding.value = joined({values.begin(), values.end()}, ", ");
+}
+
+// The ids of a run, or of all its shards, must be those of which its plan's digest is.
+bool ids_are_of_digest(const CellView& view) {
+  const RunPlanned& plan = view.reports.front()->plan;
+  Texts ids;
+  for (const GateReport* report : view.reports) {
+    report->cases.for_each([&](const GateCase& one) { ids.emplace_back(one.id); });
+  }
+  return digest_of_plan(std::move(ids), plan.filters) == plan.plan_digest;
+}
+
+// Else each has all cases, and another rule says so.
+bool is_of_one_run(const CellView& view) {
+  if (view.reports.size() == 1) return true;
+  const auto& first = view.reports.front()->plan.shard;
+  return first && std::ranges::all_of(view.reports, [&](const GateReport* report) {
+           return report->plan.shard && report->plan.shard->plan == first->plan;
+         });
+}
+
+void name_repeated(const Texts& sorted_ids, GateFinding& finding) {
+  for (auto twice = std::ranges::adjacent_find(sorted_ids); twice != sorted_ids.end();
+       twice = std::adjacent_find(twice + 1, sorted_ids.end())) {
+    red(finding, fmt::format("the case {} is in two reports", *twice));
+    finding.cases.push_back(*twice);
+  }
+}
+
+void ids_rule(const CellView& view, GateFinding& finding) {
+  Texts there;
+  view.for_each_case([&](const auto&, const auto&, const GateCase& one) { there.emplace_back(one.id); });
+  std::ranges::sort(there);
+  finding.value = counted(there.size(), "case");
+  if (is_of_one_run(view)) name_repeated(there, finding);
+  if (view.plan == nullptr) {
+    finding.limit = "the cases of which the plan's digest is";
+    if (is_of_one_run(view) && !ids_are_of_digest(view))
+      red(finding, "the cases of the journal are not those of which its plan's digest is");
+    return;
+  }
+  static const Texts kNone;
+  const Texts& wanted = view.planned_ids() != nullptr ? *view.planned_ids() : kNone;
+  finding.limit = fmt::format("the {} of the plan", counted(wanted.size(), "case"));
+  Texts missing;
+  Texts more;
+  std::ranges::set_difference(wanted, there, std::back_inserter(missing));
+  std::ranges::set_difference(there, wanted, std::back_inserter(more));
+  more.erase(std::unique(more.begin(), more.end()), more.end());
+  if (!missing.empty())
+    red(finding, fmt::format("{} of {} planned {} in no report", missing.size(), wanted.size(),
+                             missing.size() == 1 ? "is" : "are"));
+  if (!more.empty()) red(finding, fmt::format("{} not in the plan", counted(more.size(), "case")));
+  finding.cases.insert(finding.cases.end(), missing.begin(), missing.end());
+  finding.cases.insert(finding.cases.end(), more.begin(), more.end());
+}
+
+void program_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = view.cell.program.empty() ? "one tested program, whose digest is known" : view.cell.program;
+  std::set<std::string> values;
+  for (const GateReport* report : view.reports) {
+    for (const GateProgram& program : report->programs) {
+      if (program.suite != view.cell.suite || program.backend != view.cell.backend) continue;
+      values.insert(program.sha256.empty() ? "unknown" : program.sha256);
+      if (program.sha256.empty()) {
+        red(finding,
+            fmt::format("the tested program of {} has no digest: {}", report->name(), program.reason));
+      } else if (!view.cell.program.empty() && program.sha256 != view.cell.program) {
+        red(finding, fmt::format("{} tested another program, {}", report->name(), program.sha256));
+      }
+    }
+    const bool said = std::ranges::any_of(report->programs, [&](const GateProgram& program) {
+      return program.suite == view.cell.suite && program.backend == view.cell.backend;
+    });
+    if (!said && report->group(view.cell.suite, view.cell.backend) != nullptr)
+      red(finding, fmt::format("{} does not say which program it tested", report->name()));
+  }
+  finding.value = joined({values.begin(), values.end()}, ", ");
+  if (view.cell.program.empty() && values.size() > 1 && !values.contains("unknown"))
+    red(finding, fmt::format("{} programs were tested: {}", values.size(), finding.value));
+}
+
+void failed_rule(const CellView& view, GateFinding& finding) {
+  no_case(view, finding, "failed", [](const GateCase& one) {
+    return one.end.colour == GateColour::kRed && one.end.verdict.outcome != Outcome::kNotrun &&
+           one.end.verdict.outcome != Outcome::kXpass;
+  });
+  if (!view.all.inputs.baseline || finding.held) return;
+  const GateBaseline& baseline = *view.all.inputs.baseline;
+  Texts newly;
+  Texts before;
+  for (const std::string& id : finding.cases) (baseline.failed.contains(id) ? before : newly).push_back(id);
+  if (!newly.empty())
+    red(finding, fmt::format("failed newly, and not in {}: {}", baseline.name, joined(newly, ", ")));
+  if (!before.empty())
+    red(finding, fmt::format("failed before, in {}: {}", baseline.name, joined(before, ", ")));
+}
+
+void machine_rule(const CellView& view, GateFinding& finding) {
+  no_case(view, finding, "hit trouble of the machine, which counts as not run", [](const GateCase& one) {
+    return one.end.colour == GateColour::kGrey || one.end.suspect || one.end.unkillable;
+  });
+  for (const GateReport* report : view.reports) {
+    for (const Warning& warning : report->warnings) {
+      if (is_machine_warning(warning.code) && warning.code != kStackChanged)
+        red(finding, fmt::format("{}: {}: {}", report->name(), warning.code, clean_text(warning.text)));
+    }
+  }
+}
+
+void unrun_rule(const CellView& view, GateFinding& finding) {
+  no_case(view, finding, "did not run", [](const GateCase& one) {
+    return one.end.verdict.outcome == Outcome::kNotrun && one.end.colour == GateColour::kRed;
+  });
+}
+
+void executed_rule(const CellView& view, GateFinding& finding) {
+  const int least = view.cell.min_executed.value_or(std::max(view.planned(), 1));
+  const int executed = view.executed();
+  finding.limit = fmt::format("at least {}", least);
+  finding.value = fmt::format("{} of {}", executed, view.planned());
+  if (executed >= least) return;
+  red(finding, executed == 0 ? "nothing was executed"
+                             : fmt::format("only {} were executed, and at least {} must be",
+                                           counted(static_cast<std::size_t>(executed), "case"), least));
+  view.for_each_case([&](const auto&, const auto&, const GateCase& one) {
+    if (!was_executed(one)) finding.cases.emplace_back(one.id);
+  });
+}
+
+const GateSkip* skip_for(const GatePolicy& policy, const std::string& reason) {
+  const auto found = std::ranges::find_if(
+      policy.skips, [&](const GateSkip& skip) { return glob_match(skip.reason, reason); });
+  return found != policy.skips.end() ? &*found : nullptr;
+}
+
+void skips_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = view.policy().skips.empty() ? "no skip" : "skips for a reason that the policy has";
+  int skipped = 0;
+  std::map<std::string, int> unknown;
+  view.for_each_case([&](const auto&, const auto&, const GateCase& one) {
+    if (one.end.verdict.outcome != Outcome::kSkip) return;
+    ++skipped;
+    if (const GateSkip* skip = skip_for(view.policy(), one.end.verdict.reason)) {
+      view.all.used_skips.insert(skip->reason);
+      return;
+    }
+    ++unknown[one.end.verdict.reason];
+    finding.cases.emplace_back(one.id);
+  });
+  finding.value = counted(static_cast<std::size_t>(skipped), "skip");
+  for (const auto& [reason, count] : unknown)
+    red(finding, fmt::format("{} skipped for a reason that the policy does not have: {}",
+                             counted(static_cast<std::size_t>(count), "case"), clean_text(reason)));
+}
+
+// The first entry that is about the case; null.
+JudgedEntry* entry_about(const CellView& view, const GateReport& report, const GateGroup& group,
+                         const GateCase& one) {
+  for (JudgedEntry& judged : view.all.entries) {
+    if (!covers(*judged.entry, one.id) || !holds_on(*judged.entry, report, group)) continue;
+    if (one.end.verdict.outcome != Outcome::kXfail || explains(*judged.entry, one.end.failed_as))
+      return &judged;
+  }
+  return nullptr;
+}
+
+void flaky_rule(const CellView& view, GateFinding& finding) {
+  const double percent = view.policy().flaky_percent;
+  const int executed = view.executed();
+  Texts flaky;
+  Texts unlisted;
+  view.for_each_case([&](const GateReport& report, const GateGroup& group, const GateCase& one) {
+    if (!one.end.flaky) return;
+    flaky.emplace_back(one.id);
+    JudgedEntry* judged = entry_about(view, report, group, one);
+    if (judged != nullptr && judged->mistakes.empty()) {
+      ++judged->hits;
+    } else {
+      unlisted.emplace_back(one.id);
+    }
+  });
+  const double share = executed > 0 ? 100.0 * static_cast<double>(flaky.size()) / executed : 0;
+  finding.limit = fmt::format("{} % of the executed cases, each a known failure", percent);
+  finding.value = fmt::format("{} of {}, {:.3f} %", flaky.size(), executed, share);
+  if (share > percent) {
+    red(finding,
+        fmt::format("{} passed only after a failure, which is {:.3f} % of {} executed, and {} % are allowed",
+                    counted(flaky.size(), "case"), share, executed, percent));
+    finding.cases = flaky;
+  } else if (!unlisted.empty()) {
+    red(finding, fmt::format("{} passed only after a failure, and no known failure is about it",
+                             counted(unlisted.size(), "case")));
+    finding.cases = unlisted;
+  }
+}
+
+void expected_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = "each failure that counts as expected has an entry that holds";
+  int expected = 0;
+  std::map<std::string, int> why;
+  view.for_each_case([&](const GateReport& report, const GateGroup& group, const GateCase& one) {
+    if (one.end.verdict.outcome != Outcome::kXfail) return;
+    ++expected;
+    JudgedEntry* judged = entry_about(view, report, group, one);
+    if (judged != nullptr) ++judged->hits;
+    if (judged != nullptr && judged->mistakes.empty()) return;
+    finding.cases.emplace_back(one.id);
+    ++why[judged == nullptr ? "no known failure of the policy's list explains it"
+                            : fmt::format("{} {}", judged->entry->origin, joined(judged->mistakes, ", "))];
+  });
+  finding.value = fmt::format("{} expected", counted(static_cast<std::size_t>(expected), "failure"));
+  for (const auto& [text, count] : why)
+    red(finding,
+        fmt::format("{} expected to fail: {}", counted(static_cast<std::size_t>(count), "case"), text));
+}
+
+void unexpected_pass_rule(const CellView& view, GateFinding& finding) {
+  no_case(view, finding, "passed although a failure is known: take the entry, or the marker, out",
+          [](const GateCase& one) { return one.end.verdict.outcome == Outcome::kXpass; });
+}
+
+void stack_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = "any stack";
+  finding.value = "not compared";
+  if (view.cell.stack.empty()) return;
+  const GateLock& lock = view.all.inputs.locks.at(view.cell.stack);
+  finding.limit = fmt::format("the stack {}, lock sha256:{}", view.cell.stack, lock.sha256);
+  std::set<std::string> values;
+  for (const GateReport* report : view.reports) {
+    const std::string its = fact(*report, "image.lock");
+    values.insert(its.empty() ? "unknown" : its);
+    if (its != "sha256:" + lock.sha256)
+      red(finding, fmt::format("{} ran in an image of the lock {}, and the lock is sha256:{}", report->name(),
+                               its.empty() ? "that nobody knows" : its, lock.sha256));
+    const auto differences = lock.differences.find(report->sha256);
+    if (differences == lock.differences.end()) continue;
+    for (const std::string& difference : differences->second)
+      red(finding, fmt::format("{}: {}", report->name(), difference));
+  }
+  finding.value = joined({values.begin(), values.end()}, ", ");
+}
+
+void stack_kept_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = "no stack changed during a run";
+  std::size_t changed = 0;
+  for (const GateReport* report : view.reports) {
+    for (const Warning& warning : report->warnings) {
+      if (warning.code != kStackChanged) continue;
+      ++changed;
+      red(finding, fmt::format("the stack of {} changed: {}", report->name(), clean_text(warning.text)));
+    }
+  }
+  finding.value = counted(changed, "change");
+}
+
+void hardware_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = view.cell.hardware ? "evidence of the kernel for each device" : "not asked for";
+  std::size_t devices = 0;
+  std::size_t good = 0;
+  std::set<std::string> simulated;
+  view.for_each_group([&](const GateReport& report, const GateGroup& group) {
+    if (group.simulated) simulated.insert(report.name() + " is simulated");
+    if (report.plan.sim) simulated.insert(report.name() + " is simulated: " + report.plan.sim->topology);
+  });
+  Texts missing;
+  view.for_each_device([&](const GateReport& report, const PlannedDevice& device, const DeviceUse&) {
+    ++devices;
+    const Texts facts = missing_evidence(device, report.evidence);
+    good += facts.empty() ? 1 : 0;
+    if (!facts.empty())
+      missing.push_back(
+          fmt::format("{}, {} ({}): {}", report.name(), device.id, device.name, joined(facts, "; ")));
+  });
+  finding.value = simulated.empty() ? fmt::format("{} of {}", good, counted(devices, "device")) : "simulated";
+  if (!view.cell.hardware) return;
+  for (const std::string& why : simulated) red(finding, why);
+  for (std::string& why : missing) red(finding, std::move(why));
+}
+
+void model_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = view.cell.device.empty() ? "any model" : view.cell.device;
+  std::set<std::string> models;
+  view.for_each_device([&](const GateReport& report, const PlannedDevice& device, const DeviceUse&) {
+    models.insert(device.name);
+    if (!view.cell.device.empty() && !glob_match(view.cell.device, device.name))
+      red(finding, fmt::format("{} executed cases on {}, which is {}", report.name(), device.id,
+                               device.name.empty() ? "of no known model" : device.name));
+  });
+  finding.value = models.empty() ? "none" : joined({models.begin(), models.end()}, ", ");
+}
+
+void devices_rule(const CellView& view, GateFinding& finding) {
+  std::set<std::string> used;
+  view.for_each_device([&](const GateReport& report, const PlannedDevice& device, const DeviceUse& use) {
+    if (use.executed > 0 && (view.cell.device.empty() || glob_match(view.cell.device, device.name)))
+      used.insert(report.plan.hostname + "/" + device.id);
+  });
+  finding.limit = fmt::format("at least {}", view.cell.devices);
+  finding.value = std::to_string(used.size());
+  if (static_cast<int>(used.size()) >= view.cell.devices) return;
+  std::set<std::string> idle;
+  for (const GateReport* report : view.reports) {
+    for (const PlannedDevice& device : report->plan.devices) {
+      const std::string name = report->plan.hostname + "/" + device.id;
+      if (device.backend == view.cell.backend && !used.contains(name)) idle.insert(name);
+    }
+  }
+  red(finding,
+      fmt::format("{} executed something, and {} must", counted(used.size(), "device"), view.cell.devices) +
+          (idle.empty() ? "" : "; these did not: " + joined({idle.begin(), idle.end()}, ", ")));
+}
+
+void soak_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = "not asked for";
+  std::int64_t busy = 0;
+  view.for_each_device([&](const auto&, const auto&, const DeviceUse& use) { busy += use.busy_ms; });
+  int resets = 0;
+  for (const GateReport* report : view.reports) resets += report->resets;
+  const double device_hours = static_cast<double>(busy) / kMsOfHour;
+  finding.value = fmt::format("{:.3f} device hours, {} resets", device_hours, resets);
+  if (!view.cell.soak) return;
+  const GateSoak& soak = *view.cell.soak;
+  finding.limit = fmt::format("at least {} device hours, at most {} resets", soak.device_hours, soak.resets);
+  if (device_hours < soak.device_hours)
+    red(finding, fmt::format("{:.3f} device hours, and {} are asked for", device_hours, soak.device_hours));
+  if (resets > soak.resets)
+    red(finding,
+        fmt::format("devices were reset, lost or drained {} times, and {} are allowed", resets, soak.resets));
+}
+
+// ---- the rules of all runs together ----
+
+bool asks_for(const GateCell& cell, const GateReport& report) {
+  if (report.group(cell.suite, cell.backend) == nullptr) return false;
+  if (!cell.stack.empty() && fact(report, "image.stack") != cell.stack) return false;
+  return cell.device.empty() || has_model(report, cell.backend, cell.device);
+}
+
+void once_rule(Judging& all, GateFinding& finding) {
+  finding.limit = "each journal once";
+  finding.value = fmt::format("{} given again", counted(all.repeated.size(), "journal"));
+  for (const std::string& name : all.repeated)
+    red(finding, fmt::format("the journal of {} is there more than once", name));
+}
+
+void claimed_rule(Judging& all, GateFinding& finding) {
+  finding.limit = "every suite of every run is asked for by a cell";
+  std::size_t unclaimed = 0;
+  for (const GateReport* report : all.reports) {
+    const bool empty = report->groups.empty() && !all.taken.contains(report);
+    if (empty) red(finding, fmt::format("{} holds no case, and belongs to no cell", report->name()));
+    unclaimed += empty ? 1 : 0;
+    for (std::size_t i = 0; i < report->groups.size(); ++i) {
+      const GateGroup& group = report->groups[i];
+      const bool claimed = std::ranges::any_of(all.inputs.policy.cells, [&](const GateCell& cell) {
+        return cell.suite == group.suite && cell.backend == group.backend && asks_for(cell, *report);
+      });
+      if (claimed) continue;
+      ++unclaimed;
+      std::size_t cases = 0;
+      report->cases.for_each([&](const GateCase& one) { cases += one.group == i ? 1 : 0; });
+      red(finding, fmt::format("{} has {} of {}.{} on {}, which no cell asks for", report->name(),
+                               counted(cases, "case"), group.suite, group.backend,
+                               group.backend == "none" ? "no device" : models_in(*report, group.backend)));
+    }
+  }
+  finding.value = fmt::format("{} that no cell asks for", counted(unclaimed, "suite"));
+}
+
+void known_failures_rule(Judging& all, GateFinding& finding) {
+  const int most = all.inputs.policy.max_known_failures;
+  finding.limit = all.inputs.known_failures ? fmt::format("at most {}, each about a case", most) : "no list";
+  finding.value = counted(all.entries.size(), "known failure");
+  if (static_cast<int>(all.entries.size()) > most)
+    red(finding, fmt::format("{}, and {} are allowed", finding.value, most));
+  for (const JudgedEntry& judged : all.entries) {
+    const std::string& origin = judged.entry->origin;
+    if (judged.scope.planned.empty()) {
+      red(finding, fmt::format("{} `{}` matches no planned case", origin, joined(judged.entry->cases, ", ")));
+    } else if (judged.hits == 0 && !judged.mistakes.empty()) {
+      red(finding, fmt::format("{} {}", origin, joined(judged.mistakes, ", ")));
+      finding.cases.insert(finding.cases.end(), judged.scope.planned.begin(), judged.scope.planned.end());
+    }
+  }
+}
+
+void baseline_rule(Judging& all, GateFinding& finding) {
+  const bool required = all.inputs.policy.baseline_required;
+  finding.limit = required ? "an older run to compare with" : "not asked for";
+  finding.value = all.inputs.baseline ? all.inputs.baseline->name : "none";
+  if (required && !all.inputs.baseline)
+    red(finding, "the policy wants an older run to compare with: --baseline, or --history");
+}
+
+struct CellRule {
+  std::string_view name;
+  void (*ask)(const CellView& view, GateFinding& finding);
+};
+constexpr CellRule kCellRules[] = {{"report", report_rule},     {"one_run", one_run_rule},
+                                   {"shards", shards_rule},     {"journal", journal_rule},
+                                   {"complete", complete_rule}, {"rendered", rendered_rule},
+                                   {"signed", signed_rule},     {"subject", subject_rule},
+                                   {"clean", clean_rule},       {"age", age_rule},
+                                   {"clock", clock_rule},       {"plan", plan_rule},
+                                   {"ids", ids_rule},           {"program", program_rule},
+                                   {"failed", failed_rule},     {"machine", machine_rule},
+                                   {"unrun", unrun_rule},       {"executed", executed_rule},
+                                   {"skips", skips_rule},       {"flaky", flaky_rule},
+                                   {"expected", expected_rule}, {"unexpected_pass", unexpected_pass_rule},
+                                   {"stack", stack_rule},       {"stack_kept", stack_kept_rule},
+                                   {"hardware", hardware_rule}, {"model", model_rule},
+                                   {"devices", devices_rule},   {"soak", soak_rule}};
+
+struct CommonRule {
+  std::string_view name;
+  void (*ask)(Judging& all, GateFinding& finding);
+};
+constexpr CommonRule kCommonRules[] = {{"once", once_rule},
+                                       {"claimed", claimed_rule},
+                                       {"known_failures", known_failures_rule},
+                                       {"baseline", baseline_rule}};
+
+// ---- the verdict ----
+
+std::vector<const GateReport*> sorted(const std::vector<GateReport>& reports, Texts& repeated) {
+  std::vector<const GateReport*> all;
+  for (const GateReport& report : reports) all.push_back(&report);
+  std::ranges::sort(all, {}, [](const GateReport* report) {
+    const int shard = report->plan.shard ? report->plan.shard->index : 0;
+    return std::tuple(report->plan.started, report->plan.run_id, shard, report->sha256);
+  });
+  std::vector<const GateReport*> once;
+  for (const GateReport* report : all) {
+    const bool again =
+        std::ranges::any_of(once, [&](const GateReport* other) { return other->sha256 == report->sha256; });
+    if (again) repeated.push_back(report->name());
+    if (!again) once.push_back(report);
+  }
+  return once;
+}
+
+void fill(CellView& view) {
+  for (const GateReport* report : view.all.reports) {
+    if (asks_for(view.cell, *report)) view.reports.push_back(report);
+  }
+  // A shard without a case of the suite says so by being there.
+  const auto with_cases = view.reports;
+  for (const GateReport* report : view.all.reports) {
+    if (!report->plan.shard || report->group(view.cell.suite, view.cell.backend) != nullptr) continue;
+    const bool same_plan = std::ranges::any_of(with_cases, [&](const GateReport* other) {
+      return other->plan.shard && other->plan.shard->plan == report->plan.shard->plan;
+    });
+    if (same_plan) view.reports.push_back(report);
+  }
+  view.all.taken.insert(view.reports.begin(), view.reports.end());
+}
+
+Error at_line(const GatePolicy& policy, int line, const std::string& message, const std::string& hint) {
+  return Error::usage(fmt::format("read {}:{}: {}", policy.file, line, message), hint);
+}
+
+// The model that a cell names is nowhere, while runs are there that nobody else asks for: a slip of the pen.
+Result<void> check_device(const CellView& view) {
+  if (view.cell.device.empty() || !view.reports.empty()) return {};
+  Texts models;
+  for (const GateReport* report : view.all.reports) {
+    if (report->group(view.cell.suite, view.cell.backend) == nullptr) continue;
+    for (const GateCell& other : view.policy().cells) {
+      if (asks_for(other, *report)) return {};
+    }
+    for (const PlannedDevice& device : report->plan.devices) {
+      if (device.backend == view.cell.backend && glob_match(view.cell.device, device.name)) return {};
+      if (device.backend == view.cell.backend) models.push_back(device.name);
+    }
+  }
+  if (models.empty()) return {};
+  std::ranges::sort(models);
+  models.erase(std::unique(models.begin(), models.end()), models.end());
+  return at_line(view.policy(), view.cell.line,
+                 fmt::format("`device` = \"{}\" of the cell `{}` matches no device of the reports",
+                             view.cell.device, view.cell.name),
+                 suggestion(view.cell.device, models, "models"));
+}
+
+Result<void> check_numbers(const CellView& view) {
+  if (view.plan == nullptr) return {};
+  const GateCell& cell = view.cell;
+  if (view.planned_ids() == nullptr) {
+    Texts suites;
+    for (const auto& [suite, ids] : view.plan->cases) suites.push_back(suite.first + "." + suite.second);
+    return at_line(view.policy(), cell.line,
+                   fmt::format("the plan {} has no case of {}.{}", cell.plan, cell.suite, cell.backend),
+                   suggestion(cell.suite + "." + cell.backend, suites, "suites"));
+  }
+  if (cell.min_executed && *cell.min_executed > view.planned()) {
+    return at_line(view.policy(), cell.line,
+                   fmt::format("`min_executed` of the cell `{}` is {}, and its plan has {}", cell.name,
+                               *cell.min_executed, counted(static_cast<std::size_t>(view.planned()), "case")),
+                   "");
+  }
+  return {};
+}
+
+// A weakening that nothing needs.
+Result<void> check_skips(const Judging& all) {
+  Texts reasons;
+  for (const GateReport* report : all.reports) {
+    report->cases.for_each([&](const GateCase& one) {
+      if (one.end.verdict.outcome == Outcome::kSkip) reasons.push_back(one.end.verdict.reason);
+    });
+  }
+  std::ranges::sort(reasons);
+  reasons.erase(std::unique(reasons.begin(), reasons.end()), reasons.end());
+  for (const GateSkip& skip : all.inputs.policy.skips) {
+    if (all.used_skips.contains(skip.reason)) continue;
+    const std::string hint =
+        reasons.empty() ? "Nothing was skipped: take it out." : suggestion(skip.reason, reasons, "reasons");
+    return at_line(all.inputs.policy, skip.line,
+                   fmt::format("`{}` in [skips] matches no skip of the reports", skip.reason), hint);
+  }
+  return {};
+}
+
+GateCellVerdict judge_cell(const CellView& view, const std::set<std::string>& left_out) {
+  GateCellVerdict verdict;
+  verdict.cell = view.cell;
+  verdict.planned = view.planned();
+  verdict.executed = view.executed();
+  for (const GateReport* report : view.reports) verdict.runs.push_back(report->name());
+  for (const CellRule& rule : kCellRules) {
+    if (left_out.contains(std::string(rule.name))) continue;
+    if (view.reports.empty() && rule.name != "report")
+      continue;  // there is nothing of which it could be asked
+    GateFinding& finding = verdict.rules.emplace_back();
+    finding.rule = rule.name;
+    rule.ask(view, finding);
+  }
+  return verdict;
+}
+
+void describe(const Judging& all, GateVerdict& verdict) {
+  verdict.at = all.inputs.at;
+  for (const GateReport* report : all.reports)
+    verdict.runs.push_back(
+        {report->name(), report->plan.hostname, report->sha256, report->plan.started, report->finished});
+  for (const std::string& name : all.inputs.policy.subject) {
+    std::set<std::string> values;
+    for (const GateReport* report : all.reports)
+      values.insert(subject_fact(*report, name).value.value_or(""));
+    if (values.size() == 1 && !values.begin()->empty()) verdict.subject[name] = *values.begin();
+  }
+  const GateDay today = all.at_ms / (24 * kMsOfHour);
+  for (const JudgedEntry& judged : all.entries) {
+    const GateKnownFailure& entry = *judged.entry;
+    verdict.known_failures.push_back({entry.origin, joined(entry.cases, ", "), entry.owner, entry.issue,
+                                      entry.expires - today, judged.hits});
+  }
+}
+
+}  // namespace
+
+bool GateCellVerdict::green() const { return std::ranges::all_of(rules, &GateFinding::held); }
+
+bool GateVerdict::green() const {
+  return std::ranges::all_of(rules, &GateFinding::held) &&
+         std::ranges::all_of(cells, [](const GateCellVerdict& cell) { return cell.green(); });
+}
+
+std::vector<std::string_view> gate_rules() {
+  std::vector<std::string_view> names;
+  for (const CommonRule& rule : kCommonRules) names.push_back(rule.name);
+  for (const CellRule& rule : kCellRules) names.push_back(rule.name);
+  return names;
+}
+
+Result<GateVerdict> judge(const GateInputs& inputs, const std::set<std::string>& left_out) {
+  Judging all{.inputs = inputs,
+              .at_ms = unix_ms(inputs.at),
+              .reports = {},
+              .repeated = {},
+              .entries = {},
+              .used_skips = {},
+              .taken = {}};
+  all.reports = sorted(inputs.reports, all.repeated);
+  const GateDay today = all.at_ms / (24 * kMsOfHour);
+  if (inputs.known_failures) {
+    for (const GateKnownFailure& entry : inputs.known_failures->entries) {
+      EntryScope scope = scope_of(entry, all.reports);
+      Texts mistakes = mistakes_of(entry, scope, today);
+      all.entries.push_back({&entry, std::move(scope), std::move(mistakes), 0});
+    }
+  }
+  GateVerdict verdict;
+  for (const GateCell& cell : inputs.policy.cells) {
+    CellView view(all, cell);
+    fill(view);
+    if (auto usable = check_numbers(view); !usable) return usable.error();
+    if (auto usable = check_device(view); !usable) return usable.error();
+    verdict.cells.push_back(judge_cell(view, left_out));
+  }
+  for (const CommonRule& rule : kCommonRules) {
+    if (left_out.contains(std::string(rule.name))) continue;
+    GateFinding& finding = verdict.rules.emplace_back();
+    finding.rule = rule.name;
+    rule.ask(all, finding);
+  }
+  describe(all, verdict);
+  // What a red verdict says is worth more than this.
+  if (auto usable = check_skips(all); !usable && verdict.green()) return usable.error();
+  return verdict;
+}
+
+}  // namespace proctor

@@ -1,0 +1,135 @@
+// Whether something may be released: a policy, the runs, and a moment, and nothing else. Same inputs, same verdict, byte for
+// byte: in any order of the runs, on any machine, at any hour.
+//
+// A rule is asked of each cell of the policy, or of all runs together. Each says what it allows and what there is, also
+// where it held; docs/gate.md has them all, each with the wrong way to green that it closes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/core/result.h"
+#include "harness/core/version.h"
+#include "reports/gate/gate_report.h"
+#include "reports/gate/plan_ids.h"
+#include "reports/gate/policy.h"
+
+namespace proctor {
+
+// Days since 1970.
+using GateDay = std::int64_t;
+
+inline constexpr GateDay kLongestKnown = 90;
+inline constexpr std::size_t kMostCasesOfNarrow = 5;
+
+// An entry of the list of known failures.
+struct GateKnownFailure {
+  std::vector<std::string> cases{};  // globs over the id
+  Outcome outcome = Outcome::kFail;
+  std::string reason{};  // glob
+  std::string driver{};  // a key of the run's stack; "": any
+  VersionRange versions{};
+  std::string backend{};  // "": any
+  std::string device{};   // glob over the model; "": any
+  std::string owner{};
+  std::string issue{};
+  std::optional<GateDay> added{};
+  GateDay expires = 0;  // the last day on which it holds
+  bool broad = false;
+  std::string origin{};  // "known_failures.toml:12"
+};
+
+struct GateKnownFailures {
+  std::string file{};
+  std::string sha256{};
+  std::vector<GateKnownFailure> entries{};
+};
+
+// An older run, to tell what failed newly from what failed before.
+struct GateBaseline {
+  std::string name{};
+  std::set<std::string> failed{};  // ids
+};
+
+// What the lock of a stack is, and what `stack verify` says of each run by it.
+struct GateLock {
+  std::string sha256{};
+  std::map<std::string, std::vector<std::string>> differences{};  // by the SHA-256 of the journal
+};
+
+struct GateInputs {
+  GatePolicy policy{};
+  std::vector<GateReport> reports{};
+  std::map<std::string, GatePlan> plans{};  // by their names in the policy
+  std::map<std::string, GateLock> locks{};  // by name
+  std::optional<GateKnownFailures> known_failures{};
+  std::map<std::string, std::string> subject{};  // --subject
+  std::optional<std::set<std::string>> signed_digests{};
+  std::optional<GateBaseline> baseline{};
+  std::string at{};  // UTC
+};
+
+// What one rule says.
+struct GateFinding {
+  std::string rule{};
+  bool held = true;
+  std::string limit{};               // what it allows
+  std::string value{};               // what there is
+  std::vector<std::string> says{};   // not held: why, a sentence each
+  std::vector<std::string> cases{};  // not held: which ones
+};
+
+struct GateCellVerdict {
+  GateCell cell{};
+  std::vector<std::string> runs{};  // GateReport::name() of those that fill it
+  int planned = 0;
+  int executed = 0;
+  std::vector<GateFinding> rules{};
+
+  bool green() const;
+};
+
+// A run that the verdict is of.
+struct GateEvidence {
+  std::string run{};
+  std::string host{};
+  std::string sha256{};
+  std::string started{};
+  std::string finished{};
+};
+
+// How long an entry still holds, and how many cases it excused.
+struct GateEntryUse {
+  std::string origin{};
+  std::string cases{};
+  std::string owner{};
+  std::string issue{};
+  GateDay days_left = 0;
+  int hits = 0;
+};
+
+struct GateVerdict {
+  std::string at{};
+  std::vector<GateEvidence> runs{};
+  std::map<std::string, std::string> subject{};  // as all runs have it
+  std::vector<GateEntryUse> known_failures{};
+  std::vector<GateFinding> rules{};  // of all runs together
+  std::vector<GateCellVerdict> cells{};
+
+  bool green() const;
+};
+
+// The names of all rules, in the order in which a verdict has them; first those of all runs together.
+std::vector<std::string_view> gate_rules();
+
+// A usage error: a glob of the policy that matches nothing, a number that the plan cannot reach. `left_out` are rules that
+// are not asked, for the test that each of them is needed.
+Result<GateVerdict> judge(const GateInputs& inputs, const std::set<std::string>& left_out = {});
+
+}  // namespace proctor

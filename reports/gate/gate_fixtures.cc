@@ -1,0 +1,805 @@
+#include "reports/gate/gate_fixtures.h"
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+
+#include "harness/core/digest.h"
+#include "harness/core/journal_chain.h"
+#include "harness/core/json.h"
+#include "harness/core/read_file.h"
+#include "harness/core/words.h"
+#include "reports/gate/gate_formats.h"
+#include "reports/model/test_journal.h"
+#include "reports/render.h"
+
+namespace proctor::testing_support {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kFirstCard = "xpu:0000:03:00.0";
+const std::string kSecondCard = "xpu:0000:04:00.0";
+const std::string kProgram(64, 'b');
+const Verdict kPassed{Outcome::kPass, ""};
+const Verdict kFailed{Outcome::kFail, "wrong answer"};
+
+std::vector<std::string> ids_of_plan() {
+  return {"memory.xpu/Copy.A", "memory.xpu/Copy.B", "memory.xpu/Copy.C", "memory.xpu/Copy.D"};
+}
+
+// As `proctor plan` writes it, with what a gate reads of it.
+std::string plan_text(const std::vector<std::string>& ids) {
+  nlohmann::json plan = {
+      {"format", "proctor-plan"},
+      {"version", 1},
+      {"plan_digest", digest_of_plan(ids, {})},
+      {"suites", {{{"name", "memory"}, {"backend", "xpu"}, {"command", {"a \"b\"\n\x01"}}}}},
+      {"cases", nlohmann::json::array()}};
+  for (const std::string& id : ids)
+    plan["cases"].push_back({{"id", id}, {"suite", 0}, {"needs", nullptr}, {"disabled", false}});
+  plan["digest"] = sha256_hex(plan.dump());
+  return plan.dump(1) + "\n";
+}
+
+std::string digest_of_file(const std::vector<std::string>& ids) {
+  return nlohmann::json::parse(plan_text(ids))["digest"];
+}
+
+PlannedDevice card(const std::string& id, const std::string& name = "Intel Arc B580") {
+  return {.id = id,
+          .backend = "xpu",
+          .name = name,
+          .simulated = false,
+          .uuid = "",
+          .pci = id.substr(4),
+          .pci_id = "8086:e20b",
+          .capability = ""};
+}
+
+SceneRun good_run(const std::string& directory, const std::string& run_id) {
+  SceneRun run;
+  run.directory = directory;
+  run.plan = plan_of({});
+  run.plan.run_id = run_id;
+  run.plan.command_line = {"proctor", "run", "--plan", "plan.json"};
+  run.plan.devices = {card(kFirstCard), card(kSecondCard)};
+  run.plan.shard = PlannedShard{1, 1, 4, digest_of_file(ids_of_plan())};
+  run.plan.plan_digest = digest_of_plan(ids_of_plan(), {});
+  run.plan.subject.commit = {"c0ffee", "GITHUB_SHA", ""};
+  run.plan.subject.dirty = {"false", "git status", ""};
+  run.plan.suites = {{"memory", "xpu", "proctor", {"memory"}, "/bin/memory", 7, ""}};
+  run.plan.fingerprint = {{"image.stack", "xpu-rolling", "/etc/proctor/stack", "", false},
+                          {"image.lock", "sha256:10c4", "/etc/proctor/stack", "", false}};
+  run.extra = {ProgramRead{"/bin/memory", kProgram, ""}};
+  for (const std::string& id : ids_of_plan()) run.cases.push_back({.id = id, .attempts = {kPassed}});
+  run.cases.back().device = kSecondCard;
+  return run;
+}
+
+std::vector<Event> events_of(const SceneRun& run) {
+  RunPlanned plan = run.plan;
+  for (const SceneCase& one : run.cases) {
+    PlannedCase planned_case = planned(one.id);
+    planned_case.suite = one.suite;
+    plan.cases.push_back(planned_case);
+  }
+  std::vector<Event> events = {plan};
+  for (const SceneCase& one : run.cases) {
+    int number = 0;
+    for (const Verdict& verdict : one.attempts) {
+      AttemptStarted start = started(one.id, ++number);
+      start.devices = {one.device};
+      events.emplace_back(start);
+      events.emplace_back(ended(one.id, verdict, number));
+    }
+    const bool over = one.end || !one.attempts.empty();
+    if (over) events.emplace_back(concluded(one.id, one.end ? *one.end : one.attempts.back()));
+  }
+  events.insert(events.end(), run.extra.begin(), run.extra.end());
+  if (run.ended) events.emplace_back(RunEnded{run.finished, 9000});
+  return events;
+}
+
+std::string sealed(const std::vector<std::string>& lines) {
+  JournalChain chain;
+  std::string text;
+  for (const std::string& line : lines) text += chain.append(line);
+  return text;
+}
+
+// The text of a file, with one piece of it replaced.
+void replace_in(const fs::path& path, const std::string& from, const std::string& to) {
+  std::string text = read_file_or_empty(path.string());
+  for (auto at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  write_file(path, text);
+}
+
+void cut(const fs::path& path, std::size_t bytes) {
+  const std::string text = read_file_or_empty(path.string());
+  write_file(path, text.substr(0, text.size() - bytes));
+}
+
+// As somebody does who wants the reports to look right.
+void render_again(const fs::path& run_dir) {
+  const auto model = load_journal(run_dir / "journal.jsonl");
+  const auto rendered = model ? render(*model, run_dir) : Result<void>();
+  if (!rendered) throw std::runtime_error("failed to " + rendered.error().what);
+}
+
+DeviceEvidence evidence_of(const std::string& id, const std::string& when) {
+  return {.id = id,
+          .when = when,
+          .pci = id.substr(4),
+          .vendor = "8086",
+          .device = "e20b",
+          .kernel_driver = "xe",
+          .driver_file = "/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1.6",
+          .driver_build_id = "1d2c3b",
+          .boot_id = "b007",
+          .probed = true,
+          .simulator = false};
+}
+
+// ---- known failures ----
+
+constexpr GateDay kToday = 20484;  // 2026-01-31
+
+GateKnownFailure entry_about(const std::string& glob) {
+  return {.cases = {glob},
+          .outcome = Outcome::kFail,
+          .reason = "wrong*",
+          .driver = "",
+          .versions = {},
+          .backend = "xpu",
+          .device = "*B580*",
+          .owner = "ann",
+          .issue = "https://example.org/1",
+          .added = kToday - 10,
+          .expires = kToday + 20,
+          .broad = false,
+          .origin = "known.toml:1"};
+}
+
+// The last case fails as it is known to.
+GateScene known_failure_scene() {
+  GateScene scene = good_scene();
+  scene.gate_keys += "known_failures = \"known.toml\"\n";
+  scene.run().cases.back().attempts = {kFailed};
+  scene.run().cases.back().end = Verdict{Outcome::kXfail, "wrong answer"};
+  scene.known_failures = GateKnownFailures{
+      .file = "known.toml", .sha256 = std::string(64, 'c'), .entries = {entry_about("memory.xpu/Copy.D")}};
+  return scene;
+}
+
+class WrongWays {
+ public:
+  using Change = std::function<void(GateScene&)>;
+
+  void add(int number, const std::string& name, GateScene scene, const std::string& rule,
+           std::vector<std::string> says, const Change& change) {
+    change(scene);
+    all_.push_back({number, name, std::move(scene), rule, std::move(says)});
+  }
+  void add(int number, const std::string& name, const std::string& rule, std::vector<std::string> says,
+           const Change& change) {
+    add(number, name, good_scene(), rule, std::move(says), change);
+  }
+  std::vector<WrongWay> take() { return std::move(all_); }
+
+ private:
+  std::vector<WrongWay> all_;
+};
+
+void add_ways_of_plans(WrongWays& ways) {
+  ways.add(1, "a required cell without report", "report", {"kernels on B580", "no report fills this cell"},
+           [](GateScene& scene) {
+             scene.more_policy =
+                 "[[cell]]\nname = \"kernels on B580\"\nsuite = \"kernels\"\nbackend = \"xpu\"\nhardware = "
+                 "false\n";
+             scene.gate_keys = "";
+             scene.cell_keys += "hardware = false\n";
+           });
+  ways.add(2, "a shard with cases is missing", sharded_scene(), "shards",
+           {"B580", "shard 2/4 is missing", "memory.xpu/Copy."},
+           [](GateScene& scene) { scene.runs.erase(scene.runs.begin() + 1); });
+  ways.add(2, "a shard without cases is missing", sharded_scene(), "shards", {"shard 4/4 is missing"},
+           [](GateScene& scene) { scene.runs.pop_back(); });
+  ways.add(2, "a shard is there twice", sharded_scene(), "shards",
+           {"shard 2/4 is there 2 times", "memory.xpu/Copy.C"}, [](GateScene& scene) {
+             SceneRun again = scene.runs[1];
+             again.directory = "again";
+             again.plan.run_id = "again";
+             scene.runs.push_back(again);
+           });
+  ways.add(3, "nothing executed, and exit code 0", "executed",
+           {"B580", "nothing was executed", "memory.xpu/Copy.A"}, [](GateScene& scene) {
+             for (SceneCase& one : scene.run().cases)
+               one = {.id = one.id, .attempts = {}, .end = Verdict{Outcome::kSkip, "no_device"}};
+             scene.run().plan.allow_no_device = true;
+             scene.skips = "no_device = \"it is a build machine\"\n";
+           });
+  ways.add(4, "one planned id is missing", "ids",
+           {"B580", "1 of 4 planned is in no report", "memory.xpu/Copy.C"}, [](GateScene& scene) {
+             scene.run().cases.erase(scene.run().cases.begin() + 2);
+             scene.cell_keys += "min_executed = 3\n";
+           });
+  ways.add(4, "one id is missing, and no plan names it", "ids",
+           {"are not those of which its plan's digest is"}, [](GateScene& scene) {
+             scene.run().cases.pop_back();
+             scene.run().cases.front().device = kSecondCard;
+             scene.run().plan.shard.reset();
+             scene.run().plan.command_line = {"proctor", "run", "memory"};
+             scene.cell_keys =
+                 "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\ndevice = \"*B580*\"\ndevices = 2\n";
+           });
+  ways.add(5, "the same ids with another command or limit", "plan",
+           {"B580", "the same cases with another command, limit or rule"},
+           [](GateScene& scene) { scene.run().plan.shard->plan = std::string(64, 'd'); });
+  ways.add(5, "two programs were tested", sharded_scene(), "program", {"B580", "2 programs were tested"},
+           [](GateScene& scene) {
+             scene.runs[1].extra = {ProgramRead{"/bin/memory", std::string(64, 'e'), ""}};
+           });
+  ways.add(5, "another program was tested", "program", {"B580", "tested another program, " + kProgram},
+           [](GateScene& scene) { scene.cell_keys += "program = \"" + std::string(64, 'e') + "\"\n"; });
+  ways.add(5, "the program changed while it was tested", "program", {"has no digest: it was changed"},
+           [](GateScene& scene) {
+             scene.run().extra = {ProgramRead{"/bin/memory", "", "it was changed during the run"}};
+           });
+  ways.add(6, "a filter made the plan smaller", "plan", {"B580", "of another plan", "memory.xpu/Copy.D"},
+           [](GateScene& scene) {
+             scene.run().cases.pop_back();
+             scene.run().plan.shard = PlannedShard{1, 1, 3, std::string(64, 'd')};
+             scene.run().plan.plan_digest = std::string(64, 'f');
+           });
+  ways.add(6, "a label made the run smaller, and no plan names it", "plan",
+           {"B580", "left something out, or may have: --label"}, [](GateScene& scene) {
+             scene.run().plan.shard.reset();
+             scene.run().plan.command_line = {"proctor", "run", "memory", "--label=quick"};
+             scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
+           });
+  ways.add(6, "a run without the plan", "plan", {"was run without --plan"},
+           [](GateScene& scene) { scene.run().plan.shard.reset(); });
+  ways.add(7, "every case skipped, each with a reason", "executed",
+           {"B580", "nothing was executed", "memory.xpu/Copy.B"}, [](GateScene& scene) {
+             for (SceneCase& one : scene.run().cases) one.attempts = {{Outcome::kSkip, "unsupported:fp64"}};
+             scene.skips = "\"unsupported:fp64\" = \"this product has none\"\n";
+           });
+  ways.add(7, "one case skipped, and no number allows it", "executed",
+           {"only 3 cases were executed", "memory.xpu/Copy.B"}, [](GateScene& scene) {
+             scene.run().cases[1].attempts = {{Outcome::kSkip, "unsupported:fp64"}};
+             scene.skips = "\"unsupported:*\" = \"this product has none\"\n";
+           });
+  ways.add(8, "a skip for a reason that the policy does not know", "skips",
+           {"B580", "needs:devices>=4", "memory.xpu/Copy.B"}, [](GateScene& scene) {
+             scene.run().cases[1].attempts = {{Outcome::kSkip, "needs:devices>=4"}};
+             scene.cell_keys += "min_executed = 3\n";
+           });
+}
+
+void add_ways_of_dates(WrongWays& ways) {
+  ways.add(9, "a report of another commit", "subject", {"B580", "is c0ffee, and --subject is badcafe"},
+           [](GateScene& scene) { scene.subject["commit"] = "badcafe"; });
+  ways.add(9, "two cells of two commits", "subject", {"kernels on B580", "is badcafe", "is c0ffee"},
+           [](GateScene& scene) {
+             scene.subject.clear();
+             scene.more_policy =
+                 "[[cell]]\nname = \"kernels on B580\"\nsuite = \"kernels\"\nbackend = \"xpu\"\n";
+             SceneRun other = good_run("other", "other");
+             other.plan.subject.commit = {"badcafe", "GITHUB_SHA", ""};
+             other.plan.shard.reset();
+             other.plan.command_line = {"proctor", "run", "kernels"};
+             other.plan.suites.front().name = "kernels";
+             for (SceneCase& one : other.cases) one.suite = "kernels";
+             scene.runs.push_back(other);
+           });
+  ways.add(9, "nobody says which commit", "subject", {"B580", "is unknown: no checkout"},
+           [](GateScene& scene) {
+             scene.subject.clear();
+             scene.run().plan.subject.commit = {{}, "", "no checkout"};
+           });
+  ways.add(9, "a report of a dirty tree", "clean", {"B580", "changes that are in no commit"},
+           [](GateScene& scene) { scene.run().plan.subject.dirty.value = "true"; });
+  ways.add(9, "nobody says whether the tree was dirty", "clean", {"nobody says", "git is not here"},
+           [](GateScene& scene) {
+             scene.run().plan.subject.dirty = {{}, "", "git is not here"};
+           });
+  ways.add(10, "a report that is too old", "age", {"B580", "ended 73.0 h before"},
+           [](GateScene& scene) { scene.at = "2026-02-03T13:00:00Z"; });
+  ways.add(10, "a report of the future", "clock", {"B580", "and it is 2026-01-30T12:00:00Z now"},
+           [](GateScene& scene) { scene.at = "2026-01-30T12:00:00Z"; });
+  ways.add(10, "a report whose dates do not fit its clock", "clock", {"it lasted 30.0 h by its dates"},
+           [](GateScene& scene) {
+             scene.run().finished = "2026-02-01T18:00:00Z";
+             scene.at = "2026-02-01T19:00:00Z";
+           });
+  ways.add(11, "yesterday's run directory left in the workspace", "one_run",
+           {"B580", "2 runs fill this cell", "yesterday"}, [](GateScene& scene) {
+             SceneRun old = good_run("yesterday", "yesterday");
+             old.plan.shard->plan = digest_of_file(ids_of_plan());
+             old.plan.started = "2026-01-30T12:00:00Z";
+             old.finished = "2026-01-30T12:00:09Z";
+             for (SceneRun* run : {&old, &scene.run()}) run->plan.shard.reset();
+             for (SceneRun* run : {&old, &scene.run()}) run->plan.command_line = {"proctor", "run", "memory"};
+             scene.cell_keys =
+                 "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\ndevice = \"*B580*\"\ndevices = 2\n";
+             scene.runs.push_back(old);
+           });
+  ways.add(11, "only yesterday's run directory is there", "subject", {"B580", "is 01dc0de"},
+           [](GateScene& scene) {
+             scene.run().plan.started = "2026-01-30T12:00:00Z";
+             scene.run().finished = "2026-01-30T12:00:09Z";
+             scene.run().plan.subject.commit.value = "01dc0de";
+           });
+}
+
+void add_ways_of_journals(WrongWays& ways) {
+  ways.add(12, "the runner was killed after its last case, and the reports rendered since", "complete",
+           {"B580", "the runner was killed"}, [](GateScene& scene) { scene.run().ended = false; });
+  ways.add(12, "the runner was killed within a case", "unrun", {"memory.xpu/Copy.D", "notrun(interrupted)"},
+           [](GateScene& scene) {
+             scene.run().ended = false;
+             scene.run().cases.back().attempts.clear();
+           });
+  ways.add(13, "a journal without its last records", "unrun", {"memory.xpu/Copy.D"}, [](GateScene& scene) {
+    scene.run().change_lines = [](std::vector<std::string>& lines) { lines.resize(lines.size() - 5); };
+  });
+  ways.add(13, "a journal that is cut within a record", "", {"journal.jsonl:15", "ends within a record"},
+           [](GateScene& scene) {
+             scene.run().change_directory = [](const fs::path& run_dir) {
+               cut(run_dir / "journal.jsonl", 10);
+             };
+           });
+  ways.add(13, "an empty journal", "", {"run/journal.jsonl: it is empty"}, [](GateScene& scene) {
+    scene.run().change_directory = [](const fs::path& run_dir) { write_file(run_dir / "journal.jsonl", ""); };
+  });
+  ways.add(13, "a journal that is no file of JSON", "", {"journal.jsonl:1", "not JSON"},
+           [](GateScene& scene) {
+             scene.run().change_directory = [](const fs::path& run_dir) {
+               write_file(run_dir / "journal.jsonl", "all is good\n");
+             };
+           });
+  ways.add(13, "the same journal twice", "once", {"is there more than once"}, [](GateScene& scene) {
+    SceneRun again = scene.run();
+    again.directory = "copy";
+    scene.runs.push_back(again);
+  });
+  ways.add(13, "a journal of a newer version", "", {"journal.jsonl:1: it is of version 2"},
+           [](GateScene& scene) {
+             scene.run().change_lines = [](std::vector<std::string>& lines) {
+               for (std::string& line : lines) line.replace(0, 6, "{\"v\":2");
+             };
+           });
+  ways.add(13, "a journal with a second plan", "", {"journal.jsonl:2: it holds a second plan"},
+           [](GateScene& scene) {
+             scene.run().change_lines = [](std::vector<std::string>& lines) {
+               lines.insert(lines.begin(), lines.front());
+             };
+           });
+  ways.add(13, "a journal that is a link", "", {"it is a link"}, [](GateScene& scene) {
+    scene.run().change_directory = [](const fs::path& run_dir) {
+      fs::rename(run_dir / "journal.jsonl", run_dir / "elsewhere");
+      fs::create_symlink("elsewhere", run_dir / "journal.jsonl");
+    };
+  });
+  ways.add(25, "report.json is not what the journal renders to", "rendered",
+           {"B580", "report.json is not what"}, [](GateScene& scene) {
+             scene.run().change_directory = [](const fs::path& run_dir) {
+               replace_in(run_dir / "report.json", "Copy.A", "Copy.Z");
+             };
+           });
+  ways.add(25, "JUnit is not what the journal renders to", "rendered",
+           {"junit.xml, junit/memory.xpu.xml is not what"}, [](GateScene& scene) {
+             scene.run().change_directory = [](const fs::path& run_dir) {
+               write_file(run_dir / "junit.xml", "");
+               write_file(run_dir / "junit/memory.xpu.xml",
+                          read_file_or_empty((run_dir / "junit/memory.xpu.xml").string()) + " ");
+             };
+           });
+  ways.add(25, "a case that ended as no attempt did", "journal",
+           {"B580", "it ended as pass, and no attempt did", "memory.xpu/Copy.B"}, [](GateScene& scene) {
+             scene.run().cases[1].attempts = {};
+             scene.run().cases[1].end = kPassed;
+           });
+  ways.add(25, "a failure that is edited into a pass", "journal", {"does not fit those before it"},
+           [](GateScene& scene) {
+             scene.run().cases[1].attempts = {kFailed};
+             scene.run().change_directory = [](const fs::path& run_dir) {
+               replace_in(run_dir / "journal.jsonl", R"("fail","reason":"wrong answer")",
+                          R"("pass","reason":"")");
+               render_again(run_dir);
+             };
+           });
+  ways.add(25, "a case that ends twice", "journal", {"the case ended twice", "memory.xpu/Copy.A"},
+           [](GateScene& scene) {
+             scene.run().cases.front().attempts = {kFailed};
+             scene.run().extra.emplace_back(concluded("memory.xpu/Copy.A", kPassed));
+           });
+  ways.add(25, "a record about a case that was not planned", "journal", {"memory.xpu/Else"},
+           [](GateScene& scene) { scene.run().extra.emplace_back(concluded("memory.xpu/Else", kPassed)); });
+  ways.add(25, "records behind the end of the run", "journal", {"behind the end of the run"},
+           [](GateScene& scene) {
+             scene.run().change_lines = [](std::vector<std::string>& lines) {
+               std::iter_swap(lines.end() - 1, lines.end() - 2);
+             };
+           });
+  ways.add(25, "a journal without digests", "journal", {"has no digest of what is before it"},
+           [](GateScene& scene) {
+             scene.run().change_directory = [](const fs::path& run_dir) {
+               std::string text;
+               const std::string whole = read_file_or_empty((run_dir / "journal.jsonl").string());
+               for (const std::string_view line : lines_of(whole))
+                 text += std::string(line.substr(0, line.find(",\"sum\":"))) + "}\n";
+               write_file(run_dir / "journal.jsonl", text);
+             };
+           });
+}
+
+void add_ways_of_outcomes(WrongWays& ways) {
+  ways.add(0, "a failure", "failed", {"B580", "1 case failed", "memory.xpu/Copy.A"},
+           [](GateScene& scene) { scene.run().cases[0].attempts = {kFailed}; });
+  ways.add(
+      0, "a failure that is new", "failed",
+      {"failed newly, and not in run old: memory.xpu/Copy.A", "failed before, in run old: memory.xpu/Copy.B"},
+      [](GateScene& scene) {
+        scene.run().cases[0].attempts = {kFailed};
+        scene.run().cases[1].attempts = {kFailed};
+        scene.baseline = GateBaseline{"run old", {"memory.xpu/Copy.B"}};
+      });
+  ways.add(0, "a case that was out of time", "unrun", {"notrun(budget)", "memory.xpu/Copy.A"},
+           [](GateScene& scene) {
+             scene.run().cases[0].attempts = {};
+             scene.run().cases[0].end = Verdict{Outcome::kNotrun, "budget"};
+             scene.cell_keys += "min_executed = 3\n";
+           });
+  ways.add(14, "a case that passed only on its second attempt", "flaky",
+           {"B580", "passed only after a failure", "memory.xpu/Copy.A"}, [](GateScene& scene) {
+             scene.run().cases[0].attempts = {kFailed, kPassed};
+           });
+  ways.add(14, "a flaky case within the percentage that no list knows", known_failure_scene(), "flaky",
+           {"no known failure is about it", "memory.xpu/Copy.A"}, [](GateScene& scene) {
+             scene.run().cases[0].attempts = {kFailed, kPassed};
+             scene.more_policy = "[gate.flaky]\npercent = 25\n";
+           });
+  for (const Verdict& verdict :
+       {Verdict{Outcome::kDeviceLost, "xid:79"}, Verdict{Outcome::kError, "foreign_holder"},
+        Verdict{Outcome::kNotrun, "device_sick"}}) {
+    ways.add(15, "a failure of the machine, " + to_string(verdict), "machine",
+             {"B580", "trouble of the machine", "memory.xpu/Copy.A"}, [&](GateScene& scene) {
+               scene.run().cases[0].attempts = {verdict};
+               scene.cell_keys += "min_executed = 3\n";
+             });
+  }
+  ways.add(15, "a card that fails what another one passes", "machine", {"memory.xpu/Copy.A"},
+           [](GateScene& scene) {
+             scene.run().cases[0].attempts = {kFailed, kPassed};
+             scene.run().extra.emplace_back(
+                 AttemptSuspected{"memory.xpu/Copy.A", 1, 1, kFirstCard, "it failed its probe"});
+           });
+  ways.add(15, "a report that could not be written", "machine", {"report_lost"}, [](GateScene& scene) {
+    scene.run().extra.emplace_back(Warning{std::string(kReportLost), "no space left"});
+  });
+
+  const auto known = [&ways](const std::string& name, const std::string& rule, std::vector<std::string> says,
+                             const std::function<void(GateScene&)>& change) {
+    ways.add(16, name, known_failure_scene(), rule, std::move(says), change);
+  };
+  const auto entry = [](GateScene& scene) -> GateKnownFailure& {
+    return scene.known_failures->entries.front();
+  };
+  known("a known failure that has expired", "expected",
+        {"B580", "known.toml:1 expired 1 days ago", "memory.xpu/Copy.D"},
+        [=](GateScene& scene) { entry(scene).expires = kToday - 1; });
+  known("a known failure without owner", "expected", {"known.toml:1 has no owner", "memory.xpu/Copy.D"},
+        [=](GateScene& scene) { entry(scene).owner = ""; });
+  known("a known failure without issue", "expected", {"has no issue"},
+        [=](GateScene& scene) { entry(scene).issue = ""; });
+  known("a known failure without a day of its own", "expected", {"when it was added"},
+        [=](GateScene& scene) { entry(scene).added.reset(); });
+  known("a known failure for a year", "expected", {"expires 365 days after it was added, and 90 are allowed"},
+        [=](GateScene& scene) { entry(scene).expires = kToday + 355; });
+  known("a known failure that covers a suite", "expected",
+        {"covers the whole suite memory", "memory.xpu/Copy.D"},
+        [=](GateScene& scene) { entry(scene).cases = {"memory.*"}; });
+  known("a known failure of many cases without `broad`", "expected",
+        {"matches more than 5 cases, without `broad`"}, [=](GateScene& scene) {
+          std::vector<std::string> ids = ids_of_plan();
+          for (const char* name : {"Copy.D1", "Copy.D2", "Copy.D3", "Copy.D4", "Copy.D5"}) {
+            ids.push_back(std::string("memory.xpu/") + name);
+            scene.run().cases.push_back(
+                {.id = ids.back(), .attempts = {kPassed}, .end = {}, .device = kSecondCard});
+          }
+          scene.plan_ids = ids;
+          scene.run().plan.shard = PlannedShard{1, 1, 9, digest_of_file(ids)};
+          scene.run().plan.plan_digest = digest_of_plan(ids, {});
+          entry(scene).cases = {"memory.xpu/Copy.D*"};
+        });
+  known("a failure for another reason than the known one", "expected",
+        {"no known failure of the policy's list explains it"},
+        [=](GateScene& scene) { entry(scene).reason = "hangs*"; });
+  known("a known failure of another card", "expected", {"no known failure of the policy's list explains it"},
+        [=](GateScene& scene) { entry(scene).device = "*A770*"; });
+  known("a failure that the framework's marker expects, and no list", "expected", {"memory.xpu/Copy.A"},
+        [](GateScene& scene) {
+          scene.run().cases[0].attempts = {{Outcome::kXfail, "see #12"}};
+        });
+  known("more known failures than the policy allows", "known_failures",
+        {"1 known failure, and 0 are allowed"},
+        [](GateScene& scene) { scene.gate_keys += "max_known_failures = 0\n"; });
+  known("a known failure that is about no case", "known_failures",
+        {"known.toml:2 `memory.xpu/Gone` matches no planned case"}, [](GateScene& scene) {
+          scene.known_failures->entries.push_back(entry_about("memory.xpu/Gone"));
+          scene.known_failures->entries.back().origin = "known.toml:2";
+        });
+  known("a known failure that has expired, and nothing failed", "known_failures",
+        {"known.toml:2 expired", "memory.xpu/Copy.A"}, [](GateScene& scene) {
+          scene.known_failures->entries.push_back(entry_about("memory.xpu/Copy.A"));
+          scene.known_failures->entries.back().origin = "known.toml:2";
+          scene.known_failures->entries.back().expires = kToday - 3;
+        });
+  ways.add(17, "a known failure that passes", known_failure_scene(), "unexpected_pass",
+           {"B580", "take the entry", "memory.xpu/Copy.D"}, [](GateScene& scene) {
+             scene.run().cases.back().attempts = {kPassed};
+             scene.run().cases.back().end = Verdict{Outcome::kXpass, ""};
+           });
+}
+
+void add_ways_of_hardware(WrongWays& ways) {
+  const auto hardware = [&ways](int number, const std::string& name, const std::string& rule,
+                                std::vector<std::string> says,
+                                const std::function<void(GateScene&)>& change) {
+    ways.add(number, name, hardware_scene(), rule, std::move(says), change);
+  };
+  hardware(18, "a simulated run", "hardware", {"B580", "is simulated: xpu:2x2"}, [](GateScene& scene) {
+    scene.run().plan.sim = SimInfo{"xpu:2x2", "simgpu"};
+    for (PlannedDevice& device : scene.run().plan.devices) device.simulated = true;
+  });
+  hardware(18, "a simulated run that does not say so", "hardware", {"no evidence at the start", kFirstCard},
+           [](GateScene& scene) { scene.evidence.clear(); });
+  ways.add(18, "a simulated run, with every word of it edited out of the journal", "journal",
+           {"does not fit those before it"}, [](GateScene& scene) {
+             scene.run().plan.sim = SimInfo{"xpu:2x2", "simgpu"};
+             scene.run().change_directory = [](const fs::path& run_dir) {
+               replace_in(run_dir / "journal.jsonl", R"("sim":{"topology":"xpu:2x2","driver":"simgpu"})",
+                          R"("sim":null)");
+               render_again(run_dir);
+             };
+           });
+  hardware(19, "a simulator below a run that says it is real", "hardware",
+           {"driver_file is a simulator", "libze_intel_sim.so"}, [](GateScene& scene) {
+             for (DeviceEvidence& evidence : scene.evidence) {
+               evidence.driver_file = "/opt/proctor/lib/libze_intel_sim.so";
+               evidence.simulator = true;
+             }
+           });
+  hardware(19, "a device that the kernel's driver does not have", "hardware",
+           {"kernel_driver is vfio-pci, and not xe or i915"},
+           [](GateScene& scene) { scene.evidence.front().kernel_driver = "vfio-pci"; });
+  hardware(19, "nothing was computed on a device", "hardware",
+           {"the health probe computed nothing", kSecondCard}, [](GateScene& scene) {
+             for (DeviceEvidence& evidence : scene.evidence) evidence.probed = evidence.id == kFirstCard;
+           });
+  hardware(20, "a report of another machine", "hardware",
+           {"pci is 0000:99:00.0, and the probe found 0000:03:00.0"},
+           [](GateScene& scene) { scene.evidence.front().pci = "0000:99:00.0"; });
+  hardware(20, "evidence of two machines", "hardware", {"boot_id was b007 at the start, and b008 at the end"},
+           [](GateScene& scene) { scene.evidence.back().boot_id = "b008"; });
+  ways.add(20, "a report whose date was moved", "journal", {"does not fit those before it"},
+           [](GateScene& scene) {
+             scene.at = "2026-03-01T13:00:00Z";
+             scene.run().change_directory = [](const fs::path& run_dir) {
+               replace_in(run_dir / "journal.jsonl", "2026-01-31T12:", "2026-03-01T12:");
+               render_again(run_dir);
+             };
+           });
+  const auto on_stack = [](GateScene& scene) {
+    scene.cell_keys += "stack = \"xpu-rolling\"\n";
+    scene.locks["xpu-rolling"] = GateLock{.sha256 = "10c4", .differences = {}};
+  };
+  ways.add(21, "a stack that is not the lock's", "stack",
+           {"B580", "lock sha256:10c4, and the lock is sha256:ffff"}, [=](GateScene& scene) {
+             on_stack(scene);
+             scene.locks["xpu-rolling"].sha256 = "ffff";
+           });
+  ways.add(21, "a run of another stack", "report", {"B580", "is of the stack xpu-lts"},
+           [=](GateScene& scene) {
+             on_stack(scene);
+             scene.run().plan.fingerprint.front().value = "xpu-lts";
+           });
+  ways.add(21, "a stack that changed during the run", "stack_kept", {"B580", "kmd.xe: 1, then 2"},
+           [](GateScene& scene) {
+             scene.run().extra.emplace_back(Warning{std::string(kStackChanged), "kmd.xe: 1, then 2"});
+           });
+  ways.add(22, "one of two required cards executed nothing", "devices",
+           {"B580", "1 device executed something, and 2 must", "gpu-07/" + kSecondCard},
+           [](GateScene& scene) { scene.run().cases.back().device = kFirstCard; });
+  ways.add(22, "one case ran on another card", "model", {"B580", kSecondCard + ", which is Intel Arc A770"},
+           [](GateScene& scene) {
+             scene.run().plan.devices.push_back(card("xpu:0000:05:00.0"));
+             scene.run().plan.devices[1].name = "Intel Arc A770";
+             scene.run().cases[1].device = "xpu:0000:05:00.0";
+           });
+  ways.add(0, "a soak that is too short", "soak", {"0.001 device hours, and 15 are asked for"},
+           [](GateScene& scene) { scene.cell_keys += "soak = { device_hours = 15, resets = 0 }\n"; });
+  ways.add(0, "a journal that nobody signed", "signed", {"B580", "is not in digests.txt"},
+           [](GateScene& scene) {
+             scene.gate_keys += "signed = \"digests.txt\"\n";
+             scene.signed_digests = std::set<std::string>{std::string(64, '0')};
+           });
+}
+
+void add_ways_of_policies(WrongWays& ways) {
+  const auto policy = [&ways](int number, const std::string& name, std::vector<std::string> says,
+                              const std::function<void(GateScene&)>& change) {
+    ways.add(number, name, "", std::move(says), change);
+  };
+  const std::string cell = "[[cell]]\nsuite = \"memory\"\nbackend = \"xpu\"\n";
+  const auto whole = [&](int number, const std::string& name, const std::string& text,
+                         std::vector<std::string> says) {
+    policy(number, name, std::move(says), [&](GateScene& scene) { scene.whole_policy = text; });
+  };
+  whole(23, "a policy that weakens a rule twice", "[gate]\nhardware = false\n" + cell + "hardware = false\n",
+        {"gate.toml:6", "`hardware` weakens what [gate] weakens already on line 2"});
+  whole(23, "a policy that says a key twice", "[gate]\nclean = true\nclean = false\n" + cell,
+        {"gate.toml:3"});
+  whole(23, "a policy that accepts a skip twice",
+        "[skips]\n\"needs:*\" = \"a\"\n\"needs:cards>=4\" = \"b\"\n" + cell,
+        {"gate.toml:3", "`needs:cards>=4` in [skips] weakens what `needs:*` weakens already on line 2"});
+  whole(23, "a policy that weakens by a key of another table", "[gate]\npercent = 5\n" + cell,
+        {"gate.toml:2", "unknown key `percent` in [gate]"});
+  whole(23, "a policy that accepts every skip", "[skips]\n\"*\" = \"all of them\"\n" + cell,
+        {"gate.toml:2", "covers every reason"});
+  whole(26, "an empty policy", "", {"gate.toml:", "has no [[cell]]"});
+  whole(26, "a policy without cells", "version = 1\n[gate]\nclean = true\n", {"has no [[cell]]"});
+  whole(26, "a misspelt key", "[gate]\nmax_agee = \"1h\"\n" + cell,
+        {"gate.toml:2: unknown key `max_agee` in [gate]"});
+  whole(26, "a wrong table", "[gates]\nclean = true\n" + cell, {"gate.toml:1: unknown key `gates`"});
+  whole(26, "a policy of a newer version", "version = 2\n" + cell, {"gate.toml:1", "version 2"});
+  whole(26, "a cell that another cell repeats", cell + "name = \"a\"\n" + cell + "name = \"b\"\n",
+        {"gate.toml:5: the cell `b` repeats the cell `a` of line 1"});
+  policy(26, "a model that no device has", {"gate.toml:", "`device` = \"*B508*\"", "matches no device"},
+         [](GateScene& scene) {
+           scene.cell_keys =
+               "suite = \"memory\"\nbackend = \"xpu\"\ndevice = \"*B508*\"\nplan = \"plan.json\"\n";
+         });
+  policy(26, "a reason that no skip has", {"gate.toml:", "`needs:cards>=8` in [skips] matches no skip"},
+         [](GateScene& scene) { scene.skips = "\"needs:cards>=8\" = \"we have none\"\n"; });
+  policy(26, "more executed cases than are planned",
+         {"`min_executed` of the cell `B580` is 9, and its plan has 4 cases"},
+         [](GateScene& scene) { scene.cell_keys += "min_executed = 9\n"; });
+  ways.add(24, "two reports of one cell, of which the better one is meant to count", "one_run",
+           {"B580", "2 runs fill this cell", "memory.xpu/Copy.A"}, [](GateScene& scene) {
+             SceneRun bad = scene.run();
+             bad.directory = "bad";
+             bad.plan.run_id = "bad";
+             bad.cases.front().attempts = {kFailed};
+             for (SceneRun* run : {&bad, &scene.run()}) run->plan.shard.reset();
+             scene.runs.insert(scene.runs.begin(), bad);
+           });
+  ways.add(0, "a suite that no cell asks for", "claimed",
+           {"1 case of kernels.xpu on Intel Arc B580, which no cell asks for"}, [](GateScene& scene) {
+             scene.run().cases.push_back({.id = "kernels.xpu/Sum",
+                                          .attempts = {kFailed},
+                                          .end = {},
+                                          .device = kFirstCard,
+                                          .suite = "kernels"});
+           });
+  ways.add(0, "no older run, and the policy wants one", "baseline", {"--baseline, or --history"},
+           [](GateScene& scene) { scene.gate_keys += "baseline = \"required\"\n"; });
+}
+
+}  // namespace
+
+GateScene good_scene() {
+  GateScene scene;
+  scene.gate_keys = "hardware = false\n";
+  scene.cell_keys =
+      "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\ndevice = \"*B580*\"\ndevices = 2\nplan = "
+      "\"plan.json\"\n";
+  scene.plan_ids = ids_of_plan();
+  scene.runs = {good_run("run", "20260131T120000Z-ab12")};
+  return scene;
+}
+
+GateScene hardware_scene() {
+  GateScene scene = good_scene();
+  scene.gate_keys = "";
+  for (const char* when : {"start", "end"}) {
+    for (const std::string& id : {kFirstCard, kSecondCard}) scene.evidence.push_back(evidence_of(id, when));
+  }
+  return scene;
+}
+
+GateScene sharded_scene() {
+  GateScene scene = good_scene();
+  const SceneRun whole = scene.run();
+  scene.runs.clear();
+  for (int index = 1; index <= 4; ++index) {
+    const std::string name = "shard" + std::to_string(index);
+    SceneRun& shard = scene.runs.emplace_back(whole);
+    shard.directory = name;
+    shard.plan.run_id = name;
+    shard.plan.shard->index = index;
+    shard.plan.shard->count = 4;
+    shard.cases.clear();
+  }
+  scene.runs[0].cases = {whole.cases[0], whole.cases[1]};
+  scene.runs[1].cases = {whole.cases[2]};
+  scene.runs[2].cases = {whole.cases[3]};
+  scene.runs[3].plan.suites.clear();
+  scene.runs[3].extra.clear();
+  return scene;
+}
+
+std::vector<WrongWay> wrong_ways() {
+  WrongWays ways;
+  add_ways_of_plans(ways);
+  add_ways_of_dates(ways);
+  add_ways_of_journals(ways);
+  add_ways_of_outcomes(ways);
+  add_ways_of_hardware(ways);
+  add_ways_of_policies(ways);
+  return ways.take();
+}
+
+std::string policy_text(const GateScene& scene) {
+  if (scene.whole_policy) return *scene.whole_policy;
+  return "version = 1\n[gate]\n" + scene.gate_keys + (scene.skips.empty() ? "" : "[skips]\n" + scene.skips) +
+         "[[cell]]\n" + scene.cell_keys + scene.more_policy;
+}
+
+void write_scene(const GateScene& scene, const fs::path& directory) {
+  write_file(directory / "gate.toml", policy_text(scene));
+  write_file(directory / "plan.json", plan_text(scene.plan_ids));
+  for (const SceneRun& run : scene.runs) {
+    const fs::path run_dir = directory / run.directory;
+    fs::create_directories(run_dir);
+    std::vector<std::string> lines;
+    for (const Event& event : events_of(run)) lines.push_back(to_json_line(event));
+    if (run.change_lines) run.change_lines(lines);
+    write_file(run_dir / "journal.jsonl", sealed(lines));
+    render_again(run_dir);
+    if (run.change_directory) run.change_directory(run_dir);
+  }
+}
+
+Result<GateInputs> read_scene(const GateScene& scene, const fs::path& directory, bool backwards) {
+  GateInputs inputs;
+  auto policy = parse_gate_policy(policy_text(scene), "gate.toml");
+  if (!policy) return policy.error();
+  inputs.policy = *std::move(policy);
+  auto plan = parse_gate_plan(read_file_or_empty((directory / "plan.json").string()), "plan.json");
+  if (!plan) return plan.error();
+  inputs.plans.emplace("plan.json", *std::move(plan));
+  for (const SceneRun& run : scene.runs) {
+    auto report = read_gate_report(directory / run.directory, run.directory);
+    if (!report) return report.error();
+    report->evidence = scene.evidence;
+    inputs.reports.push_back(*std::move(report));
+  }
+  if (backwards) std::ranges::reverse(inputs.reports);
+  inputs.known_failures = scene.known_failures;
+  inputs.locks = scene.locks;
+  inputs.signed_digests = scene.signed_digests;
+  inputs.baseline = scene.baseline;
+  inputs.subject = scene.subject;
+  inputs.at = scene.at;
+  return inputs;
+}
+
+std::string words_of(const GateVerdict& verdict) {
+  std::string words;
+  const auto add = [&words](const std::string& cell, const std::vector<GateFinding>& findings) {
+    for (const GateFinding& finding : findings) {
+      if (!finding.held)
+        words += cell + ": " + finding.rule + ": " + joined(finding.says, "; ") + " [" +
+                 joined(finding.cases, ", ") + "]\n";
+    }
+  };
+  add("all runs", verdict.rules);
+  for (const GateCellVerdict& cell : verdict.cells) add(cell.cell.name, cell.rules);
+  return words;
+}
+
+}  // namespace proctor::testing_support

@@ -1,0 +1,221 @@
+#include "reports/gate/gate_formats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/core/text.h"
+#include "harness/core/words.h"
+#include "reports/formats/json_writer.h"
+
+namespace proctor {
+namespace {
+
+constexpr std::size_t kShownCases = 10;
+
+// Two directories with the same files have the same verdict.
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string_view colour(bool green) { return green ? "green" : "red"; }
+
+void write_finding(JsonWriter& json, const GateFinding& finding) {
+  json.open_object().member("rule", finding.rule).member("held", finding.held);
+  json.member("limit", finding.limit).member("value", finding.value);
+  json.member("says", finding.says).member("cases", finding.cases).close();
+}
+
+void write_findings(JsonWriter& json, const std::vector<GateFinding>& findings) {
+  json.open_array("rules");
+  for (const GateFinding& finding : findings) write_finding(json, finding);
+  json.close();
+}
+
+void write_policy(JsonWriter& json, const GatePolicy& policy) {
+  json.open_object("policy").member("file", file_name(policy.file)).member("sha256", policy.sha256);
+  json.open_array("weakenings");
+  for (const GateWeakening& weakening : policy.weakenings) {
+    json.open_object().member("line", weakening.line).member("key", weakening.key);
+    json.member("value", weakening.value).member("strict", weakening.strict).close();
+  }
+  json.close().close();
+}
+
+void write_known_failures(JsonWriter& json, const GateInputs& inputs, const GateVerdict& verdict) {
+  if (!inputs.known_failures) {
+    json.member("known_failures", nullptr);
+    return;
+  }
+  json.open_object("known_failures").member("file", file_name(inputs.known_failures->file));
+  json.member("sha256", inputs.known_failures->sha256).open_array("entries");
+  for (const GateEntryUse& entry : verdict.known_failures) {
+    json.open_object().member("at", entry.origin).member("cases", entry.cases).member("owner", entry.owner);
+    json.member("issue", entry.issue).member("days_left", entry.days_left).member("hits", entry.hits).close();
+  }
+  json.close().close();
+}
+
+void write_cell(JsonWriter& json, const GateCellVerdict& cell) {
+  const auto or_null = [](const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+  };
+  json.open_object().member("name", cell.cell.name).member("verdict", colour(cell.green()));
+  json.member("suite", cell.cell.suite).member("backend", cell.cell.backend);
+  json.member("stack", or_null(cell.cell.stack)).member("device", or_null(cell.cell.device));
+  json.member("hardware", cell.cell.hardware).member("runs", cell.runs);
+  json.member("planned", cell.planned).member("executed", cell.executed);
+  write_findings(json, cell.rules);
+  json.close();
+}
+
+std::string some(const std::vector<std::string>& cases, std::size_t most) {
+  std::vector<std::string> shown(cases.begin(),
+                                 cases.begin() + static_cast<std::ptrdiff_t>(std::min(cases.size(), most)));
+  for (std::string& id : shown) id = clean_text(id);
+  std::string text = joined(shown, ", ");
+  if (cases.size() > most) text += fmt::format(" and {} more", cases.size() - most);
+  return text;
+}
+
+// Text in a table or a list of Markdown.
+std::string plain(std::string_view text) {
+  std::string out;
+  for (const char c : clean_text(text)) {
+    if (std::string_view("\\`*_{}[]<>|#").find(c) != std::string_view::npos) out += '\\';
+    out += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return out;
+}
+
+void add_red_rules(std::string& out, const std::string& name, const std::vector<GateFinding>& findings) {
+  for (const GateFinding& finding : findings) {
+    if (finding.held) continue;
+    out += fmt::format("* **{}**, rule `{}` (allowed: {}; there is: {})\n", plain(name), finding.rule,
+                       plain(finding.limit), plain(finding.value));
+    for (const std::string& why : finding.says) out += fmt::format("  * {}\n", plain(why));
+    if (!finding.cases.empty())
+      out += fmt::format("  * cases: {}\n", plain(some(finding.cases, 4 * kShownCases)));
+  }
+}
+
+void add_red_text(std::string& out, const std::vector<GateFinding>& findings) {
+  for (const GateFinding& finding : findings) {
+    if (finding.held) continue;
+    for (const std::string& why : finding.says)
+      out += fmt::format("  {:<16} {}\n", finding.rule, clean_text(why));
+    if (!finding.cases.empty())
+      out += fmt::format("  {:<16} cases: {}\n", "", some(finding.cases, kShownCases));
+  }
+}
+
+}  // namespace
+
+std::string gate_json(const GateInputs& inputs, const GateVerdict& verdict) {
+  std::string text = text_of([&](TextOutput& output) {
+    JsonWriter json(output);
+    json.open_object()
+        .member("schema_version", kGateSchemaVersion)
+        .member("verdict", colour(verdict.green()));
+    json.member("evaluated_at", verdict.at);
+    write_policy(json, inputs.policy);
+    write_known_failures(json, inputs, verdict);
+    json.open_object("subject");
+    for (const auto& [name, value] : verdict.subject) json.member(name, value);
+    json.close().open_array("runs");
+    for (const GateEvidence& run : verdict.runs) {
+      json.open_object()
+          .member("name", run.run)
+          .member("host", run.host)
+          .member("journal_sha256", run.sha256);
+      json.member("started", run.started);
+      json.member("finished", run.finished.empty() ? std::nullopt : std::optional(run.finished)).close();
+    }
+    json.close();
+    write_findings(json, verdict.rules);
+    json.open_array("cells");
+    for (const GateCellVerdict& cell : verdict.cells) write_cell(json, cell);
+    json.close().close();
+  });
+  return text + '\n';
+}
+
+std::string gate_markdown(const GateInputs& inputs, const GateVerdict& verdict) {
+  std::string out =
+      fmt::format("# Gate: {}\n\nPolicy {} ({}), at {}.\n\n", verdict.green() ? "green" : "RED",
+                  plain(file_name(inputs.policy.file)), inputs.policy.sha256.substr(0, 12), verdict.at);
+  out += "| cell | | executed | runs |\n| --- | --- | --- | --- |\n";
+  for (const GateCellVerdict& cell : verdict.cells) {
+    out += fmt::format("| {} | {} | {} of {} | {} |\n", plain(cell.cell.name),
+                       cell.green() ? "green" : "**red**", cell.executed, cell.planned,
+                       plain(joined(cell.runs, ", ")));
+  }
+  if (!verdict.green()) {
+    out += "\n## Red\n\n";
+    add_red_rules(out, "all runs", verdict.rules);
+    for (const GateCellVerdict& cell : verdict.cells) add_red_rules(out, cell.cell.name, cell.rules);
+  }
+  if (!inputs.policy.weakenings.empty()) out += "\n## What the policy weakens\n\n";
+  for (const GateWeakening& weakening : inputs.policy.weakenings) {
+    out += fmt::format("* line {}: {} = {} (else: {})\n", weakening.line, plain(weakening.key),
+                       plain(weakening.value), plain(weakening.strict));
+  }
+  if (!verdict.known_failures.empty()) out += "\n## Known failures\n\n";
+  for (const GateEntryUse& entry : verdict.known_failures) {
+    out += fmt::format("* {}: {} · {} · {} days left · {} cases\n", plain(entry.origin), plain(entry.cases),
+                       plain(entry.owner), entry.days_left, entry.hits);
+  }
+  return out;
+}
+
+// https://github.com/in-toto/attestation: Statement v1, with a predicate of test results v0.1.
+std::string gate_statement(const GateInputs& inputs, const GateVerdict& verdict) {
+  std::string text = text_of([&](TextOutput& output) {
+    JsonWriter json(output);
+    const auto resource = [&json](const std::string& name, std::string_view algorithm,
+                                  const std::string& digest) {
+      json.open_object().member("name", name).open_object("digest").member(algorithm, digest).close().close();
+    };
+    json.open_object().member("_type", "https://in-toto.io/Statement/v1").open_array("subject");
+    if (const auto commit = verdict.subject.find("commit"); commit != verdict.subject.end())
+      resource("commit", "gitCommit", commit->second);
+    for (const GateEvidence& run : verdict.runs) resource(run.run, "sha256", run.sha256);
+    json.close()
+        .member("predicateType", "https://in-toto.io/attestation/test-result/v0.1")
+        .open_object("predicate");
+    json.member("result", verdict.green() ? "PASSED" : "FAILED").open_array("configuration");
+    resource(file_name(inputs.policy.file), "sha256", inputs.policy.sha256);
+    if (inputs.known_failures)
+      resource(file_name(inputs.known_failures->file), "sha256", inputs.known_failures->sha256);
+    json.close();
+    for (const bool green : {true, false}) {
+      json.open_array(green ? "passedTests" : "failedTests");
+      const bool common = std::ranges::all_of(verdict.rules, &GateFinding::held);
+      if (common == green) json.item("all runs");
+      for (const GateCellVerdict& cell : verdict.cells) {
+        if (cell.green() == green) json.item(cell.cell.name);
+      }
+      json.close();
+    }
+    json.close().close();
+  });
+  return text + '\n';
+}
+
+std::string gate_text(const GateVerdict& verdict) {
+  std::string out;
+  if (!std::ranges::all_of(verdict.rules, &GateFinding::held)) out += "red    all runs\n";
+  add_red_text(out, verdict.rules);
+  for (const GateCellVerdict& cell : verdict.cells) {
+    out += fmt::format("{:<6} {}: {} of {} executed\n", colour(cell.green()), clean_text(cell.cell.name),
+                       cell.executed, cell.planned);
+    add_red_text(out, cell.rules);
+  }
+  const auto red =
+      std::ranges::count_if(verdict.cells, [](const GateCellVerdict& cell) { return !cell.green(); });
+  out += verdict.green() ? fmt::format("gate: green, {} {}\n", verdict.cells.size(),
+                                       verdict.cells.size() == 1 ? "cell" : "cells")
+                         : fmt::format("gate: red, {} of {} {} red\n", red, verdict.cells.size(),
+                                       verdict.cells.size() == 1 ? "cell" : "cells");
+  return out;
+}
+
+}  // namespace proctor

@@ -1,0 +1,20 @@
+// A verdict as gate.json (reports/schema/gate.schema.json), as Markdown for a job's summary, and as an in-toto statement of
+// test results, which tools such as cosign sign. Each is a function of its arguments; no path of this machine is in any.
+#pragma once
+
+#include <string>
+
+#include "reports/gate/gate.h"
+
+namespace proctor {
+
+inline constexpr int kGateSchemaVersion = 1;
+
+std::string gate_json(const GateInputs& inputs, const GateVerdict& verdict);
+std::string gate_markdown(const GateInputs& inputs, const GateVerdict& verdict);
+std::string gate_statement(const GateInputs& inputs, const GateVerdict& verdict);
+
+// For a terminal: one line of each cell, and below a red one its rules that did not hold.
+std::string gate_text(const GateVerdict& verdict);
+
+}  // namespace proctor

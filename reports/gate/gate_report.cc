@@ -1,0 +1,355 @@
+#include "reports/gate/gate_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <set>
+
+#include "reports/model/exit_code.h"
+#include "reports/render.h"
+
+namespace proctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+// ---- what is kept of a model ----
+
+bool was_executed(const Verdict& verdict) {
+  return verdict.outcome != Outcome::kSkip && verdict.outcome != Outcome::kNotrun;
+}
+
+// Bad in one attempt, and not in the end.
+bool recovered(const RunModel& model, const CaseRecord& record) {
+  if (model.has_mark(record, "flaky")) return true;
+  const Verdict verdict = model.verdict(record);
+  if (verdict.outcome != Outcome::kPass) return false;
+  return std::ranges::any_of(record.attempts, [](const Attempt& attempt) {
+    return attempt.end && is_bad(attempt.end->verdict.outcome) && !is_suspect(attempt);
+  });
+}
+
+class Keeper {
+ public:
+  Keeper(const RunModel& model, GateReport& report) : model_(model), report_(report) {}
+
+  void add(const CaseRecord& record) {
+    GateEnd end;
+    end.verdict = model_.verdict(record);
+    end.colour = meaning_of(end.verdict, record.planned.kind).gate;
+    if (end.verdict.outcome == Outcome::kXfail) end.failed_as = failed_as(record, end.verdict);
+    end.suspect = model_.has_mark(record, kDeviceSuspect);
+    end.flaky = !end.suspect && recovered(model_, record);
+    end.unkillable = std::ranges::any_of(record.attempts, [](const Attempt& attempt) {
+      return attempt.end && attempt.end->termination.unreapable;
+    });
+    const std::uint32_t index = group_of(record.planned);
+    GateGroup& group = report_.groups[index];
+    group.simulated = group.simulated || model_.simulated(record);
+    if (was_executed(end.verdict)) add_devices(record, group);
+    report_.cases.add(record.planned.id, index, std::move(end));
+  }
+
+ private:
+  std::uint32_t group_of(const PlannedCase& planned) {
+    const auto [found, is_new] = index_.try_emplace({planned.suite, planned.backend},
+                                                    static_cast<std::uint32_t>(report_.groups.size()));
+    if (is_new) {
+      GateGroup& group = report_.groups.emplace_back();
+      group.suite = planned.suite;
+      group.backend = planned.backend;
+    }
+    return found->second;
+  }
+
+  static Verdict failed_as(const CaseRecord& record, const Verdict& verdict) {
+    const Attempt* attempt = deciding_attempt(record, verdict);
+    return attempt != nullptr ? verdict_of(*attempt) : Verdict{Outcome::kXfail, verdict.reason};
+  }
+
+  static void add_devices(const CaseRecord& record, GateGroup& group) {
+    for (const Attempt& attempt : record.attempts) {
+      if (!attempt.end || !was_executed(attempt.end->verdict)) continue;
+      for (const std::string& device : attempt.start.devices) {
+        DeviceUse& use = group.devices[device];
+        ++use.executed;
+        use.busy_ms += std::max<std::int64_t>(attempt.end->duration_ms, 0);
+      }
+    }
+  }
+
+  const RunModel& model_;
+  GateReport& report_;
+  std::map<std::pair<std::string, std::string>, std::uint32_t> index_;
+};
+
+std::string why_cut_short(const RunModel& model) {
+  if (!model.ended()) return "its journal has no end: the runner was killed";
+  if (model.stop_signal() != 0) return fmt::format("signal {} asked it to stop", model.stop_signal());
+  if (model.stop()) return fmt::format("it was stopped: {}", model.stop()->reason);
+  if (model.warned_of(kPartRefused)) return "one of its parts was refused";
+  if (model.warned_of(kPartIncomplete)) return "one of its parts was cut short";
+  return "";
+}
+
+// ---- how a journal is read ----
+
+constexpr std::size_t kLongestLine = std::size_t{256} << 20;
+constexpr std::uintmax_t kLongestJournal = 2'000'000'000;
+
+// Lines of a file, of which none fills the memory.
+class Lines {
+ public:
+  enum class Got { kWhole, kCut, kEnd, kTooLong, kUnreadable };
+
+  explicit Lines(const fs::path& path) : file_(path, std::ios::binary), buffer_(std::size_t{1} << 18, '\0') {}
+
+  bool is_open() const { return file_.is_open(); }
+
+  // Without its newline; kCut: it has none.
+  Got next(std::string& line) {
+    line.clear();
+    for (;;) {
+      if (at_ == rest_.size() && !fill()) break;
+      const auto end = rest_.find('\n', at_);
+      line += rest_.substr(at_, std::min(end, rest_.size()) - at_);
+      at_ = std::min(end, rest_.size());
+      if (line.size() > kLongestLine) return Got::kTooLong;
+      if (end == rest_.npos) continue;
+      ++at_;
+      return Got::kWhole;
+    }
+    if (file_.bad()) return Got::kUnreadable;
+    return line.empty() ? Got::kEnd : Got::kCut;
+  }
+
+ private:
+  bool fill() {
+    file_.read(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+    rest_ = std::string_view(buffer_).substr(0, static_cast<std::size_t>(file_.gcount()));
+    at_ = 0;
+    return !rest_.empty();
+  }
+
+  std::ifstream file_;
+  std::string buffer_;
+  std::string_view rest_;
+  std::size_t at_ = 0;
+};
+
+struct ReadError {
+  std::string place;
+
+  Error at(int line, const std::string& why, const std::string& hint = {}) const {
+    return Error::usage(
+        fmt::format("read {}/journal.jsonl{}: {}", place, line > 0 ? fmt::format(":{}", line) : "", why),
+        hint);
+  }
+};
+
+// Records of ours begin with it.
+int version_of(std::string_view line) {
+  constexpr std::string_view kStart = "{\"v\":";
+  int version = 0;
+  if (line.starts_with(kStart))
+    std::from_chars(line.data() + kStart.size(), line.data() + line.size(), version);
+  return version;
+}
+
+// What no rule asks. It is most of a journal.
+void drop_details(Event& event) {
+  if (auto* start = std::get_if<AttemptStarted>(&event)) {
+    start->environment = {};
+    start->log = {};
+  } else if (auto* end = std::get_if<AttemptEnded>(&event)) {
+    end->output = {};
+    end->telemetry = {};
+    end->evidence = {};
+    end->failures = {};
+    end->measures = {};
+    end->properties = {};
+    end->diagnosis.reset();
+    end->ranks = {};
+  }
+}
+
+class StrictReader {
+ public:
+  StrictReader(ReadError error, bool whole) : error_(std::move(error)), whole_(whole) {}
+
+  Result<void> take(std::string& line, Lines::Got got) {
+    ++number_;
+    if (got == Lines::Got::kUnreadable) return error_.at(number_, "it cannot be read to its end");
+    if (got == Lines::Got::kTooLong) return error_.at(number_, "the record is longer than 256 MiB");
+    if (const int version = version_of(line); version > kJournalVersion) {
+      return error_.at(
+          number_,
+          fmt::format("it is of version {}, and this Proctor reads version {}", version, kJournalVersion),
+          "Take the Proctor that ran it, or a newer one.");
+    }
+    if (got == Lines::Got::kCut)
+      return error_.at(number_, "it ends within a record: it was cut, or its runner killed");
+    auto event = parse_json_line(line);
+    if (!event) return error_.at(number_, event.error().what);
+    const bool has_digest = has_sum(line);
+    line += '\n';
+    const bool fits = chain_.follow(line);
+    if (!has_digest) flaw("the record has no digest of what is before it");
+    if (has_digest && !fits) flaw("the record does not fit those before it");
+    return *event ? take(**event) : Result<void>();
+  }
+
+  Result<StrictJournal> finish() {
+    if (number_ == 0) return error_.at(0, "it is empty");
+    if (!journal_.model.has_plan()) return error_.at(0, "it holds no plan");
+    for (const Warning& warning : journal_.model.warnings()) {
+      if (warning.code == "duplicate_case" || warning.code == "unplanned_case")
+        journal_.flaws.push_back({0, warning.text, ""});
+    }
+    for (const CaseRecord& record : journal_.model.cases()) check(record);
+    journal_.sha256 = chain_.state().digest;
+    return std::move(journal_);
+  }
+
+ private:
+  Result<void> take(Event& event) {
+    if (std::holds_alternative<RunPlanned>(event) && journal_.model.has_plan())
+      return error_.at(number_, "it holds a second plan");
+    if (!std::holds_alternative<RunPlanned>(event) && !journal_.model.has_plan())
+      return error_.at(number_, "a record stands before the plan");
+    if (journal_.model.ended()) flaw("a record stands behind the end of the run");
+    if (const auto* end = std::get_if<CaseEnded>(&event)) {
+      const CaseRecord* record = journal_.model.find(end->case_id);
+      if (record != nullptr && record->end) flaw("the case ended twice", end->case_id);
+    }
+    if (!whole_) drop_details(event);
+    journal_.model.on(event);
+    return {};
+  }
+
+  // One sentence for the first of many: after a wrong digest each that follows is wrong as well.
+  void flaw(const std::string& what, const std::string& case_id = {}) {
+    if (said_.insert(what + case_id).second) journal_.flaws.push_back({number_, what, case_id});
+  }
+
+  // What its end says must be what an attempt did.
+  void check(const CaseRecord& record) {
+    std::set<std::pair<int, int>> seen;
+    for (const Attempt& attempt : record.attempts) {
+      if (!seen.insert({attempt.start.repeat, attempt.start.attempt}).second)
+        contradiction(record, fmt::format("its attempt {} is there twice", attempt.start.attempt));
+    }
+    if (!record.end) return;
+    const Outcome outcome = record.end->verdict.outcome;
+    const bool good = outcome == Outcome::kPass || outcome == Outcome::kXpass;
+    const bool expected = outcome == Outcome::kXfail;
+    if (!good && !expected) return;
+    const bool did = std::ranges::any_of(record.attempts, [&](const Attempt& attempt) {
+      const Outcome its = verdict_of(attempt).outcome;
+      return attempt.end && (its == outcome || (good ? its == Outcome::kPass : is_bad(its)));
+    });
+    if (!did) contradiction(record, fmt::format("it ended as {}, and no attempt did", to_string(outcome)));
+  }
+
+  void contradiction(const CaseRecord& record, const std::string& what) {
+    journal_.flaws.push_back({0, what, record.planned.id});
+  }
+
+  ReadError error_;
+  bool whole_;
+  StrictJournal journal_{};
+  JournalChain chain_;
+  std::set<std::string> said_;
+  int number_ = 0;
+};
+
+}  // namespace
+
+// Only the newest are looked through: a suite may have as many reasons as cases.
+void GateCases::add(std::string_view id, std::uint32_t group, GateEnd end) {
+  constexpr std::size_t kSearched = 32;
+  std::size_t index = ends_.size();
+  for (std::size_t back = 1; back <= std::min(kSearched, ends_.size()); ++back) {
+    if (ends_[ends_.size() - back] != end) continue;
+    index = ends_.size() - back;
+    break;
+  }
+  if (index == ends_.size()) ends_.push_back(std::move(end));
+  ids_ += id;
+  cases_.push_back({ids_.size(), group, static_cast<std::uint32_t>(index)});
+}
+
+std::string GateReport::name() const {
+  if (!plan.shard) return "run " + plan.run_id;
+  return fmt::format("shard {}/{} of run {}", plan.shard->index, plan.shard->count, plan.run_id);
+}
+
+const GateGroup* GateReport::group(const std::string& suite, const std::string& backend) const {
+  const auto found = std::ranges::find_if(
+      groups, [&](const GateGroup& group) { return group.suite == suite && group.backend == backend; });
+  return found != groups.end() ? &*found : nullptr;
+}
+
+GateReport gate_report_of(const RunModel& model) {
+  GateReport report;
+  report.plan = model.plan();
+  report.finished = model.ended() ? model.ended()->finished : "";
+  report.elapsed_ms = model.elapsed_ms();
+  report.cut_short = why_cut_short(model);
+  for (const Warning& warning : model.warnings()) {
+    if (is_machine_warning(warning.code) || warning.code == kProgramChanged)
+      report.warnings.push_back(warning);
+  }
+  for (const DeviceHealth& health : model.health())
+    report.resets += health.what == "reset" || health.what == "lost" || health.what == "drained" ? 1 : 0;
+  for (const PlannedSuite& suite : model.plan().suites) {
+    const ProgramRead read = model.program_read(suite);
+    report.programs.push_back({suite.name, suite.backend, read.sha256, read.reason});
+  }
+  report.evidence = hardware_evidence_of(model);
+  Keeper keeper(model, report);
+  for (const CaseRecord& record : model.cases()) keeper.add(record);
+  return report;
+}
+
+Result<StrictJournal> read_strictly(const fs::path& journal, const std::string& place,
+                                    const std::optional<JournalSeal>& seal, bool whole) {
+  const ReadError error{place};
+  std::error_code ignored;
+  const fs::file_status status = fs::symlink_status(journal, ignored);
+  if (status.type() == fs::file_type::symlink)
+    return error.at(0, "it is a link", "Give the run directory itself.");
+  if (status.type() != fs::file_type::regular) return error.at(0, "it is no file");
+  if (fs::file_size(journal, ignored) > kLongestJournal) return error.at(0, "it is longer than 2 GB");
+  errno = 0;
+  Lines lines(journal);
+  if (!lines.is_open()) return error.at(0, "failed to " + Error::system("open it", errno).what);
+  StrictReader reader(error, whole);
+  std::string line;
+  for (Lines::Got got = lines.next(line); got != Lines::Got::kEnd; got = lines.next(line)) {
+    if (auto taken = reader.take(line, got); !taken) return taken.error();
+  }
+  auto read = reader.finish();
+  if (!read || !seal) return read;
+  const std::string different = difference(journal.string(), *seal);
+  if (different.empty()) return read;
+  return error.at(0, "it is not what its runner wrote: " + different);
+}
+
+Result<GateReport> read_gate_report(const fs::path& run_dir, const std::string& place,
+                                    const std::optional<JournalSeal>& seal) {
+  const bool has_files = has_rendered_files(run_dir);
+  auto journal = read_strictly(run_dir / "journal.jsonl", place, seal, /*whole=*/has_files);
+  if (!journal) return journal.error();
+  GateReport report = gate_report_of(journal->model);
+  report.place = place;
+  report.sha256 = std::move(journal->sha256);
+  report.flaws = std::move(journal->flaws);
+  if (has_files) report.other_files = files_not_rendered_so(journal->model, run_dir);
+  return report;
+}
+
+}  // namespace proctor

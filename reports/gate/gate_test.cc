@@ -1,0 +1,176 @@
+// The wrong ways to green are refused, each by its name; and each rule is needed, for without it one of them is green.
+#include "reports/gate/gate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <clocale>
+#include <cstdlib>
+
+#include "harness/core/json.h"
+#include "harness/core/temp_dir.h"
+#include "reports/gate/gate_fixtures.h"
+#include "reports/gate/gate_formats.h"
+#include "reports/model/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+using ::testing::HasSubstr;
+
+// A scene that was written and read.
+class Staged {
+ public:
+  explicit Staged(const GateScene& scene, bool backwards = false) {
+    write_scene(scene, directory_.path());
+    inputs_ = read_scene(scene, directory_.path(), backwards);
+  }
+
+  // What is wrong, "" when it is green.
+  std::string refusal(const std::set<std::string>& left_out = {}) const {
+    if (!inputs_) return inputs_.error().what;
+    const auto verdict = judge(*inputs_, left_out);
+    return verdict ? words_of(*verdict) : verdict.error().what;
+  }
+  GateVerdict verdict() const {
+    const auto verdict = inputs_ ? judge(*inputs_) : Result<GateVerdict>(inputs_.error());
+    EXPECT_TRUE(verdict) << (verdict ? "" : verdict.error().what);
+    return verdict ? *verdict : GateVerdict{};
+  }
+  const GateInputs& inputs() const { return *inputs_; }
+
+ private:
+  TempDir directory_;
+  Result<GateInputs> inputs_ = GateInputs{};
+};
+
+TEST(Gate, GoodReportsAreGreen) {
+  EXPECT_EQ(Staged(good_scene()).refusal(), "");
+  EXPECT_EQ(Staged(sharded_scene()).refusal(), "");
+  EXPECT_EQ(Staged(hardware_scene()).refusal(), "");
+}
+
+TEST(Gate, EachWrongWayIsRedForItsReason) {
+  for (const WrongWay& way : wrong_ways()) {
+    const Staged staged(way.scene);
+    const std::string refusal = staged.refusal();
+    for (const std::string& part : way.says)
+      EXPECT_THAT(refusal, HasSubstr(part)) << way.number << " " << way.name;
+    EXPECT_NE(refusal, "") << way.number << " " << way.name;
+    const bool by_rule = refusal.find(": " + way.rule + ": ") != refusal.npos;
+    EXPECT_EQ(by_rule, !way.rule.empty()) << way.name << ": " << refusal;
+  }
+}
+
+TEST(Gate, AllTwentySixWrongWaysAreThere) {
+  std::set<int> numbers;
+  for (const WrongWay& way : wrong_ways()) numbers.insert(way.number);
+  for (int number = 1; number <= 26; ++number) EXPECT_TRUE(numbers.contains(number)) << number;
+}
+
+TEST(Gate, WithoutAnyOneRuleAWrongWayIsGreen) {
+  std::map<std::string, std::string> needed;  // rule -> the wrong way that only it refuses
+  for (const WrongWay& way : wrong_ways()) {
+    if (way.rule.empty() || needed.contains(way.rule)) continue;
+    const Staged staged(way.scene);
+    if (!staged.refusal().empty() && staged.refusal({way.rule}).empty()) needed[way.rule] = way.name;
+  }
+  for (const std::string_view rule : gate_rules())
+    EXPECT_TRUE(needed.contains(std::string(rule))) << "nothing is green without the rule " << rule;
+}
+
+TEST(Gate, AVerdictHasEveryRuleAlsoThoseThatHeld) {
+  const GateVerdict verdict = Staged(good_scene()).verdict();
+  std::size_t rules = verdict.rules.size();
+  for (const GateCellVerdict& cell : verdict.cells) rules += cell.rules.size();
+  EXPECT_EQ(rules, gate_rules().size());
+  for (const GateFinding& finding : verdict.cells.front().rules) {
+    EXPECT_NE(finding.limit, "") << finding.rule;
+    EXPECT_NE(finding.value, "") << finding.rule;
+  }
+}
+
+std::string all_formats(const GateScene& scene, bool backwards) {
+  const Staged staged(scene, backwards);
+  const GateVerdict verdict = staged.verdict();
+  return gate_json(staged.inputs(), verdict) + gate_markdown(staged.inputs(), verdict) +
+         gate_statement(staged.inputs(), verdict) + gate_text(verdict);
+}
+
+// Each Staged has a directory of its own.
+TEST(Gate, SameInputsGiveTheSameBytes) {
+  GateScene red = sharded_scene();
+  red.runs[1].cases.front().attempts = {{Outcome::kFail, "wrong"}};
+  for (const GateScene& scene : {good_scene(), sharded_scene(), red}) {
+    const std::string once = all_formats(scene, false);
+    EXPECT_EQ(all_formats(scene, true), once);
+    const std::string locale = std::setlocale(LC_ALL, nullptr);
+    std::setlocale(LC_ALL, "de_DE.UTF-8");
+    ::setenv("TZ", "Asia/Kolkata", 1);
+    ::tzset();
+    EXPECT_EQ(all_formats(scene, true), once);
+    std::setlocale(LC_ALL, locale.c_str());
+    ::unsetenv("TZ");
+    ::tzset();
+  }
+}
+
+TEST(Gate, NoPathOfThisMachineIsInAVerdict) {
+  const std::string words = all_formats(good_scene(), false);
+  EXPECT_EQ(words.find("/tmp"), words.npos);
+  EXPECT_EQ(words.find("proctor-"), words.npos);
+}
+
+TEST(Gate, TheVerdictIsValidUnderItsSchema) {
+  const TempDir directory;
+  GateScene red = sharded_scene();
+  red.runs[1].cases.front().attempts = {{Outcome::kFail, "wrong"}};
+  for (const GateScene& scene : {good_scene(), red}) {
+    const Staged staged(scene);
+    const std::string text = gate_json(staged.inputs(), staged.verdict());
+    write_file(directory / "gate.json", text);
+    EXPECT_EQ(
+        complaint_of({"/usr/bin/python3", "-B", "-c",
+                      "import json, sys, jsonschema; jsonschema.Draft7Validator(json.load(open(sys.argv[1])))"
+                      ".validate(json.load(open(sys.argv[2])))",
+                      our_schema("gate.schema.json").string(), (directory / "gate.json").string()}),
+        "");
+    const auto json = nlohmann::json::parse(text);
+    EXPECT_EQ(json["policy"]["weakenings"][0]["key"], "gate.hardware");
+    EXPECT_EQ(json["cells"][0]["rules"].size(), gate_rules().size() - 4);
+  }
+}
+
+TEST(Gate, AStatementHasTheDigestOfEachJournalAndOfThePolicy) {
+  const Staged staged(good_scene());
+  const auto statement = nlohmann::json::parse(gate_statement(staged.inputs(), staged.verdict()));
+  EXPECT_EQ(statement["_type"], "https://in-toto.io/Statement/v1");
+  EXPECT_EQ(statement["subject"][0]["digest"]["gitCommit"], "c0ffee");
+  EXPECT_EQ(statement["subject"][1]["digest"]["sha256"], staged.inputs().reports.front().sha256);
+  EXPECT_EQ(statement["predicate"]["result"], "PASSED");
+  EXPECT_EQ(statement["predicate"]["configuration"][0]["digest"]["sha256"], staged.inputs().policy.sha256);
+}
+
+// No byte at which a journal is cut makes it good.
+TEST(Gate, AJournalThatIsCutAnywhereIsNeverGreen) {
+  const GateScene scene = good_scene();
+  const TempDir directory;
+  write_scene(scene, directory.path());
+  const std::string whole = read_file_or_empty((directory / "run/journal.jsonl").string());
+  ASSERT_GT(whole.size(), 1000u);
+  for (const auto& entry : std::filesystem::directory_iterator(directory / "run")) {
+    if (entry.path().filename() != "journal.jsonl") std::filesystem::remove_all(entry.path());
+  }
+  for (std::size_t bytes = 0; bytes < whole.size();
+       bytes += whole[bytes] == '\n' ? 1 : std::min<std::size_t>(17, whole.find('\n', bytes) - bytes)) {
+    write_file(directory / "run/journal.jsonl", whole.substr(0, bytes));
+    const auto inputs = read_scene(scene, directory.path());
+    if (!inputs) continue;
+    const auto verdict = judge(*inputs);
+    ASSERT_TRUE(verdict && !verdict->green()) << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace proctor

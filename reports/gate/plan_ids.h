@@ -1,0 +1,26 @@
+// What a gate asks of a file of `proctor plan`: which cases there are, and its digest. The file is read piece by piece, for
+// a plan of 100,000 cases as a tree would take more memory than all the rest of a gate.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/core/result.h"
+
+namespace proctor {
+
+struct GatePlan {
+  std::string file{};         // as the policy names it
+  std::string digest{};       // over ids, commands and limits: RunPlanned::shard has it
+  std::string plan_digest{};  // over ids and filters
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>>
+      cases{};  // suite, backend -> sorted ids
+};
+
+// `file` is for messages. What is no plan, or was changed after it was made, is a usage error.
+Result<GatePlan> parse_gate_plan(std::string_view text, const std::string& file);
+
+}  // namespace proctor

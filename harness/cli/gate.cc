@@ -84,18 +84,18 @@ Result<void> read_plans(GateInputs& inputs) {
 GateDay day_number(Day day) { return std::chrono::sys_days(day).time_since_epoch().count(); }
 
 GateKnownFailure entry_of(const KnownFailure& entry) {
-  return {.cases = {entry.case_glob},
+  return {.cases = entry.cases,
           .outcome = entry.outcome,
           .reason = entry.reason_glob,
           .driver = entry.driver,
           .versions = entry.versions,
-          .backend = {},
-          .device = {},
+          .backend = entry.backend,
+          .device = entry.device,
           .owner = entry.owner,
-          .issue = entry.source,
-          .added = {},
+          .issue = entry.issue,
+          .added = entry.added ? std::optional(day_number(*entry.added)) : std::nullopt,
           .expires = day_number(entry.expires),
-          .broad = false,
+          .broad = entry.broad,
           .origin = fs::path(entry.origin).filename().string()};
 }
 

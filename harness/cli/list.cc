@@ -1,14 +1,19 @@
-// `proctor list`: the cases that `run` with the same selection would plan, for people or as JSON.
+// `proctor list`: the cases that `run` with the same selection would plan, for people or as JSON; or what they cover.
 #include <cstdio>
+#include <map>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/json.h"
+#include "harness/core/read_file.h"
 #include "harness/core/text.h"
+#include "harness/devices/simulation.h"
 #include "harness/machine/discovery.h"
+#include "harness/machine/installation.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/run/record/run_directory.h"
+#include "harness/selftest/coverage.h"
 
 namespace proctor::cli {
 namespace {
@@ -17,6 +22,7 @@ struct ListOptions {
   MachineOptions machine;
   PlanOptions plan;
   bool json = false;
+  bool coverage = false;
 };
 
 // Only grows; readers ignore keys that they do not know.
@@ -44,8 +50,50 @@ nlohmann::json to_json(const Plan& plan) {
   return {{"schema_version", 1}, {"plan_digest", plan_digest(plan)}, {"cases", std::move(cases)}};
 }
 
+int print(const std::string& text) {
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? kExitGreen : fail(Error::system("write the list to stdout", errno));
+}
+
+// The functions of the vendors' interfaces, and whose program names them.
+std::vector<VendorFunction> vendor_functions(const Plan& plan) {
+  std::vector<VendorFunction> functions;
+  const auto cards = parse_simulation("xpu:1x1,cuda:1", "");
+  if (!cards) return functions;
+  for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
+    const SimEnvironment simulator = environment_of(*cards, backend, "");
+    const auto driver = read_file(simulator.driver_path);
+    if (!driver) {
+      std::fprintf(stderr, "proctor: warning: the functions of %s are not known: %s\n",
+                   std::string(to_string(backend)).c_str(), simulator.missing.c_str());
+      continue;
+    }
+    std::map<std::string, std::vector<std::string>> named;
+    for (const Suite& suite : plan.suites) {
+      if (suite.backend != backend || suite.command.empty()) continue;
+      for (std::string& name : functions_named_in(read_file_or_empty(suite.command.front()), backend))
+        named[std::move(name)].push_back(suite.name + "." + std::string(to_string(backend)));
+    }
+    for (std::string& name : functions_named_in(*driver, backend)) {
+      auto& suites = named[name];
+      functions.push_back({std::move(name), std::string(to_string(backend)), std::move(suites)});
+    }
+  }
+  return functions;
+}
+
+int print_coverage(const Plan& plan, bool json) {
+  Coverage coverage = coverage_of(plan);
+  coverage.functions = vendor_functions(plan);
+  return print(json ? shown_json(to_json(coverage)) : shown(to_text(coverage)));
+}
+
 int list(ListOptions options, const AfterDashes& after_dashes) {
   if (auto completed = complete(options.plan, after_dashes); !completed) return fail(completed.error());
+  if (options.coverage && options.plan.selection.suites.empty()) {
+    for (const BuiltinSuite& suite : builtin_suites()) options.plan.selection.suites.push_back(suite.name);
+  }
   const auto machine = Machine::open(options.machine, new_run_id());
   if (!machine) return fail(machine.error());
   options.plan.on_wait = tell_wait;
@@ -57,6 +105,7 @@ int list(ListOptions options, const AfterDashes& after_dashes) {
   for (const auto& warning : outcome->warnings) {
     std::fprintf(stderr, "proctor: warning: %s\n", shown(warning.text).c_str());
   }
+  if (options.coverage) return print_coverage(outcome->plan, options.json);
   std::string text;
   if (options.json) {
     text = shown_json(to_json(outcome->plan).dump(1, ' ', false, nlohmann::json::error_handler_t::replace)) +
@@ -64,9 +113,7 @@ int list(ListOptions options, const AfterDashes& after_dashes) {
   } else {
     for (const auto& test : outcome->plan.cases) text += shown(test.id) + "\n";
   }
-  const bool written =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? kExitGreen : fail(Error::system("write the list to stdout", errno));
+  return print(text);
 }
 
 }  // namespace
@@ -79,6 +126,9 @@ void add_list_command(CLI::App& app, Action& action, const AfterDashes& after_da
   add_machine_options(*command, options->machine);
   add_devices_option(*command, options->machine);
   command->add_flag("--json", options->json, "As JSON");
+  command->add_flag("--coverage", options->coverage,
+                    "What our suites cover: each rule with its checks and faults, and the vendors' functions "
+                    "that none names");
   command->callback([options, &action, &after_dashes] {
     action = [options, &after_dashes] { return list(*options, after_dashes); };
   });

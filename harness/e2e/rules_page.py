@@ -42,6 +42,24 @@ def rules():
     return found
 
 
+def check_coverage(found):
+    """`list --coverage` has the same rules, and functions of both vendors of which some are named by a suite and some not."""
+    with Sandbox() as sandbox:
+        done = sandbox.proctor("list", "--coverage", "--json")
+        text = sandbox.proctor("list", "--coverage").stdout
+    check(done.returncode == 0, "proctor list --coverage exits", done.returncode, done.stderr)
+    covered = json.loads(done.stdout)
+    check({rule["id"] for rule in covered["rules"]} == set(found), "the rules of --coverage are those of the suites")
+    check(all(rule["checks"] for rule in covered["rules"]), "a rule without a check")
+    check(not [fault["name"] for fault in covered["faults"] if not fault["checks"] and not fault["blanket"]],
+          "a fault that no check names")
+    for backend, called, never in (("xpu", "zeCommandListAppendMemoryCopy", "zeFabricEdgeGetVerticesExp"),
+                                   ("cuda", "cudaMalloc", "cudaVDPAUGetDevice")):
+        functions = {each["name"]: each["named_by"] for each in covered["functions"] if each["backend"] == backend}
+        check(f"memory.{backend}" in functions.get(called, []), called, "is called by the suite memory", functions.get(called))
+        check(functions.get(never) == [] and f"\n  {never}\n" in text, never, "has no check", functions.get(never))
+
+
 def sentences(text):
     return dict(re.findall(r"^\| <a id=\"[\w.-]+\"></a>`([\w.]+)` \| (.*?) \|", text, re.MULTILINE))
 
@@ -69,6 +87,7 @@ def main():
         check(set(found) <= set(sentences(text)), "rules without a sentence:", set(found) - set(sentences(text)))
         print("ok every rule is defined (without those of CUDA: it was not built)")
         return
+    check_coverage(found)
     check("TODO" not in page, "a rule has no sentence in", PAGE, re.findall(r".*TODO.*", page))
     check(page == text, PAGE, "is not what the suites say: run harness/e2e/rules_page.py\n",
           "\n".join(sorted(set(page.splitlines()) ^ set(text.splitlines()))))

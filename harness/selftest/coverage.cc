@@ -1,0 +1,155 @@
+#include "harness/selftest/coverage.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <string.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "fixtures/simgpu/spec/fault_table.h"
+#include "harness/core/json.h"
+#include "harness/selftest/matrix.h"
+
+namespace proctor {
+namespace {
+
+// S1.2 stands before S1.18.
+struct NaturalOrder {
+  bool operator()(const std::string& one, const std::string& other) const {
+    return strverscmp(one.c_str(), other.c_str()) < 0;
+  }
+};
+
+struct Rule {
+  std::set<std::string> sources;
+  std::map<std::string, std::vector<std::string>> checks;
+};
+
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_word(char c) { return is_upper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
+
+std::vector<std::string_view> prefixes_of(Backend backend) {
+  if (backend == Backend::kXpu) return {"ze", "zes", "zet"};
+  if (backend == Backend::kCuda) return {"cuda"};
+  return {};
+}
+
+// Tables through which a loader asks a driver, and the names of results, are like functions and are none.
+bool is_no_function(std::string_view text) {
+  return text.ends_with("ProcAddrTable") || text == "cudaSuccess" ||
+         (text.starts_with("cudaError") && text.size() > 9 && is_upper(text[9]));
+}
+
+bool is_function(std::string_view text, const std::vector<std::string_view>& prefixes) {
+  constexpr std::size_t kMostBytes = 200;
+  const bool begins = std::ranges::any_of(prefixes, [&](std::string_view prefix) {
+    return text.size() > prefix.size() && text.starts_with(prefix) && is_upper(text[prefix.size()]);
+  });
+  return begins && text.size() < kMostBytes && std::ranges::all_of(text, is_word) && !is_no_function(text);
+}
+
+// What a program calls that was compiled for a default stream of each thread is the same function.
+std::string without_stream(std::string_view name) {
+  for (const std::string_view ending : {"_ptsz", "_ptds"}) {
+    if (name.ends_with(ending)) name.remove_suffix(ending.size());
+  }
+  return std::string(name);
+}
+
+std::string_view interface_of(std::string_view backend) {
+  return backend == "cuda" ? "the CUDA Runtime" : "Level Zero";
+}
+
+void add_functions(std::string& text, const Coverage& coverage, std::string_view backend) {
+  std::size_t all = 0;
+  std::vector<std::string_view> unnamed;
+  for (const VendorFunction& function : coverage.functions) {
+    if (function.backend != backend) continue;
+    ++all;
+    if (function.suites.empty()) unnamed.push_back(function.name);
+  }
+  if (all == 0) return;
+  text += fmt::format("functions of {}: {} of {} are named by a suite's program; by none:\n",
+                      interface_of(backend), all - unnamed.size(), all);
+  for (const std::string_view name : unnamed) text += fmt::format("  {}\n", name);
+}
+
+}  // namespace
+
+Coverage coverage_of(const Plan& plan) {
+  std::map<std::string, Rule, NaturalOrder> rules;
+  std::map<std::string, std::set<std::string>, std::less<>> killers;
+  for (const Case& test : plan.cases) {
+    if (test.rule.empty()) continue;
+    const std::string check = check_id(test.id);
+    Rule& rule = rules[test.rule];
+    rule.sources.insert(test.source);
+    rule.checks.try_emplace(check, test.faults);
+    for (const std::string& fault : test.faults) killers[std::string(fault_name(fault))].insert(check);
+  }
+  Coverage coverage;
+  for (const auto& [id, rule] : rules) {
+    coverage.rules.push_back({id, {rule.sources.begin(), rule.sources.end()}, {}});
+    for (const auto& [check, faults] : rule.checks) coverage.rules.back().checks.push_back({check, faults});
+  }
+  for (const simgpu::FaultInfo& fault : simgpu::fault_table()) {
+    const auto& checks = killers[std::string(fault.name)];
+    coverage.faults.push_back({std::string(fault.name), fault.blanket(), {checks.begin(), checks.end()}});
+  }
+  return coverage;
+}
+
+std::vector<std::string> functions_named_in(std::string_view bytes, Backend backend) {
+  const auto prefixes = prefixes_of(backend);
+  std::set<std::string> names;
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find('\0'), bytes.size());
+    if (is_function(bytes.substr(0, end), prefixes)) names.insert(without_stream(bytes.substr(0, end)));
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  }
+  return {names.begin(), names.end()};
+}
+
+std::string to_json(const Coverage& coverage) {
+  auto rules = nlohmann::json::array(), faults = nlohmann::json::array(), functions = nlohmann::json::array();
+  for (const CoveredRule& rule : coverage.rules) {
+    auto checks = nlohmann::json::array();
+    for (const CoveredCheck& check : rule.checks)
+      checks.push_back({{"id", check.id}, {"faults", check.faults}});
+    rules.push_back({{"id", rule.id}, {"sources", rule.sources}, {"checks", std::move(checks)}});
+  }
+  for (const CoveredFault& fault : coverage.faults)
+    faults.push_back({{"name", fault.name}, {"blanket", fault.blanket}, {"checks", fault.checks}});
+  for (const VendorFunction& function : coverage.functions)
+    functions.push_back(
+        {{"name", function.name}, {"backend", function.backend}, {"named_by", function.suites}});
+  const nlohmann::json json = {{"schema_version", 1},
+                               {"rules", std::move(rules)},
+                               {"faults", std::move(faults)},
+                               {"functions", std::move(functions)}};
+  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string to_text(const Coverage& coverage) {
+  std::string text = fmt::format("rules: {}, each with its checks and the faults that must make them fail\n",
+                                 coverage.rules.size());
+  for (const CoveredRule& rule : coverage.rules) {
+    text += fmt::format("  {}  {}\n", rule.id, fmt::join(rule.sources, "; "));
+    for (const CoveredCheck& check : rule.checks)
+      text += fmt::format("    {}{}{}\n", check.id, check.faults.empty() ? "" : "  ",
+                          fmt::join(check.faults, "; "));
+  }
+  const auto unnoticed = [](const CoveredFault& fault) { return fault.checks.empty(); };
+  const auto none = std::ranges::count_if(coverage.faults, unnoticed);
+  text += fmt::format("faults: {}, of which {} have no check\n", coverage.faults.size(), none);
+  for (const CoveredFault& fault : coverage.faults) {
+    if (unnoticed(fault)) text += fmt::format("  {}\n", fault.name);
+  }
+  for (const std::string_view backend : {"xpu", "cuda"}) add_functions(text, coverage, backend);
+  return text;
+}
+
+}  // namespace proctor

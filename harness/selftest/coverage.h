@@ -1,0 +1,57 @@
+// What the suites cover: each rule with its checks and the faults that must make them fail, each fault of the simulator
+// with the checks that must notice it, and each function of the vendors' interfaces with the suites that can call it.
+//
+// Nothing of it is written down anywhere: rules, checks and faults are what the suites' programs list, and the functions
+// those that the simulated drivers name, which have one of each that the interface had when they were built. That a
+// suite's program names a function says that some check may call it, through the layer that all suites share; it does not
+// say that a check is about it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/plan/plan.h"
+
+namespace proctor {
+
+struct CoveredCheck {
+  std::string id{};                   // without parameters: "memory.xpu/Copy.OddAddressesAreByteExact"
+  std::vector<std::string> faults{};  // as it declares them
+};
+
+struct CoveredRule {
+  std::string id{};
+  std::vector<std::string> sources{};
+  std::vector<CoveredCheck> checks{};
+};
+
+struct CoveredFault {
+  std::string name{};
+  bool blanket = false;               // it fails almost any check, and so proves nothing about one
+  std::vector<std::string> checks{};  // that name it
+};
+
+struct VendorFunction {
+  std::string name{};
+  std::string backend{};
+  std::vector<std::string> suites{};  // "memory.xpu": those whose program names it
+};
+
+struct Coverage {
+  std::vector<CoveredRule> rules{};
+  std::vector<CoveredFault> faults{};
+  std::vector<VendorFunction> functions{};
+};
+
+// Rules and faults.
+Coverage coverage_of(const Plan& plan);
+
+// The names of functions of the backend's interface among the texts in a program or a library, sorted.
+std::vector<std::string> functions_named_in(std::string_view bytes, Backend backend);
+
+std::string to_json(const Coverage& coverage);
+// For people: what is covered by how much, and by name what is not.
+std::string to_text(const Coverage& coverage);
+
+}  // namespace proctor

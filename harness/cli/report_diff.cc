@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -19,6 +20,8 @@
 #include "reports/compare/comparison.h"
 #include "reports/compare/diff.h"
 #include "reports/compare/junit_results.h"
+#include "reports/history/history.h"
+#include "reports/history/questions.h"
 #include "reports/model/renamed.h"
 
 namespace proctor::cli {
@@ -28,6 +31,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kShownOfAClass = 20;
 constexpr std::string_view kHistory = "history:";
+constexpr std::chrono::seconds kHistoryWait(60);  // for who writes to it
 
 struct DiffOptions {
   std::string before;
@@ -86,6 +90,18 @@ void name_as_ours(RunResults& junit, const OurIds& ids) {
   }
 }
 
+// history:DB@COMMIT
+Result<RunResults> load_from_history(const std::string& place) {
+  const std::string at = place.substr(kHistory.size());
+  const std::size_t mark = at.rfind('@');
+  if (mark == at.npos || mark == 0 || mark + 1 == at.size())
+    return Error::usage("read " + place + ": it does not name a file and a commit",
+                        "Write history:FILE@COMMIT.");
+  auto history = History::open_to_read(at.substr(0, mark), kHistoryWait);
+  if (!history) return history.error();
+  return results_at(*history, at.substr(mark + 1));
+}
+
 // One run after the other: of each only its results are kept.
 class Loader {
  public:
@@ -93,6 +109,13 @@ class Loader {
       : options_(options), junit_(is_junit(options.before), is_junit(options.after)) {}
 
   Result<std::pair<RunResults, RunResults>> load() {
+    for (const std::string& place : {options_.before, options_.after}) {
+      if (is_mixed() && place.starts_with(kHistory)) {
+        return Error::usage(
+            "compare " + place + " with a JUnit file: a history does not know what JUnit calls its cases",
+            "Give the run directory.");
+      }
+    }
     auto before = load_one(options_.before, junit_.first);
     if (!before) return before.error();
     auto after = load_one(options_.after, junit_.second);
@@ -106,9 +129,7 @@ class Loader {
 
   Result<RunResults> load_one(const std::string& place, bool is_junit) {
     if (is_junit) return load_junit(place);
-    if (place.starts_with(kHistory))
-      return Error::usage("read " + place + ": runs of a history cannot be compared yet",
-                          "Give the run's directory.");
+    if (place.starts_with(kHistory)) return load_from_history(place);
     auto results = load_run_results(place, [this](const RunModel& model) {
       if (is_mixed()) ids_ = ids_by_junit(model);
     });
@@ -159,9 +180,9 @@ int report_diff(const DiffOptions& options) {
 void add_report_diff(CLI::App& report, Action& action) {
   auto* command = report.add_subcommand("diff", "Show what changed from one run to another");
   command->footer(
-      "A and B: a run directory, or a file in one; or a JUnit file of any runner, which is compared by\n"
-      "(classname, name). Only cases of one variant (suite, backend, stack, device model, simulated or not)\n"
-      "are compared.\n"
+      "A and B: a run directory, or a file in one; history:DB@COMMIT, the run of that commit in a\n"
+      "history; or a JUnit file of any runner, which is compared by (classname, name).\n"
+      "Only cases of one variant (suite, backend, stack, device model, simulated or not) are compared.\n"
       "Classes: " +
       joined(class_names(), ", ") +
       ".\n"

@@ -187,6 +187,34 @@ def the_past_of_pytest(sandbox):
     check("test_it.py::test_turns" in text, text)
 
 
+def a_commit_of_a_history(sandbox):
+    commands(sandbox, good="exit 0", bad="echo 'bad: 17' >&2; exit 3")
+    before = run(sandbox, "--config", sandbox.path / "proctor.toml", "--subject", "commit=1111111", code=1)
+    commands(sandbox, good="exit 1", bad="exit 0")
+    after = run(sandbox, "--config", sandbox.path / "proctor.toml", "--subject", "commit=2222222", code=1)
+    db = sandbox.path / "history.sqlite"
+    done = sandbox.proctor("history", "add", db, before, after)
+    check(done.returncode == 0, done.stdout, done.stderr)
+    cases = "cases: 1 regression, 1 fixed; 2 compared, 0 unchanged"
+    for old, new in ((before, after), (f"history:{db}@1111111", after), (before, f"history:{db}@2222"),
+                     (f"history:{db}@1111111", f"history:{db}@2222222")):
+        text = diff(sandbox, old, new)
+        check(cases in text and "tested: 1111111, then 2222222" in text, old, new, text)
+        check(text.splitlines()[1].startswith("programs: ") and "good " in text.splitlines()[1], text)
+    for place, words in ((f"history:{db}", "@COMMIT"), (f"history:{db}@", "@COMMIT"), (f"history:{db}@3333333", "3333333"),
+                         (f"history:{sandbox.path}/none@1111111", "none"), (f"history:{after}/journal.jsonl@1111111", "journal.jsonl")):
+        message = diff(sandbox, place, after, code=2)
+        check(words in message, words, "in", message)
+    check("JUnit" in diff(sandbox, f"history:{db}@1111111", make_junit(sandbox), code=2), "a history and a JUnit file")
+
+
+def make_junit(sandbox):
+    file = sandbox.path / "junit" / "past.xml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("<testsuite><testcase name='a'/></testsuite>")
+    return file
+
+
 def hostile_xml_is_refused(sandbox):
     before, _ = two_runs(sandbox)
     laughs = "".join(f"<!ENTITY l{i} '&l{i - 1};&l{i - 1};'>" for i in range(1, 64))
@@ -201,7 +229,7 @@ def hostile_xml_is_refused(sandbox):
 
 SCENARIOS = [each_change_is_named, fail_on_decides_the_exit_code, a_renamed_case_is_joined,
              the_faults_of_a_simulation_are_a_fact_of_its_stack, a_journal_cut_anywhere_is_read_or_refused,
-             bad_runs_are_refused_by_name, the_past_of_googletest, hostile_xml_is_refused]
+             bad_runs_are_refused_by_name, a_commit_of_a_history, the_past_of_googletest, hostile_xml_is_refused]
 OWN = [a_run_of_another_user_is_refused_by_name, the_past_of_pytest]
 
 if __name__ == "__main__":

@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
@@ -18,14 +23,18 @@
 #include "harness/machine/installation.h"
 #include "harness/plan/known_failures_check.h"
 #include "harness/plan/plan_file.h"
+#include "reports/history/questions.h"
 
 namespace proctor::cli {
 namespace {
+
+constexpr std::chrono::seconds kWaitForHistory{60};  // while somebody writes to it
 
 struct ListCheckOptions {
   std::string file;
   std::string at;
   std::string plan;
+  std::string history;
   std::optional<int> max;
 };
 
@@ -60,6 +69,47 @@ Result<std::vector<PlannedId>> ids_of_plan(const std::string& path) {
   return ids;
 }
 
+std::vector<std::string> models_of(const Variant& variant) {
+  constexpr std::string_view kBetween = " + ";
+  std::vector<std::string> models;
+  for (std::string_view rest = variant.device_model; !rest.empty();) {
+    const auto end = std::min(rest.find(kBetween), rest.size());
+    models.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + kBetween.size(), rest.size()));
+  }
+  return models;
+}
+
+// How the cases that the list names ended, on any branch, in the days that count.
+Result<std::vector<PastEnd>> ends_of_history(const std::string& path, const KnownFailures& list,
+                                             std::chrono::sys_seconds at) {
+  auto history = History::open_to_read(path, kWaitForHistory);
+  if (!history) return history.error();
+  std::set<std::string> globs;
+  for (const KnownFailure& entry : list.entries()) globs.insert(entry.cases.begin(), entry.cases.end());
+  std::vector<PastEnd> ends;
+  for (const std::string& glob : globs) {
+    const auto answer = ask(*history, {.outcomes = true,
+                                       .all_branches = true,
+                                       .since = utc_text(at - std::chrono::days(kDaysWithoutHit)),
+                                       .case_glob = glob});
+    if (!answer) return answer.error();
+    for (const CaseOutcomes& test : answer->outcomes) {
+      for (const SeenOutcome& seen : test.outcomes) {
+        const auto when = parse_utc(answer->runs[seen.run].started);
+        if (!when) continue;
+        ends.push_back({.id = test.id,
+                        .backend = test.variant.backend,
+                        .where = to_string(test.variant),
+                        .models = models_of(test.variant),
+                        .when = *when,
+                        .verdict = seen.verdict});
+      }
+    }
+  }
+  return ends;
+}
+
 int print_text(const std::string& text, int code) {
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
@@ -81,6 +131,11 @@ int check_list(const ListCheckOptions& options) {
     if (!ids) return fail(ids.error());
     request.planned = *std::move(ids);
   }
+  if (!options.history.empty()) {
+    auto ends = ends_of_history(options.history, *list, *at);
+    if (!ends) return fail(ends.error());
+    request.remembered = *std::move(ends);
+  }
   const auto findings = check_known_failures(*list, request);
   std::string text;
   for (const auto& finding : findings)
@@ -94,6 +149,7 @@ int check_list(const ListCheckOptions& options) {
                             counted(findings.size(), "error"))) +
           "\n";
   if (!request.planned) text += "not looked at, for want of --plan: which cases they match\n";
+  if (!request.remembered) text += "not looked at, for want of --history: whether they still fail\n";
   return print_text(text, findings.empty() ? kExitGreen : kExitRed);
 }
 
@@ -128,6 +184,8 @@ void add_known_failures_command(CLI::App& app, Action& action) {
   judge->add_option("--at", checked->at,
                     "The moment in UTC that counts as now, 2026-11-23T12:00:00Z or a day");
   judge->add_option("--plan", checked->plan, "The plan whose cases the entries must match (`proctor plan`)");
+  judge->add_option("--history", checked->history,
+                    "The history that knows whether they still fail (`proctor history`)");
   judge->add_option("--max", checked->max, "How many entries the list may have")
       ->check(CLI::Range(0, 1'000'000));
   judge->callback([checked, &action] { action = [checked] { return check_list(*checked); }; });

@@ -53,6 +53,12 @@ std::optional<std::chrono::sys_seconds> parse_utc(std::string_view text) {
   return midnight + std::chrono::hours(*hour) + std::chrono::minutes(*minute) + std::chrono::seconds(*second);
 }
 
+std::string utc_text(std::chrono::sys_seconds moment) {
+  const std::chrono::hh_mm_ss clock(moment - std::chrono::floor<std::chrono::days>(moment));
+  return fmt::format("{}T{:02}:{:02}:{:02}Z", day_text(day_of(moment)), clock.hours().count(),
+                     clock.minutes().count(), clock.seconds().count());
+}
+
 Day day_of(std::chrono::sys_seconds moment) { return Day(std::chrono::floor<std::chrono::days>(moment)); }
 
 }  // namespace proctor

@@ -18,6 +18,7 @@ int days_between(Day from, Day to);
 
 // "2027-06-30T12:00:00Z"; a day alone is its first moment.
 std::optional<std::chrono::sys_seconds> parse_utc(std::string_view text);
+std::string utc_text(std::chrono::sys_seconds moment);
 Day day_of(std::chrono::sys_seconds moment);
 
 }  // namespace proctor

@@ -29,6 +29,7 @@ TEST(Day, MomentsAreUtc) {
   ASSERT_TRUE(noon);
   EXPECT_EQ(*noon, std::chrono::sys_days(2027y / 6 / 30) + 12h + 34min + 56s);
   EXPECT_EQ(day_of(*noon), 2027y / 6 / 30);
+  EXPECT_EQ(utc_text(*noon), "2027-06-30T12:34:56Z");
   EXPECT_EQ(parse_utc("2027-06-30"), std::chrono::sys_seconds(std::chrono::sys_days(2027y / 6 / 30)));
   for (const char* text : {"", "now", "2027-06-30T12:34:56", "2027-06-30T12:34:56+02:00",
                            "2027-06-30T24:00:00Z", "2027-06-30T12:60:00Z", "2027-06-30T12:34:60Z",

@@ -61,7 +61,8 @@ def is_judged(sandbox):
 
     good = entry("a/true", "exit:1")
     said = judge(0, good, "--plan", "plan.json", "--max", "1")
-    check(said.splitlines() == ["known.toml:1: 30 days left: `a/true`", "known.toml: 1 known failure, 0 errors"], said)
+    check(said.splitlines() == ["known.toml:1: 30 days left: `a/true`", "known.toml: 1 known failure, 0 errors",
+                               "not looked at, for want of --history: whether they still fail"], said)
     check("for want of --plan" in judge(0, good), "it hides what it did not look at")
     later = TODAY + datetime.timedelta(days=31)
     said = judge(1, good, "--at", f"{later}T23:59:59Z")
@@ -71,6 +72,37 @@ def is_judged(sandbox):
     check("known.toml:8: over_cap:" in judge(1, good + good, "--max", "1"), "one too many")
     check("known.toml:1: no_owner:" in judge(1, entry("a/true", "*", owner="")), "nobody's")
     check("known.toml:1: whole_suite:" in judge(1, entry("a/*", "*")), "a whole suite")
+
+
+def is_remembered(sandbox):
+    """A history tells what is no longer hit, and what passed."""
+    mended = sandbox.path / "mended"
+    write_config(sandbox.path / "proctor.toml",
+                 {"a": {"kind": "command", "command": ["sh", "-c", f"test -e {mended}"]}})
+    known = sandbox.path / "known.toml"
+    lists = [entry("a/sh", "exit:1").replace(f"added = {TODAY}", f"added = {TODAY - datetime.timedelta(days=days)}")
+             for days in (0, 20)]
+
+    def judge(code, text, *arguments):
+        known.write_text(text)
+        done = sandbox.proctor("known-failures", "check", "known.toml", "--history", "h.db", *arguments)
+        check(done.returncode == code, text, arguments, "exit", done.returncode, done.stdout, done.stderr)
+        return done.stdout + done.stderr
+
+    def remember():
+        known.write_text(lists[1])
+        run(sandbox, 0, "--known-failures", "known.toml")
+        done = sandbox.proctor("history", "add", "h.db", sandbox.last_out())
+        check(done.returncode == 0, done.stdout, done.stderr)
+
+    check("h.db" in judge(2, lists[0]), "a history that is not there")
+    remember()
+    judge(0, lists[1])
+    later = TODAY + datetime.timedelta(days=16)
+    check("known.toml:1: not_hit:" in judge(1, lists[1], "--at", f"{later}"), "an entry that nothing hit for 15 days")
+    mended.touch()
+    remember()
+    check("known.toml:1: passed:" in judge(1, lists[1]), "an expected failure that passed")
 
 
 def suggestions_pass(sandbox):
@@ -93,4 +125,4 @@ def suggestions_pass(sandbox):
     check(done.returncode == 0 and done.stdout == "" and "nothing to suggest" in done.stderr, done.stdout, done.stderr)
 
 
-run_scenarios([counts_on_its_device, is_judged, suggestions_pass])
+run_scenarios([counts_on_its_device, is_judged, is_remembered, suggestions_pass])

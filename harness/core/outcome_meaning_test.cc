@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "harness/core/exit_code.h"
 #include "harness/core/read_file.h"
 
@@ -90,7 +92,9 @@ TEST(OutcomeMeaning, EachCellIsAsItWasAgreed) {
 }
 
 TEST(OutcomeMeaning, ThePageShowsTheTable) {
-  const std::string page = read_file_or_empty(std::string(PROCTOR_SOURCE_DIR) + "/docs/outcomes.md");
+  const std::string sources = PROCTOR_SOURCE_DIR;
+  if (!std::filesystem::exists(sources)) GTEST_SKIP() << "the program is elsewhere than its sources";
+  const std::string page = read_file_or_empty(sources + "/docs/outcomes.md");
   EXPECT_THAT(page, HasSubstr(page_table())) << "docs/outcomes.md should have this table:\n" << page_table();
 }
 

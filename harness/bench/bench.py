@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import pathlib
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -285,6 +286,65 @@ def pytest_sessions(bin_dir, work, rounds, table):
             table.row("42 tests of 10 ms: proctor / one pytest", cpu / plain_cpu, 1.5, "x", figure)
 
 
+def big_journal(bin_dir, work, number, cases):
+    """The directory of a run of that many cases, 1 % of them bad: that of one real case of each, multiplied."""
+    records = {}
+    for code in (0, 1):
+        out = work / f"sample{code}"
+        if not out.exists():
+            subprocess.run([bin_dir / "proctor", "run", "--out", out, "--subject", "branch=main", "--", "sh", "-c", f"exit {code}"],
+                           stdout=subprocess.DEVNULL, cwd=work)
+        for line in (out / "journal.jsonl").read_text().splitlines():
+            record = json.loads(line)
+            record.pop("sum", None)
+            records.setdefault((record["type"], code), record)
+    plan = records["run_planned", 0]
+    [case] = plan["cases"]
+    ids = [f"sample/Group{index // 100}.CaseNumber{index}" for index in range(cases)]
+    plan["cases"] = [{**case, "id": name, "name": name} for name in ids]
+    plan["run_id"] = f"bench-{number}"
+    plan["started"] = f"2026-01-31T12:{number // 60:02}:{number % 60:02}Z"
+    directory = work / f"journal{number}"
+    directory.mkdir()
+    ended = {code: json.dumps(records["attempt_ended", code]).split(json.dumps(case["id"])) for code in (0, 1)}
+    started = json.dumps(records["attempt_started", 0]).split(json.dumps(case["id"]))
+    with open(directory / "journal.jsonl", "w") as journal:
+        journal.write(json.dumps(plan) + "\n")
+        for index, name in enumerate(ids):
+            word = json.dumps(name)
+            bad = (index * 7919 + number * 104729) % 100 == 0
+            journal.write(word.join(started) + "\n" + word.join(ended[bad]) + "\n")
+        journal.write(json.dumps(records["run_ended", 0]) + "\n")
+    return directory
+
+
+def history(bin_dir, work, table):
+    """A file of 500 runs of 10,000 cases: those of a few imports, and their rows repeated."""
+    runs, cases, imports = 500, 10_000, 20
+    proctor, file = bin_dir / "proctor", work / "history.sqlite"
+    journals = [big_journal(bin_dir, work, number, cases) for number in range(imports + 3)]
+    subprocess.run([proctor, "history", "add", file, *journals[:imports]], stdout=subprocess.DEVNULL, check=True)
+    database = sqlite3.connect(file)
+    ids = [row[0] for row in database.execute("SELECT id FROM run ORDER BY id")]
+    for number in range(runs - imports):
+        source, target = ids[number % imports], max(ids) + 1 + number
+        for name in ("run", "run_variant", "cause_of_run", "program", "result"):
+            columns = [row[1] for row in database.execute(f"PRAGMA table_info({name})")]
+            key = "id" if name == "run" else "run"
+            other = {key: str(target), "run_id": f"'copy-{number}'", "journal_sha256": f"'copy-{number}'"}
+            database.execute(f"INSERT INTO {name} SELECT {', '.join(other.get(column, column) for column in columns)} "
+                             f"FROM {name} WHERE {key} = {source}")
+    database.commit()
+    database.close()
+    table.row("500 runs of 10,000 cases in a history", file.stat().st_size / 1e6, 250, "MB", "1 % of the results bad")
+    adds = []
+    for journal in journals[imports:]:
+        adds.append(timed([proctor, "history", "add", file, journal])[0])
+    table.row("one more of 10,000 cases", min(adds), 0.5, "s", f"{(journal / 'journal.jsonl').stat().st_size / 1e6:.0f} MB of journal")
+    table.row("what is flaky in it", best_of(3, [proctor, "history", "show", file, "--flaky"]), 0.5, "s", "")
+    table.row("what fails in it", best_of(3, [proctor, "history", "show", file]), 0.5, "s", "")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bin_dir", type=pathlib.Path)
@@ -302,6 +362,7 @@ def main():
         telemetry(bin_dir, pathlib.Path(work), table)
         interpreter(bin_dir, table)
         leases(bin_dir, table)
+        history(bin_dir, pathlib.Path(work), table)
         children(bin_dir, table)
         simulated_devices(bin_dir, pathlib.Path(work), table)
         ranks(bin_dir, pathlib.Path(work), table)

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -112,23 +113,32 @@ int tell_size(History& history) {
 
 // ---- add, merge, prune, check ----
 
+// What becomes of a report. One that is there is not read again.
+Result<Added> add_report(History& history, const std::string& report) {
+  const auto digest = run_journal_sha256(report);
+  if (digest && history.has_journal(*digest)) return Added::kAlreadyThere;
+  const auto run = load_run_results(report);
+  if (!run) return Error::usage(run.error().what, run.error().hint);
+  return history.add(*run);
+}
+
 int add(const HistoryOptions& options) {
   const auto renamed = renames_of(options);
   if (!renamed) return fail(renamed.error());
-  // A report that cannot be read is found before there is a file, or a lock on it.
-  auto first = load_run_results(options.others.front());
-  if (!first) return fail(Error::usage(first.error().what, first.error().hint));
+  std::error_code error;
+  if (!std::filesystem::exists(options.db, error)) {  // nothing is made for a report that cannot be read
+    const auto first = load_run_results(options.others.front());
+    if (!first) return fail(Error::usage(first.error().what, first.error().hint));
+  }
   auto history = open_to_write(options);
   if (!history) return fail(history.error());
   std::vector<std::string> lines;
   const auto done = history->change([&]() -> Result<void> {
     if (auto kept = history->add_renames(*renamed); !kept) return kept;
-    for (std::size_t i = 0; i < options.others.size(); ++i) {
-      const auto run = i == 0 ? std::move(first) : load_run_results(options.others[i]);
-      if (!run) return Error::usage(run.error().what, run.error().hint);
-      const auto added = history->add(*run);
+    for (const std::string& report : options.others) {
+      const auto added = add_report(*history, report);
       if (!added) return added.error();
-      lines.push_back(fmt::format("{}: {}", options.others[i], to_string(*added)));
+      lines.push_back(fmt::format("{}: {}", report, to_string(*added)));
     }
     return {};
   });

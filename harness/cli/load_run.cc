@@ -22,19 +22,30 @@ Result<RunModel> load_run(const std::string& run_dir) {
                       "That is what was given to --out, or proctor-out/latest.");
 }
 
-Result<RunResults> load_run_results(const std::string& place,
-                                    const std::function<void(const RunModel& model)>& look) {
+namespace {
+
+std::string run_directory_of(const std::string& place) {
   std::error_code error;
   const bool is_file = std::filesystem::is_regular_file(place, error);
-  const std::string run_dir = is_file ? (std::filesystem::path(place).parent_path() / ".").string() : place;
-  const auto model = load_run(run_dir);
+  return is_file ? (std::filesystem::path(place).parent_path() / ".").string() : place;
+}
+
+}  // namespace
+
+Result<std::string> run_journal_sha256(const std::string& place) {
+  return journal_sha256(run_directory_of(place) + "/journal.jsonl");
+}
+
+Result<RunResults> load_run_results(const std::string& place,
+                                    const std::function<void(const RunModel& model)>& look) {
+  const auto model = load_run(run_directory_of(place));
   if (!model) return model.error();
   if (model->warned_of(kSecondPlan)) {
     return Error::usage("read the run in " + place + ": its journal holds a second plan, and a run has one",
                         "`proctor report merge` makes one run of several.");
   }
   if (look) look(*model);
-  auto digest = journal_sha256(run_dir + "/journal.jsonl");
+  auto digest = run_journal_sha256(place);
   if (!digest) return digest.error();
   RunResults results = results_of(*model);
   results.place = place;

@@ -12,8 +12,9 @@ namespace proctor::cli {
 
 Result<RunModel> load_run(const std::string& run_dir);
 
-// Of a run directory, or of a file in it: who has its journal.jsonl or report.json has the run. `look` sees the model,
-// which does not live longer.
+// These are of a run directory, or of a file in it: who has its journal.jsonl or report.json has the run.
+Result<std::string> run_journal_sha256(const std::string& place);
+// `look` sees the model, which does not live longer.
 Result<RunResults> load_run_results(const std::string& place,
                                     const std::function<void(const RunModel& model)>& look = {});
 

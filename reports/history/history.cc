@@ -91,6 +91,8 @@ Error history_error(const std::string& doing, const std::string& path, const Sql
       return refused(doing, path,
                      fmt::format("another program has had it for longer than {}", format_duration(wait)),
                      "See who with `fuser`, or wait longer with --wait.");
+    case SQLITE_READONLY:
+      return refused(doing, path, "it cannot be written, and a change of it may have been cut short");
     case SQLITE_FULL:
       return refused(doing, path, "the disk is full; the history is as it was");
     case SQLITE_ERROR:  // its tables are not those that its version has
@@ -136,16 +138,20 @@ Result<History> History::open_to_read(const std::string& path, std::chrono::mill
     }
     return History(path, std::move(database), wait);
   };
+  Database::Access other_way = Database::Access::kFrozen;
   try {
     return open_as(Database::Access::kRead);
   } catch (const SqliteFailure& failure) {
-    // Some places have no locks, and in some of them nobody can write: there it is read without.
     const int code = failure.code & 255;
+    // A writer was killed in the middle of a change: only who may write puts that right.
+    const bool is_cut = code == SQLITE_READONLY && check_owner_of(fs::path(*place).parent_path().string());
+    // Some places have no locks, and in some of them nobody can write: there it is read without.
     const bool without_locks = code == SQLITE_CANTOPEN || code == SQLITE_IOERR || code == SQLITE_PROTOCOL;
-    if (!without_locks || !is_in_order(*place)) return history_error("read", path, failure, wait);
+    if (!is_cut && !(without_locks && is_in_order(*place))) return history_error("read", path, failure, wait);
+    if (is_cut) other_way = Database::Access::kCreate;
   }
   try {
-    return open_as(Database::Access::kFrozen);
+    return open_as(other_way);
   } catch (const SqliteFailure& failure) {
     return history_error("read", path, failure, wait);
   }
@@ -164,36 +170,42 @@ Result<void> History::change(const std::function<Result<void>()>& work) {
     }
     if (done) {
       database_.execute("COMMIT");
-      return {};
+    } else {
+      roll_back();
     }
-    if (database_.is_in_transaction()) database_.execute("ROLLBACK");
     return done;
   } catch (const SqliteFailure& failure) {
-    try {
-      if (database_.is_in_transaction()) database_.execute("ROLLBACK");
-    } catch (const SqliteFailure&) {  // what is left of it is put right by whoever opens the file next
-    }
+    roll_back();
     return error_of("write", failure);
   }
 }
 
 Result<void> History::read(const std::function<void(Database&)>& work) {
+  const bool is_part = database_.is_in_transaction();
   try {
-    if (database_.is_in_transaction()) {
-      work(database_);
-      return {};
-    }
-    database_.execute("BEGIN");
+    if (!is_part) database_.execute("BEGIN");
     work(database_);
-    database_.execute("COMMIT");
+    if (!is_part) database_.execute("COMMIT");
     return {};
   } catch (const SqliteFailure& failure) {
-    try {
-      if (database_.is_in_transaction()) database_.execute("ROLLBACK");
-    } catch (const SqliteFailure&) {  // nothing was written
-    }
+    if (!is_part) roll_back();
     return error_of("read", failure);
   }
+}
+
+void History::roll_back() {
+  try {
+    if (database_.is_in_transaction()) database_.execute("ROLLBACK");
+  } catch (const SqliteFailure&) {  // what is left of it is put right by whoever opens the file next
+  }
+}
+
+bool History::has_journal(const std::string& sha256) {
+  bool has = false;
+  const auto done = read([&](Database& database) {
+    has = Statement(database, "SELECT 1 FROM run WHERE journal_sha256 = ?").bind(sha256).step();
+  });
+  return done && has;
 }
 
 Result<Added> History::add(const RunResults& run) {

@@ -63,6 +63,9 @@ class History {
   // What `work` reads is of one moment. It may throw SqliteFailure.
   Result<void> read(const std::function<void(Database&)>& work);
 
+  // Whether a journal with this SHA-256 was imported.
+  bool has_journal(const std::string& sha256);
+
   // These are called within change().
   Result<Added> add(const RunResults& run);
   Result<void> add_renames(const std::vector<Rename>& renames);
@@ -86,6 +89,7 @@ class History {
 
   Result<std::int64_t> remove_all(
       const std::function<bool(std::size_t newer_runs, const HistoryRun& run)>& is_old);
+  void roll_back();
   Error error_of(const std::string& doing, const SqliteFailure& failure) const;
 
   std::string path_;  // as the user named it

@@ -72,6 +72,11 @@ class Names {
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> tests_;
 };
 
+const Variant& variant_of(const std::vector<Variant>& variants, std::uint32_t number) {
+  if (number >= variants.size()) throw SqliteFailure{kDamaged, "a result is of no variant"};
+  return variants[number];
+}
+
 // The row of a result, until the next one is read.
 class ResultRow {
  public:
@@ -215,51 +220,81 @@ class Words {
 
 // ---- Since when ----
 
+// The streaks of cases that failed at some time, while the runs are gone through from the newest on.
+class Streaks {
+ public:
+  Streaks(Database& database, const Names& names, Runs& runs, const std::vector<Variant>& variants,
+          const HistoryQuestion& question)
+      : names_(names), runs_(runs), variants_(variants), since_(question.since), words_(database) {
+    Statement row(
+        database,
+        "SELECT DISTINCT test, variant FROM result INDEXED BY result_notable WHERE (standing = 1 OR "
+        "flaky = 1) AND standing = 1");
+    while (row.step()) {
+      const Key key{names.of_test(row.integer(0)), static_cast<std::uint32_t>(row.integer(1))};
+      if (glob_match(question.case_glob, names.text(key.name))) open_.try_emplace(key);
+    }
+  }
+
+  bool is_over() const { return open_.empty(); }
+  void go_through(std::size_t run) {
+    runs_.visit(
+        run, open_.size(), [&] { return open_names(); }, [&](const ResultRow& row) { add(run, row); });
+  }
+  std::vector<FailingCase> take() {
+    while (!open_.empty()) close(open_.begin());
+    std::ranges::sort(failing_, {}, [&](const FailingCase& c) {
+      return std::tuple(runs_.size() - c.since, c.id, c.variant);
+    });
+    return std::move(failing_);
+  }
+
+ private:
+  using Open = ByKey<std::optional<FailingCase>>;  // nothing yet: no run of it was met
+
+  void add(std::size_t run, const ResultRow& row) {
+    const auto found = open_.find(row.key());
+    if (found == open_.end() || row.standing() == Standing::kUnrun) return;
+    std::optional<FailingCase>& streak = found->second;
+    if (row.standing() != Standing::kFailing) {
+      if (streak && row.standing() == Standing::kPassing) streak->good = run;
+      return close(found);
+    }
+    if (!streak) {
+      streak = FailingCase{.id = names_.text(found->first.name),
+                           .variant = variant_of(variants_, found->first.variant),
+                           .last = words_.outcome(run, runs_[run].id, row)};
+    }
+    streak->since = run;
+    ++streak->runs;
+  }
+
+  void close(Open::iterator found) {
+    if (found->second && runs_[found->second->last.run].started >= since_)
+      failing_.push_back(*std::move(found->second));
+    open_.erase(found);
+  }
+
+  std::set<std::uint32_t> open_names() const {
+    std::set<std::uint32_t> names;
+    for (const auto& [key, streak] : open_) names.insert(key.name);
+    return names;
+  }
+
+  const Names& names_;
+  Runs& runs_;
+  const std::vector<Variant>& variants_;
+  const std::string& since_;
+  Words words_;
+  Open open_;
+  std::vector<FailingCase> failing_;
+};
+
 std::vector<FailingCase> failing_in(Database& database, const Names& names, Runs& runs,
                                     const std::vector<Variant>& variants, const HistoryQuestion& question) {
-  ByKey<std::optional<FailingCase>> open;
-  Statement candidate(
-      database,
-      "SELECT DISTINCT test, variant FROM result INDEXED BY result_notable WHERE (standing = 1 "
-      "OR flaky = 1) AND standing = 1");
-  while (candidate.step()) {
-    const Key key{names.of_test(candidate.integer(0)), static_cast<std::uint32_t>(candidate.integer(1))};
-    if (glob_match(question.case_glob, names.text(key.name))) open.try_emplace(key);
-  }
-  Words words(database);
-  std::vector<FailingCase> failing;
-  const auto close = [&](auto found) {
-    if (found->second && runs[found->second->last.run].started >= question.since)
-      failing.push_back(*std::move(found->second));
-    open.erase(found);
-  };
-  const auto open_names = [&] {
-    std::set<std::uint32_t> open_now;
-    for (const auto& [key, streak] : open) open_now.insert(key.name);
-    return open_now;
-  };
-  for (std::size_t run = runs.size(); run-- > 0 && !open.empty();) {
-    runs.visit(run, open.size(), open_names, [&](const ResultRow& row) {
-      const auto found = open.find(row.key());
-      if (found == open.end() || row.standing() == Standing::kUnrun) return;
-      auto& streak = found->second;
-      if (row.standing() != Standing::kFailing) {
-        if (streak && row.standing() == Standing::kPassing) streak->good = run;
-        return close(found);
-      }
-      if (!streak) {
-        streak = FailingCase{.id = names.text(found->first.name),
-                             .variant = variants.at(found->first.variant),
-                             .last = words.outcome(run, runs[run].id, row)};
-      }
-      streak->since = run;
-      ++streak->runs;
-    });
-  }
-  while (!open.empty()) close(open.begin());
-  std::ranges::sort(failing, {},
-                    [&](const FailingCase& c) { return std::tuple(runs.size() - c.since, c.id, c.variant); });
-  return failing;
+  Streaks streaks(database, names, runs, variants, question);
+  for (std::size_t run = runs.size(); run-- > 0 && !streaks.is_over();) streaks.go_through(run);
+  return streaks.take();
 }
 
 // ---- Flakiness ----
@@ -375,7 +410,7 @@ std::vector<FlakyCase> flaky_in(Database& database, const Names& names, const Ru
     if (!glob_match(question.case_glob, names.text(key.name))) continue;
     const auto flakiness = reader.of(key);
     if (!flakiness || flakiness->disagreeing == 0) continue;
-    flaky.push_back({names.text(key.name), variants.at(key.variant), *flakiness});
+    flaky.push_back({names.text(key.name), variant_of(variants, key.variant), *flakiness});
   }
   std::ranges::sort(flaky, {},
                     [](const FlakyCase& c) { return std::tuple(-c.flakiness.low, c.id, c.variant); });
@@ -409,7 +444,7 @@ std::vector<CaseOutcomes> outcomes_in(Database& database, const Names& names, Ru
   std::vector<CaseOutcomes> outcomes;
   for (auto& [key, past] : found) {
     past.id = names.text(key.name);
-    past.variant = variants.at(key.variant);
+    past.variant = variant_of(variants, key.variant);
     outcomes.push_back(std::move(past));
   }
   std::ranges::sort(outcomes, {}, [](const CaseOutcomes& c) { return std::tie(c.id, c.variant); });

@@ -10,7 +10,7 @@
 namespace proctor {
 namespace {
 
-constexpr std::int64_t kMostRows = 50'000'000;  // a number above is no row's: the file is damaged
+constexpr std::int64_t kMostRows = 10'000'000;  // a number above is no row's: the file is damaged
 
 std::size_t index_of(std::int64_t id) {
   if (id < 0 || id > kMostRows) throw SqliteFailure{kDamaged, "a row has the number " + std::to_string(id)};

@@ -27,7 +27,7 @@ constexpr std::size_t kTitleBytes = 200;
 constexpr std::size_t kMostIds = 20;
 
 // What may be annotated, before the budget: everything that has one cause.
-struct Cause {
+struct RankedCause {
   int rank = 0;  // smaller: decides more
   std::size_t cases = 0;
   Annotation annotation{};
@@ -79,16 +79,16 @@ Level level_of(const RunModel& model, const CaseRecord& record) {
 
 using Groups = std::map<std::string, std::vector<const CaseRecord*>>;
 
-std::vector<Cause> bad_causes(const RunModel& model, const std::string& workspace) {
+std::vector<RankedCause> bad_causes(const RunModel& model, const std::string& workspace) {
   Groups groups;
   for (const CaseRecord& record : model.cases()) {
     if (model.is_bad(record)) groups[cause_key(model, record)].push_back(&record);
   }
-  std::vector<Cause> causes;
+  std::vector<RankedCause> causes;
   for (const auto& [key, records] : groups) {
     const CaseRecord& first = *records.front();
     const Verdict verdict = model.verdict(first);
-    Cause cause{.rank = rank_of(model, first), .cases = records.size()};
+    RankedCause cause{.rank = rank_of(model, first), .cases = records.size()};
     cause.annotation.level = level_of(model, first);
     cause.annotation.title = fmt::format(
         "{}: {}", records.size() == 1 ? first.planned.id : cases_text(records.size()), to_string(verdict));
@@ -101,7 +101,7 @@ std::vector<Cause> bad_causes(const RunModel& model, const std::string& workspac
 }
 
 // What makes the whole run something else than green.
-void add_run_causes(const RunModel& model, std::vector<Cause>& causes) {
+void add_run_causes(const RunModel& model, std::vector<RankedCause>& causes) {
   std::vector<RunProblem> problems = run_problems(model);
   const RunProblem interrupted = interruption(model);
   const auto is_said = [&](const RunProblem& problem) { return problem.name == interrupted.name; };
@@ -115,12 +115,12 @@ void add_run_causes(const RunModel& model, std::vector<Cause>& causes) {
   }
 }
 
-void add_warnings(const RunModel& model, std::vector<Cause>& causes) {
+void add_warnings(const RunModel& model, std::vector<RankedCause>& causes) {
   std::map<std::string, std::vector<const Warning*>> by_code;
   for (const Warning& warning : model.warnings()) by_code[warning.code].push_back(&warning);
   for (const auto& [code, warnings] : by_code) {
     if (is_machine_warning(code)) continue;  // problems of the run
-    Cause cause{.rank = 0, .cases = warnings.size()};
+    RankedCause cause{.rank = 0, .cases = warnings.size()};
     cause.annotation.level = Level::kWarning;
     cause.annotation.title =
         warnings.size() == 1 ? code : fmt::format("{} ({} times)", code, warnings.size());
@@ -149,7 +149,7 @@ void add_warnings(const RunModel& model, std::vector<Cause>& causes) {
 }
 
 // What reddens nothing and is no plain pass either: skips, known failures, passes that were not expected.
-void add_quiet(const RunModel& model, std::vector<Cause>& causes) {
+void add_quiet(const RunModel& model, std::vector<RankedCause>& causes) {
   Groups quiet;
   for (const CaseRecord& record : model.cases()) {
     if (!model.is_bad(record) && level_of(model, record) != Level::kNone)
@@ -164,7 +164,7 @@ void add_quiet(const RunModel& model, std::vector<Cause>& causes) {
   }
 }
 
-void add_simulation(const RunModel& model, std::vector<Cause>& causes) {
+void add_simulation(const RunModel& model, std::vector<RankedCause>& causes) {
   if (model.simulated()) {
     causes.push_back(
         {.annotation = {.level = Level::kNotice,
@@ -175,9 +175,9 @@ void add_simulation(const RunModel& model, std::vector<Cause>& causes) {
 }
 
 // The causes of one level within its budget, as many as there are, and then how many there are more.
-void spend(std::vector<Cause> causes, Level level, std::vector<Annotation>& out) {
-  std::erase_if(causes, [level](const Cause& cause) { return cause.annotation.level != level; });
-  std::stable_sort(causes.begin(), causes.end(), [](const Cause& a, const Cause& b) {
+void spend(std::vector<RankedCause> causes, Level level, std::vector<Annotation>& out) {
+  std::erase_if(causes, [level](const RankedCause& cause) { return cause.annotation.level != level; });
+  std::stable_sort(causes.begin(), causes.end(), [](const RankedCause& a, const RankedCause& b) {
     return a.rank != b.rank ? a.rank < b.rank : a.cases > b.cases;
   });
   const std::size_t most = level == Level::kError ? kMostErrors : kMostPerLevel;
@@ -202,7 +202,7 @@ void spend(std::vector<Cause> causes, Level level, std::vector<Annotation>& out)
 }  // namespace
 
 std::vector<Annotation> annotations(const RunModel& model, const std::string& workspace) {
-  std::vector<Cause> causes = bad_causes(model, workspace);
+  std::vector<RankedCause> causes = bad_causes(model, workspace);
   add_run_causes(model, causes);
   add_warnings(model, causes);
   add_quiet(model, causes);

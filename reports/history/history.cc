@@ -317,6 +317,13 @@ Result<std::vector<std::string>> History::check() {
         "(SELECT count(*) FROM result WHERE run = run.id AND standing = 1)");
     while (counts.step())
       wrong.push_back(fmt::format("the summary of run {} is not that of its results", counts.text(0)));
+    Statement ran(
+        database,
+        "SELECT run_id, passing + failing, ran FROM run_variant JOIN run ON run.id = run_variant.run");
+    while (ran.step()) {
+      if (static_cast<std::int64_t>(unpacked(ran.bytes(2)).size()) != ran.integer(1))
+        wrong.push_back(fmt::format("the summary of run {} does not have the cases that ran", ran.text(0)));
+    }
   });
   if (!done) return done.error();
   return wrong;

@@ -340,6 +340,18 @@ TEST(HistoryTest, ADamagedFileIsNamed) {
   EXPECT_EQ(runs.error().kind, ErrorKind::kUsage);
 }
 
+TEST(HistoryTest, ASummaryThatIsNotThatOfTheResultsIsFound) {
+  for (const char* change :
+       {"UPDATE run_variant SET failing = failing + 1", "UPDATE run_variant SET ran = x'00'",
+        "DELETE FROM run_variant", "DELETE FROM test WHERE id = 1"}) {
+    const TempDir directory(kInMemory);
+    History history = history_of(file_in(directory), {made_run(1, {{"a/one"}, {"a/two", Outcome::kFail}})});
+    EXPECT_THAT(*history.check(), IsEmpty());
+    Database(file_in(directory), Database::Access::kCreate, 1s).execute(change);
+    EXPECT_FALSE(history.check()->empty()) << change;
+  }
+}
+
 TEST(HistoryTest, AFileOfAnyBytesEndsNothing) {
   const TempDir directory(kInMemory);
   std::vector<MadeCase> cases;

@@ -158,7 +158,7 @@ class Runs {
   const std::map<std::string, std::string>& facts(std::int64_t stack) {
     const auto [known, is_new] = facts_.try_emplace(stack);
     for (const StackFact& fact : is_new ? read_stack(database_, stack) : std::vector<StackFact>()) {
-      if (fact.value) known->second.emplace(fact.name, *fact.value);
+      if (fact.value || fact.absent) known->second.emplace(fact.name, fact.value.value_or("none"));
     }
     return known->second;
   }

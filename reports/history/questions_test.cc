@@ -80,6 +80,15 @@ TEST(HistoryQuestionsTest, ACaseThatIsGoodNowIsNotFailing) {
   EXPECT_THAT(answer(runs_of({kF, kF, kP}), {.failing = true}).failing, IsEmpty());
 }
 
+TEST(HistoryQuestionsTest, ALayerThatCameHasMovedToo) {
+  auto runs = runs_of({kP, kF});
+  runs[0].stack.push_back({.name = "sim.faults", .absent = true});
+  set_fact(runs[1], "sim.faults", "copy.short");
+  const auto found = answer(runs, {.failing = true});
+  ASSERT_THAT(found.failing, SizeIs(1));
+  EXPECT_EQ(to_string(found.runs[found.failing[0].since].moved), "sim.faults none -> copy.short");
+}
+
 TEST(HistoryQuestionsTest, WhatMovedInTheStackIsSaidOfTheRun) {
   auto runs = runs_of({kP, kF, kF});
   for (RunResults& run : runs) set_fact(run, "xpu.driver", "26.31");

@@ -3,7 +3,6 @@
 #include "reports/gate/gate.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -22,12 +21,13 @@
 #include "harness/core/replace_file.h"
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"
-#include "harness/plan/known_failures.h"
+#include "harness/plan/known_failures_check.h"
 #include "harness/run/record/journal_seal.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/run/record/subject.h"
 #include "harness/stack/verify.h"
 #include "reports/gate/gate_formats.h"
+#include "reports/history/questions.h"
 #include "reports/model/report_place.h"
 
 namespace proctor::cli {
@@ -42,16 +42,25 @@ struct GateOptions {
   std::vector<std::string> subject;
   std::string at;
   std::string baseline;
+  std::string history;
   std::string json;
   std::string markdown;
   std::string statement;
 };
+
+constexpr std::chrono::seconds kHistoryWait{60};
 
 // Green needs a verdict: whatever else goes wrong is 2.
 int refuse(const Error& error) {
   static_cast<void>(fail(error));
   return kExitUsage;
 }
+
+// What was read, and is no input of the verdict itself.
+struct GateFiles {
+  KnownFailures known_failures{};
+  std::optional<std::vector<PastEnd>> remembered{};  // of --history
+};
 
 // ---- what the policy names ----
 
@@ -81,8 +90,6 @@ Result<void> read_plans(GateInputs& inputs) {
   return {};
 }
 
-GateDay day_number(Day day) { return std::chrono::sys_days(day).time_since_epoch().count(); }
-
 GateKnownFailure entry_of(const KnownFailure& entry) {
   return {.cases = entry.cases,
           .outcome = entry.outcome,
@@ -93,23 +100,70 @@ GateKnownFailure entry_of(const KnownFailure& entry) {
           .device = entry.device,
           .owner = entry.owner,
           .issue = entry.issue,
-          .added = entry.added ? std::optional(day_number(*entry.added)) : std::nullopt,
-          .expires = day_number(entry.expires),
-          .broad = entry.broad,
+          .expires = entry.expires,
+          .mistakes = {},
           .origin = fs::path(entry.origin).filename().string()};
 }
 
-Result<void> read_known_failures(GateInputs& inputs) {
+Result<void> read_known_failures(GateFiles& files, GateInputs& inputs) {
   if (inputs.policy.known_failures.empty()) return {};
   const std::string file = beside(inputs.policy, inputs.policy.known_failures);
   const auto text = read_text_file(file);
   if (!text) return text.error();
-  const auto list = parse_known_failures(*text, file);
+  auto list = parse_known_failures(*text, file);
   if (!list) return list.error();
   GateKnownFailures known{.file = file, .sha256 = sha256_hex(*text), .entries = {}};
   for (const KnownFailure& entry : list->entries()) known.entries.push_back(entry_of(entry));
   inputs.known_failures = std::move(known);
+  files.known_failures = *std::move(list);
   return {};
+}
+
+std::vector<std::string> models_of(const GateReport& report, const std::string& backend) {
+  std::vector<std::string> models;
+  for (const PlannedDevice& device : report.plan.devices) {
+    if (device.backend == backend) models.push_back(device.name);
+  }
+  return models;
+}
+
+// What the list is held against: every planned case, and how those ended that an entry names.
+KnownFailureCheck check_of(const KnownFailures& list, const GateInputs& inputs) {
+  const auto at = parse_utc(inputs.at).value_or(std::chrono::sys_seconds());
+  KnownFailureCheck check{
+      .at = at, .max = {}, .planned = std::vector<PlannedId>(), .ends = {}, .remembered = {}};
+  for (const GateReport& report : inputs.reports) {
+    report.cases.for_each([&](const GateCase& one) {
+      const GateGroup& group = report.groups[one.group];
+      const std::string id(one.id);
+      check.planned->push_back({id, group.suite, group.backend});
+      const bool named =
+          std::ranges::any_of(list.entries(), [&](const KnownFailure& entry) { return entry.names(id); });
+      if (!named) return;
+      check.ends.push_back({.id = id,
+                            .backend = group.backend,
+                            .where = report.name(),
+                            .models = models_of(report, group.backend),
+                            .when = parse_utc(report.plan.started).value_or(at),
+                            .verdict = one.end.verdict});
+    });
+  }
+  return check;
+}
+
+// One mechanism says what is wrong with an entry (harness/plan/known_failures_check.h); how many there may be is a rule of
+// the policy.
+void judge_entries(const GateFiles& files, GateInputs& inputs) {
+  if (!inputs.known_failures) return;
+  KnownFailureCheck check = check_of(files.known_failures, inputs);
+  check.remembered = files.remembered;
+  for (const KnownFailureFinding& finding : check_known_failures(files.known_failures, check)) {
+    const auto& entries = files.known_failures.entries();
+    const auto entry = std::ranges::find(entries, finding.place, &KnownFailure::origin);
+    if (entry == entries.end()) continue;
+    inputs.known_failures->entries[static_cast<std::size_t>(entry - entries.begin())].mistakes.push_back(
+        finding.text);
+  }
 }
 
 // As sha256sum writes them: the first word of each line.
@@ -172,13 +226,10 @@ Result<void> read_locks(GateInputs& inputs) {
   return {};
 }
 
-Result<void> read_named_files(GateInputs& inputs) {
-  using Step = Result<void> (*)(GateInputs&);
-  for (const Step step :
-       {Step(read_plans), Step(read_known_failures), Step(read_signed_digests), Step(read_locks)}) {
-    if (auto done = step(inputs); !done) return done;
-  }
-  return {};
+Result<void> read_named_files(GateFiles& files, GateInputs& inputs) {
+  if (auto done = read_plans(inputs); !done) return done;
+  if (auto done = read_known_failures(files, inputs); !done) return done;
+  return read_signed_digests(inputs);
 }
 
 // ---- the runs ----
@@ -214,7 +265,6 @@ Result<void> read_reports(const std::vector<std::string>& reports, GateInputs& i
 
 // Which of its cases were red.
 Result<void> read_baseline(const std::string& place, GateInputs& inputs) {
-  if (place.empty()) return {};
   const auto older = load_run_results(place);
   if (!older) return older.error();
   GateBaseline baseline{.name = "run " + older->run_id, .failed = {}};
@@ -225,16 +275,57 @@ Result<void> read_baseline(const std::string& place, GateInputs& inputs) {
   return {};
 }
 
+std::vector<PastEnd> ends_in(const HistoryAnswer& answer) {
+  std::vector<PastEnd> ends;
+  for (const CaseOutcomes& one : answer.outcomes) {
+    for (const SeenOutcome& outcome : one.outcomes) {
+      const auto when = parse_utc(answer.runs[outcome.run].started);
+      if (!when) continue;
+      ends.push_back({.id = one.id,
+                      .backend = one.variant.backend,
+                      .where = to_string(one.variant),
+                      .models = {one.variant.device_model},
+                      .when = *when,
+                      .verdict = outcome.verdict});
+    }
+  }
+  return ends;
+}
+
+// What is red since a run that is not judged now failed before.
+Result<void> read_history(const std::string& place, GateFiles& files, GateInputs& inputs) {
+  auto history = History::open_to_read(place, kHistoryWait);
+  if (!history) return history.error();
+  HistoryQuestion question;
+  question.failing = true;
+  question.outcomes = inputs.known_failures.has_value();
+  question.all_branches = true;
+  const auto answer = ask(*history, question);
+  if (!answer) return answer.error();
+  const auto is_judged_now = [&inputs](const SeenRun& run) {
+    return std::ranges::any_of(inputs.reports,
+                               [&](const GateReport& report) { return report.plan.run_id == run.run_id; });
+  };
+  GateBaseline baseline{.name = "the history", .failed = {}};
+  for (const FailingCase& failing : answer->failing) {
+    if (!is_judged_now(answer->runs[failing.since])) baseline.failed.insert(failing.id);
+  }
+  inputs.baseline = std::move(baseline);
+  if (question.outcomes) files.remembered = ends_in(*answer);
+  return {};
+}
+
 // ---- the command ----
 
-// A date that the calendar has.
-bool is_moment(const std::string& utc) {
-  if (!is_utc_stamp(utc)) return false;
-  const time_t seconds = unix_ms(utc) / 1000;
-  tm parts{};
-  char text[32];
-  ::gmtime_r(&seconds, &parts);
-  return ::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts) != 0 && utc == text;
+// In the one form that a verdict has.
+Result<std::string> moment_of(const std::string& at) {
+  if (at.empty()) return utc_now();
+  const auto moment = is_utc_stamp(at) || at.size() == 10 ? parse_utc(at) : std::nullopt;
+  if (!moment) {
+    return Error::usage("read --at " + at + ": it is no moment in UTC",
+                        "Write 2026-01-31T12:00:00Z, or a day: 2026-01-31.");
+  }
+  return at.size() == 10 ? at + "T00:00:00Z" : at;
 }
 
 Result<GateInputs> read_inputs(const GateOptions& options) {
@@ -242,18 +333,24 @@ Result<GateInputs> read_inputs(const GateOptions& options) {
   auto policy = read_policy(options.policy);
   if (!policy) return policy.error();
   inputs.policy = *std::move(policy);
-  inputs.at = options.at.empty() ? utc_now() : options.at;
-  if (!is_moment(inputs.at))
-    return Error::usage("read --at " + options.at + ": it is no moment", "Write it as 2026-01-31T12:00:00Z.");
+  auto at = moment_of(options.at);
+  if (!at) return at.error();
+  inputs.at = *std::move(at);
   auto subject = parse_subject(options.subject);
   if (!subject) return subject.error();
   if (subject->contains("dirty"))
     return Error::usage("read --subject dirty: whether changes are allowed is said by `clean` in the policy");
   inputs.subject = *std::move(subject);
-  if (auto read = read_named_files(inputs); !read) return read.error();
+  GateFiles files;
+  if (auto read = read_named_files(files, inputs); !read) return read.error();
   if (auto read = read_reports(options.reports, inputs); !read) return read.error();
   if (auto read = read_locks(inputs); !read) return read.error();
-  if (auto read = read_baseline(options.baseline, inputs); !read) return read.error();
+  if (!options.baseline.empty()) {
+    if (auto read = read_baseline(options.baseline, inputs); !read) return read.error();
+  } else if (!options.history.empty()) {
+    if (auto read = read_history(options.history, files, inputs); !read) return read.error();
+  }
+  judge_entries(files, inputs);
   return inputs;
 }
 
@@ -302,7 +399,8 @@ int check(const std::string& file) {
   if (!policy) return refuse(policy.error());
   GateInputs inputs;
   inputs.policy = *std::move(policy);
-  if (auto read = read_named_files(inputs); !read) return refuse(read.error());
+  GateFiles files;
+  if (auto read = read_named_files(files, inputs); !read) return refuse(read.error());
   if (auto read = read_locks(inputs); !read) return refuse(read.error());
   print_weakenings(inputs.policy);
   for (const GateCell& cell : inputs.policy.cells)
@@ -339,8 +437,10 @@ void add_gate_command(CLI::App& app, Action& action) {
   command->add_option("--subject", options->subject, "NAME=VALUE, what the runs must be of: commit=SHA")
       ->allow_extra_args(false);
   command->add_option("--at", options->at, "UTC, the moment of the verdict; default: now");
-  command->add_option("--baseline", options->baseline,
-                      "An older run: tells what failed newly from what failed before");
+  auto* baseline = command->add_option("--baseline", options->baseline,
+                                       "An older run: tells what failed newly from what failed before");
+  command->add_option("--history", options->history, "The same, of a file of `proctor history`")
+      ->excludes(baseline);
   command->add_option("--json", options->json, "Write the verdict to this file");
   command->add_option("--markdown", options->markdown, "The same for people");
   command->add_option("--statement", options->statement, "The same as an in-toto statement, to be signed");

@@ -3,7 +3,8 @@
 
 A fence ```console holds commands, each after "$ ", and lines of their output. Those lines must come in that order; "..."
 stands for anything in a line, and alone for any lines; how many spaces does not matter. "# exits 1" after a command says so; otherwise it is 0. A fence
-with a name after its language, ```toml proctor.toml, is a file that the commands find. What cannot run just anywhere
+with a name after its language, ```toml proctor.toml, is a file that the commands find; where the tree has one of that name, they are the
+same. What cannot run just anywhere
 stands in a fence ```sh below a comment <!-- not run: REASON -->. Indented blocks would escape all this and are refused.
 
     guide.py GUIDE.md...
@@ -15,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import BIN, CUDA_SIMULATOR, Sandbox, check
+from harness import BIN, CUDA_SIMULATOR, ROOT, Sandbox, check
 
 
 class Fence:
@@ -101,7 +102,10 @@ def follow(guide, sandbox):
     count = 0
     for fence in fences(guide):
         if fence.name:
-            (directory / fence.name).write_text("\n".join(fence.lines) + "\n")
+            text, example = "\n".join(fence.lines) + "\n", ROOT / fence.name
+            check(not example.exists() or example.read_text() == text, fence.place, f"{fence.name} is another one in the tree")
+            (directory / fence.name).parent.mkdir(parents=True, exist_ok=True)
+            (directory / fence.name).write_text(text)
         elif fence.language == "console":
             for command in commands(fence):
                 execute(command, directory, env)

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <tuple>
-#include <unordered_map>
 
 #include "harness/core/digest.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"
+#include "reports/gate/hardware_evidence.h"
 #include "reports/model/report_place.h"
 
 namespace proctor {
@@ -89,53 +88,8 @@ bool explains(const GateKnownFailure& entry, const Verdict& failed) {
   return (by_marker || failed.outcome == entry.outcome) && glob_match(entry.reason, failed.reason);
 }
 
-// Of all runs, how many cases an entry is about.
-struct EntryScope {
-  std::set<std::string> planned;  // ids; no more than are needed to know that they are many
-  std::set<std::string> whole_suites;
-  bool fits = false;  // on a stack and a device that are here
-};
-
-EntryScope scope_of(const GateKnownFailure& entry, const std::vector<const GateReport*>& reports) {
-  EntryScope scope;
-  for (const GateReport* report : reports) {
-    std::vector<std::size_t> all(report->groups.size());
-    std::vector<std::size_t> covered(report->groups.size());
-    report->cases.for_each([&](const GateCase& one) {
-      ++all[one.group];
-      if (!covers(entry, one.id)) return;
-      ++covered[one.group];
-      scope.fits = scope.fits || holds_on(entry, *report, report->groups[one.group]);
-      if (scope.planned.size() <= kMostCasesOfNarrow) scope.planned.emplace(one.id);
-    });
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i] > 1 && covered[i] == all[i]) scope.whole_suites.insert(report->groups[i].suite);
-    }
-  }
-  return scope;
-}
-
-// Why an entry excuses nothing.
-Texts mistakes_of(const GateKnownFailure& entry, const EntryScope& scope, GateDay today) {
-  Texts mistakes;
-  if (today > entry.expires) mistakes.push_back(fmt::format("expired {} days ago", today - entry.expires));
-  if (entry.owner.empty()) mistakes.emplace_back("has no owner");
-  if (entry.issue.empty()) mistakes.emplace_back("has no issue");
-  if (!entry.added) mistakes.emplace_back("does not say when it was added");
-  if (entry.added && entry.expires - *entry.added > kLongestKnown)
-    mistakes.push_back(fmt::format("expires {} days after it was added, and {} are allowed",
-                                   entry.expires - *entry.added, kLongestKnown));
-  if (!scope.whole_suites.empty())
-    mistakes.push_back(fmt::format("covers the whole suite {}", *scope.whole_suites.begin()));
-  if (!entry.broad && scope.planned.size() > kMostCasesOfNarrow)
-    mistakes.push_back(fmt::format("matches more than {} cases, without `broad`", kMostCasesOfNarrow));
-  return mistakes;
-}
-
 struct JudgedEntry {
   const GateKnownFailure* entry = nullptr;
-  EntryScope scope;
-  Texts mistakes;
   int hits = 0;
 };
 
@@ -660,7 +614,7 @@ void flaky_rule(const CellView& view, GateFinding& finding) {
     if (!one.end.flaky) return;
     flaky.emplace_back(one.id);
     JudgedEntry* judged = entry_about(view, report, group, one);
-    if (judged != nullptr && judged->mistakes.empty()) {
+    if (judged != nullptr && judged->entry->mistakes.empty()) {
       ++judged->hits;
     } else {
       unlisted.emplace_back(one.id);
@@ -690,10 +644,11 @@ void expected_rule(const CellView& view, GateFinding& finding) {
     ++expected;
     JudgedEntry* judged = entry_about(view, report, group, one);
     if (judged != nullptr) ++judged->hits;
-    if (judged != nullptr && judged->mistakes.empty()) return;
+    if (judged != nullptr && judged->entry->mistakes.empty()) return;
     finding.cases.emplace_back(one.id);
-    ++why[judged == nullptr ? "no known failure of the policy's list explains it"
-                            : fmt::format("{} {}", judged->entry->origin, joined(judged->mistakes, ", "))];
+    ++why[judged == nullptr
+              ? "no known failure of the policy's list explains it"
+              : fmt::format("{}: {}", judged->entry->origin, joined(judged->entry->mistakes, "; "))];
   });
   finding.value = fmt::format("{} expected", counted(static_cast<std::size_t>(expected), "failure"));
   for (const auto& [text, count] : why)
@@ -747,12 +702,15 @@ void hardware_rule(const CellView& view, GateFinding& finding) {
   std::set<std::string> simulated;
   view.for_each_group([&](const GateReport& report, const GateGroup& group) {
     if (group.simulated) simulated.insert(report.name() + " is simulated");
+    if (!group.other_driver.empty())
+      simulated.insert(
+          fmt::format("{}: the loader was told another driver, {}", report.name(), group.other_driver));
     if (report.plan.sim) simulated.insert(report.name() + " is simulated: " + report.plan.sim->topology);
   });
   Texts missing;
   view.for_each_device([&](const GateReport& report, const PlannedDevice& device, const DeviceUse&) {
     ++devices;
-    const Texts facts = missing_evidence(device, report.evidence);
+    const Texts facts = missing_evidence(device, report.evidence, report.probed.contains(device.id));
     good += facts.empty() ? 1 : 0;
     if (!facts.empty())
       missing.push_back(
@@ -856,17 +814,19 @@ void claimed_rule(Judging& all, GateFinding& finding) {
 
 void known_failures_rule(Judging& all, GateFinding& finding) {
   const int most = all.inputs.policy.max_known_failures;
-  finding.limit = all.inputs.known_failures ? fmt::format("at most {}, each about a case", most) : "no list";
+  finding.limit =
+      all.inputs.known_failures ? fmt::format("at most {}, each without a mistake", most) : "no list";
   finding.value = counted(all.entries.size(), "known failure");
   if (static_cast<int>(all.entries.size()) > most)
     red(finding, fmt::format("{}, and {} are allowed", finding.value, most));
   for (const JudgedEntry& judged : all.entries) {
-    const std::string& origin = judged.entry->origin;
-    if (judged.scope.planned.empty()) {
-      red(finding, fmt::format("{} `{}` matches no planned case", origin, joined(judged.entry->cases, ", ")));
-    } else if (judged.hits == 0 && !judged.mistakes.empty()) {
-      red(finding, fmt::format("{} {}", origin, joined(judged.mistakes, ", ")));
-      finding.cases.insert(finding.cases.end(), judged.scope.planned.begin(), judged.scope.planned.end());
+    const GateKnownFailure& entry = *judged.entry;
+    if (judged.hits > 0 || entry.mistakes.empty()) continue;  // else a cell says so
+    red(finding, fmt::format("{}: {}", entry.origin, joined(entry.mistakes, "; ")));
+    for (const GateReport* report : all.reports) {
+      report->cases.for_each([&](const GateCase& one) {
+        if (covers(entry, one.id)) finding.cases.emplace_back(one.id);
+      });
     }
   }
 }
@@ -1036,11 +996,11 @@ void describe(const Judging& all, GateVerdict& verdict) {
       values.insert(subject_fact(*report, name).value.value_or(""));
     if (values.size() == 1 && !values.begin()->empty()) verdict.subject[name] = *values.begin();
   }
-  const GateDay today = all.at_ms / (24 * kMsOfHour);
+  const Day today = day_of(parse_utc(verdict.at).value_or(std::chrono::sys_seconds()));
   for (const JudgedEntry& judged : all.entries) {
     const GateKnownFailure& entry = *judged.entry;
     verdict.known_failures.push_back({entry.origin, joined(entry.cases, ", "), entry.owner, entry.issue,
-                                      entry.expires - today, judged.hits});
+                                      days_between(today, entry.expires), judged.hits});
   }
 }
 
@@ -1069,13 +1029,8 @@ Result<GateVerdict> judge(const GateInputs& inputs, const std::set<std::string>&
               .used_skips = {},
               .taken = {}};
   all.reports = sorted(inputs.reports, all.repeated);
-  const GateDay today = all.at_ms / (24 * kMsOfHour);
   if (inputs.known_failures) {
-    for (const GateKnownFailure& entry : inputs.known_failures->entries) {
-      EntryScope scope = scope_of(entry, all.reports);
-      Texts mistakes = mistakes_of(entry, scope, today);
-      all.entries.push_back({&entry, std::move(scope), std::move(mistakes), 0});
-    }
+    for (const GateKnownFailure& entry : inputs.known_failures->entries) all.entries.push_back({&entry, 0});
   }
   GateVerdict verdict;
   for (const GateCell& cell : inputs.policy.cells) {

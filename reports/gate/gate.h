@@ -5,7 +5,6 @@
 // where it held; docs/gate.md has them all, each with the wrong way to green that it closes.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/core/day.h"
 #include "harness/core/result.h"
 #include "harness/core/version.h"
 #include "reports/gate/gate_report.h"
@@ -21,12 +21,6 @@
 #include "reports/gate/policy.h"
 
 namespace proctor {
-
-// Days since 1970.
-using GateDay = std::int64_t;
-
-inline constexpr GateDay kLongestKnown = 90;
-inline constexpr std::size_t kMostCasesOfNarrow = 5;
 
 // An entry of the list of known failures.
 struct GateKnownFailure {
@@ -39,10 +33,9 @@ struct GateKnownFailure {
   std::string device{};   // glob over the model; "": any
   std::string owner{};
   std::string issue{};
-  std::optional<GateDay> added{};
-  GateDay expires = 0;  // the last day on which it holds
-  bool broad = false;
-  std::string origin{};  // "known_failures.toml:12"
+  Day expires{};                        // the last day on which it holds
+  std::vector<std::string> mistakes{};  // why it excuses nothing; empty: it holds
+  std::string origin{};                 // "known_failures.toml:12"
 };
 
 struct GateKnownFailures {
@@ -51,7 +44,7 @@ struct GateKnownFailures {
   std::vector<GateKnownFailure> entries{};
 };
 
-// An older run, to tell what failed newly from what failed before.
+// What was red before, to tell what failed newly from what failed before.
 struct GateBaseline {
   std::string name{};
   std::set<std::string> failed{};  // ids
@@ -110,7 +103,7 @@ struct GateEntryUse {
   std::string cases{};
   std::string owner{};
   std::string issue{};
-  GateDay days_left = 0;
+  int days_left = 0;
   int hits = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "harness/core/day.h"
 #include "harness/core/digest.h"
 #include "harness/core/journal_chain.h"
 #include "harness/core/json.h"
@@ -90,6 +91,7 @@ std::vector<Event> events_of(const SceneRun& run) {
     for (const Verdict& verdict : one.attempts) {
       AttemptStarted start = started(one.id, ++number);
       start.devices = {one.device};
+      start.environment = run.environment;
       events.emplace_back(start);
       events.emplace_back(ended(one.id, verdict, number));
     }
@@ -128,7 +130,7 @@ void render_again(const fs::path& run_dir) {
   if (!rendered) throw std::runtime_error("failed to " + rendered.error().what);
 }
 
-DeviceEvidence evidence_of(const std::string& id, const std::string& when) {
+HardwareEvidence evidence_of(const std::string& id, const std::string& when) {
   return {.id = id,
           .when = when,
           .pci = id.substr(4),
@@ -137,39 +139,69 @@ DeviceEvidence evidence_of(const std::string& id, const std::string& when) {
           .kernel_driver = "xe",
           .driver_file = "/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1.6",
           .driver_build_id = "1d2c3b",
-          .boot_id = "b007",
-          .probed = true,
-          .simulator = false};
+          .boot_id = "b007"};
+}
+
+DeviceHealth probed(const std::string& id) { return {id, "l1_pass", "", 50, 0, 0, "copied"}; }
+
+// Of each device at the start, then of each at the end.
+std::vector<HardwareEvidence*> evidence_in(GateScene& scene) {
+  std::vector<HardwareEvidence*> found;
+  for (Event& event : scene.run().extra) {
+    if (auto* evidence = std::get_if<HardwareEvidence>(&event)) found.push_back(evidence);
+  }
+  return found;
 }
 
 // ---- known failures ----
 
-constexpr GateDay kToday = 20484;  // 2026-01-31
+// An entry, as text and as it is judged.
+struct SceneEntry {
+  std::string cases = "memory.xpu/Copy.D";
+  std::string reason = "wrong*";
+  std::string device = "*B580*";
+  std::string owner = "ann";
+  std::string issue = "https://example.org/1";
+  std::string added = "2026-01-21";
+  std::string expires = "2026-02-20";
+  std::vector<std::string> mistakes{};
+};
 
-GateKnownFailure entry_about(const std::string& glob) {
-  return {.cases = {glob},
-          .outcome = Outcome::kFail,
-          .reason = "wrong*",
-          .driver = "",
-          .versions = {},
-          .backend = "xpu",
-          .device = "*B580*",
-          .owner = "ann",
-          .issue = "https://example.org/1",
-          .added = kToday - 10,
-          .expires = kToday + 20,
-          .broad = false,
-          .origin = "known.toml:1"};
+std::string text_of(const SceneEntry& entry) {
+  std::string text = "[[known_failure]]\n";
+  const std::pair<const char*, const std::string*> texts[] = {{"case", &entry.cases},
+                                                              {"reason", &entry.reason},
+                                                              {"device", &entry.device},
+                                                              {"owner", &entry.owner},
+                                                              {"issue", &entry.issue}};
+  for (const auto& [key, value] : texts) {
+    if (!value->empty()) text += std::string(key) + " = \"" + *value + "\"\n";
+  }
+  if (entry.issue.empty()) text += "source = \"hearsay\"\n";
+  if (!entry.added.empty()) text += "added = " + entry.added + "\n";
+  return text + "expires = " + entry.expires + "\n";
 }
 
-// The last case fails as it is known to.
-GateScene known_failure_scene() {
+// The list has these entries, and the last case fails.
+GateScene known_failure_scene(const std::vector<SceneEntry>& entries = {SceneEntry{}}) {
   GateScene scene = good_scene();
   scene.gate_keys += "known_failures = \"known.toml\"\n";
   scene.run().cases.back().attempts = {kFailed};
   scene.run().cases.back().end = Verdict{Outcome::kXfail, "wrong answer"};
-  scene.known_failures = GateKnownFailures{
-      .file = "known.toml", .sha256 = std::string(64, 'c'), .entries = {entry_about("memory.xpu/Copy.D")}};
+  scene.known_failures =
+      GateKnownFailures{.file = "known.toml", .sha256 = std::string(64, 'c'), .entries = {}};
+  std::string& text = scene.files["known.toml"];
+  for (const SceneEntry& entry : entries) {
+    const auto line = std::ranges::count(text, '\n') + 1;
+    text += text_of(entry);
+    GateKnownFailure judged{.cases = {entry.cases}, .reason = entry.reason, .device = entry.device};
+    judged.owner = entry.owner;
+    judged.issue = entry.issue;
+    judged.expires = *parse_day(entry.expires);
+    judged.mistakes = entry.mistakes;
+    judged.origin = "known.toml:" + std::to_string(line);
+    scene.known_failures->entries.push_back(std::move(judged));
+  }
   return scene;
 }
 
@@ -213,6 +245,9 @@ void add_ways_of_plans(WrongWays& ways) {
              again.plan.run_id = "again";
              scene.runs.push_back(again);
            });
+  ways.add(2, "what was merged out of shards, in their place", "shards",
+           {"B580", "give the shards themselves"},
+           [](GateScene& scene) { scene.run().plan.stack.emplace_back("shard.1", "run a on b"); });
   ways.add(3, "nothing executed, and exit code 0", "executed",
            {"B580", "nothing was executed", "memory.xpu/Copy.A"}, [](GateScene& scene) {
              for (SceneCase& one : scene.run().cases)
@@ -481,63 +516,66 @@ void add_ways_of_outcomes(WrongWays& ways) {
     scene.run().extra.emplace_back(Warning{std::string(kReportLost), "no space left"});
   });
 
-  const auto known = [&ways](const std::string& name, const std::string& rule, std::vector<std::string> says,
-                             const std::function<void(GateScene&)>& change) {
-    ways.add(16, name, known_failure_scene(), rule, std::move(says), change);
+  const auto known = [&ways](
+                         const std::string& name, const std::string& rule, std::vector<std::string> says,
+                         const std::vector<SceneEntry>& entries,
+                         const WrongWays::Change& change = [](GateScene&) {}) {
+    ways.add(16, name, known_failure_scene(entries), rule, std::move(says), change);
   };
-  const auto entry = [](GateScene& scene) -> GateKnownFailure& {
-    return scene.known_failures->entries.front();
+  const auto entry = [](const std::string& mistake, const std::function<void(SceneEntry&)>& change) {
+    SceneEntry changed;
+    change(changed);
+    if (!mistake.empty()) changed.mistakes = {mistake};
+    return changed;
   };
   known("a known failure that has expired", "expected",
-        {"B580", "known.toml:1 expired 1 days ago", "memory.xpu/Copy.D"},
-        [=](GateScene& scene) { entry(scene).expires = kToday - 1; });
-  known("a known failure without owner", "expected", {"known.toml:1 has no owner", "memory.xpu/Copy.D"},
-        [=](GateScene& scene) { entry(scene).owner = ""; });
+        {"B580", "known.toml:1", "expired on 2026-01-30, 1 day ago", "memory.xpu/Copy.D"},
+        {entry("expired on 2026-01-30, 1 day ago", [](SceneEntry& e) { e.expires = "2026-01-30"; })});
+  known("a known failure without owner", "expected", {"known.toml:1", "has no owner", "memory.xpu/Copy.D"},
+        {entry("has no owner", [](SceneEntry& e) { e.owner = ""; })});
   known("a known failure without issue", "expected", {"has no issue"},
-        [=](GateScene& scene) { entry(scene).issue = ""; });
-  known("a known failure without a day of its own", "expected", {"when it was added"},
-        [=](GateScene& scene) { entry(scene).added.reset(); });
-  known("a known failure for a year", "expected", {"expires 365 days after it was added, and 90 are allowed"},
-        [=](GateScene& scene) { entry(scene).expires = kToday + 355; });
-  known("a known failure that covers a suite", "expected",
-        {"covers the whole suite memory", "memory.xpu/Copy.D"},
-        [=](GateScene& scene) { entry(scene).cases = {"memory.*"}; });
-  known("a known failure of many cases without `broad`", "expected",
-        {"matches more than 5 cases, without `broad`"}, [=](GateScene& scene) {
+        {entry("has no issue", [](SceneEntry& e) { e.issue = ""; })});
+  known("a known failure without a day of its own", "expected", {"does not say since when"},
+        {entry("does not say since when it is known", [](SceneEntry& e) { e.added = ""; })});
+  known("a known failure for a year", "expected", {"is to hold for 365 days"},
+        {entry("is to hold for 365 days", [](SceneEntry& e) { e.expires = "2027-01-21"; })});
+  known("a known failure that covers a suite", "expected", {"would cover a whole suite", "memory.xpu/Copy.D"},
+        {entry("would cover a whole suite", [](SceneEntry& e) { e.cases = "memory.xpu/*"; })});
+  known("a known failure of many cases without `broad`", "expected", {"matches 6 planned cases"},
+        {entry("matches 6 planned cases", [](SceneEntry& e) { e.cases = "memory.xpu/Copy.D*"; })},
+        [](GateScene& scene) {
           std::vector<std::string> ids = ids_of_plan();
           for (const char* name : {"Copy.D1", "Copy.D2", "Copy.D3", "Copy.D4", "Copy.D5"}) {
             ids.push_back(std::string("memory.xpu/") + name);
-            scene.run().cases.push_back(
-                {.id = ids.back(), .attempts = {kPassed}, .end = {}, .device = kSecondCard});
+            SceneCase more = scene.run().cases.back();
+            more.id = ids.back();
+            scene.run().cases.push_back(more);
           }
           scene.plan_ids = ids;
           scene.run().plan.shard = PlannedShard{1, 1, 9, digest_of_file(ids)};
           scene.run().plan.plan_digest = digest_of_plan(ids, {});
-          entry(scene).cases = {"memory.xpu/Copy.D*"};
         });
   known("a failure for another reason than the known one", "expected",
-        {"no known failure of the policy's list explains it"},
-        [=](GateScene& scene) { entry(scene).reason = "hangs*"; });
+        {"no known failure of the policy's list explains it", "memory.xpu/Copy.D"},
+        {entry("", [](SceneEntry& e) { e.reason = "hangs*"; })});
   known("a known failure of another card", "expected", {"no known failure of the policy's list explains it"},
-        [=](GateScene& scene) { entry(scene).device = "*A770*"; });
+        {entry("", [](SceneEntry& e) { e.device = "*A770*"; })});
   known("a failure that the framework's marker expects, and no list", "expected", {"memory.xpu/Copy.A"},
-        [](GateScene& scene) {
+        {SceneEntry{}}, [](GateScene& scene) {
           scene.run().cases[0].attempts = {{Outcome::kXfail, "see #12"}};
         });
   known("more known failures than the policy allows", "known_failures",
-        {"1 known failure, and 0 are allowed"},
+        {"1 known failure, and 0 are allowed"}, {SceneEntry{}},
         [](GateScene& scene) { scene.gate_keys += "max_known_failures = 0\n"; });
   known("a known failure that is about no case", "known_failures",
-        {"known.toml:2 `memory.xpu/Gone` matches no planned case"}, [](GateScene& scene) {
-          scene.known_failures->entries.push_back(entry_about("memory.xpu/Gone"));
-          scene.known_failures->entries.back().origin = "known.toml:2";
-        });
+        {"known.toml:9", "matches no planned case"},
+        {SceneEntry{}, entry("matches no planned case", [](SceneEntry& e) { e.cases = "memory.xpu/Gone"; })});
   known("a known failure that has expired, and nothing failed", "known_failures",
-        {"known.toml:2 expired", "memory.xpu/Copy.A"}, [](GateScene& scene) {
-          scene.known_failures->entries.push_back(entry_about("memory.xpu/Copy.A"));
-          scene.known_failures->entries.back().origin = "known.toml:2";
-          scene.known_failures->entries.back().expires = kToday - 3;
-        });
+        {"known.toml:9", "expired on 2026-01-28", "memory.xpu/Copy.A"},
+        {SceneEntry{}, entry("expired on 2026-01-28, 3 days ago", [](SceneEntry& e) {
+           e.cases = "memory.xpu/Copy.A";
+           e.expires = "2026-01-28";
+         })});
   ways.add(17, "a known failure that passes", known_failure_scene(), "unexpected_pass",
            {"B580", "take the entry", "memory.xpu/Copy.D"}, [](GateScene& scene) {
              scene.run().cases.back().attempts = {kPassed};
@@ -556,7 +594,11 @@ void add_ways_of_hardware(WrongWays& ways) {
     for (PlannedDevice& device : scene.run().plan.devices) device.simulated = true;
   });
   hardware(18, "a simulated run that does not say so", "hardware", {"no evidence at the start", kFirstCard},
-           [](GateScene& scene) { scene.evidence.clear(); });
+           [](GateScene& scene) {
+             std::erase_if(scene.run().extra, [](const Event& event) {
+               return std::holds_alternative<HardwareEvidence>(event);
+             });
+           });
   ways.add(18, "a simulated run, with every word of it edited out of the journal", "journal",
            {"does not fit those before it"}, [](GateScene& scene) {
              scene.run().plan.sim = SimInfo{"xpu:2x2", "simgpu"};
@@ -568,23 +610,35 @@ void add_ways_of_hardware(WrongWays& ways) {
            });
   hardware(19, "a simulator below a run that says it is real", "hardware",
            {"driver_file is a simulator", "libze_intel_sim.so"}, [](GateScene& scene) {
-             for (DeviceEvidence& evidence : scene.evidence) {
-               evidence.driver_file = "/opt/proctor/lib/libze_intel_sim.so";
-               evidence.simulator = true;
+             for (HardwareEvidence* evidence : evidence_in(scene)) {
+               evidence->driver_file = "/opt/proctor/lib/libze_intel_sim.so";
+               evidence->simulator = true;
              }
+           });
+  hardware(19, "a driver that the loader was told", "hardware",
+           {"B580", "the loader was told another driver, /tmp/sim.so, by the suite"}, [](GateScene& scene) {
+             scene.run().environment = {{"ZE_ENABLE_ALT_DRIVERS", "/tmp/sim.so", "suite"}};
            });
   hardware(19, "a device that the kernel's driver does not have", "hardware",
            {"kernel_driver is vfio-pci, and not xe or i915"},
-           [](GateScene& scene) { scene.evidence.front().kernel_driver = "vfio-pci"; });
+           [](GateScene& scene) { evidence_in(scene).front()->kernel_driver = "vfio-pci"; });
+  hardware(19, "a driver that nobody knows", "hardware", {"driver_build_id: failed to read it"},
+           [](GateScene& scene) {
+             evidence_in(scene).back()->driver_build_id = "";
+             evidence_in(scene).back()->gaps = {"driver_build_id: failed to read it"};
+           });
   hardware(19, "nothing was computed on a device", "hardware",
            {"the health probe computed nothing", kSecondCard}, [](GateScene& scene) {
-             for (DeviceEvidence& evidence : scene.evidence) evidence.probed = evidence.id == kFirstCard;
+             std::erase_if(scene.run().extra, [](const Event& event) {
+               const auto* health = std::get_if<DeviceHealth>(&event);
+               return health != nullptr && health->device == kSecondCard;
+             });
            });
   hardware(20, "a report of another machine", "hardware",
            {"pci is 0000:99:00.0, and the probe found 0000:03:00.0"},
-           [](GateScene& scene) { scene.evidence.front().pci = "0000:99:00.0"; });
+           [](GateScene& scene) { evidence_in(scene).front()->pci = "0000:99:00.0"; });
   hardware(20, "evidence of two machines", "hardware", {"boot_id was b007 at the start, and b008 at the end"},
-           [](GateScene& scene) { scene.evidence.back().boot_id = "b008"; });
+           [](GateScene& scene) { evidence_in(scene).back()->boot_id = "b008"; });
   ways.add(20, "a report whose date was moved", "journal", {"does not fit those before it"},
            [](GateScene& scene) {
              scene.at = "2026-03-01T13:00:00Z";
@@ -626,6 +680,7 @@ void add_ways_of_hardware(WrongWays& ways) {
            [](GateScene& scene) {
              scene.gate_keys += "signed = \"digests.txt\"\n";
              scene.signed_digests = std::set<std::string>{std::string(64, '0')};
+             scene.files["digests.txt"] = std::string(64, '0') + "  journal.jsonl\n";
            });
 }
 
@@ -705,8 +760,10 @@ GateScene good_scene() {
 GateScene hardware_scene() {
   GateScene scene = good_scene();
   scene.gate_keys = "";
+  for (const std::string& id : {kFirstCard, kSecondCard}) scene.run().extra.emplace_back(probed(id));
   for (const char* when : {"start", "end"}) {
-    for (const std::string& id : {kFirstCard, kSecondCard}) scene.evidence.push_back(evidence_of(id, when));
+    for (const std::string& id : {kFirstCard, kSecondCard})
+      scene.run().extra.emplace_back(evidence_of(id, when));
   }
   return scene;
 }
@@ -752,6 +809,7 @@ std::string policy_text(const GateScene& scene) {
 void write_scene(const GateScene& scene, const fs::path& directory) {
   write_file(directory / "gate.toml", policy_text(scene));
   write_file(directory / "plan.json", plan_text(scene.plan_ids));
+  for (const auto& [name, text] : scene.files) write_file(directory / name, text);
   for (const SceneRun& run : scene.runs) {
     const fs::path run_dir = directory / run.directory;
     fs::create_directories(run_dir);
@@ -775,7 +833,6 @@ Result<GateInputs> read_scene(const GateScene& scene, const fs::path& directory,
   for (const SceneRun& run : scene.runs) {
     auto report = read_gate_report(directory / run.directory, run.directory);
     if (!report) return report.error();
-    report->evidence = scene.evidence;
     inputs.reports.push_back(*std::move(report));
   }
   if (backwards) std::ranges::reverse(inputs.reports);

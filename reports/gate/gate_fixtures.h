@@ -26,7 +26,8 @@ struct SceneRun {
   std::string directory{};
   RunPlanned plan{};
   std::vector<SceneCase> cases{};
-  std::vector<Event> extra{};  // before the end of the run
+  std::vector<EnvironmentVariable> environment{};  // of each attempt
+  std::vector<Event> extra{};                      // before the end of the run
   bool ended = true;
   std::string finished = "2026-01-31T12:00:09Z";
   std::function<void(std::vector<std::string>& lines)> change_lines{};           // with the right digests
@@ -42,8 +43,8 @@ struct GateScene {
   std::vector<std::string> plan_ids{};
   std::vector<SceneRun> runs{};
   std::optional<GateKnownFailures> known_failures{};
+  std::map<std::string, std::string> files{};  // beside the policy: what these are read from
   std::map<std::string, GateLock> locks{};
-  std::vector<DeviceEvidence> evidence{};
   std::optional<std::set<std::string>> signed_digests{};
   std::optional<GateBaseline> baseline{};
   std::map<std::string, std::string> subject = {{"commit", "c0ffee"}};

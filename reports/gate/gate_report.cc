@@ -32,6 +32,17 @@ bool recovered(const RunModel& model, const CaseRecord& record) {
   });
 }
 
+// By this variable Level Zero's loader takes another driver than that of the machine. Proctor itself sets it to hide cards.
+bool tells_another_driver(const EnvironmentVariable& variable) {
+  return variable.name == "ZE_ENABLE_ALT_DRIVERS" && !variable.value.value_or("").empty() &&
+         variable.by != "proctor";
+}
+
+std::string driver_told_in(const std::vector<EnvironmentVariable>& environment) {
+  const auto told = std::ranges::find_if(environment, tells_another_driver);
+  return told != environment.end() ? fmt::format("{}, by the {}", *told->value, told->by) : "";
+}
+
 class Keeper {
  public:
   Keeper(const RunModel& model, GateReport& report) : model_(model), report_(report) {}
@@ -50,6 +61,7 @@ class Keeper {
     GateGroup& group = report_.groups[index];
     group.simulated = group.simulated || model_.simulated(record);
     if (was_executed(end.verdict)) add_devices(record, group);
+    for (const Attempt& attempt : record.attempts) note_driver(attempt, group);
     report_.cases.add(record.planned.id, index, std::move(end));
   }
 
@@ -68,6 +80,14 @@ class Keeper {
   static Verdict failed_as(const CaseRecord& record, const Verdict& verdict) {
     const Attempt* attempt = deciding_attempt(record, verdict);
     return attempt != nullptr ? verdict_of(*attempt) : Verdict{Outcome::kXfail, verdict.reason};
+  }
+
+  static void note_driver(const Attempt& attempt, GateGroup& group) {
+    if (group.other_driver.empty()) group.other_driver = driver_told_in(attempt.start.environment);
+    if (!attempt.end) return;
+    for (const RankEnd& rank : attempt.end->ranks) {
+      if (group.other_driver.empty()) group.other_driver = driver_told_in(rank.environment);
+    }
   }
 
   static void add_devices(const CaseRecord& record, GateGroup& group) {
@@ -162,7 +182,7 @@ int version_of(std::string_view line) {
 // What no rule asks. It is most of a journal.
 void drop_details(Event& event) {
   if (auto* start = std::get_if<AttemptStarted>(&event)) {
-    start->environment = {};
+    if (driver_told_in(start->environment).empty()) start->environment = {};
     start->log = {};
   } else if (auto* end = std::get_if<AttemptEnded>(&event)) {
     end->output = {};
@@ -172,7 +192,7 @@ void drop_details(Event& event) {
     end->measures = {};
     end->properties = {};
     end->diagnosis.reset();
-    end->ranks = {};
+    std::erase_if(end->ranks, [](const RankEnd& rank) { return driver_told_in(rank.environment).empty(); });
   }
 }
 
@@ -303,13 +323,16 @@ GateReport gate_report_of(const RunModel& model) {
     if (is_machine_warning(warning.code) || warning.code == kProgramChanged)
       report.warnings.push_back(warning);
   }
-  for (const DeviceHealth& health : model.health())
-    report.resets += health.what == "reset" || health.what == "lost" || health.what == "drained" ? 1 : 0;
+  for (const DeviceHealth& health : model.health()) {
+    const bool reset = health.what == "reset" || health.what == "lost" || health.what == "drained";
+    report.resets += reset ? 1 : 0;
+    if (health.what == "l1_pass") report.probed.insert(health.device);
+  }
   for (const PlannedSuite& suite : model.plan().suites) {
     const ProgramRead read = model.program_read(suite);
     report.programs.push_back({suite.name, suite.backend, read.sha256, read.reason});
   }
-  report.evidence = hardware_evidence_of(model);
+  report.evidence = model.hardware();
   Keeper keeper(model, report);
   for (const CaseRecord& record : model.cases()) keeper.add(record);
   return report;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,6 @@
 #include "harness/core/journal_chain.h"
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/result.h"
-#include "reports/gate/hardware_evidence.h"
 #include "reports/model/run_model.h"
 
 namespace proctor {
@@ -81,7 +81,8 @@ struct DeviceUse {
 struct GateGroup {
   std::string suite{};
   std::string backend{};
-  bool simulated = false;                      // any of its cases
+  bool simulated = false;      // any of its cases
+  std::string other_driver{};  // that Level Zero's loader was told to take: "/x.so, by the caller"; ""
   std::map<std::string, DeviceUse> devices{};  // by leased id
 };
 
@@ -103,7 +104,8 @@ struct GateReport {
   std::vector<Warning> warnings{};  // those that a rule reads
   int resets = 0;                   // devices that were reset, lost or drained
   std::vector<GateProgram> programs{};
-  std::vector<DeviceEvidence> evidence{};
+  std::vector<HardwareEvidence> evidence{};
+  std::set<std::string> probed{};          // devices on which the health probe computed and compared
   std::vector<std::string> other_files{};  // of its directory: not what the journal renders to
   std::vector<GateGroup> groups{};
   GateCases cases{};

@@ -5,31 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "reports/model/run_model.h"
+#include "harness/core/events.h"
 
 namespace proctor {
 
-// Of one device at one moment.
-struct DeviceEvidence {
-  std::string id{};             // the leased one
-  std::string when{};           // "start" or "end"
-  std::string pci{};            // its address
-  std::string vendor{};         // of /sys/bus/pci: "8086"
-  std::string device{};         // the same: "e20b"
-  std::string kernel_driver{};  // which is bound to it: "xe"
-  std::string driver_file{};    // the driver's library that the probe had loaded
-  std::string driver_build_id{};
-  std::string boot_id{};
-  bool probed = false;     // the health probe copied, computed and compared on it in this run
-  bool simulator = false;  // the library is a simulator
-};
-
-// What a journal holds of it.
-std::vector<DeviceEvidence> hardware_evidence_of(const RunModel& model);
-
-// What is missing before this device counts as hardware: "no evidence at the start", "the kernel's driver is vfio-pci, and
-// not xe or i915"; empty: nothing.
+// What is missing before this device counts as hardware: "no evidence at the start", "kernel_driver is vfio-pci, and not xe
+// or i915"; empty: nothing. `probed`: the health probe copied, computed and compared on it in this run.
 std::vector<std::string> missing_evidence(const PlannedDevice& device,
-                                          const std::vector<DeviceEvidence>& evidence);
+                                          const std::vector<HardwareEvidence>& evidence, bool probed);
 
 }  // namespace proctor

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 
 #include "harness/core/digest.h"
@@ -11,161 +12,154 @@
 namespace proctor {
 namespace {
 
-using Json = nlohmann::json;
+constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::string_view kVersion = "1";
 
-constexpr std::int64_t kVersion = 1;
-
-void append_quoted(std::string& out, std::string_view text) {
-  out += '"';
-  for (const char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\b':
-        out += "\\b";
-        break;
-      case '\f':
-        out += "\\f";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-        } else {
-          out += c;
-        }
-    }
-  }
-  out += '"';
+// A text between quotes, without them.
+std::string unquoted(std::string_view raw) {
+  if (raw.find('\\') == raw.npos) return std::string(raw.substr(1, raw.size() - 2));
+  const auto text = nlohmann::json::parse(raw, nullptr, /*allow_exceptions=*/false);
+  return text.is_string() ? text.get<std::string>() : std::string();
 }
 
-// Hears the file and says it again without blanks and without its digest, which is how the digest is made: keys are sorted
-// in both (harness/plan/plan_file.cc).
-class PlanListener final : public nlohmann::json_sax<Json> {
+// Goes through the file once. Its digest is made of the same text without blanks and without the member `digest`
+// (harness/plan/plan_file.cc), so nothing needs to be understood but where texts begin and end, and what stands in the few
+// places that a gate asks for. What is no JSON has no such digest.
+class PlanScanner {
  public:
-  bool null() override { return word("null"); }
-  bool boolean(bool value) override { return word(value ? "true" : "false"); }
-  bool number_integer(number_integer_t value) override {
-    if (path_is({"version"})) version_ = value;
-    return word(std::to_string(value));
-  }
-  bool number_unsigned(number_unsigned_t value) override {
-    if (path_is({"version"})) version_ = static_cast<std::int64_t>(value);
-    if (path_is({"cases", "", "suite"})) suite_of_case_ = value;
-    return word(std::to_string(value));
-  }
-  bool number_float(number_float_t, const string_t& text) override { return word(text); }
-  bool binary(binary_t&) override { return false; }
-
-  bool string(string_t& text) override {
-    if (path_is({"format"})) format_ = text;
-    if (path_is({"digest"})) {
-      said_digest_ = text;
-      return true;
-    }
-    if (path_is({"plan_digest"})) plan_.plan_digest = text;
-    if (path_is({"cases", "", "id"})) id_ = text;
-    if (path_is({"suites", "", "name"})) suites_.back().first = text;
-    if (path_is({"suites", "", "backend"})) suites_.back().second = text;
-    separate();
-    append_quoted(text_, text);
-    return pass();
-  }
-  bool key(string_t& name) override {
-    path_.back() = name;
-    if (path_is({"digest"})) return true;
-    separate();
-    append_quoted(text_, name);
-    text_ += ':';
-    after_key_ = true;
-    return pass();
-  }
-  bool start_object(std::size_t) override {
-    if (path_is({"suites", ""})) suites_.emplace_back();
-    return open('{');
-  }
-  bool end_object() override {
-    close('}');
-    if (path_is({"cases", ""})) cases_.emplace_back(suite_of_case_, std::move(id_));
-    return true;
-  }
-  bool start_array(std::size_t) override { return open('['); }
-  bool end_array() override { return close(']'); }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
-    return false;
-  }
+  explicit PlanScanner(std::string_view text) : text_(text) {}
 
   // "" when it is a plan.
-  std::string take(GatePlan& plan) {
-    digest_.add(text_);
-    if (format_ != "proctor-plan") return "it is no plan of Proctor";
+  std::string scan(GatePlan& plan) {
+    while (!broken_ && next()) {
+    }
+    digest_.add(compact_);
+    if (broken_ || !open_.empty() || format_ != "proctor-plan") return "it is no plan of Proctor";
     if (version_ != kVersion)
       return fmt::format("its format is version {}, and this Proctor reads version {}", version_, kVersion);
     if (digest_.hex() != said_digest_)
       return "it was changed after it was made: its digest is that of another content";
-    plan_.digest = said_digest_;
+    plan.digest = said_digest_;
+    plan.plan_digest = plan_digest_;
     for (auto& [suite, id] : cases_) {
       if (suite >= suites_.size()) return fmt::format("its case {} is of no suite", id);
-      plan_.cases[suites_[suite]].push_back(std::move(id));
+      plan.cases[suites_[suite]].push_back(std::move(id));
     }
-    for (auto& [suite, ids] : plan_.cases) std::ranges::sort(ids);
-    plan = std::move(plan_);
+    for (auto& [suite, ids] : plan.cases) std::ranges::sort(ids);
     return "";
   }
 
  private:
-  // "" stands for an element of an array.
-  bool path_is(std::initializer_list<std::string_view> keys) const { return std::ranges::equal(path_, keys); }
-  void separate() {
-    if (!first_ && !after_key_) text_ += ',';
-    first_ = after_key_ = false;
-  }
-  bool word(std::string_view text) {
-    separate();
-    text_ += text;
-    return pass();
-  }
-  bool open(char bracket) {
-    separate();
-    text_ += bracket;
-    first_ = true;
-    path_.emplace_back();
-    return true;
-  }
-  bool close(char bracket) {
-    path_.pop_back();
-    text_ += bracket;
-    first_ = false;
-    return pass();
-  }
-  bool pass() {
-    if (text_.size() < 1 << 16) return true;
-    digest_.add(text_);
-    text_.clear();
+  bool next() {
+    at_ = std::min(text_.find_first_not_of(kBlanks, at_), text_.size());
+    if (at_ == text_.size()) return false;
+    const char c = text_[at_];
+    if (c == '{' || c == '[') {
+      begin(c);
+    } else if (c == '}' || c == ']') {
+      end(c);
+    } else if (c == ',' || c == ':') {
+      separator(c);
+    } else {
+      word(c == '"' ? text() : bare());
+    }
     return true;
   }
 
-  std::vector<std::string> path_;
-  std::string text_;
-  bool first_ = true;
-  bool after_key_ = false;
+  void begin(char bracket) {
+    take(text_.substr(at_++, 1));
+    if (bracket == '{' && in("suites", 2)) suites_.emplace_back();
+    open_ += bracket;
+    key_is_next_ = bracket == '{';
+  }
+
+  void end(char bracket) {
+    const char opened = bracket == '}' ? '{' : '[';
+    broken_ = open_.empty() || open_.back() != opened;
+    if (broken_) return;
+    take(text_.substr(at_++, 1));
+    open_.pop_back();
+    if (bracket == '}' && in("cases", 2)) cases_.emplace_back(suite_of_case_, std::move(id_));
+  }
+
+  void separator(char c) {
+    key_is_next_ = c == ',' && !open_.empty() && open_.back() == '{';
+    if (skips_comma_ && c == ',') {
+      skips_comma_ = false;
+      ++at_;
+    } else {
+      take(text_.substr(at_++, 1));
+    }
+  }
+
+  // With its quotes.
+  std::string_view text() {
+    std::size_t end = at_ + 1;
+    while (end < text_.size() && text_[end] != '"') end += text_[end] == '\\' ? 2 : 1;
+    broken_ = end >= text_.size();
+    return text_.substr(at_, end + 1 - at_);
+  }
+  std::string_view bare() const {
+    const auto end = std::min(text_.find_first_of(" \t\r\n,:]}[{\"", at_), text_.size());
+    return text_.substr(at_, end - at_);
+  }
+
+  // A key, or a value that is no object and no array.
+  void word(std::string_view raw) {
+    at_ += raw.size();
+    const bool is_key = key_is_next_;
+    key_is_next_ = false;
+    if (is_key) key_ = raw.substr(1, raw.size() - std::min<std::size_t>(raw.size(), 2));
+    if (is_key && open_.size() == 1) top_ = key_;
+    if (open_.size() == 1 && top_ == "digest") {  // with the colon between
+      if (!is_key) said_digest_ = unquoted(raw);
+      if (!is_key) compact_.pop_back();
+      skips_comma_ = !is_key;
+      return;
+    }
+    take(raw);
+    if (!is_key) value(raw);
+  }
+
+  void value(std::string_view raw) {
+    const bool is_text = raw.starts_with('"') && raw.size() >= 2;
+    if (open_.size() == 1 && top_ == "version") version_ = raw;
+    if (in("cases", 3) && key_ == "suite")
+      std::from_chars(raw.data(), raw.data() + raw.size(), suite_of_case_);
+    if (!is_text) return;
+    if (open_.size() == 1 && top_ == "format") format_ = unquoted(raw);
+    if (open_.size() == 1 && top_ == "plan_digest") plan_digest_ = unquoted(raw);
+    if (in("cases", 3) && key_ == "id") id_ = unquoted(raw);
+    if (in("suites", 3) && !suites_.empty() && key_ == "name") suites_.back().first = unquoted(raw);
+    if (in("suites", 3) && !suites_.empty() && key_ == "backend") suites_.back().second = unquoted(raw);
+  }
+
+  bool in(std::string_view top, std::size_t depth) const { return open_.size() == depth && top_ == top; }
+
+  void take(std::string_view piece) {
+    compact_ += piece;
+    if (compact_.size() < kPiece) return;
+    // The last byte may have to go again.
+    digest_.add(std::string_view(compact_).substr(0, compact_.size() - 1));
+    compact_.erase(0, compact_.size() - 1);
+  }
+
+  static constexpr std::size_t kPiece = std::size_t{1} << 16;
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string open_;  // the brackets around
+  std::string_view top_;
+  std::string_view key_;
+  bool key_is_next_ = false;
+  bool skips_comma_ = false;
+  bool broken_ = false;
+  std::string compact_;
   Sha256 digest_;
-  GatePlan plan_;
   std::string format_;
+  std::string version_;
   std::string said_digest_;
-  std::int64_t version_ = 0;
+  std::string plan_digest_;
   std::vector<std::pair<std::string, std::string>> suites_;  // name, backend
   std::uint64_t suite_of_case_ = 0;
   std::string id_;
@@ -175,16 +169,12 @@ class PlanListener final : public nlohmann::json_sax<Json> {
 }  // namespace
 
 Result<GatePlan> parse_gate_plan(std::string_view text, const std::string& file) {
-  PlanListener listener;
   GatePlan plan;
-  const bool parsed = Json::sax_parse(text, &listener);
-  const std::string why = parsed ? listener.take(plan) : "it is no plan of Proctor";
-  if (!why.empty()) {
-    return Error::usage(fmt::format("read the plan {}: {}", file, why),
-                        "Make it with `proctor plan -o FILE`, and leave it as it is.");
-  }
   plan.file = file;
-  return plan;
+  const std::string why = PlanScanner(text).scan(plan);
+  if (why.empty()) return plan;
+  return Error::usage(fmt::format("read the plan {}: {}", file, why),
+                      "Make it with `proctor plan -o FILE`, and leave it as it is.");
 }
 
 }  // namespace proctor

@@ -1,0 +1,83 @@
+#include "reports/gate/plan_ids.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/core/digest.h"
+#include "harness/core/json.h"
+
+namespace proctor {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+json plan() {
+  return {{"format", "proctor-plan"},
+          {"version", 1},
+          {"plan_digest", "p"},
+          {"run", {{"breaker", nullptr}, {"digest", "of a run"}, {"id", "none"}}},
+          {"suites",
+           {{{"name", "a \"b\""}, {"backend", "xpu"}, {"env", {{"name", "x"}, {"E", "{[\\\"\n\x01 ü"}}}},
+            {{"name", "c"}, {"backend", "none"}, {"command", {"name", "[", "}"}}}}},
+          {"cases",
+           {{{"id", "c/2"}, {"suite", 1}, {"policy", {{"id", "inner"}, {"suite", 7}}}},
+            {{"id", "a/\u00e9\\\" 1"}, {"suite", 0}, {"needs", "x : y , z"}},
+            {{"id", "c/1"}, {"suite", 1}, {"sizes", {1, -2, 3}}}}}};
+}
+
+std::string text_of(json content, int indent = 1) {
+  content["digest"] = sha256_hex(content.dump());
+  return content.dump(indent);
+}
+
+std::string refusal(const std::string& text) {
+  const auto read = parse_gate_plan(text, "p.json");
+  return read ? "" : read.error().what;
+}
+
+TEST(GatePlan, HasTheIdsOfEachSuiteAndTheDigestOfTheFile) {
+  const auto read = parse_gate_plan(text_of(plan()), "p.json");
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(read->digest, sha256_hex(plan().dump()));
+  EXPECT_EQ(read->plan_digest, "p");
+  ASSERT_EQ(read->cases.size(), 2u);
+  EXPECT_THAT(read->cases.at({"c", "none"}), ElementsAre("c/1", "c/2"));
+  EXPECT_THAT(read->cases.at({"a \"b\"", "xpu"}), ElementsAre("a/\u00e9\\\" 1"));
+}
+
+TEST(GatePlan, BlanksBetweenWordsAreNoChange) {
+  for (const int indent : {-1, 0, 1, 4}) EXPECT_EQ(refusal(text_of(plan(), indent)), "");
+  EXPECT_EQ(refusal(" \n\t" + text_of(plan()) + "\r\n"), "");
+}
+
+TEST(GatePlan, AnyOtherChangeIsRefused) {
+  const std::string text = text_of(plan());
+  int refused = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    std::string changed = text;
+    changed[at] = changed[at] == 'q' ? 'r' : 'q';
+    const bool between = text[at] == ' ' || text[at] == '\n';
+    const bool same = between && refusal(changed).empty();
+    EXPECT_FALSE(same) << at;
+    refused += refusal(changed).empty() ? 0 : 1;
+    EXPECT_NE(refusal(text.substr(0, at)), "") << at;
+  }
+  EXPECT_EQ(refused, static_cast<int>(text.size()));
+}
+
+TEST(GatePlan, WhatIsNoPlanOrANewerOneIsNamed) {
+  for (const char* text :
+       {"", "{}", "[]", "x", "\"", "{\"digest\":", "}", "[[[[", "\"proctor-plan\"", "{\"digest\":\"a\"}"})
+    EXPECT_THAT(refusal(text), HasSubstr("p.json: it is no plan of Proctor")) << text;
+  json newer = plan();
+  newer["version"] = 2;
+  EXPECT_THAT(refusal(text_of(newer)), HasSubstr("its format is version 2"));
+  json strange = plan();
+  strange["cases"][0]["suite"] = 9;
+  EXPECT_THAT(refusal(text_of(strange)), HasSubstr("its case c/2 is of no suite"));
+}
+
+}  // namespace
+}  // namespace proctor

@@ -89,6 +89,7 @@ void add_report_command(CLI::App& app, Action& action) {
   command->add_option("--out", options->out,
                       "Directory for them (default: the run directory, below which logs and evidence lie)");
   add_report_merge(*report, action);
+  add_report_page(*report, action);
   add_report_diff(*report, action);
   add_report_github(*report, action);
   command->callback([options, &action] { action = [options] { return render_formats(*options); }; });

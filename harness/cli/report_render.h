@@ -26,5 +26,6 @@ int render_again(const std::string& run_dir, const std::vector<ReportFormat>& fo
 void add_report_github(CLI::App& report, Action& action);  // report github
 void add_report_diff(CLI::App& report, Action& action);    // report diff
 void add_report_merge(CLI::App& report, Action& action);   // report merge
+void add_report_page(CLI::App& report, Action& action);    // report page
 
 }  // namespace proctor::cli

@@ -67,7 +67,7 @@
   const look = (i) => data.verdicts[value("verdict", i)][2];
   const outcome = (i) => data.verdicts[value("verdict", i)][0];
   const marks = (i) => data.marksets[value("marks", i)];
-  const fill = (template, part) => template.replace("\n", () => part);
+  const fill = ([before, after], part) => (after === undefined ? before : before + part + after);
 
   function prepare() {
     data.verdicts = data.verdicts.map((text) => {
@@ -324,6 +324,7 @@
       active = 0;
       list.port.scrollTop = 0;
       list.rowsBox.style.height = `${rows.length * ROW}px`;
+      list.port.style.height = `min(72vh, 44rem, ${Math.max(1, rows.length) * ROW + 1}px)`;
       draw(true);
       list.status.textContent = rows.length === data.id.length ? `${counted(rows.length, "case", "cases")}`
         : `${number(rows.length)} of ${counted(data.id.length, "case", "cases")}`;
@@ -541,6 +542,19 @@
           point.run[4] ? el("strong", {}, ` · ${point.run[4]}`) : "")))));
   }
 
+  // How many cases were bad, run by run.
+  async function trend() {
+    if (data.runs.length > 1 || !$("data-past")) return;
+    const past = await block("past");
+    const points = past.bad[0].map((count, at) => ({ count, started: past.runs[0][at][1], moved: past.runs[0][at][4] }));
+    if (!points.length) return;
+    points.push({ count: data.id.filter((_, i) => look(i) === "bad").length, started: data.runs[0].started, moved: "" });
+    $("changes").append(el("p", { class: "quiet" }, `Bad cases in the last ${points.length} runs, the newest at the right:`),
+      chart(points.slice(-80).map((point) => ({ look: point.count ? "bad" : "good", value: point.count,
+        title: `${counted(point.count, "case", "cases")} bad · ${point.started}${point.moved ? ` · ${point.moved}` : ""}` })),
+      "How many cases were bad in each run"));
+  }
+
   // The only chart: bars from left to right, each with the colour and the sign of how it ended, as high as its value.
   function chart(points, label) {
     const NS = "http://www.w3.org/2000/svg";
@@ -599,6 +613,7 @@
     });
     state = isOurs() ? parseState() : { ...EMPTY };
     show();
+    await trend();
     if (location.hash && isOurs() && !state.case) $("cases").scrollIntoView();
     document.documentElement.dataset.ready = "yes";
   }

@@ -27,13 +27,24 @@ constexpr std::size_t kLogBytes = 64 * 1024;      // of each log
 constexpr std::size_t kAllLogsBytes = 1'500'000;  // of a page
 constexpr std::size_t kBlockBytes = 256 * 1024;   // of text, inflated when somebody looks
 constexpr std::size_t kIndexBytes = 64 * 1024;    // what is kept free for the last block
-constexpr std::size_t kTextBytes = 4000;          // of one text that somebody else wrote
+constexpr std::size_t kDataTextBytes = 4000;      // of one text that somebody else wrote
 constexpr std::size_t kIdBytes = 1000;
+constexpr std::size_t kCommandBytes = 16'000;
 constexpr std::size_t kMostFailures = 20;
 constexpr std::size_t kMostMeasures = 200;
 
-std::string cut_text(std::string_view bytes, std::size_t limit = kTextBytes) {
+std::string cut_text(std::string_view bytes, std::size_t limit = kDataTextBytes) {
   return bytes.size() <= limit ? page_text(bytes) : truncate(page_text(bytes), limit);
+}
+
+// Between what is before a part that stands for each case, and what follows it.
+constexpr char kForEach = '\x1f';
+
+// A text with such a part in it.
+std::string around(const std::string& text, const std::string& part) {
+  const std::size_t at = part.empty() ? std::string::npos : text.find(part);
+  if (at == std::string::npos) return text;
+  return text.substr(0, at) + kForEach + text.substr(at + part.size());
 }
 
 // Each text once, in the order in which they came.
@@ -46,9 +57,20 @@ class TextTable {
     texts_.push_back(&entry->first);
     return entry->second;
   }
-  void write(JsonWriter& json, std::string_view name, std::size_t limit = kTextBytes) const {
+  void write(JsonWriter& json, std::string_view name, std::size_t limit = kDataTextBytes) const {
     json.open_array(name);
     for (const std::string* text : texts_) json.item(cut_text(*text, limit));
+    json.close();
+  }
+  // Each as what is before kForEach, and what follows it.
+  void write_around(JsonWriter& json, std::string_view name) const {
+    json.open_array(name);
+    for (const std::string* text : texts_) {
+      const std::size_t at = text->find(kForEach);
+      json.open_array().item(cut_text(text->substr(0, at), kCommandBytes));
+      if (at != std::string::npos) json.item(cut_text(text->substr(at + 1), kCommandBytes));
+      json.close();
+    }
     json.close();
   }
   const std::vector<const std::string*>& texts() const { return texts_; }
@@ -132,13 +154,6 @@ class Blocks {
   std::unique_ptr<Open> open_;
   std::vector<PageBlock> blocks_;
 };
-
-// A text in which a part stands for each case: what is before it, and what follows.
-std::string around(const std::string& text, const std::string& part) {
-  const std::size_t at = part.empty() ? std::string::npos : text.find(part);
-  if (at == std::string::npos) return text;
-  return text.substr(0, at) + '\n' + text.substr(at + part.size());
-}
 
 std::string name_in_suite(const std::string& id) { return id.substr(id.find('/') + 1); }
 
@@ -294,8 +309,8 @@ class ListWriter {
     lists_.messages.write(json, "messages");
     lists_.devices.write(json, "devices", kIdBytes);
     lists_.marks.write(json, "marksets");
-    lists_.logs.write(json, "logs");
-    lists_.reruns.write(json, "reruns", 4 * kTextBytes);
+    lists_.logs.write_around(json, "logs");
+    lists_.reruns.write_around(json, "reruns");
     lists_.rules.write(json, "rules");
     lists_.kinds.write(json, "kinds");
     json.open_array("id");
@@ -333,6 +348,19 @@ class ListWriter {
     for (const auto& [name, column] : columns) write_column(json, name, *column);
   }
 
+  // How many cases failed in each run before.
+  static void write_bad_counts(JsonWriter& json, const Past* past) {
+    std::vector<std::int64_t> counts(past == nullptr ? 0 : past->runs.size());
+    for (std::size_t i = 0; past != nullptr && i < past->cases.size(); ++i) {
+      for (const PastOutcome& outcome : past->cases[i]) {
+        if (outcome.standing == Standing::kFailing) ++counts[outcome.run];
+      }
+    }
+    json.open_array();
+    for (const std::int64_t count : counts) json.item(count);
+    json.close();
+  }
+
   void write_pasts(JsonWriter& json) const {
     json.open_object().open_array("runs");
     for (const PageRun& run : request_.runs) {
@@ -348,6 +376,8 @@ class ListWriter {
       }
       json.close();
     }
+    json.close().open_array("bad");
+    for (const PageRun& run : request_.runs) write_bad_counts(json, run.past);
     json.close().open_array("outcomes");
     for (const Outcome outcome : kAllOutcomes) json.item(to_string(outcome));
     json.close().open_array("cases");

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <tuple>
@@ -15,6 +17,7 @@
 #include "harness/core/words.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"
+#include "reports/model/report_place.h"
 #include "reports/model/rerun.h"
 #include "reports/model/run_problems.h"
 #include "reports/model/telemetry_text.h"
@@ -30,8 +33,9 @@ constexpr std::size_t kMostCauses = 50;
 constexpr std::size_t kMostNamedCases = 10;
 constexpr std::size_t kMostChangesNamed = 25;
 constexpr std::size_t kMostWarnings = 100;
+constexpr std::int64_t kFewDays = 14;  // that an entry still holds
 constexpr std::size_t kMostReasons = 20;
-constexpr std::size_t kCommandBytes = 4000;
+constexpr std::size_t kCommandLineBytes = 4000;
 
 struct Tally {
   Summary summary;
@@ -175,7 +179,7 @@ class Body {
 
   bool several() const { return request_.runs.size() > 1; }
 
-  // "on stack b60", where there are several runs to tell apart.
+  // Where there are several to tell apart.
   std::string run_name(std::size_t run) const {
     const RunPlanned& plan = request_.runs[run].model.plan();
     return several() ? plan.run_id : "";
@@ -192,17 +196,18 @@ class Body {
     out(fmt::format("<header class=\"{}\">\n<p class=\"kicker\">Proctor</p>\n", look));
     out(fmt::format("<h1><span class=\"sign\" aria-hidden=\"true\">{}</span> {}</h1>\n", sign_of(look),
                     html_text(sentence(request_, tally_))));
-    out(fmt::format("<p class=\"exit\">Exit code <strong>{}</strong>: {}.</p>\n", code,
-                    code_meaning(code, verdict)));
+    const std::string_view meaning = code_meaning(code, verdict);
+    out(fmt::format("<p class=\"exit\">Exit code <strong>{}</strong>{}{}.</p>\n", code,
+                    meaning.empty() ? "" : ": ", meaning));
     if (!several() && worst != nullptr) about_run(*worst);
     if (several()) {
       const auto planned = static_cast<std::size_t>(tally_.summary.planned());
       out(fmt::format("<p class=\"meta\">{} runs, {}.</p>\n", request_.runs.size(),
                       counted(planned, "case", "cases")));
     }
-    if (std::ranges::any_of(request_.runs, [](const PageRun& run) { return run.model.simulated(); }))
-      simulated();
+    simulated();
     counts();
+    share();
     out("</header>\n");
   }
 
@@ -211,7 +216,7 @@ class Body {
     out(fmt::format(
         "<p class=\"meta\"><span>{}</span> on <span>{}</span>, {} · {} · run <span "
         "class=\"id\">{}</span></p>\n",
-        html_line(plan.started), html_line(plan.hostname), run.model.ended() ? "complete" : "not finished",
+        time_html(plan.started), html_line(plan.hostname), run.model.ended() ? "complete" : "not finished",
         human_duration(Milliseconds(run.model.elapsed_ms())), html_line(plan.run_id)));
     if (const std::string tested = tested_text(plan.subject); !tested.empty())
       out("<p class=\"meta\">" + tested + "</p>\n");
@@ -227,16 +232,19 @@ class Body {
 
   void simulated() {
     std::set<std::string> topologies;
+    std::size_t runs = 0;
     for (const PageRun& run : request_.runs) {
+      if (run.model.simulated()) ++runs;
       if (run.model.plan().sim) topologies.insert(run.model.plan().sim->topology);
     }
-    std::string text = "Simulated";
+    if (runs == 0) return;
+    std::string what =
+        runs == request_.runs.size() ? "Simulated" : counted(runs, "run is simulated", "runs are simulated");
     if (!topologies.empty())
-      text += fmt::format(" ({})", html_line(joined({topologies.begin(), topologies.end()}, "; ")));
+      what += fmt::format(" ({})", html_line(joined({topologies.begin(), topologies.end()}, "; ")));
     out(fmt::format(
-        "<p class=\"notice\"><strong>{}.</strong> No hardware was there: this says nothing about any "
-        "device.</p>\n",
-        text));
+        "<p class=\"notice\"><strong>{}.</strong> No hardware was there: {} nothing about any device.</p>\n",
+        what, runs == 1 ? "it says" : "they say"));
   }
 
   void counts() {
@@ -259,6 +267,34 @@ class Body {
     out("</ul>\n");
   }
 
+  // How much of it was what, as a bar from good to bad.
+  void share() {
+    constexpr double kWidth = 1000;
+    constexpr std::array<std::string_view, 5> kLooks = {"bad", "unrun", "known", "skip", "good"};
+    constexpr std::array<std::string_view, 5> kFills = {"#b3201b", "#7b3b9b", "#7a5200", "#dcdbd6",
+                                                        "#14703a"};
+    std::map<std::string_view, double> counts;
+    for (const Outcome outcome : kAllOutcomes) {
+      const Verdict verdict{outcome, ""};
+      counts[look_of(verdict, meaning_of(verdict).standing)] += tally_.summary[outcome];
+    }
+    if (tally_.summary.planned() == 0) return;
+    out(fmt::format(
+        "<svg class=\"share\" viewBox=\"0 0 {} 6\" width=\"100%\" height=\"6\" preserveAspectRatio=\"none\" "
+        "aria-hidden=\"true\">",
+        kWidth));
+    double at = 0;
+    for (std::size_t i = 0; i < kLooks.size(); ++i) {
+      const double least = counts[kLooks[i]] > 0 ? kWidth / 200 : 0;  // a single one is seen
+      const double width = std::max(least, kWidth * counts[kLooks[i]] / tally_.summary.planned());
+      if (width > 0)
+        out(fmt::format("<rect class=\"{}\" fill=\"{}\" x=\"{:.1f}\" width=\"{:.1f}\" height=\"6\"/>",
+                        kLooks[i], kFills[i], at, width));
+      at += width;
+    }
+    out("</svg>\n");
+  }
+
   void reports() {
     if (!several()) return;
     section("reports", "Runs");
@@ -276,7 +312,7 @@ class Body {
                        fmt::format("{} (exit {})", run.results.verdict, run.results.exit_code)),
                  state_link("run=" + std::to_string(i),
                             thousands(static_cast<std::size_t>(tally.summary.planned()))),
-                 thousands(tally.bad), html_line(plan.started), html_line(plan.hostname),
+                 thousands(tally.bad), time_html(plan.started), html_line(plan.hostname),
                  html_line(joined({stacks.begin(), stacks.end()}, ", "))});
     }
     out(table.html());
@@ -353,12 +389,15 @@ class Body {
     const Comparison& comparison = changes.comparison;
     const PageRun& run = request_.runs[number_of_run];
     out(fmt::format("<p>Against run <span class=\"id\">{}</span> of {}{}.</p>\n",
-                    html_line(changes.before.run_id), html_line(changes.before.started),
+                    html_line(changes.before.run_id), time_html(changes.before.started),
                     several() ? ", of run " + html_line(run_name(number_of_run)) : ""));
-    if (comparison.stack.empty() && comparison.programs.empty() && comparison.changes.empty() &&
+    const auto still = static_cast<std::size_t>(
+        std::ranges::count(comparison.changes, Change::kStillFailing, &CaseChange::change));
+    if (comparison.stack.empty() && comparison.programs.empty() && comparison.changes.size() == still &&
         comparison.only_before.empty() && comparison.only_after.empty()) {
-      out(fmt::format("<p>Nothing: {} ended as before.</p>\n",
-                      counted(comparison.unchanged, "case", "cases")));
+      const std::string bad = still == 0 ? "" : fmt::format(", {} of them bad", thousands(still));
+      out(fmt::format("<p>Nothing: {} ended as before{}.</p>\n",
+                      counted(comparison.unchanged + still, "case", "cases"), bad));
       return;
     }
     facts(comparison);
@@ -395,8 +434,8 @@ class Body {
     std::string words(to_string(change));
     std::ranges::replace(words, '_', ' ');
     const bool bad = change == Change::kRegression || change == Change::kNewFailing;
-    out(fmt::format("<details{}><summary>{} {}</summary><ul class=\"ids\">\n", bad ? " open" : "",
-                    thousands(found.size()), words));
+    out(fmt::format("<details{}><summary>{}: {}</summary><ul class=\"ids\">\n", bad ? " open" : "", words,
+                    thousands(found.size())));
     for (std::size_t i = 0; i < std::min(found.size(), kMostChangesNamed); ++i) {
       const CaseChange& one = *found[i];
       const bool here = one.after != kNotThere;
@@ -585,7 +624,7 @@ class Body {
   static std::string age_html(const Cell& cell) {
     if (cell.bad == 0) return "";
     if (cell.since == nullptr) return "this run";
-    return fmt::format("{} <small>{} runs</small>", html_line(cell.since->started), cell.oldest);
+    return fmt::format("{} <small>{} runs</small>", time_html(cell.since->started), cell.oldest);
   }
 
   std::vector<std::string> matrix_row(std::size_t place, const Variant& variant, const Cell& cell) const {
@@ -763,27 +802,45 @@ class Body {
             html_line(peaks_text(device.id, use))};
   }
 
+  // From the day of the run on; a day that nobody says is the last.
+  static std::optional<std::int64_t> days_left(const RunModel& model, const std::string& until) {
+    constexpr std::int64_t kDayMs = 24LL * 60 * 60 * 1000;
+    const std::int64_t today = unix_ms(model.plan().started.substr(0, 10) + "T00:00:00Z");
+    const std::int64_t last = unix_ms(until + "T00:00:00Z");
+    if (today == 0 || last == 0) return std::nullopt;
+    return (last - today) / kDayMs;
+  }
+
   void known_failures() {
-    std::map<std::string, std::vector<const PageCase*>> entries;
+    struct Entry {
+      std::string until{};
+      std::string source{};
+      auto operator<=>(const Entry&) const = default;
+    };
+    std::map<Entry, std::vector<const PageCase*>> entries;
     for (const PageCase& test : cases_) {
       if (!test.odd) continue;
       const CaseRecord& record = record_of(request_, test);
-      if (record.end && !record.end->known_failure.empty())
-        entries[record.end->known_failure].push_back(&test);
+      if (!record.end || record.end->known_failure.empty()) continue;
+      const std::string until = "never";
+      entries[{until, record.end->known_failure}].push_back(&test);
     }
     section("known", "Known failures");
     if (entries.empty()) out("<p>None was met.</p>\n");
-    if (!entries.empty()) out("<ul class=\"known-list\">\n");
-    for (const auto& [source, tests] : entries) {
-      out(fmt::format("<li>{}: {}<p class=\"ids\">", counted(tests.size(), "case", "cases"),
-                      html_line(source)));
+    HtmlTable table({"Known from", "Days left", "Until", "#Cases", "Which"});
+    for (const auto& [entry, tests] : entries) {
+      const auto days = days_left(request_.runs[tests.front()->run].model, entry.until);
+      std::string ids;
       for (std::size_t i = 0; i < std::min(tests.size(), kMostNamedCases); ++i)
-        out((i == 0 ? "" : ", ") + case_link(record_of(request_, *tests[i]).planned.id));
+        ids += (i == 0 ? "" : ", ") + case_link(record_of(request_, *tests[i]).planned.id);
       if (tests.size() > kMostNamedCases)
-        out(fmt::format(" and {} more", thousands(tests.size() - kMostNamedCases)));
-      out("</p></li>\n");
+        ids += fmt::format(" and {} more", thousands(tests.size() - kMostNamedCases));
+      table.add({html_line(entry.source),
+                 days ? badge(*days < kFewDays ? "bad" : "known", fmt::format("{} days", *days)) : "",
+                 days ? html_line(entry.until) : "", thousands(tests.size()),
+                 "<span class=\"ids\">" + ids + "</span>"});
     }
-    if (!entries.empty()) out("</ul>\n");
+    out(table.html());
     end_section();
   }
 
@@ -824,11 +881,11 @@ class Body {
     const RunPlanned& plan = run.model.plan();
     out("<dl>\n");
     fact("Host", html_line(plan.hostname));
-    fact("Started", html_line(plan.started));
-    fact("Finished", run.model.ended() ? html_line(run.model.ended()->finished) : "not finished");
+    fact("Started", time_html(plan.started));
+    fact("Finished", run.model.ended() ? time_html(run.model.ended()->finished) : "not finished");
     std::string line;
     for (const std::string& word : plan.command_line) line += (line.empty() ? "" : " ") + shell_quote(word);
-    fact("Started as", "<code>" + html_line(line, kCommandBytes) + "</code> in <code>" +
+    fact("Started as", "<code>" + html_line(line, kCommandLineBytes) + "</code> in <code>" +
                            html_line(plan.directory) + "</code>");
     std::string containment = "<code>" + html_line(plan.containment.layer) + "</code>";
     for (const std::string& gap : plan.containment.not_guaranteed)

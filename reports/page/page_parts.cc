@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "reports/model/report_place.h"
 #include "reports/page/page_cases.h"
 #include "reports/page/page_text.h"
 
@@ -51,6 +52,11 @@ std::string badge_html(std::string_view look, const std::string& html) {
 }
 
 std::string badge(std::string_view look, std::string_view text) { return badge_html(look, html_line(text)); }
+
+std::string time_html(const std::string& stamp) {
+  if (!is_utc_stamp(stamp)) return html_line(stamp);
+  return stamp.substr(0, 10) + " " + stamp.substr(11, 8) + " UTC";
+}
 
 std::string command_html(const std::string& command) {
   return "<pre class=\"command\">" + html_line(command, kCommandBytes) + "</pre>";

@@ -21,6 +21,9 @@ std::string case_link(const std::string& id);
 std::string badge_html(std::string_view look, const std::string& html);
 std::string badge(std::string_view look, std::string_view text);
 
+// "2026-01-31 12:00:00 UTC", of a stamp.
+std::string time_html(const std::string& stamp);
+
 std::string command_html(const std::string& command);
 
 // A table, whose rows are cards on a narrow screen. Columns in which no row has anything are left out, and a

@@ -16,7 +16,7 @@ namespace {
 
 bool is_plain(char c) { return c >= 0x20 && c < 0x7f; }
 
-std::string escaped(std::string_view text) {
+std::string as_html(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
@@ -52,10 +52,10 @@ std::string page_text(std::string_view bytes) {
   return without_hidden_controls(clean_text(bytes));
 }
 
-std::string html_text(std::string_view bytes) { return escaped(page_text(bytes)); }
+std::string html_text(std::string_view bytes) { return as_html(page_text(bytes)); }
 
 std::string html_line(std::string_view bytes, std::size_t limit) {
-  return escaped(one_line(page_text(bytes), limit));
+  return as_html(one_line(page_text(bytes), limit));
 }
 
 std::string file_address(const std::string& file) {

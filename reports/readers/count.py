@@ -105,9 +105,9 @@ class PageParser(html.parser.HTMLParser):
     """Refuses what a page of ours does not write, and keeps its data."""
 
     TAGS = set("html head meta title style body a header p h1 h2 h3 span strong small em ul ol li main section div table thead tbody "
-               "tr th td details summary dl dt dd br code pre article footer script".split())
+               "tr th td details summary dl dt dd br code pre article footer script svg rect".split())
     ATTRIBUTES = set("lang charset http-equiv content name class href id aria-labelledby aria-hidden hidden scope data-label open "
-                     "type".split())
+                     "type viewbox width height preserveaspectratio fill x".split())
 
     def __init__(self, path):
         super().__init__()

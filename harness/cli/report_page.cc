@@ -1,0 +1,160 @@
+// `proctor report page REPORT... --out FILE`: one page of several runs, or of one with its past.
+#include <cstdio>
+#include <deque>
+#include <filesystem>
+#include <memory>
+
+#include "harness/cli/console/messages.h"
+#include "harness/cli/load_run.h"
+#include "harness/cli/report_render.h"
+#include "harness/core/duration.h"
+#include "harness/core/exit_code.h"
+#include "harness/core/replace_file.h"
+#include "reports/history/questions.h"
+#include "reports/page/page.h"
+
+namespace proctor::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Milliseconds kHistoryWait{60'000};
+
+struct PageOptions {
+  std::vector<std::string> reports;
+  std::string against;
+  std::string history;
+  std::string out;
+};
+
+// A report is named by its run directory, or by a file in it.
+fs::path run_dir_of(const std::string& report) {
+  std::error_code error;
+  if (!fs::is_regular_file(report, error)) return report;
+  const fs::path parent = fs::path(report).parent_path();
+  return parent.empty() ? fs::path(".") : parent;
+}
+
+// A run, and all that its part of the page is made of.
+struct Loaded {
+  fs::path run_dir;
+  RunModel model;
+  RunResults results;
+  std::optional<RunResults> before{};
+  std::optional<Comparison> comparison{};
+  std::optional<Past> past{};
+};
+
+class PageMaker {
+ public:
+  explicit PageMaker(const PageOptions& options) : options_(options) {}
+
+  Result<void> load() {
+    for (const std::string& report : options_.reports) {
+      if (auto loaded = load_one(report); !loaded) return loaded;
+    }
+    if (!options_.history.empty()) {
+      if (auto read = read_history(); !read) return read;
+    }
+    if (!options_.against.empty()) {
+      auto before = load_run_results(options_.against);
+      if (!before) return before.error();
+      compare_with(runs_.front(), *std::move(before));
+    }
+    return {};
+  }
+
+  Result<void> write() const {
+    PageRequest request;
+    const fs::path place = fs::path(options_.out).parent_path();
+    for (const Loaded& run : runs_) {
+      PageRun page{.model = run.model, .results = run.results, .run_dir = run.run_dir};
+      page.link = page_link(place.empty() ? "." : place, run.run_dir);
+      if (run.comparison) page.changes.emplace(*run.before, *run.comparison);
+      if (run.past) page.past = &*run.past;
+      request.runs.push_back(std::move(page));
+    }
+    auto file = FileReplacement::open(options_.out);
+    if (!file) return file.error();
+    {
+      TextOutput output([&file](std::string_view piece) { file->add(piece); });
+      write_page(request, output);
+    }
+    return file->put();
+  }
+
+ private:
+  Result<void> load_one(const std::string& report) {
+    const fs::path run_dir = run_dir_of(report);
+    auto model = load_run(run_dir.string());
+    if (!model) return model.error();
+    RunResults results = results_of(*model);
+    results.place = report;
+    runs_.push_back({.run_dir = run_dir, .model = *std::move(model), .results = std::move(results)});
+    return {};
+  }
+
+  Result<void> read_history() {
+    auto history = History::open_to_read(options_.history, kHistoryWait);
+    if (!history) return history.error();
+    for (Loaded& run : runs_) {
+      auto past = past_of(*history, run.results);
+      if (!past) return past.error();
+      run.past = *std::move(past);
+      // Several runs are of one moment; what changed is said of one alone.
+      if (runs_.size() > 1 || run.past->runs.empty() || !options_.against.empty()) continue;
+      auto before = run_in(*history, run.past->runs.back().run_id);
+      if (!before) return before.error();
+      compare_with(run, *std::move(before));
+    }
+    return {};
+  }
+
+  static Result<RunResults> run_in(History& history, const std::string& run_id) {
+    const auto runs = history.runs();
+    if (!runs) return runs.error();
+    for (const HistoryRun& run : *runs) {
+      if (run.run_id == run_id) return history.results_of(run);
+    }
+    return Error::usage("find run " + run_id + " in " + history.path(), "");
+  }
+
+  static void compare_with(Loaded& run, RunResults before) {
+    run.before = std::move(before);
+    run.comparison = compare(*run.before, run.results);
+  }
+
+  const PageOptions& options_;
+  std::deque<Loaded> runs_;
+};
+
+int make_page(const PageOptions& options) {
+  if (!options.against.empty() && options.reports.size() > 1)
+    return fail(Error::usage("make the page: --against is for the page of one report", ""));
+  PageMaker maker(options);
+  if (auto loaded = maker.load(); !loaded)
+    return fail(Error::usage(loaded.error().what, loaded.error().hint));
+  if (auto written = maker.write(); !written) return fail(written.error());
+  std::printf("page %s\n", shown(options.out).c_str());
+  return kExitGreen;
+}
+
+}  // namespace
+
+void add_report_page(CLI::App& report, Action& action) {
+  auto* command = report.add_subcommand("page", "Make one page of several reports, or of one with its past");
+  command->footer("The page of a single run, without its past, is the index.html in its run directory.");
+  auto options = std::make_shared<PageOptions>();
+  command->add_option("reports", options->reports, "Run directories, merged ones too")->required();
+  command->add_option("--against", options->against,
+                      "Run directory with which the report is compared: what changed since then");
+  command->add_option(
+      "--history", options->history,
+      "History (`proctor history add`): since when a case is bad, its last 50 outcomes, how flaky it is; "
+      "one report is compared with the newest run before it");
+  command->add_option("--out", options->out, "File of the page; links to logs are relative to it")
+      ->required();
+  command->callback([options, &action] { action = [options] { return make_page(*options); }; });
+}
+
+}  // namespace proctor::cli

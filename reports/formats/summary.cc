@@ -195,7 +195,8 @@ void add_days_left(MarkdownPage& page, const RunModel& model) {
     std::string line =
         fmt::format("- {} (until {}): {}, {} case{} now", days ? days_left_words(*days) : "unknown",
                     markdown_prose(entry.expires), markdown_code(entry.at), cases, cases == 1 ? "" : "s");
-    for (const std::string& word : {entry.owner, entry.issue}) line += word.empty() ? "" : ", " + markdown_prose(word);
+    for (const std::string& word : {entry.owner, entry.issue})
+      line += word.empty() ? "" : ", " + markdown_prose(word);
     page.add(line + "\n");
   }
   if (shown < entries.size())

@@ -48,7 +48,7 @@ struct GateOptions {
   std::string statement;
 };
 
-constexpr std::chrono::seconds kHistoryWait{60};
+constexpr std::chrono::seconds kWaitForHistory{60};
 
 // Green needs a verdict: whatever else goes wrong is 2.
 int refuse(const Error& error) {
@@ -90,7 +90,7 @@ Result<void> read_plans(GateInputs& inputs) {
   return {};
 }
 
-GateKnownFailure entry_of(const KnownFailure& entry) {
+GateKnownFailure gate_entry(const KnownFailure& entry) {
   return {.cases = entry.cases,
           .outcome = entry.outcome,
           .reason = entry.reason_glob,
@@ -113,7 +113,7 @@ Result<void> read_known_failures(GateFiles& files, GateInputs& inputs) {
   auto list = parse_known_failures(*text, file);
   if (!list) return list.error();
   GateKnownFailures known{.file = file, .sha256 = sha256_hex(*text), .entries = {}};
-  for (const KnownFailure& entry : list->entries()) known.entries.push_back(entry_of(entry));
+  for (const KnownFailure& entry : list->entries()) known.entries.push_back(gate_entry(entry));
   inputs.known_failures = std::move(known);
   files.known_failures = *std::move(list);
   return {};
@@ -294,7 +294,7 @@ std::vector<PastEnd> ends_in(const HistoryAnswer& answer) {
 
 // What is red since a run that is not judged now failed before.
 Result<void> read_history(const std::string& place, GateFiles& files, GateInputs& inputs) {
-  auto history = History::open_to_read(place, kHistoryWait);
+  auto history = History::open_to_read(place, kWaitForHistory);
   if (!history) return history.error();
   HistoryQuestion question;
   question.failing = true;
@@ -318,7 +318,7 @@ Result<void> read_history(const std::string& place, GateFiles& files, GateInputs
 // ---- the command ----
 
 // In the one form that a verdict has.
-Result<std::string> moment_of(const std::string& at) {
+Result<std::string> moment_of_verdict(const std::string& at) {
   if (at.empty()) return utc_now();
   const auto moment = is_utc_stamp(at) || at.size() == 10 ? parse_utc(at) : std::nullopt;
   if (!moment) {
@@ -333,7 +333,7 @@ Result<GateInputs> read_inputs(const GateOptions& options) {
   auto policy = read_policy(options.policy);
   if (!policy) return policy.error();
   inputs.policy = *std::move(policy);
-  auto at = moment_of(options.at);
+  auto at = moment_of_verdict(options.at);
   if (!at) return at.error();
   inputs.at = *std::move(at);
   auto subject = parse_subject(options.subject);
@@ -394,7 +394,7 @@ int gate(const GateOptions& options) {
 }
 
 // The policy, and the files that it names.
-int check(const std::string& file) {
+int check_policy(const std::string& file) {
   auto policy = read_policy(file);
   if (!policy) return refuse(policy.error());
   GateInputs inputs;
@@ -411,7 +411,7 @@ int check(const std::string& file) {
 }
 
 int gate_or_check(const GateOptions& options) {
-  if (!options.check.empty()) return check(options.check);
+  if (!options.check.empty()) return check_policy(options.check);
   if (options.policy.empty())
     return refuse(Error::usage("read the command line of proctor gate: no policy is given",
                                "Name it with --policy gate.toml."));

@@ -163,6 +163,40 @@ TEST_F(GateCommand, SameInputsGiveTheSameFilesAnywhere) {
   }
 }
 
+// Both are red; which is worse is said.
+TEST_F(GateCommand, WhatFailedNewlyIsToldFromWhatFailedBefore) {
+  GateScene scene = good_scene();
+  scene.run().cases[0].attempts = {{Outcome::kFail, "wrong answer"}};
+  scene.run().cases[1].attempts = {{Outcome::kFail, "wrong answer"}};
+  SceneRun old = scene.run();
+  old.directory = "old";
+  old.plan.run_id = "20260130T120000Z-01d0";
+  old.plan.started = "2026-01-30T12:00:00Z";
+  old.finished = "2026-01-30T12:00:09Z";
+  old.cases[0].attempts = {{Outcome::kPass, ""}};
+  scene.runs.push_back(old);
+  write_scene(scene, path());
+  scene.runs.pop_back();
+  for (const char* report : {"old", "run"}) {
+    const Ended added =
+        run_child({std::string(PROCTOR_BIN_DIR) + "/proctor", "history", "add", "h.db", report},
+                  {.directory = path().string()});
+    ASSERT_EQ(added.exit_code, 0) << added.err;
+  }
+  for (const auto& [option, older, name] : {std::tuple{"--baseline", "old", "run 20260130T120000Z-01d0"},
+                                            std::tuple{"--history", "h.db", "the history"}}) {
+    std::vector<std::string> all = words(scene);
+    all.insert(all.end(), {option, older});
+    const Ended done = gate(all);
+    EXPECT_EQ(done.exit_code, 1) << done.err;
+    EXPECT_THAT(done.out, HasSubstr(std::string("failed newly, and not in ") + name + ": memory.xpu/Copy.A"));
+    EXPECT_THAT(done.out, HasSubstr(std::string("failed before, in ") + name + ": memory.xpu/Copy.B"));
+  }
+  std::vector<std::string> gone = words(scene);
+  gone.insert(gone.end(), {"--history", "nowhere.db"});
+  EXPECT_EQ(gate(gone).exit_code, 2);
+}
+
 TEST_F(GateCommand, APolicyIsCheckedWithWhatItNames) {
   const GateScene scene = good_scene();
   write_scene(scene, path());

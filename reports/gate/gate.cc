@@ -21,7 +21,7 @@ constexpr std::int64_t kMsOfHour = 3'600'000;
 // By how much the clock on the wall may have been set while a run lasted.
 constexpr std::int64_t kClockStepMs = 600'000;
 
-bool was_executed(const GateCase& one) {
+bool counts_as_executed(const GateCase& one) {
   return one.end.verdict.outcome != Outcome::kSkip && one.end.verdict.outcome != Outcome::kNotrun &&
          one.end.colour != GateColour::kGrey;
 }
@@ -42,7 +42,7 @@ const SubjectFact& subject_fact(const GateReport& report, const std::string& nam
 std::string hours(std::int64_t ms) { return fmt::format("{:.1f} h", static_cast<double>(ms) / kMsOfHour); }
 
 // The end of the run, on the wall.
-std::int64_t end_of(const GateReport& report) {
+std::int64_t end_ms_of(const GateReport& report) {
   return report.finished.empty() ? unix_ms(report.plan.started) + report.elapsed_ms
                                  : unix_ms(report.finished);
 }
@@ -154,7 +154,8 @@ class CellView {
   }
   int executed() const {
     int count = 0;
-    for_each_case([&](const auto&, const auto&, const GateCase& one) { count += was_executed(one) ? 1 : 0; });
+    for_each_case(
+        [&](const auto&, const auto&, const GateCase& one) { count += counts_as_executed(one) ? 1 : 0; });
     return count;
   }
 
@@ -366,7 +367,7 @@ void age_rule(const CellView& view, GateFinding& finding) {
   finding.limit = format_duration(view.policy().max_age);
   std::int64_t oldest = 0;
   for (const GateReport* report : view.reports) {
-    const std::int64_t age = view.all.at_ms - end_of(*report);
+    const std::int64_t age = view.all.at_ms - end_ms_of(*report);
     oldest = std::max(oldest, age);
     if (age > view.policy().max_age.count())
       red(finding, fmt::format("{} ended {} before {}", report->name(), hours(age), view.all.inputs.at));
@@ -379,11 +380,11 @@ void clock_rule(const CellView& view, GateFinding& finding) {
   std::size_t wrong = 0;
   for (const GateReport* report : view.reports) {
     const std::string& started = report->plan.started;
-    const std::int64_t lasted = end_of(*report) - unix_ms(started);
+    const std::int64_t lasted = end_ms_of(*report) - unix_ms(started);
     std::string why;
     if (!is_utc_stamp(started) || !(report->finished.empty() || is_utc_stamp(report->finished))) {
       why = fmt::format("its dates are {} and {}", started, report->finished);
-    } else if (end_of(*report) > view.all.at_ms || unix_ms(started) > view.all.at_ms) {
+    } else if (end_ms_of(*report) > view.all.at_ms || unix_ms(started) > view.all.at_ms) {
       why = fmt::format("it is of {} to {}, and it is {} now", started, report->finished, view.all.inputs.at);
     } else if (lasted < report->elapsed_ms - kClockStepMs || lasted > report->elapsed_ms + kClockStepMs) {
       why = fmt::format("it lasted {} by its dates, and {} by its own clock", hours(lasted),
@@ -564,7 +565,7 @@ void executed_rule(const CellView& view, GateFinding& finding) {
                              : fmt::format("only {} were executed, and at least {} must be",
                                            counted(static_cast<std::size_t>(executed), "case"), least));
   view.for_each_case([&](const auto&, const auto&, const GateCase& one) {
-    if (!was_executed(one)) finding.cases.emplace_back(one.id);
+    if (!counts_as_executed(one)) finding.cases.emplace_back(one.id);
   });
 }
 
@@ -929,7 +930,7 @@ Result<void> check_device(const CellView& view) {
                  suggestion(view.cell.device, models, "models"));
 }
 
-Result<void> check_numbers(const CellView& view) {
+Result<void> check_least(const CellView& view) {
   if (view.plan == nullptr) return {};
   const GateCell& cell = view.cell;
   if (view.planned_ids() == nullptr) {
@@ -985,7 +986,7 @@ GateCellVerdict judge_cell(const CellView& view, const std::set<std::string>& le
   return verdict;
 }
 
-void describe(const Judging& all, GateVerdict& verdict) {
+void describe_inputs(const Judging& all, GateVerdict& verdict) {
   verdict.at = all.inputs.at;
   for (const GateReport* report : all.reports)
     verdict.runs.push_back(
@@ -1036,7 +1037,7 @@ Result<GateVerdict> judge(const GateInputs& inputs, const std::set<std::string>&
   for (const GateCell& cell : inputs.policy.cells) {
     CellView view(all, cell);
     fill(view);
-    if (auto usable = check_numbers(view); !usable) return usable.error();
+    if (auto usable = check_least(view); !usable) return usable.error();
     if (auto usable = check_device(view); !usable) return usable.error();
     verdict.cells.push_back(judge_cell(view, left_out));
   }
@@ -1046,7 +1047,7 @@ Result<GateVerdict> judge(const GateInputs& inputs, const std::set<std::string>&
     finding.rule = rule.name;
     rule.ask(all, finding);
   }
-  describe(all, verdict);
+  describe_inputs(all, verdict);
   // What a red verdict says is worth more than this.
   if (auto usable = check_skips(all); !usable && verdict.green()) return usable.error();
   return verdict;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kShownCases = 10;
 
 // Two directories with the same files have the same verdict.
-std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string name_of_file(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string_view colour(bool green) { return green ? "green" : "red"; }
 
@@ -31,7 +31,7 @@ void write_findings(JsonWriter& json, const std::vector<GateFinding>& findings) 
 }
 
 void write_policy(JsonWriter& json, const GatePolicy& policy) {
-  json.open_object("policy").member("file", file_name(policy.file)).member("sha256", policy.sha256);
+  json.open_object("policy").member("file", name_of_file(policy.file)).member("sha256", policy.sha256);
   json.open_array("weakenings");
   for (const GateWeakening& weakening : policy.weakenings) {
     json.open_object().member("line", weakening.line).member("key", weakening.key);
@@ -40,12 +40,12 @@ void write_policy(JsonWriter& json, const GatePolicy& policy) {
   json.close().close();
 }
 
-void write_known_failures(JsonWriter& json, const GateInputs& inputs, const GateVerdict& verdict) {
+void write_list(JsonWriter& json, const GateInputs& inputs, const GateVerdict& verdict) {
   if (!inputs.known_failures) {
     json.member("known_failures", nullptr);
     return;
   }
-  json.open_object("known_failures").member("file", file_name(inputs.known_failures->file));
+  json.open_object("known_failures").member("file", name_of_file(inputs.known_failures->file));
   json.member("sha256", inputs.known_failures->sha256).open_array("entries");
   for (const GateEntryUse& entry : verdict.known_failures) {
     json.open_object().member("at", entry.origin).member("cases", entry.cases).member("owner", entry.owner);
@@ -117,7 +117,7 @@ std::string gate_json(const GateInputs& inputs, const GateVerdict& verdict) {
         .member("verdict", colour(verdict.green()));
     json.member("evaluated_at", verdict.at);
     write_policy(json, inputs.policy);
-    write_known_failures(json, inputs, verdict);
+    write_list(json, inputs, verdict);
     json.open_object("subject");
     for (const auto& [name, value] : verdict.subject) json.member(name, value);
     json.close().open_array("runs");
@@ -141,7 +141,7 @@ std::string gate_json(const GateInputs& inputs, const GateVerdict& verdict) {
 std::string gate_markdown(const GateInputs& inputs, const GateVerdict& verdict) {
   std::string out =
       fmt::format("# Gate: {}\n\nPolicy {} ({}), at {}.\n\n", verdict.green() ? "green" : "RED",
-                  plain(file_name(inputs.policy.file)), inputs.policy.sha256.substr(0, 12), verdict.at);
+                  plain(name_of_file(inputs.policy.file)), inputs.policy.sha256.substr(0, 12), verdict.at);
   out += "| cell | | executed | runs |\n| --- | --- | --- | --- |\n";
   for (const GateCellVerdict& cell : verdict.cells) {
     out += fmt::format("| {} | {} | {} of {} | {} |\n", plain(cell.cell.name),
@@ -182,9 +182,9 @@ std::string gate_statement(const GateInputs& inputs, const GateVerdict& verdict)
         .member("predicateType", "https://in-toto.io/attestation/test-result/v0.1")
         .open_object("predicate");
     json.member("result", verdict.green() ? "PASSED" : "FAILED").open_array("configuration");
-    resource(file_name(inputs.policy.file), "sha256", inputs.policy.sha256);
+    resource(name_of_file(inputs.policy.file), "sha256", inputs.policy.sha256);
     if (inputs.known_failures)
-      resource(file_name(inputs.known_failures->file), "sha256", inputs.known_failures->sha256);
+      resource(name_of_file(inputs.known_failures->file), "sha256", inputs.known_failures->sha256);
     json.close();
     for (const bool green : {true, false}) {
       json.open_array(green ? "passedTests" : "failedTests");

@@ -13,7 +13,7 @@ using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-json plan() {
+json small_plan() {
   return {{"format", "proctor-plan"},
           {"version", 1},
           {"plan_digest", "p"},
@@ -27,20 +27,20 @@ json plan() {
             {{"id", "c/1"}, {"suite", 1}, {"sizes", {1, -2, 3}}}}}};
 }
 
-std::string text_of(json content, int indent = 1) {
+std::string plan_file(json content, int indent = 1) {
   content["digest"] = sha256_hex(content.dump());
   return content.dump(indent);
 }
 
-std::string refusal(const std::string& text) {
+std::string complaint_about(const std::string& text) {
   const auto read = parse_gate_plan(text, "p.json");
   return read ? "" : read.error().what;
 }
 
 TEST(GatePlan, HasTheIdsOfEachSuiteAndTheDigestOfTheFile) {
-  const auto read = parse_gate_plan(text_of(plan()), "p.json");
+  const auto read = parse_gate_plan(plan_file(small_plan()), "p.json");
   ASSERT_TRUE(read) << read.error().what;
-  EXPECT_EQ(read->digest, sha256_hex(plan().dump()));
+  EXPECT_EQ(read->digest, sha256_hex(small_plan().dump()));
   EXPECT_EQ(read->plan_digest, "p");
   ASSERT_EQ(read->cases.size(), 2u);
   EXPECT_THAT(read->cases.at({"c", "none"}), ElementsAre("c/1", "c/2"));
@@ -48,21 +48,21 @@ TEST(GatePlan, HasTheIdsOfEachSuiteAndTheDigestOfTheFile) {
 }
 
 TEST(GatePlan, BlanksBetweenWordsAreNoChange) {
-  for (const int indent : {-1, 0, 1, 4}) EXPECT_EQ(refusal(text_of(plan(), indent)), "");
-  EXPECT_EQ(refusal(" \n\t" + text_of(plan()) + "\r\n"), "");
+  for (const int indent : {-1, 0, 1, 4}) EXPECT_EQ(complaint_about(plan_file(small_plan(), indent)), "");
+  EXPECT_EQ(complaint_about(" \n\t" + plan_file(small_plan()) + "\r\n"), "");
 }
 
 TEST(GatePlan, AnyOtherChangeIsRefused) {
-  const std::string text = text_of(plan());
+  const std::string text = plan_file(small_plan());
   int refused = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     std::string changed = text;
     changed[at] = changed[at] == 'q' ? 'r' : 'q';
     const bool between = text[at] == ' ' || text[at] == '\n';
-    const bool same = between && refusal(changed).empty();
+    const bool same = between && complaint_about(changed).empty();
     EXPECT_FALSE(same) << at;
-    refused += refusal(changed).empty() ? 0 : 1;
-    EXPECT_NE(refusal(text.substr(0, at)), "") << at;
+    refused += complaint_about(changed).empty() ? 0 : 1;
+    EXPECT_NE(complaint_about(text.substr(0, at)), "") << at;
   }
   EXPECT_EQ(refused, static_cast<int>(text.size()));
 }
@@ -70,13 +70,13 @@ TEST(GatePlan, AnyOtherChangeIsRefused) {
 TEST(GatePlan, WhatIsNoPlanOrANewerOneIsNamed) {
   for (const char* text :
        {"", "{}", "[]", "x", "\"", "{\"digest\":", "}", "[[[[", "\"proctor-plan\"", "{\"digest\":\"a\"}"})
-    EXPECT_THAT(refusal(text), HasSubstr("p.json: it is no plan of Proctor")) << text;
-  json newer = plan();
+    EXPECT_THAT(complaint_about(text), HasSubstr("p.json: it is no plan of Proctor")) << text;
+  json newer = small_plan();
   newer["version"] = 2;
-  EXPECT_THAT(refusal(text_of(newer)), HasSubstr("its format is version 2"));
-  json strange = plan();
+  EXPECT_THAT(complaint_about(plan_file(newer)), HasSubstr("its format is version 2"));
+  json strange = small_plan();
   strange["cases"][0]["suite"] = 9;
-  EXPECT_THAT(refusal(text_of(strange)), HasSubstr("its case c/2 is of no suite"));
+  EXPECT_THAT(complaint_about(plan_file(strange)), HasSubstr("its case c/2 is of no suite"));
 }
 
 }  // namespace

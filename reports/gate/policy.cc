@@ -13,11 +13,11 @@
 namespace proctor {
 namespace {
 
-using Words = std::vector<std::string>;
+using KeyNames = std::vector<std::string>;
 
 struct KnownTable {
   std::string title;
-  Words keys;
+  KeyNames keys;
 };
 
 // Every table of a policy with fixed keys.
@@ -35,16 +35,16 @@ const std::vector<KnownTable>& known_tables() {
   return tables;
 }
 
-const Words& keys_of(const std::string& title) {
+const KeyNames& keys_of(const std::string& title) {
   return std::ranges::find(known_tables(), title, &KnownTable::title)->keys;
 }
 
-const Words& subject_names() {
-  static const Words names = {"commit", "branch", "repository", "build"};
+const KeyNames& subject_names() {
+  static const KeyNames names = {"commit", "branch", "repository", "build"};
   return names;
 }
 
-int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
+int line_in_file(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
 
 bool is_sha256(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
@@ -95,7 +95,7 @@ class PolicyReader {
   }
 
   void weaker(const toml::node& node, const std::string& key, const std::string& strict) {
-    policy_.weakenings.push_back({key, value_text(node), strict, line_of(node)});
+    policy_.weakenings.push_back({key, value_text(node), strict, line_in_file(node)});
   }
 
   void read_top(TableReader& top) {
@@ -127,7 +127,7 @@ class PolicyReader {
     reader->read("hardware", hardware_);
     if (!hardware_) {
       weaker(*reader->node("hardware"), "gate.hardware", "true");
-      hardware_line_ = line_of(*reader->node("hardware"));
+      hardware_line_ = line_in_file(*reader->node("hardware"));
     }
     read_age(*reader);
     read_known_failures(*reader);
@@ -141,7 +141,7 @@ class PolicyReader {
   }
 
   void read_subject(TableReader& reader) {
-    std::optional<Words> names;
+    std::optional<KeyNames> names;
     reader.read("subject", names);
     if (!names) return;
     for (const toml::node& element : *reader.node("subject")->as_array()) {
@@ -153,7 +153,7 @@ class PolicyReader {
     policy_.subject = *names;
     if (std::ranges::find(*names, "commit") == names->end())
       policy_.weakenings.push_back({"gate.subject", fmt::format("[{}]", joined(*names, ", ")), "[\"commit\"]",
-                                    line_of(*reader.node("subject"))});
+                                    line_in_file(*reader.node("subject"))});
   }
 
   void read_age(TableReader& reader) {
@@ -242,7 +242,7 @@ class PolicyReader {
     auto reader = open(table, "[[cell]]");
     if (!reader) return;
     GateCell cell;
-    cell.line = line_of(table);
+    cell.line = line_in_file(table);
     for (const char* key : {"suite", "backend"}) reader->require(key);
     reader->read("suite", cell.suite);
     std::optional<std::string> backend;

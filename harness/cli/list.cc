@@ -50,7 +50,7 @@ nlohmann::json to_json(const Plan& plan) {
   return {{"schema_version", 1}, {"plan_digest", plan_digest(plan)}, {"cases", std::move(cases)}};
 }
 
-int print(const std::string& text) {
+int print_out(const std::string& text) {
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   return written ? kExitGreen : fail(Error::system("write the list to stdout", errno));
@@ -86,7 +86,7 @@ std::vector<VendorFunction> vendor_functions(const Plan& plan) {
 int print_coverage(const Plan& plan, bool json) {
   Coverage coverage = coverage_of(plan);
   coverage.functions = vendor_functions(plan);
-  return print(json ? shown_json(to_json(coverage)) : shown(to_text(coverage)));
+  return print_out(json ? shown_json(to_json(coverage)) : shown(to_text(coverage)));
 }
 
 int list(ListOptions options, const AfterDashes& after_dashes) {
@@ -113,7 +113,7 @@ int list(ListOptions options, const AfterDashes& after_dashes) {
   } else {
     for (const auto& test : outcome->plan.cases) text += shown(test.id) + "\n";
   }
-  return print(text);
+  return print_out(text);
 }
 
 }  // namespace

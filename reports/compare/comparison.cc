@@ -77,8 +77,6 @@ class Comparer {
   }
 
  private:
-  static constexpr std::uint32_t kNone = UINT32_MAX;
-
   // A fact without a value is known only if its layer does not exist.
   void compare_stacks() {
     std::map<std::string_view, const StackFact*> then;

@@ -21,9 +21,12 @@
 // A file of somebody else's runner knows no variants: its cases are of the one that says nothing (is_unknown()), which
 // goes with every other. Example:
 //
-//   const Comparison comparison = compare(yesterday, today);
-//   for (const CaseChange& change : comparison.changes) {
-//     if (change.change == Change::kRegression) names.push_back(today.cases[change.after].id);
+//   std::vector<std::string> regressions(const RunResults& yesterday, const RunResults& today) {
+//     std::vector<std::string> ids;
+//     for (const CaseChange& change : compare(yesterday, today).changes) {
+//       if (change.change == Change::kRegression) ids.push_back(today.cases[change.after].id);
+//     }
+//     return ids;
 //   }
 #pragma once
 

@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view kOurs = "proctor.";
 constexpr std::size_t kTextBytes = 200;
 constexpr std::size_t kReadOfText = 4096;  // more of a text is not looked at
-constexpr std::size_t kNameBytes = 4096;
+constexpr std::size_t kIdBytes = 4096;
 
 Error bad_file(const std::string& name, const std::string& why, const std::string& hint = {}) {
   return Error::usage(fmt::format("read {} as JUnit: {}", name, why), hint);
@@ -208,8 +208,8 @@ class Reader {
 }  // namespace
 
 std::string JunitIds::next(std::string_view classname, std::string_view name) {
-  const std::string first = clean_text(classname.substr(0, kNameBytes));
-  const std::string second = clean_text(name.substr(0, kNameBytes));
+  const std::string first = clean_text(classname.substr(0, kIdBytes));
+  const std::string second = clean_text(name.substr(0, kIdBytes));
   const std::string id = first.empty() || first == second ? second : first + "." + second;
   std::string unique;
   int& uses = uses_[id];

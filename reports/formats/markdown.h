@@ -1,14 +1,17 @@
 // Markdown in which any text is only text, and a page of it that never grows beyond its limit. Example:
 //
-//   MarkdownPage page(kJobSummaryBytes, "report.json");
-//   page.title("\n## Not good\n\n");
-//   for (const std::string& id : bad) page.add("- " + markdown_code(id) + "\n");
-//   const std::string text = std::move(page).finish();
+//   std::string list_of(const std::vector<std::string>& bad) {
+//     MarkdownPage page(kJobSummaryBytes, "report.json");
+//     page.title("\n## Not good\n\n");
+//     for (const std::string& id : bad) page.add("- " + markdown_code(id) + "\n");
+//     return std::move(page).finish();
+//   }
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace proctor {
 

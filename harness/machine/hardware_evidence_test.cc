@@ -64,7 +64,9 @@ TEST_F(HardwareEvidenceTest, IsWhatTheKernelSays) {
   const auto own = read_build_id(kSomeElf);
   EXPECT_EQ(evidence.driver_build_id, own ? *own : "");
   EXPECT_FALSE(evidence.simulator);
-  if (own) EXPECT_THAT(evidence.gaps, IsEmpty());
+  if (own) {
+    EXPECT_THAT(evidence.gaps, IsEmpty());
+  }
 }
 
 TEST_F(HardwareEvidenceTest, WhatIsMissingIsNamed) {

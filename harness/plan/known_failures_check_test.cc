@@ -12,7 +12,7 @@ using testing::IsEmpty;
 
 constexpr auto kNow = std::chrono::sys_seconds(std::chrono::sys_days(2026y / 11 / 23)) + 12h;
 
-KnownFailures parsed(const std::string& text) {
+KnownFailures list_in(const std::string& text) {
   const Result<KnownFailures> list = parse_known_failures(text, "known.toml");
   EXPECT_TRUE(list) << list.error().what;
   return *list;
@@ -48,7 +48,7 @@ std::vector<std::string> texts(const std::vector<KnownFailureFinding>& findings)
 
 std::vector<std::string> findings(const std::string& list, KnownFailureCheck check = {}) {
   check.at = kNow;
-  return texts(check_known_failures(parsed(list), check));
+  return texts(check_known_failures(list_in(list), check));
 }
 
 TEST(KnownFailuresCheck, AGoodListHasNoFindings) {
@@ -198,7 +198,7 @@ TEST(KnownFailuresCheck, APassOnAnotherModelIsNotItsOwn) {
 }
 
 TEST(KnownFailuresCheck, DaysLeftInWords) {
-  const KnownFailure known = parsed(entry()).entries().at(0);
+  const KnownFailure known = list_in(entry()).entries().at(0);
   EXPECT_EQ(days_left_text(known, 2026y / 11 / 23), "31 days left");
   EXPECT_EQ(days_left_text(known, 2026y / 12 / 23), "1 day left");
   EXPECT_EQ(days_left_text(known, 2026y / 12 / 24), "today is the last day");

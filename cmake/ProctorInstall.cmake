@@ -45,6 +45,7 @@ install(FILES ${PROJECT_BINARY_DIR}/link/proctor COMPONENT runner DESTINATION ${
 proctor_install_share(runner pytest harness/plan/pytest/proctor_pytest.py)
 proctor_install_share(runner schema
   reports/schema/ctrf.schema.json
+  reports/schema/gate.schema.json
   reports/schema/junit-extended.xsd
   reports/schema/junit-portable.xsd
   reports/schema/junit-strict.xsd

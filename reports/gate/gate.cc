@@ -521,6 +521,13 @@ void program_rule(const CellView& view, GateFinding& finding) {
     red(finding, fmt::format("{} programs were tested: {}", values.size(), finding.value));
 }
 
+std::string first_of(const Texts& ids) {
+  constexpr std::size_t kShown = 20;
+  const Texts shown(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(std::min(ids.size(), kShown)));
+  const std::string more = ids.size() > kShown ? fmt::format(" and {} more", ids.size() - kShown) : "";
+  return joined(shown, ", ") + more;
+}
+
 void failed_rule(const CellView& view, GateFinding& finding) {
   no_case(view, finding, "failed", [](const GateCase& one) {
     return one.end.colour == GateColour::kRed && one.end.verdict.outcome != Outcome::kNotrun &&
@@ -532,9 +539,8 @@ void failed_rule(const CellView& view, GateFinding& finding) {
   Texts before;
   for (const std::string& id : finding.cases) (baseline.failed.contains(id) ? before : newly).push_back(id);
   if (!newly.empty())
-    red(finding, fmt::format("failed newly, and not in {}: {}", baseline.name, joined(newly, ", ")));
-  if (!before.empty())
-    red(finding, fmt::format("failed before, in {}: {}", baseline.name, joined(before, ", ")));
+    red(finding, fmt::format("failed newly, and not in {}: {}", baseline.name, first_of(newly)));
+  if (!before.empty()) red(finding, fmt::format("failed before, in {}: {}", baseline.name, first_of(before)));
 }
 
 void machine_rule(const CellView& view, GateFinding& finding) {

@@ -22,14 +22,16 @@ bool was_executed(const Verdict& verdict) {
   return verdict.outcome != Outcome::kSkip && verdict.outcome != Outcome::kNotrun;
 }
 
-// Bad in one attempt, and not in the end.
-bool recovered(const RunModel& model, const CaseRecord& record) {
-  if (model.has_mark(record, "flaky")) return true;
-  const Verdict verdict = model.verdict(record);
-  if (verdict.outcome != Outcome::kPass) return false;
-  return std::ranges::any_of(record.attempts, [](const Attempt& attempt) {
-    return attempt.end && is_bad(attempt.end->verdict.outcome) && !is_suspect(attempt);
-  });
+bool has(const std::vector<std::string>& sorted_marks, std::string_view mark) {
+  return std::ranges::binary_search(sorted_marks, mark);
+}
+
+// Bad in one attempt, and not in the end, whatever its marks say.
+bool recovered(const CaseRecord& record, const Verdict& verdict) {
+  return verdict.outcome == Outcome::kPass &&
+         std::ranges::any_of(record.attempts, [](const Attempt& attempt) {
+           return attempt.end && is_bad(attempt.end->verdict.outcome) && !is_suspect(attempt);
+         });
 }
 
 // By this variable Level Zero's loader takes another driver than that of the machine. Proctor itself sets it to hide cards.
@@ -52,8 +54,9 @@ class Keeper {
     end.verdict = model_.verdict(record);
     end.colour = meaning_of(end.verdict, record.planned.kind).gate;
     if (end.verdict.outcome == Outcome::kXfail) end.failed_as = failed_as(record, end.verdict);
-    end.suspect = model_.has_mark(record, kDeviceSuspect);
-    end.flaky = !end.suspect && recovered(model_, record);
+    const auto marks = model_.marks(record);
+    end.suspect = has(marks, kDeviceSuspect);
+    end.flaky = !end.suspect && (has(marks, "flaky") || recovered(record, end.verdict));
     end.unkillable = std::ranges::any_of(record.attempts, [](const Attempt& attempt) {
       return attempt.end && attempt.end->termination.unreapable;
     });

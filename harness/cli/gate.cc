@@ -48,8 +48,6 @@ struct GateOptions {
   std::string statement;
 };
 
-constexpr std::chrono::seconds kWaitForHistory{60};
-
 // Green needs a verdict: whatever else goes wrong is 2.
 int refuse(const Error& error) {
   static_cast<void>(fail(error));
@@ -294,7 +292,7 @@ std::vector<PastEnd> ends_in(const HistoryAnswer& answer) {
 
 // What is red since a run that is not judged now failed before.
 Result<void> read_history(const std::string& place, GateFiles& files, GateInputs& inputs) {
-  auto history = History::open_to_read(place, kWaitForHistory);
+  auto history = History::open_to_read(place, kHistoryWait);
   if (!history) return history.error();
   HistoryQuestion question;
   question.failing = true;

@@ -28,8 +28,6 @@
 namespace proctor::cli {
 namespace {
 
-constexpr std::chrono::seconds kWaitForHistory{60};  // while somebody writes to it
-
 struct ListCheckOptions {
   std::string file;
   std::string at;
@@ -83,7 +81,7 @@ std::vector<std::string> models_of(const Variant& variant) {
 // How the cases that the list names ended, on any branch, in the days that count.
 Result<std::vector<PastEnd>> ends_of_history(const std::string& path, const KnownFailures& list,
                                              std::chrono::sys_seconds at) {
-  auto history = History::open_to_read(path, kWaitForHistory);
+  auto history = History::open_to_read(path, kHistoryWait);
   if (!history) return history.error();
   std::set<std::string> globs;
   for (const KnownFailure& entry : list.entries()) globs.insert(entry.cases.begin(), entry.cases.end());

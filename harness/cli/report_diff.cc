@@ -31,7 +31,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kShownOfAClass = 20;
 constexpr std::string_view kHistory = "history:";
-constexpr std::chrono::seconds kHistoryWait(60);  // for who writes to it
 
 struct DiffOptions {
   std::string before;

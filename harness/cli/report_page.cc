@@ -18,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Milliseconds kHistoryWait{60'000};
-
 struct PageOptions {
   std::vector<std::string> reports;
   std::string against;

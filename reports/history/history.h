@@ -35,6 +35,9 @@
 
 namespace proctor {
 
+// How long a reader waits for who writes, where nobody says otherwise.
+inline constexpr std::chrono::seconds kHistoryWait(60);
+
 // What is in a file.
 struct HistorySize {
   std::int64_t runs = 0;

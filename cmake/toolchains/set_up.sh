@@ -59,7 +59,7 @@ fetch_sources() { # directory
     apt-get "${options[@]}" source sqlite3 zlib pugixml >/dev/null
     mkdir amalgamation
     cd amalgamation
-    ../sqlite3-*/configure --disable-tcl >/dev/null
+    sh ../sqlite3-*/configure --disable-tcl >/dev/null
     make sqlite3.c >/dev/null 2>&1
   ) || die "the sources of SQLite, zlib and pugixml could not be had from the distribution"
   rm -rf "$1"

@@ -4,7 +4,7 @@
 //
 //   const KnownFailures list = *load_known_failures("known_failures.toml");
 //   for (const auto& finding : check_known_failures(list, {.at = *parse_utc("2026-11-23T12:00:00Z"), .max = 10}))
-//     fmt::print("{}: {}\n", finding.place, finding.text);
+//     std::printf("%s: %s\n", finding.place.c_str(), finding.text.c_str());
 #pragma once
 
 #include <chrono>

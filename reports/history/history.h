@@ -10,12 +10,14 @@
 // Several programs may write to a file: each waits for the others. Nobody sees a half of a change, and a change that
 // fails, on a full disk say, leaves what there was. Example:
 //
-//   auto history = History::open("history.sqlite", std::chrono::seconds(60));
-//   if (!history) return history.error();
-//   const auto done = history->change([&]() -> Result<void> {
-//     const auto added = history->add(results);
-//     return added ? Result<void>() : added.error();
-//   });
+//   Result<void> remember(const RunResults& results) {
+//     auto history = History::open("history.sqlite", std::chrono::seconds(60));
+//     if (!history) return history.error();
+//     return history->change([&]() -> Result<void> {
+//       const auto added = history->add(results);
+//       return added ? Result<void>() : added.error();
+//     });
+//   }
 #pragma once
 
 #include <chrono>

@@ -63,7 +63,7 @@ class Comparer {
       : before_(before), after_(after), names_(renamed) {}
 
   Comparison compare() {
-    compare_stacks();
+    found_.stack = moved_facts(before_.stack, after_.stack);
     compare_programs();
     old_ = side_of(before_.variants, after_.variants);
     new_ = side_of(after_.variants, before_.variants);
@@ -77,19 +77,6 @@ class Comparer {
   }
 
  private:
-  // A fact without a value is known only if its layer does not exist.
-  void compare_stacks() {
-    std::map<std::string_view, const StackFact*> then;
-    for (const StackFact& fact : before_.stack) then.try_emplace(fact.name, &fact);
-    for (const StackFact& fact : after_.stack) {
-      const auto old = then.find(fact.name);
-      const auto is_known = [](const StackFact& f) { return f.value || f.absent; };
-      if (old == then.end() || !is_known(*old->second) || !is_known(fact)) continue;
-      if (old->second->value != fact.value)
-        found_.stack.push_back({fact.name, old->second->value, fact.value});
-    }
-  }
-
   void compare_programs() {
     std::map<std::pair<std::string_view, std::string_view>, std::string_view> then;
     for (const TestedProgram& program : before_.programs)

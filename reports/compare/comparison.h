@@ -87,13 +87,6 @@ struct CaseChange {
   std::vector<MeasureChange> measures{};  // slower, faster: those beyond their noise
 };
 
-// None: the layer does not exist.
-struct FactChange {
-  std::string name{};
-  std::optional<std::string> before{};
-  std::optional<std::string> after{};
-};
-
 struct ProgramChange {
   std::string suite{};
   std::string backend{};

@@ -12,9 +12,9 @@ void write_run(JsonWriter& json, std::string_view key, const SeenRun& run) {
   json.member_if_any("commit", run.commit).member_if_any("branch", run.branch);
   if (run.dirty) json.member("dirty", true);
   if (!run.moved.empty()) json.open_array("moved");
-  for (const FactMoved& fact : run.moved) {
-    json.open_object().member("fact", fact.name).member("before", fact.before).member("after", fact.after);
-    json.close();
+  for (const FactChange& fact : run.moved) {
+    json.open_object().member("fact", fact.name).member("before", fact.before.value_or("none"));
+    json.member("after", fact.after.value_or("none")).close();
   }
   if (!run.moved.empty()) json.close();
   json.close();

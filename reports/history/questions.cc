@@ -145,7 +145,7 @@ class Runs {
   }
 
   // What moved against the run before it that has a variant of this one.
-  std::vector<FactMoved> moved(std::size_t run) {
+  std::vector<FactChange> moved(std::size_t run) {
     for (std::size_t before = run; before-- > 0;) {
       const auto shares = [&](std::int64_t variant) { return variants_[before].contains(variant); };
       if (std::ranges::none_of(variants_[run], shares)) continue;
@@ -155,23 +155,14 @@ class Runs {
   }
 
  private:
-  const std::map<std::string, std::string>& facts(std::int64_t stack) {
+  const std::vector<StackFact>& facts(std::int64_t stack) {
     const auto [known, is_new] = facts_.try_emplace(stack);
-    for (const StackFact& fact : is_new ? read_stack(database_, stack) : std::vector<StackFact>()) {
-      if (fact.value || fact.absent) known->second.emplace(fact.name, fact.value.value_or("none"));
-    }
+    if (is_new) known->second = read_stack(database_, stack);
     return known->second;
   }
 
-  std::vector<FactMoved> moved_between(std::int64_t before, std::int64_t after) {
-    std::vector<FactMoved> moved;
-    if (before == after) return moved;
-    const auto& old = facts(before);
-    for (const auto& [name, value] : facts(after)) {
-      const auto found = old.find(name);
-      if (found != old.end() && found->second != value) moved.push_back({name, found->second, value});
-    }
-    return moved;
+  std::vector<FactChange> moved_between(std::int64_t before, std::int64_t after) {
+    return before == after ? std::vector<FactChange>() : moved_facts(facts(before), facts(after));
   }
 
   Database& database_;
@@ -182,7 +173,7 @@ class Runs {
   std::unordered_map<std::int64_t, std::size_t> places_;
   std::vector<std::set<std::int64_t>> variants_;
   std::vector<std::size_t> cases_;
-  std::map<std::int64_t, std::map<std::string, std::string>> facts_;
+  std::map<std::int64_t, std::vector<StackFact>> facts_;
 };
 
 // What an answer says of a result in words, looked up for those that are shown.
@@ -466,10 +457,11 @@ void keep_branch(std::vector<HistoryRun>& runs, const std::string& branch) {
 
 }  // namespace
 
-std::string to_string(const std::vector<FactMoved>& moved) {
+std::string to_string(const std::vector<FactChange>& moved) {
   std::string text;
-  for (const FactMoved& fact : moved)
-    text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", fact.name, fact.before, fact.after);
+  for (const FactChange& fact : moved)
+    text += fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", fact.name, fact.before.value_or("none"),
+                        fact.after.value_or("none"));
   return text;
 }
 

@@ -21,6 +21,7 @@
 
 #include "reports/history/history.h"
 #include "reports/model/past.h"
+#include "reports/model/run_results.h"
 
 namespace proctor {
 
@@ -38,12 +39,7 @@ struct HistoryQuestion {
   std::vector<Rename> renamed{};  // beside those of the file
 };
 
-struct FactMoved {
-  std::string name{};
-  std::string before{};
-  std::string after{};
-};
-std::string to_string(const std::vector<FactMoved>& moved);  // "xpu.driver 26.31 -> 26.35, ..."; "" nothing
+std::string to_string(const std::vector<FactChange>& moved);  // "xpu.driver 26.31 -> 26.35, ..."; "" nothing
 
 struct SeenRun {
   std::string run_id{};
@@ -52,7 +48,7 @@ struct SeenRun {
   bool dirty = false;
   std::string branch{};  // "" unknown
   // What moved in the stack against the run of such a variant before it. A fact that one of them does not know has not.
-  std::vector<FactMoved> moved{};
+  std::vector<FactChange> moved{};
 };
 
 struct SeenOutcome {

@@ -8,6 +8,7 @@
 
 #include "harness/core/digest.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 #include "reports/merge/run_copy.h"
 #include "reports/merge/tested.h"
 #include "reports/model/exit_code.h"
@@ -33,8 +34,7 @@ class Facts {
  public:
   void add(const JoinPart& part) {
     for (const auto& [name, value] : plan_of(part).stack) {
-      if (name == kSimFaultsEntry) continue;  // in the part's command
-      add(part, name, value);
+      if (name != kSimFaultsEntry) add(part, name, value);
     }
     for (const StackFact& fact : plan_of(part).fingerprint) {
       if (fingerprint_names_.insert(fact.name).second) fingerprint_.push_back(fact);
@@ -48,16 +48,28 @@ class Facts {
         if (sim_->driver != sim->driver) sim_->driver += " + " + sim->driver;
       }
     }
+    if (plan_of(part).sim) faults_.insert(faults_of(part));
   }
 
   void move_into(RunPlanned& joined, std::vector<Warning>& warnings) {
     joined.stack = std::move(stack_);
+    const std::set<std::string> nowhere = {kNoFaults};
+    if (!faults_.empty() && faults_ != nowhere)
+      joined.stack.emplace_back(kSimFaultsEntry, proctor::joined({faults_.begin(), faults_.end()}, " + "));
     joined.fingerprint = std::move(fingerprint_);
     joined.sim = std::move(sim_);
     warnings.insert(warnings.end(), differences_.begin(), differences_.end());
   }
 
  private:
+  static constexpr const char* kNoFaults = "none";
+
+  static std::string faults_of(const JoinPart& part) {
+    const auto& stack = plan_of(part).stack;
+    const auto found = std::ranges::find(stack, kSimFaultsEntry, &std::pair<std::string, std::string>::first);
+    return found == stack.end() ? kNoFaults : found->second;
+  }
+
   void add(const JoinPart& part, const std::string& name, const std::string& value, bool known = true) {
     const auto [first, inserted] = first_.emplace(name, std::pair(part.place, value));
     if (inserted && known) stack_.emplace_back(name, value);
@@ -75,6 +87,7 @@ class Facts {
   std::vector<Warning> differences_;
   std::set<std::string> sims_;
   std::optional<SimInfo> sim_;
+  std::set<std::string> faults_;  // of the simulated parts
 };
 
 // Whether a part is red because of a flaky case of its own, which the whole must be, too.

@@ -5,6 +5,7 @@
 
 #include "reports/model/exit_code.h"
 #include "reports/model/rerun.h"
+#include "reports/model/run_results.h"
 #include "reports/model/test_journal.h"
 
 namespace proctor {
@@ -173,6 +174,24 @@ TEST(Join, OptionsOfAllPartsAreThoseOfTheWhole) {
   const RunModel other = join_all({one, two});
   EXPECT_EQ(other.plan().size, "");
   EXPECT_TRUE(other.warned_of("parts_differ"));
+}
+
+TEST(Join, FaultsOfSimulatedPartsAreThoseOfTheWhole) {
+  const auto faults_of = [](const std::vector<Joined>& parts) {
+    const RunResults results = results_of(join_all(parts));
+    const auto fact = std::ranges::find(results.stack, "sim.faults", &StackFact::name);
+    return fact == results.stack.end() ? "unknown" : fact->value.value_or("none");
+  };
+  auto one = one_of("a/x");
+  auto two = one_of("b/y");
+  const auto real = one_of("c/z");
+  EXPECT_EQ(faults_of({one, two}), "unknown");
+  one.plan.sim = two.plan.sim = SimInfo{"xpu:2x2", "simgpu"};
+  EXPECT_EQ(faults_of({one, two, real}), "none");
+  one.plan.stack.emplace_back(kSimFaultsEntry, "copy.short");
+  EXPECT_EQ(faults_of({one, two, real}), "copy.short + none");
+  two.plan.stack.emplace_back(kSimFaultsEntry, "copy.short");
+  EXPECT_EQ(faults_of({one, two, real}), "copy.short");
 }
 
 TEST(Join, EachCaseIsRunAgainByTheCommandOfItsPart) {

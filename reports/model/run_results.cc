@@ -44,7 +44,8 @@ std::vector<StackFact> stack_of(const RunPlanned& plan) {
       stack.push_back({name, std::move(value), source, "", is_absent});
   };
   for (const auto& [name, value] : plan.stack) {
-    if (!name.starts_with("shard.")) add(name, value, "");  // which run each part of a joined one is
+    // Which run each part of a joined one is, and how it was started, is nothing that a part stands on.
+    if (!name.starts_with("shard.") && !name.starts_with(kCommandEntry)) add(name, value, "");
   }
   if (plan.sim) {
     add("sim.topology", plan.sim->topology, "--sim");
@@ -150,6 +151,21 @@ RunResults results_of(const RunModel& model) {
   Collector collector(model, results);
   for (const CaseRecord& record : model.cases()) collector.add(record);
   return results;
+}
+
+std::vector<FactChange> moved_facts(const std::vector<StackFact>& before,
+                                    const std::vector<StackFact>& after) {
+  std::map<std::string_view, const StackFact*> then;
+  for (const StackFact& fact : before) then.try_emplace(fact.name, &fact);
+  const auto is_known = [](const StackFact& fact) { return fact.value || fact.absent; };
+  std::vector<FactChange> moved;
+  for (const StackFact& fact : after) {
+    const auto old = then.find(fact.name);
+    if (old == then.end() || !is_known(*old->second) || !is_known(fact)) continue;
+    if (old->second->value != fact.value) moved.push_back({fact.name, old->second->value, fact.value});
+  }
+  std::ranges::sort(moved, {}, &FactChange::name);
+  return moved;
 }
 
 Result<std::string> journal_sha256(const std::filesystem::path& journal) {

@@ -8,6 +8,7 @@
 #include <compare>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,17 @@ struct RunResults {
 
 // `place`, `journal_sha256` are left for who knows them.
 RunResults results_of(const RunModel& model);
+
+// None: the layer does not exist.
+struct FactChange {
+  std::string name{};
+  std::optional<std::string> before{};
+  std::optional<std::string> after{};
+};
+
+// The facts that both know and that differ, by name. One without a value is known only if its layer does not exist.
+std::vector<FactChange> moved_facts(const std::vector<StackFact>& before,
+                                    const std::vector<StackFact>& after);
 
 // The SHA-256 of a journal's bytes, by which a history knows it.
 Result<std::string> journal_sha256(const std::filesystem::path& journal);

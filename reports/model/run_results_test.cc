@@ -71,7 +71,10 @@ TEST(RunResultsTest, ASimulatedResultIsOfAnotherVariant) {
 
 TEST(RunResultsTest, TheStackHasWhatDriversSayAndTheFaultsOfASimulation) {
   RunPlanned plan = plan_of({planned("a/one")});
-  plan.stack = {{"xpu.driver", "26.35"}, {"host.kernel", "6.1"}, {"shard.1", "run 1 on a"}};
+  plan.stack = {{"xpu.driver", "26.35"},
+                {"host.kernel", "6.1"},
+                {"shard.1", "run 1 on a"},
+                {"command.memory", "proctor run memory"}};
   plan.fingerprint = {{"host.kernel", "6.1", "/proc", ""}};
   const auto names = [&] {
     std::vector<std::string> texts;

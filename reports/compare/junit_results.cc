@@ -141,7 +141,12 @@ class Reader {
   }
 
   Result<RunResults> read(const pugi::xml_document& document) {
+    int elements = 0;
     for (const pugi::xml_node& node : document.children()) {
+      if (node.type() == pugi::node_element && ++elements == 2) {
+        return bad_file(name_, "it has a second element at its top, as two files in one have",
+                        "Give one file; reports of parts of a run can be merged by their runner.");
+      }
       // An external one is never fetched, and what it may declare is not known.
       if (node.type() == pugi::node_doctype &&
           std::string_view(node.value()).find('[') != std::string_view::npos)

@@ -163,6 +163,15 @@ TEST(JunitResultsTest, WhatIsNoJUnitIsRefusedByName) {
   EXPECT_EQ(refusal("<!DOCTYPE testsuite><testsuite/>"), "");
 }
 
+TEST(JunitResultsTest, TwoFilesInOneAreRefused) {
+  for (const std::string_view declaration : {"", "<?xml version='1.0'?>"}) {
+    std::string text = "<testsuite><testcase name='a'/></testsuite>\n";
+    text += std::string(declaration) + "<testsuite><testcase name='b'><failure/></testcase></testsuite>";
+    EXPECT_THAT(refusal(text), HasSubstr("second element at its top"));
+  }
+  EXPECT_EQ(refusal("<?xml version='1.0'?><!-- a --><testsuite/><!-- b -->\n"), "");
+}
+
 TEST(JunitResultsTest, ABillionLaughsAreRefusedAtOnce) {
   std::string text = "<?xml version='1.0'?><!DOCTYPE lolz [<!ENTITY lol 'lol'>";
   for (int i = 1; i < 10; ++i)

@@ -1,8 +1,12 @@
 #include "harness/cli/load_run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <string_view>
 
 #include "harness/run/record/journal_seal.h"
 
@@ -24,21 +28,39 @@ Result<RunModel> load_run(const std::string& run_dir) {
 
 namespace {
 
-std::string run_directory_of(const std::string& place) {
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 6> kReports = {"journal.jsonl", "report.json", "junit.xml",
+                                                      "ctrf.json",     "index.html",  "summary.md"};
+
+Result<std::string> run_directory_of(const std::string& place) {
   std::error_code error;
-  const bool is_file = std::filesystem::is_regular_file(place, error);
-  return is_file ? (std::filesystem::path(place).parent_path() / ".").string() : place;
+  if (!fs::is_regular_file(place, error)) return place;
+  if (is_report_of_run(place)) return (fs::path(place).parent_path() / ".").string();
+  return Error::usage("read the run in " + place + ": it is no run directory, and no report in one",
+                      fmt::format("Reports of a run: {}.", fmt::join(kReports, ", ")));
 }
 
 }  // namespace
 
+bool is_report_of_run(const std::string& place) {
+  const fs::path path(place);
+  std::error_code error;
+  return std::ranges::find(kReports, path.filename().string()) != kReports.end() &&
+         fs::is_regular_file(path, error) && fs::exists(path.parent_path() / "journal.jsonl", error);
+}
+
 Result<std::string> run_journal_sha256(const std::string& place) {
-  return journal_sha256(run_directory_of(place) + "/journal.jsonl");
+  const auto directory = run_directory_of(place);
+  if (!directory) return directory.error();
+  return journal_sha256(*directory + "/journal.jsonl");
 }
 
 Result<RunResults> load_run_results(const std::string& place,
                                     const std::function<void(const RunModel& model)>& look) {
-  const auto model = load_run(run_directory_of(place));
+  const auto directory = run_directory_of(place);
+  if (!directory) return directory.error();
+  const auto model = load_run(*directory);
   if (!model) return model.error();
   if (model->warned_of(kSecondPlan)) {
     return Error::usage("read the run in " + place + ": its journal holds a second plan, and a run has one",

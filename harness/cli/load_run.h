@@ -12,7 +12,11 @@ namespace proctor::cli {
 
 Result<RunModel> load_run(const std::string& run_dir);
 
-// These are of a run directory, or of a file in it: who has its journal.jsonl or report.json has the run.
+// Whether it is a file that `proctor run` leaves beside the journal of a run, by its name: who has report.json has the run.
+// Any other file may be another runner's, wherever it lies.
+bool is_report_of_run(const std::string& place);
+
+// These are of a run directory, or of a report in it.
 Result<std::string> run_journal_sha256(const std::string& place);
 // `look` sees the model, which does not live longer.
 Result<RunResults> load_run_results(const std::string& place,

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -37,7 +39,7 @@ struct DiffOptions {
   std::string after;
   std::string json;
   std::string markdown;
-  std::string fail_on;
+  std::optional<std::string> fail_on{};  // none: nothing is judged
   std::string renamed;
 };
 
@@ -49,27 +51,24 @@ std::vector<std::string> class_names() {
 
 Result<std::set<Change>> parse_classes(const std::string& list) {
   std::set<Change> classes;
+  const std::string classes_hint = "Classes: " + joined(class_names(), ", ") + ".";
+  if (trimmed(list).empty()) return Error::usage("read --fail-on: it names no class", classes_hint);
   for (const std::string_view part : split(list, ',')) {
     const std::string word(trimmed(part));
-    if (list.empty()) continue;
     const auto change = parse_change(word);
     if (!change) {
       const std::string near = near_miss(word, class_names());
-      return Error::usage(
-          fmt::format("read --fail-on {}: there is no class `{}`", list, word),
-          near.empty() ? "Classes: " + joined(class_names(), ", ") + "." : "Did you mean `" + near + "`?");
+      return Error::usage(fmt::format("read --fail-on {}: there is no class `{}`", list, word),
+                          near.empty() ? classes_hint : "Did you mean `" + near + "`?");
     }
     classes.insert(*change);
   }
   return classes;
 }
 
-// A file that no journal lies beside.
 bool is_junit(const std::string& place) {
   std::error_code error;
-  const fs::path path(place);
-  return fs::exists(path, error) && !fs::is_directory(path, error) &&
-         !fs::exists(path.parent_path() / "journal.jsonl", error);
+  return fs::exists(place, error) && !fs::is_directory(place, error) && !is_report_of_run(place);
 }
 
 // What a JUnit file calls the cases of a run, by which the two are compared.
@@ -155,8 +154,20 @@ Result<void> write_files(const DiffOptions& options, const Diff& diff) {
   return replace_file(options.markdown, diff_markdown(diff));
 }
 
+// A case of a named class is found whatever else is missing; that there is none has to be known.
+int judge(const std::string& list, const std::set<Change>& classes, const Diff& diff) {
+  const auto found = std::ranges::count_if(
+      diff.comparison.changes, [&](const CaseChange& change) { return classes.contains(change.change); });
+  std::printf("of %s: %td\n", shown(list).c_str(), found);
+  if (std::fflush(stdout) != 0) return fail(Error::system("write what changed to stdout", errno));
+  if (found > 0) return kExitRed;
+  const std::string doubt = why_unjudged(diff);
+  return doubt.empty() ? kExitGreen : fail(Error::usage("judge by --fail-on " + list + ": " + doubt));
+}
+
 int report_diff(const DiffOptions& options) {
-  const auto fail_on = parse_classes(options.fail_on);
+  const auto fail_on =
+      options.fail_on ? parse_classes(*options.fail_on) : Result<std::set<Change>>(std::set<Change>());
   if (!fail_on) return fail(fail_on.error());
   const auto renamed = options.renamed.empty() ? Result<std::vector<Rename>>(std::vector<Rename>())
                                                : load_renames(options.renamed);
@@ -167,11 +178,9 @@ int report_diff(const DiffOptions& options) {
   const Diff diff{runs->first, runs->second, comparison};
   if (auto written = write_files(options, diff); !written) return fail(written.error());
   std::printf("%s", shown(diff_text(diff, kShownOfAClass)).c_str());
-  const auto found = std::ranges::count_if(
-      comparison.changes, [&](const CaseChange& change) { return fail_on->contains(change.change); });
-  if (!options.fail_on.empty()) std::printf("of %s: %td\n", shown(options.fail_on).c_str(), found);
+  if (options.fail_on) return judge(*options.fail_on, *fail_on, diff);
   if (std::fflush(stdout) != 0) return fail(Error::system("write what changed to stdout", errno));
-  return found > 0 ? kExitRed : kExitGreen;
+  return kExitGreen;
 }
 
 }  // namespace
@@ -179,13 +188,14 @@ int report_diff(const DiffOptions& options) {
 void add_report_diff(CLI::App& report, Action& action) {
   auto* command = report.add_subcommand("diff", "Show what changed from one run to another");
   command->footer(
-      "A and B: a run directory, or a file in one; history:DB@COMMIT, the run of that commit in a\n"
+      "A and B: a run directory, or a report in one; history:DB@COMMIT, the run of that commit in a\n"
       "history; or a JUnit file of any runner, which is compared by (classname, name).\n"
       "Only cases of one variant (suite, backend, stack, device model, simulated or not) are compared.\n"
       "Classes: " +
       joined(class_names(), ", ") +
       ".\n"
-      "Exit 0: none of --fail-on, 1: some, 2: a run or an option could not be read.");
+      "Exit 0: none of --fail-on, 1: some, 2: a run or an option could not be read, or nobody knows\n"
+      "whether there are some: B is incomplete, or no case can be compared.");
   auto options = std::make_shared<DiffOptions>();
   command->add_option("A", options->before, "The older run")->required();
   command->add_option("B", options->after, "The newer run")->required();

@@ -76,6 +76,28 @@ def fail_on_decides_the_exit_code(sandbox):
     diff(sandbox, before, after, "--fail-on", "regression,new_failing", code=1)
     diff(sandbox, before, after, "--fail-on", "new_failing,slower")
     check("`regression`" in diff(sandbox, before, after, "--fail-on", "regresion", code=2), "a near miss")
+    for nothing in ("", " "):
+        check("names no class" in diff(sandbox, before, after, "--fail-on", nothing, code=2), "an empty list")
+
+
+def what_nobody_knows_is_not_green(sandbox):
+    before, after = two_runs(sandbox)
+    killed = sandbox.path / "killed"
+    killed.mkdir()
+    lines = [line for line in (after / "journal.jsonl").read_text().splitlines(True) if '"type":"run_ended"' not in line]
+    (killed / "journal.jsonl").write_text("".join(lines))
+    text = diff(sandbox, before, killed, "--markdown", sandbox.path / "diff.md")
+    check("\nB is incomplete: its runner was killed" in text, text)
+    check("is incomplete: its runner was killed" in (sandbox.path / "diff.md").read_text(), "the Markdown does not say it")
+    diff(sandbox, before, killed, "--fail-on", "regression", code=1)
+    check("B is incomplete" in diff(sandbox, before, killed, "--fail-on", "slower", code=2), "a killed run is green")
+    check("A is incomplete" in diff(sandbox, killed, after, "--fail-on", "regression"), "of the older run it is only said")
+
+    commands(sandbox, other="exit 0")
+    other = run(sandbox, "--config", sandbox.path / "proctor.toml")
+    check("nothing is compared" in diff(sandbox, before, other, "--fail-on", "regression", code=2), "nothing compared is green")
+    diff(sandbox, before, other, "--fail-on", "disappeared", code=1)
+    diff(sandbox, before, other)
 
 
 def a_renamed_case_is_joined(sandbox):
@@ -215,19 +237,32 @@ def make_junit(sandbox):
     return file
 
 
+def a_file_of_another_runner_beside_a_journal_is_read_itself(sandbox):
+    before, _ = two_runs(sandbox)
+    theirs = before / "theirs.xml"
+    theirs.write_text("<testsuite><testcase name='a'/></testsuite>")
+    check("only" not in diff(sandbox, theirs, before) and "stack: not known of " + str(theirs) in diff(sandbox, theirs, before),
+          diff(sandbox, theirs, before))
+    for ours in ("journal.jsonl", "report.json", "junit.xml", "ctrf.json", "index.html", "summary.md"):
+        check("3 compared, 2 unchanged" in diff(sandbox, before / ours, before), ours)
+    done = sandbox.proctor("history", "add", sandbox.path / "db", theirs)
+    check(done.returncode == 2 and "theirs.xml" in done.stderr, done.returncode, done.stdout, done.stderr)
+
+
 def hostile_xml_is_refused(sandbox):
     before, _ = two_runs(sandbox)
     laughs = "".join(f"<!ENTITY l{i} '&l{i - 1};&l{i - 1};'>" for i in range(1, 64))
     for text, words in ((f"<!DOCTYPE a [<!ENTITY l0 'ha'>{laughs}]><testsuite><testcase name='&l63;'/></testsuite>", "entities"),
                         ("<testsuite>" * 1000 + "</testsuite>" * 1000, "deep"), ("<testsuite><testcase", "byte"),
-                        ("<html/>", "<html>")):
+                        ("<html/>", "<html>"), ("<testsuite/><testsuite><testcase name='a'/></testsuite>", "second element")):
         file = sandbox.path / "bad.xml"
         file.write_text(text)
         message = diff(sandbox, file, before, code=2)
         check("bad.xml" in message and words in message, words, "in", message)
 
 
-SCENARIOS = [each_change_is_named, fail_on_decides_the_exit_code, a_renamed_case_is_joined,
+SCENARIOS = [each_change_is_named, fail_on_decides_the_exit_code, what_nobody_knows_is_not_green,
+             a_file_of_another_runner_beside_a_journal_is_read_itself, a_renamed_case_is_joined,
              the_faults_of_a_simulation_are_a_fact_of_its_stack, a_journal_cut_anywhere_is_read_or_refused,
              bad_runs_are_refused_by_name, a_commit_of_a_history, the_past_of_googletest, hostile_xml_is_refused]
 OWN = [a_run_of_another_user_is_refused_by_name, the_past_of_pytest]

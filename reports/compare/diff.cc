@@ -64,6 +64,17 @@ std::string commits_text(const Diff& diff) {
   return before == after ? (before == "unknown" ? "" : before) : before + ", then " + after;
 }
 
+// "" of a run that came to its end.
+std::string why_incomplete(const RunResults& run) {
+  if (!run.complete) return "its runner was killed, or still runs";
+  return run.verdict == "interrupted" ? "it was stopped before its end" : "";
+}
+
+std::string incomplete_text(std::string_view name, const RunResults& run) {
+  const std::string why = why_incomplete(run);
+  return why.empty() ? "" : fmt::format("{} is incomplete: {}", name, why);
+}
+
 // ---- cases ----
 
 std::string verdict_text(const RunResults& run, std::uint32_t index) {
@@ -171,10 +182,19 @@ std::string counts_text(const Comparison& comparison) {
   return text.empty() ? "nothing changed" : text;
 }
 
+std::string why_unjudged(const Diff& diff) {
+  if (std::string incomplete = incomplete_text("B", diff.after); !incomplete.empty()) return incomplete;
+  return diff.comparison.compared == 0 ? std::string(kNothingCompared) : "";
+}
+
 std::string diff_text(const Diff& diff, std::size_t most) {
   std::string text = fmt::format("stack: {}\n", fmt::join(facts_of(diff), "; "));
   text += fmt::format("programs: {}\n", fmt::join(programs_of(diff), "; "));
   if (const std::string commits = commits_text(diff); !commits.empty()) text += "tested: " + commits + "\n";
+  for (const auto& [name, run] : {std::pair("A", &diff.before), std::pair("B", &diff.after)}) {
+    if (const std::string incomplete = incomplete_text(name, *run); !incomplete.empty())
+      text += incomplete + "\n";
+  }
   text += fmt::format("cases: {}; {}\n", counts_text(diff.comparison), compared_text(diff));
   for (const OneSided& side : one_sided(diff)) {
     for (const std::string& variant : side.variants) text += side.where + ": " + variant + "\n";
@@ -194,6 +214,10 @@ std::string diff_markdown(const Diff& diff, std::size_t limit) {
   head += fmt::format("{}, started {}, compared with {}, started {}. {}.\n", markdown_code(diff.after.place),
                       markdown_code(diff.after.started), markdown_code(diff.before.place),
                       markdown_code(diff.before.started), markdown_prose(compared_text(diff)));
+  for (const RunResults* run : {&diff.before, &diff.after}) {
+    const std::string incomplete = incomplete_text(markdown_code(run->place), *run);
+    if (!incomplete.empty()) head += "\n**" + incomplete + ".**\n";
+  }
   page.add(head);
   page.title("\n## Stack\n\n");
   for (const std::string& fact : facts_of(diff)) page.add("- " + markdown_prose(fact) + "\n");

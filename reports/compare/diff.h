@@ -20,7 +20,7 @@ struct Diff {
   const Comparison& comparison;
 };
 
-// First which facts of the stack and which programs differ, then counts by class, then the cases of each class, of which
+// First which facts of the stack and which programs differ, whether a run has an end, then counts by class, then the cases of each class, of which
 // `most` are shown.
 std::string diff_text(const Diff& diff, std::size_t most);
 
@@ -29,6 +29,9 @@ std::string diff_markdown(const Diff& diff, std::size_t limit = kJobSummaryBytes
 
 // reports/schema/diff.schema.json
 void write_diff_json(const Diff& diff, TextOutput& output);
+
+// Why it says nothing that a class has no case: "B is incomplete: its runner was killed, or still runs"; "" it does.
+std::string why_unjudged(const Diff& diff);
 
 // "3 regression, 1 fixed", or "nothing changed".
 std::string counts_text(const Comparison& comparison);

@@ -32,6 +32,9 @@ struct Runs {
     after.place = "new";
     before.stack = {{"kmd.xe", "1.2"}};
     after.stack = {{"kmd.xe", "1.3"}};
+    before.complete = after.complete = true;
+    before.verdict = "green";
+    after.verdict = "red";
     before.programs = {{"memory", "xpu", std::string(64, 'a')}};
     after.programs = {{"memory", "xpu", std::string(64, 'b')}};
     comparison = compare(before, after);
@@ -90,6 +93,30 @@ TEST(DiffTest, WithoutACommonVariantThoseOfEachSideAreSaid) {
   EXPECT_THAT(text, HasSubstr("nothing is compared"));
   EXPECT_THAT(text, HasSubstr("only before: memory.xpu on Card (2 cases)\n"));
   EXPECT_THAT(text, HasSubstr("only after: memory.xpu on Card, simulated (1 cases)\n"));
+}
+
+TEST(DiffTest, ARunWithoutAnEndIsSaidToBeIncomplete) {
+  Runs runs("x");
+  EXPECT_THAT(diff_text(runs.diff(), 20), Not(HasSubstr("incomplete")));
+  EXPECT_THAT(diff_markdown(runs.diff()), Not(HasSubstr("incomplete")));
+  EXPECT_EQ(why_unjudged(runs.diff()), "");
+  runs.before.verdict = "interrupted";
+  EXPECT_THAT(diff_text(runs.diff(), 20),
+              HasSubstr("\nA is incomplete: it was stopped before its end\ncases: "));
+  EXPECT_EQ(why_unjudged(runs.diff()), "");
+  runs.after.complete = false;
+  EXPECT_THAT(diff_text(runs.diff(), 20),
+              HasSubstr("\nB is incomplete: its runner was killed, or still runs\ncases: "));
+  EXPECT_THAT(diff_markdown(runs.diff()),
+              HasSubstr("\n**`new` is incomplete: its runner was killed, or still runs.**\n"));
+  EXPECT_THAT(why_unjudged(runs.diff()), HasSubstr("B is incomplete"));
+}
+
+TEST(DiffTest, WithoutAComparedCaseNothingIsJudged) {
+  Runs runs("x");
+  runs.after.variants[0].simulated = true;
+  runs.comparison = compare(runs.before, runs.after);
+  EXPECT_THAT(why_unjudged(runs.diff()), HasSubstr("nothing is compared"));
 }
 
 TEST(DiffTest, NoTextOfATestIsMarkup) {

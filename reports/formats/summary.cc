@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -173,13 +172,6 @@ void add_by_reason(MarkdownPage& page, const RunModel& model, Outcome outcome, s
   }
   if (shown < sorted.size())
     page.add(fmt::format("- and {} more reasons: see `report.json`\n", sorted.size() - shown));
-}
-
-std::string days_left_words(int days) {
-  if (days == 0) return "the last day";
-  const int count = std::abs(days);
-  return fmt::format("{}{} day{}{}", days < 0 ? "expired " : "", count, count == 1 ? "" : "s",
-                     days < 0 ? " before" : " left");
 }
 
 // How long each entry of the list still holds, counted from the start of the run.

@@ -1,6 +1,9 @@
 #include "reports/model/known_failure_entries.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdlib>
 
 #include "harness/core/day.h"
 
@@ -11,6 +14,13 @@ std::optional<int> days_left(const RunModel& model, const KnownFailureEntry& ent
   const auto expires = parse_day(entry.expires);
   if (!started || !expires) return std::nullopt;
   return days_between(day_of(*started), *expires);
+}
+
+std::string days_left_words(int days) {
+  if (days == 0) return "the last day";
+  const int count = std::abs(days);
+  return fmt::format("{}{} day{}{}", days < 0 ? "expired " : "", count, count == 1 ? "" : "s",
+                     days < 0 ? " before" : " left");
 }
 
 int hits(const RunModel& model, const KnownFailureEntry& entry) {

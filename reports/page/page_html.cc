@@ -17,6 +17,7 @@
 #include "harness/core/words.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"
+#include "reports/model/known_failure_entries.h"
 #include "reports/model/report_place.h"
 #include "reports/model/rerun.h"
 #include "reports/model/run_problems.h"
@@ -33,7 +34,8 @@ constexpr std::size_t kMostCauses = 50;
 constexpr std::size_t kMostNamedCases = 10;
 constexpr std::size_t kMostChangesNamed = 25;
 constexpr std::size_t kMostWarnings = 100;
-constexpr std::int64_t kFewDays = 14;  // that an entry still holds
+constexpr std::size_t kMostKnown = 200;  // entries of lists of known failures
+constexpr int kFewDays = 14;             // that an entry still holds
 constexpr std::size_t kMostReasons = 20;
 constexpr std::size_t kCommandLineBytes = 4000;
 
@@ -802,45 +804,71 @@ class Body {
             html_line(peaks_text(device.id, use))};
   }
 
-  // From the day of the run on; a day that nobody says is the last.
-  static std::optional<std::int64_t> days_left(const RunModel& model, const std::string& until) {
-    constexpr std::int64_t kDayMs = 24LL * 60 * 60 * 1000;
-    const std::int64_t today = unix_ms(model.plan().started.substr(0, 10) + "T00:00:00Z");
-    const std::int64_t last = unix_ms(until + "T00:00:00Z");
-    if (today == 0 || last == 0) return std::nullopt;
-    return (last - today) / kDayMs;
+  // An entry of the lists of known failures. What expires first comes first; in the journal of an older version stands
+  // nothing but where it is known from.
+  struct KnownKey {
+    bool is_older = false;
+    std::string until{};
+    std::string at{};
+    std::string source{};
+    auto operator<=>(const KnownKey&) const = default;
+  };
+  struct Known {
+    std::string owner{};
+    std::optional<int> days{};  // by the last of the runs
+    std::vector<const PageCase*> cases{};
+  };
+
+  std::map<KnownKey, Known> known() const {
+    std::map<KnownKey, Known> known;
+    const auto key_of = [](const KnownFailureEntry& entry) {
+      return KnownKey{false, entry.expires, entry.at,
+                      entry.issue.empty() ? entry.source : entry.source + ", " + entry.issue};
+    };
+    for (const PageRun& run : request_.runs) {
+      if (!run.model.plan().known_failures) continue;
+      for (const KnownFailureEntry& entry : run.model.plan().known_failures->entries) {
+        Known& here = known[key_of(entry)];
+        here.owner = entry.owner;
+        const auto days = days_left(run.model, entry);
+        if (days) here.days = std::min(here.days.value_or(*days), *days);
+      }
+    }
+    for (const PageCase& test : cases_) {
+      if (!test.odd || result_of(request_, test).verdict.outcome != Outcome::kXfail) continue;
+      const CaseRecord& record = record_of(request_, test);
+      if (!record.end || record.end->known_failure.empty()) continue;
+      const KnownFailureEntry* entry = request_.runs[test.run].model.known_failure(record);
+      known[entry != nullptr ? key_of(*entry) : KnownKey{true, "", "", record.end->known_failure}]
+          .cases.push_back(&test);
+    }
+    return known;
   }
 
   void known_failures() {
-    struct Entry {
-      std::string until{};
-      std::string source{};
-      auto operator<=>(const Entry&) const = default;
-    };
-    std::map<Entry, std::vector<const PageCase*>> entries;
-    for (const PageCase& test : cases_) {
-      if (!test.odd) continue;
-      const CaseRecord& record = record_of(request_, test);
-      if (!record.end || record.end->known_failure.empty()) continue;
-      const std::string until = "never";
-      entries[{until, record.end->known_failure}].push_back(&test);
-    }
     section("known", "Known failures");
-    if (entries.empty()) out("<p>None was met.</p>\n");
-    HtmlTable table({"Known from", "Days left", "Until", "#Cases", "Which"});
-    for (const auto& [entry, tests] : entries) {
-      const auto days = days_left(request_.runs[tests.front()->run].model, entry.until);
+    const auto all = known();
+    if (all.empty()) out("<p>None is listed.</p>\n");
+    HtmlTable table({"Days left", "Until", "Entry", "Known from", "Owner", "#Cases", "Which"});
+    std::size_t shown = 0;
+    for (const auto& [key, entry] : all) {
+      if (++shown > kMostKnown) break;
       std::string ids;
-      for (std::size_t i = 0; i < std::min(tests.size(), kMostNamedCases); ++i)
-        ids += (i == 0 ? "" : ", ") + case_link(record_of(request_, *tests[i]).planned.id);
-      if (tests.size() > kMostNamedCases)
-        ids += fmt::format(" and {} more", thousands(tests.size() - kMostNamedCases));
-      table.add({html_line(entry.source),
-                 days ? badge(*days < kFewDays ? "bad" : "known", fmt::format("{} days", *days)) : "",
-                 days ? html_line(entry.until) : "", thousands(tests.size()),
-                 "<span class=\"ids\">" + ids + "</span>"});
+      for (std::size_t i = 0; i < std::min(entry.cases.size(), kMostNamedCases); ++i)
+        ids += (i == 0 ? "" : ", ") + case_link(record_of(request_, *entry.cases[i]).planned.id);
+      if (entry.cases.size() > kMostNamedCases)
+        ids += fmt::format(" and {} more", thousands(entry.cases.size() - kMostNamedCases));
+      table.add({entry.days ? badge(*entry.days < kFewDays ? "bad" : "known", days_left_words(*entry.days))
+                            : "unknown",
+                 html_line(key.until), html_line(key.at), html_line(key.source), html_line(entry.owner),
+                 thousands(entry.cases.size()),
+                 entry.cases.empty() ? "no case failed so" : "<span class=\"ids\">" + ids + "</span>"});
     }
     out(table.html());
+    if (shown > kMostKnown) {
+      out(fmt::format("<p>And {} more: <code>report.json</code> has all.</p>\n",
+                      thousands(all.size() - kMostKnown)));
+    }
     end_section();
   }
 

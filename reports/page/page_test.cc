@@ -292,6 +292,30 @@ TEST(Page, ShowsSeveralRunsAsOne) {
   EXPECT_EQ(at(list, "run", 2), 1);
 }
 
+TEST(Page, ListsEveryKnownFailureByTheDaysThatItHasLeft) {
+  std::vector<Event> events = one_bad();
+  std::get<RunPlanned>(events[0]).known_failures =
+      KnownFailuresFile{"known.toml",
+                        "ff",
+                        {{"known.toml:1", {"*Bad"}, "seen <here>", "i/1", "us", "2026-01-01", "2026-02-02"},
+                         {"known.toml:9", {"x"}, "other", "", "", "", "2026-01-30"}}};
+  std::get<AttemptEnded>(events[5]).verdict = {Outcome::kXfail, ""};
+  CaseEnded& end = std::get<CaseEnded>(events[6]);
+  end.verdict = {Outcome::kXfail, ""};
+  end.known_failure = "seen <here>";
+  end.known_failure_at = "known.toml:1";
+  const std::string known = between(page_of(model_of(events)), "Known failures</h2>", "</section>");
+  std::size_t last = 0;
+  for (const std::string_view part :
+       {"expired 1 day before", "2026-01-30", "known.toml:9", "other", "no case failed so", "2 days left",
+        "2026-02-02", "known.toml:1", "seen &lt;here&gt;, i/1", "us", "memory.xpu/Copy.Bad"}) {
+    const std::size_t here = known.find(part, last);
+    ASSERT_NE(here, std::string::npos) << part << " in " << known;
+    last = here;
+  }
+  EXPECT_THAT(page_of(model_of(one_bad())), HasSubstr("None is listed."));
+}
+
 TEST(Page, OfARunWithoutCases) {
   const std::string page = page_of(model_of({plan_of({}), RunEnded{"2026-01-31T12:00:05Z", 1}}));
   EXPECT_THAT(page, HasSubstr("No case was planned."));

@@ -98,7 +98,7 @@
     for (const pair of address.slice(1).split("&")) {
       const at = pair.indexOf("=");
       const name = pair.slice(0, at);
-      if (at < 0 || !(name in EMPTY)) continue;
+      if (at < 0 || !Object.hasOwn(EMPTY, name)) continue;
       try {
         found[name] = decodeURIComponent(pair.slice(at + 1));
       } catch {
@@ -144,8 +144,8 @@
   // All cases in an order, which is made once.
   const orders = new Map();
   function order(sort) {
-    const [, key] = SORTS[sort] || SORTS[""];
-    const name = sort in SORTS ? sort : "";
+    const name = Object.hasOwn(SORTS, sort) ? sort : "";
+    const [, key] = SORTS[name];
     if (!orders.has(name)) {
       const all = Int32Array.from(data.id, (_, i) => i);
       if (name === "id") all.sort((a, b) => (lower[a] < lower[b] ? -1 : lower[a] > lower[b] ? 1 : a - b));
@@ -240,7 +240,7 @@
   function onListKey(event) {
     const page = Math.max(1, Math.floor(list.port.clientHeight / ROW) - 1);
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -rows.length, End: rows.length };
-    if (event.key in steps) moveTo(active + steps[event.key]);
+    if (Object.hasOwn(steps, event.key)) moveTo(active + steps[event.key]);
     else if (event.key === "Enter" || event.key === " ") { if (rows.length) openCase(rows[active]); }
     else return;
     event.preventDefault();

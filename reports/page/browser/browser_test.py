@@ -244,6 +244,9 @@ def works(directory, started):
     check(tab.status().startswith("40 of"), tab.status())
     tab.open("#outcome=%ZZ&nonsense&q=%E2%82&suite=none")
     check(tab.status().startswith("0 of"), "nonsense in the address:", tab.status())
+    for name in ("constructor", "__proto__", "toString", "nonsense"):
+        tab.open(f"#sort={name}&{name}=1")
+        check(tab.status() == "10,000 cases" and tab.locator(".row").count() > 5, f"#sort={name}:", tab.status())
     print("ok an address is what the page shows")
 
     tab.open("#outcome=fail")

@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
-"""`proctor report page`: one page of several runs, of one with its past, and what is refused. What a page looks like in a
-browser: reports/page/browser."""
+"""The page of a run of suites that are not ours, and `proctor report page`: one page of several runs, of one with its past,
+and what is refused. What a page looks like in a browser: reports/page/browser."""
 
 import base64
+import collections
 import json
 import re
-import time
+import sys
 import zlib
 
-from harness import check, run_scenarios
+from harness import BIN, ROOT, check, report, run_scenarios, write_config
+
+from pytest_kind import find_pytest
+
+sys.path.insert(0, str(ROOT / "reports/readers"))
+from count import PageParser
 
 
 def run(sandbox, *arguments, code=0):
@@ -49,9 +55,6 @@ def the_past(sandbox):
     script = sandbox.path / "case.sh"
     runs = []
     for code in (0, 0, 1):
-        began = int(time.time())
-        while int(time.time()) == began:  # runs are ordered by the second in which they begin
-            time.sleep(0.02)
         script.write_text(f"exit {code}\n")
         runs.append(run(sandbox, "--name", "case", "--", "sh", str(script), code=code))
     against = page(sandbox, runs[2], "--against", runs[0])
@@ -60,7 +63,7 @@ def the_past(sandbox):
     text = page(sandbox, runs[2], "--history", "history")
     check("regression: 1<" in text and 'id="data-past"' in text and "this run" in text, "with a history")
     text = page(sandbox, runs[1], "--history", "history")
-    check("Nothing: 1 case ended as before." in text, "nothing changed")
+    check("Nothing: 1 case ended as before." in text, "nothing changed", text[text.index("What changed"):][:900])
     print("ok what changed, and since when")
 
 
@@ -81,5 +84,60 @@ def refusals(sandbox):
     print("ok refusals")
 
 
+class WholePage(PageParser):
+    """Also counts the elements, holds that each that begins ends, and keeps what stands between them."""
+
+    VOID = {"meta", "br", "rect"}
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.counts, self.open, self.words, self.policy = collections.Counter(), [], "", None
+        self.feed(path.read_text(encoding="utf-8"))
+        self.close()
+        check(not self.open, "not closed:", self.open)
+
+    def handle_starttag(self, tag, attributes):
+        super().handle_starttag(tag, attributes)
+        given = dict(attributes)
+        check(not [name for name in given if name.startswith("on")], tag, attributes)
+        if given.get("http-equiv") == "Content-Security-Policy":
+            self.policy = given["content"]
+        if tag not in self.VOID:
+            self.open.append(tag)
+        self.counts["data" if tag == "script" and self.block else tag] += 1
+
+    def handle_endtag(self, tag):
+        super().handle_endtag(tag)
+        if tag not in self.VOID:
+            check(self.open and self.open.pop() == tag, "closed, but not open:", tag)
+
+    def handle_data(self, data):
+        super().handle_data(data)
+        if not {"script", "style"} & set(self.open):
+            self.words += data
+
+
+def suites_of_others(sandbox):
+    """pytest, GoogleTest and a command, none of them ours: their page is as that of any other."""
+    pytest = find_pytest()
+    (sandbox.path / "test_it.py").write_text(
+        "import pytest\n@pytest.mark.parametrize('n', ['<b>', 'a&b'])\ndef test_n(n): assert n == '</script><script>alert(1)</script>'\n"
+        "def test_good(): pass\n")
+    write_config(sandbox.path / "proctor.toml", {
+        "py": {"kind": "pytest", "command": [*pytest, "-p", "no:cacheprovider", "test_it.py"], "backend": "none"},
+        "gtest": {"kind": "gtest", "command": [str(BIN / "plan_sample_gtest")], "backend": "none"},
+        "shell": {"command": ["/bin/sh", "-c", "echo '<!-- <img src=x onerror=alert(1)>' >&2; exit 3"], "backend": "none"}})
+    out = run(sandbox, "--config", "proctor.toml", code=1)
+    bad = [case["id"] for case in report(out)["cases"] if case["outcome"] in ("fail", "error", "crash")]
+    check({name.split("/")[0] for name in bad} == {"py", "gtest", "shell"}, bad)
+    page = WholePage(out / "index.html")
+    check(page.counts["script"] == page.counts["style"] == 1, "scripts and styles:", page.counts)
+    check("default-src 'none'" in (page.policy or ""), "its policy:", page.policy)
+    for name in bad:
+        check(name in page.words, name, "is not in the page:", page.words)
+    check("onerror=alert(1)" in page.words and "alert(1)</script>" in page.words, "what they said is shown:", page.words)
+    print("ok", len(bad), "bad cases of others")
+
+
 if __name__ == "__main__":
-    run_scenarios([several_runs, the_past, refusals])
+    run_scenarios([several_runs, the_past, refusals], [suites_of_others])

@@ -7,11 +7,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <set>
 #include <vector>
 
-#include "harness/core/clock.h"
 #include "harness/core/replace_file.h"
 #include "harness/run/record/run_record.h"
 
@@ -101,9 +101,16 @@ std::string new_run_id() {
   std::uint32_t random = 0;
   if (::getrandom(&random, sizeof random, 0) != sizeof random)
     random = static_cast<std::uint32_t>(::getpid());
-  char text[16];
-  std::snprintf(text, sizeof text, "-%06x", static_cast<unsigned>(random & 0xFFFFFFu));
-  return utc_compact_now() + text;
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  tm parts{};
+  ::gmtime_r(&now.tv_sec, &parts);
+  char text[40];
+  const std::size_t second = std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts);
+  // The milliseconds come first, so that of two runs in one second the later one sorts behind the other.
+  const auto ms = static_cast<unsigned>(now.tv_nsec / 1'000'000);
+  std::snprintf(text + second, sizeof text - second, "-%06x", ms << 14U | (random & 0x3FFFU));
+  return text;
 }
 
 Result<void> check_run_directory(const std::string& out) {

@@ -8,7 +8,7 @@
 
 namespace proctor {
 
-// "20260131T120000Z-1a2b3c": sorts by time, and no two runs share it.
+// "20260131T120000Z-1a2b3c": sorts by time, to the millisecond, and no two runs share it.
 std::string new_run_id();
 
 // Refuses, before anything is started, a directory that is not empty or cannot be written. An empty `out`

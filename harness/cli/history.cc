@@ -13,6 +13,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/core/clock.h"
+#include "harness/core/day.h"
 #include "harness/core/duration.h"
 #include "harness/core/exit_code.h"
 #include "reports/history/answer_json.h"
@@ -40,15 +41,6 @@ void say(const std::string& line) { std::printf("%s\n", shown(line).c_str()); }
 
 // ---- What is asked for ----
 
-std::string utc_text(std::chrono::sys_seconds time) {
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss clock(time - day);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
-}
-
 template <typename Number>
 std::optional<Number> whole_number(std::string_view text) {
   Number number = 0;
@@ -59,8 +51,7 @@ std::optional<Number> whole_number(std::string_view text) {
 
 // 90d, 12h: how long ago; 2026-01-31, 2026-01-31T12:00:00Z: when.
 Result<std::string> moment(const std::string& option, const std::string& text) {
-  if (is_utc_stamp(text)) return text;
-  if (is_utc_stamp(text + "T00:00:00Z")) return text + "T00:00:00Z";
+  if (const auto when = parse_utc(text)) return utc_text(*when);
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   if (text.ends_with('d')) {
     const auto days = whole_number<int>(std::string_view(text).substr(0, text.size() - 1));
@@ -178,6 +169,11 @@ int prune(const HistoryOptions& options) {
         Error::usage(fmt::format("read --keep {}: it is neither a number of runs nor an age", options.keep),
                      "E.g. 500 or 90d."));
   }
+  if (*since > utc_now()) {
+    return fail(Error::usage(
+        fmt::format("read --keep {}: that is in the future, and no run would stay", options.keep),
+        "--keep 0 removes all of them."));
+  }
   auto existing = open_to_read(options, options.db);  // nothing is made only to remove something
   if (!existing) return fail(existing.error());
   auto history = open_to_write(options);
@@ -266,7 +262,7 @@ void show_flaky(const HistoryAnswer& answer) {
 }
 
 void show_outcomes(const HistoryAnswer& answer) {
-  if (answer.outcomes.empty()) say("no such case");
+  if (answer.outcomes.empty()) say("no run of it");
   for (const CaseOutcomes& one : answer.outcomes) {
     say(fmt::format("{}  ({})", one.id, to_string(one.variant)));
     for (const SeenOutcome& outcome : one.outcomes) {
@@ -283,6 +279,7 @@ void show_text(const HistoryOptions& options, const HistoryAnswer& answer) {
                                                       : "of branch " + *answer.branch;
   say(fmt::format("{}: {} run{} {}", options.db, answer.runs.size(), answer.runs.size() == 1 ? "" : "s",
                   branch));
+  if (!answer.no_such_case.empty()) return say(answer.no_such_case);
   if (options.question.failing) show_failing(answer);
   if (options.question.flaky) show_flaky(answer);
   if (options.question.outcomes) show_outcomes(answer);
@@ -328,7 +325,12 @@ std::shared_ptr<HistoryOptions> add_work(CLI::App& command, Action& action, Work
   command.add_option("db", options->db, "The history, one SQLite file")->required();
   command.add_option("--wait", options->wait,
                      "How long to wait for another program that writes to it (default: 60s)");
-  command.callback([options, work, &action] { action = [options, work] { return work(*options); }; });
+  command.callback([options, work, &action] {
+    action = [options, work] {
+      const int code = work(*options);
+      return code == kExitGreen ? said_all(code, "what the history has") : code;
+    };
+  });
   return options;
 }
 

@@ -159,10 +159,10 @@ int judge(const std::string& list, const std::set<Change>& classes, const Diff& 
   const auto found = std::ranges::count_if(
       diff.comparison.changes, [&](const CaseChange& change) { return classes.contains(change.change); });
   std::printf("of %s: %td\n", shown(list).c_str(), found);
-  if (std::fflush(stdout) != 0) return fail(Error::system("write what changed to stdout", errno));
-  if (found > 0) return kExitRed;
+  if (found > 0) return said_all(kExitRed, "what changed");
   const std::string doubt = why_unjudged(diff);
-  return doubt.empty() ? kExitGreen : fail(Error::usage("judge by --fail-on " + list + ": " + doubt));
+  if (!doubt.empty()) return fail(Error::usage("judge by --fail-on " + list + ": " + doubt));
+  return said_all(kExitGreen, "what changed");
 }
 
 int report_diff(const DiffOptions& options) {
@@ -179,8 +179,7 @@ int report_diff(const DiffOptions& options) {
   if (auto written = write_files(options, diff); !written) return fail(written.error());
   std::printf("%s", shown(diff_text(diff, kShownOfAClass)).c_str());
   if (options.fail_on) return judge(*options.fail_on, *fail_on, diff);
-  if (std::fflush(stdout) != 0) return fail(Error::system("write what changed to stdout", errno));
-  return kExitGreen;
+  return said_all(kExitGreen, "what changed");
 }
 
 }  // namespace

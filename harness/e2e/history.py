@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -35,17 +36,9 @@ def show(sandbox, db, *options):
     return json.loads(text)
 
 
-def next_second():
-    """Runs are told apart by the second in which they begin."""
-    now = int(time.time())
-    wait_until(lambda: int(time.time()) > now, 5, "next second")
-
-
-def run(sandbox, *arguments, commit, code=0, apart=True, **env):
+def run(sandbox, *arguments, commit, code=0, **env):
     for name in CI:
         sandbox.env.pop(name, None)
-    if apart:
-        next_second()
     out = sandbox.out()
     done = sandbox.proctor("run", "--out", out, "--subject", f"commit={commit}", "--subject", "branch=main", "--subject",
                            "dirty=false", *arguments, env={**sandbox.env, **env})
@@ -106,7 +99,7 @@ def any_order(sandbox):
 def flaky(sandbox):
     """Ten runs of one commit that disagree, and one that disagrees with itself."""
     marker = sandbox.path / "marker"
-    runs = [run(sandbox, "--", script(sandbox, f"exit {code}\n"), commit="a" * 40, code=code, apart=False)
+    runs = [run(sandbox, "--", script(sandbox, f"exit {code}\n"), commit="a" * 40, code=code)
             for code in [0] * 8 + [1]]
     again = script(sandbox, f"test -e {marker} || {{ touch {marker}; exit 1; }}\n")
     runs.append(run(sandbox, "--retries", "1", "--flaky", "pass", "--", again, commit="b" * 40, code=1))
@@ -141,7 +134,8 @@ def old_runs(sandbox):
     check("0 runs removed" in history(sandbox, "prune", "h.sqlite", "--keep", "90d").stdout, "90d")
     check("2 runs removed" in history(sandbox, "prune", "h.sqlite", "--keep", "1").stdout, "1")
     check(show(sandbox, "h.sqlite")["newest"]["id"] == records(runs[2])[0]["run_id"], "the newest is gone")
-    next_second()
+    began = int(time.time())
+    wait_until(lambda: int(time.time()) > began, 5, "next second")
     check("1 run removed" in history(sandbox, "prune", "h.sqlite", "--keep", "0d").stdout, "0d")
 
 
@@ -183,7 +177,11 @@ def bad_input(sandbox):
             (["show", "h.sqlite", "--branch", "mian"], "`mian`"), (["show", "h.sqlite", "--flakyy"], "--flaky"),
             (["show", "h.sqlite", "--branch", "main", "--all-branches"], "--all-branches"),
             (["prune", "missing", "--keep", "1"], "there is no such file"),
-            (["prune", "h.sqlite", "--keep", "some"], "some"), (["prune", "h.sqlite", "--keep", "-1"], "-1"),
+            (["prune", "h.sqlite", "--keep", "some"], "some"), (["prune", "h.sqlite", "--keep", "2026-99-99"], "2026-99-99"),
+            (["prune", "h.sqlite", "--keep", "9999-01-01"], "in the future"),
+            (["show", "h.sqlite", "--since", "2026-02-30"], "2026-02-30"),
+            (["show", "h.sqlite", "--branch", "mian"], "main"), (["show", "h.sqlite", "--branch", "other"], "`main`"),
+            (["add", "h.sqlite", "text"], "read the run of text"), (["prune", "h.sqlite", "--keep", "-1"], "-1"),
             (["check", "text"], "no SQLite file"), (["merge", "h.sqlite", "text"], "no SQLite file"),
             (["merge", "h.sqlite", "missing"], "missing"), (["show", "h.sqlite", "--wait", "1"], "--wait"),
             (["shwo", "h.sqlite"], "show")]:
@@ -192,6 +190,42 @@ def bad_input(sandbox):
     check((sandbox.path / "h.sqlite").read_bytes() == before, "something was written")
     left = {path.name for path in sandbox.path.iterdir()}
     check("new.sqlite" not in left and not [name for name in left if name.endswith("-journal")], left)
+
+
+def ring(sandbox):
+    """Renames that lead back to where they began: refused, whoever put them there."""
+    [good] = jobs(sandbox, [0])
+    for name, old, new in (("one", "a", "b"), ("two", "b", "a")):
+        (sandbox.path / f"{name}.toml").write_text(f"[[renamed]]\nfrom = '{old}'\nto = '{new}'\n")
+    history(sandbox, "add", "h.sqlite", good, "--renamed", "one.toml")
+    for words in (["show", "h.sqlite"], ["add", "h.sqlite", good]):
+        done = history(sandbox, *words, "--renamed", "two.toml", code=2)
+        check("leads back to itself" in done.stderr, words, done.stderr)
+    with sqlite3.connect(sandbox.path / "h.sqlite") as database:
+        database.execute("INSERT INTO renamed VALUES ('b', 'a')")
+    database.close()
+    for words in (["show", "h.sqlite"], ["add", "h.sqlite", good, "--renamed", "one.toml"], ["check", "h.sqlite"]):
+        done = history(sandbox, *words, code=2)
+        check("leads back to itself" in done.stderr + done.stdout, words, done.stdout, done.stderr)
+
+
+def no_such_case(sandbox):
+    history(sandbox, "add", "h.sqlite", *jobs(sandbox, [0]))
+    [case] = show(sandbox, "h.sqlite", "--case", "*")["cases"]
+    for options in ([], ["--failing"], ["--flaky"]):
+        text = history(sandbox, "show", "h.sqlite", "--case", case["case"] + "x", *options).stdout
+        check(f"no such case; did you mean {case['case']}?" in text, text)
+
+
+def output_that_cannot_be_written(sandbox):
+    [good] = jobs(sandbox, [0])
+    history(sandbox, "add", "h.sqlite", good)
+    for words in (["show", "h.sqlite"], ["show", "h.sqlite", "--json"], ["check", "h.sqlite"], ["add", "h.sqlite", good],
+                  ["prune", "h.sqlite", "--keep", "5"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(sandbox.command("history", *words), cwd=sandbox.path, env=sandbox.env, stdout=full,
+                                  stderr=subprocess.PIPE, text=True)
+        check(done.returncode == 75 and "stdout" in done.stderr, words, done.returncode, done.stderr)
 
 
 def locked(sandbox):
@@ -239,6 +273,38 @@ def a_writer_that_is_killed(sandbox):
     check("nothing is wrong" in history(sandbox, "check", "h.sqlite").stdout, killed)
     history(sandbox, "add", "h.sqlite", big)
     check(show(sandbox, "h.sqlite")["runs"] == 2, "it cannot be written any more")
+
+
+def a_change_that_was_cut_short(sandbox):
+    """Its writer is killed when its journal is on the disk: every command that reads finds the old state."""
+    if not shutil.which("strace"):
+        skip("needs strace")
+    small, other = jobs(sandbox, [0, 1])
+    history(sandbox, "add", "whole.sqlite", small)
+    expected = show(sandbox, "whole.sqlite")
+
+    def cut(name):
+        shutil.copy(sandbox.path / "whole.sqlite", sandbox.path / name)
+        for count in range(1, 12):  # the first sync of which both the journal and pages of the file are there
+            done = subprocess.run(["strace", "-f", "-o", sandbox.path / "trace", "-e", "trace=fsync,fdatasync", "-e",
+                                   f"inject=fsync,fdatasync:signal=KILL:when={count}",
+                                   *sandbox.command("history", "add", name, other)], cwd=sandbox.path, env=sandbox.env,
+                                  capture_output=True, text=True)
+            if done.returncode == 0:
+                skip("the history is written without a sync, or strace may not trace: " + done.stderr)
+            journal = sandbox.path / (name + "-journal")
+            if journal.exists() and journal.stat().st_size > 0 and journal.read_bytes()[:1] != b"\0":
+                return
+        check(False, "no journal was left")
+
+    for words in (["check", "cut.sqlite"], ["show", "cut.sqlite"], ["prune", "cut.sqlite", "--keep", "9"],
+                  ["merge", "new.sqlite", "cut.sqlite"]):
+        cut("cut.sqlite")
+        history(sandbox, *words)
+        check(show(sandbox, "cut.sqlite") == expected, words, "has not undone it")
+    cut("cut.sqlite")
+    done = sandbox.proctor("report", "diff", "history:cut.sqlite@" + f"{1:040x}", small)
+    check(done.returncode == 0, done.stderr)
 
 
 def mounted(sandbox, options):
@@ -293,5 +359,6 @@ def another_users_directory(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios([since_when, any_order, flaky, shards, old_runs, renamed, bad_input, locked, a_writer_that_is_killed],
+    run_scenarios([since_when, any_order, flaky, shards, old_runs, renamed, bad_input, ring, no_such_case,
+                   output_that_cannot_be_written, locked, a_writer_that_is_killed, a_change_that_was_cut_short],
                   own_tests=[full_disk, read_only_disk, another_users_directory])

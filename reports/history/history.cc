@@ -45,6 +45,11 @@ Result<std::string> real_place(const std::string& path, const char* doing) {
   }
   if (S_ISDIR(info.st_mode)) return refused(doing, path, "it is a directory", "A history is one file.");
   if (!S_ISREG(info.st_mode)) return refused(doing, path, "it is no ordinary file");
+  for (const char* beside :
+       {"-journal", "-wal"}) {  // what SQLite writes there first, it would refuse without a name
+    if (fs::is_symlink(place + beside, error))
+      return refused(doing, path, fmt::format("{}{} is a link", path, beside));
+  }
   return place;
 }
 
@@ -221,7 +226,7 @@ Result<Added> History::add(const RunResults& run) {
 Result<void> History::add_renames(const std::vector<Rename>& more) {
   auto known = renames();
   if (!known) return known.error();
-  const auto joined = join_renames(*std::move(known), more);
+  const auto joined = join_renames(*known, more);
   if (!joined) return joined.error();
   try {
     Statement insert(database_, "INSERT OR IGNORE INTO renamed VALUES (?, ?)");
@@ -308,6 +313,7 @@ Result<std::vector<std::string>> History::check() {
       wrong.push_back(fmt::format("a row of {} names one of {} that is not there", references.text(0),
                                   references.text(2)));
     }
+    if (const auto known = renames(); !known) wrong.push_back(known.error().what);
     // The summary is of the results.
     Statement counts(
         database,
@@ -336,6 +342,8 @@ Result<std::vector<Rename>> History::renames() {
     while (row.step()) renames.push_back({std::string(row.text(0)), std::string(row.text(1))});
   });
   if (!done) return done.error();
+  if (const auto joined = join_renames({}, renames); !joined)
+    return refused("read", path_, "it cannot " + joined.error().what, kAgain);
   return renames;
 }
 

@@ -23,6 +23,7 @@ namespace {
 
 using namespace testing_support;
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -451,6 +452,43 @@ TEST(HistoryTest, RenamesAreKeptAndMayNotContradict) {
   EXPECT_FALSE(add({{"a/one", "a/four"}}));
   EXPECT_FALSE(add({{"a/three", "a/one"}}));
   EXPECT_THAT(*history.renames(), SizeIs(2));
+}
+
+TEST(HistoryTest, ARingOfRenamesInTheFileIsNamed) {
+  const TempDir directory(kInMemory);
+  History history = history_of(file_in(directory), {made_run(1, {{"a/one"}})});
+  Database(file_in(directory), Database::Access::kCreate, 1s)
+      .execute("INSERT INTO renamed VALUES ('a/one', 'a/two'), ('a/two', 'a/one')");
+  const auto answer = ask(history, {.failing = true});
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.error().what, HasSubstr("leads back to itself"));
+  EXPECT_FALSE(past_of(history, made_run(2, {{"a/one"}})));
+  EXPECT_FALSE(history.change([&] { return history.add_renames({{"b", "a/one"}}); }));
+  EXPECT_THAT(*history.check(), ElementsAre(HasSubstr("leads back to itself")));
+}
+
+TEST(HistoryTest, ARowWithALargeNumberCostsNoMore) {
+  const TempDir directory(kInMemory);
+  History history = history_of(file_in(directory), {made_run(1, {{"a/one", Outcome::kFail}})});
+  Database(file_in(directory), Database::Access::kCreate, 1s)
+      .execute(
+          "INSERT INTO test VALUES (9999999, 'a/far');"
+          "INSERT INTO variant VALUES (9999998, 's', 'b', '', '', 0)");
+  ASSERT_TRUE(history.read([](Database& database) {
+    EXPECT_THAT(read_case_ids(database), SizeIs(2));
+    EXPECT_THAT(read_variants(database), SizeIs(2));
+  }));
+  const auto answer = ask(history, {.failing = true, .flaky = true, .outcomes = true});
+  ASSERT_TRUE(answer) << answer.error().what;
+  EXPECT_THAT(answer->failing, SizeIs(1));
+}
+
+TEST(HistoryTest, ALinkBesideTheFileIsNamed) {
+  const TempDir directory(kInMemory);
+  { const History history = history_of(file_in(directory), {made_run(1, {})}); }
+  fs::create_symlink(directory / "victim", file_in(directory) + "-journal");
+  EXPECT_THAT(why_not_written(file_in(directory)), HasSubstr("history.sqlite-journal is a link"));
+  EXPECT_THAT(why_not_read(file_in(directory)), HasSubstr("history.sqlite-journal is a link"));
 }
 
 TEST(HistoryTest, ARunOfNoJournalIsRefused) {

@@ -33,32 +33,32 @@ using ByKey = std::unordered_map<Key, Value, HashOfKey>;
 class Names {
  public:
   Names(Database& database, const std::vector<Rename>& renamed) : today_(renamed) {
-    names_ = read_case_ids(database);
-    for (std::uint32_t test = 0; test < names_.size(); ++test) by_text_.emplace(names_[test], test);
-    const std::size_t tests = names_.size();
-    for (std::size_t test = 0; test < tests; ++test) {
-      const std::uint32_t name = number(std::string(today_.of(names_[test])));
-      of_test_.push_back(name);
-      tests_[name].push_back(static_cast<std::uint32_t>(test));
+    for (const auto& [test, id] : read_case_ids(database)) {
+      const std::uint32_t name = number(std::string(today_.of(id)));
+      of_test_.resize(test + 1, kNone);
+      of_test_[test] = name;
+      tests_[name].push_back(test);
     }
   }
 
   std::size_t size() const { return names_.size(); }
   const std::string& text(std::uint32_t name) const { return names_[name]; }
   std::uint32_t of_test(std::int64_t test) const {
-    if (test < 0 || test >= static_cast<std::int64_t>(of_test_.size()))
-      throw SqliteFailure{kDamaged, "a result is of no case"};
-    return of_test_[static_cast<std::size_t>(test)];
+    const bool is_there = test >= 0 && test < static_cast<std::int64_t>(of_test_.size());
+    const std::uint32_t name = is_there ? of_test_[static_cast<std::size_t>(test)] : kNone;
+    if (name == kNone) throw SqliteFailure{kDamaged, "a result is of no case"};
+    return name;
   }
   std::optional<std::uint32_t> find(const std::string& id) const {
     const auto found = by_text_.find(std::string(today_.of(id)));
     return found == by_text_.end() ? std::nullopt : std::optional(found->second);
   }
-  bool has_tests(std::uint32_t name) const { return tests_.contains(name); }
   // All that was ever called so, by their numbers in the file.
   const std::vector<std::uint32_t>& tests(std::uint32_t name) const { return tests_.at(name); }
 
  private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
   std::uint32_t number(const std::string& text) {
     const auto [found, is_new] = by_text_.try_emplace(text, static_cast<std::uint32_t>(names_.size()));
     if (is_new) names_.push_back(text);
@@ -68,13 +68,14 @@ class Names {
   NamesToday today_;
   std::vector<std::string> names_;
   std::unordered_map<std::string, std::uint32_t> by_text_;
-  std::vector<std::uint32_t> of_test_;
+  std::vector<std::uint32_t> of_test_;  // by the number in the file, which has gaps
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> tests_;
 };
 
-const Variant& variant_of(const std::vector<Variant>& variants, std::uint32_t number) {
-  if (number >= variants.size()) throw SqliteFailure{kDamaged, "a result is of no variant"};
-  return variants[number];
+const Variant& variant_of(const Variants& variants, std::uint32_t number) {
+  const auto found = variants.find(number);
+  if (found == variants.end()) throw SqliteFailure{kDamaged, "a result is of no variant"};
+  return found->second;
 }
 
 // The row of a result, until the next one is read.
@@ -214,7 +215,7 @@ class Words {
 // The streaks of cases that failed at some time, while the runs are gone through from the newest on.
 class Streaks {
  public:
-  Streaks(Database& database, const Names& names, Runs& runs, const std::vector<Variant>& variants,
+  Streaks(Database& database, const Names& names, Runs& runs, const Variants& variants,
           const HistoryQuestion& question)
       : names_(names), runs_(runs), variants_(variants), since_(question.since), words_(database) {
     Statement row(
@@ -274,7 +275,7 @@ class Streaks {
 
   const Names& names_;
   Runs& runs_;
-  const std::vector<Variant>& variants_;
+  const Variants& variants_;
   const std::string& since_;
   Words words_;
   Open open_;
@@ -282,7 +283,7 @@ class Streaks {
 };
 
 std::vector<FailingCase> failing_in(Database& database, const Names& names, Runs& runs,
-                                    const std::vector<Variant>& variants, const HistoryQuestion& question) {
+                                    const Variants& variants, const HistoryQuestion& question) {
   Streaks streaks(database, names, runs, variants, question);
   for (std::size_t run = runs.size(); run-- > 0 && !streaks.is_over();) streaks.go_through(run);
   return streaks.take();
@@ -394,7 +395,7 @@ class FlakinessReader {
 };
 
 std::vector<FlakyCase> flaky_in(Database& database, const Names& names, const Runs& runs,
-                                const std::vector<Variant>& variants, const HistoryQuestion& question) {
+                                const Variants& variants, const HistoryQuestion& question) {
   const FlakinessReader reader(database, names, runs, question.since);
   std::vector<FlakyCase> flaky;
   for (const auto& [key, notable] : reader.notable()) {
@@ -411,11 +412,11 @@ std::vector<FlakyCase> flaky_in(Database& database, const Names& names, const Ru
 // ---- How cases ended, run by run ----
 
 std::vector<CaseOutcomes> outcomes_in(Database& database, const Names& names, Runs& runs,
-                                      const std::vector<Variant>& variants, const HistoryQuestion& question) {
+                                      const Variants& variants, const HistoryQuestion& question) {
   std::vector<bool> wanted(names.size());
   std::vector<std::uint32_t> wanted_names;
   for (std::uint32_t name = 0; name < names.size(); ++name) {
-    if (!names.has_tests(name) || !glob_match(question.case_glob, names.text(name))) continue;
+    if (!glob_match(question.case_glob, names.text(name))) continue;
     wanted[name] = true;
     wanted_names.push_back(name);
   }
@@ -444,11 +445,10 @@ std::vector<CaseOutcomes> outcomes_in(Database& database, const Names& names, Ru
 
 // ---- Which runs ----
 
-std::vector<Rename> all_renames(Database& database, const std::vector<Rename>& more) {
-  std::vector<Rename> renamed = more;
-  Statement row(database, "SELECT old_id, new_id FROM renamed");
-  while (row.step()) renamed.push_back({std::string(row.text(0)), std::string(row.text(1))});
-  return renamed;
+Result<std::vector<Rename>> all_renames(History& history, const std::vector<Rename>& more) {
+  const auto known = history.renames();
+  if (!known) return known.error();
+  return join_renames(*known, more);
 }
 
 void keep_branch(std::vector<HistoryRun>& runs, const std::string& branch) {
@@ -481,12 +481,29 @@ Flakiness flakiness_of(int disagreeing, int runs) {
 
 namespace {
 
+// "" where the pattern fits a case.
+std::string why_no_such_case(const Names& names, const std::string& glob) {
+  std::vector<std::string> ids;
+  for (std::uint32_t name = 0; name < names.size(); ++name) {
+    if (glob_match(glob, names.text(name))) return "";
+    ids.push_back(names.text(name));
+  }
+  if (ids.empty()) return "";
+  std::string text = glob;
+  std::erase_if(text, [](char c) { return c == '*' || c == '?'; });
+  const std::string near = near_miss(text, ids);
+  return near.empty() ? "no such case" : fmt::format("no such case; did you mean {}?", near);
+}
+
 Error no_such_branch(const History& history, const std::string& branch,
                      const std::set<std::string>& branches) {
   const std::string near = near_miss(branch, {branches.begin(), branches.end()});
+  std::string known;
+  for (const std::string& name : branches) known += fmt::format("{}`{}`", known.empty() ? "" : ", ", name);
   return Error::usage(
       fmt::format("find the branch `{}` in the history {}: it has no run of it", branch, history.path()),
-      near.empty() ? "" : fmt::format("Did you mean `{}`?", near));
+      near.empty() ? known.empty() ? "" : "Its branches: " + known + "."
+                   : fmt::format("Did you mean `{}`?", near));
 }
 
 }  // namespace
@@ -494,15 +511,20 @@ Error no_such_branch(const History& history, const std::string& branch,
 Result<HistoryAnswer> ask(History& history, const HistoryQuestion& question) {
   HistoryAnswer answer;
   std::set<std::string> branches;
+  const auto renamed = all_renames(history, question.renamed);
+  if (!renamed) return renamed.error();
   const auto done = history.read([&](Database& database) {
     std::vector<HistoryRun> chosen = read_runs(database);
     if (!question.all_branches) {
       answer.branch = question.branch ? *question.branch : chosen.empty() ? "" : chosen.back().branch;
-      for (const HistoryRun& run : chosen) branches.insert(run.branch);
+      for (const HistoryRun& run : chosen) {
+        if (!run.branch.empty()) branches.insert(run.branch);
+      }
       keep_branch(chosen, *answer.branch);
     }
-    const Names names(database, all_renames(database, question.renamed));
-    const std::vector<Variant> variants = read_variants(database);
+    const Names names(database, *renamed);
+    const Variants variants = read_variants(database);
+    answer.no_such_case = why_no_such_case(names, question.case_glob);
     Runs runs(database, names, std::move(chosen));
     if (question.failing) answer.failing = failing_in(database, names, runs, variants, question);
     if (question.flaky) answer.flaky = flaky_in(database, names, runs, variants, question);
@@ -536,10 +558,9 @@ std::vector<HistoryRun> runs_before(Database& database, const RunResults& run) {
 }
 
 // Where the cases of a run are in the answer about it.
-ByKey<std::size_t> places_of(const RunResults& run, const Names& names,
-                             const std::vector<Variant>& variants) {
+ByKey<std::size_t> places_of(const RunResults& run, const Names& names, const Variants& variants) {
   std::map<Variant, std::uint32_t> numbers;
-  for (std::uint32_t i = 0; i < variants.size(); ++i) numbers.emplace(variants[i], i);
+  for (const auto& [number, variant] : variants) numbers.emplace(variant, number);
   ByKey<std::size_t> places;
   for (std::size_t i = 0; i < run.cases.size(); ++i) {
     const auto name = names.find(run.cases[i].id);
@@ -601,8 +622,10 @@ Result<Past> past_of(History& history, const RunResults& run) {
   Past past;
   past.cases.resize(run.cases.size());
   past.flakiness.resize(run.cases.size());
+  const auto renamed = all_renames(history, {});
+  if (!renamed) return renamed.error();
   const auto done = history.read([&](Database& database) {
-    const Names names(database, all_renames(database, {}));
+    const Names names(database, *renamed);
     Runs runs(database, names, runs_before(database, run));
     const ByKey<std::size_t> places = places_of(run, names, read_variants(database));
     read_past(runs, places, past.cases);
@@ -620,9 +643,9 @@ namespace {
 std::vector<std::string> commits_like(const std::vector<HistoryRun>& runs, const std::string& text) {
   std::vector<std::string> commits;
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    if (run->commit.empty()) continue;
     if (run->commit == text) return {text};
-    if (!run->commit.empty() && run->commit.starts_with(text) &&
-        std::ranges::find(commits, run->commit) == commits.end())
+    if (run->commit.starts_with(text) && std::ranges::find(commits, run->commit) == commits.end())
       commits.push_back(run->commit);
   }
   return commits;

@@ -89,6 +89,7 @@ struct HistoryAnswer {
   std::vector<FailingCase> failing{};    // those that failed last first
   std::vector<FlakyCase> flaky{};        // by the lower bound, largest first
   std::vector<CaseOutcomes> outcomes{};  // by id
+  std::string no_such_case{};            // of a pattern that fits none: so, and which may have been meant
 };
 
 Result<HistoryAnswer> ask(History& history, const HistoryQuestion& question);

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::int64_t kMostRows = 10'000'000;  // a number above is no row's: the file is damaged
 
-std::size_t index_of(std::int64_t id) {
+std::uint32_t number_of(std::int64_t id) {
   if (id < 0 || id > kMostRows) throw SqliteFailure{kDamaged, "a row has the number " + std::to_string(id)};
-  return static_cast<std::size_t>(id);
+  return static_cast<std::uint32_t>(id);
 }
 
 std::optional<std::string> text_or_none(const Statement& row, int column) {
@@ -160,26 +160,21 @@ std::vector<StackFact> read_stack(Database& database, std::int64_t stack) {
   return facts;
 }
 
-std::vector<Variant> read_variants(Database& database) {
-  std::vector<Variant> variants;
+Variants read_variants(Database& database) {
+  Variants variants;
   Statement row(database, "SELECT id, suite, backend, stack_name, device_model, simulated FROM variant");
   while (row.step()) {
-    const std::size_t index = index_of(row.integer(0));
-    variants.resize(std::max(variants.size(), index + 1));
-    variants[index] = {std::string(row.text(1)), std::string(row.text(2)), std::string(row.text(3)),
-                       std::string(row.text(4)), row.integer(5) != 0};
+    variants[number_of(row.integer(0))] = {std::string(row.text(1)), std::string(row.text(2)),
+                                           std::string(row.text(3)), std::string(row.text(4)),
+                                           row.integer(5) != 0};
   }
   return variants;
 }
 
-std::vector<std::string> read_case_ids(Database& database) {
-  std::vector<std::string> ids;
-  Statement row(database, "SELECT id, case_id FROM test");
-  while (row.step()) {
-    const std::size_t index = index_of(row.integer(0));
-    ids.resize(std::max(ids.size(), index + 1));
-    ids[index] = row.text(1);
-  }
+std::vector<std::pair<std::uint32_t, std::string>> read_case_ids(Database& database) {
+  std::vector<std::pair<std::uint32_t, std::string>> ids;
+  Statement row(database, "SELECT id, case_id FROM test ORDER BY id");
+  while (row.step()) ids.emplace_back(number_of(row.integer(0)), row.text(1));
   return ids;
 }
 
@@ -236,7 +231,7 @@ std::vector<std::uint32_t> unpacked(std::string_view bytes) {
     if (byte >= 128 && shift < 35) continue;
     last += value;
     value = shift = 0;
-    numbers.push_back(static_cast<std::uint32_t>(index_of(static_cast<std::int64_t>(last))));
+    numbers.push_back(number_of(static_cast<std::int64_t>(last)));
   }
   return numbers;
 }

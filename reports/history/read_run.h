@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reports/history/database.h"
@@ -27,8 +29,10 @@ std::vector<HistoryRun> read_runs(Database& database);  // oldest first
 
 std::vector<StackFact> read_stack(Database& database, std::int64_t stack);
 
-std::vector<Variant> read_variants(Database& database);      // by their numbers; gaps are empty
-std::vector<std::string> read_case_ids(Database& database);  // the same
+// By their numbers, which may have gaps.
+using Variants = std::map<std::uint32_t, Variant>;
+Variants read_variants(Database& database);
+std::vector<std::pair<std::uint32_t, std::string>> read_case_ids(Database& database);  // in their order
 
 // Its cases are in the order of their ids. `place` is left for who knows it.
 RunResults read_results(Database& database, const HistoryRun& run);

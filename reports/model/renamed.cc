@@ -17,7 +17,7 @@ Result<Rename> read_entry(const toml::table& table, const std::string& file) {
   return entry;
 }
 
-// Entries that say one thing together.
+// Entries that say one thing together: none that was added leads back to itself, so whoever follows them comes to an end.
 class Renames {
  public:
   // "", or why the entry cannot be among them.
@@ -72,15 +72,17 @@ Result<std::vector<Rename>> load_renames(const std::string& path) {
   return parse_renames(*text, path);
 }
 
-Result<std::vector<Rename>> join_renames(std::vector<Rename> known, const std::vector<Rename>& more) {
+Result<std::vector<Rename>> join_renames(const std::vector<Rename>& known, const std::vector<Rename>& more) {
   Renames renames;
-  for (const Rename& entry : known) renames.add(entry);
-  for (const Rename& entry : more) {
-    if (const std::string why = renames.why_not(entry); !why.empty())
-      return Error::usage("join what cases were renamed to: " + why);
-    if (renames.add(entry)) known.push_back(entry);
+  std::vector<Rename> joined;
+  for (const std::vector<Rename>* entries : {&known, &more}) {
+    for (const Rename& entry : *entries) {
+      if (const std::string why = renames.why_not(entry); !why.empty())
+        return Error::usage("join what cases were renamed to: " + why);
+      if (renames.add(entry)) joined.push_back(entry);
+    }
   }
-  return known;
+  return joined;
 }
 
 NamesToday::NamesToday(const std::vector<Rename>& renamed) {
@@ -88,7 +90,11 @@ NamesToday::NamesToday(const std::vector<Rename>& renamed) {
 }
 
 std::string_view NamesToday::of(std::string_view id) const {
-  for (auto next = names_.find(id); next != names_.end(); next = names_.find(id)) id = next->second;
+  auto next = names_.find(id);
+  for (std::size_t steps = 0; next != names_.end() && steps < names_.size(); ++steps) {
+    id = next->second;
+    next = names_.find(id);
+  }
   return id;
 }
 

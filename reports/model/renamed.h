@@ -29,8 +29,8 @@ Result<std::vector<Rename>> load_renames(const std::string& path);
 // `name` stands for the file in messages.
 Result<std::vector<Rename>> parse_renames(std::string_view text, const std::string& name);
 
-// Both, each entry once. Two that contradict each other are refused.
-Result<std::vector<Rename>> join_renames(std::vector<Rename> known, const std::vector<Rename>& more);
+// Both, each entry once. Two that contradict each other are refused, and names that lead back to themselves.
+Result<std::vector<Rename>> join_renames(const std::vector<Rename>& known, const std::vector<Rename>& more);
 
 // What each case is called today. Example:
 //
@@ -38,7 +38,7 @@ Result<std::vector<Rename>> join_renames(std::vector<Rename> known, const std::v
 //   const std::string name(today.of("a/One"));  // "a/1"
 class NamesToday {
  public:
-  // Of entries that were read above: nothing leads back to itself.
+  // Of entries that were read or joined above: nothing leads back to itself.
   explicit NamesToday(const std::vector<Rename>& renamed = {});
 
   // The answer lives as long as both the object and the text that was given.

@@ -52,5 +52,22 @@ TEST(RenamedTest, NamesThatLeadBackAreRefused) {
   EXPECT_EQ(complaint(entry("a", "b") + entry("c", "b")), "");  // two that became one
 }
 
+TEST(RenamedTest, WhatIsJoinedLeadsNowhereBack) {
+  const auto why = [](const std::vector<Rename>& known, const std::vector<Rename>& more) {
+    const auto joined = join_renames(known, more);
+    return joined ? "" : joined.error().what;
+  };
+  EXPECT_THAT(why({{"a", "b"}, {"b", "a"}}, {}), HasSubstr("leads back"));
+  EXPECT_THAT(why({{"a", "b"}, {"b", "a"}}, {{"c", "a"}}), HasSubstr("leads back"));
+  EXPECT_THAT(why({{"a", "b"}}, {{"b", "a"}}), HasSubstr("leads back"));
+  EXPECT_THAT(why({{"a", "b"}}, {{"a", "c"}}), HasSubstr("already"));
+  EXPECT_EQ(why({{"a", "b"}}, {{"a", "b"}, {"b", "c"}}), "");
+}
+
+TEST(RenamedTest, WhoFollowsARingComesToAnEnd) {
+  const NamesToday today({{"a", "b"}, {"b", "c"}, {"c", "b"}});
+  EXPECT_NE(today.of("a"), "a");
+}
+
 }  // namespace
 }  // namespace proctor

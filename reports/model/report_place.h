@@ -12,7 +12,7 @@ namespace proctor {
 // A source file as tools beside the checkout know it; "" where it lies elsewhere, or nobody knows.
 std::string below_checkout(const RunModel& model, const std::string& file);
 
-// "2026-01-31T12:00:00Z", and nothing else.
+// "2026-01-31T12:00:00Z", a moment that there is, and nothing else.
 bool is_utc_stamp(std::string_view text);
 // In milliseconds since 1970; 0 for what is no such stamp.
 std::int64_t unix_ms(const std::string& utc);

@@ -1,5 +1,6 @@
 #include "harness/cli/console/messages.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -25,6 +26,11 @@ int fail(const Error& error) {
   if (!error.hint.empty()) std::fprintf(stderr, "  %s\n", shown(error.hint).c_str());
   const bool mistake = error.kind == ErrorKind::kUsage || error.kind == ErrorKind::kUnlisted;
   return mistake ? kExitUsage : kExitMachine;
+}
+
+int said_all(int code, const std::string& what) {
+  const bool is_said = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  return is_said ? code : fail(Error::system("write " + what + " to stdout", errno));
 }
 
 void tell_wait(const std::string& why) {

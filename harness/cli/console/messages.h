@@ -23,6 +23,9 @@ int fail(const Error& error);
 // The same for `exec`, whose other exit codes are its command's: 125 for a user's mistake.
 int fail_exec(const Error& error);
 
+// At the end of a command that says something on stdout: `code`, or that of the failure to write `what` there.
+int said_all(int code, const std::string& what);
+
 // Says on stderr that a listing waits for devices that somebody holds, and why.
 void tell_wait(const std::string& why);
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <string_view>
 
 #include "harness/core/replace_file.h"
@@ -49,6 +50,22 @@ constexpr std::array kFormats = {
     Format{ReportFormat::kHtml, "html", "index.html", nullptr},
 };
 
+// The page shows ends of the logs in the run directory, and links to them.
+void write_run_page(const RunModel& model, const fs::path& directory, const fs::path& run_dir,
+                    TextOutput& output) {
+  const RunResults results = results_of(model);
+  PageRequest request;
+  request.runs.push_back(
+      {.model = model, .results = results, .run_dir = run_dir, .link = page_link(directory, run_dir)});
+  write_page(request, output);
+}
+
+void write_format(const Format& format, const RunModel& model, const fs::path& directory,
+                  const fs::path& run_dir, TextOutput& output) {
+  if (format.write == nullptr) return write_run_page(model, directory, run_dir, output);
+  format.write(model, output);
+}
+
 class Renderer {
  public:
   Renderer(const RunModel& model, const fs::path& directory, const fs::path& run_dir)
@@ -56,8 +73,7 @@ class Renderer {
 
   void write(const Format& format) {
     keep(write_in_pieces(directory_ / format.file, [&](TextOutput& output) {
-      if (format.write == nullptr) return write_run_page(output);
-      format.write(model_, output);
+      write_format(format, model_, directory_, run_dir_, output);
     }));
     if (format.format == ReportFormat::kJunit) write_suites();
   }
@@ -82,14 +98,6 @@ class Renderer {
     return file->put();
   }
 
-  void write_run_page(TextOutput& output) const {
-    const RunResults results = results_of(model_);
-    PageRequest request;
-    request.runs.push_back(
-        {.model = model_, .results = results, .run_dir = run_dir_, .link = page_link(directory_, run_dir_)});
-    write_page(request, output);
-  }
-
   void write_suites() {
     const fs::path junit = directory_ / kJunitDirectory;
     std::error_code error;  // a failure shows at the first file below it
@@ -105,10 +113,14 @@ class Renderer {
   std::string failed_;
 };
 
-// Takes a report in pieces, and holds each against what is in the file.
+// Takes a report in pieces, and holds each against what is in the file. What is no file, as a pipe, equals nothing.
 class FileComparison {
  public:
-  explicit FileComparison(const fs::path& path) : file_(path, std::ios::binary) {}
+  explicit FileComparison(const fs::path& path) {
+    std::error_code ignored;
+    if (fs::is_regular_file(path, ignored)) file_.open(path, std::ios::binary);
+    equal_ = file_.is_open();
+  }
 
   void add(std::string_view piece) {
     if (!equal_) return;
@@ -122,7 +134,7 @@ class FileComparison {
  private:
   std::ifstream file_;
   std::string there_;
-  bool equal_ = true;
+  bool equal_ = false;
 };
 
 std::vector<std::string> format_names() {
@@ -194,18 +206,22 @@ std::vector<std::string> files_not_rendered_so(const RunModel& model, const fs::
     FileComparison comparison(path);
     {
       TextOutput output([&comparison](std::string_view piece) { comparison.add(piece); });
-      format.write(model, output);
+      write_format(format, model, directory, directory, output);
     }
     if (!comparison.ends_equal()) different.emplace_back(format.file);
   }
-  if (!fs::is_directory(directory / kJunitDirectory, ignored)) return different;
+  // A file of a suite that the journal does not have is one more report.
+  std::set<std::string> others;
+  for (const auto& entry : fs::directory_iterator(directory / kJunitDirectory, ignored))
+    others.insert(entry.path().filename().string());
+  if (others.empty()) return different;
   for_each_junit_file(model, [&](const JunitFile& file) {
-    const fs::path path = directory / kJunitDirectory / file.name;
-    if (!fs::exists(fs::symlink_status(path, ignored))) return;
-    FileComparison comparison(path);
+    if (!others.contains(file.name)) return;
+    FileComparison comparison(directory / kJunitDirectory / file.name);
     comparison.add(file.text);
-    if (!comparison.ends_equal()) different.push_back(std::string(kJunitDirectory) + "/" + file.name);
+    if (comparison.ends_equal()) others.erase(file.name);
   });
+  for (const std::string& name : others) different.push_back(std::string(kJunitDirectory) + "/" + name);
   std::ranges::sort(different);
   return different;
 }

@@ -1,5 +1,7 @@
 #include "reports/gate/gate_fixtures.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <fstream>
 #include <stdexcept>
@@ -422,6 +424,25 @@ void add_ways_of_journals(WrongWays& ways) {
            {"B580", "report.json is not what"}, [](GateScene& scene) {
              scene.run().change_directory = [](const fs::path& run_dir) {
                replace_in(run_dir / "report.json", "Copy.A", "Copy.Z");
+             };
+           });
+  ways.add(25, "the page is not what the journal renders to", "rendered", {"index.html is not what"},
+           [](GateScene& scene) {
+             scene.run().change_directory = [](const fs::path& run_dir) {
+               replace_in(run_dir / "index.html", "</title>", ": all is good</title>");
+             };
+           });
+  ways.add(25, "a report of a suite that the journal does not have", "rendered",
+           {"B580", "junit/extra.xml is not what"}, [](GateScene& scene) {
+             scene.run().change_directory = [](const fs::path& run_dir) {
+               write_file(run_dir / "junit/extra.xml", "<testsuite/>");
+             };
+           });
+  ways.add(25, "a pipe in place of a report", "rendered", {"B580", "report.json is not what"},
+           [](GateScene& scene) {
+             scene.run().change_directory = [](const fs::path& run_dir) {
+               fs::remove(run_dir / "report.json");
+               ::mkfifo((run_dir / "report.json").c_str(), 0600);
              };
            });
   ways.add(25, "JUnit is not what the journal renders to", "rendered",

@@ -85,8 +85,8 @@ class Keeper {
     return attempt != nullptr ? verdict_of(*attempt) : Verdict{Outcome::kXfail, verdict.reason};
   }
 
-  static void note_driver(const Attempt& attempt, GateGroup& group) {
-    if (group.other_driver.empty()) group.other_driver = driver_told_in(attempt.start.environment);
+  void note_driver(const Attempt& attempt, GateGroup& group) const {
+    if (group.other_driver.empty()) group.other_driver = driver_told_in(model_.environment(attempt));
     if (!attempt.end) return;
     for (const RankEnd& rank : attempt.end->ranks) {
       if (group.other_driver.empty()) group.other_driver = driver_told_in(rank.environment);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 
 namespace proctor {
 namespace {
@@ -34,8 +35,9 @@ class EntryCheck {
 
   void look() {
     look_at_days();
-    if (entry_.owner.empty()) say("no_owner", "has no owner: nobody would mend it; write owner = \"NAME\"");
-    if (entry_.issue.empty())
+    if (trimmed(entry_.owner).empty())
+      say("no_owner", "has no owner: nobody would mend it; write owner = \"NAME\"");
+    if (trimmed(entry_.issue).empty())
       say("no_issue", "has no issue: nobody could follow it; write issue = \"https://...\"");
     look_at_patterns();
     if (check_.planned) look_at_plan();

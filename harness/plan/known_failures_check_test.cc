@@ -89,6 +89,12 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"NoOwner", "owner", "",
             "no_owner: known failure `memory.xpu/Copy.A` has no owner: nobody would mend it; write owner = "
             "\"NAME\""},
+        Row{"BlankOwner", "owner", "\" \\t \"",
+            "no_owner: known failure `memory.xpu/Copy.A` has no owner: nobody would mend it; write owner = "
+            "\"NAME\""},
+        Row{"BlankIssue", "issue", "\"  \"\nsource = \"seen\"",
+            "no_issue: known failure `memory.xpu/Copy.A` has no issue: nobody could follow it; write issue = "
+            "\"https://...\""},
         Row{"NoIssue", "issue", "\"\"\nsource = \"seen\"",
             "no_issue: known failure `memory.xpu/Copy.A` has no issue: nobody could follow it; write issue = "
             "\"https://...\""},

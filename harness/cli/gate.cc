@@ -5,20 +5,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
+#include "harness/cli/gate_outputs.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/stack.h"
 #include "harness/core/clock.h"
 #include "harness/core/digest.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/read_file.h"
-#include "harness/core/replace_file.h"
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"
 #include "harness/plan/known_failures_check.h"
@@ -40,13 +42,18 @@ struct GateOptions {
   std::string policy;
   std::string check;
   std::vector<std::string> subject;
-  std::string at;
-  std::string baseline;
-  std::string history;
-  std::string json;
-  std::string markdown;
-  std::string statement;
+  // What is given and empty is a variable that nobody set, and no default.
+  std::optional<std::string> at;
+  std::optional<std::string> baseline;
+  std::optional<std::string> history;
+  GateOutput json{"--json", {}};
+  GateOutput markdown{"--markdown", {}};
+  GateOutput statement{"--statement", {}};
+
+  std::vector<GateOutput> outputs() const { return {json, markdown, statement}; }
 };
+
+constexpr std::size_t kLongestList = std::size_t{16} << 20;
 
 // Green needs a verdict: whatever else goes wrong is 2.
 int refuse(const Error& error) {
@@ -67,8 +74,25 @@ std::string beside(const GatePolicy& policy, const std::string& path) {
   return (fs::path(policy.file).parent_path() / path).string();
 }
 
+// Of a policy, or a list that it names: nobody writes as much by hand.
+Result<std::string> read_short_file(const std::string& file) {
+  std::error_code error;
+  const fs::file_type type = fs::status(file, error).type();
+  if (type == fs::file_type::not_found || type == fs::file_type::directory) return read_text_file(file);
+  if (type != fs::file_type::regular && type != fs::file_type::fifo)
+    return Error::usage("read " + file + ": it is neither a file nor a pipe");
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream.is_open()) return read_text_file(file);  // says why
+  std::string text(kLongestList + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() > kLongestList) return Error::usage("read " + file + ": it is longer than 16 MiB");
+  text.shrink_to_fit();
+  return text;
+}
+
 Result<GatePolicy> read_policy(const std::string& file) {
-  const auto text = read_text_file(file);
+  const auto text = read_short_file(file);
   return text ? parse_gate_policy(*text, file) : text.error();
 }
 
@@ -106,10 +130,14 @@ GateKnownFailure gate_entry(const KnownFailure& entry) {
 Result<void> read_known_failures(GateFiles& files, GateInputs& inputs) {
   if (inputs.policy.known_failures.empty()) return {};
   const std::string file = beside(inputs.policy, inputs.policy.known_failures);
-  const auto text = read_text_file(file);
+  const auto text = read_short_file(file);
   if (!text) return text.error();
   auto list = parse_known_failures(*text, file);
   if (!list) return list.error();
+  if (list->entries().empty()) {
+    return Error::usage("read " + file + ": it has no [[known_failure]]",
+                        "Where nothing is known to fail, leave `known_failures` out of the policy.");
+  }
   GateKnownFailures known{.file = file, .sha256 = sha256_hex(*text), .entries = {}};
   for (const KnownFailure& entry : list->entries()) known.entries.push_back(gate_entry(entry));
   inputs.known_failures = std::move(known);
@@ -167,7 +195,7 @@ void judge_entries(const GateFiles& files, GateInputs& inputs) {
 // As sha256sum writes them: the first word of each line.
 Result<void> read_signed_digests(GateInputs& inputs) {
   if (inputs.policy.signed_digests.empty()) return {};
-  const auto text = read_text_file(beside(inputs.policy, inputs.policy.signed_digests));
+  const auto text = read_short_file(beside(inputs.policy, inputs.policy.signed_digests));
   if (!text) return text.error();
   std::set<std::string> digests;
   for (const std::string_view line : lines_of(*text)) {
@@ -190,13 +218,16 @@ std::map<std::string, std::string> packages_of(const RunPlanned& plan) {
   return packages;
 }
 
-// `stack verify`, as far as a journal can answer: it knows the packages that are layers of the stack, and no others.
+// `stack verify`, as far as a journal can answer: it knows the packages that are layers of the stack, and no others. One of
+// those that it does not know is a difference.
 std::vector<std::string> stack_differences(const StackLock& lock, const RunPlanned& plan) {
   const auto packages = packages_of(plan);
+  const auto is_of_no_layer = [&](const auto& locked) {
+    return !packages.contains(locked.name) && !is_package_of_layer(locked.name);
+  };
   StackLock known = lock;
-  std::erase_if(known.packages,
-                [&](const LockedPackage& package) { return !packages.contains(package.name); });
-  std::erase_if(known.files, [&](const LockedFile& file) { return !packages.contains(file.name); });
+  std::erase_if(known.packages, is_of_no_layer);
+  std::erase_if(known.files, is_of_no_layer);
   auto differences = compare_with_lock(known, plan.fingerprint, packages).differences;
   std::erase_if(differences,
                 [](const std::string& text) { return text.starts_with("lock: "); });  // a rule of its own
@@ -316,8 +347,9 @@ Result<void> read_history(const std::string& place, GateFiles& files, GateInputs
 // ---- the command ----
 
 // In the one form that a verdict has.
-Result<std::string> moment_of_verdict(const std::string& at) {
-  if (at.empty()) return utc_now();
+Result<std::string> moment_of_verdict(const std::optional<std::string>& given) {
+  if (!given) return utc_now();
+  const std::string& at = *given;
   const auto moment = is_utc_stamp(at) || at.size() == 10 ? parse_utc(at) : std::nullopt;
   if (!moment) {
     return Error::usage("read --at " + at + ": it is no moment in UTC",
@@ -343,23 +375,13 @@ Result<GateInputs> read_inputs(const GateOptions& options) {
   if (auto read = read_named_files(files, inputs); !read) return read.error();
   if (auto read = read_reports(options.reports, inputs); !read) return read.error();
   if (auto read = read_locks(inputs); !read) return read.error();
-  if (!options.baseline.empty()) {
-    if (auto read = read_baseline(options.baseline, inputs); !read) return read.error();
-  } else if (!options.history.empty()) {
-    if (auto read = read_history(options.history, files, inputs); !read) return read.error();
+  if (options.baseline) {
+    if (auto read = read_baseline(*options.baseline, inputs); !read) return read.error();
+  } else if (options.history) {
+    if (auto read = read_history(*options.history, files, inputs); !read) return read.error();
   }
   judge_entries(files, inputs);
   return inputs;
-}
-
-Result<void> write_outputs(const GateOptions& options, const GateInputs& inputs, const GateVerdict& verdict) {
-  const std::pair<const std::string*, std::string (*)(const GateInputs&, const GateVerdict&)> outputs[] = {
-      {&options.json, gate_json}, {&options.markdown, gate_markdown}, {&options.statement, gate_statement}};
-  for (const auto& [file, write] : outputs) {
-    if (file->empty()) continue;
-    if (auto written = replace_file(*file, write(inputs, verdict)); !written) return written;
-  }
-  return {};
 }
 
 void print_weakenings(const GatePolicy& policy) {
@@ -370,25 +392,57 @@ void print_weakenings(const GatePolicy& policy) {
   }
 }
 
-int gate(const GateOptions& options) {
-  for (const auto& [option, file] : {std::pair{"--json", options.json},
-                                     {"--markdown", options.markdown},
-                                     {"--statement", options.statement}}) {
-    if (file.empty()) continue;
-    if (auto usable = check_output_file(option, file); !usable) return refuse(usable.error());
+// All that the verdict was made of.
+std::vector<std::string> input_files(const GateOptions& options, const GateInputs& inputs) {
+  std::vector<std::string> files = {options.policy};
+  for (const GateReport& report : inputs.reports) {
+    const auto directory = run_directory_of(report.place);
+    files.push_back(directory ? *directory : report.place);
   }
-  const auto inputs = read_inputs(options);
-  if (!inputs) return refuse(inputs.error());
-  const auto verdict = judge(*inputs);
-  if (!verdict) return refuse(verdict.error());
-  if (auto written = write_outputs(options, *inputs, *verdict); !written) return refuse(written.error());
-  print_weakenings(inputs->policy);
-  std::printf("%s", shown(gate_text(*verdict)).c_str());
-  for (const GateReport& report : inputs->reports) {
-    if (!verdict->green())
+  const GatePolicy& policy = inputs.policy;
+  for (const GateCell& cell : policy.cells) {
+    if (!cell.plan.empty()) files.push_back(beside(policy, cell.plan));
+  }
+  for (const std::string& name : {policy.known_failures, policy.signed_digests}) {
+    if (!name.empty()) files.push_back(beside(policy, name));
+  }
+  for (const auto& older : {options.baseline, options.history}) {
+    if (older) files.push_back(*older);
+  }
+  return files;
+}
+
+void print_verdict(const GateInputs& inputs, const GateVerdict& verdict) {
+  print_weakenings(inputs.policy);
+  std::printf("%s", shown(gate_text(verdict)).c_str());
+  for (const GateReport& report : inputs.reports) {
+    if (!verdict.green())
       std::printf("%s\n", shown(fmt::format("{} is in {}", report.name(), report.place)).c_str());
   }
-  return verdict->green() ? kExitGreen : kExitRed;
+}
+
+// What nobody could be told is no green.
+int exit_code_when_told(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  return refuse(Error::system("write the verdict to stdout", errno));
+}
+
+int gate(const GateOptions& options) {
+  const auto outputs = options.outputs();
+  if (auto usable = check_outputs(outputs, options.reports); !usable) return refuse(usable.error());
+  const auto inputs = read_inputs(options);
+  if (!inputs) return refuse(inputs.error());
+  if (auto usable = check_outputs(outputs, input_files(options, *inputs)); !usable)
+    return refuse(usable.error());
+  const auto verdict = judge(*inputs);
+  if (!verdict) return refuse(verdict.error());
+  print_verdict(*inputs, *verdict);
+  const int code = exit_code_when_told(verdict->green() ? kExitGreen : kExitRed);
+  if (code == kExitUsage) return code;
+  const std::vector<std::string> texts = {gate_json(*inputs, *verdict), gate_markdown(*inputs, *verdict),
+                                          gate_statement(*inputs, *verdict)};
+  if (auto written = write_outputs(outputs, texts); !written) return refuse(written.error());
+  return code;
 }
 
 // The policy, and the files that it names.
@@ -405,7 +459,7 @@ int check_policy(const std::string& file) {
     std::printf(
         "%s\n",
         shown(fmt::format("cell   {}{}", cell.name, cell.hardware ? "" : ", not on hardware")).c_str());
-  return kExitGreen;
+  return exit_code_when_told(kExitGreen);
 }
 
 int gate_or_check(const GateOptions& options) {
@@ -429,9 +483,9 @@ void add_gate_command(CLI::App& app, Action& action) {
       "be read.");
   const auto options = std::make_shared<GateOptions>();
   command->add_option("reports", options->reports, "Run directories, or a file in each");
-  auto* policy = command->add_option("--policy", options->policy, "What must be there (docs/gate.md)");
-  command->add_option("--check", options->check, "Read this policy and what it names, and no report")
-      ->excludes(policy);
+  command->add_option("--policy", options->policy, "What must be there (docs/gate.md)");
+  auto* check =
+      command->add_option("--check", options->check, "Read this policy and what it names, and no report");
   command->add_option("--subject", options->subject, "NAME=VALUE, what the runs must be of: commit=SHA")
       ->allow_extra_args(false);
   command->add_option("--at", options->at, "UTC, the moment of the verdict; default: now");
@@ -439,9 +493,13 @@ void add_gate_command(CLI::App& app, Action& action) {
                                        "An older run: tells what failed newly from what failed before");
   command->add_option("--history", options->history, "The same, of a file of `proctor history`")
       ->excludes(baseline);
-  command->add_option("--json", options->json, "Write the verdict to this file");
-  command->add_option("--markdown", options->markdown, "The same for people");
-  command->add_option("--statement", options->statement, "The same as an in-toto statement, to be signed");
+  command->add_option("--json", options->json.file, "Write the verdict to this file");
+  command->add_option("--markdown", options->markdown.file, "The same for people");
+  command->add_option("--statement", options->statement.file,
+                      "The same as an in-toto statement, to be signed");
+  for (CLI::Option* other : command->get_options([=](const CLI::Option* it) { return it != check; })) {
+    if (other != command->get_help_ptr()) check->excludes(other);
+  }
   command->callback([options, &action] { action = [options] { return gate_or_check(*options); }; });
 }
 

@@ -137,6 +137,52 @@ TEST_F(GateCommand, NothingIsHalfWritten) {
   EXPECT_FALSE(fs::exists(path() / "gate.json"));
 }
 
+// An input that is overwritten is no evidence any more.
+TEST_F(GateCommand, WhatIsNoPlaceForAVerdictIsRefused) {
+  const GateScene scene = good_scene();
+  write_scene(scene, path());
+  const auto refusal = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = words(scene);
+    all.insert(all.end(), more.begin(), more.end());
+    const Ended done = gate(all);
+    EXPECT_EQ(done.exit_code, 2) << more.front() << done.out;
+    return done.err;
+  };
+  EXPECT_THAT(refusal({"--json", ""}), HasSubstr("--json: it is empty"));
+  EXPECT_THAT(refusal({"--json", "gate.toml"}), HasSubstr("the gate reads gate.toml"));
+  EXPECT_THAT(refusal({"--markdown", "./plan.json"}), HasSubstr("plan.json"));
+  EXPECT_THAT(refusal({"--statement", "run/summary.md"}), HasSubstr("the gate reads run"));
+  EXPECT_THAT(refusal({"--json", "g", "--markdown", "./g"}), HasSubstr("--json has the same file"));
+  EXPECT_THAT(refusal({"--history", ""}), HasSubstr(""));
+  EXPECT_FALSE(fs::exists(path() / "g"));
+}
+
+TEST_F(GateCommand, AVerdictThatNobodyCanReadIsNoGreen) {
+  const GateScene scene = good_scene();
+  write_scene(scene, path());
+  std::string line = std::string(PROCTOR_BIN_DIR) + "/proctor gate --json gate.json >/dev/full";
+  for (const std::string& word : words(scene)) line += " '" + word + "'";
+  const Ended done = run_child({"/bin/sh", "-c", line}, {.directory = path().string()});
+  EXPECT_EQ(done.exit_code, 2) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("to stdout"));
+  EXPECT_FALSE(fs::exists(path() / "gate.json"));
+}
+
+TEST_F(GateCommand, AListIsAFileOfSomeSizeWithSomethingInIt) {
+  GateScene scene = good_scene();
+  scene.gate_keys += "known_failures = \"known.toml\"\n";
+  write_scene(scene, path());
+  write_file(path() / "known.toml", "# none\n");
+  const Ended empty = gate(words(scene));
+  EXPECT_EQ(empty.exit_code, 2) << empty.out;
+  EXPECT_THAT(empty.err, HasSubstr("known.toml: it has no [[known_failure]]"));
+  fs::resize_file(path() / "known.toml", (std::uintmax_t{16} << 20) + 1);
+  EXPECT_THAT(gate(words(scene)).err, HasSubstr("longer than 16 MiB"));
+  fs::remove(path() / "known.toml");
+  fs::create_symlink("/dev/zero", path() / "known.toml");
+  EXPECT_THAT(gate(words(scene)).err, HasSubstr("neither a file nor a pipe"));
+}
+
 TEST_F(GateCommand, SameInputsGiveTheSameFilesAnywhere) {
   const GateScene scene = sharded_scene();
   std::string first;
@@ -203,6 +249,8 @@ TEST_F(GateCommand, APolicyIsCheckedWithWhatItNames) {
   const Ended good = gate({"--check", "gate.toml"});
   EXPECT_EQ(good.exit_code, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr("cell   B580, not on hardware"));
+  EXPECT_EQ(gate({"--check", "gate.toml", "run"}).exit_code, 2) << "no run is read";
+  EXPECT_EQ(gate({"--check", "gate.toml", "--json", "gate.json"}).exit_code, 2);
   fs::rename(path() / "plan.json", path() / "plans.json");
   const Ended gone = gate({"--check", "gate.toml"});
   EXPECT_EQ(gone.exit_code, 2);

@@ -508,7 +508,7 @@ Result<void> RunCommand::write_record() {
 }
 
 void RunCommand::keep_journal_seal() {
-  auto file = JournalSealFile::create(run_dir_);
+  auto file = JournalSealFile::create(run_dir_, run_id_);
   if (!file) {
     warnings_.push_back(
         {"journal_seal", "failed to " + file.error().what +
@@ -616,10 +616,14 @@ void RunCommand::read_programs(const RunModel& model, EventSink& events) {
   programs_->finish(events, model.stop() ? kHastyReading : kLastReading, stop_signal_waits);
 }
 
+// Of this machine's kernel and no other's, wherever --stack-root has the driver stack's files.
+std::vector<HardwareEvidence> RunCommand::hardware_evidence(std::string_view when) const {
+  return gather_hardware_evidence(devices_, RootedFiles("/"), when);
+}
+
 // At the end once more: a driver that was replaced meanwhile, or a machine that was resumed as another, is not the same.
 void RunCommand::tell_hardware(std::int64_t at_ms, EventSink& events) const {
-  for (HardwareEvidence& evidence :
-       gather_hardware_evidence(devices_, RootedFiles(options_.stack_root), "end")) {
+  for (HardwareEvidence& evidence : hardware_evidence("end")) {
     evidence.at_ms = at_ms;
     events.on(evidence);
   }
@@ -665,7 +669,7 @@ Result<void> RunCommand::complete_setup() {
   };
   setup.watch_parent = is_ci();
   run_stack_.emplace(options_.stack_root);
-  setup.evidence = gather_hardware_evidence(devices_, RootedFiles(options_.stack_root), "start");
+  setup.evidence = hardware_evidence("start");
   describe();
   return {};
 }

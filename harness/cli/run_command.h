@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/cli/commands.h"
@@ -87,6 +88,7 @@ class RunCommand {
   void describe_subject();
   void describe_programs();
   void read_programs(const RunModel& model, EventSink& events);
+  std::vector<HardwareEvidence> hardware_evidence(std::string_view when) const;
   void tell_hardware(std::int64_t at_ms, EventSink& events) const;
   std::optional<HealthRequest> health_request(const std::string& device);
   std::optional<KnownVerdict> known_failure(const Suite& suite, const Case& test,

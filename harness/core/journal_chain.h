@@ -28,6 +28,7 @@ struct JournalState {
 struct JournalSeal {
   JournalState before;
   JournalState after;
+  std::string run_id{};  // of the run whose journal it is
 };
 
 // Follows a journal from its first byte, as its writer or as a reader.

@@ -110,6 +110,10 @@ void FileReplacement::add(std::string_view piece) {
   if (err_ == 0) err_ = write_all(fd_.get(), piece);
 }
 
+Result<void> FileReplacement::added() const {
+  return err_ == 0 ? Result<void>() : Error::system("write " + path_, err_);
+}
+
 Result<void> FileReplacement::put() {
   if (::close(fd_.release()) != 0 && err_ == 0) err_ = errno;
   const std::string name = fs::path(path_).filename().string();

@@ -36,6 +36,8 @@ class FileReplacement {
 
   // What goes wrong is said by put().
   void add(std::string_view piece);
+  // Whether all pieces were written so far: for who puts several files, or none.
+  Result<void> added() const;
   Result<void> put();
 
  private:

@@ -197,17 +197,18 @@ void Capture::intel_firmware(const char* fact, const char* file) {
   }
 }
 
+bool is_named_by(const std::string_view name, std::string_view package) {
+  return name.ends_with('-') ? package.starts_with(name) : package == name;
+}
+
 void Capture::packages() {
   const auto status = files_.contents(kPackageDatabase);
   const auto installed = status ? installed_packages(*status) : std::map<std::string, std::string>();
   for (const auto& [fact, names] : packaged_layers()) {
     Lines found;
     for (const std::string name : names) {
-      const bool is_prefix = name.ends_with('-');
-      for (auto at = installed.lower_bound(name); at != installed.end(); ++at) {
-        if (is_prefix ? !at->first.starts_with(name) : at->first != name) break;
+      for (auto at = installed.lower_bound(name); at != installed.end() && is_named_by(name, at->first); ++at)
         found.push_back(at->first + " " + at->second);
-      }
     }
     if (!found.empty()) {
       known(fact, fmt::format("{}", fmt::join(found, ", ")), kPackageDatabase);
@@ -289,6 +290,12 @@ void Capture::image(const std::optional<std::string>& digest) {
 std::string text_of(const StackFact& fact) { return fact.value.value_or("unknown (" + fact.reason + ")"); }
 
 }  // namespace
+
+bool is_package_of_layer(std::string_view package) {
+  return std::ranges::any_of(packaged_layers(), [&](const PackagedLayer& layer) {
+    return std::ranges::any_of(layer.packages, [&](const char* name) { return is_named_by(name, package); });
+  });
+}
 
 Fingerprint capture_stack(const std::string& root, const std::optional<std::string>& image_digest) {
   Capture capture(root);

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/events.h"
@@ -17,6 +18,9 @@ Fingerprint capture_stack(const std::string& root, const std::optional<std::stri
 
 // PROCTOR_IMAGE_DIGEST of this process.
 std::optional<std::string> image_digest_of_caller();
+
+// Whether the fingerprint has a fact about this package, by its name: of the other packages nobody knows afterwards.
+bool is_package_of_layer(std::string_view package);
 
 // "kmd.nvidia: 580.65.06, then 580.95.05" for each fact that changed.
 std::vector<std::string> changes(const Fingerprint& before, const Fingerprint& after);

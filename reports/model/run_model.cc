@@ -417,7 +417,8 @@ Result<RunModel> load_journal(const std::filesystem::path& path, const std::opti
                  "The run ended before its first case was planned, or this is not a journal.", 0};
   }
   for (const Warning& warning : torn) model.on(warning);
-  if (const std::string why = seal ? difference(path, *seal) : ""; !why.empty()) {
+  const bool its_own = seal && seal->run_id == model.plan().run_id;
+  if (const std::string why = its_own ? difference(path, *seal) : ""; !why.empty()) {
     model.on(changed_journal(why));
   } else if (const int number = check.first_wrong(); number != 0) {
     model.on(changed_journal(fmt::format("line {} does not fit those before it", number)));

@@ -243,7 +243,7 @@ class ChangedJournal : public testing::Test {
   // The complaint about such a journal; "" when there is none.
   std::string complaint(const std::string& text, bool with_seal = false) {
     write_file(path_, text);
-    const JournalSeal seal{.before = chain_.state(), .after = chain_.state()};
+    const JournalSeal seal{.before = chain_.state(), .after = chain_.state(), .run_id = sealed_run_};
     const auto model = load_journal(path_, with_seal ? std::optional(seal) : std::nullopt);
     if (!model) return model.error().what;
     for (const auto& warning : model->warnings()) {
@@ -255,6 +255,7 @@ class ChangedJournal : public testing::Test {
   }
 
   const std::string id_ = "s/a";
+  std::string sealed_run_ = plan_of({}).run_id;
   JournalChain chain_;
   const std::vector<std::string> lines_ =
       sealed_lines({plan_of({planned(id_)}), started(id_), ended(id_, {Outcome::kFail, "exit:1"}),
@@ -305,6 +306,14 @@ TEST_F(ChangedJournal, ItsEndIsKnownOnlyToItsRunner) {
   EXPECT_THAT(
       complaint(joined(lines_) + forger.append(to_json_line(concluded(id_, {Outcome::kPass, ""}))), true),
       testing::HasSubstr("more than its runner wrote"));
+}
+
+// Another run's directory may have taken the place of the one that the seal is about.
+TEST_F(ChangedJournal, TheSealOfAnotherRunSaysNothing) {
+  sealed_run_ = "another";
+  auto shorter = lines_;
+  shorter.pop_back();
+  EXPECT_EQ(complaint(joined(shorter), true), "");
 }
 
 TEST_F(ChangedJournal, WhatAFullDiskLeftInItIsVouchedForByTheNextRecord) {

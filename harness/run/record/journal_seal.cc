@@ -43,7 +43,9 @@ std::optional<JournalSeal> parse_seal(const std::string& text, const std::string
     const bool ours = document.at("boot_id").get<std::string>() == boot_id() &&
                       document.at("run_dir").get<std::string>() == real_run_dir;
     if (!ours) return std::nullopt;
-    return JournalSeal{.before = state_of(document.at("before")), .after = state_of(document.at("after"))};
+    return JournalSeal{.before = state_of(document.at("before")),
+                       .after = state_of(document.at("after")),
+                       .run_id = document.at("run_id").get<std::string>()};
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }
@@ -51,7 +53,7 @@ std::optional<JournalSeal> parse_seal(const std::string& text, const std::string
 
 }  // namespace
 
-Result<JournalSealFile> JournalSealFile::create(const std::string& run_dir) {
+Result<JournalSealFile> JournalSealFile::create(const std::string& run_dir, const std::string& run_id) {
   const auto directory = run_record_directory();
   if (!directory) return directory.error();
   const std::string real = one_name_of(run_dir);
@@ -61,7 +63,7 @@ Result<JournalSealFile> JournalSealFile::create(const std::string& run_dir) {
   ::unlink(path.c_str());
   UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd) return Error::system("create " + path, errno);
-  const std::string head = nlohmann::json{{"boot_id", boot_id()}, {"run_dir", real}}.dump(
+  const std::string head = nlohmann::json{{"boot_id", boot_id()}, {"run_dir", real}, {"run_id", run_id}}.dump(
       -1, ' ', false, nlohmann::json::error_handler_t::replace);
   return JournalSealFile(std::move(fd), head.substr(0, head.size() - 1));
 }

@@ -17,7 +17,7 @@ namespace proctor {
 class JournalSealFile {
  public:
   // For the journal in the run directory; that of an earlier run there is replaced.
-  static Result<JournalSealFile> create(const std::string& run_dir);
+  static Result<JournalSealFile> create(const std::string& run_dir, const std::string& run_id);
 
   // One write, before the record itself is written: a runner that is killed between them leaves a journal that fits.
   void keep(const JournalSeal& seal);
@@ -29,7 +29,8 @@ class JournalSealFile {
   std::string head_;
 };
 
-// None when this user ran nothing there since the boot, within a week, or elsewhere.
+// None when this user ran nothing there since the boot, within a week, or elsewhere. It is about the run that it names: the
+// directory may have been given to another one since.
 std::optional<JournalSeal> find_journal_seal(const std::string& run_dir);
 
 // Those of runs that are older than a week.

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
+#include <tuple>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
@@ -145,10 +147,10 @@ Result<void> read_known_failures(GateFiles& files, GateInputs& inputs) {
   return {};
 }
 
-std::vector<std::string> models_of(const GateReport& report, const std::string& backend) {
+std::vector<std::string> models_of(const GateReport& report, const GateEnd& end) {
   std::vector<std::string> models;
-  for (const PlannedDevice& device : report.plan.devices) {
-    if (device.backend == backend) models.push_back(device.name);
+  for (const GateAttempt& attempt : end.telling) {
+    for (std::string& model : report.models(attempt)) models.push_back(std::move(model));
   }
   return models;
 }
@@ -158,18 +160,20 @@ KnownFailureCheck check_of(const KnownFailures& list, const GateInputs& inputs) 
   const auto at = parse_utc(inputs.at).value_or(std::chrono::sys_seconds());
   KnownFailureCheck check{
       .at = at, .max = {}, .planned = std::vector<PlannedId>(), .ends = {}, .remembered = {}};
+  std::set<std::tuple<std::string, std::string, std::string>> known;
   for (const GateReport& report : inputs.reports) {
     report.cases.for_each([&](const GateCase& one) {
       const GateGroup& group = report.groups[one.group];
       const std::string id(one.id);
-      check.planned->push_back({id, group.suite, group.backend});
+      if (known.emplace(id, group.suite, group.backend).second)
+        check.planned->push_back({id, group.suite, group.backend});
       const bool named =
           std::ranges::any_of(list.entries(), [&](const KnownFailure& entry) { return entry.names(id); });
       if (!named) return;
       check.ends.push_back({.id = id,
                             .backend = group.backend,
                             .where = report.name(),
-                            .models = models_of(report, group.backend),
+                            .models = models_of(report, one.end),
                             .when = parse_utc(report.plan.started).value_or(at),
                             .verdict = one.end.verdict});
     });
@@ -292,11 +296,27 @@ Result<void> read_reports(const std::vector<std::string>& reports, GateInputs& i
   return {};
 }
 
+bool is_judged_now(const std::string& run_id, const GateInputs& inputs) {
+  return std::ranges::any_of(inputs.reports,
+                             [&](const GateReport& report) { return report.plan.run_id == run_id; });
+}
+
+// Why a run is no past of those that are judged, or "".
+std::string why_no_past(const std::string& run_id, const std::string& started, const GateInputs& inputs) {
+  if (is_judged_now(run_id, inputs)) return fmt::format("run {} is judged itself", run_id);
+  const bool older = std::ranges::all_of(inputs.reports, [&](const GateReport& report) {
+    return unix_ms(started) <= unix_ms(report.plan.started);
+  });
+  return older ? "" : fmt::format("run {} is of {}, which is newer than what is judged", run_id, started);
+}
+
 // Which of its cases were red.
 Result<void> read_baseline(const std::string& place, GateInputs& inputs) {
   const auto older = load_run_results(place);
   if (!older) return older.error();
-  GateBaseline baseline{.name = "run " + older->run_id, .failed = {}};
+  GateBaseline baseline{.name = "run " + older->run_id,
+                        .failed = {},
+                        .no_past = why_no_past(older->run_id, older->started, inputs)};
   for (const CaseResult& result : older->cases) {
     if (result.standing == Standing::kFailing) baseline.failed.insert(result.id);
   }
@@ -331,13 +351,12 @@ Result<void> read_history(const std::string& place, GateFiles& files, GateInputs
   question.all_branches = true;
   const auto answer = ask(*history, question);
   if (!answer) return answer.error();
-  const auto is_judged_now = [&inputs](const SeenRun& run) {
-    return std::ranges::any_of(inputs.reports,
-                               [&](const GateReport& report) { return report.plan.run_id == run.run_id; });
-  };
-  GateBaseline baseline{.name = "the history", .failed = {}};
+  GateBaseline baseline{.name = "the history", .failed = {}, .no_past = "the history holds no older run"};
+  for (const SeenRun& run : answer->runs) {
+    if (why_no_past(run.run_id, run.started, inputs).empty()) baseline.no_past.clear();
+  }
   for (const FailingCase& failing : answer->failing) {
-    if (!is_judged_now(answer->runs[failing.since])) baseline.failed.insert(failing.id);
+    if (!is_judged_now(answer->runs[failing.since].run_id, inputs)) baseline.failed.insert(failing.id);
   }
   inputs.baseline = std::move(baseline);
   if (question.outcomes) files.remembered = ends_in(*answer);
@@ -360,6 +379,7 @@ Result<std::string> moment_of_verdict(const std::optional<std::string>& given) {
 
 Result<GateInputs> read_inputs(const GateOptions& options) {
   GateInputs inputs;
+  inputs.proctor_version = PROCTOR_VERSION;
   auto policy = read_policy(options.policy);
   if (!policy) return policy.error();
   inputs.policy = *std::move(policy);

@@ -11,6 +11,7 @@
 #include "harness/core/words.h"
 #include "reports/gate/hardware_evidence.h"
 #include "reports/model/report_place.h"
+#include "reports/model/rerun.h"
 
 namespace proctor {
 namespace {
@@ -71,9 +72,12 @@ bool covers(const GateKnownFailure& entry, std::string_view id) {
   });
 }
 
-bool holds_on(const GateKnownFailure& entry, const GateReport& report, const GateGroup& group) {
+bool holds_on(const GateKnownFailure& entry, const GateReport& report, const GateGroup& group,
+              const GateAttempt& attempt) {
   if (!entry.backend.empty() && entry.backend != group.backend) return false;
-  if (!entry.device.empty() && !has_model(report, group.backend, entry.device)) return false;
+  const Texts models = report.models(attempt);
+  const auto is_named = [&](const std::string& model) { return glob_match(entry.device, model); };
+  if (!entry.device.empty() && std::ranges::none_of(models, is_named)) return false;
   if (entry.driver.empty()) return true;
   for (const auto& [name, value] : report.plan.stack) {
     if (name != entry.driver) continue;
@@ -83,9 +87,10 @@ bool holds_on(const GateKnownFailure& entry, const GateReport& report, const Gat
   return false;
 }
 
-bool explains(const GateKnownFailure& entry, const Verdict& failed) {
-  const bool by_marker = failed.outcome == Outcome::kXfail;  // of a framework: it does not say as what
-  return (by_marker || failed.outcome == entry.outcome) && glob_match(entry.reason, failed.reason);
+bool explains(const GateKnownFailure& entry, const Verdict& attempt) {
+  if (attempt.outcome == Outcome::kPass) return true;         // a failure is known, whatever it was
+  const bool by_marker = attempt.outcome == Outcome::kXfail;  // of a framework: it does not say as what
+  return (by_marker || attempt.outcome == entry.outcome) && glob_match(entry.reason, attempt.reason);
 }
 
 struct JudgedEntry {
@@ -178,8 +183,8 @@ std::string counted(std::size_t count, const std::string& what) {
 template <typename Test>
 void no_case(const CellView& view, GateFinding& finding, const std::string& words, const Test& test) {
   std::map<std::string, int> verdicts;
-  view.for_each_case([&](const GateReport&, const GateGroup&, const GateCase& one) {
-    if (!test(one)) return;
+  view.for_each_case([&](const GateReport& report, const GateGroup& group, const GateCase& one) {
+    if (!test(report, group, one)) return;
     finding.cases.emplace_back(one.id);
     ++verdicts[to_string(one.end.verdict)];
   });
@@ -286,14 +291,21 @@ void complete_rule(const CellView& view, GateFinding& finding) {
   for (std::string& why : cut) red(finding, std::move(why));
 }
 
+// What one Proctor writes, another one may write in another way.
+std::string by_another_version(const CellView& view, const GateReport& report) {
+  const std::string& ours = view.all.inputs.proctor_version;
+  if (ours.empty() || report.plan.proctor_version == ours) return "";
+  return fmt::format("; Proctor {} wrote it, and this is Proctor {}", report.plan.proctor_version, ours);
+}
+
 void rendered_rule(const CellView& view, GateFinding& finding) {
   finding.limit = "files beside a journal are what it renders to";
   std::size_t count = 0;
   for (const GateReport* report : view.reports) {
     count += report->other_files.size();
     if (!report->other_files.empty())
-      red(finding, fmt::format("{}: {} is not what its journal renders to", report->name(),
-                               joined(report->other_files, ", ")));
+      red(finding, fmt::format("{}: {} is not what its journal renders to{}", report->name(),
+                               joined(report->other_files, ", "), by_another_version(view, *report)));
   }
   finding.value = counted(count, "other file");
 }
@@ -397,16 +409,24 @@ void clock_rule(const CellView& view, GateFinding& finding) {
   finding.value = counted(wrong, "run") + " with other dates";
 }
 
-// The option by which a run left something out, or ""; what stands behind `--` is another program's.
-std::string narrowed_by(const RunPlanned& plan) {
+// Whether proctor was given it; what stands behind `--` is another program's.
+bool has_option(const RunPlanned& plan, std::string_view option) {
   for (const std::string& word : plan.command_line) {
     if (word == "--") break;
-    const std::string name = word.substr(0, word.find('='));
-    for (const char* option : {"--filter", "--exclude", "--case", "--label", "--plan"}) {
-      if (name == option) return option;
-    }
+    if (std::string_view(word).substr(0, word.find('=')) == option) return true;
+  }
+  return false;
+}
+
+// The option by which a run left something out, or "".
+std::string narrowed_by(const RunPlanned& plan) {
+  for (const char* option : {"--filter", "--exclude", "--case", "--label", "--tag", "--plan", "--shard"}) {
+    if (has_option(plan, option)) return option;
   }
   if (!plan.filters.empty()) return plan.filters.front();
+  const bool joined = std::ranges::any_of(
+      plan.stack, [](const auto& entry) { return entry.first.starts_with(kCommandEntry); });
+  if (joined) return "it was joined out of parts, whose options nobody knows";
   return plan.size == "smoke" ? "--size smoke" : "";
 }
 
@@ -529,7 +549,7 @@ std::string first_of(const Texts& ids) {
 }
 
 void failed_rule(const CellView& view, GateFinding& finding) {
-  no_case(view, finding, "failed", [](const GateCase& one) {
+  no_case(view, finding, "failed", [](const auto&, const auto&, const GateCase& one) {
     return one.end.colour == GateColour::kRed && one.end.verdict.outcome != Outcome::kNotrun &&
            one.end.verdict.outcome != Outcome::kXpass;
   });
@@ -544,9 +564,10 @@ void failed_rule(const CellView& view, GateFinding& finding) {
 }
 
 void machine_rule(const CellView& view, GateFinding& finding) {
-  no_case(view, finding, "hit trouble of the machine, which counts as not run", [](const GateCase& one) {
-    return one.end.colour == GateColour::kGrey || one.end.suspect || one.end.unkillable;
-  });
+  no_case(view, finding, "hit trouble of the machine, which counts as not run",
+          [](const auto&, const auto&, const GateCase& one) {
+            return one.end.colour == GateColour::kGrey || one.end.suspect || one.end.unkillable;
+          });
   for (const GateReport* report : view.reports) {
     for (const Warning& warning : report->warnings) {
       if (is_machine_warning(warning.code) && warning.code != kStackChanged)
@@ -556,7 +577,7 @@ void machine_rule(const CellView& view, GateFinding& finding) {
 }
 
 void unrun_rule(const CellView& view, GateFinding& finding) {
-  no_case(view, finding, "did not run", [](const GateCase& one) {
+  no_case(view, finding, "did not run", [](const auto&, const auto&, const GateCase& one) {
     return one.end.verdict.outcome == Outcome::kNotrun && one.end.colour == GateColour::kRed;
   });
 }
@@ -568,17 +589,23 @@ void executed_rule(const CellView& view, GateFinding& finding) {
   finding.value = fmt::format("{} of {}", executed, view.planned());
   if (executed >= least) return;
   red(finding, executed == 0 ? "nothing was executed"
-                             : fmt::format("only {} were executed, and at least {} must be",
-                                           counted(static_cast<std::size_t>(executed), "case"), least));
+                             : fmt::format("only {} {} executed, and at least {} must be",
+                                           counted(static_cast<std::size_t>(executed), "case"),
+                                           executed == 1 ? "was" : "were", least));
   view.for_each_case([&](const auto&, const auto&, const GateCase& one) {
     if (!counts_as_executed(one)) finding.cases.emplace_back(one.id);
   });
 }
 
-const GateSkip* skip_for(const GatePolicy& policy, const std::string& reason) {
-  const auto found = std::ranges::find_if(
-      policy.skips, [&](const GateSkip& skip) { return glob_match(skip.reason, reason); });
-  return found != policy.skips.end() ? &*found : nullptr;
+// Whether the policy has the reason. Each entry that has it is used.
+bool accepts_skip(const CellView& view, const std::string& reason) {
+  bool accepted = false;
+  for (const GateSkip& skip : view.policy().skips) {
+    if (!glob_match(skip.reason, reason)) continue;
+    accepted = true;
+    view.all.used_skips.insert(skip.reason);
+  }
+  return accepted;
 }
 
 void skips_rule(const CellView& view, GateFinding& finding) {
@@ -588,10 +615,7 @@ void skips_rule(const CellView& view, GateFinding& finding) {
   view.for_each_case([&](const auto&, const auto&, const GateCase& one) {
     if (one.end.verdict.outcome != Outcome::kSkip) return;
     ++skipped;
-    if (const GateSkip* skip = skip_for(view.policy(), one.end.verdict.reason)) {
-      view.all.used_skips.insert(skip->reason);
-      return;
-    }
+    if (accepts_skip(view, one.end.verdict.reason)) return;
     ++unknown[one.end.verdict.reason];
     finding.cases.emplace_back(one.id);
   });
@@ -601,13 +625,16 @@ void skips_rule(const CellView& view, GateFinding& finding) {
                              counted(static_cast<std::size_t>(count), "case"), clean_text(reason)));
 }
 
-// The first entry that is about the case; null.
+// The first entry that is about the case, and about each attempt that tells how it ended; null.
 JudgedEntry* entry_about(const CellView& view, const GateReport& report, const GateGroup& group,
                          const GateCase& one) {
   for (JudgedEntry& judged : view.all.entries) {
-    if (!covers(*judged.entry, one.id) || !holds_on(*judged.entry, report, group)) continue;
-    if (one.end.verdict.outcome != Outcome::kXfail || explains(*judged.entry, one.end.failed_as))
-      return &judged;
+    const GateKnownFailure& entry = *judged.entry;
+    const bool about = covers(entry, one.id) && !one.end.telling.empty() &&
+                       std::ranges::all_of(one.end.telling, [&](const GateAttempt& attempt) {
+                         return holds_on(entry, report, group, attempt) && explains(entry, attempt.verdict);
+                       });
+    if (about) return &judged;
   }
   return nullptr;
 }
@@ -663,9 +690,15 @@ void expected_rule(const CellView& view, GateFinding& finding) {
         fmt::format("{} expected to fail: {}", counted(static_cast<std::size_t>(count), "case"), text));
 }
 
+// Also where the run itself did not know the list. An entry with a mistake is red by itself.
 void unexpected_pass_rule(const CellView& view, GateFinding& finding) {
   no_case(view, finding, "passed although a failure is known: take the entry, or the marker, out",
-          [](const GateCase& one) { return one.end.verdict.outcome == Outcome::kXpass; });
+          [&](const GateReport& report, const GateGroup& group, const GateCase& one) {
+            if (one.end.verdict.outcome == Outcome::kXpass) return true;
+            if (one.end.verdict.outcome != Outcome::kPass || one.end.flaky) return false;
+            const JudgedEntry* judged = entry_about(view, report, group, one);
+            return judged != nullptr && judged->entry->mistakes.empty();
+          });
 }
 
 void stack_rule(const CellView& view, GateFinding& finding) {
@@ -681,6 +714,8 @@ void stack_rule(const CellView& view, GateFinding& finding) {
     if (its != "sha256:" + lock.sha256)
       red(finding, fmt::format("{} ran in an image of the lock {}, and the lock is sha256:{}", report->name(),
                                its.empty() ? "that nobody knows" : its, lock.sha256));
+    if (has_option(report->plan, "--stack-root"))
+      red(finding, report->name() + " read its stack below another directory: --stack-root");
     const auto differences = lock.differences.find(report->sha256);
     if (differences == lock.differences.end()) continue;
     for (const std::string& difference : differences->second)
@@ -712,6 +747,8 @@ void hardware_rule(const CellView& view, GateFinding& finding) {
     if (!group.other_driver.empty())
       simulated.insert(
           fmt::format("{}: the loader was told another driver, {}", report.name(), group.other_driver));
+    if (has_option(report.plan, "--stack-root"))
+      simulated.insert(report.name() + " read its stack below another directory: --stack-root");
     if (report.plan.sim) simulated.insert(report.name() + " is simulated: " + report.plan.sim->topology);
   });
   Texts missing;
@@ -741,11 +778,21 @@ void model_rule(const CellView& view, GateFinding& finding) {
   finding.value = models.empty() ? "none" : joined({models.begin(), models.end()}, ", ");
 }
 
+// What is the same wherever the device is seen from: one card is one, under however many names of its machine.
+std::string identity(const GateReport& report, const PlannedDevice& device) {
+  if (!device.uuid.empty()) return device.uuid;
+  for (const HardwareEvidence& evidence : report.evidence) {
+    if (evidence.id == device.id && !evidence.boot_id.empty() && !evidence.pci.empty())
+      return evidence.boot_id + "/" + evidence.pci;
+  }
+  return report.plan.hostname + "/" + device.id;
+}
+
 void devices_rule(const CellView& view, GateFinding& finding) {
   std::set<std::string> used;
   view.for_each_device([&](const GateReport& report, const PlannedDevice& device, const DeviceUse& use) {
     if (use.executed > 0 && (view.cell.device.empty() || glob_match(view.cell.device, device.name)))
-      used.insert(report.plan.hostname + "/" + device.id);
+      used.insert(identity(report, device));
   });
   finding.limit = fmt::format("at least {}", view.cell.devices);
   finding.value = std::to_string(used.size());
@@ -753,8 +800,8 @@ void devices_rule(const CellView& view, GateFinding& finding) {
   std::set<std::string> idle;
   for (const GateReport* report : view.reports) {
     for (const PlannedDevice& device : report->plan.devices) {
-      const std::string name = report->plan.hostname + "/" + device.id;
-      if (device.backend == view.cell.backend && !used.contains(name)) idle.insert(name);
+      if (device.backend == view.cell.backend && !used.contains(identity(*report, device)))
+        idle.insert(report->plan.hostname + "/" + device.id);
     }
   }
   red(finding,
@@ -844,6 +891,8 @@ void baseline_rule(Judging& all, GateFinding& finding) {
   finding.value = all.inputs.baseline ? all.inputs.baseline->name : "none";
   if (required && !all.inputs.baseline)
     red(finding, "the policy wants an older run to compare with: --baseline, or --history");
+  if (required && all.inputs.baseline && !all.inputs.baseline->no_past.empty())
+    red(finding, "the policy wants an older run to compare with: " + all.inputs.baseline->no_past);
 }
 
 struct CellRule {

@@ -48,6 +48,7 @@ struct GateKnownFailures {
 struct GateBaseline {
   std::string name{};
   std::set<std::string> failed{};  // ids
+  std::string no_past{};           // why nothing older stands in it; "": something does
 };
 
 // What the lock of a stack is, and what `stack verify` says of each run by it.
@@ -65,7 +66,8 @@ struct GateInputs {
   std::map<std::string, std::string> subject{};  // --subject
   std::optional<std::set<std::string>> signed_digests{};
   std::optional<GateBaseline> baseline{};
-  std::string at{};  // UTC
+  std::string at{};               // UTC
+  std::string proctor_version{};  // of the gate
 };
 
 // What one rule says.

@@ -296,6 +296,19 @@ void add_ways_of_plans(WrongWays& ways) {
              scene.run().plan.command_line = {"proctor", "run", "memory", "--label=quick"};
              scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
            });
+  ways.add(6, "a tag made the run smaller, and no plan names it", "plan", {"or may have: --tag"},
+           [](GateScene& scene) {
+             scene.run().plan.shard.reset();
+             scene.run().plan.command_line = {"proctor", "run", "memory", "--tag", "quick"};
+             scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
+           });
+  ways.add(6, "a run that was joined out of parts, of which one had a filter", "plan",
+           {"it was joined out of parts, whose options nobody knows"}, [](GateScene& scene) {
+             scene.run().plan.shard.reset();
+             scene.run().plan.command_line = {"ctest"};
+             scene.run().plan.stack.emplace_back("command.memory", "proctor run -- ./memory");
+             scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
+           });
   ways.add(6, "a run without the plan", "plan", {"was run without --plan"},
            [](GateScene& scene) { scene.run().plan.shard.reset(); });
   ways.add(7, "every case skipped, each with a reason", "executed",
@@ -467,6 +480,37 @@ void add_ways_of_journals(WrongWays& ways) {
                render_again(run_dir);
              };
            });
+  ways.add(25, "a failed attempt under a skip", "journal",
+           {"it ended as skip, and no attempt did", "memory.xpu/Copy.B"}, [](GateScene& scene) {
+             scene.run().cases[1].attempts = {kFailed};
+             scene.run().cases[1].end = Verdict{Outcome::kSkip, "unsupported:fp64"};
+             scene.skips = "\"unsupported:*\" = \"this product has none\"\n";
+             scene.cell_keys += "min_executed = 3\n";
+           });
+  ways.add(25, "an attempt on a device that the run does not have", "journal",
+           {"it ran on xpu:0000:77:00.0, which is no device of the run"},
+           [](GateScene& scene) { scene.run().cases[1].device = "xpu:0000:77:00.0"; });
+  ways.add(25, "an attempt that lasted longer than its run", "journal",
+           {"its attempt 1 lasted 36001250 ms, and the run 9000 ms", "memory.xpu/Copy.A"},
+           [](GateScene& scene) {
+             scene.run().change_lines = [](std::vector<std::string>& lines) {
+               for (std::string& line : lines) {
+                 const std::string from = "\"duration_ms\":1250";
+                 const auto at = line.find(from);
+                 if (at != line.npos) line.replace(at, from.size(), "\"duration_ms\":36001250");
+               }
+             };
+           });
+  ways.add(25, "a record of a moment before its run", "journal", {"of a moment before the run"},
+           [](GateScene& scene) {
+             scene.run().change_lines = [](std::vector<std::string>& lines) {
+               for (std::string& line : lines) {
+                 const std::string from = "\"at_ms\":1350";
+                 const auto at = line.find(from);
+                 if (at != line.npos) line.replace(at, from.size(), "\"at_ms\":-1350");
+               }
+             };
+           });
   ways.add(25, "a case that ends twice", "journal", {"the case ended twice", "memory.xpu/Copy.A"},
            [](GateScene& scene) {
              scene.run().cases.front().attempts = {kFailed};
@@ -512,6 +556,18 @@ void add_ways_of_outcomes(WrongWays& ways) {
   ways.add(14, "a case that passed only on its second attempt", "flaky",
            {"B580", "passed only after a failure", "memory.xpu/Copy.A"}, [](GateScene& scene) {
              scene.run().cases[0].attempts = {kFailed, kPassed};
+           });
+  ways.add(14, "a flaky case that a known failure for another reason is about",
+           known_failure_scene({SceneEntry{},
+                                [] {
+                                  SceneEntry other;
+                                  other.cases = "memory.xpu/Copy.A";
+                                  other.reason = "hangs*";
+                                  return other;
+                                }()}),
+           "flaky", {"no known failure is about it", "memory.xpu/Copy.A"}, [](GateScene& scene) {
+             scene.run().cases[0].attempts = {kFailed, kPassed};
+             scene.more_policy = "[gate.flaky]\npercent = 25\n";
            });
   ways.add(14, "a flaky case within the percentage that no list knows", known_failure_scene(), "flaky",
            {"no known failure is about it", "memory.xpu/Copy.A"}, [](GateScene& scene) {
@@ -581,6 +637,12 @@ void add_ways_of_outcomes(WrongWays& ways) {
         {entry("", [](SceneEntry& e) { e.reason = "hangs*"; })});
   known("a known failure of another card", "expected", {"no known failure of the policy's list explains it"},
         {entry("", [](SceneEntry& e) { e.device = "*A770*"; })});
+  known("a known failure of one card, and another one failed", "expected",
+        {"no known failure of the policy's list explains it", "memory.xpu/Copy.D"}, {SceneEntry{}},
+        [](GateScene& scene) {
+          scene.run().plan.devices[1].name = "Intel Arc A770";
+          scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\nplan = \"plan.json\"\n";
+        });
   known("a failure that the framework's marker expects, and no list", "expected", {"memory.xpu/Copy.A"},
         {SceneEntry{}}, [](GateScene& scene) {
           scene.run().cases[0].attempts = {{Outcome::kXfail, "see #12"}};
@@ -601,6 +663,11 @@ void add_ways_of_outcomes(WrongWays& ways) {
            {"B580", "take the entry", "memory.xpu/Copy.D"}, [](GateScene& scene) {
              scene.run().cases.back().attempts = {kPassed};
              scene.run().cases.back().end = Verdict{Outcome::kXpass, ""};
+           });
+  ways.add(17, "a known failure that passes in a run that did not know it", known_failure_scene(),
+           "unexpected_pass", {"1 case passed although", "memory.xpu/Copy.D"}, [](GateScene& scene) {
+             scene.run().cases.back().attempts = {kPassed};
+             scene.run().cases.back().end = kPassed;
            });
 }
 
@@ -682,6 +749,13 @@ void add_ways_of_hardware(WrongWays& ways) {
              on_stack(scene);
              scene.run().plan.fingerprint.front().value = "xpu-lts";
            });
+  ways.add(21, "a stack that was read below another directory", "stack",
+           {"read its stack below another directory: --stack-root"}, [=](GateScene& scene) {
+             on_stack(scene);
+             scene.run().plan.command_line.emplace_back("--stack-root=/tmp/forged");
+           });
+  hardware(21, "hardware, and a stack of another directory", "hardware", {"--stack-root"},
+           [](GateScene& scene) { scene.run().plan.command_line.emplace_back("--stack-root"); });
   ways.add(21, "a stack that changed during the run", "stack_kept", {"B580", "kmd.xe: 1, then 2"},
            [](GateScene& scene) {
              scene.run().extra.emplace_back(Warning{std::string(kStackChanged), "kmd.xe: 1, then 2"});
@@ -689,6 +763,15 @@ void add_ways_of_hardware(WrongWays& ways) {
   ways.add(22, "one of two required cards executed nothing", "devices",
            {"B580", "1 device executed something, and 2 must", "gpu-07/" + kSecondCard},
            [](GateScene& scene) { scene.run().cases.back().device = kFirstCard; });
+  ways.add(22, "one card under two names of its machine", sharded_scene(), "devices",
+           {"1 device executed something, and 2 must"}, [](GateScene& scene) {
+             for (SceneRun& run : scene.runs) {
+               run.plan.hostname = run.directory;
+               run.plan.devices.resize(1);
+               run.plan.devices.front().uuid = "8680-0be2-01";
+               for (SceneCase& one : run.cases) one.device = kFirstCard;
+             }
+           });
   ways.add(22, "one case ran on another card", "model", {"B580", kSecondCard + ", which is Intel Arc A770"},
            [](GateScene& scene) {
              scene.run().plan.devices.push_back(card("xpu:0000:05:00.0"));
@@ -763,6 +846,11 @@ void add_ways_of_policies(WrongWays& ways) {
            });
   ways.add(0, "no older run, and the policy wants one", "baseline", {"--baseline, or --history"},
            [](GateScene& scene) { scene.gate_keys += "baseline = \"required\"\n"; });
+  ways.add(
+      0, "the run itself as the older one", "baseline", {"run 1 is judged itself"}, [](GateScene& scene) {
+        scene.gate_keys += "baseline = \"required\"\n";
+        scene.baseline = GateBaseline{.name = "run 1", .failed = {}, .no_past = "run 1 is judged itself"};
+      });
 }
 
 }  // namespace

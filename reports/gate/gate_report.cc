@@ -28,7 +28,7 @@ bool has(const std::vector<std::string>& sorted_marks, std::string_view mark) {
 
 // Bad in one attempt, and not in the end, whatever its marks say.
 bool recovered(const CaseRecord& record, const Verdict& verdict) {
-  return verdict.outcome == Outcome::kPass &&
+  return (verdict.outcome == Outcome::kPass || verdict.outcome == Outcome::kSkip) &&
          std::ranges::any_of(record.attempts, [](const Attempt& attempt) {
            return attempt.end && is_bad(attempt.end->verdict.outcome) && !is_suspect(attempt);
          });
@@ -53,10 +53,10 @@ class Keeper {
     GateEnd end;
     end.verdict = model_.verdict(record);
     end.colour = meaning_of(end.verdict, record.planned.kind).gate;
-    if (end.verdict.outcome == Outcome::kXfail) end.failed_as = failed_as(record, end.verdict);
     const auto marks = model_.marks(record);
     end.suspect = has(marks, kDeviceSuspect);
     end.flaky = !end.suspect && (has(marks, "flaky") || recovered(record, end.verdict));
+    end.telling = telling(record, end);
     end.unkillable = std::ranges::any_of(record.attempts, [](const Attempt& attempt) {
       return attempt.end && attempt.end->termination.unreapable;
     });
@@ -80,9 +80,17 @@ class Keeper {
     return found->second;
   }
 
-  static Verdict failed_as(const CaseRecord& record, const Verdict& verdict) {
-    const Attempt* attempt = deciding_attempt(record, verdict);
-    return attempt != nullptr ? verdict_of(*attempt) : Verdict{Outcome::kXfail, verdict.reason};
+  static std::vector<GateAttempt> telling(const CaseRecord& record, const GateEnd& end) {
+    std::vector<GateAttempt> all;
+    if (end.flaky) {
+      for (const Attempt& attempt : record.attempts) {
+        if (is_bad(verdict_of(attempt).outcome) && !is_suspect(attempt))
+          all.push_back({verdict_of(attempt), attempt.start.devices});
+      }
+    } else if (const Attempt* attempt = deciding_attempt(record, end.verdict)) {
+      all.push_back({verdict_of(*attempt), attempt->start.devices});
+    }
+    return all;
   }
 
   void note_driver(const Attempt& attempt, GateGroup& group) const {
@@ -122,6 +130,7 @@ std::string why_cut_short(const RunModel& model) {
 
 constexpr std::size_t kLongestLine = std::size_t{256} << 20;
 constexpr std::uintmax_t kLongestJournal = 2'000'000'000;
+constexpr std::int64_t kClockGrainMs = 1000;
 
 // Lines of a file, of which none fills the memory.
 class Lines {
@@ -248,6 +257,7 @@ class StrictReader {
       const CaseRecord* record = journal_.model.find(end->case_id);
       if (record != nullptr && record->end) flaw("the case ended twice", end->case_id);
     }
+    check_moment(event);
     if (!whole_) drop_details(event);
     journal_.model.on(event);
     return {};
@@ -258,10 +268,35 @@ class StrictReader {
     if (said_.insert(what + case_id).second) journal_.flaws.push_back({number_, what, case_id});
   }
 
+  // A run has a clock of its own, which begins at 0.
+  void check_moment(const Event& event) {
+    const std::int64_t moment = std::visit(
+        [](const auto& its) -> std::int64_t {
+          if constexpr (requires { its.at_ms; }) return its.at_ms;
+          return 0;
+        },
+        event);
+    if (moment < 0) flaw("the record is of a moment before the run");
+  }
+
+  void check(const CaseRecord& record, const Attempt& attempt) {
+    for (const std::string& id : attempt.start.devices) {
+      if (std::ranges::find(journal_.model.plan().devices, id, &PlannedDevice::id) ==
+          journal_.model.plan().devices.end())
+        contradiction(record, fmt::format("it ran on {}, which is no device of the run", id));
+    }
+    if (!attempt.end) return;
+    const std::int64_t lasted = attempt.end->duration_ms;
+    if (lasted < 0 || lasted > journal_.model.elapsed_ms() + kClockGrainMs)
+      contradiction(record, fmt::format("its attempt {} lasted {} ms, and the run {} ms",
+                                        attempt.start.attempt, lasted, journal_.model.elapsed_ms()));
+  }
+
   // What its end says must be what an attempt did.
   void check(const CaseRecord& record) {
     std::set<std::pair<int, int>> seen;
     for (const Attempt& attempt : record.attempts) {
+      check(record, attempt);
       if (!seen.insert({attempt.start.repeat, attempt.start.attempt}).second)
         contradiction(record, fmt::format("its attempt {} is there twice", attempt.start.attempt));
     }
@@ -269,10 +304,11 @@ class StrictReader {
     const Outcome outcome = record.end->verdict.outcome;
     const bool good = outcome == Outcome::kPass || outcome == Outcome::kXpass;
     const bool expected = outcome == Outcome::kXfail;
-    if (!good && !expected) return;
+    const bool skipped = outcome == Outcome::kSkip && !record.attempts.empty();
+    if (!good && !expected && !skipped) return;
     const bool did = std::ranges::any_of(record.attempts, [&](const Attempt& attempt) {
       const Outcome its = verdict_of(attempt).outcome;
-      return attempt.end && (its == outcome || (good ? its == Outcome::kPass : is_bad(its)));
+      return attempt.end && (its == outcome || (good ? its == Outcome::kPass : expected && is_bad(its)));
     });
     if (!did) contradiction(record, fmt::format("it ended as {}, and no attempt did", to_string(outcome)));
   }
@@ -314,6 +350,15 @@ const GateGroup* GateReport::group(const std::string& suite, const std::string& 
   const auto found = std::ranges::find_if(
       groups, [&](const GateGroup& group) { return group.suite == suite && group.backend == backend; });
   return found != groups.end() ? &*found : nullptr;
+}
+
+std::vector<std::string> GateReport::models(const GateAttempt& attempt) const {
+  std::vector<std::string> models;
+  for (const std::string& id : attempt.devices) {
+    const auto device = std::ranges::find(plan.devices, id, &PlannedDevice::id);
+    if (device != plan.devices.end()) models.push_back(device->name);
+  }
+  return models;
 }
 
 GateReport gate_report_of(const RunModel& model) {
@@ -359,7 +404,8 @@ Result<StrictJournal> read_strictly(const fs::path& journal, const std::string& 
     if (auto taken = reader.take(line, got); !taken) return taken.error();
   }
   auto read = reader.finish();
-  if (!read || !seal) return read;
+  // The directory may have been given to another run since.
+  if (!read || !seal || seal->run_id != read->model.plan().run_id) return read;
   const std::string different = difference(journal.string(), *seal);
   if (different.empty()) return read;
   return error.at(0, "it is not what its runner wrote: " + different);

@@ -26,13 +26,21 @@ struct JournalFlaw {
   std::string case_id{};  // "": of none
 };
 
+// An attempt that a known failure may be about.
+struct GateAttempt {
+  Verdict verdict{};
+  std::vector<std::string> devices{};  // leased ids
+
+  friend bool operator==(const GateAttempt&, const GateAttempt&) = default;
+};
+
 // How a case ended, as far as a rule asks. Most of 100,000 cases ended alike, and share one.
 struct GateEnd {
   Verdict verdict{};
   GateColour colour = GateColour::kRed;
-  Verdict failed_as{};   // xfail: how its attempt ended
-  bool flaky = false;    // bad first and then good, whatever its marks say
-  bool suspect = false;  // bad on one device only
+  std::vector<GateAttempt> telling{};  // flaky: each bad one; else the one that decided, if any
+  bool flaky = false;                  // bad first and then good, whatever its marks say
+  bool suspect = false;                // bad on one device only
   bool unkillable = false;
 
   friend bool operator==(const GateEnd&, const GateEnd&) = default;
@@ -113,6 +121,8 @@ struct GateReport {
   // "run 20260131T120000Z-1a2b3c", "shard 2/4 of run ...".
   std::string name() const;
   const GateGroup* group(const std::string& suite, const std::string& backend) const;
+  // Of the devices that the attempt had.
+  std::vector<std::string> models(const GateAttempt& attempt) const;
 };
 
 GateReport gate_report_of(const RunModel& model);

@@ -152,6 +152,15 @@ TEST(Gate, AStatementHasTheDigestOfEachJournalAndOfThePolicy) {
   EXPECT_EQ(statement["predicate"]["configuration"][0]["digest"]["sha256"], staged.inputs().policy.sha256);
 }
 
+// Each entry that a skip has is used, whichever stands first.
+TEST(Gate, TwoReasonsOfThePolicyMayCoverOneSkip) {
+  GateScene scene = good_scene();
+  scene.run().cases[1].attempts = {{Outcome::kSkip, "needs:fp64"}};
+  scene.skips = "\"needs:fp*\" = \"one\"\n\"*:fp64\" = \"other\"\n";
+  scene.cell_keys += "min_executed = 3\n";
+  EXPECT_EQ(Staged(scene).refusal(), "");
+}
+
 // No byte at which a journal is cut makes it good.
 TEST(Gate, AJournalThatIsCutAnywhereIsNeverGreen) {
   const GateScene scene = good_scene();

@@ -480,6 +480,21 @@ void add_ways_of_journals(WrongWays& ways) {
                render_again(run_dir);
              };
            });
+  const auto said = [&ways](const std::string& name, const std::string& in_place, const std::string& of,
+                            std::vector<std::string> says) {
+    ways.add(25, name, "journal", std::move(says), [&](GateScene& scene) {
+      scene.run().change_lines = [=](std::vector<std::string>& lines) {
+        for (std::string& line : lines) {
+          const auto at = line.find(of);
+          if (at != line.npos && line.find("Copy.B") != line.npos) line.replace(at, of.size(), in_place);
+        }
+      };
+    });
+  };
+  said("an attempt that passed, and ended with an exit code", R"("exit_code":1)", R"("exit_code":null)",
+       {"its attempt 1 passed, and ended with exit code 1", "memory.xpu/Copy.B"});
+  said("an attempt that passed, and ended by a signal", R"("exit_signal":11)", R"("exit_signal":null)",
+       {"its attempt 1 passed, and ended by signal 11", "memory.xpu/Copy.B"});
   ways.add(25, "a failed attempt under a skip", "journal",
            {"it ended as skip, and no attempt did", "memory.xpu/Copy.B"}, [](GateScene& scene) {
              scene.run().cases[1].attempts = {kFailed};

@@ -211,6 +211,7 @@ std::string gate_text(const GateVerdict& verdict) {
   }
   const auto red =
       std::ranges::count_if(verdict.cells, [](const GateCellVerdict& cell) { return !cell.green(); });
+  if (!verdict.green() && red == 0) return out + "gate: red for all runs together, and for no cell alone\n";
   out += verdict.green() ? fmt::format("gate: green, {} {}\n", verdict.cells.size(),
                                        verdict.cells.size() == 1 ? "cell" : "cells")
                          : fmt::format("gate: red, {} of {} {} red\n", red, verdict.cells.size(),

@@ -241,6 +241,7 @@ class StrictReader {
       if (warning.code == "duplicate_case" || warning.code == "unplanned_case")
         journal_.flaws.push_back({0, warning.text, ""});
     }
+    for (const CaseRecord& record : journal_.model.cases()) note_bad(record);
     for (const CaseRecord& record : journal_.model.cases()) check(record);
     journal_.sha256 = chain_.state().digest;
     return std::move(journal_);
@@ -258,6 +259,7 @@ class StrictReader {
       if (record != nullptr && record->end) flaw("the case ended twice", end->case_id);
     }
     check_moment(event);
+    if (const auto* end = std::get_if<AttemptEnded>(&event)) check_failures(*end);
     if (!whole_) drop_details(event);
     journal_.model.on(event);
     return {};
@@ -279,6 +281,33 @@ class StrictReader {
     if (moment < 0) flaw("the record is of a moment before the run");
   }
 
+  // Of our own protocol, in which a case with a failure has not passed. A framework may forgive one.
+  void check_failures(const AttemptEnded& end) {
+    const CaseRecord* record = journal_.model.find(end.case_id);
+    if (record == nullptr || record->planned.kind != "proctor" || !end.ranks.empty()) return;
+    if (end.verdict.outcome == Outcome::kPass && !end.failures.empty())
+      flaw("an attempt passed, and tells a failure", end.case_id);
+  }
+
+  // Where several cases share a process, one that failed explains how it ended.
+  void check_exit(const CaseRecord& record, const AttemptEnded& end) {
+    if (end.verdict.outcome != Outcome::kPass) return;
+    if (end.exit_signal && end.termination.signal_sent == 0)
+      contradiction(record, fmt::format("its attempt {} passed, and ended by signal {}", end.attempt,
+                                        *end.exit_signal));
+    if (end.exit_code.value_or(0) != 0 &&
+        !bad_suites_.contains({record.planned.suite, record.planned.backend}))
+      contradiction(record, fmt::format("its attempt {} passed, and ended with exit code {}", end.attempt,
+                                        *end.exit_code));
+  }
+
+  void note_bad(const CaseRecord& record) {
+    const bool bad = std::ranges::any_of(record.attempts, [](const Attempt& attempt) {
+      return attempt.end && is_bad(attempt.end->verdict.outcome);
+    });
+    if (bad) bad_suites_.insert({record.planned.suite, record.planned.backend});
+  }
+
   void check(const CaseRecord& record, const Attempt& attempt) {
     for (const std::string& id : attempt.start.devices) {
       if (std::ranges::find(journal_.model.plan().devices, id, &PlannedDevice::id) ==
@@ -286,6 +315,7 @@ class StrictReader {
         contradiction(record, fmt::format("it ran on {}, which is no device of the run", id));
     }
     if (!attempt.end) return;
+    check_exit(record, *attempt.end);
     const std::int64_t lasted = attempt.end->duration_ms;
     if (lasted < 0 || lasted > journal_.model.elapsed_ms() + kClockGrainMs)
       contradiction(record, fmt::format("its attempt {} lasted {} ms, and the run {} ms",
@@ -322,6 +352,7 @@ class StrictReader {
   StrictJournal journal_{};
   JournalChain chain_;
   std::set<std::string> said_;
+  std::set<std::pair<std::string, std::string>> bad_suites_;  // in which an attempt of some case was bad
   int number_ = 0;
 };
 

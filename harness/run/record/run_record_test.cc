@@ -7,10 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
 #include "harness/machine/scratch.h"
+#include "harness/run/record/run_directory.h"
 
 namespace proctor {
 namespace {
@@ -333,6 +335,20 @@ TEST(Scratch, LinksAreRemovedNotFollowed) {
     fs::create_directory_symlink((*outside)->path(), (*root)->path() + "/link");
   }
   EXPECT_TRUE(fs::exists((*outside)->path() + "/precious"));
+}
+
+TEST(RunId, OfTwoRunsInOneSecondTheLaterOneSortsBehind) {
+  const auto ms = [] {
+    return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  };
+  for (int i = 0; i < 20; ++i) {
+    const std::string first = new_run_id();
+    EXPECT_TRUE(is_run_id(first)) << first;
+    const auto now = ms();
+    while (ms() == now) {
+    }
+    EXPECT_LT(first, new_run_id());
+  }
 }
 
 }  // namespace

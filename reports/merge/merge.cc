@@ -211,9 +211,19 @@ std::vector<TestedPart> parts_of(const Inputs& sorted) {
   return parts;
 }
 
+// Of all of them: with another shard it is another run. Sorts with its first shard.
+std::string merged_id(const Inputs& sorted) {
+  const std::string& first = plan_of(*sorted.front()).run_id;
+  if (sorted.size() == 1) return first;
+  std::string ids;
+  for (const MergeInput* input : sorted) ids += plan_of(*input).run_id + "\n";
+  constexpr std::size_t kDigits = 8;
+  return first + "+" + sha256_hex(ids).substr(0, kDigits);
+}
+
 RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
   RunPlanned merged = plan_of(*sorted.front());
-  if (sorted.size() > 1) merged.run_id += fmt::format("+{}", sorted.size() - 1);
+  merged.run_id = merged_id(sorted);
   merged.shard.reset();
   merged.jobs = 0;
   merged.min_executed = 0;

@@ -60,6 +60,15 @@ RunModel whole(const std::vector<Part>& parts) {
   return events ? model_of(*events) : RunModel();
 }
 
+TEST(Merge, WithAnotherShardItIsAnotherRun) {
+  const std::string id = whole(all()).plan().run_id;
+  EXPECT_EQ(id.substr(0, 5), "run1+");
+  EXPECT_EQ(whole({part(3), part(1), part(2)}).plan().run_id, id);
+  std::vector<Part> repeated = all();
+  repeated[2].plan.run_id = "run4";
+  EXPECT_NE(whole(repeated).plan().run_id, id);
+}
+
 TEST(Merge, TheWholeIsTheSumOfItsParts) {
   const RunModel model = whole({part(3), part(1), part(2)});
   EXPECT_EQ(exit_code(model), 0);

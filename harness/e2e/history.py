@@ -124,6 +124,14 @@ def shards(sandbox):
         history(sandbox, "add", "h.sqlite", *order)
         check("1 run, 6 cases, 6 results" in history(sandbox, "check", "h.sqlite").stdout, order)
     whole = records(sandbox.path / "whole")[0]["run_id"]
+    again = run(sandbox, "--plan", "plan.json", "--shard", "2/2", commit="a" * 40)
+    check(sandbox.proctor("report", "merge", parts[0], again, "--out", "repeated").returncode == 0, "no merge")
+    repeated = records(sandbox.path / "repeated")[0]["run_id"]
+    check(repeated != whole, "two runs with one id")
+    for index, order in enumerate((["whole", "repeated"], ["repeated", "whole", parts[1]], [again, "repeated", parts[0], "whole"])):
+        history(sandbox, "add", f"{index}.sqlite", *order)
+        newest = show(sandbox, f"{index}.sqlite")
+        check(newest["runs"] == 1 and newest["newest"]["id"] == repeated, order, newest)
     check({one["run"]["id"] for case in show(sandbox, "h.sqlite", "--case", "*")["cases"] for one in case["outcomes"]}
           == {whole}, "not of the merged run")
 
@@ -167,7 +175,7 @@ def bad_input(sandbox):
     before = (sandbox.path / "h.sqlite").read_bytes()
     for words, says in [
             (["add", "new.sqlite", "nowhere"], "nowhere"), (["add", "new.sqlite", sandbox.path], "journal.jsonl"),
-            (["add", "new.sqlite", cut], str(cut)), (["add", "h.sqlite", good, "nowhere"], "nowhere"),
+            (["add", "new.sqlite", cut], str(cut)), (["add", "new.sqlite", good, "nowhere"], "nowhere"), (["add", "h.sqlite", good, "nowhere"], "nowhere"),
             (["add", "text", good], "no SQLite file"), (["add", good, good], "it is a directory"),
             (["add", "link", good], "it is a link"), (["add", "fifo", good], "no ordinary file"),
             (["add", "none/h.sqlite", good], "none"), (["add", "/proc/h.sqlite", good], "/proc/h.sqlite"),

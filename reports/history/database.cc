@@ -68,6 +68,12 @@ bool Database::is_read_only() const { return sqlite3_db_readonly(connection_.get
 
 bool Database::is_in_transaction() const { return sqlite3_get_autocommit(connection_.get()) == 0; }
 
+bool Database::has_moved() const {
+  int moved = 0;
+  return sqlite3_file_control(connection_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+         moved != 0;
+}
+
 void Statement::Finalise::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
 Statement::Statement(Database& database, std::string_view sql) : connection_(database.connection_.get()) {

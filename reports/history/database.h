@@ -48,6 +48,8 @@ class Database {
   std::int64_t last_id() const;
   bool is_read_only() const;
   bool is_in_transaction() const;
+  // Whether the file is no more where it was opened: somebody removed it, or put another there.
+  bool has_moved() const;
 
  private:
   friend class Statement;

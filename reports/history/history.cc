@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -53,8 +55,8 @@ Result<std::string> real_place(const std::string& path, const char* doing) {
   return place;
 }
 
-// "" where the file is one of ours, or none yet.
-std::string why_not_ours(Database& database) {
+// "" where the file is one of ours, or none yet. Within a transaction: another program may be making it one just now.
+std::string why_not_ours_now(Database& database) {
   const std::int64_t version = database.number("PRAGMA user_version");
   const std::int64_t application = database.number("PRAGMA application_id");
   if (application != kApplicationId) {
@@ -66,6 +68,13 @@ std::string why_not_ours(Database& database) {
   return fmt::format("it is of version {}, and this proctor knows {}: a newer one wrote it", version, known);
 }
 
+std::string why_not_ours(Database& database) {
+  database.execute("BEGIN");
+  std::string why = why_not_ours_now(database);
+  database.execute("COMMIT");
+  return why;
+}
+
 // Whether a writer may have left something that has to be put right first, which takes a place that can be written.
 bool is_in_order(const std::string& place) {
   std::error_code error;
@@ -73,6 +82,44 @@ bool is_in_order(const std::string& place) {
     return !fs::exists(file, error) || fs::file_size(file, error) == 0;
   };
   return is_empty(place + "-journal") && is_empty(place + "-wal");
+}
+
+// How the cases of a variant stood in a run, and which of them passed or failed.
+struct Summary {
+  std::array<std::int64_t, 4> by_standing{};
+  std::int64_t flaky = 0;
+  std::vector<std::uint32_t> ran{};
+
+  friend bool operator==(const Summary&, const Summary&) = default;
+};
+using Summaries = std::map<std::int64_t, Summary>;  // by variant; none of a variant without cases
+
+Summaries said_of(Database& database, std::int64_t run) {
+  Summaries said;
+  Statement row(
+      database,
+      "SELECT variant, passing, failing, expected, unrun, flaky, ran FROM run_variant WHERE run = ?");
+  for (row.bind(run); row.step();) {
+    const Summary summary{.by_standing = {row.integer(1), row.integer(2), row.integer(3), row.integer(4)},
+                          .flaky = row.integer(5),
+                          .ran = unpacked(row.bytes(6))};
+    if (summary != Summary()) said.emplace(row.integer(0), summary);
+  }
+  return said;
+}
+
+Summaries counted_of(Database& database, std::int64_t run) {
+  Summaries counted;
+  Statement row(database, "SELECT variant, standing, flaky, test FROM result WHERE run = ? ORDER BY test");
+  for (row.bind(run); row.step();) {
+    Summary& summary = counted[row.integer(0)];
+    const Standing standing = standing_in(row.integer(1));
+    ++summary.by_standing[static_cast<std::size_t>(standing)];
+    summary.flaky += row.integer(2);
+    if (standing == Standing::kPassing || standing == Standing::kFailing)
+      summary.ran.push_back(static_cast<std::uint32_t>(row.integer(3)));
+  }
+  return counted;
 }
 
 }  // namespace
@@ -116,10 +163,14 @@ Result<History> History::open(const std::string& path, std::chrono::milliseconds
   if (!place) return place.error();
   if (auto ours = check_owner_of(fs::path(*place).parent_path().string()); !ours) return ours.error();
   try {
+    std::error_code error;
+    const bool is_new = !fs::exists(*place, error);
     Database database(*place, Database::Access::kCreate, wait);
     if (const std::string why = why_not_ours(database); !why.empty()) return refused("write", path, why);
     if (database.is_read_only()) return refused("write", path, "it cannot be written");
-    return History(path, std::move(database), wait);
+    History history(path, std::move(database), wait);
+    if (is_new) history.made_ = *place;
+    return history;
   } catch (const SqliteFailure& failure) {
     return history_error("write", path, failure, wait);
   }
@@ -158,7 +209,9 @@ Result<History> History::open_to_read(const std::string& path, std::chrono::mill
   try {
     return open_as(other_way);
   } catch (const SqliteFailure& failure) {
-    return history_error("read", path, failure, wait);
+    if (other_way == Database::Access::kFrozen) return history_error("read", path, failure, wait);
+    return refused("read", path,
+                   "a change of it was cut short, and to undo that it has to be written: " + failure.text);
   }
 }
 
@@ -167,7 +220,8 @@ Result<void> History::change(const std::function<Result<void>()>& work) {
     // Removed rows leave no gaps then. Only a file without tables takes it.
     if (database_.number("PRAGMA page_count") == 0) database_.execute("PRAGMA auto_vacuum = FULL");
     database_.execute("BEGIN IMMEDIATE");
-    std::string why = why_not_ours(database_);  // another program may have been here since it was opened
+    std::string why = why_not_ours_now(database_);  // another program may have been here since it was opened
+    if (database_.has_moved()) why = "it was removed in the meantime";
     Result<void> done = why.empty() ? Result<void>() : refused("write", path_, why);
     if (done) {
       migrate(database_);
@@ -175,12 +229,13 @@ Result<void> History::change(const std::function<Result<void>()>& work) {
     }
     if (done) {
       database_.execute("COMMIT");
+      made_.clear();
     } else {
-      roll_back();
+      take_back();
     }
     return done;
   } catch (const SqliteFailure& failure) {
-    roll_back();
+    take_back();
     return error_of("write", failure);
   }
 }
@@ -203,6 +258,20 @@ void History::roll_back() {
     if (database_.is_in_transaction()) database_.execute("ROLLBACK");
   } catch (const SqliteFailure&) {  // what is left of it is put right by whoever opens the file next
   }
+}
+
+// A file that is there only because of a change that failed goes, too. Who waits for its lock finds that it was removed.
+void History::take_back() {
+  roll_back();
+  if (made_.empty()) return;
+  try {
+    database_.execute("BEGIN IMMEDIATE");
+    std::error_code error;
+    const bool is_empty = database_.number("SELECT count(*) FROM sqlite_schema") == 0;
+    if (is_empty && !database_.has_moved()) fs::remove(made_, error);
+  } catch (const SqliteFailure&) {  // somebody else has it: it is no longer only ours
+  }
+  roll_back();
 }
 
 bool History::has_journal(const std::string& sha256) {
@@ -237,10 +306,27 @@ Result<void> History::add_renames(const std::vector<Rename>& more) {
   }
 }
 
+// What the other one knows of merged runs, also of those that it does not have any more.
+Result<void> History::note_merged_of(History& other) {
+  std::map<std::string, std::vector<std::string>> merged;
+  auto done = other.read([&](Database& database) {
+    Statement row(database, "SELECT merged, shard FROM merged_part");
+    while (row.step()) merged[std::string(row.text(0))].emplace_back(row.text(1));
+  });
+  if (!done) return done;
+  try {
+    for (const auto& [run_id, shards] : merged) static_cast<void>(note_merged(database_, run_id, shards));
+    return {};
+  } catch (const SqliteFailure& failure) {
+    return error_of("write", failure);
+  }
+}
+
 Result<std::int64_t> History::add_all(History& other) {
   auto renamed = other.renames();
   if (!renamed) return renamed.error();
   if (auto added = add_renames(*renamed); !added) return added.error();
+  if (auto noted = note_merged_of(other); !noted) return noted.error();
   const auto runs = other.runs();
   if (!runs) return runs.error();
   std::set<std::string> known;
@@ -314,21 +400,9 @@ Result<std::vector<std::string>> History::check() {
                                   references.text(2)));
     }
     if (const auto known = renames(); !known) wrong.push_back(known.error().what);
-    // The summary is of the results.
-    Statement counts(
-        database,
-        "SELECT run.run_id FROM run WHERE coalesce((SELECT sum(passing + failing + expected + "
-        "unrun) FROM run_variant WHERE run = run.id), 0) <> (SELECT count(*) FROM result WHERE run "
-        "= run.id) OR coalesce((SELECT sum(failing) FROM run_variant WHERE run = run.id), 0) <> "
-        "(SELECT count(*) FROM result WHERE run = run.id AND standing = 1)");
-    while (counts.step())
-      wrong.push_back(fmt::format("the summary of run {} is not that of its results", counts.text(0)));
-    Statement ran(
-        database,
-        "SELECT run_id, passing + failing, ran FROM run_variant JOIN run ON run.id = run_variant.run");
-    while (ran.step()) {
-      if (static_cast<std::int64_t>(unpacked(ran.bytes(2)).size()) != ran.integer(1))
-        wrong.push_back(fmt::format("the summary of run {} does not have the cases that ran", ran.text(0)));
+    for (const HistoryRun& run : read_runs(database)) {
+      if (said_of(database, run.id) != counted_of(database, run.id))
+        wrong.push_back(fmt::format("the summary of run {} is not that of its results", run.run_id));
     }
   });
   if (!done) return done.error();

@@ -5,7 +5,8 @@
 //
 //   * A run is known by the SHA-256 of its journal, and by its run id. Of several journals of one run, one that its
 //     runner completed wins, then the one in which more cases were executed, then the one with the larger digest.
-//   * A run that was merged from shards stands for them, whether they come before it or after it.
+//   * A run that was merged from shards stands for them, whether they come before it or after it. Of merged runs that share
+//     a shard, as after a shard was repeated, the one with the newest shard is kept.
 //
 // Several programs may write to a file: each waits for the others. Nobody sees a half of a change, and a change that
 // fails, on a full disk say, leaves what there was. Example:
@@ -95,9 +96,12 @@ class History {
   Result<std::int64_t> remove_all(
       const std::function<bool(std::size_t newer_runs, const HistoryRun& run)>& is_old);
   void roll_back();
+  void take_back();
+  Result<void> note_merged_of(History& other);
   Error error_of(const std::string& doing, const SqliteFailure& failure) const;
 
-  std::string path_;  // as the user named it
+  std::string path_;    // as the user named it
+  std::string made_{};  // where the file is, while this made it and nothing is in it yet
   Database database_;
   std::chrono::milliseconds wait_;
 };

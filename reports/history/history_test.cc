@@ -1,5 +1,6 @@
 #include "reports/history/history.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -142,6 +143,35 @@ TEST(HistoryTest, AMergedRunStandsForItsShards) {
   }
 }
 
+TEST(HistoryTest, OfMergedRunsThatShareAShardTheOneWithTheNewestIsKept) {
+  const auto merged = [](int first, int second, char digest) {
+    RunResults whole = made_run(first, {{"a/one"}, {"a/two"}});
+    whole.run_id = fmt::format("id-{:03}+{:03}", first, second);
+    whole.journal_sha256 = std::string(64, digest);
+    whole.parts = {fmt::format("id-{:03}", first), fmt::format("id-{:03}", second)};
+    return whole;
+  };
+  // The second shard was repeated, and then the first.
+  std::vector<RunResults> runs = {merged(1, 2, 'f'), merged(1, 3, 'e'), merged(4, 3, 'd'),
+                                  made_run(1, {{"a/one"}}), made_run(2, {{"a/two"}})};
+  const auto by_digest = [](const RunResults& run) { return run.journal_sha256; };
+  std::ranges::sort(runs, {}, by_digest);
+  do {
+    const TempDir directory(kInMemory);
+    History odd = history_of((directory / "odd").string(), {runs[0], runs[2], runs[4]});
+    History even = history_of((directory / "even").string(), {runs[1], runs[3]});
+    History all = history_of(file_in(directory), runs);
+    ASSERT_TRUE(odd.change([&]() -> Result<void> {
+      const auto added = odd.add_all(even);
+      return added ? Result<void>() : added.error();
+    }));
+    ASSERT_EQ(all.size()->runs, 1);
+    ASSERT_EQ(all.runs()->front().run_id, "id-004+003");
+    ASSERT_EQ(canonical_text(odd), canonical_text(all));
+    ASSERT_THAT(*all.check(), IsEmpty());
+  } while (std::ranges::next_permutation(runs, {}, by_digest).found);
+}
+
 TEST(HistoryTest, TheOrderOfImportsDoesNotMatter) {
   std::vector<RunResults> runs;
   for (int number = 1; number <= 4; ++number) {
@@ -216,6 +246,32 @@ TEST(HistoryTest, AChangeThatFailsLeavesWhatThereWas) {
   EXPECT_FALSE(done);
   EXPECT_TRUE(bytes_of(file_in(directory)) == before);
   EXPECT_EQ(history.size()->runs, 1);
+}
+
+TEST(HistoryTest, AFirstChangeThatFailsLeavesNoFile) {
+  const TempDir directory(kInMemory);
+  const auto fails = [&] {
+    auto history = History::open(file_in(directory), 1s);
+    return history->change([&]() -> Result<void> {
+      EXPECT_TRUE(history->add(made_run(1, {{"a/one"}})));
+      return Error::usage("think of something else");
+    });
+  };
+  EXPECT_FALSE(fails());
+  EXPECT_TRUE(fs::is_empty(directory.path()));
+  write_file(file_in(directory), "");
+  EXPECT_FALSE(fails());
+  EXPECT_TRUE(fs::exists(file_in(directory)));  // somebody else made it
+}
+
+TEST(HistoryTest, AFileThatWasRemovedInTheMeantimeIsNotWritten) {
+  const TempDir directory(kInMemory);
+  auto first = History::open(file_in(directory), 1s);
+  auto second = History::open(file_in(directory), 1s);
+  EXPECT_FALSE(first->change([]() -> Result<void> { return Error::usage("think of something else"); }));
+  const auto added = add_one(*second, made_run(1, {}));
+  ASSERT_FALSE(added);
+  EXPECT_THAT(added.error().what, HasSubstr("removed in the meantime"));
 }
 
 TEST(HistoryTest, WithoutRoomTheOldStateStays) {
@@ -343,8 +399,9 @@ TEST(HistoryTest, ADamagedFileIsNamed) {
 
 TEST(HistoryTest, ASummaryThatIsNotThatOfTheResultsIsFound) {
   for (const char* change :
-       {"UPDATE run_variant SET failing = failing + 1", "UPDATE run_variant SET ran = x'00'",
-        "DELETE FROM run_variant", "DELETE FROM test WHERE id = 1"}) {
+       {"UPDATE run_variant SET failing = failing + 1", "UPDATE run_variant SET flaky = 1",
+        "UPDATE run_variant SET passing = passing - 1, expected = 1", "UPDATE run_variant SET ran = x'0102'",
+        "UPDATE run_variant SET ran = x'00'", "DELETE FROM run_variant", "DELETE FROM test WHERE id = 1"}) {
     const TempDir directory(kInMemory);
     History history = history_of(file_in(directory), {made_run(1, {{"a/one"}, {"a/two", Outcome::kFail}})});
     EXPECT_THAT(*history.check(), IsEmpty());

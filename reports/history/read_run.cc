@@ -48,8 +48,8 @@ void read_run_row(Database& database, const HistoryRun& run, RunResults& results
   results.verdict = row.text(6);
   results.simulated = row.integer(7) != 0;
   results.complete = row.integer(8) != 0;
-  Statement part(database, "SELECT run_id FROM part WHERE run = ? ORDER BY run_id");
-  for (part.bind(run.id); part.step();) results.parts.emplace_back(part.text(0));
+  Statement part(database, "SELECT shard FROM merged_part WHERE merged = ? ORDER BY shard");
+  for (part.bind(run.run_id); part.step();) results.parts.emplace_back(part.text(0));
   Statement program(database, "SELECT suite, backend, sha256 FROM program WHERE run = ? ORDER BY position");
   for (program.bind(run.id); program.step();) {
     results.programs.push_back(

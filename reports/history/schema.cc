@@ -76,7 +76,15 @@ CREATE VIEW outcome_of_case AS
     LEFT JOIN cause_of_run ON cause_of_run.run = result.run AND cause_of_run.cause = result.cause;
 )";
 
-constexpr std::array kSteps = {kFirst};
+// What is known of merged runs stays when another one takes the place of such a run.
+constexpr const char* kMergedRuns = R"(
+CREATE TABLE merged_part (merged TEXT NOT NULL, shard TEXT NOT NULL, PRIMARY KEY (merged, shard)) STRICT, WITHOUT ROWID;
+CREATE INDEX merged_part_by_shard ON merged_part (shard);
+INSERT INTO merged_part SELECT run.run_id, part.run_id FROM part JOIN run ON run.id = part.run;
+DROP TABLE part;
+)";
+
+constexpr std::array kSteps = {kFirst, kMergedRuns};
 
 }  // namespace
 

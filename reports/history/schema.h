@@ -2,7 +2,8 @@
 //
 //   run           one row a run. journal_sha256 makes its import idempotent. Of what was tested: subject_commit, dirty,
 //                 branch, repository, build; null is unknown. `plan` is the digest of the whole plan, also of a shard
-//   part          run_id of the shards that a run was merged from: they are in it, and are no runs of their own beside it
+//   merged_part   run_id of a merged run and of each of its shards, which are no runs of their own beside it; also of a
+//                 merged run whose place another one took, so that the order of imports does not matter
 //   stack         the facts of a driver stack, once for all runs that had it, as JSON
 //   program       the digest of each suite's program in a run
 //   test          the id of a case
@@ -19,9 +20,9 @@
 //   renamed       [[renamed]]: a case `old_id` is called `new_id` today
 //   outcome_of_case    a view for people with a shell of SQLite's
 //
-// Indexes, beside those of the keys and of UNIQUE columns: run_by_commit (subject_commit), for history:DB@COMMIT; and
-// result_notable (test, variant, run, standing, flaky) of the rows that failed or are flaky, which are few: the others
-// are found by run.
+// Indexes, beside those of the keys and of UNIQUE columns: run_by_commit (subject_commit), for history:DB@COMMIT;
+// merged_part_by_shard (shard); and result_notable (test, variant, run, standing, flaky) of the rows that failed or are
+// flaky, which are few: the others are found by run.
 #pragma once
 
 #include <span>

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -108,8 +109,6 @@ std::int64_t write_run_row(Database& database, const RunResults& run) {
            run.subject.repository.value, run.subject.build.value, run.plan_digest,
            stack_number(database, run.stack), run.exit_code, run.verdict, run.simulated, run.complete);
   const std::int64_t id = database.last_id();
-  Statement part(database, "INSERT OR IGNORE INTO part (run_id, run) VALUES (?, ?)");
-  for (const std::string& shard : run.parts) part.run(shard, id);
   Statement program(database, "INSERT INTO program VALUES (?, ?, ?, ?, ?)");
   for (std::size_t i = 0; i < run.programs.size(); ++i)
     program.run(id, i, run.programs[i].suite, run.programs[i].backend, run.programs[i].sha256);
@@ -230,6 +229,21 @@ std::optional<StoredRun> find_run(Database& database, const std::string& run_id)
   return StoredRun{row.integer(0), {row.integer(1) != 0, row.integer(2), std::string(row.text(3))}};
 }
 
+void remove_if_there(Database& database, const std::string& run_id) {
+  if (const auto stored = find_run(database, run_id)) remove_run(database, stored->id);
+}
+
+// By which of two merged runs that share a shard the better one is known: shards from the newest on, whose ids begin with
+// the time. It holds against each that was ever seen, so that the order of imports does not matter.
+using MergedRank = std::pair<std::vector<std::string>, std::string>;
+
+MergedRank rank_of_merged(Database& database, const std::string& merged) {
+  MergedRank rank{{}, merged};
+  Statement shard(database, "SELECT shard FROM merged_part WHERE merged = ? ORDER BY shard DESC");
+  for (shard.bind(merged); shard.step();) rank.first.emplace_back(shard.text(0));
+  return rank;
+}
+
 }  // namespace
 
 std::string_view to_string(Added added) {
@@ -244,26 +258,48 @@ std::string_view to_string(Added added) {
       return "a later journal of this run is there already";
     case Added::kPartOfMerged:
       return "is in a merged run that is there already";
+    case Added::kOtherMerged:
+      return "a merged run with a newer shard is there already";
   }
   return "";
+}
+
+bool note_merged(Database& database, const std::string& merged, const std::vector<std::string>& shards) {
+  Statement insert(database, "INSERT OR IGNORE INTO merged_part VALUES (?, ?)");
+  Statement find(database, "SELECT merged FROM merged_part WHERE shard = ?");
+  std::set<std::string> others;
+  for (const std::string& shard : shards) {
+    insert.run(merged, shard);
+    remove_if_there(database, shard);
+    for (find.bind(shard); find.step();) others.emplace(find.text(0));
+  }
+  others.erase(merged);
+  bool has_place = true;
+  const MergedRank own = rank_of_merged(database, merged);
+  for (const std::string& other : others) {
+    if (own < rank_of_merged(database, other)) {
+      has_place = false;
+    } else {
+      remove_if_there(database, other);
+    }
+  }
+  return has_place;
 }
 
 Added write_run(Database& database, const RunResults& run) {
   if (finds(database, "SELECT 1 FROM run WHERE journal_sha256 = ?", run.journal_sha256))
     return Added::kAlreadyThere;
-  if (finds(database, "SELECT 1 FROM part WHERE run_id = ?", run.run_id)) return Added::kPartOfMerged;
+  if (finds(database, "SELECT 1 FROM merged_part WHERE shard = ?", run.run_id)) return Added::kPartOfMerged;
+  if (!run.parts.empty() && !note_merged(database, run.run_id, run.parts)) return Added::kOtherMerged;
   const auto stored = find_run(database, run.run_id);
   if (stored && rank_of(run) < stored->rank) return Added::kOlder;
   if (stored) remove_run(database, stored->id);
-  for (const std::string& shard : run.parts) {
-    if (const auto part = find_run(database, shard)) remove_run(database, part->id);
-  }
   write_results(database, write_run_row(database, run), run);
   return stored ? Added::kReplaced : Added::kNew;
 }
 
 void remove_run(Database& database, std::int64_t id) {
-  for (const char* table : {"result", "measure", "run_variant", "cause_of_run", "program", "part"})
+  for (const char* table : {"result", "measure", "run_variant", "cause_of_run", "program"})
     Statement(database, std::string("DELETE FROM ") + table + " WHERE run = ?").run(id);
   Statement(database, "DELETE FROM run WHERE id = ?").run(id);
 }
@@ -276,7 +312,10 @@ void remove_orphans(Database& database) {
       "DELETE FROM variant WHERE id NOT IN (SELECT variant FROM run_variant);"
       "DELETE FROM cause WHERE id NOT IN (SELECT cause FROM cause_of_run);"
       "DELETE FROM metric WHERE id NOT IN (SELECT metric FROM measure);"
-      "DELETE FROM stack WHERE id NOT IN (SELECT stack FROM run)");
+      "DELETE FROM stack WHERE id NOT IN (SELECT stack FROM run);"
+      "DELETE FROM merged_part WHERE merged NOT IN (SELECT other.merged FROM merged_part AS kept JOIN "
+      "merged_part "
+      "AS other ON other.shard = kept.shard WHERE kept.merged IN (SELECT run_id FROM run))");
 }
 
 }  // namespace proctor

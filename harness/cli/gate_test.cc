@@ -263,6 +263,17 @@ TEST_F(GateCommand, APolicyIsCheckedWithWhatItNames) {
   EXPECT_THAT(stack.err, HasSubstr("Did you mean `xpu-rolling`?"));
 }
 
+// What nobody knows of a run is not what the lock says.
+TEST_F(GateCommand, ALockedLayerThatARunDoesNotKnowIsADifference) {
+  GateScene scene = good_scene();
+  scene.cell_keys += "stack = \"xpu-rolling\"\n";
+  write_scene(scene, path());
+  const Ended unknown = gate(words(scene));
+  EXPECT_EQ(unknown.exit_code, 1) << unknown.err;
+  EXPECT_THAT(unknown.out, HasSubstr("libze-intel-gpu1: the lock says"));
+  EXPECT_THAT(unknown.out, HasSubstr("libze1: the lock says"));
+}
+
 // The digest that a run writes down is the one that the gate reads in the plan's file.
 TEST_F(GateCommand, ARunOfAPlanFillsACellOfThatPlan) {
   const auto proctor = [this](const std::vector<std::string>& words) {

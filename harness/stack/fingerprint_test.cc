@@ -166,6 +166,13 @@ TEST_F(Host, AChangeIsNamedWithBothValues) {
               ElementsAre("kmd.nvidia: 580.65.06, then unknown (the module nvidia is not loaded)"));
 }
 
+TEST(PackageOfLayer, IsKnownByItsNameOrByTheStartOfIt) {
+  for (const char* package : {"libze1", "libze-intel-gpu1", "cuda-compat-13-0", "intel-oneapi-ccl-2021.15"})
+    EXPECT_TRUE(is_package_of_layer(package)) << package;
+  for (const char* package : {"libze", "libze1-dev", "bash", ""})
+    EXPECT_FALSE(is_package_of_layer(package)) << package;
+}
+
 TEST(DpkgStatus, OnlyWhatIsInstalledCounts) {
   EXPECT_THAT(installed_packages("Package: a\nStatus: install ok installed\nVersion: 1\nDepends: b\n\n"
                                  "Package: b\nStatus: install ok half-installed\nVersion: 2\n"),

@@ -19,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kRunId = "20260131T120000Z-abcdef";
+
 // Each test has a private runtime directory, so that it never sees real runs.
 class SealedJournalTest : public testing::Test {
  protected:
@@ -36,10 +38,12 @@ class SealedJournalTest : public testing::Test {
   void write_run() {
     auto journal = Journal::open(journal_);
     ASSERT_TRUE(journal) << journal.error().what;
-    auto file = JournalSealFile::create(run_dir_);
+    auto file = JournalSealFile::create(run_dir_, kRunId);
     ASSERT_TRUE(file) << file.error().what;
     (*journal)->keep_seal([&](const JournalSeal& seal) { file->keep(seal); });
-    (*journal)->on(RunPlanned{});
+    RunPlanned plan;
+    plan.run_id = kRunId;
+    (*journal)->on(plan);
     for (int i = 0; i < 20; ++i) {
       (*journal)->on(Warning{"code", std::string(static_cast<std::size_t>(i) * 50, 'x')});
       const auto seal = find_journal_seal(run_dir_);

@@ -22,6 +22,8 @@ struct PageOptions {
   std::vector<std::string> reports;
   std::string against;
   std::string history;
+  std::string gate;
+  std::string coverage;
   std::string out;
 };
 
@@ -59,11 +61,13 @@ class PageMaker {
       if (!before) return before.error();
       compare_with(runs_.front(), *std::move(before));
     }
-    return {};
+    return load_panels();
   }
 
   Result<void> write() const {
     PageRequest request;
+    if (gate_) request.gate = &*gate_;
+    if (coverage_) request.coverage = &*coverage_;
     const fs::path place = fs::path(options_.out).parent_path();
     for (const Loaded& run : runs_) {
       PageRun page{.model = run.model, .results = run.results, .run_dir = run.run_dir};
@@ -88,7 +92,26 @@ class PageMaker {
     if (!model) return model.error();
     RunResults results = results_of(*model);
     results.place = report;
+    if (!options_.gate.empty()) {  // which runs a verdict is of, it says by their journals
+      auto digest = run_journal_sha256(report);
+      if (!digest) return digest.error();
+      results.journal_sha256 = *std::move(digest);
+    }
     runs_.push_back({.run_dir = run_dir, .model = *std::move(model), .results = std::move(results)});
+    return {};
+  }
+
+  Result<void> load_panels() {
+    if (!options_.gate.empty()) {
+      auto gate = read_page_gate(options_.gate);
+      if (!gate) return gate.error();
+      gate_ = *std::move(gate);
+    }
+    if (!options_.coverage.empty()) {
+      auto coverage = read_page_coverage(options_.coverage);
+      if (!coverage) return coverage.error();
+      coverage_ = *std::move(coverage);
+    }
     return {};
   }
 
@@ -124,6 +147,8 @@ class PageMaker {
 
   const PageOptions& options_;
   std::deque<Loaded> runs_;
+  std::optional<PageGate> gate_;
+  std::optional<PageCoverage> coverage_;
 };
 
 int make_page(const PageOptions& options) {
@@ -150,6 +175,11 @@ void add_report_page(CLI::App& report, Action& action) {
       "--history", options->history,
       "History (`proctor history add`): since when a case is bad, its last 50 outcomes, how flaky it is; "
       "one report is compared with the newest run before it");
+  command->add_option("--gate", options->gate,
+                      "gate.json of `proctor gate`: its verdict, with each rule that does not hold");
+  command->add_option("--coverage", options->coverage,
+                      "What `proctor list --coverage --json` prints: each rule with its checks, and how it "
+                      "fared; and what has no check");
   command->add_option("--out", options->out, "File of the page; links to logs are relative to it")
       ->required();
   command->callback([options, &action] { action = [options] { return make_page(*options); }; });

@@ -67,6 +67,41 @@ def the_past(sandbox):
     print("ok what changed, and since when")
 
 
+def panel(text, name):
+    found = re.search(f'<section id="{name}".*?</section>', text, re.S)
+    return found.group(0) if found else ""
+
+
+def the_gate(sandbox):
+    good, bad = (run(sandbox, "--name", "smoke", "--subject", "commit=c0ffee", "--subject", "dirty=false", "--", program, code=code)
+                 for program, code in (("true", 0), ("false", 1)))
+    (sandbox.path / "gate.toml").write_text('[[cell]]\nsuite = "smoke"\nbackend = "none"\nhardware = false\n')
+    for report, code, said in ((good, 0, "green"), (bad, 1, "red")):
+        done = sandbox.proctor("gate", "--policy", "gate.toml", "--json", f"{said}.json", report)
+        check(done.returncode == code, done.returncode, done.stdout, done.stderr)
+    shown = panel(page(sandbox, bad, "--gate", "red.json"), "gate")
+    check("</span> red</span> by the policy" in shown and 'href="#case=smoke/' in shown and "hardware = false" in shown, shown)
+    check("It is" not in shown, "the verdict is of this very run", shown)
+    shown = panel(page(sandbox, bad, "--gate", "green.json"), "gate")
+    check("</span> green</span>" in shown and "It is not of the run</strong>" in shown, "a verdict on another run", shown)
+    check(not panel(page(sandbox, bad), "gate"), "a panel without its file")
+    print("ok the verdict of a gate")
+
+
+def the_rules(sandbox):
+    ours = run(sandbox, "memory", "--sim", "xpu:1x1", "--case", "memory.xpu/Copy.HostToDeviceIsByteExact")
+    done = sandbox.proctor("list", "memory", "--coverage", "--json", "--sim", "xpu:1x1")
+    check(done.returncode == 0, done.returncode, done.stderr)
+    (sandbox.path / "coverage.json").write_text(done.stdout)
+    rules = json.loads(done.stdout)["rules"]
+    shown = panel(page(sandbox, ours, "--coverage", "coverage.json"), "coverage")
+    good = sum(any(check["id"] == "memory.xpu/Copy.HostToDeviceIsByteExact" for check in rule["checks"]) for rule in rules)
+    check(f"{len(rules)} rules" in shown and f"</span> {good} good</span>" in shown, good, shown[:2000])
+    check(all(rule["id"] in shown for rule in rules), "a rule is not there")
+    check("functions of Level Zero are named by no suite" in shown, shown[-2000:])
+    print("ok", good, "of", len(rules), "rules were checked")
+
+
 def refusals(sandbox):
     one = run(sandbox, "--", "true")
     (sandbox.path / "none").mkdir()
@@ -74,7 +109,10 @@ def refusals(sandbox):
     (sandbox.path / "mine").mkdir()
     for words, said in ((["missing"], "missing"), (["none"], "no journal.jsonl"), ([one, one, "--against", one], "--against"),
                         ([one, "--against", "none"], "none"), ([one, "--history", "text"], "text"),
-                        ([one, "--history", "gone"], "gone")):
+                        ([one, "--history", "gone"], "gone"), ([one, "--gate", "gone"], "gone"), ([one, "--coverage", "mine"], "mine"),
+                        ([one, "--gate", "text"], "text: it is no gate.json: it is no JSON"),
+                        ([one, "--gate", one / "report.json"], "report.json: it is no gate.json"),
+                        ([one, "--coverage", one / "report.json"], "report.json: it is no list of what is covered")):
         done = sandbox.proctor("report", "page", *words, "--out", "page.html")
         check(done.returncode == 2 and said in done.stderr, words, done.returncode, done.stderr)
         check(not (sandbox.path / "page.html").exists(), words, "half a page")
@@ -140,4 +178,4 @@ def suites_of_others(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios([several_runs, the_past, refusals], [suites_of_others])
+    run_scenarios([several_runs, the_past, the_gate, the_rules, refusals], [suites_of_others])

@@ -22,6 +22,7 @@
 #include "reports/model/rerun.h"
 #include "reports/model/run_problems.h"
 #include "reports/model/telemetry_text.h"
+#include "reports/page/page_panels.h"
 #include "reports/page/page_parts.h"
 #include "reports/page/page_text.h"
 
@@ -154,6 +155,7 @@ class Body {
   void write() {
     head();
     out("<main>\n");
+    panel("gate", "Release gate", gate_panel(request_));
     reports();
     problems();
     changes();
@@ -162,6 +164,7 @@ class Body {
     list();
     devices();
     known_failures();
+    panel("coverage", "Rules and their checks", coverage_panel(request_, cases_));
     warnings();
     surroundings();
     out("</main>\n");
@@ -178,6 +181,13 @@ class Body {
     out(fmt::format("<section id=\"{0}\" aria-labelledby=\"h-{0}\"><h2 id=\"h-{0}\">{1}</h2>\n", id, title));
   }
   void end_section() { out("</section>\n"); }
+
+  void panel(std::string_view id, std::string_view title, const std::string& html) {
+    if (html.empty()) return;
+    section(id, title);
+    out(html);
+    end_section();
+  }
 
   bool several() const { return request_.runs.size() > 1; }
 

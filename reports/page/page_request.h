@@ -11,6 +11,7 @@
 #include "reports/model/past.h"
 #include "reports/model/run_model.h"
 #include "reports/model/run_results.h"
+#include "reports/page/panel_files.h"
 
 namespace proctor {
 
@@ -36,6 +37,8 @@ struct PageRun {
 struct PageRequest {
   std::vector<PageRun> runs{};  // one, or several: the page of a nightly run on several stacks
   std::size_t budget = kPageBytes;
+  const PageGate* gate = nullptr;
+  const PageCoverage* coverage = nullptr;
 };
 
 }  // namespace proctor

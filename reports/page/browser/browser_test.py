@@ -320,6 +320,32 @@ def past(directory, started):
     tab.axe("a page of two runs")
     tab.close()
     print("ok the past of a run, and two runs on a page")
+    panels(directory, started)
+
+
+def panels(directory, started):
+    """What a gate said of a run, and what the suites cover."""
+    rule = {"limit": "0 cases", "value": "9 cases", "says": ["9 cases failed"], "rule": "failures", "held": False,
+            "cases": [f"memory.xpu/<b>{i}</b>" for i in range(90)]}
+    gate = {"schema_version": 1, "verdict": "red", "evaluated_at": "2026-01-31T12:00:00Z", "runs": [], "rules": [{**rule, "held": True}],
+            "policy": {"file": "gate.toml", "sha256": "a" * 64, "weakenings": [{"line": 3, "key": "hardware", "value": "false", "strict": "true"}]},
+            "cells": [{"name": "memory.xpu", "verdict": "red", "planned": 300, "executed": 300, "runs": ["day3"], "rules": [rule]}]}
+    (directory / "gate.json").write_text(json.dumps(gate))
+    (directory / "coverage.json").write_text(proctor("list", "--coverage", "--json", "--sim", "xpu:1x1"))
+    out = directory / "pages/panels.html"
+    proctor("report", "page", directory / "day3", "--gate", directory / "gate.json", "--coverage", directory / "coverage.json", "--out", out)
+    for scripts, scheme, width in ((False, "light", 1280), (True, "light", 1280), (True, "dark", 320)):
+        tab = Tab(started, out, scripts=scripts, viewport={"width": width, "height": 700}, color_scheme=scheme)
+        check("9 cases failed" in tab.inner_text("#gate") and "<b>0</b>" in tab.inner_text("#gate"), tab.inner_text("#gate"))
+        check("not in this run" in tab.inner_text("#coverage"), tab.inner_text("#coverage"))
+        for name in ("gate", "coverage"):
+            for folded in tab.locator(f"#{name} > details > summary, #{name} > table summary").all():
+                folded.click()
+        tab.fits(f"its panels, {width} pixels wide")
+        if scripts:
+            tab.axe(f"its panels, {scheme}")
+        tab.close()
+    print("ok the panels of a gate, and of what is covered")
 
 
 SEARCH = """async () => {

@@ -4,10 +4,12 @@
 // No text of a run is ever markup: it is escaped in the page's own HTML, and the rest is data that the page's script shows
 // as text. The page allows its own style and its own script, by their digests, and nothing else. Example:
 //
-//   PageRequest request;
-//   const RunResults results = results_of(model);
-//   request.runs.push_back({.model = model, .results = results, .run_dir = "proctor-out/latest", .link = ""});
-//   const std::string html = text_of([&](TextOutput& output) { write_page(request, output); });
+//   std::string page_of(const RunModel& model) {
+//     const RunResults results = results_of(model);
+//     PageRequest request;
+//     request.runs.push_back({.model = model, .results = results, .run_dir = "proctor-out/latest", .link = ""});
+//     return text_of([&](TextOutput& output) { write_page(request, output); });
+//   }
 #pragma once
 
 #include <filesystem>

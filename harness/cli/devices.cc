@@ -187,8 +187,9 @@ Result<HealthAnswer> examine(const UndrainOptions& options, int lease) {
                         "`proctor devices` lists what is; without --probe it is undrained all the same.");
   }
   const auto& simulation = (*machine)->simulation();
-  auto environments = (*machine)->environments(
-      *devices, "smoke", {.state = {}, .log = {}, .faults = simulation ? simulation->faults : ""});
+  auto environments =
+      (*machine)->environments(*devices, {.size = "smoke", .seed = 0, .point = ""},
+                               {.state = {}, .log = {}, .faults = simulation ? simulation->faults : ""});
   if (!environments) return environments.error();
   auto request = (*machine)->health_request(*devices, options.device, *environments, /*may_reset=*/false);
   if (!request) return request.error();

@@ -73,6 +73,13 @@ std::string_view meaning_of(const std::string& fault) {
   return info == nullptr ? std::string_view("unknown") : info->meaning;
 }
 
+nlohmann::json axes_json(const Case& test) {
+  auto axes = nlohmann::json::array();
+  for (const Axis& axis : test.axes)
+    axes.push_back({{"name", axis.name}, {"values", axis.values}, {"full", axis.full}});
+  return axes;
+}
+
 nlohmann::json to_json(const Case& test) {
   auto faults = nlohmann::json::array();
   for (const auto& fault : test.faults) {
@@ -89,6 +96,7 @@ nlohmann::json to_json(const Case& test) {
           {"needs", test.needs},
           {"sizes", test.sizes},
           {"sizes_unit", test.sizes_unit},
+          {"axes", axes_json(test)},
           {"expects", test.expects.empty() ? "fail" : test.expects},
           {"timeout_ms", test.policy.timeout.count()},
           {"faults", std::move(faults)}};
@@ -104,13 +112,30 @@ std::string sizes_text(const Case& test) {
   return text.empty() ? text : text + " " + test.sizes_unit;
 }
 
+// The axes, and the points of size ci.
+std::string points_text(const Case& test, std::uint64_t seed) {
+  if (test.axes.empty()) return {};
+  std::string text;
+  for (const Axis& axis : test.axes) {
+    const std::string full =
+        axis.full.empty() ? "" : fmt::format("; full also {}", fmt::join(axis.full, ", "));
+    text += fmt::format("  {:<9} {}: {}{}\n", "axis", axis.name, fmt::join(axis.values, ", "), full);
+  }
+  const PairTable table = cover_pairs(test.axes, seed, static_cast<std::size_t>(test.points));
+  text +=
+      fmt::format("  {:<9} size ci, seed {}: {} of {} {} in {}; full: all\n", "points", seed, table.covered,
+                  table.pairs, test.axes.size() == 1 ? "values" : "pairs of values", table.rows.size());
+  for (const auto& row : table.rows) text += fmt::format("  {:<9} {}\n", "", point_text(test.axes, row));
+  return text;
+}
+
 std::string severity_text(const std::string& severity) {
   if (severity == "gate") return "gate (a violation fails)";
   if (severity == "warn") return "warn (a violation fails on simgpu, and warns elsewhere)";
   return severity;
 }
 
-std::string to_text(const Case& test) {
+std::string to_text(const Case& test, std::uint64_t seed) {
   std::string text = test.id + "\n";
   const auto line = [&](const char* name, const std::string& value) {
     if (!value.empty()) text += fmt::format("  {:<9} {}\n", name, value);
@@ -124,6 +149,7 @@ std::string to_text(const Case& test) {
   line("devices", std::to_string(test.devices));
   line("needs", fmt::format("{}", fmt::join(test.needs, ", ")));
   line("sizes", sizes_text(test));
+  text += points_text(test, seed);
   line("timeout", format_duration(test.policy.timeout));
   if (!test.expects.empty()) line("expects", test.expects + " (how a fault ends it)");
   for (std::size_t i = 0; i < test.faults.size(); ++i) {
@@ -156,7 +182,7 @@ int explain(ExplainOptions options) {
                  "\n");
   }
   std::string text;
-  for (const Case* test : *found) text += clean_text(to_text(*test));
+  for (const Case* test : *found) text += clean_text(to_text(*test, options.plan.extent.seed));
   return print(text);
 }
 
@@ -174,6 +200,8 @@ void add_explain_command(CLI::App& app, Action& action) {
       ->required();
   command->add_option("--config", options->plan.config.config_file,
                       "Read this file instead of ./proctor.toml");
+  command->add_option("--seed", options->plan.extent.seed,
+                      "The points that this --seed of a run would choose");
   command->add_flag("--json", options->json, "One JSON document");
   command->callback([options, &action] { action = [options] { return explain(*options); }; });
 }

@@ -37,7 +37,7 @@ int write_plan(WriteOptions options, const AfterDashes& after_dashes) {
       return fail(Error::usage("plan suite `" + test.id + "`: " + test.unlisted,
                                "Plan it where there is a device, or simulate one with --sim."));
   }
-  const PlanFile file{.plan = std::move(outcome->plan), .run = outcome->run, .size = options.plan.size};
+  const PlanFile file{.plan = std::move(outcome->plan), .run = outcome->run, .extent = options.plan.extent};
   const PlanDirectories directories = plan_directories(options.plan.config.directory);
   const auto text = plan_file_text(file, directories);
   if (!text) return fail(text.error());

@@ -28,6 +28,7 @@ struct RerunOptions {
   bool each_device = false;
   bool dry_run = false;
   std::vector<std::string> cases;
+  std::string point;  // "" = not given
   int repeat = 0;  // 0: not given
   std::string out;
 };
@@ -75,6 +76,7 @@ bool has_dry_run(const RerunCommand& command, bool is_exec) {
 Result<void> add_options(const RerunOptions& options, bool has_dry_run, std::vector<std::string>& words) {
   if (options.repeat > 0) add_option(words, {"--repeat", std::to_string(options.repeat)});
   if (options.each_device) add_option(words, {"--each-device"});
+  if (!options.point.empty()) add_option(words, {"--point", options.point});
   if (options.dry_run && has_dry_run) add_option(words, {"--dry-run"});
   if (options.out.empty()) return {};
   std::error_code ec;  // it is relative to where we are, not to where the run was
@@ -141,6 +143,7 @@ void add_rerun_command(CLI::App& app, Action& action) {
   command->add_flag("--failed", options->failed, "Only the cases that were bad");
   command->add_option("--case", options->cases, "Only the case with exactly this id; repeatable")
       ->allow_extra_args(false);
+  command->add_option("--point", options->point, "Only this point of what a check of ours is tried with");
   command->add_option("--repeat", options->repeat, "Run every case so many times")
       ->check(CLI::Range(1, 1'000'000));
   command->add_flag("--each-device", options->each_device,

@@ -353,7 +353,7 @@ Result<PlanOutcome> RunCommand::read_plan() {
                         "Make it with `proctor plan -o FILE`.");
   auto file = parse_plan_file(*text, options_.plan_file, plan_directories(options_.plan.config.directory));
   if (!file) return file.error();
-  options_.plan.size = file->size;
+  options_.plan.extent = file->extent;
   plan_source_ = std::move(file->source);
   auto cases = select_cases(std::move(file->plan.cases), options_.plan.selection);
   if (!cases) return cases.error();
@@ -411,7 +411,7 @@ Result<void> RunCommand::check_devices_used() {
 Result<void> RunCommand::take_shard() {
   if (!shard_ && options_.plan_file.empty()) return {};
   const auto digest = plan_file_digest(
-      {.plan = plan_, .run = options_.policy, .size = options_.plan.size, .source = plan_source_},
+      {.plan = plan_, .run = options_.policy, .extent = options_.plan.extent, .source = plan_source_},
       plan_directories(options_.plan.config.directory));
   if (!digest) return digest.error();
   const Shard shard = shard_.value_or(Shard{});
@@ -536,7 +536,7 @@ std::vector<Warning> RunCommand::look_at_the_end() {
 Result<void> RunCommand::make_environments() {
   const auto& simulation = machine_->simulation();
   auto environments = machine_->environments(
-      devices_, options_.plan.size,
+      devices_, options_.plan.extent,
       {.state = {}, .log = run_dir_ + "/sim_faults.jsonl", .faults = simulation ? simulation->faults : ""});
   if (!environments) return environments.error();
   environments_ = std::move(*environments);
@@ -571,7 +571,8 @@ void RunCommand::describe() {
   planned.jobs = jobs_;
   describe_plan(plan_, pool, options_.setup.repeat, planned);
   planned.known_failures = known_failures_file_;
-  planned.size = options_.plan.size;
+  planned.size = options_.plan.extent.size;
+  planned.seed = options_.plan.extent.seed;
   planned.profile = options_.plan.config.profile;
   describe_subject();
   describe_programs();

@@ -117,9 +117,10 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
   auto* plan =
       command.add_option("--plan", options.plan_file,
                          "Run the plan in this file (`proctor plan -o FILE`), the same on every machine");
-  for (const char* fixed : {"suites", "--backend", "--gpus", "--process", "--env", "--kind", "--name",
-                            "--label", "--config", "--profile", "--size", "--provider", "--hierarchy",
-                            "--mem-cap", "--timeout", "--grace", "--stall", "--retries", "--leaks"}) {
+  for (const char* fixed :
+       {"suites",      "--backend", "--gpus",    "--process", "--env",   "--kind",    "--name",
+        "--label",     "--config",  "--profile", "--size",    "--seed",  "--point",   "--provider",
+        "--hierarchy", "--mem-cap", "--timeout", "--grace",   "--stall", "--retries", "--leaks"}) {
     plan->excludes(command.get_option(fixed));
   }
   command.add_option(
@@ -134,7 +135,7 @@ void group_options(CLI::App& command) {
   const std::vector<std::pair<const char*, std::vector<const char*>>> groups = {
       {"Which cases",
        {"--backend", "--filter", "--case", "--exclude", "--label", "--tag", "--config", "--profile", "--size",
-        "--provider", "--plan", "--shard", "--dry-run"}},
+        "--seed", "--point", "--provider", "--plan", "--shard", "--dry-run"}},
       {"The program after --", {"--kind", "--name", "--process", "--env"}},
       {"Devices",
        {"--gpus", "--devices", "--hierarchy", "--mem-cap", "--sim", "--sim-driver", "--sim-state",

@@ -191,7 +191,7 @@ Result<std::vector<std::string>> SelftestCommand::environment_of(const Case& tes
   const auto each = all / static_cast<std::size_t>(std::max(test.ranks, 1));
   const auto first = each * static_cast<std::size_t>(rank);
   for (std::size_t i = first; i < first + each; ++i) ids.push_back(devices_.pool[i].device.id);
-  auto environments = machine_->environments(devices_, options_.plan.size, session);
+  auto environments = machine_->environments(devices_, options_.plan.extent, session);
   if (!environments) return environments.error();
   auto environment = environments->of(plan_.suites[test.suite], ids);
   return environment ? Result(std::move(environment->variables)) : environment.error();
@@ -275,7 +275,7 @@ void add_selftest_command(CLI::App& app, Action& action) {
       ->excludes(quick);
   command->add_option("--sim", options->machine.sim,
                       "The simulated devices of each row (default: xpu:4x2, cuda:4)");
-  command->add_option("--size", options->plan.size, "How much the checks do: smoke, ci, full or stress");
+  add_extent_options(*command, options->plan.extent);
   command->add_option("--config", options->plan.config.config_file,
                       "Read this file instead of ./proctor.toml");
   command->add_option("--containment", options->machine.containment, "What holds each row");

@@ -25,6 +25,8 @@
 //   PROCTOR_LAUNCHER       set together with PROCTOR_SELF: a JSON array of the words that stand before the
 //                          program. A program that starts itself again needs both.
 //   PROCTOR_SIZE           smoke | ci | full | stress: how much a check does; ci when absent
+//   PROCTOR_SEED           which points of its axes a check is tried with: a number; 0 when absent
+//   PROCTOR_POINT          this point alone: "bytes=65537,offset=3"; "" or absent: as many as the size asks for
 //   PROCTOR_PROVIDER       collectives: gloo | oneccl | nccl, the library that all checks use; when absent,
 //                          each check uses its own
 //
@@ -41,6 +43,8 @@
 //      "needs":[TEXT..],                           the case skips itself without them. Needs that no
 //                                                  device can show (below), the runner checks beforehand.
 //      "sizes":{"smoke":N,"ci":N,"full":N,"stress":N,"unit":TEXT},
+//      "axes":[{"name":TEXT,"values":[TEXT..],"full":[TEXT..]}..],  what it is tried with (harness/core/axes.h)
+//      "points":N,                                 at how many of their points under size ci
 //      "faults":[SPEC..],                          simulator faults that must make the case fail
 //      "expects":"hang|lost|abort|mismatch"}       how these end it, if not by a failed assertion
 //   --proctor-case=NAME    runs exactly that case, and writes
@@ -91,6 +95,8 @@ inline constexpr const char* kSimDriverVariable = "PROCTOR_SIM_DRIVER";
 inline constexpr const char* kSelfVariable = "PROCTOR_SELF";
 inline constexpr const char* kLauncherVariable = "PROCTOR_LAUNCHER";
 inline constexpr const char* kSizeVariable = "PROCTOR_SIZE";
+inline constexpr const char* kSeedVariable = "PROCTOR_SEED";
+inline constexpr const char* kPointVariable = "PROCTOR_POINT";
 
 inline constexpr const char* kProviderVariable = "PROCTOR_PROVIDER";
 inline constexpr std::array<const char*, 3> kProviders{"gloo", "oneccl", "nccl"};

@@ -173,8 +173,9 @@ struct RunPlanned {
   Subject subject{};
   std::vector<PlannedSuite> suites{};
   std::optional<KnownFailuresFile> known_failures{};
-  std::string size{};     // --size
-  std::string profile{};  // --profile
+  std::string size{};      // --size
+  std::uint64_t seed = 0;  // --seed: which points of their axes our checks were tried with
+  std::string profile{};   // --profile
 };
 
 // A variable that decides which devices a process sees, as the process has it.
@@ -256,15 +257,26 @@ struct EvidenceInfo {
   CoreInfo core{};
 };
 
+// Who made a bad end, as far as it is known: for a conformance check that failed the stack under test, and not the
+// check. `name` and `version` are "" where nobody knows them.
+struct Culprit {
+  std::string kind{};     // device | driver | library | test
+  std::string name{};     // "Level Zero driver", "NVIDIA H100 80GB HBM3", "gloo", the name of a suite
+  std::string version{};  // "26.31.34567"
+
+  friend bool operator==(const Culprit&, const Culprit&) = default;
+};
+
 // Why an attempt ended badly, as far as the rules of harness/classify/ can tell (docs/diagnosis.md).
 struct Diagnosis {
   std::string rule{};               // "xid:79"
   std::string error_class{};        // "device_lost", "oom_device", "test_failure", ...
   Blame problem = Blame::kMachine;  // whose problem it is
-  std::string severity{};           // fatal | error | suspect | note
-  std::string where{};              // signal | kernel_log | code | output | outcome
-  std::string line{};               // the line that matched; "": only the end of the process did
-  std::string next{};               // one sentence for an engineer
+  std::optional<Culprit> culprit{};
+  std::string severity{};  // fatal | error | suspect | note
+  std::string where{};     // signal | kernel_log | code | output | outcome
+  std::string line{};      // the line that matched; "": only the end of the process did
+  std::string next{};      // one sentence for an engineer
   std::string source{};
   std::vector<std::string> others{};  // rules that match as well, in the order in which they were tried
   std::vector<std::string> gaps{};    // evidence that could not be read, each with how to allow it

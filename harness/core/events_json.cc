@@ -80,7 +80,7 @@ void fields(auto& io, Is<RunPlanned> auto& r) {
   io("devices", r.devices), io("cases", r.cases), io("stack", r.stack);
   io("fingerprint", r.fingerprint);
   io("subject", r.subject), io("suites", r.suites), io("known_failures", r.known_failures);
-  io("size", r.size), io("profile", r.profile);
+  io("size", r.size), io("seed", r.seed), io("profile", r.profile);
 }
 
 void fields(auto& io, Is<EnvironmentVariable> auto& r) {
@@ -122,10 +122,14 @@ void fields(auto& io, Is<EvidenceInfo> auto& r) {
   io("file", r.file), io("lines", r.lines), io("duration_ms", r.duration_ms), io("core", r.core);
 }
 
+void fields(auto& io, Is<Culprit> auto& r) {
+  io("kind", r.kind), io("name", r.name), io("version", r.version);
+}
+
 void fields(auto& io, Is<Diagnosis> auto& r) {
   io("rule", r.rule), io("class", r.error_class), io("problem", r.problem), io("severity", r.severity);
   io("where", r.where), io("line", r.line), io("next", r.next), io("source", r.source);
-  io("others", r.others), io("gaps", r.gaps);
+  io("others", r.others), io("gaps", r.gaps), io("culprit", r.culprit);
 }
 
 void fields(auto& io, Is<TelemetryFigure> auto& r) {

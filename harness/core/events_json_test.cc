@@ -54,6 +54,7 @@ RunPlanned full_plan() {
       "ff00",
       {{"known.toml:1", {"m.xpu/*"}, "seen", "https://bugs.example/1", "us", "2026-01-01", "2026-02-01"}}};
   plan.size = "full";
+  plan.seed = 7;
   plan.profile = "ci";
   return plan;
 }
@@ -98,6 +99,7 @@ AttemptEnded full_attempt() {
   end.diagnosis = Diagnosis{.rule = "xid:79",
                             .error_class = "device_lost",
                             .problem = Blame::kSetup,
+                            .culprit = Culprit{"driver", "Level Zero driver", "26.31"},
                             .severity = "fatal",
                             .where = "kernel_log",
                             .line = "NVRM: Xid",
@@ -160,8 +162,8 @@ PROCTOR_COUNT_FIELDS(PlannedSuite, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(KnownFailureEntry, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(KnownFailuresFile, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(ProgramRead, 3, f1, f2, f3)
-PROCTOR_COUNT_FIELDS(RunPlanned, 30, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
-                     f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27, f28, f29, f30)
+PROCTOR_COUNT_FIELDS(RunPlanned, 31, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11, f12, f13, f14, f15, f16,
+                     f17, f18, f19, f20, f21, f22, f23, f24, f25, f26, f27, f28, f29, f30, f31)
 PROCTOR_COUNT_FIELDS(EnvironmentVariable, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(AttemptStarted, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
@@ -171,7 +173,8 @@ PROCTOR_COUNT_FIELDS(Termination, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(OutputInfo, 6, f1, f2, f3, f4, f5, f6)
 PROCTOR_COUNT_FIELDS(CoreInfo, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(EvidenceInfo, 4, f1, f2, f3, f4)
-PROCTOR_COUNT_FIELDS(Diagnosis, 10, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10)
+PROCTOR_COUNT_FIELDS(Culprit, 3, f1, f2, f3)
+PROCTOR_COUNT_FIELDS(Diagnosis, 11, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11)
 PROCTOR_COUNT_FIELDS(TelemetryFigure, 11, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, f11)
 PROCTOR_COUNT_FIELDS(DeviceTelemetry, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(TelemetryInfo, 2, f1, f2)

@@ -169,6 +169,12 @@ std::string near_miss(std::string_view word, const std::vector<std::string>& can
   return found != nullptr ? *found : "";
 }
 
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::string near = near_miss(word, candidates);
+  return fmt::format("{}Known: {}.", near.empty() ? "" : "Did you mean `" + near + "`? ",
+                     fmt::join(candidates, ", "));
+}
+
 bool glob_match(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t t = 0;

@@ -45,12 +45,12 @@ std::string devices_json(const std::vector<LeasedDevice>& devices) {
 }
 
 CaseEnvironments::CaseEnvironments(Environment caller, std::vector<LeasedDevice> devices,
-                                   SimEnvironments simulations, std::string tmpdir, std::string size)
+                                   SimEnvironments simulations, std::string tmpdir, Extent extent)
     : caller_(std::move(caller)),
       devices_(std::move(devices)),
       simulations_(std::move(simulations)),
       tmpdir_(std::move(tmpdir)),
-      size_(std::move(size)) {}
+      extent_(std::move(extent)) {}
 
 Result<CaseEnvironment> CaseEnvironments::of(const Suite& suite, const std::vector<std::string>& device_ids) {
   return remembered(suite.name,
@@ -107,7 +107,11 @@ Result<std::vector<VariableChange>> CaseEnvironments::visibility(const Process& 
 
 void CaseEnvironments::add_our_variables(const Process& process, const std::vector<LeasedDevice>& leased,
                                          Environment& environment) const {
-  if (process.ours) environment[child::kSizeVariable] = size_;
+  if (process.ours) {
+    environment[child::kSizeVariable] = extent_.size;
+    environment[child::kSeedVariable] = std::to_string(extent_.seed);
+    environment[child::kPointVariable] = extent_.point;
+  }
   if (leased.empty()) return;
   environment[child::kDevicesVariable] = devices_json(leased);
   if (!process.ours || process.backend != Backend::kCuda) return;

@@ -12,6 +12,7 @@
 #include "harness/core/result.h"
 #include "harness/devices/environment.h"
 #include "harness/devices/simulation.h"
+#include "harness/plan/options.h"
 #include "harness/plan/plan.h"
 
 namespace proctor {
@@ -26,10 +27,10 @@ struct CaseEnvironment {
 
 class CaseEnvironments {
  public:
-  // `tmpdir`: TMPDIR of kinds with a strict environment, until an attempt has its own. `size`: the run's
-  // --size, for kind proctor.
+  // `tmpdir`: TMPDIR of kinds with a strict environment, until an attempt has its own. `extent`: the run's,
+  // for kind proctor.
   CaseEnvironments(Environment caller, std::vector<LeasedDevice> devices, SimEnvironments simulations,
-                   std::string tmpdir, std::string size);
+                   std::string tmpdir, Extent extent);
 
   // The environment of a case of `suite` that holds the devices with these ids.
   Result<CaseEnvironment> of(const Suite& suite, const std::vector<std::string>& device_ids);
@@ -61,7 +62,7 @@ class CaseEnvironments {
   std::vector<LeasedDevice> devices_;
   SimEnvironments simulations_;
   std::string tmpdir_;
-  std::string size_;
+  Extent extent_;
   std::map<std::string, CaseEnvironment> built_;
 };
 

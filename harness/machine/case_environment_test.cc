@@ -48,7 +48,7 @@ std::vector<std::string> environment_of(const std::optional<SimEnvironment>& sim
   SimEnvironments simulations;
   if (simulation) simulations[Backend::kXpu] = *simulation;
   CaseEnvironments environments({{"PROCTOR_SIM_FAULTS", "copy.short"}, {"PATH", "/bin"}}, two_cards(),
-                                std::move(simulations), "/tmp/x", "smoke");
+                                std::move(simulations), "/tmp/x", {.size = "smoke", .seed = 7, .point = ""});
   const auto environment = environments.of(xpu_suite(), ids);
   EXPECT_TRUE(environment) << environment.error().what;
   return environment ? environment->variables : std::vector<std::string>{};
@@ -85,7 +85,7 @@ TEST(CaseEnvironments, ACaseReachesOneVendorsSimulation) {
   devices.push_back(nvidia);
   SimEnvironments simulations = {{Backend::kXpu, simulation(false)}, {Backend::kCuda, {}}};
   simulations[Backend::kCuda].library_directory = "/bin/cuda_sim";
-  CaseEnvironments environments({{"LD_LIBRARY_PATH", "/caller"}}, devices, simulations, "/tmp/x", "ci");
+  CaseEnvironments environments({{"LD_LIBRARY_PATH", "/caller"}}, devices, simulations, "/tmp/x", {});
   Suite suite = xpu_suite();
   const auto xpu = environments.of(suite, {"xpu-sim:0"});
   ASSERT_TRUE(xpu) << xpu.error().what;
@@ -110,7 +110,7 @@ TEST(CaseEnvironments, OurSuitesGetTheSizeAndNoFaultsOfTheCaller) {
 // What a suite sets cannot show it another device, should it ever come to hold such a variable.
 TEST(CaseEnvironments, VisibilityIsAppliedLast) {
   CaseEnvironments environments({{"ONEAPI_DEVICE_SELECTOR", "level_zero:1"}}, two_cards(),
-                                {{Backend::kXpu, simulation(false)}}, "/tmp/x", "ci");
+                                {{Backend::kXpu, simulation(false)}}, "/tmp/x", {});
   Suite suite = xpu_suite();
   suite.env = {{"ZE_AFFINITY_MASK", "0"},
                {"NEO_L0_ZE_AFFINITY_MASK", "0"},
@@ -139,7 +139,7 @@ TEST(CaseEnvironments, TheHierarchyOfACase) {
     cards[static_cast<std::size_t>(i)].first_leaf = 2 * i;
   }
   const auto variables = [&](const Environment& caller, const std::string& hierarchy) {
-    CaseEnvironments environments(caller, cards, {}, "/tmp/x", "ci");
+    CaseEnvironments environments(caller, cards, {}, "/tmp/x", {});
     Suite suite = xpu_suite();
     suite.hierarchy = hierarchy;
     const auto environment = environments.of(suite, {"xpu-sim:1"});
@@ -156,7 +156,7 @@ TEST(CaseEnvironments, TheHierarchyOfACase) {
 
 TEST(CaseEnvironments, SayWhatIsInForceAndByWhom) {
   CaseEnvironments environments({{"ZE_AFFINITY_MASK", "0,1"}}, two_cards(),
-                                {{Backend::kXpu, simulation(false)}}, "/tmp/x", "ci");
+                                {{Backend::kXpu, simulation(false)}}, "/tmp/x", {});
   const auto environment = environments.of(xpu_suite(), {"xpu-sim:1"});
   ASSERT_TRUE(environment) << environment.error().what;
   std::map<std::string, EnvironmentVariable> said;
@@ -183,7 +183,7 @@ TEST(CaseEnvironments, OurSuitesForCudaAreToldThePool) {
     device.uuid = uuid;
     devices.push_back(device);
   }
-  CaseEnvironments environments({}, devices, {}, "/tmp/x", "ci");
+  CaseEnvironments environments({}, devices, {}, "/tmp/x", {});
   Suite suite = xpu_suite();
   suite.backend = Backend::kCuda;
   const auto own = environments.of(suite, {"cuda:GPU-b"});
@@ -204,7 +204,7 @@ TEST(CaseEnvironments, AMemoryCapIsToldInBytesAndToFrameworks) {
   card.uuid = "GPU-a";
   card.memory_bytes = 3ull << 30;
   CaseEnvironments environments({{"CUPY_GPU_MEMORY_LIMIT", "1"}, {"XLA_CLIENT_MEM_FRACTION", "0.9"}}, {card},
-                                {}, "/tmp/x", "ci");
+                                {}, "/tmp/x", {});
   Suite suite = xpu_suite();
   suite.kind = &pytest_kind();
   suite.backend = Backend::kCuda;
@@ -227,7 +227,7 @@ TEST(CaseEnvironments, ASmallCapOfALargeCardIsMoreThanNothing) {
   card.id = "cuda-sim:0";
   card.uuid = "GPU-a";
   card.memory_bytes = 288ull << 30;
-  CaseEnvironments environments({}, {card}, {}, "/tmp/x", "ci");
+  CaseEnvironments environments({}, {card}, {}, "/tmp/x", {});
   Suite suite = xpu_suite();
   suite.backend = Backend::kCuda;
   suite.mem_cap = 1ull << 20;
@@ -237,7 +237,7 @@ TEST(CaseEnvironments, ASmallCapOfALargeCardIsMoreThanNothing) {
 }
 
 TEST(CaseEnvironments, WithoutADeviceNoMemoryIsCapped) {
-  CaseEnvironments environments({}, two_cards(), {}, "/tmp/x", "ci");
+  CaseEnvironments environments({}, two_cards(), {}, "/tmp/x", {});
   Suite suite = xpu_suite();
   suite.mem_cap = 1ull << 30;
   const auto none = environments.of(suite, {});

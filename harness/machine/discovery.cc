@@ -224,7 +224,7 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const ListCommand& 
   if (!state) return state.error();
   const std::string& shared = machine_.options().sim_state;
   auto environments = machine_.environments(
-      *devices, options_.size, {.state = shared.empty() ? *state : shared, .log = {}, .faults = {}});
+      *devices, options_.extent, {.state = shared.empty() ? *state : shared, .log = {}, .faults = {}});
   if (!environments) return environments.error();
   const auto environment = environments->of(suite, *ids);
   if (!environment) return environment.error();
@@ -260,6 +260,16 @@ Result<void> check_provider(const std::string& provider, const Plan& plan) {
   if (provider.empty() || used) return {};
   return Error::usage("read --provider " + provider + ": no case of our suite collectives is selected",
                       "Select it: `proctor run collectives`.");
+}
+
+// Each selected case has to have the point: a case that would be tried with all of its points instead would say more
+// than was asked, and one with none of them less.
+Result<void> check_point(const std::string& point, const Plan& plan) {
+  if (point.empty()) return {};
+  for (const Case& test : plan.cases) {
+    if (const auto axes = axes_at(test.axes, point, test.id); !axes) return axes.error();
+  }
+  return {};
 }
 
 std::string exec_options(const MachineOptions& machine) {
@@ -343,6 +353,7 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
     return error;
   }
   if (auto used = check_provider(options.provider, outcome->plan); !used) return used.error();
+  if (auto fits = check_point(options.extent.point, outcome->plan); !fits) return fits.error();
   return outcome;
 }
 

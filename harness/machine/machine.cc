@@ -146,7 +146,7 @@ Result<std::string> Machine::sim_state(const FoundDevices& devices) {
   return sim_state_;
 }
 
-Result<CaseEnvironments> Machine::environments(const FoundDevices& devices, const std::string& size,
+Result<CaseEnvironments> Machine::environments(const FoundDevices& devices, const Extent& extent,
                                                SimSession session) {
   const auto scratch = this->scratch();
   if (!scratch) return scratch.error();
@@ -157,7 +157,7 @@ Result<CaseEnvironments> Machine::environments(const FoundDevices& devices, cons
   }
   SimEnvironments simulations = devices.simulations;
   if (!session.state.empty()) bind_session(simulations, session);
-  return CaseEnvironments(caller_, devices.leasable, std::move(simulations), (*scratch)->path(), size);
+  return CaseEnvironments(caller_, devices.leasable, std::move(simulations), (*scratch)->path(), extent);
 }
 
 // It sees the simulated devices without their faults: those belong to the programs that run on them.

@@ -64,10 +64,10 @@ class Machine {
   // The directory of the simulated devices, which all processes of the run share; "" if nothing is simulated,
   // or if each process simulates devices of its own.
   Result<std::string> sim_state(const FoundDevices& devices);
-  // The environments in which cases see `devices`, with this --size for our suites. `session` names the
+  // The environments in which cases see `devices`, with this extent of our suites. `session` names the
   // faults of the simulated devices and the log of those that fire. If it names no state, the simulated
   // devices are those of the machine.
-  Result<CaseEnvironments> environments(const FoundDevices& devices, const std::string& size,
+  Result<CaseEnvironments> environments(const FoundDevices& devices, const Extent& extent,
                                         SimSession session = {});
   // None if there is nothing to watch.
   Result<std::optional<MonitorSetup>> monitor(const FoundDevices& devices);

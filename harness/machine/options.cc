@@ -14,12 +14,6 @@
 namespace proctor {
 namespace {
 
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& candidates) {
-  const auto near = near_miss(word, candidates);
-  return fmt::format("{}Known: {}.", near.empty() ? "" : "Did you mean `" + near + "`? ",
-                     fmt::join(candidates, ", "));
-}
-
 Result<std::optional<Layer>> parse_layer_option(const char* option, const std::string& text) {
   if (text.empty() || text == "auto") return std::optional<Layer>();
   if (const auto layer = parse_layer(text)) return layer;
@@ -89,6 +83,13 @@ void add_lease_wait_option(CLI::App& command, PlanOptions& options) {
                      "Longest wait for devices that other runs hold, where a list needs them (default: 10m)");
 }
 
+void add_extent_options(CLI::App& command, Extent& extent) {
+  command.add_option("--size", extent.size,
+                     "How much our checks do: smoke, ci (the default), full or stress");
+  command.add_option("--seed", extent.seed,
+                     "Another choice of the points that our checks are tried with (`proctor explain CASE`)");
+}
+
 void add_plan_options(CLI::App& command, PlanOptions& options) {
   auto& selection = options.selection;
   add_hierarchy_option(command, selection);
@@ -123,8 +124,10 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
       ->allow_extra_args(false);
   command.add_option("--config", options.config.config_file, "Read this file instead of ./proctor.toml");
   command.add_option("--profile", options.config.profile, "Apply [profile.NAME] of the config");
-  command.add_option("--size", options.size,
-                     "How much our checks do: smoke, ci (the default), full or stress");
+  add_extent_options(command, options.extent);
+  command.add_option(
+      "--point", options.extent.point,
+      "Only this point of what our checks are tried with, as a failure names it: AXIS=VALUE,...");
   command.add_option("--provider", options.provider,
                      "The library that our checks of collectives work over: gloo, oneccl or nccl; default: "
                      "each over its own");
@@ -144,9 +147,11 @@ Result<Layers> read_layers(const MachineOptions& options) {
 
 Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes) {
   const std::vector<std::string> sizes = {"smoke", "ci", "full", "stress"};
-  if (std::find(sizes.begin(), sizes.end(), options.size) == sizes.end()) {
-    return Error::usage("read --size: unknown size `" + options.size + "`",
-                        did_you_mean(options.size, sizes));
+  const Extent& extent = options.extent;
+  if (std::ranges::find(sizes, extent.size) == sizes.end())
+    return Error::usage("read --size: unknown size `" + extent.size + "`", did_you_mean(extent.size, sizes));
+  if (!extent.point.empty()) {
+    if (const auto point = parse_point(extent.point); !point) return point.error();
   }
   const std::vector<std::string> providers(child::kProviders.begin(), child::kProviders.end());
   if (!options.provider.empty() && std::ranges::find(providers, options.provider) == providers.end()) {

@@ -30,7 +30,7 @@ struct PlanOptions {
   ConfigOptions config;
   SelectionOptions selection;
   LimitOptions limits;
-  std::string size = "ci";
+  Extent extent;
   std::string provider;                          // of collectives; "" = each check's own
   std::optional<std::string> lease_wait_text{};  // --lease-wait of the commands that only list
   // How long a listing waits for devices that other runs hold, and who is told that it does. May be empty.
@@ -42,6 +42,7 @@ struct PlanOptions {
 void add_machine_options(CLI::App& command, MachineOptions& options);
 void add_devices_option(CLI::App& command, MachineOptions& options);
 void add_plan_options(CLI::App& command, PlanOptions& options);
+void add_extent_options(CLI::App& command, Extent& extent);
 void add_limit_options(CLI::App& command, LimitOptions& limits);
 void add_verdict_options(CLI::App& command, LimitOptions& limits);
 void add_hierarchy_option(CLI::App& command, SelectionOptions& selection);

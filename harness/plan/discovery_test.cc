@@ -54,7 +54,7 @@ class DiscoveryTest : public testing::Test {
 TEST_F(DiscoveryTest, ProctorReadsEventsAndNeverStdout) {
   Suite made = ours(R"([ "$1" = --proctor-list ] || exit 9
 echo '{"v":1,"event":"case","case":"Fake.Case"}'
-echo '{"v":1,"event":"case","case":"A.One","devices":2,"rule":"V1","source":"spec","severity":"gate","new":[],"needs":["fp64"],"sizes":{"ci":64,"unit":"bytes"},"faults":["copy.short:bytes=2"],"expects":"hang"}' >&3
+echo '{"v":1,"event":"case","case":"A.One","devices":2,"rule":"V1","source":"spec","severity":"gate","new":[],"needs":["fp64"],"sizes":{"ci":64,"unit":"bytes"},"faults":["copy.short:bytes=2"],"axes":[{"name":"bytes","values":["0","1"],"full":["4294967301"]},{"name":"type","values":["i8"]}],"points":12,"expects":"hang"}' >&3
 echo '{"v":1,"event":"case","case":"A.Two"}' >&$PROCTOR_EVENTS_FD
 )");
   made.devices = 1;
@@ -76,6 +76,8 @@ echo '{"v":1,"event":"case","case":"A.Two"}' >&$PROCTOR_EVENTS_FD
   EXPECT_EQ(one.sizes_unit, "bytes");
   EXPECT_THAT(one.faults, ElementsAre("copy.short:bytes=2"));
   EXPECT_EQ(one.expects, "hang");
+  EXPECT_THAT(one.axes, ElementsAre(Axis{"bytes", {"0", "1"}, {"4294967301"}}, Axis{"type", {"i8"}, {}}));
+  EXPECT_EQ(one.points, 12);
   EXPECT_EQ((*cases)[1].devices, 1);
 }
 
@@ -97,6 +99,8 @@ TEST_F(DiscoveryTest, BadEventLinesAreNamed) {
               HasSubstr("no list of texts in \"faults\""));
   EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"x\",\"sizes\":{\"ci\":\"much\"}}"),
               HasSubstr("no number in \"sizes\".\"ci\""));
+  EXPECT_THAT(with("{\"v\":1,\"event\":\"case\",\"case\":\"x\",\"axes\":[{\"name\":\"bytes\"}]}"),
+              HasSubstr("without a name or without values"));
 }
 
 TEST_F(DiscoveryTest, EveryBadEndRefusesThePlan) {

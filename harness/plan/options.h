@@ -2,6 +2,7 @@
 // module checks durations and names, so that every message about a bad value is made in one place.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,13 @@ struct SelectionOptions {
   bool keep_unlisted = false;
   // A suite without cases is no mistake, nor is a plan without any.
   bool may_be_empty = false;
+};
+
+// How much our own checks do (harness/core/axes.h).
+struct Extent {
+  std::string size = "ci";  // --size: smoke | ci | full | stress
+  std::uint64_t seed = 0;   // --seed: another choice of the points that a check is tried with
+  std::string point;        // --point: this one alone; "" = as many as the size asks for
 };
 
 // Limits as typed; each wins over every configuration file.

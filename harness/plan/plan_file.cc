@@ -232,6 +232,12 @@ RunPolicy run_from(const Json& json) {
 // Keys are sorted and numbers are whole: the same content is the same text.
 std::string digest_of(const Json& content) { return sha256_hex(content.dump()); }
 
+void put_extent(const Extent& extent, Json& json) {
+  json["size"] = extent.size;
+  if (extent.seed != 0) json["seed"] = extent.seed;
+  if (!extent.point.empty()) json["point"] = extent.point;
+}
+
 // Of a plan that was read: its source, without the cases that were left out.
 Json content_of_source(const PlanFile& file) {
   Json json = Json::parse(file.source);
@@ -242,7 +248,7 @@ Json content_of_source(const PlanFile& file) {
     if (ids.contains(test["id"].get_ref<const std::string&>())) cases.push_back(std::move(test));
   }
   json["cases"] = std::move(cases);
-  json["size"] = file.size;
+  put_extent(file.extent, json);
   json["run"] = run_json(file.run);
   json["plan_digest"] = plan_digest(file.plan);
   return json;
@@ -250,10 +256,14 @@ Json content_of_source(const PlanFile& file) {
 
 Result<Json> content_of(const PlanFile& file, const PlanDirectories& directories) {
   if (!file.source.empty()) return content_of_source(file);
-  Json json = {{"format", kFormat},          {"version", kPlanFileVersion},
-               {"proctor", PROCTOR_VERSION}, {"size", file.size},
-               {"run", run_json(file.run)},  {"plan_digest", plan_digest(file.plan)},
-               {"suites", Json::array()},    {"cases", Json::array()}};
+  Json json = {{"format", kFormat},
+               {"version", kPlanFileVersion},
+               {"proctor", PROCTOR_VERSION},
+               {"run", run_json(file.run)},
+               {"suites", Json::array()},
+               {"cases", Json::array()},
+               {"plan_digest", plan_digest(file.plan)}};
+  put_extent(file.extent, json);
   for (const Suite& suite : file.plan.suites) json["suites"].push_back(suite_json(suite));
   for (const Case& test : file.plan.cases) json["cases"].push_back(case_json(test));
   const Names names = names_of(directories);
@@ -339,7 +349,9 @@ Result<PlanFile> parse_plan_file(const std::string& text, const std::string& pat
         "${PROCTOR_SHARED} is share/proctor: install Proctor whole.");
   }
   try {
-    file.size = json.at("size");
+    file.extent = {.size = json.at("size"),
+                   .seed = json.value("seed", std::uint64_t{0}),
+                   .point = json.value("point", "")};
     file.run = run_from(json.at("run"));
     for (const Json& suite : json.at("suites")) file.plan.suites.push_back(suite_from(suite));
     for (const Json& test : json.at("cases"))

@@ -12,6 +12,7 @@
 
 #include "harness/core/result.h"
 #include "harness/plan/config.h"
+#include "harness/plan/options.h"
 #include "harness/plan/plan.h"
 
 namespace proctor {
@@ -21,7 +22,7 @@ inline constexpr int kPlanFileVersion = 1;
 struct PlanFile {
   Plan plan{};
   RunPolicy run{};
-  std::string size{};  // --size
+  Extent extent{};
   // The content of the file from which it was read, in which directories are written as names. The digest is
   // made from this content, also if a path in it happens to be one of this machine's directories.
   std::string source{};

@@ -17,7 +17,7 @@ const PlanDirectories kThere{.start = "/ci/work", .programs = "/ci/work/bin", .s
 
 // Every member has a value that is not its default.
 PlanFile full() {
-  PlanFile file{.size = "full"};
+  PlanFile file{.extent = {.size = "full", .seed = 7, .point = ""}};
   file.run = {.breaker = 3,
               .foreign = ForeignPolicy::kOther,
               .reset_sick = true,
@@ -96,7 +96,8 @@ TEST(PlanFile, ComesBackWhole) {
   EXPECT_FALSE(back->plan.cases[0].policy.stall);
   EXPECT_EQ(back->plan.suites[0].policy.stall, Milliseconds(3));
   EXPECT_EQ(back->run.foreign, ForeignPolicy::kOther);
-  EXPECT_EQ(back->size, "full");
+  EXPECT_EQ(back->extent.size, "full");
+  EXPECT_EQ(back->extent.seed, 7U);
   // A member that is not written comes back as its default, and then these are equal.
   for (const char* none : {": \"\"", ": 0", ": []", ": {}"}) EXPECT_THAT(text, Not(HasSubstr(none)));
 }

@@ -122,7 +122,9 @@ void write_run(JsonWriter& json, const RunModel& model) {
   write_shard(json, plan.shard);
   write_subject(json, plan.subject);
   write_known_failures(json, model);
-  json.member("size", unless_empty(plan.size)).member("profile", unless_empty(plan.profile));
+  json.member("size", unless_empty(plan.size))
+      .member("seed", plan.seed)
+      .member("profile", unless_empty(plan.profile));
   json.open_array("devices");
   for (const PlannedDevice& device : plan.devices) write_device(json, device);
   json.close().open_object("stack");

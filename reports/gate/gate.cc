@@ -420,7 +420,7 @@ bool has_option(const RunPlanned& plan, std::string_view option) {
 
 // The option by which a run left something out, or "".
 std::string narrowed_by(const RunPlanned& plan) {
-  for (const char* option : {"--filter", "--exclude", "--case", "--label", "--tag", "--plan"}) {
+  for (const char* option : {"--filter", "--exclude", "--case", "--label", "--tag", "--plan", "--point"}) {
     if (has_option(plan, option)) return option;
   }
   if (!plan.filters.empty()) return plan.filters.front();

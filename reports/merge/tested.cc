@@ -132,6 +132,7 @@ void Tested::move_into(RunPlanned& plan) {
   plan.suites = std::move(suites);
   plan.known_failures = std::move(known_failures);
   plan.size = std::move(size);
+  plan.seed = seed;
   plan.profile = std::move(profile);
 }
 
@@ -155,6 +156,9 @@ Tested tested_by(const std::vector<TestedPart>& parts) {
   tested.known_failures = same_known_failures(parts, tested.warnings);
   tested.size = same_text(
       parts, "--size", [](const RunPlanned& plan) { return plan.size; }, tested.warnings);
+  const std::string seed = same_text(
+      parts, "--seed", [](const RunPlanned& plan) { return std::to_string(plan.seed); }, tested.warnings);
+  tested.seed = seed.empty() ? 0 : parts.front().model->plan().seed;
   tested.profile = same_text(
       parts, "--profile", [](const RunPlanned& plan) { return plan.profile; }, tested.warnings);
   return tested;

@@ -21,6 +21,7 @@ struct Tested {
   std::vector<ProgramRead> programs{};
   std::optional<KnownFailuresFile> known_failures{};
   std::string size{};
+  std::uint64_t seed = 0;
   std::string profile{};
   std::vector<Warning> warnings{};
 

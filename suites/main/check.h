@@ -25,6 +25,16 @@
 //     expect_true(bytes > 0, "there is something to copy");
 //   }
 //
+// What a check is tried with are its axes (suites/main/axes.h has those that several checks share). Example:
+//
+//   PROCTOR_CHECK(Fill, IsItsPatternEverywhere, "M24", "Level Zero specification, AppendMemoryFill", kGate,
+//                 .faults = {"memory.corrupt_fill:at=17"},
+//                 .axes = {{"bytes", {"0", "1", "65537"}, {"4294967301"}}, {"pattern", {"1", "2", "16"}, {}}}) {
+//     at_each_point([](const Point& at) {
+//       expect_true(at.size("bytes") >= 0 && at.number("pattern") > 0, "there is something to fill with");
+//     });
+//   }
+//
 // The set-up of a check ends with its first step(). A fault of the simulator counts as the cause of a failure
 // only if it fired after that. A check without steps has no set-up.
 #pragma once
@@ -90,6 +100,22 @@ bool on_simgpu();
 // How much work to do: the amount that the Sizes of the check give for the --size of the run, or 0 if it has
 // none.
 std::int64_t sized();
+// One value for each axis of the check.
+class Point {
+ public:
+  Point(const std::vector<Axis>& axes, const std::vector<std::string>& row) : axes_(axes), row_(row) {}
+  const std::string& text(std::string_view axis) const;
+  std::int64_t number(std::string_view axis) const;
+  std::size_t size(std::string_view axis) const { return static_cast<std::size_t>(number(axis)); }
+
+ private:
+  const std::vector<Axis>& axes_;
+  const std::vector<std::string>& row_;
+};
+// Tries the check at points of its axes: at as many as --size asks for, or at that of --point. Every failure names
+// its point. skip() within `body` leaves out its point alone, and skips the check if it leaves out all of them. After
+// three points that failed the others are left out.
+void at_each_point(const std::function<void(const Point& at)>& body);
 // The text after '/' in the name of a check of PROCTOR_CHECK_EACH.
 const std::string& parameter();
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/core/axes.h"
+
 namespace proctor::suite {
 
 // How much a rule weighs. gate: a specification demands it. warn: the vendor documents it or tests for it.
@@ -38,6 +40,10 @@ struct Sizes {
   std::string unit = {};  // "bytes", "elements", "launches"
 };
 
+// At how many points of its axes a check is tried: under size full and stress at all of its table (harness/core/axes.h),
+// under smoke at a quarter as many as under ci.
+inline constexpr int kPointsOfCi = 16;
+
 struct CheckTraits {
   // Faults of the simulator, each written as in PROCTOR_SIM_FAULTS ("memory.corrupt_copy:at=17"). Under each
   // of them this check must fail. The cheapest comes first.
@@ -49,6 +55,8 @@ struct CheckTraits {
   // What else must be there, or the check is skipped: "tiles>=2", "fp64", "symbol:zesInit".
   std::vector<std::string> needs = {};
   Sizes sizes = {};
+  std::vector<Axis> axes = {};  // what at_each_point() tries it with
+  int points = kPointsOfCi;
   Expects expects = kFail;
 };
 

@@ -65,7 +65,7 @@ TEST(RequireAdded, ATableWithoutRowsEndsTheProgram) {
 TEST(Protocol, ListsEveryCheckWithItsRule) {
   const auto told = run_sample("--proctor-list");
   EXPECT_EQ(told.exit_code, 0);
-  ASSERT_EQ(told.events.size(), 10U);
+  ASSERT_EQ(told.events.size(), 13U);
   EXPECT_EQ(told.events[0], json({{"v", 1},
                                   {"event", "case"},
                                   {"case", "Sample.Passes"},
@@ -85,8 +85,12 @@ TEST(Protocol, ListsEveryCheckWithItsRule) {
                                   {"needs", {"patience", "fp64"}},
                                   {"sizes", {{"smoke", 16}, {"full", 64}, {"unit", "bytes"}}},
                                   {"expects", "hang"}}));
-  EXPECT_EQ(told.events[9].at("case"), "Sample.KnowsItsParameter/fp32");
-  EXPECT_EQ(told.events[9].at("needs"), json({"patience", "fp16"}));
+  EXPECT_EQ(told.events[12].at("case"), "Sample.KnowsItsParameter/fp32");
+  EXPECT_EQ(told.events[12].at("needs"), json({"patience", "fp16"}));
+  EXPECT_EQ(told.events[8].at("axes"),
+            json::parse(R"([{"name":"bytes","values":["0","1","65537"],"full":["4294967301"]},
+                                                       {"name":"type","values":["i8","f64"]}])"));
+  EXPECT_EQ(told.events[8].at("points"), 4);
 }
 
 TEST(Protocol, PassTellsStepsMeasuresAndWarnings) {
@@ -136,6 +140,57 @@ TEST(Protocol, SizeIsTheNextSmallerOneThatIsGiven) {
   EXPECT_EQ(size("PROCTOR_SIZE=full"), 64);
   EXPECT_EQ(size("PROCTOR_SIZE=stress"), 64);
   EXPECT_EQ(run_case("Sample.IsSized", "PROCTOR_SIZE=huge").exit_code, 2);
+}
+
+std::vector<std::string> messages_of(const Told& told) {
+  std::vector<std::string> messages;
+  for (const auto& fail : told.of("fail")) messages.push_back(fail.at("message"));
+  return messages;
+}
+
+TEST(Protocol, AFailureNamesItsPointAndThePointRunsAlone) {
+  const auto whole = run_case("Sample.HasAxes", "PROCTOR_SIZE=full");
+  EXPECT_EQ(whole.of("step").size(), 8U) << "full tries all pairs, with the value that it alone has";
+  const auto messages = messages_of(whole);
+  ASSERT_EQ(messages.size(), 2U);
+  EXPECT_EQ(std::count(messages.begin(), messages.end(), "--point bytes=65537,type=i8: its words"), 1);
+  EXPECT_EQ(std::count(messages.begin(), messages.end(), "--point bytes=1,type=f64: exception: boom"), 1);
+
+  const auto alone = run_case("Sample.HasAxes", "PROCTOR_POINT=bytes=65537,type=i8");
+  EXPECT_EQ(messages_of(alone), (std::vector<std::string>{"--point bytes=65537,type=i8: its words"}));
+  EXPECT_EQ(alone.of("step").size(), 1U);
+  EXPECT_EQ(run_case("Sample.HasAxes", "PROCTOR_POINT=bytes=4294967301,type=i8").exit_code, 0);
+}
+
+TEST(Protocol, AfterThreePointsThatFailedTheRestIsLeftOut) {
+  const auto told = run_case("Sample.FailsAtEachPoint");
+  EXPECT_EQ(messages_of(told).size(), 3U);
+  const std::string points = told.of("property").at(0).at("value");
+  EXPECT_NE(points.find("the rest left out, since three had failed"), std::string::npos) << points;
+}
+
+TEST(Protocol, TheSizeDecidesHowManyPointsAreTried) {
+  const auto ci = run_case("Sample.HasAxes", "PROCTOR_SIZE=ci PROCTOR_SEED=3");
+  EXPECT_EQ(ci.of("step").size(), 4U);
+  const std::string points = ci.of("property").at(0).at("value");
+  EXPECT_NE(points.find("which hold 4 of 6 pairs of values"), std::string::npos) << points;
+  EXPECT_EQ(run_case("Sample.HasAxes", "PROCTOR_SIZE=smoke").of("step").size(), 1U);
+}
+
+TEST(Protocol, APointThatTheDeviceHasNotIsLeftOutByName) {
+  const auto some = run_case("Sample.HasAxes", "PROCTOR_POINT=bytes=0");
+  EXPECT_EQ(some.exit_code, 0);
+  const std::string points = some.of("property").at(0).at("value");
+  EXPECT_NE(points.find("not at bytes=0,type=f64: unsupported:fp64"), std::string::npos) << points;
+  const auto none = run_case("Sample.HasNoPointLeft");
+  EXPECT_EQ(none.events.back().at("result"), "skip");
+  EXPECT_EQ(none.events.back().at("reason"), "unsupported:f16");
+}
+
+TEST(Protocol, APointOrASeedThatDoesNotExistIsRefused) {
+  EXPECT_EQ(run_case("Sample.HasAxes", "PROCTOR_POINT=bytes=2").exit_code, 2);
+  EXPECT_EQ(run_case("Sample.HasAxes", "PROCTOR_POINT=size=1").exit_code, 2);
+  EXPECT_EQ(run_case("Sample.HasAxes", "PROCTOR_SEED=1x").exit_code, 2);
 }
 
 TEST(Protocol, EachParameterIsACaseOfItsOwn) {

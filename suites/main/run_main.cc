@@ -31,6 +31,13 @@ nlohmann::json listed(const CheckInfo& info, std::vector<std::string> needs) {
   if (traits.ranks > 0) fields["ranks"] = traits.ranks;
   if (!traits.faults.empty()) fields["faults"] = traits.faults;
   if (!needs.empty()) fields["needs"] = std::move(needs);
+  if (!traits.axes.empty()) {
+    for (const Axis& axis : traits.axes) {
+      fields["axes"].push_back({{"name", axis.name}, {"values", axis.values}});
+      if (!axis.full.empty()) fields["axes"].back()["full"] = axis.full;
+    }
+    fields["points"] = traits.points;
+  }
   if (auto sizes = listed_sizes(traits.sizes); !sizes.empty()) fields["sizes"] = std::move(sizes);
   if (traits.expects != kFail) fields["expects"] = to_string(traits.expects);
   return fields;

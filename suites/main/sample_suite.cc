@@ -33,6 +33,22 @@ PROCTOR_CHECK(Sample, IsSized, "R8", "the protocol", kGate,
               .sizes = {.smoke = 16, .full = 64, .unit = "bytes"}) {
   measure("size", static_cast<double>(sized()), "bytes");
 }
+PROCTOR_CHECK(Sample, HasAxes, "R10", "the protocol", kGate,
+              .axes = {{"bytes", {"0", "1", "65537"}, {"4294967301"}}, {"type", {"i8", "f64"}, {}}},
+              .points = 4) {
+  at_each_point([](const Point& at) {
+    if (at.text("type") == "f64" && at.number("bytes") == 0) skip("unsupported:fp64");
+    if (at.number("bytes") == 65537 && at.text("type") == "i8") expect_same("its words", "right", "wrong");
+    if (at.number("bytes") == 1 && at.text("type") == "f64") throw std::runtime_error("boom");
+  });
+}
+PROCTOR_CHECK(Sample, HasNoPointLeft, "R10", "the protocol", kGate, .axes = {{"type", {"f16", "f64"}, {}}}) {
+  at_each_point([](const Point& at) { skip("unsupported:" + at.text("type")); });
+}
+PROCTOR_CHECK(Sample, FailsAtEachPoint, "R10", "the protocol", kGate,
+              .axes = {{"lane", {"0", "1", "2", "3", "4"}, {}}}) {
+  at_each_point([](const Point& at) { expect_true(false, "lane " + at.text("lane")); });
+}
 PROCTOR_CHECK_EACH((std::vector<std::string>{"fp16", "fp32"}), Sample, KnowsItsParameter, "R9",
                    "the protocol", kGate, .needs = {"fp16"}) {
   step(parameter());

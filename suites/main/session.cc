@@ -94,6 +94,8 @@ void Session::start(const std::string& case_name) {
   fail_reason_.clear();
   error_reason_.clear();
   next_failure_.reset();
+  failures_ = 0;
+  point_.clear();
   nlohmann::json fields = nlohmann::json::object();
   if (current_ != nullptr) {
     fields["rule"] = current_->rule;

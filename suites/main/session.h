@@ -44,7 +44,15 @@ class Session {
   std::string difference_from_lease();
   // The check that runs now ends as error(reason).
   void end_as_error(std::string reason) { error_reason_ = std::move(reason); }
-  void expect_failure(Mismatch mismatch) { next_failure_ = std::move(mismatch); }
+  void expect_failure(Mismatch mismatch) {
+    next_failure_ = std::move(mismatch);
+    ++failures_;
+  }
+  // Of the check that runs now.
+  std::size_t failures() const { return failures_; }
+  // The point of its axes at which the check is, for its messages; "" = at none.
+  const std::string& point() const { return point_; }
+  void set_point(std::string point) { point_ = std::move(point); }
 
  private:
   class Listener;
@@ -67,6 +75,8 @@ class Session {
   std::string fail_reason_;
   std::string error_reason_;
   std::optional<Mismatch> next_failure_;
+  std::size_t failures_ = 0;
+  std::string point_;
 };
 
 }  // namespace proctor::suite

@@ -381,7 +381,8 @@ TEST(GtestResult, ManySkipsAreReadInOnePass) {
   const std::clock_t before = std::clock();
   EXPECT_EQ(translator->translate(result_file(tests)).size(), 60000u);
   const double seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
-  EXPECT_LT(seconds, 20) << "of this process's own time, ten times what it takes; once for each test it is a minute";
+  EXPECT_LT(seconds, 20)
+      << "of this process's own time, ten times what it takes; once for each test it is a minute";
 }
 
 TEST(GtestResult, FailuresHaveAPlaceWhereGoogleTestGivesOne) {

@@ -15,6 +15,7 @@ using nlohmann::json;
 
 constexpr std::uint64_t kMostDevices = 1024;
 constexpr int kSkipExitCode = 77;
+constexpr std::uint64_t kMostPoints = 1'000'000;
 
 // ---- the events of a list; each of these says what is wrong with one, or "" and fills in the case ----
 
@@ -38,6 +39,24 @@ std::string read_sizes(const json& event, Case& test) {
     if (!amount.is_number_integer()) return fmt::format("has no number in \"sizes\".\"{}\"", name);
     test.sizes[name] = amount.get<std::int64_t>();
   }
+  return {};
+}
+
+std::string read_axes(const json& event, Case& test) {
+  const auto found = event.find("axes");
+  if (found == event.end()) return {};
+  if (!found->is_array()) return "has no list in \"axes\"";
+  for (const json& item : *found) {
+    if (!item.is_object()) return "has something else than an object in \"axes\"";
+    Axis axis{.name = text_at(item, "name")};
+    std::string wrong = read_texts(item, "values", axis.values);
+    if (wrong.empty()) wrong = read_texts(item, "full", axis.full);
+    if (!wrong.empty()) return wrong;
+    if (axis.name.empty() || axis.values.empty()) return "has an axis without a name or without values";
+    test.axes.push_back(std::move(axis));
+  }
+  if (const auto points = event.find("points"); points != event.end() && points->is_number_unsigned())
+    test.points = static_cast<int>(std::min<std::uint64_t>(points->get<std::uint64_t>(), kMostPoints));
   return {};
 }
 
@@ -70,8 +89,9 @@ std::string read_case_event(const std::string& line, Case& test) {
   test.source = text_at(event, "source");
   test.severity = text_at(event, "severity");
   test.expects = text_at(event, "expects");
-  for (const std::string& wrong : {read_devices(event, test), read_texts(event, "needs", test.needs),
-                                   read_texts(event, "faults", test.faults), read_sizes(event, test)}) {
+  for (const std::string& wrong :
+       {read_devices(event, test), read_texts(event, "needs", test.needs),
+        read_texts(event, "faults", test.faults), read_sizes(event, test), read_axes(event, test)}) {
     if (!wrong.empty()) return wrong;
   }
   return {};

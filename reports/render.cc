@@ -9,6 +9,8 @@
 #include <set>
 #include <string_view>
 
+#include "harness/core/digest.h"
+#include "harness/core/json.h"
 #include "harness/core/replace_file.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
@@ -27,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kJunitDirectory = "junit";
+constexpr std::string_view kRenderedType = "reports_rendered";
 
 // One file of a run, written in pieces. JUnit has a directory of files beside its own. The page also reads logs: it has
 // no function here.
@@ -60,6 +63,8 @@ void write_run_page(const RunModel& model, const fs::path& directory, const fs::
   write_page(request, output);
 }
 
+std::string junit_name(const std::string& file) { return std::string(kJunitDirectory) + "/" + file; }
+
 void write_format(const Format& format, const RunModel& model, const fs::path& directory,
                   const fs::path& run_dir, TextOutput& output) {
   if (format.write == nullptr) return write_run_page(model, directory, run_dir, output);
@@ -72,30 +77,37 @@ class Renderer {
       : model_(model), directory_(directory), run_dir_(run_dir) {}
 
   void write(const Format& format) {
-    keep(write_in_pieces(directory_ / format.file, [&](TextOutput& output) {
-      write_format(format, model_, directory_, run_dir_, output);
-    }));
+    keep(format.file, write_in_pieces(directory_ / format.file, [&](TextOutput& output) {
+           write_format(format, model_, directory_, run_dir_, output);
+         }));
     if (format.format == ReportFormat::kJunit) write_suites();
   }
 
-  Result<void> finish() const {
+  Result<RenderedFiles> finish() const {
     if (!failed_.empty()) return Error{ErrorKind::kSystem, failed_, {}, 0};
-    return {};
+    return files_;
   }
 
  private:
-  void keep(const Result<void>& written) {
-    if (!written) failed_ += (failed_.empty() ? "" : "; ") + written.error().what;
+  void keep(std::string_view name, const Result<std::string>& digest) {
+    if (digest) files_.emplace(name, *digest);
+    if (!digest) failed_ += (failed_.empty() ? "" : "; ") + digest.error().what;
   }
 
-  static Result<void> write_in_pieces(const fs::path& path, const std::function<void(TextOutput&)>& write) {
+  static Result<std::string> write_in_pieces(const fs::path& path,
+                                             const std::function<void(TextOutput&)>& write) {
     auto file = FileReplacement::open(path);
     if (!file) return file.error();
+    Sha256 digest;
     {
-      TextOutput output([&file](std::string_view piece) { file->add(piece); });
+      TextOutput output([&](std::string_view piece) {
+        digest.add(piece);
+        file->add(piece);
+      });
       write(output);
     }
-    return file->put();
+    if (auto put = file->put(); !put) return put.error();
+    return digest.hex();
   }
 
   void write_suites() {
@@ -103,24 +115,41 @@ class Renderer {
     std::error_code error;  // a failure shows at the first file below it
     if (fs::is_symlink(fs::symlink_status(junit, error))) fs::remove(junit, error);
     fs::create_directories(junit, error);
-    for_each_junit_file(model_,
-                        [&](const JunitFile& file) { keep(replace_file(junit / file.name, file.text)); });
+    for_each_junit_file(model_, [&](const JunitFile& file) {
+      const auto written = replace_file(junit / file.name, file.text);
+      keep(junit_name(file.name),
+           written ? Result<std::string>(sha256_hex(file.text)) : Result<std::string>(written.error()));
+    });
   }
 
   const RunModel& model_;
   const fs::path& directory_;
   const fs::path& run_dir_;
+  RenderedFiles files_;
   std::string failed_;
 };
 
-// Takes a report in pieces, and holds each against what is in the file. What is no file, as a pipe, equals nothing.
+// Not open: it is no file, as a pipe, or cannot be read.
+std::ifstream open_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) ? std::ifstream(path, std::ios::binary) : std::ifstream();
+}
+
+// "": there is none.
+std::string digest_of_file(const fs::path& path) {
+  std::ifstream file = open_file(path);
+  if (!file.is_open()) return "";
+  Sha256 digest;
+  std::string piece(std::size_t{1} << 16, '\0');
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0)
+    digest.add(std::string_view(piece).substr(0, static_cast<std::size_t>(file.gcount())));
+  return file.bad() ? "" : digest.hex();
+}
+
+// Takes a report in pieces, and holds each against what is in the file. What is no file equals nothing.
 class FileComparison {
  public:
-  explicit FileComparison(const fs::path& path) {
-    std::error_code ignored;
-    if (fs::is_regular_file(path, ignored)) file_.open(path, std::ios::binary);
-    equal_ = file_.is_open();
-  }
+  explicit FileComparison(const fs::path& path) : file_(open_file(path)) { equal_ = file_.is_open(); }
 
   void add(std::string_view piece) {
     if (!equal_) return;
@@ -180,8 +209,26 @@ std::string formats_text() {
   return text;
 }
 
-Result<void> render(const RunModel& model, const fs::path& directory,
-                    const std::vector<ReportFormat>& formats, const fs::path& run_dir) {
+std::string rendered_record(const RenderedFiles& files) {
+  const std::string text =
+      nlohmann::json(files).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return fmt::format(R"({{"v":{},"type":"{}","files":{}}})", kJournalVersion, kRenderedType, text);
+}
+
+std::optional<RenderedFiles> rendered_in(std::string_view record) {
+  if (record.find(kRenderedType) == record.npos) return std::nullopt;
+  const auto json = nlohmann::json::parse(record, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("type") || json["type"] != kRenderedType) return std::nullopt;
+  RenderedFiles files;
+  if (!json.contains("files") || !json["files"].is_object()) return files;
+  for (const auto& [name, digest] : json["files"].items()) {
+    if (digest.is_string()) files.emplace(name, digest.get<std::string>());
+  }
+  return files;
+}
+
+Result<RenderedFiles> render(const RunModel& model, const fs::path& directory,
+                             const std::vector<ReportFormat>& formats, const fs::path& run_dir) {
   Renderer renderer(model, directory, run_dir.empty() ? directory : run_dir);
   for (const Format& format : kFormats) {
     if (std::ranges::find(formats, format.format) != formats.end()) renderer.write(format);
@@ -189,41 +236,49 @@ Result<void> render(const RunModel& model, const fs::path& directory,
   return renderer.finish();
 }
 
-bool has_rendered_files(const fs::path& directory) {
-  const auto is_there = [&directory](std::string_view name) {
-    std::error_code ignored;
-    return fs::exists(fs::symlink_status(directory / name, ignored));
-  };
-  return is_there(kJunitDirectory) || std::ranges::any_of(kFormats, is_there, &Format::file);
-}
-
-std::vector<std::string> files_not_rendered_so(const RunModel& model, const fs::path& directory) {
-  std::vector<std::string> different;
+std::vector<std::string> reports_in(const fs::path& directory) {
+  std::vector<std::string> names;
   std::error_code ignored;
   for (const Format& format : kFormats) {
-    const fs::path path = directory / format.file;
-    if (!fs::exists(fs::symlink_status(path, ignored))) continue;
-    FileComparison comparison(path);
-    {
+    if (fs::exists(fs::symlink_status(directory / format.file, ignored))) names.emplace_back(format.file);
+  }
+  for (const auto& entry : fs::directory_iterator(directory / kJunitDirectory, ignored))
+    names.push_back(junit_name(entry.path().filename().string()));
+  return names;
+}
+
+std::vector<std::string> files_changed_since(const RenderedFiles& rendered, const fs::path& directory) {
+  std::vector<std::string> names = reports_in(directory);
+  std::erase_if(names, [&](const std::string& name) {
+    const auto found = rendered.find(name);
+    return found != rendered.end() && !found->second.empty() &&
+           found->second == digest_of_file(directory / name);
+  });
+  return names;
+}
+
+std::vector<std::string> files_not_rendered_so(const RunModel& model, const fs::path& directory,
+                                               const std::vector<std::string>& names) {
+  // A file of a suite that the journal does not have is one more report: what nothing equals stays.
+  std::set<std::string> different(names.begin(), names.end());
+  const auto compare = [&](const std::string& name, const auto& write) {
+    if (!different.contains(name)) return;
+    FileComparison comparison(directory / name);
+    write(comparison);
+    if (comparison.ends_equal()) different.erase(name);
+  };
+  for (const Format& format : kFormats) {
+    compare(std::string(format.file), [&](FileComparison& comparison) {
       TextOutput output([&comparison](std::string_view piece) { comparison.add(piece); });
       write_format(format, model, directory, directory, output);
-    }
-    if (!comparison.ends_equal()) different.emplace_back(format.file);
+    });
   }
-  // A file of a suite that the journal does not have is one more report.
-  std::set<std::string> others;
-  for (const auto& entry : fs::directory_iterator(directory / kJunitDirectory, ignored))
-    others.insert(entry.path().filename().string());
-  if (others.empty()) return different;
+  const auto in_junit = [](const std::string& name) { return name.starts_with(junit_name("")); };
+  if (std::ranges::none_of(different, in_junit)) return {different.begin(), different.end()};
   for_each_junit_file(model, [&](const JunitFile& file) {
-    if (!others.contains(file.name)) return;
-    FileComparison comparison(directory / kJunitDirectory / file.name);
-    comparison.add(file.text);
-    if (comparison.ends_equal()) others.erase(file.name);
+    compare(junit_name(file.name), [&](FileComparison& comparison) { comparison.add(file.text); });
   });
-  for (const std::string& name : others) different.push_back(std::string(kJunitDirectory) + "/" + name);
-  std::ranges::sort(different);
-  return different;
+  return {different.begin(), different.end()};
 }
 
 }  // namespace proctor

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/result.h"
@@ -28,17 +31,30 @@ Result<std::vector<ReportFormat>> parse_formats(const std::string& list);
 // "json (report.json), junit (junit.xml, junit/), ...": for the help.
 std::string formats_text();
 
+// Reports in a directory, by their names ("junit/memory.xpu.xml"), with the SHA-256 of each.
+using RenderedFiles = std::map<std::string, std::string>;
+
+// What a runner writes behind the end of its journal: the reports that it made of it. No event of the run, and no report
+// shows it. So whoever reads the journal can tell a report that was changed since without making it again.
+std::string rendered_record(const RenderedFiles& files);
+// None: another record.
+std::optional<RenderedFiles> rendered_in(std::string_view record);
+
 // Writes the files of the formats into the directory, each complete or not at all. A file that cannot
 // be written does not stop the others from being written; the error names every such file. Logs and evidence lie in
 // `run_dir`, which is the directory itself where it is empty.
-Result<void> render(const RunModel& model, const std::filesystem::path& directory,
-                    const std::vector<ReportFormat>& formats = default_formats(),
-                    const std::filesystem::path& run_dir = {});
+Result<RenderedFiles> render(const RunModel& model, const std::filesystem::path& directory,
+                             const std::vector<ReportFormat>& formats = default_formats(),
+                             const std::filesystem::path& run_dir = {});
 
-// Whether any report of a run is in the directory.
-bool has_rendered_files(const std::filesystem::path& directory);
-// The reports in the directory that are not what the journal renders to, by their names, sorted: somebody changed them, or
-// another version wrote them. What is not there is no difference.
-std::vector<std::string> files_not_rendered_so(const RunModel& model, const std::filesystem::path& directory);
+// The names of the reports of a run that are in the directory; whatever is in junit/ is one.
+std::vector<std::string> reports_in(const std::filesystem::path& directory);
+// Those of them that have not the digest that their runner says.
+std::vector<std::string> files_changed_since(const RenderedFiles& rendered,
+                                             const std::filesystem::path& directory);
+// Those of these reports that are not what the journal renders to, sorted: somebody changed them, or another version wrote
+// them.
+std::vector<std::string> files_not_rendered_so(const RunModel& model, const std::filesystem::path& directory,
+                                               const std::vector<std::string>& names);
 
 }  // namespace proctor

@@ -1,6 +1,6 @@
 // What it costs to read the journal of a large run and to write its reports: `reports_bench CASES PERCENT_BAD DIRECTORY`
 // makes a journal like that of a real run and prints, as JSON, for each step its seconds (the minimum of three) and the
-// peak of its process's memory. Each step is a process of its own, so that one's memory is not another's.
+// peak of its process's memory; `gate` reads the run as a gate does, with all its reports beside the journal. Each step is a process of its own, so that one's memory is not another's.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -11,11 +11,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 
 #include "harness/core/journal_chain.h"
+#include "harness/core/read_file.h"
 #include "harness/core/replace_file.h"
+#include "reports/gate/gate_report.h"
 #include "reports/model/run_model.h"
 #include "reports/model/run_results.h"
 #include "reports/render.h"
@@ -31,7 +34,7 @@ constexpr int kRounds = 3;
 class JournalFile {
  public:
   explicit JournalFile(FileReplacement file) : file_(std::move(file)) {}
-  void add(const Event& event) { file_.add(chain_.append(to_json_line(event)) + "\n"); }
+  void add(const Event& event) { file_.add(chain_.append(to_json_line(event))); }
   bool put() { return file_.put().ok(); }
 
  private:
@@ -133,6 +136,18 @@ bool write_journal(const fs::path& path, int cases, int percent_bad) {
   return journal.put();
 }
 
+// As a runner does it, behind the first `bytes`.
+bool end_journal(const fs::path& path, std::uintmax_t bytes, const RenderedFiles& rendered) {
+  fs::resize_file(path, bytes);
+  const auto text = read_file(path.string());
+  if (!text) return false;
+  JournalChain chain;
+  chain.add(*text);
+  std::ofstream file(path, std::ios::app);
+  file << chain.append(rendered_record(rendered));
+  return file.flush().good();
+}
+
 struct Cost {
   double seconds = 1e9;
   double mib = 0;
@@ -177,10 +192,20 @@ int measure(int cases, int percent_bad, const fs::path& directory) {
   };
   const Cost all = formats(*parse_formats("all"));
   const Cost usual = formats(default_formats());
-  std::printf("{%s, %s, %s, %s, \"journal_bytes\": %ju, \"report_json_bytes\": %ju}\n",
+  const auto bytes = fs::file_size(journal);
+  cost_of([&] {
+    const auto model = load_journal(journal);
+    const auto rendered = model ? render(*model, directory, *parse_formats("all")) : model.error();
+    return rendered && end_journal(journal, bytes, *rendered);
+  });
+  const Cost gate = cost_of([&] {
+    const auto report = read_gate_report(directory, "bench");
+    return report && report->flaws.empty() && report->other_files.empty();
+  });
+  std::printf("{%s, %s, %s, %s, %s, \"journal_bytes\": %ju, \"report_json_bytes\": %ju}\n",
               entry("load", load).c_str(), entry("results", results).c_str(),
               entry("default_formats", usual).c_str(), entry("all_formats", all).c_str(),
-              static_cast<std::uintmax_t>(fs::file_size(journal)),
+              entry("gate", gate).c_str(), bytes,
               static_cast<std::uintmax_t>(fs::file_size(directory / "report.json")));
   return 0;
 }

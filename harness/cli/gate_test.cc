@@ -7,6 +7,7 @@
 #include "harness/core/journal_chain.h"
 #include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
+#include "harness/core/words.h"
 #include "harness/testing/child.h"
 #include "reports/gate/gate_fixtures.h"
 #include "reports/model/test_journal.h"
@@ -304,6 +305,27 @@ TEST_F(GateCommand, ARunOfAPlanFillsACellOfThatPlan) {
   const Ended other = gate({"--policy", "gate.toml", "narrow"});
   EXPECT_EQ(other.exit_code, 1);
   EXPECT_THAT(other.out, HasSubstr("the same cases with another command, limit or rule"));
+}
+
+// What the runner says behind the end of its journal stands for each report that it left.
+TEST_F(GateCommand, AReportThatWasChangedSinceItsRunnerRenderedItIsRed) {
+  const auto run =
+      run_child({std::string(PROCTOR_BIN_DIR) + "/proctor", "run", "--name", "smoke", "--subject",
+                 "commit=c0ffee", "--subject", "dirty=false", "--out", "out", "--", "/bin/true"},
+                {.env = {"XDG_RUNTIME_DIR=" + path().string(), "XDG_CONFIG_HOME=/nonexistent"},
+                 .directory = path().string()});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::string journal = read_file_or_empty((path() / "out/journal.jsonl").string());
+  const auto rendered = rendered_in(lines_of(journal).back());
+  ASSERT_TRUE(rendered);
+  EXPECT_EQ(files_changed_since(*rendered, path() / "out"), std::vector<std::string>());
+  EXPECT_EQ(rendered->size(), reports_in(path() / "out").size());
+  write_file(path() / "gate.toml", "[[cell]]\nsuite = \"smoke\"\nbackend = \"none\"\nhardware = false\n");
+  EXPECT_EQ(gate({"--policy", "gate.toml", "out"}).exit_code, 0);
+  write_file(path() / "out/summary.md", "all is good\n");
+  const Ended changed = gate({"--policy", "gate.toml", "out"});
+  EXPECT_EQ(changed.exit_code, 1);
+  EXPECT_THAT(changed.out, HasSubstr("summary.md is not what its journal renders to"));
 }
 
 // In the run's own machine the runner knows what it wrote, whoever has computed the digests anew.

@@ -764,24 +764,28 @@ Result<void> RunCommand::write_junit(const RunModel& model) const {
   return file->put();
 }
 
-Result<void> RunCommand::write_all(const RunModel& model) const {
+Result<RenderedFiles> RunCommand::write_all(const RunModel& model) const {
   auto rendered = render(model, run_dir_);
   if (options_.junit.empty()) return rendered;
-  auto written = write_junit(model);
-  if (rendered || written) return rendered ? written : rendered;
+  const auto written = write_junit(model);
+  if (written) return rendered;
+  if (rendered) return written.error();
   return Error{ErrorKind::kSystem, rendered.error().what + "; " + written.error().what, {}, 0};
 }
 
 // No report, no green: what is missing is a problem of the run, in all reports that can be written.
 Result<void> RunCommand::write_reports(RunModel& model, EventSink& events) {
-  auto written = write_all(model);
+  const auto written = write_all(model);
   std::string lost = journal_->complete() ? "" : "write journal.jsonl: records are missing";
   if (!written) lost += (lost.empty() ? "" : "; ") + written.error().what;
-  if (lost.empty()) return written;
+  if (lost.empty()) {
+    journal_->end_with(rendered_record(*written));
+    return {};
+  }
   events.on(Warning{std::string(kReportLost), "failed to " + lost});
   const auto again = write_all(model);
-  if (!written) return written;
-  return again ? Error{ErrorKind::kSystem, lost, {}, 0} : again;
+  if (!written) return written.error();
+  return again ? Error{ErrorKind::kSystem, lost, {}, 0} : again.error();
 }
 
 void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {

@@ -26,6 +26,7 @@
 #include "harness/run/record/subject.h"
 #include "harness/run/schedule/runner.h"
 #include "harness/stack/run_stack.h"
+#include "reports/render.h"
 
 namespace proctor::cli {
 
@@ -97,7 +98,7 @@ class RunCommand {
   std::vector<Warning> end_rest();
   int run();
   Result<void> write_reports(RunModel& model, EventSink& events);
-  Result<void> write_all(const RunModel& model) const;
+  Result<RenderedFiles> write_all(const RunModel& model) const;
   Result<void> write_junit(const RunModel& model) const;
 
   RunOptions options_;

@@ -126,10 +126,19 @@ void cut(const fs::path& path, std::size_t bytes) {
 }
 
 // As somebody does who wants the reports to look right.
-void render_again(const fs::path& run_dir) {
+RenderedFiles render_again(const fs::path& run_dir) {
   const auto model = load_journal(run_dir / "journal.jsonl");
-  const auto rendered = model ? render(*model, run_dir) : Result<void>();
+  if (!model) return {};
+  const auto rendered = render(*model, run_dir);
   if (!rendered) throw std::runtime_error("failed to " + rendered.error().what);
+  return *rendered;
+}
+
+void say_rendered(const fs::path& run_dir, const RenderedFiles& rendered) {
+  const std::string journal = read_file_or_empty((run_dir / "journal.jsonl").string());
+  JournalChain chain;
+  chain.add(journal);
+  write_file(run_dir / "journal.jsonl", journal + chain.append(rendered_record(rendered)));
 }
 
 HardwareEvidence evidence_of(const std::string& id, const std::string& when) {
@@ -437,6 +446,38 @@ void add_ways_of_journals(WrongWays& ways) {
            {"B580", "report.json is not what"}, [](GateScene& scene) {
              scene.run().change_directory = [](const fs::path& run_dir) {
                replace_in(run_dir / "report.json", "Copy.A", "Copy.Z");
+             };
+           });
+  ways.add(25, "report.json is not what its runner says that it rendered", "rendered",
+           {"B580", "report.json is not what"}, [](GateScene& scene) {
+             scene.run().says_rendered = true;
+             scene.run().change_directory = [](const fs::path& run_dir) {
+               replace_in(run_dir / "report.json", "Copy.A", "Copy.Z");
+             };
+           });
+  ways.add(25, "a changed report, and its digest in the journal", "journal", {"does not fit those before it"},
+           [](GateScene& scene) {
+             scene.run().says_rendered = true;
+             scene.run().change_directory = [](const fs::path& run_dir) {
+               const auto digest = [&] {
+                 return sha256_hex(read_file_or_empty((run_dir / "report.json").string()));
+               };
+               const std::string before = digest();
+               replace_in(run_dir / "report.json", "Copy.A", "Copy.Z");
+               replace_in(run_dir / "journal.jsonl", before, digest());
+             };
+           });
+  ways.add(25, "digests of reports that were rendered before the end of the run", "journal",
+           {"says what was rendered before the end of the run"}, [](GateScene& scene) {
+             scene.run().change_lines = [](std::vector<std::string>& lines) {
+               lines.insert(lines.end() - 1, rendered_record({{"report.json", "c0ffee"}}));
+             };
+           });
+  ways.add(25, "digests of reports that were rendered twice", "journal", {"says twice what was rendered"},
+           [](GateScene& scene) {
+             scene.run().says_rendered = true;
+             scene.run().change_lines = [](std::vector<std::string>& lines) {
+               lines.push_back(rendered_record({{"report.json", "c0ffee"}}));
              };
            });
   ways.add(25, "the page is not what the journal renders to", "rendered", {"index.html is not what"},
@@ -941,7 +982,8 @@ void write_scene(const GateScene& scene, const fs::path& directory) {
     for (const Event& event : events_of(run)) lines.push_back(to_json_line(event));
     if (run.change_lines) run.change_lines(lines);
     write_file(run_dir / "journal.jsonl", sealed(lines));
-    render_again(run_dir);
+    const RenderedFiles rendered = render_again(run_dir);
+    if (run.says_rendered) say_rendered(run_dir, rendered);
     if (run.change_directory) run.change_directory(run_dir);
   }
 }

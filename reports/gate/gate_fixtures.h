@@ -29,6 +29,7 @@ struct SceneRun {
   std::vector<EnvironmentVariable> environment{};  // of each attempt
   std::vector<Event> extra{};                      // before the end of the run
   bool ended = true;
+  bool says_rendered = false;  // behind its end, as a runner does
   std::string finished = "2026-01-31T12:00:09Z";
   std::function<void(std::vector<std::string>& lines)> change_lines{};           // with the right digests
   std::function<void(const std::filesystem::path& run_dir)> change_directory{};  // when all is written

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "reports/model/exit_code.h"
-#include "reports/render.h"
 
 namespace proctor {
 namespace {
@@ -231,7 +230,9 @@ class StrictReader {
     const bool fits = chain_.follow(line);
     if (!has_digest) flaw("the record has no digest of what is before it");
     if (has_digest && !fits) flaw("the record does not fit those before it");
-    return *event ? take(**event) : Result<void>();
+    if (*event) return take(**event);
+    if (auto rendered = rendered_in(line)) take(*std::move(rendered));
+    return {};
   }
 
   Result<StrictJournal> finish() {
@@ -263,6 +264,13 @@ class StrictReader {
     if (!whole_) drop_details(event);
     journal_.model.on(event);
     return {};
+  }
+
+  // Of reports that were rendered before the end, or twice, nobody knows which are there.
+  void take(RenderedFiles rendered) {
+    if (!journal_.model.ended()) return flaw("it says what was rendered before the end of the run");
+    if (!journal_.rendered.empty()) return flaw("it says twice what was rendered");
+    journal_.rendered = std::move(rendered);
   }
 
   // One sentence for the first of many: after a wrong digest each that follows is wrong as well.
@@ -356,6 +364,33 @@ class StrictReader {
   int number_ = 0;
 };
 
+// Of a journal that ends as it should; "" also where it is longer than a list of reports.
+std::string last_record(const fs::path& journal) {
+  constexpr std::streamoff kMost = std::streamoff{1} << 20;
+  std::error_code ignored;
+  if (!fs::is_regular_file(journal, ignored)) return "";
+  std::ifstream file(journal, std::ios::binary | std::ios::ate);
+  file.seekg(std::max<std::streamoff>(file.tellg() - kMost, 0));
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!text.ends_with('\n')) return "";
+  text.pop_back();
+  const auto before = text.rfind('\n');
+  return before != text.npos ? text.substr(before + 1) : "";
+}
+
+Result<GateReport> read_report(const fs::path& run_dir, const std::string& place,
+                               const std::optional<JournalSeal>& seal, bool whole) {
+  auto journal = read_strictly(run_dir / "journal.jsonl", place, seal, whole);
+  if (!journal) return journal.error();
+  GateReport report = gate_report_of(journal->model);
+  report.place = place;
+  report.sha256 = std::move(journal->sha256);
+  report.flaws = std::move(journal->flaws);
+  report.other_files = files_changed_since(journal->rendered, run_dir);
+  if (whole) report.other_files = files_not_rendered_so(journal->model, run_dir, report.other_files);
+  return report;
+}
+
 }  // namespace
 
 // Only the newest are looked through: a suite may have as many reasons as cases.
@@ -444,15 +479,12 @@ Result<StrictJournal> read_strictly(const fs::path& journal, const std::string& 
 
 Result<GateReport> read_gate_report(const fs::path& run_dir, const std::string& place,
                                     const std::optional<JournalSeal>& seal) {
-  const bool has_files = has_rendered_files(run_dir);
-  auto journal = read_strictly(run_dir / "journal.jsonl", place, seal, /*whole=*/has_files);
-  if (!journal) return journal.error();
-  GateReport report = gate_report_of(journal->model);
-  report.place = place;
-  report.sha256 = std::move(journal->sha256);
-  report.flaws = std::move(journal->flaws);
-  if (has_files) report.other_files = files_not_rendered_so(journal->model, run_dir);
-  return report;
+  // Reports of which nothing is said are made again, which takes the whole journal.
+  const bool whole = !rendered_in(last_record(run_dir / "journal.jsonl")) && !reports_in(run_dir).empty();
+  auto report = read_report(run_dir, place, seal, whole);
+  if (!report || report->other_files.empty() || whole) return report;
+  report = GateReport();
+  return read_report(run_dir, place, seal, /*whole=*/true);
 }
 
 }  // namespace proctor

@@ -16,6 +16,7 @@
 #include "harness/core/outcome_meaning.h"
 #include "harness/core/result.h"
 #include "reports/model/run_model.h"
+#include "reports/render.h"
 
 namespace proctor {
 
@@ -131,6 +132,7 @@ struct StrictJournal {
   RunModel model;
   std::string sha256{};
   std::vector<JournalFlaw> flaws{};
+  RenderedFiles rendered{};  // as its runner says behind the end of the run
 };
 
 // An error, with its line: a journal that is none, is empty, ends within a record, has a line that is no record or a second
@@ -139,7 +141,7 @@ struct StrictJournal {
 Result<StrictJournal> read_strictly(const std::filesystem::path& journal, const std::string& place,
                                     const std::optional<JournalSeal>& seal, bool whole);
 
-// Of a run directory. The files in it are compared with what its journal renders to.
+// Of a run directory. A report in it has the digest that the journal says, or is what the journal renders to.
 Result<GateReport> read_gate_report(const std::filesystem::path& run_dir, const std::string& place,
                                     const std::optional<JournalSeal>& seal = {});
 

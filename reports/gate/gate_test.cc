@@ -49,6 +49,25 @@ TEST(Gate, GoodReportsAreGreen) {
   EXPECT_EQ(Staged(good_scene()).refusal(), "");
   EXPECT_EQ(Staged(sharded_scene()).refusal(), "");
   EXPECT_EQ(Staged(hardware_scene()).refusal(), "");
+  GateScene as_a_runner_leaves_it = good_scene();
+  as_a_runner_leaves_it.run().says_rendered = true;
+  EXPECT_EQ(Staged(as_a_runner_leaves_it).refusal(), "");
+}
+
+// The digests of the journal stand for the reports, which are not made again; docs/gate.md says how far that goes.
+TEST(Gate, WhoComputesTheDigestsAnewCanWriteAnyReport) {
+  GateScene scene = good_scene();
+  scene.run().change_directory = [](const std::filesystem::path& run_dir) {
+    write_file(run_dir / "summary.md", "all is good");
+    RenderedFiles files;
+    for (const std::string& name : reports_in(run_dir))
+      files.emplace(name, sha256_hex(read_file_or_empty((run_dir / name).string())));
+    const std::string journal = read_file_or_empty((run_dir / "journal.jsonl").string());
+    JournalChain chain;
+    chain.add(journal);
+    write_file(run_dir / "journal.jsonl", journal + chain.append(rendered_record(files)));
+  };
+  EXPECT_EQ(Staged(scene).refusal(), "");
 }
 
 TEST(Gate, EachWrongWayIsRedForItsReason) {

@@ -87,13 +87,23 @@ void Journal::on(const Event& event) {
     ++dropped_;
   }
   const bool ended = std::holds_alternative<RunEnded>(event);
-  if (ended && keep_seal_)
-    keep_seal_({.before = written_, .after = written_});  // nothing is under way any more
+  if (ended) seal_end();
   if (std::holds_alternative<RunPlanned>(event) || ended) {
     sync();
   } else {
     sync_if_due();
   }
+}
+
+void Journal::end_with(const std::string& record) {
+  if (!complete()) return;
+  write_record(record);
+  seal_end();
+}
+
+// Nothing is under way any more.
+void Journal::seal_end() {
+  if (keep_seal_) keep_seal_({.before = written_, .after = written_});
 }
 
 void Journal::sync_if_due() {

@@ -37,6 +37,8 @@ class Journal : public EventSink {
   void on_lost(OnLost handler) { on_lost_ = std::move(handler); }
   void keep_seal(KeepSeal keep) { keep_seal_ = std::move(keep); }
   void on(const Event& event) override;
+  // A last record, behind the end of the run: an object of JSON. Nobody needs it, so a disk that refuses it goes without.
+  void end_with(const std::string& record);
   // "" when the file of that name is what was written, else what is different.
   std::string difference() const;
   // Syncs records that are older than a second. Call it now and then while no event comes.
@@ -47,6 +49,7 @@ class Journal : public EventSink {
  private:
   Journal(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
   int write_record(const std::string& line);  // 0 or errno
+  void seal_end();
   void sync();
   void lose(int err);
 

@@ -78,6 +78,32 @@ TEST_F(JournalTest, KnowsWhatItWrote) {
   EXPECT_THAT((*journal)->difference(), testing::HasSubstr("No such file"));
 }
 
+TEST_F(JournalTest, ALastRecordStandsBehindTheEndAndIsSealed) {
+  auto journal = Journal::open(path_);
+  ASSERT_TRUE(journal.ok());
+  JournalSeal seal;
+  (*journal)->keep_seal([&](const JournalSeal& written) { seal = written; });
+  (*journal)->on(RunPlanned{});
+  (*journal)->on(RunEnded{});
+  (*journal)->end_with(R"({"v":1,"type":"more"})");
+  EXPECT_EQ((*journal)->difference(), "");
+  EXPECT_EQ(difference(path_, seal), "");
+  EXPECT_EQ(seal.before.bytes, seal.after.bytes) << "nothing is under way";
+  const auto lines = lines_of(path_);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[2], testing::HasSubstr("more"));
+}
+
+TEST_F(JournalTest, ADiskThatRefusesTheLastRecordLosesNothing) {
+  auto journal = Journal::open("/dev/full", /*allow_existing=*/true);
+  ASSERT_TRUE(journal.ok());
+  std::vector<Warning> warnings;
+  (*journal)->on_lost([&](const Warning& warning) { warnings.push_back(warning); });
+  (*journal)->end_with(R"({"v":1,"type":"more"})");
+  EXPECT_TRUE((*journal)->complete());
+  EXPECT_TRUE(warnings.empty());
+}
+
 TEST_F(JournalTest, AnExistingFileIsRefused) {
   std::ofstream(path_) << "{}\n";
   EXPECT_FALSE(Journal::open(path_).ok());

@@ -809,13 +809,36 @@ void devices_rule(const CellView& view, GateFinding& finding) {
           (idle.empty() ? "" : "; these did not: " + joined({idle.begin(), idle.end()}, ", ")));
 }
 
+// How long any of them lasted: what overlaps counts once.
+std::int64_t covered_ms(std::vector<GateSpan> spans) {
+  std::ranges::sort(spans, {}, &GateSpan::begin);
+  std::int64_t covered = 0;
+  std::int64_t until = 0;
+  for (const GateSpan& span : spans) {
+    covered += std::max<std::int64_t>(span.end - std::max(span.begin, until), 0);
+    until = std::max(until, span.end);
+  }
+  return covered;
+}
+
+// Of one card, however many runs had it at a time.
+std::int64_t busy_ms(const CellView& view) {
+  std::map<std::string, std::vector<GateSpan>> spans;
+  view.for_each_device([&](const GateReport& report, const PlannedDevice& device, const DeviceUse& use) {
+    const std::int64_t started = unix_ms(report.plan.started);
+    auto& its = spans[identity(report, device)];
+    for (const GateSpan& span : use.busy) its.push_back({started + span.begin, started + span.end});
+  });
+  std::int64_t busy = 0;
+  for (auto& [device, its] : spans) busy += covered_ms(std::move(its));
+  return busy;
+}
+
 void soak_rule(const CellView& view, GateFinding& finding) {
   finding.limit = "not asked for";
-  std::int64_t busy = 0;
-  view.for_each_device([&](const auto&, const auto&, const DeviceUse& use) { busy += use.busy_ms; });
   int resets = 0;
   for (const GateReport* report : view.reports) resets += report->resets;
-  const double device_hours = static_cast<double>(busy) / kMsOfHour;
+  const double device_hours = static_cast<double>(busy_ms(view)) / kMsOfHour;
   finding.value = fmt::format("{:.3f} device hours, {} resets", device_hours, resets);
   if (!view.cell.soak) return;
   const GateSoak& soak = *view.cell.soak;

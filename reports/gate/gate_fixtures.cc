@@ -836,6 +836,17 @@ void add_ways_of_hardware(WrongWays& ways) {
            });
   ways.add(0, "a soak that is too short", "soak", {"0.001 device hours, and 15 are asked for"},
            [](GateScene& scene) { scene.cell_keys += "soak = { device_hours = 15, resets = 0 }\n"; });
+  ways.add(0, "a soak of attempts that overlap on one device", "soak",
+           {"0.005 device hours, and 0.009 are asked for"}, [](GateScene& scene) {
+             scene.cell_keys += "soak = { device_hours = 0.009, resets = 0 }\n";
+             scene.run().change_lines = [](std::vector<std::string>& lines) {
+               for (std::string& line : lines) {
+                 const std::string from = "\"duration_ms\":1250";
+                 const auto at = line.find(from);
+                 if (at != line.npos) line.replace(at, from.size(), "\"duration_ms\":9000");
+               }
+             };
+           });
   ways.add(0, "a journal that nobody signed", "signed", {"B580", "is not in digests.txt"},
            [](GateScene& scene) {
              scene.gate_keys += "signed = \"digests.txt\"\n";

@@ -100,15 +100,22 @@ class Keeper {
     }
   }
 
-  static void add_devices(const CaseRecord& record, GateGroup& group) {
+  void add_devices(const CaseRecord& record, GateGroup& group) const {
     for (const Attempt& attempt : record.attempts) {
       if (!attempt.end || !was_executed(attempt.end->verdict)) continue;
       for (const std::string& device : attempt.start.devices) {
         DeviceUse& use = group.devices[device];
         ++use.executed;
-        use.busy_ms += std::max<std::int64_t>(attempt.end->duration_ms, 0);
+        use.busy.push_back(span_of(attempt));
       }
     }
+  }
+
+  // Within the run.
+  GateSpan span_of(const Attempt& attempt) const {
+    const std::int64_t end = std::max<std::int64_t>(model_.elapsed_ms(), 0);
+    const std::int64_t begin = std::clamp<std::int64_t>(attempt.start.at_ms, 0, end);
+    return {begin, begin + std::clamp<std::int64_t>(attempt.end->duration_ms, 0, end - begin)};
   }
 
   const RunModel& model_;

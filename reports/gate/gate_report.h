@@ -80,10 +80,16 @@ class GateCases {
   std::vector<GateEnd> ends_;
 };
 
-// On how many attempts a device was, and for how long, of cases that were executed.
+// Milliseconds on the clock of a run.
+struct GateSpan {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+// On how many attempts a device was, and when, of cases that were executed.
 struct DeviceUse {
   int executed = 0;
-  std::int64_t busy_ms = 0;
+  std::vector<GateSpan> busy{};
 };
 
 // The cases of one suite on one backend.

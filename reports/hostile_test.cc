@@ -14,8 +14,11 @@
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "harness/testing/child.h"
+#include "reports/compare/diff.h"
 #include "reports/formats/junit.h"
 #include "reports/formats/read_by_others.h"
+#include "reports/formats/text_output.h"
+#include "reports/gate/gate_formats.h"
 #include "reports/history/history.h"
 #include "reports/model/run_problems.h"
 #include "reports/model/test_journal.h"
@@ -162,14 +165,55 @@ TEST_F(Hostile, XmlIsValidUnderEverySchema) {
 }
 
 // What turns the direction of text, ends lines in other ways, or begins a sequence of a terminal.
+void expect_nothing_to_obey(const std::string& text, const std::string& name) {
+  EXPECT_FALSE(text.empty()) << name;
+  EXPECT_EQ(without_hidden_controls(text), text) << name;
+  EXPECT_EQ(text.find('\x1b'), text.npos) << name;
+}
+
 TEST_F(Hostile, NoFileHoldsWhatAnEditorOrATerminalObeys) {
   for (const Run& run : runs_) {
     for (const auto& entry : fs::recursive_directory_iterator(run.place)) {
-      if (!entry.is_regular_file()) continue;
-      const std::string text = read_file_or_empty(entry.path());
-      EXPECT_EQ(without_hidden_controls(text), text) << entry.path();
-      EXPECT_EQ(text.find('\x1b'), text.npos) << entry.path();
+      if (entry.is_regular_file()) expect_nothing_to_obey(read_file_or_empty(entry.path()), entry.path());
     }
+  }
+}
+
+TEST_F(Hostile, NoComparisonHoldsWhatAnEditorOrATerminalObeys) {
+  for (std::size_t i = 1; i < runs_.size(); ++i) {
+    const RunResults before = results_of(runs_[i - 1].model);
+    const RunResults after = results_of(runs_[i].model);
+    const Comparison comparison = compare(before, after);
+    const Diff diff{before, after, comparison};
+    expect_nothing_to_obey(diff_markdown(diff), "diff.md");
+    expect_nothing_to_obey(diff_text(diff, 1000), "the console");
+    expect_nothing_to_obey(text_of([&](TextOutput& output) { write_diff_json(diff, output); }), "diff.json");
+  }
+}
+
+// A cell for each suite, and one that nothing fills: every rule is asked, and most say something of the run.
+GateInputs gate_inputs(const RunModel& model) {
+  GateInputs inputs;
+  inputs.policy.file = "gate.toml";
+  inputs.at = "2026-01-31T13:00:00Z";
+  inputs.reports.push_back(gate_report_of(model));
+  for (const GateGroup& group : inputs.reports.front().groups)
+    inputs.policy.cells.push_back(
+        {.name = "of " + group.suite, .suite = group.suite, .backend = group.backend});
+  inputs.policy.cells.push_back({.name = "of nothing", .suite = "memory", .backend = "xpu"});
+  return inputs;
+}
+
+TEST_F(Hostile, NoVerdictHoldsWhatAnEditorOrATerminalObeys) {
+  for (const Run& run : runs_) {
+    const GateInputs inputs = gate_inputs(run.model);
+    const auto verdict = judge(inputs);
+    ASSERT_TRUE(verdict) << verdict.error().what;
+    EXPECT_FALSE(verdict->green());
+    expect_nothing_to_obey(gate_json(inputs, *verdict), "gate.json");
+    expect_nothing_to_obey(gate_markdown(inputs, *verdict), "gate.md");
+    expect_nothing_to_obey(gate_statement(inputs, *verdict), "the statement");
+    expect_nothing_to_obey(gate_text(*verdict), "the console");
   }
 }
 

@@ -66,7 +66,7 @@ class EntryCheck {
     return is_of(end.id, end.backend) &&
            (entry_.device.empty() || end.models.empty() || std::ranges::any_of(end.models, named));
   }
-  std::string near() const;
+  std::string why_unused() const;
 
   const KnownFailure& entry_;
   const KnownFailureCheck& check_;
@@ -120,7 +120,13 @@ void EntryCheck::look_at_patterns() {
   }
 }
 
-std::string EntryCheck::near() const {
+std::string EntryCheck::why_unused() const {
+  const auto named =
+      std::ranges::find_if(*check_.planned, [&](const PlannedId& test) { return entry_.names(test.id); });
+  if (named != check_.planned->end()) {
+    return fmt::format(": `{}` is of the backend {}, and the entry of {}", named->id, named->backend,
+                       entry_.backend);
+  }
   if (check_.planned->size() > kMostNearMisses) return {};
   std::vector<std::string> ids;
   for (const PlannedId& test : *check_.planned) ids.push_back(test.id);
@@ -131,7 +137,7 @@ std::string EntryCheck::near() const {
 void EntryCheck::look_at_plan() {
   const auto matching = static_cast<std::size_t>(std::ranges::count_if(
       *check_.planned, [&](const PlannedId& test) { return is_of(test.id, test.backend); }));
-  if (matching == 0) say("unused", "matches no planned case" + near());
+  if (matching == 0) say("unused", "matches no planned case" + why_unused());
   if (matching > kMostKnown && !entry_.broad) {
     say("too_broad",
         fmt::format("matches {} planned cases; more than {} need broad = true", matching, kMostKnown));

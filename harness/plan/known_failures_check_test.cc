@@ -102,8 +102,8 @@ INSTANTIATE_TEST_SUITE_P(
             "unused: known failure `memory.xpu/Copy.Q` matches no planned case; did you mean "
             "`memory.xpu/Copy.A`?"},
         Row{"OtherBackend", "case", "\"memory.xpu/Copy.A\"\nbackend = \"cuda\"",
-            "unused: known failure `memory.xpu/Copy.A` matches no planned case; did you mean "
-            "`memory.xpu/Copy.A`?"},
+            "unused: known failure `memory.xpu/Copy.A` matches no planned case: `memory.xpu/Copy.A` is of "
+            "the backend xpu, and the entry of cuda"},
         Row{"TooBroad", "case", "\"memory.xpu/Copy.*\"",
             "too_broad: known failure `memory.xpu/Copy.*` matches 6 planned cases; more than 5 need broad = "
             "true"},

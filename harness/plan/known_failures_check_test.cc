@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+
 namespace proctor {
 namespace {
 
@@ -201,6 +204,22 @@ TEST(KnownFailuresCheck, APassOnAnotherModelIsNotItsOwn) {
   EXPECT_THAT(findings(list, {.ends = {end}}), IsEmpty());
   end.models = {"Arc A770", "Arc B580"};
   EXPECT_EQ(findings(list, {.ends = {end}}).size(), 1u);
+}
+
+// On the day on which their newest entry was added.
+TEST(KnownFailuresCheck, OurOwnListsAreGood) {
+  int lists = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(PROCTOR_SOURCE_DIR "/suites")) {
+    const std::string name = file.path().filename().string();
+    if (!name.starts_with("known_failures") || !name.ends_with(".toml")) continue;
+    ++lists;
+    const auto list = load_known_failures(file.path().string());
+    ASSERT_TRUE(list) << list.error().what;
+    Day newest{};
+    for (const KnownFailure& known : list->entries()) newest = std::max(newest, known.added.value_or(newest));
+    EXPECT_THAT(texts(check_known_failures(*list, {.at = std::chrono::sys_days(newest)})), IsEmpty()) << name;
+  }
+  EXPECT_EQ(lists, 2);
 }
 
 TEST(KnownFailuresCheck, DaysLeftInWords) {

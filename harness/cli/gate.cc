@@ -19,7 +19,6 @@
 #include "harness/cli/gate_outputs.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/stack.h"
-#include "harness/core/clock.h"
 #include "harness/core/digest.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/read_file.h"
@@ -267,19 +266,16 @@ Result<void> read_named_files(GateFiles& files, GateInputs& inputs) {
 
 // ---- the runs ----
 
-// Of a report: a run directory, or a file in one.
-Result<std::string> run_directory_of(const std::string& report) {
+Result<std::string> evidence_directory(const std::string& report) {
   std::error_code error;
   const fs::file_type type = fs::status(report, error).type();
   if (type == fs::file_type::not_found) {
     return Error::usage("read the report " + report + ": there is no such file or directory",
                         "A job that was skipped or cancelled leaves none.");
   }
-  const fs::path parent = fs::path(report).parent_path();
-  const std::string directory = type == fs::file_type::directory ? report
-                                : parent.empty()                 ? "."
-                                                                 : parent.string();
-  if (fs::exists(fs::symlink_status(fs::path(directory) / "journal.jsonl", error))) return directory;
+  const auto directory = run_directory_of(report);
+  if (directory && fs::exists(fs::symlink_status(fs::path(*directory) / "journal.jsonl", error)))
+    return directory;
   return Error::usage(fmt::format("read the report {}: there is no journal.jsonl {}", report,
                                   type == fs::file_type::directory ? "in it" : "beside it"),
                       "A report without its journal is no evidence: give the run directory.");
@@ -287,7 +283,7 @@ Result<std::string> run_directory_of(const std::string& report) {
 
 Result<void> read_reports(const std::vector<std::string>& reports, GateInputs& inputs) {
   for (const std::string& place : reports) {
-    const auto directory = run_directory_of(place);
+    const auto directory = evidence_directory(place);
     if (!directory) return directory.error();
     auto report = read_gate_report(*directory, place, find_journal_seal(*directory));
     if (!report) return report.error();
@@ -365,27 +361,15 @@ Result<void> read_history(const std::string& place, GateFiles& files, GateInputs
 
 // ---- the command ----
 
-// In the one form that a verdict has.
-Result<std::string> moment_of_verdict(const std::optional<std::string>& given) {
-  if (!given) return utc_now();
-  const std::string& at = *given;
-  const auto moment = is_utc_stamp(at) || at.size() == 10 ? parse_utc(at) : std::nullopt;
-  if (!moment) {
-    return Error::usage("read --at " + at + ": it is no moment in UTC",
-                        "Write 2026-01-31T12:00:00Z, or a day: 2026-01-31.");
-  }
-  return at.size() == 10 ? at + "T00:00:00Z" : at;
-}
-
 Result<GateInputs> read_inputs(const GateOptions& options) {
   GateInputs inputs;
   inputs.proctor_version = PROCTOR_VERSION;
   auto policy = read_policy(options.policy);
   if (!policy) return policy.error();
   inputs.policy = *std::move(policy);
-  auto at = moment_of_verdict(options.at);
+  const auto at = moment_of("--at", options.at);
   if (!at) return at.error();
-  inputs.at = *std::move(at);
+  inputs.at = utc_text(*at);
   auto subject = parse_subject(options.subject);
   if (!subject) return subject.error();
   if (subject->contains("dirty"))
@@ -416,7 +400,7 @@ void print_weakenings(const GatePolicy& policy) {
 std::vector<std::string> input_files(const GateOptions& options, const GateInputs& inputs) {
   std::vector<std::string> files = {options.policy};
   for (const GateReport& report : inputs.reports) {
-    const auto directory = run_directory_of(report.place);
+    const auto directory = evidence_directory(report.place);
     files.push_back(directory ? *directory : report.place);
   }
   const GatePolicy& policy = inputs.policy;

@@ -30,7 +30,7 @@ namespace {
 
 struct ListCheckOptions {
   std::string file;
-  std::string at;
+  std::optional<std::string> at;
   std::string plan;
   std::string history;
   std::optional<int> max;
@@ -38,17 +38,9 @@ struct ListCheckOptions {
 
 struct SuggestOptions {
   std::string run_dir;
-  std::string at;
+  std::optional<std::string> at;
   SuggestRequest request;
 };
-
-// The moment of --at, or this one.
-Result<std::chrono::sys_seconds> moment_of(const std::string& at) {
-  if (at.empty()) return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  if (const auto parsed = parse_utc(at)) return *parsed;
-  return Error::usage(fmt::format("read --at {}: it is no moment in UTC", shell_quote(at)),
-                      "Write 2026-11-23T12:00:00Z, or a day: 2026-11-23.");
-}
 
 Result<std::vector<PlannedId>> ids_of_plan(const std::string& path) {
   const auto text = read_file(path);
@@ -114,12 +106,8 @@ int print_text(const std::string& text, int code) {
   return written ? code : fail(Error::system("write to stdout", errno));
 }
 
-std::string counted(std::size_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
 int check_list(const ListCheckOptions& options) {
-  const auto at = moment_of(options.at);
+  const auto at = moment_of("--at", options.at);
   if (!at) return fail(at.error());
   const auto list = load_known_failures(options.file);
   if (!list) return fail(list.error());
@@ -143,8 +131,9 @@ int check_list(const ListCheckOptions& options) {
                               entry.cases_text())) +
             "\n";
   }
-  text += shown(fmt::format("{}: {}, {}", options.file, counted(list->entries().size(), "known failure"),
-                            counted(findings.size(), "error"))) +
+  const std::size_t count = list->entries().size();
+  text += shown(fmt::format("{}: {} known failure{}, {} error{}", options.file, count, count == 1 ? "" : "s",
+                            findings.size(), findings.size() == 1 ? "" : "s")) +
           "\n";
   if (!request.planned) text += "not looked at, for want of --plan: which cases they match\n";
   if (!request.remembered) text += "not looked at, for want of --history: whether they still fail\n";
@@ -152,7 +141,7 @@ int check_list(const ListCheckOptions& options) {
 }
 
 int suggest_entries(SuggestOptions options) {
-  const auto at = moment_of(options.at);
+  const auto at = moment_of("--at", options.at);
   if (!at) return fail(at.error());
   options.request.added = day_of(*at);
   for (const auto& [name, value] :

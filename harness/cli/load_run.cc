@@ -30,18 +30,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 6> kReports = {"journal.jsonl", "report.json", "junit.xml",
-                                                      "ctrf.json",     "index.html",  "summary.md"};
+constexpr std::array<std::string_view, 9> kReports = {"journal.jsonl", "report.json",        "junit.xml",
+                                                      "ctrf.json",     "index.html",         "summary.md",
+                                                      "otlp.json",     "junit-extended.xml", "metrics.prom"};
+
+}  // namespace
 
 Result<std::string> run_directory_of(const std::string& place) {
   std::error_code error;
   if (!fs::is_regular_file(place, error)) return place;
-  if (is_report_of_run(place)) return (fs::path(place).parent_path() / ".").string();
+  const fs::path parent = fs::path(place).parent_path();
+  if (is_report_of_run(place)) return parent.empty() ? "." : parent.string();
   return Error::usage("read the run in " + place + ": it is no run directory, and no report in one",
                       fmt::format("Reports of a run: {}.", fmt::join(kReports, ", ")));
 }
-
-}  // namespace
 
 bool is_report_of_run(const std::string& place) {
   const fs::path path(place);

@@ -16,6 +16,9 @@ Result<RunModel> load_run(const std::string& run_dir);
 // Any other file may be another runner's, wherever it lies.
 bool is_report_of_run(const std::string& place);
 
+// Of a run directory, or of a report in one; whatever else it is, it is the place itself.
+Result<std::string> run_directory_of(const std::string& place);
+
 // These are of a run directory, or of a report in it.
 Result<std::string> run_journal_sha256(const std::string& place);
 // `look` sees the model, which does not live longer.

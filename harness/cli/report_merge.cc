@@ -23,14 +23,6 @@ struct MergeOptions {
   std::string out;
 };
 
-// A report is named by its run directory, or by a file in it.
-fs::path directory_of(const std::string& report) {
-  std::error_code error;
-  if (fs::is_directory(report, error)) return report;
-  const fs::path parent = fs::path(report).parent_path();
-  return parent.empty() ? fs::path(".") : parent;
-}
-
 Result<std::vector<MergeInput>> load(const std::vector<std::string>& reports) {
   std::vector<MergeInput> inputs;
   for (const std::string& report : reports) {
@@ -39,7 +31,8 @@ Result<std::vector<MergeInput>> load(const std::vector<std::string>& reports) {
       return Error::usage("merge the reports: there is no " + report,
                           "A shard whose job was skipped or cancelled leaves no report.");
     }
-    auto model = load_run(directory_of(report));
+    const auto directory = run_directory_of(report);
+    auto model = directory ? load_run(*directory) : directory.error();
     if (!model) return Error::usage("merge the reports: " + model.error().what, model.error().hint);
     inputs.push_back({report, *std::move(model)});
   }
@@ -76,8 +69,10 @@ Result<void> copy_tree(const fs::path& from, const fs::path& to) {
 
 // Logs and evidence, to where the merged journal says they are.
 Result<void> copy_files(const MergeInput& input, const fs::path& out) {
+  const auto directory = run_directory_of(input.name);
+  if (!directory) return directory.error();
   for (const char* name : {"logs", "evidence"}) {
-    const fs::path from = directory_of(input.name) / name;
+    const fs::path from = fs::path(*directory) / name;
     std::error_code error;
     if (!fs::is_directory(from, error) || fs::is_empty(from, error)) continue;
     if (auto copied = copy_tree(from, out / shard_directory(input) / name); !copied) return copied;

@@ -27,14 +27,6 @@ struct PageOptions {
   std::string out;
 };
 
-// A report is named by its run directory, or by a file in it.
-fs::path run_dir_of(const std::string& report) {
-  std::error_code error;
-  if (!fs::is_regular_file(report, error)) return report;
-  const fs::path parent = fs::path(report).parent_path();
-  return parent.empty() ? fs::path(".") : parent;
-}
-
 // A run, and all that its part of the page is made of.
 struct Loaded {
   fs::path run_dir;
@@ -87,8 +79,9 @@ class PageMaker {
 
  private:
   Result<void> load_one(const std::string& report) {
-    const fs::path run_dir = run_dir_of(report);
-    auto model = load_run(run_dir.string());
+    const auto run_dir = run_directory_of(report);
+    if (!run_dir) return run_dir.error();
+    auto model = load_run(*run_dir);
     if (!model) return model.error();
     RunResults results = results_of(*model);
     results.place = report;
@@ -97,7 +90,7 @@ class PageMaker {
       if (!digest) return digest.error();
       results.journal_sha256 = *std::move(digest);
     }
-    runs_.push_back({.run_dir = run_dir, .model = *std::move(model), .results = std::move(results)});
+    runs_.push_back({.run_dir = *run_dir, .model = *std::move(model), .results = std::move(results)});
     return {};
   }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "harness/core/text.h"
+
 namespace proctor {
 namespace {
 
@@ -60,5 +62,13 @@ std::string utc_text(std::chrono::sys_seconds moment) {
 }
 
 Day day_of(std::chrono::sys_seconds moment) { return Day(std::chrono::floor<std::chrono::days>(moment)); }
+
+Result<std::chrono::sys_seconds> moment_of(const std::string& option,
+                                           const std::optional<std::string>& text) {
+  if (!text) return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  if (const auto moment = parse_utc(*text)) return *moment;
+  return Error::usage(fmt::format("read {} {}: it is no moment in UTC", option, shell_quote(*text)),
+                      "Write 2026-11-23T12:00:00Z, or a day: 2026-11-23.");
+}
 
 }  // namespace proctor

@@ -1,0 +1,280 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "harness/core/text.h"
+#include "harness/core/toml_reader.h"
+#include "harness/core/words.h"
+#include "reports/gate/gate.h"
+#include "reports/gate/gate_rules.h"
+#include "reports/model/report_place.h"
+
+namespace proctor {
+namespace {
+
+using namespace judging;
+
+// ---- the rules of all runs together ----
+
+bool asks_for(const GateCell& cell, const GateReport& report) {
+  if (report.group(cell.suite, cell.backend) == nullptr) return false;
+  if (!cell.stack.empty() && fact(report, "image.stack") != cell.stack) return false;
+  return cell.device.empty() || has_model(report, cell.backend, cell.device);
+}
+
+void once_rule(Judging& all, GateFinding& finding) {
+  finding.limit = "each journal once";
+  finding.value = fmt::format("{} given again", counted(all.repeated.size(), "journal"));
+  for (const std::string& name : all.repeated)
+    red(finding, fmt::format("the journal of {} is there more than once", name));
+}
+
+void claimed_rule(Judging& all, GateFinding& finding) {
+  finding.limit = "every suite of every run is asked for by a cell";
+  std::size_t unclaimed = 0;
+  for (const GateReport* report : all.reports) {
+    const bool empty = report->groups.empty() && !all.taken.contains(report);
+    if (empty) red(finding, fmt::format("{} holds no case, and belongs to no cell", report->name()));
+    unclaimed += empty ? 1 : 0;
+    for (std::size_t i = 0; i < report->groups.size(); ++i) {
+      const GateGroup& group = report->groups[i];
+      const bool claimed = std::ranges::any_of(all.inputs.policy.cells, [&](const GateCell& cell) {
+        return cell.suite == group.suite && cell.backend == group.backend && asks_for(cell, *report);
+      });
+      if (claimed) continue;
+      ++unclaimed;
+      std::size_t cases = 0;
+      report->cases.for_each([&](const GateCase& one) { cases += one.group == i ? 1 : 0; });
+      red(finding, fmt::format("{} has {} of {}.{} on {}, which no cell asks for", report->name(),
+                               counted(cases, "case"), group.suite, group.backend,
+                               group.backend == "none" ? "no device" : models_in(*report, group.backend)));
+    }
+  }
+  finding.value = fmt::format("{} that no cell asks for", counted(unclaimed, "suite"));
+}
+
+void known_failures_rule(Judging& all, GateFinding& finding) {
+  const int most = all.inputs.policy.max_known_failures;
+  finding.limit =
+      all.inputs.known_failures ? fmt::format("at most {}, each without a mistake", most) : "no list";
+  finding.value = counted(all.entries.size(), "known failure");
+  if (static_cast<int>(all.entries.size()) > most)
+    red(finding, fmt::format("{}, and {} are allowed", finding.value, most));
+  for (const JudgedEntry& judged : all.entries) {
+    const GateKnownFailure& entry = *judged.entry;
+    if (judged.hits > 0 || entry.mistakes.empty()) continue;  // else a cell says so
+    red(finding, fmt::format("{}: {}", entry.origin, joined(entry.mistakes, "; ")));
+    for (const GateReport* report : all.reports) {
+      report->cases.for_each([&](const GateCase& one) {
+        if (covers(entry, one.id)) finding.cases.emplace_back(one.id);
+      });
+    }
+  }
+}
+
+void baseline_rule(Judging& all, GateFinding& finding) {
+  const bool required = all.inputs.policy.baseline_required;
+  finding.limit = required ? "an older run to compare with" : "not asked for";
+  finding.value = all.inputs.baseline ? all.inputs.baseline->name : "none";
+  if (required && !all.inputs.baseline)
+    red(finding, "the policy wants an older run to compare with: --baseline, or --history");
+  if (required && all.inputs.baseline && !all.inputs.baseline->no_past.empty())
+    red(finding, "the policy wants an older run to compare with: " + all.inputs.baseline->no_past);
+}
+
+struct CommonRule {
+  std::string_view name;
+  void (*ask)(Judging& all, GateFinding& finding);
+};
+constexpr CommonRule kCommonRules[] = {{"once", once_rule},
+                                       {"claimed", claimed_rule},
+                                       {"known_failures", known_failures_rule},
+                                       {"baseline", baseline_rule}};
+
+// ---- the verdict ----
+
+std::vector<const GateReport*> sorted(const std::vector<GateReport>& reports, Texts& repeated) {
+  std::vector<const GateReport*> all;
+  for (const GateReport& report : reports) all.push_back(&report);
+  std::ranges::sort(all, {}, [](const GateReport* report) {
+    const int shard = report->plan.shard ? report->plan.shard->index : 0;
+    return std::tuple(report->plan.started, report->plan.run_id, shard, report->sha256);
+  });
+  std::vector<const GateReport*> once;
+  for (const GateReport* report : all) {
+    const bool again =
+        std::ranges::any_of(once, [&](const GateReport* other) { return other->sha256 == report->sha256; });
+    if (again) repeated.push_back(report->name());
+    if (!again) once.push_back(report);
+  }
+  return once;
+}
+
+void fill(CellView& view) {
+  for (const GateReport* report : view.all.reports) {
+    if (asks_for(view.cell, *report)) view.reports.push_back(report);
+  }
+  // A shard without a case of the suite says so by being there.
+  const auto with_cases = view.reports;
+  for (const GateReport* report : view.all.reports) {
+    if (!report->plan.shard || report->group(view.cell.suite, view.cell.backend) != nullptr) continue;
+    const bool same_plan = std::ranges::any_of(with_cases, [&](const GateReport* other) {
+      return other->plan.shard && other->plan.shard->plan == report->plan.shard->plan;
+    });
+    if (same_plan) view.reports.push_back(report);
+  }
+  view.all.taken.insert(view.reports.begin(), view.reports.end());
+}
+
+Error at_line(const GatePolicy& policy, int line, const std::string& message, const std::string& hint) {
+  return Error::usage(fmt::format("read {}:{}: {}", policy.file, line, message), hint);
+}
+
+// The model that a cell names is nowhere, while runs are there that nobody else asks for: a slip of the pen.
+Result<void> check_device(const CellView& view) {
+  if (view.cell.device.empty() || !view.reports.empty()) return {};
+  Texts models;
+  for (const GateReport* report : view.all.reports) {
+    if (report->group(view.cell.suite, view.cell.backend) == nullptr) continue;
+    for (const GateCell& other : view.policy().cells) {
+      if (asks_for(other, *report)) return {};
+    }
+    for (const PlannedDevice& device : report->plan.devices) {
+      if (device.backend == view.cell.backend && glob_match(view.cell.device, device.name)) return {};
+      if (device.backend == view.cell.backend) models.push_back(device.name);
+    }
+  }
+  if (models.empty()) return {};
+  std::ranges::sort(models);
+  models.erase(std::unique(models.begin(), models.end()), models.end());
+  return at_line(view.policy(), view.cell.line,
+                 fmt::format("`device` = \"{}\" of the cell `{}` matches no device of the reports",
+                             view.cell.device, view.cell.name),
+                 suggestion(view.cell.device, models, "models"));
+}
+
+Result<void> check_least(const CellView& view) {
+  if (view.plan == nullptr) return {};
+  const GateCell& cell = view.cell;
+  if (view.planned_ids() == nullptr) {
+    Texts suites;
+    for (const auto& [suite, ids] : view.plan->cases) suites.push_back(suite.first + "." + suite.second);
+    return at_line(view.policy(), cell.line,
+                   fmt::format("the plan {} has no case of {}.{}", cell.plan, cell.suite, cell.backend),
+                   suggestion(cell.suite + "." + cell.backend, suites, "suites"));
+  }
+  if (cell.min_executed && *cell.min_executed > view.planned()) {
+    return at_line(view.policy(), cell.line,
+                   fmt::format("`min_executed` of the cell `{}` is {}, and its plan has {}", cell.name,
+                               *cell.min_executed, counted(static_cast<std::size_t>(view.planned()), "case")),
+                   "");
+  }
+  return {};
+}
+
+// A weakening that nothing needs.
+Result<void> check_skips(const Judging& all) {
+  Texts reasons;
+  for (const GateReport* report : all.reports) {
+    report->cases.for_each([&](const GateCase& one) {
+      if (one.end.verdict.outcome == Outcome::kSkip) reasons.push_back(one.end.verdict.reason);
+    });
+  }
+  std::ranges::sort(reasons);
+  reasons.erase(std::unique(reasons.begin(), reasons.end()), reasons.end());
+  for (const GateSkip& skip : all.inputs.policy.skips) {
+    if (all.used_skips.contains(skip.reason)) continue;
+    const std::string hint =
+        reasons.empty() ? "Nothing was skipped: take it out." : suggestion(skip.reason, reasons, "reasons");
+    return at_line(all.inputs.policy, skip.line,
+                   fmt::format("`{}` in [skips] matches no skip of the reports", skip.reason), hint);
+  }
+  return {};
+}
+
+GateCellVerdict judge_cell(const CellView& view, const std::set<std::string>& left_out) {
+  GateCellVerdict verdict;
+  verdict.cell = view.cell;
+  verdict.planned = view.planned();
+  verdict.executed = view.executed();
+  for (const GateReport* report : view.reports) verdict.runs.push_back(report->name());
+  for (const CellRule& rule : cell_rules()) {
+    if (left_out.contains(std::string(rule.name))) continue;
+    if (view.reports.empty() && rule.name != "report")
+      continue;  // there is nothing of which it could be asked
+    GateFinding& finding = verdict.rules.emplace_back();
+    finding.rule = rule.name;
+    rule.ask(view, finding);
+  }
+  return verdict;
+}
+
+void describe_inputs(const Judging& all, GateVerdict& verdict) {
+  verdict.at = all.inputs.at;
+  for (const GateReport* report : all.reports)
+    verdict.runs.push_back(
+        {report->name(), report->plan.hostname, report->sha256, report->plan.started, report->finished});
+  for (const std::string& name : all.inputs.policy.subject) {
+    std::set<std::string> values;
+    for (const GateReport* report : all.reports)
+      values.insert(subject_fact(*report, name).value.value_or(""));
+    if (values.size() == 1 && !values.begin()->empty()) verdict.subject[name] = *values.begin();
+  }
+  const Day today = day_of(parse_utc(verdict.at).value_or(std::chrono::sys_seconds()));
+  for (const JudgedEntry& judged : all.entries) {
+    const GateKnownFailure& entry = *judged.entry;
+    verdict.known_failures.push_back({entry.origin, joined(entry.cases, ", "), entry.owner, entry.issue,
+                                      days_between(today, entry.expires), judged.hits});
+  }
+}
+
+}  // namespace
+
+bool GateCellVerdict::green() const { return std::ranges::all_of(rules, &GateFinding::held); }
+
+bool GateVerdict::green() const {
+  return std::ranges::all_of(rules, &GateFinding::held) &&
+         std::ranges::all_of(cells, [](const GateCellVerdict& cell) { return cell.green(); });
+}
+
+std::vector<std::string_view> gate_rules() {
+  std::vector<std::string_view> names;
+  for (const CommonRule& rule : kCommonRules) names.push_back(rule.name);
+  for (const CellRule& rule : cell_rules()) names.push_back(rule.name);
+  return names;
+}
+
+Result<GateVerdict> judge(const GateInputs& inputs, const std::set<std::string>& left_out) {
+  Judging all{.inputs = inputs,
+              .at_ms = unix_ms(inputs.at),
+              .reports = {},
+              .repeated = {},
+              .entries = {},
+              .used_skips = {},
+              .taken = {}};
+  all.reports = sorted(inputs.reports, all.repeated);
+  if (inputs.known_failures) {
+    for (const GateKnownFailure& entry : inputs.known_failures->entries) all.entries.push_back({&entry, 0});
+  }
+  GateVerdict verdict;
+  for (const GateCell& cell : inputs.policy.cells) {
+    CellView view(all, cell);
+    fill(view);
+    if (auto usable = check_least(view); !usable) return usable.error();
+    if (auto usable = check_device(view); !usable) return usable.error();
+    verdict.cells.push_back(judge_cell(view, left_out));
+  }
+  for (const CommonRule& rule : kCommonRules) {
+    if (left_out.contains(std::string(rule.name))) continue;
+    GateFinding& finding = verdict.rules.emplace_back();
+    finding.rule = rule.name;
+    rule.ask(all, finding);
+  }
+  describe_inputs(all, verdict);
+  // What a red verdict says is worth more than this.
+  if (auto usable = check_skips(all); !usable && verdict.green()) return usable.error();
+  return verdict;
+}
+
+}  // namespace proctor

@@ -50,11 +50,11 @@ class WorkflowSandbox(GithubSandbox):
         path.mkdir(exist_ok=True)
         return path
 
-    def run(self, fate=None, github=None, shared=None, **given):
+    def run(self, fate=None, github=None, shared=None, kept=None, **given):
         self.runs += 1
         self.shared = shared or Artifacts(self.path / f"artifacts{self.runs}")
         given = {"stacks": json.dumps([HOST]), "shards": 2, "path": str(BIN), **given}
-        return WORKFLOW.run(self.new_job, given, github or PUSH, fate=fate)
+        return WORKFLOW.run(self.new_job, given, github or PUSH, fate=fate, kept=kept)
 
 
 def errors(result):
@@ -169,7 +169,7 @@ def bad_input(sandbox):
         variables = {key.upper().replace("-", "_"): str(value) for key, value in given.items()}
         done = subprocess.run([sys.executable, "-B", PLAN], cwd=sandbox.project(), text=True, capture_output=True,
                               env={**sandbox.env, "PATH": f"{BIN}:/usr/bin:/bin", "PLAN": "", "RUN": "", "NAME": "proctor",
-                                   "RENDER_GROUP": "", "GITHUB_OUTPUT": str(sandbox.path / "output"), **variables})
+                                   "RENDER_GROUP": "", "POLICY": "", "GITHUB_OUTPUT": str(sandbox.path / "output"), **variables})
         check(done.returncode == 1 and message in done.stderr, given, done)
     check(not (sandbox.path / "output").exists(), "a refused plan has an output")
     result = sandbox.run(**stacks(labels=[]))

@@ -12,6 +12,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance-gate"))
+
+from gate import check_policy  # noqa: E402
+
 REPOSITORY = Path(__file__).resolve().parents[3]
 KEYS = ("stack", "labels", "image", "options", "plan", "run")
 MARGIN_MINUTES = 5  # between the deadline of a run and the end of its job: reports, finish, upload
@@ -118,6 +122,8 @@ def check_name():
 
 def main():
     check_name()
+    if refusal := os.environ["POLICY"] and check_policy(os.environ["POLICY"]):
+        raise Refused(refusal)  # before hours of runs, and not after them
     shards, timeout = whole_number("SHARDS", 1), whole_number("TIMEOUT_MINUTES", MARGIN_MINUTES + 1)
     deadline = os.environ["DEADLINE"]
     if minutes(deadline) > timeout - MARGIN_MINUTES:

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""The end of conformance.yml where it has a policy: `proctor gate` judges the reports of all shards.
+
+Green takes more than the gate's green: each job must have been good and each shard must have a report, since GitHub
+counts a skipped job as good, and no journal knows what became of its job afterwards. Input by the environment. Output:
+gate/ with gate.json, gate.md, the statement and the page; the history with these runs; `verdict` and `keep-history` in
+GITHUB_OUTPUT; the job's summary.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance-merge"))
+
+from merge import error, escaped, shards_of  # noqa: E402
+
+VERDICTS = {0: "green", 1: "red", 2: "refused"}
+SUMMARY_LIMIT = 1_000_000  # GitHub drops all of a step's summary above 1 MiB, and the step stays green
+KEPT = "90d"  # as long as an artifact is, where nobody says otherwise
+WHAT_BECAME = {"skipped": "was skipped, which GitHub counts as good", "cancelled": "was cancelled", "failure": "failed"}
+
+
+def proctor(*words, log=True):
+    """(exit code, stderr). What it prints is in the log, too."""
+    try:
+        done = subprocess.run(["proctor", *map(str, words)], stderr=subprocess.PIPE, text=True, errors="replace",
+                              stdout=None if log else subprocess.DEVNULL, check=False)
+    except OSError as failure:
+        return 2, f"proctor does not start here: {failure}"
+    print(done.stderr, end="", file=sys.stderr, flush=True)
+    return done.returncode, done.stderr
+
+
+def check_policy(policy):
+    """Why it cannot be used, or ""."""
+    path = PurePosixPath(policy)
+    if path.is_absolute() or ".." in path.parts:
+        return f"policy '{policy}' is no path in the repository"
+    code, said = proctor("gate", "--check", policy, log=False)
+    return said or f"proctor gate --check {policy} exits with {code}" if code else ""
+
+
+def bad_jobs():
+    if os.environ["PLAN_RESULT"] == "skipped":
+        yield "nothing was run: code of a fork never reaches the machines"
+    for job in ("plan", "shard"):
+        result = os.environ[f"{job.upper()}_RESULT"]
+        if result != "success":
+            yield f"a job `{job}` {WHAT_BECAME.get(result, f'ended as {result!r}')}"
+
+
+def reports():
+    """({stack: [run directory of a shard]}, what is missing)"""
+    there, missing = {}, []
+    matrix = json.loads(os.environ["MATRIX"] or '{"include": []}')
+    for stack, shards in shards_of(matrix).items():
+        for shard in shards:
+            directory = Path(os.environ["SHARDS_AT"]) / f"{os.environ['NAME']}-shard-{stack}-{shard}"
+            if (directory / "journal.jsonl").exists():
+                there.setdefault(stack, []).append(directory)
+            else:
+                missing.append(f"{stack} shard {shard.replace('of', '/')} has no report")
+    return there, missing
+
+
+class History:
+    """Of the runs before this one. It is a cache: whatever is wrong with it is said, and makes no verdict better."""
+
+    def __init__(self):
+        self.file = Path(os.environ["HISTORY_AT"]) / "history.sqlite"
+        self.state, self.said = os.environ["HISTORY_STATE"] or "unknown", os.environ["HISTORY_SAID"]
+        if self.state == "found" and not self.file.exists():
+            self.state, self.said = "unknown", "the newest one was found, and could not be downloaded"
+        elif self.state == "found" and proctor("history", "check", self.file, log=False)[0]:
+            self.state, self.said = "damaged", "the newest one cannot be read; this run begins another one"
+            self.file.unlink()
+
+    @property
+    def lost(self):
+        return self.state in ("unknown", "damaged")
+
+    def options(self):
+        return ["--history", self.file] if self.state == "found" else []
+
+    def remember(self, directories):
+        """Whether it is worth keeping: one that began anew would hide the one that could not be had."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        added = [not proctor("history", "add", self.file, directory, log=False)[0] for directory in directories]
+        if any(added):
+            proctor("history", "prune", self.file, "--keep", KEPT, log=False)
+        return any(added) and self.state != "unknown" and not os.environ.get("GITHUB_BASE_REF")
+
+
+def judge(policy, directories, history, out):
+    """The gate's exit code, and what it says of input that it cannot read."""
+    outputs = [f"--json={out / 'gate.json'}", f"--markdown={out / 'gate.md'}",
+               f"--statement={out / 'gate.statement.json'}"]
+    subject = f"commit={os.environ['GITHUB_SHA']}"
+    code, said = proctor("gate", "--policy", policy, "--subject", subject, *history.options(), *outputs, *directories)
+    return (code, "") if code in (0, 1) else (2, said or f"proctor gate exits with {code}")
+
+
+def make_page(there, history, out):
+    """Of each stack as it was merged; where it was not, of its shards."""
+    shown = []
+    for stack, shards in there.items():
+        merged = Path(os.environ["MERGED_AT"]) / stack
+        shown += [merged] if (merged / "journal.jsonl").exists() else shards
+    return proctor("report", "page", *shown, "--gate", out / "gate.json", *history.options(),
+                   "--out", out / "index.html", log=False)[0] == 0
+
+
+def needs_history(out):
+    """An entry of the list that nothing hit for long is a mistake, and only a history tells."""
+    return json.loads((out / "gate.json").read_text())["known_failures"] is not None
+
+
+def tell(policy, code, problems, refusal, history):
+    """Annotations, of which GitHub shows ten."""
+    if refusal:
+        error("Gate refused", refusal)
+    elif code and not problems:
+        error("Gate red", f"{policy} is not satisfied: the summary of this job says by which rule, cell and case")
+    for problem in problems:
+        error("Not released", problem)
+    if history.said:
+        print(f"::warning title=No history::{escaped(history.said)}")
+
+
+def write_summary(problems, refusal, history, out):
+    parts = []
+    if problems:
+        parts.append("# Red, whatever else is said\n\n" + "".join(f"* {problem}\n" for problem in problems))
+    if refusal:
+        parts.append("# Gate: refused\n\n" + "".join(f"    {line}\n" for line in refusal.splitlines()))
+    if (out / "gate.md").exists():
+        parts.append((out / "gate.md").read_text(encoding="utf-8"))
+    if history.said:
+        parts.append(f"No history: {history.said}.\n")
+    text = "\n".join(parts).encode()
+    if len(text) > SUMMARY_LIMIT:
+        text = text[:text.rindex(b"\n", 0, SUMMARY_LIMIT) + 1] + b"\nToo long: all of it is in gate.md of the artifact.\n"
+    with open(os.environ["GITHUB_STEP_SUMMARY"], "ab") as summary:
+        summary.write(text)
+
+
+def main():
+    out = Path(os.environ["GATE_AT"])
+    out.mkdir(parents=True, exist_ok=True)
+    policy, history = os.environ["POLICY"], History()
+    there, missing = reports()
+    directories = [directory for shards in there.values() for directory in shards]
+    problems = [*bad_jobs(), *missing]
+    refusal, code = check_policy(policy) if os.environ["PLAN_RESULT"] != "skipped" else "", 1
+    if not refusal and directories:
+        code, refusal = judge(policy, directories, history, out)
+    if not refusal and directories:
+        if history.lost and needs_history(out):
+            problems.append("without the history nobody knows whether each known failure is still one")
+        if not make_page(there, history, out):
+            problems.append("the page of this verdict could not be made")
+    code = 2 if refusal else max(code, 1) if problems else code
+    tell(policy, code, problems, refusal, history)
+    write_summary(problems, refusal, history, out)
+    keep = history.remember(directories)
+    with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as output:
+        output.write(f"verdict={VERDICTS[code]}\nkeep-history={'true' if keep else 'false'}\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""conformance.yml with a policy: the verdict is that of `proctor gate`, and no job that is missing makes it green.
+
+    github_gate.py [SCENARIO...]
+
+The shards run once; each scenario plans and merges anew, with what is left of their reports.
+"""
+
+import datetime
+import http.server
+import json
+import shutil
+import sys
+import threading
+
+from github import documented
+from github_conformance import HOST, MACHINES, PUSH, WORKFLOW, WorkflowSandbox, errors, text
+from harness import BIN, ROOT, check
+
+from github_runner.artifacts import Artifacts
+from github_runner.workflow import JobResult
+
+EXAMPLE = ROOT / "docs" / "examples" / "conformance-gate.toml"
+SHARD = "proctor-shard-on-the-host-"
+CARDS = "--sim=xpu:2x1"
+# On the word of actions/checkout: the simulated one makes links.
+STACK = {**HOST, "plan": ["memory", CARDS, "--filter=memory.xpu/Copy.*IsByteExact"], "run": [CARDS, "--subject=dirty=false"]}
+STACK_LIST = json.dumps([STACK])
+SIMULATED = EXAMPLE.read_text().replace('device  = "*B580*"', 'hardware = false')
+ASKED = '\n[gate]\nbaseline = "required"\n'
+
+
+class Api(http.server.ThreadingHTTPServer):
+    """GitHub's list of artifacts, as far as it is asked for here."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.rows, self.status, self.asked = [], 200, []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def artifact(self, run, created, branch="main", repository=1, **more):
+        self.rows.append({"name": "proctor-history", "expired": False, "created_at": created, **more,
+                          "workflow_run": {"id": run, "head_branch": branch, "repository_id": 1,
+                                           "head_repository_id": repository}})
+
+
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.asked.append((self.path, self.headers["Authorization"]))
+        self.send_response(self.server.status)
+        self.end_headers()
+        self.wfile.write(json.dumps({"artifacts": self.server.rows}).encode())
+
+    def log_message(self, *_):
+        pass
+
+
+class GatedSandbox(WorkflowSandbox):
+    """A repository with a policy, and the reports of its shards."""
+
+    def __init__(self):
+        super().__init__()
+        self.begin()
+        planned = self.proctor("plan", *STACK["plan"], "-o", "ci/memory-xpu.json", cwd=self.project())
+        check(planned.returncode == 0, planned)
+
+        self.first, self.reports = self.gated(), self.shared
+
+    def begin(self):
+        """Of a scenario."""
+        self.api = Api()
+        self.policy(SIMULATED)
+
+    def policy(self, content):
+        directory = self.project() / "ci"
+        directory.mkdir(exist_ok=True)
+        (directory / "gate.toml").write_text(content)
+
+    def gated(self, policy="ci/gate.toml", shared=None, stacks=STACK_LIST, kept=None, **github):
+        event = {"repository": {"default_branch": "main"}}
+        return self.run(None, {**PUSH, "event": event, "ref_name": "main", "token": "secret", **github,
+                               "api_url": f"http://127.0.0.1:{self.api.server_port}"},
+                        shared, kept, policy=policy, stacks=stacks)
+
+    def again(self, became="success", without=(), earlier=None, **more):
+        """The last job, with the shards' reports of the first run but for those `without`. `became`: of their jobs."""
+        shared = Artifacts(self.path / f"artifacts-again{self.runs}", earlier)
+        for path in self.reports.directory.glob("proctor-shard-*"):
+            if path.name.removeprefix(SHARD) not in without:
+                shutil.copytree(path, shared.directory / path.name)
+        kept = {"plan": self.first["plan"], "shard": JobResult(became)}
+        return self.gated(shared=shared, kept=kept, **more)
+
+
+def merge_job(result):
+    return result["merge"].instances[0].job
+
+
+def summary(result):
+    """Of the last job."""
+    return "\n".join(record.summary for record in merge_job(result).records)
+
+
+def is_green(result):
+    check(result["merge"].result == "success" and result["merge"].outputs["verdict"] == "green", text(result))
+    check("# Gate: green" in summary(result) and "Red" not in summary(result), summary(result))
+
+
+def is_red(result, *reasons, verdict="red", code=1):
+    """And says why, to those who look at the job's summary."""
+    check(result["merge"].result == "failure" and result["merge"].outputs["verdict"] == verdict, text(result))
+    for reason in reasons:
+        check(reason in summary(result), reason, "is not in", summary(result), text(result))
+    check(f"Process completed with exit code {code}." in errors(result), errors(result))
+
+
+def kept(sandbox, name):
+    return sandbox.shared.directory / name
+
+
+def good(sandbox):
+    """Green, with the verdict, its page and the history; the runs are those of the commit that the job is of."""
+    is_green(sandbox.again())
+    said = json.loads((kept(sandbox, "proctor-gate") / "gate.json").read_text())
+    check(said["verdict"] == "green" and said["subject"] == {"commit": "0" * 40}, said)
+    check(len(said["cells"][0]["runs"]) == 2, said["cells"])
+    page = (kept(sandbox, "proctor-gate") / "index.html").read_text()
+    check('<section id="gate"' in page and "copies, B580" in page, "no verdict on the page")
+    check((kept(sandbox, "proctor-gate") / "gate.statement.json").exists(), "no statement")
+    shown = sandbox.proctor("history", "show", kept(sandbox, "proctor-history") / "history.sqlite", "--case", "memory*")
+    check(shown.stdout.count("memory.xpu/Copy.") == 8, shown)
+    is_red(sandbox.again(sha="1" * 40), "subject", "1" * 40)
+
+
+def missing(sandbox):
+    """A shard whose job was good and left nothing; all of them."""
+    is_red(sandbox.again(without=["2of2"]), "shard 2/2 is missing", "on-the-host shard 2/2 has no report")
+    is_red(sandbox.again(without=["1of2", "2of2"]), *[f"on-the-host shard {shard}/2 has no report" for shard in (1, 2)])
+
+
+def jobs(sandbox):
+    """What became of a job counts even where all reports are there, as those of an earlier attempt are."""
+    for became, words, without in (("skipped", "was skipped, which GitHub counts as good", []),
+                                   ("failure", "failed", []), ("cancelled", "was cancelled", ["2of2"])):
+        result = sandbox.again(became, without)
+        is_red(result, f"a job `shard` {words}", "shard 2/2 is missing" if without else "# Gate: green")
+    stranger = {"pull_request": {"number": 7, "head": {"repo": {"full_name": "stranger/r"}}}}
+    is_red(sandbox.gated(event=stranger), "code of a fork never reaches the machines", "a job `shard` was skipped")
+
+
+def hardware(sandbox):
+    """A simulated run is no card, whatever it calls itself."""
+    sandbox.policy(SIMULATED.replace("hardware = false", ""))
+    result = sandbox.again()
+    is_red(result, "rule `hardware`", "copies, B580", "simulat")
+    check(json.loads((kept(sandbox, "proctor-gate") / "gate.json").read_text())["verdict"] == "red", "gate.json")
+    check(errors(result)[-2].startswith("ci/gate.toml is not satisfied"), errors(result))
+
+
+def policies(sandbox):
+    """What is no policy is found before anything runs, and where it goes wrong later."""
+    sandbox.policy(SIMULATED.replace("suite ", "suit "))
+    result = sandbox.gated()
+    check([result[name].result for name in ("plan", "shard")] == ["failure", "skipped"], text(result))
+    is_red(result, "# Gate: refused", "`suit`", "Did you mean `suite`?", verdict="refused", code=2)
+    check("`suit`" in result["plan"].instances[0].job.text, text(result))
+    for policy, reason in (("ci/gat.toml", "ci/gat.toml"), ("ci/../../gate.toml", "no path in the repository")):
+        result = sandbox.again(policy=policy)
+        is_red(result, reason, verdict="refused", code=2)
+        check(reason in merge_job(result).text, text(result))
+    sandbox.policy(SIMULATED)
+    journal = sandbox.reports.directory / f"{SHARD}1of2" / "journal.jsonl"
+    journal.rename(sandbox.path / "journal")
+    journal.write_text("")
+    is_red(sandbox.again(), "it is empty", verdict="refused", code=2)
+    (sandbox.path / "journal").rename(journal)
+
+
+def history(sandbox):
+    """The newest of the branch that is of this repository. It is no past of the runs that it has itself."""
+    sandbox.policy(SIMULATED + ASKED)
+    is_red(sandbox.again(), "rule `baseline`", "--baseline, or --history")
+    earlier = {"7": sandbox.shared}
+    sandbox.policy(SIMULATED)
+    for run, created, more in ((5, "2026-01-01T00:00:00Z", {}), (7, "2026-01-02T00:00:00Z", {}),
+                               (8, "2026-01-03T00:00:00Z", {"repository": 2}), (9, "2026-01-03T00:00:00Z", {"branch": "x"}),
+                               (10, "2026-01-03T00:00:00Z", {"expired": True})):
+        sandbox.api.artifact(run, created, **more)
+    result = sandbox.again(earlier=earlier)
+    is_green(result)
+    check("No history" not in summary(result) and (kept(sandbox, "proctor-history") / "history.sqlite").exists(), text(result))
+    path, token = sandbox.api.asked[-1]
+    check("/repos/o/r/actions/artifacts?name=proctor-history" in path and token == "Bearer secret", path, token)
+
+    is_green(sandbox.again(earlier=earlier, base_ref="main", ref_name="12/merge"))
+    check(not kept(sandbox, "proctor-history").exists(), "the history of a pull request")
+
+    sandbox.policy(SIMULATED + ASKED)
+    is_red(sandbox.again(earlier=earlier), "rule `baseline`", "the history holds no older run")
+
+
+def history_lost(sandbox):
+    """Nobody answers, what was found does not come, or is no history: said, and the verdict is there."""
+    sandbox.api.status = 403
+    result = sandbox.again()
+    is_green(result)
+    check("GitHub answers 403" in summary(result) and "actions: read" in summary(result), summary(result))
+    check(not kept(sandbox, "proctor-history").exists(), "a history that hides the one which could not be had")
+    sandbox.api.status = 200
+    sandbox.api.artifact(7, "2026-01-02T00:00:00Z")
+    result = sandbox.again()
+    is_green(result)
+    check("could not be downloaded" in summary(result), summary(result))
+    sick = Artifacts(sandbox.path / "sick")
+    (sick.directory / "proctor-history").mkdir()
+    (sick.directory / "proctor-history" / "history.sqlite").write_text("no history")
+    result = sandbox.again(earlier={"7": sick})
+    is_green(result)
+    check("cannot be read" in summary(result), summary(result))
+    new = kept(sandbox, "proctor-history") / "history.sqlite"
+    check(sandbox.proctor("history", "check", new).returncode == 0, "it does not begin anew")
+
+
+KNOWN = """[[known_failure]]
+case    = ["bad/sh"]
+owner   = "me"
+issue   = "https://example.org/1"
+reason  = "*"
+added   = {added}
+expires = {expires}
+"""
+
+
+def known_failures(sandbox):
+    """A list is as good as its history: red without one that could not be had, whatever the gate says."""
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    (sandbox.project() / "proctor.toml").write_text("".join(
+        f'[suite.{name}]\ncommand = ["sh", "-c", "{command}"]\n' for name, command in (("bad", "false"), ("fine", "true"))))
+    ci = sandbox.project() / "ci"
+    (ci / "known.toml").write_text(KNOWN.format(added=today, expires=today + datetime.timedelta(days=30)))
+    check(sandbox.proctor("plan", "-o", "ci/memory-xpu.json", cwd=sandbox.project()).returncode == 0, "plan")
+    sandbox.policy('[gate]\nknown_failures = "known.toml"\nbaseline = "required"\n' + "".join(
+        f'[[cell]]\nsuite = "{name}"\nbackend = "none"\nhardware = false\nplan = "memory-xpu.json"\n'
+        for name in ("bad", "fine")))
+    stacks = json.dumps([{"stack": "on-the-host", "labels": MACHINES,
+                          "run": ["--known-failures=ci/known.toml", "--subject=dirty=false"]}])
+    sandbox.api.artifact(7, "2026-01-02T00:00:00Z")
+    before = Artifacts(sandbox.path / "before")
+    added = sandbox.proctor("history", "add", "history.sqlite", *sandbox.reports.directory.glob("proctor-shard-*"),
+                            cwd=sandbox.path)
+    check(added.returncode == 0, added)
+    (before.directory / "proctor-history").mkdir()
+    (sandbox.path / "history.sqlite").rename(before.directory / "proctor-history" / "history.sqlite")
+    first = sandbox.gated(stacks=stacks, shared=Artifacts(sandbox.path / "known", {"7": before}))
+    is_green(first)
+    sandbox.policy((ci / "gate.toml").read_text().replace('baseline = "required"', ""))
+    sandbox.api.status = 500
+    shared = Artifacts(sandbox.path / "known")
+    for name in ("gate", "history", "conformance"):
+        shutil.rmtree(shared.directory / f"proctor-{name}")
+    result = sandbox.gated(stacks=stacks, shared=shared, kept={name: first[name] for name in ("plan", "shard")})
+    is_red(result, "# Gate: green", "nobody knows whether each known failure is still one", "GitHub answers 500")
+
+
+def as_documented(_):
+    """The workflow of docs/github.md with a policy, and its policy, are those that are tested here."""
+    page = (ROOT / "docs" / "github.md").read_text()
+    check(EXAMPLE.read_text() in page, EXAMPLE, "is not what docs/github.md shows")
+    workflow = documented("release.yml")
+    job = workflow["jobs"]["conformance"]
+    check(job["with"]["policy"] == "ci/gate.toml" and WORKFLOW.read_inputs(job["with"]), job)
+    check({**workflow["permissions"], **job.get("permissions", {})}["actions"] == "read", "no history without it")
+    asks = [name for name, table in WORKFLOW.document["jobs"].items() if "permissions" not in table]
+    check(asks == ["merge"] and "permissions" not in WORKFLOW.document, "merge has what its caller has, and the others less")
+
+
+SCENARIOS = {scenario.__name__: scenario for scenario in (good, missing, jobs, hardware, policies, history, history_lost,
+                                                          as_documented, known_failures)}
+
+
+def main():
+    with GatedSandbox() as sandbox:
+        for name in sys.argv[1:] or SCENARIOS:
+            sandbox.begin()
+            SCENARIOS[name](sandbox)
+            print(f"ok {name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -312,11 +312,16 @@ void add_ways_of_plans(WrongWays& ways) {
              scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
            });
   ways.add(6, "a run that was joined out of parts, of which one had a filter", "plan",
-           {"it was joined out of parts, whose options nobody knows"}, [](GateScene& scene) {
+           {"joined out of the tests of a call of CTest", "so it fills no cell"}, [](GateScene& scene) {
              scene.run().plan.shard.reset();
              scene.run().plan.command_line = {"ctest"};
              scene.run().plan.stack.emplace_back("command.memory", "proctor run -- ./memory");
              scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
+           });
+  ways.add(6, "a run that was joined out of parts, for a cell with a plan", "plan",
+           {"joined out of the tests of a call of CTest"}, [](GateScene& scene) {
+             scene.run().plan.shard.reset();
+             scene.run().plan.stack.emplace_back("command.memory", "proctor run -- ./memory");
            });
   ways.add(6, "a run without the plan", "plan", {"was run without --plan"},
            [](GateScene& scene) { scene.run().plan.shard.reset(); });

@@ -477,8 +477,13 @@ Result<StrictJournal> read_strictly(const fs::path& journal, const std::string& 
     if (auto taken = reader.take(line, got); !taken) return taken.error();
   }
   auto read = reader.finish();
-  // The directory may have been given to another run since.
-  if (!read || !seal || seal->run_id != read->model.plan().run_id) return read;
+  if (!read || !seal) return read;
+  if (seal->run_id != read->model.plan().run_id) {
+    return error.at(0,
+                    fmt::format("it is of run {}, and the last to run there was run {}",
+                                read->model.plan().run_id, seal->run_id),
+                    "Give a run that was brought from elsewhere a directory of its own.");
+  }
   const std::string different = difference(journal.string(), *seal);
   if (different.empty()) return read;
   return error.at(0, "it is not what its runner wrote: " + different);

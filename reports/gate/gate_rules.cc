@@ -345,10 +345,13 @@ std::string narrowed_by(const RunPlanned& plan) {
     if (has_option(plan, option)) return option;
   }
   if (!plan.filters.empty()) return plan.filters.front();
-  const bool joined = std::ranges::any_of(
-      plan.stack, [](const auto& entry) { return entry.first.starts_with(kCommandEntry); });
-  if (joined) return "it was joined out of parts, whose options nobody knows";
   return plan.size == "smoke" ? "--size smoke" : "";
+}
+
+// Out of what CTest has started, one by one (reports/merge/join.h).
+bool was_joined(const RunPlanned& plan) {
+  return std::ranges::any_of(plan.stack,
+                             [](const auto& entry) { return entry.first.starts_with(kCommandEntry); });
 }
 
 void plan_rule(const CellView& view, GateFinding& finding) {
@@ -357,7 +360,13 @@ void plan_rule(const CellView& view, GateFinding& finding) {
   std::set<std::string> values;
   for (const GateReport* report : view.reports) {
     const RunPlanned& its = report->plan;
-    if (view.plan == nullptr) {
+    if (was_joined(its)) {
+      values.insert("joined");
+      red(finding, fmt::format("{} was joined out of the tests of a call of CTest: which of them CTest left "
+                               "out, and what their options left out, stands in no journal, so it fills no "
+                               "cell; run the suite by `proctor run`",
+                               report->name()));
+    } else if (view.plan == nullptr) {
       const std::string by = narrowed_by(its);
       values.insert(by.empty() ? "nothing" : by);
       if (!by.empty())

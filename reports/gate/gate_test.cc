@@ -10,7 +10,9 @@
 #include <locale>
 #include <stdexcept>
 
+#include "harness/core/journal_chain.h"
 #include "harness/core/json.h"
+#include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"
 #include "harness/testing/child.h"
 #include "reports/gate/gate_fixtures.h"
@@ -228,6 +230,25 @@ TEST(Gate, TwoReasonsOfThePolicyMayCoverOneSkip) {
   scene.skips = "\"needs:fp*\" = \"one\"\n\"*:fp64\" = \"other\"\n";
   scene.cell_keys += "min_executed = 3\n";
   EXPECT_EQ(Staged(scene).refusal(), "");
+}
+
+// On its machine, the runner's own copy tells.
+TEST(Gate, AJournalThatItsRunnerDidNotWriteIsNoEvidence) {
+  const TempDir directory;
+  write_scene(good_scene(), directory.path());
+  const std::filesystem::path run_dir = directory.path() / "run";
+  JournalChain chain;
+  chain.add(read_file_or_empty((run_dir / "journal.jsonl").string()));
+  const std::string run_id = good_scene().run().plan.run_id;
+  const auto why_not = [&](const JournalSeal& seal) {
+    const auto report = read_gate_report(run_dir, "run", seal);
+    return report ? "" : report.error().what;
+  };
+  EXPECT_EQ(why_not({chain.state(), chain.state(), run_id}), "");
+  EXPECT_THAT(why_not({chain.state(), chain.state(), "20260130T120000Z-abcdef"}),
+              HasSubstr("it is of run " + run_id + ", and the last to run there was run 20260130T120000Z"));
+  chain.append("{}");
+  EXPECT_THAT(why_not({chain.state(), chain.state(), run_id}), HasSubstr("it is not what its runner wrote"));
 }
 
 // No byte at which a journal is cut makes it good.

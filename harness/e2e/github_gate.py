@@ -9,9 +9,11 @@ The shards run once; each scenario plans and merges anew, with what is left of t
 import datetime
 import http.server
 import json
+import os
 import shutil
 import sys
 import threading
+import types
 
 from github import documented
 from github_conformance import HOST, MACHINES, PUSH, WORKFLOW, WorkflowSandbox, errors, text
@@ -20,6 +22,7 @@ from harness import BIN, ROOT, check
 from github_runner.artifacts import Artifacts
 from github_runner.workflow import JobResult
 
+GATE = ROOT / ".github" / "actions" / "conformance-gate"
 EXAMPLE = ROOT / "docs" / "examples" / "conformance-gate.toml"
 SHARD = "proctor-shard-on-the-host-"
 CARDS = "--sim=xpu:2x1"
@@ -125,7 +128,7 @@ def good(sandbox):
     check(said["verdict"] == "green" and said["subject"] == {"commit": "0" * 40}, said)
     check(len(said["cells"][0]["runs"]) == 2, said["cells"])
     page = (kept(sandbox, "proctor-gate") / "index.html").read_text()
-    check('<section id="gate"' in page and "copies, B580" in page, "no verdict on the page")
+    check('<section id="gate"' in page and "copies, B580" in page and "It is not of" not in page, "no verdict of its runs")
     check((kept(sandbox, "proctor-gate") / "gate.statement.json").exists(), "no statement")
     shown = sandbox.proctor("history", "show", kept(sandbox, "proctor-history") / "history.sqlite", "--case", "memory*")
     check(shown.stdout.count("memory.xpu/Copy.") == 8, shown)
@@ -262,6 +265,18 @@ def known_failures(sandbox):
     is_red(result, "# Gate: green", "nobody knows whether each known failure is still one", "GitHub answers 500")
 
 
+def long_summary(sandbox):
+    """GitHub drops a summary of more than 1 MiB, and the step stays as it is: the beginning of this one is kept."""
+    sys.path.insert(0, str(GATE))
+    from gate import write_summary
+    (sandbox.path / "gate.md").write_text("* a case that is red\n" * 100_000)
+    os.environ["GITHUB_STEP_SUMMARY"] = str(sandbox.path / "summary")
+    write_summary(["the reason"], "", types.SimpleNamespace(said=""), sandbox.path)
+    text = (sandbox.path / "summary").read_text()
+    check(500_000 < len(text) < 1 << 20 and "* the reason\n" in text, len(text), text[:200])
+    check(text.endswith("red\n\nToo long: all of it is in gate.md of the artifact.\n"), text[-200:])
+
+
 def as_documented(_):
     """The workflow of docs/github.md with a policy, and its policy, are those that are tested here."""
     page = (ROOT / "docs" / "github.md").read_text()
@@ -274,7 +289,7 @@ def as_documented(_):
     check(asks == ["merge"] and "permissions" not in WORKFLOW.document, "merge has what its caller has, and the others less")
 
 
-SCENARIOS = {scenario.__name__: scenario for scenario in (good, missing, jobs, hardware, policies, history, history_lost,
+SCENARIOS = {scenario.__name__: scenario for scenario in (good, missing, jobs, hardware, policies, history, history_lost, long_summary,
                                                           as_documented, known_failures)}
 
 

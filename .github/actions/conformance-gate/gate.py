@@ -53,14 +53,14 @@ def bad_jobs():
 
 
 def reports():
-    """({stack: [run directory of a shard]}, what is missing)"""
-    there, missing = {}, []
+    """(the run directories of the shards, what is missing)"""
+    there, missing = [], []
     matrix = json.loads(os.environ["MATRIX"] or '{"include": []}')
     for stack, shards in shards_of(matrix).items():
         for shard in shards:
             directory = Path(os.environ["SHARDS_AT"]) / f"{os.environ['NAME']}-shard-{stack}-{shard}"
             if (directory / "journal.jsonl").exists():
-                there.setdefault(stack, []).append(directory)
+                there.append(directory)
             else:
                 missing.append(f"{stack} shard {shard.replace('of', '/')} has no report")
     return there, missing
@@ -71,7 +71,9 @@ class History:
 
     def __init__(self):
         self.file = Path(os.environ["HISTORY_AT"]) / "history.sqlite"
-        self.state, self.said = os.environ["HISTORY_STATE"] or "unknown", os.environ["HISTORY_SAID"]
+        self.state, self.said = os.environ["HISTORY_STATE"], os.environ["HISTORY_SAID"]
+        if not self.state:
+            self.state, self.said = "unknown", "nobody has looked for one"
         if self.state == "found" and not self.file.exists():
             self.state, self.said = "unknown", "the newest one was found, and could not be downloaded"
         elif self.state == "found" and proctor("history", "check", self.file, log=False)[0]:
@@ -103,13 +105,9 @@ def judge(policy, directories, history, out):
     return (code, "") if code in (0, 1) else (2, said or f"proctor gate exits with {code}")
 
 
-def make_page(there, history, out):
-    """Of each stack as it was merged; where it was not, of its shards."""
-    shown = []
-    for stack, shards in there.items():
-        merged = Path(os.environ["MERGED_AT"]) / stack
-        shown += [merged] if (merged / "journal.jsonl").exists() else shards
-    return proctor("report", "page", *shown, "--gate", out / "gate.json", *history.options(),
+def make_page(directories, history, out):
+    """Of what was judged: a merged run is another one, of which the verdict is not."""
+    return proctor("report", "page", *directories, "--gate", out / "gate.json", *history.options(),
                    "--out", out / "index.html", log=False)[0] == 0
 
 
@@ -151,16 +149,17 @@ def main():
     out = Path(os.environ["GATE_AT"])
     out.mkdir(parents=True, exist_ok=True)
     policy, history = os.environ["POLICY"], History()
-    there, missing = reports()
-    directories = [directory for shards in there.values() for directory in shards]
+    directories, missing = reports()
     problems = [*bad_jobs(), *missing]
+    if not directories and not missing:
+        problems.append("there is no plan, so nothing is judged")
     refusal, code = check_policy(policy) if os.environ["PLAN_RESULT"] != "skipped" else "", 1
     if not refusal and directories:
         code, refusal = judge(policy, directories, history, out)
     if not refusal and directories:
         if history.lost and needs_history(out):
             problems.append("without the history nobody knows whether each known failure is still one")
-        if not make_page(there, history, out):
+        if not make_page(directories, history, out):
             problems.append("the page of this verdict could not be made")
     code = 2 if refusal else max(code, 1) if problems else code
     tell(policy, code, problems, refusal, history)

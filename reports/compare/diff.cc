@@ -205,7 +205,7 @@ std::string diff_text(const Diff& diff, std::size_t most) {
       text += fmt::format("  {}  {}\n", line_of(id_of(diff, change)), line_of(what_happened(diff, change)));
     if (changes.size() > most) text += fmt::format("  and {} more\n", changes.size() - most);
   }
-  return text;
+  return without_hidden_controls(text);
 }
 
 std::string diff_markdown(const Diff& diff, std::size_t limit) {

@@ -76,10 +76,13 @@ std::string some(const std::vector<std::string>& cases, std::size_t most) {
   return text;
 }
 
+// Text of a run, in which nothing is obeyed by who shows it.
+std::string seen(std::string_view text) { return without_hidden_controls(clean_text(text)); }
+
 // Text in a table or a list of Markdown.
 std::string plain(std::string_view text) {
   std::string out;
-  for (const char c : clean_text(text)) {
+  for (const char c : seen(text)) {
     if (std::string_view("\\`*_{}[]<>|#").find(c) != std::string_view::npos) out += '\\';
     out += c == '\n' || c == '\r' ? ' ' : c;
   }
@@ -100,10 +103,9 @@ void add_red_rules(std::string& out, const std::string& name, const std::vector<
 void add_red_text(std::string& out, const std::vector<GateFinding>& findings) {
   for (const GateFinding& finding : findings) {
     if (finding.held) continue;
-    for (const std::string& why : finding.says)
-      out += fmt::format("  {:<16} {}\n", finding.rule, clean_text(why));
+    for (const std::string& why : finding.says) out += fmt::format("  {:<16} {}\n", finding.rule, seen(why));
     if (!finding.cases.empty())
-      out += fmt::format("  {:<16} cases: {}\n", "", some(finding.cases, kShownCases));
+      out += fmt::format("  {:<16} cases: {}\n", "", seen(some(finding.cases, kShownCases)));
   }
 }
 
@@ -205,7 +207,7 @@ std::string gate_text(const GateVerdict& verdict) {
   if (!std::ranges::all_of(verdict.rules, &GateFinding::held)) out += "red    all runs\n";
   add_red_text(out, verdict.rules);
   for (const GateCellVerdict& cell : verdict.cells) {
-    out += fmt::format("{:<6} {}: {} of {} executed\n", colour(cell.green()), clean_text(cell.cell.name),
+    out += fmt::format("{:<6} {}: {} of {} executed\n", colour(cell.green()), seen(cell.cell.name),
                        cell.executed, cell.planned);
     add_red_text(out, cell.rules);
   }

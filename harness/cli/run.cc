@@ -245,6 +245,7 @@ Result<PlanOutcome> RunCommand::make_plan() {
   options_.plan.lease_wait =
       std::min(options_.setup.lease_wait, options_.setup.deadline.value_or(Milliseconds::max()));
   options_.plan.on_wait = tell_wait;
+  options_.plan.selection.joined = !options_.join.empty();
   options_.plan.selection.keep_unlisted = !options_.dry_run;  // there is a report that says so
   return discover_plan(options_.plan, *machine_);
 }

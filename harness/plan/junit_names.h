@@ -5,7 +5,8 @@
 // The names are the framework's own. Where two suites of a configuration may have the same ones, the classname of both
 // begins with the name of the suite: `attention.MoeTest`. Which names a suite has is known only when its program lists
 // them, and a suite that does not run is not listed; so two suites whose names come from the same framework, as far as
-// the configuration tells, wear their own always. `junit_classname` says it for a suite: "suite" or "framework".
+// the configuration tells, wear their own always; and so does a command whose run is joined with others, of which nobody knows
+// what they are. `junit_classname` says it for a suite: "suite" or "framework".
 // A pair that a framework itself repeats has the case's own id in its name.
 #pragma once
 

@@ -29,6 +29,7 @@ struct SelectionOptions {
   std::string process;                // --process: case | file | suite; "" = as configured
   std::vector<std::string> env;       // --env NAME=VALUE, over every configuration
   std::string kind;                   // --kind, for an ad hoc suite; "" = as recognised
+  bool joined = false;                // --join: other commands share the report of the ad hoc suite
   std::string name;                   // --name, for an ad hoc suite; "" = its program's
   std::vector<std::string> filters;   // --filter GLOB, any of them
   std::vector<std::string> cases;     // --case ID, literal; added to what the filters select

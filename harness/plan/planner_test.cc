@@ -387,6 +387,8 @@ TEST_F(PlannerTest, AJunitNameDependsOnTheConfigurationAndNotOnWhatElseRuns) {
   ad_hoc.command = {testing_support::sample_gtest()};
   ad_hoc.name = "c";
   EXPECT_EQ(names(unsaid, ad_hoc).at("c/Plain.Passes").first, "Plain");
+  ad_hoc.joined = true;  // nobody knows what else is in that report
+  EXPECT_EQ(names(unsaid, ad_hoc).at("c/Plain.Passes").first, "c.Plain");
   const auto wrong = plan(gtest_suite("a") + "junit_classname = \"group\"\n");
   ASSERT_FALSE(wrong);
   EXPECT_THAT(wrong.error().what, HasSubstr("junit_classname"));

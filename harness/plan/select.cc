@@ -57,6 +57,7 @@ Result<std::vector<SuiteConfig>> ad_hoc_suite(const Config& config, const Select
     }
     suite.suite.kind_reason = "--kind";
   }
+  if (options.joined) suite.junit_classname = "suite";
   suite.suite.command = options.command;
   suite.suite.directory = config.directory;
   suite.suite.backend = backend.value_or(Backend::kNone);

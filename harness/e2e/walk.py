@@ -38,7 +38,7 @@ OTHERS = {
     "doctest": {"--list-test-cases", "--no-skip"},
     "pytest": {"--deselect", "--ff", "--ignore", "--junitxml", "--lf", "--maxfail", "--nf", "--sw", "--pyargs"},
     "CTest": {"--repeat", "--rerun-failed", "--stop-on-failure", "--stop-time", "--output-on-failure"},
-    "our suites": {"--proctor-list", "--proctor-case"},
+    "our suites": {"--proctor-list", "--proctor-case"}, "fixtures/mutants/mutants.py": {"--again", "--mutant"},
     "sbatch": {"--array"},
     "docker": {"--build-arg", "--cap-add", "--cap-drop", "--device", "--env", "--env-file", "--gpus", "--ipc", "--mount", "--network",
                "--pid", "--privileged", "--runtime", "--security-opt", "--tmpfs", "--user", "--volume"},

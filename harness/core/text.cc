@@ -54,8 +54,6 @@ bool is_hidden_control(std::uint32_t c) {
          (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-bool is_plain(char c) { return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t'; }
-
 void append_visible(std::string& out, unsigned char byte) {
   out += "\\x";
   out += "0123456789ABCDEF"[byte >> 4];
@@ -118,7 +116,10 @@ std::string clean_text(std::string_view bytes) {
   out.reserve(bytes.size());
   for (std::size_t at = 0; at < bytes.size();) {
     const auto rest = bytes.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto plain_end = std::find_if_not(rest, bytes.end(), is_plain);  // nearly all of nearly every text
+    const auto plain_end =
+        std::find_if_not(rest, bytes.end(), [](char c) {  // nearly all of nearly every text
+          return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t';
+        });
     out.append(rest, plain_end);
     at = static_cast<std::size_t>(plain_end - bytes.begin());
     if (at == bytes.size()) break;

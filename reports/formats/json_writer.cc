@@ -1,8 +1,7 @@
 #include "reports/formats/json_writer.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -10,8 +9,6 @@
 
 namespace proctor {
 namespace {
-
-bool stands_for_itself(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 
 // The bytes of the character that begins there, in text that is UTF-8.
 std::size_t bytes_of_character(std::string_view clean, std::size_t at) {
@@ -34,24 +31,38 @@ void append_character(std::string& out, std::string_view character) {
   }
 }
 
-void append_escaped(std::string& out, std::string_view clean) {
-  for (std::size_t at = 0; at < clean.size(); at += bytes_of_character(clean, at)) {
-    const char c = clean[at];
-    if (static_cast<unsigned char>(c) >= 0x80) {
-      append_character(out, clean.substr(at, bytes_of_character(clean, at)));
-    } else if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else {
-      out += c;
-    }
+// What stands for a character of one byte; "": itself.
+std::string_view escape_of(char c) {
+  switch (c) {
+    case '"':
+      return "\\\"";
+    case '\\':
+      return "\\\\";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    default:
+      return "";
   }
+}
+
+void append_escaped(std::string& out, std::string_view clean) {
+  std::size_t done = 0;
+  for (std::size_t at = 0; at < clean.size();) {
+    const std::size_t bytes = bytes_of_character(clean, at);
+    const std::string_view escape = bytes == 1 ? escape_of(clean[at]) : "";
+    if (bytes > 1 || !escape.empty()) {
+      out += clean.substr(done, at - done);
+      out += escape;
+      if (bytes > 1) append_character(out, clean.substr(at, bytes));
+      done = at + bytes;
+    }
+    at += bytes;
+  }
+  out += clean.substr(done);
 }
 
 }  // namespace
@@ -99,7 +110,7 @@ JsonWriter& JsonWriter::member(std::string_view key, const std::vector<std::stri
 void JsonWriter::write(std::string_view text) {
   std::string& out = output_.pending();
   out += '"';
-  if (std::ranges::all_of(text, stands_for_itself)) {  // nearly every text
+  if (stands_for_itself<'"', '\\'>(text)) {
     out += text;
   } else {
     append_escaped(out, clean_text(text));
@@ -109,15 +120,20 @@ void JsonWriter::write(std::string_view text) {
 
 void JsonWriter::write(double value) {
   if (!std::isfinite(value)) return write(nullptr);
+  // The same text, sooner.
+  if (std::abs(value) < 1e15 && value == std::trunc(value) && !std::signbit(value))
+    return write(static_cast<std::int64_t>(value));
   fmt::format_to(std::back_inserter(output_.pending()), "{}", value);
 }
 
 void JsonWriter::write(std::int64_t value) {
-  fmt::format_to(std::back_inserter(output_.pending()), "{}", value);
+  const fmt::format_int text(value);
+  output_.pending().append(text.data(), text.size());
 }
 
 void JsonWriter::write(std::uint64_t value) {
-  fmt::format_to(std::back_inserter(output_.pending()), "{}", value);
+  const fmt::format_int text(value);
+  output_.pending().append(text.data(), text.size());
 }
 
 }  // namespace proctor

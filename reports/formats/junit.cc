@@ -46,16 +46,28 @@ struct Name {
   auto operator<=>(const Name&) const = default;
 };
 
+// Whether all differ, as they nearly always do: then there is nothing to compare text by text.
+bool differ_by_hash(const std::vector<Name>& names) {
+  const std::hash<std::string> hash;
+  std::vector<std::size_t> hashes;
+  hashes.reserve(names.size());
+  for (const Name& name : names) hashes.push_back(hash(name.classname) * 31 + hash(name.name));
+  std::ranges::sort(hashes);
+  return std::ranges::adjacent_find(hashes) == hashes.end();
+}
+
 // The (classname, name) of every case, in the planned order and each once.
 std::vector<Name> unique_names(const RunModel& model) {
   std::vector<Name> names;
-  std::map<Name, int> uses;
+  names.reserve(model.cases().size());
   for (const CaseRecord& record : model.cases()) {
     const PlannedCase& planned = record.planned;
     names.push_back({shortened(clean_text(planned.classname), planned.id),
                      shortened(clean_text(planned.name), planned.id)});
-    ++uses[names.back()];
   }
+  if (differ_by_hash(names)) return names;
+  std::map<Name, int> uses;
+  for (const Name& name : names) ++uses[name];
   std::set<Name> taken;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& id = model.cases()[i].planned.id;

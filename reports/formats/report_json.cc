@@ -287,7 +287,7 @@ void write_evidence(JsonWriter& json, const EvidenceInfo& evidence) {
   json.close();
 }
 
-void write_attempt(JsonWriter& json, const RunModel& model, const Attempt& attempt) {
+void write_attempt(JsonWriter& json, const RunModel& model, const Attempt& attempt, TelemetryGaps& gaps) {
   static const AttemptEnded kNoEnd;
   const AttemptEnded& end = attempt.end ? *attempt.end : kNoEnd;
   const Verdict verdict = verdict_of(attempt);
@@ -302,7 +302,9 @@ void write_attempt(JsonWriter& json, const RunModel& model, const Attempt& attem
   json.open_object("output").member("log", attempt.start.log).member("bytes", end.output.bytes);
   json.member("dropped_bytes", end.output.dropped_bytes).member("lost", end.output.lost).close();
   write_evidence(json, end.evidence);
-  write_telemetry(json, model.telemetry(attempt));
+  const TelemetryInfo telemetry = model.telemetry(attempt);
+  write_telemetry(json, telemetry);
+  gaps.add(telemetry);
   json.member("last_step", end.last_step);
   write_failures(json, end.failures);
   if (end.diagnosis) write_diagnosis(json, *end.diagnosis);
@@ -327,7 +329,7 @@ void write_properties(JsonWriter& json, const AttemptEnded& end) {
   json.close();
 }
 
-void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& record) {
+void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& record, TelemetryGaps& gaps) {
   const PlannedCase& planned = record.planned;
   const Verdict verdict = model.verdict(record);
   const AttemptEnded& end = newest_end(record);
@@ -349,7 +351,7 @@ void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& recor
   json.member("note", record.end ? record.end->note : "");
   json.member("message", verdict.outcome == Outcome::kPass ? "" : headline(model, record));
   json.open_array("attempts");
-  for (const Attempt& attempt : record.attempts) write_attempt(json, model, attempt);
+  for (const Attempt& attempt : record.attempts) write_attempt(json, model, attempt, gaps);
   json.close().close();
 }
 
@@ -381,7 +383,8 @@ void write_report_json(const RunModel& model, TextOutput& output) {
   json.open_array("suites");
   for (const PlannedSuite& suite : model.plan().suites) write_suite(json, model, suite);
   json.close().open_array("cases");
-  for (const CaseRecord& record : model.cases()) write_case(json, model, record);
+  TelemetryGaps gaps;
+  for (const CaseRecord& record : model.cases()) write_case(json, model, record, gaps);
   json.close().open_array("warnings");
   for (const Warning& warning : model.warnings())
     json.open_object().member("code", warning.code).member("text", warning.text).close();
@@ -390,12 +393,6 @@ void write_report_json(const RunModel& model, TextOutput& output) {
   json.close().open_array("hardware");
   for (const HardwareEvidence& evidence : model.hardware()) write_hardware(json, evidence);
   json.close();
-  TelemetryGaps gaps;
-  for (const CaseRecord& record : model.cases()) {
-    for (const Attempt& attempt : record.attempts) {
-      gaps.add(model.telemetry(attempt));
-    }
-  }
   gaps.write(json);
   json.close();
   output.pending() += '\n';

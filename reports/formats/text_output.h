@@ -6,6 +6,8 @@
 //   output.passed();
 #pragma once
 
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -38,6 +40,31 @@ class TextOutput {
   Write write_;
   std::string pending_;
 };
+
+// Whether a text, as nearly every one, is printable ASCII without any of these characters: it stands for itself. Eight
+// bytes at a time, for each text of a report is asked.
+template <char... kMarks>
+bool stands_for_itself(std::string_view text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kHigh = kOnes << 7;
+  // Has the high bit of a byte that is below `limit`; without one it has none.
+  const auto below = [](std::uint64_t bytes, std::uint64_t limit) {
+    return (bytes - kOnes * limit) & ~bytes;
+  };
+  const auto is_plain = [&below](std::uint64_t bytes) {
+    const std::uint64_t odd = bytes | below(bytes, ' ') | below(bytes ^ kOnes * 0x7f, 1) |
+                              (std::uint64_t{0} | ... | below(bytes ^ kOnes * std::uint64_t{kMarks}, 1));
+    return (odd & kHigh) == 0;
+  };
+  for (; text.size() >= sizeof(std::uint64_t); text.remove_prefix(sizeof(std::uint64_t))) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), sizeof bytes);
+    if (!is_plain(bytes)) return false;
+  }
+  std::uint64_t rest = kOnes * ' ';
+  for (const char c : text) rest = rest << 8 | static_cast<unsigned char>(c);
+  return is_plain(rest);
+}
 
 // What `writer(TextOutput&)` writes, whole.
 template <typename Writer>

@@ -8,31 +8,57 @@
 namespace proctor {
 namespace {
 
-// A reader normalises CR everywhere, and LF and TAB in attributes (XML 1.0 sections 2.11 and 3.3.3); as
-// character references they survive.
-void append_escaped(std::string& out, std::string_view value, bool in_attribute) {
+constexpr std::string_view kNewline = "&#10;";  // in an attribute
+
+// What stands for a character; "": itself. A reader normalises CR everywhere, and LF and TAB in attributes (XML 1.0
+// sections 2.11 and 3.3.3); as character references they survive.
+std::string_view reference_of(char c, bool in_attribute) {
+  switch (c) {
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return "&gt;";
+    case '"':
+      return "&quot;";
+    case '\r':
+      return "&#13;";
+    case '\t':
+      return in_attribute ? "&#9;" : "";
+    default:
+      return "";
+  }
+}
+
+void append_line(std::string& out, std::string_view value, bool in_attribute) {
+  if (stands_for_itself<'&', '<', '>', '"'>(value)) {
+    out += value;
+    return;
+  }
   std::string clean = clean_text(value);
   if (std::ranges::any_of(clean, [](char c) { return static_cast<unsigned char>(c) >= 0x80; }))
     clean = without_hidden_controls(clean);
-  for (const char c : clean) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else if (c == '\r') {
-      out += "&#13;";
-    } else if (in_attribute && c == '\n') {
-      out += "&#10;";
-    } else if (in_attribute && c == '\t') {
-      out += "&#9;";
-    } else {
-      out += c;
-    }
+  const std::string_view text = clean;
+  std::size_t done = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::string_view reference = reference_of(text[at], in_attribute);
+    if (reference.empty()) continue;
+    out += text.substr(done, at - done);
+    out += reference;
+    done = at + 1;
   }
+  out += text.substr(done);
+}
+
+// Line by line: few need to be cleaned, and nothing that is cleaned away goes over the end of one.
+void append_escaped(std::string& out, std::string_view value, bool in_attribute) {
+  for (auto end = value.find('\n'); end != value.npos; end = value.find('\n')) {
+    append_line(out, value.substr(0, end), in_attribute);
+    out += in_attribute ? kNewline : "\n";
+    value.remove_prefix(end + 1);
+  }
+  append_line(out, value, in_attribute);
 }
 
 }  // namespace

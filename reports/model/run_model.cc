@@ -14,35 +14,45 @@ namespace proctor {
 namespace {
 
 const Verdict kInterrupted{Outcome::kNotrun, "interrupted"};
+const Verdict kDeviceSick{Outcome::kNotrun, "device_sick"};
+const Verdict kWarned{Outcome::kFail, "warn"};
 
 // An assignment would keep the memory.
 void release(std::string& text) { std::string().swap(text); }
+
+std::string why_not_run(const StopRequested& stop) {
+  const std::string& reason = stop.reason;
+  if (reason.empty() || reason == "signal" || reason == "parent_died") return "interrupted";
+  return reason == "deadline" ? "budget" : reason;
+}
 
 bool same_attempt(const AttemptStarted& start, int attempt, int repeat) {
   return start.attempt == attempt && start.repeat == repeat;
 }
 
 // The attempts of a case that has no end record (table in run_model.h).
-Verdict verdict_of_attempts(const CaseRecord& record) {
+const Verdict& verdict_of_attempts(const CaseRecord& record) {
   std::vector<const Attempt*> attempts;
   for (const Attempt& attempt : record.attempts) {
     if (!is_suspect(attempt)) attempts.push_back(&attempt);
   }
-  if (attempts.empty()) return {Outcome::kNotrun, "device_sick"};
+  if (attempts.empty()) return kDeviceSick;
   for (std::size_t i = 0; i + 1 < attempts.size(); ++i) {
     const bool last_of_repeat = attempts[i]->start.repeat != attempts[i + 1]->start.repeat;
-    const Verdict verdict = verdict_of(*attempts[i]);
+    const Verdict& verdict = verdict_of(*attempts[i]);
     if (last_of_repeat && is_bad(verdict.outcome)) return verdict;
   }
   const Attempt& last = *attempts.back();
-  const Verdict verdict = verdict_of(last);
+  const Verdict& verdict = verdict_of(last);
   if (!last.end || is_bad(verdict.outcome)) return verdict;
   return last.start.repeat < record.planned.repeat ? kInterrupted : verdict;
 }
 
 }  // namespace
 
-Verdict verdict_of(const Attempt& attempt) { return attempt.end ? attempt.end->verdict : kInterrupted; }
+const Verdict& verdict_of(const Attempt& attempt) {
+  return attempt.end ? attempt.end->verdict : kInterrupted;
+}
 
 bool is_suspect(const Attempt& attempt) {
   return attempt.end && std::find(attempt.end->marks.begin(), attempt.end->marks.end(), kDeviceSuspect) !=
@@ -54,7 +64,7 @@ const Attempt* deciding_attempt(const CaseRecord& record, const Verdict& verdict
   const Attempt* bad = nullptr;
   const Attempt* same = nullptr;
   for (const Attempt& attempt : record.attempts) {
-    const Verdict its = verdict_of(attempt);
+    const Verdict& its = verdict_of(attempt);
     last = &attempt;
     if (is_bad(its.outcome)) bad = &attempt;
     if (its.outcome == verdict.outcome) same = &attempt;
@@ -150,23 +160,24 @@ void RunModel::add(const AttemptEnded& end) {
     attempt = &record->attempts.emplace_back(Attempt{.start = std::move(start)});
   }
   attempt->end = end;
+  add_marks(end.marks);
   attempt->packed_telemetry = pack(end.telemetry, words_);
   attempt->end->telemetry = {};
   release(attempt->end->case_id);
   release(attempt->end->output.log);
-  limit_output(*attempt->end);
+  output_.apply(*attempt->end);
 }
 
 // Cleaned here, so that sizes are those that a journal on disk gives back.
-void RunModel::limit_output(AttemptEnded& end) {
+void OutputLimit::apply(AttemptEnded& end) {
   std::string out;
   std::string err;
   if (proctor::is_bad(end.verdict.outcome)) {
     out = clean_text(end.output.stdout_tail);
     err = clean_text(end.output.stderr_tail);
-    if (kept_output_ + out.size() + err.size() > kMaxKeptOutput) out = err = {};
+    if (kept_ + out.size() + err.size() > kMost) out = err = {};
   }
-  kept_output_ += out.size() + err.size();
+  kept_ += out.size() + err.size();
   end.output.stdout_tail = std::move(out);
   end.output.stderr_tail = std::move(err);
 }
@@ -176,7 +187,9 @@ void RunModel::add(const AttemptSuspected& suspected) {
   if (record == nullptr) return;
   for (Attempt& attempt : record->attempts) {
     const bool meant = same_attempt(attempt.start, suspected.attempt, suspected.repeat) && attempt.end;
-    if (meant && !is_suspect(attempt)) attempt.end->marks.emplace_back(kDeviceSuspect);
+    if (!meant || is_suspect(attempt)) continue;
+    attempt.end->marks.emplace_back(kDeviceSuspect);
+    marks_.emplace(kDeviceSuspect);
   }
 }
 
@@ -185,6 +198,7 @@ void RunModel::add(const CaseEnded& end) {
   if (record == nullptr) return;
   record->end = end;
   release(record->end->case_id);
+  add_marks(end.marks);
 }
 
 void RunModel::add(const DeviceHealth& health) {
@@ -221,7 +235,10 @@ void RunModel::add(const Warning& warning) { warnings_.push_back(warning); }
 
 void RunModel::add(const StopRequested& stop) {
   elapsed_ms_ = std::max(elapsed_ms_, stop.at_ms);
-  if (!stop_) stop_ = stop;
+  if (!stop_) {
+    stop_ = stop;
+    not_run_.reason = why_not_run(stop);
+  }
   if (stop_signal_ == 0) stop_signal_ = stop.signal;
 }
 
@@ -235,16 +252,9 @@ const CaseRecord* RunModel::find(std::string_view case_id) const {
   return at < cases_.size() ? &cases_[at] : nullptr;
 }
 
-std::string RunModel::why_not_run() const {
-  if (!stop_ || stop_->reason.empty() || stop_->reason == "signal" || stop_->reason == "parent_died") {
-    return "interrupted";
-  }
-  return stop_->reason == "deadline" ? "budget" : stop_->reason;
-}
-
-Verdict RunModel::recorded_verdict(const CaseRecord& record) const {
+const Verdict& RunModel::recorded_verdict(const CaseRecord& record) const {
   if (record.end) return record.end->verdict;
-  if (record.attempts.empty()) return {Outcome::kNotrun, why_not_run()};
+  if (record.attempts.empty()) return not_run_;
   return verdict_of_attempts(record);
 }
 
@@ -270,14 +280,10 @@ TelemetryInfo RunModel::telemetry(const Attempt& attempt) const {
   return unpack_telemetry(attempt.packed_telemetry, words_);
 }
 
-Verdict RunModel::verdict(const CaseRecord& record) const {
-  Verdict verdict = recorded_verdict(record);
+const Verdict& RunModel::verdict(const CaseRecord& record) const {
+  const Verdict& verdict = recorded_verdict(record);
   const bool may_warn = verdict.outcome == Outcome::kPass || verdict.outcome == Outcome::kSkip;
-  if (plan_.strict && may_warn) {
-    const auto all = marks(record);
-    if (std::binary_search(all.begin(), all.end(), "warn")) return {Outcome::kFail, "warn"};
-  }
-  return verdict;
+  return plan_.strict && may_warn && has_mark(record, "warn") ? kWarned : verdict;
 }
 
 bool RunModel::is_bad(const CaseRecord& record) const {
@@ -295,6 +301,7 @@ std::vector<std::string> RunModel::marks(const CaseRecord& record) const {
 }
 
 bool RunModel::has_mark(const CaseRecord& record, std::string_view mark) const {
+  if (!marks_.contains(mark)) return false;
   const auto has = [mark](const std::vector<std::string>& marks) {
     return std::ranges::find(marks, mark) != marks.end();
   };

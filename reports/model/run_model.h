@@ -1,6 +1,6 @@
 // The journal as a report sees it: every planned case with its attempts and exactly one outcome, at
-// any moment and after any kind of end. The runner's events fill it live, or a journal on disk
-// does; both give the same model.
+// any moment and after any kind of end. What a runner remembers of its run (run_memory.h) fills it, or a journal on
+// disk does; both give the same model.
 //
 // The outcome of a case is the first of these that applies:
 //   CaseEnded                                    its verdict
@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,7 +42,7 @@ struct Attempt {
 };
 
 // The verdict of an attempt. Without an end record it is notrun(interrupted).
-Verdict verdict_of(const Attempt& attempt);
+const Verdict& verdict_of(const Attempt& attempt);
 
 // Whether its device was found sick after it, so that it says nothing about the code.
 bool is_suspect(const Attempt& attempt);
@@ -83,6 +84,17 @@ struct Summary {
   int executed() const;
 };
 
+// Keeps so much of the output of bad attempts as reports show of a whole run. The logs on disk have all of it.
+class OutputLimit {
+ public:
+  void apply(AttemptEnded& end);
+
+ private:
+  static constexpr std::size_t kMost = 16 * 1024 * 1024;
+
+  std::size_t kept_ = 0;
+};
+
 class RunModel : public EventSink {
  public:
   void on(const Event& event) override;
@@ -109,7 +121,7 @@ class RunModel : public EventSink {
   std::vector<EnvironmentVariable> environment(const Attempt& attempt) const;
   TelemetryInfo telemetry(const Attempt& attempt) const;
 
-  Verdict verdict(const CaseRecord& record) const;
+  const Verdict& verdict(const CaseRecord& record) const;
   bool is_bad(const CaseRecord& record) const;                     // its verdict is, for a case of its kind
   std::vector<std::string> marks(const CaseRecord& record) const;  // sorted, each once
   bool has_mark(const CaseRecord& record, std::string_view mark) const;
@@ -124,10 +136,6 @@ class RunModel : public EventSink {
   std::int64_t elapsed_ms() const { return elapsed_ms_; }
 
  private:
-  // How much output of failed attempts is kept for the reports, over the whole run. The logs on disk have all
-  // of it.
-  static constexpr std::size_t kMaxKeptOutput = 16 * 1024 * 1024;
-
   void add(const RunPlanned& plan);
   void add(const AttemptStarted& start);
   void add(const AttemptEnded& end);
@@ -140,26 +148,27 @@ class RunModel : public EventSink {
   void add(const StopRequested& stop);
   void add(const RunEnded& ended);
   void index_cases();
+  void add_marks(const std::vector<std::string>& marks) { marks_.insert(marks.begin(), marks.end()); }
   CaseRecord* planned_case(const std::string& case_id);
   std::size_t position_of(std::string_view case_id) const;
-  void limit_output(AttemptEnded& end);
-  Verdict recorded_verdict(const CaseRecord& record) const;
-  std::string why_not_run() const;
+  const Verdict& recorded_verdict(const CaseRecord& record) const;
 
   bool has_plan_ = false;
   RunPlanned plan_;
   std::vector<CaseRecord> cases_;
-  std::vector<std::uint32_t> by_id_;  // positions of cases_, sorted by id
+  std::vector<std::uint32_t> by_id_;          // positions of cases_, sorted by id
+  std::set<std::string, std::less<>> marks_;  // of any case: most marks are of none
   std::vector<DeviceHealth> health_;
   std::vector<HardwareEvidence> hardware_;
   std::map<std::string, std::uint64_t> baseline_;
   std::map<std::string, ProgramRead> programs_;
   std::vector<Warning> warnings_;
   std::optional<StopRequested> stop_;
+  Verdict not_run_{Outcome::kNotrun, "interrupted"};  // of a case without an attempt
   std::optional<RunEnded> ended_;
   int stop_signal_ = 0;
   std::int64_t elapsed_ms_ = 0;
-  std::size_t kept_output_ = 0;
+  OutputLimit output_;
   PackedWords words_;
 };
 

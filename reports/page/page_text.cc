@@ -5,18 +5,19 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <iterator>
 
 #include "harness/core/digest.h"
 #include "harness/core/text.h"
+#include "reports/formats/text_output.h"
 #include "reports/model/log_text.h"
 #include "reports/model/truncate.h"
 
 namespace proctor {
 namespace {
 
-bool is_plain(char c) { return c >= 0x20 && c < 0x7f; }
-
 std::string as_html(std::string_view text) {
+  if (stands_for_itself<'&', '<', '>', '"', '\''>(text)) return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
@@ -48,7 +49,7 @@ int digit_of(char hex) { return hex <= '9' ? hex - '0' : hex - 'a' + 10; }
 }  // namespace
 
 std::string page_text(std::string_view bytes) {
-  if (std::ranges::all_of(bytes, is_plain)) return std::string(bytes);
+  if (stands_for_itself<>(bytes)) return std::string(bytes);
   return without_hidden_controls(clean_text(bytes));
 }
 
@@ -61,11 +62,16 @@ std::string html_line(std::string_view bytes, std::size_t limit) {
 std::string file_address(const std::string& file) {
   if (!is_below_run_directory(file)) return "";
   std::string out;
+  out.reserve(file.size());
   for (const char c : file) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool stands = (byte < 0x80 && std::isalnum(byte) != 0) ||
-                        std::string_view("/-._~").find(c) != std::string_view::npos;
-    out += stands ? std::string(1, c) : fmt::format("%{:02X}", byte);
+    const bool stands =
+        (byte < 0x80 && std::isalnum(byte) != 0) || c == '/' || c == '-' || c == '.' || c == '_' || c == '~';
+    if (stands) {
+      out += c;
+    } else {
+      fmt::format_to(std::back_inserter(out), "%{:02X}", byte);
+    }
   }
   return out;
 }

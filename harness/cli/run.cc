@@ -42,6 +42,7 @@
 #include "reports/formats/junit.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/rerun.h"
+#include "reports/model/run_memory.h"
 #include "reports/model/run_model.h"
 #include "reports/render.h"
 
@@ -614,8 +615,8 @@ void RunCommand::describe_programs() {
 }
 
 // What was not read while cases ran.
-void RunCommand::read_programs(const RunModel& model, EventSink& events) {
-  programs_->finish(events, model.stop() ? kHastyReading : kLastReading, stop_signal_waits);
+void RunCommand::read_programs(bool was_stopped, EventSink& events) {
+  programs_->finish(events, was_stopped ? kHastyReading : kLastReading, stop_signal_waits);
 }
 
 // Of this machine's kernel and no other's, wherever --stack-root has the driver stack's files.
@@ -704,12 +705,12 @@ std::optional<HealthRequest> RunCommand::health_request(const std::string& devic
 }
 
 int RunCommand::run() {
-  RunModel model;
+  RunMemory memory;
   EventFanout events;
   RunSetup& setup = options_.setup;
   const auto display = make_display();
   events.add(*journal_);
-  events.add(model);
+  events.add(memory);
   events.add(*display);
   journal_->on_lost([&](const Warning& warning) { events.on(warning); });
   output_.on_lost([&](const std::string& why) {
@@ -722,8 +723,8 @@ int RunCommand::run() {
     };
   }
   setup.at_end = [&] {
-    read_programs(model, events);
-    tell_hardware(model.elapsed_ms(), events);
+    read_programs(memory.was_stopped(), events);
+    tell_hardware(memory.elapsed_ms(), events);
     return look_at_the_end();
   };
   setup.on_tick = [&] {
@@ -739,6 +740,7 @@ int RunCommand::run() {
     run_plan(setup, events);
   }
 
+  const RunModel& model = memory.recall();
   const auto rendered = write_reports(model, events);
   const int code = shell_exit_code(model);
   display->finish(model, code, rendered);
@@ -775,7 +777,7 @@ Result<RenderedFiles> RunCommand::write_all(const RunModel& model) const {
 }
 
 // No report, no green: what is missing is a problem of the run, in all reports that can be written.
-Result<void> RunCommand::write_reports(RunModel& model, EventSink& events) {
+Result<void> RunCommand::write_reports(const RunModel& model, EventSink& events) {
   const auto written = write_all(model);
   std::string lost = journal_->complete() ? "" : "write journal.jsonl: records are missing";
   if (!written) lost += (lost.empty() ? "" : "; ") + written.error().what;

@@ -88,7 +88,7 @@ class RunCommand {
   void describe();
   void describe_subject();
   void describe_programs();
-  void read_programs(const RunModel& model, EventSink& events);
+  void read_programs(bool was_stopped, EventSink& events);
   std::vector<HardwareEvidence> hardware_evidence(std::string_view when) const;
   void tell_hardware(std::int64_t at_ms, EventSink& events) const;
   std::optional<HealthRequest> health_request(const std::string& device);
@@ -97,7 +97,7 @@ class RunCommand {
                                             const Verdict& verdict) const;
   std::vector<Warning> end_rest();
   int run();
-  Result<void> write_reports(RunModel& model, EventSink& events);
+  Result<void> write_reports(const RunModel& model, EventSink& events);
   Result<RenderedFiles> write_all(const RunModel& model) const;
   Result<void> write_junit(const RunModel& model) const;
 

@@ -12,11 +12,11 @@
 
 #include "harness/core/text.h"
 #include "reports/formats/json_writer.h"
+#include "reports/model/deflated.h"
 #include "reports/model/failure_summary.h"
 #include "reports/model/rerun.h"
 #include "reports/model/telemetry_text.h"
 #include "reports/model/truncate.h"
-#include "reports/page/deflated.h"
 #include "reports/page/page_logs.h"
 #include "reports/page/page_text.h"
 
@@ -100,13 +100,13 @@ void write_column(JsonWriter& json, std::string_view name, const Column& column)
 }
 
 std::string block_of(const std::function<void(JsonWriter&)>& write) {
-  DeflatedText deflated;
+  DeflatedText deflated(kQuickly);
   {
     TextOutput output([&deflated](std::string_view piece) { deflated.add(piece); });
     JsonWriter json(output);
     write(json);
   }
-  return deflated.finish();
+  return base64(deflated.finish());
 }
 
 // Records of one kind, in blocks of kBlockBytes; a record is of the block whose first number is not above its own.
@@ -131,7 +131,7 @@ class Blocks {
     if (!open_) return;
     open_->json.close();
     open_->output.flush();
-    blocks_.push_back({name_ + std::to_string(blocks_.size()), open_->deflated.finish()});
+    blocks_.push_back({name_ + std::to_string(blocks_.size()), base64(open_->deflated.finish())});
     done_bytes_ += blocks_.back().base64.size();
     open_.reset();
   }
@@ -141,7 +141,7 @@ class Blocks {
 
  private:
   struct Open {
-    DeflatedText deflated;
+    DeflatedText deflated{kQuickly};
     TextOutput output{[this](std::string_view piece) { deflated.add(piece); }};
     JsonWriter json{output};
   };

@@ -1,0 +1,68 @@
+#include "reports/model/run_memory.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "reports/formats/report_json.h"
+#include "reports/model/test_journal.h"
+
+namespace proctor {
+namespace {
+
+using namespace testing_support;
+
+TEST(RunMemory, RecallsWhatHappenedAndHearsWhatFollows) {
+  std::vector<Event> events = rich_journal();
+  RunMemory memory;
+  for (const Event& event : events) memory.on(event);
+  const RunModel& recalled = memory.recall();
+  EXPECT_EQ(report_json(recalled), report_json(model_of(events)));
+  EXPECT_EQ(memory.elapsed_ms(), recalled.elapsed_ms());
+  EXPECT_EQ(memory.was_stopped(), recalled.stop().has_value());
+  const std::size_t warnings = recalled.warnings().size();
+  memory.on(Warning{"report_lost", "a disk was full"});
+  EXPECT_EQ(recalled.warnings().size(), warnings + 1);
+}
+
+TelemetryFigure figure(const std::string& name, double value) {
+  TelemetryFigure figure;
+  figure.name = name;
+  figure.unit = "bytes";
+  figure.source = "nvml";
+  figure.samples = 12;
+  figure.first = value;
+  figure.last = value + 4096;
+  figure.mean = value + 1234.5;
+  figure.peak = value + 8192;
+  return figure;
+}
+
+// A case that passes and prints, with figures that nobody can guess.
+void pass(RunMemory& memory, int number, std::mt19937& random) {
+  const std::string id = fmt::format("attention/tests/test_moe.py::test_big[fp16-{}]", number);
+  const auto value = [&random] { return static_cast<double>(random() % 1'000'000) * 4096; };
+  AttemptEnded end = ended(id, {Outcome::kPass, ""});
+  end.at_ms = number * 40;
+  end.duration_ms = static_cast<std::int64_t>(random() % 1000);
+  end.output.stdout_tail = std::string(4096, 'x') + std::to_string(random());
+  end.telemetry.host = {figure("memory", value())};
+  end.telemetry.devices = {{"xpu:0000:03:00.0", {figure("memory_used", value()), figure("power", value())}}};
+  memory.on(started(id));
+  memory.on(end);
+  memory.on(concluded(id, {Outcome::kPass, ""}));
+}
+
+TEST(RunMemory, ACaseThatPassedTakes300BytesAtMost) {
+  for (const int cases : {1'000, 10'000}) {
+    std::mt19937 random(1);
+    RunMemory memory;
+    for (int i = 0; i < cases; ++i) pass(memory, i, random);
+    EXPECT_LE(memory.held(), static_cast<std::size_t>(cases) * 300) << cases;
+    EXPECT_GT(memory.held(), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace proctor

@@ -247,6 +247,8 @@ class Ipc {
   // The text that is sent to the other process, which must be allowed to read the exporter's descriptors.
   static std::string export_memory(const Context& context, const Buffer& buffer);
   static Status try_import(const Context& context, const std::string& token, std::size_t bytes, Buffer& out);
+  // Closes imported memory by its address. A Buffer does that itself; checks see what a driver answers to a bad address.
+  static Status try_close(const Context& context, void* pointer);
 };
 
 // ---- modules and kernels ----

@@ -24,11 +24,14 @@ constexpr const char* kMeasured = by_vendor("measured: Intel compute-runtime 26.
 constexpr const char* kLargest = by_vendor("Level Zero specification, maxMemAllocSize",
                                            "CUDA Runtime API, cudaDeviceProp::totalGlobalMem");
 
-// Alignments that can be asked for; CUDA's is not asked for but promised.
+// Alignments that can be asked for; CUDA's is not asked for but promised. Any driver must have those of its pages; larger
+// ones it may refuse, by the code for it.
+constexpr std::size_t kPromised = 65536;
 std::vector<std::size_t> alignments() {
   if constexpr (kVendor == Vendor::kNvidia) return {256};
   std::vector<std::size_t> powers;
-  for (std::size_t alignment = 8; alignment <= 65536; alignment *= 2) powers.push_back(alignment);
+  for (std::size_t alignment = 1; alignment <= std::size_t{1} << 30; alignment *= 2)
+    powers.push_back(alignment);
   return powers;
 }
 
@@ -59,11 +62,19 @@ PROCTOR_CHECK(Allocate, AlignmentIsHonoured, "M02",
                         "CUDA C++ Programming Guide, device memory accesses: 256 bytes"),
               kGate, {"alloc.misaligned"}) {
   const auto context = leased();
-  for (const Kind kind : {Kind::kDevice, Kind::kHost}) {
+  for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
+    if (kind == Kind::kShared && !context.device().properties().shared_memory) continue;
     for (const std::size_t alignment : alignments()) {
       step(std::string("given ") + to_string(kind) + " memory with alignment " + std::to_string(alignment));
-      for (const std::size_t bytes : {1U, 10U, 4095U, 4097U}) {
-        const Buffer buffer(context, {.kind = kind, .bytes = bytes, .alignment = alignment});
+      for (const std::size_t bytes : {1U, 10U, 4095U, 4097U, 65537U, (2U << 20) + 1}) {
+        Buffer buffer;
+        const Status status =
+            Buffer::try_allocate(context, {.kind = kind, .bytes = bytes, .alignment = alignment}, buffer);
+        if (!status.ok() && alignment > kPromised) {
+          expect_status("ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT", status);
+          continue;
+        }
+        status.or_throw();
         suite::expect_same("address modulo " + std::to_string(alignment), "0",
                            std::to_string(address(buffer) % alignment));
       }
@@ -182,11 +193,14 @@ PROCTOR_CHECK(Allocate, ThreadsGetDifferentMemory, "M49",
 
 PROCTOR_CHECK(Free, DoubleFreeIsRefused, "M10", kMeasured, kWarn, {"alloc.double_free_accepted"}) {
   const auto context = leased();
-  Buffer buffer = device_memory(context, 4096);
-  void* pointer = buffer.data();
-  buffer.try_free().or_throw();
-  step("given memory that is free already");
-  expect_refused("the second free", try_free(context, pointer));
+  for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
+    if (kind == Kind::kShared && !context.device().properties().shared_memory) continue;
+    Buffer buffer(context, {.kind = kind, .bytes = 70'000});
+    void* pointer = buffer.data();
+    buffer.try_free().or_throw();
+    step(std::string("given ") + to_string(kind) + " memory that is free already");
+    expect_refused("the second free", try_free(context, pointer));
+  }
 }
 
 PROCTOR_CHECK(Free, UnknownPointerIsRefused, "M11", kMeasured, kWarn, {"alloc.bad_free_accepted"}) {
@@ -208,6 +222,22 @@ PROCTOR_CHECK(Free, NeighboursKeepTheirContents, "M10", kFree, kGate, {"alloc.fr
       expect_bytes("buffer " + std::to_string(i) + " after the free of buffer " + std::to_string(freed),
                    noise(4096, i), read_bytes(queue, context, buffers[i].data(), 4096), context.device());
     }
+  }
+}
+
+// What a driver may lock of the host's memory no interface tells: on hardware this is more than usual limits, not a proof.
+PROCTOR_CHECK(Free, HostMemoryCanBeHadAgain, "M18", kFree, kWarn, {"alloc.leak_on_free"}) {
+  const auto context = leased();
+  constexpr std::size_t kPiece = std::size_t{1} << 30;
+  const std::size_t pieces = suite::on_simgpu() ? 66 : 8;  // a simulated process may have 64 GiB
+  step("given " + std::to_string(pieces) + " GiB of the host's memory, taken and freed piece by piece");
+  for (std::size_t taken = 0; taken < pieces; ++taken) {
+    Buffer buffer;
+    const Status status = Buffer::try_allocate(context, {.kind = Kind::kHost, .bytes = kPiece}, buffer);
+    if (taken == 0 && status.out_of_memory()) suite::skip("needs:host_memory");
+    suite::expect_same("piece " + std::to_string(taken) + ", when those before it are free", kSuccess,
+                       status.name());
+    if (!status.ok()) return;
   }
 }
 

@@ -78,6 +78,27 @@ PROCTOR_CHECK(Free, WaitsForTheWorkOfTheDevice, "M13", "ROCm/hip-tests hipFreeIm
   queue.synchronize();
 }
 
+PROCTOR_CHECK(Accounting, ManagementKnowsTheProcess, "M52",
+              "NVML API Reference Guide, nvmlDeviceGetComputeRunningProcesses: usedGpuMemory", suite::kWarn,
+              {"sysman.memory_lie:api=nvmlDeviceGetComputeRunningProcesses*"}) {
+  const auto context = leased();
+  constexpr std::uint64_t kHeld = 256 << 20;
+  constexpr std::uint64_t kSlack = 8 << 20;
+  const auto before = managed_memory_of_this_process(context.device());
+  if (!before) suite::skip("unsupported:nvml_processes");
+  step("given 256 MiB that this process takes and gives back");
+  std::uint64_t during = 0;
+  {
+    const Buffer held = device_memory(context, kHeld);
+    during = managed_memory_of_this_process(context.device()).value_or(0);
+  }
+  const std::uint64_t after = managed_memory_of_this_process(context.device()).value_or(0);
+  expect_true(
+      during + kSlack >= *before + kHeld && during <= *before + kHeld + kSlack,
+      "it has 256 MiB more, it had " + std::to_string(*before) + " and has " + std::to_string(during));
+  expect_true(after <= *before + kSlack, "it has what it had, it has " + std::to_string(after));
+}
+
 PROCTOR_CHECK(Accounting, ManagementKnowsTheSameMemory, "M50",
               "CUDA Runtime API, cudaMemGetInfo; NVML API Reference Guide, nvmlDeviceGetMemoryInfo",
               suite::kWarn, {"sysman.size_lie"}) {

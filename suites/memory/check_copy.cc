@@ -1,7 +1,9 @@
 // Copies, byte for byte: what lies in the range arrives, what lies around it stays.
 #include <algorithm>
+#include <array>
 
 #include "suites/accel/check_fixture.h"
+#include "suites/main/axes.h"
 #include "suites/main/check.h"
 #include "suites/memory/guarded.h"
 
@@ -16,6 +18,9 @@ constexpr const char* kCopy =
     by_vendor("Level Zero specification, zeCommandListAppendMemoryCopy", "CUDA Runtime API, cudaMemcpyAsync");
 constexpr const char* kRegion = by_vendor("Level Zero specification, zeCommandListAppendMemoryCopyRegion",
                                           "CUDA Runtime API, cudaMemcpy3DAsync");
+
+Axis kinds(std::string name) { return {std::move(name), {"device", "host"}, {}}; }
+Kind kind_of(const std::string& text) { return text == "host" ? Kind::kHost : Kind::kDevice; }
 
 }  // namespace
 
@@ -38,12 +43,31 @@ PROCTOR_CHECK(Copy, HostToHostIsByteExact, "M22", kCopy, kGate, {"memory.corrupt
 }
 
 PROCTOR_CHECK(Copy, OddAddressesAreByteExact, "M22", kCopy, kGate,
-              {"copy.offset_ignored", "memory.corrupt_copy:at=17,times=1"}) {
+              .faults = {"copy.offset_ignored", "memory.corrupt_copy:at=17,min=4000"},
+              .axes = {kinds("from"), kinds("to"), guarded_bytes(), suite::axis::offset("from_offset"),
+                       suite::axis::offset("to_offset")},
+              .points = 160) {
   const auto context = leased();
-  step("given addresses that are not multiples of anything");
-  for (const std::size_t offset : {1U, 2U, 3U, 7U, 13U}) {
-    copy_between_guards(context, {.from = Kind::kHost, .to = Kind::kDevice, .offset = offset}, 1001);
-    copy_between_guards(context, {.from = Kind::kDevice, .to = Kind::kHost, .offset = offset}, 1001);
+  suite::at_each_point([&](const suite::Point& at) {
+    copy_between_guards(context,
+                        {.from = kind_of(at.text("from")),
+                         .to = kind_of(at.text("to")),
+                         .from_offset = at.size("from_offset"),
+                         .to_offset = at.size("to_offset")},
+                        at.size("bytes"));
+  });
+}
+
+// All pairs of alignments at once, with few bytes each.
+PROCTOR_CHECK(Copy, EveryPairOfAlignmentsIsByteExact, "M22", kCopy, kGate,
+              {"copy.offset_ignored", "memory.corrupt_copy:at=0"}) {
+  const auto context = leased();
+  for (const Kind from : {Kind::kDevice, Kind::kHost}) {
+    for (const Kind to : {Kind::kDevice, Kind::kHost}) {
+      step(std::string("given each pair of alignments, from ") + to_string(from) + " to " + to_string(to) +
+           " memory");
+      copy_all_alignments(context, from, to);
+    }
   }
 }
 
@@ -119,48 +143,79 @@ PROCTOR_CHECK(Copy, StartsInsideAnAllocation, "M22", kCopy, kGate, {"copy.offset
 
 namespace {
 
-constexpr std::size_t kPitch = 100;
-constexpr std::size_t kSlice = 100 * 20;
+// One side of a copy of a region: slices of `rows` rows of `pitch` bytes, in which the box begins at `origin`.
+struct Side {
+  std::size_t pitch = 100;
+  std::size_t rows = 20;
+  std::array<std::size_t, 3> origin{};
 
-// Copies a box of 37 bytes by 11 rows by 3 slices and compares the whole destination.
-void copy_box(const Context& context, std::size_t slices) {
+  std::size_t slice() const { return pitch * rows; }
+  std::size_t bytes(std::size_t slices) const { return slice() * (slices + origin[2]); }
+  std::size_t at(std::size_t x, std::size_t y, std::size_t z) const {
+    return (z + origin[2]) * slice() + (y + origin[1]) * pitch + x + origin[0];
+  }
+  Pitched in(const Buffer& buffer) const { return {buffer.data(), pitch, slice(), origin}; }
+};
+
+// Copies a box and compares the whole destination.
+void copy_box(const Context& context, const Side& to, const Side& from, std::array<std::size_t, 3> size) {
   Queue queue(context);
-  const auto from_bytes = noise(kSlice * 5, 6);
-  const auto to_bytes = noise(kSlice * 5, 7);
-  const auto from = device_copy(queue, context, from_bytes);
-  const auto to = device_copy(queue, context, to_bytes);
-  const Pitched source{from.data(), kPitch, kSlice, {3, 2, 1}};
-  const Pitched destination{to.data(), kPitch, kSlice, {5, 4, 1}};
-  queue.copy_region(destination, source, {37, 11, slices});
+  const auto sent = noise(from.bytes(size[2]), 6);
+  auto expected = noise(to.bytes(size[2]), 7);
+  const auto source = device_copy(queue, context, sent);
+  const auto target = device_copy(queue, context, expected);
+  queue.copy_region(to.in(target), from.in(source), size);
   queue.synchronize();
-
-  auto expected = to_bytes;
-  const auto at = [](const Pitched& box, std::size_t x, std::size_t y, std::size_t z) {
-    return (z + box.origin[2]) * kSlice + (y + box.origin[1]) * kPitch + x + box.origin[0];
-  };
-  for (std::size_t z = 0; z < slices; ++z) {
-    for (std::size_t y = 0; y < 11; ++y) {
-      for (std::size_t x = 0; x < 37; ++x)
-        expected[at(destination, x, y, z)] = from_bytes[at(source, x, y, z)];
+  for (std::size_t z = 0; z < size[2]; ++z) {
+    for (std::size_t y = 0; y < size[1]; ++y) {
+      for (std::size_t x = 0; x < size[0]; ++x) expected[to.at(x, y, z)] = sent[from.at(x, y, z)];
     }
   }
-  expect_bytes("box of 37 x 11 x " + std::to_string(slices) + " with a pitch of 100", expected,
-               read_bytes(queue, context, to.data(), to.bytes()), context.device());
+  expect_bytes("box of " + std::to_string(size[0]) + " x " + std::to_string(size[1]) + " x " +
+                   std::to_string(size[2]) + ", pitches " + std::to_string(from.pitch) + " and " +
+                   std::to_string(to.pitch),
+               expected, read_bytes(queue, context, target.data(), target.bytes()), context.device());
 }
+
+constexpr Side kFrom{.origin = {3, 2, 1}}, kTo{.origin = {5, 4, 1}};
 
 }  // namespace
 
 PROCTOR_CHECK(Copy, RegionKeepsItsPitch, "M25", kRegion, kGate, {"copy.pitch_ignored"}) {
   const auto context = leased();
   step("given a box of one slice");
-  copy_box(context, 1);
+  copy_box(context, kTo, kFrom, {37, 11, 1});
 }
 
 PROCTOR_CHECK(Copy, RegionHasAllItsSlices, "M25", kRegion, kGate,
               {"copy.slice_ignored", "copy.pitch_ignored"}) {
   const auto context = leased();
   step("given a box of three slices");
-  copy_box(context, 3);
+  copy_box(context, kTo, kFrom, {37, 11, 3});
+}
+
+// As wide as either pitch or narrower, as high as a slice or lower, at the begin or inside.
+PROCTOR_CHECK(Copy, RegionOfEveryShapeIsByteExact, "M25", kRegion, kGate,
+              .faults = {"copy.pitch_ignored", "memory.corrupt_copy:at=17"},
+              .axes = {{"width", {"1", "3", "37", "64"}, {}},
+                       {"height", {"1", "2", "11"}, {}},
+                       {"depth", {"1", "2", "4"}, {}},
+                       {"from_pitch", {"64", "65", "128"}, {}},
+                       {"to_pitch", {"64", "67", "100"}, {}},
+                       {"spare_rows", {"0", "1", "9"}, {}},
+                       {"origin", {"0", "1"}, {}}},
+              .points = 24) {
+  const auto context = leased();
+  suite::at_each_point([&](const suite::Point& at) {
+    const std::size_t width = at.size("width"), height = at.size("height"), origin = at.size("origin");
+    const auto side = [&](const char* pitch, std::size_t inside) {
+      const std::size_t x = std::min(inside, at.size(pitch) - width);
+      const std::size_t y = std::min(inside, at.size("spare_rows"));
+      return Side{at.size(pitch), height + at.size("spare_rows"), {x, y, inside}};
+    };
+    copy_box(context, side("to_pitch", origin), side("from_pitch", 2 * origin),
+             {width, height, at.size("depth")});
+  });
 }
 
 // ---- between cards ----

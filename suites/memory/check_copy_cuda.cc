@@ -1,14 +1,19 @@
 // Copies and fills by the runtime's many calls: with pitch, in three dimensions,
 // between devices, synchronous.
+#include <unistd.h>
+
 #include <algorithm>
+#include <climits>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/refusal.h"
 #include "suites/main/check.h"
+#include "suites/main/helper.h"
 
 namespace proctor::accel {
 namespace {
 
+using suite::expect_same;
 using suite::expect_true;
 using suite::kGate;
 using suite::step;
@@ -108,6 +113,105 @@ PROCTOR_CHECK(Pitch, FillStaysInItsRows, "M27", kPitch, kGate,
                read_bytes(queue, context, plane.pointer, expected.size()), context.device());
 }
 
+namespace {
+
+// Copies `height` rows of `width` bytes between planes of these pitches, all else of which must stay.
+void copy_plane(const Context& context, std::size_t to_pitch, std::size_t from_pitch, std::size_t width,
+                std::size_t height, bool asynchronous) {
+  Queue queue(context);
+  const auto sent = noise(from_pitch * height, 1);
+  auto expected = noise(to_pitch * height, 2);
+  const auto from = device_copy(queue, context, sent);
+  const auto to = device_copy(queue, context, expected);
+  (asynchronous ? CUDA_CALL(cudaMemcpy2DAsync, to.data(), to_pitch, from.data(), from_pitch, width, height,
+                            cudaMemcpyDefault, native(queue))
+                : CUDA_CALL(cudaMemcpy2D, to.data(), to_pitch, from.data(), from_pitch, width, height,
+                            cudaMemcpyDefault))
+      .or_throw();
+  CUDA_CALL(cudaDeviceSynchronize).or_throw();
+  for (std::size_t y = 0; y < height; ++y) {
+    std::copy_n(sent.begin() + static_cast<std::ptrdiff_t>(y * from_pitch), width,
+                expected.begin() + static_cast<std::ptrdiff_t>(y * to_pitch));
+  }
+  expect_bytes(std::to_string(height) + " rows of " + std::to_string(width) + " bytes, pitch " +
+                   std::to_string(from_pitch) + " to " + std::to_string(to_pitch),
+               expected, read_bytes(queue, context, to.data(), expected.size()), context.device());
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Pitch, EitherSideMayBeDense, "M25", kPitch, kGate,
+              {"copy.pitch_ignored", "memory.corrupt_copy:at=17,api=cudaMemcpy2D*"}) {
+  const auto context = leased();
+  constexpr std::size_t kPadded = 512;
+  for (const bool asynchronous : {false, true}) {
+    for (const std::size_t width : {std::size_t{1}, kWidth, kPadded}) {
+      step("given rows of " + std::to_string(width) + " bytes, " + (asynchronous ? "async" : "blocking"));
+      for (const std::size_t height : {std::size_t{1}, std::size_t{2}, kHeight}) {
+        copy_plane(context, width, width, width, height, asynchronous);
+        copy_plane(context, width, kPadded, width, height, asynchronous);
+        copy_plane(context, kPadded, width, width, height, asynchronous);
+        copy_plane(context, kPadded, kPadded + 1, width, height, asynchronous);
+      }
+    }
+  }
+}
+
+// "value: Value to set for each byte of specified memory": an int of which the low byte counts.
+PROCTOR_CHECK(Pitch, EveryWidthHasItsRoom, "M25", kPitch, kGate,
+              .faults = {"copy.pitch_ignored:times=1", "memory.corrupt_copy:at=17,api=cudaMemcpy2D*"},
+              .axes = {{"width", {"1", "255", "256", "511", "512", "513", "4097", "65537"}, {}},
+                       {"height", {"2", "3", "17"}, {}}}) {
+  const auto context = leased();
+  use(context.device());
+  suite::at_each_point([&](const suite::Point& at) {
+    const std::size_t width = at.size("width"), height = at.size("height");
+    const auto sent = noise(width * height, width + height);
+    std::vector<std::byte> got(sent.size());
+    void* plane = nullptr;
+    std::size_t pitch = 0;
+    CUDA_CALL(cudaMallocPitch, &plane, &pitch, width, height).or_throw();
+    expect_true(pitch >= width, "a row has its width, the pitch is " + std::to_string(pitch));
+    const Status there =
+        CUDA_CALL(cudaMemcpy2D, plane, pitch, sent.data(), width, width, height, cudaMemcpyDefault);
+    const Status back =
+        CUDA_CALL(cudaMemcpy2D, got.data(), width, plane, pitch, width, height, cudaMemcpyDefault);
+    CUDA_CALL(cudaFree, plane).or_throw();
+    expect_status(kSuccess, there);
+    expect_status(kSuccess, back);
+    expect_bytes("the plane there and back", sent, got, context.device());
+  });
+}
+
+PROCTOR_CHECK(Fill, LowByteOfTheValueCounts, "M27",
+              "CUDA Runtime API, cudaMemset: (unsigned char) value; ROCm/hip-tests hipMemset", kGate,
+              {"copy.fill_saturates", "copy.fill_skip"}) {
+  const auto context = leased();
+  Queue queue(context);
+  constexpr std::size_t kBytes = 3 * 64;
+  const Buffer buffer = device_memory(context, kBytes);
+  std::byte* const to = buffer.data();
+  const cudaPitchedPtr volume{to, 8, 8, 8};
+  constexpr cudaExtent kWhole{8, 8, 3};
+  for (const int value : {0, 1, 255, 256, 0x1a5, -1, -128, INT_MIN, INT_MAX}) {
+    step("given the value " + std::to_string(value));
+    const std::vector expected(kBytes, static_cast<std::byte>(value & 0xff));
+    const auto expect_filled = [&](const Status& status) {
+      status.or_throw();
+      CUDA_CALL(cudaDeviceSynchronize).or_throw();
+      expect_bytes(status.call(), expected, read_bytes(queue, context, to, kBytes), context.device());
+      write(queue, context, to, noise(kBytes, 3));
+    };
+    const cudaStream_t stream = native(queue);
+    expect_filled(CUDA_CALL(cudaMemset, to, value, kBytes));
+    expect_filled(CUDA_CALL(cudaMemsetAsync, to, value, kBytes, stream));
+    expect_filled(CUDA_CALL(cudaMemset2D, to, 64, value, 64, 3));
+    expect_filled(CUDA_CALL(cudaMemset2DAsync, to, 64, value, 64, 3, stream));
+    expect_filled(CUDA_CALL(cudaMemset3D, volume, value, kWhole));
+    expect_filled(CUDA_CALL(cudaMemset3DAsync, volume, value, kWhole, stream));
+  }
+}
+
 PROCTOR_CHECK(Volume, ComesBack, "M25", kVolume, kGate,
               {"memory.corrupt_copy:at=17,times=1", "copy.slice_ignored", "copy.pitch_ignored:times=1"}) {
   const auto context = leased();
@@ -131,6 +235,70 @@ PROCTOR_CHECK(Volume, FillReachesAllSlices, "M27", kVolume, kGate,
   std::vector<std::byte> got(before.size());
   copy_volume(dense(got), volume.pitched);
   expect_bytes("the volume", std::vector(got.size(), std::byte{0xa5}), got, context.device());
+}
+
+namespace {
+
+// A dense volume of memory in which a smaller box is meant. `ysize` is the rows of a slice, whatever the box has of them.
+struct Box {
+  static constexpr std::size_t kPitch = 48, kRows = 11, kSlices = 5;
+  static constexpr std::size_t kBytes = kPitch * kRows * kSlices;
+  static constexpr cudaExtent kExtent{29, 7, 3};
+  cudaPos at{};
+
+  static cudaPitchedPtr in(std::byte* memory) { return {memory, kPitch, kPitch, kRows}; }
+  std::size_t index(std::size_t x, std::size_t y, std::size_t z) const {
+    return ((at.z + z) * kRows + at.y + y) * kPitch + at.x + x;
+  }
+  template <typename Visit>
+  static void each(const Visit& visit) {
+    for (std::size_t z = 0; z < kExtent.depth; ++z)
+      for (std::size_t y = 0; y < kExtent.height; ++y)
+        for (std::size_t x = 0; x < kExtent.width; ++x) visit(x, y, z);
+  }
+};
+
+}  // namespace
+
+PROCTOR_CHECK(Volume, BoxIsFilledAlone, "M27", kVolume, kGate, {"copy.fill_skip", "copy.fill_tail"}) {
+  const auto context = leased();
+  Queue queue(context);
+  auto expected = noise(Box::kBytes, 6);
+  const auto memory = device_copy(queue, context, expected);
+  const Box box;
+  step("given a fill of a box that is smaller than its volume in every direction");
+  CUDA_CALL(cudaMemset3D, Box::in(memory.data()), 0x3c, Box::kExtent).or_throw();
+  CUDA_CALL(cudaDeviceSynchronize).or_throw();
+  Box::each([&](auto... at) { expected[box.index(at...)] = std::byte{0x3c}; });
+  expect_bytes("the volume around the box and in it", expected,
+               read_bytes(queue, context, memory.data(), Box::kBytes), context.device());
+}
+
+PROCTOR_CHECK(Volume, BoxIsCopiedAlone, "M25", kVolume, kGate, {"copy.slice_ignored", "copy.pitch_ignored"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const auto sent = noise(Box::kBytes, 7);
+  const Box source{{3, 1, 2}}, target{{11, 4, 0}};
+  const auto from = device_copy(queue, context, sent);
+  for (const bool asynchronous : {false, true}) {
+    auto expected = noise(Box::kBytes, 8);
+    const auto to = device_copy(queue, context, expected);
+    step(std::string("given a box inside one volume that goes to another place in another, ") +
+         (asynchronous ? "async" : "blocking"));
+    cudaMemcpy3DParms what{};
+    what.srcPtr = Box::in(from.data());
+    what.srcPos = source.at;
+    what.dstPtr = Box::in(to.data());
+    what.dstPos = target.at;
+    what.extent = Box::kExtent;
+    what.kind = cudaMemcpyDefault;
+    (asynchronous ? CUDA_CALL(cudaMemcpy3DAsync, &what, native(queue)) : CUDA_CALL(cudaMemcpy3D, &what))
+        .or_throw();
+    CUDA_CALL(cudaDeviceSynchronize).or_throw();
+    Box::each([&](auto... at) { expected[target.index(at...)] = sent[source.index(at...)]; });
+    expect_bytes("the volume around the box and in it", expected,
+                 read_bytes(queue, context, to.data(), Box::kBytes), context.device());
+  }
 }
 
 // A synchronous copy is complete when it returns, and tells the direction by the addresses.
@@ -214,6 +382,70 @@ PROCTOR_CHECK(Peer, KernelReadsThePeersMemory, "M22", kPeer, kGate,
   const auto got = read_bytes(here, first, to.data(), sent.size());
   CUDA_CALL(cudaDeviceDisablePeerAccess, native(devices[1])).or_throw();
   expect_bytes("what it read", sent, got, devices[0]);
+}
+
+// Addresses say whose memory it is: whoever is current may fill it, copy it and free it.
+PROCTOR_CHECK(Peer, MemoryOfASecondDeviceIsUsedFromTheFirst, "M22",
+              "CUDA C++ Programming Guide, Unified Virtual Address Space", kGate,
+              .faults = {"copy.fill_skip", "copy.skip:api=cudaMemcpy", "alloc.leak_on_free"}, .devices = 2) {
+  const auto devices = leased_devices(2);
+  const Context first(devices[0]), second(devices[1]);
+  constexpr std::size_t kBytes = 70'001;
+  const std::uint64_t before = devices[1].memory().free;
+  constexpr std::size_t kHeld = 64 << 20;
+  Buffer there(second, {.bytes = kHeld});
+  const auto sent = noise(kBytes, 11);
+  std::vector<std::byte> got(kBytes);
+  use(devices[0]);
+  step("given memory of the second device, while the first one is current");
+  CUDA_CALL(cudaMemset, there.data(), 0x5a, kHeld).or_throw();
+  CUDA_CALL(cudaMemcpy, got.data(), there.data(), kBytes, cudaMemcpyDefault).or_throw();
+  expect_bytes("what was filled", std::vector(kBytes, std::byte{0x5a}), got, devices[1]);
+  CUDA_CALL(cudaMemcpy, there.data() + 3, sent.data(), kBytes, cudaMemcpyDefault).or_throw();
+  CUDA_CALL(cudaMemcpy, got.data(), there.data() + 3, kBytes, cudaMemcpyDefault).or_throw();
+  expect_bytes("what was copied", sent, got, devices[1]);
+  there.try_free().or_throw();
+  const std::uint64_t after = devices[1].memory().free;
+  expect_true(after + (8 << 20) >= before, "the second device has its memory back, it had " +
+                                               std::to_string(before) + " and has " + std::to_string(after));
+}
+
+namespace {
+
+// A kernel of the first device that reads what lies on the second, to which access was never enabled ("never"), or was
+// and is no more ("disabled").
+PROCTOR_HELPER(read_a_closed_peer) {
+  const auto devices = leased_devices(2);
+  need(devices[0].reaches(devices[1]), "needs:p2p");
+  const Context first(devices[0]), second(devices[1]);
+  Queue here(first), there(second);
+  const auto from = device_copy(there, second, noise(4096, 10));
+  const Buffer to = device_memory(first, 4096);
+  const Module module = Module::load(first, "basic");
+  use(devices[0]);
+  if (words.at(0) == "disabled") {
+    CUDA_CALL(cudaDeviceEnablePeerAccess, native(devices[1]), 0).or_throw();
+    CUDA_CALL(cudaDeviceDisablePeerAccess, native(devices[1])).or_throw();
+  }
+  Status status = here.try_launch(Kernel(module, "copy"), cover(4096, 64), arguments(from, to, 4096u));
+  if (status.ok()) status = here.try_synchronize(std::chrono::seconds(5));
+  suite::answer({{"status", status.name()}});
+  _exit(0);  // nothing that the driver still has is worth tidying up
+}
+
+}  // namespace
+
+// Cards may be linked so closely that access is had without asking for it: what the guide forbids is to rely on it.
+PROCTOR_CHECK(Peer, KernelNeedsAccess, "M51", kPeer, suite::kWarn, .faults = {"kernel.peer_unchecked"},
+              .devices = 2, .needs = {"p2p"}) {
+  for (const char* access : {"never", "disabled"}) {
+    step(std::string("given a kernel that reads a peer's memory, access to which was ") +
+         (access == std::string("never") ? "never enabled" : "disabled again"));
+    suite::Helper reader("read_a_closed_peer", {access});
+    expect_same("what the kernel ends with", "cudaErrorIllegalAddress",
+                reader.answer().at("status").get<std::string>());
+    reader.finish();
+  }
 }
 
 PROCTOR_CHECK(Peer, AccessIsEnabledOnceAndDisabledOnce, "M22",

@@ -16,26 +16,39 @@ constexpr const char* kFill =
     by_vendor("Level Zero specification, zeCommandListAppendMemoryFill", "CUDA Runtime API, cudaMemsetAsync");
 
 // Bytes of a pattern: the runtime of CUDA knows but one.
-const std::vector<std::size_t> kPatterns =
-    by_vendor<std::vector<std::size_t>>({1, 2, 4, 8, 16, 32, 64, 128}, {1});
+const std::vector<std::string> kPatterns =
+    by_vendor<Texts>({"1", "2", "4", "8", "16", "32", "64", "128"}, {"1"});
+
+// As many bytes as the patterns that lie in them whole, and one at least: the validation layer of Level Zero refuses
+// parts of a pattern.
+std::size_t whole_patterns(std::size_t bytes, std::size_t pattern) {
+  return std::max(bytes / pattern, std::size_t{1}) * pattern;
+}
+
 constexpr std::size_t kWord = by_vendor<std::size_t>(4, 1);
 
 }  // namespace
 
 PROCTOR_CHECK(Fill, PatternsOfEverySize, "M27", kFill, kGate,
-              {by_vendor("copy.fill_shift", "copy.fill_skip"), "memory.corrupt_fill:at=17"}) {
+              .faults = {by_vendor("copy.fill_shift", "copy.fill_skip"), "memory.corrupt_fill:at=17"},
+              .axes = {guarded_bytes(),
+                       {"pattern", kPatterns, {}},
+                       {"patterns_before", {"0", "1", "3", "511"}, {}}},
+              .points = 112) {
   const auto context = leased();
-  for (const std::size_t pattern : kPatterns) {
-    step("given a pattern of " + std::to_string(pattern) + " bytes");
-    fill_between_guards(context, Queue::Mode::kLists, pattern, 33);
-  }
+  suite::at_each_point([&](const suite::Point& at) {
+    const std::size_t pattern = at.size("pattern");
+    fill_between_guards(context, {.pattern = pattern,
+                                  .bytes = whole_patterns(at.size("bytes"), pattern),
+                                  .offset = at.size("patterns_before") * pattern});
+  });
 }
 
 PROCTOR_CHECK(Fill, LastPatternIsWritten, "M27", kFill, kGate, {"copy.fill_tail", "copy.fill_skip"}) {
   const auto context = leased();
   for (const std::size_t times : {1U, 2U, 3U, 1000U, 1001U}) {
     step("given " + std::to_string(times) + " patterns of " + std::to_string(kWord) + " bytes");
-    fill_between_guards(context, Queue::Mode::kLists, kWord, times);
+    fill_between_guards(context, {.pattern = kWord, .bytes = kWord * times});
   }
 }
 
@@ -45,13 +58,15 @@ PROCTOR_CHECK_EACH((std::vector<std::string>{"shared", "host"}), Fill, SharedAnd
   Queue queue(context);
   const auto pattern = noise(kWord, 3);
   const bool shared = suite::parameter() == "shared";
-  const Buffer memory = shared ? shared_memory(context, 1000) : host_memory(context, 1000);
-  step("given " + suite::parameter() + " memory");
-  queue.fill(memory.data(), pattern, memory.bytes());
-  queue.synchronize();
-  std::vector<std::byte> expected(1000);
-  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = pattern[i % kWord];
-  expect_bytes(suite::parameter() + " memory", expected, {memory.data(), memory.bytes()}, context.device());
+  for (const std::size_t bytes : {1000U, 65536U, 200'000U}) {
+    const Buffer memory = shared ? shared_memory(context, bytes) : host_memory(context, bytes);
+    step("given " + std::to_string(bytes) + " bytes of " + suite::parameter() + " memory");
+    queue.fill(memory.data(), pattern, memory.bytes());
+    queue.synchronize();
+    std::vector<std::byte> expected(bytes);
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = pattern[i % kWord];
+    expect_bytes(suite::parameter() + " memory", expected, {memory.data(), memory.bytes()}, context.device());
+  }
 }
 
 }  // namespace proctor::accel

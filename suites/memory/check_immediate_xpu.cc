@@ -18,10 +18,16 @@ PROCTOR_CHECK(Copy, ImmediateListIsByteExact, "M22", "Level Zero specification, 
   copy_all_sizes({.from = Kind::kDevice, .to = Kind::kHost, .mode = Queue::Mode::kImmediate});
 }
 
-PROCTOR_CHECK(Fill, ImmediateListFills, "M27", kFill, kGate, {"copy.fill_skip", "copy.fill_shift"}) {
+PROCTOR_CHECK(Fill, ImmediateListFills, "M27", kFill, kGate, .faults = {"copy.fill_skip", "copy.fill_shift"},
+              .axes = {{"patterns", {"1", "77", "511", "8191", "8192", "8193", "40000"}, {}},
+                       {"pattern", {"1", "8", "128"}, {}}}) {
   const auto context = leased();
-  step("given an immediate list");
-  fill_between_guards(context, Queue::Mode::kImmediate, 8, 77);
+  suite::at_each_point([&](const suite::Point& at) {
+    const std::size_t pattern = at.size("pattern");
+    fill_between_guards(
+        context,
+        {.pattern = pattern, .bytes = at.size("patterns") * pattern, .mode = Queue::Mode::kImmediate});
+  });
 }
 
 }  // namespace proctor::accel

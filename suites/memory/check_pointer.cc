@@ -11,6 +11,7 @@ using suite::step;
 
 constexpr const char* kProperties = by_vendor("Level Zero specification, zeMemGetAllocProperties",
                                               "CUDA Runtime API, cudaPointerGetAttributes");
+constexpr std::size_t kManyPages = (2 << 20) + 3;
 
 }  // namespace
 
@@ -18,28 +19,49 @@ PROCTOR_CHECK(Pointer, KindIsTold, "M42", kProperties, kGate, {"alloc.wrong_type
   const auto context = leased();
   for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
     if (kind == Kind::kShared && !context.device().properties().shared_memory) continue;
-    step(std::string("given ") + to_string(kind) + " memory");
-    const Buffer buffer(context, {.kind = kind, .bytes = 5000});
-    expect_same("kind at its begin", to_string(kind), to_string(pointer_info(context, buffer.data()).kind));
-    expect_same("kind inside", to_string(kind), to_string(pointer_info(context, buffer.data() + 4999).kind));
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{5000}, std::size_t{65537}, kManyPages}) {
+      step("given " + std::to_string(bytes) + " bytes of " + to_string(kind) + " memory");
+      const Buffer buffer(context, {.kind = kind, .bytes = bytes});
+      for (const std::size_t offset : {std::size_t{0}, bytes / 2, bytes - 1})
+        expect_same("kind at byte " + std::to_string(offset), to_string(kind),
+                    to_string(pointer_info(context, buffer.data() + offset).kind));
+    }
   }
 }
 
-PROCTOR_CHECK(Pointer, DeviceIsTold, "S3.11", kProperties, kGate, {"alloc.wrong_device"}) {
-  const auto cards = Device::list();
-  need(!cards.empty(), "no_device");
+namespace {
+
+// Of each card and tile, while the first card is the current one. On Level Zero the host's memory is no device's.
+void expect_devices_told(const std::vector<Device>& cards) {
   const Context context(cards);
   auto devices = cards;
   for (const Device& card : cards) {
     for (const Device& tile : card.tiles()) devices.push_back(tile);
   }
   for (const Device& device : devices) {
-    step("given memory of " + describe(device));
-    const Buffer buffer(context, {.bytes = 100, .device = device});
-    const Device told = pointer_info(context, buffer.data()).device;
-    expect_same("UUID of the pointer's device", device.properties().uuid,
-                told == Device() ? "none" : told.properties().uuid);
+    for (const Kind kind : by_vendor<std::vector<Kind>>({Kind::kDevice, Kind::kShared},
+                                                        {Kind::kDevice, Kind::kShared, Kind::kHost})) {
+      if (kind == Kind::kShared && !device.properties().shared_memory) continue;
+      step(std::string("given ") + to_string(kind) + " memory of " + describe(device));
+      const Buffer buffer(context, {.kind = kind, .bytes = kManyPages, .device = device});
+      for (const std::size_t offset : {std::size_t{0}, kManyPages - 1}) {
+        const Device told = pointer_info(context, buffer.data() + offset).device;
+        expect_same("UUID of the pointer's device", device.properties().uuid,
+                    told == Device() ? "none" : told.properties().uuid);
+      }
+    }
   }
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Pointer, DeviceIsTold, "S3.11", kProperties, kGate, {"alloc.wrong_device"}) {
+  expect_devices_told(leased_devices(1));
+}
+
+PROCTOR_CHECK(Pointer, DeviceIsToldOfASecondOne, "S3.11", kProperties, kGate,
+              .faults = {"alloc.wrong_device"}, .devices = 2) {
+  expect_devices_told(leased_devices(2));
 }
 
 PROCTOR_CHECK(Pointer, OtherMemoryIsUnknown, "M42", kProperties, kGate, {"alloc.unknown_pointer_claimed"}) {
@@ -51,11 +73,15 @@ PROCTOR_CHECK(Pointer, OtherMemoryIsUnknown, "M42", kProperties, kGate, {"alloc.
 
 PROCTOR_CHECK(Pointer, FreedMemoryIsUnknown, "M42", kProperties, kGate, {"alloc.unknown_pointer_claimed"}) {
   const auto context = leased();
-  Buffer buffer = device_memory(context, 100);
-  const void* pointer = buffer.data();
-  buffer.try_free().or_throw();
-  step("given an address that was freed");
-  expect_same("kind", "unknown", to_string(pointer_info(context, pointer).kind));
+  for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
+    if (kind == Kind::kShared && !context.device().properties().shared_memory) continue;
+    step(std::string("given addresses of ") + to_string(kind) + " memory that was freed");
+    Buffer buffer(context, {.kind = kind, .bytes = kManyPages});
+    const std::byte* const pointer = buffer.data();
+    buffer.try_free().or_throw();
+    for (const std::size_t offset : {std::size_t{0}, kManyPages - 1})
+      expect_same("kind", "unknown", to_string(pointer_info(context, pointer + offset).kind));
+  }
 }
 
 }  // namespace proctor::accel

@@ -1,4 +1,7 @@
 // What the driver says about the allocation that an address lies in.
+#include <functional>
+#include <set>
+
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
@@ -7,6 +10,7 @@ namespace proctor::accel {
 namespace {
 
 using suite::expect_same;
+using suite::expect_true;
 using suite::kGate;
 using suite::step;
 
@@ -14,29 +18,83 @@ constexpr const char* kRange = "Level Zero specification, zeMemGetAddressRange";
 
 std::string text(const void* pointer) { return std::to_string(reinterpret_cast<std::uintptr_t>(pointer)); }
 
-}  // namespace
+struct Range {
+  void* base = nullptr;
+  std::size_t bytes = 0;
+};
 
-PROCTOR_CHECK(Pointer, BaseIsTold, "M42", kRange, kGate, {"alloc.wrong_base"}) {
+// What is told of bytes at the begin, inside and at the end of allocations from one byte to many pages of any size.
+void each_range(const std::function<void(const Buffer&, const Range&)>& judge) {
   const auto context = leased();
-  const Buffer buffer = device_memory(context, 10000);
-  for (const std::size_t offset : {0U, 3U, 9999U}) {
-    step("given byte " + std::to_string(offset) + " of 10000");
-    void* base = nullptr;
-    std::size_t bytes = 0;
-    try_address_range(context, buffer.data() + offset, &base, &bytes).or_throw();
-    expect_same("base address", text(buffer.data()), text(base));
+  for (const std::size_t bytes :
+       {1U, 100U, 4095U, 4096U, 4097U, 10'000U, 65'535U, 65'536U, 65'537U, (2U << 20) + 1, 16U << 20}) {
+    const Buffer buffer = device_memory(context, bytes);
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{3}, std::size_t{65'535}, std::size_t{65'536},
+                                     std::size_t{2} << 20, bytes / 2, bytes - 1}) {
+      if (offset >= bytes) continue;
+      step("given byte " + std::to_string(offset) + " of " + std::to_string(bytes));
+      Range told;
+      try_address_range(context, buffer.data() + offset, &told.base, &told.bytes).or_throw();
+      judge(buffer, told);
+    }
   }
 }
 
+std::uint64_t id_of(const Context& context, const void* pointer) {
+  ze_memory_allocation_properties_t properties{};
+  properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+  ZE_CALL(zeMemGetAllocProperties, native(context), pointer, &properties, nullptr).or_throw();
+  return properties.id;
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Pointer, BaseIsTold, "M42", kRange, kGate, {"alloc.wrong_base"}) {
+  each_range([](const Buffer& buffer, const Range& told) {
+    expect_same("base address", text(buffer.data()), text(told.base));
+  });
+}
+
 PROCTOR_CHECK(Pointer, SizeIsTold, "M42", kRange, kGate, {"alloc.wrong_size"}) {
+  each_range([](const Buffer& buffer, const Range& told) {
+    expect_same("size", std::to_string(buffer.bytes()), std::to_string(told.bytes));
+  });
+}
+
+PROCTOR_CHECK(
+    Pointer, IdTellsAllocationsApart, "M42",
+    "Level Zero specification, ze_memory_allocation_properties_t: id, identifier for this allocation", kGate,
+    {"alloc.same_id"}) {
   const auto context = leased();
-  for (const std::size_t size : {100U, 4096U, 10000U}) {
-    step("given " + std::to_string(size) + " bytes");
-    const Buffer buffer = device_memory(context, size);
-    void* base = nullptr;
-    std::size_t bytes = 0;
-    try_address_range(context, buffer.data(), &base, &bytes).or_throw();
-    expect_same("size", std::to_string(size), std::to_string(bytes));
+  std::set<std::uint64_t> ids;
+  std::vector<Buffer> live;
+  step("given allocations of each kind, of which every second is freed");
+  for (int round = 0; round < 4; ++round) {
+    for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
+      if (kind == Kind::kShared && !context.device().properties().shared_memory) continue;
+      Buffer buffer(context, {.kind = kind, .bytes = 70'000});
+      const std::uint64_t id = id_of(context, buffer.data());
+      expect_true(ids.insert(id).second, "no allocation before it had the id " + std::to_string(id));
+      expect_same("id at its last byte", std::to_string(id),
+                  std::to_string(id_of(context, buffer.data() + buffer.bytes() - 1)));
+      if (round % 2 == 0) live.push_back(std::move(buffer));
+    }
+  }
+}
+
+PROCTOR_CHECK(Pointer, RangeOfFreedMemoryIsRefused, "B.0", kRange, kGate, {"alloc.unknown_pointer_claimed"}) {
+  const auto context = leased();
+  for (const Kind kind : {Kind::kDevice, Kind::kHost}) {
+    step(std::string("given ") + to_string(kind) + " memory that was freed");
+    Buffer buffer(context, {.kind = kind, .bytes = 70'000});
+    std::byte* const pointer = buffer.data();
+    buffer.try_free().or_throw();
+    Range none;
+    expect_refused("its range", try_address_range(context, pointer, &none.base, &none.bytes));
+    expect_refused("the range of its last byte",
+                   try_address_range(context, pointer + 69'999, &none.base, &none.bytes));
+    ze_ipc_mem_handle_t handle{};
+    expect_refused("a handle of it", ZE_CALL(zeMemGetIpcHandle, native(context), pointer, &handle));
   }
 }
 

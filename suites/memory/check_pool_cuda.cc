@@ -104,6 +104,38 @@ PROCTOR_CHECK(Pool, LiveMemoryIsNotShared, "M38", kOrder, kGate, {"alloc.double_
   queue.synchronize();
 }
 
+// Whatever a pool keeps of what was freed, a piece has room for what was asked for, and shares it with no other.
+PROCTOR_CHECK(Pool, PiecesHoldTheirSize, "M38", kOrder, kGate, {"alloc.reused_small", "alloc.double_use"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Pool pool(context);
+  pool.keep_everything();
+  struct Piece {
+    std::byte* data;
+    std::vector<std::byte> contents;
+  };
+  std::vector<Piece> live;
+  step(
+      "given sixty pieces of mixed sizes, of which the first, the last or one between is freed again and "
+      "again");
+  for (std::uint64_t round = 0; round < 60; ++round) {
+    constexpr std::size_t kSizes[] = {1, 4096, 65'535, 65'537, 200'001, 70'000, 511, 131'073};
+    const std::size_t bytes = kSizes[round * 5 % std::size(kSizes)];
+    live.push_back({pool.allocate(queue, bytes), noise(bytes, round)});
+    write(queue, context, live.back().data, live.back().contents);
+    if (round % 3 != 0) continue;
+    const auto gone = live.begin() + static_cast<std::ptrdiff_t>(round / 3 % live.size());
+    free(queue, gone->data);
+    live.erase(gone);
+  }
+  for (const Piece& piece : live) {
+    expect_bytes("a piece of " + std::to_string(piece.contents.size()) + " bytes", piece.contents,
+                 read_bytes(queue, context, piece.data, piece.contents.size()), context.device());
+    free(queue, piece.data);
+  }
+  queue.synchronize();
+}
+
 // What is freed behind work that has not run yet is not given to another stream,
 // which would write it too early.
 PROCTOR_CHECK(Pool, OtherStreamGetsFreedMemoryAfterTheFree, "M38", kOrder, kGate, {"alloc.reused_early"}) {

@@ -7,6 +7,22 @@ namespace {
 
 constexpr std::size_t kHuge = SIZE_MAX;
 
+// Where memory of this kind was.
+void* freed(Victim& victim, Kind kind) {
+  Buffer once(victim.context, {.kind = kind, .bytes = 4096});
+  void* const pointer = once.data();
+  once.try_free().or_throw();
+  return pointer;
+}
+
+// Where memory was that is not registered any more.
+void* unregistered() {
+  alignas(4096) static std::byte page[4096];
+  CUDA_CALL(cudaHostRegister, page, sizeof page, cudaHostRegisterMapped).or_throw();
+  CUDA_CALL(cudaHostUnregister, page).or_throw();
+  return page;
+}
+
 // Codes: what the CUDA Runtime API lists under each function; which of them an argument gets is what
 // ROCm/hip-tests asserts where it is compiled for NVIDIA. A row is one call; its other arguments are good.
 constexpr BadCall kBadCalls[] = {
@@ -22,17 +38,16 @@ constexpr BadCall kBadCalls[] = {
     {"cudaFree", "the memory is pinned memory of the host", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaFree, v.host.data()); }},
     {"cudaFree", "the memory is free already", cudaErrorInvalidValue,
-     [](Victim& v) {
-       Buffer once = device_memory(v.context, 4096);
-       void* pointer = once.data();
-       once.try_free().or_throw();
-       return CUDA_CALL(cudaFree, pointer);
-     }},
+     [](Victim& v) { return CUDA_CALL(cudaFree, freed(v, Kind::kDevice)); }},
+    {"cudaFree", "the memory is managed and free already", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaFree, freed(v, Kind::kShared)); }},
 
     {"cudaFreeHost", "the pointer is a local variable", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaFreeHost, &v.on_the_stack); }},
     {"cudaFreeHost", "the memory is the device's", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaFreeHost, v.memory.data()); }},
+    {"cudaFreeHost", "the memory is free already", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaFreeHost, freed(v, Kind::kHost)); }},
 
     {"cudaHostAlloc", "the place for the pointer is null", cudaErrorInvalidValue,
      [](Victim&) { return CUDA_CALL(cudaHostAlloc, nullptr, 64, cudaHostAllocDefault); }},
@@ -111,6 +126,8 @@ constexpr BadCall kBadCalls[] = {
      [](Victim&) { return CUDA_CALL(cudaHostUnregister, nullptr); }},
     {"cudaHostUnregister", "the memory was never registered", cudaErrorHostMemoryNotRegistered,
      [](Victim& v) { return CUDA_CALL(cudaHostUnregister, &v.on_the_stack); }},
+    {"cudaHostUnregister", "the memory is unregistered already", cudaErrorHostMemoryNotRegistered,
+     [](Victim&) { return CUDA_CALL(cudaHostUnregister, unregistered()); }},
 
     {"cudaHostGetDevicePointer", "the place for the pointer is null", cudaErrorInvalidValue,
      [](Victim& v) {
@@ -118,12 +135,21 @@ constexpr BadCall kBadCalls[] = {
      }},
     {"cudaHostGetDevicePointer", "the memory is no pinned memory", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, &v.on_the_stack, 0); }},
+    {"cudaHostGetDevicePointer", "the memory is free already", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, freed(v, Kind::kHost), 0); }},
+    {"cudaHostGetDevicePointer", "the memory is registered no more", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, unregistered(), 0); }},
     {"cudaHostGetDevicePointer", "a flag does not exist", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, v.host.data(), kNoSuchFlag); }},
     {"cudaHostGetFlags", "the memory is no pinned memory", cudaErrorInvalidValue,
      [](Victim& v) {
        unsigned flags = 0;
        return CUDA_CALL(cudaHostGetFlags, &flags, &v.on_the_stack);
+     }},
+    {"cudaHostGetFlags", "the memory is free already", cudaErrorInvalidValue,
+     [](Victim& v) {
+       unsigned flags = 0;
+       return CUDA_CALL(cudaHostGetFlags, &flags, freed(v, Kind::kHost));
      }},
 
     {"cudaPointerGetAttributes", "the place for the attributes is null", cudaErrorInvalidValue,
@@ -135,6 +161,13 @@ constexpr BadCall kBadCalls[] = {
      [](Victim& v) { return CUDA_CALL(cudaMallocAsync, &v.pointer, kHuge, v.stream); }},
     {"cudaFreeAsync", "the pointer is null", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaFreeAsync, nullptr, v.stream); }},
+    {"cudaFreeAsync", "the memory is free already", cudaErrorInvalidValue,
+     [](Victim& v) {
+       void* once = nullptr;
+       CUDA_CALL(cudaMallocAsync, &once, 4096, v.stream).or_throw();
+       CUDA_CALL(cudaFreeAsync, once, v.stream).or_throw();
+       return CUDA_CALL(cudaFreeAsync, once, v.stream);
+     }},
     {"cudaDeviceGetDefaultMemPool", "the place for the pool is null", cudaErrorInvalidValue,
      [](Victim&) { return CUDA_CALL(cudaDeviceGetDefaultMemPool, nullptr, 0); }},
     {"cudaDeviceGetDefaultMemPool", "there is no such device", cudaErrorInvalidDevice,
@@ -168,6 +201,13 @@ constexpr BadCall kBadCalls[] = {
        cudaIpcMemHandle_t handle{};
        return CUDA_CALL(cudaIpcGetMemHandle, &handle, &v.on_the_stack);
      }},
+    {"cudaIpcGetMemHandle", "the memory is free already", cudaErrorInvalidValue,
+     [](Victim& v) {
+       cudaIpcMemHandle_t handle{};
+       return CUDA_CALL(cudaIpcGetMemHandle, &handle, freed(v, Kind::kDevice));
+     }},
+    {"cudaIpcCloseMemHandle", "the memory is this process's own", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaIpcCloseMemHandle, v.memory.data()); }},
     {"cudaIpcOpenMemHandle", "the handle comes from the same process", cudaErrorDeviceUninitialized,
      [](Victim& v) {
        cudaIpcMemHandle_t handle{};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "suites/main/axes.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {
@@ -23,9 +24,15 @@ std::vector<std::byte> get(Queue& queue, const Context& context, const Buffer& b
 
 }  // namespace
 
+Axis guarded_bytes() {
+  Axis axis = suite::axis::bytes();
+  axis.full = {"8388611"};
+  return axis;
+}
+
 void copy_between_guards(const Context& context, const Route& route, std::size_t bytes) {
   Queue queue(context, route.mode);
-  const std::size_t room = bytes + 2 * kGuard;
+  const std::size_t room = bytes + 3 * kGuard;
   Buffer from(context, {.kind = route.from, .bytes = room});
   Buffer to(context, {.kind = route.to, .bytes = room});
   const auto before = noise(room, 1);
@@ -33,8 +40,8 @@ void copy_between_guards(const Context& context, const Route& route, std::size_t
   set(queue, context, to, route.to, before);
   set(queue, context, from, route.from, sent);
 
-  const std::size_t source = kGuard - route.offset;
-  const std::size_t begin = kGuard + route.offset;
+  const std::size_t source = kGuard + route.from_offset;
+  const std::size_t begin = kGuard + route.to_offset;
   queue.copy(to.data() + begin, from.data() + source, bytes);
   queue.synchronize();
 
@@ -58,21 +65,44 @@ void copy_all_sizes(const Route& route) {
   for (const std::size_t bytes : kSizes) copy_between_guards(context, route, bytes);
 }
 
-void fill_between_guards(const Context& context, Queue::Mode mode, std::size_t pattern_bytes,
-                         std::size_t times) {
-  Queue queue(context, mode);
-  const std::size_t bytes = pattern_bytes * times;
-  const auto before = noise(bytes + 2 * kGuard, 1);
-  const auto pattern = noise(pattern_bytes, 2);
-  const auto buffer = device_copy(queue, context, before);
-  queue.fill(buffer.data() + kGuard, pattern, bytes);
+void copy_all_alignments(const Context& context, Kind from_kind, Kind to_kind) {
+  constexpr std::size_t kShifts = 16;
+  constexpr std::size_t kSlot = 64;
+  constexpr std::size_t kRoom = kShifts * kShifts * kSlot;
+  Queue queue(context);
+  Buffer from(context, {.kind = from_kind, .bytes = kRoom});
+  Buffer to(context, {.kind = to_kind, .bytes = kRoom});
+  const auto sent = noise(kRoom, 1);
+  auto expected = noise(kRoom, 2);
+  set(queue, context, from, from_kind, sent);
+  set(queue, context, to, to_kind, expected);
+  for (std::size_t pair = 0; pair < kShifts * kShifts; ++pair) {
+    const std::size_t source = pair * kSlot + pair % kShifts;
+    const std::size_t target = pair * kSlot + pair / kShifts;
+    const std::size_t bytes = 1 + pair * 7 % 47;
+    queue.copy(to.data() + target, from.data() + source, bytes);
+    std::copy_n(sent.begin() + static_cast<std::ptrdiff_t>(source), bytes,
+                expected.begin() + static_cast<std::ptrdiff_t>(target));
+  }
+  queue.synchronize();
+  expect_bytes(std::string("copies from ") + to_string(from_kind) + " to " + to_string(to_kind) +
+                   " memory, 64 bytes for each pair of alignments",
+               expected, get(queue, context, to, to_kind), context.device());
+}
+
+void fill_between_guards(const Context& context, const FillShape& shape) {
+  Queue queue(context, shape.mode);
+  const std::size_t begin = kGuard + shape.offset;
+  auto expected = noise(begin + shape.bytes + kGuard, 1);
+  const auto pattern = noise(shape.pattern, 2);
+  const auto buffer = device_copy(queue, context, expected);
+  queue.fill(buffer.data() + begin, pattern, shape.bytes);
   queue.synchronize();
 
-  auto expected = before;
-  for (std::size_t i = 0; i < bytes; ++i) expected[kGuard + i] = pattern[i % pattern_bytes];
-  expect_bytes(
-      "fill of " + std::to_string(bytes) + " bytes with a pattern of " + std::to_string(pattern_bytes),
-      expected, read_bytes(queue, context, buffer.data(), buffer.bytes()), context.device());
+  for (std::size_t i = 0; i < shape.bytes; ++i) expected[begin + i] = pattern[i % shape.pattern];
+  expect_bytes("fill of " + std::to_string(shape.bytes) + " bytes with a pattern of " +
+                   std::to_string(shape.pattern) + ", " + std::to_string(shape.offset) + " bytes inside",
+               expected, read_bytes(queue, context, buffer.data(), buffer.bytes()), context.device());
 }
 
 }  // namespace proctor::accel

@@ -5,15 +5,20 @@
 #include <cstddef>
 
 #include "suites/accel/check_fixture.h"
+#include "suites/main/check_info.h"
 
 namespace proctor::accel {
+
+// Sizes of either, up to many pages: what a check compares lies on the host several times.
+Axis guarded_bytes();
 
 // Where the bytes lie before the copy and after it.
 struct Route {
   Kind from = Kind::kDevice;
   Kind to = Kind::kDevice;
   Queue::Mode mode = Queue::Mode::kLists;
-  std::size_t offset = 0;  // makes both addresses odd
+  std::size_t from_offset = 0;  // from a multiple of 128
+  std::size_t to_offset = 0;
 };
 
 // A destination full of one pattern, in the middle of which another one must arrive.
@@ -21,8 +26,17 @@ void copy_between_guards(const Context& context, const Route& route, std::size_t
 // The same for sizes around those that suit hardware.
 void copy_all_sizes(const Route& route);
 
-// `times` patterns of `pattern_bytes` in the middle of other bytes.
-void fill_between_guards(const Context& context, Queue::Mode mode, std::size_t pattern_bytes,
-                         std::size_t times);
+// A copy that begins `from_shift` bytes behind a multiple of 64 and arrives `to_shift` bytes behind one, for each pair of
+// shifts below 16, with lengths that are no multiple of anything.
+void copy_all_alignments(const Context& context, Kind from, Kind to);
+
+struct FillShape {
+  std::size_t pattern = 1;  // its bytes
+  std::size_t bytes = 0;    // in all
+  std::size_t offset = 0;   // from a multiple of 128
+  Queue::Mode mode = Queue::Mode::kLists;
+};
+// A fill of device memory in the middle of other bytes.
+void fill_between_guards(const Context& context, const FillShape& shape);
 
 }  // namespace proctor::accel

@@ -2,6 +2,10 @@
 // part of the toolkit; the few functions that are used are declared here (NVML API Reference Guide).
 #include "suites/accel/cuda/management.h"
 
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -21,6 +25,13 @@ using Handle = struct nvmlDevice_st*;
 struct Memory {
   unsigned long long total, free, used;
 };
+
+struct Process {  // nvmlProcessInfo_t
+  unsigned pid;
+  unsigned long long used;
+  unsigned instance, compute_instance;
+};
+constexpr unsigned long long kNotAvailable = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
 
 struct Functions {
   int (*init)();
@@ -59,6 +70,16 @@ const Functions& nvml() {
   return functions;
 }
 
+// One that an older library may lack: the check then ends as a skip.
+template <typename Function>
+Function* optional_function(const char* name) {
+  static_cast<void>(nvml());
+  static const SharedLibrary library(kLibrary);
+  void* const address = ::dlsym(library.handle(), name);
+  if (address == nullptr) throw suite::Skipped(std::string("symbol_missing:") + name);
+  return reinterpret_cast<Function*>(address);
+}
+
 // "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"
 std::string name_of(const Device& device) {
   std::string text = "GPU-";
@@ -82,6 +103,21 @@ std::uint64_t managed_memory(const Device& device) {
   Memory memory{};
   need(nvml().memory(handle_of(device), &memory), "memory");
   return memory.total;
+}
+
+std::optional<std::uint64_t> managed_memory_of_this_process(const Device& device) {
+  const Handle handle = handle_of(device);
+  const auto processes =
+      optional_function<int(Handle, unsigned*, Process*)>("nvmlDeviceGetComputeRunningProcesses_v3");
+  std::vector<Process> running(256);
+  auto count = static_cast<unsigned>(running.size());
+  need(processes(handle, &count, running.data()), "processes");
+  running.resize(count);
+  const auto own = static_cast<unsigned>(getpid());
+  const auto found =
+      std::find_if(running.begin(), running.end(), [own](const Process& each) { return each.pid == own; });
+  if (found == running.end() || found->used == kNotAvailable) return std::nullopt;
+  return found->used;
 }
 
 Heat Device::heat() const {

@@ -1,6 +1,8 @@
 // What NVIDIA's management library says about a device. It ignores masks and speaks of all processes.
 #pragma once
 
+#include <optional>
+
 #include "suites/accel/accel.h"
 
 namespace proctor::accel {
@@ -8,5 +10,9 @@ namespace proctor::accel {
 // Total memory of the card, as the management library tells it. Ends the check as a skip if the library does
 // not tell.
 std::uint64_t managed_memory(const Device& device);
+
+// The memory of the card that NVML says this process has; none where it does not know the process, as in a container
+// with process ids of its own, or does not tell.
+std::optional<std::uint64_t> managed_memory_of_this_process(const Device& device);
 
 }  // namespace proctor::accel

@@ -115,4 +115,9 @@ Status Ipc::try_import(const Context& context, const std::string& token, std::si
   return status;
 }
 
+Status Ipc::try_close(const Context& context, void* pointer) {
+  const Status used = try_use(context.device());
+  return used.ok() ? CUDA_CALL(cudaIpcCloseMemHandle, pointer) : used;
+}
+
 }  // namespace proctor::accel

@@ -68,4 +68,8 @@ Status Ipc::try_import(const Context& context, const std::string& token, std::si
   return status;
 }
 
+Status Ipc::try_close(const Context& context, void* pointer) {
+  return ZE_CALL(zeMemCloseIpcHandle, native(context), pointer);
+}
+
 }  // namespace proctor::accel

@@ -1,4 +1,5 @@
 // The calls that list devices, whatever the mask.
+#include <algorithm>
 #include <set>
 
 #include "suites/main/check.h"
@@ -79,6 +80,43 @@ PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "Level Zero specification, ze_de
   }
 }
 
+PROCTOR_CHECK(Enumerate, UuidsOfTilesAreUnique, "V31", "Level Zero specification, ze_device_uuid_t", kGate,
+              .faults = {"visibility.wrong_uuid", "visibility.duplicate_device"}) {
+  control_with_tiles(1, 2);
+  step("given the devices and their sub-devices");
+  const auto answer = query_child({"tiles"});
+  std::set<std::string> uuids;
+  for (const char* list : {"seen", "tiles"}) {
+    for (const auto& device : record(answer, list).devices)
+      expect_true(uuids.insert(device.uuid).second, "no other device or sub-device has UUID " + device.uuid);
+  }
+}
+
+// A tile is the same thing whether it is listed as a part of its card or as a device: only what it is called as a part of
+// the hierarchy differs.
+PROCTOR_CHECK(Enumerate, TilesAreTheSameInEveryHierarchy, "V31",
+              "Level Zero programming guide, Device Hierarchy; ze_device_uuid_t", kGate,
+              .faults = {"visibility.uuid_changes", "visibility.wrong_pci_address:dev=1"}) {
+  require_hierarchy(control_with_tiles(1, 2));
+  step("given the sub-devices of the cards in COMPOSITE");
+  const auto tiles = record(query_child({"tiles"}), "tiles");
+  for (const char* hierarchy : {"FLAT", "COMBINED"}) {
+    step(std::string("given the devices in ") + hierarchy);
+    const auto devices = enumerate({{kHierarchy, hierarchy}}).devices;
+    expect_same(std::string("number of devices in ") + hierarchy, std::to_string(tiles.devices.size()),
+                std::to_string(devices.size()));
+    for (std::size_t i = 0; i < std::min(devices.size(), tiles.devices.size()); ++i) {
+      const std::string which = std::string("device ") + std::to_string(i) + " in " + hierarchy;
+      expect_same("UUID of " + which, tiles.devices[i].uuid, devices[i].uuid);
+      expect_same("PCI address of " + which, tiles.devices[i].pci, devices[i].pci);
+      expect_same("memory of " + which, std::to_string(tiles.devices[i].memory_bytes),
+                  std::to_string(devices[i].memory_bytes));
+      expect_same("units of " + which, std::to_string(tiles.devices[i].execution_units),
+                  std::to_string(devices[i].execution_units));
+    }
+  }
+}
+
 PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "Level Zero specification, ze_device_uuid_t",
               kGate, .faults = {"visibility.uuid_changes"}) {
   step("given two processes under the same (no) mask");
@@ -126,6 +164,49 @@ PROCTOR_CHECK(Enumerate, MaskDoesNotChangeProperties, "V33", "a mask selects dev
     one.driver_version = seen.driver_version;
     one.api = seen.api;
     expect_same("device " + std::to_string(i) + " alone", to_json(one).dump(), to_json(seen).dump());
+  }
+}
+
+// A card of which one tile is left is that tile: it has no more than that one has.
+PROCTOR_CHECK(Enumerate, MaskOfATileLeavesItsProperties, "V33",
+              "a mask selects devices, it does not alter them", kGate,
+              .faults = {"visibility.property_lie"}) {
+  const auto unmasked = control_with_tiles(1, 2);
+  const auto tiles = record(query_child({"tiles"}), "tiles").devices;
+  std::size_t at = 0;
+  for (std::size_t card = 0; card < unmasked.devices.size(); ++card) {
+    for (const std::uint32_t tile : unmasked.devices[card].sub_ids) {
+      const std::string mask = std::to_string(card) + "." + std::to_string(tile);
+      step("given mask " + mask);
+      const auto seen = enumerate({{kMask, mask}}).devices;
+      const auto& expected = tiles.at(at++);
+      expect_same("number of devices", "1", std::to_string(seen.size()));
+      if (seen.size() != 1) continue;
+      expect_same("memory", std::to_string(expected.memory_bytes), std::to_string(seen[0].memory_bytes));
+      expect_same("units", std::to_string(expected.execution_units), std::to_string(seen[0].execution_units));
+      expect_same("PCI address", expected.pci, seen[0].pci);
+    }
+  }
+}
+
+// What a mask hides takes no name and no number from what it leaves.
+PROCTOR_CHECK(Enumerate, MaskDoesNotRenumberTiles, "V33", "a mask selects devices, it does not alter them",
+              kGate, .faults = {"visibility.property_lie", "visibility.mask_off_by_one"}) {
+  const auto composite = control_with_tiles(1, 2);
+  require_hierarchy(composite);
+  step("given the devices in COMBINED");
+  const auto whole = enumerate({{kHierarchy, "COMBINED"}});
+  const bool identified = has_pci_identity(composite);
+  for (std::size_t i = 0; i < whole.devices.size(); ++i) {
+    step("given COMBINED and mask " + std::to_string(i));
+    const auto seen = enumerate({{kHierarchy, "COMBINED"}, {kMask, std::to_string(i)}});
+    auto expected = whole;
+    expected.devices = {whole.devices[i]};
+    if (!identified && seen.devices.size() == 1) {
+      expected.devices[0].uuid = seen.devices[0].uuid;
+      expected.devices[0].root = seen.devices[0].root;
+    }
+    expect_same("device " + std::to_string(i) + " alone", to_json(expected).dump(), to_json(seen).dump());
   }
 }
 

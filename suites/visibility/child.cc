@@ -57,6 +57,12 @@ json peers(const LevelZero& ze) {
   return document;
 }
 
+json tiles(const LevelZero& ze) {
+  json document = {{"seen", to_json(enumerate_level_zero(ze))}};
+  document["tiles"] = to_json(enumerate_tiles(ze));
+  return document;
+}
+
 json sysman(const LevelZero& ze) {
   json document = {{"devices", json::array()}};
   if (ze.lacks("zesInit") || ze.lacks("zesDriverGet") || ze.lacks("zesDeviceGet")) return document;
@@ -94,6 +100,7 @@ json answer(const LevelZero& ze, const Arguments& arguments) {
   if (mode == "counts") return counts(ze);
   if (mode == "null-count") return null_count(ze);
   if (mode == "peers") return peers(ze);
+  if (mode == "tiles") return tiles(ze);
   return sysman(ze);
 }
 
@@ -104,6 +111,7 @@ constexpr Mode kModes[] = {{"enumerate"},
                            {"counts"},
                            {"null-count"},
                            {"peers"},
+                           {"tiles"},
                            {"sysman"},
                            {"grandchild"},
                            {"hold"}};

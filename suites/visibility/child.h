@@ -17,6 +17,7 @@
 //   null-count              {"validation_layer":BOOL, "result":CODE} of zeDeviceGet(driver, nullptr,
 //                           nullptr), only asked when the loader has mapped its validation layer
 //   peers                   {"seen":.., "peers":[[{"result","reachable"}]]}
+//   tiles                   {"seen":.., "tiles":ENUMERATION} with the sub-devices of all devices for devices
 //   sysman                  {"result":CODE, "devices":[{"uuid","pci"}]}
 //
 // Every document of Level Zero has "missing_symbols" and "loader"; without a loader it is

@@ -94,6 +94,20 @@ Enumeration enumerate_level_zero(const LevelZero& ze) {
   return seen;
 }
 
+Enumeration enumerate_tiles(const LevelZero& ze) {
+  Enumeration tiles;
+  tiles.init = xpu::result_name(ze.init(0));
+  const auto drivers = xpu::list_drivers(ze).handles;
+  tiles.drivers = static_cast<int>(drivers.size());
+  for (std::size_t i = 0; i < drivers.size(); ++i) {
+    for (const auto device : xpu::list_devices(ze, drivers[i]).handles) {
+      for (const auto tile : xpu::list_sub_devices(ze, device).handles)
+        tiles.devices.push_back(describe(ze, tile, static_cast<int>(i)));
+    }
+  }
+  return tiles;
+}
+
 std::vector<ze_device_handle_t> all_devices(const LevelZero& ze) {
   std::vector<ze_device_handle_t> all;
   for (const auto driver : xpu::list_drivers(ze).handles) {

@@ -73,6 +73,13 @@ constexpr MaskRow kRows[] = {
     {"28_one_two_seven", "1,2,7", "1,2,7", "V06", kSpec, kGate},
     {"29_eight", "0,1,2,3,4,5,6,7", "0,1,2,3,4,5,6,7", "V06", kSpec, kGate,
      "visibility.wrong_subdevice_count"},
+    {"30a_three_tiles", "0.0,0.1,1.1", "0.0,0.1,1.1", "V38", kSpec, kGate, "visibility.tile_mask_ignored"},
+    {"30b_three_tiles_shuffled", "1.1,0.1,1.0", "0.1,1.0,1.1", "V38", kSpec, kGate,
+     "visibility.tile_mask_ignored"},
+    {"30c_all_four_tiles", "1.1,1.0,0.1,0.0", "0.0,0.1,1.0,1.1", "V38", kSpec, kGate,
+     "visibility.wrong_subdevice_count"},
+    {"30d_valid_behind_invalid", "9.9,8.1,1.0,0.1", "0.1,1.0", "V08", kDriver, kWarn,
+     "visibility.mask_ends_early"},
 };
 
 }  // namespace

@@ -19,8 +19,10 @@ IdentityKind required_identity(const Enumeration& control);
 void require_pci(const Enumeration& control);
 // The loader has `symbol`: else skip(symbol_missing:SYMBOL).
 void require_symbol(const nlohmann::json& answer, const std::string& symbol);
-// The driver knows ZE_FLAT_DEVICE_HIERARCHY: else skip(unsupported:hierarchy), or skip(symbol_missing:...).
+// The driver knows ZE_FLAT_DEVICE_HIERARCHY: else skip(unsupported:hierarchy).
 void require_hierarchy(const Enumeration& control);
+// ... and tells the root of a tile, as the loader does: else skip(symbol_missing:zeDeviceGetRootDevice).
+void require_roots(const Enumeration& control);
 
 // The canonical text of a record with and without identity, and of several identities.
 std::string text_of(const Enumeration& seen, IdentityKind kind);

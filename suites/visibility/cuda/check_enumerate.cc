@@ -108,12 +108,54 @@ PROCTOR_CHECK(Enumerate, BusIdLeadsBack, "V30",
               "ROCm/hip-tests hipDeviceGetByPCIBusId.cc, also run on NVIDIA", kGate,
               .faults = {"visibility.wrong_pci_address:dev=0"}) {
   const auto pool = pool_of();
-  step("given the bus id of each device");
-  const auto round = query_pool("bus-ids", pool).at("round");
-  for (std::size_t i = 0; i < round.size(); ++i) {
-    expect_same("cudaDeviceGetByPCIBusId of " + round[i].at("id").get<std::string>(), "cudaSuccess",
-                round[i].at("result"));
-    expect_same("its ordinal", std::to_string(i), round[i].at("ordinal").dump());
+  std::vector<Variables> ways{masked(pool.mask()), {{kOrder, "FASTEST_FIRST"}, {kMask, pool.mask()}}};
+  // Where the ordinal is another one than the card's own number.
+  if (pool.devices.size() > 1) {
+    ways.push_back(masked(pool.ordinal(1)));
+    ways.push_back(masked(pool.ordinal(1) + "," + pool.ordinal(0)));
+    ways.push_back(masked(pool.uuid(pool.devices.size() - 1)));
+  }
+  for (const auto& variables : ways) {
+    step("given the bus id of each device under " + *variables[0].second + " and the mask " +
+         *variables[1].second);
+    const auto round = query_child({"bus-ids"}, variables).at("round");
+    for (std::size_t i = 0; i < round.size(); ++i) {
+      expect_same("cudaDeviceGetByPCIBusId of " + round[i].at("id").get<std::string>(), "cudaSuccess",
+                  round[i].at("result"));
+      expect_same("its ordinal", std::to_string(i), round[i].at("ordinal").dump());
+    }
+  }
+}
+
+// What the call wrote where it had no room, a text without an end, nobody may read.
+PROCTOR_CHECK(Enumerate, BusIdNeedsItsRoom, "V30", "NVIDIA CUDA Runtime API, cudaDeviceGetPCIBusId: len",
+              kWarn, .faults = {"error.swallowed:api=cudaDeviceGetPCIBusId"}) {
+  const auto pool = pool_of();
+  step("given room for each length up to that of the bus id and its end");
+  const auto rooms = query_pool("bus-id-rooms", pool).at("rooms");
+  for (const auto& room : rooms) {
+    const std::string what =
+        "with room for " + room.at("room").dump() + " of " + room.at("needed").dump() + ": ";
+    expect_true(!room.at("beyond").get<bool>(), what + "nothing is written behind it");
+    const bool enough = room.at("room") >= room.at("needed");
+    expect_true(enough == (room.at("result") == "cudaSuccess"),
+                what + "it answers " + room.at("result").get<std::string>());
+  }
+}
+
+// A program may ask either: what it is told of its device must not depend on that.
+PROCTOR_CHECK(Enumerate, AttributesAreTheProperties, "V51",
+              "NVIDIA CUDA Runtime API, cudaDeviceAttr and cudaDeviceProp", kGate,
+              .faults = {"kernel.limits_lie:api=cudaDeviceGetAttribute"}) {
+  const auto pool = pool_of();
+  step("given each attribute of each device, and the property of the same meaning");
+  const auto devices = query_pool("attributes", pool).at("devices");
+  expect_same("how many devices", std::to_string(pool.devices.size()), std::to_string(devices.size()));
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    expect_true(devices[i].size() >= 50, "most attributes are known to the driver");
+    for (const auto& each : devices[i])
+      expect_same(each.at("name").get<std::string>() + " of device " + std::to_string(i),
+                  each.at("property").dump(), each.at("attribute").dump());
   }
 }
 

@@ -1,5 +1,7 @@
 // NVML's view of the same devices: physical, in PCI order, whatever CUDA's variables say.
 #include <algorithm>
+#include <filesystem>
+#include <set>
 
 #include "suites/main/check.h"
 #include "suites/visibility/cuda/pool.h"
@@ -77,6 +79,37 @@ PROCTOR_CHECK(Management, EveryDeviceHasOneTwin, "V24", kNvml, kGate, .faults = 
   }
   expect_same("how many devices NVML lists", std::to_string(pool.names.machine.size()),
               std::to_string(managed.all));
+}
+
+PROCTOR_CHECK(Management, WholeNamesLeadBack, "V52",
+              "NVIDIA NVML API Reference Guide, nvmlDeviceGetHandleByUUID: NVML_ERROR_NOT_FOUND", kGate,
+              .faults = {"sysman.cut_name_accepted", "sysman.wrong_uuid"}) {
+  const auto pool = pool_of();
+  step("given each device's name, and names that are cut, too long or misspelt");
+  const auto names = query_child({"management-names", pool.mask()}, {}).at("names");
+  for (const auto& each : names) {
+    expect_same("the device of the name '" + each.at("name").get<std::string>() + "'",
+                each.at("meant").get<std::string>(), each.at("uuid").get<std::string>());
+    const bool invalid = each.at("result") == 2 && !suite::on_simgpu();  // as much a refusal
+    if (each.at("meant") == "" && !invalid) expect_same("the answer", "6", each.at("result").dump());
+  }
+}
+
+// /dev/nvidiaN is the card's file, which is what a container is given.
+PROCTOR_CHECK(Management, MinorNumbersAreTheCards, "V53",
+              "NVIDIA NVML API Reference Guide, nvmlDeviceGetMinorNumber: /dev/nvidia[minor number]", kGate,
+              .faults = {"sysman.minor_shared"}) {
+  const auto pool = pool_of(2);
+  step("given the minor number of each card");
+  std::set<int> seen;
+  for (const auto& device : managed_under({}, pool).devices) {
+    const int minor = device.at("minor");
+    if (minor < 0) suite::skip("unsupported:nvml_minor_number");
+    suite::expect_true(seen.insert(minor).second,
+                       "no other card has the minor number " + std::to_string(minor));
+    const std::string file = "/dev/nvidia" + std::to_string(minor);
+    if (!suite::on_simgpu()) suite::expect_true(std::filesystem::exists(file), file + " is there");
+  }
 }
 
 PROCTOR_CHECK(Management, KnowsTheSize, "V24", kNvml, kGate, .faults = {"sysman.size_lie"}) {

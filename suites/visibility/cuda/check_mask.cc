@@ -47,6 +47,39 @@ PROCTOR_CHECK(Mask, NameMeansTheSameInEveryOrder, "V13", kGuide, kGate,
   }
 }
 
+namespace {
+
+// The name with its digit of this number changed to another one, so that no device of the machine has it.
+std::string misspelt(const std::string& name, std::size_t digit, const std::vector<std::string>& machine) {
+  std::size_t at = std::string_view("GPU-").size();
+  for (std::size_t passed = 0; passed < digit || name[at] == '-'; ++at)
+    if (name[at] != '-') ++passed;
+  std::string wrong = name;
+  for (const char other : std::string_view("0123456789abcdef")) {
+    wrong[at] = other;
+    if (std::ranges::find(machine, wrong) == machine.end()) break;
+  }
+  return wrong;
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Mask, EveryDigitOfANameCounts, "V13", kGuide, kGate,
+              .faults = {"visibility.nothing_means_all"}) {
+  const auto pool = pool_of();
+  const auto& name = pool.names.pool.back();
+  for (const std::size_t digit : {0U, 7U, 8U, 12U, 16U, 20U, 30U, 31U}) {
+    const auto wrong = misspelt(name, digit, pool.names.machine);
+    step("given the mask " + wrong + ", which no device is called");
+    expect_same("the mask selects", expected_text({}), text_of(enumerate_under(wrong)));
+  }
+  const auto mask = name + "," + misspelt(name, 31, pool.names.machine);
+  step("given a name and a misspelt one");
+  expect_same("the mask selects", expected_text({name}), text_of(enumerate_under(mask)));
+  step("given a name with a digit too many");
+  expect_same("the mask selects", expected_text({}), text_of(enumerate_under(name + "0")));
+}
+
 PROCTOR_CHECK(Mask, ListOrdersTheDevices, "V04", kGuide, kGate, .faults = {"visibility.mask_order_lost"}) {
   const auto pool = pool_of(2);
   std::vector<std::size_t> positions(std::min<std::size_t>(pool.devices.size(), 3));

@@ -6,12 +6,17 @@
 //   select            {"inside":[{"set","get","ordinal","uuid"}]}: each in a thread of its own;
 //                     "first":CODE, "outside":{"-1":CODE,"N":CODE}: cudaSetDevice(0), (-1), (N)
 //   bus-ids           {"round":[{"id","result","ordinal"}], "bad":{TEXT:CODE}}
+//   bus-id-rooms      {"rooms":[{"room","needed","result","beyond"}]}: cudaDeviceGetPCIBusId of device 0 into each
+//                     room; beyond: whether it wrote behind it
+//   attributes        {"devices":[[{"name","attribute","property"}]]}
 //   peers             {"pairs":[[{"result","reachable"}]], "outside":{"-1","N"}, "null":CODE}
 //   enable-peers      {"pairs":[[{"reachable","enabled":CODE}]]}; makes contexts
 //   fork              {"before":CODE, "after":CODE|"hang"|"signal:N"}: of cudaFree(nullptr), then of
 //                     cudaMalloc in the child of a fork; makes a context
 //   allocate BYTES    {"result":CODE,"uuid","before":{UUID:BYTES},"after":{..}}; makes a context
-//   management        {"devices":[{"uuid","pci","memory"}]}
+//   management        {"devices":[{"uuid","pci","memory","minor"}]}; minor: -1 where it is not told
+//   management-names NAMES  {"names":[{"name","meant","result","uuid"}]}: nvmlDeviceGetHandleByUUID of each of these names,
+//                     and of others that are none; "meant" is that device, or ""
 //   level-zero        {"seen":.., "level_zero":ENUMERATION}
 //   speed             {"devices":[{"uuid","speed"}]}: multiprocessors times clock
 //
@@ -24,9 +29,11 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "harness/core/words.h"
 #include "suites/accel/xpu/level_zero.h"
 #include "suites/visibility/cuda/enumerate_cuda.h"
 #include "suites/visibility/cuda/nvml.h"
@@ -44,6 +51,79 @@ int device_count() {
   int count = 0;
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
+
+// What is told twice: cudaDeviceGetAttribute and a member of cudaDeviceProp.
+struct Attribute {
+  const char* name;
+  cudaDeviceAttr attribute;
+  std::int64_t (*property)(const cudaDeviceProp&);
+};
+#define ATTRIBUTE(attribute, member)                                                \
+  {                                                                                 \
+#attribute, cudaDevAttr##attribute,                                             \
+        [](const cudaDeviceProp& p) { return static_cast<std::int64_t>(p.member); } \
+  }
+constexpr Attribute kAttributes[] = {
+    ATTRIBUTE(MaxThreadsPerBlock, maxThreadsPerBlock),
+    ATTRIBUTE(MaxBlockDimX, maxThreadsDim[0]),
+    ATTRIBUTE(MaxBlockDimY, maxThreadsDim[1]),
+    ATTRIBUTE(MaxBlockDimZ, maxThreadsDim[2]),
+    ATTRIBUTE(MaxGridDimX, maxGridSize[0]),
+    ATTRIBUTE(MaxGridDimY, maxGridSize[1]),
+    ATTRIBUTE(MaxGridDimZ, maxGridSize[2]),
+    ATTRIBUTE(MaxSharedMemoryPerBlock, sharedMemPerBlock),
+    ATTRIBUTE(TotalConstantMemory, totalConstMem),
+    ATTRIBUTE(WarpSize, warpSize),
+    ATTRIBUTE(MaxPitch, memPitch),
+    ATTRIBUTE(MaxRegistersPerBlock, regsPerBlock),
+    ATTRIBUTE(TextureAlignment, textureAlignment),
+    ATTRIBUTE(TexturePitchAlignment, texturePitchAlignment),
+    ATTRIBUTE(SurfaceAlignment, surfaceAlignment),
+    ATTRIBUTE(MultiProcessorCount, multiProcessorCount),
+    ATTRIBUTE(Integrated, integrated),
+    ATTRIBUTE(CanMapHostMemory, canMapHostMemory),
+    ATTRIBUTE(MaxTexture1DWidth, maxTexture1D),
+    ATTRIBUTE(MaxTexture2DWidth, maxTexture2D[0]),
+    ATTRIBUTE(MaxTexture2DHeight, maxTexture2D[1]),
+    ATTRIBUTE(MaxTexture3DWidth, maxTexture3D[0]),
+    ATTRIBUTE(MaxTexture3DHeight, maxTexture3D[1]),
+    ATTRIBUTE(MaxTexture3DDepth, maxTexture3D[2]),
+    ATTRIBUTE(ConcurrentKernels, concurrentKernels),
+    ATTRIBUTE(EccEnabled, ECCEnabled),
+    ATTRIBUTE(PciBusId, pciBusID),
+    ATTRIBUTE(PciDeviceId, pciDeviceID),
+    ATTRIBUTE(PciDomainId, pciDomainID),
+    ATTRIBUTE(TccDriver, tccDriver),
+    ATTRIBUTE(GlobalMemoryBusWidth, memoryBusWidth),
+    ATTRIBUTE(L2CacheSize, l2CacheSize),
+    ATTRIBUTE(MaxThreadsPerMultiProcessor, maxThreadsPerMultiProcessor),
+    ATTRIBUTE(AsyncEngineCount, asyncEngineCount),
+    ATTRIBUTE(UnifiedAddressing, unifiedAddressing),
+    ATTRIBUTE(ComputeCapabilityMajor, major),
+    ATTRIBUTE(ComputeCapabilityMinor, minor),
+    ATTRIBUTE(StreamPrioritiesSupported, streamPrioritiesSupported),
+    ATTRIBUTE(GlobalL1CacheSupported, globalL1CacheSupported),
+    ATTRIBUTE(LocalL1CacheSupported, localL1CacheSupported),
+    ATTRIBUTE(MaxSharedMemoryPerMultiprocessor, sharedMemPerMultiprocessor),
+    ATTRIBUTE(MaxRegistersPerMultiprocessor, regsPerMultiprocessor),
+    ATTRIBUTE(ManagedMemory, managedMemory),
+    ATTRIBUTE(IsMultiGpuBoard, isMultiGpuBoard),
+    ATTRIBUTE(MultiGpuBoardGroupID, multiGpuBoardGroupID),
+    ATTRIBUTE(HostNativeAtomicSupported, hostNativeAtomicSupported),
+    ATTRIBUTE(PageableMemoryAccess, pageableMemoryAccess),
+    ATTRIBUTE(ConcurrentManagedAccess, concurrentManagedAccess),
+    ATTRIBUTE(ComputePreemptionSupported, computePreemptionSupported),
+    ATTRIBUTE(CanUseHostPointerForRegisteredMem, canUseHostPointerForRegisteredMem),
+    ATTRIBUTE(CooperativeLaunch, cooperativeLaunch),
+    ATTRIBUTE(MaxSharedMemoryPerBlockOptin, sharedMemPerBlockOptin),
+    ATTRIBUTE(PageableMemoryAccessUsesHostPageTables, pageableMemoryAccessUsesHostPageTables),
+    ATTRIBUTE(DirectManagedMemAccessFromHost, directManagedMemAccessFromHost),
+    ATTRIBUTE(MaxBlocksPerMultiprocessor, maxBlocksPerMultiProcessor),
+    ATTRIBUTE(MaxPersistingL2CacheSize, persistingL2CacheMaxSize),
+    ATTRIBUTE(MaxAccessPolicyWindowSize, accessPolicyMaxWindowSize),
+    ATTRIBUTE(ReservedSharedMemoryPerBlock, reservedSharedMemPerBlock),
+};
+#undef ATTRIBUTE
 
 json seen() { return {{"seen", to_json(enumerate_cuda())}}; }
 
@@ -101,6 +181,38 @@ json bus_ids() {
     bad[text] = name(cudaDeviceGetByPCIBusId(&ordinal, text));
   }
   return {{"round", round}, {"bad", bad}};
+}
+
+json bus_id_rooms() {
+  constexpr char kUntouched = 'x';
+  std::string whole(32, kUntouched);
+  cudaDeviceGetPCIBusId(whole.data(), static_cast<int>(whole.size()), 0);
+  const auto needed = static_cast<int>(std::strlen(whole.c_str())) + 1;
+  json rooms = json::array();
+  for (int room = 1; room <= needed + 1; ++room) {
+    std::string text(64, kUntouched);
+    const auto result = cudaDeviceGetPCIBusId(text.data(), room, 0);
+    const bool beyond = text.find_first_not_of(kUntouched, static_cast<std::size_t>(room)) != text.npos;
+    rooms.push_back({{"room", room}, {"needed", needed}, {"result", name(result)}, {"beyond", beyond}});
+  }
+  return {{"rooms", rooms}};
+}
+
+// Those that the driver knows.
+json attributes() {
+  json devices = json::array();
+  for (int i = 0; i < device_count(); ++i) {
+    cudaDeviceProp properties{};
+    cudaGetDeviceProperties(&properties, i);
+    json all = json::array();
+    for (const auto& [attribute_name, attribute, property] : kAttributes) {
+      int value = 0;
+      if (cudaDeviceGetAttribute(&value, attribute, i) != cudaSuccess) continue;
+      all.push_back({{"name", attribute_name}, {"attribute", value}, {"property", property(properties)}});
+    }
+    devices.push_back(all);
+  }
+  return {{"devices", devices}};
 }
 
 json peer(int from, int to) {
@@ -186,6 +298,30 @@ json management() {
   return {{"devices", nvml->devices()}};
 }
 
+json management_names(const std::string& uuids) {
+  std::string why;
+  const auto nvml = Nvml::load(why);
+  if (!nvml) return {{"problem", why}};
+  json names = json::array();
+  const auto ask = [&](const std::string& name, const std::string& meant) {
+    auto answer = nvml->device_named(name);
+    answer["name"] = name;
+    answer["meant"] = meant;
+    names.push_back(std::move(answer));
+  };
+  for (const std::string_view each : split(uuids, ',')) {
+    const std::string uuid(each);
+    ask(uuid, uuid);
+    for (const std::size_t length : {uuid.size() - 1, std::size_t{12}, std::size_t{4}, std::size_t{0}})
+      ask(uuid.substr(0, length), "");
+    ask(uuid + "0", "");
+    std::string wrong = uuid;
+    wrong.back() = wrong.back() == '0' ? 'g' : '0';
+    ask(wrong, "");
+  }
+  return {{"names", names}};
+}
+
 json level_zero() {
   json answer = seen();
   std::string why;
@@ -219,11 +355,14 @@ constexpr Mode kModes[] = {{"enumerate"},
                            {"null-count"},
                            {"select"},
                            {"bus-ids"},
+                           {"bus-id-rooms"},
+                           {"attributes"},
                            {"peers"},
                            {"enable-peers"},
                            {"fork"},
                            {"allocate", 1},
                            {"management"},
+                           {"management-names", 1},
                            {"level-zero"},
                            {"speed"}};
 
@@ -251,11 +390,14 @@ json answer_of(const Arguments& arguments) {
   if (mode == "null-count") return null_count();
   if (mode == "select") return select();
   if (mode == "bus-ids") return bus_ids();
+  if (mode == "bus-id-rooms") return bus_id_rooms();
+  if (mode == "attributes") return attributes();
   if (mode == "peers") return peers();
   if (mode == "enable-peers") return enable_peers();
   if (mode == "fork") return forked();
   if (mode == "allocate") return allocate(std::stoull(arguments[1]));
   if (mode == "management") return management();
+  if (mode == "management-names") return management_names(arguments[1]);
   if (mode == "level-zero") return level_zero();
   return speed();
 }

@@ -19,15 +19,21 @@ struct PciInfo {  // nvmlPciInfo_t
   unsigned int domain, bus, device, device_id, subsystem_id;
   char bus_id[32];
 };
+constexpr int kFunctionNotFound = 13;    // NVML_ERROR_FUNCTION_NOT_FOUND
 constexpr unsigned int kUuidBytes = 96;  // NVML_DEVICE_UUID_V2_BUFFER_SIZE
 
 }  // namespace
 
 template <typename... Arguments>
-bool Nvml::call(const char* function, Arguments... arguments) const {
+int Nvml::result_of(const char* function, Arguments... arguments) const {
   using Function = int (*)(Arguments...);
   const auto found = reinterpret_cast<Function>(dlsym(library_, function));
-  return found != nullptr && found(arguments...) == 0;
+  return found != nullptr ? found(arguments...) : kFunctionNotFound;
+}
+
+template <typename... Arguments>
+bool Nvml::call(const char* function, Arguments... arguments) const {
+  return result_of(function, arguments...) == 0;
 }
 
 std::optional<Nvml> Nvml::load(std::string& why) {
@@ -63,11 +69,22 @@ json Nvml::devices() const {
     Memory memory{};
     call("nvmlDeviceGetPciInfo_v3", device, &pci);
     call("nvmlDeviceGetMemoryInfo", device, &memory);
+    unsigned int minor = 0;
+    const bool told = call("nvmlDeviceGetMinorNumber", device, &minor);
     all.push_back({{"uuid", uuid},
                    {"pci", fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device)},
-                   {"memory", memory.total}});
+                   {"memory", memory.total},
+                   {"minor", told ? static_cast<int>(minor) : -1}});
   });
   return all;
+}
+
+json Nvml::device_named(const std::string& name) const {
+  Device device = nullptr;
+  char uuid[kUuidBytes] = {};
+  const int result = result_of("nvmlDeviceGetHandleByUUID", name.c_str(), &device);
+  if (result == 0) call("nvmlDeviceGetUUID", device, &uuid[0], kUuidBytes);
+  return {{"result", result}, {"uuid", uuid}};
 }
 
 json Nvml::used() const {

@@ -17,12 +17,16 @@ class Nvml {
   // "nvmlInit_v2: 9".
   static std::optional<Nvml> load(std::string& why);
 
-  // [{"uuid","pci","memory"}] in its own order.
+  // [{"uuid","pci","memory","minor"}] in its own order.
   nlohmann::json devices() const;
+  // {"result":NUMBER, "uuid":that of the device that it found, or ""}
+  nlohmann::json device_named(const std::string& name) const;
   // {UUID: BYTES}, the memory that all processes use.
   nlohmann::json used() const;
 
  private:
+  template <typename... Arguments>
+  int result_of(const char* function, Arguments... arguments) const;
   explicit Nvml(void* library) : library_(library) {}
   template <typename... Arguments>
   bool call(const char* function, Arguments... arguments) const;

@@ -123,7 +123,8 @@ struct Heat {
 // The energy that the device has used since some moment in the past.
 struct Energy {
   std::uint64_t microjoules = 0;
-  std::uint64_t at_us = 0;  // by the counter's own clock
+  std::uint64_t at_us = 0;             // by the counter's own clock
+  std::uint64_t limit_milliwatts = 0;  // what the card may draw at most; 0: it is not told
 };
 
 // Who the devices are that this process can see, in the vendor's order, and nothing else about them. Initialises the

@@ -1,4 +1,8 @@
 // What the management interface measures on a device that works.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
 
@@ -46,6 +50,36 @@ PROCTOR_CHECK(Sensors, EnergyNeverFalls, "K54", kEnergy, kWarn, {"sysman.energy_
   expect_true(after.microjoules >= before.microjoules,
               "it counts up, it says " + std::to_string(before.microjoules) + " and then " +
                   std::to_string(after.microjoules) + " microjoules");
+}
+
+// A card that works draws more than a watt, and less than twice what it may: a counter in another unit is off by a
+// thousand. The counter is read when it has just changed, because some change only now and then.
+PROCTOR_CHECK(Sensors, EnergyIsInMicrojoules, "K60", kEnergy, kWarn, {"sysman.energy_scale"}) {
+  const auto context = leased();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  const auto changed_since = [&](const Energy& before) {
+    Energy now = context.device().energy();
+    while (now.microjoules == before.microjoules && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      now = context.device().energy();
+    }
+    return now;
+  };
+  step("given the energy counter twice, a tenth of a second apart");
+  const Energy first = changed_since(context.device().energy());
+  work(context);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const Energy last = changed_since(context.device().energy());
+  const auto microseconds = static_cast<double>(last.at_us - first.at_us);
+  const double watts =
+      static_cast<double>(last.microjoules - first.microjoules) / std::max(microseconds, 1.0);
+  suite::measure("power", watts, "W");
+  constexpr double kAnyCard = 5000;  // where no limit is told
+  const double limit =
+      first.limit_milliwatts == 0 ? kAnyCard : static_cast<double>(first.limit_milliwatts) / 1000;
+  expect_true(watts >= 1 && watts <= 2 * limit, "the card draws at least a watt and at most twice " +
+                                                    std::to_string(limit) + ", by its counter it draws " +
+                                                    std::to_string(watts));
 }
 
 }  // namespace proctor::accel

@@ -133,8 +133,12 @@ Energy Device::energy() const {
   unsigned long long millijoules = 0;
   need(nvml().energy(handle_of(*this), &millijoules), "energy");
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  unsigned limit = 0;
+  const auto power_limit = optional_function<int(Handle, unsigned*)>("nvmlDeviceGetEnforcedPowerLimit");
+  if (power_limit(handle_of(*this), &limit) != kSuccessful) limit = 0;
   return {millijoules * 1000,
-          static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count())};
+          static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count()),
+          limit};
 }
 
 // No call of the runtime or of NVML does it: cudaDeviceReset() ends this process's context only.

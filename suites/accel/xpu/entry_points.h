@@ -41,7 +41,7 @@
   X(zeKernelSetIndirectAccess) X(zeKernelSetGlobalOffsetExp) X(zeKernelGetName)                                    \
   X(zesDeviceEnumMemoryModules) X(zesMemoryGetState) X(zesMemoryGetProperties)                                     \
   X(zesDeviceEnumTemperatureSensors) X(zesTemperatureGetProperties) X(zesTemperatureGetState)                      \
-  X(zesDeviceEnumPowerDomains) X(zesPowerGetEnergyCounter) X(zesDeviceReset)
+  X(zesDeviceEnumPowerDomains) X(zesPowerGetEnergyCounter) X(zesPowerGetProperties) X(zesDeviceReset)
 // clang-format on
 
 namespace proctor::accel {

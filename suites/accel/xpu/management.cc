@@ -60,7 +60,11 @@ std::optional<Energy> energy_of(zes_device_handle_t device) {
   for (const zes_pwr_handle_t domain : LISTED(zesDeviceEnumPowerDomains, zes_pwr_handle_t, device)) {
     zes_power_energy_counter_t counter{};
     if (!ZE_CALL(zesPowerGetEnergyCounter, domain, &counter).ok()) continue;
-    return Energy{counter.energy, counter.timestamp};
+    zes_power_properties_t properties{};
+    properties.stype = ZES_STRUCTURE_TYPE_POWER_PROPERTIES;
+    const bool told = ZE_CALL(zesPowerGetProperties, domain, &properties).ok() && properties.maxLimit > 0;
+    return Energy{counter.energy, counter.timestamp,
+                  told ? static_cast<std::uint64_t>(properties.maxLimit) : 0};
   }
   return std::nullopt;
 }

@@ -99,7 +99,9 @@ struct Properties {
   bool fp64 = false;
   bool int64_atomics = false;
   bool fp32_atomic_add = false;
-  bool fp32_denormals = false;  // denormal numbers are kept and not flushed to zero
+  bool fp64_atomic_add = false;
+  bool fp32_rounded_division = false;  // quotients and square roots are correctly rounded
+  bool fp32_denormals = false;         // denormal numbers are kept and not flushed to zero
   bool fp64_denormals = false;
   bool shared_memory = false;   // Kind::kShared
   bool host_atomics = false;    // host and device may do atomics on the same host memory

@@ -182,6 +182,20 @@ void expect_refused(const std::string& what, const Status& got, const char* file
                 line);
 }
 
+void expect_waited(const std::string& what, std::chrono::nanoseconds limit, std::chrono::nanoseconds waited,
+                   const char* file, int line) {
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  const std::chrono::nanoseconds most =
+      std::max<std::chrono::nanoseconds>(10 * limit, std::chrono::seconds(5));
+  if (waited >= limit * 9 / 10 && waited <= most) return;
+  suite::report(
+      {.message = what + " keeps its limit of " + std::to_string(Milliseconds(limit).count()) + " ms",
+       .expected =
+           "at most " + std::to_string(Milliseconds(most).count()) + " ms, and no less than the limit",
+       .got = std::to_string(Milliseconds(waited).count()) + " ms"},
+      file, line);
+}
+
 Gate::Gate(const Context& context)
     : module_(Module::load(context, "litmus")), kernel_(module_, "gate"), flags_(host_memory(context, 128)) {
   std::memset(flags_.data(), 0, flags_.bytes());

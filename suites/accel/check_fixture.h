@@ -9,6 +9,7 @@
 //   expect_bytes("a copy to the device and back", sent, got, context.device());
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -59,6 +60,13 @@ std::vector<T> read_as(Queue& queue, const Context& context, const Buffer& from)
   return values;
 }
 
+// Those from `first` on, of which there are enough.
+template <typename T>
+std::vector<T> part_of(const std::vector<T>& values, std::size_t first, std::size_t count) {
+  const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
+  return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+}
+
 // "Simulated Intel GPU 0000:03:00.0": the text by which a reader of a report finds the device.
 std::string describe(const Device& device);
 
@@ -66,6 +74,11 @@ std::string describe(const Device& device);
 void expect_bytes(const std::string& what, std::span<const std::byte> expected,
                   std::span<const std::byte> got, const Device& device, const char* file = __builtin_FILE(),
                   int line = __builtin_LINE());
+template <typename T>
+void expect_values(const std::string& what, const std::vector<T>& expected, const std::vector<T>& got,
+                   const Device& device, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  expect_bytes(what, std::as_bytes(std::span(expected)), std::as_bytes(std::span(got)), device, file, line);
+}
 void expect_words(const std::string& what, std::span<const std::uint32_t> expected,
                   std::span<const std::uint32_t> got, const Device& device,
                   const char* file = __builtin_FILE(), int line = __builtin_LINE());
@@ -78,6 +91,11 @@ void expect_status(const std::string& expected_name, const Status& got, const ch
 // Reports when the call succeeded. Any failure is right, where no specification fixes the code.
 void expect_refused(const std::string& what, const Status& got, const char* file = __builtin_FILE(),
                     int line = __builtin_LINE());
+
+// Reports when a wait that nothing ended took less than its limit, or far more. A busy machine may wake us late, so the upper end
+// is wide: ten times the limit, and at least five seconds.
+void expect_waited(const std::string& what, std::chrono::nanoseconds limit, std::chrono::nanoseconds waited,
+                   const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 // A kernel that holds its queue until the host opens the gate. With it, a check can assert without
 // waiting that something has not happened yet. The kernel gives up after a bounded number of reads of its

@@ -1,5 +1,7 @@
 // Atomic operations under contention: totals are exact in any order, and an update that is lost shows.
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "suites/accel/check_fixture.h"
@@ -105,13 +107,173 @@ PROCTOR_CHECK(Atomic, DistinctWordsAreExact, "K33", kAtomics, kGate, {"kernel.ra
                context.device());
 }
 
-PROCTOR_CHECK(Atomic, SixtyFourBitsAreExact, "K33", kAtomics, kGate, .faults = {"kernel.racy_atomics"},
+// ---- every operation of every type ----
+
+namespace {
+
+// An operation of atomic_types.cl, by what it leaves of what it found.
+template <typename T>
+struct AtomicOperation {
+  const char* name;
+  T (*left)(T found, T value, T expected);
+};
+
+template <typename T>
+constexpr AtomicOperation<T> kAtomicOperations[] = {
+    {"add", [](T found, T value, T) { return static_cast<T>(std::uint64_t(found) + std::uint64_t(value)); }},
+    {"sub", [](T found, T value, T) { return static_cast<T>(std::uint64_t(found) - std::uint64_t(value)); }},
+    {"inc", [](T found, T, T) { return static_cast<T>(std::uint64_t(found) + 1); }},
+    {"dec", [](T found, T, T) { return static_cast<T>(std::uint64_t(found) - 1); }},
+    {"min", [](T found, T value, T) { return std::min(found, value); }},
+    {"max", [](T found, T value, T) { return std::max(found, value); }},
+    {"and", [](T found, T value, T) { return static_cast<T>(found & value); }},
+    {"or", [](T found, T value, T) { return static_cast<T>(found | value); }},
+    {"xor", [](T found, T value, T) { return static_cast<T>(found ^ value); }},
+    {"exchange", [](T, T value, T) { return value; }},
+    {"compare-exchange", [](T found, T value, T expected) { return found == expected ? value : found; }}};
+
+// Words, operands, and words that are expected: the same ones, and such that differ in one bit each.
+template <typename T>
+struct AtomicOperands {
+  AtomicOperands() {
+    constexpr int kBits = 8 * sizeof(T);
+    const auto bytes = noise(3 * kOperands * sizeof(T), sizeof(T));
+    std::vector<T> random(2 * kOperands);
+    std::memcpy(random.data(), bytes.data(), random.size() * sizeof(T));
+    const T edges[] = {0, 1, static_cast<T>(-1), std::numeric_limits<T>::min(),
+                       std::numeric_limits<T>::max()};
+    for (std::size_t i = 0; i < kOperands; ++i) {
+      words.push_back(i < 25 ? edges[i / 5] : random[2 * i]);
+      values.push_back(i < 25 ? edges[i % 5] : random[2 * i + 1]);
+      const T flipped = static_cast<T>(std::uint64_t{1} << i / 2 % kBits);
+      expected.push_back(i % 2 == 0 ? words[i] : static_cast<T>(words[i] ^ flipped));
+    }
+  }
+
+  static constexpr std::uint32_t kOperands = 160;
+  std::vector<T> words, values, expected;
+};
+
+// Each work-item on words of its own, in the memory that the name of the kernel says.
+template <typename T>
+void expect_atomics(const Context& context, const Module& module, const std::string& kernel) {
+  constexpr std::uint32_t kCount = AtomicOperands<T>::kOperands;
+  const AtomicOperands<T> operands;
+  std::vector<T> words;
+  for (std::size_t k = 0; k < std::size(kAtomicOperations<T>); ++k) {
+    words.insert(words.end(), operands.words.begin(), operands.words.end());
+  }
+  Queue queue(context);
+  const auto at = device_copy(queue, context, words), values = device_copy(queue, context, operands.values),
+             expected = device_copy(queue, context, operands.expected);
+  const Buffer found = device_memory(context, at.bytes());
+  step("given " + kernel);
+  queue.launch(Kernel(module, kernel), cover(kCount, kGroup), arguments(at, values, expected, found, kCount));
+  queue.synchronize();
+  const auto left = read_as<T>(queue, context, at);
+  expect_values(kernel + ": what is found", words, read_as<T>(queue, context, found), context.device());
+  for (std::size_t k = 0; k < std::size(kAtomicOperations<T>); ++k) {
+    std::vector<T> wanted;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      wanted.push_back(
+          kAtomicOperations<T>[k].left(operands.words[i], operands.values[i], operands.expected[i]));
+    }
+    expect_values(kernel + ": what is left by " + kAtomicOperations<T>[k].name, wanted,
+                  part_of(left, k * kCount, kCount), context.device());
+  }
+}
+
+// All work-items on the same words.
+template <typename T>
+void expect_contended(const Context& context, const Module& module, const std::string& kernel) {
+  std::vector<T> values(kItems);
+  const auto bytes = noise(kItems * sizeof(T), 11);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  std::vector<T> words(8), expected(8);
+  words[4] = expected[4] = static_cast<T>(-1);
+  for (std::size_t i = 0; i < kItems; ++i) {
+    const T bit = static_cast<T>(std::uint64_t{1} << i % (8 * sizeof(T)));
+    const T with[] = {values[i], values[i], values[i], values[i], static_cast<T>(~bit),
+                      bit,       values[i], values[i]};
+    constexpr std::size_t kWhich[] = {0, 1, 4, 5, 6, 7, 8, 0};
+    for (std::size_t k = 0; k < 8; ++k)
+      expected[k] = kAtomicOperations<T>[kWhich[k]].left(expected[k], with[k], 0);
+  }
+  Queue queue(context);
+  const auto at = device_copy(queue, context, words), with = device_copy(queue, context, values);
+  step("given " + std::to_string(kItems) + " work-items in " + kernel);
+  queue.launch(Kernel(module, kernel), cover(kItems, kGroup), arguments(at, with));
+  queue.synchronize();
+  expect_values(kernel + ": add sub min max and or xor, and add by exchange", expected,
+                read_as<T>(queue, context, at), context.device());
+}
+
+template <typename T>
+void expect_atomics_of(const Context& context, const Module& module, const std::string& type) {
+  expect_atomics<T>(context, module, "global_" + type);
+  expect_atomics<T>(context, module, "local_" + type);
+  expect_contended<T>(context, module, "contended_" + type);
+}
+
+// The terms are such that a sum in a narrower type would lose them.
+template <typename T>
+void expect_additions(const Context& context, const std::string& module_name, T small) {
+  Queue queue(context);
+  const Module module = Module::load(context, module_name);
+  std::vector<T> words, values, sums;
+  for (std::uint32_t i = 0; i < 64; ++i) {
+    words.push_back(static_cast<T>(i) - 20);
+    values.push_back(i % 2 == 0 ? small * static_cast<T>(i) : static_cast<T>(i) / 3);
+    sums.push_back(words[i] + values[i]);
+  }
+  const auto at = device_copy(queue, context, words), with = device_copy(queue, context, values);
+  const Buffer found = device_memory(context, at.bytes());
+  const auto one = device_copy(queue, context, std::vector<T>{1});
+  step("given additions of each work-item by itself, and of all to one word");
+  queue.launch(Kernel(module, "add_numbers"), groups_of(1, 64), arguments(at, with, found, 64u));
+  queue.launch(Kernel(module, "contended_add"), cover(kItems, kGroup), arguments(one, small));
+  queue.synchronize();
+  const auto compare = [&](const char* what, const std::vector<T>& expected, const Buffer& got) {
+    expect_values(what, expected, read_as<T>(queue, context, got), context.device());
+  };
+  compare("what is found", words, found);
+  compare("the sums", sums, at);
+  compare("the sum of all", {1 + static_cast<T>(kItems) * small}, one);
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Atomic, ThirtyTwoBitsAreExact, "K33", kAtomics, kGate,
+              {"kernel.racy_atomics:kernel=contended_*", "kernel.wrong_result:kernel=local_i32,at=4"}) {
+  const auto context = leased();
+  const Module module = Module::load(context, "atomics_32");
+  expect_atomics_of<std::int32_t>(context, module, "i32");
+  expect_atomics_of<std::uint32_t>(context, module, "u32");
+}
+
+PROCTOR_CHECK(Atomic, SixtyFourBitsAreExact, "K33", kAtomics, kGate,
+              .faults = {"kernel.racy_atomics:kernel=contended_*",
+                         "kernel.wrong_result:kernel=global_u64,at=7"},
               .needs = {"int64_atomics"}) {
   const auto context = leased();
   need(context.device().properties().int64_atomics, "unsupported:int64_atomics");
-  const std::uint64_t sum = std::uint64_t{kItems} * (kItems - 1) / 2 << 20;
-  expect_longs("sum", std::vector<std::uint64_t>{sum},
-               run(context, "atomics64", "atomic_add64", std::vector<std::uint64_t>(1)), context.device());
+  const Module module = Module::load(context, "atomics_64");
+  expect_atomics_of<std::int64_t>(context, module, "i64");
+  expect_atomics_of<std::uint64_t>(context, module, "u64");
+}
+
+PROCTOR_CHECK(Atomic, FloatsAreAddedExactly, "K34", kAtomics, kGate, .faults = {"kernel.racy_atomics"},
+              .needs = {"fp32_atomic_add"}) {
+  const auto context = leased();
+  need(context.device().properties().fp32_atomic_add, "unsupported:fp32_atomic_add");
+  expect_additions(context, "atomics_f32", 0x1p-12f);
+}
+
+PROCTOR_CHECK(Atomic, DoublesAreAddedExactly, "K34", kAtomics, kGate, .faults = {"kernel.racy_atomics"},
+              .needs = {"fp64_atomic_add"}) {
+  const auto context = leased();
+  need(context.device().properties().fp64_atomic_add, "unsupported:fp64_atomic_add");
+  expect_additions(context, "atomics_f64", 0x1p-40);
 }
 
 // The forbidden result of message passing: the flag came, the data did not. Not seeing the flag is allowed,

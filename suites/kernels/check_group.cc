@@ -1,6 +1,8 @@
-// What work-items do together: in a group, in a sub-group, in a whole launch.
+// What work-items do together: in a group, in a whole launch.
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <numeric>
+#include <array>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/main/check.h"
@@ -17,9 +19,6 @@ using suite::step;
 constexpr const char* kBarrier =
     by_vendor("SPIR-V specification, OpControlBarrier; OpenCL-CTS basic/test_barrier",
               "CUDA C++ Programming Guide, Synchronization Functions");
-constexpr const char* kSubGroup =
-    by_vendor("OpenCL-CTS subgroups", "CUDA C++ Programming Guide, Warp Shuffle and Vote Functions");
-constexpr std::uint32_t kLanes = by_vendor(16u, 32u);  // of the module that shuffles
 constexpr std::uint32_t kGroupItems = 64;
 constexpr std::uint32_t kGroups = 32;
 constexpr std::uint32_t kAllItems = kGroupItems * kGroups;
@@ -86,19 +85,66 @@ PROCTOR_CHECK(Group, LocalBuffersAreApart, "K14", kBarrier, kGate, {"kernel.drop
   expect_words("what they hold", expected, read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
+namespace {
+
+// Every power of two to the largest group, what lies beside some of them, and what is no multiple of anything.
+std::vector<std::uint32_t> group_sizes(const Device& device) {
+  const auto& properties = device.properties();
+  const std::uint32_t largest = std::min(properties.largest_group, properties.group_limit[0]);
+  std::vector<std::uint32_t> sizes = {3, 7, 31, 33, 100, 255, 257, 511, 513, 769, largest - 1, largest};
+  for (std::uint32_t size = 1; size < largest; size *= 2) sizes.push_back(size);
+  std::erase_if(sizes, [&](std::uint32_t size) { return size > largest; });
+  return sizes;
+}
+
+}  // namespace
+
 PROCTOR_CHECK(Group, LocalArgumentHoldsItsGroup, "K14", kBarrier, kGate, {"kernel.drop_barrier"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "group_local");
-  const auto in = noise_words(kAllItems, 3);
-  const auto from = device_copy(queue, context, in);
-  const Buffer to = device_memory(context, from.bytes());
-  step("given local memory whose size the launch decides");
-  queue.launch(Kernel(module, "reverse_local"), groups_of(kGroups, kGroupItems),
-               arguments(from, to, LocalMemory{kGroupItems * 4}));
-  queue.synchronize();
-  expect_words("reversed groups", mirrored(in, kGroupItems), read_as<std::uint32_t>(queue, context, to),
-               context.device());
+  const Kernel reverse(module, "reverse_local");
+  std::vector<std::array<std::uint32_t, 3>> shapes = {{1, 64, 1}, {1, 1, 64},  {8, 4, 2},
+                                                      {5, 3, 7},  {16, 16, 1}, {2, 2, 64}};
+  for (const std::uint32_t size : group_sizes(context.device())) shapes.push_back({size, 1, 1});
+  for (const auto& shape : shapes) {
+    const std::uint32_t items = shape[0] * shape[1] * shape[2];
+    const auto& properties = context.device().properties();
+    if (items > properties.largest_group || shape[2] > properties.group_limit[2]) continue;
+    const std::string what = fmt::format("groups of {}", fmt::join(shape, " x "));
+    step("given local memory whose size the launch decides, in " + what);
+    const auto in = noise_words(4 * items, items);
+    const auto from = device_copy(queue, context, in);
+    const Buffer to = device_memory(context, from.bytes());
+    queue.launch(reverse, {.groups = {2, 1, 2}, .group = shape}, arguments(from, to, LocalMemory{items * 4}));
+    queue.synchronize();
+    expect_words("reversed " + what, mirrored(in, items), read_as<std::uint32_t>(queue, context, to),
+                 context.device());
+  }
+}
+
+PROCTOR_CHECK(Group, LocalMemoryOfEveryKindIsApart, "K14", kBarrier, kGate,
+              {"kernel.drop_barrier", "kernel.wrong_result:kernel=all_locals,at=8"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "group_local");
+  const Kernel kernel(module, "all_locals");
+  for (const std::uint32_t group : group_sizes(context.device())) {
+    if (group > 1024) continue;  // as much has the kernel of its own
+    step("given arrays of a kernel and local memory of the launch, in groups of " + std::to_string(group));
+    const auto out = device_copy(queue, context, std::vector<std::uint32_t>(2 * 5 * group));
+    queue.launch(kernel, groups_of(2, group),
+                 arguments(out, LocalMemory{group}, LocalMemory{2 * group}, LocalMemory{4 * group}));
+    queue.synchronize();
+    std::vector<std::uint32_t> expected;
+    for (std::uint32_t i = 0; i < 2 * group; ++i) {
+      const std::uint32_t other = group - 1 - i % group;
+      expected.insert(expected.end(), {0x10000 + other, (other + 1) & 0xff, (other + 2) & 0xff, other + 0x300,
+                                       0x40000 + other});
+    }
+    expect_words("two arrays and three arguments in groups of " + std::to_string(group), expected,
+                 read_as<std::uint32_t>(queue, context, out), context.device());
+  }
 }
 
 PROCTOR_CHECK(Group, LocalMemoryHidesOtherGroups, "K14",
@@ -138,75 +184,6 @@ PROCTOR_CHECK(Cooperative, GroupsMeet, "K18",
     expect_true(seen == kMeeting * kRounds, "every group sees all " + std::to_string(kMeeting * kRounds) +
                                                 " arrivals in the end, one saw " + std::to_string(seen));
   }
-}
-
-// ---- sub-groups ----
-
-PROCTOR_CHECK(SubGroup, LanesReduceAndScan, "K37", kSubGroup, kGate, {"kernel.vote_wrong"}) {
-  const auto context = leased();
-  std::vector<std::uint32_t> in = noise_words(kAllItems, 4);
-  for (auto& word : in) word &= 0xffff;  // sums stay exact
-  step("given sums, scans, extremes and broadcasts");
-  const auto got = run_groups(context, "subgroups", "subgroups", in, 8, kGroupItems);
-
-  // Which lanes form a sub-group is the device's choice; within what it says, every result is fixed.
-  std::vector<std::uint32_t> expected;
-  for (std::uint32_t i = 0; i < kAllItems; ++i) {
-    const std::uint32_t size = std::clamp(got[8 * i + 1], 1u, kGroupItems);
-    const std::uint32_t in_group = i % kGroupItems;
-    const std::uint32_t lane = in_group % size;
-    const auto first = in.begin() + (i - lane);
-    const auto last = first + std::min(size, kGroupItems - (in_group - lane));
-    const auto inclusive = std::accumulate(first, first + lane + 1, 0u);
-    expected.insert(expected.end(),
-                    {lane, got[8 * i + 1], in_group / size, std::accumulate(first, last, 0u), inclusive,
-                     inclusive - in[i], *std::max_element(first, last), size > 1 ? first[1] : first[0]});
-  }
-  expect_words("lane, size, number, sum, scans, largest, broadcast", expected, got, context.device());
-}
-
-PROCTOR_CHECK(SubGroup, ShufflesReadTheRightLane, "K37", kSubGroup, kGate, {"kernel.shuffle_wrong"}) {
-  const auto context = leased();
-  const auto& sizes = context.device().properties().sub_group_sizes;
-  need(std::find(sizes.begin(), sizes.end(), kLanes) != sizes.end(),
-       "needs:sub_group_size=" + std::to_string(kLanes));
-  const auto in = noise_words(kAllItems, 5);
-  step("given lanes that read each other");
-  const auto got = run_groups(context, "shuffles_" + std::to_string(kLanes), "shuffles", in, 4, kGroupItems);
-  std::vector<std::uint32_t> expected;
-  for (std::uint32_t i = 0; i < kAllItems; ++i) {
-    const std::uint32_t lane = i % kLanes;
-    const std::uint32_t first = i - lane;
-    expected.insert(expected.end(),
-                    {in[first + (lane + 1) % kLanes], in[first + (lane ^ 1u)], in[first], lane});
-  }
-  expect_words("next lane, neighbour, lane 0, own lane", expected, got, context.device());
-}
-
-PROCTOR_CHECK(SubGroup, VotesCountEveryLane, "K37", kSubGroup, kGate, {"kernel.vote_wrong"}) {
-  const auto context = leased();
-  // One dissenter at a time, in a group that is small enough to be one sub-group: the
-  // last lane must count too.
-  const auto& sizes = context.device().properties().sub_group_sizes;
-  need(!sizes.empty(), "unsupported:subgroups");
-  const std::uint32_t lanes = *std::min_element(sizes.begin(), sizes.end());
-  std::vector<std::uint32_t> in;
-  std::vector<std::uint32_t> expected;
-  step("given sub-groups of " + std::to_string(lanes) + " in which one lane votes differently");
-  for (std::uint32_t odd = 0; odd < lanes; ++odd) {
-    for (const std::uint32_t rest : {0u, 1u}) {
-      for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-        in.push_back(lane == odd ? 1 - rest : rest);
-        expected.push_back(1);  // some do, not all do
-      }
-    }
-  }
-  for (const std::uint32_t same : {0u, 1u}) {
-    in.insert(in.end(), lanes, same);
-    expected.insert(expected.end(), lanes, same == 1 ? 3 : 0);
-  }
-  expect_words("any (1) and all (2)", expected, run_groups(context, "subgroups", "votes", in, 1, lanes),
-               context.device());
 }
 
 }  // namespace proctor::accel

@@ -3,11 +3,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <cstdarg>
 #include <cstdio>
+#include <limits>
 
 #include "harness/core/read_file.h"
 #include "suites/accel/check_fixture.h"
+#include "suites/kernels/device/print_lines.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 
@@ -79,15 +83,63 @@ PROCTOR_HELPER(read_null) {
   _exit(0);
 }
 
-// Prints into the file that the first word names, which is its standard output.
+// What the kernels of print.cl print.
+struct Print {
+  const char* module;
+  const char* kernel;
+  Arguments arguments;
+  std::string text;
+};
+
+[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...) {
+  char text[512];
+  std::va_list values;
+  va_start(values, format);
+  const int size = std::vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  return std::string(text, static_cast<std::size_t>(size));
+}
+
+const std::vector<std::string> kPrints = by_vendor<std::vector<std::string>>(
+    {"line", "integers", "doubles", "vectors"}, {"line", "integers", "doubles"});
+
+Print print_of(const std::string& which) {
+#define LINE_OF_HOST(...) +formatted(__VA_ARGS__)
+  if (which == "integers") {
+    const std::int32_t negative = -2147483647;
+    const std::uint32_t large = 0xfedcba98;
+    const long long_negative = -1234567890123456789;
+    const unsigned long huge = 0xfedcba9876543210;
+    return {"print", "print_integers", arguments(negative, large, long_negative, huge),
+            std::string() INTEGER_LINES(LINE_OF_HOST, negative, large, long_negative, huge)};
+  }
+  if (which == "doubles") {
+    const double third = 1.0 / 3, small = 5e-310, huge = -1.7976931348623157e308,
+                 infinite = std::numeric_limits<double>::infinity();
+    return {"print_f64", "print_doubles", arguments(third, small, huge, infinite),
+            std::string() DOUBLE_LINES(LINE_OF_HOST, third, small, huge, infinite)};
+  }
+  if (which == "vectors") {
+    const std::array<std::int32_t, 4> four = {1, -2, 345, -67890};
+    const std::array<std::uint64_t, 2> two = {0xfedcba9876543210, 1};
+    const std::array<std::int8_t, 4> three = {1, -2, 127, 0};
+    return {"print", "print_vectors", arguments(four, two, three),
+            "1,-2,345,-67890 [  1, -2,345,-67890]\n18364758544493064720,1 fedcba9876543210,1\n1,-2,127\n"};
+  }
+  return {"print", "print_line", arguments(7u), "device says 7 -5 text\n"};
+#undef LINE_OF_HOST
+}
+
+// Prints what the second word says into the file that the first word names, which is its standard output.
 PROCTOR_HELPER(print) {
   if (std::freopen(words.at(0).c_str(), "w", stdout) == nullptr)
     suite::fail_because("setup", "failed to reopen stdout");
   const auto context = leased();
   need(context.device().properties().printf, "unsupported:printf");
+  const Print print = print_of(words.at(1));
   Queue queue(context);
-  const Module module = Module::load(context, "print");
-  queue.launch(Kernel(module, "print_line"), groups_of(1, 4), arguments(7u));
+  const Module module = Module::load(context, print.module);
+  queue.launch(Kernel(module, print.kernel), groups_of(1, 4), print.arguments);
   queue.synchronize();
   std::fflush(stdout);
   suite::answer({{"printed", true}});
@@ -169,19 +221,21 @@ PROCTOR_CHECK(Hazard, ParentWorksAfterAFork, "K50", "POSIX fork; no driver call 
   expect_true(helper.answer().at("same").get<bool>(), "its copies are byte-exact after the fork");
 }
 
-PROCTOR_CHECK(Printf, AppearsAtTheNextSynchronise, "K51", kPrintf, kGate, .faults = {"kernel.printf_lost"},
-              .needs = {"printf"}) {
+PROCTOR_CHECK_EACH(kPrints, Printf, AppearsAtTheNextSynchronise, "K51", kPrintf, kGate,
+                   .faults = {"kernel.printf_lost"}, .needs = {"printf"}) {
+  const std::string& which = suite::parameter();
+  need(which != "doubles" || leased_device().properties().fp64, "unsupported:fp64");
   const char* base = std::getenv("TMPDIR");
   std::string path = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/printf-XXXXXX";
   const int file = mkstemp(path.data());
   expect_true(file >= 0, "a scratch file can be made");
   close(file);
-  step("given a kernel that prints a line");
-  Helper helper("print", {path});
+  step("given a kernel that prints " + which);
+  Helper helper("print", {path, which});
   helper.answer();
   const std::string text = read_file_or_empty(path);
   unlink(path.c_str());
-  expect_same("standard output", "device says 7 -5 text\n", text);
+  expect_same("standard output", print_of(which).text, text);
 }
 
 }  // namespace proctor::accel

@@ -3,7 +3,9 @@
 #include <bit>
 #include <cfenv>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/kernels/numeric.h"
@@ -33,7 +35,8 @@ std::vector<std::uint32_t> edge_words(std::uint64_t seed) {
   return words;
 }
 
-__extension__ using Wide = unsigned __int128;
+__extension__ using Wide = __int128;
+__extension__ using UnsignedWide = unsigned __int128;
 
 template <typename Out, typename In, typename... More>
 std::vector<Out> run_integers(const Context& context, const std::string& module_name, const std::string& name,
@@ -58,73 +61,194 @@ std::vector<Out> run_integers(const Context& context, const std::string& module_
 
 }  // namespace
 
-PROCTOR_CHECK(Integer, ThirtyTwoBits, "K27", kIntegers, kGate, {"kernel.wrong_result:arg=2,at=36"}) {
-  const auto context = leased();
-  const auto x = edge_words(1), y = edge_words(2);
-  std::vector<std::uint32_t> expected;
-  for (std::size_t i = 0; i < kSamples; ++i) {
-    const std::uint32_t a = x[i], b = y[i];
-    const auto wide = static_cast<std::uint64_t>(a) * b;
-    const auto wide_signed = static_cast<std::int64_t>(as_signed(a)) * as_signed(b);
-    expected.insert(
-        expected.end(),
-        {a * b, static_cast<std::uint32_t>(wide >> 32), static_cast<std::uint32_t>(wide_signed >> 32),
-         a << (b & 31), as_unsigned(as_signed(a) >> (b & 31)), static_cast<std::uint32_t>(std::popcount(a)),
-         static_cast<std::uint32_t>(std::countl_zero(a)), std::rotl(a, static_cast<int>(b & 31))});
-  }
-  expect_words("mul mul_hi mul_hi(signed) shl ashr popcount clz rotate", expected,
-               run_integers<std::uint32_t>(context, "integers", "integers32", 8, x, y), context.device());
+// ---- integers ----
+
+namespace {
+
+template <typename T>
+using WideOf = std::conditional_t<std::is_signed_v<T>, Wide, UnsignedWide>;
+template <typename T>
+constexpr int kIntegerBits = 8 * sizeof(T);
+
+template <typename T>
+struct IntegerOperation {
+  const char* name;
+  T (*result)(T a, T b);
+};
+
+template <typename T>
+int shift_by(T b) {
+  return static_cast<int>(static_cast<std::make_unsigned_t<T>>(b) % static_cast<unsigned>(kIntegerBits<T>));
+}
+template <typename T>
+T stopped(Wide value) {
+  const Wide low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+  return static_cast<T>(value < low ? low : value > high ? high : value);
+}
+template <typename T>
+T relations(T a, T b) {
+  return static_cast<T>((a < b ? 1 : 0) | (a <= b ? 2 : 0) | (a == b ? 4 : 0) | (a != b ? 8 : 0) |
+                        (a >= b ? 16 : 0) | (a > b ? 32 : 0));
 }
 
-PROCTOR_CHECK(Integer, SixtyFourBits, "K27", kIntegers, kGate, {"kernel.wrong_result:arg=2,at=40"}) {
-  const auto context = leased();
-  std::vector<std::uint64_t> x, y, expected;
-  const auto high = edge_words(1), low = edge_words(2);
-  for (std::size_t i = 0; i < kSamples; ++i) {
-    x.push_back(std::uint64_t{high[i]} << 32 | low[i]);
-    y.push_back(std::uint64_t{low[kSamples - 1 - i]} << 32 | high[kSamples - 1 - i]);
-    const auto wide = static_cast<Wide>(x[i]) * y[i];
-    expected.insert(expected.end(), {x[i] * y[i], static_cast<std::uint64_t>(wide >> 64), x[i] << (y[i] & 63),
-                                     static_cast<std::uint64_t>(std::popcount(x[i]))});
+// The results of integers.cl, in its order: those that depend on the sign, and those that do not.
+template <typename T>
+constexpr IntegerOperation<T> kOrdered[] = {
+    {"a >> b", [](T a, T b) { return static_cast<T>(a >> shift_by(b)); }},
+    {"min(a, b)", [](T a, T b) { return std::min(a, b); }},
+    {"max(a, b)", [](T a, T b) { return std::max(a, b); }},
+    {"the relations of a and b", [](T a, T b) { return relations(a, b); }},
+    {"mul_hi(a, b)", [](T a, T b) { return static_cast<T>(WideOf<T>{a} * b >> kIntegerBits<T>); }},
+    {"add_sat(a, b)", [](T a, T b) { return stopped<T>(Wide{a} + b); }},
+    {"sub_sat(a, b)", [](T a, T b) { return stopped<T>(Wide{a} - b); }},
+    {"abs_diff(a, b)", [](T a, T b) { return static_cast<T>(a < b ? Wide{b} - a : Wide{a} - b); }},
+    {"hadd(a, b)", [](T a, T b) { return static_cast<T>((Wide{a} + b) >> 1); }},
+    {"rhadd(a, b)", [](T a, T b) { return static_cast<T>((Wide{a} + b + 1) >> 1); }}};
+template <typename T>
+constexpr IntegerOperation<T> kModular[] = {
+    {"a + b", [](T a, T b) { return static_cast<T>(UnsignedWide{a} + b); }},
+    {"a - b", [](T a, T b) { return static_cast<T>(UnsignedWide{a} - b); }},
+    {"a * b", [](T a, T b) { return static_cast<T>(UnsignedWide{a} * b); }},
+    {"a << b", [](T a, T b) { return static_cast<T>(UnsignedWide{a} << shift_by(b)); }},
+    {"a & b", [](T a, T b) { return static_cast<T>(a & b); }},
+    {"a | b", [](T a, T b) { return static_cast<T>(a | b); }},
+    {"a ^ b", [](T a, T b) { return static_cast<T>(a ^ b); }},
+    {"~a", [](T a, T) { return static_cast<T>(~a); }},
+    {"-a", [](T a, T) { return static_cast<T>(UnsignedWide{0} - a); }},
+    {"rotate(a, b)", [](T a, T b) { return std::rotl(a, shift_by(b)); }},
+    {"popcount(a)", [](T a, T) { return static_cast<T>(std::popcount(a)); }},
+    {"clz(a)", [](T a, T) { return static_cast<T>(std::countl_zero(a)); }}};
+template <typename T>
+constexpr IntegerOperation<T> kQuotient[] = {{"a / b", [](T a, T b) { return static_cast<T>(a / b); }}};
+template <typename T>
+constexpr IntegerOperation<T> kRemainder[] = {{"a % b", [](T a, T b) { return static_cast<T>(a % b); }}};
+
+// Every pair of edges, and noise. As many as every number of lanes divides.
+constexpr std::uint32_t kOperands = 480;
+template <typename T>
+struct IntegerOperands {
+  IntegerOperands() {
+    constexpr T kLow = std::numeric_limits<T>::min(), kHigh = std::numeric_limits<T>::max();
+    const auto of = [](auto value) { return static_cast<T>(value); };
+    const T edges[] = {0,
+                       1,
+                       2,
+                       3,
+                       of(kIntegerBits<T> - 1),
+                       of(kIntegerBits<T> / 2),
+                       of(-1),
+                       of(-2),
+                       of(-3),
+                       kLow,
+                       of(kLow + 1),
+                       kHigh,
+                       of(kHigh - 1),
+                       of(kHigh / 2),
+                       of(kHigh / 2 + 1)};
+    for (const T a : edges) {
+      for (const T b : edges) {
+        x.push_back(a);
+        y.push_back(b);
+      }
+    }
+    const auto more = noise((kOperands - x.size()) * 2 * sizeof(T), sizeof(T));
+    for (std::size_t at = 0; x.size() < kOperands; at += 2 * sizeof(T)) {
+      T pair[2];
+      std::memcpy(pair, &more[at], sizeof pair);
+      x.push_back(pair[0]);
+      y.push_back(pair[1]);
+    }
   }
-  expect_longs("mul mul_hi shl popcount", expected,
-               run_integers<std::uint64_t>(context, "integers", "integers64", 4, x, y), context.device());
+  // Division by zero and the overflowing one are undefined.
+  IntegerOperands to_divide() const {
+    IntegerOperands result = *this;
+    for (std::size_t i = 0; i < kOperands; ++i) {
+      if (result.y[i] == 0) result.y[i] = 3;
+      if (std::is_signed_v<T> && result.x[i] == std::numeric_limits<T>::min() &&
+          result.y[i] == static_cast<T>(-1)) {
+        result.y[i] = 2;
+      }
+    }
+    return result;
+  }
+
+  std::vector<T> x, y;
+};
+
+// One module of integers.cl, for vectors of so many lanes; 1: for scalars.
+class IntegerKernels {
+ public:
+  IntegerKernels(const Context& context, std::uint32_t lanes)
+      : context_(context),
+        queue_(context),
+        lanes_(lanes),
+        module_(Module::load(context, lanes == 1 ? "integers" : "integers_" + std::to_string(lanes))) {}
+
+  template <typename T>
+  void expect(const std::string& kernel, const IntegerOperands<T>& operands,
+              std::span<const IntegerOperation<T>> operations) {
+    const auto x = operand(operands.x), y = operand(operands.y);
+    const Buffer out = device_memory(context_, (operations.size() * kOperands + 1) * sizeof(T));
+    suite::step("given " + kernel + " of " + std::to_string(lanes_) + " lanes");
+    // An address that suits an element, and no vector of them.
+    queue_.launch(Kernel(module_, kernel), cover(kOperands / lanes_, 64),
+                  arguments(x.data() + sizeof(T), y.data() + sizeof(T), out.data() + sizeof(T), kOperands));
+    queue_.synchronize();
+    const auto got = read_as<T>(queue_, context_, out);
+    for (std::size_t k = 0; k < operations.size(); ++k) {
+      std::vector<T> expected;
+      for (std::size_t i = 0; i < kOperands; ++i) {
+        expected.push_back(operations[k].result(operands.x[i], operands.y[i]));
+      }
+      expect_values(kernel + " of " + std::to_string(lanes_) + " lanes: " + operations[k].name, expected,
+                    part_of(got, 1 + k * kOperands, kOperands), context_.device());
+    }
+  }
+
+  template <typename T>
+  void expect_type(const std::string& type) {
+    const IntegerOperands<T> any;
+    const IntegerOperands<T> divisible = any.to_divide();
+    expect<T>("ordered_" + type, any, kOrdered<T>);
+    if constexpr (std::is_unsigned_v<T>) expect<T>("modular_" + type, any, kModular<T>);
+    expect<T>("quotients_" + type, divisible, kQuotient<T>);
+    expect<T>("remainders_" + type, divisible, kRemainder<T>);
+  }
+
+ private:
+  template <typename T>
+  Buffer operand(std::vector<T> values) {
+    values.insert(values.begin(), T{0});
+    return device_copy(queue_, context_, values);
+  }
+
+  Context context_;
+  Queue queue_;
+  std::uint32_t lanes_;
+  Module module_;
+};
+
+void expect_integers(std::uint32_t lanes) {
+  IntegerKernels kernels(leased(), lanes);
+  kernels.expect_type<std::int8_t>("i8");
+  kernels.expect_type<std::uint8_t>("u8");
+  kernels.expect_type<std::int16_t>("i16");
+  kernels.expect_type<std::uint16_t>("u16");
+  kernels.expect_type<std::int32_t>("i32");
+  kernels.expect_type<std::uint32_t>("u32");
+  kernels.expect_type<std::int64_t>("i64");
+  kernels.expect_type<std::uint64_t>("u64");
 }
 
-PROCTOR_CHECK(Integer, QuotientsAndRemainders, "K27", kIntegers, kGate, {"kernel.wrong_result:arg=2,at=12"}) {
-  const auto context = leased();
-  auto x = edge_words(1), y = edge_words(2);
-  for (std::size_t i = 0; i < kSamples; ++i) {
-    if (y[i] == 0) y[i] = 3;  // division by zero and the overflowing one are undefined
-    if (x[i] == 0x80000000 && y[i] == 0xffffffff) x[i] = 5;
-  }
-  std::vector<std::uint32_t> quotients, remainders;
-  for (std::size_t i = 0; i < kSamples; ++i) {
-    const std::int32_t a = as_signed(x[i]), b = as_signed(y[i]);
-    quotients.insert(quotients.end(), {x[i] / y[i], as_unsigned(a / b)});
-    remainders.insert(remainders.end(), {x[i] % y[i], as_unsigned(a % b)});
-  }
-  expect_words("quotients, unsigned and signed", quotients,
-               run_integers<std::uint32_t>(context, "integers", "quotients", 2, x, y), context.device());
-  expect_words("remainders, unsigned and signed", remainders,
-               run_integers<std::uint32_t>(context, "integers", "remainders", 2, x, y), context.device());
-}
+}  // namespace
 
-PROCTOR_CHECK(Integer, SaturationStopsAtTheEnds, "K27", kIntegers, kGate,
-              {"kernel.wrong_result:arg=2,at=12"}) {
-  const auto context = leased();
-  const auto x = edge_words(1), y = edge_words(2);
-  const auto clamp = [](std::int64_t value) {
-    return as_unsigned(static_cast<std::int32_t>(std::clamp<std::int64_t>(value, INT32_MIN, INT32_MAX)));
-  };
-  std::vector<std::uint32_t> expected;
-  for (std::size_t i = 0; i < kSamples; ++i) {
-    const std::int64_t a = as_signed(x[i]), b = as_signed(y[i]);
-    expected.insert(expected.end(),
-                    {clamp(a + b), clamp(a - b), as_unsigned(std::clamp(as_signed(x[i]), -1000, 1000))});
-  }
-  expect_words("add_sat sub_sat clamp", expected,
-               run_integers<std::uint32_t>(context, "integers", "saturating", 3, x, y), context.device());
+PROCTOR_CHECK(Integer, EveryTypeIsExact, "K27", kIntegers, kGate,
+              {"kernel.wrong_result:kernel=ordered_i8,arg=2,at=36",
+               "kernel.wrong_result:kernel=modular_u64,arg=2,at=40",
+               "kernel.wrong_result:kernel=remainders_i16,arg=2,at=12"}) {
+  // CUDA has no arithmetic of vectors.
+  for (const std::uint32_t lanes : by_vendor<std::vector<std::uint32_t>>({1, 2, 3, 4, 8, 16}, {1}))
+    expect_integers(lanes);
 }
 
 // ---- conversions ----

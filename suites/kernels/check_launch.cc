@@ -218,6 +218,48 @@ PROCTOR_CHECK(Arguments, StructureArrivesUnchanged, "K16", kArgument, kGate,
   expect_longs("members", members(sent), members(got), context.device());
 }
 
+namespace {
+
+struct StructureSizes {
+  std::uint32_t first, second;
+};
+// The pairs of arguments.cl.
+constexpr StructureSizes kStructures[] = {{1, 3},    {3, 12},    {20, 28},   {12, 100},
+                                          {100, 17}, {1000, 15}, {31, 1900}, {4000, 20}};
+
+Argument argument_of(std::span<const std::byte> bytes) { return {{bytes.begin(), bytes.end()}}; }
+
+void expect_structures(const Context& context, const Module& module, StructureSizes sizes) {
+  const auto bytes = noise(sizes.first + sizes.second, sizes.first);
+  const std::span all(bytes);
+  Queue queue(context);
+  const Buffer out = device_memory(context, bytes.size());
+  const auto scalars = device_copy(queue, context, std::vector<std::uint32_t>(3));
+  const std::string name = "structures_" + std::to_string(sizes.first) + "_" + std::to_string(sizes.second);
+  step("given " + name);
+  queue.launch(Kernel(module, name), cover(std::max(sizes.first, sizes.second), 64),
+               {argument(out), argument(std::uint8_t{0xe1}), argument_of(all.first(sizes.first)),
+                argument(std::uint16_t{0xe2e3}), argument_of(all.subspan(sizes.first)),
+                argument(std::uint32_t{0xe4e5e6e7}), argument(scalars)});
+  queue.synchronize();
+  expect_bytes(name, bytes, read_bytes(queue, context, out.data(), bytes.size()), context.device());
+  expect_words("the numbers around " + name, std::vector<std::uint32_t>{0xe1, 0xe2e3, 0xe4e5e6e7},
+               read_as<std::uint32_t>(queue, context, scalars), context.device());
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Arguments, StructuresOfEverySizeArrive, "K16", kArgument, kGate,
+              {"kernel.wrong_argument:arg=2", "kernel.wrong_argument:kernel=structures_1000_15,arg=4"}) {
+  const auto context = leased();
+  const Module module = Module::load(context, "arguments");
+  constexpr std::uint32_t kAround = 32;  // the other arguments
+  for (const StructureSizes& sizes : kStructures) {
+    if (sizes.first + sizes.second + kAround > context.device().properties().argument_bytes) continue;
+    expect_structures(context, module, sizes);
+  }
+}
+
 PROCTOR_CHECK(Arguments, SixteenArriveInTheirPlaces, "K16", kArgument, kGate,
               {"kernel.wrong_argument:arg=16", "kernel.wrong_argument:arg=1"}) {
   const auto context = leased();

@@ -1,5 +1,11 @@
-// What only a launch of Level Zero has: a global offset, and arguments that are set one by one.
+// What only a launch of Level Zero has: a global offset, a group size that the kernel requires, and arguments that are set one
+// by one.
+#include <fmt/format.h>
+
+#include <array>
+
 #include "suites/accel/check_fixture.h"
+#include "suites/accel/xpu/native.h"
 #include "suites/kernels/ids.h"
 #include "suites/main/check.h"
 
@@ -15,6 +21,34 @@ using suite::step;
 PROCTOR_CHECK(Launch, OffsetsAreAdded, "K17", "Level Zero specification, zeKernelSetGlobalOffsetExp", kGate,
               {"kernel.offset_ignored"}) {
   expect_ids({.groups = {3, 2, 2}, .group = {4, 2, 1}, .offset = {100, 7, 3}});
+}
+
+PROCTOR_CHECK(Launch, RequiredGroupSizeIsTheOnlyOne, "K13", "Level Zero specification, zeKernelSetGroupSize",
+              kGate,
+              {"error.swallowed:api=zeKernelSetGroupSize", "kernel.wrong_result:kernel=group_8_4_2,at=1"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "subgroup_sizes");
+  Kernel kernel(module, "group_8_4_2");
+  ze_kernel_properties_t properties{};
+  properties.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES;
+  ZE_CALL(zeKernelGetProperties, native(kernel), &properties).or_throw();
+  expect_words("the size that it requires", std::vector<std::uint32_t>{8, 4, 2},
+               std::vector{properties.requiredGroupSizeX, properties.requiredGroupSizeY,
+                           properties.requiredGroupSizeZ},
+               context.device());
+  const std::array<std::uint32_t, 3> others[] = {{8, 4, 1},  {4, 8, 2}, {2, 4, 8},
+                                                 {64, 1, 1}, {1, 1, 1}, {16, 4, 2}};
+  for (const auto& [x, y, z] : others) {
+    step(fmt::format("given groups of {} x {} x {} for a kernel that requires 8 x 4 x 2", x, y, z));
+    expect_status("ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION", kernel.try_group_size({x, y, z}));
+  }
+  step("given groups of the size that it requires");
+  const auto out = device_copy(queue, context, std::vector<std::uint32_t>(3));
+  queue.launch(kernel, {.groups = {3, 1, 1}, .group = {8, 4, 2}}, arguments(out));
+  queue.synchronize();
+  expect_words("the sizes that groups see", std::vector<std::uint32_t>(3, 20408),
+               read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
 PROCTOR_CHECK(Arguments, UnknownIndexIsRefused, "K16", "measured: Intel compute-runtime 26.27 refuses it",

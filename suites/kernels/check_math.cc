@@ -49,9 +49,10 @@ Inputs<T> inputs_of(const MathFunction& function) {
 }
 
 template <typename T>
-std::vector<T> compute(const Context& context, const MathFunction& function, const Inputs<T>& in) {
+std::vector<T> compute(const Context& context, const MathFunction& function, const Inputs<T>& in,
+                       const std::string& flags = "") {
   Queue queue(context);
-  const Module module = Module::load(context, sizeof(T) == 8 ? "doubles" : "floats");
+  const Module module = Module::load(context, sizeof(T) == 8 ? "doubles" : "floats", {.flags = flags});
   const auto a = device_copy(queue, context, in.a);
   const auto b = device_copy(queue, context, in.b);
   const auto c = device_copy(queue, context, in.c);
@@ -82,10 +83,10 @@ double rounded(const MathFunction& f, double a, double b, double c) {
 }
 
 template <typename T>
-void expect_within_ulps(const Context& context, const MathFunction& function, double limit) {
-  const auto in = inputs_of<T>(function);
-  step(fmt::format("given {} arguments of {}", kCount, function.name));
-  const auto got = compute(context, function, in);
+void expect_within_ulps(const Context& context, const MathFunction& function, double limit,
+                        const Inputs<T>& in, const std::string& flags = "") {
+  step(fmt::format("given {} arguments of {}", in.a.size(), function.name));
+  const auto got = compute(context, function, in, flags);
   double worst = 0;
   std::string problem;
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -108,7 +109,8 @@ void expect_within_ulps(const Context& context, const MathFunction& function, do
     }
     worst = std::max(worst, distance);
   }
-  suite::measure(fmt::format("kernels.ulp.{}", function.name), worst, "ulp", kCount);
+  suite::measure(fmt::format("kernels.ulp.{}", function.name), worst, "ulp",
+                 static_cast<std::int64_t>(got.size()));
   if (problem.empty()) return;
   suite::report(
       {.message = problem,
@@ -121,14 +123,14 @@ kernels::UlpLimits limits(const MathFunction& function) { return by_vendor(funct
 
 void expect_single(const char* name) {
   const MathFunction& function = kernels::math_function(name);
-  expect_within_ulps<float>(leased(), function, limits(function).in_single);
+  expect_within_ulps(leased(), function, limits(function).in_single, inputs_of<float>(function));
 }
 
 void expect_double(const char* name) {
   const auto context = leased();
   need(context.device().properties().fp64, "unsupported:fp64");
   const MathFunction& function = kernels::math_function(name);
-  expect_within_ulps<double>(context, function, limits(function).in_double);
+  expect_within_ulps(context, function, limits(function).in_double, inputs_of<double>(function));
 }
 
 // All rows of the table that an elementary check does not name.
@@ -215,9 +217,54 @@ PROCTOR_CHECK(Math, QuotientsAreWithinTheirUlps, "K21", kUlp, kGate,
   expect_single("divide");
 }
 
+namespace {
+constexpr const char* kDivision[] = {"divide", "sqrt"};
+}
+
+// OpenCL lets them be off unless the module is built with the option; Triton builds its modules so.
+PROCTOR_CHECK_EACH(
+    kDivision, Math, DivisionIsRoundedAsDeclared, "K21",
+    by_vendor("Level Zero specification, ZE_DEVICE_FP_FLAG_ROUNDED_DIVIDE_SQRT; OpenCL C, build options",
+              "CUDA C++ Programming Guide, Mathematical Functions: maximum ulp error"),
+    kGate, .faults = {"kernel.wrong_result:arg=3,at=4"}, .needs = {"fp32_rounded_division"}) {
+  const auto context = leased();
+  need(context.device().properties().fp32_rounded_division, "unsupported:fp32_rounded_division");
+  const MathFunction& function = kernels::math_function(suite::parameter());
+  expect_within_ulps(context, function, 0, inputs_of<float>(function),
+                     by_vendor("-cl-fp32-correctly-rounded-divide-sqrt", ""));
+}
+
 PROCTOR_CHECK_EACH(math_function_names(), Math, FunctionIsWithinItsUlps, "K22", kUlp, kGate,
                    {"kernel.wrong_result:arg=3,at=6,xor=0x10"}) {
   expect_single(suite::parameter().c_str());
+}
+
+namespace {
+
+// Numbers of every size up to 2^100, and those below 2^24 that lie nearest to multiples of pi / 2.
+Inputs<float> large_angles() {
+  Inputs<float> in;
+  for (const std::uint32_t word : noise_words(2048, 5)) {
+    const float size =
+        std::ldexp(1.0f + static_cast<float>(word >> 9) * 0x1p-23f, static_cast<int>(word % 101));
+    in.a.push_back(word & 0x100 ? size : -size);
+  }
+  for (int quarters = 1; quarters < 10'000'000; quarters += 5003) {
+    in.a.push_back(static_cast<float>(quarters * 1.57079632679489661923));
+  }
+  in.b.resize(in.a.size());
+  in.c.resize(in.a.size());
+  return in;
+}
+
+constexpr const char* kPeriodic[] = {"sin", "cos", "tan"};
+
+}  // namespace
+
+PROCTOR_CHECK_EACH(kPeriodic, Math, LargeAnglesAreReducedExactly, "K22", kUlp, kGate,
+                   {"kernel.wrong_result:arg=3,at=6,xor=0x10"}) {
+  const MathFunction& function = kernels::math_function(suite::parameter());
+  expect_within_ulps(leased(), function, limits(function).in_single, large_angles());
 }
 
 PROCTOR_CHECK(Math, DoubleArithmeticIsCorrectlyRounded, "K28", kUlp, kGate, .faults = {"kernel.fp64_as_fp32"},

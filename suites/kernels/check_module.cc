@@ -99,6 +99,28 @@ PROCTOR_CHECK(Global, HostWritesWhatTheKernelReads, "K08", kGlobal, kGate,
   expect_words("the variable", values, read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
+PROCTOR_CHECK(Global, EachModuleHasItsOwn, "K08", kGlobal, kGate,
+              .faults = {"kernel.global_wrong", "copy.skip"}) {
+  const auto context = leased();
+  Queue queue(context);
+  step("given the same module twice, of which the host writes the variable of the second");
+  const Module modules[] = {Module::load(context, "constants"), Module::load(context, "constants")};
+  const auto out = device_copy(queue, context, std::vector<std::uint32_t>(4));
+  const auto read = [&](const Module& module) {
+    queue.launch(Kernel(module, "read_host_visible"), groups_of(1, 4), arguments(out));
+    queue.synchronize();
+    return read_as<std::uint32_t>(queue, context, out);
+  };
+  void* pointer = nullptr;
+  std::size_t bytes = 0;
+  modules[1].try_global("host_visible", &pointer, &bytes).or_throw();
+  const auto values = noise_words(4, 2);
+  write(queue, context, pointer, std::as_bytes(std::span(values)));
+  expect_words("the variable of the first", std::vector<std::uint32_t>{11, 22, 33, 44}, read(modules[0]),
+               context.device());
+  expect_words("the variable of the second", values, read(modules[1]), context.device());
+}
+
 PROCTOR_CHECK(Global, UnknownNameIsRefused, "K08", kGlobal, kGate,
               {"error.swallowed", "error.wrong_code:err=0x78000004"}) {
   const auto context = leased();

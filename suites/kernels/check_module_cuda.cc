@@ -6,12 +6,14 @@
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
+#include "suites/kernels/stream_gate.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 
 namespace proctor::accel {
 namespace {
 
+using suite::expect_same;
 using suite::expect_true;
 using suite::Helper;
 using suite::kGate;
@@ -106,6 +108,45 @@ PROCTOR_CHECK(Module, LoadsFromMemory, "K01", "CUDA Runtime API, cudaLibraryLoad
   for (auto& word : expected) ++word;
   expect_words("what its kernel computes", expected, read_as<std::uint32_t>(queue, context, words),
                context.device());
+}
+
+PROCTOR_CHECK(Global, EachDeviceHasItsOwn, "K08",
+              "CUDA C++ Programming Guide, Device Memory: __device__ variables; cudaLibraryGetGlobal", kGate,
+              .faults = {"kernel.global_wrong", "copy.skip"}, .devices = 2) {
+  const auto devices = leased_devices(2);
+  const Context contexts[] = {Context(devices[0]), Context(devices[1])};
+  const Module module = Module::load(contexts[0], "constants");
+  const Kernel kernel(module, "read_host_visible");
+  std::uint32_t* variables[2] = {};
+  step("given the variable of one library on two devices");
+  for (int i = 0; i < 2; ++i) {
+    use(devices[i]);
+    void* pointer = nullptr;
+    std::size_t bytes = 0;
+    CUDA_CALL(cudaLibraryGetGlobal, &pointer, &bytes, native(module), "host_visible").or_throw();
+    variables[i] = static_cast<std::uint32_t*>(pointer);
+    cudaPointerAttributes attributes{};
+    CUDA_CALL(cudaPointerGetAttributes, &attributes, pointer).or_throw();
+    expect_same("the device of variable " + std::to_string(i), std::to_string(native(devices[i])),
+                std::to_string(attributes.device));
+  }
+  expect_true(variables[0] != variables[1], "they have different addresses");
+  std::vector<std::uint32_t> values[] = {{11, 22, 33, 44}, {11, 22, 33, 44}};
+  for (std::uint32_t written = 0; written < 2; ++written) {
+    step("given that the host writes the variable of device " + std::to_string(written));
+    use(devices[written]);
+    values[written] = noise_words(4, written);
+    CUDA_CALL(cudaMemcpy, variables[written], values[written].data(), 16, cudaMemcpyDefault).or_throw();
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      Queue queue(contexts[i]);
+      const auto out = device_copy(queue, contexts[i], std::vector<std::uint32_t>(4));
+      use(devices[i]);
+      launch(kernel, native(queue), 1, 4, out.data());
+      queue.synchronize();
+      expect_words("what a kernel reads on device " + std::to_string(i), values[i],
+                   read_as<std::uint32_t>(queue, contexts[i], out), devices[i]);
+    }
+  }
 }
 
 }  // namespace proctor::accel

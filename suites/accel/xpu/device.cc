@@ -75,6 +75,8 @@ void read_arithmetic(DeviceRecord& record) {
   properties.fp64 = (answer.flags & ZE_DEVICE_MODULE_FLAG_FP64) != 0;
   properties.int64_atomics = (answer.flags & ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS) != 0;
   properties.fp32_atomic_add = (atomics.fp32Flags & ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_ADD) != 0;
+  properties.fp64_atomic_add = (atomics.fp64Flags & ZE_DEVICE_FP_ATOMIC_EXT_FLAG_GLOBAL_ADD) != 0;
+  properties.fp32_rounded_division = (answer.fp32flags & ZE_DEVICE_FP_FLAG_ROUNDED_DIVIDE_SQRT) != 0;
   properties.fp32_denormals = (answer.fp32flags & ZE_DEVICE_FP_FLAG_DENORM) != 0;
   properties.fp64_denormals = (answer.fp64flags & ZE_DEVICE_FP_FLAG_DENORM) != 0;
 }

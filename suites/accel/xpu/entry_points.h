@@ -30,6 +30,7 @@
   X(zeCommandListAppendMemAdvise) X(zeCommandListAppendMemoryRangesBarrier)                                        \
   X(zeCommandListAppendWriteGlobalTimestamp) X(zeCommandListAppendSignalEvent) X(zeCommandListAppendWaitOnEvents)  \
   X(zeCommandListAppendEventReset) X(zeCommandListAppendLaunchKernelIndirect)                                      \
+  X(zeCommandListAppendLaunchMultipleKernelsIndirect)                                                              \
   X(zeFenceCreate) X(zeFenceDestroy) X(zeFenceHostSynchronize) X(zeFenceQueryStatus) X(zeFenceReset)               \
   X(zeEventPoolCreate) X(zeEventPoolDestroy) X(zeEventCreate) X(zeEventDestroy) X(zeEventHostSignal)               \
   X(zeEventHostSynchronize) X(zeEventQueryStatus) X(zeEventHostReset) X(zeEventQueryKernelTimestamp)               \

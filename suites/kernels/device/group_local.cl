@@ -1,11 +1,15 @@
 // Local memory whose size the launch decides.
 #include "suites/kernels/device/portable.h"
 
+// The groups of a launch lie behind each other, whatever their shape.
 KERNEL reverse_local(GLOBAL const uint* in, GLOBAL uint* out LOCAL_PARAMETER(uint, scratch)) {
   LOCAL_ARGUMENT(uint, scratch);
-  scratch[LOCAL_ID(0)] = in[GLOBAL_ID(0)];
+  const uint items = GROUP_SIZE(0) * GROUP_SIZE(1) * GROUP_SIZE(2);
+  const uint mine = LOCAL_ID(0) + GROUP_SIZE(0) * (LOCAL_ID(1) + GROUP_SIZE(1) * LOCAL_ID(2));
+  const uint first = items * (GROUP_ID(0) + GROUPS(0) * (GROUP_ID(1) + GROUPS(1) * GROUP_ID(2)));
+  scratch[mine] = in[first + mine];
   GROUP_BARRIER();
-  out[GLOBAL_ID(0)] = scratch[GROUP_SIZE(0) - 1u - LOCAL_ID(0)];
+  out[first + mine] = scratch[items - 1u - mine];
 }
 
 // Uses scratch[0] and scratch[last] only: how large local memory may be.
@@ -27,4 +31,37 @@ KERNEL leave_secret(GLOBAL uint* found LOCAL_PARAMETER(uint, scratch)) {
   GROUP_BARRIER();
   scratch[LOCAL_ID(0)] = secret;
   GROUP_BARRIER();
+}
+
+// Local memory of several kinds in one kernel: two arrays of the kernel's own, and what the launch decides, which in OpenCL are
+// three buffers. Each work-item writes to all of them; then it reads what its mirror image wrote to each of them, five words.
+#ifdef __CUDACC__
+#define THREE_PARAMETERS LOCAL_PARAMETER(uchar, first)
+#define THREE_ARGUMENTS(items)                          \
+  LOCAL_ARGUMENT(uchar, first);                         \
+  uint* const third = (uint*)first;                     \
+  ushort* const second = (ushort*)(third + (items));    \
+  uchar* const bytes = (uchar*)(second + (items));
+#else
+#define THREE_PARAMETERS LOCAL_PARAMETER(uchar, bytes) LOCAL_PARAMETER(ushort, second) LOCAL_PARAMETER(uint, third)
+#define THREE_ARGUMENTS(items)
+#endif
+
+KERNEL all_locals(GLOBAL uint* out THREE_PARAMETERS) {
+  const uint items = GROUP_SIZE(0), mine = LOCAL_ID(0), mirrored = items - 1u - mine;
+  THREE_ARGUMENTS(items)
+  LOCAL uint own[1024];
+  LOCAL uchar own_bytes[1024];
+  own[mine] = 0x10000u + mine;
+  own_bytes[mine] = (uchar)(mine + 1u);
+  bytes[mine] = (uchar)(mine + 2u);
+  second[mine] = (ushort)(mine + 0x300u);
+  third[mine] = 0x40000u + mine;
+  GROUP_BARRIER();
+  GLOBAL uint* to = out + 5u * GLOBAL_ID(0);
+  to[0] = own[mirrored];
+  to[1] = own_bytes[mirrored];
+  to[2] = bytes[mirrored];
+  to[3] = second[mirrored];
+  to[4] = third[mirrored];
 }

@@ -1,48 +1,101 @@
-// Integer operations whose results are exact, as words of 32 and 64 bits.
+// Integer operations, of which each has one right result, for every width with and without sign; and of vectors of LANES
+// elements, which OpenCL has and CUDA does not. Result k of element i is out[k * n + i], whatever the number of lanes.
+// The order of the results is that of suites/kernels/integer_table.h.
 #include "suites/kernels/device/portable_cuda.h"
 
-// Eight words a work-item.
-KERNEL integers32(GLOBAL const uint* x, GLOBAL const uint* y, GLOBAL uint* out) {
-  const uint i = GLOBAL_ID(0);
-  const uint a = x[i], b = y[i];
-  GLOBAL uint* mine = out + 8u * i;
-  mine[0] = a * b;
-  mine[1] = mul_hi(a, b);
-  mine[2] = (uint)mul_hi((int)a, (int)b);
-  mine[3] = a << (b & 31u);
-  mine[4] = (uint)((int)a >> (b & 31u));
-  mine[5] = popcount(a);
-  mine[6] = clz(a);
-  mine[7] = rotate(a, b & 31u);
-}
+#ifndef LANES
+#define LANES 1
+#endif
+
+#define JOIN(a, b) a##b
+#define JOINED(a, b) JOIN(a, b)
+
+// The type of LANES elements, and how it is read and written: at any address that suits one element.
+#if LANES == 1
+#define VECTOR(T) T
+#define LOAD(i, from) (from)[i]
+#define STORE(value, i, to) ((to)[i] = (value))
+#else
+#define VECTOR(T) JOINED(T, LANES)
+#define LOAD(i, from) JOINED(vload, LANES)(i, from)
+#define STORE(value, i, to) JOINED(vstore, LANES)(value, i, to)
+#endif
+
+// OpenCL's abs_diff() is unsigned.
+#ifdef __CUDACC__
+#define SAME_BITS(T, value) (T)(value)
+#else
+#define SAME_BITS(T, value) JOINED(as_, VECTOR(T))(value)
+#endif
+
+#define WITH_OPERANDS(T, statements)                  \
+  {                                                   \
+    const uint i = GLOBAL_ID(0);                      \
+    if (i >= n / LANES) return;                       \
+    const VECTOR(T) a = LOAD(i, x), b = LOAD(i, y);   \
+    statements                                        \
+  }
+#define RESULT(k, value) STORE(value, i, out + k * n);
+
+// Bit k: whether the relation number k holds.
+#define BIT_IF(T, k, relation) ((relation) ? (VECTOR(T))(1 << k) : (VECTOR(T))(0))
+
+// Where the sign matters.
+#define ORDERED(T, name)                                                                          \
+  KERNEL ordered_##name(GLOBAL const T* x, GLOBAL const T* y, GLOBAL T* out, uint n)              \
+  WITH_OPERANDS(                                                                                  \
+      T, RESULT(0, a >> (b & (VECTOR(T))(8 * sizeof(T) - 1)))                                     \
+         RESULT(1, min(a, b))                                                                     \
+         RESULT(2, max(a, b))                                                                     \
+         RESULT(3, BIT_IF(T, 0, a < b) | BIT_IF(T, 1, a <= b) | BIT_IF(T, 2, a == b) |            \
+                       BIT_IF(T, 3, a != b) | BIT_IF(T, 4, a >= b) | BIT_IF(T, 5, a > b))         \
+         RESULT(4, mul_hi(a, b))                                                                  \
+         RESULT(5, add_sat(a, b))                                                                 \
+         RESULT(6, sub_sat(a, b))                                                                 \
+         RESULT(7, SAME_BITS(T, abs_diff(a, b)))                                          \
+         RESULT(8, hadd(a, b))                                                                    \
+         RESULT(9, rhadd(a, b)))
+
+// Where it does not: modulo 2^bits.
+#define MODULAR(T, name)                                                                          \
+  KERNEL modular_##name(GLOBAL const T* x, GLOBAL const T* y, GLOBAL T* out, uint n)              \
+  WITH_OPERANDS(                                                                                  \
+      T, RESULT(0, a + b)                                                                         \
+         RESULT(1, a - b)                                                                         \
+         RESULT(2, a * b)                                                                         \
+         RESULT(3, a << (b & (VECTOR(T))(8 * sizeof(T) - 1)))                                     \
+         RESULT(4, a & b)                                                                         \
+         RESULT(5, a | b)                                                                         \
+         RESULT(6, a ^ b)                                                                         \
+         RESULT(7, ~a)                                                                            \
+         RESULT(8, -a)                                                                            \
+         RESULT(9, rotate(a, (VECTOR(T))(b & (VECTOR(T))(8 * sizeof(T) - 1))))                                 \
+         RESULT(10, popcount(a))                                                                  \
+         RESULT(11, clz(a)))
 
 // Division: b is never 0, and the signed one never overflows. Quotient and remainder are kernels of their
 // own, because the optimizer joins the two by an instruction (freeze) that llvm-spirv-15 cannot translate.
-KERNEL quotients(GLOBAL const uint* x, GLOBAL const uint* y, GLOBAL uint* out) {
-  const uint i = GLOBAL_ID(0);
-  out[2u * i] = x[i] / y[i];
-  out[2u * i + 1u] = (uint)((int)x[i] / (int)y[i]);
-}
+#define DIVISION(T, name)                                                                         \
+  KERNEL quotients_##name(GLOBAL const T* x, GLOBAL const T* y, GLOBAL T* out, uint n)            \
+  WITH_OPERANDS(T, RESULT(0, a / b))                                                              \
+  KERNEL remainders_##name(GLOBAL const T* x, GLOBAL const T* y, GLOBAL T* out, uint n)           \
+  WITH_OPERANDS(T, RESULT(0, a % b))
 
-KERNEL remainders(GLOBAL const uint* x, GLOBAL const uint* y, GLOBAL uint* out) {
-  const uint i = GLOBAL_ID(0);
-  out[2u * i] = x[i] % y[i];
-  out[2u * i + 1u] = (uint)((int)x[i] % (int)y[i]);
-}
+// A char of CUDA has the sign that the host's has.
+#ifdef __CUDACC__
+#define CHAR signed char
+#else
+#define CHAR char
+#endif
 
-KERNEL integers64(GLOBAL const ulong* x, GLOBAL const ulong* y, GLOBAL ulong* out) {
-  const uint i = GLOBAL_ID(0);
-  const ulong a = x[i], b = y[i];
-  GLOBAL ulong* mine = out + 4u * i;
-  mine[0] = a * b;
-  mine[1] = mul_hi(a, b);
-  mine[2] = a << (b & 63u);
-  mine[3] = (ulong)popcount(a);
-}
+#define INTEGER(T, name) ORDERED(T, name) DIVISION(T, name)
+#define UNSIGNED_INTEGER(T, name) INTEGER(T, name) MODULAR(T, name)
 
-KERNEL saturating(GLOBAL const int* x, GLOBAL const int* y, GLOBAL int* out) {
-  const uint i = GLOBAL_ID(0);
-  out[3u * i] = add_sat(x[i], y[i]);
-  out[3u * i + 1u] = sub_sat(x[i], y[i]);
-  out[3u * i + 2u] = max(min(x[i], 1000), -1000);
-}
+INTEGER(CHAR, i8)
+INTEGER(short, i16)
+INTEGER(int, i32)
+INTEGER(long, i64)
+UNSIGNED_INTEGER(uchar, u8)
+UNSIGNED_INTEGER(ushort, u16)
+UNSIGNED_INTEGER(uint, u32)
+UNSIGNED_INTEGER(ulong, u64)

@@ -53,7 +53,6 @@ using ulong = unsigned long;
 #define ATOMIC_XOR(pointer, value) atomicXor(pointer, value)
 #define ATOMIC_EXCHANGE(pointer, value) atomicExch(pointer, value)
 #define ATOMIC_COMPARE_EXCHANGE(pointer, seen, value) atomicCAS(pointer, seen, value)
-#define ATOMIC_ADD_64(pointer, value) atomicAdd((unsigned long long*)(pointer), (unsigned long long)(value))
 #define ATOMIC_ADD_SYSTEM(pointer, value) atomicAdd_system((uint*)(pointer), value)
 
 // The same with memory order, for messages between groups.
@@ -113,7 +112,6 @@ DEVICE void add_acquire_release(volatile uint* pointer, uint value) {
 #define ATOMIC_XOR(pointer, value) atomic_xor(pointer, value)
 #define ATOMIC_EXCHANGE(pointer, value) atomic_xchg(pointer, value)
 #define ATOMIC_COMPARE_EXCHANGE(pointer, seen, value) atomic_cmpxchg(pointer, seen, value)
-#define ATOMIC_ADD_64(pointer, value) atom_add(pointer, value)  // needs cl_khr_int64_base_atomics
 #define ATOMIC_ADD_SYSTEM(pointer, value) \
   atomic_fetch_add_explicit(pointer, value, memory_order_relaxed, memory_scope_all_svm_devices)
 

@@ -8,20 +8,63 @@
 
 #include <cuda_fp16.h>
 
+#include <type_traits>
+
 // ---- integers ----
 
-DEVICE uint mul_hi(uint a, uint b) { return __umulhi(a, b); }
-DEVICE int mul_hi(int a, int b) { return __mulhi(a, b); }
-DEVICE ulong mul_hi(ulong a, ulong b) { return __umul64hi(a, b); }
-DEVICE uint popcount(uint a) { return (uint)__popc(a); }
-DEVICE ulong popcount(ulong a) { return (ulong)__popcll(a); }
-DEVICE uint clz(uint a) { return (uint)__clz((int)a); }
-DEVICE uint rotate(uint a, uint by) { return __funnelshift_l(a, a, by); }
-DEVICE int saturated(long long wide) {
-  return wide < -2147483648ll ? -2147483647 - 1 : wide > 2147483647ll ? 2147483647 : (int)wide;
+// Wide enough for the product of any two.
+__extension__ using wide = __int128;
+__extension__ using unsigned_wide = unsigned __int128;
+template <typename T>
+constexpr bool kSigned = T(-1) < T(0);
+template <typename T>
+using Wide = std::conditional_t<kSigned<T>, wide, unsigned_wide>;
+template <typename T>
+constexpr int kBits = 8 * sizeof(T);
+template <typename T>
+constexpr T kLargest = T((unsigned_wide{1} << (kBits<T> - (kSigned<T> ? 1 : 0))) - 1);
+
+template <typename T>
+DEVICE T saturated(wide value) {
+  const wide largest = kLargest<T>, smallest = kSigned<T> ? -largest - 1 : 0;
+  return T(value < smallest ? smallest : value > largest ? largest : value);
 }
-DEVICE int add_sat(int a, int b) { return saturated((long long)a + b); }
-DEVICE int sub_sat(int a, int b) { return saturated((long long)a - b); }
+template <typename T>
+DEVICE T mul_hi(T a, T b) {
+  return T(Wide<T>(a) * Wide<T>(b) >> kBits<T>);
+}
+template <typename T>
+DEVICE T add_sat(T a, T b) {
+  return saturated<T>(wide(a) + b);
+}
+template <typename T>
+DEVICE T sub_sat(T a, T b) {
+  return saturated<T>(wide(a) - b);
+}
+template <typename T>
+DEVICE T abs_diff(T a, T b) {
+  return T(a < b ? wide(b) - a : wide(a) - b);
+}
+template <typename T>
+DEVICE T hadd(T a, T b) {
+  return T((wide(a) + b) >> 1);
+}
+template <typename T>
+DEVICE T rhadd(T a, T b) {
+  return T((wide(a) + b + 1) >> 1);
+}
+template <typename T>
+DEVICE T rotate(T a, T by) {
+  return by == 0 ? a : T(a << by | a >> (kBits<T> - by));
+}
+template <typename T>
+DEVICE T popcount(T a) {
+  return T(__popcll(a));
+}
+template <typename T>
+DEVICE T clz(T a) {
+  return T(__clzll((long long)(unsigned long long)a) - (64 - kBits<T>));
+}
 
 // ---- conversions; those of CUDA saturate ----
 
@@ -31,6 +74,15 @@ DEVICE int convert_int_sat_rtp(float x) { return __float2int_ru(x); }
 DEVICE int convert_int_sat_rtn(float x) { return __float2int_rd(x); }
 DEVICE int convert_char_sat(float x) { return max(-128, min(127, __float2int_rz(x))); }
 DEVICE int convert_uchar_sat(float x) { return max(0, min(255, __float2int_rz(x))); }
+// Through 64 bits, beyond which every narrower type has stopped.
+template <typename T, typename F>
+DEVICE T saturated_from_float(F x) {
+  if constexpr (sizeof(T) == 8 && !kSigned<T>) {
+    return (T)__double2ull_rz((double)x);
+  } else {
+    return saturated<T>(__double2ll_rz((double)x));
+  }
+}
 DEVICE float convert_float_rte(int x) { return __int2float_rn(x); }
 DEVICE float convert_float_rte(uint x) { return __uint2float_rn(x); }
 DEVICE void vstore_half_rte(float x, uint i, half* out) { out[i] = __float2half_rn(x); }
@@ -72,6 +124,47 @@ DEVICE half rint(half a) { return hrint(a); }
 #undef BY_FLOAT
 #undef BY_FLOATS
 
+// ---- atomic operations: of 64 bits by other names for the types ----
+
+template <typename T>
+using AtomicWord = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
+template <typename T>
+using AtomicNumber = std::conditional_t<sizeof(T) == 4, T, std::conditional_t<kSigned<T>, long long, unsigned long long>>;
+
+#define ATOMIC_AS(As, operation, function)                            \
+  template <typename T>                                               \
+  DEVICE T operation(T* at, T value) {                                \
+    return (T)function((As<T>*)at, (As<T>)value);                     \
+  }
+ATOMIC_AS(AtomicWord, atom_add, atomicAdd)
+ATOMIC_AS(AtomicNumber, atom_min, atomicMin)
+ATOMIC_AS(AtomicNumber, atom_max, atomicMax)
+ATOMIC_AS(AtomicWord, atom_and, atomicAnd)
+ATOMIC_AS(AtomicWord, atom_or, atomicOr)
+ATOMIC_AS(AtomicWord, atom_xor, atomicXor)
+ATOMIC_AS(AtomicWord, atom_xchg, atomicExch)
+#undef ATOMIC_AS
+template <typename T>
+DEVICE T atom_sub(T* at, T value) {
+  if constexpr (sizeof(T) == 4) {
+    return atomicSub(at, value);
+  } else {
+    return atom_add(at, (T)-value);
+  }
+}
+template <typename T>
+DEVICE T atom_inc(T* at) {
+  return atom_add(at, (T)1);
+}
+template <typename T>
+DEVICE T atom_dec(T* at) {
+  return atom_sub(at, (T)1);
+}
+template <typename T>
+DEVICE T atom_cmpxchg(T* at, T expected, T value) {
+  return (T)atomicCAS((AtomicWord<T>*)at, (AtomicWord<T>)expected, (AtomicWord<T>)value);
+}
+
 // ---- sub-groups: warps, all of whose lanes take part ----
 
 #define ALL_LANES 0xffffffffu
@@ -104,11 +197,89 @@ DEVICE uint sub_group_reduce_max(uint value) {
 DEVICE uint sub_group_broadcast(uint value, uint lane) { return __shfl_sync(ALL_LANES, value, (int)lane); }
 DEVICE int sub_group_any(int yes) { return __any_sync(ALL_LANES, yes); }
 DEVICE int sub_group_all(int yes) { return __all_sync(ALL_LANES, yes); }
-DEVICE uint intel_sub_group_shuffle(uint value, uint lane) {
-  return __shfl_sync(ALL_LANES, value, (int)lane);
+
+// __shfl_sync() has no narrow types.
+template <typename T>
+using Shuffled = std::conditional_t<(sizeof(T) < 4), uint, T>;
+template <typename T>
+DEVICE T intel_sub_group_shuffle(T value, uint lane) {
+  return (T)__shfl_sync(ALL_LANES, (Shuffled<T>)value, (int)lane);
 }
-DEVICE uint intel_sub_group_shuffle_xor(uint value, uint mask) {
-  return __shfl_xor_sync(ALL_LANES, value, (int)mask);
+template <typename T>
+DEVICE T intel_sub_group_shuffle_xor(T value, uint mask) {
+  return (T)__shfl_xor_sync(ALL_LANES, (Shuffled<T>)value, (int)mask);
 }
+template <typename T>
+DEVICE T intel_sub_group_shuffle_up(T previous, T current, uint delta) {
+  const T inside = (T)__shfl_up_sync(ALL_LANES, (Shuffled<T>)current, delta);
+  const T outside = intel_sub_group_shuffle(previous, (get_sub_group_local_id() - delta) % WARP);
+  return get_sub_group_local_id() >= delta ? inside : outside;
+}
+template <typename T>
+DEVICE T intel_sub_group_shuffle_down(T current, T next, uint delta) {
+  const T inside = (T)__shfl_down_sync(ALL_LANES, (Shuffled<T>)current, delta);
+  const T outside = intel_sub_group_shuffle(next, (get_sub_group_local_id() + delta) % WARP);
+  return get_sub_group_local_id() + delta < WARP ? inside : outside;
+}
+
+DEVICE uint4 sub_group_ballot(int yes) { return make_uint4(__ballot_sync(ALL_LANES, yes), 0u, 0u, 0u); }
+DEVICE uint sub_group_ballot_bit_count(uint4 votes) { return (uint)__popc(votes.x); }
+DEVICE uint sub_group_ballot_exclusive_scan(uint4 votes) {
+  return (uint)__popc(votes.x & ((1u << get_sub_group_local_id()) - 1u));
+}
+DEVICE int sub_group_inverse_ballot(uint4 votes) { return (int)(votes.x >> get_sub_group_local_id() & 1u); }
+DEVICE uint sub_group_ballot_inclusive_scan(uint4 votes) {
+  return sub_group_ballot_exclusive_scan(votes) + (uint)sub_group_inverse_ballot(votes);
+}
+DEVICE uint sub_group_ballot_find_lsb(uint4 votes) { return (uint)__ffs((int)votes.x) - 1u; }
+DEVICE uint sub_group_ballot_find_msb(uint4 votes) { return 31u - (uint)__clz((int)votes.x); }
+
+// Reductions and scans by doubled distances.
+#define SCAN_BY(operation, identity, expression)                                     \
+  template <typename T>                                                              \
+  DEVICE T sub_group_non_uniform_scan_inclusive_##operation(T b) {                   \
+    for (uint distance = 1u; distance < WARP; distance *= 2u) {                      \
+      const T a = intel_sub_group_shuffle_up(b, b, distance);                        \
+      if (get_sub_group_local_id() >= distance) b = (T)(expression);                 \
+    }                                                                                \
+    return b;                                                                        \
+  }                                                                                  \
+  template <typename T>                                                              \
+  DEVICE T sub_group_non_uniform_scan_exclusive_##operation(T value) {               \
+    const T all = sub_group_non_uniform_scan_inclusive_##operation(value);           \
+    return intel_sub_group_shuffle_up((T)(identity), all, 1u);                       \
+  }                                                                                  \
+  template <typename T>                                                              \
+  DEVICE T sub_group_non_uniform_reduce_##operation(T b) {                           \
+    for (uint distance = WARP / 2u; distance > 0u; distance /= 2u) {                 \
+      const T a = intel_sub_group_shuffle_xor(b, distance);                          \
+      b = (T)(expression);                                                           \
+    }                                                                                \
+    return b;                                                                        \
+  }
+template <typename T>
+DEVICE T least() {
+  if constexpr (std::is_floating_point_v<T>) {
+    return (T)__int_as_float((int)0xff800000u);
+  } else {
+    return kSigned<T> ? T(-kLargest<T> - 1) : T(0);
+  }
+}
+template <typename T>
+DEVICE T greatest() {
+  if constexpr (std::is_floating_point_v<T>) {
+    return -least<T>();
+  } else {
+    return kLargest<T>;
+  }
+}
+SCAN_BY(add, 0, a + b)
+SCAN_BY(mul, 1, a * b)
+SCAN_BY(min, greatest<T>(), a < b ? a : b)
+SCAN_BY(max, least<T>(), a > b ? a : b)
+SCAN_BY(and, ~T(0), a & b)
+SCAN_BY(or, 0, a | b)
+SCAN_BY(xor, 0, a ^ b)
+#undef SCAN_BY
 
 #endif

@@ -1,10 +1,36 @@
-// Printing from a kernel.
+// Printing from a kernel. With FP64 defined: doubles, which not every device has.
 #include "suites/kernels/device/portable.h"
+#include "suites/kernels/device/print_lines.h"
 
 #ifdef __CUDACC__
 #include <cstdio>
 #endif
 
+#define PRINT(...) printf(__VA_ARGS__);
+
+#ifdef FP64
+KERNEL print_doubles(double third, double small, double huge, double infinite) {
+  if (GLOBAL_ID(0) == 0) {
+    DOUBLE_LINES(PRINT, third, small, huge, infinite)
+  }
+}
+#else
 KERNEL print_line(uint number) {
   if (GLOBAL_ID(0) == 0) printf("device says %u %d %s\n", number, -5, "text");
 }
+
+KERNEL print_integers(int negative, uint large, long long_negative, ulong huge) {
+  if (GLOBAL_ID(0) == 0) {
+    INTEGER_LINES(PRINT, negative, large, long_negative, huge)
+  }
+}
+
+#ifndef __CUDACC__
+KERNEL print_vectors(int4 four, ulong2 two, char3 three) {
+  if (GLOBAL_ID(0) != 0) return;
+  printf("%v4hld [%3v4hld]\n", four, four);
+  printf("%v2lu %v2lx\n", two, two);
+  printf("%v3hhd\n", three);
+}
+#endif
+#endif

@@ -1,5 +1,5 @@
-// Lanes that read each other, in sub-groups of LANES. In OpenCL: Intel's extension, which every device of
-// theirs has.
+// Lanes that read each other and vote, in sub-groups of LANES. In OpenCL: Intel's extension, which every device of
+// theirs has, and ballots. Result k of work-item i is out[k * n + i], for n work-items.
 #include "suites/kernels/device/portable_cuda.h"
 
 #ifdef __CUDACC__
@@ -9,18 +9,72 @@
 #define LANES_REQUIRED __attribute__((intel_reqd_sub_group_size(LANES)))
 
 // Clang's header does not declare the extension.
-uint __attribute__((overloadable)) intel_sub_group_shuffle(uint value, uint lane);
-uint __attribute__((overloadable)) intel_sub_group_shuffle_xor(uint value, uint mask);
+#define DECLARE_SHUFFLES(T)                                                                        \
+  T __attribute__((overloadable)) intel_sub_group_shuffle(T value, uint lane);                     \
+  T __attribute__((overloadable)) intel_sub_group_shuffle_xor(T value, uint mask);                 \
+  T __attribute__((overloadable)) intel_sub_group_shuffle_up(T previous, T current, uint delta);   \
+  T __attribute__((overloadable)) intel_sub_group_shuffle_down(T current, T next, uint delta);
+DECLARE_SHUFFLES(uchar)
+DECLARE_SHUFFLES(ushort)
+DECLARE_SHUFFLES(uint)
+DECLARE_SHUFFLES(ulong)
 #endif
 
-// Four words a work-item: what the next lane has (around), what the lane with the last bit flipped has, what
-// lane 0 has, and the own lane.
-KERNEL LANES_REQUIRED shuffles(GLOBAL const uint* in, GLOBAL uint* out) {
+// Where a work-item is: its lane, how many are in its sub-group, and which sub-group of its group that is.
+KERNEL LANES_REQUIRED places(GLOBAL uint* out, uint n) {
   const uint i = GLOBAL_ID(0);
-  const uint value = in[i];
-  const uint lane = get_sub_group_local_id(), size = get_sub_group_size();
-  out[4u * i] = intel_sub_group_shuffle(value, (lane + 1u) % size);
-  out[4u * i + 1u] = intel_sub_group_shuffle_xor(value, 1u);
-  out[4u * i + 2u] = intel_sub_group_shuffle(value, 0u);
-  out[4u * i + 3u] = lane;
+  out[i] = get_sub_group_local_id();
+  out[n + i] = get_sub_group_size();
+  out[2u * n + i] = get_sub_group_id();
+}
+
+// For each distance: what that lane has; what the lane has that is so far away, around; the lane whose number differs in
+// these bits; that many lanes up and down, with the complement of a number beyond the first and the last lane.
+#define SHUFFLES(T, name)                                                                          \
+  KERNEL LANES_REQUIRED shuffles_##name(GLOBAL const T* in, GLOBAL T* out, uint n) {               \
+    const uint i = GLOBAL_ID(0);                                                                   \
+    const T value = in[i], beyond = (T)~value;                                                     \
+    const uint lane = get_sub_group_local_id();                                                    \
+    for (uint by = 0u; by < LANES; ++by) {                                                         \
+      GLOBAL T* to = out + 5u * by * n + i;                                                        \
+      to[0] = intel_sub_group_shuffle(value, by);                                                  \
+      to[n] = intel_sub_group_shuffle(value, (lane + by) % LANES);                                 \
+      to[2u * n] = intel_sub_group_shuffle_xor(value, by);                                         \
+      to[3u * n] = intel_sub_group_shuffle_up(beyond, value, by);                                  \
+      to[4u * n] = intel_sub_group_shuffle_down(value, beyond, by);                                \
+    }                                                                                              \
+  }
+SHUFFLES(uchar, u8)
+SHUFFLES(ushort, u16)
+SHUFFLES(uint, u32)
+SHUFFLES(ulong, u64)
+
+// For each lane: what all see when it alone votes yes, and when it alone votes no. Bits 0 and 1: any, all.
+KERNEL LANES_REQUIRED votes(GLOBAL uint* out, uint n) {
+  const uint i = GLOBAL_ID(0);
+  for (uint odd = 0u; odd < LANES; ++odd) {
+    const int alone = get_sub_group_local_id() == odd;
+    out[2u * odd * n + i] = (sub_group_any(alone) ? 1u : 0u) | (sub_group_all(alone) ? 2u : 0u);
+    out[(2u * odd + 1u) * n + i] = (sub_group_any(!alone) ? 1u : 0u) | (sub_group_all(!alone) ? 2u : 0u);
+  }
+}
+
+// The votes of all lanes as bits, for each lane alone, for all but that, and for what `in` says; and of the last: how many
+// in all, up to this lane, below it, the first and the last of them, and whether this lane is one.
+KERNEL LANES_REQUIRED ballots(GLOBAL const uint* in, GLOBAL uint* out, uint n) {
+  const uint i = GLOBAL_ID(0);
+  for (uint odd = 0u; odd < LANES; ++odd) {
+    const int alone = get_sub_group_local_id() == odd;
+    out[2u * odd * n + i] = sub_group_ballot(alone).x;
+    out[(2u * odd + 1u) * n + i] = sub_group_ballot(!alone).x;
+  }
+  const uint4 voted = sub_group_ballot((int)(in[i] & 1u));
+  GLOBAL uint* to = out + 2u * LANES * n + i;
+  to[0] = voted.x;
+  to[n] = sub_group_ballot_bit_count(voted);
+  to[2u * n] = sub_group_ballot_inclusive_scan(voted);
+  to[3u * n] = sub_group_ballot_exclusive_scan(voted);
+  to[4u * n] = sub_group_ballot_find_lsb(voted);
+  to[5u * n] = sub_group_ballot_find_msb(voted);
+  to[6u * n] = sub_group_inverse_ballot(voted) ? 1u : 0u;
 }

@@ -1,4 +1,4 @@
-// One kernel for each sub-group size, which it requires. Level Zero only.
+// Kernels that require a size: one for each size of sub-groups, and one for the group. Level Zero only.
 #include "suites/kernels/device/portable.h"
 
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
@@ -11,3 +11,7 @@
 REQUIRES(8)
 REQUIRES(16)
 REQUIRES(32)
+
+KERNEL __attribute__((reqd_work_group_size(8, 4, 2))) group_8_4_2(GLOBAL uint* out) {
+  if (LOCAL_ID(0) + LOCAL_ID(1) + LOCAL_ID(2) == 0u) out[GROUP_ID(0)] = GROUP_SIZE(0) + 100u * GROUP_SIZE(1) + 10000u * GROUP_SIZE(2);
+}

@@ -1,0 +1,84 @@
+// Numbers of every type as numbers of every other one. With FP64 or FP16 defined: the pairs of double or half, which not every
+// device has.
+#include "suites/kernels/device/portable_cuda.h"
+
+#ifdef __CUDACC__
+#define CHAR signed char  // a char has the sign that the host's has
+#define CAST(TO, value) ((TO)(value))
+#define SATURATED(TO, value) ((value) != (value) ? (TO)0 : saturated_from_float<TO>(value))  // 0 for what is no number
+#else
+#define CHAR char
+#define CAST(TO, value) convert_##TO(value)
+#define SATURATED(TO, value) convert_##TO##_sat(value)
+#endif
+
+#if defined(FP64) && !defined(__CUDACC__)
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#if defined(FP16) && !defined(__CUDACC__)
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#endif
+
+// Rounded as the languages do where no other way is named. A float beyond the integers of a type has no result.
+#define PLAIN(FROM, from, TO, to)                                               \
+  KERNEL cast_##from##_##to(GLOBAL const FROM* x, GLOBAL TO* out, uint n) {     \
+    const uint i = GLOBAL_ID(0);                                                \
+    if (i < n) out[i] = CAST(TO, x[i]);                                         \
+  }
+
+// From a float to an integer, which stops at the ends.
+#define SATURATING(FROM, from, TO, to)                                          \
+  KERNEL saturate_##from##_##to(GLOBAL const FROM* x, GLOBAL TO* out, uint n) { \
+    const uint i = GLOBAL_ID(0);                                                \
+    if (i < n) out[i] = SATURATED(TO, x[i]);                                    \
+  }
+
+// To the nearest, towards zero, up and down, one behind the other. The runtime of CUDA has a function for few of the pairs.
+#ifdef __CUDACC__
+#define FOUR_WAYS(FROM, from, TO, to, stops)
+#else
+#define FOUR_WAYS(FROM, from, TO, to, stops)                                    \
+  KERNEL round_##from##_##to(GLOBAL const FROM* x, GLOBAL TO* out, uint n) {    \
+    const uint i = GLOBAL_ID(0);                                                \
+    if (i >= n) return;                                                         \
+    out[i] = convert_##TO##stops##_rte(x[i]);                                   \
+    out[n + i] = convert_##TO##stops##_rtz(x[i]);                               \
+    out[2u * n + i] = convert_##TO##stops##_rtp(x[i]);                          \
+    out[3u * n + i] = convert_##TO##stops##_rtn(x[i]);                          \
+  }
+#endif
+
+#define FOR_INTEGERS(X, ...)   \
+  X(CHAR, i8, __VA_ARGS__)     \
+  X(uchar, u8, __VA_ARGS__)    \
+  X(short, i16, __VA_ARGS__)   \
+  X(ushort, u16, __VA_ARGS__)  \
+  X(int, i32, __VA_ARGS__)     \
+  X(uint, u32, __VA_ARGS__)    \
+  X(long, i64, __VA_ARGS__)    \
+  X(ulong, u64, __VA_ARGS__)
+
+#define FLOAT_TO(TO, to, FROM, from) \
+  PLAIN(FROM, from, TO, to) SATURATING(FROM, from, TO, to) FOUR_WAYS(FROM, from, TO, to, _sat)
+#define TO_FLOAT(FROM, from, TO, to) PLAIN(FROM, from, TO, to) FOUR_WAYS(FROM, from, TO, to, )
+#define BOTH_WAYS(T, t) FOR_INTEGERS(FLOAT_TO, T, t) FOR_INTEGERS(TO_FLOAT, T, t)
+
+#if defined(FP64)
+BOTH_WAYS(double, f64)
+PLAIN(float, f32, double, f64)
+TO_FLOAT(double, f64, float, f32)
+#elif defined(FP16)
+BOTH_WAYS(half, f16)
+PLAIN(half, f16, float, f32)
+TO_FLOAT(float, f32, half, f16)
+#else
+BOTH_WAYS(float, f32)
+FOR_INTEGERS(PLAIN, CHAR, i8)
+FOR_INTEGERS(PLAIN, uchar, u8)
+FOR_INTEGERS(PLAIN, short, i16)
+FOR_INTEGERS(PLAIN, ushort, u16)
+FOR_INTEGERS(PLAIN, int, i32)
+FOR_INTEGERS(PLAIN, uint, u32)
+FOR_INTEGERS(PLAIN, long, i64)
+FOR_INTEGERS(PLAIN, ulong, u64)
+#endif

@@ -1,0 +1,64 @@
+// Reductions and scans over the lanes of a sub-group of LANES, by every operation that a type has. With FP64 defined: those of
+// double. Result k of work-item i is out[k * n + i], for n work-items: three for each operation (reduced, scanned with the own
+// value, and without it).
+#include "suites/kernels/device/portable_cuda.h"
+
+#ifdef __CUDACC__
+#define LANES_REQUIRED
+#define CHAR signed char  // a char has the sign that the host's has
+#else
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#ifdef FP64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#define LANES_REQUIRED __attribute__((intel_reqd_sub_group_size(LANES)))
+#define CHAR char
+#endif
+
+#define BY(k, operation)                                                     \
+  out[3u * k * n + i] = sub_group_non_uniform_reduce_##operation(value);     \
+  out[(3u * k + 1u) * n + i] = sub_group_non_uniform_scan_inclusive_##operation(value); \
+  out[(3u * k + 2u) * n + i] = sub_group_non_uniform_scan_exclusive_##operation(value);
+
+#define ARITHMETIC BY(0u, add) BY(1u, mul) BY(2u, min) BY(3u, max)
+#define LOGIC BY(4u, and) BY(5u, or) BY(6u, xor)
+
+#define SCANS(T, name, operations)                                                \
+  KERNEL LANES_REQUIRED scans_##name(GLOBAL const T* in, GLOBAL T* out, uint n) { \
+    const uint i = GLOBAL_ID(0);                                                  \
+    const T value = in[i];                                                        \
+    operations                                                                    \
+  }
+
+#ifdef FP64
+SCANS(double, f64, ARITHMETIC)
+#else
+SCANS(CHAR, i8, ARITHMETIC LOGIC)
+SCANS(uchar, u8, ARITHMETIC LOGIC)
+SCANS(short, i16, ARITHMETIC LOGIC)
+SCANS(ushort, u16, ARITHMETIC LOGIC)
+SCANS(int, i32, ARITHMETIC LOGIC)
+SCANS(uint, u32, ARITHMETIC LOGIC)
+SCANS(long, i64, ARITHMETIC LOGIC)
+SCANS(ulong, u64, ARITHMETIC LOGIC)
+SCANS(float, f32, ARITHMETIC)
+#endif
+
+// The older functions, which only OpenCL has, and only for what has 32 or 64 bits.
+#ifndef __CUDACC__
+#undef BY
+#define BY(k, operation)                                                     \
+  out[3u * k * n + i] = sub_group_reduce_##operation(value);                 \
+  out[(3u * k + 1u) * n + i] = sub_group_scan_inclusive_##operation(value);  \
+  out[(3u * k + 2u) * n + i] = sub_group_scan_exclusive_##operation(value);
+#define UNIFORM BY(0u, add) BY(1u, min) BY(2u, max)
+#ifdef FP64
+SCANS(double, uniform_f64, UNIFORM)
+#else
+SCANS(int, uniform_i32, UNIFORM)
+SCANS(uint, uniform_u32, UNIFORM)
+SCANS(long, uniform_i64, UNIFORM)
+SCANS(ulong, uniform_u64, UNIFORM)
+SCANS(float, uniform_f32, UNIFORM)
+#endif
+#endif

@@ -84,6 +84,61 @@ PROCTOR_CHECK(Queue, WaitsForAnEventOfAnother, "S1.7", kQueues, kGate, {"order.i
   suite::expect_same("count afterwards", "1", std::to_string(counter.value()));
 }
 
+namespace {
+
+// A command of each kind that waits for `count` events, of which number `held` comes last.
+void expect_waits(const Context& context, Gate& gate, std::size_t count, std::size_t held, Queue::Mode mode) {
+  const std::string what =
+      std::to_string(count) + " events, of which number " + std::to_string(held) + " is the last";
+  Counter counter(context);
+  const Buffer words = host_memory(context, 64), one = host_memory(context, 64);
+  words.as<std::uint32_t>()[0] = 0;
+  one.as<std::uint32_t>()[0] = 1;
+  Queue ready(context), gated(context), waiting(context, mode);
+  std::vector<Event> events;
+  Sync sync;
+  for (std::size_t i = 0; i < count; ++i) events.emplace_back(context);
+  for (const Event& event : events) sync.wait.push_back(&event);
+  step("given a command that waits for " + what);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i != held) ready.record(events[i]);
+  }
+  ready.synchronize();  // before the gate: nothing promises that queues run beside each other
+  gate.hold(gated);
+  gated.record(events[held]);
+  switch ((count + held) % 3) {
+    case 0:
+      waiting.copy(words.data(), one.data(), 4, sync);
+      break;
+    case 1:
+      waiting.barrier(sync);
+      waiting.copy(words.data(), one.data(), 4);
+      break;
+    default:
+      waiting.launch(counter.kernel, groups_of(1, 1), arguments(words, 1u), sync);
+  }
+  expect_status(kNotReady, waiting.try_synchronize(milliseconds(3)));
+  suite::expect_same("what was written before it, with " + what, "0",
+                     std::to_string(words.as<std::uint32_t>()[0]));
+  gate.open();
+  waiting.synchronize();
+  gated.synchronize();
+  suite::expect_same("what was written after it, with " + what, "1",
+                     std::to_string(words.as<std::uint32_t>()[0]));
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Queue, WaitsForEveryEvent, "K43", kQueues, kGate, {"order.ignore_wait_events"}) {
+  const auto context = leased();
+  for (std::size_t count = 2; count <= 8; ++count) {
+    for (std::size_t held = 0; held < count; ++held) {
+      Gate gate(context);
+      expect_waits(context, gate, count, held, held % 2 == 0 ? Queue::Mode::kLists : Queue::Mode::kImmediate);
+    }
+  }
+}
+
 PROCTOR_CHECK(Queue, DataCrossesWithTheEvent, "S1.7", kQueues, kGate, {"order.signal_before_work:us=20000"}) {
   const auto context = leased();
   Queue first(context), second(context);
@@ -174,6 +229,21 @@ PROCTOR_CHECK(Time, LaterWorkHasLaterStamps, "K41", kTimes, kGate,
     expect_true(elapsed_ns(events[i - 1], events[i]) > 0,
                 "kernel " + std::to_string(i) + " ended after the one before");
   }
+}
+
+// No specification says so, but who asks which of two came first goes by it.
+PROCTOR_CHECK(Time, FromLaterToEarlierIsNegative, "K41", kTimes, kWarn,
+              {"state.clock_backwards", "state.timestamp_zero"}) {
+  const auto context = leased();
+  Counter counter(context);
+  const Event first(context), second(context);
+  step("given two kernels, and the time from the second to the first");
+  counter.add_one(counter.queue, {.wait = {}, .signal = &first});
+  counter.queue.synchronize();
+  counter.add_one(counter.queue, {.wait = {}, .signal = &second});
+  counter.queue.synchronize();
+  expect_true(elapsed_ns(second, first) < 0,
+              "it is negative, not " + std::to_string(elapsed_ns(second, first)) + " ns");
 }
 
 PROCTOR_CHECK(Time, DurationAgreesWithTheHost, "K41", kTimes, kGate,

@@ -25,9 +25,17 @@ constexpr const char* kPriority = "CUDA Runtime API, cudaStreamCreateWithPriorit
 // A stream of any flags, which may be the default stream.
 class Stream {
  public:
-  static Stream legacy() { return Stream(cudaStreamLegacy, false); }
+  static Stream legacy() { return given(cudaStreamLegacy); }
   static Stream blocking() { return made(cudaStreamDefault); }
   static Stream non_blocking() { return made(cudaStreamNonBlocking); }
+  static Stream of_greatest_priority() {
+    int least = 0, greatest = 0;
+    CUDA_CALL(cudaDeviceGetStreamPriorityRange, &least, &greatest).or_throw();
+    cudaStream_t handle = nullptr;
+    CUDA_CALL(cudaStreamCreateWithPriority, &handle, cudaStreamNonBlocking, greatest).or_throw();
+    return {handle, true};
+  }
+  static Stream given(cudaStream_t handle) { return {handle, false}; }
   ~Stream() {
     if (owned_) static_cast<void>(cudaStreamDestroy(handle_));
   }
@@ -154,16 +162,70 @@ PROCTOR_CHECK(DefaultStream, EachThreadMayHaveItsOwn, "K38", kDefault, kGate,
 
 // ---- waits of the host ----
 
-PROCTOR_CHECK(Wait, StreamSynchronizeWaits, "S1.4", kWaits, kGate,
-              {"order.early_sync:api=cudaStreamSynchronize"}) {
+namespace {
+
+// Every kind of stream that a thread can wait for.
+const std::vector<std::string> kStreams = {"blocking", "non_blocking", "priority",
+                                           "legacy",   "null",         "per_thread"};
+
+Stream stream_of(const std::string& kind) {
+  if (kind == "blocking") return Stream::blocking();
+  if (kind == "non_blocking") return Stream::non_blocking();
+  if (kind == "priority") return Stream::of_greatest_priority();
+  return Stream::given(kind == "legacy" ? cudaStreamLegacy : kind == "null" ? nullptr : cudaStreamPerThread);
+}
+
+}  // namespace
+
+PROCTOR_CHECK_EACH(kStreams, Wait, StreamSynchronizeWaits, "S1.4", kWaits, kGate,
+                   {"order.early_sync:api=cudaStreamSynchronize", "order.query_lies:api=cudaStreamQuery"}) {
   const auto context = leased();
-  const Queue queue(context);
+  use(context.device());
+  const Stream stream = stream_of(suite::parameter());
   const StreamGate gate(context);
-  step("given a kernel that another thread releases 30 ms later");
-  gate.hold(native(queue));
+  step("given a kernel in a stream that another thread releases 30 ms later");
+  gate.hold(stream.handle());
+  expect_status(kNotReady, stream.query());
   const Later later(gate);
-  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
+  stream.synchronize();
   expect_open(gate, "cudaStreamSynchronize");
+  expect_status(kSuccess, stream.query());
+}
+
+PROCTOR_CHECK_EACH(kStreams, Wait, EventSynchronizeWaits, "S1.4", kWaits, kGate,
+                   {"order.early_event_sync:api=cudaEventSynchronize",
+                    "order.query_lies:api=cudaEventQuery"}) {
+  const auto context = leased();
+  use(context.device());
+  const Stream stream = stream_of(suite::parameter());
+  const Event event(context);
+  const StreamGate gate(context);
+  step("given an event behind a kernel in a stream that another thread releases 30 ms later");
+  gate.hold(stream.handle());
+  CUDA_CALL(cudaEventRecord, native(event), stream.handle()).or_throw();
+  expect_status(kNotReady, event.query());
+  const Later later(gate);
+  CUDA_CALL(cudaEventSynchronize, native(event)).or_throw();
+  expect_open(gate, "cudaEventSynchronize");
+}
+
+PROCTOR_CHECK_EACH(kStreams, Wait, StreamWaitsForAnEvent, "S1.7", kWaits, kGate,
+                   {"order.ignore_wait_events"}) {
+  const auto context = leased();
+  use(context.device());
+  Counter counter(context);
+  const Stream held = Stream::non_blocking(), stream = stream_of(suite::parameter());
+  const Event opened(context);
+  const StreamGate gate(context);
+  step("given a stream that waits for an event of another one, which is held");
+  gate.hold(held.handle());
+  CUDA_CALL(cudaEventRecord, native(opened), held.handle()).or_throw();
+  CUDA_CALL(cudaStreamWaitEvent, stream.handle(), native(opened), 0).or_throw();
+  launch(counter.kernel, stream.handle(), 1, 64, counter.words.data(), 64u);
+  expect_true(!poll_done(stream.handle(), std::chrono::milliseconds(20)), "the stream waits");
+  gate.open();
+  stream.synchronize();
+  expect_same("count", "1", std::to_string(counter.value()));
 }
 
 PROCTOR_CHECK(Wait, DeviceSynchronizeWaitsForAllStreams, "S1.4", kWaits, kGate,
@@ -178,20 +240,6 @@ PROCTOR_CHECK(Wait, DeviceSynchronizeWaitsForAllStreams, "S1.4", kWaits, kGate,
   expect_open(gate, "cudaDeviceSynchronize");
 }
 
-PROCTOR_CHECK(Wait, EventSynchronizeWaits, "S1.4", kWaits, kGate,
-              {"order.early_event_sync:api=cudaEventSynchronize"}) {
-  const auto context = leased();
-  const Queue queue(context);
-  const Event event(context);
-  const StreamGate gate(context);
-  step("given an event behind a kernel that another thread releases 30 ms later");
-  gate.hold(native(queue));
-  CUDA_CALL(cudaEventRecord, native(event), native(queue)).or_throw();
-  const Later later(gate);
-  CUDA_CALL(cudaEventSynchronize, native(event)).or_throw();
-  expect_open(gate, "cudaEventSynchronize");
-}
-
 PROCTOR_CHECK(Wait, SynchronousCopyWaitsForTheDefaultStream, "S1.4", kWaits, kGate,
               {"order.early_sync:api=cudaMemcpy"}) {
   const auto context = leased();
@@ -203,6 +251,29 @@ PROCTOR_CHECK(Wait, SynchronousCopyWaitsForTheDefaultStream, "S1.4", kWaits, kGa
   const Later later(gate);
   CUDA_CALL(cudaMemcpy, to.data(), from.data(), 4096, cudaMemcpyDefault).or_throw();
   expect_open(gate, "cudaMemcpy");
+}
+
+// ---- the end of a stream ----
+
+PROCTOR_CHECK(Stream, WorkOutlivesIt, "K38", "CUDA Runtime API, cudaStreamDestroy", kGate,
+              {"kernel.skip:kernel=increment", "order.early_sync:api=cudaDeviceSynchronize"}) {
+  const auto context = leased();
+  Counter counter(context);
+  const StreamGate gate(context);
+  step("given a stream that is destroyed with held work in it, which is released 30 ms later");
+  {
+    const Stream stream = Stream::non_blocking();
+    gate.hold(stream.handle());
+    for (int i = 0; i < 3; ++i) launch(counter.kernel, stream.handle(), 1, 64, counter.words.data(), 64u);
+  }
+  expect_same("what the kernel says when its stream is destroyed (0: it is held)", "0",
+              std::to_string(gate.done()));
+  {
+    const Later later(gate);
+    CUDA_CALL(cudaDeviceSynchronize).or_throw();
+    expect_open(gate, "cudaDeviceSynchronize");
+  }
+  expect_same("count", "3", std::to_string(counter.value()));
 }
 
 // ---- priorities, functions of the host ----
@@ -294,6 +365,29 @@ PROCTOR_CHECK(Stream, OfAnotherDeviceIsRefused, "K20",
   void* arguments[] = {&pointer, &value, &n};
   expect_status("cudaErrorInvalidResourceHandle",
                 CUDA_CALL(cudaLaunchKernel, native(fill), dim3(1), dim3(1), arguments, 0, native(elsewhere)));
+}
+
+PROCTOR_CHECK(Stream, WaitsForAnEventOfAnotherDevice, "K43",
+              "CUDA C++ Programming Guide, Multi-Device: Stream and Event Behavior", kGate,
+              .faults = {"order.ignore_wait_events"}, .devices = 2) {
+  const auto devices = leased_devices(2);
+  const Context first(devices[0]), second(devices[1]);
+  Counter counter(second);
+  const Queue held(first);
+  Queue waiting(second);
+  const Event opened(first);
+  use(devices[0]);
+  const StreamGate gate(first);
+  step("given a stream of the second device that waits for an event of the first, which is held");
+  gate.hold(native(held));
+  CUDA_CALL(cudaEventRecord, native(opened), native(held)).or_throw();
+  use(devices[1]);
+  CUDA_CALL(cudaStreamWaitEvent, native(waiting), native(opened), 0).or_throw();
+  launch(counter.kernel, native(waiting), 1, 64, counter.words.data(), 64u);
+  expect_true(!poll_done(native(waiting), std::chrono::milliseconds(20)), "the stream waits");
+  gate.open();
+  waiting.synchronize();
+  expect_same("count", "1", std::to_string(counter.value()));
 }
 
 }  // namespace proctor::accel

@@ -131,7 +131,7 @@ def good(sandbox):
     check('<section id="gate"' in page and "copies, B580" in page and "It is not of" not in page, "no verdict of its runs")
     check((kept(sandbox, "proctor-gate") / "gate.statement.json").exists(), "no statement")
     shown = sandbox.proctor("history", "show", kept(sandbox, "proctor-history") / "history.sqlite", "--case", "memory*")
-    check(shown.stdout.count("memory.xpu/Copy.") == 8, shown)
+    check(shown.stdout.count("memory.xpu/Copy.") == 10, shown)
     is_red(sandbox.again(sha="1" * 40), "subject", "1" * 40)
 
 

@@ -87,8 +87,11 @@ PROCTOR_CHECK(Enumerate, UuidsOfTilesAreUnique, "V31", "Level Zero specification
   const auto answer = query_child({"tiles"});
   std::set<std::string> uuids;
   for (const char* list : {"seen", "tiles"}) {
-    for (const auto& device : record(answer, list).devices)
-      expect_true(uuids.insert(device.uuid).second, "no other device or sub-device has UUID " + device.uuid);
+    for (const auto& device : record(answer, list).devices) {
+      if (!uuids.insert(device.uuid).second)
+        suite::report(
+            {.message = "two devices or sub-devices have UUID " + device.uuid, .reason = "uuid_repeated"});
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // Integer operations, of which each has one right result, for every width with and without sign; and of vectors of LANES
 // elements, which OpenCL has and CUDA does not. Result k of element i is out[k * n + i], whatever the number of lanes.
-// The order of the results is that of suites/kernels/integer_table.h.
+// The order of the results is that of suites/kernels/check_integers.cc.
 #include "suites/kernels/device/portable_cuda.h"
 
 #ifndef LANES

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "harness/classify/line_matcher.h"
 
@@ -16,16 +18,45 @@ constexpr const char* kForeignRule = "kernel:foreign_process";
 
 // Names of tests, and what a test wanted to see, may hold any error's name.
 bool is_about_a_name(std::string_view line) {
-  constexpr std::array<std::string_view, 9> kGtest = {"[ RUN ",       "[       OK ]", "[  FAILED  ]",
-                                                      "[  SKIPPED ]", "[ DISABLED ]", "[==========]",
-                                                      "[----------]", "Expected:",    "Expected equality"};
+  constexpr std::array<std::string_view, 10> kStarts = {
+      "[ RUN ",       "[       OK ]", "[  FAILED  ]", "[  SKIPPED ]", "[ DISABLED ]",
+      "[==========]", "[----------]", "Expected:",    "expected:",    "Expected equality"};
   const auto begin = line.find_first_not_of(" \t");
   if (begin == line.npos) return true;
   line.remove_prefix(begin);
-  if (std::any_of(kGtest.begin(), kGtest.end(), [line](auto prefix) { return line.starts_with(prefix); }))
+  if (std::any_of(kStarts.begin(), kStarts.end(), [line](auto prefix) { return line.starts_with(prefix); }))
     return true;
   const auto file = line.find(".py::");  // pytest's progress; its summary repeats the message after " - "
   return file != line.npos && line.find(" - ", file) == line.npos;
+}
+
+// How long the words at the beginning of `text` are that say what was wanted: of "expected cudaErrorNoDevice, got
+// cudaSuccess" those before the comma. 0: it does not begin with any.
+std::size_t expectation_at(std::string_view text) {
+  constexpr std::array<std::string_view, 4> kBegins = {"expected ", "Expected ", "expected: ", "instead of "};
+  constexpr std::array<std::string_view, 6> kEnds = {", ", "; ", ": ", ")", " but ", " got "};
+  const auto begin = std::ranges::find_if(kBegins, [text](auto word) { return text.starts_with(word); });
+  if (begin == kBegins.end()) return 0;
+  std::size_t end = begin->size();
+  while (end < text.size() &&
+         std::ranges::none_of(kEnds, [rest = text.substr(end)](auto word) { return rest.starts_with(word); }))
+    ++end;
+  return end;
+}
+
+std::string without_expectations(std::string_view line) {
+  std::string left;
+  while (true) {
+    const std::size_t begin =
+        std::min(line.find_first_of("eEi"), line.size());  // with which an expectation begins
+    left += line.substr(0, begin);
+    line.remove_prefix(begin);
+    if (line.empty()) return left;
+    const bool in_word = !left.empty() && std::isalnum(static_cast<unsigned char>(left.back())) != 0;
+    const std::size_t length = in_word ? 0 : expectation_at(line);  // "unexpected" is none
+    if (length == 0) left += line.front();
+    line.remove_prefix(std::max<std::size_t>(length, 1));
+  }
 }
 
 // Bytes of "13.22 GiB ...", or nothing.
@@ -92,6 +123,8 @@ class Judgement {
   void add(const Rule& rule, std::string_view line) { found_.try_emplace(&rule, shortened(line)); }
   void match_end();
   void match_kernel_log();
+  std::set<const Rule*> wanted(LineMatcher& matcher) const;
+  void match_text(LineMatcher& matcher, std::string_view text, const std::set<const Rule*>& no_symptoms);
   void match_output();
   void match_outcome();
   const Rule* rule_for(const KernelLine& line, const std::vector<const Rule*>& matching) const;
@@ -133,18 +166,40 @@ void Judgement::match_kernel_log() {
   }
 }
 
-void Judgement::match_output() {
-  LineMatcher matcher(rules_, {Where::kCode, Where::kOutput});
-  for (const std::string& text : symptoms_.said) {
+// The rules that what was expected would match.
+std::set<const Rule*> Judgement::wanted(LineMatcher& matcher) const {
+  std::set<const Rule*> rules;
+  for (const std::string& text : symptoms_.expected) {
     for_each_line(text, [&](std::string_view line) {
       const auto& matching = matcher.match(line);
-      if (matching.empty() || is_about_a_name(line)) return;
-      const auto rule = std::find_if(matching.begin(), matching.end(), [line](const Rule* candidate) {
-        return !candidate->fits || more_was_free_than_asked(line);
-      });
-      if (rule != matching.end()) add(**rule, line);
+      rules.insert(matching.begin(), matching.end());
     });
   }
+  return rules;
+}
+
+void Judgement::match_text(LineMatcher& matcher, std::string_view text,
+                           const std::set<const Rule*>& no_symptoms) {
+  for_each_line(text, [&](std::string_view line) {
+    auto matching = matcher.match(line);
+    if (matching.empty() || is_about_a_name(line)) return;
+    if (const std::string left = without_expectations(line); left.size() != line.size()) {
+      const auto& still = matcher.match(left);
+      std::erase_if(matching,
+                    [&still](const Rule* rule) { return std::ranges::find(still, rule) == still.end(); });
+    }
+    const auto rule = std::find_if(matching.begin(), matching.end(), [line](const Rule* candidate) {
+      return !candidate->fits || more_was_free_than_asked(line);
+    });
+    if (rule != matching.end() && !no_symptoms.contains(*rule)) add(**rule, line);
+  });
+}
+
+void Judgement::match_output() {
+  LineMatcher matcher(rules_, {Where::kCode, Where::kOutput});
+  for (const std::string& text : symptoms_.got) match_text(matcher, text, {});
+  const auto no_symptoms = wanted(matcher);
+  for (const std::string& text : symptoms_.said) match_text(matcher, text, no_symptoms);
 }
 
 void Judgement::match_outcome() {

@@ -20,7 +20,10 @@ struct Symptoms {
   Verdict verdict;                      // as judged from the process and its kind
   std::vector<KernelLine> kernel = {};  // of the attempt's time
   std::vector<std::string> pci = {};    // addresses of its devices
+  std::vector<std::string> got = {};    // what its checks saw that they did not expect
   std::vector<std::string> said = {};   // its failures, then what it wrote
+  // What its checks wanted to see. An error that is wanted is no symptom where it is said, and one where it is got.
+  std::vector<std::string> expected = {};
   // Whether a process that the kernel names is none of ours. Empty if that is not known.
   std::function<bool(const KernelProcess&)> is_foreign = {};
 };

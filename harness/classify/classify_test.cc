@@ -100,6 +100,22 @@ TEST(Classify, ALostDeviceChangesOnlyWhatTheCodeIsBlamedFor) {
   EXPECT_EQ(corrected(rules(), said, kFail), kFail) << "what a case says is believed for the words only";
 }
 
+// A card that was hidden and shows up is not a machine without cards.
+TEST(Classify, AnErrorThatWasWantedIsNoSymptomWhereItIsSaid) {
+  Symptoms symptoms{.verdict = kFail,
+                    .got = {"1 device"},
+                    .said = {"an empty mask is cudaErrorNoDevice",
+                             "check.cc:7: Failure\nFailed\nan empty mask is cudaErrorNoDevice\n  expected: "
+                             "cudaErrorNoDevice\n"},
+                    .expected = {"cudaErrorNoDevice"}};
+  EXPECT_EQ(classify(rules(), symptoms).rule, "outcome:fail");
+  symptoms.said.push_back("NVML_ERROR_GPU_IS_LOST");
+  EXPECT_EQ(classify(rules(), symptoms).rule, "nvml:lost") << "an error that nobody wanted";
+  symptoms.got = {"cudaErrorNoDevice"};
+  EXPECT_THAT(classify(rules(), symptoms).others, ElementsAre("cuda:100"))
+      << "another expectation got what this one wanted";
+}
+
 TEST(Classify, ALongLineIsCutAndTakesLinearTime) {
   std::string text = "cudaErrorAssert";
   for (int i = 0; i < 200'000; ++i)

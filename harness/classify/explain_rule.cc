@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/classify/culprit.h"
 #include "harness/classify/rules.h"
 #include "harness/core/json.h"
 #include "harness/core/text.h"
@@ -25,6 +26,7 @@ std::string to_text(const Rule& rule) {
   };
   line("class", rule.error_class);
   line("problem", to_string(rule.problem));
+  line("culprit", culprits_of_class(rule.problem, rule.error_class));
   line("severity", rule.severity);
   line("where", to_string(rule.where));
   line("outcome", becomes_text(rule));
@@ -37,6 +39,7 @@ nlohmann::json to_json(const Rule& rule) {
   return {{"rule", rule.id},
           {"class", rule.error_class},
           {"problem", to_string(rule.problem)},
+          {"culprit", culprits_of_class(rule.problem, rule.error_class)},
           {"severity", rule.severity},
           {"where", to_string(rule.where)},
           {"vendor", rule.vendor},

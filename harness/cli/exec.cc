@@ -110,7 +110,7 @@ void ExecDisplay::finish(const RunModel& model, int shell_code, const Result<voi
       const Diagnosis* diagnosis = diagnosis_of(model, record);
       const std::string cause = cause_text(diagnosis);
       if (cause.empty()) continue;
-      say("whose problem: " + std::string(to_string(diagnosis->problem)) + " · " + cause);
+      say("whose problem: " + problem_text(model, record) + " · " + cause);
       say("next:          " + next_text(diagnosis));
       continue;
     }

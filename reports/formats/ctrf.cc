@@ -152,6 +152,10 @@ void write_extra(JsonWriter& json, const RunModel& model, const CaseRecord& reco
   json.member_if_any("reason", verdict.reason);
   if (const Blame blame = blame_in(model, record); blame != Blame::kNobody)
     json.member("problem", to_string(blame));
+  if (const auto culprit = culprit_in(model, record)) {
+    json.open_object("culprit").member("kind", culprit->kind).member("name", culprit->name);
+    json.member_if_any("version", culprit->version).close();
+  }
   if (!marks.empty()) json.member("marks", marks);
   json.member("simulated", model.simulated(record));
   if (record.end) json.member_if_any("known_failure", record.end->known_failure);

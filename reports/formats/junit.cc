@@ -179,8 +179,8 @@ std::string case_text(const RunModel& model, const CaseRecord& record) {
   const Diagnosis* diagnosis = diagnosis_of(model, record);
   const std::string cause = cause_text(diagnosis);
   const std::string next = next_text(diagnosis);
-  text += fmt::format("whose problem: {}{}{}\n", to_string(blame_in(model, record)),
-                      cause.empty() ? "" : " · ", cause);
+  text +=
+      fmt::format("whose problem: {}{}{}\n", problem_text(model, record), cause.empty() ? "" : " · ", cause);
   if (!next.empty()) text += "next: " + next + '\n';
   return text + "rerun: " + rerun_command(model, record) + '\n';
 }

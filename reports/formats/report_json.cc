@@ -173,11 +173,18 @@ void write_termination(JsonWriter& json, const Termination& termination) {
   json.member_if_any("guard_lost", termination.guard_lost).close();
 }
 
+void write_culprit(JsonWriter& json, const std::optional<Culprit>& culprit) {
+  if (!culprit) return;
+  json.open_object("culprit").member("kind", culprit->kind).member("name", culprit->name);
+  json.member("version", culprit->version).close();
+}
+
 void write_diagnosis(JsonWriter& json, const Diagnosis& diagnosis) {
   json.open_object("diagnosis").member("rule", diagnosis.rule).member("class", diagnosis.error_class);
   json.member("problem", to_string(diagnosis.problem)).member("severity", diagnosis.severity);
   json.member("where", diagnosis.where).member("line", diagnosis.line).member("next", diagnosis.next);
   json.member("source", diagnosis.source).member("others", diagnosis.others).member("gaps", diagnosis.gaps);
+  write_culprit(json, diagnosis.culprit);
   json.close();
 }
 
@@ -338,7 +345,9 @@ void write_case(JsonWriter& json, const RunModel& model, const CaseRecord& recor
       .member("suite", planned.suite)
       .member("backend", planned.backend);
   json.member("outcome", to_string(verdict.outcome)).member("reason", verdict.reason);
-  json.member("problem", to_string(blame_in(model, record))).member("marks", model.marks(record));
+  json.member("problem", to_string(blame_in(model, record)));
+  write_culprit(json, culprit_in(model, record));
+  json.member("marks", model.marks(record));
   json.member("rule", end.rule).member("source", end.source).member("severity", end.severity);
   write_measures(json, end.measures);
   write_properties(json, end);

@@ -102,9 +102,11 @@ std::string evidence_list(const RunModel& model, const CaseRecord& record) {
   return out;
 }
 
-std::string cause_and_next(const RunModel& model, const CaseRecord& record) {
+std::string who_and_next(const RunModel& model, const CaseRecord& record) {
   const Diagnosis* diagnosis = diagnosis_of(model, record);
   std::string out;
+  if (const std::string who = culprit_text(model, record); !who.empty())
+    out += " (" + markdown_prose(who) + ")";
   if (const std::string cause = cause_text(diagnosis); !cause.empty()) out += " · " + markdown_code(cause);
   if (const std::string next = next_text(diagnosis); !next.empty())
     out += "\n- next: " + markdown_prose(next);
@@ -117,7 +119,7 @@ std::string bad_entry(const RunModel& model, const CaseRecord& record) {
   return fmt::format(
              "\n### {}\n\n- whose problem: **{}**{}\n- what: {}: {}{}\n- rerun: {}\n- where to look: {}\n",
              markdown_code(record.planned.id), to_string(blame_in(model, record)),
-             cause_and_next(model, record), markdown_code(to_string(model.verdict(record))),
+             who_and_next(model, record), markdown_code(to_string(model.verdict(record))),
              markdown_prose(headline(model, record)), note, markdown_code(rerun_command(model, record)),
              markdown_prose(where_to_look(model, record))) +
          evidence_list(model, record) + telemetry_item(model, record);

@@ -278,6 +278,56 @@ Blame blame_in(const RunModel& model, const CaseRecord& record) {
   return kept_out ? Blame::kMachine : blame_of(verdict);
 }
 
+namespace {
+
+constexpr std::size_t kCommitBytes = 12;  // of a hash, as people know it
+
+// The device of an attempt that was found sick, or on which alone a case is bad.
+std::optional<Culprit> its_device(const RunModel& model, const Attempt* attempt) {
+  if (attempt == nullptr || attempt->start.devices.size() != 1) return std::nullopt;
+  const std::string& id = attempt->start.devices.front();
+  const auto& devices = model.plan().devices;
+  const auto device = std::ranges::find(devices, id, &PlannedDevice::id);
+  const bool has_name = device != devices.end() && !device->name.empty();
+  return Culprit{.kind = "device", .name = has_name ? device->name : id};
+}
+
+std::string words_for(const std::optional<Culprit>& culprit, Blame problem) {
+  if (!culprit) return "";
+  const bool is_test = culprit->kind == "test";
+  const bool is_tested = problem == Blame::kCode && (culprit->kind == "driver" || culprit->kind == "library");
+  std::string text =
+      fmt::format("{}: {}", is_tested ? "the stack under test" : "the " + culprit->kind, culprit->name);
+  const std::string version = culprit->version.substr(0, is_test ? kCommitBytes : culprit->version.npos);
+  if (!version.empty()) text += (is_test ? " at " : " ") + version;
+  return one_line(clean_text(text), kHeadlineBytes);
+}
+
+std::string problem_words(Blame problem, const std::string& culprit) {
+  return std::string(to_string(problem)) + (culprit.empty() ? "" : " (" + culprit + ")");
+}
+
+}  // namespace
+
+std::optional<Culprit> culprit_in(const RunModel& model, const CaseRecord& record) {
+  const Blame blame = blame_in(model, record);
+  const Diagnosis* diagnosis = diagnosis_of(model, record);
+  if (diagnosis != nullptr && diagnosis->problem == blame && !is_good_elsewhere(model, record))
+    return diagnosis->culprit;
+  const Attempt* telling = telling_attempt(model, record);
+  const bool by_device = is_good_elsewhere(model, record) || (telling != nullptr && is_suspect(*telling)) ||
+                         (model.plan().each_device && is_fault_of_devices(record));
+  return blame == Blame::kMachine && by_device ? its_device(model, telling) : std::nullopt;
+}
+
+std::string culprit_text(const RunModel& model, const CaseRecord& record) {
+  return words_for(culprit_in(model, record), blame_in(model, record));
+}
+
+std::string problem_text(const RunModel& model, const CaseRecord& record) {
+  return problem_words(blame_in(model, record), culprit_text(model, record));
+}
+
 std::string leak_text(const Termination& termination) {
   if (termination.signal_sent != 0 || termination.strays.empty()) return "";
   std::string text;
@@ -373,7 +423,9 @@ std::string summarize_flaky(const RunModel& model, const CaseRecord& record, con
   const Attempt* bad = first_bad_attempt(record);
   if (bad == nullptr) return {};
   const Diagnosis* diagnosis = bad->end && bad->end->diagnosis ? &*bad->end->diagnosis : nullptr;
-  std::string problem(to_string(diagnosis != nullptr ? diagnosis->problem : blame_of(verdict_of(*bad))));
+  const Blame blame = diagnosis != nullptr ? diagnosis->problem : blame_of(verdict_of(*bad));
+  std::string problem =
+      problem_words(blame, diagnosis != nullptr ? words_for(diagnosis->culprit, blame) : "");
   if (const std::string cause = cause_text(diagnosis); !cause.empty()) problem += " · " + cause;
   std::string locations;
   add_locations(locations, *bad, run_dir);
@@ -395,7 +447,7 @@ std::string summarize_failure(const RunModel& model, const CaseRecord& record, c
     what += "; " + one_line(clean_text(record.end->note), 3 * kHeadlineBytes);
   }
   const Diagnosis* diagnosis = diagnosis_of(model, record);
-  std::string problem(to_string(blame_in(model, record)));
+  std::string problem = problem_text(model, record);
   if (const std::string cause = cause_text(diagnosis); !cause.empty()) problem += " · " + cause;
   std::string next = next_text(diagnosis);
   if (!next.empty()) next = fmt::format("next:          {}\n", next);

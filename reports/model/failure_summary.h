@@ -2,6 +2,7 @@
 // it again and where to look. The text is for people and may change; programs read the verdict.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,15 @@ std::string model_text(const PlannedDevice& device);
 
 // Whose problem it is. The diagnosis says so or, if there is none, the outcome.
 Blame blame_in(const RunModel& model, const CaseRecord& record);
+
+// Who made it, as far as anybody knows; none where it is nobody's problem.
+std::optional<Culprit> culprit_in(const RunModel& model, const CaseRecord& record);
+
+// "the stack under test: Level Zero driver 26.31"; "" where nobody is known.
+std::string culprit_text(const RunModel& model, const CaseRecord& record);
+
+// "code (the stack under test: Level Zero driver 26.31)"
+std::string problem_text(const RunModel& model, const CaseRecord& record);
 
 // What a case left behind when it ended by itself: "process 4711 (sleep 600)", and of a process that several cases
 // shared, which of them it may have been. "" when nothing was left.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "reports/model/test_journal.h"
 
@@ -199,6 +201,61 @@ TEST(Explain, APlainFailureNeedsNoSecondLine) {
   const RunModel model = model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
   EXPECT_THAT(summarize_failure(model, model.cases()[0]),
               ::testing::StartsWith("whose problem: code\nwhat: "));
+}
+
+TEST(Explain, TheProblemHasAName) {
+  AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
+  const auto words_of = [&failed](Blame problem, const Culprit& culprit) {
+    failed.diagnosis = Diagnosis{.problem = problem, .culprit = culprit, .where = "outcome"};
+    const RunModel model =
+        model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
+    const std::string text = summarize_failure(model, model.cases()[0]);
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_EQ(words_of(Blame::kCode, {"driver", "Level Zero driver", "26.31"}),
+            "whose problem: code (the stack under test: Level Zero driver 26.31)");
+  EXPECT_EQ(words_of(Blame::kCode, {"library", "gloo", ""}),
+            "whose problem: code (the stack under test: gloo)");
+  EXPECT_EQ(words_of(Blame::kMachine, {"driver", "CUDA driver", "580"}),
+            "whose problem: machine (the driver: CUDA driver 580)");
+  EXPECT_EQ(words_of(Blame::kMachine, {"device", "NVIDIA H100 PCIe", ""}),
+            "whose problem: machine (the device: NVIDIA H100 PCIe)");
+  EXPECT_EQ(words_of(Blame::kCode, {"test", "unit", "0123456789abcdef"}),
+            "whose problem: code (the test: unit at 0123456789ab)");
+}
+
+// A driver that is newer makes no other cause: the history goes on with it.
+TEST(Explain, TheCulpritIsNoPartOfTheCause) {
+  AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
+  failed.diagnosis = Diagnosis{.rule = "cuda:700",
+                               .error_class = "gpu_fault",
+                               .problem = Blame::kCode,
+                               .where = "code",
+                               .line = "cudaErrorIllegalAddress"};
+  std::set<std::string> keys;
+  std::set<std::string> causes;
+  for (const char* version : {"26.31", "26.32"}) {
+    failed.diagnosis->culprit = Culprit{"driver", "Level Zero driver", version};
+    const RunModel model =
+        model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
+    keys.insert(cause_key(model, model.cases()[0]));
+    causes.insert(cause_text(diagnosis_of(model, model.cases()[0])));
+  }
+  EXPECT_EQ(keys.size(), 1U);
+  EXPECT_EQ(causes.size(), 1U);
+}
+
+TEST(Explain, OfACaseThatIsGoodElsewhereTheDeviceIsTheCulprit) {
+  AttemptEnded bad = ended("memory.xpu/A.B", {Outcome::kFail, ""});
+  bad.diagnosis = Diagnosis{.problem = Blame::kCode, .culprit = Culprit{"driver", "Level Zero driver", "1"}};
+  AttemptStarted again = started("memory.xpu/A.B");
+  again.attempt = 2;
+  AttemptEnded good = ended("memory.xpu/A.B", {Outcome::kPass, ""});
+  good.attempt = 2;
+  const RunModel model =
+      model_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), bad, again, good,
+                concluded("memory.xpu/A.B", {Outcome::kPass, ""}, {std::string(kDeviceSuspect)})});
+  EXPECT_EQ(problem_text(model, model.cases()[0]), "machine (the device: Card)");
 }
 
 TEST(Explain, HasFourFilledLinesForEveryBadOutcome) {

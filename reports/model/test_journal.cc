@@ -98,6 +98,7 @@ std::vector<Event> rich_journal() {
     end.diagnosis = Diagnosis{.rule = "xid:79",
                               .error_class = "device_lost",
                               .problem = Blame::kMachine,
+                              .culprit = Culprit{"device", text, text},
                               .severity = "fatal",
                               .where = "kernel_log",
                               .line = text,

@@ -457,7 +457,7 @@
         value("isNew", i) ? badge("bad", "new") : "", " ", marks(i).map((mark) => [el("span", { class: "mark" }, mark), " "])),
       message ? el("p", { class: "case-message" }, message) : null,
       more && more.note ? el("p", {}, more.note) : null,
-      facts(["Whose problem", value("bad", i) ? [data.problems[value("problem", i)], more && more.cause ? ` · ${more.cause}` : ""] : ""],
+      facts(["Whose problem", value("bad", i) ? [data.problems[value("problem", i)], more && more.culprit ? ` (${more.culprit})` : "", more && more.cause ? ` · ${more.cause}` : ""] : ""],
         ["Next", more && more.next], ["Where to look", more && more.where], ["Known failure", more && more.known],
         ["Against the run before", value("change", i) ? data.changes[value("change", i) - 1].replaceAll("_", " ") : ""],
         ["Bad for", value("age", i) > 1 ? `${value("age", i)} runs` : ""],

@@ -483,6 +483,7 @@ class Details {
   static void write_diagnosis(JsonWriter& json, const RunModel& model, const CaseRecord& record) {
     const Diagnosis* diagnosis = diagnosis_of(model, record);
     if (diagnosis == nullptr) return;
+    json.member_if_any("culprit", page_text(culprit_text(model, record)));
     json.member_if_any("cause", page_text(cause_text(diagnosis)));
     json.member_if_any("next", page_text(next_text(diagnosis)));
     if (diagnosis->where != "outcome") json.member_if_any("diagnosis", cut_text(diagnosis->rule));

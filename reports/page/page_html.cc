@@ -536,6 +536,8 @@ class Body {
         html_line(message_of(request_, first))));
     std::string who =
         fmt::format("Whose problem: <strong>{}</strong>", to_string(blame_in(run.model, record)));
+    if (const std::string culprit = culprit_text(run.model, record); !culprit.empty())
+      who += " (" + html_line(culprit) + ")";
     if (const std::string text = cause_text(diagnosis); !text.empty()) who += " · " + html_line(text);
     if (!cause.bad) who = "Bad first and then good";
     out("<p class=\"who\">" + who + "</p>\n");

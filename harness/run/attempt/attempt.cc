@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/classify/culprit.h"
 #include "harness/core/child_protocol.h"
 #include "harness/evidence/core_file.h"
 #include "harness/evidence/core_pattern.h"
@@ -183,7 +184,7 @@ void RunningAttempt::add_variables(std::vector<std::string>& environment) const 
   if (!is_batch()) set_variable(environment, child::kCaseVariable, first.test->id);
   set_variable(environment, child::kAttemptVariable, std::to_string(first.attempt));
   set_variable(environment, child::kRunDirVariable, context_.setup.run_dir);
-  set_variable(environment, child::kRunIdVariable, context_.run_id);
+  set_variable(environment, child::kRunIdVariable, context_.planned.run_id);
 }
 
 // Until it is ready it has a limit of its own, and from then on the case's.
@@ -343,6 +344,13 @@ void RunningAttempt::conclude(const ProcessEnd* end) {
   if (end != nullptr && !result_file_.empty()) read_result_file(*end);
   AttemptEnded event = describe(end);
   context_.diagnoser.judge(open_->kernel_mark, addresses_, event, context_.sink);
+  if (event.diagnosis)
+    event.diagnosis->culprit = culprit_of(*event.diagnosis, {.run = context_.planned,
+                                                             .suite = plan_.suite->name,
+                                                             .kind = kind().name(),
+                                                             .backend = to_string(plan_.suite->backend),
+                                                             .devices = plan_.devices,
+                                                             .properties = event.properties});
   event.telemetry = take_telemetry(end);
   const std::size_t which = open_->which;
   for (const auto& text : child_.warnings())

@@ -60,7 +60,7 @@ struct AttemptContext {
   ScratchRoot& scratch;
   const AttemptSetup& setup;
   const LogNames& names;
-  std::string run_id;
+  const RunPlanned& planned;
   Clock::time_point run_started;
   Diagnoser diagnoser{};
   Telemetry* telemetry = nullptr;  // none: devices are not sampled

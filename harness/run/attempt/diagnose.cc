@@ -48,15 +48,14 @@ std::vector<std::string> addresses_of(const std::vector<LeasedAddress>& devices)
 }
 
 // What the case said: its failures, then what it wrote.
-std::vector<std::string> said_by(const AttemptEnded& event) {
-  std::vector<std::string> said;
+void add_words(const AttemptEnded& event, Symptoms& symptoms) {
   for (const Failure& failure : event.failures) {
-    said.push_back(failure.message);
-    said.push_back(failure.got);
+    symptoms.got.push_back(failure.got);
+    symptoms.said.push_back(failure.message);
+    symptoms.expected.push_back(failure.expected);
   }
-  said.push_back(event.output.stderr_tail);
-  said.push_back(event.output.stdout_tail);
-  return said;
+  symptoms.said.push_back(event.output.stderr_tail);
+  symptoms.said.push_back(event.output.stdout_tail);
 }
 
 // Which of the devices the line names; the first, if the line names none.
@@ -106,11 +105,12 @@ KernelEvidence Diagnoser::evidence(KernelLog::Mark since, const Devices& devices
 void Diagnoser::judge(KernelLog::Mark since, const Devices& devices, AttemptEnded& event, EventSink& sink) {
   if (!is_bad(event.verdict.outcome) || event.verdict.outcome == Outcome::kNotrun) return;
   const auto window = log_.since(since);
-  Diagnosis diagnosis = classify(rules(), {.verdict = event.verdict,
-                                           .kernel = window.lines,
-                                           .pci = addresses_of(devices),
-                                           .said = said_by(event),
-                                           .is_foreign = is_of_somebody_else});
+  Symptoms symptoms{.verdict = event.verdict,
+                    .kernel = window.lines,
+                    .pci = addresses_of(devices),
+                    .is_foreign = is_of_somebody_else};
+  add_words(event, symptoms);
+  Diagnosis diagnosis = classify(rules(), symptoms);
   const bool was_killed = event.verdict.reason == "signal:9" || event.verdict.reason == "exit:137";
   diagnosis.gaps = gaps(window, devices, was_killed);
   event.verdict = corrected(rules(), diagnosis, event.verdict);

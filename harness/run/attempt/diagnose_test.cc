@@ -97,6 +97,18 @@ TEST_F(DiagnoseTest, WhatIsGoodOrTheRunnersOwnDoingIsNotJudged) {
     EXPECT_FALSE(judged({outcome, "x"}, "").diagnosis) << to_string(outcome);
 }
 
+TEST_F(DiagnoseTest, WhatACheckExpectedIsNoSymptom) {
+  Diagnoser diagnoser{KernelLog(path_)};
+  AttemptEnded event;
+  event.verdict = {Outcome::kFail, ""};
+  event.failures = {
+      {.message = "an empty mask: cudaErrorNoDevice", .expected = "cudaErrorNoDevice", .got = "1"}};
+  event.output.stdout_tail =
+      "an empty mask: cudaErrorNoDevice\n  expected: cudaErrorNoDevice\n       got: 1\n";
+  diagnoser.judge(diagnoser.mark(), {}, event, told_);
+  EXPECT_EQ(event.diagnosis->rule, "outcome:fail");
+}
+
 TEST_F(DiagnoseTest, ALogThatCannotBeReadIsSaid) {
   Diagnoser diagnoser{KernelLog("/nowhere/log")};
   for (int i = 0; i < 2; ++i) {

@@ -45,7 +45,7 @@ class Runner {
                  .scratch = *setup.scratch,
                  .setup = setup.attempts,
                  .names = names_,
-                 .run_id = setup.planned.run_id,
+                 .planned = setup.planned,
                  .run_started = Clock::now()},
         pool_(setup.devices->pool, setup.leases ? std::optional(*setup.leases) : std::nullopt,
               setup.planned.run_id),

@@ -1,0 +1,118 @@
+#include "harness/classify/culprit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/classify/rules.h"
+
+namespace proctor {
+namespace {
+
+class CulpritTest : public testing::Test {
+ protected:
+  CulpritTest() {
+    run_.stack = {{"xpu.loader", "1.9"}, {"xpu.driver", "26.31.1"}, {"cuda.driver", "580.95.05"}};
+    run_.devices = {{.id = "xpu:a", .backend = "xpu", .name = "Intel Arc Pro B60", .pci = "0000:03:00.0"},
+                    {.id = "xpu:b", .backend = "xpu", .name = "Intel Arc A770", .pci = "0000:04:00.0"},
+                    {.id = "cuda:c", .backend = "cuda", .name = "", .pci = "0000:05:00.0"}};
+    run_.subject.commit.value = "0123abcd";
+  }
+
+  // Of a check of ours on `backend` where a rule of this class is the diagnosis.
+  std::optional<Culprit> of_check(Blame problem, const std::string& error_class,
+                                  const std::string& backend = "xpu") const {
+    return culprit_of({.error_class = error_class, .problem = problem},
+                      {.run = run_, .suite = "memory", .kind = "proctor", .backend = backend, .devices = {}});
+  }
+
+  RunPlanned run_;
+};
+
+TEST_F(CulpritTest, AConformanceCheckThatFailsIsAVerdictOnTheDriver) {
+  for (const char* error_class : {"test_failure", "crash", "timeout", "stall", "gpu_fault", "oom_device"}) {
+    EXPECT_EQ(of_check(Blame::kCode, error_class), (Culprit{"driver", "Level Zero driver", "26.31.1"}))
+        << error_class;
+  }
+  EXPECT_EQ(of_check(Blame::kCode, "test_failure", "cuda"), (Culprit{"driver", "CUDA driver", "580.95.05"}));
+  run_.stack.clear();
+  EXPECT_EQ(of_check(Blame::kCode, "test_failure"), (Culprit{"driver", "Level Zero driver", ""}));
+}
+
+TEST_F(CulpritTest, ASimulatedDriverIsNamedAsOne) {
+  for (PlannedDevice& device : run_.devices) device.simulated = true;
+  run_.sim = SimInfo{"xpu:2,cuda:1", "simgpu"};
+  EXPECT_EQ(of_check(Blame::kCode, "crash")->name, "simulated Level Zero driver (simgpu)");
+  EXPECT_EQ(of_check(Blame::kCode, "crash", "cuda")->name, "simulated CUDA driver (simgpu)");
+  run_.sim->driver = "intel";
+  EXPECT_EQ(of_check(Blame::kCode, "crash")->name, "simulated Level Zero driver (intel)");
+  EXPECT_EQ(of_check(Blame::kCode, "crash", "cuda")->name, "simulated CUDA driver (simgpu)");
+}
+
+TEST_F(CulpritTest, NobodyIsNamedWhereNobodyKnows) {
+  EXPECT_EQ(of_check(Blame::kCode, "test_failure", "none"), std::nullopt) << "no driver is under it";
+  EXPECT_EQ(of_check(Blame::kCode, "no_result"), std::nullopt);
+  EXPECT_EQ(of_check(Blame::kCode, "xpass"), std::nullopt);
+  EXPECT_EQ(of_check(Blame::kSetup, "no_device"), std::nullopt);
+  EXPECT_EQ(of_check(Blame::kMachine, "killed"), std::nullopt);
+  EXPECT_EQ(of_check(Blame::kMachine, "device_lost"), std::nullopt) << "of no leased device";
+}
+
+TEST_F(CulpritTest, TheLibraryUnderACollective) {
+  CulpritFacts facts{
+      .run = run_, .suite = "collectives", .kind = "proctor", .backend = "cuda", .devices = {}};
+  const Diagnosis failed{.error_class = "test_failure", .problem = Blame::kCode};
+  EXPECT_EQ(culprit_of(failed, facts), std::nullopt) << "it was not loaded yet";
+  facts.properties = {{"points", "3 tried"}, {"library", "gloo 0.5.0"}};
+  EXPECT_EQ(culprit_of(failed, facts), (Culprit{"library", "gloo", "0.5.0"}));
+  facts.properties = {{"library", "nccl"}};
+  EXPECT_EQ(culprit_of(failed, facts), (Culprit{"library", "nccl", ""}));
+}
+
+TEST_F(CulpritTest, TheDeviceThatTheLineNames) {
+  CulpritFacts facts{.run = run_, .suite = "unit", .kind = "gtest", .backend = "xpu", .devices = {"xpu:b"}};
+  Diagnosis lost{.error_class = "device_lost", .problem = Blame::kMachine};
+  EXPECT_EQ(culprit_of(lost, facts), (Culprit{"device", "Intel Arc A770", ""}));
+  facts.devices = {"xpu:a", "xpu:b"};
+  EXPECT_EQ(culprit_of(lost, facts), std::nullopt) << "one of the two";
+  lost.line = "xe 0000:03:00.0: [drm] Xe has declared device 0000:03:00.0 as wedged.";
+  EXPECT_EQ(culprit_of(lost, facts), (Culprit{"device", "Intel Arc Pro B60", ""}));
+  facts.devices = {"cuda:c"};
+  EXPECT_EQ(culprit_of(lost, facts), (Culprit{"device", "cuda:c", ""})) << "one without a name";
+  lost.error_class = "driver_error";
+  EXPECT_EQ(culprit_of(lost, facts), (Culprit{"driver", "Level Zero driver", "26.31.1"}));
+}
+
+TEST_F(CulpritTest, AnybodyElsesTestIsItself) {
+  const Diagnosis failed{.error_class = "test_failure", .problem = Blame::kCode};
+  const CulpritFacts facts{.run = run_, .suite = "unit", .kind = "pytest", .backend = "cuda", .devices = {}};
+  EXPECT_EQ(culprit_of(failed, facts), (Culprit{"test", "unit", "0123abcd"}));
+  run_.subject.commit.value.reset();
+  EXPECT_EQ(culprit_of(failed, facts), (Culprit{"test", "unit", ""}));
+  run_.exec = true;
+  EXPECT_EQ(culprit_of(failed, facts), std::nullopt) << "a command need not be a test";
+}
+
+TEST_F(CulpritTest, AClassSaysInWordsWhoItWouldBe) {
+  EXPECT_EQ(culprits_of_class(Blame::kMachine, "ecc"), "the device");
+  EXPECT_EQ(culprits_of_class(Blame::kCode, "crash"),
+            "the library under test, for a check of it; the driver under test, for a conformance check; the "
+            "test, where it is anybody else's");
+  EXPECT_EQ(culprits_of_class(Blame::kCode, "no_result"), "the test, where it is anybody else's");
+  EXPECT_EQ(culprits_of_class(Blame::kSetup, "no_device"), "");
+}
+
+// A class that no rule has is a slip in the table.
+TEST_F(CulpritTest, TheClassesOfTheTableExist) {
+  const auto has = [](Blame problem, const char* error_class) {
+    return std::ranges::any_of(rules(), [&](const Rule& rule) {
+      return rule.problem == problem && rule.error_class == error_class;
+    });
+  };
+  for (const char* error_class : {"device_lost", "ecc", "link", "device_suspect", "driver_error"})
+    EXPECT_TRUE(has(Blame::kMachine, error_class)) << error_class;
+  for (const char* error_class : {"no_result", "result_mismatch", "xpass"})
+    EXPECT_TRUE(has(Blame::kCode, error_class)) << error_class;
+}
+
+}  // namespace
+}  // namespace proctor

@@ -1,4 +1,5 @@
 // `proctor list`: the cases that `run` with the same selection would plan, for people or as JSON; or what they cover.
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -86,6 +87,15 @@ std::vector<VendorFunction> vendor_functions(const Plan& plan) {
 int print_coverage(const Plan& plan, bool json) {
   Coverage coverage = coverage_of(plan);
   coverage.functions = vendor_functions(plan);
+  const auto wrong = add_calls(coverage.functions, recorded_calls(), uncalled_functions());
+  if (!wrong) return fail(wrong.error());
+  const auto has = [&coverage](std::string_view backend) {
+    return std::ranges::find(coverage.functions, backend, &VendorFunction::backend) !=
+           coverage.functions.end();
+  };
+  for (const std::string& text : *wrong) {  // of an interface that is not known, nothing can be said
+    if (has("xpu") && has("cuda")) std::fprintf(stderr, "proctor: warning: %s\n", text.c_str());
+  }
   return print_out(json ? shown_json(to_json(coverage)) : shown(to_text(coverage)));
 }
 
@@ -128,7 +138,7 @@ void add_list_command(CLI::App& app, Action& action, const AfterDashes& after_da
   command->add_flag("--json", options->json, "As JSON");
   command->add_flag("--coverage", options->coverage,
                     "What our suites cover: each rule with its checks and faults, and the vendors' functions "
-                    "that none names");
+                    "that none calls, with the reason");
   command->callback([options, &action, &after_dashes] {
     action = [options, &after_dashes] { return list(*options, after_dashes); };
   });

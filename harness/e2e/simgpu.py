@@ -4,6 +4,7 @@
 import ctypes
 import sys
 
+import vendor_functions
 from harness import BIN, Sandbox, check, check_sums, report, skip
 
 SIMULATOR = "libproctor_ze_sim.so"
@@ -27,7 +28,10 @@ def check_green(sandbox):
     out = sandbox.out()
     backends = ["xpu"] + (["cuda"] if has_cuda() else [])
     topology = "xpu:2x2,cuda:4" if "cuda" in backends else "xpu:2x2"
+    calls = sandbox.path / "calls"
+    sandbox.env[vendor_functions.VARIABLE] = str(calls)
     done = sandbox.proctor("run", *SUITES, "--sim", topology, "--backend", "all", "--strict", "--out", out, timeout=600)
+    del sandbox.env[vendor_functions.VARIABLE]
     check(done.returncode == 0, "exit", done.returncode, done.stdout[-3000:], done.stderr)
     document = report(out)
     check_sums(document)
@@ -53,6 +57,8 @@ def check_green(sandbox):
             ids = [case["id"] for case in document["cases"] if (case["suite"], case["backend"]) == (suite, backend)]
             names = {id.split("/")[1] for id in ids}
             check(len(names) >= least, f"{suite}.{backend} has only {len(names)} checks")
+    if "cuda" in backends:
+        vendor_functions.check_table(calls, {vendor_functions.check_of(case["id"]) for case in executed})
     print(f"ok {len(executed)} executed, {len(skipped)} skipped")
 
 
@@ -66,6 +72,10 @@ def check_red(sandbox, topology):
     del sandbox.env["PROCTOR_SIM_FAULTS"]
     check(done.returncode == 1, "exit", done.returncode, done.stdout[-3000:], done.stderr)
     case = next(case for case in report(out)["cases"] if case["id"].endswith("Copy.HostToDeviceIsByteExact"))
+    interface = "Level Zero" if topology.startswith("xpu") else "CUDA"
+    culprit = case["culprit"]
+    check(culprit["kind"] == "driver" and culprit["version"] and culprit["name"] == f"simulated {interface} driver (simgpu)", culprit)
+    check(f"(the stack under test: {culprit['name']} {culprit['version']})\n" in done.stdout, done.stdout)
     failure = case["attempts"][-1]["failures"][0]
     print(failure)
     check("byte 17" in failure["message"], "the failure does not name byte 17")

@@ -12,6 +12,9 @@
 namespace proctor {
 namespace {
 
+// Where the caller wants to know which functions of the simulator the cases call (fixtures/simgpu/call_log.h).
+constexpr const char* kSimCallsVariable = "PROCTOR_SIM_CALLS";
+
 Result<std::optional<Simulation>> read_simulation(const MachineOptions& options) {
   if (options.sim.empty() && (!options.sim_state.empty() || !options.sim_driver.empty())) {
     const std::string typed =
@@ -157,6 +160,9 @@ Result<CaseEnvironments> Machine::environments(const FoundDevices& devices, cons
   }
   SimEnvironments simulations = devices.simulations;
   if (!session.state.empty()) bind_session(simulations, session);
+  if (const auto calls = caller_.find(kSimCallsVariable); calls != caller_.end() && !session.state.empty()) {
+    for (auto& [backend, environment] : simulations) environment.set.emplace_back(*calls);
+  }
   return CaseEnvironments(caller_, devices.leasable, std::move(simulations), (*scratch)->path(), extent);
 }
 

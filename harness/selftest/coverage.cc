@@ -7,10 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
+#include <sstream>
 
 #include "fixtures/simgpu/spec/fault_table.h"
 #include "harness/core/json.h"
+#include "harness/core/text.h"
+#include "harness/core/toml_reader.h"
 #include "harness/selftest/matrix.h"
 
 namespace proctor {
@@ -65,16 +69,76 @@ std::string_view interface_of(std::string_view backend) {
 
 void add_functions(std::string& text, const Coverage& coverage, std::string_view backend) {
   std::size_t all = 0;
-  std::vector<std::string_view> unnamed;
+  std::size_t uncalled = 0;
+  std::map<std::string_view, std::vector<std::string_view>> by_reason;
   for (const VendorFunction& function : coverage.functions) {
     if (function.backend != backend) continue;
     ++all;
-    if (function.suites.empty()) unnamed.push_back(function.name);
+    if (!function.checks.empty()) continue;
+    ++uncalled;
+    by_reason[function.reason].push_back(function.name);
   }
   if (all == 0) return;
-  text += fmt::format("functions of {}: {} of {} are named by a suite's program; by none:\n",
-                      interface_of(backend), all - unnamed.size(), all);
-  for (const std::string_view name : unnamed) text += fmt::format("  {}\n", name);
+  text += fmt::format("functions of {}: {} of {} are called by a check; by none:\n", interface_of(backend),
+                      all - uncalled, all);
+  for (const auto& [reason, names] : by_reason) {
+    text += fmt::format("  {}\n", reason.empty() ? "nobody says why" : reason);
+    for (const std::string_view name : names) text += fmt::format("    {}\n", name);
+  }
+}
+
+// `reason` for the functions that a glob of `names` matches.
+struct Uncalled {
+  std::vector<std::string> names{};
+  std::string reason{};
+};
+
+Result<std::vector<Uncalled>> parse_uncalled(std::string_view text) {
+  const std::string file = "uncalled_functions.toml";
+  const auto root = parse_toml(text, file);
+  if (!root) return root.error();
+  TableReader top(file, *root, "the top level", {"uncalled"});
+  std::vector<Uncalled> entries;
+  for (const toml::table* table : top.tables("uncalled")) {
+    TableReader reader(file, *table, "[[uncalled]]", {"functions", "reason"});
+    Uncalled entry;
+    std::optional<std::vector<std::string>> names;
+    for (const char* key : {"functions", "reason"}) reader.require(key);
+    reader.read("functions", names);
+    reader.read("reason", entry.reason);
+    if (!reader.error() && entry.reason.empty()) reader.fail("reason", "`reason` in [[uncalled]] is empty");
+    if (reader.error()) return *reader.error();
+    entry.names = std::move(*names);
+    entries.push_back(std::move(entry));
+  }
+  if (top.error()) return *top.error();
+  return entries;
+}
+
+// Lines of `FUNCTION CHECK CHECK ...`; `#` begins a comment.
+std::map<std::string, std::vector<std::string>> parse_calls(std::string_view text) {
+  std::map<std::string, std::vector<std::string>> calls;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name;
+    if (!(words >> name) || name.starts_with('#')) continue;
+    for (std::string check; words >> check;) calls[name].push_back(check);
+  }
+  return calls;
+}
+
+// The name of a function that ends another one's is no text of its own in a library: cudaLaunchKernel is the end of
+// __cudaLaunchKernel.
+void add_hidden(std::vector<VendorFunction>& functions,
+                const std::map<std::string, std::vector<std::string>>& called) {
+  for (const auto& [name, checks] : called) {
+    const std::string backend = name.starts_with("cuda") ? "cuda" : "xpu";
+    const bool is_known = std::ranges::find(functions, name, &VendorFunction::name) != functions.end();
+    const bool has_interface =
+        std::ranges::find(functions, backend, &VendorFunction::backend) != functions.end();
+    if (!is_known && has_interface) functions.push_back({.name = name, .backend = backend});
+  }
 }
 
 }  // namespace
@@ -113,6 +177,37 @@ std::vector<std::string> functions_named_in(std::string_view bytes, Backend back
   return {names.begin(), names.end()};
 }
 
+Result<std::vector<std::string>> add_calls(std::vector<VendorFunction>& functions, std::string_view calls,
+                                           std::string_view reasons) {
+  const auto entries = parse_uncalled(reasons);
+  if (!entries) return entries.error();
+  const auto called = parse_calls(calls);
+  std::set<std::string> useful;
+  std::vector<std::string> wrong;
+  add_hidden(functions, called);
+  for (VendorFunction& function : functions) {
+    if (const auto found = called.find(function.name); found != called.end()) {
+      function.checks = found->second;
+      continue;
+    }
+    for (const Uncalled& entry : *entries) {
+      for (const std::string& name : entry.names) {
+        if (!glob_match(name, function.name)) continue;
+        useful.insert(name);
+        if (function.reason.empty()) function.reason = entry.reason;
+      }
+    }
+    if (function.reason.empty()) wrong.push_back(function.name + ": no check calls it, and nobody says why");
+  }
+  for (const Uncalled& entry : *entries) {
+    for (const std::string& name : entry.names) {
+      if (!useful.contains(name))
+        wrong.push_back(name + ": has a reason why no check calls it, and there is no such function");
+    }
+  }
+  return wrong;
+}
+
 std::string to_json(const Coverage& coverage) {
   auto rules = nlohmann::json::array(), faults = nlohmann::json::array(), functions = nlohmann::json::array();
   for (const CoveredRule& rule : coverage.rules) {
@@ -124,8 +219,11 @@ std::string to_json(const Coverage& coverage) {
   for (const CoveredFault& fault : coverage.faults)
     faults.push_back({{"name", fault.name}, {"blanket", fault.blanket}, {"checks", fault.checks}});
   for (const VendorFunction& function : coverage.functions)
-    functions.push_back(
-        {{"name", function.name}, {"backend", function.backend}, {"named_by", function.suites}});
+    functions.push_back({{"name", function.name},
+                         {"backend", function.backend},
+                         {"named_by", function.suites},
+                         {"called_by", function.checks},
+                         {"reason", function.reason}});
   const nlohmann::json json = {{"schema_version", 1},
                                {"rules", std::move(rules)},
                                {"faults", std::move(faults)},

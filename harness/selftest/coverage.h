@@ -1,16 +1,18 @@
 // What the suites cover: each rule with its checks and the faults that must make them fail, each fault of the simulator
-// with the checks that must notice it, and each function of the vendors' interfaces with the suites that can call it.
+// with the checks that must notice it, and each function of the vendors' interfaces with the checks that call it, or why
+// none does.
 //
-// Nothing of it is written down anywhere: rules, checks and faults are what the suites' programs list, and the functions
-// those that the simulated drivers name, which have one of each that the interface had when they were built. That a
-// suite's program names a function says that some check may call it, through the layer that all suites share; it does not
-// say that a check is about it.
+// Rules, checks and faults are what the suites' programs list, and the functions those that the simulated drivers name,
+// which have one of each that the interface had when they were built. Which check calls which function was recorded in a
+// run on simulated devices (vendor_calls.txt, written by harness/e2e/vendor_functions.py, which a test holds to be true);
+// that a suite's program names a function says only that some check may call it. The reasons alone are written by people.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/core/result.h"
 #include "harness/plan/plan.h"
 
 namespace proctor {
@@ -36,6 +38,8 @@ struct VendorFunction {
   std::string name{};
   std::string backend{};
   std::vector<std::string> suites{};  // "memory.xpu": those whose program names it
+  std::vector<std::string> checks{};  // that call it: at most three, those that call least else
+  std::string reason{};               // why no check calls it
 };
 
 struct Coverage {
@@ -49,6 +53,15 @@ Coverage coverage_of(const Plan& plan);
 
 // The names of functions of the backend's interface among the texts in a program or a library, sorted.
 std::vector<std::string> functions_named_in(std::string_view bytes, Backend backend);
+
+// What was recorded, and the reasons for the rest.
+std::string_view recorded_calls();
+std::string_view uncalled_functions();
+
+// Adds to each function its checks, or the reason why it has none. The answer is what is wrong with the reasons: a
+// function without one, and a name among them that no such function has.
+Result<std::vector<std::string>> add_calls(std::vector<VendorFunction>& functions, std::string_view calls,
+                                           std::string_view reasons);
 
 std::string to_json(const Coverage& coverage);
 // For people: what is covered by how much, and by name what is not.

@@ -67,17 +67,44 @@ TEST(CoverageTest, FunctionsAreWholeTextsOfAProgram) {
 
 TEST(CoverageTest, WhatIsNotCoveredIsNamed) {
   Coverage coverage = coverage_of(plan());
-  coverage.functions = {{"zeInit", "xpu", {"m.xpu"}}, {"zeFenceReset", "xpu", {}}};
+  coverage.functions = {{.name = "zeInit", .backend = "xpu", .suites = {"m.xpu"}, .checks = {"m.xpu/A.One"}},
+                        {.name = "zeFenceReset", .backend = "xpu", .reason = "a fence is waited for"}};
   const std::string text = to_text(coverage);
-  EXPECT_THAT(
-      text,
-      HasSubstr(
-          "functions of Level Zero: 1 of 2 are named by a suite's program; by none:\n  zeFenceReset\n"));
+  EXPECT_THAT(text, HasSubstr("functions of Level Zero: 1 of 2 are called by a check; by none:\n"
+                              "  a fence is waited for\n    zeFenceReset\n"));
   EXPECT_THAT(text, HasSubstr("\n  visibility.missing_device\n"));
   EXPECT_THAT(text, Not(HasSubstr("CUDA")));
   const auto json = nlohmann::json::parse(to_json(coverage));
   EXPECT_EQ(json["functions"][0]["named_by"][0], "m.xpu");
+  EXPECT_EQ(json["functions"][0]["called_by"][0], "m.xpu/A.One");
+  EXPECT_EQ(json["functions"][1]["reason"], "a fence is waited for");
   EXPECT_EQ(json["rules"][1]["checks"][0]["faults"].size(), 2);
+}
+
+// A function without a check has a reason, and a reason has a function.
+TEST(CoverageTest, AFunctionHasChecksOrAReason) {
+  const std::string calls = "# recorded\nzeInit m.xpu/A.One m.xpu/A.Two\n";
+  const auto reasons = [](const std::string& names) {
+    return "[[uncalled]]\nfunctions = [" + names + "]\nreason = \"metrics\"\n";
+  };
+  std::vector<VendorFunction> functions = {
+      {.name = "zeInit"}, {.name = "zetMetricGet"}, {.name = "zetTracer"}};
+  EXPECT_THAT(*add_calls(functions, calls, reasons("'zet*'")), IsEmpty());
+  EXPECT_THAT(functions[0].checks, ElementsAre("m.xpu/A.One", "m.xpu/A.Two"));
+  EXPECT_EQ(functions[1].reason, "metrics");
+  functions = {{.name = "zeInit"}, {.name = "zetMetricGet"}, {.name = "zetTracer"}};
+  EXPECT_THAT(*add_calls(functions, calls, reasons("'zetMetric*', 'zeIni*'")),
+              ElementsAre("zetTracer: no check calls it, and nobody says why",
+                          "zeIni*: has a reason why no check calls it, and there is no such function"));
+  EXPECT_FALSE(add_calls(functions, calls, "[[uncalled]]\nfunctions = ['zet*']\n")) << "no reason";
+}
+
+TEST(CoverageTest, WhatIsInTheTreeCanBeRead) {
+  std::vector<VendorFunction> none;
+  EXPECT_TRUE(add_calls(none, recorded_calls(), uncalled_functions()));
+  std::vector<VendorFunction> one = {{.name = "zeInit", .backend = "xpu"}};
+  EXPECT_TRUE(add_calls(one, recorded_calls(), uncalled_functions()));
+  EXPECT_THAT(one[0].checks, Not(IsEmpty()));
 }
 
 }  // namespace

@@ -266,6 +266,34 @@ std::string_view interface_of(const std::string& backend) {
   return backend == "cuda" ? "the CUDA Runtime" : "another interface";
 }
 
+// Those that no check calls, by the reason.
+std::string functions_html(const PageCoverage& coverage) {
+  struct Interface {
+    std::size_t all = 0;
+    std::size_t uncalled = 0;
+    std::map<std::string, std::vector<std::string>> names;  // by their reason
+  };
+  std::map<std::string_view, Interface> interfaces;
+  for (const PageCovered& function : coverage.functions) {
+    Interface& of = interfaces[interface_of(function.backend)];
+    ++of.all;
+    if (!function.by.empty()) continue;
+    ++of.uncalled;
+    of.names[function.reason].push_back(function.name);
+  }
+  std::string html;
+  for (const auto& [name, of] : interfaces) {
+    const std::string title = fmt::format("{} of {} functions of {} are called by no check",
+                                          thousands(of.uncalled), thousands(of.all), name);
+    std::string list;
+    for (const auto& [reason, names] : of.names)
+      list +=
+          "<p>" + (reason.empty() ? "Nobody says why" : html_line(reason)) + ":</p>\n" + names_html(names);
+    html += list.empty() ? "<p>" + title + ".</p>\n" : folded(title, list);
+  }
+  return html;
+}
+
 // What has no check, counted, with the list behind it.
 std::string uncovered(const PageCoverage& coverage) {
   std::vector<std::string> rules, faults;
@@ -282,18 +310,7 @@ std::string uncovered(const PageCoverage& coverage) {
   };
   std::string html = none_of(rules, coverage.rules.size(), "rules") +
                      none_of(faults, coverage.faults.size(), "faults of the simulator");
-  std::map<std::string_view, std::pair<std::size_t, std::vector<std::string>>> interfaces;
-  for (const PageCovered& function : coverage.functions) {
-    auto& [all, unnamed] = interfaces[interface_of(function.backend)];
-    ++all;
-    if (function.by.empty()) unnamed.push_back(function.name);
-  }
-  for (const auto& [interface, of] : interfaces) {
-    const std::string title = fmt::format("{} of {} functions of {} are named by no suite's program",
-                                          thousands(of.second.size()), thousands(of.first), interface);
-    html += of.second.empty() ? "<p>" + title + ".</p>\n" : folded(title, names_html(of.second));
-  }
-  return html;
+  return html + functions_html(coverage);
 }
 
 }  // namespace

@@ -59,8 +59,11 @@ json coverage_file() {
            {{{"name", "copy.skip"}, {"checks", {"memory.xpu/Copy.All"}}},
             {{"name", "copy.late"}, {"checks", json::array()}}}},
           {"functions",
-           {{{"name", "zeInit"}, {"backend", "xpu"}, {"named_by", {"memory.xpu"}}},
-            {{"name", "zeForgotten"}, {"backend", "xpu"}, {"named_by", json::array()}}}}};
+           {{{"name", "zeInit"}, {"backend", "xpu"}, {"called_by", {"memory.xpu/A.B"}}, {"reason", ""}},
+            {{"name", "zeForgotten"},
+             {"backend", "xpu"},
+             {"called_by", json::array()},
+             {"reason", "it is old"}}}}};
 }
 
 // Two cases of a check, of which one is bad.
@@ -147,7 +150,8 @@ TEST(PagePanels, WhatHasNoCheckIsCountedAndListed) {
   const std::string coverage = panel(page_with_coverage(coverage_file()), "coverage");
   EXPECT_THAT(coverage, HasSubstr("<summary>1 of 3 rules have no check</summary>"));
   EXPECT_THAT(coverage, HasSubstr("<summary>1 of 2 faults of the simulator have no check</summary>"));
-  EXPECT_THAT(coverage, HasSubstr("<summary>1 of 2 functions of Level Zero are named by no suite's program"));
+  EXPECT_THAT(coverage, HasSubstr("<summary>1 of 2 functions of Level Zero are called by no check"));
+  EXPECT_THAT(coverage, HasSubstr("it is old:</p>"));
   EXPECT_THAT(coverage, HasSubstr("zeForgotten"));
   EXPECT_THAT(coverage, Not(HasSubstr("zeInit")));
 }
@@ -182,7 +186,8 @@ TEST(PagePanels, LongListsAreCutAndCounted) {
     red["cases"].push_back(name);
     gate["rules"].push_back(gate_file()["cells"][0]["rules"][1]);
     coverage["rules"].push_back(coverage["rules"][0]);
-    coverage["functions"].push_back({{"name", name}, {"backend", "cuda"}, {"named_by", json::array()}});
+    coverage["functions"].push_back(
+        {{"name", name}, {"backend", "cuda"}, {"called_by", json::array()}, {"reason", ""}});
   }
   const std::string of_gate = panel(page_with_gate(gate), "gate");
   EXPECT_LT(of_gate.size(), 700'000U);

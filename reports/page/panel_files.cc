@@ -204,9 +204,10 @@ PageCoverage coverage_in(const Members& file) {
     coverage.rules.push_back(std::move(read));
   }
   for (const Members& fault : file.objects("faults"))
-    coverage.faults.push_back({fault.text("name"), "", fault.texts("checks")});
+    coverage.faults.push_back({fault.text("name"), "", fault.texts("checks"), ""});
   for (const Members& one : file.objects("functions"))
-    coverage.functions.push_back({one.text("name"), one.text("backend"), one.texts("named_by")});
+    coverage.functions.push_back(
+        {one.text("name"), one.text("backend"), one.texts("called_by"), one.text("reason")});
   return coverage;
 }
 

@@ -67,11 +67,12 @@ struct PageRule {
   std::vector<PageCheck> checks{};
 };
 
-// Of the simulator, or of a vendor's interface; and who notices it, or names it.
+// Of the simulator, or of a vendor's interface; and who notices it, or calls it.
 struct PageCovered {
   std::string name{};
   std::string backend{};  // of a function
   std::vector<std::string> by{};
+  std::string reason{};  // why nobody calls it
 };
 
 struct PageCoverage {

@@ -25,6 +25,7 @@
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"
 #include "harness/plan/known_failures_check.h"
+#include "harness/plan/shard.h"
 #include "harness/run/record/journal_seal.h"
 #include "harness/run/record/run_directory.h"
 #include "harness/run/record/subject.h"
@@ -54,10 +55,16 @@ struct GateOptions {
   std::vector<GateOutput> outputs() const { return {json, markdown, statement}; }
 };
 
-constexpr std::size_t kLongestList = std::size_t{16} << 20;
+static_assert(kMostShardsOfAPlan == kMostShards);  // what `run --shard` accepts
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kLongestList = 16 * kMiB;
+constexpr std::size_t kLongestPlan = 2048 * kMiB;  // as a journal; 100,000 cases are about 100 MiB
 
 // Green needs a verdict: whatever else goes wrong is 2.
-int refuse(const Error& error) {
+int refuse(Error error) {
+  error.what = in_one_line(error.what);
+  error.hint = in_one_line(error.hint);
   static_cast<void>(fail(error));
   return kExitUsage;
 }
@@ -75,6 +82,32 @@ std::string beside(const GatePolicy& policy, const std::string& path) {
   return (fs::path(policy.file).parent_path() / path).string();
 }
 
+// A policy may name anything: what has no end does not fill the memory.
+Result<std::string> read_at_most(std::size_t longest, const std::string& file) {
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream.is_open()) return read_text_file(file);  // says why
+  std::string text;
+  while (stream && text.size() <= longest) {
+    const std::size_t begin = text.size();
+    text.resize(begin + kMiB);
+    stream.read(text.data() + begin, static_cast<std::streamsize>(kMiB));
+    text.resize(begin + static_cast<std::size_t>(stream.gcount()));
+  }
+  if (text.size() > longest)
+    return Error::usage(fmt::format("read {}: it is longer than {} MiB", file, longest / kMiB));
+  return text;
+}
+
+// Who writes a plan is done before the gate begins, so no pipe is waited for.
+Result<std::string> read_plan_file(const std::string& file) {
+  std::error_code error;
+  const fs::file_type type = fs::status(file, error).type();
+  if (type == fs::file_type::not_found || type == fs::file_type::directory) return read_text_file(file);
+  if (type != fs::file_type::regular) return Error::usage("read " + file + ": it is no ordinary file");
+  return read_at_most(kLongestPlan, file);
+}
+
 // Of a policy, or a list that it names: nobody writes as much by hand.
 Result<std::string> read_short_file(const std::string& file) {
   std::error_code error;
@@ -82,14 +115,7 @@ Result<std::string> read_short_file(const std::string& file) {
   if (type == fs::file_type::not_found || type == fs::file_type::directory) return read_text_file(file);
   if (type != fs::file_type::regular && type != fs::file_type::fifo)
     return Error::usage("read " + file + ": it is neither a file nor a pipe");
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream.is_open()) return read_text_file(file);  // says why
-  std::string text(kLongestList + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (text.size() > kLongestList) return Error::usage("read " + file + ": it is longer than 16 MiB");
-  text.shrink_to_fit();
-  return text;
+  return read_at_most(kLongestList, file);
 }
 
 Result<GatePolicy> read_policy(const std::string& file) {
@@ -101,7 +127,7 @@ Result<void> read_plans(GateInputs& inputs) {
   for (const GateCell& cell : inputs.policy.cells) {
     if (cell.plan.empty() || inputs.plans.contains(cell.plan)) continue;
     const std::string file = beside(inputs.policy, cell.plan);
-    const auto text = read_text_file(file);
+    const auto text = read_plan_file(file);
     auto plan = text ? parse_gate_plan(*text, file) : text.error();
     if (!plan) {
       return Error::usage(
@@ -110,6 +136,7 @@ Result<void> read_plans(GateInputs& inputs) {
     }
     inputs.plans.emplace(cell.plan, *std::move(plan));
   }
+  note_weak_plans(inputs);
   return {};
 }
 
@@ -390,9 +417,10 @@ Result<GateInputs> read_inputs(const GateOptions& options) {
 
 void print_weakenings(const GatePolicy& policy) {
   for (const GateWeakening& weakening : policy.weakenings) {
-    std::printf("%s\n", shown(fmt::format("weaker {}:{}: {} = {} (else: {})", policy.file, weakening.line,
-                                          weakening.key, weakening.value, weakening.strict))
-                            .c_str());
+    std::printf("%s\n",
+                shown(in_one_line(fmt::format("weaker {}:{}: {} = {} (else: {})", policy.file, weakening.line,
+                                              weakening.key, weakening.value, weakening.strict)))
+                    .c_str());
   }
 }
 
@@ -421,7 +449,8 @@ void print_verdict(const GateInputs& inputs, const GateVerdict& verdict) {
   std::printf("%s", shown(gate_text(verdict)).c_str());
   for (const GateReport& report : inputs.reports) {
     if (!verdict.green())
-      std::printf("%s\n", shown(fmt::format("{} is in {}", report.name(), report.place)).c_str());
+      std::printf("%s\n",
+                  shown(in_one_line(fmt::format("{} is in {}", report.name(), report.place))).c_str());
   }
 }
 
@@ -462,7 +491,8 @@ int check_policy(const std::string& file) {
   for (const GateCell& cell : inputs.policy.cells)
     std::printf(
         "%s\n",
-        shown(fmt::format("cell   {}{}", cell.name, cell.hardware ? "" : ", not on hardware")).c_str());
+        shown(in_one_line(fmt::format("cell   {}{}", cell.name, cell.hardware ? "" : ", not on hardware")))
+            .c_str());
   return exit_code_when_told(kExitGreen);
 }
 

@@ -1,6 +1,7 @@
 // `proctor gate` from outside: its exit codes, what it says, and the files that it writes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -184,6 +185,18 @@ TEST_F(GateCommand, AListIsAFileOfSomeSizeWithSomethingInIt) {
   EXPECT_THAT(gate(words(scene)).err, HasSubstr("neither a file nor a pipe"));
 }
 
+TEST_F(GateCommand, APlanIsAFileWithAnEnd) {
+  write_scene(good_scene(), path());
+  fs::remove(path() / "plan.json");
+  fs::create_symlink("/dev/zero", path() / "plan.json");
+  const Ended endless = gate({"--check", "gate.toml"});
+  EXPECT_EQ(endless.exit_code, 2);
+  EXPECT_THAT(endless.err, HasSubstr("plan.json: it is no ordinary file (`plan` in gate.toml:4)"));
+  fs::remove(path() / "plan.json");
+  ASSERT_EQ(::mkfifo((path() / "plan.json").c_str(), 0600), 0);
+  EXPECT_THAT(gate({"--check", "gate.toml"}).err, HasSubstr("it is no ordinary file"));
+}
+
 TEST_F(GateCommand, SameInputsGiveTheSameFilesAnywhere) {
   const GateScene scene = sharded_scene();
   std::string first;
@@ -262,6 +275,57 @@ TEST_F(GateCommand, APolicyIsCheckedWithWhatItNames) {
   const Ended stack = gate({"--check", "gate.toml"});
   EXPECT_EQ(stack.exit_code, 2);
   EXPECT_THAT(stack.err, HasSubstr("Did you mean `xpu-rolling`?"));
+}
+
+// A plan that tries less is one, and says so wherever weakenings are listed.
+TEST_F(GateCommand, WhatThePlanOfACellTriesIsAWeakening) {
+  write_file(path() / "gate.toml", "[[cell]]\nsuite = \"memory\"\nbackend = \"xpu\"\nplan = \"plan.json\"\n");
+  const auto planned = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> argv = {std::string(PROCTOR_BIN_DIR) + "/proctor",
+                                     "plan",
+                                     "memory",
+                                     "--sim=xpu:2x1",
+                                     "--filter=*Copy.HostTo*",
+                                     "-o",
+                                     "plan.json"};
+    argv.insert(argv.end(), more.begin(), more.end());
+    const Ended done =
+        run_child(argv, {.env = {"XDG_RUNTIME_DIR=" + path().string()}, .directory = path().string()});
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    return gate({"--check", "gate.toml"});
+  };
+  const Ended weak = planned({"--size", "smoke", "--seed", "7"});
+  EXPECT_EQ(weak.exit_code, 0) << weak.err;
+  EXPECT_THAT(weak.out, HasSubstr("weaker gate.toml:1: cell.plan = size smoke (else: size ci)"));
+  EXPECT_THAT(weak.out, HasSubstr("weaker gate.toml:1: cell.plan = seed 7 (else: seed 0)"));
+  EXPECT_EQ(planned({}).out.find("weaker"), std::string::npos);
+}
+
+// What a run says of itself begins no line, however long it is: the log of a CI step obeys what begins one.
+TEST_F(GateCommand, ARunBeginsNoLineOfTheConsole) {
+  const std::string evil = "\n::error::PWN\r::error::PWN " + std::string(100'000, 'x');
+  GateScene scene = good_scene();
+  scene.run().plan.run_id = evil;
+  scene.run().plan.started = evil;
+  scene.run().plan.subject.commit.value = evil;
+  scene.run().plan.devices[1].name = evil;
+  for (SceneCase& one : scene.run().cases) one.id += evil;
+  scene.run().cases[0].attempts = {{Outcome::kSkip, evil}};
+  scene.run().extra.emplace_back(Warning{std::string(kReportLost), evil});
+  write_scene(scene, path());
+  std::vector<std::string> all = words(scene);
+  all.insert(all.end(), {"--markdown", "gate.md"});
+  const Ended red = gate(all);
+  EXPECT_EQ(red.exit_code, 1) << red.err;
+  const std::string markdown = read_file_or_empty((path() / "gate.md").string());
+  write_file(path() / "run/journal.jsonl", "\n" + evil);
+  const Ended refused = gate({"--policy", "gate.toml", "--subject", "commit=" + evil, "run", "no" + evil});
+  EXPECT_EQ(refused.exit_code, 2);
+  for (const std::string& text : {red.out, markdown, refused.err}) {
+    for (const char* begin : {"\n::", "\r"}) EXPECT_EQ(text.find(begin), text.npos) << text.substr(0, 2000);
+    EXPECT_LT(text.size(), 300'000U);
+  }
+  EXPECT_THAT(red.out, HasSubstr("\\n::error::PWN"));
 }
 
 // What nobody knows of a run is not what the lock says.

@@ -70,6 +70,9 @@ struct GateInputs {
   std::string proctor_version{};  // of the gate
 };
 
+// The plans of cells may try less than they could: that is listed among what the policy weakens, each with its cell.
+void note_weak_plans(GateInputs& inputs);
+
 // What one rule says.
 struct GateFinding {
   std::string rule{};

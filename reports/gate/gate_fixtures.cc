@@ -32,13 +32,15 @@ std::vector<std::string> ids_of_plan() {
 }
 
 // As `proctor plan` writes it, with what a gate reads of it.
-std::string plan_text(const std::vector<std::string>& ids) {
+std::string plan_text(const std::vector<std::string>& ids,
+                      const nlohmann::json& extent = nlohmann::json::object()) {
   nlohmann::json plan = {
       {"format", "proctor-plan"},
       {"version", 1},
       {"plan_digest", digest_of_plan(ids, {})},
       {"suites", {{{"name", "memory"}, {"backend", "xpu"}, {"command", {"a \"b\"\n\x01"}}}}},
       {"cases", nlohmann::json::array()}};
+  plan.update(extent);
   for (const std::string& id : ids)
     plan["cases"].push_back({{"id", id}, {"suite", 0}, {"needs", nullptr}, {"disabled", false}});
   plan["digest"] = sha256_hex(plan.dump());
@@ -259,6 +261,17 @@ void add_ways_of_plans(WrongWays& ways) {
   ways.add(2, "what was merged out of shards, in their place", "shards",
            {"B580", "give the shards themselves"},
            [](GateScene& scene) { scene.run().plan.stack.emplace_back("shard.1", "run a on b"); });
+  for (const auto& [index, count] : {std::pair{1, 2'147'483'647}, {1, 10'001}, {0, 1}, {2, 1}, {1, -1}}) {
+    const std::string number = std::to_string(index) + "/" + std::to_string(count);
+    ways.add(25, "shard " + number, "journal", {"shard " + number + " is no number of shards"},
+             [&](GateScene& scene) {
+               scene.run().plan.shard->index = index;
+               scene.run().plan.shard->count = count;
+             });
+  }
+  ways.add(2, "all but one of many shards are missing", "shards",
+           {"shard 21/10000 is missing", "and 9979 more are missing"},
+           [](GateScene& scene) { scene.run().plan.shard->count = 10'000; });
   ways.add(3, "nothing executed, and exit code 0", "executed",
            {"B580", "nothing was executed", "memory.xpu/Copy.A"}, [](GateScene& scene) {
              for (SceneCase& one : scene.run().cases)
@@ -325,6 +338,17 @@ void add_ways_of_plans(WrongWays& ways) {
            });
   ways.add(6, "a run without the plan", "plan", {"was run without --plan"},
            [](GateScene& scene) { scene.run().plan.shard.reset(); });
+  ways.add(6, "another seed than the usual one, and no plan names it", "plan", {"or may have: --seed 7"},
+           [](GateScene& scene) {
+             scene.run().plan.shard.reset();
+             scene.run().plan.command_line = {"proctor", "run", "memory", "--seed", "7"};
+             scene.run().plan.seed = 7;
+             scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
+           });
+  ways.add(6, "a plan that tries each check with one point", "",
+           {"plan.json: it was made with --point bytes=0"}, [](GateScene& scene) {
+             scene.files["plan.json"] = plan_text(ids_of_plan(), {{"point", "bytes=0"}});
+           });
   ways.add(7, "every case skipped, each with a reason", "executed",
            {"B580", "nothing was executed", "memory.xpu/Copy.B"}, [](GateScene& scene) {
              for (SceneCase& one : scene.run().cases) one.attempts = {{Outcome::kSkip, "unsupported:fp64"}};
@@ -1012,6 +1036,7 @@ Result<GateInputs> read_scene(const GateScene& scene, const fs::path& directory,
   auto plan = parse_gate_plan(read_file_or_empty((directory / "plan.json").string()), "plan.json");
   if (!plan) return plan.error();
   inputs.plans.emplace("plan.json", *std::move(plan));
+  note_weak_plans(inputs);
   for (const SceneRun& run : scene.runs) {
     auto report = read_gate_report(directory / run.directory, run.directory);
     if (!report) return report.error();

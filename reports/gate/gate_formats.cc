@@ -12,6 +12,7 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kShownCases = 10;
+constexpr std::size_t kLongestShown = 4000;  // bytes; gate.json has all
 
 // Two directories with the same files have the same verdict.
 std::string name_of_file(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -70,24 +71,24 @@ void write_cell(JsonWriter& json, const GateCellVerdict& cell) {
 std::string some(const std::vector<std::string>& cases, std::size_t most) {
   std::vector<std::string> shown(cases.begin(),
                                  cases.begin() + static_cast<std::ptrdiff_t>(std::min(cases.size(), most)));
-  for (std::string& id : shown) id = clean_text(id);
+  for (std::string& id : shown) id = in_one_line(id);
   std::string text = joined(shown, ", ");
   if (cases.size() > most) text += fmt::format(" and {} more", cases.size() - most);
   return text;
 }
 
-// Text of a run, in which nothing is obeyed by who shows it.
-std::string seen(std::string_view text) { return without_hidden_controls(clean_text(text)); }
-
-// Text in a table or a list of Markdown.
-std::string plain(std::string_view text) {
+// One line as text of Markdown.
+std::string as_markdown(std::string_view line) {
   std::string out;
-  for (const char c : seen(text)) {
+  for (const char c : line) {
     if (std::string_view("\\`*_{}[]<>|#").find(c) != std::string_view::npos) out += '\\';
-    out += c == '\n' || c == '\r' ? ' ' : c;
+    out += c;
   }
   return out;
 }
+
+// Text in a table or a list of Markdown.
+std::string plain(std::string_view text) { return as_markdown(in_one_line(text)); }
 
 void add_red_rules(std::string& out, const std::string& name, const std::vector<GateFinding>& findings) {
   for (const GateFinding& finding : findings) {
@@ -96,20 +97,37 @@ void add_red_rules(std::string& out, const std::string& name, const std::vector<
                        plain(finding.limit), plain(finding.value));
     for (const std::string& why : finding.says) out += fmt::format("  * {}\n", plain(why));
     if (!finding.cases.empty())
-      out += fmt::format("  * cases: {}\n", plain(some(finding.cases, 4 * kShownCases)));
+      out += fmt::format("  * cases: {}\n", as_markdown(some(finding.cases, 4 * kShownCases)));
   }
 }
 
 void add_red_text(std::string& out, const std::vector<GateFinding>& findings) {
   for (const GateFinding& finding : findings) {
     if (finding.held) continue;
-    for (const std::string& why : finding.says) out += fmt::format("  {:<16} {}\n", finding.rule, seen(why));
+    for (const std::string& why : finding.says)
+      out += fmt::format("  {:<16} {}\n", finding.rule, in_one_line(why));
     if (!finding.cases.empty())
-      out += fmt::format("  {:<16} cases: {}\n", "", seen(some(finding.cases, kShownCases)));
+      out += fmt::format("  {:<16} cases: {}\n", "", some(finding.cases, kShownCases));
   }
 }
 
 }  // namespace
+
+std::string in_one_line(std::string_view text) {
+  const std::string_view head = text.substr(0, kLongestShown);
+  std::string line;
+  for (const char c : without_hidden_controls(clean_text(head))) {
+    if (c == '\n') {
+      line += "\\n";
+    } else if (c == '\r') {
+      line += "\\r";
+    } else {
+      line += c;
+    }
+  }
+  if (head.size() < text.size()) line += fmt::format(" ... and {} more bytes", text.size() - head.size());
+  return line;
+}
 
 std::string gate_json(const GateInputs& inputs, const GateVerdict& verdict) {
   std::string text = text_of([&](TextOutput& output) {
@@ -207,7 +225,7 @@ std::string gate_text(const GateVerdict& verdict) {
   if (!std::ranges::all_of(verdict.rules, &GateFinding::held)) out += "red    all runs\n";
   add_red_text(out, verdict.rules);
   for (const GateCellVerdict& cell : verdict.cells) {
-    out += fmt::format("{:<6} {}: {} of {} executed\n", colour(cell.green()), seen(cell.cell.name),
+    out += fmt::format("{:<6} {}: {} of {} executed\n", colour(cell.green()), in_one_line(cell.cell.name),
                        cell.executed, cell.planned);
     add_red_text(out, cell.rules);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "reports/gate/gate.h"
 
@@ -13,6 +14,10 @@ inline constexpr int kGateSchemaVersion = 1;
 std::string gate_json(const GateInputs& inputs, const GateVerdict& verdict);
 std::string gate_markdown(const GateInputs& inputs, const GateVerdict& verdict);
 std::string gate_statement(const GateInputs& inputs, const GateVerdict& verdict);
+
+// Text of a run or of a policy where people see it: it begins no other line, nothing in it is obeyed by who shows it, and
+// what is very long is cut.
+std::string in_one_line(std::string_view text);
 
 // For a terminal: one line of each cell, and below a red one its rules that did not hold.
 std::string gate_text(const GateVerdict& verdict);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "reports/model/exit_code.h"
+#include "reports/model/report_place.h"
 
 namespace proctor {
 namespace {
@@ -262,6 +263,9 @@ class StrictReader {
     if (!std::holds_alternative<RunPlanned>(event) && !journal_.model.has_plan())
       return error_.at(number_, "a record stands before the plan");
     if (journal_.model.ended()) flaw("a record stands behind the end of the run");
+    if (const auto* plan = std::get_if<RunPlanned>(&event);
+        plan && plan->shard && !is_shard_number(*plan->shard))
+      flaw(fmt::format("shard {}/{} is no number of shards", plan->shard->index, plan->shard->count));
     if (const auto* end = std::get_if<CaseEnded>(&event)) {
       const CaseRecord* record = journal_.model.find(end->case_id);
       if (record != nullptr && record->end) flaw("the case ended twice", end->case_id);

@@ -159,6 +159,17 @@ void one_run_rule(const CellView& view, GateFinding& finding) {
         fmt::format("{} runs fill this cell, and none of them is chosen: {}", runs.size(), finding.value));
 }
 
+void name_missing(const std::map<int, Texts>& shards, int count, GateFinding& finding) {
+  constexpr std::size_t kNamed = 20;
+  if (count > kMostShardsOfAPlan) return red(finding, fmt::format("{} is no number of shards", count));
+  std::size_t missing = 0;
+  for (int index = 1; index <= count; ++index) {
+    if (shards.contains(index)) continue;
+    if (++missing <= kNamed) red(finding, fmt::format("shard {}/{} is missing", index, count));
+  }
+  if (missing > kNamed) red(finding, fmt::format("and {} more are missing", missing - kNamed));
+}
+
 void shards_rule(const CellView& view, GateFinding& finding) {
   std::map<int, Texts> shards;
   int count = 0;
@@ -172,9 +183,7 @@ void shards_rule(const CellView& view, GateFinding& finding) {
   }
   finding.limit = count == 0 ? "each shard once" : fmt::format("each of {} shards once", count);
   finding.value = counted(shards.size(), "shard");
-  for (int index = 1; index <= count; ++index) {
-    if (!shards.contains(index)) red(finding, fmt::format("shard {}/{} is missing", index, count));
-  }
+  name_missing(shards, count, finding);
   for (const auto& [index, runs] : shards) {
     if (runs.size() > 1)
       red(finding, fmt::format("shard {}/{} is there {} times: runs {}", index, count, runs.size(),
@@ -345,6 +354,7 @@ std::string narrowed_by(const RunPlanned& plan) {
     if (has_option(plan, option)) return option;
   }
   if (!plan.filters.empty()) return plan.filters.front();
+  if (plan.seed != 0) return fmt::format("--seed {}", plan.seed);
   return plan.size == "smoke" ? "--size smoke" : "";
 }
 

@@ -238,6 +238,20 @@ bool GateVerdict::green() const {
          std::ranges::all_of(cells, [](const GateCellVerdict& cell) { return cell.green(); });
 }
 
+void note_weak_plans(GateInputs& inputs) {
+  GatePolicy& policy = inputs.policy;
+  for (const GateCell& cell : policy.cells) {
+    const auto plan = inputs.plans.find(cell.plan);
+    if (plan == inputs.plans.end()) continue;
+    const auto weaker = [&](const std::string& value, const std::string& strict) {
+      policy.weakenings.push_back({"cell.plan", value, strict, cell.line});
+    };
+    if (plan->second.size == "smoke") weaker("size smoke", "size ci");
+    if (!plan->second.seed.empty()) weaker("seed " + plan->second.seed, "seed 0");
+  }
+  std::ranges::stable_sort(policy.weakenings, {}, &GateWeakening::line);
+}
+
 std::vector<std::string_view> gate_rules() {
   std::vector<std::string_view> names;
   for (const CommonRule& rule : kCommonRules) names.push_back(rule.name);

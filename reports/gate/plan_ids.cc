@@ -39,7 +39,11 @@ class PlanScanner {
       return fmt::format("its format is version {}, and this Proctor reads version {}", version_, kVersion);
     if (digest_.hex() != said_digest_)
       return "it was changed after it was made: its digest is that of another content";
+    if (!point_.empty())
+      return fmt::format("it was made with --point {}, and tries each check with that point alone", point_);
     plan.digest = said_digest_;
+    plan.size = size_;
+    plan.seed = seed_;
     plan.plan_digest = plan_digest_;
     for (auto& [suite, id] : cases_) {
       if (suite >= suites_.size()) return fmt::format("its case {} is of no suite", id);
@@ -124,11 +128,14 @@ class PlanScanner {
   void value(std::string_view raw) {
     const bool is_text = raw.starts_with('"') && raw.size() >= 2;
     if (open_.size() == 1 && top_ == "version") version_ = raw;
+    if (open_.size() == 1 && top_ == "seed") seed_ = raw == "0" ? "" : raw;
     if (in("cases", 3) && key_ == "suite")
       std::from_chars(raw.data(), raw.data() + raw.size(), suite_of_case_);
     if (!is_text) return;
     if (open_.size() == 1 && top_ == "format") format_ = unquoted(raw);
     if (open_.size() == 1 && top_ == "plan_digest") plan_digest_ = unquoted(raw);
+    if (open_.size() == 1 && top_ == "size") size_ = unquoted(raw);
+    if (open_.size() == 1 && top_ == "point") point_ = unquoted(raw);
     if (in("cases", 3) && key_ == "id") id_ = unquoted(raw);
     if (in("suites", 3) && !suites_.empty() && key_ == "name") suites_.back().first = unquoted(raw);
     if (in("suites", 3) && !suites_.empty() && key_ == "backend") suites_.back().second = unquoted(raw);
@@ -160,6 +167,9 @@ class PlanScanner {
   std::string version_;
   std::string said_digest_;
   std::string plan_digest_;
+  std::string size_;
+  std::string_view seed_;
+  std::string point_;
   std::vector<std::pair<std::string, std::string>> suites_;  // name, backend
   std::uint64_t suite_of_case_ = 0;
   std::string id_;

@@ -47,6 +47,28 @@ TEST(GatePlan, HasTheIdsOfEachSuiteAndTheDigestOfTheFile) {
   EXPECT_THAT(read->cases.at({"a \"b\"", "xpu"}), ElementsAre("a/\u00e9\\\" 1"));
 }
 
+// Else a plan of one point would be as green as one of all of them.
+TEST(GatePlan, APlanOfOnePointIsNone) {
+  json narrow = small_plan();
+  narrow["point"] = "bytes=0,type=\"i8\"";
+  EXPECT_THAT(complaint_about(plan_file(narrow)),
+              HasSubstr("p.json: it was made with --point bytes=0,type=\"i8\", and tries each check with"));
+  narrow["point"] = "";
+  EXPECT_EQ(complaint_about(plan_file(narrow)), "");
+}
+
+TEST(GatePlan, HasTheSizeAndTheSeedOfItsChecks) {
+  json plan = small_plan();
+  plan["size"] = "smoke";
+  plan["seed"] = 18446744073709551615u;
+  const auto read = parse_gate_plan(plan_file(plan), "p.json");
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(read->size, "smoke");
+  EXPECT_EQ(read->seed, "18446744073709551615");
+  plan["seed"] = 0;
+  EXPECT_EQ(parse_gate_plan(plan_file(plan), "p.json")->seed, "");
+}
+
 TEST(GatePlan, BlanksBetweenWordsAreNoChange) {
   for (const int indent : {-1, 0, 1, 4}) EXPECT_EQ(complaint_about(plan_file(small_plan(), indent)), "");
   EXPECT_EQ(complaint_about(" \n\t" + plan_file(small_plan()) + "\r\n"), "");

@@ -128,6 +128,8 @@ Result<void> check_numbers(const Inputs& sorted) {
   const int count = plan_of(*sorted.front()).shard->count;
   std::map<int, const MergeInput*> by_index;
   for (const MergeInput* input : sorted) {
+    if (!is_shard_number(*plan_of(*input).shard))
+      return refused(fmt::format("shard {} of {} is no number of shards", shard_text(*input), input->name));
     const auto [first, inserted] = by_index.emplace(plan_of(*input).shard->index, input);
     if (inserted) continue;
     return refused(fmt::format("shard {} is there twice: {} and {}", shard_text(*input), first->second->name,

@@ -141,6 +141,16 @@ TEST(Merge, AGapIsNamed) {
   EXPECT_THAT(refusal({}), HasSubstr("there are none"));
 }
 
+// As many shards as a journal may say are never counted.
+TEST(Merge, WhatIsNoNumberOfShardsIsRefused) {
+  for (const auto& [index, count] : {std::pair{1, 2147483647}, {1, 10'001}, {0, 3}, {4, 3}, {1, -1}}) {
+    Part odd = part(1);
+    odd.plan.shard->index = index;
+    odd.plan.shard->count = count;
+    EXPECT_THAT(refusal({odd}), HasSubstr("is no number of shards")) << index << "/" << count;
+  }
+}
+
 TEST(Merge, AnOverlapIsNamed) {
   EXPECT_THAT(refusal({part(1), part(2), part(3), part(2)}),
               HasSubstr("shard 2/3 is there twice: dir1 and dir3"));

@@ -19,6 +19,10 @@ bool is_utc_stamp(std::string_view text) {
   return text.size() == kLength && parse_utc(text);
 }
 
+bool is_shard_number(const PlannedShard& shard) {
+  return shard.index >= 1 && shard.index <= shard.count && shard.count <= kMostShardsOfAPlan;
+}
+
 std::int64_t unix_ms(const std::string& utc) {
   if (!is_utc_stamp(utc)) return 0;
   return parse_utc(utc)->time_since_epoch().count() * std::int64_t{1000};

@@ -64,7 +64,10 @@ std::string why_not_ours_now(Database& database) {
     return version == 0 && application == 0 && is_empty ? "" : "it is of another program";
   }
   const auto known = static_cast<std::int64_t>(schema_steps().size());
-  if (version <= known) return "";
+  if (version <= known) {
+    const std::string strange = strange_in(database);
+    return strange.empty() ? "" : "it is damaged: " + strange;
+  }
   return fmt::format("it is of version {}, and this proctor knows {}: a newer one wrote it", version, known);
 }
 

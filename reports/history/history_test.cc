@@ -384,17 +384,22 @@ TEST(HistoryTest, ADamagedFileIsNamed) {
   std::vector<MadeCase> cases;
   for (int i = 0; i < 500; ++i) cases.push_back({"a/case" + std::to_string(i)});
   { const History history = history_of(file_in(directory), {made_run(1, cases)}); }
-  std::string bytes = bytes_of(file_in(directory));
-  for (std::size_t page = 4096; page < bytes.size(); page += 4096) bytes.replace(page, 200, 200, '\x7f');
-  write_file(file_in(directory), bytes);
-  auto history = History::open_to_read(file_in(directory), 1s);
-  ASSERT_TRUE(history);
-  const auto wrong = history->check();
+  const std::string whole = bytes_of(file_in(directory));
+  const auto damage_from = [&](std::size_t first) {
+    std::string bytes = whole;
+    for (std::size_t page = first * 4096; page < bytes.size(); page += 4096)
+      bytes.replace(page, 200, 200, '\x7f');
+    write_file(file_in(directory), bytes);
+    return History::open_to_read(file_in(directory), 1s);
+  };
+  const auto history = damage_from(1);  // with its tables
+  ASSERT_FALSE(history);
+  EXPECT_THAT(history.error().what, HasSubstr("damaged"));
+  EXPECT_EQ(history.error().kind, ErrorKind::kUsage);
+  auto results = damage_from(whole.size() / 4096 - 4);  // its newest pages
+  ASSERT_TRUE(results) << results.error().what;
+  const auto wrong = results->check();
   EXPECT_TRUE(!wrong || !wrong->empty());
-  const auto runs = history->runs();
-  ASSERT_FALSE(runs);
-  EXPECT_THAT(runs.error().what, HasSubstr("damaged"));
-  EXPECT_EQ(runs.error().kind, ErrorKind::kUsage);
 }
 
 TEST(HistoryTest, ASummaryThatIsNotThatOfTheResultsIsFound) {
@@ -431,6 +436,33 @@ TEST(HistoryTest, AFileOfAnyBytesEndsNothing) {
     }
     static_cast<void>(ask(*history, {.failing = true, .flaky = true, .outcomes = true}));
     static_cast<void>(history->check());
+  }
+}
+
+// Such a thing is run whenever the file is used, and may never end.
+TEST(HistoryTest, WhatSomebodyAddedToTheTablesIsDamage) {
+  const char* const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)";
+  const std::string changes[] = {
+      fmt::format(
+          "CREATE TRIGGER t AFTER INSERT ON run BEGIN INSERT INTO renamed SELECT n, 'b' FROM ({} SELECT "
+          "count(*) AS n FROM c); END",
+          endless),
+      fmt::format(
+          "DROP TABLE merged_part; CREATE VIEW merged_part AS {} SELECT x AS merged, x AS shard FROM c",
+          endless),
+      fmt::format("DROP VIEW outcome_of_case; CREATE VIEW outcome_of_case AS {} SELECT x FROM c", endless),
+      "CREATE TABLE more (a)",
+      "CREATE INDEX more ON run (started)",
+      "DROP INDEX run_by_commit",
+      "ALTER TABLE run ADD COLUMN more TEXT"};
+  for (const std::string& change : changes) {
+    const TempDir directory(kInMemory);
+    { const History history = history_of(file_in(directory), {made_run(1, {})}); }
+    Database(file_in(directory), Database::Access::kCreate, 1s).execute(change.c_str());
+    const std::string before = bytes_of(file_in(directory));
+    EXPECT_THAT(why_not_written(file_in(directory)), HasSubstr("it is damaged: it ")) << change;
+    EXPECT_THAT(why_not_read(file_in(directory)), HasSubstr("of version 2")) << change;
+    EXPECT_TRUE(bytes_of(file_in(directory)) == before);
   }
 }
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 
 #include "harness/core/outcome_meaning.h"
@@ -84,11 +86,32 @@ INSERT INTO merged_part SELECT run.run_id, part.run_id FROM part JOIN run ON run
 DROP TABLE part;
 )";
 
+// What SQLite keeps of each table, index, view and trigger: "table run CREATE TABLE run ...".
+std::set<std::string> entries_of(Database& database) {
+  std::set<std::string> entries;
+  Statement row(database, "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema");
+  while (row.step()) entries.insert(fmt::format("{} {}", row.text(0), row.text(1)));
+  return entries;
+}
+
 constexpr std::array kSteps = {kFirst, kMergedRuns};
 
 }  // namespace
 
 std::span<const char* const> schema_steps() { return kSteps; }
+
+std::string strange_in(Database& database, std::span<const char* const> steps) {
+  const auto version = static_cast<std::size_t>(database.number("PRAGMA user_version"));
+  Database own(":memory:", Database::Access::kCreate, std::chrono::milliseconds(0));
+  for (const char* step : steps.first(std::min(version, steps.size()))) own.execute(step);
+  const auto there = entries_of(database);
+  const auto wanted = entries_of(own);
+  if (!std::ranges::includes(wanted, there))
+    return fmt::format("it has a table, index, view or trigger that is not of version {}", version);
+  return there.size() == wanted.size()
+             ? ""
+             : fmt::format("it lacks a table, index or view of version {}", version);
+}
 
 bool migrate(Database& database, std::span<const char* const> steps) {
   const auto version = static_cast<std::size_t>(database.number("PRAGMA user_version"));

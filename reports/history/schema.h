@@ -26,6 +26,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "reports/history/database.h"
 
@@ -39,5 +40,9 @@ std::span<const char* const> schema_steps();
 // Takes the file from its version to the last. Within a transaction: it is taken there or stays as it was. Returns
 // whether there was anything to do.
 bool migrate(Database& database, std::span<const char* const> steps = schema_steps());
+
+// "" where the file has the tables, indexes and views of its version, and nothing else: what a trigger or a view of somebody
+// does is done whenever the file is read or written.
+std::string strange_in(Database& database, std::span<const char* const> steps = schema_steps());
 
 }  // namespace proctor

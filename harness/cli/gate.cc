@@ -150,6 +150,7 @@ GateKnownFailure gate_entry(const KnownFailure& entry) {
           .device = entry.device,
           .owner = entry.owner,
           .issue = entry.issue,
+          .added = entry.added,
           .expires = entry.expires,
           .mistakes = {},
           .origin = fs::path(entry.origin).filename().string()};

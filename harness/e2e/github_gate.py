@@ -11,6 +11,8 @@ import http.server
 import json
 import os
 import shutil
+import sqlite3
+import subprocess
 import sys
 import threading
 import types
@@ -256,6 +258,8 @@ def known_failures(sandbox):
     (sandbox.path / "history.sqlite").rename(before.directory / "proctor-history" / "history.sqlite")
     first = sandbox.gated(stacks=stacks, shared=Artifacts(sandbox.path / "known", {"7": before}))
     is_green(first)
+    [entry] = json.loads((kept(sandbox, "proctor-gate") / "gate.json").read_text())["known_failures"]["entries"]
+    check((entry["days_known"], entry["hits"]) == (0, 1), entry)
     sandbox.policy((ci / "gate.toml").read_text().replace('baseline = "required"', ""))
     sandbox.api.status = 500
     shared = Artifacts(sandbox.path / "known")
@@ -263,6 +267,79 @@ def known_failures(sandbox):
         shutil.rmtree(shared.directory / f"proctor-{name}")
     result = sandbox.gated(stacks=stacks, shared=shared, kept={name: first[name] for name in ("plan", "shard")})
     is_red(result, "# Gate: green", "nobody knows whether each known failure is still one", "GitHub answers 500")
+
+
+def alone(sandbox, history_state="none", **environment):
+    """(exit code, outputs, log) of gate.py itself. None takes a variable away."""
+    at = sandbox.path / "alone"
+    shutil.rmtree(at, ignore_errors=True)
+    for name in ("shards", "history"):
+        (at / name).mkdir(parents=True)
+    for index in (1, 2):
+        shard = f"{SHARD}{index}of2"
+        (at / "shards" / shard).symlink_to(sandbox.reports.directory / shard)
+    matrix = json.dumps({"include": [{"stack": "on-the-host", "shard": f"{index}of2"} for index in (1, 2)]})
+    variables = {**os.environ, "PATH": f"{BIN}:/usr/bin:/bin", "NAME": "proctor", "MATRIX": matrix, "POLICY": "ci/gate.toml",
+                 "PLAN_RESULT": "success", "SHARD_RESULT": "success", "HISTORY_STATE": history_state, "HISTORY_SAID": "",
+                 "SHARDS_AT": at / "shards", "HISTORY_AT": at / "history", "GATE_AT": at / "gate", "GITHUB_SHA": "0" * 40,
+                 "GITHUB_OUTPUT": at / "output", "GITHUB_STEP_SUMMARY": at / "summary", **environment}
+    variables = {name: str(value) for name, value in variables.items() if value is not None}
+    prepare = variables.pop("PREPARE", "")
+    if prepare:
+        shutil.copytree(prepare, at / "history", dirs_exist_ok=True)
+    done = subprocess.run([sys.executable, "-B", GATE / "gate.py"], cwd=sandbox.project(), env=variables, check=False,
+                          capture_output=True, text=True, timeout=60)
+    outputs = dict(line.split("=", 1) for line in (at / "output").read_text().splitlines())
+    said = (at / "summary").read_text() if (at / "summary").exists() else ""
+    return done.returncode, outputs, said + done.stdout + done.stderr
+
+
+def verdict_of(ended, verdict, *reasons, keep="false"):
+    code, outputs, said = ended
+    check(outputs == {"verdict": verdict, "keep-history": keep}, outputs, said)
+    check(code == {"green": 0, "red": 1, "refused": 2}[verdict], code, said)
+    for reason in reasons:
+        check(reason in said, reason, "is not in", said)
+
+
+def unforeseen(sandbox):
+    """Whatever is wrong around the gate, its verdict is written, with a reason, and no history is lost by it."""
+    verdict_of(alone(sandbox), "green", keep="true")
+    for matrix in ("{", "[]", '"x"', '{"include": [7]}'):
+        verdict_of(alone(sandbox, MATRIX=matrix), "refused", "# Gate: refused", "the matrix of the plan cannot be read")
+    verdict_of(alone(sandbox, GITHUB_STEP_SUMMARY=None), "green", "No summary", keep="true")
+    verdict_of(alone(sandbox, GITHUB_SHA=None), "refused", "the gate could not do its work")
+
+    histories = sandbox.path / "histories"
+    shutil.rmtree(histories, ignore_errors=True)
+    (histories / "directory" / "history.sqlite").mkdir(parents=True)
+    for name in ("newer", "trigger"):
+        (histories / name).mkdir()
+        file = histories / name / "history.sqlite"
+        added = sandbox.proctor("history", "add", file, sandbox.reports.directory / f"{SHARD}1of2")
+        check(added.returncode == 0, added)
+    sqlite3.connect(histories / "newer" / "history.sqlite").execute("PRAGMA user_version = 99").close()
+    with sqlite3.connect(histories / "trigger" / "history.sqlite") as database:
+        database.execute("CREATE TRIGGER t AFTER INSERT ON run BEGIN INSERT INTO renamed SELECT n, 'b' FROM (WITH RECURSIVE c(x)"
+                         " AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) AS n FROM c); END")
+    for name, reason in (("directory", "it is a directory"), ("newer", "a newer one wrote it")):
+        ended = alone(sandbox, "found", PREPARE=histories / name)
+        verdict_of(ended, "green", "No history: the newest one cannot be used", reason)
+    verdict_of(alone(sandbox, "found", PREPARE=histories / "trigger"), "green", "this run begins another one", keep="true")
+    verdict_of(alone(sandbox, "found", PREPARE=histories / "newer", PATH="/nowhere", PLAN_RESULT="skipped", MATRIX=""),
+               "red", "proctor does not start here", "code of a fork never reaches the machines")
+
+
+def known_without_history(sandbox):
+    """A known failure that is new, or that this run hit, needs no history; an older one does."""
+    sys.path.insert(0, str(GATE))
+    from gate import unproven
+    entries = [{"at": f"known.toml:{days}", "days_known": days, "hits": hits} for days, hits in ((13, 0), (14, 0), (20, 3))]
+    (sandbox.path / "gate.json").write_text(json.dumps({"known_failures": {"entries": entries}}))
+    for state, lost, wanted in (("none", False, ["known.toml:14"]), ("found", False, []),
+                                ("damaged", True, [entry["at"] for entry in entries])):
+        found = unproven(types.SimpleNamespace(state=state, lost=lost), sandbox.path)
+        check(found == wanted, state, found)
 
 
 def long_summary(sandbox):
@@ -289,8 +366,9 @@ def as_documented(_):
     check(asks == ["merge"] and "permissions" not in WORKFLOW.document, "merge has what its caller has, and the others less")
 
 
-SCENARIOS = {scenario.__name__: scenario for scenario in (good, missing, jobs, hardware, policies, history, history_lost, long_summary,
-                                                          as_documented, known_failures)}
+SCENARIOS = {scenario.__name__: scenario for scenario in (
+    good, unforeseen, known_without_history, missing, jobs, hardware, policies, history, history_lost, long_summary, as_documented,
+    known_failures)}
 
 
 def main():

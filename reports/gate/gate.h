@@ -33,6 +33,7 @@ struct GateKnownFailure {
   std::string device{};   // glob over the model; "": any
   std::string owner{};
   std::string issue{};
+  std::optional<Day> added{};           // since when it is known
   Day expires{};                        // the last day on which it holds
   std::vector<std::string> mistakes{};  // why it excuses nothing; empty: it holds
   std::string origin{};                 // "known_failures.toml:12"
@@ -108,6 +109,7 @@ struct GateEntryUse {
   std::string cases{};
   std::string owner{};
   std::string issue{};
+  std::optional<int> days_known{};
   int days_left = 0;
   int hits = 0;
 };

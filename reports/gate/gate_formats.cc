@@ -50,7 +50,8 @@ void write_list(JsonWriter& json, const GateInputs& inputs, const GateVerdict& v
   json.member("sha256", inputs.known_failures->sha256).open_array("entries");
   for (const GateEntryUse& entry : verdict.known_failures) {
     json.open_object().member("at", entry.origin).member("cases", entry.cases).member("owner", entry.owner);
-    json.member("issue", entry.issue).member("days_left", entry.days_left).member("hits", entry.hits).close();
+    json.member("issue", entry.issue).member("days_known", entry.days_known);
+    json.member("days_left", entry.days_left).member("hits", entry.hits).close();
   }
   json.close().close();
 }

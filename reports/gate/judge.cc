@@ -224,8 +224,10 @@ void describe_inputs(const Judging& all, GateVerdict& verdict) {
   const Day today = day_of(parse_utc(verdict.at).value_or(std::chrono::sys_seconds()));
   for (const JudgedEntry& judged : all.entries) {
     const GateKnownFailure& entry = *judged.entry;
-    verdict.known_failures.push_back({entry.origin, joined(entry.cases, ", "), entry.owner, entry.issue,
-                                      days_between(today, entry.expires), judged.hits});
+    verdict.known_failures.push_back(
+        {entry.origin, joined(entry.cases, ", "), entry.owner, entry.issue,
+         entry.added ? std::optional(days_between(*entry.added, today)) : std::nullopt,
+         days_between(today, entry.expires), judged.hits});
   }
 }
 

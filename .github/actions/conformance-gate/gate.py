@@ -20,16 +20,21 @@ from merge import error, escaped, shards_of  # noqa: E402
 VERDICTS = {0: "green", 1: "red", 2: "refused"}
 SUMMARY_LIMIT = 1_000_000  # GitHub drops all of a step's summary above 1 MiB, and the step stays green
 KEPT = "90d"  # as long as an artifact is, where nobody says otherwise
+HISTORY_SECONDS = 600  # the file may come from anywhere, and the verdict does not wait for it
+DAYS_WITHOUT_HIT = 14  # as `proctor gate --history` has it
+DAMAGED = ("it is damaged", "it is no SQLite file", "it is of another program", "in it is wrong", "in it are wrong")
 WHAT_BECAME = {"skipped": "was skipped, which GitHub counts as good", "cancelled": "was cancelled", "failure": "failed"}
 
 
-def proctor(*words, log=True):
+def proctor(*words, log=True, timeout=None):
     """(exit code, stderr). What it prints is in the log, too."""
     try:
         done = subprocess.run(["proctor", *map(str, words)], stderr=subprocess.PIPE, text=True, errors="replace",
-                              stdout=None if log else subprocess.DEVNULL, check=False)
+                              stdout=None if log else subprocess.DEVNULL, check=False, timeout=timeout)
     except OSError as failure:
         return 2, f"proctor does not start here: {failure}"
+    except subprocess.TimeoutExpired:
+        return 2, f"proctor {words[0]} takes longer than {timeout} s"
     print(done.stderr, end="", file=sys.stderr, flush=True)
     return done.returncode, done.stderr
 
@@ -55,8 +60,11 @@ def bad_jobs():
 def reports():
     """(the run directories of the shards, what is missing)"""
     there, missing = [], []
-    matrix = json.loads(os.environ["MATRIX"] or '{"include": []}')
-    for stack, shards in shards_of(matrix).items():
+    try:
+        stacks = shards_of(json.loads(os.environ["MATRIX"] or '{"include": []}'))
+    except (ValueError, LookupError, TypeError) as failure:
+        raise ValueError(f"the matrix of the plan cannot be read: {failure!r}") from failure
+    for stack, shards in stacks.items():
         for shard in shards:
             directory = Path(os.environ["SHARDS_AT"]) / f"{os.environ['NAME']}-shard-{stack}-{shard}"
             if (directory / "journal.jsonl").exists():
@@ -76,9 +84,25 @@ class History:
             self.state, self.said = "unknown", "nobody has looked for one"
         if self.state == "found" and not self.file.exists():
             self.state, self.said = "unknown", "the newest one was found, and could not be downloaded"
-        elif self.state == "found" and proctor("history", "check", self.file, log=False)[0]:
+        elif self.state == "found":
+            self.look()
+
+    def look(self):
+        """Only what is damaged is thrown away: a newer Proctor may know what to do with another one, and wants it then."""
+        code, why = self.tool("prune", self.file, "--keep", KEPT)  # an older one becomes one of today by that
+        if not code:
+            code, why = self.tool("check", self.file)
+        if code and any(words in why for words in DAMAGED):
             self.state, self.said = "damaged", "the newest one cannot be read; this run begins another one"
             self.file.unlink()
+        elif code:
+            self.state = "unknown"
+            reason = why.strip().split("\n")[0] or f"proctor history exits with {code}"
+            self.said = f"the newest one cannot be used: {reason}"
+
+    @staticmethod
+    def tool(*words):
+        return proctor("history", *words, log=False, timeout=HISTORY_SECONDS)
 
     @property
     def lost(self):
@@ -89,10 +113,13 @@ class History:
 
     def remember(self, directories):
         """Whether it is worth keeping: one that began anew would hide the one that could not be had."""
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        added = [not proctor("history", "add", self.file, directory, log=False)[0] for directory in directories]
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return False
+        added = [not self.tool("add", self.file, directory)[0] for directory in directories]
         if any(added):
-            proctor("history", "prune", self.file, "--keep", KEPT, log=False)
+            self.tool("prune", self.file, "--keep", KEPT)
         return any(added) and self.state != "unknown" and not os.environ.get("GITHUB_BASE_REF")
 
 
@@ -111,9 +138,13 @@ def make_page(directories, history, out):
                    "--out", out / "index.html", log=False)[0] == 0
 
 
-def needs_history(out):
-    """An entry of the list that nothing hit for long is a mistake, and only a history tells."""
-    return json.loads((out / "gate.json").read_text())["known_failures"] is not None
+def unproven(history, out):
+    """Entries of the list of which nobody knows whether they are still hit: only a history tells, where this run did not."""
+    entries = (json.loads((out / "gate.json").read_text())["known_failures"] or {"entries": []})["entries"]
+    if history.lost:
+        return [entry["at"] for entry in entries]
+    return [entry["at"] for entry in entries
+            if history.state == "none" and not entry["hits"] and (entry["days_known"] or 0) >= DAYS_WITHOUT_HIT]
 
 
 def tell(policy, code, problems, refusal, history):
@@ -134,19 +165,27 @@ def write_summary(problems, refusal, history, out):
         parts.append("# Red, whatever else is said\n\n" + "".join(f"* {problem}\n" for problem in problems))
     if refusal:
         parts.append("# Gate: refused\n\n" + "".join(f"    {line}\n" for line in refusal.splitlines()))
-    if (out / "gate.md").exists():
+    if history and (out / "gate.md").exists():
         parts.append((out / "gate.md").read_text(encoding="utf-8"))
-    if history.said:
+    if history and history.said:
         parts.append(f"No history: {history.said}.\n")
     text = "\n".join(parts).encode()
     if len(text) > SUMMARY_LIMIT:
         text = text[:text.rindex(b"\n", 0, SUMMARY_LIMIT) + 1] + b"\nToo long: all of it is in gate.md of the artifact.\n"
-    with open(os.environ["GITHUB_STEP_SUMMARY"], "ab") as summary:
-        summary.write(text)
+    try:
+        with open(os.environ["GITHUB_STEP_SUMMARY"], "ab") as summary:
+            summary.write(text)
+    except (KeyError, OSError) as failure:
+        print(f"::warning title=No summary::{escaped(repr(failure))}")
 
 
-def main():
-    out = Path(os.environ["GATE_AT"])
+def say(name, value):
+    with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as output:
+        output.write(f"{name}={value}\n")
+
+
+def judge_all(out):
+    """(exit code, the history, the run directories)"""
     out.mkdir(parents=True, exist_ok=True)
     policy, history = os.environ["POLICY"], History()
     directories, missing = reports()
@@ -157,16 +196,27 @@ def main():
     if not refusal and directories:
         code, refusal = judge(policy, directories, history, out)
     if not refusal and directories:
-        if history.lost and needs_history(out):
-            problems.append("without the history nobody knows whether each known failure is still one")
+        if entries := unproven(history, out):
+            problems.append("without a history nobody knows whether each known failure is still one: " + ", ".join(entries))
         if not make_page(directories, history, out):
             problems.append("the page of this verdict could not be made")
     code = 2 if refusal else max(code, 1) if problems else code
     tell(policy, code, problems, refusal, history)
     write_summary(problems, refusal, history, out)
-    keep = history.remember(directories)
-    with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as output:
-        output.write(f"verdict={VERDICTS[code]}\nkeep-history={'true' if keep else 'false'}\n")
+    return code, history, directories
+
+
+def main():
+    out, history = Path(os.environ["GATE_AT"]), None
+    try:
+        code, history, directories = judge_all(out)
+    except Exception as failure:  # pylint: disable=broad-exception-caught # whatever it is, it is no verdict
+        code, refusal = 2, f"the gate could not do its work: {failure}"
+        error("Gate refused", refusal)
+        write_summary([], refusal, None, out)
+    say("verdict", VERDICTS[code])
+    keep = history is not None and history.remember(directories)
+    say("keep-history", "true" if keep else "false")
     return code
 
 

@@ -99,7 +99,7 @@ def hostile_run(sandbox):
     code, log = step(sandbox, "report", "github", sandbox.last_out(), GITHUB_STEP_SUMMARY=str(summary), GITHUB_OUTPUT=str(outputs))
     obeyed = StepLog(log).obeyed
     check(code == 0 and [name for name, _, _ in obeyed] == ["error"], "not one error:", log)
-    check("title=bad/" in obeyed[0][1] and "whose problem: code (the test: bad)%0A" in obeyed[0][2], "annotation:", obeyed)
+    check("title=bad/" in obeyed[0][1] and "whose problem: code%0A" in obeyed[0][2], "annotation:", obeyed)
     check(summary.read_text().startswith("# before\n# Proctor: RED"), "summary:", summary.read_text()[:80])
     check(outputs.read_text() == f"verdict=red\nexit-code=1\nretry=false\nreport={sandbox.last_out()}\n",
           "outputs:", outputs.read_text())

@@ -280,8 +280,6 @@ Blame blame_in(const RunModel& model, const CaseRecord& record) {
 
 namespace {
 
-constexpr std::size_t kCommitBytes = 12;  // of a hash, as people know it
-
 // The device of an attempt that was found sick, or on which alone a case is bad.
 std::optional<Culprit> its_device(const RunModel& model, const Attempt* attempt) {
   if (attempt == nullptr || attempt->start.devices.size() != 1) return std::nullopt;
@@ -292,15 +290,13 @@ std::optional<Culprit> its_device(const RunModel& model, const Attempt* attempt)
   return Culprit{.kind = "device", .name = has_name ? device->name : id};
 }
 
+// A test is not named: the id of its case does it.
 std::string words_for(const std::optional<Culprit>& culprit, Blame problem) {
-  if (!culprit) return "";
-  const bool is_test = culprit->kind == "test";
+  if (!culprit || culprit->kind == "test") return "";
   const bool is_tested = problem == Blame::kCode && (culprit->kind == "driver" || culprit->kind == "library");
-  std::string text =
-      fmt::format("{}: {}", is_tested ? "the stack under test" : "the " + culprit->kind, culprit->name);
-  const std::string version = culprit->version.substr(0, is_test ? kCommitBytes : culprit->version.npos);
-  if (!version.empty()) text += (is_test ? " at " : " ") + version;
-  return one_line(clean_text(text), kHeadlineBytes);
+  const std::string who = is_tested ? "the stack under test" : "the " + culprit->kind;
+  const std::string version = culprit->version.empty() ? "" : " " + culprit->version;
+  return one_line(clean_text(fmt::format("{}: {}{}", who, culprit->name, version)), kHeadlineBytes);
 }
 
 std::string problem_words(Blame problem, const std::string& culprit) {

@@ -39,7 +39,7 @@ Blame blame_in(const RunModel& model, const CaseRecord& record);
 // Who made it, as far as anybody knows; none where it is nobody's problem.
 std::optional<Culprit> culprit_in(const RunModel& model, const CaseRecord& record);
 
-// "the stack under test: Level Zero driver 26.31"; "" where nobody is known.
+// "the stack under test: Level Zero driver 26.31"; "" where nobody is known, and for a test, which its id names.
 std::string culprit_text(const RunModel& model, const CaseRecord& record);
 
 // "code (the stack under test: Level Zero driver 26.31)"

@@ -174,8 +174,10 @@ int prune(const HistoryOptions& options) {
         fmt::format("read --keep {}: that is in the future, and no run would stay", options.keep),
         "--keep 0 removes all of them."));
   }
-  auto existing = open_to_read(options, options.db);  // nothing is made only to remove something
-  if (!existing) return fail(existing.error());
+  std::error_code error;
+  if (!std::filesystem::exists(options.db, error)) {  // nothing is made only to remove something
+    if (const auto missing = open_to_read(options, options.db); !missing) return fail(missing.error());
+  }
   auto history = open_to_write(options);
   if (!history) return fail(history.error());
   std::int64_t count = 0;

@@ -101,8 +101,13 @@ TEST_F(DiagnoseTest, WhatACheckExpectedIsNoSymptom) {
   Diagnoser diagnoser{KernelLog(path_)};
   AttemptEnded event;
   event.verdict = {Outcome::kFail, ""};
-  event.failures = {
-      {.message = "an empty mask: cudaErrorNoDevice", .expected = "cudaErrorNoDevice", .got = "1"}};
+  event.failures = {{.rule = "",
+                     .message = "an empty mask: cudaErrorNoDevice",
+                     .file = "",
+                     .line = 0,
+                     .expected = "cudaErrorNoDevice",
+                     .got = "1",
+                     .device = ""}};
   event.output.stdout_tail =
       "an empty mask: cudaErrorNoDevice\n  expected: cudaErrorNoDevice\n       got: 1\n";
   diagnoser.judge(diagnoser.mark(), {}, event, told_);

@@ -78,9 +78,9 @@ class Renderer {
 
   void write(const Format& format) {
     keep(format.file, write_in_pieces(directory_ / format.file, [&](TextOutput& output) {
+           if (format.format == ReportFormat::kJunit) return write_junit_files(output);
            write_format(format, model_, directory_, run_dir_, output);
          }));
-    if (format.format == ReportFormat::kJunit) write_suites();
   }
 
   Result<RenderedFiles> finish() const {
@@ -110,12 +110,12 @@ class Renderer {
     return digest.hex();
   }
 
-  void write_suites() {
+  void write_junit_files(TextOutput& run) {
     const fs::path junit = directory_ / kJunitDirectory;
     std::error_code error;  // a failure shows at the first file below it
     if (fs::is_symlink(fs::symlink_status(junit, error))) fs::remove(junit, error);
     fs::create_directories(junit, error);
-    for_each_junit_file(model_, [&](const JunitFile& file) {
+    write_junit(model_, run, [&](const JunitFile& file) {
       const auto written = replace_file(junit / file.name, file.text);
       keep(junit_name(file.name),
            written ? Result<std::string>(sha256_hex(file.text)) : Result<std::string>(written.error()));
@@ -275,7 +275,8 @@ std::vector<std::string> files_not_rendered_so(const RunModel& model, const fs::
   }
   const auto in_junit = [](const std::string& name) { return name.starts_with(junit_name("")); };
   if (std::ranges::none_of(different, in_junit)) return {different.begin(), different.end()};
-  for_each_junit_file(model, [&](const JunitFile& file) {
+  TextOutput nowhere([](std::string_view) {});
+  write_junit(model, nowhere, [&](const JunitFile& file) {
     compare(junit_name(file.name), [&](FileComparison& comparison) { comparison.add(file.text); });
   });
   return {different.begin(), different.end()};

@@ -27,6 +27,7 @@ constexpr std::size_t kMaxNameBytes = 1000;
 // Buildkite refuses a file of 5,000 cases, GitLab one of 30 MB. What stands before the cases has the rest.
 constexpr std::size_t kMostCasesOfAFile = 4'500;
 constexpr std::size_t kMostBytesOfCases = 20'000'000;
+constexpr std::size_t kDepthOfCases = 2;  // in testsuites and testsuite
 
 const OutcomeMeaning& meaning_in(const RunModel& model, const CaseRecord& record) {
   return meaning_of(model.verdict(record), record.planned.kind);
@@ -168,7 +169,7 @@ std::string attempt_text(const RunModel& model, const CaseRecord& record, const 
   return elide_middle(clean_text(text));
 }
 
-std::string case_text(const RunModel& model, const CaseRecord& record) {
+std::string case_text(const RunModel& model, const CaseRecord& record, RerunCommands& reruns) {
   const Verdict verdict = model.verdict(record);
   const Attempt* attempt = deciding_attempt(record, verdict);
   const bool shows_verdict = attempt != nullptr && verdict_of(*attempt) == verdict;
@@ -182,7 +183,7 @@ std::string case_text(const RunModel& model, const CaseRecord& record) {
   text +=
       fmt::format("whose problem: {}{}{}\n", problem_text(model, record), cause.empty() ? "" : " · ", cause);
   if (!next.empty()) text += "next: " + next + '\n';
-  return text + "rerun: " + rerun_command(model, record) + '\n';
+  return text + "rerun: " + reruns.of(record) + '\n';
 }
 
 // What readers show in their lists: a cause that was found stands before what happened.
@@ -201,21 +202,22 @@ std::string without_attachments(std::string text) {
   return text;
 }
 
-enum class Shape { kPortable, kStrict, kExtended };
+enum class Shape { kPlain, kExtended };
+
+// What is made once of the cases of a run.
+struct Cases {
+  const RunModel& model;
+  std::vector<Name> names;
+  RerunCommands reruns;
+};
 
 class SuiteWriter {
  public:
-  SuiteWriter(const RunModel& model, const std::vector<Name>& names, XmlWriter& xml, Shape shape)
-      : model_(model), names_(names), xml_(xml), shape_(shape) {}
+  SuiteWriter(Cases& cases, XmlWriter& xml, Shape shape)
+      : cases_(cases), model_(cases.model), xml_(xml), shape_(shape) {}
 
-  // `number`: the id in a whole-run file; none in the strict shape, which has neither id nor hostname.
-  void write(const Group& group, std::optional<std::size_t> number) {
-    open(group, number);
-    for (const std::size_t i : group.cases) write_case(i);
-    xml_.close();
-  }
-
-  // The suite of what is no case.
+  // The suite of what is no case. `number`: the id in a whole-run file; none in the file of a suite, which has neither
+  // id nor hostname.
   void write(const std::vector<RunProblem>& problems, std::optional<std::size_t> number) {
     Totals totals;
     totals.add_problems(problems.size());
@@ -237,8 +239,8 @@ class SuiteWriter {
     const CaseRecord& record = model_.cases()[index];
     const Verdict verdict = model_.verdict(record);
     xml_.open("testcase")
-        .attribute("name", names_[index].name)
-        .attribute("classname", names_[index].classname)
+        .attribute("name", cases_.names[index].name)
+        .attribute("classname", cases_.names[index].classname)
         .attribute("time", seconds(duration_ms(record)));
     if (shape_ == Shape::kExtended) {
       write_place(record, verdict);
@@ -400,7 +402,7 @@ class SuiteWriter {
     xml_.open(element)
         .attribute("message", message_of(model_, record))
         .attribute("type", junit_type(verdict.outcome))
-        .text(case_text(model_, record))
+        .text(case_text(model_, record, cases_.reruns))
         .close();
   }
 
@@ -449,8 +451,8 @@ class SuiteWriter {
     }
   }
 
+  Cases& cases_;
   const RunModel& model_;
-  const std::vector<Name>& names_;
   XmlWriter& xml_;
   Shape shape_;
 };
@@ -469,8 +471,54 @@ std::string file_name(const std::string& suite, std::set<std::string>& taken) {
   return unique + ".xml";
 }
 
-void write_run(const RunModel& model, Shape shape, TextOutput& output) {
-  const auto names = unique_names(model);
+// The files of the suites: as many cases of one in each as readers take.
+class SuiteFiles {
+ public:
+  SuiteFiles(Cases& cases, const UseJunitFile& use) : cases_(cases), use_(use) {}
+
+  void open(const Group& group) {
+    part_ = {group.name, {}};
+    parts_ = 0;
+  }
+  void add(std::size_t index, std::string_view text) {
+    const bool full =
+        part_.cases.size() == kMostCasesOfAFile || text_.size() + text.size() > kMostBytesOfCases;
+    if (full && !part_.cases.empty()) end_part();
+    part_.cases.push_back(index);
+    text_ += text;
+  }
+  void end_part() {
+    const std::string text = text_of([this](TextOutput& output) {
+      XmlWriter xml(output);
+      SuiteWriter(cases_, xml, Shape::kPlain).open(part_, std::nullopt);
+      xml.insert(text_).finish();
+    });
+    const std::string number = ++parts_ > 1 ? fmt::format(".{}", parts_) : "";
+    use_({file_name(part_.name + number, taken_), text});
+    part_.cases.clear();
+    text_.clear();
+  }
+  void add(const std::vector<RunProblem>& problems) {
+    const std::string text = text_of([&](TextOutput& output) {
+      XmlWriter xml(output);
+      SuiteWriter(cases_, xml, Shape::kPlain).write(problems, std::nullopt);
+      xml.finish();
+    });
+    use_({file_name(std::string(kRunSuite), taken_), text});
+  }
+
+ private:
+  Cases& cases_;
+  const UseJunitFile& use_;
+  std::set<std::string> taken_;
+  Group part_;
+  std::string text_;  // of the cases of the part
+  int parts_ = 0;
+};
+
+// Each case is written once, for the file of the run and that of its suite: in both it lies as deep as in the first.
+void write_run(const RunModel& model, Shape shape, TextOutput& output, const UseJunitFile& use) {
+  Cases cases{model, unique_names(model), RerunCommands(model)};
   Totals totals;
   for (const CaseRecord& record : model.cases()) totals.add(model, record);
   const auto problems = run_problems(model);
@@ -482,66 +530,40 @@ void write_run(const RunModel& model, Shape shape, TextOutput& output) {
       .attribute("tests", std::to_string(totals.tests))
       .attribute("failures", std::to_string(totals.failures))
       .attribute("errors", std::to_string(totals.errors));
-  SuiteWriter writer(model, names, xml, shape);
+  SuiteWriter writer(cases, xml, shape);
+  SuiteFiles files(cases, use);
   std::size_t number = 0;
-  for (const Group& group : group_cases(model)) writer.write(group, number++);
+  for (const Group& group : group_cases(model)) {
+    writer.open(group, number++);
+    files.open(group);
+    for (const std::size_t i : group.cases) {
+      const std::string test = text_of([&](TextOutput& part) {
+        XmlWriter part_xml(part, kDepthOfCases);
+        SuiteWriter(cases, part_xml, shape).write_case(i);
+      });
+      xml.insert(test);
+      if (use) files.add(i, test);
+    }
+    xml.close();
+    if (use) files.end_part();
+  }
   if (!problems.empty()) writer.write(problems, number);
+  if (!problems.empty() && use) files.add(problems);
   xml.finish();
 }
 
-// The files of one suite: as many of its cases in each as readers take.
-class SuiteFiles {
- public:
-  SuiteFiles(const RunModel& model, const std::vector<Name>& names, std::set<std::string>& taken,
-             const UseJunitFile& use)
-      : model_(model), names_(names), taken_(taken), use_(use) {}
-
-  void write(const Group& group) {
-    part_ = {group.name, {}};
-    for (const std::size_t i : group.cases) {
-      const std::string test = text_of([&](TextOutput& output) {
-        XmlWriter xml(output, 1);
-        SuiteWriter(model_, names_, xml, Shape::kStrict).write_case(i);
-      });
-      const bool full =
-          part_.cases.size() == kMostCasesOfAFile || cases_.size() + test.size() > kMostBytesOfCases;
-      if (full && !part_.cases.empty()) end_part();
-      part_.cases.push_back(i);
-      cases_ += test;
-    }
-    end_part();
-  }
-
- private:
-  void end_part() {
-    const std::string text = text_of([this](TextOutput& output) {
-      XmlWriter xml(output);
-      SuiteWriter(model_, names_, xml, Shape::kStrict).open(part_, std::nullopt);
-      xml.insert(cases_).finish();
-    });
-    const std::string number = ++parts_ > 1 ? fmt::format(".{}", parts_) : "";
-    use_({file_name(part_.name + number, taken_), text});
-    part_.cases.clear();
-    cases_.clear();
-  }
-
-  const RunModel& model_;
-  const std::vector<Name>& names_;
-  std::set<std::string>& taken_;
-  const UseJunitFile& use_;
-  Group part_;
-  std::string cases_;
-  int parts_ = 0;
-};
-
 }  // namespace
 
+void write_junit(const RunModel& model, TextOutput& run, const UseJunitFile& use) {
+  write_run(model, Shape::kPlain, run, use);
+}
+
 void write_junit_run(const RunModel& model, TextOutput& output) {
-  write_run(model, Shape::kPortable, output);
+  write_run(model, Shape::kPlain, output, nullptr);
 }
 
 void write_junit_extended(const RunModel& model, TextOutput& output) {
-  write_run(model, Shape::kExtended, output);
+  write_run(model, Shape::kExtended, output, nullptr);
 }
 
 std::string junit_run(const RunModel& model) {
@@ -559,28 +581,16 @@ std::string junit_without_run(const std::string& why) {
         .attribute("tests", "1")
         .attribute("failures", "0")
         .attribute("errors", "1");
-    SuiteWriter(nothing, {}, xml, Shape::kPortable).write(problems, 0);
+    Cases none{nothing, {}, RerunCommands(nothing)};
+    SuiteWriter(none, xml, Shape::kPlain).write(problems, 0);
     xml.finish();
   });
-}
-
-void for_each_junit_file(const RunModel& model, const UseJunitFile& use) {
-  const auto names = unique_names(model);
-  std::set<std::string> taken;
-  for (const Group& group : group_cases(model)) SuiteFiles(model, names, taken, use).write(group);
-  const auto problems = run_problems(model);
-  if (problems.empty()) return;
-  const std::string text = text_of([&](TextOutput& output) {
-    XmlWriter xml(output);
-    SuiteWriter(model, names, xml, Shape::kStrict).write(problems, std::nullopt);
-    xml.finish();
-  });
-  use({file_name(std::string(kRunSuite), taken), text});
 }
 
 std::vector<JunitFile> junit_suites(const RunModel& model) {
   std::vector<JunitFile> files;
-  for_each_junit_file(model, [&files](JunitFile file) { files.push_back(std::move(file)); });
+  TextOutput nowhere([](std::string_view) {});
+  write_junit(model, nowhere, [&files](JunitFile file) { files.push_back(std::move(file)); });
   return files;
 }
 

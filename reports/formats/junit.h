@@ -31,20 +31,21 @@
 
 namespace proctor {
 
-void write_junit_run(const RunModel& model, TextOutput& output);
-void write_junit_extended(const RunModel& model, TextOutput& output);
-std::string junit_run(const RunModel& model);
-
-// The file of a run that has no journal, or none yet: one such error, which says why.
-std::string junit_without_run(const std::string& why);
-
 struct JunitFile {
   std::string name;  // "SUITE.BACKEND.xml"
   std::string text;
 };
 using UseJunitFile = std::function<void(JunitFile file)>;
-// One after the other: together they may be larger than what a runner may hold.
-void for_each_junit_file(const RunModel& model, const UseJunitFile& use);
+
+// junit.xml, and the files of the suites one after the other: together they may be larger than what a runner may hold.
+void write_junit(const RunModel& model, TextOutput& run, const UseJunitFile& use);
+
+void write_junit_run(const RunModel& model, TextOutput& output);
+void write_junit_extended(const RunModel& model, TextOutput& output);
+std::string junit_run(const RunModel& model);
 std::vector<JunitFile> junit_suites(const RunModel& model);
+
+// The file of a run that has no journal, or none yet: one such error, which says why.
+std::string junit_without_run(const std::string& why);
 
 }  // namespace proctor

@@ -161,4 +161,20 @@ std::string rerun_command(const RunModel& model, const CaseRecord& record) {
   return command_text(rerun_of(model, {record.planned.id}), model.plan().directory);
 }
 
+std::string RerunCommands::of(const CaseRecord& record) {
+  const std::string id = shell_quote(record.planned.id);
+  const auto [found, is_new] = by_suite_.try_emplace(record.planned.suite);
+  Command& command = found->second;
+  if (is_new) {
+    constexpr std::string_view kSelection = " --case ";
+    command.before = rerun_command(model_, record);
+    const std::size_t at = command.before.find(std::string(kSelection) + id);
+    if (at != std::string::npos && !model_.plan().exec) {
+      command.after = command.before.substr(at + kSelection.size() + id.size());
+      command.before.resize(at + kSelection.size());
+    }
+  }
+  return command.after ? command.before + id + *command.after : command.before;
+}
+
 }  // namespace proctor

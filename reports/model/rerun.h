@@ -1,8 +1,10 @@
 // The command that runs cases of a run again. Each red case shows it, and `proctor rerun` executes it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "reports/model/run_model.h"
@@ -33,5 +35,21 @@ std::string command_of_part(const RunModel& model, const std::string& directory)
 
 // The same for one case, quoted for a shell.
 std::string rerun_command(const RunModel& model, const CaseRecord& record);
+
+// The same for many cases: all but the id depends on the suite alone, and is made once for it.
+class RerunCommands {
+ public:
+  explicit RerunCommands(const RunModel& model) : model_(model) {}
+  std::string of(const CaseRecord& record);
+
+ private:
+  struct Command {
+    std::string before;                // the id
+    std::optional<std::string> after;  // none: the id is not in it, as with `exec`
+  };
+
+  const RunModel& model_;
+  std::unordered_map<std::string, Command> by_suite_;
+};
 
 }  // namespace proctor

@@ -98,5 +98,21 @@ TEST(RerunCommand, LeavesOutWhatIsOnlyShown) {
   EXPECT_EQ(rerun_command(model, model.cases()[0]), "proctor run --sim xpu:1x1 --case s/a");
 }
 
+// Of many cases as of each.
+TEST(RerunCommand, IsMadeOnceForASuite) {
+  RunPlanned plan = plan_of({planned("m/a"), planned("m/it's [b]"), planned("s/a"), planned("s/m/a")});
+  plan.cases[2].suite = plan.cases[3].suite = "s";
+  for (const bool exec : {false, true}) {
+    for (const char* subcommand : {"run", "rerun"}) {
+      plan.exec = exec;
+      plan.command_line = {"proctor", subcommand, "--config", "m/a", "--", "./m/a", "--case", "s/a"};
+      const RunModel model = model_of({plan});
+      RerunCommands commands(model);
+      for (const CaseRecord& record : model.cases())
+        EXPECT_EQ(commands.of(record), rerun_command(model, record)) << record.planned.id;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace proctor

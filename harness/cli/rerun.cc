@@ -29,7 +29,7 @@ struct RerunOptions {
   bool dry_run = false;
   std::vector<std::string> cases;
   std::string point;  // "" = not given
-  int repeat = 0;  // 0: not given
+  int repeat = 0;     // 0: not given
   std::string out;
 };
 

@@ -50,8 +50,7 @@ TEST(Axes, ShortTablesSayHowManyPairsTheyHold) {
 TEST(Axes, ASeedAlwaysMeansTheSameTable) {
   EXPECT_EQ(cover_pairs(some_axes(), 7).rows, cover_pairs(some_axes(), 7).rows);
   EXPECT_NE(cover_pairs(some_axes(), 7).rows, cover_pairs(some_axes(), 8).rows);
-  EXPECT_EQ(point_text(some_axes(), cover_pairs(some_axes(), 0).rows.front()),
-            "bytes=0,offset=0,pattern=16");
+  EXPECT_EQ(point_text(some_axes(), cover_pairs(some_axes(), 0).rows.front()), "bytes=0,offset=0,pattern=16");
 }
 
 TEST(Axes, ASingleAxisHasARowForEachValue) {

@@ -129,12 +129,13 @@ DEVICE half rint(half a) { return hrint(a); }
 template <typename T>
 using AtomicWord = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
 template <typename T>
-using AtomicNumber = std::conditional_t<sizeof(T) == 4, T, std::conditional_t<kSigned<T>, long long, unsigned long long>>;
+using AtomicNumber =
+    std::conditional_t<sizeof(T) == 4, T, std::conditional_t<kSigned<T>, long long, unsigned long long>>;
 
-#define ATOMIC_AS(As, operation, function)                            \
-  template <typename T>                                               \
-  DEVICE T operation(T* at, T value) {                                \
-    return (T)function((As<T>*)at, (As<T>)value);                     \
+#define ATOMIC_AS(As, operation, function)        \
+  template <typename T>                           \
+  DEVICE T operation(T* at, T value) {            \
+    return (T)function((As<T>*)at, (As<T>)value); \
   }
 ATOMIC_AS(AtomicWord, atom_add, atomicAdd)
 ATOMIC_AS(AtomicNumber, atom_min, atomicMin)
@@ -235,27 +236,27 @@ DEVICE uint sub_group_ballot_find_lsb(uint4 votes) { return (uint)__ffs((int)vot
 DEVICE uint sub_group_ballot_find_msb(uint4 votes) { return 31u - (uint)__clz((int)votes.x); }
 
 // Reductions and scans by doubled distances.
-#define SCAN_BY(operation, identity, expression)                                     \
-  template <typename T>                                                              \
-  DEVICE T sub_group_non_uniform_scan_inclusive_##operation(T b) {                   \
-    for (uint distance = 1u; distance < WARP; distance *= 2u) {                      \
-      const T a = intel_sub_group_shuffle_up(b, b, distance);                        \
-      if (get_sub_group_local_id() >= distance) b = (T)(expression);                 \
-    }                                                                                \
-    return b;                                                                        \
-  }                                                                                  \
-  template <typename T>                                                              \
-  DEVICE T sub_group_non_uniform_scan_exclusive_##operation(T value) {               \
-    const T all = sub_group_non_uniform_scan_inclusive_##operation(value);           \
-    return intel_sub_group_shuffle_up((T)(identity), all, 1u);                       \
-  }                                                                                  \
-  template <typename T>                                                              \
-  DEVICE T sub_group_non_uniform_reduce_##operation(T b) {                           \
-    for (uint distance = WARP / 2u; distance > 0u; distance /= 2u) {                 \
-      const T a = intel_sub_group_shuffle_xor(b, distance);                          \
-      b = (T)(expression);                                                           \
-    }                                                                                \
-    return b;                                                                        \
+#define SCAN_BY(operation, identity, expression)                           \
+  template <typename T>                                                    \
+  DEVICE T sub_group_non_uniform_scan_inclusive_##operation(T b) {         \
+    for (uint distance = 1u; distance < WARP; distance *= 2u) {            \
+      const T a = intel_sub_group_shuffle_up(b, b, distance);              \
+      if (get_sub_group_local_id() >= distance) b = (T)(expression);       \
+    }                                                                      \
+    return b;                                                              \
+  }                                                                        \
+  template <typename T>                                                    \
+  DEVICE T sub_group_non_uniform_scan_exclusive_##operation(T value) {     \
+    const T all = sub_group_non_uniform_scan_inclusive_##operation(value); \
+    return intel_sub_group_shuffle_up((T)(identity), all, 1u);             \
+  }                                                                        \
+  template <typename T>                                                    \
+  DEVICE T sub_group_non_uniform_reduce_##operation(T b) {                 \
+    for (uint distance = WARP / 2u; distance > 0u; distance /= 2u) {       \
+      const T a = intel_sub_group_shuffle_xor(b, distance);                \
+      b = (T)(expression);                                                 \
+    }                                                                      \
+    return b;                                                              \
   }
 template <typename T>
 DEVICE T least() {
@@ -274,10 +275,10 @@ DEVICE T greatest() {
   }
 }
 SCAN_BY(add, 0, a + b)
-SCAN_BY(mul, 1, a * b)
+SCAN_BY(mul, 1, a* b)
 SCAN_BY(min, greatest<T>(), a < b ? a : b)
 SCAN_BY(max, least<T>(), a > b ? a : b)
-SCAN_BY(and, ~T(0), a & b)
+SCAN_BY(and, ~T(0), a& b)
 SCAN_BY(or, 0, a | b)
 SCAN_BY(xor, 0, a ^ b)
 #undef SCAN_BY

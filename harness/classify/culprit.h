@@ -2,6 +2,8 @@
 // It says no other problem than the diagnosis does, and nothing where nobody knows. A pure function of the diagnosis
 // and of what the run says of itself. Example:
 //
+//   const Diagnosis diagnosis{.rule = "outcome:fail", .error_class = "test_failure", .problem = Blame::kCode};
+//   const RunPlanned planned{};
 //   const auto culprit = culprit_of(diagnosis, {.run = planned, .suite = "memory", .kind = "proctor",
 //                                               .backend = "xpu", .devices = {"xpu:0000:03:00.0"}});
 //   // driver, "Level Zero driver", "26.31.34567"

@@ -303,7 +303,7 @@ TEST_F(GateCommand, WhatThePlanOfACellTriesIsAWeakening) {
 
 // What a run says of itself begins no line, however long it is: the log of a CI step obeys what begins one.
 TEST_F(GateCommand, ARunBeginsNoLineOfTheConsole) {
-  const std::string evil = "\n::error::PWN\r::error::PWN " + std::string(100'000, 'x');
+  const std::string evil = "\n::error::PWN\r::error::PWN &#x202e; " + std::string(100'000, 'x');
   GateScene scene = good_scene();
   scene.run().plan.run_id = evil;
   scene.run().plan.started = evil;
@@ -326,6 +326,7 @@ TEST_F(GateCommand, ARunBeginsNoLineOfTheConsole) {
     EXPECT_LT(text.size(), 300'000U);
   }
   EXPECT_THAT(red.out, HasSubstr("\\n::error::PWN"));
+  EXPECT_EQ(markdown.find(" &#x202e;"), markdown.npos) << "an entity is a character that hides text";
 }
 
 // What nobody knows of a run is not what the lock says.

@@ -34,9 +34,11 @@ std::string markdown_code(std::string_view text) {
   return line.empty() ? "(empty)" : fence + pad + line + pad + fence;
 }
 
-std::string markdown_prose(std::string_view text) {
+std::string markdown_prose(std::string_view text) { return markdown_escaped(shown_line(text)); }
+
+std::string markdown_escaped(std::string_view line) {
   std::string out;
-  for (const char c : shown_line(text)) {
+  for (const char c : line) {
     if (std::string_view("\\`*_[]<>#|!&~").find(c) != std::string_view::npos) out += '\\';
     out += c;
   }

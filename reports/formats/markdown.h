@@ -23,6 +23,8 @@ inline constexpr std::size_t kJobSummaryBytes = 1024 * 1024 * 9 / 10;
 std::string markdown_code(std::string_view text);
 // Any text as prose on one line: nothing in it is markup.
 std::string markdown_prose(std::string_view text);
+// The same of a line that is clean and may be long.
+std::string markdown_escaped(std::string_view line);
 
 // An entry is there as a whole or left out and counted. A title waits for its first entry.
 class MarkdownPage {

@@ -7,6 +7,7 @@
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "reports/formats/json_writer.h"
+#include "reports/formats/markdown.h"
 
 namespace proctor {
 namespace {
@@ -78,18 +79,8 @@ std::string some(const std::vector<std::string>& cases, std::size_t most) {
   return text;
 }
 
-// One line as text of Markdown.
-std::string as_markdown(std::string_view line) {
-  std::string out;
-  for (const char c : line) {
-    if (std::string_view("\\`*_{}[]<>|#").find(c) != std::string_view::npos) out += '\\';
-    out += c;
-  }
-  return out;
-}
-
 // Text in a table or a list of Markdown.
-std::string plain(std::string_view text) { return as_markdown(in_one_line(text)); }
+std::string plain(std::string_view text) { return markdown_escaped(in_one_line(text)); }
 
 void add_red_rules(std::string& out, const std::string& name, const std::vector<GateFinding>& findings) {
   for (const GateFinding& finding : findings) {
@@ -98,7 +89,7 @@ void add_red_rules(std::string& out, const std::string& name, const std::vector<
                        plain(finding.limit), plain(finding.value));
     for (const std::string& why : finding.says) out += fmt::format("  * {}\n", plain(why));
     if (!finding.cases.empty())
-      out += fmt::format("  * cases: {}\n", as_markdown(some(finding.cases, 4 * kShownCases)));
+      out += fmt::format("  * cases: {}\n", markdown_escaped(some(finding.cases, 4 * kShownCases)));
   }
 }
 

@@ -161,20 +161,25 @@ std::string rerun_command(const RunModel& model, const CaseRecord& record) {
   return command_text(rerun_of(model, {record.planned.id}), model.plan().directory);
 }
 
-std::string RerunCommands::of(const CaseRecord& record) {
-  const std::string id = shell_quote(record.planned.id);
+const RerunCommands::Command& RerunCommands::around(const CaseRecord& record) {
   const auto [found, is_new] = by_suite_.try_emplace(record.planned.suite);
   Command& command = found->second;
   if (is_new) {
-    constexpr std::string_view kSelection = " --case ";
+    const std::string selection = " --case ";
+    const std::string id = shell_quote(record.planned.id);
     command.before = rerun_command(model_, record);
-    const std::size_t at = command.before.find(std::string(kSelection) + id);
+    const std::size_t at = command.before.find(selection + id);
     if (at != std::string::npos && !model_.plan().exec) {
-      command.after = command.before.substr(at + kSelection.size() + id.size());
-      command.before.resize(at + kSelection.size());
+      command.after = command.before.substr(at + selection.size() + id.size());
+      command.before.resize(at + selection.size());
     }
   }
-  return command.after ? command.before + id + *command.after : command.before;
+  return command;
+}
+
+std::string RerunCommands::of(const CaseRecord& record) {
+  const Command& command = around(record);
+  return command.after ? command.before + shell_quote(record.planned.id) + *command.after : command.before;
 }
 
 }  // namespace proctor

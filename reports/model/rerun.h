@@ -39,15 +39,17 @@ std::string rerun_command(const RunModel& model, const CaseRecord& record);
 // The same for many cases: all but the id depends on the suite alone, and is made once for it.
 class RerunCommands {
  public:
-  explicit RerunCommands(const RunModel& model) : model_(model) {}
-  std::string of(const CaseRecord& record);
-
- private:
   struct Command {
     std::string before;                // the id
     std::optional<std::string> after;  // none: the id is not in it, as with `exec`
   };
 
+  explicit RerunCommands(const RunModel& model) : model_(model) {}
+  std::string of(const CaseRecord& record);
+  // What is the same for all cases of its suite.
+  const Command& around(const CaseRecord& record);
+
+ private:
   const RunModel& model_;
   std::unordered_map<std::string, Command> by_suite_;
 };

@@ -163,18 +163,20 @@ struct Lists {
   TextTable suites, variants, verdicts, messages, devices, marks, logs, reruns, rules, kinds, pasts;
 };
 
-// What rerun_command() makes of an id depends on the suite alone.
+// How each case is run again.
 class Reruns {
  public:
-  Reruns(const PageRequest& request, TextTable& table) : request_(request), table_(table) {}
+  Reruns(const PageRequest& request, TextTable& table) : request_(request), table_(table) {
+    for (const PageRun& run : request.runs) commands_.emplace_back(run.model);
+  }
 
   std::uint32_t of(const PageCase& test) {
     const CaseRecord& record = record_of(request_, test);
     const auto [found, is_new] = places_.try_emplace(std::to_string(test.run) + '\n' + record.planned.suite);
     if (is_new) {
-      const RunModel& model = request_.runs[test.run].model;
-      const std::string command = rerun_command(model, record);
-      found->second = table_.place_of(around(command, shell_quote(record.planned.id)));
+      const RerunCommands::Command& command = commands_[test.run].around(record);
+      found->second =
+          table_.place_of(command.after ? command.before + kForEach + *command.after : command.before);
     }
     return found->second;
   }
@@ -182,6 +184,7 @@ class Reruns {
  private:
   const PageRequest& request_;
   TextTable& table_;
+  std::vector<RerunCommands> commands_;  // one for each run
   std::unordered_map<std::string, std::uint32_t> places_;
 };
 

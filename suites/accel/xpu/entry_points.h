@@ -40,6 +40,10 @@
   X(zeKernelCreate) X(zeKernelDestroy) X(zeKernelGetProperties) X(zeKernelSetGroupSize)                            \
   X(zeKernelSuggestGroupSize) X(zeKernelSuggestMaxCooperativeGroupCount) X(zeKernelSetArgumentValue)               \
   X(zeKernelSetIndirectAccess) X(zeKernelSetGlobalOffsetExp) X(zeKernelGetName)                                    \
+  X(zeKernelGetSourceAttributes) X(zeKernelGetIndirectAccess) X(zeKernelSetCacheConfig)                            \
+  X(zeKernelSchedulingHintExp) X(zeModuleDynamicLink) X(zeModuleGetFunctionPointer)                                \
+  X(zeCommandListAppendQueryKernelTimestamps) X(zeCommandListAppendMemoryCopyFromContext)                          \
+  X(zeEventQueryTimestampsExp) X(zeDriverGetExtensionFunctionAddress)                                              \
   X(zesDeviceEnumMemoryModules) X(zesMemoryGetState) X(zesMemoryGetProperties)                                     \
   X(zesDeviceEnumTemperatureSensors) X(zesTemperatureGetProperties) X(zesTemperatureGetState)                      \
   X(zesDeviceEnumPowerDomains) X(zesPowerGetEnergyCounter) X(zesPowerGetProperties) X(zesDeviceReset)

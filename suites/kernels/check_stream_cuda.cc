@@ -1,5 +1,4 @@
 // Streams as CUDA orders them: the default stream, priorities, waits of the host, functions of the host.
-#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -55,33 +54,6 @@ class Stream {
 
   cudaStream_t handle_;
   bool owned_;
-};
-
-// Whether the stream has nothing left to do, at once or within `patience`.
-bool poll_done(cudaStream_t stream, std::chrono::milliseconds patience = std::chrono::milliseconds(200)) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (true) {
-    const Status status = CUDA_CALL(cudaStreamQuery, stream);
-    if (!status.not_ready()) {
-      status.or_throw();
-      return true;
-    }
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    std::this_thread::yield();
-  }
-}
-
-// Opens the gate a little later, so that a wait which does not wait returns before that.
-class Later {
- public:
-  explicit Later(const StreamGate& gate)
-      : thread_([&gate] {
-          std::this_thread::sleep_for(std::chrono::milliseconds(30));
-          gate.open();
-        }) {}
-
- private:
-  std::jthread thread_;
 };
 
 void expect_open(const StreamGate& gate, const std::string& wait) {

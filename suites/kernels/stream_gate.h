@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
@@ -36,5 +38,33 @@ struct StreamGate {
   Kernel kernel;
   Buffer flags;
 };
+
+// Opens the gate a little later, so that a wait which does not wait returns before that.
+class Later {
+ public:
+  explicit Later(const StreamGate& gate)
+      : thread_([&gate] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(30));
+          gate.open();
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+// Whether the stream has nothing left to do, at once or within `patience`.
+inline bool poll_done(cudaStream_t stream,
+                      std::chrono::milliseconds patience = std::chrono::milliseconds(200)) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    const Status status = CUDA_CALL(cudaStreamQuery, stream);
+    if (!status.not_ready()) {
+      status.or_throw();
+      return true;
+    }
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::yield();
+  }
+}
 
 }  // namespace proctor::accel

@@ -14,6 +14,11 @@ void __cudaRegisterFatBinaryEnd(void** image);
 void __cudaUnregisterFatBinary(void** image);
 void __cudaRegisterVar(void** image, char* host, char* address, const char* name, int is_external,
                        std::size_t bytes, int is_constant, int is_global);
+// What programs compiled with -default-stream per-thread call.
+decltype(cudaMemcpyFromSymbol) cudaMemcpyFromSymbol_ptds;
+decltype(cudaMemcpyFromSymbolAsync) cudaMemcpyFromSymbolAsync_ptsz;
+decltype(cudaMemcpyToSymbol) cudaMemcpyToSymbol_ptds;
+decltype(cudaMemcpyToSymbolAsync) cudaMemcpyToSymbolAsync_ptsz;
 }
 
 namespace proctor::accel {
@@ -64,18 +69,45 @@ class Symbol {
   void** image_ = nullptr;
 };
 
-Status from_symbol(std::span<std::byte> to, const Symbol& symbol, std::size_t offset, const Queue* queue) {
-  return queue == nullptr ? CUDA_CALL(cudaMemcpyFromSymbol, to.data(), symbol.host(), to.size(), offset,
-                                      cudaMemcpyDeviceToHost)
-                          : CUDA_CALL(cudaMemcpyFromSymbolAsync, to.data(), symbol.host(), to.size(), offset,
-                                      cudaMemcpyDeviceToHost, native(*queue));
+enum class Way { kAtOnce, kInAStream, kAtOncePerThread, kInTheThreadsStream };
+constexpr std::pair<Way, const char*> kWays[] = {{Way::kAtOnce, "at once"},
+                                                 {Way::kInAStream, "in a stream"},
+                                                 {Way::kAtOncePerThread, "at once for the thread"},
+                                                 {Way::kInTheThreadsStream, "in the thread's stream"}};
+
+Status from_symbol(std::span<std::byte> to, const Symbol& symbol, std::size_t offset, Way way,
+                   const Queue& queue) {
+  constexpr auto kKind = cudaMemcpyDeviceToHost;
+  switch (way) {
+    case Way::kAtOnce:
+      return CUDA_CALL(cudaMemcpyFromSymbol, to.data(), symbol.host(), to.size(), offset, kKind);
+    case Way::kInAStream:
+      return CUDA_CALL(cudaMemcpyFromSymbolAsync, to.data(), symbol.host(), to.size(), offset, kKind,
+                       native(queue));
+    case Way::kAtOncePerThread:
+      return CUDA_CALL(cudaMemcpyFromSymbol_ptds, to.data(), symbol.host(), to.size(), offset, kKind);
+    case Way::kInTheThreadsStream:
+      break;
+  }
+  return CUDA_CALL(cudaMemcpyFromSymbolAsync_ptsz, to.data(), symbol.host(), to.size(), offset, kKind,
+                   nullptr);
 }
-Status to_symbol(const Symbol& symbol, std::span<const std::byte> from, std::size_t offset,
-                 const Queue* queue) {
-  return queue == nullptr ? CUDA_CALL(cudaMemcpyToSymbol, symbol.host(), from.data(), from.size(), offset,
-                                      cudaMemcpyHostToDevice)
-                          : CUDA_CALL(cudaMemcpyToSymbolAsync, symbol.host(), from.data(), from.size(),
-                                      offset, cudaMemcpyHostToDevice, native(*queue));
+Status to_symbol(const Symbol& symbol, std::span<const std::byte> from, std::size_t offset, Way way,
+                 const Queue& queue) {
+  constexpr auto kKind = cudaMemcpyHostToDevice;
+  switch (way) {
+    case Way::kAtOnce:
+      return CUDA_CALL(cudaMemcpyToSymbol, symbol.host(), from.data(), from.size(), offset, kKind);
+    case Way::kInAStream:
+      return CUDA_CALL(cudaMemcpyToSymbolAsync, symbol.host(), from.data(), from.size(), offset, kKind,
+                       native(queue));
+    case Way::kAtOncePerThread:
+      return CUDA_CALL(cudaMemcpyToSymbol_ptds, symbol.host(), from.data(), from.size(), offset, kKind);
+    case Way::kInTheThreadsStream:
+      break;
+  }
+  return CUDA_CALL(cudaMemcpyToSymbolAsync_ptsz, symbol.host(), from.data(), from.size(), offset, kKind,
+                   nullptr);
 }
 
 // Every part of the variable: where it begins, and how many bytes it has.
@@ -95,12 +127,12 @@ PROCTOR_CHECK(Symbol, PartsAreRead, "K08", kSymbols, kGate,
   Queue queue(context);
   const Symbol symbol(context);
   const auto whole = Symbol::initial();
-  for (const Queue* way : {static_cast<Queue*>(nullptr), &queue}) {
-    step(std::string("given each part of a variable, read ") + (way == nullptr ? "at once" : "in a stream"));
+  for (const auto& [way, name] : kWays) {
+    step(std::string("given each part of a variable, read ") + name);
     each_part([&](std::size_t offset, std::size_t bytes) {
       std::vector<std::byte> got(bytes);
-      from_symbol(got, symbol, offset, way).or_throw();
-      queue.synchronize();
+      from_symbol(got, symbol, offset, way, queue).or_throw();
+      CUDA_CALL(cudaDeviceSynchronize).or_throw();
       expect_bytes(std::to_string(bytes) + " bytes at " + std::to_string(offset),
                    std::span(whole).subspan(offset, bytes), got, context.device());
     });
@@ -115,28 +147,27 @@ PROCTOR_CHECK(Symbol, PartsAreWritten, "K08", kSymbols, kGate,
   auto expected = Symbol::initial();
   const auto sent = noise(4096, 1);
   std::size_t next = 0;
-  for (const Queue* way : {static_cast<Queue*>(nullptr), &queue}) {
-    step(std::string("given each part of a variable, written ") +
-         (way == nullptr ? "at once" : "in a stream"));
+  for (const auto& [way, name] : kWays) {
+    step(std::string("given each part of a variable, written ") + name);
     each_part([&](std::size_t offset, std::size_t bytes) {
       const auto part = std::span(sent).subspan(next, bytes);
       next += bytes;
-      to_symbol(symbol, part, offset, way).or_throw();
+      to_symbol(symbol, part, offset, way, queue).or_throw();
       std::copy(part.begin(), part.end(), expected.begin() + static_cast<std::ptrdiff_t>(offset));
       std::vector<std::byte> got(Symbol::kBytes);
-      queue.synchronize();
-      from_symbol(got, symbol, 0, nullptr).or_throw();
+      CUDA_CALL(cudaDeviceSynchronize).or_throw();
+      from_symbol(got, symbol, 0, Way::kAtOnce, queue).or_throw();
       expect_bytes("the variable after " + std::to_string(bytes) + " bytes at " + std::to_string(offset),
                    expected, got, context.device());
     });
   }
-  to_symbol(symbol, Symbol::initial(), 0, nullptr).or_throw();
+  to_symbol(symbol, Symbol::initial(), 0, Way::kAtOnce, queue).or_throw();
 }
 
 PROCTOR_CHECK(Symbol, NothingLiesBeyondItsEnd, "K08", kSymbols, kGate,
               {"error.wrong_code:api=cudaMemcpy*Symbol", "error.swallowed:api=cudaMemcpy*Symbol"}) {
   const auto context = leased();
-  use(context.device());
+  const Queue queue(context);
   const Symbol symbol(context);
   std::size_t told = 0;
   step("given the size of a variable, and parts that do not lie in it");
@@ -146,8 +177,8 @@ PROCTOR_CHECK(Symbol, NothingLiesBeyondItsEnd, "K08", kSymbols, kGate,
   for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, Symbol::kBytes, SIZE_MAX - 3}) {
     const std::size_t most = offset <= Symbol::kBytes ? Symbol::kBytes - offset + 1 : 8;
     const auto part = std::span(bytes).first(most);
-    expect_status("cudaErrorInvalidValue", from_symbol(part, symbol, offset, nullptr));
-    expect_status("cudaErrorInvalidValue", to_symbol(symbol, part, offset, nullptr));
+    expect_status("cudaErrorInvalidValue", from_symbol(part, symbol, offset, Way::kAtOnce, queue));
+    expect_status("cudaErrorInvalidValue", to_symbol(symbol, part, offset, Way::kAtOnce, queue));
   }
 }
 

@@ -3,8 +3,10 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "harness/core/words.h"
 #include "suites/accel/xpu/level_zero.h"
 #include "suites/visibility/enumerate_level_zero.h"
+#include "suites/visibility/sysman.h"
 
 namespace proctor::visibility {
 namespace {
@@ -63,15 +65,6 @@ json tiles(const LevelZero& ze) {
   return document;
 }
 
-json sysman(const LevelZero& ze) {
-  json document = {{"devices", json::array()}};
-  if (ze.lacks("zesInit") || ze.lacks("zesDriverGet") || ze.lacks("zesDeviceGet")) return document;
-  const auto init = ze.sysman_init(0);
-  document["result"] = xpu::result_name(init);
-  if (init == ZE_RESULT_SUCCESS) document["devices"] = enumerate_sysman(ze);
-  return document;
-}
-
 json twice(const LevelZero& ze) {
   const auto first = enumerate_level_zero(ze);
   const auto handles = all_devices(ze);
@@ -101,7 +94,8 @@ json answer(const LevelZero& ze, const Arguments& arguments) {
   if (mode == "null-count") return null_count(ze);
   if (mode == "peers") return peers(ze);
   if (mode == "tiles") return tiles(ze);
-  return sysman(ze);
+  const auto uuids = split(arguments.at(1), ',');
+  return enumerate_sysman(ze, {uuids.begin(), uuids.end()});
 }
 
 constexpr Mode kModes[] = {{"enumerate"},
@@ -112,7 +106,7 @@ constexpr Mode kModes[] = {{"enumerate"},
                            {"null-count"},
                            {"peers"},
                            {"tiles"},
-                           {"sysman"},
+                           {"sysman", 1},
                            {"grandchild"},
                            {"hold"}};
 

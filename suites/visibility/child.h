@@ -18,7 +18,7 @@
 //                           nullptr), only asked when the loader has mapped its validation layer
 //   peers                   {"seen":.., "peers":[[{"result","reachable"}]]}
 //   tiles                   {"seen":.., "tiles":ENUMERATION} with the sub-devices of all devices for devices
-//   sysman                  {"result":CODE, "devices":[{"uuid","pci"}]}
+//   sysman UUIDS            what enumerate_sysman() of sysman.h gives, for the UUIDs between commas
 //
 // Every document of Level Zero has "missing_symbols" and "loader"; without a loader it is
 // {"problem":"library_missing:.."}.

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 namespace proctor::visibility {
 namespace {
 
@@ -57,17 +55,6 @@ DeviceRecord describe(const LevelZero& ze, ze_device_handle_t device, int driver
   return record;
 }
 
-std::string sysman_pci(const LevelZero& ze, zes_device_handle_t device) {
-  zes_pci_properties_t pci{};
-  pci.stype = ZES_STRUCTURE_TYPE_PCI_PROPERTIES;
-  if (ze.sysman_device_pci_get_properties == nullptr ||
-      ze.sysman_device_pci_get_properties(device, &pci) != ZE_RESULT_SUCCESS) {
-    return {};
-  }
-  const auto& at = pci.address;
-  return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", at.domain, at.bus, at.device, at.function);
-}
-
 }  // namespace
 
 Enumeration enumerate_level_zero(const LevelZero& ze) {
@@ -115,27 +102,6 @@ std::vector<ze_device_handle_t> all_devices(const LevelZero& ze) {
     all.insert(all.end(), devices.begin(), devices.end());
   }
   return all;
-}
-
-nlohmann::json enumerate_sysman(const LevelZero& ze) {
-  auto devices = nlohmann::json::array();
-  std::uint32_t count = 0;
-  if (ze.sysman_driver_get(&count, nullptr) != ZE_RESULT_SUCCESS) return devices;
-  std::vector<zes_driver_handle_t> drivers(count);
-  if (ze.sysman_driver_get(&count, drivers.data()) != ZE_RESULT_SUCCESS) return devices;
-  for (const auto driver : drivers) {
-    std::uint32_t listed = 0;
-    if (ze.sysman_device_get(driver, &listed, nullptr) != ZE_RESULT_SUCCESS) continue;
-    std::vector<zes_device_handle_t> handles(listed);
-    if (ze.sysman_device_get(driver, &listed, handles.data()) != ZE_RESULT_SUCCESS) continue;
-    for (const auto device : handles) {
-      zes_device_properties_t properties{};
-      properties.stype = ZES_STRUCTURE_TYPE_DEVICE_PROPERTIES;
-      if (ze.sysman_device_get_properties != nullptr) ze.sysman_device_get_properties(device, &properties);
-      devices.push_back({{"uuid", xpu::uuid_text(properties.core.uuid)}, {"pci", sysman_pci(ze, device)}});
-    }
-  }
-  return devices;
 }
 
 }  // namespace proctor::visibility

@@ -1,7 +1,6 @@
 // Enumerates through Level Zero, in the process that calls it.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "suites/accel/xpu/level_zero.h"
@@ -17,8 +16,5 @@ Enumeration enumerate_tiles(const xpu::LevelZero& ze);
 
 // The handles that `enumerate_level_zero` described, in the same order.
 std::vector<ze_device_handle_t> all_devices(const xpu::LevelZero& ze);
-
-// [{"uuid","pci"}] of the system management interface; call zesInit before.
-nlohmann::json enumerate_sysman(const xpu::LevelZero& ze);
 
 }  // namespace proctor::visibility

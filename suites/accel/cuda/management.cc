@@ -73,11 +73,7 @@ const Functions& nvml() {
 // One that an older library may lack: the check then ends as a skip.
 template <typename Function>
 Function* optional_function(const char* name) {
-  static_cast<void>(nvml());
-  static const SharedLibrary library(kLibrary);
-  void* const address = ::dlsym(library.handle(), name);
-  if (address == nullptr) throw suite::Skipped(std::string("symbol_missing:") + name);
-  return reinterpret_cast<Function*>(address);
+  return reinterpret_cast<Function*>(nvml_function(name));
 }
 
 // "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"
@@ -98,6 +94,16 @@ Handle handle_of(const Device& device) {
 }
 
 }  // namespace
+
+Handle managed_handle(const Device& device) { return handle_of(device); }
+
+void* nvml_function(const char* name) {
+  static_cast<void>(nvml());
+  static const SharedLibrary library(kLibrary);
+  void* const address = ::dlsym(library.handle(), name);
+  if (address == nullptr) throw suite::Skipped(std::string("symbol_missing:") + name);
+  return address;
+}
 
 std::uint64_t managed_memory(const Device& device) {
   Memory memory{};

@@ -1,0 +1,644 @@
+// What NVML answers: to bad arguments, about the card that CUDA has, about its processes, and while it works. The parts of
+// its header that are used are declared here (NVML API Reference Guide: versioned functions keep their ABI).
+#include <fmt/format.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "suites/accel/check_fixture.h"
+#include "suites/accel/cuda/management.h"
+#include "suites/accel/cuda/native.h"
+#include "suites/main/check.h"
+#include "suites/main/helper.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::Helper;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+using Handle = nvmlDevice_st*;
+using EventSet = void*;
+
+constexpr int kDone = 0, kUninitialized = 1, kInvalidArgument = 2, kNotSupported = 3, kNotFound = 6,
+              kInsufficientSize = 7, kTimeout = 10, kVersionMismatch = 25;
+constexpr unsigned long long kXidEvent = 0x8;  // nvmlEventTypeXidCriticalError
+constexpr unsigned kNoInstance = 0xffffffff;   // of a card that is not partitioned
+void* const kNowhere = nullptr;
+
+struct ManagedPci {  // nvmlPciInfo_t
+  char legacy_bus_id[16];
+  unsigned domain, bus, device, device_id, subsystem_id;
+  char bus_id[32];
+};
+struct ManagedMemory {  // nvmlMemory_t
+  unsigned long long total, free, used;
+};
+struct ReservedMemory {  // nvmlMemory_v2_t
+  unsigned version;
+  unsigned long long total, reserved, free, used;
+};
+constexpr unsigned kReservedMemoryVersion = sizeof(ReservedMemory) | 2U << 24;
+struct Utilization {  // nvmlUtilization_t
+  unsigned gpu, memory;
+};
+struct ManagedProcess {  // nvmlProcessInfo_t
+  unsigned pid;
+  unsigned long long used;
+  unsigned instance, compute_instance;
+};
+struct ManagedEvent {  // nvmlEventData_t
+  Handle device;
+  unsigned long long type, data;
+  unsigned instance, compute_instance;
+};
+
+// What a product does not have, it says so before it looks at anything else.
+void expect_result(const std::string& what, int expected, int got) {
+  if (got == kNotSupported && !suite::on_simgpu()) return;
+  expect_same(what, std::to_string(expected), std::to_string(got));
+}
+
+// The answer of a getter of one number, over memory that held another one.
+template <typename Number = unsigned, typename... Arguments>
+Number told(const char* getter, Arguments... arguments) {
+  auto number = static_cast<Number>(~0ULL);
+  const int result = nvml_call(getter, arguments..., &number);
+  if (result == kNotSupported) suite::skip(std::string("unsupported:") + getter);
+  expect_same(getter, std::to_string(kDone), std::to_string(result));
+  return number;
+}
+
+int attribute(const Device& device, cudaDeviceAttr which) {
+  int value = -1;
+  CUDA_CALL(cudaDeviceGetAttribute, &value, which, native(device)).or_throw();
+  return value;
+}
+
+// ---- getters ----
+
+// A function of a device, `numbers` enumerations of which 0 is one, and one or two places for the answer.
+struct Getter {
+  const char* name;
+  int numbers = 0;
+  bool pair = false;
+};
+constexpr Getter kGetters[] = {
+    {"nvmlDeviceGetMinorNumber"},
+    {"nvmlDeviceGetIndex"},
+    {"nvmlDeviceGetPciInfo_v3"},
+    {"nvmlDeviceGetComputeMode"},
+    {"nvmlDeviceGetPersistenceMode"},
+    {"nvmlDeviceGetCurrPcieLinkGeneration"},
+    {"nvmlDeviceGetCurrPcieLinkWidth"},
+    {"nvmlDeviceGetMemoryInfo"},
+    {"nvmlDeviceGetMemoryInfo_v2"},
+    {"nvmlDeviceGetUtilizationRates"},
+    {"nvmlDeviceGetPowerUsage"},
+    {"nvmlDeviceGetEnforcedPowerLimit"},
+    {"nvmlDeviceGetTotalEnergyConsumption"},
+    {"nvmlDeviceGetCurrentClocksThrottleReasons"},
+    {"nvmlDeviceGetSupportedEventTypes"},
+    {"nvmlDeviceGetTemperature", 1},
+    {"nvmlDeviceGetTemperatureThreshold", 1},
+    {"nvmlDeviceGetClockInfo", 1},
+    {"nvmlDeviceGetMaxClockInfo", 1},
+    {"nvmlDeviceGetTotalEccErrors", 2},
+    {"nvmlDeviceGetCudaComputeCapability", 0, true},
+    {"nvmlDeviceGetEccMode", 0, true},
+};
+
+int ask(const Getter& getter, Handle device, void* answer, void* second) {
+  if (getter.pair) return nvml_call(getter.name, device, answer, second);
+  if (getter.numbers == 2) return nvml_call(getter.name, device, 0, 0, answer);
+  return getter.numbers == 1 ? nvml_call(getter.name, device, 0, answer)
+                             : nvml_call(getter.name, device, answer);
+}
+
+struct BadQuestion {
+  const char* what;
+  int expected;
+  int (*ask)(Handle device);
+  int or_else = expected;  // as much a refusal
+};
+
+EventSet event_set() {
+  EventSet set = nullptr;
+  expect_same("nvmlEventSetCreate", std::to_string(kDone),
+              std::to_string(nvml_call("nvmlEventSetCreate", &set)));
+  return set;
+}
+
+int by_bus_id(const char* id) {
+  Handle found = nullptr;
+  return nvml_call("nvmlDeviceGetHandleByPciBusId_v2", id, &found);
+}
+
+int at_index(unsigned past_the_end) {
+  Handle found = nullptr;
+  return nvml_call("nvmlDeviceGetHandleByIndex_v2", told("nvmlDeviceGetCount_v2") + past_the_end, &found);
+}
+
+template <int kEnumeration>
+int number_of(Handle device, const char* getter) {
+  unsigned answer = 0;
+  return nvml_call(getter, device, kEnumeration, &answer);
+}
+
+constexpr BadQuestion kBadQuestions[] = {
+    {"a count without a place", kInvalidArgument,
+     [](Handle) { return nvml_call("nvmlDeviceGetCount_v2", kNowhere); }},
+    {"a device by index without a place", kInvalidArgument,
+     [](Handle) { return nvml_call("nvmlDeviceGetHandleByIndex_v2", 0U, kNowhere); }},
+    {"the index behind the last", kInvalidArgument, [](Handle) { return at_index(0); }},
+    {"the index after that", kInvalidArgument, [](Handle) { return at_index(1); }},
+    {"an index far behind", kInvalidArgument, [](Handle) { return at_index(1U << 30); }},
+    {"a device by no UUID", kInvalidArgument,
+     [](Handle device) { return nvml_call("nvmlDeviceGetHandleByUUID", kNowhere, &device); }},
+    {"a device by UUID without a place", kInvalidArgument,
+     [](Handle device) {
+       char uuid[96] = {};
+       nvml_call("nvmlDeviceGetUUID", device, &uuid[0], 96U);
+       return nvml_call("nvmlDeviceGetHandleByUUID", &uuid[0], kNowhere);
+     }},
+    {"a device by no bus id", kInvalidArgument,
+     [](Handle device) { return nvml_call("nvmlDeviceGetHandleByPciBusId_v2", kNowhere, &device); }},
+    {"an empty bus id", kInvalidArgument, [](Handle) { return by_bus_id(""); }, kNotFound},
+    {"a bus id of letters", kInvalidArgument, [](Handle) { return by_bus_id("card"); }, kNotFound},
+    {"a bus id of a bus alone", kInvalidArgument, [](Handle) { return by_bus_id("7"); }, kNotFound},
+    {"a bus id without a device", kInvalidArgument, [](Handle) { return by_bus_id("0000:07:"); }, kNotFound},
+    {"a bus id with a letter that is no digit", kInvalidArgument,
+     [](Handle) { return by_bus_id("0000:0g:00.0"); }, kNotFound},
+    {"a bus id with a letter behind it", kInvalidArgument, [](Handle) { return by_bus_id("ffff:ff:1f.7x"); },
+     kNotFound},
+    {"a bus id of no card", kNotFound, [](Handle) { return by_bus_id("ffff:ff:1f.7"); }, kInvalidArgument},
+    {"a name without a place", kInvalidArgument,
+     [](Handle device) { return nvml_call("nvmlDeviceGetName", device, kNowhere, 96U); }},
+    {"the name of no device", kInvalidArgument,
+     [](Handle) {
+       char name[96];
+       return nvml_call("nvmlDeviceGetName", kNowhere, &name[0], 96U);
+     }},
+    {"the driver's version without a place", kInvalidArgument,
+     [](Handle) { return nvml_call("nvmlSystemGetDriverVersion", kNowhere, 80U); }},
+    {"the version of CUDA without a place", kInvalidArgument,
+     [](Handle) { return nvml_call("nvmlSystemGetCudaDriverVersion_v2", kNowhere); }},
+    {"MIG of no device", kInvalidArgument,
+     [](Handle) {
+       unsigned current = 0, pending = 0;
+       return nvml_call("nvmlDeviceGetMigMode", kNowhere, &current, &pending);
+     }},
+    {"the memory of another version", kVersionMismatch,
+     [](Handle device) {
+       ReservedMemory memory{};
+       memory.version = kReservedMemoryVersion + 1;
+       return nvml_call("nvmlDeviceGetMemoryInfo_v2", device, &memory);
+     },
+     kInvalidArgument},
+    {"processes without their number", kInvalidArgument,
+     [](Handle device) {
+       return nvml_call("nvmlDeviceGetComputeRunningProcesses_v3", device, kNowhere, kNowhere);
+     }},
+    {"room for processes that is nowhere", kInvalidArgument,
+     [](Handle device) {
+       unsigned room = 64;
+       return nvml_call("nvmlDeviceGetComputeRunningProcesses_v3", device, &room, kNowhere);
+     }},
+    {"the temperature of another sensor", kInvalidArgument,
+     [](Handle device) { return number_of<99>(device, "nvmlDeviceGetTemperature"); }},
+    {"another threshold", kInvalidArgument,
+     [](Handle device) { return number_of<99>(device, "nvmlDeviceGetTemperatureThreshold"); }, kNotSupported},
+    {"the clock behind the last", kInvalidArgument,
+     [](Handle device) { return number_of<4>(device, "nvmlDeviceGetClockInfo"); }},
+    {"the fastest clock behind the last", kInvalidArgument,
+     [](Handle device) { return number_of<4>(device, "nvmlDeviceGetMaxClockInfo"); }},
+    {"a set of events without a place", kInvalidArgument,
+     [](Handle) { return nvml_call("nvmlEventSetCreate", kNowhere); }},
+    {"events for no set", kInvalidArgument,
+     [](Handle device) { return nvml_call("nvmlDeviceRegisterEvents", device, kXidEvent, kNowhere); }},
+    {"events of no device", kInvalidArgument,
+     [](Handle) { return nvml_call("nvmlDeviceRegisterEvents", kNowhere, kXidEvent, event_set()); }},
+    {"events that there are not", kNotSupported,
+     [](Handle device) { return nvml_call("nvmlDeviceRegisterEvents", device, 1ULL << 40, event_set()); },
+     kInvalidArgument},
+    {"an event of no set", kInvalidArgument,
+     [](Handle) {
+       ManagedEvent event{};
+       return nvml_call("nvmlEventSetWait_v2", kNowhere, &event, 0U);
+     }},
+    {"an event without a place", kInvalidArgument,
+     [](Handle) { return nvml_call("nvmlEventSetWait_v2", event_set(), kNowhere, 0U); }},
+    {"the end of no set", kInvalidArgument, [](Handle) { return nvml_call("nvmlEventSetFree", kNowhere); }},
+};
+
+// ---- texts and processes ----
+
+// A text, asked for with each room up to one more than it needs.
+std::string text_in_its_room(const std::string& what, const std::function<int(char*, unsigned)>& give) {
+  constexpr char kUntouched = 'x';
+  std::string text(96, kUntouched);
+  expect_result(what, kDone, give(text.data(), 96));
+  const auto needed = static_cast<unsigned>(std::strlen(text.c_str())) + 1;
+  for (unsigned room = 0; room <= needed + 1; ++room) {
+    std::string into(128, kUntouched);
+    const std::string with = fmt::format("{} with room for {} of {}", what, room, needed);
+    expect_result(with, room < needed ? kInsufficientSize : kDone, give(into.data(), room));
+    expect_true(into.find_first_not_of(kUntouched, room) == into.npos,
+                with + ": nothing is written behind it");
+    if (room >= needed) expect_same(with, text.c_str(), into.c_str());
+  }
+  return text.c_str();
+}
+
+// Holds memory of the card until it may end.
+PROCTOR_HELPER(hold_card) {
+  const auto context = leased();
+  const Buffer held = device_memory(context, 1 << 20);
+  suite::answer({{"pid", getpid()}});
+  suite::wait_for_input();
+}
+
+const ManagedProcess* process(const std::vector<ManagedProcess>& all, unsigned pid) {
+  const auto found = std::ranges::find(all, pid, &ManagedProcess::pid);
+  return found == all.end() ? nullptr : &*found;
+}
+
+// Those on a card, in the order in which they are told. The answer fills no more than the room that it has.
+std::vector<ManagedProcess> processes_in(Handle device, unsigned room, unsigned expected) {
+  constexpr unsigned kUntouched = 0xfffffff0;
+  std::vector<ManagedProcess> processes(expected + 3, ManagedProcess{kUntouched, 0, 1, 1});
+  unsigned count = room;
+  const std::string with = fmt::format("{} processes with room for {}", expected, room);
+  expect_result(with, room < expected ? kInsufficientSize : kDone,
+                nvml_call("nvmlDeviceGetComputeRunningProcesses_v3", device, &count,
+                          room == 0 ? nullptr : processes.data()));
+  expect_same(with + ", their number", std::to_string(expected), std::to_string(count));
+  for (std::size_t i = room < expected ? room : expected; i < processes.size(); ++i)
+    expect_true(processes[i].pid == kUntouched, with + ": nothing is written behind them");
+  processes.resize(room < expected ? 0 : expected);
+  return processes;
+}
+
+// How busy the card says it is, while its work takes all its time or while there is none. A product looks back at the last second,
+// the simulated one at the time since it was last asked.
+Utilization utilization_after(Handle device, const std::function<void(Nanoseconds)>& pass_time) {
+  Utilization seen{~0U, ~0U};
+  nvml_call("nvmlDeviceGetUtilizationRates", device, &seen);
+  pass_time(suite::on_simgpu() ? std::chrono::milliseconds(10) : std::chrono::milliseconds(1500));
+  seen = {~0U, ~0U};
+  expect_result("nvmlDeviceGetUtilizationRates", kDone,
+                nvml_call("nvmlDeviceGetUtilizationRates", device, &seen));
+  if (seen.gpu == ~0U && !suite::on_simgpu()) suite::skip("unsupported:nvml_utilization");
+  expect_true(seen.gpu <= 100 && seen.memory <= 100,
+              fmt::format("both rates are percents, they are {} and {}", seen.gpu, seen.memory));
+  return seen;
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Management, BadArgumentsGetTheirCode, "K81",
+              "NVML API Reference Guide, Device Queries: NVML_ERROR_INVALID_ARGUMENT", kWarn,
+              {"error.swallowed:api=nvmlDeviceGetMinorNumber", "error.swallowed:api=nvmlEventSetFree"}) {
+  const auto context = leased();
+  const Handle device = managed_handle(context.device());
+  for (const Getter& getter : kGetters) {
+    step(fmt::format("given {} of no device, with nowhere to answer to, and with both", getter.name));
+    alignas(8) std::byte answer[256] = {}, second[8] = {};
+    std::memcpy(answer, &kReservedMemoryVersion, sizeof kReservedMemoryVersion);
+    expect_result(getter.name, kDone, ask(getter, device, answer, second));
+    expect_result(std::string(getter.name) + " of no device", kInvalidArgument,
+                  ask(getter, nullptr, answer, second));
+    expect_result(std::string(getter.name) + " without a place", kInvalidArgument,
+                  ask(getter, device, nullptr, second));
+    if (!getter.pair) continue;
+    expect_result(std::string(getter.name) + " without its second place", kInvalidArgument,
+                  ask(getter, device, answer, nullptr));
+  }
+  for (const BadQuestion& bad : kBadQuestions) {
+    step(std::string("given ") + bad.what);
+    const int got = bad.ask(device);
+    if (suite::on_simgpu() || got != bad.or_else) expect_result(bad.what, bad.expected, got);
+  }
+}
+
+// Another part of the program may use it, too.
+PROCTOR_CHECK(Management, CountsItsUsers, "K82",
+              "NVML API Reference Guide, nvmlInit_v2 and nvmlShutdown: reference count", kWarn,
+              {"error.swallowed:api=nvmlDeviceGetCount_v2"}) {
+  const auto context = leased();
+  managed_handle(context.device());
+  unsigned count = 0;
+  const auto expect_usable = [&](bool usable) {
+    expect_same(usable ? "with a user" : "without a user", std::to_string(usable ? kDone : kUninitialized),
+                std::to_string(nvml_call("nvmlDeviceGetCount_v2", &count)));
+  };
+  step("given a library whose users have all left");
+  int users = 0;
+  constexpr int kMany = 100;
+  while (users < kMany && nvml_call("nvmlShutdown") == kDone) ++users;
+  expect_true(users >= 1 && users < kMany, "it had a user, and then no more");
+  expect_usable(false);
+  step("given two users, of which one leaves, and then the other");
+  for (int i = 0; i < 2; ++i) {
+    expect_same("nvmlInit_v2", std::to_string(kDone), std::to_string(nvml_call("nvmlInit_v2")));
+    expect_usable(true);
+  }
+  expect_same("nvmlShutdown", std::to_string(kDone), std::to_string(nvml_call("nvmlShutdown")));
+  expect_usable(true);
+  expect_same("nvmlShutdown", std::to_string(kDone), std::to_string(nvml_call("nvmlShutdown")));
+  expect_usable(false);
+  expect_same("one nvmlShutdown more", std::to_string(kUninitialized),
+              std::to_string(nvml_call("nvmlShutdown")));
+  for (; users > 0; --users) nvml_call("nvmlInit_v2");
+  expect_usable(true);
+}
+
+PROCTOR_CHECK(
+    Management, TextsNeedTheirRoom, "K83",
+    "NVML API Reference Guide, nvmlDeviceGetName: NVML_ERROR_INSUFFICIENT_SIZE if length is too small", kWarn,
+    {"error.swallowed:api=nvmlDeviceGetName"}) {
+  const auto context = leased();
+  const Handle device = managed_handle(context.device());
+  const auto of_device = [&](const char* getter) {
+    step(std::string("given ") + getter + " with room for each length up to that of the text and its end");
+    return text_in_its_room(getter,
+                            [&](char* out, unsigned room) { return nvml_call(getter, device, out, room); });
+  };
+  const auto of_system = [&](const char* getter) {
+    step(std::string("given ") + getter + " with room for each length up to that of the text and its end");
+    return text_in_its_room(getter, [&](char* out, unsigned room) { return nvml_call(getter, out, room); });
+  };
+  expect_same("the name, as CUDA tells it", context.device().properties().name,
+              of_device("nvmlDeviceGetName"));
+  std::string uuid = of_device("nvmlDeviceGetUUID");
+  std::erase(uuid, '-');
+  expect_same("the UUID, as CUDA tells it", "GPU" + context.device().properties().uuid, uuid);
+  const std::string driver = of_system("nvmlSystemGetDriverVersion");
+  const std::string library = of_system("nvmlSystemGetNVMLVersion");
+  const int cuda = told<int>("nvmlSystemGetCudaDriverVersion_v2");
+  int runtime_says = 0;
+  CUDA_CALL(cudaDriverGetVersion, &runtime_says).or_throw();
+  expect_same("the version of CUDA, as the runtime tells it", std::to_string(runtime_says),
+              std::to_string(cuda));
+  expect_same("NVML's version", fmt::format("{}.{}", cuda / 1000, driver), library);
+}
+
+PROCTOR_CHECK(Management, KnowsTheCardByEachName, "K84",
+              "NVML API Reference Guide, nvmlDeviceGetHandleByPciBusId_v2, nvmlPciInfo_t", kWarn,
+              {"sysman.wrong_pci_address"}) {
+  const auto context = leased();
+  const Device& card = context.device();
+  const Handle device = managed_handle(card);
+  step("given each place in the list");
+  const auto count = told("nvmlDeviceGetCount_v2");
+  for (unsigned index = 0; index < count; ++index) {
+    Handle found = nullptr;
+    expect_result("nvmlDeviceGetHandleByIndex_v2", kDone,
+                  nvml_call("nvmlDeviceGetHandleByIndex_v2", index, &found));
+    expect_same("its index", std::to_string(index), std::to_string(told("nvmlDeviceGetIndex", found)));
+  }
+  step("given what the card says of its place on the bus");
+  ManagedPci pci;
+  std::memset(&pci, 0xff, sizeof pci);
+  expect_result("nvmlDeviceGetPciInfo_v3", kDone, nvml_call("nvmlDeviceGetPciInfo_v3", device, &pci));
+  const auto address = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
+  expect_same("the address, as CUDA tells it", card.properties().pci, address);
+  expect_true(strcasecmp(pci.legacy_bus_id, address.c_str()) == 0,
+              "the short bus id is the address " + address);
+  expect_true(strcasecmp(pci.bus_id, ("0000" + address).c_str()) == 0, "the long one, too");
+  expect_same("the vendor", "10de", fmt::format("{:x}", pci.device_id & 0xffff));
+  if (const auto model = card.properties().device_id)  // CUDA 12 does not tell
+    expect_same("the model, as CUDA tells it", fmt::format("{:x}", model),
+                fmt::format("{:x}", pci.device_id >> 16));
+  expect_true(pci.subsystem_id != ~0U, "the subsystem is told");
+  step("given each form of the address");
+  for (const auto& name : {std::string(pci.bus_id), std::string(pci.legacy_bus_id), address.substr(0, 10),
+                           address.substr(5), address.substr(5, 5)}) {
+    Handle found = nullptr;
+    expect_result("the card at " + name, kDone,
+                  nvml_call("nvmlDeviceGetHandleByPciBusId_v2", name.c_str(), &found));
+    expect_true(found == device, name + " is this card");
+  }
+}
+
+PROCTOR_CHECK(Management, BothFormsOfMemoryAgree, "K85",
+              "NVML API Reference Guide, nvmlMemory_t and nvmlMemory_v2_t", kWarn, {"sysman.memory_lie"}) {
+  const auto context = leased();
+  const Handle device = managed_handle(context.device());
+  constexpr unsigned long long kHeld = 64 << 20, kSlack = 8 << 20;
+  const auto seen = [&] {
+    ManagedMemory memory{1, 2, 3};
+    ReservedMemory reserved{kReservedMemoryVersion, 4, ~0ULL, 5, 6};
+    expect_result("nvmlDeviceGetMemoryInfo", kDone, nvml_call("nvmlDeviceGetMemoryInfo", device, &memory));
+    expect_result("nvmlDeviceGetMemoryInfo_v2", kDone,
+                  nvml_call("nvmlDeviceGetMemoryInfo_v2", device, &reserved));
+    expect_same("free and used together", std::to_string(memory.total),
+                std::to_string(memory.free + memory.used));
+    expect_same("the total", std::to_string(memory.total), std::to_string(reserved.total));
+    expect_same("what is free", std::to_string(memory.free), std::to_string(reserved.free));
+    expect_same("what is used and reserved", std::to_string(memory.used),
+                std::to_string(reserved.used + reserved.reserved));
+    expect_true(reserved.version == kReservedMemoryVersion, "the version stays");
+    return memory;
+  };
+  const ManagedMemory before = (device_memory(context, 1 << 20), seen());
+  step("given 64 MiB of the card's memory");
+  const Buffer held = device_memory(context, kHeld);
+  const ManagedMemory after = seen();
+  expect_true(
+      after.used >= before.used + kHeld - kSlack && after.used <= before.used + kHeld + kSlack,
+      fmt::format("that much more is used, give or take 8 MiB: {} and then {}", before.used, after.used));
+  expect_true(context.device().properties().memory <= after.total, "programs can use no more than the total");
+}
+
+PROCTOR_CHECK(Management, ListsTheProcesses, "K86",
+              "NVML API Reference Guide, nvmlDeviceGetComputeRunningProcesses: infoCount", kWarn,
+              {"sysman.memory_lie"}) {
+  const auto context = leased();
+  const Handle device = managed_handle(context.device());
+  const auto own = static_cast<unsigned>(getpid());
+  const Buffer held = device_memory(context, 16 << 20);
+  step("given a card that this process uses, alone and with another one");
+  for (unsigned others = 0; others < 2; ++others) {
+    std::optional<Helper> other;
+    if (others == 1) other.emplace("hold_card");
+    const auto pid = other ? other->answer().at("pid").get<unsigned>() : own;
+    std::vector<ManagedProcess> running;
+    for (unsigned room = 0; room <= others + 3; ++room) running = processes_in(device, room, others + 1);
+    if (process(running, own) == nullptr && !suite::on_simgpu())
+      suite::skip("unsupported:process_ids");  // a container
+    for (const unsigned wanted : {own, pid}) {
+      const auto* const found = process(running, wanted);
+      expect_true(found != nullptr, wanted == own ? "this process is listed" : "the other one is listed");
+      if (found == nullptr) continue;
+      expect_true(found->used >= (wanted == own ? 16U << 20 : 1U << 20), "with what it has");
+      expect_true(found->instance == kNoInstance && found->compute_instance == kNoInstance,
+                  "the card is not partitioned");
+    }
+  }
+}
+
+PROCTOR_CHECK(Sensors, WorkIsSeen, "K87",
+              "NVML API Reference Guide, nvmlDeviceGetUtilizationRates, nvmlUtilization_t", kWarn,
+              {"sysman.idle"}) {
+  const auto context = leased();
+  const Handle device = managed_handle(context.device());
+  Queue queue(context);
+  const auto rest = [](Nanoseconds time) { std::this_thread::sleep_for(time); };
+  const auto work = [&](Nanoseconds time) {
+    Gate gate(context);
+    gate.hold(queue);
+    std::this_thread::sleep_for(time);
+    gate.open();
+    queue.synchronize();
+  };
+  work(std::chrono::milliseconds(1));
+  rest(suite::on_simgpu() ? std::chrono::milliseconds(0) : std::chrono::milliseconds(1500));
+  step("given a card that has rested");
+  Utilization at_rest{~0U, ~0U};
+  nvml_call("nvmlDeviceGetUtilizationRates", device, &at_rest);
+  expect_true(at_rest.gpu <= 50,
+              fmt::format("it works less than half of its time, it says {} %", at_rest.gpu));
+  step("given a card that works all the time");
+  Utilization busy{};
+  for (int i = 0; i < 5 && busy.gpu <= 55; ++i)
+    busy = utilization_after(device, work);  // this machine may be busy, too
+  expect_true(busy.gpu > 55, fmt::format("it works more than half of its time, it says {} %", busy.gpu));
+  step("given the same card when it has rested");
+  const auto idle = utilization_after(device, rest);
+  expect_true(idle.gpu <= 50, fmt::format("it works less than half of its time, it says {} %", idle.gpu));
+}
+
+PROCTOR_CHECK(Sensors, StateIsWithinItsLimits, "K88",
+              "NVML API Reference Guide, nvmlDeviceGetClockInfo, nvmlDeviceGetTemperatureThreshold, "
+              "nvmlClocksThrottleReasons",
+              kWarn, {"sysman.hot"}) {
+  const auto context = leased();
+  const Device& card = context.device();
+  const Handle device = managed_handle(card);
+  Queue queue(context);
+  Gate gate(context);
+  step("given a card that works");
+  gate.hold(queue);
+  constexpr int kSm = 1, kMemory = 2;
+  for (int clock = 0; clock < 4; ++clock) {
+    const auto now = told("nvmlDeviceGetClockInfo", device, clock);
+    const auto most = told("nvmlDeviceGetMaxClockInfo", device, clock);
+    expect_true(now > 0 && now <= most,
+                fmt::format("clock {} is at most its fastest: {} of {} MHz", clock, now, most));
+    if (clock != kSm && clock != kMemory) continue;
+    const int khz = attribute(card, clock == kSm ? cudaDevAttrClockRate : cudaDevAttrMemoryClockRate);
+    expect_same("the fastest clock, as CUDA tells it", std::to_string(khz / 1000), std::to_string(most));
+  }
+  const auto reasons = told<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons", device);
+  constexpr unsigned long long kIdle = 0x1, kHeat = 0x20 | 0x40;
+  expect_true((reasons & (kIdle | kHeat)) == 0,
+              fmt::format("it is neither idle nor slowed by heat: {:#x}", reasons));
+  gate.open();
+  queue.synchronize();
+
+  const auto celsius = told("nvmlDeviceGetTemperature", device, 0);
+  const auto shutdown = told("nvmlDeviceGetTemperatureThreshold", device, 0);
+  const auto slowdown = told("nvmlDeviceGetTemperatureThreshold", device, 1);
+  expect_true(celsius > 0 && celsius < slowdown && slowdown < shutdown,
+              fmt::format("it is cooler than where it slows down, and that where it stops: {}, {}, {}",
+                          celsius, slowdown, shutdown));
+  const auto power = told("nvmlDeviceGetPowerUsage", device);
+  const auto limit = told("nvmlDeviceGetEnforcedPowerLimit", device);
+  expect_true(power > 1000 && power < limit + limit / 2,
+              fmt::format("it draws more than a watt and no more than it may: {} of {} mW", power, limit));
+  const auto width = told("nvmlDeviceGetCurrPcieLinkWidth", device);
+  const auto generation = told("nvmlDeviceGetCurrPcieLinkGeneration", device);
+  expect_true(width >= 1 && width <= 32 && (width & (width - 1)) == 0,
+              fmt::format("a link has no {} lanes", width));
+  expect_true(generation >= 1 && generation <= 7,
+              fmt::format("there is no generation {} of PCIe", generation));
+}
+
+PROCTOR_CHECK(Management, ModesAreWhatCudaSays, "K89",
+              "NVML API Reference Guide, nvmlDeviceGetCudaComputeCapability, nvmlEnableState_t", kWarn,
+              {"error.swallowed:api=nvmlDeviceGetMigMode"}) {
+  const auto context = leased();
+  const Device& card = context.device();
+  const Handle device = managed_handle(card);
+  const auto pair = [&](const char* getter) {
+    unsigned first = ~0U, second = ~0U;
+    expect_result(getter, kDone, nvml_call(getter, device, &first, &second));
+    return std::pair(first, second);
+  };
+  step("given what NVML and CUDA say of the same card");
+  const auto [major, minor] = pair("nvmlDeviceGetCudaComputeCapability");
+  expect_same("the compute capability",
+              fmt::format("{}.{}", attribute(card, cudaDevAttrComputeCapabilityMajor),
+                          attribute(card, cudaDevAttrComputeCapabilityMinor)),
+              fmt::format("{}.{}", major, minor));
+  expect_same("the compute mode", std::to_string(attribute(card, cudaDevAttrComputeMode)),
+              std::to_string(told("nvmlDeviceGetComputeMode", device)));
+  expect_true(told("nvmlDeviceGetPersistenceMode", device) <= 1, "persistence is on or off");
+  unsigned current = ~0U, pending = ~0U;
+  const int mig = nvml_call("nvmlDeviceGetMigMode", device, &current, &pending);
+  expect_true(mig == kNotSupported || (mig == kDone && current <= 1 && pending <= 1),
+              "MIG is on or off, where the card has it");
+  const auto [ecc, ecc_later] = pair("nvmlDeviceGetEccMode");
+  if (ecc == ~0U && !suite::on_simgpu()) return;
+  expect_same("error correction", std::to_string(attribute(card, cudaDevAttrEccEnabled)),
+              std::to_string(ecc));
+  expect_true(ecc_later <= 1, "it will be on or off");
+  constexpr int kCorrected = 0, kUncorrected = 1, kSinceBoot = 0, kEver = 1;
+  for (const int kind : {kCorrected, kUncorrected}) {
+    const auto since_boot = told<unsigned long long>("nvmlDeviceGetTotalEccErrors", device, kind, kSinceBoot);
+    expect_true(since_boot <= told<unsigned long long>("nvmlDeviceGetTotalEccErrors", device, kind, kEver),
+                "no more errors since the start than ever");
+    if (kind == kUncorrected)
+      expect_same("uncorrected errors since the start", "0", std::to_string(since_boot));
+  }
+}
+
+// A store where nothing is breaks the context of its process alone, and the driver reports it to all who listen.
+PROCTOR_CHECK(Management, BadStoreIsAnEvent, "K90",
+              "NVML API Reference Guide, nvmlEventSetWait_v2, nvmlEventTypeXidCriticalError; NVIDIA XID "
+              "Errors, 13 and 31",
+              kWarn, {"error.swallowed:api=nvmlEventSetWait_v2"}) {
+  const auto context = leased();
+  const Handle device = managed_handle(context.device());
+  const auto types = told<unsigned long long>("nvmlDeviceGetSupportedEventTypes", device);
+  expect_true(types != ~0ULL && (types & kXidEvent) != 0, "the card reports its critical errors");
+  const auto wait = [&](EventSet set, unsigned milliseconds, ManagedEvent& event) {
+    event = {nullptr, 0, 0, 0, 0};
+    return nvml_call("nvmlEventSetWait_v2", set, &event, milliseconds);
+  };
+  const auto listen = [&] {
+    const EventSet set = event_set();
+    expect_result("nvmlDeviceRegisterEvents", kDone,
+                  nvml_call("nvmlDeviceRegisterEvents", device, kXidEvent, set));
+    return set;
+  };
+  ManagedEvent event;
+  const EventSet set = listen();
+  step("given a card on which nothing has happened");
+  const auto began = std::chrono::steady_clock::now();
+  expect_result("an event in 10 ms", kTimeout, wait(set, 10, event));
+  expect_waited("that", std::chrono::milliseconds(10), std::chrono::steady_clock::now() - began);
+  step("given a second process that stores where nothing is");
+  Helper helper("store_out_of_bounds");
+  helper.answer();  // launched
+  helper.answer();  // failed
+  expect_result("an event", kDone, wait(set, 2000, event));
+  expect_true(event.device == device && event.type == kXidEvent, "it is a critical error of this card");
+  expect_true(event.data == 13 || event.data == 31, fmt::format("it is the kernel's, Xid {}", event.data));
+  expect_true(event.instance == kNoInstance && event.compute_instance == kNoInstance,
+              "the card is not partitioned");
+  if (suite::on_simgpu()) expect_result("a second event", kTimeout, wait(set, 0, event));
+  const EventSet late = listen();
+  expect_result("an event for who listens afterwards", kTimeout, wait(late, 0, event));
+  for (const EventSet each : {set, late})
+    expect_result("nvmlEventSetFree", kDone, nvml_call("nvmlEventSetFree", each));
+}
+
+}  // namespace proctor::accel

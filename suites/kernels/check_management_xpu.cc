@@ -1,0 +1,544 @@
+// What Sysman says of the card that Level Zero has: who it is, what it consists of, how it is, who uses it. Every answer is
+// written over bytes that are no right answer anywhere, so that a member that is left as it was is seen.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include "suites/accel/check_fixture.h"
+#include "suites/accel/shared_library.h"
+#include "suites/accel/xpu/level_zero.h"
+#include "suites/accel/xpu/native.h"
+#include "suites/main/check.h"
+#include "suites/main/helper.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::Helper;
+using suite::kWarn;
+using suite::step;
+using Clock = std::chrono::steady_clock;
+
+// Too large for a number and a truth value, and no end of a text.
+constexpr int kUntold = 0x7e;
+
+void* loader_function(const char* name) {
+  static_cast<void>(entry_points());
+  static const SharedLibrary library(xpu::kLoaderName);
+  void* const address = ::dlsym(library.handle(), name);
+  if (address == nullptr) symbol_missing(name);
+  return address;
+}
+#define ZES_CALL(name, ...)                                                                                 \
+  Status(                                                                                                   \
+      static_cast<std::uint32_t>(reinterpret_cast<decltype(&::name)>(loader_function(#name))(__VA_ARGS__)), \
+      #name)
+
+void or_skip(const Status& status) {
+  if (status.unsupported()) suite::skip(std::string("unsupported:") + status.call());
+  status.or_throw();
+}
+
+template <typename Struct>
+Struct untold(zes_structure_type_t type) {
+  Struct empty;
+  std::memset(static_cast<void*>(&empty), kUntold, sizeof empty);
+  empty.stype = type;
+  empty.pNext = nullptr;
+  return empty;
+}
+// TOLD(zes_mem_state_t, ZES_STRUCTURE_TYPE_MEM_STATE, zesMemoryGetState, module)
+#define TOLD(Struct, type, call, handle)       \
+  [&] {                                        \
+    auto answer_ = untold<Struct>(type);       \
+    or_skip(ZES_CALL(call, handle, &answer_)); \
+    return answer_;                            \
+  }()
+
+// The management interface's name for the leased card.
+zes_device_handle_t managed(const Device& device) {
+  return reinterpret_cast<zes_device_handle_t>(device.record()->handle);
+}
+
+// All of a list of handles: asked for how many there are, for the first alone, for all, and with more room than that.
+template <typename Handle, typename List>
+std::vector<Handle> listed(const std::string& what, const List& list) {
+  const auto kNone = reinterpret_cast<Handle>(static_cast<std::uintptr_t>(kUntold));
+  std::uint32_t there = 0;
+  or_skip(list(&there, nullptr));
+  std::vector<Handle> all;
+  for (const std::uint32_t room : {there, there + 2, 1U}) {
+    if (there == 0) break;
+    std::vector<Handle> handles(there + 3, kNone);
+    std::uint32_t count = room;
+    list(&count, handles.data()).or_throw();
+    const std::string with = fmt::format("{} of {} with room for {}", what, there, room);
+    const std::size_t given = std::min(room, there);
+    expect_same(with + ", their number", std::to_string(given), std::to_string(count));
+    for (std::size_t i = 0; i < handles.size(); ++i)
+      expect_true((handles[i] == kNone) == (i >= given), with + ": so many are written, and no more");
+    if (all.empty()) {
+      all.assign(handles.begin(), handles.begin() + there);
+      continue;
+    }
+    expect_true(std::equal(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(given), handles.begin()),
+                with + ": they are the same in the same order");
+  }
+  return all;
+}
+#define LISTED(call, Handle, device) \
+  listed<Handle>(#call, [&](std::uint32_t* count, Handle* out) { return ZES_CALL(call, device, count, out); })
+
+// Where the components of one kind sit: on tiles that there are, and as many on each of them.
+class Places {
+ public:
+  Places(std::string what, const Device& card) : what_(std::move(what)), tiles_(card.tiles().size()) {}
+
+  template <typename Properties>
+  void add(const Properties& component) {
+    expect_true(component.onSubdevice <= 1, what_ + ": on a tile is true or false");
+    if (component.onSubdevice == 0) return;
+    expect_true(component.subdeviceId < tiles_,
+                fmt::format("{}: there is no tile {}", what_, component.subdeviceId));
+    ++on_tile_[component.subdeviceId];
+  }
+  void expect_even() const {
+    for (std::uint32_t tile = 0; tile < tiles_ && !on_tile_.empty(); ++tile) {
+      const auto found = on_tile_.find(tile);
+      expect_same(fmt::format("{} on tile {}", what_, tile), std::to_string(on_tile_.begin()->second),
+                  std::to_string(found == on_tile_.end() ? 0 : found->second));
+    }
+  }
+  std::size_t on_tiles() const { return on_tile_.size(); }
+
+ private:
+  std::string what_;
+  std::size_t tiles_;
+  std::map<std::uint32_t, int> on_tile_;
+};
+
+// A promise of a property: what it speaks of must not be unknown to the driver.
+void expect_kept(const std::string& promise, std::uint32_t promised, const Status& status) {
+  expect_true(promised <= 1, promise + " is true or false");
+  if (promised != 0) expect_true(!status.unsupported(), promise + ": " + status.call() + " is there");
+}
+
+// A number that may be unknown, which is told as a negative one.
+void expect_between(const std::string& what, double least, double got, double most) {
+  if (got < 0) return;
+  expect_true(got >= least && got <= most, fmt::format("{} is {}, from {} to {}", what, got, least, most));
+}
+
+template <std::size_t kSize>
+std::string text_of(const std::string& what, const char (&text)[kSize]) {
+  const auto* const end = std::find(std::begin(text), std::end(text), '\0');
+  expect_true(end != std::end(text), what + " has an end");
+  expect_true(end != std::begin(text), what + " is not empty, it is \"unknown\" where it is not known");
+  return {std::begin(text), end};
+}
+
+// What lies between two answers of a counter with a clock of its own, in microseconds.
+struct Elapsed {
+  std::uint64_t counted, by_clock;
+};
+
+// Takes an answer, lets `pass_time` happen, takes another one. Their clock must agree with ours.
+template <typename Counter, typename Read, typename Pass>
+Elapsed between(std::uint64_t Counter::*counter, const Read& read, const Pass& pass_time) {
+  const auto microseconds = [](Clock::duration time) {
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(time).count());
+  };
+  const auto before = Clock::now();
+  const Counter first = read();
+  const auto began = Clock::now();
+  pass_time();
+  const auto ended = Clock::now();
+  const Counter last = read();
+  const std::uint64_t least = microseconds(ended - began), most = microseconds(Clock::now() - before);
+  const Elapsed elapsed{last.*counter - first.*counter, last.timestamp - first.timestamp};
+  expect_true(elapsed.by_clock + least / 4 + 1000 >= least && elapsed.by_clock <= most + most / 4 + 1000,
+              fmt::format("its clock counts microseconds: {} of {} to {}", elapsed.by_clock, least, most));
+  return elapsed;
+}
+
+double share_of(const Elapsed& elapsed) {
+  return static_cast<double>(elapsed.counted) /
+         static_cast<double>(std::max<std::uint64_t>(elapsed.by_clock, 1));
+}
+
+// Uses the card until it may end.
+PROCTOR_HELPER(hold_card) {
+  const auto context = leased();
+  const Buffer held = device_memory(context, 1 << 20);
+  suite::answer({{"pid", getpid()}});
+  suite::wait_for_input();
+}
+
+// The processes on a card, with room for `room` of the `there` that are expected.
+std::vector<zes_process_state_t> processes_in(zes_device_handle_t card, std::uint32_t room,
+                                              std::uint32_t there) {
+  std::vector<zes_process_state_t> processes(room + 2,
+                                             untold<zes_process_state_t>(ZES_STRUCTURE_TYPE_PROCESS_STATE));
+  std::uint32_t count = room;
+  or_skip(ZES_CALL(zesDeviceProcessesGetState, card, &count, room == 0 ? nullptr : processes.data()));
+  const std::uint32_t given = room == 0 ? there : std::min(room, there);
+  const std::string with = fmt::format("{} processes with room for {}", there, room);
+  expect_same(with + ", their number", std::to_string(given), std::to_string(count));
+  const auto none = untold<zes_process_state_t>(ZES_STRUCTURE_TYPE_PROCESS_STATE);
+  for (std::size_t i = room == 0 ? 0 : given; i < processes.size(); ++i)
+    expect_true(processes[i].processId == none.processId, with + ": nothing is written behind them");
+  processes.resize(room == 0 ? 0 : given);
+  return processes;
+}
+
+void expect_link(const std::string& what, const zes_pci_speed_t& link) {
+  expect_true(link.gen == -1 || (link.gen >= 1 && link.gen <= 7),
+              fmt::format("{}: there is no generation {} of PCIe", what, link.gen));
+  expect_true(
+      link.width == -1 || (link.width >= 1 && link.width <= 32 && (link.width & (link.width - 1)) == 0),
+      fmt::format("{}: a link has no {} lanes", what, link.width));
+  if (link.gen < 1 || link.gen > 6 || link.width < 1 || link.maxBandwidth == -1) return;
+  constexpr double kTransfers[] = {2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};  // a second and lane, of a bit
+  const double raw = kTransfers[link.gen - 1] * link.width / 8;
+  const auto told = static_cast<double>(link.maxBandwidth);
+  expect_true(told >= raw * 0.75 && told <= raw,  // up to a fifth is lost to the code on the line
+              fmt::format("{}: {} lanes of generation {} carry {} bytes a second, it says {}", what,
+                          link.width, link.gen, raw, told));
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Management, IsTheSameCard, "K91", "Level Zero specification, zes_device_properties_t", kWarn,
+              {"sysman.wrong_uuid"}) {
+  const auto context = leased();
+  const Device& card = context.device();
+  step("given the properties of the card by both interfaces");
+  const auto seen = TOLD(zes_device_properties_t, ZES_STRUCTURE_TYPE_DEVICE_PROPERTIES,
+                         zesDeviceGetProperties, managed(card));
+  ze_device_properties_t core{};
+  core.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+  ZES_CALL(zeDeviceGetProperties, native(card), &core).or_throw();
+  const auto same = [](const char* what, auto expected, auto got) {
+    expect_same(what, std::to_string(expected), std::to_string(got));
+  };
+  same("the type", core.type, seen.core.type);
+  same("the vendor", core.vendorId, seen.core.vendorId);
+  same("the model's number", core.deviceId, seen.core.deviceId);
+  same("the flags", core.flags, seen.core.flags);
+  same("the number as a tile", core.subdeviceId, seen.core.subdeviceId);
+  same("the clock", core.coreClockRate, seen.core.coreClockRate);
+  expect_same("the UUID", xpu::uuid_text(core.uuid), xpu::uuid_text(seen.core.uuid));
+  expect_same("the name", core.name, text_of("the name", seen.core.name));
+  same("how many tiles", card.tiles().size(), std::size_t{seen.numSubdevices});
+  text_of("the serial number", seen.serialNumber);
+  text_of("the board's number", seen.boardNumber);
+  text_of("the brand", seen.brandName);
+  text_of("the model", seen.modelName);
+  text_of("the vendor's name", seen.vendorName);
+  text_of("the driver's version", seen.driverVersion);
+}
+
+PROCTOR_CHECK(Management, LinkIsThatOfTheCard, "K92",
+              "Level Zero specification, zes_pci_properties_t and zes_pci_state_t", kWarn,
+              {"sysman.wrong_pci_address"}) {
+  const auto context = leased();
+  const Device& card = context.device();
+  const auto managed_card = managed(card);
+  step("given the card's place on the bus, and its link");
+  auto seen = untold<zes_pci_properties_t>(ZES_STRUCTURE_TYPE_PCI_PROPERTIES);
+  or_skip(ZES_CALL(zesDevicePciGetProperties, managed_card, &seen));
+  const auto& at = seen.address;
+  if (!card.properties().pci.empty())
+    expect_same("the address", card.properties().pci,
+                fmt::format("{:04x}:{:02x}:{:02x}.{:x}", at.domain, at.bus, at.device, at.function));
+  expect_link("the fastest link", seen.maxSpeed);
+  zes_pci_stats_t stats{};
+  const Status counters = ZES_CALL(zesDevicePciGetStats, managed_card, &stats);
+  expect_kept("counters of bandwidth", seen.haveBandwidthCounters, counters);
+  expect_kept("counters of packets", seen.havePacketCounters, counters);
+  expect_kept("counters of replays", seen.haveReplayCounters, counters);
+  const auto state = TOLD(zes_pci_state_t, ZES_STRUCTURE_TYPE_PCI_STATE, zesDevicePciGetState, managed_card);
+  expect_link("the link", state.speed);
+  expect_true(state.speed.gen <= seen.maxSpeed.gen && state.speed.width <= seen.maxSpeed.width &&
+                  state.speed.maxBandwidth <= seen.maxSpeed.maxBandwidth,
+              "it is no faster than its fastest");
+  expect_true(state.status <= ZES_PCI_LINK_STATUS_STABILITY_ISSUES, "its status is one that there is");
+  if (state.status != ZES_PCI_LINK_STATUS_QUALITY_ISSUES)
+    expect_same("issues of quality without such a status", "0", std::to_string(state.qualityIssues));
+  if (state.status != ZES_PCI_LINK_STATUS_STABILITY_ISSUES)
+    expect_same("issues of stability without such a status", "0", std::to_string(state.stabilityIssues));
+}
+
+PROCTOR_CHECK(Management, MemoryModulesMakeItsMemory, "K93",
+              "Level Zero specification, zes_mem_properties_t and zes_mem_state_t", kWarn,
+              {"sysman.size_lie"}) {
+  const auto context = leased();
+  const Device& card = context.device();
+  step("given the memory modules of the card");
+  std::uint64_t total = 0;
+  Places places("memory modules", card);
+  for (const zes_mem_handle_t module : LISTED(zesDeviceEnumMemoryModules, zes_mem_handle_t, managed(card))) {
+    const auto properties =
+        TOLD(zes_mem_properties_t, ZES_STRUCTURE_TYPE_MEM_PROPERTIES, zesMemoryGetProperties, module);
+    const auto state = TOLD(zes_mem_state_t, ZES_STRUCTURE_TYPE_MEM_STATE, zesMemoryGetState, module);
+    places.add(properties);
+    if (properties.location == ZES_MEM_LOC_DEVICE) total += state.size;
+    expect_true(properties.type < 100, "its type is one that there is");
+    expect_true(properties.location <= ZES_MEM_LOC_DEVICE, "it is the system's or the device's");
+    expect_true(properties.physicalSize == 0 ||
+                    (properties.physicalSize >= state.size && properties.physicalSize / 2 <= state.size),
+                fmt::format("of {} physical bytes {} can be allocated", properties.physicalSize, state.size));
+    expect_true(state.free > 0 && state.free <= state.size,
+                fmt::format("{} of {} bytes are free", state.free, state.size));
+    expect_between("the width of its bus", 1, properties.busWidth, 1 << 16);
+    expect_between("the number of its channels", 1, properties.numChannels, 1 << 10);
+    expect_true(properties.busWidth >= -1 && properties.numChannels >= -1, "what is not known is -1");
+    expect_true(state.health == ZES_MEM_HEALTH_OK || state.health == ZES_MEM_HEALTH_UNKNOWN, "it is well");
+  }
+  places.expect_even();
+  expect_true(total >= card.properties().memory,
+              fmt::format("programs can use no more than that: {} of {}", card.properties().memory, total));
+  expect_true(card.tiles().empty() || places.on_tiles() == 0 || places.on_tiles() == card.tiles().size(),
+              "each tile has memory");
+}
+
+PROCTOR_CHECK(Sensors, EnginesShowWork, "K87", "Level Zero specification, zes_engine_stats_t", kWarn,
+              {"sysman.idle"}) {
+  const Device card = leased_device();
+  const auto tiles = card.tiles();
+  const auto places = tiles.empty() ? std::vector{card} : tiles;
+  struct Group {
+    zes_engine_handle_t handle;
+    std::size_t place;
+  };
+  std::vector<Group> groups;
+  Places at("groups of engines", card);
+  for (const zes_engine_handle_t engines :
+       LISTED(zesDeviceEnumEngineGroups, zes_engine_handle_t, managed(card))) {
+    const auto properties =
+        TOLD(zes_engine_properties_t, ZES_STRUCTURE_TYPE_ENGINE_PROPERTIES, zesEngineGetProperties, engines);
+    expect_true(properties.type < 100, "its type is one that there is");
+    at.add(properties);
+    groups.push_back({engines, properties.onSubdevice == 1 ? properties.subdeviceId : 0});
+  }
+  at.expect_even();
+  expect_true(tiles.empty() || at.on_tiles() == 0 || at.on_tiles() == tiles.size(), "each tile has engines");
+  // The busiest group of each place while the card works at another one.
+  const auto shares = [&](const Device& worker) {
+    const Context context(worker);
+    Queue queue(context);
+    Gate gate(context);
+    std::vector<double> busiest(places.size());
+    for (const Group& group : groups) {
+      const auto read = [&] {
+        zes_engine_stats_t stats{~0ULL, ~0ULL};
+        or_skip(ZES_CALL(zesEngineGetActivity, group.handle, &stats));
+        expect_true(stats.activeTime != ~0ULL && stats.timestamp != ~0ULL, "both counters are told");
+        return stats;
+      };
+      const auto work = [&] {
+        Gate held(context);
+        held.hold(queue);
+        std::this_thread::sleep_for(std::chrono::milliseconds(suite::on_simgpu() ? 5 : 50));
+        held.open();
+        queue.synchronize();
+      };
+      const double share = share_of(between(&zes_engine_stats_t::activeTime, read, work));
+      expect_true(share <= 1.05, fmt::format("it works no more than all its time: {}", share));
+      if (group.place < busiest.size()) busiest[group.place] = std::max(busiest[group.place], share);
+    }
+    return busiest;
+  };
+  for (std::size_t place = 0; place < places.size() && !groups.empty(); ++place) {
+    step(fmt::format("given work at place {} of {}", place, places.size()));
+    std::vector<double> busiest = shares(places[place]);
+    for (int i = 0; i < 4 && busiest[place] <= 0.5; ++i)
+      busiest = shares(places[place]);  // this machine may be busy
+    for (std::size_t i = 0; i < places.size(); ++i)
+      expect_true((busiest[i] > 0.5) == (i == place),
+                  fmt::format("the engines at place {} say that they work {} of the time", i, busiest[i]));
+  }
+}
+
+PROCTOR_CHECK(Sensors, ClocksAreWithinTheirRange, "K88",
+              "Level Zero specification, zes_freq_properties_t and zes_freq_state_t", kWarn, {"sysman.hot"}) {
+  const Device card = leased_device();
+  ze_device_properties_t core{};
+  core.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+  ZES_CALL(zeDeviceGetProperties, native(card), &core).or_throw();
+  step("given the clocks of the card");
+  Places places("clocks", card);
+  const auto clocks = LISTED(zesDeviceEnumFrequencyDomains, zes_freq_handle_t, managed(card));
+  for (const zes_freq_handle_t clock : clocks) {
+    const auto properties =
+        TOLD(zes_freq_properties_t, ZES_STRUCTURE_TYPE_FREQ_PROPERTIES, zesFrequencyGetProperties, clock);
+    places.add(properties);
+    expect_true(properties.type < 100, "its type is one that there is");
+    expect_true(properties.min > 0 && properties.min <= properties.max && properties.max < 20'000,
+                fmt::format("it goes from {} to {} MHz", properties.min, properties.max));
+    if (properties.type == ZES_FREQ_DOMAIN_GPU)
+      expect_same("its fastest, as the device tells it", std::to_string(core.coreClockRate),
+                  fmt::format("{}", properties.max));
+    zes_freq_range_t range{};
+    expect_kept("control of a clock", properties.canControl, ZES_CALL(zesFrequencyGetRange, clock, &range));
+    if (properties.isThrottleEventSupported != 0) {
+      expect_kept("the event of a slow clock", properties.isThrottleEventSupported,
+                  ZES_CALL(zesDeviceEventRegister, managed(card), ZES_EVENT_TYPE_FLAG_FREQ_THROTTLED));
+      static_cast<void>(ZES_CALL(zesDeviceEventRegister, managed(card), 0));
+    }
+    const auto state = TOLD(zes_freq_state_t, ZES_STRUCTURE_TYPE_FREQ_STATE, zesFrequencyGetState, clock);
+    const double idle = suite::on_simgpu() ? properties.min : 0;  // a card at rest may stop its clock
+    expect_between("the clock", idle, state.actual, properties.max);
+    expect_between("what is asked of it", 0, state.request, properties.max);
+    expect_between("what its power allows", 0, state.tdp, properties.max);
+    expect_between("its most efficient", properties.min, state.efficient, properties.max);
+    expect_between("its voltage", 0.01, state.currentVoltage, 10);
+    expect_true((state.throttleReasons & ZES_FREQ_THROTTLE_REASON_FLAG_THERMAL_LIMIT) == 0 &&
+                    state.throttleReasons < 1U << 16,
+                fmt::format("no heat slows it: {:#x}", state.throttleReasons));
+  }
+  places.expect_even();
+  expect_true(!clocks.empty(), "there is a clock");
+}
+
+PROCTOR_CHECK(Management, CardIsWell, "K94",
+              "Level Zero specification, zes_device_state_t, zes_temp_properties_t, zes_ras_state_t", kWarn,
+              {"sysman.hot"}) {
+  const Device card = leased_device();
+  step("given the state of a card that is well");
+  const auto state =
+      TOLD(zes_device_state_t, ZES_STRUCTURE_TYPE_DEVICE_STATE, zesDeviceGetState, managed(card));
+  expect_same("reasons to reset it", "0", std::to_string(state.reset));
+  expect_true(state.repaired <= ZES_REPAIR_STATUS_PERFORMED, "whether it was repaired is told");
+
+  Places sensors("sensors", card);
+  for (const zes_temp_handle_t sensor :
+       LISTED(zesDeviceEnumTemperatureSensors, zes_temp_handle_t, managed(card))) {
+    const auto properties =
+        TOLD(zes_temp_properties_t, ZES_STRUCTURE_TYPE_TEMP_PROPERTIES, zesTemperatureGetProperties, sensor);
+    sensors.add(properties);
+    expect_true(properties.type < 100, "its type is one that there is");
+    double now = 1e6;
+    or_skip(ZES_CALL(zesTemperatureGetState, sensor, &now));
+    expect_between("the limit of its temperature", 20, properties.maxTemperature, 200);
+    expect_true(now > 0 && now < 200 && (properties.maxTemperature <= 0 || now < properties.maxTemperature),
+                fmt::format("it is {} of {} degrees", now, properties.maxTemperature));
+    zes_temp_config_t config{};
+    config.stype = ZES_STRUCTURE_TYPE_TEMP_CONFIG;
+    const Status events = ZES_CALL(zesTemperatureGetConfig, sensor, &config);
+    expect_kept("the event of a critical temperature", properties.isCriticalTempSupported, events);
+    expect_kept("the event of the first threshold", properties.isThreshold1Supported, events);
+    expect_kept("the event of the second threshold", properties.isThreshold2Supported, events);
+  }
+  sensors.expect_even();
+
+  std::map<zes_ras_error_type_t, int> sets;
+  Places errors("sets of errors", card);
+  for (const zes_ras_handle_t set : LISTED(zesDeviceEnumRasErrorSets, zes_ras_handle_t, managed(card))) {
+    const auto properties =
+        TOLD(zes_ras_properties_t, ZES_STRUCTURE_TYPE_RAS_PROPERTIES, zesRasGetProperties, set);
+    errors.add(properties);
+    ++sets[properties.type];
+    auto counters = untold<zes_ras_state_t>(ZES_STRUCTURE_TYPE_RAS_STATE);
+    or_skip(ZES_CALL(zesRasGetState, set, static_cast<ze_bool_t>(0), &counters));
+    for (const std::uint64_t count : counters.category) {
+      expect_true(count < 1ULL << 48, "each kind of error is counted");
+      if (properties.type == ZES_RAS_ERROR_TYPE_UNCORRECTABLE)
+        expect_same("errors that were not corrected", "0", std::to_string(count));
+    }
+  }
+  errors.expect_even();
+  expect_true(sets.empty() || (sets.size() <= 2 && sets.rbegin()->first <= ZES_RAS_ERROR_TYPE_UNCORRECTABLE),
+              "errors are corrected or not");
+  if (sets.size() == 2)
+    expect_same("sets of errors that were not corrected", std::to_string(sets.begin()->second),
+                std::to_string(sets.rbegin()->second));
+}
+
+PROCTOR_CHECK(Management, ListsTheProcesses, "K86", "Level Zero specification, zesDeviceProcessesGetState",
+              kWarn, {"sysman.memory_lie"}) {
+  const auto context = leased();
+  const auto card = managed(context.device());
+  const auto own = static_cast<std::uint32_t>(getpid());
+  const Buffer held = device_memory(context, 16 << 20);
+  step("given a card that this process uses, alone and with another one");
+  for (std::uint32_t others = 0; others < 2; ++others) {
+    std::optional<Helper> other;
+    if (others == 1) other.emplace("hold_card");
+    const auto pid = other ? other->answer().at("pid").get<std::uint32_t>() : own;
+    std::uint32_t there = 0;
+    or_skip(ZES_CALL(zesDeviceProcessesGetState, card, &there, nullptr));
+    if (suite::on_simgpu())
+      expect_same("how many there are", std::to_string(others + 1), std::to_string(there));
+    std::vector<zes_process_state_t> running;
+    for (const std::uint32_t room : {0U, 1U, there + 2, there}) running = processes_in(card, room, there);
+    for (const std::uint32_t wanted : {own, pid}) {
+      const auto found = std::ranges::find(running, wanted, &zes_process_state_t::processId);
+      if (found == running.end() && !suite::on_simgpu())
+        suite::skip("unsupported:process_ids");  // a container
+      expect_true(found != running.end(),
+                  wanted == own ? "this process is listed" : "the other one is listed");
+      if (found == running.end()) continue;
+      expect_true(found->memSize >= (wanted == own ? 16U << 20 : 1U << 20) && found->memSize < 1ULL << 50,
+                  fmt::format("with what it has, it says {} bytes", found->memSize));
+      expect_true(
+          found->memSize % 4096 == 0 && found->sharedSize % 4096 == 0 && found->sharedSize <= found->memSize,
+          fmt::format("in whole pages, of which no more are shared: {}", found->sharedSize));
+      expect_true(found->engines < ZES_ENGINE_TYPE_FLAG_RENDER << 1, "its engines are such as there are");
+    }
+  }
+}
+
+PROCTOR_CHECK(Sensors, PowerIsWithinItsLimits, "K95",
+              "Level Zero specification, zes_power_properties_t, zes_power_energy_counter_t, "
+              "zesDeviceGetCardPowerDomain",
+              kWarn, {"sysman.energy_scale"}) {
+  const Device card = leased_device();
+  step("given what counts the card's energy");
+  Places places("power domains", card);
+  auto domains = LISTED(zesDeviceEnumPowerDomains, zes_pwr_handle_t, managed(card));
+  const std::size_t listed_ones = domains.size();
+  auto whole = reinterpret_cast<zes_pwr_handle_t>(static_cast<std::uintptr_t>(kUntold));
+  if (ZES_CALL(zesDeviceGetCardPowerDomain, managed(card), &whole).ok()) domains.push_back(whole);
+  for (std::size_t i = 0; i < domains.size(); ++i) {
+    const auto properties =
+        TOLD(zes_power_properties_t, ZES_STRUCTURE_TYPE_POWER_PROPERTIES, zesPowerGetProperties, domains[i]);
+    if (i < listed_ones) places.add(properties);
+    expect_true(i < listed_ones || properties.onSubdevice == 0, "what the whole card draws is not on a tile");
+    constexpr double kAnyCard = 5'000'000;
+    expect_between("the most that it may draw", 1000, properties.maxLimit, kAnyCard);
+    expect_between("what it may draw at first", 1000, properties.defaultLimit, kAnyCard);
+    if (properties.maxLimit >= 0) {
+      expect_between("what it may draw at first", 0, properties.defaultLimit, properties.maxLimit);
+      expect_between("the least that it must be allowed", 0, properties.minLimit, properties.maxLimit);
+    }
+    zes_power_sustained_limit_t sustained{};
+    expect_kept("control of power", properties.canControl,
+                ZES_CALL(zesPowerGetLimits, domains[i], &sustained, nullptr, nullptr));
+    zes_energy_threshold_t threshold{};
+    expect_kept("a threshold of energy", properties.isEnergyThresholdSupported,
+                ZES_CALL(zesPowerGetEnergyThreshold, domains[i], &threshold));
+    const auto read = [&] {
+      zes_power_energy_counter_t counter{~0ULL, ~0ULL};
+      or_skip(ZES_CALL(zesPowerGetEnergyCounter, domains[i], &counter));
+      expect_true(counter.energy != ~0ULL && counter.timestamp != ~0ULL, "both counters are told");
+      return counter;
+    };
+    const auto pass_time = [] { std::this_thread::sleep_for(std::chrono::milliseconds(10)); };
+    const double watts = share_of(between(&zes_power_energy_counter_t::energy, read, pass_time));
+    const double most = properties.maxLimit > 0 ? properties.maxLimit : kAnyCard;
+    const double least = suite::on_simgpu() ? 1 : 0;  // a real one counts only now and then
+    expect_true(watts >= least && watts * 1000 <= 2 * most, fmt::format("it draws {} W", watts));
+  }
+  places.expect_even();
+}
+
+}  // namespace proctor::accel

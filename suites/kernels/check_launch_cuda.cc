@@ -139,6 +139,327 @@ PROCTOR_CHECK(SharedMemory, MoreThanUsualIsHadByAskingForIt, "K14", kShared, kGa
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
+namespace {
+
+constexpr const char* kLimits = "CUDA C++ Programming Guide, Technical Specifications per Compute Capability";
+
+// Captures what is launched in it and throws it away: limits are looked at, and nothing runs.
+class Rehearsal {
+ public:
+  explicit Rehearsal(const Queue& queue) : stream_(native(queue)) {
+    CUDA_CALL(cudaStreamBeginCapture, stream_, cudaStreamCaptureModeThreadLocal).or_throw();
+  }
+  ~Rehearsal() {
+    cudaGraph_t graph = nullptr;
+    static_cast<void>(cudaStreamEndCapture(stream_, &graph));
+    if (graph != nullptr) static_cast<void>(cudaGraphDestroy(graph));
+  }
+  Rehearsal(const Rehearsal&) = delete;
+  Rehearsal& operator=(const Rehearsal&) = delete;
+
+ private:
+  cudaStream_t stream_;
+};
+
+// Of fill(), which then writes nothing: n is 0.
+Status launch_fill(const Queue& queue, const Kernel& fill, dim3 grid, dim3 block, std::size_t shared = 0,
+                   bool cooperative = false) {
+  const std::byte* pointer = nullptr;
+  std::uint32_t value = 7, n = 0;
+  void* arguments[] = {&pointer, &value, &n};
+  return cooperative
+             ? CUDA_CALL(cudaLaunchCooperativeKernel, native(fill), grid, block, arguments, shared,
+                         native(queue))
+             : CUDA_CALL(cudaLaunchKernel, native(fill), grid, block, arguments, shared, native(queue));
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Launch, ShapesEndWhereTheDeviceSays, "K13", kLimits, kGate,
+              {"error.swallowed:api=cudaLaunchKernel", "kernel.limit_ignored"}) {
+  const auto context = leased();
+  const Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  const Kernel fill(module, "fill");
+  const auto& told = context.device().record()->native;
+  const dim3 one(1),
+      grid(static_cast<unsigned>(told.maxGridSize[0]), static_cast<unsigned>(told.maxGridSize[1]),
+           static_cast<unsigned>(told.maxGridSize[2]));
+  const dim3 block(static_cast<unsigned>(told.maxThreadsDim[0]), static_cast<unsigned>(told.maxThreadsDim[1]),
+                   static_cast<unsigned>(told.maxThreadsDim[2]));
+  step("given grids and blocks as large as they may be along one axis");
+  {
+    const Rehearsal rehearsal(queue);
+    for (const dim3 shape : {dim3(grid.x, 1, 1), dim3(1, grid.y, 1), dim3(1, 1, grid.z)})
+      expect_status(kSuccess, launch_fill(queue, fill, shape, one));
+    for (const dim3 shape : {dim3(block.x, 1, 1), dim3(1, block.y, 1), dim3(1, 1, block.z), dim3(32, 32, 1),
+                             dim3(4, 4, 64), dim3(1, 1, 1)})
+      expect_status(kSuccess, launch_fill(queue, fill, one, shape));
+  }
+  step("given one more along one axis, or none, or more in all");
+  for (const dim3 shape : {dim3(grid.x + 1, 1, 1), dim3(1, grid.y + 1, 1), dim3(1, 1, grid.z + 1),
+                           dim3(0, 1, 1), dim3(1, 0, 1), dim3(1, 1, 0)})
+    expect_status("cudaErrorInvalidConfiguration", launch_fill(queue, fill, shape, one));
+  for (const dim3 shape : {dim3(block.x + 1, 1, 1), dim3(1, block.y + 1, 1), dim3(1, 1, block.z + 1),
+                           dim3(33, 32, 1), dim3(5, 4, 64), dim3(0, 1, 1), dim3(1, 0, 1), dim3(1, 1, 0)})
+    expect_status("cudaErrorInvalidConfiguration", launch_fill(queue, fill, one, shape));
+}
+
+PROCTOR_CHECK(Launch, SharedMemoryEndsWhereTheKernelSays, "K14", kShared, kGate,
+              {"error.swallowed:api=cudaLaunchKernel", "error.swallowed:api=cudaFuncSetAttribute"}) {
+  const auto context = leased();
+  const Queue queue(context);
+  const auto& told = context.device().record()->native;
+  const auto usual = static_cast<int>(told.sharedMemPerBlock),
+             most = static_cast<int>(told.sharedMemPerBlockOptin);
+  const std::byte* nowhere = nullptr;
+  std::uint32_t n = 0;
+  void* arguments[] = {&nowhere, &nowhere, &n};
+  const Module group = Module::load(context, "group"), basic = Module::load(context, "basic");
+  for (const Kernel& kernel : {Kernel(group, "reduce"), Kernel(basic, "fill")}) {
+    const auto own = static_cast<int>(attributes_of(kernel).sharedSizeBytes);
+    step("given a kernel with " + std::to_string(own) + " bytes of its own");
+    const auto launch = [&](int shared) {
+      return CUDA_CALL(cudaLaunchKernel, native(kernel), dim3(1), dim3(1), arguments,
+                       static_cast<std::size_t>(shared), native(queue));
+    };
+    const auto expect_limit = [&](int bytes) {
+      expect_same("the most that the kernel says", std::to_string(bytes),
+                  std::to_string(attributes_of(kernel).maxDynamicSharedSizeBytes));
+      {
+        const Rehearsal rehearsal(queue);
+        expect_status(kSuccess, launch(bytes));
+      }
+      expect_status("cudaErrorInvalidValue", launch(bytes + 1));
+    };
+    expect_limit(usual - own);
+    for (const int bytes : {most - own, 1000, 0, usual - own}) {
+      expect_status(kSuccess, allow_shared(kernel, static_cast<std::uint32_t>(bytes)));
+      expect_limit(bytes);
+    }
+    for (const int bytes : {most - own + 1, -1})
+      expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaFuncSetAttribute, native(kernel),
+                                                       cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    expect_limit(usual - own);
+    expect_status(kSuccess,
+                  CUDA_CALL(cudaKernelSetAttributeForDevice, kernel.impl()->handle,
+                            cudaFuncAttributeMaxDynamicSharedMemorySize, 2000, native(context.device())));
+    expect_limit(2000);
+    expect_status("cudaErrorInvalidDevice", CUDA_CALL(cudaKernelSetAttributeForDevice, kernel.impl()->handle,
+                                                      cudaFuncAttributeMaxDynamicSharedMemorySize, 2000, 99));
+  }
+}
+
+PROCTOR_CHECK(Attributes, CarveoutIsAPercentage, "K19", "CUDA Runtime API, cudaFuncSetAttribute", kGate,
+              {"error.swallowed:api=cudaFuncSetAttribute"}) {
+  const auto context = leased();
+  use(context.device());
+  const Module module = Module::load(context, "basic");
+  const Kernel fill(module, "fill");
+  const auto set = [&](int percent) {
+    return CUDA_CALL(cudaFuncSetAttribute, native(fill), cudaFuncAttributePreferredSharedMemoryCarveout,
+                     percent);
+  };
+  step("given shares of the cache for shared memory, -1 for what is usual to 100 %");
+  for (const int percent : {0, 50, 99, 100, -1}) {
+    expect_status(kSuccess, set(percent));
+    expect_same("the share", std::to_string(percent),
+                std::to_string(attributes_of(fill).preferredShmemCarveout));
+  }
+  for (const int percent : {-2, 101}) expect_status("cudaErrorInvalidValue", set(percent));
+}
+
+PROCTOR_CHECK(Attributes, CodeIsForTheDevice, "K19", kAttributes, kGate,
+              {"kernel.limits_lie:api=cudaFuncGetAttributes"}) {
+  const auto context = leased();
+  use(context.device());
+  const auto& told = context.device().record()->native;
+  const int capability = told.major * 10 + told.minor;
+  const Module module = Module::load(context, "basic");
+  step("given what a kernel was compiled for and what it needs");
+  for (const char* name : {"fill", "saxpy", "increment"}) {
+    const auto attributes = attributes_of(Kernel(module, name));
+    expect_true(attributes.binaryVersion / 10 == told.major && attributes.binaryVersion <= capability,
+                std::string(name) + " has code for " + std::to_string(attributes.binaryVersion));
+    expect_true(attributes.ptxVersion >= 50 && attributes.ptxVersion <= capability,
+                std::string(name) + " was PTX for " + std::to_string(attributes.ptxVersion));
+    expect_true(attributes.numRegs > 0 && attributes.numRegs <= 255, "it uses registers");
+    expect_same("local memory of " + std::string(name), "0", std::to_string(attributes.localSizeBytes));
+    expect_true(
+        attributes.maxThreadsPerBlock >= 1 && attributes.maxThreadsPerBlock <= told.maxThreadsPerBlock,
+        "its largest block is one of the device");
+  }
+}
+
+PROCTOR_CHECK(Attributes, ParametersAreWhereTheSourceHasThem, "K16", "CUDA Runtime API, cudaFuncGetParamInfo",
+              kGate, {"error.swallowed:api=cudaFuncGetParamInfo"}) {
+  const auto context = leased();
+  use(context.device());
+  struct Place {
+    std::size_t offset, bytes;
+  };
+  // As the kernels are declared; shared memory is no parameter.
+  const std::pair<std::pair<const char*, const char*>, std::vector<Place>> kernels[] = {
+      {{"basic", "fill"}, {{0, 8}, {8, 4}, {12, 4}}},
+      {{"group_local", "touch_local"}, {{0, 8}, {8, 4}}},
+      {{"litmus", "gate"}, {{0, 8}, {8, 8}, {16, 8}}},
+      {{"arguments", "scalars"},
+       {{0, 8}, {8, 1}, {9, 1}, {10, 2}, {12, 2}, {16, 4}, {20, 4}, {24, 8}, {32, 8}, {40, 4}}},
+      {{"arguments", "structure"}, {{0, 8}, {8, 32}}},
+  };
+  for (const auto& [name, places] : kernels) {
+    step("given the parameters of " + std::string(name.second));
+    const Module module = Module::load(context, name.first);
+    const Kernel kernel(module, name.second);
+    std::size_t offset = 0, bytes = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      offset = bytes = 0xdead;
+      CUDA_CALL(cudaFuncGetParamInfo, native(kernel), i, &offset, &bytes).or_throw();
+      expect_same("offset and bytes of parameter " + std::to_string(i),
+                  std::to_string(places[i].offset) + " " + std::to_string(places[i].bytes),
+                  std::to_string(offset) + " " + std::to_string(bytes));
+    }
+    expect_status(kSuccess, CUDA_CALL(cudaFuncGetParamInfo, native(kernel), 0, &offset, nullptr));
+    expect_same("offset of the first", "0", std::to_string(offset));
+    expect_status("cudaErrorInvalidValue",
+                  CUDA_CALL(cudaFuncGetParamInfo, native(kernel), places.size(), &offset, &bytes));
+  }
+}
+
+namespace {
+
+// Occupancy as the guide counts it: what the blocks of this size leave room for in one multiprocessor.
+std::uint32_t most_blocks(const cudaDeviceProp& told, const cudaFuncAttributes& kernel, int block,
+                          std::size_t shared) {
+  const std::size_t threads = (static_cast<std::size_t>(block) + 31) / 32 * 32;
+  const std::size_t bytes = kernel.sharedSizeBytes + shared;
+  std::size_t most = std::min({static_cast<std::size_t>(told.maxBlocksPerMultiProcessor),
+                               static_cast<std::size_t>(told.maxThreadsPerMultiProcessor) / threads,
+                               static_cast<std::size_t>(told.regsPerMultiprocessor) /
+                                   (threads * static_cast<std::size_t>(kernel.numRegs))});
+  if (bytes > 0)
+    most = std::min(most, told.sharedMemPerMultiprocessor / (bytes + told.reservedSharedMemPerBlock));
+  return static_cast<std::uint32_t>(most);
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Occupancy, IsWhatTheGuideCounts, "K19", kOccupancy, kGate,
+              {"kernel.limits_lie:api=cudaOccupancy*"}) {
+  const auto context = leased();
+  use(context.device());
+  const auto& told = context.device().record()->native;
+  const Module basic = Module::load(context, "basic"), group = Module::load(context, "group");
+  for (const Kernel& kernel : {Kernel(basic, "fill"), Kernel(group, "reduce")}) {
+    const auto attributes = attributes_of(kernel);
+    step("given blocks of each size of a kernel with " + std::to_string(attributes.sharedSizeBytes) +
+         " bytes of shared memory");
+    for (const int block : {1, 31, 32, 33, 64, 65, 96, 128, 257, 512, 513, 1023, 1024}) {
+      for (const std::size_t shared : {0, 1, 1000, 4240, 4241, 20000, 40000}) {
+        const std::uint32_t blocks = blocks_per_multiprocessor(kernel, block, shared);
+        const std::uint32_t most = most_blocks(told, attributes, block, shared);
+        const std::string what =
+            "blocks of " + std::to_string(block) + " with " + std::to_string(shared) + " bytes";
+        expect_true(blocks <= most,
+                    what + ": at most " + std::to_string(most) + ", not " + std::to_string(blocks));
+        if (suite::on_simgpu()) expect_same(what, std::to_string(most), std::to_string(blocks));
+        for (const unsigned flags : {cudaOccupancyDefault, cudaOccupancyDisableCachingOverride}) {
+          int same = -1;
+          CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, &same, native(kernel), block,
+                    shared, flags)
+              .or_throw();
+          expect_same(what + " by flags", std::to_string(blocks), std::to_string(same));
+        }
+      }
+    }
+  }
+}
+
+PROCTOR_CHECK(Occupancy, SharedMemoryThatIsLeftIsAllOfIt, "K19",
+              "CUDA Runtime API, cudaOccupancyAvailableDynamicSMemPerBlock", kGate,
+              {"error.swallowed:api=cudaOccupancyAvailableDynamicSMemPerBlock"}) {
+  const auto context = leased();
+  use(context.device());
+  const auto& told = context.device().record()->native;
+  const Module basic = Module::load(context, "basic"), group = Module::load(context, "group");
+  for (const Kernel& kernel : {Kernel(basic, "fill"), Kernel(group, "reduce")}) {
+    const auto most = told.sharedMemPerBlockOptin - attributes_of(kernel).sharedSizeBytes;
+    allow_shared(kernel, static_cast<std::uint32_t>(most)).or_throw();
+    step("given so many blocks in a multiprocessor, and the shared memory that each of them may have");
+    const auto ask = [&](std::size_t* bytes, int blocks, int block) {
+      return CUDA_CALL(cudaOccupancyAvailableDynamicSMemPerBlock, bytes, native(kernel), blocks, block);
+    };
+    for (const int block : {32, 257}) {
+      const auto all = static_cast<int>(blocks_per_multiprocessor(kernel, block, 0));
+      for (int blocks = 1; blocks <= all; ++blocks) {
+        std::size_t bytes = SIZE_MAX;
+        ask(&bytes, blocks, block).or_throw();
+        const std::string what = std::to_string(bytes) + " bytes for each of " + std::to_string(blocks);
+        expect_true(bytes <= most, what + " are within the limit of a block");
+        expect_true(blocks_per_multiprocessor(kernel, block, bytes) >= static_cast<std::uint32_t>(blocks),
+                    what + " fit");
+        const std::size_t more = suite::on_simgpu() ? 1 : 2048;
+        if (bytes + more <= most)
+          expect_true(
+              blocks_per_multiprocessor(kernel, block, bytes + more) < static_cast<std::uint32_t>(blocks),
+              what + " are all that fits");
+      }
+      std::size_t bytes = 0;
+      for (const int blocks : {0, -1, all + 1})
+        expect_status("cudaErrorInvalidValue", ask(&bytes, blocks, block));
+    }
+    std::size_t bytes = 0;
+    expect_status("cudaErrorInvalidValue", ask(&bytes, 1, 0));
+    expect_status("cudaErrorInvalidValue", ask(nullptr, 1, 32));
+  }
+}
+
+PROCTOR_CHECK(Occupancy, CooperativeLaunchesEndThere, "K18",
+              "CUDA C++ Programming Guide, Grid Synchronization", kGate,
+              {"error.swallowed:api=cudaLaunch*"}) {
+  const auto context = leased();
+  need(context.device().record()->native.cooperativeLaunch != 0, "unsupported:cooperative_launch");
+  const Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  const Kernel fill(module, "fill");
+  for (const auto& [block, shared] : {std::pair{257u, 0u}, {33u, 0u}, {32u, 20000u}, {1024u, 1u}}) {
+    const std::uint32_t most = blocks_per_multiprocessor(fill, static_cast<int>(block), shared) *
+                               context.device().properties().compute_units;
+    step("given " + std::to_string(most) + " blocks of " + std::to_string(block) + ", and one more");
+    {
+      const Rehearsal rehearsal(queue);
+      expect_status(kSuccess, launch_fill(queue, fill, dim3(most), dim3(block), shared, true));
+    }
+    expect_status("cudaErrorCooperativeLaunchTooLarge",
+                  launch_fill(queue, fill, dim3(most + 1), dim3(block), shared, true));
+  }
+  step("given a structure that asks for a cooperative launch, or does not");
+  const std::byte* pointer = nullptr;
+  std::uint32_t value = 7, n = 0;
+  void* arguments[] = {&pointer, &value, &n};
+  cudaLaunchAttribute cooperative{}, priority{};
+  priority.id = cudaLaunchAttributePriority;
+  cooperative.id = cudaLaunchAttributeCooperative;
+  const auto launch = [&](cudaLaunchAttribute* attributes, unsigned count) {
+    cudaLaunchConfig_t configuration{};
+    configuration.gridDim = dim3(1 << 20);
+    configuration.blockDim = dim3(1024);
+    configuration.stream = native(queue);
+    configuration.attrs = attributes;
+    configuration.numAttrs = count;
+    return CUDA_CALL(cudaLaunchKernelExC, &configuration, native(fill), arguments);
+  };
+  {
+    const Rehearsal rehearsal(queue);
+    expect_status(kSuccess, launch(nullptr, 0));
+    expect_status(kSuccess, launch(&cooperative, 1));
+    expect_status(kSuccess, launch(&priority, 1));
+  }
+  cooperative.val.cooperative = 1;
+  expect_status("cudaErrorCooperativeLaunchTooLarge", launch(&cooperative, 1));
+  expect_status("cudaErrorInvalidValue", launch(nullptr, 1));
+}
+
 PROCTOR_CHECK(Launch, ConfigurationAsAStructureRuns, "K16", "CUDA Runtime API, cudaLaunchKernelExC", kGate,
               {"kernel.wrong_argument:arg=1", "kernel.skip"}) {
   const auto context = leased();

@@ -280,6 +280,15 @@ PROCTOR_CHECK(PerThread, LaunchesAreInItsStream, "K16", kOwnStream, kGate,
   reversal.expect("cudaLaunchKernelExC");
   expect_status("cudaErrorInvalidValue",
                 CUDA_CALL(cudaLaunchKernelExC_ptsz, nullptr, native(reversal.kernel), arguments));
+  const std::size_t most = context.device().record()->native.sharedMemPerBlock;
+  for (const bool cooperative : {false, true}) {
+    const auto refused = cooperative
+                             ? CUDA_CALL(cudaLaunchCooperativeKernel_ptsz, native(reversal.kernel), dim3(1),
+                                         dim3(Reversal::kBlock), arguments, most + 1, nullptr)
+                             : CUDA_CALL(cudaLaunchKernel_ptsz, native(reversal.kernel), dim3(1),
+                                         dim3(Reversal::kBlock), arguments, most + 1, nullptr);
+    expect_status("cudaErrorInvalidValue", refused);
+  }
   step("given a graph that is captured from stream 0, and launched there");
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t runnable = nullptr;
@@ -309,18 +318,19 @@ PROCTOR_CHECK(PerThread, MemoryOfAPoolIsInItsStream, "K38", kOwnStream, kGate,
   const HeldBlockingStream held(context);
   step("given memory of a pool that is had, filled and given back in stream 0");
   for (const bool from_pool : {false, true}) {
-    constexpr std::size_t kBytes = 1 << 16;  // pools round up what is no multiple of theirs
-    void* memory = nullptr;
-    if (from_pool) {
-      CUDA_CALL(cudaMallocFromPoolAsync_ptsz, &memory, kBytes, pool, nullptr).or_throw();
-    } else {
-      CUDA_CALL(cudaMallocAsync_ptsz, &memory, kBytes, nullptr).or_throw();
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{1} << 16}) {
+      void* memory = nullptr;
+      if (from_pool) {
+        CUDA_CALL(cudaMallocFromPoolAsync_ptsz, &memory, bytes, pool, nullptr).or_throw();
+      } else {
+        CUDA_CALL(cudaMallocAsync_ptsz, &memory, bytes, nullptr).or_throw();
+      }
+      expect_status(kSuccess, CUDA_CALL(cudaMemsetAsync_ptsz, memory, 0x77, bytes, nullptr));
+      expect_true(poll_done(cudaStreamPerThread, std::chrono::seconds(2)), "it is done at once");
+      expect_bytes("what it holds", std::vector<std::byte>(bytes, std::byte{0x77}),
+                   read_bytes(queue, context, memory, bytes), context.device());
+      CUDA_CALL(cudaFreeAsync_ptsz, memory, nullptr).or_throw();
     }
-    expect_status(kSuccess, CUDA_CALL(cudaMemsetAsync_ptsz, memory, 0x77, kBytes, nullptr));
-    expect_true(poll_done(cudaStreamPerThread, std::chrono::seconds(2)), "it is done at once");
-    expect_bytes("what it holds", std::vector<std::byte>(kBytes, std::byte{0x77}),
-                 read_bytes(queue, context, memory, kBytes), context.device());
-    CUDA_CALL(cudaFreeAsync_ptsz, memory, nullptr).or_throw();
   }
   CUDA_CALL(cudaStreamSynchronize_ptsz, nullptr).or_throw();
 }

@@ -56,6 +56,18 @@ PROCTOR_HELPER(close_memory) {
   suite::answer({{"rounds", rounds}, {"never_opened", Ipc::try_close(context, &rounds).ok()}});
 }
 
+// Opens TOKEN of so many BYTES and closes it, and tells what is free before, meanwhile and afterwards.
+PROCTOR_HELPER(count_imported) {
+  const auto context = leased();
+  const auto free = [&] { return context.device().memory().free; };
+  const std::uint64_t before = free();
+  Buffer memory;
+  Ipc::try_import(context, words.at(0), std::stoull(words.at(1)), memory).or_throw();
+  const std::uint64_t opened = free();
+  memory.try_free().or_throw();
+  suite::answer({{"before", before}, {"opened", opened}, {"closed", free()}});
+}
+
 // An exporter with `seed` in its memory, and a second process that has opened it.
 struct Shared {
   explicit Shared(std::uint64_t seed, std::size_t bytes = kSharedBytes)
@@ -173,6 +185,82 @@ PROCTOR_CHECK(Ipc, HandleOfFreedMemoryIsRefused, "M41", kIpc, suite::kWarn, {"ip
   // A descriptor that is closed already cannot even be fetched, which is a refusal too.
   const bool opened = answer && answer->value("ok", false);
   expect_true(!opened, "it cannot be opened");
+}
+
+// The place of a freed allocation may have been given to another one, which the old handle must not name. A handle of Level
+// Zero holds a descriptor, whose number a real driver may have given again.
+PROCTOR_CHECK(Ipc, OldHandleDoesNotNameNewMemory, "M41", kIpc, suite::kWarn,
+              {"ipc.freed_handle_opens", "ipc.wrong_buffer"}) {
+  const auto context = leased();
+  need(context.device().properties().ipc, "unsupported:ipc");
+  const bool old_is_known = suite::on_simgpu() || kVendor == Vendor::kNvidia;
+  Queue queue(context);
+  std::vector<std::string> old;
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    step("given memory and its second handle, and that of memory that was freed before");
+    Buffer memory = device_copy(queue, context, noise(kSharedBytes, 20 + round));
+    static_cast<void>(Ipc::export_memory(context, memory));
+    const std::string token = Ipc::export_memory(context, memory);
+    for (const auto& stale : old) {
+      if (!old_is_known) continue;
+      Helper importer("import_memory", {stale, std::to_string(kSharedBytes)});
+      const auto answer = importer.try_answer();
+      expect_true(!(answer && answer->value("ok", false)), "a handle of freed memory is refused");
+    }
+    Helper importer("import_memory", {token, std::to_string(kSharedBytes)});
+    expect_true(importer.answer().at("ok").get<bool>(), "the new one opens");
+    importer.order("read " + std::to_string(20 + round));
+    expect_true(importer.answer().at("same").get<bool>(), "and has the contents of the new memory");
+    importer.kill();
+    memory.try_free().or_throw();
+    old = {token};
+  }
+}
+
+PROCTOR_CHECK(Ipc, TwoProcessesShareWithTheFirst, "M41", kIpc, kGate, {"ipc.stale", "ipc.wrong_buffer"}) {
+  const auto context = leased();
+  need(context.device().properties().ipc, "unsupported:ipc");
+  Queue queue(context);
+  Buffer memory = device_copy(queue, context, noise(kSharedBytes, 30));
+  const std::vector words = {Ipc::export_memory(context, memory), std::to_string(kSharedBytes)};
+  step("given two processes that have opened the same memory");
+  Helper first("import_memory", words), second("import_memory", words);
+  const auto said = [](Helper& helper, const std::string& order) {
+    helper.order(order);
+    return helper.answer().at("same").get<bool>();
+  };
+  expect_true(first.answer().at("ok").get<bool>() && second.answer().at("ok").get<bool>(),
+              "both can open it");
+  expect_true(said(first, "read 30") && said(second, "read 30"), "both read what the exporter wrote");
+  expect_true(said(first, "write 31") && said(second, "read 31"), "one reads what the other one wrote");
+  step("then that the first one ends, which closes its own");
+  first.finish();
+  expect_true(said(second, "read 31") && said(second, "write 32"), "the other one still has it");
+  expect_bytes("memory of the exporter", noise(kSharedBytes, 32),
+               read_bytes(queue, context, memory.data(), kSharedBytes), context.device());
+}
+
+// What is opened is paid for by who made it.
+PROCTOR_CHECK(Ipc, OpenedMemoryTakesNone, "M41", kIpc, kGate, {"sysman.memory_lie:after=1"}) {
+  constexpr std::size_t kBytes = 64 << 20;
+  const auto context = leased();
+  need(context.device().properties().ipc, "unsupported:ipc");
+  const Buffer memory = device_memory(context, kBytes);
+  const std::uint64_t before = context.device().memory().free;
+  step("given a second process that opens memory, and closes it");
+  Helper importer("count_imported", {Ipc::export_memory(context, memory), std::to_string(kBytes)});
+  const auto told = importer.answer();
+  const auto told_at = [&](const char* when) { return told.at(when).get<std::uint64_t>(); };
+  const std::uint64_t slack = suite::on_simgpu() ? 0 : 8 << 20;
+  for (const char* when : {"opened", "closed"})
+    expect_true(told_at(when) + slack >= told_at("before") && told_at("before") + slack >= told_at(when),
+                std::string("what is free, when it is ") + when + ": " + std::to_string(told_at(when)) +
+                    " as before, which was " + std::to_string(told_at("before")));
+  importer.finish();
+  const std::uint64_t after = context.device().memory().free;
+  expect_true(
+      after + slack >= before && before + slack >= after,
+      "what is free for the first process: " + std::to_string(after) + ", and was " + std::to_string(before));
 }
 
 }  // namespace proctor::accel

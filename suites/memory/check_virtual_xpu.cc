@@ -295,4 +295,267 @@ PROCTOR_CHECK(Virtual, UnmappedMemoryKeepsItsBytes, "M40", kVirtual, kGate,
   expect_bytes("the new mapping", sent, read_bytes(queue, context, again.data(), page), context.device());
 }
 
+namespace {
+
+// Pages that are reserved as long as this lives; what is mapped there is unmapped by whoever maps it.
+class Reserved {
+ public:
+  Reserved(const Context& context, std::size_t bytes, void* wish = nullptr)
+      : context_(context), bytes_(bytes) {
+    if (wish == nullptr) {
+      pointer_ = reserve(context, bytes);
+    } else {
+      ZE_CALL(zeVirtualMemReserve, native(context), wish, bytes, &pointer_).or_throw();
+    }
+  }
+  ~Reserved() {
+    if (pointer_ != nullptr) entry_points().zeVirtualMemFree(native(context_), pointer_, bytes_);
+  }
+  Reserved(const Reserved&) = delete;
+  Reserved& operator=(const Reserved&) = delete;
+
+  std::byte* at(std::size_t offset) const { return static_cast<std::byte*>(pointer_) + offset; }
+  Status try_free() {
+    const Status status = ZE_CALL(zeVirtualMemFree, native(context_), pointer_, bytes_);
+    if (status.ok()) pointer_ = nullptr;
+    return status;
+  }
+  Status try_map(std::size_t offset, std::size_t bytes, const Physical& physical, std::size_t from) const {
+    return ZE_CALL(zeVirtualMemMap, native(context_), at(offset), bytes, physical.handle(), from,
+                   ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE);
+  }
+  Status try_unmap(std::size_t offset, std::size_t bytes) const {
+    return ZE_CALL(zeVirtualMemUnmap, native(context_), at(offset), bytes);
+  }
+  // Of pages that nothing is mapped at a driver may say that they have no access, or that it does not know them.
+  void expect_no_access(std::size_t offset, std::size_t page) const {
+    auto attribute = ZE_MEMORY_ACCESS_ATTRIBUTE_NONE;
+    std::size_t alike = 0;
+    const Status status =
+        ZE_CALL(zeVirtualMemGetAccessAttribute, native(context_), at(offset), page, &attribute, &alike);
+    if (status.ok()) expect_same("access where nothing is mapped", "none", name_of(attribute));
+  }
+
+ private:
+  Context context_;
+  std::size_t bytes_;
+  void* pointer_ = nullptr;
+};
+
+}  // namespace
+
+// Every edge of the three ranges that a mapping has to fit in: the reservation, the physical memory, and what is free between
+// other mappings.
+PROCTOR_CHECK(Virtual, MappingsFitToTheirEdges, "M40", kVirtual, suite::kWarn, {"error.swallowed"}) {
+  const auto context = leased();
+  const std::size_t page = page_size(context);
+  Reserved range(context, 4 * page);
+  const Physical physical(context, 2 * page);
+  step("given mappings that reach beyond their physical memory");
+  expect_refused("three pages of two", range.try_map(0, 3 * page, physical, 0));
+  expect_refused("two pages behind the first of two", range.try_map(0, 2 * page, physical, page));
+  expect_refused("a page behind the last", range.try_map(0, page, physical, 2 * page));
+  step("given mappings that reach out of their reservation, or begin within a page");
+  expect_refused("two pages from the last on", range.try_map(3 * page, 2 * page, physical, 0));
+  expect_refused("a page behind the last", range.try_map(4 * page, page, physical, 0));
+  expect_refused("a page from the middle of one on", range.try_map(page / 2, page, physical, 0));
+  step("given a mapping that ends where the reservation and the physical memory end");
+  expect_status(kSuccess, range.try_map(2 * page, 2 * page, physical, 0));
+  step("given mappings that it stands in the way of");
+  expect_refused("two pages, of which the second is taken", range.try_map(page, 2 * page, physical, 0));
+  expect_refused("two pages, which are taken", range.try_map(2 * page, 2 * page, physical, 0));
+  expect_refused("a page, which is taken", range.try_map(3 * page, page, physical, 0));
+  range.expect_no_access(page, page);
+  step("given mappings that end where it begins, and where the reservation begins");
+  expect_status(kSuccess, range.try_map(page, page, physical, page));
+  expect_status(kSuccess, range.try_map(0, page, physical, page));
+  step("given that each is unmapped again");
+  expect_status(kSuccess, range.try_unmap(0, page));
+  range.expect_no_access(0, page);
+  expect_refused("unmapping what is mapped no more", range.try_unmap(0, page));
+  expect_status(kSuccess, range.try_unmap(2 * page, 2 * page));
+  range.expect_no_access(2 * page, page);
+  range.expect_no_access(3 * page, page);
+  expect_refused("freeing the reservation under the last one", range.try_free());
+  expect_refused("unmapping more than is mapped", range.try_unmap(page, 2 * page));
+  expect_status(kSuccess, range.try_unmap(page, page));
+  expect_status(kSuccess, range.try_free());
+}
+
+PROCTOR_CHECK(Virtual, NeighboursDoNotHoldEachOther, "M40", kVirtual, kGate, {"error.swallowed"}) {
+  const auto context = leased();
+  const std::size_t page = page_size(context);
+  const Physical physical(context, page);
+  std::byte* start = nullptr;
+  {
+    const Reserved room(context, 8 * page);
+    start = room.at(0);
+  }
+  Reserved first(context, 2 * page, start), second(context, 2 * page, start + 2 * page);
+  need(first.at(0) == start && second.at(0) == start + 2 * page, "unsupported:wished_addresses");
+  step("given two reservations side by side, and a mapping at the begin of the second");
+  expect_status(kSuccess, second.try_map(0, page, physical, 0));
+  expect_refused("a mapping that reaches over both", first.try_map(page, 2 * page, physical, 0));
+  expect_status(kSuccess, first.try_free());
+  expect_refused("freeing the second", second.try_free());
+  Queue queue(context);
+  const auto sent = noise(page, 8);
+  write(queue, context, second.at(0), sent);
+  expect_bytes("what is mapped in the second", sent, read_bytes(queue, context, second.at(0), page),
+               context.device());
+  expect_status(kSuccess, second.try_unmap(0, page));
+}
+
+// Physical memory is what takes memory; where it is mapped does not matter. On hardware there is slack.
+PROCTOR_CHECK(Virtual, PhysicalMemoryIsCountedOnce, "M17",
+              "Level Zero specification, zePhysicalMemCreate, zesMemoryGetState", kGate,
+              {"sysman.memory_lie", "alloc.leak_on_free"}) {
+  const auto context = leased();
+  const std::size_t page = page_size(context);
+  const std::size_t bytes = (std::size_t{64} << 20) / page * page;
+  const std::uint64_t slack = suite::on_simgpu() ? 0 : 8 << 20;
+  const auto free = [&] { return context.device().memory().free; };
+  const auto expect_taken = [&](std::uint64_t before, std::uint64_t taken) {
+    const std::uint64_t fallen = before - std::min(before, free());
+    expect_true(fallen + slack >= taken && fallen <= taken + slack,
+                "of " + std::to_string(before) + " bytes " + std::to_string(taken) + " are taken, it is " +
+                    std::to_string(fallen));
+  };
+  const std::uint64_t before = free();
+  {
+    const Physical physical(context, bytes);
+    step("given physical memory, mapped nowhere, once and twice");
+    expect_taken(before, bytes);
+    {
+      const Mapping once(context, physical, 0, bytes), twice(context, physical, 0, bytes);
+      expect_taken(before, bytes);
+      step("given that it is destroyed while it is mapped");
+      expect_refused("destroying it", ZE_CALL(zePhysicalMemDestroy, native(context), physical.handle()));
+    }
+    expect_taken(before, bytes);
+  }
+  step("given that it is destroyed");
+  expect_taken(before, 0);
+}
+
+PROCTOR_CHECK(Virtual, PhysicalMemoryEndsWithTheDevice, "M06",
+              "Level Zero specification, zePhysicalMemCreate", suite::kWarn, {"alloc.capacity_ignored"}) {
+  const auto context = leased();
+  const std::size_t page = page_size(context);
+  const auto tiles = context.device().tiles();
+  const Device device = tiles.empty() ? context.device() : tiles.back();
+  const std::uint64_t free = device.memory().free / page * page;
+  const auto try_create = [&](std::uint64_t bytes) {
+    ze_physical_mem_desc_t description{};
+    description.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
+    description.size = bytes;
+    ze_physical_mem_handle_t handle = nullptr;
+    const Status status =
+        ZE_CALL(zePhysicalMemCreate, native(context), native(device), &description, &handle);
+    if (status.ok()) ZE_CALL(zePhysicalMemDestroy, native(context), handle).or_throw();
+    return status;
+  };
+  step("given physical memory of all that is free, or of three quarters of it on hardware");
+  expect_status(kSuccess, try_create(suite::on_simgpu() ? free : free / 4 / page * 3 * page));
+  for (const std::uint64_t bytes : {device.memory().total + page, std::uint64_t{1} << 50}) {
+    step("given " + std::to_string(bytes) + " bytes, which the device does not have");
+    expect_refused("creating it", try_create(bytes));
+  }
+  const Buffer taken(context, {.bytes = page, .device = device});
+  step("given one page more than is free");
+  if (suite::on_simgpu()) expect_refused("creating it", try_create(free));
+}
+
+// Memory of the host, mapped at an address of the device. Newer than the interface's version 1.4.
+PROCTOR_CHECK(Virtual, HostMemoryIsMappedForBoth, "M40",
+              "Level Zero specification, ze_physical_mem_flag_t: ALLOCATE_ON_HOST", suite::kWarn,
+              {"memory.corrupt_copy:at=17,times=1", "copy.skip"}) {
+  const auto context = leased();
+  const std::size_t page = page_size(context);
+  ze_physical_mem_desc_t description{};
+  description.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
+  description.flags = 2;
+  description.size = 2 * page;
+  ze_physical_mem_handle_t physical = nullptr;
+  const std::uint64_t free = context.device().memory().free;
+  const Status made =
+      ZE_CALL(zePhysicalMemCreate, native(context), native(context.device()), &description, &physical);
+  need(made.ok(), "unsupported:physical_memory_of_the_host");
+  Queue queue(context);
+  const auto first = noise(2 * page, 9), second = noise(page, 10);
+  std::vector<std::byte> together = first;
+  std::copy(second.begin(), second.end(), together.begin() + static_cast<std::ptrdiff_t>(page));
+  step("given two pages of the host's memory, mapped");
+  if (suite::on_simgpu())
+    expect_same("free memory of the device", std::to_string(free),
+                std::to_string(context.device().memory().free));
+  const Reserved range(context, 3 * page);
+  const auto map = [&](std::size_t offset, std::size_t bytes, std::size_t from) {
+    ZE_CALL(zeVirtualMemMap, native(context), range.at(offset), bytes, physical, from,
+            ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE)
+        .or_throw();
+  };
+  map(0, 2 * page, 0);
+  std::copy(first.begin(), first.end(), range.at(0));
+  expect_bytes("what the host wrote, as the device reads it", first,
+               read_bytes(queue, context, range.at(0), 2 * page), context.device());
+  write(queue, context, range.at(page), second);
+  expect_bytes("what the device wrote, as the host reads it", together, {range.at(0), 2 * page},
+               context.device());
+  expect_same("its kind", "host", to_string(pointer_info(context, range.at(2 * page - 1)).kind));
+  step("given that the second page is mapped elsewhere");
+  expect_status(kSuccess, range.try_unmap(0, 2 * page));
+  map(2 * page, page, page);
+  expect_bytes("the second page", second, {range.at(2 * page), page}, context.device());
+  expect_status(kSuccess, range.try_unmap(2 * page, page));
+  expect_status(kSuccess, ZE_CALL(zePhysicalMemDestroy, native(context), physical));
+}
+
+// "The implementation of this function may immediately free all Host and Device allocations associated with this context."
+PROCTOR_CHECK(Accounting, TheEndOfAContextGivesAllBack, "M17", "Level Zero specification, zeContextDestroy",
+              suite::kWarn, {"alloc.leak_on_free"}) {
+  const auto own = leased();
+  const std::size_t page = page_size(own);
+  const Device& device = own.device();
+  const Buffer kept = device_memory(own, 3 * page);
+  const std::uint64_t before = device.memory().free;
+  const auto make = [&] {
+    ze_context_desc_t description{};
+    description.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
+    ze_context_handle_t context = nullptr;
+    ZE_CALL(zeContextCreate, driver_of(own), &description, &context).or_throw();
+    return context;
+  };
+  const ze_context_handle_t context = make(), other = make();
+  const auto take = [&](ze_context_handle_t of, std::size_t bytes) {
+    const ze_device_mem_alloc_desc_t description = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
+    void* pointer = nullptr;
+    ZE_CALL(zeMemAllocDevice, of, &description, bytes, 0, native(device), &pointer).or_throw();
+    ze_physical_mem_desc_t physical{};
+    physical.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
+    physical.size = bytes;
+    ze_physical_mem_handle_t handle = nullptr;
+    ZE_CALL(zePhysicalMemCreate, of, native(device), &physical, &handle).or_throw();
+  };
+  step("given two contexts with memory, of which nothing is freed");
+  take(context, 64 * page);
+  take(other, 32 * page);
+  const std::uint64_t slack = suite::on_simgpu() ? 0 : 8 << 20;
+  const auto expect_free = [&](std::uint64_t bytes) {
+    const std::uint64_t free = device.memory().free;
+    expect_true(free + slack >= bytes && bytes + slack >= free,
+                std::to_string(bytes) + " bytes are free, it is " + std::to_string(free));
+  };
+  expect_free(before - 192 * page);
+  step("given that one ends, and then the other");
+  ZE_CALL(zeContextDestroy, context).or_throw();
+  expect_free(before - 64 * page);
+  ZE_CALL(zeContextDestroy, other).or_throw();
+  expect_free(before);
+  Queue queue(own);
+  const auto sent = noise(kept.bytes(), 11);
+  write(queue, own, kept.data(), sent);
+  expect_bytes("memory of a third one", sent, read_bytes(queue, own, kept.data(), kept.bytes()), device);
+}
+
 }  // namespace proctor::accel

@@ -64,6 +64,8 @@ constexpr CudaMaskRow kRows[] = {
     {"16i_2_to_the_64", "18446744073709551616", "none", "V12", kGuide, kWarn, kNothingMeansAll},
     {"16j_minus_256", "-256", "none", "V12", kGuide, kWarn, kNothingMeansAll},
     {"16k_large_behind_a_good_one", "{1},256,{0}", "1", "V07", kGuide, kGate, kGoesOn},
+    {"16l_digits_behind_a_good_one", "{1}999999", "none", "V12", kGuide, kWarn, kNothingMeansAll},
+    {"16m_leading_zeros", "00{1},0{0}", "1 0", "V12", kPyTorch, kWarn, kOrderLost},
     {"17a_uuid", "{uuid0}", "0", "V13", kGuide, kGate, kOffByOne},
     {"17b_uuid_of_second", "{uuid1}", "1", "V13", kGuide, kGate, kOffByOne},
     {"18a_unique_prefix", "{prefix0}", "0", "V13", kGuide, kGate, kPrefixRefused},

@@ -1,0 +1,215 @@
+// What is free, to the last byte: what each piece takes, what each way to end gives back, and where memory ends. A simulated
+// device has nothing but what programs take. A real one rounds, caches and has work of its own, for which there is slack.
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <optional>
+
+#include "suites/accel/check_fixture.h"
+#include "suites/accel/memory_cap.h"
+#include "suites/main/check.h"
+#include "suites/main/helper.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_true;
+using suite::Helper;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kFreeMemory =
+    by_vendor("Level Zero specification, zesMemoryGetState", "CUDA Runtime API, cudaMemGetInfo");
+constexpr std::uint64_t kLargestPage = 2 << 20;  // to which an allocation may be rounded up
+constexpr std::uint64_t kContextsTake = 8 << 20;
+
+std::uint64_t slack() { return suite::on_simgpu() ? 0 : kContextsTake; }
+
+// What a piece of these sizes takes, without their rounding.
+void expect_fallen(const std::string& what, std::uint64_t before, std::uint64_t after,
+                   std::initializer_list<std::uint64_t> pieces) {
+  std::uint64_t taken = 0;
+  for (const std::uint64_t bytes : pieces) taken += bytes;
+  const std::uint64_t fallen = before - std::min(before, after);
+  expect_true(fallen + slack() >= taken && fallen <= taken + pieces.size() * kLargestPage + slack(),
+              what + " fell by the " + std::to_string(taken) + " bytes that were taken: from " +
+                  std::to_string(before) + " to " + std::to_string(after));
+}
+
+void expect_again(const std::string& what, std::uint64_t before, std::uint64_t after) {
+  expect_true(after + slack() >= before && before + slack() >= after,
+              what + " is " + std::to_string(before) + " again, it is " + std::to_string(after));
+}
+
+// Every device and every tile that this process sees, all tiles together being their card.
+std::vector<Device> devices_and_tiles(const std::vector<Device>& cards) {
+  auto all = cards;
+  for (const Device& card : cards) {
+    for (const Device& tile : card.tiles()) all.push_back(tile);
+  }
+  return all;
+}
+
+std::vector<std::uint64_t> free_memory_of(const std::vector<Device>& devices) {
+  std::vector<std::uint64_t> bytes;
+  for (const Device& device : devices) bytes.push_back(device.memory().free);
+  return bytes;
+}
+
+constexpr std::uint64_t kManyBytes = 64 << 20;
+
+// Takes two pieces, tells what is free, and ends as it is told to: "free", "leave" or "signal", or by one from outside.
+PROCTOR_HELPER(end_with_memory) {
+  const auto context = leased();
+  const std::uint64_t before = context.device().memory().free;
+  auto many = std::make_unique<Buffer>(device_memory(context, kManyBytes));
+  auto one = std::make_unique<Buffer>(device_memory(context, 1));
+  Queue queue(context);
+  write(queue, context, many->data(), noise(4096, 1));
+  suite::answer({{"before", before}, {"during", context.device().memory().free}});
+  const std::string how = suite::wait_for_input();
+  if (how == "free") {
+    many.reset();
+    one.reset();
+    suite::answer({{"after", context.device().memory().free}});
+    suite::wait_for_input();
+  }
+  if (how == "leave" || how == "free") _exit(0);
+  std::raise(SIGTERM);
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Accounting, EachPieceIsCountedAlone, "M17", kFreeMemory, kGate,
+              {"alloc.leak_on_free:every=3", "sysman.memory_lie"}) {
+  const auto context = leased();
+  const Device& device = context.device();
+  static constexpr std::uint64_t kSizes[] = {1, 65'536, 65'537, 1 << 20, (2 << 20) + 1, 64 << 20};
+  std::vector<Buffer> pieces;
+  std::vector<std::uint64_t> free = {device.memory().free};
+  for (const std::uint64_t bytes : kSizes) {
+    step("given " + std::to_string(bytes) + " bytes more");
+    pieces.push_back(device_memory(context, bytes));
+    free.push_back(device.memory().free);
+    expect_fallen("free memory", free[free.size() - 2], free.back(), {bytes});
+  }
+  std::uint64_t now = free.back();
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    step("given that the piece of " + std::to_string(kSizes[i]) + " bytes is freed");
+    pieces[i].try_free().or_throw();
+    now += free[i] - free[i + 1];
+    expect_again("free memory", now, device.memory().free);
+  }
+}
+
+PROCTOR_CHECK(Accounting, NoOtherDeviceOrTilePays, "S4.5", kFreeMemory, kGate,
+              .faults = {"sysman.memory_lie", "alloc.wrong_device"}, .devices = 2) {
+  const auto cards = leased_devices(2);
+  const Context context(cards);
+  const auto all = devices_and_tiles(cards);
+  const auto before = free_memory_of(all);
+  for (const Device& home : all) {
+    if (!home.tiles().empty()) continue;  // its tiles are tried
+    step("given memory of " + describe(home));
+    Buffer held(context, {.bytes = kManyBytes, .device = home});
+    const auto during = free_memory_of(all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto tiles = all[i].tiles();
+      const bool pays = all[i] == home || std::find(tiles.begin(), tiles.end(), home) != tiles.end();
+      const std::string what = "free memory of " + describe(all[i]) + " (" + std::to_string(i) + ")";
+      if (pays) {
+        expect_fallen(what, before[i], during[i], {kManyBytes});
+      } else {
+        expect_again(what, before[i], during[i]);
+      }
+    }
+    held.try_free().or_throw();
+    const auto after = free_memory_of(all);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      expect_again("free memory of " + describe(all[i]), before[i], after[i]);
+  }
+}
+
+PROCTOR_CHECK(Accounting, EveryEndOfAProcessGivesAllBack, "M19", "a process that has ended holds nothing",
+              kGate, {"sysman.leak_after_exit"}) {
+  const Device device = leased_device();
+  std::optional<std::uint64_t> taken;
+  for (const char* end : {"kill", "free", "leave", "signal", "leave"}) {
+    const std::uint64_t before = device.memory().free;
+    step(std::string("given a second process that has memory, and then: ") + end);
+    Helper holder("end_with_memory");
+    const auto held = holder.answer();
+    const auto during = held.at("during").get<std::uint64_t>();
+    expect_fallen("free memory in the second process", held.at("before").get<std::uint64_t>(), during,
+                  {kManyBytes, 1});
+    expect_again("free memory in this process, by the other's account,", during, device.memory().free);
+    // With its context, which takes as much in each process.
+    const std::uint64_t fallen = before - std::min(before, during);
+    expect_again("what the processes take each", taken.value_or(fallen), fallen);
+    taken = fallen;
+    if (end == std::string("kill")) {
+      holder.kill();
+    } else {
+      holder.order(end);
+      if (end == std::string("free")) {
+        expect_again("free memory in the second process", held.at("before").get<std::uint64_t>(),
+                     holder.answer().at("after").get<std::uint64_t>());
+        holder.order("end");
+      }
+      holder.finish();
+    }
+    expect_again("free memory afterwards", before, device.memory().free);
+  }
+}
+
+namespace {
+
+// Takes all of `wanted`, in pieces that the device allows.
+std::vector<Buffer> take_all(const Context& context, const Device& device, std::uint64_t wanted) {
+  std::vector<Buffer> pieces;
+  const std::uint64_t largest = device.properties().largest_allocation;
+  while (wanted > 0) {
+    const std::uint64_t bytes = std::min(wanted, largest);
+    Buffer piece;
+    const Status status = Buffer::try_allocate(context, {.bytes = bytes, .device = device}, piece);
+    suite::expect_same(std::to_string(bytes) + " of the " + std::to_string(wanted) + " bytes that are free",
+                       kSuccess, status.name());
+    if (!status.ok()) break;
+    pieces.push_back(std::move(piece));
+    wanted -= bytes;
+  }
+  return pieces;
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Exhaustion, WhatIsFreeCanBeHadAndNoMore, "M07", "NVIDIA DCGM memory plugin: 75 % of free",
+              kWarn, {"alloc.capacity_ignored", "alloc.leak_on_free"}) {
+  const auto context = leased();
+  need(!MemoryCap::of_process().is_set(), kNeedsNoCap);
+  const auto tiles = context.device().tiles();
+  const Device device = tiles.empty() ? context.device() : tiles.back();
+  const std::uint64_t free = device.memory().free;
+  for (const char* round : {"first", "second"}) {
+    step(std::string("given that all free memory is taken, a ") + round + " time");
+    auto pieces = take_all(context, device, suite::on_simgpu() ? free : free / 4 * 3);
+    if (!suite::on_simgpu()) continue;
+    suite::expect_same("free memory", "0", std::to_string(device.memory().free));
+    Buffer more;
+    const Status beyond = Buffer::try_allocate(context, {.bytes = 1, .device = device}, more);
+    expect_true(beyond.out_of_memory(),
+                "one byte more is refused for want of memory, it says " + beyond.name());
+    step("then that a piece is freed");
+    if (pieces.empty()) return;
+    const std::size_t bytes = pieces.back().bytes();
+    pieces.back().try_free().or_throw();
+    const Status larger = Buffer::try_allocate(context, {.bytes = bytes + 1, .device = device}, more);
+    expect_true(!larger.ok(), "a byte more than that cannot be had");
+    const Status again = Buffer::try_allocate(context, {.bytes = bytes, .device = device}, more);
+    suite::expect_same("a piece of that size", kSuccess, again.name());
+  }
+}
+
+}  // namespace proctor::accel

@@ -1,14 +1,20 @@
 // Getting and giving back memory: what only the CUDA Runtime says.
+#include <unistd.h>
+
+#include <cstdlib>
+
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/management.h"
 #include "suites/accel/cuda/native.h"
 #include "suites/main/check.h"
+#include "suites/main/helper.h"
 
 namespace proctor::accel {
 namespace {
 
 using suite::expect_same;
 using suite::expect_true;
+using suite::Helper;
 using suite::kGate;
 using suite::step;
 
@@ -84,15 +90,15 @@ PROCTOR_CHECK(Accounting, ManagementKnowsTheProcess, "M52",
   const auto context = leased();
   constexpr std::uint64_t kHeld = 256 << 20;
   constexpr std::uint64_t kSlack = 8 << 20;
-  const auto before = managed_memory_of_this_process(context.device());
+  const auto before = managed_memory_of_process(context.device(), getpid());
   if (!before) suite::skip("unsupported:nvml_processes");
   step("given 256 MiB that this process takes and gives back");
   std::uint64_t during = 0;
   {
     const Buffer held = device_memory(context, kHeld);
-    during = managed_memory_of_this_process(context.device()).value_or(0);
+    during = managed_memory_of_process(context.device(), getpid()).value_or(0);
   }
-  const std::uint64_t after = managed_memory_of_this_process(context.device()).value_or(0);
+  const std::uint64_t after = managed_memory_of_process(context.device(), getpid()).value_or(0);
   expect_true(
       during + kSlack >= *before + kHeld && during <= *before + kHeld + kSlack,
       "it has 256 MiB more, it had " + std::to_string(*before) + " and has " + std::to_string(during));
@@ -110,6 +116,61 @@ PROCTOR_CHECK(Accounting, ManagementKnowsTheSameMemory, "M50",
     expect_true(total >= device.properties().memory,
                 "the card has at least what programs can use, it has " + std::to_string(total));
   }
+}
+
+namespace {
+
+// Has a context on each visible device, and memory on the first.
+PROCTOR_HELPER(use_devices) {
+  const Context context(Device::list());
+  const Buffer held = device_memory(context, 1 << 20);
+  suite::answer({{"pid", getpid()}});
+  suite::wait_for_input();
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Accounting, ManagementNamesWhoUsesTheDevice, "M52",
+              "NVML API Reference Guide, nvmlDeviceGetComputeRunningProcesses: processes with a compute "
+              "context on a device",
+              suite::kWarn, .faults = {"sysman.memory_lie:api=nvmlDeviceGetComputeRunningProcesses*"},
+              .devices = 2) {
+  const auto devices = leased_devices(2);
+  const auto expect_known = [&](const char* whose, int pid, bool on_first, bool on_second) {
+    const bool expected[] = {on_first, on_second};
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto told = managed_memory_of_process(devices[i], pid);
+      expect_true(
+          told.value_or(0) != 0 == expected[i],
+          std::string(whose) + (expected[i] ? " has memory on " : " does not use ") + describe(devices[i]));
+    }
+  };
+  const Context context(devices);
+  const Buffer held = device_memory(context, 1 << 20);
+  if (!managed_memory_of_process(devices[0], getpid())) suite::skip("unsupported:nvml_processes");
+  const char* const mask = std::getenv("CUDA_VISIBLE_DEVICES");
+  const std::string visible = mask == nullptr || *mask == '\0' ? "0" : mask;
+  const Helper::Variables the_first = {{"CUDA_VISIBLE_DEVICES", visible.substr(0, visible.find(','))}};
+  step("given a process that uses two devices, and another one that uses the first");
+  {
+    Helper both("use_devices"), first("use_devices", {}, the_first);
+    const int uses_both = both.answer().at("pid").get<int>(),
+              uses_first = first.answer().at("pid").get<int>();
+    expect_known("the one", uses_both, true, true);
+    expect_known("the other one", uses_first, true, false);
+    step("given that the first one is killed");
+    both.kill();
+    expect_known("it", uses_both, false, false);
+  }
+  step("given a process that uses the first device only, in the place of the killed one");
+  Helper next("use_devices", {}, the_first), after("use_devices", {}, the_first);
+  expect_known("it", next.answer().at("pid").get<int>(), true, false);
+  expect_known("the one after it", after.answer().at("pid").get<int>(), true, false);
+  step("given that this process resets the second device");
+  expect_known("this process", getpid(), true, true);
+  use(devices[1]);
+  CUDA_CALL(cudaDeviceReset).or_throw();
+  expect_known("this process", getpid(), true, false);
 }
 
 }  // namespace proctor::accel

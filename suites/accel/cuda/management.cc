@@ -3,7 +3,6 @@
 #include "suites/accel/cuda/management.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -111,7 +110,7 @@ std::uint64_t managed_memory(const Device& device) {
   return memory.total;
 }
 
-std::optional<std::uint64_t> managed_memory_of_this_process(const Device& device) {
+std::optional<std::uint64_t> managed_memory_of_process(const Device& device, int pid) {
   const Handle handle = handle_of(device);
   const auto processes =
       optional_function<int(Handle, unsigned*, Process*)>("nvmlDeviceGetComputeRunningProcesses_v3");
@@ -119,9 +118,8 @@ std::optional<std::uint64_t> managed_memory_of_this_process(const Device& device
   auto count = static_cast<unsigned>(running.size());
   need(processes(handle, &count, running.data()), "processes");
   running.resize(count);
-  const auto own = static_cast<unsigned>(getpid());
-  const auto found =
-      std::find_if(running.begin(), running.end(), [own](const Process& each) { return each.pid == own; });
+  const auto is_it = [pid](const Process& each) { return each.pid == static_cast<unsigned>(pid); };
+  const auto found = std::find_if(running.begin(), running.end(), is_it);
   if (found == running.end() || found->used == kNotAvailable) return std::nullopt;
   return found->used;
 }

@@ -22,8 +22,8 @@ int nvml_call(const char* name, Arguments... arguments) {
   return reinterpret_cast<int (*)(Arguments...)>(nvml_function(name))(arguments...);
 }
 
-// The memory of the card that NVML says this process has; none where it does not know the process, as in a container
+// The memory of the card that NVML says a process has; none where it does not know the process, as in a container
 // with process ids of its own, or does not tell.
-std::optional<std::uint64_t> managed_memory_of_this_process(const Device& device);
+std::optional<std::uint64_t> managed_memory_of_process(const Device& device, int pid);
 
 }  // namespace proctor::accel

@@ -7,19 +7,7 @@
 #define LANES 1
 #endif
 
-#define JOIN(a, b) a##b
-#define JOINED(a, b) JOIN(a, b)
-
-// The type of LANES elements, and how it is read and written: at any address that suits one element.
-#if LANES == 1
-#define VECTOR(T) T
-#define LOAD(i, from) (from)[i]
-#define STORE(value, i, to) ((to)[i] = (value))
-#else
-#define VECTOR(T) JOINED(T, LANES)
-#define LOAD(i, from) JOINED(vload, LANES)(i, from)
-#define STORE(value, i, to) JOINED(vstore, LANES)(value, i, to)
-#endif
+#include "suites/kernels/device/vectors.h"
 
 // OpenCL's abs_diff() is unsigned.
 #ifdef __CUDACC__
@@ -73,7 +61,7 @@
          RESULT(10, popcount(a))                                                                  \
          RESULT(11, clz(a)))
 
-// Division: b is never 0, and the signed one never overflows. Quotient and remainder are kernels of their
+// Division, also by 0, and such that overflows: both have some value. Quotient and remainder are kernels of their
 // own, because the optimizer joins the two by an instruction (freeze) that llvm-spirv-15 cannot translate.
 #define DIVISION(T, name)                                                                         \
   KERNEL quotients_##name(GLOBAL const T* x, GLOBAL const T* y, GLOBAL T* out, uint n)            \

@@ -1,0 +1,913 @@
+// The functions and relations that OpenCL C has and CUDA has not, or not for vectors, of every type and of vectors: those of
+// integers exactly, those of floats within the error that the specification allows.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstring>
+#include <limits>
+#include <numbers>
+#include <optional>
+
+#include "suites/accel/check_fixture.h"
+#include "suites/kernels/numeric.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::kGate;
+using suite::step;
+
+constexpr const char* kIntegerFunctions =
+    "OpenCL C specification, integer functions; SPIR-V specification, OpSMod";
+constexpr const char* kFunctionUlps =
+    "OpenCL C specification, relative error as ULPs; OpenCL-CTS math_brute_force, commonfns, geometrics";
+constexpr const char* kRelations =
+    "OpenCL C specification, relational functions; SPIR-V specification, comparison instructions";
+
+// The kernels of one module, which take arrays of `n` elements, and make `results` arrays of as many.
+class Functions {
+ public:
+  Functions(const Context& context, const std::string& module)
+      : context_(context), queue_(context), module_(Module::load(context, module)) {}
+
+  const Device& device() const { return context_.device(); }
+
+  template <typename Out, typename In>
+  std::vector<Out> run(const std::string& kernel, std::size_t results,
+                       const std::vector<std::vector<In>>& inputs,
+                       const std::vector<std::uint32_t>& which = {}) {
+    const std::size_t n = inputs[0].size();
+    std::vector<Buffer> buffers;
+    for (const auto& input : inputs) buffers.push_back(device_copy(queue_, context_, input));
+    buffers.push_back(device_memory(context_, results * n * sizeof(Out)));
+    if (!which.empty()) buffers.push_back(device_copy(queue_, context_, which));
+    Arguments all;
+    for (const Buffer& buffer : buffers) all.push_back(argument(buffer));
+    all.push_back(argument(static_cast<std::uint32_t>(n)));
+    queue_.launch(Kernel(module_, kernel), cover(n, 64), all);
+    queue_.synchronize();
+    return read_as<Out>(queue_, context_, buffers[inputs.size()]);
+  }
+
+ private:
+  Context context_;
+  Queue queue_;
+  Module module_;
+};
+
+// ---- integers ----
+
+__extension__ using LongInteger = __int128;
+__extension__ using LongWord = unsigned __int128;
+
+template <typename T>
+constexpr int kWidthOf = 8 * sizeof(T);
+template <typename T>
+using WordOf = std::make_unsigned_t<T>;
+template <typename T>
+constexpr T kMinOf = std::numeric_limits<T>::min();
+template <typename T>
+constexpr T kMaxOf = std::numeric_limits<T>::max();
+
+// The product of two, of which even that of two 64-bit words is exact.
+template <typename T>
+auto product_of(T a, T b) {
+  return std::conditional_t<std::is_signed_v<T>, LongInteger, LongWord>{a} * b;
+}
+
+template <typename T>
+T mad_high(T a, T b, T c) {
+  return static_cast<T>(static_cast<T>(product_of(a, b) >> kWidthOf<T>) + LongWord(c));
+}
+template <typename T>
+T mad_stopped(T a, T b, T c) {
+  const auto sum = product_of(a, b) + c;  // of two words of 64 bits and a third one it is below 2^128
+  if constexpr (std::is_signed_v<T>) {
+    return static_cast<T>(std::clamp<LongInteger>(sum, kMinOf<T>, kMaxOf<T>));
+  } else {
+    return sum > kMaxOf<T> ? kMaxOf<T> : static_cast<T>(sum);
+  }
+}
+
+template <typename T>
+struct IntegerFunction {
+  const char* name;
+  T (*result)(T a, T b, T c, bool vector);
+};
+
+// In the order of integer_functions.cl.
+template <typename T>
+constexpr IntegerFunction<T> kIntegerRows[] = {
+    {"abs(a)", [](T a, T, T, bool) { return a < 0 ? static_cast<T>(LongWord{0} - LongWord(a)) : a; }},
+    {"clamp(a, min(b, c), max(b, c))",
+     [](T a, T b, T c, bool) { return std::min(std::max(a, std::min(b, c)), std::max(b, c)); }},
+    {"mad_hi(a, b, c)", [](T a, T b, T c, bool) { return mad_high(a, b, c); }},
+    {"mad_sat(a, b, c)", [](T a, T b, T c, bool) { return mad_stopped(a, b, c); }},
+    {"bitselect(a, b, c)", [](T a, T b, T c, bool) { return static_cast<T>((a & ~c) | (b & c)); }},
+    {"select(a, b, c)",
+     [](T a, T b, T c, bool vector) {
+       const bool second = vector ? (static_cast<WordOf<T>>(c) >> (kWidthOf<T> - 1)) != 0 : c != 0;
+       return second ? b : a;
+     }},
+    {"ctz(a)", [](T a, T, T, bool) { return static_cast<T>(std::countr_zero(static_cast<WordOf<T>>(a))); }},
+    {"popcount(a)", [](T a, T, T, bool) { return static_cast<T>(std::popcount(static_cast<WordOf<T>>(a))); }},
+    {"clz(a)", [](T a, T, T, bool) { return static_cast<T>(std::countl_zero(static_cast<WordOf<T>>(a))); }},
+    {"rotate(a, b)", [](T a, T b, T, bool) {
+       return static_cast<T>(
+           std::rotl(static_cast<WordOf<T>>(a), static_cast<int>(static_cast<WordOf<T>>(b) % kWidthOf<T>)));
+     }}};
+
+// With the sign of the divisor.
+template <typename T>
+T floored_remainder(T a, T b, T, bool) {
+  const T rest = static_cast<T>(LongInteger{a} % b);
+  return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+}
+template <typename T>
+constexpr IntegerFunction<T> kFloored[] = {{"SMod", &floored_remainder<T>}};
+
+// Operands that have 24 bits.
+template <typename T>
+T shortened(T value) {
+  return std::is_signed_v<T> ? static_cast<T>(static_cast<T>(static_cast<WordOf<T>>(value) << 8) >> 8)
+                             : static_cast<T>(value & 0xffffff);
+}
+template <typename T>
+constexpr IntegerFunction<T> kShortened[] = {
+    {"mul24", [](T a, T b, T, bool) { return static_cast<T>(product_of(shortened(a), shortened(b))); }},
+    {"mad24", [](T a, T b, T c, bool) {
+       return static_cast<T>(LongWord(product_of(shortened(a), shortened(b))) + LongWord(c));
+     }}};
+
+constexpr std::size_t kFunctionOperands = 480;
+
+// Every pair of edges, with a third operand that is one too every other time, and noise.
+template <typename T>
+std::vector<std::vector<T>> integer_operands() {
+  const auto of = [](auto value) { return static_cast<T>(value); };
+  const std::vector<T> edges = {0,
+                                1,
+                                2,
+                                3,
+                                of(kWidthOf<T> - 1),
+                                of(kWidthOf<T>),
+                                of(-1),
+                                of(-2),
+                                kMinOf<T>,
+                                of(kMinOf<T> + 1),
+                                kMaxOf<T>,
+                                of(kMaxOf<T> - 1),
+                                of(kMaxOf<T> / 2 + 1),
+                                of(LongInteger{1} << (kWidthOf<T> / 2)),
+                                of((LongInteger{1} << (kWidthOf<T> / 2)) - 1)};
+  std::vector<std::vector<T>> result(3, std::vector<T>(kFunctionOperands));
+  for (std::size_t k = 0; k < 3; ++k) {
+    const auto bytes = noise(kFunctionOperands * sizeof(T), 10 * sizeof(T) + k);
+    std::memcpy(result[k].data(), bytes.data(), bytes.size());
+  }
+  for (std::size_t i = 0; i < edges.size() * edges.size(); ++i) {
+    result[0][i] = edges[i % edges.size()];
+    result[1][i] = edges[i / edges.size()];
+    if (i % 2 == 0) result[2][i] = edges[i * 7 / 2 % edges.size()];
+  }
+  return result;
+}
+
+template <typename T>
+void expect_integer_functions(Functions& functions, const std::string& kernel, std::size_t lanes,
+                              const std::vector<std::vector<T>>& in,
+                              std::span<const IntegerFunction<T>> rows) {
+  const std::string what = kernel + " of " + std::to_string(lanes) + " lanes";
+  step("given " + what);
+  const auto got = functions.run<T>(kernel, rows.size(), in);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    std::vector<T> expected;
+    for (std::size_t i = 0; i < kFunctionOperands; ++i)
+      expected.push_back(rows[k].result(in[0][i], in[1][i], in[2][i], lanes > 1));
+    expect_values(what + ": " + rows[k].name, expected,
+                  part_of(got, k * kFunctionOperands, kFunctionOperands), functions.device());
+  }
+}
+
+template <typename T, typename Twice>
+void expect_upsampled(Functions& functions, const std::string& type) {
+  const auto in = integer_operands<T>();
+  step("given upsampled_" + type);
+  const auto got = functions.run<Twice>("upsampled_" + type, 1, std::vector{in[0], in[1]});
+  std::vector<Twice> expected;
+  for (std::size_t i = 0; i < kFunctionOperands; ++i) {
+    const auto high = static_cast<std::uint64_t>(in[0][i]) << kWidthOf<T>;
+    expected.push_back(static_cast<Twice>(high | static_cast<WordOf<T>>(in[1][i])));
+  }
+  expect_values("upsample of " + type, expected, got, functions.device());
+}
+
+template <typename T>
+void expect_functions_of(Functions& functions, std::size_t lanes, const std::string& type) {
+  auto in = integer_operands<T>();
+  expect_integer_functions<T>(functions, "functions_" + type, lanes, in, kIntegerRows<T>);
+  if constexpr (sizeof(T) == 4)
+    expect_integer_functions<T>(functions, "shortened_" + type, lanes, in, kShortened<T>);
+  if constexpr (std::is_signed_v<T>) {
+    for (T& divisor : in[1]) {
+      if (divisor == 0 || divisor == -1) divisor = 3;  // undefined, and overflows
+    }
+    expect_integer_functions<T>(functions, "floored_" + type, lanes, in, kFloored<T>);
+  }
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Integer, FunctionsAreExact, "K27", kIntegerFunctions, kGate,
+              {"kernel.wrong_result:kernel=functions_u64,arg=3,at=36",
+               "kernel.wrong_result:kernel=upsampled_i16,arg=2,at=12",
+               "kernel.wrong_result:kernel=floored_i8,arg=3,at=12",
+               "kernel.wrong_result:kernel=shortened_i32,arg=3,at=12"}) {
+  const auto context = leased();
+  for (const std::size_t lanes : {1u, 3u}) {
+    Functions functions(context, "integer_functions_" + std::to_string(lanes));
+    expect_functions_of<std::int8_t>(functions, lanes, "i8");
+    expect_functions_of<std::uint8_t>(functions, lanes, "u8");
+    expect_functions_of<std::int16_t>(functions, lanes, "i16");
+    expect_functions_of<std::uint16_t>(functions, lanes, "u16");
+    expect_functions_of<std::int32_t>(functions, lanes, "i32");
+    expect_functions_of<std::uint32_t>(functions, lanes, "u32");
+    expect_functions_of<std::int64_t>(functions, lanes, "i64");
+    expect_functions_of<std::uint64_t>(functions, lanes, "u64");
+    expect_upsampled<std::int8_t, std::int16_t>(functions, "i8");
+    expect_upsampled<std::uint8_t, std::uint16_t>(functions, "u8");
+    expect_upsampled<std::int16_t, std::int32_t>(functions, "i16");
+    expect_upsampled<std::uint16_t, std::uint32_t>(functions, "u16");
+    expect_upsampled<std::int32_t, std::int64_t>(functions, "i32");
+    expect_upsampled<std::uint32_t, std::uint64_t>(functions, "u32");
+  }
+}
+
+// ---- floats: halves are 16 bits of the host's ----
+
+namespace {
+
+long double number_of(float value) { return value; }
+long double number_of(double value) { return value; }
+long double number_of(std::uint16_t half) { return kernels::float_from_half(half); }
+
+template <typename T>
+T nearest(long double value) {
+  if constexpr (std::same_as<T, std::uint16_t>) {
+    return kernels::half_from_float(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+double ulps_between(long double reference, float got) {
+  return kernels::ulp_distance(static_cast<double>(reference), got);
+}
+double ulps_between(long double reference, double got) { return kernels::ulp_distance(reference, got); }
+double ulps_between(long double reference, std::uint16_t got) {
+  return kernels::half_ulp_distance(static_cast<double>(reference), got);
+}
+
+template <typename T>
+using BitsOf = std::conditional_t<sizeof(T) == 2, std::int16_t,
+                                  std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>>;
+
+template <typename T>
+bool sign_of(T value) {
+  return std::bit_cast<BitsOf<T>>(value) < 0;
+}
+
+constexpr int kDigits16 = 11, kDigits32 = 24, kDigits64 = 53;
+template <typename T>
+constexpr int kDigits = sizeof(T) == 2   ? kDigits16
+                        : sizeof(T) == 4 ? kDigits32
+                                         : kDigits64;
+// Devices may flush those of floats and halves, and then say so of floats.
+template <typename T>
+bool keeps_denormals(const Device& device) {
+  return sizeof(T) == 8 || device.properties().fp32_denormals;
+}
+template <typename T>
+constexpr int kLowestExponent = sizeof(T) == 2   ? -14
+                                : sizeof(T) == 4 ? -126
+                                                 : -1022;
+
+// Zeros, what lies next to them, infinities and what is no number; of the latter also one of the sign.
+template <typename T>
+std::vector<T> special_numbers(bool denormals) {
+  constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
+  std::vector<T> result;
+  const long double least = std::ldexp(1.0L, kLowestExponent<T>),
+                    step_below = std::ldexp(least, 1 - kDigits<T>);
+  std::vector<long double> sizes = {0, 1, 2, 2.5L, least, kInfinity};
+  if (denormals) sizes.insert(sizes.end(), {step_below, least - step_below});
+  for (const long double size : sizes) {
+    result.push_back(nearest<T>(size));
+    result.push_back(nearest<T>(-size));
+  }
+  result.push_back(nearest<T>(std::numeric_limits<long double>::quiet_NaN()));
+  return result;
+}
+
+// ---- relations ----
+
+// In the order of relations.cl.
+std::uint32_t relations_of(long double a, bool a_negative, bool a_normal, long double b, bool b_negative) {
+  const bool unordered = std::isnan(a) || std::isnan(b);
+  const bool relations[] = {a == b,
+                            a != b,
+                            a<b, a <= b, a>
+                                b,
+                            a >= b,
+                            !(a < b),
+                            !(a <= b),
+                            !(a > b),
+                            !(a >= b),
+                            a == b,
+                            a != b,
+                            a<b, a <= b, a>
+                                b,
+                            a >= b,
+                            a < b || a > b,
+                            !unordered,
+                            unordered,
+                            std::isnan(a),
+                            std::isinf(a),
+                            std::isfinite(a),
+                            a_normal,
+                            a_negative,
+                            a < b || a > b,
+                            !(a < b || a > b),
+                            std::isnan(a) == b_negative,
+                            std::isinf(a) && !std::isinf(b)};
+  std::uint32_t bits = 0;
+  for (std::size_t k = 0; k < std::size(relations); ++k) bits |= (relations[k] ? 1u : 0u) << k;
+  return bits;
+}
+
+template <typename T>
+void expect_choices(Functions& functions, std::size_t lanes, const std::vector<T>& x,
+                    const std::vector<T>& y) {
+  using Bits = BitsOf<T>;
+  std::vector<Bits> z(x.size()), a(x.size()), b(x.size()), expected;
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    z[i] = static_cast<Bits>(i % 3 == 0   ? 0
+                             : i % 5 == 0 ? kMinOf<Bits>
+                             : i % 7 == 0 ? kMaxOf<Bits>
+                                          : 0x55 - Bits(i));
+    a[i] = std::bit_cast<Bits>(x[i]);
+    b[i] = std::bit_cast<Bits>(y[i]);
+  }
+  for (std::size_t i = 0; i < z.size(); ++i)
+    expected.push_back(number_of(x[i]) < number_of(y[i]) ? a[i] : b[i]);
+  for (std::size_t i = 0; i < z.size(); ++i)
+    expected.push_back(static_cast<Bits>((a[i] & ~z[i]) | (b[i] & z[i])));
+  for (std::size_t i = 0; i < z.size(); ++i)
+    expected.push_back((lanes > 1 ? z[i] < 0 : z[i] != 0) ? b[i] : a[i]);
+  const auto got = functions.run<Bits>("choices", 3, std::vector{a, b, z});
+  expect_values("a < b ? a : b, bitselect(a, b, c), select(a, b, c) of " + std::to_string(lanes) + " lanes",
+                expected, got, functions.device());
+  if (lanes == 1) return;
+  const auto vectors = functions.run<std::int32_t>("lanes_that_are", 1, std::vector<std::vector<Bits>>{z});
+  std::vector<std::int32_t> any_and_all;
+  for (std::size_t i = 0; i < z.size() / lanes; ++i) {
+    const auto first = z.begin() + static_cast<std::ptrdiff_t>(i * lanes);
+    const auto negative =
+        std::count_if(first, first + static_cast<std::ptrdiff_t>(lanes), [](Bits bits) { return bits < 0; });
+    any_and_all.push_back((negative > 0 ? 1 : 0) | (static_cast<std::size_t>(negative) == lanes ? 2 : 0));
+  }
+  expect_values("any and all", any_and_all, part_of(vectors, 0, any_and_all.size()), functions.device());
+}
+
+// Every pair of what is special.
+template <typename T>
+void expect_relations(const Context& context, const std::string& type) {
+  std::vector<T> x, y;
+  const auto special = special_numbers<T>(keeps_denormals<T>(context.device()));
+  for (const T a : special) {
+    for (const T b : special) {
+      x.push_back(a);
+      y.push_back(b);
+    }
+  }
+  while (x.size() % 3 != 0) {
+    x.push_back(special[2]);
+    y.push_back(special[4]);
+  }
+  std::vector<std::uint32_t> expected;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const long double a = number_of(x[i]), b = number_of(y[i]);
+    const bool normal = std::isfinite(a) && std::fabs(a) >= std::ldexp(1.0L, kLowestExponent<T>);
+    expected.push_back(relations_of(a, sign_of(x[i]), normal, b, sign_of(y[i])));
+  }
+  for (const std::size_t lanes : {1u, 3u}) {
+    Functions functions(context, fmt::format("relations_{}_{}", type, lanes));
+    step(fmt::format("given relations of {} with {} lanes", type, lanes));
+    expect_words(fmt::format("relations of {} with {} lanes, a bit for each", type, lanes), expected,
+                 functions.run<std::uint32_t>("relations", 1, std::vector{x, y}), context.device());
+    expect_choices(functions, lanes, x, y);
+  }
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Relation, OfFloatsAreExact, "K25", kRelations, kGate,
+              {"kernel.wrong_result:kernel=relations,arg=2,at=37",
+               "kernel.wrong_result:kernel=choices,arg=3,at=37",
+               "kernel.wrong_result:kernel=lanes_that_are,arg=1,at=4"}) {
+  expect_relations<float>(leased(), "f32");
+}
+
+PROCTOR_CHECK(Relation, OfDoublesAreExact, "K25", kRelations, kGate,
+              .faults = {"kernel.wrong_result:kernel=relations,arg=2,at=37"}, .needs = {"fp64"}) {
+  const auto context = leased();
+  need(context.device().properties().fp64, "unsupported:fp64");
+  expect_relations<double>(context, "f64");
+}
+
+PROCTOR_CHECK(Relation, OfHalvesAreExact, "K25", kRelations, kGate,
+              .faults = {"kernel.wrong_result:kernel=relations,arg=2,at=37"}, .needs = {"fp16"}) {
+  const auto context = leased();
+  need(context.device().properties().fp16, "unsupported:fp16");
+  expect_relations<std::uint16_t>(context, "f16");
+}
+
+// ---- functions ----
+
+namespace {
+
+using LongReal = long double;
+constexpr LongReal kLongPi = std::numbers::pi_v<LongReal>;
+constexpr LongReal kLongInfinity = std::numeric_limits<LongReal>::infinity();
+constexpr LongReal kLongNan = std::numeric_limits<LongReal>::quiet_NaN();
+
+// A result must be within so many units in the last place of the reference, or within so much of its size or of 1.
+struct Bound {
+  double ulps = 0;  // 0: the right one, rounded to nearest
+  double relative = 0;
+};
+
+struct FloatFunction {
+  const char* name;
+  std::uint32_t which;  // the number in float_functions.cl
+  Bound bound;
+  double low_a, high_a, low_b, high_b;  // arguments are taken from here
+  LongReal (*result)(LongReal a, LongReal b, LongReal c);
+  LongReal (*second)(LongReal a, LongReal b) = nullptr;
+};
+
+// sin(pi x), of which pi is not multiplied before x is small.
+LongReal sine_of_pi_times(LongReal x) {
+  const LongReal quarters = std::nearbyint(2 * x);
+  const LongReal rest = kLongPi * (x - quarters / 2);
+  switch (static_cast<int>(quarters - 4 * std::floor(quarters / 4))) {
+    case 0:
+      return std::sin(rest);
+    case 1:
+      return std::cos(rest);
+    case 2:
+      return -std::sin(rest);
+    default:
+      return -std::cos(rest);
+  }
+}
+
+LongReal real_power(LongReal x, LongReal y) {
+  if (x < 0 || std::isnan(x) || std::isnan(y)) return kLongNan;
+  if (y == 0) return x == 0 || std::isinf(x) ? kLongNan : 1;
+  return x == 1 && std::isinf(y) ? kLongNan : std::pow(std::fabs(x), y);
+}
+
+LongReal integer_root(LongReal x, LongReal b) {
+  const auto n = static_cast<int>(b);
+  if (n == 0 || (x < 0 && n % 2 == 0)) return kLongNan;
+  const LongReal size = std::pow(std::fabs(x), LongReal{1} / n);
+  return n % 2 == 0 ? size : std::copysign(size, x);
+}
+
+LongReal larger_size(LongReal a, LongReal b) {
+  return std::fabs(a) > std::fabs(b) ? a : std::fabs(b) > std::fabs(a) ? b : std::fmax(a, b);
+}
+LongReal smaller_size(LongReal a, LongReal b) {
+  return std::fabs(a) < std::fabs(b) ? a : std::fabs(b) < std::fabs(a) ? b : std::fmin(a, b);
+}
+
+LongReal smooth_between(LongReal a, LongReal b, LongReal x) {
+  const LongReal low = std::fmin(a, b), high = std::fmax(a, b) + 1;
+  const LongReal t = std::clamp((x - low) / (high - low), LongReal{0}, LongReal{1});
+  return t * t * (3 - 2 * t);
+}
+
+LongReal gamma_sign(LongReal a) { return a > 0 || static_cast<int>(std::floor(a)) % 2 == 0 ? 1 : -1; }
+LongReal exponent_of(LongReal a) {
+  int exponent = 0;
+  std::frexp(a, &exponent);
+  return exponent;
+}
+LongReal fraction_of(LongReal a) {
+  int exponent = 0;
+  return std::frexp(a, &exponent);
+}
+
+#define ROW(name, which, bound, low_a, high_a, low_b, high_b, expression)  \
+  {                                                                        \
+    name, which, bound, low_a, high_a, low_b, high_b,                      \
+        []([[maybe_unused]] LongReal a, [[maybe_unused]] LongReal b,       \
+           [[maybe_unused]] LongReal c) -> LongReal { return expression; } \
+  }
+#define ROW_OF_TWO(name, which, bound, low_a, high_a, low_b, high_b, expression, second)            \
+  {                                                                                                 \
+    name, which, bound, low_a, high_a, low_b, high_b,                                               \
+        []([[maybe_unused]] LongReal a, [[maybe_unused]] LongReal b, LongReal) -> LongReal {        \
+          return expression;                                                                        \
+        },                                                                                          \
+        []([[maybe_unused]] LongReal a, [[maybe_unused]] LongReal b) -> LongReal { return second; } \
+  }
+constexpr Bound kExact{}, kRounded{.ulps = 0.501}, kRough{.relative = 4e-3};
+constexpr Bound within(double ulps) { return {.ulps = ulps}; }
+
+// clang-format off
+constexpr FloatFunction kFunctionTable[] = {
+    //   name        no  bound       of a          of b       reference
+    ROW("acos",       0, within(4),     -1,    1,     0, 1,   std::acos(a)),
+    ROW("acosh",      1, within(4),      1, 1000,     0, 1,   std::acosh(a)),
+    ROW("acospi",     2, within(5),     -1,    1,     0, 1,   std::acos(a) / kLongPi),
+    ROW("asin",       3, within(4),     -1,    1,     0, 1,   std::asin(a)),
+    ROW("asinh",      4, within(4),  -1000, 1000,     0, 1,   std::asinh(a)),
+    ROW("asinpi",     5, within(5),     -1,    1,     0, 1,   std::asin(a) / kLongPi),
+    ROW("atan",       6, within(5),    -10,   10,     0, 1,   std::atan(a)),
+    ROW("atanh",      7, within(5),  -0.99, 0.99,     0, 1,   std::atanh(a)),
+    ROW("atanpi",     8, within(5),    -10,   10,     0, 1,   std::atan(a) / kLongPi),
+    ROW("cosh",       9, within(4),    -10,   10,     0, 1,   std::cosh(a)),
+    ROW("cospi",     10, within(4),    -10,   10,     0, 1,   sine_of_pi_times(a + 0.5L)),
+    ROW("erfc",      11, within(16),    -2,    3,     0, 1,   std::erfc(a)),
+    ROW("exp10",     12, within(3),     -4,    4,     0, 1,   exp10l(a)),
+    ROW("expm1",     13, within(3),     -5,    5,     0, 1,   std::expm1(a)),
+    ROW("ilogb",     14, kExact,     -1000, 1000,     0, 1,   std::logb(a)),
+    ROW("lgamma",    15, kRough,       0.5,   30,     0, 1,   std::lgamma(a)),
+    ROW("log10",     16, within(3),   0.01, 1000,     0, 1,   std::log10(a)),
+    ROW("log1p",     17, within(2),   -0.9,  100,     0, 1,   std::log1p(a)),
+    ROW("logb",      18, kExact,     -1000, 1000,     0, 1,   std::logb(a)),
+    ROW("round",     19, kExact,      -100,  100,     0, 1,   std::round(a)),
+    ROW("sinh",      20, within(4),    -10,   10,     0, 1,   std::sinh(a)),
+    ROW("sinpi",     21, within(4),    -10,   10,     0, 1,   sine_of_pi_times(a)),
+    ROW("tanpi",     22, within(6),  -0.45, 0.45,     0, 1,   std::tan(kLongPi * a)),
+    ROW("tgamma",    23, within(16),   0.1,    5,     0, 1,   std::tgamma(a)),
+    ROW("atan2pi",   24, within(6),    -10,   10,   -10, 10,  std::atan2(a, b) / kLongPi),
+    ROW("fdim",      25, kExact,      -100,  100,  -100, 100, std::fdim(a, b)),
+    ROW("ldexp",     26, kExact,      -100,  100,    -5, 9,   std::ldexp(a, static_cast<int>(b))),
+    ROW("maxmag",    27, kExact,      -100,  100,  -100, 100, larger_size(a, b)),
+    ROW("minmag",    28, kExact,      -100,  100,  -100, 100, smaller_size(a, b)),
+    ROW("pown",      30, within(16),    -3, -0.5,  -7.5, 7.5, std::pow(a, std::trunc(b))),
+    ROW("powr",      31, within(16),   0.1,    4,    -4, 4,   real_power(a, b)),
+    ROW("remainder", 32, kExact,      -100,  100,   0.6, 10,  std::remainder(a, b)),
+    ROW("rootn",     33, within(16),  -100,  100,    -6, 8,   integer_root(a, b)),
+    ROW("fma",       34, kRounded,    -100,  100,  -100, 100, std::fma(a, b, c)),
+    ROW("clamp",     35, kExact,      -100,  100,  -100, 100, std::fmin(std::fmax(a, std::fmin(b, c)), std::fmax(b, c))),
+    ROW("degrees",   36, within(2),    -10,   10,     0, 1,   a * 180 / kLongPi),
+    ROW("radians",   37, within(2),   -360,  360,     0, 1,   a / 180 * kLongPi),
+    ROW("max",       38, kExact,      -100,  100,  -100, 100, a < b ? b : a),
+    ROW("min",       39, kExact,      -100,  100,  -100, 100, b < a ? b : a),
+    ROW("mix",       40, kRough,         0,    1,     0, 1,   a + (b - a) * c),
+    ROW("step",      41, kExact,      -100,  100,  -100, 100, b < a ? 0 : 1),
+    ROW("smoothstep",42, kRough,       -10,   10,   -10, 10,  smooth_between(a, b, c)),
+    ROW("sign",      43, kExact,      -100,  100,     0, 1,   a == 0 ? a : std::copysign(LongReal{1}, a)),
+    ROW("negate",    44, kExact,      -100,  100,     0, 1,   -a),
+    ROW_OF_TWO("fract",    70, kExact,      -100,  100,  0, 1,      a - std::floor(a), std::floor(a)),
+    ROW_OF_TWO("modf",     71, kExact,      -100,  100,  0, 1,      a - std::trunc(a), std::trunc(a)),
+    ROW_OF_TWO("sincos",   72, within(4),    -30,   30,  0, 1,      std::sin(a), std::cos(a)),
+    ROW_OF_TWO("frexp",    73, kExact,      -100,  100,  0, 1,      fraction_of(a), exponent_of(a)),
+    ROW_OF_TWO("lgamma_r", 74, kRough,      -3.9, -0.1,  0, 1,      std::lgamma(a), gamma_sign(a)),
+    ROW_OF_TWO("remquo",   75, kExact,       -64,   64,  0.625, 10, std::remainder(a, b), (a - std::remainder(a, b)) / b),
+};
+// Of floats alone, and as exact as their devices like.
+constexpr FloatFunction kFastTable[] = {
+    ROW("half_divide", 60, within(8192), -100, 100, 0.6, 100, a / b),
+    ROW("half_recip",  61, within(8192),  0.1, 100,   0, 1,   1 / a),
+    ROW("half_powr",   62, within(8192),  0.1,   4,  -4, 4,   std::pow(a, b)),
+};
+// clang-format on
+#undef ROW
+#undef ROW_OF_TWO
+
+constexpr std::size_t kArguments = 120;  // as many as every number of lanes divides
+
+template <typename T>
+std::vector<T> arguments_between(double low, double high, std::uint64_t seed) {
+  std::vector<T> result;
+  for (const std::uint32_t word : noise_words(kArguments, seed))
+    result.push_back(nearest<T>(low + (high - low) * (word * 0x1p-32)));
+  return result;
+}
+
+// Of floats that the type cannot tell apart from their neighbours nothing more can be asked.
+template <typename T>
+Bound bound_of(const Bound& bound) {
+  return sizeof(T) == 2 && bound.relative != 0 ? Bound{.relative = 2e-2} : bound;
+}
+
+template <typename T>
+bool is_within(const Bound& bound, LongReal reference, T got) {
+  const LongReal value = number_of(got);
+  if (std::isnan(reference) || std::isnan(value)) return std::isnan(reference) && std::isnan(value);
+  if (value == reference) return true;
+  if (bound.relative != 0)
+    return std::fabs(value - reference) <=
+           static_cast<LongReal>(bound.relative) * std::fmax(1.0L, std::fabs(reference));
+  return bound.ulps == 0 ? value == number_of(nearest<T>(reference))
+                         : ulps_between(reference, got) <= bound.ulps;
+}
+
+// What one launch is to compute, function by function, and what has to come out.
+template <typename T>
+class FloatFunctions {
+ public:
+  struct Element {
+    const char* name;
+    std::uint32_t which;
+    Bound bound;
+    T a, b, c;
+    LongReal first;
+    std::optional<LongReal> second = std::nullopt;
+    bool signed_zero = false;  // a zero's sign counts
+  };
+
+  FloatFunctions(const Context& context, const std::string& type, std::size_t lanes)
+      : functions_(context, fmt::format("float_functions_{}_{}", type, lanes)), type_(type), lanes_(lanes) {}
+
+  std::size_t lanes() const { return lanes_; }
+  void add(const Element& element) { elements_.push_back(element); }
+  // All lanes of a vector are of the same function.
+  void end_function() {
+    while (elements_.size() % lanes_ != 0) elements_.push_back(elements_.back());
+  }
+
+  void expect() {
+    step(fmt::format("given {} elements of functions of {} with {} lanes", elements_.size(), type_, lanes_));
+    std::vector<std::vector<T>> in(3);
+    std::vector<std::uint32_t> which;
+    for (const Element& element : elements_) {
+      if (in[0].size() % lanes_ == 0) which.push_back(element.which);
+      in[0].push_back(element.a);
+      in[1].push_back(element.b);
+      in[2].push_back(element.c);
+    }
+    const auto got = functions_.template run<T>("function", 2, in, which);
+    for (std::size_t i = 0; i < elements_.size(); ++i) {
+      compare(elements_[i], elements_[i].first, got[i]);
+      if (elements_[i].second) compare(elements_[i], *elements_[i].second, got[elements_.size() + i]);
+    }
+  }
+
+ private:
+  void compare(const Element& element, LongReal reference, T got) {
+    const bool zeros_differ =
+        element.signed_zero && reference == 0 && std::signbit(reference) != sign_of(got);
+    if (is_within(element.bound, reference, got) && !zeros_differ) return;
+    suite::report(
+        {.message = fmt::format("{} of {} with {} lanes: ({:.17g}, {:.17g}, {:.17g})", element.name, type_,
+                                lanes_, shown(element.a), shown(element.b), shown(element.c)),
+         .expected = fmt::format("{:.17g}", static_cast<double>(reference)),
+         .got = fmt::format("{:.17g}", shown(got)),
+         .device = describe(functions_.device())});
+  }
+  static double shown(T value) { return static_cast<double>(number_of(value)); }
+
+  Functions functions_;
+  std::string type_;
+  std::size_t lanes_;
+  std::vector<Element> elements_;
+};
+
+template <typename T>
+void add_row(FloatFunctions<T>& functions, const FloatFunction& row) {
+  const auto a = arguments_between<T>(row.low_a, row.high_a, row.which + 1);
+  auto b = arguments_between<T>(row.low_b, row.high_b, row.which + 2);
+  const auto c = arguments_between<T>(row.low_a, row.high_a, row.which + 3);
+  if (row.low_b < 0 && row.low_b == row.low_a) {  // equal ones too, and of the other sign
+    for (std::size_t i = 0; i < kArguments; i += 8) b[i] = a[i];
+    for (std::size_t i = 4; i < kArguments; i += 8) b[i] = nearest<T>(-number_of(a[i]));
+  }
+  for (std::size_t i = 0; i < kArguments; ++i) {
+    const LongReal x = number_of(a[i]), y = number_of(b[i]);
+    std::optional<LongReal> second;
+    if (row.second != nullptr) second = row.second(x, y);
+    functions.add({row.name, row.which, bound_of<T>(row.bound), a[i], b[i], c[i],
+                   row.result(x, y, number_of(c[i])), second});
+  }
+  functions.end_function();
+}
+
+// ---- of whole vectors ----
+
+struct VectorFunction {
+  const char* name;
+  std::uint32_t which;
+  LongReal (*result)(std::span<const LongReal> a, std::span<const LongReal> b, std::size_t lane);
+};
+
+LongReal product(std::span<const LongReal> a, std::span<const LongReal> b) {
+  LongReal sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+LongReal length_of(std::span<const LongReal> a, std::span<const LongReal>, std::size_t) {
+  return std::sqrt(product(a, a));
+}
+LongReal distance_of(std::span<const LongReal> a, std::span<const LongReal> b, std::size_t) {
+  std::vector<LongReal> between(a.begin(), a.end());
+  for (std::size_t i = 0; i < a.size(); ++i) between[i] -= b[i];
+  return std::sqrt(product(between, between));
+}
+LongReal direction_of(std::span<const LongReal> a, std::span<const LongReal>, std::size_t lane) {
+  const LongReal size = std::sqrt(product(a, a));
+  return size == 0 ? a[lane] : a[lane] / size;
+}
+LongReal cross_of(std::span<const LongReal> a, std::span<const LongReal> b, std::size_t lane) {
+  const std::size_t j = (lane + 1) % 3, k = (lane + 2) % 3;
+  return lane == 3 ? 0 : a[j] * b[k] - a[k] * b[j];
+}
+constexpr VectorFunction kVectorTable[] = {
+    {"length", 50, &length_of},
+    {"distance", 51, &distance_of},
+    {"normalize", 52, &direction_of},
+    {"dot", 53,
+     [](std::span<const LongReal> a, std::span<const LongReal> b, std::size_t) { return product(a, b); }},
+    {"cross", 54, &cross_of},
+    {"fast_length", 55, &length_of},
+    {"fast_distance", 56, &distance_of},
+    {"fast_normalize", 57, &direction_of}};
+
+template <typename T>
+void add_vector_functions(FloatFunctions<T>& functions) {
+  const std::size_t lanes = functions.lanes();
+  auto in_a = arguments_between<T>(-3, 3, 1);
+  const auto in_b = arguments_between<T>(-3, 3, 2);
+  std::fill(in_a.begin(), in_a.begin() + static_cast<std::ptrdiff_t>(lanes), T{});  // has no direction
+  std::vector<LongReal> a, b;
+  for (std::size_t i = 0; i < kArguments; ++i) {
+    a.push_back(number_of(in_a[i]));
+    b.push_back(number_of(in_b[i]));
+  }
+  for (const VectorFunction& row : kVectorTable) {
+    if ((row.which == 54 && lanes < 3) || (row.which > 54 && !std::same_as<T, float>)) continue;
+    for (std::size_t i = 0; i < kArguments; ++i) {
+      const std::size_t first = i / lanes * lanes;
+      const LongReal expected =
+          row.result(std::span(a).subspan(first, lanes), std::span(b).subspan(first, lanes), i - first);
+      functions.add({row.name, row.which, bound_of<T>(kRough), in_a[i], in_b[i], T{}, expected});
+    }
+  }
+}
+
+// ---- special arguments ----
+
+// The number that follows a in the direction of b. The numbers of a sign are in the order of their bits.
+template <typename T>
+T follower(T a, T b) {
+  using Bits = BitsOf<T>;
+  const LongReal x = number_of(a), y = number_of(b);
+  if (std::isnan(x) || std::isnan(y)) return nearest<T>(kLongNan);
+  if (x == y) return b;
+  if (x == 0) return std::bit_cast<T>(static_cast<Bits>(y > 0 ? 1 : kMinOf<Bits> + 1));
+  const bool grows = (y > x) == (x > 0);
+  return std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(a) + (grows ? 1 : -1)));
+}
+
+struct SpecialArguments {
+  std::uint32_t which;
+  LongReal a, b;
+  LongReal result;
+  LongReal second = 0;
+};
+
+// OpenCL C, additional requirements beyond C99, and edge case behavior of half and native functions; where a NaN stands, the
+// result is one.
+constexpr SpecialArguments kSpecialArguments[] = {
+    {2, 1, 0, 0},
+    {5, -0.0L, 0, -0.0L},
+    {10, 0.5L, 0, 0},
+    {10, -1.5L, 0, 0},
+    {10, kLongInfinity, 0, kLongNan},
+    {21, 3, 0, 0},
+    {21, -3, 0, -0.0L},
+    {21, -4, 0, -0.0L},
+    {21, -0.0L, 0, -0.0L},
+    {21, kLongInfinity, 0, kLongNan},
+    {22, 0.5L, 0, kLongInfinity},
+    {22, 2, 0, 0},
+    {14, 1024, 0, 10},
+    {18, 0, 0, -kLongInfinity},
+    {19, 2.5L, 0, 3},
+    {19, -2.5L, 0, -3},
+    {19, 0.5L, 0, 1},
+    {19, -0.25L, 0, -0.0L},
+    {30, -2, 0, 1},
+    {30, 0, -3, kLongInfinity},
+    {30, -0.0L, -3, -kLongInfinity},
+    {30, -0.0L, -2, kLongInfinity},
+    {30, -0.0L, 3, -0.0L},
+    {31, 2, 0, 1},
+    {31, 0, -1, kLongInfinity},
+    {31, -0.0L, -1, kLongInfinity},
+    {31, 0, 2, 0},
+    {31, -0.0L, 3, 0},
+    {31, 1, 5, 1},
+    {31, -1, 2, kLongNan},
+    {31, 0, 0, kLongNan},
+    {31, kLongInfinity, 0, kLongNan},
+    {31, 1, kLongInfinity, kLongNan},
+    {31, 2, kLongInfinity, kLongInfinity},
+    {31, 2, kLongNan, kLongNan},
+    {31, kLongNan, 2, kLongNan},
+    {31, kLongNan, 0, kLongNan},
+    {33, 0, -3, kLongInfinity},
+    {33, -0.0L, -3, -kLongInfinity},
+    {33, -0.0L, -2, kLongInfinity},
+    {33, -0.0L, 2, 0},
+    {33, -0.0L, 3, -0.0L},
+    {33, 8, 3, 2},
+    {33, -8, 3, -2},
+    {33, -8, 2, kLongNan},
+    {33, 8, 0, kLongNan},
+    {43, kLongNan, 0, 0},
+    {43, -0.0L, 0, -0.0L},
+    {44, kLongInfinity, 0, -kLongInfinity},
+    {70, kLongInfinity, 0, 0, kLongInfinity},
+    {70, -kLongInfinity, 0, -0.0L, -kLongInfinity},
+    {70, -0.0L, 0, -0.0L, -0.0L},
+    {70, 0, 0, 0, 0},
+    {70, kLongNan, 0, kLongNan, kLongNan},
+    {71, kLongInfinity, 0, 0, kLongInfinity},
+    {71, -2, 0, -0.0L, -2},
+    {73, 0, 0, 0, 0},
+};
+
+template <typename T>
+void add_special_arguments(FloatFunctions<T>& functions) {
+  for (const SpecialArguments& row : kSpecialArguments) {
+    functions.add({"a special argument", row.which, within(4), nearest<T>(row.a), nearest<T>(row.b), T{},
+                   row.result, row.which >= 70 ? std::optional(row.second) : std::nullopt, true});
+    functions.end_function();
+  }
+  // The largest number below 1 is what is behind the point of a little less than nothing.
+  functions.add({"fract", 70, kExact, nearest<T>(-std::ldexp(1.0L, -kDigits<T> - 1)), T{}, T{},
+                 1 - std::ldexp(1.0L, -kDigits<T>), -1});
+  functions.end_function();
+  functions.add({"nan", 80, kExact, T{}, T{}, T{}, kLongNan});
+  functions.end_function();
+}
+
+template <typename T>
+void add_neighbours(FloatFunctions<T>& functions) {
+  const auto special = special_numbers<T>(true);
+  for (const T a : special) {
+    for (const T b : special) functions.add({"nextafter", 29, kExact, a, b, T{}, number_of(follower(a, b))});
+  }
+  functions.end_function();
+}
+
+template <typename T>
+void expect_float_functions(const Context& context, const std::string& type,
+                            const std::vector<std::size_t>& widths) {
+  for (const std::size_t lanes : widths) {
+    FloatFunctions<T> functions(context, type, lanes);
+    add_vector_functions(functions);
+    if (lanes != 4) {
+      for (const FloatFunction& row : kFunctionTable) add_row(functions, row);
+      if constexpr (std::same_as<T, float>) {
+        for (const FloatFunction& row : kFastTable) add_row(functions, row);
+      }
+      add_special_arguments(functions);
+      if (keeps_denormals<T>(context.device())) add_neighbours(functions);
+    }
+    functions.expect();
+  }
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Math, FloatsHaveEveryFunction, "K22", kFunctionUlps, kGate,
+              {"kernel.wrong_result:kernel=function,arg=3,at=7,xor=0x40"}) {
+  expect_float_functions<float>(leased(), "f32", {1, 3, 4});
+}
+
+PROCTOR_CHECK(Math, DoublesHaveEveryFunction, "K28", kFunctionUlps, kGate,
+              .faults = {"kernel.wrong_result:kernel=function,arg=3,at=7,xor=0x40"}, .needs = {"fp64"}) {
+  const auto context = leased();
+  need(context.device().properties().fp64, "unsupported:fp64");
+  expect_float_functions<double>(context, "f64", {1, 3});
+}
+
+PROCTOR_CHECK(Math, HalvesHaveEveryFunction, "K22", kFunctionUlps, kGate,
+              .faults = {"kernel.wrong_result:kernel=function,arg=3,at=7,xor=0x40"}, .needs = {"fp16"}) {
+  const auto context = leased();
+  need(context.device().properties().fp16, "unsupported:fp16");
+  expect_float_functions<std::uint16_t>(context, "f16", {1, 3});
+}
+
+}  // namespace proctor::accel

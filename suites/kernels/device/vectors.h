@@ -1,0 +1,16 @@
+// Vectors of LANES elements, and scalars where it is 1; OpenCL only.
+#pragma once
+
+#define JOIN(a, b) a##b
+#define JOINED(a, b) JOIN(a, b)
+
+// The type of LANES elements, and how it is read and written: at any address that suits one element.
+#if LANES == 1
+#define VECTOR(T) T
+#define LOAD(i, from) (from)[i]
+#define STORE(value, i, to) ((to)[i] = (value))
+#else
+#define VECTOR(T) JOINED(T, LANES)
+#define LOAD(i, from) JOINED(vload, LANES)(i, from)
+#define STORE(value, i, to) JOINED(vstore, LANES)(value, i, to)
+#endif

@@ -489,30 +489,34 @@ PROCTOR_CHECK(Sensors, WorkIsSeen, "K87",
               {"sysman.idle"}) {
   const auto context = leased();
   const Handle device = managed_handle(context.device());
-  Queue queue(context);
+  Queue first(context), second(context);
   const auto rest = [](Nanoseconds time) { std::this_thread::sleep_for(time); };
-  const auto work = [&](Nanoseconds time) {
-    Gate gate(context);
-    gate.hold(queue);
-    std::this_thread::sleep_for(time);
-    gate.open();
-    queue.synchronize();
+  const auto work_of = [&](std::vector<Queue*> queues) {
+    return [&context, queues](Nanoseconds time) {
+      Gate gate(context);
+      for (Queue* queue : queues) gate.hold(*queue);
+      std::this_thread::sleep_for(time);
+      gate.open();
+      for (Queue* queue : queues) queue->synchronize();
+    };
   };
-  work(std::chrono::milliseconds(1));
+  work_of({&first})(std::chrono::milliseconds(1));
   rest(suite::on_simgpu() ? std::chrono::milliseconds(0) : std::chrono::milliseconds(1500));
   step("given a card that has rested");
   Utilization at_rest{~0U, ~0U};
   nvml_call("nvmlDeviceGetUtilizationRates", device, &at_rest);
-  expect_true(at_rest.gpu <= 50,
-              fmt::format("it works less than half of its time, it says {} %", at_rest.gpu));
-  step("given a card that works all the time");
-  Utilization busy{};
-  for (int i = 0; i < 5 && busy.gpu <= 55; ++i)
-    busy = utilization_after(device, work);  // this machine may be busy, too
-  expect_true(busy.gpu > 55, fmt::format("it works more than half of its time, it says {} %", busy.gpu));
+  const unsigned little = suite::on_simgpu() ? 0 : 50;  // its first answer is about no time at all
+  expect_true(at_rest.gpu <= little, fmt::format("it does not work, it says {} %", at_rest.gpu));
+  step("given a card that works all the time, for one stream, and then for two");
+  for (const auto& work : {work_of({&first}), work_of({&first, &second})}) {
+    Utilization busy{};
+    for (int i = 0; i < 5 && busy.gpu <= 55; ++i)
+      busy = utilization_after(device, work);  // this machine may be busy
+    expect_true(busy.gpu > 55, fmt::format("it works more than half of its time, it says {} %", busy.gpu));
+  }
   step("given the same card when it has rested");
   const auto idle = utilization_after(device, rest);
-  expect_true(idle.gpu <= 50, fmt::format("it works less than half of its time, it says {} %", idle.gpu));
+  expect_true(idle.gpu <= little, fmt::format("it does not work, it says {} %", idle.gpu));
 }
 
 PROCTOR_CHECK(Sensors, StateIsWithinItsLimits, "K88",
@@ -559,6 +563,28 @@ PROCTOR_CHECK(Sensors, StateIsWithinItsLimits, "K88",
               fmt::format("a link has no {} lanes", width));
   expect_true(generation >= 1 && generation <= 7,
               fmt::format("there is no generation {} of PCIe", generation));
+}
+
+// Both are told of the same card at the same time. A product tells the mean of some time before.
+PROCTOR_CHECK(Sensors, EnergyIsPowerByTime, "K96",
+              "NVML API Reference Guide, nvmlDeviceGetTotalEnergyConsumption, nvmlDeviceGetPowerUsage", kWarn,
+              {"sysman.energy_scale"}) {
+  const auto context = leased();
+  const Handle device = managed_handle(context.device());
+  step("given the energy of a card at rest before and after a while, and its power");
+  const auto energy = [&] { return told<unsigned long long>("nvmlDeviceGetTotalEnergyConsumption", device); };
+  using Clock = std::chrono::steady_clock;
+  const auto before = Clock::now();
+  const auto first = energy();
+  const auto began = Clock::now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(suite::on_simgpu() ? 20 : 1000));
+  const auto ended = Clock::now();
+  const auto spent = static_cast<double>(energy() - first);
+  const std::chrono::duration<double> least = ended - began, most = Clock::now() - before;
+  const auto power = static_cast<double>(told("nvmlDeviceGetPowerUsage", device));
+  const double leeway = suite::on_simgpu() ? 1.2 : 3;
+  expect_true(spent >= power * least.count() / leeway && spent <= power * most.count() * leeway,
+              fmt::format("{} mJ are {} mW for {} s, give or take", spent, power, least.count()));
 }
 
 PROCTOR_CHECK(Management, ModesAreWhatCudaSays, "K89",

@@ -6,6 +6,7 @@
 #include "harness/core/words.h"
 #include "suites/accel/xpu/level_zero.h"
 #include "suites/visibility/enumerate_level_zero.h"
+#include "suites/visibility/properties_level_zero.h"
 #include "suites/visibility/sysman.h"
 
 namespace proctor::visibility {
@@ -75,6 +76,40 @@ json twice(const LevelZero& ze) {
 
 json hold(const LevelZero& ze) { return {{"seen", to_json(enumerate_level_zero(ze))}}; }
 
+json properties(const LevelZero& ze) {
+  ze.init(0);
+  json document = {{"answers", json::array()}};
+  for (const auto before : {std::uint8_t{0x55}, std::uint8_t{0xaa}})
+    document["answers"].push_back(ask_properties(ze, before));
+  return document;
+}
+
+json lists(const LevelZero& ze) {
+  ze.init(0);
+  return {{"lists", list_in_every_way(ze)}};
+}
+
+json tables(const LevelZero& ze) {
+  ze.init(0);
+  return {{"tables", ask_tables(ze)}};
+}
+
+json init_with(const LevelZero& ze, const std::string& flags) {
+  const auto result = ze.init(static_cast<ze_init_flags_t>(std::stoul(flags)));
+  json document = {{"result", xpu::result_name(result)}, {"gpus", 0}};
+  if (result != ZE_RESULT_SUCCESS) return document;
+  int gpus = 0;
+  for (const auto device : all_devices(ze)) {
+    ze_device_properties_t properties{};
+    properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+    ze.device_get_properties(device, &properties);
+    gpus += properties.type == ZE_DEVICE_TYPE_GPU ? 1 : 0;
+  }
+  document["gpus"] = gpus;
+  document["seen"] = to_json(enumerate_level_zero(ze));
+  return document;
+}
+
 void set_variable(const Arguments& arguments) { setenv(arguments.at(1).c_str(), arguments.at(2).c_str(), 1); }
 
 json answer(const LevelZero& ze, const Arguments& arguments) {
@@ -94,6 +129,10 @@ json answer(const LevelZero& ze, const Arguments& arguments) {
   if (mode == "null-count") return null_count(ze);
   if (mode == "peers") return peers(ze);
   if (mode == "tiles") return tiles(ze);
+  if (mode == "properties") return properties(ze);
+  if (mode == "lists") return lists(ze);
+  if (mode == "tables") return tables(ze);
+  if (mode == "init") return init_with(ze, arguments.at(1));
   const auto uuids = split(arguments.at(1), ',');
   return enumerate_sysman(ze, {uuids.begin(), uuids.end()});
 }
@@ -106,6 +145,10 @@ constexpr Mode kModes[] = {{"enumerate"},
                            {"null-count"},
                            {"peers"},
                            {"tiles"},
+                           {"properties"},
+                           {"lists"},
+                           {"tables"},
+                           {"init", 1},
                            {"sysman", 1},
                            {"grandchild"},
                            {"hold"}};

@@ -18,6 +18,9 @@
 //                           nullptr), only asked when the loader has mapped its validation layer
 //   peers                   {"seen":.., "peers":[[{"result","reachable"}]]}
 //   tiles                   {"seen":.., "tiles":ENUMERATION} with the sub-devices of all devices for devices
+//   properties              {"answers":[PROPERTIES, PROPERTIES]}, see properties_level_zero.h
+//   lists, tables           {"lists" or "tables":..}, see there
+//   init                    FLAGS: {"result":CODE, "gpus":N, "seen":..} of a process that initialises with them
 //   sysman UUIDS            what enumerate_sysman() of sysman.h gives, for the UUIDs between commas
 //
 // Every document of Level Zero has "missing_symbols" and "loader"; without a loader it is

@@ -1,5 +1,10 @@
 // A device that is lost says so.
+#include <unistd.h>
+
+#include <chrono>
+
 #include "suites/accel/check_fixture.h"
+#include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 
@@ -10,6 +15,100 @@ using suite::expect_true;
 using suite::Helper;
 using suite::kWarn;
 using suite::step;
+
+// What a program has that loses its device: lists, queues, and an event that the device is to signal.
+struct Loser {
+  Loser()
+      : context(leased()),
+        queue(context),
+        waiting(context),
+        module(Module::load(context, "hazard")),
+        go(context),
+        done(context) {
+    waiting.barrier({.wait = {&go}, .signal = &done});
+    const auto group = context.device().record()->compute_group;
+    described_list.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC;
+    described_list.commandQueueGroupOrdinal = group;
+    described_queue.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+    described_queue.ordinal = group;
+    described_queue.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
+    described_pool.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC;
+    described_pool.count = 1;
+    const auto device = native(context.device());
+    for (auto* list : {&open, &closed})
+      ZE_CALL(zeCommandListCreate, native(context), device, &described_list, list).or_throw();
+    ZE_CALL(zeCommandListClose, closed).or_throw();
+    ze_fence_desc_t described_fence{};
+    described_fence.stype = ZE_STRUCTURE_TYPE_FENCE_DESC;
+    ZE_CALL(zeFenceCreate, native(queue), &described_fence, &fence).or_throw();
+  }
+
+  Context context;
+  Queue queue, waiting;
+  Module module;
+  Event go, done;
+  ze_command_list_handle_t open = nullptr, closed = nullptr, list = nullptr;
+  ze_command_queue_handle_t made = nullptr;
+  ze_event_pool_handle_t pool = nullptr;
+  ze_fence_handle_t fence = nullptr;
+  ze_command_list_desc_t described_list{};
+  ze_command_queue_desc_t described_queue{};
+  ze_event_pool_desc_t described_pool{};
+};
+
+struct LostCall {
+  const char* what;
+  Status (*call)(Loser&);
+};
+
+constexpr LostCall kLostCalls[] = {
+    {"making a list",
+     [](Loser& its) {
+       return ZE_CALL(zeCommandListCreate, native(its.context), native(its.context.device()),
+                      &its.described_list, &its.list);
+     }},
+    {"making an immediate list",
+     [](Loser& its) {
+       return ZE_CALL(zeCommandListCreateImmediate, native(its.context), native(its.context.device()),
+                      &its.described_queue, &its.list);
+     }},
+    {"making a queue",
+     [](Loser& its) {
+       return ZE_CALL(zeCommandQueueCreate, native(its.context), native(its.context.device()),
+                      &its.described_queue, &its.made);
+     }},
+    {"appending to a list",
+     [](Loser& its) { return ZE_CALL(zeCommandListAppendBarrier, its.open, nullptr, 0, nullptr); }},
+    {"executing a list",
+     [](Loser& its) {
+       return ZE_CALL(zeCommandQueueExecuteCommandLists, native(its.queue), 1, &its.closed, nullptr);
+     }},
+    {"waiting for a queue", [](Loser& its) { return its.queue.try_synchronize(std::chrono::seconds(1)); }},
+    {"asking another queue", [](Loser& its) { return its.waiting.try_synchronize(Nanoseconds::zero()); }},
+    {"asking a fence", [](Loser& its) { return ZE_CALL(zeFenceQueryStatus, its.fence); }},
+    {"waiting for a fence",
+     [](Loser& its) { return ZE_CALL(zeFenceHostSynchronize, its.fence, 1'000'000'000); }},
+    {"asking an event", [](Loser& its) { return its.done.query(); }},
+    {"waiting for an event", [](Loser& its) { return its.done.try_synchronize(std::chrono::seconds(1)); }},
+    {"making events for it",
+     [](Loser& its) {
+       ze_device_handle_t device = native(its.context.device());
+       return ZE_CALL(zeEventPoolCreate, native(its.context), &its.described_pool, 1, &device, &its.pool);
+     }},
+    {"making a module",
+     [](Loser& its) { return Module::try_build(its.context, module_file("basic"), {}, its.module); }},
+};
+
+PROCTOR_HELPER(call_lost_device) {
+  static Loser its;  // never destroyed
+  suite::answer({{"launched", true}});
+  Status status = its.queue.try_launch(Kernel(its.module, "store_at"), groups_of(1, 1),
+                                       arguments(std::uint64_t{0xdead0000}, 1u));
+  if (status.ok()) status = its.queue.try_synchronize(std::chrono::seconds(5));
+  suite::answer({{"lost", status.device_lost()}});
+  for (const LostCall& lost : kLostCalls) suite::answer({{"code", lost.call(its).name()}});
+  _exit(0);  // nothing that the driver still has is worth tidying up
+}
 
 }  // namespace
 
@@ -22,6 +121,22 @@ PROCTOR_CHECK(Hazard, LostDeviceSaysSo, "K47", "Level Zero specification, zeDevi
   if (!outcome || outcome->at("status") != "ZE_RESULT_ERROR_DEVICE_LOST")
     suite::skip("needs:device_lost_code");
   expect_true(!outcome->at("device_ok").get<bool>(), "zeDeviceGetStatus says that the device is lost");
+}
+
+PROCTOR_CHECK(Hazard, EveryCallSaysThatTheDeviceIsLost, "K47",
+              "Level Zero specification, ZE_RESULT_ERROR_DEVICE_LOST", kWarn,
+              {"error.swallowed:api=zeCommandListCreate",
+               "error.wrong_code:api=zeCommandListAppendBarrier,err=0x78000004"}) {
+  step("given a second process whose kernel writes to nobody's memory, and that goes on");
+  Helper helper("call_lost_device");
+  helper.answer();
+  const auto outcome = helper.try_answer();
+  if (!outcome || !outcome->at("lost").get<bool>()) suite::skip("needs:device_lost_code");
+  for (const LostCall& lost : kLostCalls) {
+    step(std::string("then it tries ") + lost.what);
+    suite::expect_same(lost.what, "ZE_RESULT_ERROR_DEVICE_LOST",
+                       helper.answer().at("code").get<std::string>());
+  }
 }
 
 }  // namespace proctor::accel

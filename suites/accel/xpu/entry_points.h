@@ -43,7 +43,7 @@
   X(zeKernelGetSourceAttributes) X(zeKernelGetIndirectAccess) X(zeKernelSetCacheConfig)                            \
   X(zeKernelSchedulingHintExp) X(zeModuleDynamicLink) X(zeModuleGetFunctionPointer)                                \
   X(zeCommandListAppendQueryKernelTimestamps) X(zeCommandListAppendMemoryCopyFromContext)                          \
-  X(zeEventQueryTimestampsExp) X(zeDriverGetExtensionFunctionAddress)                                              \
+  X(zeEventQueryTimestampsExp) X(zeDriverGetExtensionFunctionAddress) X(zeDriverGetExtensionProperties)            \
   X(zesDeviceEnumMemoryModules) X(zesMemoryGetState) X(zesMemoryGetProperties)                                     \
   X(zesDeviceEnumTemperatureSensors) X(zesTemperatureGetProperties) X(zesTemperatureGetState)                      \
   X(zesDeviceEnumPowerDomains) X(zesPowerGetEnergyCounter) X(zesPowerGetProperties) X(zesDeviceReset)

@@ -1,0 +1,464 @@
+// Pools of events, the times of events, events that count for themselves, and what is left of objects that are destroyed. Level
+// Zero only.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+
+#include "harness/core/read_file.h"
+#include "suites/accel/check_fixture.h"
+#include "suites/accel/xpu/native.h"
+#include "suites/kernels/counter.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+
+constexpr const char* kPools = "Level Zero specification, zeEventPoolCreate";
+constexpr const char* kCounterBased = "Level Zero specification, ze_event_pool_counter_based_exp_desc_t";
+constexpr const char* kWithoutPool = "intel/compute-runtime programmers-guide/COUNTER_BASED_EVENTS.md";
+
+// Of specifications that are newer than the headers of 1.4.
+constexpr auto kCounterBasedPool = static_cast<ze_structure_type_t>(0x00020014);
+constexpr ze_command_queue_flags_t kQueueInOrder = 0x2;
+constexpr ze_command_list_flags_t kListInOrder = 0x8;
+constexpr std::uint32_t kForImmediate = 0x1, kForRegular = 0x2;
+
+// A pool and the events that were made in it.
+class EventPool {
+ public:
+  EventPool(const Context& context, std::uint32_t count, ze_event_pool_flags_t flags,
+            std::vector<ze_device_handle_t> devices = {}, const void* next = nullptr) {
+    ze_event_pool_desc_t description{};
+    description.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC;
+    description.pNext = next;
+    description.flags = flags;
+    description.count = count;
+    const auto of = static_cast<std::uint32_t>(devices.size());
+    devices.push_back(nullptr);  // nobody is to look at what stands behind the last
+    ZE_CALL(zeEventPoolCreate, native(context), &description, of, of == 0 ? nullptr : devices.data(), &pool_)
+        .or_throw();
+  }
+  ~EventPool() {
+    for (const auto event : events_) entry_points().zeEventDestroy(event);
+    entry_points().zeEventPoolDestroy(pool_);
+  }
+  EventPool(const EventPool&) = delete;
+  EventPool& operator=(const EventPool&) = delete;
+
+  ze_event_handle_t make(std::uint32_t index) {
+    ze_event_desc_t description{};
+    description.stype = ZE_STRUCTURE_TYPE_EVENT_DESC;
+    description.index = index;
+    description.signal = description.wait = ZE_EVENT_SCOPE_FLAG_HOST;
+    ze_event_handle_t event = nullptr;
+    ZE_CALL(zeEventCreate, pool_, &description, &event).or_throw();
+    events_.push_back(event);
+    return event;
+  }
+  void destroy(ze_event_handle_t event) {
+    std::erase(events_, event);
+    ZE_CALL(zeEventDestroy, event).or_throw();
+  }
+
+ private:
+  ze_event_pool_handle_t pool_ = nullptr;
+  std::vector<ze_event_handle_t> events_;
+};
+
+bool ready(ze_event_handle_t event) { return ZE_CALL(zeEventQueryStatus, event).ok(); }
+
+std::string states_of(const std::vector<ze_event_handle_t>& events) {
+  std::string states;
+  for (const auto event : events) states += ready(event) ? '1' : '0';
+  return states;
+}
+
+// A list of which the commands run in order, by the flag for it.
+class OrderedList {
+ public:
+  OrderedList(const Context& context, bool immediate) : immediate_(immediate), queue_(context) {
+    const auto ordinal = context.device().record()->compute_group;
+    if (immediate) {
+      ze_command_queue_desc_t description{};
+      description.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+      description.ordinal = ordinal;
+      description.flags = kQueueInOrder;
+      description.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
+      ZE_CALL(zeCommandListCreateImmediate, native(context), native(context.device()), &description, &handle_)
+          .or_throw();
+    } else {
+      ze_command_list_desc_t description{};
+      description.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC;
+      description.commandQueueGroupOrdinal = ordinal;
+      description.flags = kListInOrder;
+      ZE_CALL(zeCommandListCreate, native(context), native(context.device()), &description, &handle_)
+          .or_throw();
+    }
+  }
+  ~OrderedList() { entry_points().zeCommandListDestroy(handle_); }
+  OrderedList(const OrderedList&) = delete;
+  OrderedList& operator=(const OrderedList&) = delete;
+
+  void barrier(ze_event_handle_t signal, std::vector<ze_event_handle_t> waits) {
+    ZE_CALL(zeCommandListAppendBarrier, handle_, signal, static_cast<std::uint32_t>(waits.size()),
+            waits.empty() ? nullptr : waits.data())
+        .or_throw();
+  }
+  void close() { ZE_CALL(zeCommandListClose, handle_).or_throw(); }
+  void execute() {
+    ZE_CALL(zeCommandQueueExecuteCommandLists, native(queue_), 1, &handle_, nullptr).or_throw();
+  }
+  // A regular list runs once, an immediate one has begun already.
+  void go() {
+    if (immediate_) return;
+    close();
+    execute();
+  }
+  void finish() { queue_.synchronize(); }
+
+ private:
+  bool immediate_;
+  Queue queue_;
+  ze_command_list_handle_t handle_ = nullptr;
+};
+
+void expect_event(const std::string& what, bool expected, ze_event_handle_t event) {
+  // What is to be ready may take its time, what is not gets a moment in which to be wrong.
+  const auto timeout = expected ? in_ze(kSynchronizeTimeout) : in_ze(std::chrono::milliseconds(3));
+  expect_same(what, expected ? "ZE_RESULT_SUCCESS" : "ZE_RESULT_NOT_READY",
+              ZE_CALL(zeEventHostSynchronize, event, timeout).name());
+}
+
+void host_signal(ze_event_handle_t event) { ZE_CALL(zeEventHostSignal, event).or_throw(); }
+void host_reset(ze_event_handle_t event) { ZE_CALL(zeEventHostReset, event).or_throw(); }
+
+bool has_extension(const Context& context, const std::string& name) {
+  std::uint32_t count = 0;
+  ZE_CALL(zeDriverGetExtensionProperties, driver_of(context), &count, nullptr).or_throw();
+  std::vector<ze_driver_extension_properties_t> all(count);
+  ZE_CALL(zeDriverGetExtensionProperties, driver_of(context), &count, all.data()).or_throw();
+  return std::ranges::any_of(all, [&](const auto& extension) { return name == extension.name; });
+}
+
+// The chain of a pool of events that count. Before it stands something that a pool does not know.
+struct CounterBased {
+  explicit CounterBased(std::uint32_t flags) : mode{{kCounterBasedPool, nullptr}, flags} {}
+  const void* chain() {
+    unknown.stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC;
+    unknown.flags = 0;
+    unknown.pNext = &mode;
+    return &unknown;
+  }
+
+  ze_relaxed_allocation_limits_exp_desc_t unknown{};
+  struct {
+    ze_base_desc_t head;
+    std::uint32_t flags;
+  } mode;
+};
+
+void need_counter_based(const Context& context) {
+  need(has_extension(context, "ZE_experimental_event_pool_counter_based"),
+       "unsupported:counter_based_events");
+}
+
+}  // namespace
+
+// ---- pools ----
+
+PROCTOR_CHECK(EventPool, EventsOfOnePoolAreSeparate, "K40", kPools, kGate, {"order.reset_ignored"}) {
+  const auto context = leased();
+  const ze_device_handle_t device = native(context.device());
+  for (const std::uint32_t count : {1u, 2u, 5u, 65u}) {
+    for (const auto& devices :
+         {std::vector<ze_device_handle_t>{}, std::vector{device}, std::vector{device, device}}) {
+      step(fmt::format(
+          "given a pool of {} events for {} devices, which the host signals and resets one by one", count,
+          devices.size()));
+      EventPool pool(context, count, ZE_EVENT_POOL_FLAG_HOST_VISIBLE, devices);
+      std::vector<ze_event_handle_t> events;
+      for (std::uint32_t i = 0; i < count; ++i) events.push_back(pool.make(i));
+      std::string expected(count, '0');
+      expect_same("states of new events", expected, states_of(events));
+      for (std::uint32_t i = 0; i<count; i += count> 5 ? 32 : 1) {
+        host_signal(events[i]);
+        expected[i] = '1';
+        expect_same(fmt::format("states when event {} is signalled", i), expected, states_of(events));
+      }
+      for (std::uint32_t i = 0; i<count; i += count> 5 ? 64 : 2) {
+        host_reset(events[i]);
+        expected[i] = '0';
+        expect_same(fmt::format("states when event {} is reset", i), expected, states_of(events));
+      }
+      host_signal(events.back());
+      pool.destroy(events.back());
+      events.back() = pool.make(count - 1);
+      expected.back() = '0';
+      expect_same("states when the last is destroyed and made anew", expected, states_of(events));
+    }
+  }
+}
+
+PROCTOR_CHECK(EventPool, DeviceSignalsEachOfItsEvents, "K43", kPools, kGate, {"order.ignore_wait_events"}) {
+  const auto context = leased();
+  EventPool pool(context, 9, ZE_EVENT_POOL_FLAG_HOST_VISIBLE | ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP,
+                 {native(context.device())});
+  std::vector<ze_event_handle_t> events;
+  for (std::uint32_t i = 0; i < 9; ++i) events.push_back(pool.make(i));
+  OrderedList list(context, false);
+  step(
+      "given a list in which each event of a pool waits for the one before it, and the host signals the "
+      "first");
+  for (std::size_t i = 1; i < events.size(); ++i) list.barrier(events[i], {events[i - 1]});
+  list.go();
+  expect_event("the last event before that", false, events.back());
+  expect_same("states before that", "000000000", states_of(events));
+  host_signal(events.front());
+  expect_event("the last event after that", true, events.back());
+  expect_same("states after that", "111111111", states_of(events));
+  list.finish();
+}
+
+PROCTOR_CHECK(Event, QueryAndLimitsAgree, "K42", "Level Zero specification, zeEventHostSynchronize, timeout",
+              kGate, {"order.query_never_ready", "order.query_lies"}) {
+  const auto context = leased();
+  EventPool pool(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
+  const auto event = pool.make(0);
+  for (const bool signalled : {false, true, false}) {
+    step(signalled ? "given an event that is signalled" : "given an event that is not");
+    signalled ? host_signal(event) : host_reset(event);
+    const char* const expected = signalled ? "ZE_RESULT_SUCCESS" : "ZE_RESULT_NOT_READY";
+    expect_status(expected, ZE_CALL(zeEventQueryStatus, event));
+    for (const std::uint64_t limit : {0u, 1u, 1000u, 1'000'000u})
+      expect_status(expected, ZE_CALL(zeEventHostSynchronize, event, limit));
+    if (signalled) expect_status(expected, ZE_CALL(zeEventHostSynchronize, event, UINT64_MAX));
+  }
+}
+
+PROCTOR_CHECK(Event, TimesAreThereOnceItIsDone, "K41",
+              "Level Zero specification, zeEventQueryKernelTimestamp", kGate, {"state.timestamp_zero"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Event event(context);
+  step("given the times of an event before its kernel, after it, and after its reset, three times");
+  ze_kernel_timestamp_result_t times{};
+  std::uint64_t last = 0;
+  for (int round = 0; round < 3; ++round) {
+    expect_status("ZE_RESULT_NOT_READY", ZE_CALL(zeEventQueryKernelTimestamp, native(event), &times));
+    counter.add_one(counter.queue, {.wait = {}, .signal = &event});
+    counter.queue.synchronize();
+    expect_status("ZE_RESULT_SUCCESS", ZE_CALL(zeEventQueryKernelTimestamp, native(event), &times));
+    expect_true(times.global.kernelStart != last && times.global.kernelStart != times.global.kernelEnd,
+                fmt::format("kernel {} has times of its own, {} to {}", round, times.global.kernelStart,
+                            times.global.kernelEnd));
+    last = times.global.kernelStart;
+    event.reset();
+  }
+}
+
+// ---- events that stand for what was last appended with them ----
+
+PROCTOR_CHECK(CounterEvent, StandsForItsLastAppend, "K64", kCounterBased, kGate,
+              {"order.ignore_wait_events", "order.early_event_sync"}) {
+  const auto context = leased();
+  need_counter_based(context);
+  CounterBased immediate(kForImmediate), regular(kForRegular), both(kForImmediate | kForRegular), unsaid(0);
+  struct Row {
+    CounterBased& pool;
+    bool immediate;
+  };
+  for (const Row& row :
+       {Row{immediate, true}, Row{unsaid, true}, Row{both, true}, Row{regular, false}, Row{both, false}}) {
+    EventPool pool(context, 2, ZE_EVENT_POOL_FLAG_HOST_VISIBLE, {}, row.pool.chain());
+    EventPool gates(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
+    const auto event = pool.make(0), gate = gates.make(0);
+    const std::string list_kind = row.immediate ? "an immediate list" : "a regular list";
+    step(fmt::format("given an event with the flags {} that counts, in {}", row.pool.mode.flags, list_kind));
+    expect_event("before it was appended, nobody has to wait", true, event);
+    OrderedList list(context, row.immediate);
+    if (!row.immediate) {
+      list.barrier(event, {gate});
+      list.close();
+    }
+    for (int round = 0; round < 3; ++round) {
+      host_reset(gate);
+      row.immediate ? list.barrier(event, {gate}) : list.execute();
+      expect_event(fmt::format("while round {} is held", round), false, event);
+      host_signal(gate);
+      expect_event(fmt::format("after round {}", round), true, event);
+      list.finish();
+    }
+  }
+}
+
+PROCTOR_CHECK(CounterEvent, WaitIsForTheAppendBeforeIt, "K64", kCounterBased, kGate,
+              {"order.ignore_wait_events"}) {
+  const auto context = leased();
+  need_counter_based(context);
+  CounterBased mode(kForImmediate);
+  EventPool pool(context, 2, ZE_EVENT_POOL_FLAG_HOST_VISIBLE, {}, mode.chain());
+  EventPool gates(context, 2, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
+  const auto event = pool.make(0), done = pool.make(1), first = gates.make(0), second = gates.make(1);
+  OrderedList signalling(context, true), waiting(context, true);
+  step("given a wait for an event that counts, which is appended again behind the wait");
+  signalling.barrier(event, {first});
+  waiting.barrier(done, {event});
+  signalling.barrier(event, {second});
+  expect_event("the wait before the first append is done", false, done);
+  host_signal(first);
+  expect_event("the wait after the first append is done", true, done);
+  expect_event("the event before the second append is done", false, event);
+  host_signal(second);
+  expect_event("the event after the second append is done", true, event);
+}
+
+PROCTOR_CHECK(CounterEvent, CanBeMadeWithoutAPool, "K64", kWithoutPool, kGate,
+              {"order.early_event_sync", "state.timestamp_zero"}) {
+  const auto context = leased();
+  struct Description {
+    ze_base_desc_t head;
+    std::uint32_t flags;
+    ze_event_scope_flags_t signal, wait;
+  };
+  using Create =
+      ze_result_t (*)(ze_context_handle_t, ze_device_handle_t, const Description*, ze_event_handle_t*);
+  Create create = nullptr;
+  const Status found = ZE_CALL(zeDriverGetExtensionFunctionAddress, driver_of(context),
+                               "zexCounterBasedEventCreate2", reinterpret_cast<void**>(&create));
+  need(found.ok() && create != nullptr, "symbol_missing:zexCounterBasedEventCreate2");
+  constexpr std::uint32_t kHostVisible = 0x4, kTimed = 0x10, kMapped = 0x20;
+  EventPool gates(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
+  const auto gate = gates.make(0);
+  for (const std::uint32_t flags :
+       {kForImmediate, kForImmediate | kHostVisible, kForImmediate | kTimed,
+        kForImmediate | kHostVisible | kMapped, kForRegular | kHostVisible, kForRegular | kTimed,
+        kForImmediate | kForRegular | kHostVisible | kTimed}) {
+    step(fmt::format("given an event without a pool, with the flags {:#x}", flags));
+    const Description description{{static_cast<ze_structure_type_t>(0x0003001c), nullptr},
+                                  flags,
+                                  ZE_EVENT_SCOPE_FLAG_HOST,
+                                  ZE_EVENT_SCOPE_FLAG_HOST};
+    ze_event_handle_t event = nullptr;
+    Status(create(native(context), native(context.device()), &description, &event),
+           "zexCounterBasedEventCreate2")
+        .or_throw();
+    OrderedList list(context, (flags & kForImmediate) != 0);
+    host_reset(gate);
+    list.barrier(event, {gate});
+    list.go();
+    expect_event("while it is held", false, event);
+    host_signal(gate);
+    expect_event("when it is let go", true, event);
+    if ((flags & (kTimed | kMapped)) != 0) {
+      ze_kernel_timestamp_result_t times{};
+      expect_status(kSuccess, ZE_CALL(zeEventQueryKernelTimestamp, event, &times));
+      expect_true(times.global.kernelEnd != 0, "it has a time");
+    }
+    list.finish();
+    ZE_CALL(zeEventDestroy, event).or_throw();
+  }
+}
+
+// ---- what is left of objects that are destroyed ----
+
+namespace {
+
+// What the process has, as its operating system counts it.
+struct Held {
+  std::int64_t threads = 0, files = 0, mappings = 0, kilobytes = 0;
+};
+
+std::int64_t lines_of(const std::string& text) { return std::ranges::count(text, '\n'); }
+
+Held held_now() {
+  const auto entries = [](const char* directory) {
+    return std::distance(std::filesystem::directory_iterator(directory),
+                         std::filesystem::directory_iterator());
+  };
+  const std::string status = read_file_or_empty("/proc/self/status");
+  const auto resident = status.find("VmRSS:");
+  return {entries("/proc/self/task"), entries("/proc/self/fd"),
+          lines_of(read_file_or_empty("/proc/self/maps")),
+          resident == std::string::npos ? 0 : std::stoll(status.substr(resident + 6))};
+}
+
+// Once to warm up, once to count. A leak of one object each time is more than `kilobytes`.
+void expect_nothing_left(const std::string& what, int times, std::int64_t kilobytes,
+                         const std::function<void()>& make_and_destroy) {
+  step(fmt::format("given {}, made and destroyed {} times", what, times));
+  for (int i = 0; i < times; ++i) make_and_destroy();
+  const Held before = held_now();
+  for (int i = 0; i < times; ++i) make_and_destroy();
+  const Held after = held_now();
+  expect_true(
+      after.threads - before.threads < times / 2 && after.files - before.files < times / 2 &&
+          after.mappings - before.mappings < times / 2 && after.kilobytes - before.kilobytes <= kilobytes,
+      fmt::format("nothing is left of {}; {} threads, {} files, {} mappings and {} KiB are more than before",
+                  what, after.threads - before.threads, after.files - before.files,
+                  after.mappings - before.mappings, after.kilobytes - before.kilobytes));
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Objects, LeaveNothingWhenTheyAreDestroyed, "K63", "Level Zero specification, Objects", kWarn,
+              {"alloc.leak_on_free"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const auto constants = module_file("constants");
+  const Module module = Module::load(context, "basic");
+  const auto ordinal = context.device().record()->compute_group;
+  constexpr int kSmall = 2000;
+  constexpr std::int64_t kSmallLimit = 80;
+
+  expect_nothing_left("a kernel", kSmall, kSmallLimit, [&] { const Kernel kernel(module, "fill"); });
+  expect_nothing_left("a list", kSmall, kSmallLimit, [&] {
+    ze_command_list_desc_t description{};
+    description.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC;
+    description.commandQueueGroupOrdinal = ordinal;
+    ze_command_list_handle_t list = nullptr;
+    ZE_CALL(zeCommandListCreate, native(context), native(context.device()), &description, &list).or_throw();
+    ZE_CALL(zeCommandListDestroy, list).or_throw();
+  });
+  expect_nothing_left("a fence", kSmall, kSmallLimit, [&] {
+    ze_fence_desc_t description{};
+    description.stype = ZE_STRUCTURE_TYPE_FENCE_DESC;
+    ze_fence_handle_t fence = nullptr;
+    ZE_CALL(zeFenceCreate, native(queue), &description, &fence).or_throw();
+    ZE_CALL(zeFenceDestroy, fence).or_throw();
+  });
+  EventPool pool(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
+  expect_nothing_left("an event", kSmall, kSmallLimit, [&] { pool.destroy(pool.make(0)); });
+  expect_nothing_left("a pool of events", 100, 1000,
+                      [&] { const EventPool one(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE); });
+  expect_nothing_left("an immediate list with work", 20, 1000, [&] {
+    Queue one(context, Queue::Mode::kImmediate);
+    one.barrier();
+    one.synchronize();
+  });
+  expect_nothing_left("a queue with work", 20, 1000, [&] {
+    Queue one(context);
+    one.barrier();
+    one.synchronize();
+  });
+  constexpr int kModules = 24;
+  const std::uint64_t free_before = context.device().memory().free;
+  expect_nothing_left("a module with a variable", kModules, 100, [&] {
+    Module one;
+    std::string log;
+    Module::try_build(context, constants, {.flags = "-proctor-no-such-flag"}, one, &log).or_throw();
+  });
+  const std::uint64_t free_now = context.device().memory().free;
+  const std::uint64_t missing = free_before > free_now ? free_before - free_now : 0;
+  expect_true(missing < 1 << 20, fmt::format("memory of the device is back, {} bytes are missing", missing));
+}
+
+}  // namespace proctor::accel

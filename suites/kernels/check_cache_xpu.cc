@@ -32,9 +32,36 @@ PROCTOR_HELPER(increment_once) {
   suite::answer({{"right", read_as<std::uint32_t>(queue, context, buffer) == expected}});
 }
 
+// Builds the module twice with other values for its constant, and another module, and runs what has been built.
+PROCTOR_HELPER(run_two_modules) {
+  const auto context = leased();
+  Queue queue(context);
+  std::string numbers;
+  const auto run = [&](const Module& module, const char* kernel) {
+    const auto out = device_copy(queue, context, std::vector<std::uint64_t>(64));
+    queue.launch(Kernel(module, kernel), groups_of(1, 1), arguments(out));
+    queue.synchronize();
+    numbers += std::to_string(read_as<std::uint64_t>(queue, context, out)[0]) + " ";
+  };
+  for (const std::uint64_t value : {5u, 6u})
+    run(Module::load(context, "constants", {.constants = {{0, value, 4}}}), "specialised");
+  run(Module::load(context, "constants"), "specialised");
+  run(Module::load(context, "ids"), "count_groups");
+  suite::answer({{"numbers", numbers}});
+}
+
 // A directory of its own that a cache is told to use.
 class CacheDirectory {
  public:
+  // What a process says that has more than one module in the cache.
+  std::string numbers() const {
+    Helper helper("run_two_modules", {},
+                  {{"NEO_CACHE_PERSISTENT", "1"}, {"NEO_CACHE_DIR", directory_.string()}});
+    std::string numbers = helper.answer().at("numbers").get<std::string>();
+    helper.finish();
+    return numbers;
+  }
+
   // What a process that uses the cache answers.
   void expect_right(const std::string& what) const {
     Helper helper("increment_once", {},
@@ -84,6 +111,15 @@ PROCTOR_CHECK(Cache, SecondProcessComputesTheSame, "K52", kCache, kWarn,
   cache.expect_right("the second process");
   suite::expect_same("files in the cache", std::to_string(before.size()),
                      std::to_string(cache.files().size()));
+}
+
+PROCTOR_CHECK(Cache, ModulesDoNotMix, "K52", kCache, kWarn,
+              {"kernel.spec_constant_ignored", "kernel.skip:kernel=count_groups"}) {
+  const CacheDirectory cache;
+  fill(cache);
+  step("given two modules, one with several values for a constant, by two processes that share a cache");
+  for (const char* process : {"first", "second"})
+    suite::expect_same(std::string("numbers of the ") + process + " process", "5 6 10 1 ", cache.numbers());
 }
 
 PROCTOR_CHECK_EACH(kDamages, Cache, DamageIsNoticed, "K52", kCache, kWarn, {"kernel.cache_unchecked"}) {

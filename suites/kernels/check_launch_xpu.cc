@@ -51,6 +51,33 @@ PROCTOR_CHECK(Launch, RequiredGroupSizeIsTheOnlyOne, "K13", "Level Zero specific
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
+PROCTOR_CHECK(Arguments, NoValueIsANullPointer, "K16",
+              "Level Zero specification, zeKernelSetArgumentValue, pArgValue", kGate,
+              {"kernel.wrong_result:kernel=tell_null,at=0"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "arguments");
+  Kernel kernel(module, "tell_null");
+  const auto out = device_copy(queue, context, std::vector<std::uint32_t>(1));
+  const void *const there = out.data(), *const null = nullptr;
+  const struct {
+    const char* what;
+    const void* value;
+    std::uint32_t expected;
+  } rows[] = {{"no value", nullptr, 1},
+              {"an address", &there, 2},
+              {"no value again", nullptr, 1},
+              {"a null pointer", &null, 1}};
+  for (const auto& row : rows) {
+    step(std::string("given ") + row.what + " for a pointer");
+    kernel.try_argument(1, sizeof(void*), row.value).or_throw();
+    queue.launch(kernel, groups_of(1, 1), arguments(out));
+    queue.synchronize();
+    expect_words("1 for null, 2 for an address", std::vector{row.expected},
+                 read_as<std::uint32_t>(queue, context, out), context.device());
+  }
+}
+
 PROCTOR_CHECK(Arguments, UnknownIndexIsRefused, "K16", "measured: Intel compute-runtime 26.27 refuses it",
               kWarn, {"error.swallowed"}) {
   const auto context = leased();

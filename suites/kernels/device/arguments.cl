@@ -77,3 +77,5 @@ STRUCTURES(100, 17)
 STRUCTURES(1000, 15)
 STRUCTURES(31, 1900)
 STRUCTURES(4000, 20)
+
+KERNEL tell_null(GLOBAL uint* out, GLOBAL const uint* maybe) { out[GLOBAL_ID(0)] = maybe == 0 ? 1u : 2u; }

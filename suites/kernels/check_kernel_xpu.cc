@@ -31,32 +31,36 @@ ze_kernel_properties_t properties_of(const Kernel& kernel) {
   return properties;
 }
 
-// A text by the rule of two calls: the first asks for its size, in which the zero at its end counts.
+// A text by the rule of two calls: the first asks for its size, in which the zero at its end counts. Room of that size, or
+// `more` of it, gets the text and nothing else.
 template <typename Size, typename Get>
-std::string text_by_two_calls(const std::string& what, const Get& get) {
-  Size size = 0;
-  get(&size, nullptr).or_throw();
-  expect_true(size > 0, "the size of " + what + " counts the zero at its end");
-  if (size == 0) return "";
-  std::string text(size + kBehind, kUnwritten);
-  get(&size, text.data()).or_throw();
-  expect_same("size of " + what + " at the second call", std::to_string(text.size() - kBehind),
-              std::to_string(size));
-  const std::size_t end = std::min(text.find('\0'), text.size());
-  expect_same("place of the zero that ends " + what, std::to_string(text.size() - kBehind - 1),
-              std::to_string(end));
-  expect_same("bytes behind " + what, std::string(kBehind, kUnwritten), text.substr(text.size() - kBehind));
-  return text.substr(0, end);
+std::string text_by_two_calls(const std::string& what, std::size_t more, const Get& get) {
+  Size needed = 0;
+  get(&needed, nullptr).or_throw();
+  expect_true(needed > 0, "the size of " + what + " counts the zero at its end");
+  if (needed == 0) return "";
+  std::string text;
+  for (const std::size_t room : {std::size_t{needed}, needed + more}) {
+    text.assign(needed + more + kBehind, kUnwritten);
+    Size size = static_cast<Size>(room);
+    get(&size, text.data()).or_throw();
+    const std::string with_room = what + " with room for " + std::to_string(room) + " bytes";
+    expect_same("size of " + with_room, std::to_string(needed), std::to_string(size));
+    expect_same("bytes behind " + with_room, std::string(more + kBehind, kUnwritten), text.substr(needed));
+    expect_same("place of the zero that ends " + with_room, std::to_string(needed - 1),
+                std::to_string(text.find('\0')));
+  }
+  return text.substr(0, needed - 1);
 }
 
 std::string name_of(const Kernel& kernel) {
-  return text_by_two_calls<std::size_t>("the name", [&](std::size_t* size, char* text) {
+  return text_by_two_calls<std::size_t>("the name", kBehind, [&](std::size_t* size, char* text) {
     return ZE_CALL(zeKernelGetName, native(kernel), size, text);
   });
 }
 
 std::string attributes_of(const Kernel& kernel) {
-  return text_by_two_calls<std::uint32_t>("the source attributes", [&](std::uint32_t* size, char* text) {
+  return text_by_two_calls<std::uint32_t>("the source attributes", 0, [&](std::uint32_t* size, char* text) {
     return ZE_CALL(zeKernelGetSourceAttributes, native(kernel), size, text == nullptr ? nullptr : &text);
   });
 }
@@ -157,7 +161,7 @@ PROCTOR_CHECK(Kernel, AttributesAreThoseOfItsSource, "K19",
     const char* kernel;
     std::vector<std::string> attributes;
   } rows[] = {{"group_8_4_2", {"reqd_work_group_size(8,4,2)"}},
-              {"hinted_8_2_1", {"vec_type_hint(float4)", "work_group_size_hint(8,2,1)"}},
+              {"hinted_8_2_1", {"vec_type_hint(float2)", "work_group_size_hint(8,2,1)"}},
               {"hinted_long", {"vec_type_hint(long)"}},
               {"sub_group_8", {"intel_reqd_sub_group_size(8)"}},
               {"sub_group_16", {"intel_reqd_sub_group_size(16)"}}};
@@ -367,7 +371,7 @@ Built build(const Context& context, std::span<const std::byte> image, ze_module_
   built.status =
       ZE_CALL(zeModuleCreate, native(context), native(context.device()), &description, &built.module, &log);
   if (log == nullptr) return built;
-  built.log = text_by_two_calls<std::size_t>("the build log", [&](std::size_t* size, char* text) {
+  built.log = text_by_two_calls<std::size_t>("the build log", kBehind, [&](std::size_t* size, char* text) {
     return ZE_CALL(zeModuleBuildLogGetString, log, size, text);
   });
   ZE_CALL(zeModuleBuildLogDestroy, log).or_throw();
@@ -488,7 +492,7 @@ PROCTOR_CHECK(Module, CompleteOnesLinkAndGoOn, "K01", "Level Zero specification,
       if (!logged) continue;
       expect_true(log != nullptr, "there is a log");
       if (log == nullptr) return;
-      text_by_two_calls<std::size_t>("the log of the linker", [&](std::size_t* size, char* text) {
+      text_by_two_calls<std::size_t>("the log of the linker", kBehind, [&](std::size_t* size, char* text) {
         return ZE_CALL(zeModuleBuildLogGetString, log, size, text);
       });
       ZE_CALL(zeModuleBuildLogDestroy, log).or_throw();

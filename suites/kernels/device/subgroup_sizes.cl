@@ -17,7 +17,7 @@ KERNEL __attribute__((reqd_work_group_size(8, 4, 2))) group_8_4_2(GLOBAL uint* o
 }
 
 // Hints, which a driver tells and need not follow.
-KERNEL __attribute__((work_group_size_hint(8, 2, 1))) __attribute__((vec_type_hint(float4))) hinted_8_2_1(GLOBAL uint* out) {
+KERNEL __attribute__((work_group_size_hint(8, 2, 1))) __attribute__((vec_type_hint(float2))) hinted_8_2_1(GLOBAL uint* out) {
   out[GLOBAL_ID(0)] = 1u;
 }
 

@@ -1,4 +1,6 @@
 // Events as CUDA has them: ready until something is recorded, recorded again, and seen by other processes.
+#include <chrono>
+
 #include "harness/core/hex.h"
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
@@ -12,6 +14,7 @@ namespace {
 using suite::expect_same;
 using suite::Helper;
 using suite::kGate;
+using suite::kWarn;
 using suite::step;
 
 constexpr const char* kUnrecorded = "CUDA Runtime API, cudaEventQuery: an event that was never recorded";
@@ -83,6 +86,133 @@ PROCTOR_CHECK(Event, RecordAgainMovesIt, "K40", "CUDA Runtime API, cudaEventReco
   gate.open();
   CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
   expect_status(kSuccess, event.query());
+}
+
+namespace {
+
+// An event of any flags.
+struct FlaggedEvent {
+  explicit FlaggedEvent(unsigned flags) { CUDA_CALL(cudaEventCreateWithFlags, &handle, flags).or_throw(); }
+  ~FlaggedEvent() { static_cast<void>(cudaEventDestroy(handle)); }
+  FlaggedEvent(const FlaggedEvent&) = delete;
+  FlaggedEvent& operator=(const FlaggedEvent&) = delete;
+  cudaEvent_t handle = nullptr;
+};
+
+float milliseconds(cudaEvent_t first, cudaEvent_t second) {
+  float result = 0;
+  CUDA_CALL(cudaEventElapsedTime, &result, first, second).or_throw();
+  return result;
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Event, OfEachKindHappensWhenItsStreamGetsThere, "K40",
+              "CUDA Runtime API, cudaEventCreateWithFlags", kGate,
+              {"order.query_lies:api=cudaEventQuery", "order.early_event_sync:api=cudaEventSynchronize"}) {
+  const auto context = leased();
+  const Queue queue(context), waiting(context);
+  step("given events of each kind behind a kernel that is held");
+  constexpr unsigned kShared = cudaEventInterprocess | cudaEventDisableTiming;
+  for (const unsigned flags : {0U, 0U + cudaEventBlockingSync, 0U + cudaEventDisableTiming, kShared,
+                               kShared + cudaEventBlockingSync}) {
+    const FlaggedEvent event(flags);
+    expect_status(kSuccess, CUDA_CALL(cudaEventQuery, event.handle));
+    CUDA_CALL(cudaStreamWaitEvent, native(waiting), event.handle, 0).or_throw();  // nothing to wait for
+    expect_status(kSuccess, CUDA_CALL(cudaStreamSynchronize, native(waiting)));
+    const StreamGate gate(context);
+    gate.hold(native(queue));
+    CUDA_CALL(cudaEventRecord, event.handle, native(queue)).or_throw();
+    expect_status(kNotReady, CUDA_CALL(cudaEventQuery, event.handle));
+    CUDA_CALL(cudaStreamWaitEvent, native(waiting), event.handle, 0).or_throw();
+    expect_status(kNotReady, CUDA_CALL(cudaStreamQuery, native(waiting)));
+    {
+      const Later later(gate);
+      CUDA_CALL(cudaEventSynchronize, event.handle).or_throw();
+      expect_same("what the kernel said when cudaEventSynchronize returned (1: it was done)", "1",
+                  std::to_string(gate.done()));
+    }
+    expect_status(kSuccess, CUDA_CALL(cudaEventQuery, event.handle));
+    expect_status(kSuccess, CUDA_CALL(cudaStreamSynchronize, native(waiting)));
+  }
+}
+
+PROCTOR_CHECK(Event, TimesAreThoseOfTheWork, "K41", "CUDA Runtime API, cudaEventElapsedTime", kGate,
+              {"state.timestamp_zero", "state.swapped_timestamps", "state.timestamp_scale"}) {
+  const auto context = leased();
+  const Queue queue(context);
+  const FlaggedEvent first(cudaEventDefault), second(cudaEventDefault), third(cudaEventDefault);
+  const StreamGate gate(context);
+  step("given events before and behind a kernel that is held for 30 ms");
+  const auto begin = std::chrono::steady_clock::now();
+  CUDA_CALL(cudaEventRecord, first.handle, native(queue)).or_throw();
+  CUDA_CALL(cudaEventSynchronize, first.handle).or_throw();
+  gate.hold(native(queue));
+  CUDA_CALL(cudaEventRecord, second.handle, native(queue)).or_throw();
+  {
+    const Later later(gate);
+    CUDA_CALL(cudaEventRecord, third.handle, native(queue)).or_throw();
+    CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
+  }
+  const std::chrono::duration<float, std::milli> most = std::chrono::steady_clock::now() - begin;
+  const float held = milliseconds(first.handle, second.handle),
+              both = milliseconds(first.handle, third.handle);
+  suite::expect_true(held >= 29 && held <= most.count() + 1,
+                     "the kernel took " + std::to_string(held) + " ms");
+  suite::expect_true(both >= held && both <= most.count() + 1, "all took " + std::to_string(both) + " ms");
+  suite::expect_true(milliseconds(second.handle, first.handle) <= -29, "backwards the time is negative");
+}
+
+PROCTOR_CHECK(Event, OfAnotherDeviceIsRefused, "K20",
+              "CUDA C++ Programming Guide, Multi-Device: Stream and Event Behavior", kGate,
+              .faults = {"error.wrong_code", "error.swallowed"}, .devices = 2) {
+  const auto devices = leased_devices(2);
+  const Queue here{Context(devices[0])}, there{Context(devices[1])};
+  use(devices[0]);
+  const FlaggedEvent first(cudaEventDefault), untimed(cudaEventDisableTiming);
+  use(devices[1]);
+  const FlaggedEvent second(cudaEventDefault);
+  step("given events of two devices");
+  use(devices[0]);
+  expect_status("cudaErrorInvalidResourceHandle", CUDA_CALL(cudaEventRecord, first.handle, native(there)));
+  CUDA_CALL(cudaEventRecord, first.handle, native(here)).or_throw();
+  CUDA_CALL(cudaEventRecord, untimed.handle, native(here)).or_throw();
+  CUDA_CALL(cudaEventRecord, second.handle, native(there)).or_throw();
+  for (const auto& event : {first.handle, untimed.handle, second.handle})
+    CUDA_CALL(cudaEventSynchronize, event).or_throw();
+  float time = 0;
+  expect_status("cudaErrorInvalidResourceHandle",
+                CUDA_CALL(cudaEventElapsedTime, &time, first.handle, second.handle));
+  expect_status("cudaErrorInvalidResourceHandle",
+                CUDA_CALL(cudaEventElapsedTime, &time, first.handle, untimed.handle));
+  expect_status("cudaErrorInvalidResourceHandle",
+                CUDA_CALL(cudaEventElapsedTime, &time, untimed.handle, first.handle));
+}
+
+PROCTOR_CHECK(Event, ExternalOnesAreForCaptures, "K12",
+              "CUDA Driver API, CU_EVENT_RECORD_EXTERNAL: invalid outside", kWarn,
+              {"error.swallowed:api=cudaEventRecordWithFlags", "error.swallowed:api=cudaStreamWaitEvent"}) {
+  const auto context = leased();
+  const Queue queue(context);
+  const FlaggedEvent event(cudaEventDefault);
+  step("given flags for events of a capture in a stream that does not capture");
+  expect_status("cudaErrorInvalidValue",
+                CUDA_CALL(cudaEventRecordWithFlags, event.handle, native(queue), cudaEventRecordExternal));
+  expect_status("cudaErrorInvalidValue",
+                CUDA_CALL(cudaStreamWaitEvent, native(queue), event.handle, cudaEventWaitExternal));
+}
+
+PROCTOR_CHECK(EventIpc, OnlyThoseMadeForItHaveHandles, "M41", "CUDA Runtime API, cudaIpcGetEventHandle",
+              kGate, {"error.swallowed:api=cudaIpcGetEventHandle"}) {
+  const auto context = leased();
+  need(context.device().record()->native.ipcEventSupported != 0, "unsupported:ipc_events");
+  use(context.device());
+  const FlaggedEvent ordinary(cudaEventDisableTiming);
+  const FlaggedEvent shared(cudaEventInterprocess | cudaEventDisableTiming);
+  cudaIpcEventHandle_t handle{};
+  step("given an event of this process and one for others");
+  expect_status("cudaErrorInvalidResourceHandle", CUDA_CALL(cudaIpcGetEventHandle, &handle, ordinary.handle));
+  expect_status(kSuccess, CUDA_CALL(cudaIpcGetEventHandle, &handle, shared.handle));
 }
 
 PROCTOR_CHECK(EventIpc, OtherProcessSeesItHappen, "M41", "CUDA Runtime API, cudaIpcGetEventHandle", kGate,

@@ -1,7 +1,14 @@
 // Graphs that are captured from streams: nothing runs while they are captured, and everything each time that
 // they are launched.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
+#include "suites/accel/cuda/refusal.h"
 #include "suites/kernels/counter.h"
 #include "suites/main/check.h"
 
@@ -33,6 +40,8 @@ class Graph {
   }
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
+  cudaGraph_t graph() const { return graph_; }
+  cudaGraphExec_t runnable() const { return runnable_; }
   void launch(const Queue& queue) const { CUDA_CALL(cudaGraphLaunch, runnable_, native(queue)).or_throw(); }
   // Makes this one run what `other` was captured from.
   void update(const Graph& other) const {
@@ -174,6 +183,135 @@ PROCTOR_CHECK(Graph, WaitInACaptureIsRefusedAndEndsIt, "K45", kCodes, kGate,
   counter.add_one(queue);
   queue.synchronize();
   expect_same("count of what ran after it", "1", std::to_string(counter.value()));
+}
+
+namespace {
+
+std::vector<int> types_of(std::span<const cudaGraphNode_t> nodes) {
+  std::vector<int> types;
+  for (const cudaGraphNode_t node : nodes) {
+    auto type = no_such<cudaGraphNodeType>();
+    CUDA_CALL(cudaGraphNodeGetType, node, &type).or_throw();
+    types.push_back(type);
+  }
+  std::ranges::sort(types);
+  return types;
+}
+
+void do_nothing(void*) {}
+
+}  // namespace
+
+PROCTOR_CHECK(Graph, NodesAreWhatWasCaptured, "K45",
+              "CUDA Runtime API, cudaGraphGetNodes, cudaGraphNodeGetType", kGate,
+              {"error.swallowed:api=cudaGraphNodeGetType"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Queue queue(context);
+  const Buffer memory = device_memory(context, 256), host = host_memory(context, 256);
+  const std::byte pattern{1};
+  begin(queue);
+  counter.add_one(queue);
+  queue.fill(memory.data(), {&pattern, 1}, 256);
+  queue.copy(host.data(), memory.data(), 256);
+  CUDA_CALL(cudaLaunchHostFunc, native(queue), do_nothing, nullptr).or_throw();
+  const Graph graph(queue);
+  step(
+      "given a graph of a kernel, a fill, a copy and a function, and room for fewer, as many and more nodes");
+  const auto unused = reinterpret_cast<cudaGraphNode_t>(std::uintptr_t{16});
+  for (const std::size_t room : {0U, 1U, 3U, 4U, 6U}) {
+    std::vector<cudaGraphNode_t> nodes(8, unused);
+    std::size_t count = room;
+    CUDA_CALL(cudaGraphGetNodes, graph.graph(), nodes.data(), &count).or_throw();
+    const std::string what = "with room for " + std::to_string(room) + ": ";
+    expect_same(what + "how many there are", std::to_string(std::min<std::size_t>(room, 4)),
+                std::to_string(count));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const bool in_room = i < room, there = i < std::min<std::size_t>(room, 4);
+      expect_same(what + "node " + std::to_string(i),
+                  there     ? "a node"
+                  : in_room ? "null"
+                            : "untouched",
+                  nodes[i] == nullptr  ? "null"
+                  : nodes[i] == unused ? "untouched"
+                                       : "a node");
+    }
+    if (room < 4) continue;
+    expect_same("types of the nodes (0: kernel, 1: copy, 2: fill, 3: function)", "{0, 1, 2, 3}",
+                fmt::format("{{{}}}", fmt::join(types_of(std::span(nodes).first(4)), ", ")));
+    expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaGraphNodeGetType, nodes[0], nullptr));
+  }
+  expect_same("nodes", "4", std::to_string(graph.nodes()));
+}
+
+PROCTOR_CHECK(Graph, UpdateNeedsTheSameShape, "K45", "CUDA Runtime API, cudaGraphExecUpdate", kGate,
+              {"error.swallowed:api=cudaGraphExecUpdate", "error.wrong_code:api=cudaGraphExecUpdate"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Queue queue(context);
+  const Buffer memory = device_memory(context, 256);
+  const std::byte pattern{1};
+  const auto captured = [&](int kernels, bool fill) {
+    begin(queue);
+    for (int i = 0; i < kernels; ++i) counter.add_one(queue);
+    if (fill) queue.fill(memory.data(), {&pattern, 1}, 256);
+    return std::make_unique<Graph>(queue);
+  };
+  const auto two = captured(2, false), three = captured(3, false), mixed = captured(1, true);
+  step("given graphs of another number of nodes, of other nodes, and of the same");
+  const auto update = [&](const Graph& other, cudaGraphExecUpdateResult expected) {
+    cudaGraphExecUpdateResultInfo info{};
+    info.result = cudaGraphExecUpdateError;
+    const Status status = CUDA_CALL(cudaGraphExecUpdate, two->runnable(), other.graph(), &info);
+    expect_status(expected == cudaGraphExecUpdateSuccess ? kSuccess : "cudaErrorGraphExecUpdateFailure",
+                  status);
+    expect_same("result", std::to_string(expected), std::to_string(info.result));
+    static_cast<void>(cudaGetLastError());
+  };
+  update(*three, cudaGraphExecUpdateErrorTopologyChanged);
+  update(*mixed, cudaGraphExecUpdateErrorNodeTypeChanged);
+  update(*captured(2, false), cudaGraphExecUpdateSuccess);
+  two->launch(queue);
+  queue.synchronize();
+  expect_same("count of what it runs then", "2", std::to_string(counter.value()));
+  expect_status("cudaErrorInvalidValue",
+                CUDA_CALL(cudaGraphExecUpdate, two->runnable(), two->graph(), nullptr));
+}
+
+PROCTOR_CHECK(Graph, RunsWithoutWhatItWasMadeOf, "K45",
+              "CUDA Runtime API, cudaGraphInstantiate, cudaGraphUpload", kGate,
+              {"kernel.skip:kernel=increment", "error.swallowed:api=cudaGraphUpload"}) {
+  const auto context = leased();
+  Counter counter(context);
+  Queue queue(context);
+  step("given a graph that is destroyed when it has been made ready in each way");
+  std::uint32_t runs = 0;
+  for (const unsigned long long flags : {0ULL, 0ULL + cudaGraphInstantiateFlagAutoFreeOnLaunch,
+                                         0ULL + cudaGraphInstantiateFlagUseNodePriority}) {
+    for (const bool by_flags : {false, true}) {
+      cudaGraph_t graph = nullptr;
+      cudaGraphExec_t runnable = nullptr;
+      begin(queue);
+      counter.add_one(queue);
+      CUDA_CALL(cudaStreamEndCapture, native(queue), &graph).or_throw();
+      if (by_flags) {
+        CUDA_CALL(cudaGraphInstantiateWithFlags, &runnable, graph, flags).or_throw();
+      } else {
+        CUDA_CALL(cudaGraphInstantiate, &runnable, graph, flags).or_throw();
+      }
+      expect_status(kSuccess, CUDA_CALL(cudaGraphDestroy, graph));
+      for (int i = 0; i < 2; ++i)
+        expect_status(kSuccess, CUDA_CALL(cudaGraphUpload, runnable, native(queue)));
+      queue.synchronize();
+      expect_same("count when it is uploaded", std::to_string(runs), std::to_string(counter.value()));
+      for (int i = 0; i < 2; ++i) CUDA_CALL(cudaGraphLaunch, runnable, native(queue)).or_throw();
+      queue.synchronize();
+      runs += 2;
+      expect_same("count when it has run twice", std::to_string(runs), std::to_string(counter.value()));
+      expect_status(kSuccess, CUDA_CALL(cudaGraphExecDestroy, runnable));
+    }
+  }
+  expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaGraphUpload, nullptr, native(queue)));
 }
 
 PROCTOR_CHECK(Graph, StreamThatDoesNotComeBackIsRefused, "K45", kCodes, kGate,

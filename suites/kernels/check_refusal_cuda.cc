@@ -27,6 +27,37 @@ Status launch(Victim& v, const Shape& shape, const void* function, bool cooperat
 }
 Status launch(Victim& v, const Shape& shape) { return launch(v, shape, native(v.kernel)); }
 
+// A graph of nothing, and one that can be launched.
+struct EmptyGraph {
+  explicit EmptyGraph(Victim& v) {
+    CUDA_CALL(cudaStreamBeginCapture, v.stream, cudaStreamCaptureModeThreadLocal).or_throw();
+    CUDA_CALL(cudaStreamEndCapture, v.stream, &graph).or_throw();
+    CUDA_CALL(cudaGraphInstantiate, &runnable, graph, 0).or_throw();
+  }
+  ~EmptyGraph() {
+    static_cast<void>(cudaGraphExecDestroy(runnable));
+    static_cast<void>(cudaGraphDestroy(graph));
+  }
+  EmptyGraph(const EmptyGraph&) = delete;
+  EmptyGraph& operator=(const EmptyGraph&) = delete;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t runnable = nullptr;
+};
+
+Status begin_capture(Victim& v, int mode) {
+  return CUDA_CALL(cudaStreamBeginCapture, v.stream, static_cast<cudaStreamCaptureMode>(mode));
+}
+
+Status exchange_mode(int mode) {
+  auto wanted = static_cast<cudaStreamCaptureMode>(mode);
+  return CUDA_CALL(cudaThreadExchangeStreamCaptureMode, &wanted);
+}
+
+Status create_event(unsigned flags) {
+  cudaEvent_t event = nullptr;
+  return CUDA_CALL(cudaEventCreateWithFlags, &event, flags);
+}
+
 // Two events, recorded or not, with or without times.
 struct Events {
   explicit Events(unsigned flags = cudaEventDefault) {
@@ -91,6 +122,11 @@ constexpr BadCall kBadCalls[] = {
     {"cudaLaunchKernel", "a block wants more shared memory than there is", cudaErrorInvalidValue,
      [](Victim& v) { return launch(v, {.shared = 1 << 20}); }},
 
+    {"cudaLaunchKernel", "the list of arguments is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaLaunchKernel, native(v.kernel), dim3(1), dim3(1), nullptr, 0, v.stream);
+     }},
+
     {"cudaLaunchCooperativeKernel", "the block is empty", cudaErrorInvalidConfiguration,
      [](Victim& v) {
        return launch(v, {.block = {0, 1, 1}}, native(v.kernel), true);
@@ -103,6 +139,21 @@ constexpr BadCall kBadCalls[] = {
     {"cudaLaunchKernelExC", "the configuration is null", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaLaunchKernelExC, nullptr, native(v.kernel), nullptr); }},
 
+    {"cudaGetKernel", "the place for the kernel is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaGetKernel, nullptr, &v.on_the_stack); }},
+    {"cudaGetKernel", "the function is no kernel", cudaErrorInvalidDeviceFunction,
+     [](Victim& v) {
+       cudaKernel_t kernel = nullptr;
+       return CUDA_CALL(cudaGetKernel, &kernel, static_cast<const void*>(&v.on_the_stack));
+     }},
+    {"cudaFuncGetName", "the place for the name is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaFuncGetName, nullptr, native(v.kernel)); }},
+    {"cudaFuncGetParamInfo", "the place for the offset is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaFuncGetParamInfo, native(v.kernel), 0, nullptr, &v.size); }},
+    {"cudaFuncSetCacheConfig", "the function is null", cudaErrorInvalidDeviceFunction,
+     [](Victim&) {
+       return CUDA_CALL(cudaFuncSetCacheConfig, static_cast<const void*>(nullptr), cudaFuncCachePreferL1);
+     }},
     {"cudaFuncGetAttributes", "the place for the attributes is null", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaFuncGetAttributes, nullptr, native(v.kernel)); }},
     {"cudaFuncGetAttributes", "the function is null", cudaErrorInvalidDeviceFunction,
@@ -134,6 +185,22 @@ constexpr BadCall kBadCalls[] = {
        return CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, &v.number, native(v.kernel), 0, 0);
      }},
 
+    {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", "the block is larger than any", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor, &v.number, native(v.kernel), 1025, 0);
+     }},
+    {"cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", "the place for the answer is null",
+     cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, nullptr, native(v.kernel), 64,
+                        0, cudaOccupancyDefault);
+     }},
+    {"cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", "a flag does not exist", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, &v.number, native(v.kernel),
+                        64, 0, kNoSuchFlag);
+     }},
+
     {"cudaLibraryLoadFromFile", "there is no such file", cudaErrorFileNotFound,
      [](Victim&) { return load("/no/such/file.fatbin"); }},
     {"cudaLibraryLoadFromFile", "the name is null", cudaErrorInvalidValue,
@@ -160,6 +227,38 @@ constexpr BadCall kBadCalls[] = {
      }},
     {"cudaStreamDestroy", "the stream is the default stream", cudaErrorInvalidResourceHandle,
      [](Victim&) { return CUDA_CALL(cudaStreamDestroy, nullptr); }},
+    {"cudaStreamDestroy", "the stream is the legacy default stream", cudaErrorInvalidResourceHandle,
+     [](Victim&) { return CUDA_CALL(cudaStreamDestroy, cudaStreamLegacy); }},
+    {"cudaStreamDestroy", "the stream is the thread's default stream", cudaErrorInvalidResourceHandle,
+     [](Victim&) { return CUDA_CALL(cudaStreamDestroy, cudaStreamPerThread); }},
+    {"cudaStreamCreate", "the place for the stream is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaStreamCreate, nullptr); }},
+    {"cudaStreamCreateWithPriority", "the place for the stream is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaStreamCreateWithPriority, nullptr, cudaStreamDefault, 0); }},
+    {"cudaStreamGetId", "the place for the id is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaStreamGetId, v.stream, nullptr); }},
+    {"cudaStreamGetDevice", "the place for the device is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaStreamGetDevice, v.stream, nullptr); }},
+    {"cudaStreamAttachMemAsync", "the memory is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaStreamAttachMemAsync, v.stream, nullptr, 0, cudaMemAttachSingle);
+     }},
+    {"cudaStreamAttachMemAsync", "a flag does not exist", cudaErrorInvalidValue,
+     [](Victim& v) {
+       const Buffer managed = shared_memory(v.context, kVictimBytes);
+       return CUDA_CALL(cudaStreamAttachMemAsync, v.stream, managed.data(), 0, kNoSuchFlag);
+     }},
+    {"cudaStreamAttachMemAsync", "two flags are set", cudaErrorInvalidValue,
+     [](Victim& v) {
+       const Buffer managed = shared_memory(v.context, kVictimBytes);
+       return CUDA_CALL(cudaStreamAttachMemAsync, v.stream, managed.data(), 0,
+                        cudaMemAttachGlobal | cudaMemAttachHost);
+     }},
+    {"cudaStreamWaitEvent", "a flag does not exist", cudaErrorInvalidValue,
+     [](Victim& v) {
+       const Events events;
+       return CUDA_CALL(cudaStreamWaitEvent, v.stream, events.first, kNoSuchFlag);
+     }},
     {"cudaStreamWaitEvent", "the event is null", cudaErrorInvalidResourceHandle,
      [](Victim& v) { return CUDA_CALL(cudaStreamWaitEvent, v.stream, nullptr, 0); }},
     {"cudaStreamGetFlags", "the place for the flags is null", cudaErrorInvalidValue,
@@ -180,6 +279,19 @@ constexpr BadCall kBadCalls[] = {
        cudaEvent_t event = nullptr;
        return CUDA_CALL(cudaEventCreateWithFlags, &event, kNoSuchFlag);
      }},
+    {"cudaEventCreateWithFlags", "an event for other processes keeps times", cudaErrorInvalidValue,
+     [](Victim&) { return create_event(cudaEventInterprocess); }},
+    {"cudaEventCreate", "the place for the event is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaEventCreate, nullptr); }},
+    {"cudaEventRecordWithFlags", "a flag does not exist", cudaErrorInvalidValue,
+     [](Victim& v) {
+       const Events events;
+       return CUDA_CALL(cudaEventRecordWithFlags, events.first, v.stream, kNoSuchFlag);
+     }},
+    {"cudaEventRecordWithFlags", "the event is null", cudaErrorInvalidResourceHandle,
+     [](Victim& v) {
+       return CUDA_CALL(cudaEventRecordWithFlags, nullptr, v.stream, cudaEventRecordDefault);
+     }},
     {"cudaEventRecord", "the event is null", cudaErrorInvalidResourceHandle,
      [](Victim& v) { return CUDA_CALL(cudaEventRecord, nullptr, v.stream); }},
     {"cudaEventQuery", "the event is null", cudaErrorInvalidResourceHandle,
@@ -193,6 +305,20 @@ constexpr BadCall kBadCalls[] = {
      }},
     {"cudaEventElapsedTime", "neither event was recorded", cudaErrorInvalidResourceHandle,
      [](Victim&) { return Events().elapsed(); }},
+    {"cudaEventElapsedTime", "the first was not recorded", cudaErrorInvalidResourceHandle,
+     [](Victim& v) {
+       const Events events;
+       CUDA_CALL(cudaEventRecord, events.second, v.stream).or_throw();
+       v.queue.synchronize();
+       return events.elapsed();
+     }},
+    {"cudaEventElapsedTime", "the second was not recorded", cudaErrorInvalidResourceHandle,
+     [](Victim& v) {
+       const Events events;
+       CUDA_CALL(cudaEventRecord, events.first, v.stream).or_throw();
+       v.queue.synchronize();
+       return events.elapsed();
+     }},
     {"cudaEventElapsedTime", "the events keep no times", cudaErrorInvalidResourceHandle,
      [](Victim& v) {
        const Events events(cudaEventDisableTiming);
@@ -204,6 +330,16 @@ constexpr BadCall kBadCalls[] = {
 
     {"cudaStreamBeginCapture", "the stream is the default stream", cudaErrorStreamCaptureUnsupported,
      [](Victim&) { return CUDA_CALL(cudaStreamBeginCapture, nullptr, cudaStreamCaptureModeThreadLocal); }},
+    {"cudaStreamBeginCapture", "the mode is behind the last", cudaErrorInvalidValue,
+     [](Victim& v) { return begin_capture(v, cudaStreamCaptureModeRelaxed + 1); }},
+    {"cudaThreadExchangeStreamCaptureMode", "the place for the mode is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaThreadExchangeStreamCaptureMode, nullptr); }},
+    {"cudaThreadExchangeStreamCaptureMode", "the mode is behind the last", cudaErrorInvalidValue,
+     [](Victim&) { return exchange_mode(cudaStreamCaptureModeRelaxed + 1); }},
+    {"cudaStreamIsCapturing", "the place for the answer is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaStreamIsCapturing, v.stream, nullptr); }},
+    {"cudaStreamEndCapture", "the place for the graph is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaStreamEndCapture, v.stream, nullptr); }},
     {"cudaStreamEndCapture", "the stream does not capture", cudaErrorIllegalState,
      [](Victim& v) {
        cudaGraph_t graph = nullptr;
@@ -214,6 +350,62 @@ constexpr BadCall kBadCalls[] = {
        cudaGraphExec_t graph = nullptr;
        return CUDA_CALL(cudaGraphInstantiate, &graph, nullptr, 0);
      }},
+
+    {"cudaGraphInstantiate", "the place for what can be launched is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaGraphInstantiate, nullptr, EmptyGraph(v).graph, 0); }},
+    {"cudaGraphInstantiate", "a flag does not exist", cudaErrorInvalidValue,
+     [](Victim& v) {
+       const EmptyGraph empty(v);
+       cudaGraphExec_t graph = nullptr;
+       return CUDA_CALL(cudaGraphInstantiate, &graph, empty.graph, kNoSuchFlag);
+     }},
+    {"cudaGraphLaunch", "the graph is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaGraphLaunch, nullptr, v.stream); }},
+    {"cudaGraphUpload", "the graph is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaGraphUpload, nullptr, v.stream); }},
+    {"cudaGraphGetNodes", "the place for the number is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaGraphGetNodes, EmptyGraph(v).graph, nullptr, nullptr); }},
+    {"cudaGraphGetNodes", "the graph is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaGraphGetNodes, nullptr, nullptr, &v.size); }},
+    {"cudaGraphNodeGetType", "the node is null", cudaErrorInvalidValue,
+     [](Victim&) {
+       cudaGraphNodeType type{};
+       return CUDA_CALL(cudaGraphNodeGetType, nullptr, &type);
+     }},
+    {"cudaGraphExecUpdate", "the graph is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       const EmptyGraph empty(v);
+       cudaGraphExecUpdateResultInfo result{};
+       return CUDA_CALL(cudaGraphExecUpdate, empty.runnable, nullptr, &result);
+     }},
+    {"cudaGraphDestroy", "the graph is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaGraphDestroy, nullptr); }},
+    {"cudaGraphExecDestroy", "the graph is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaGraphExecDestroy, nullptr); }},
+
+    {"cudaGetDevice", "the place for the device is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaGetDevice, nullptr); }},
+    {"cudaGetDeviceCount", "the place for the number is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaGetDeviceCount, nullptr); }},
+    {"cudaGetDeviceFlags", "the place for the flags is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaGetDeviceFlags, nullptr); }},
+    {"cudaGetDeviceProperties", "the place for them is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaGetDeviceProperties, nullptr, 0); }},
+    {"cudaGetDeviceProperties", "there is no such device", cudaErrorInvalidDevice,
+     [](Victim&) {
+       cudaDeviceProp properties{};
+       return CUDA_CALL(cudaGetDeviceProperties, &properties, 99);
+     }},
+    {"cudaDeviceGetPCIBusId", "the place for the text is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaDeviceGetPCIBusId, nullptr, 32, 0); }},
+    {"cudaDeviceGetByPCIBusId", "the place for the device is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaDeviceGetByPCIBusId, nullptr, "0000:04:00.0"); }},
+    {"cudaDeviceGetByPCIBusId", "the text is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaDeviceGetByPCIBusId, &v.number, nullptr); }},
+    {"cudaDriverGetVersion", "the place for the version is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaDriverGetVersion, nullptr); }},
+    {"cudaRuntimeGetVersion", "the place for the version is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaRuntimeGetVersion, nullptr); }},
 
     {"cudaDeviceGetAttribute", "the place for the value is null", cudaErrorInvalidValue,
      [](Victim&) { return CUDA_CALL(cudaDeviceGetAttribute, nullptr, cudaDevAttrWarpSize, 0); }},

@@ -1,5 +1,6 @@
 // Streams as CUDA orders them: the default stream, priorities, waits of the host, functions of the host.
-#include <chrono>
+#include <algorithm>
+#include <set>
 #include <thread>
 
 #include "suites/accel/check_fixture.h"
@@ -248,6 +249,124 @@ PROCTOR_CHECK(Stream, WorkOutlivesIt, "K38", "CUDA Runtime API, cudaStreamDestro
   expect_same("count", "3", std::to_string(counter.value()));
 }
 
+// ---- what is told of a stream ----
+
+namespace {
+
+constexpr const char* kStreamManagement = "CUDA Runtime API, Stream Management";
+
+unsigned flags_of(cudaStream_t stream) {
+  unsigned flags = 0xdead;
+  CUDA_CALL(cudaStreamGetFlags, stream, &flags).or_throw();
+  return flags;
+}
+int priority_of(cudaStream_t stream) {
+  int priority = 0xdead;
+  CUDA_CALL(cudaStreamGetPriority, stream, &priority).or_throw();
+  return priority;
+}
+unsigned long long id_of(cudaStream_t stream) {
+  unsigned long long id = 0;
+  CUDA_CALL(cudaStreamGetId, stream, &id).or_throw();
+  return id;
+}
+int device_of(cudaStream_t stream) {
+  int device = -1;
+  CUDA_CALL(cudaStreamGetDevice, stream, &device).or_throw();
+  return device;
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Stream, IsWhatItWasMadeAs, "K38", kStreamManagement, kGate,
+              {"order.priority_lost", "error.swallowed:api=cudaStreamCreateWithFlags"}) {
+  use(leased_device());
+  int least = 0xdead, greatest = 0xdead;
+  CUDA_CALL(cudaDeviceGetStreamPriorityRange, &least, &greatest).or_throw();
+  step("given streams of each kind");
+  expect_true(greatest <= 0 && least >= 0, "the usual priority, 0, is within " + std::to_string(greatest) +
+                                               " to " + std::to_string(least));
+  int once = 0xdead;
+  expect_status(kSuccess, CUDA_CALL(cudaDeviceGetStreamPriorityRange, nullptr, &once));
+  expect_same("the greatest priority alone", std::to_string(greatest), std::to_string(once));
+  expect_status(kSuccess, CUDA_CALL(cudaDeviceGetStreamPriorityRange, &once, nullptr));
+  expect_same("the least priority alone", std::to_string(least), std::to_string(once));
+  const auto expect = [&](const std::string& what, cudaStream_t stream, unsigned flags, int priority) {
+    expect_same("flags and priority of " + what, std::to_string(flags) + " " + std::to_string(priority),
+                std::to_string(flags_of(stream)) + " " + std::to_string(priority_of(stream)));
+  };
+  cudaStream_t plain = nullptr;
+  CUDA_CALL(cudaStreamCreate, &plain).or_throw();
+  expect("a stream", plain, cudaStreamDefault, 0);
+  CUDA_CALL(cudaStreamDestroy, plain).or_throw();
+  expect("a blocking stream", Stream::blocking().handle(), cudaStreamDefault, 0);
+  expect("a non-blocking stream", Stream::non_blocking().handle(), cudaStreamNonBlocking, 0);
+  for (const cudaStream_t usual : {cudaStream_t{nullptr}, cudaStreamLegacy, cudaStreamPerThread})
+    expect("a default stream", usual, cudaStreamDefault, 0);
+  for (int wanted = greatest - 2; wanted <= least + 2; ++wanted) {
+    for (const unsigned flags : {cudaStreamDefault, cudaStreamNonBlocking}) {
+      cudaStream_t stream = nullptr;
+      CUDA_CALL(cudaStreamCreateWithPriority, &stream, flags, wanted).or_throw();
+      expect("a stream of priority " + std::to_string(wanted), stream, flags,
+             std::clamp(wanted, greatest, least));
+      CUDA_CALL(cudaStreamDestroy, stream).or_throw();
+    }
+  }
+  cudaStream_t none = nullptr;
+  expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaStreamCreateWithFlags, &none, 2));
+}
+
+PROCTOR_CHECK(Stream, HasAnIdAndADeviceOfItsOwn, "K38",
+              "CUDA Runtime API, cudaStreamGetId, cudaStreamGetDevice", kGate,
+              .faults = {"error.swallowed:api=cudaStreamGetId"}, .devices = 2) {
+  const auto devices = leased_devices(2);
+  use(devices[1]);
+  const Stream elsewhere = Stream::non_blocking();
+  use(devices[0]);
+  const Stream first = Stream::blocking(), second = Stream::blocking();
+  step("given streams of two devices, and the default streams of two threads");
+  std::set<unsigned long long> ids;
+  for (const cudaStream_t stream :
+       {first.handle(), second.handle(), elsewhere.handle(), cudaStreamLegacy, cudaStreamPerThread}) {
+    const auto id = id_of(stream);
+    expect_true(ids.insert(id).second, "no other stream has the id " + std::to_string(id));
+    expect_same("the id when asked again", std::to_string(id), std::to_string(id_of(stream)));
+    const Device& device = stream == elsewhere.handle() ? devices[1] : devices[0];
+    expect_same("the stream's device", std::to_string(native(device)), std::to_string(device_of(stream)));
+  }
+  expect_same("the id of stream 0, the legacy default stream", std::to_string(id_of(cudaStreamLegacy)),
+              std::to_string(id_of(nullptr)));
+  std::jthread([&] {
+    use(devices[0]);
+    const auto id = id_of(cudaStreamPerThread);
+    expect_true(ids.insert(id).second, "another thread's stream has another id than " + std::to_string(id));
+  }).join();
+  unsigned long long* const nowhere = nullptr;
+  expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaStreamGetId, first.handle(), nowhere));
+}
+
+PROCTOR_CHECK(Stream, ManagedMemoryIsAttachedWhole, "M37", "CUDA Runtime API, cudaStreamAttachMemAsync",
+              kGate, {"error.swallowed:api=cudaStreamAttachMemAsync"}) {
+  const auto context = leased();
+  const Queue queue(context);
+  const Buffer managed = shared_memory(context, 1 << 16), ordinary = device_memory(context, 1 << 16);
+  need(context.device().record()->native.concurrentManagedAccess != 0,
+       "unsupported:concurrent_managed_access");
+  const auto sent = noise(managed.bytes(), 5);
+  std::copy(sent.begin(), sent.end(), managed.data());
+  const auto attach = [&](void* memory, std::size_t bytes, unsigned flags) {
+    return CUDA_CALL(cudaStreamAttachMemAsync, native(queue), memory, bytes, flags);
+  };
+  step("given managed memory that is attached to a stream, to the host and to all streams");
+  for (const unsigned flags : {cudaMemAttachSingle, cudaMemAttachHost, cudaMemAttachGlobal})
+    for (const std::size_t bytes : {std::size_t{0}, managed.bytes()})
+      expect_status(kSuccess, attach(managed.data(), bytes, flags));
+  expect_status("cudaErrorInvalidValue", attach(managed.data(), managed.bytes() - 1, cudaMemAttachSingle));
+  expect_status("cudaErrorInvalidValue", attach(ordinary.data(), 0, cudaMemAttachSingle));
+  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
+  expect_bytes("what it holds", sent, {managed.data(), managed.bytes()}, context.device());
+}
+
 // ---- priorities, functions of the host ----
 
 PROCTOR_CHECK(Priority, IsToldAsItWasClamped, "K38", kPriority, kGate, {"order.priority_lost"}) {
@@ -317,6 +436,38 @@ PROCTOR_CHECK(HostFunction, CallbackRunsAfterItsKernel, "K44", "CUDA Runtime API
   CUDA_CALL(cudaStreamAddCallback, native(queue), observe_callback, &witness, 0).or_throw();
   CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
   expect_same("what it saw", "42", std::to_string(witness.seen));
+}
+
+namespace {
+
+// What calls a function of the host was refused.
+struct Intruder {
+  std::string name;
+};
+void call_from_host_function(void* data) {
+  void* memory = nullptr;
+  static_cast<Intruder*>(data)->name = CUDA_CALL(cudaMalloc, &memory, 64).name();
+}
+
+}  // namespace
+
+PROCTOR_CHECK(HostFunction, MayMakeNoCalls, "K44",
+              "CUDA Runtime API, cudaLaunchHostFunc: cudaErrorNotPermitted", kGate,
+              {"order.host_function_lost"}) {
+  const auto context = leased();
+  const Queue queue(context);
+  Counter counter(context);
+  Intruder intruder;
+  step("given a function of the host that asks for memory, and work behind it");
+  CUDA_CALL(cudaLaunchHostFunc, native(queue), call_from_host_function, &intruder).or_throw();
+  launch(counter.kernel, native(queue), 1, 64, counter.words.data(), 64u);
+  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
+  expect_same("the answer to it", "cudaErrorNotPermitted", intruder.name);
+  expect_same("count of the work", "1", std::to_string(counter.value()));
+  step("given a second one in the same stream");
+  CUDA_CALL(cudaLaunchHostFunc, native(queue), call_from_host_function, &intruder).or_throw();
+  CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
+  static_cast<void>(cudaGetLastError());
 }
 
 // ---- other devices ----

@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
+#include "suites/accel/cuda/refusal.h"
+#include "suites/kernels/stream_gate.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 #include "suites/main/observe.h"
@@ -35,16 +38,24 @@ Status launch_nothing(Queue& queue, const Kernel& kernel, const Buffer& words) {
 }
 
 // What each of several calls says after a kernel has done something that breaks its context.
-void answer_with_what_follows(Queue& queue, const Status& first) {
+void answer_with_what_follows(Queue& queue, const Event& event, const Status& first) {
   std::vector<std::string> later;
   void* pointer = nullptr;
   cudaStream_t stream = nullptr;
+  float milliseconds = 0;
+  later.push_back(peeked_error().name());
+  later.push_back(CUDA_CALL(cudaStreamQuery, native(queue)).name());
+  later.push_back(CUDA_CALL(cudaEventQuery, native(event)).name());
+  later.push_back(CUDA_CALL(cudaEventSynchronize, native(event)).name());
+  later.push_back(CUDA_CALL(cudaEventElapsedTime, &milliseconds, native(event), native(event)).name());
+  later.push_back(CUDA_CALL(cudaEventRecord, native(event), native(queue)).name());
   later.push_back(CUDA_CALL(cudaMalloc, &pointer, 64).name());
   later.push_back(CUDA_CALL(cudaStreamCreate, &stream).name());
   later.push_back(CUDA_CALL(cudaStreamSynchronize, native(queue)).name());
   later.push_back(CUDA_CALL(cudaDeviceSynchronize).name());
   later.push_back(last_error().name());
   later.push_back(last_error().name());
+  later.push_back(peeked_error().name());
   suite::answer({{"first", first.name()}, {"later", later}});
   _exit(0);  // nothing that the driver still has is worth tidying up
 }
@@ -52,21 +63,27 @@ void answer_with_what_follows(Queue& queue, const Status& first) {
 PROCTOR_HELPER(break_by_address) {
   const auto context = leased();
   Queue queue(context);
+  const Event event(context);
+  CUDA_CALL(cudaEventRecord, native(event), native(queue)).or_throw();
+  queue.synchronize();
   const Module module = Module::load(context, "hazard");
   Status status =
       queue.try_launch(Kernel(module, "store_at"), groups_of(1, 1), arguments(std::uint64_t{0xdead0000}, 1u));
   if (status.ok()) status = CUDA_CALL(cudaStreamSynchronize, native(queue));
-  answer_with_what_follows(queue, status);
+  answer_with_what_follows(queue, event, status);
 }
 
 PROCTOR_HELPER(break_by_assertion) {
   const auto context = leased();
   Queue queue(context);
+  const Event event(context);
+  CUDA_CALL(cudaEventRecord, native(event), native(queue)).or_throw();
+  queue.synchronize();
   const Module module = Module::load(context, "assertion");
   const auto value = device_copy(queue, context, std::vector<std::uint32_t>{7});
   Status status = queue.try_launch(Kernel(module, "assert_zero"), groups_of(1, 1), arguments(value));
   if (status.ok()) status = CUDA_CALL(cudaStreamSynchronize, native(queue));
-  answer_with_what_follows(queue, status);
+  answer_with_what_follows(queue, event, status);
 }
 
 // The answers of a process whose kernel broke its context and which then resets its device: the reset's, and
@@ -93,6 +110,130 @@ PROCTOR_HELPER(break_and_reset) {
                  {"cudaMemcpy", copied.code()},
                  {"same", got == sent}});
   _exit(0);  // nothing that the driver still has is worth tidying up
+}
+
+// What is told in a process that has made no call before: of a call that is refused without looking at a device.
+PROCTOR_HELPER(err_before_devices) {
+  std::vector<std::string> told = {peeked_error().name(), last_error().name()};
+  told.push_back(CUDA_CALL(cudaRuntimeGetVersion, nullptr).name());
+  for (const auto& ask : {peeked_error, peeked_error, last_error, last_error, peeked_error})
+    told.push_back(ask().name());
+  suite::answer({{"told", told}});
+}
+
+// What the first of two devices has, before a reset and after.
+struct Belongings {
+  explicit Belongings(const Device& device) : context(device), ordinal(native(device)) {
+    use(device);
+    CUDA_CALL(cudaDeviceGetDefaultMemPool, &usual_pool, ordinal).or_throw();
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = ordinal;
+    CUDA_CALL(cudaMemPoolCreate, &pool, &properties).or_throw();
+    CUDA_CALL(cudaDeviceSetMemPool, ordinal, pool).or_throw();
+    CUDA_CALL(cudaStreamCreate, &stream).or_throw();
+    CUDA_CALL(cudaEventCreate, &event).or_throw();
+    CUDA_CALL(cudaMalloc, &memory, kBytes).or_throw();
+    CUDA_CALL(cudaMallocHost, &host, kBytes).or_throw();
+    for (const cudaStream_t each : {stream, cudaStreamLegacy, cudaStreamPerThread}) {
+      CUDA_CALL(cudaMemsetAsync, memory, 0x5a, kBytes, each).or_throw();
+      CUDA_CALL(cudaStreamSynchronize, each).or_throw();
+    }
+  }
+  // The first word of what goes wrong with what was made above, or "".
+  std::string problem() const {
+    use(context.device());
+    std::vector<std::byte> got(kBytes);
+    void* more = nullptr;
+    const std::pair<const char*, Status> calls[] = {
+        {"stream", CUDA_CALL(cudaMemcpyAsync, got.data(), memory, kBytes, cudaMemcpyDefault, stream)},
+        {"event", CUDA_CALL(cudaEventRecord, event, stream)},
+        {"wait", CUDA_CALL(cudaStreamSynchronize, stream)},
+        {"pool", CUDA_CALL(cudaMallocFromPoolAsync, &more, 4096, pool, stream)},
+        {"free", CUDA_CALL(cudaFreeAsync, more, stream)},
+        {"thread", CUDA_CALL(cudaMemsetAsync, memory, 0x5a, kBytes, cudaStreamPerThread)},
+    };
+    for (const auto& [what, status] : calls)
+      if (!status.ok()) return std::string(what) + ": " + status.name();
+    if (got != std::vector<std::byte>(kBytes, std::byte{0x5a})) return "bytes";
+    return knows(memory) && knows(host) ? "" : "addresses";
+  }
+  static bool knows(const void* address) {
+    cudaPointerAttributes attributes{};
+    CUDA_CALL(cudaPointerGetAttributes, &attributes, address).or_throw();
+    return attributes.type != cudaMemoryTypeUnregistered;
+  }
+
+  static constexpr std::size_t kBytes = 4096;
+  Context context;
+  int ordinal;
+  cudaMemPool_t usual_pool = nullptr, pool = nullptr;
+  cudaStream_t stream = nullptr;
+  cudaEvent_t event = nullptr;
+  void* memory = nullptr;
+  void* host = nullptr;
+};
+
+// Whether bytes go there and back in this stream.
+bool works(cudaStream_t stream) {
+  void* memory = nullptr;
+  CUDA_CALL(cudaMalloc, &memory, 4096).or_throw();
+  const auto sent = noise(4096, 3);
+  std::vector<std::byte> got(4096);
+  CUDA_CALL(cudaMemcpyAsync, memory, sent.data(), 4096, cudaMemcpyDefault, stream).or_throw();
+  CUDA_CALL(cudaMemcpyAsync, got.data(), memory, 4096, cudaMemcpyDefault, stream).or_throw();
+  CUDA_CALL(cudaStreamSynchronize, stream).or_throw();
+  CUDA_CALL(cudaFree, memory).or_throw();
+  return got == sent;
+}
+
+nlohmann::json settings(int ordinal) {
+  unsigned flags = 0;
+  std::size_t stack = 0;
+  cudaMemPool_t pool = nullptr, usual = nullptr;
+  std::uint64_t threshold = 99;
+  CUDA_CALL(cudaGetDeviceFlags, &flags).or_throw();
+  CUDA_CALL(cudaDeviceGetLimit, &stack, cudaLimitStackSize).or_throw();
+  CUDA_CALL(cudaDeviceGetMemPool, &pool, ordinal).or_throw();
+  CUDA_CALL(cudaDeviceGetDefaultMemPool, &usual, ordinal).or_throw();
+  CUDA_CALL(cudaMemPoolGetAttribute, usual, cudaMemPoolAttrReleaseThreshold, &threshold).or_throw();
+  return {{"flags", flags}, {"stack", stack}, {"usual_pool", pool == usual}, {"threshold", threshold}};
+}
+
+// Resets the first of two devices that both are in use, and while a kernel runs there that ends by itself.
+PROCTOR_HELPER(reset_one_of_two) {
+  const auto devices = leased_devices(2);
+  use(devices[0]);
+  const auto settings_before = settings(0);
+  const Belongings mine(devices[0]), others(devices[1]);
+  use(devices[0]);
+  CUDA_CALL(cudaSetDeviceFlags, cudaDeviceScheduleSpin).or_throw();
+  CUDA_CALL(cudaDeviceSetLimit, cudaLimitStackSize, 8192).or_throw();
+  std::uint64_t all = UINT64_MAX;
+  CUDA_CALL(cudaMemPoolSetAttribute, mine.usual_pool, cudaMemPoolAttrReleaseThreshold, &all).or_throw();
+  static_cast<void>(cudaDeviceEnablePeerAccess(1, 0));
+  const Module module = Module::load(mine.context, "litmus");
+  constexpr std::uint64_t kLooks = 100'000;
+  launch(Kernel(module, "gate"), mine.stream, 1, 1, static_cast<std::byte*>(mine.host),
+         static_cast<std::byte*>(mine.host) + 64, kLooks);
+  nlohmann::json answer = {{"reset", CUDA_CALL(cudaDeviceReset).name()}};
+  answer["known"] = Belongings::knows(mine.memory) || Belongings::knows(mine.host);
+  answer["settings"] = settings(0) == settings_before;
+  answer["peer"] = CUDA_CALL(cudaDeviceDisablePeerAccess, 1).name();
+  cudaStream_t made = nullptr;
+  CUDA_CALL(cudaStreamCreate, &made).or_throw();
+  answer["works"] = {works(made), works(cudaStreamLegacy), works(cudaStreamPerThread)};
+  std::vector<std::size_t> free(3);
+  for (std::size_t& each : free) {
+    std::size_t total = 0;
+    CUDA_CALL(cudaDeviceReset).or_throw();
+    CUDA_CALL(cudaMemGetInfo, &each, &total).or_throw();
+  }
+  answer["free"] = free;
+  answer["others"] = others.problem();
+  suite::answer(answer);
+  _exit(0);  // much of what is tidied up at the end went with the device
 }
 
 // Resets a sound device, and tells whether memory and kernels work then.
@@ -193,6 +334,126 @@ PROCTOR_CHECK(Reset, FreesEverythingAndGoesOn, "K48", "CUDA Runtime API, cudaDev
   expect_same("the reset answers", kSuccess, answer.at("reset").get<std::string>());
   expect_true(!answer.at("known").get<bool>(), "memory from before is not known any more");
   expect_true(answer.at("same").get<bool>(), "new memory keeps its bytes");
+}
+
+PROCTOR_CHECK(Reset, IsOfOneDevice, "K48", "CUDA Runtime API, cudaDeviceReset: the current device", kGate,
+              .faults = {"state.reset_ignored"}, .devices = 2) {
+  leased_devices(2);
+  step("given a second process that uses two devices and resets one of them");
+  Helper child("reset_one_of_two");
+  const auto answer = child.answer();
+  expect_same("the reset answers", kSuccess, answer.at("reset").get<std::string>());
+  expect_same("memory from before is known", "false", answer.at("known").dump());
+  expect_same("flags, limits and pools are those of the beginning", "true", answer.at("settings").dump());
+  const std::string peer = answer.at("peer");
+  expect_true(peer == "cudaErrorPeerAccessNotEnabled",
+              "the peer is none any more, taking it away answers " + peer);
+  expect_same("a new stream, the legacy default stream and the thread's work", "[true,true,true]",
+              answer.at("works").dump());
+  const auto free = answer.at("free").get<std::vector<std::int64_t>>();
+  for (const std::int64_t each : free)
+    expect_true(std::abs(each - free.front()) <= std::int64_t{64} << 20,
+                "as much is free after each reset: " + answer.at("free").dump());
+  expect_same("what goes wrong on the other device", "", answer.at("others").get<std::string>());
+}
+
+PROCTOR_CHECK(Error, IsKnownBeforeAnyDevice, "M06", kLast, kGate, {"error.never_cleared"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  step("given a call without an answer to write to, the first of its process");
+  Helper child("err_before_devices");
+  const nlohmann::json expected = {kSuccess,
+                                   kSuccess,
+                                   "cudaErrorInvalidValue",
+                                   "cudaErrorInvalidValue",
+                                   "cudaErrorInvalidValue",
+                                   "cudaErrorInvalidValue",
+                                   kSuccess,
+                                   kSuccess};
+  expect_same("what is told", expected.dump(), child.answer().at("told").dump());
+  step("given a launch that is refused, and is told");
+  expect_status(kConfiguration, launch_nothing(queue, Kernel(module, "fill"), device_memory(context, 64)));
+  expect_status(kConfiguration, last_error());
+  expect_status(kSuccess, peeked_error());
+}
+
+namespace {
+
+struct Named {
+  cudaError_t code;
+  const char* name;
+};
+#define NAMED(code) \
+  { code, #code }
+constexpr Named kNamed[] = {
+    NAMED(cudaSuccess),
+    NAMED(cudaErrorInvalidValue),
+    NAMED(cudaErrorMemoryAllocation),
+    NAMED(cudaErrorInitializationError),
+    NAMED(cudaErrorInvalidConfiguration),
+    NAMED(cudaErrorInvalidPitchValue),
+    NAMED(cudaErrorInvalidSymbol),
+    NAMED(cudaErrorInvalidMemcpyDirection),
+    NAMED(cudaErrorInsufficientDriver),
+    NAMED(cudaErrorInvalidDeviceFunction),
+    NAMED(cudaErrorNoDevice),
+    NAMED(cudaErrorInvalidDevice),
+    NAMED(cudaErrorInvalidKernelImage),
+    NAMED(cudaErrorNoKernelImageForDevice),
+    NAMED(cudaErrorECCUncorrectable),
+    NAMED(cudaErrorUnsupportedLimit),
+    NAMED(cudaErrorPeerAccessUnsupported),
+    NAMED(cudaErrorFileNotFound),
+    NAMED(cudaErrorInvalidResourceHandle),
+    NAMED(cudaErrorIllegalState),
+    NAMED(cudaErrorSymbolNotFound),
+    NAMED(cudaErrorNotReady),
+    NAMED(cudaErrorIllegalAddress),
+    NAMED(cudaErrorPeerAccessAlreadyEnabled),
+    NAMED(cudaErrorPeerAccessNotEnabled),
+    NAMED(cudaErrorAssert),
+    NAMED(cudaErrorHostMemoryAlreadyRegistered),
+    NAMED(cudaErrorHostMemoryNotRegistered),
+    NAMED(cudaErrorLaunchFailure),
+    NAMED(cudaErrorCooperativeLaunchTooLarge),
+    NAMED(cudaErrorNotPermitted),
+    NAMED(cudaErrorNotSupported),
+    NAMED(cudaErrorStreamCaptureUnsupported),
+    NAMED(cudaErrorStreamCaptureInvalidated),
+    NAMED(cudaErrorStreamCaptureMerge),
+    NAMED(cudaErrorStreamCaptureUnmatched),
+    NAMED(cudaErrorStreamCaptureUnjoined),
+    NAMED(cudaErrorStreamCaptureIsolation),
+    NAMED(cudaErrorStreamCaptureImplicit),
+    NAMED(cudaErrorCapturedEvent),
+    NAMED(cudaErrorStreamCaptureWrongThread),
+    NAMED(cudaErrorGraphExecUpdateFailure),
+    NAMED(cudaErrorUnknown),
+};
+#undef NAMED
+
+}  // namespace
+
+PROCTOR_CHECK(Error, EachHasItsNameAndText, "M06", "CUDA Runtime API, cudaGetErrorName, cudaGetErrorString",
+              kGate, {"error.wrong_code"}) {
+  constexpr const char* kUnknown = "unrecognized error code";
+  step("given codes that documents name, and one that is none");
+  for (const Named& each : kNamed) {
+    expect_same("the name of " + std::to_string(each.code), each.name, cudaGetErrorName(each.code));
+    const std::string text = cudaGetErrorString(each.code);
+    expect_true(!text.empty() && text != kUnknown && text != each.name,
+                std::string(each.name) + " has a text");
+  }
+  expect_same("the text of success", "no error", cudaGetErrorString(cudaSuccess));
+  expect_same("the text for want of memory", "out of memory", cudaGetErrorString(cudaErrorMemoryAllocation));
+  expect_same("the name of none", kUnknown, cudaGetErrorName(no_such<cudaError_t>()));
+  expect_same("the text of none", kUnknown, cudaGetErrorString(no_such<cudaError_t>()));
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  expect_status(kConfiguration, launch_nothing(queue, Kernel(module, "fill"), device_memory(context, 64)));
+  static_cast<void>(last_error());
 }
 
 // Documents disagree on whether a reset is enough or the process must end.

@@ -137,6 +137,11 @@ PROCTOR_CHECK(Capture, EachKindOfUnsafeCallIsForbidden, "K45", kRules, kGate,
       {"cudaDeviceSynchronize", [] { return CUDA_CALL(cudaDeviceSynchronize); }},
       {"cudaStreamSynchronize", [&] { return CUDA_CALL(cudaStreamSynchronize, native(queue)); }},
       {"cudaStreamQuery", [&] { return CUDA_CALL(cudaStreamQuery, native(queue)); }},
+      {"cudaStreamAddCallback",
+       [&] {
+         return CUDA_CALL(
+             cudaStreamAddCallback, native(queue), [](cudaStream_t, cudaError_t, void*) {}, nullptr, 0);
+       }},
   };
   for (const auto& [name, call] : calls) {
     step(std::string("given ") + name + " while a stream captures");

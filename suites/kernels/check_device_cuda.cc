@@ -41,7 +41,7 @@ int current_device() {
 
 }  // namespace
 
-PROCTOR_CHECK(Device, FlagsAreKeptAndItsOwn, "K81", "CUDA Runtime API, cudaSetDeviceFlags, cudaInitDevice",
+PROCTOR_CHECK(Device, FlagsAreKeptAndItsOwn, "K57", "CUDA Runtime API, cudaSetDeviceFlags, cudaInitDevice",
               kGate,
               .faults = {"error.swallowed:api=cudaSetDeviceFlags", "error.swallowed:api=cudaInitDevice"},
               .devices = 2) {
@@ -95,7 +95,7 @@ constexpr Limit kDeviceLimits[] = {
 
 }  // namespace
 
-PROCTOR_CHECK(Device, LimitsAreKeptAndItsOwn, "K81",
+PROCTOR_CHECK(Device, LimitsAreKeptAndItsOwn, "K57",
               "CUDA Runtime API, cudaDeviceSetLimit, cudaDeviceGetLimit", kGate,
               .faults = {"error.swallowed:api=cudaDevice?etLimit", "error.wrong_code:api=cudaDevice?etLimit"},
               .devices = 2) {
@@ -121,7 +121,7 @@ PROCTOR_CHECK(Device, LimitsAreKeptAndItsOwn, "K81",
   expect_status(kInvalidValue, CUDA_CALL(cudaDeviceGetLimit, nullptr, cudaLimitStackSize));
 }
 
-PROCTOR_CHECK(Device, LimitsAreUsualAtFirst, "K81",
+PROCTOR_CHECK(Device, LimitsAreUsualAtFirst, "K57",
               "CUDA C++ Programming Guide, Formatted Output, Dynamic Memory, Dynamic Parallelism: defaults",
               kWarn, .faults = {"error.swallowed:api=cudaDeviceGetLimit"}, .devices = 2) {
   for (const Device& device : leased_devices(2)) {
@@ -139,7 +139,7 @@ PROCTOR_CHECK(Device, LimitsAreUsualAtFirst, "K81",
   expect_status("cudaErrorUnsupportedLimit", CUDA_CALL(cudaDeviceGetLimit, &value, no_such<cudaLimit>()));
 }
 
-PROCTOR_CHECK(Device, CacheConfigurationIsAPreference, "K81", "CUDA Runtime API, cudaDeviceSetCacheConfig",
+PROCTOR_CHECK(Device, CacheConfigurationIsAPreference, "K57", "CUDA Runtime API, cudaDeviceSetCacheConfig",
               kGate, {"error.swallowed:api=cudaDeviceGetCacheConfig"}) {
   use(leased_device());
   step("given each preference for shared memory or cache");
@@ -153,7 +153,7 @@ PROCTOR_CHECK(Device, CacheConfigurationIsAPreference, "K81", "CUDA Runtime API,
   expect_status(kInvalidValue, CUDA_CALL(cudaDeviceGetCacheConfig, nullptr));
 }
 
-PROCTOR_CHECK(Device, ChosenOneFits, "K82", "CUDA Runtime API, cudaChooseDevice: best matches", kGate,
+PROCTOR_CHECK(Device, ChosenOneFits, "K58", "CUDA Runtime API, cudaChooseDevice: best matches", kGate,
               .faults = {"error.swallowed:api=cudaChooseDevice"}, .devices = 2) {
   const auto devices = leased_devices(2);
   step("given the properties of each device as what is wanted, and more than any has");
@@ -202,7 +202,7 @@ PROCTOR_HELPER(set_valid_devices) {
 
 }  // namespace
 
-PROCTOR_CHECK(Device, FirstOfTheValidOnesIsUsed, "K82", "CUDA Runtime API, cudaSetValidDevices", kWarn,
+PROCTOR_CHECK(Device, FirstOfTheValidOnesIsUsed, "K58", "CUDA Runtime API, cudaSetValidDevices", kWarn,
               .faults = {"error.swallowed:api=cudaSetValidDevices",
                          "error.wrong_code:api=cudaSetValidDevices"},
               .devices = 2) {

@@ -213,6 +213,9 @@ PROCTOR_CHECK(EventIpc, OnlyThoseMadeForItHaveHandles, "M41", "CUDA Runtime API,
   step("given an event of this process and one for others");
   expect_status("cudaErrorInvalidResourceHandle", CUDA_CALL(cudaIpcGetEventHandle, &handle, ordinary.handle));
   expect_status(kSuccess, CUDA_CALL(cudaIpcGetEventHandle, &handle, shared.handle));
+  step("given a handle of nothing");
+  cudaEvent_t event = nullptr;
+  expect_refused("cudaIpcOpenEventHandle", CUDA_CALL(cudaIpcOpenEventHandle, &event, cudaIpcEventHandle_t{}));
 }
 
 PROCTOR_CHECK(EventIpc, OtherProcessSeesItHappen, "M41", "CUDA Runtime API, cudaIpcGetEventHandle", kGate,

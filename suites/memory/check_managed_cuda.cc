@@ -5,6 +5,11 @@
 #include "suites/accel/cuda/native.h"
 #include "suites/main/check.h"
 
+#if CUDART_VERSION >= 13000
+extern "C" decltype(cudaMemPrefetchAsync)
+    cudaMemPrefetchAsync_ptsz;  // of programs with -default-stream per-thread
+#endif
+
 namespace proctor::accel {
 namespace {
 
@@ -52,6 +57,102 @@ PROCTOR_CHECK(Managed, AdviceKeepsTheBytes, "M37", kAdvise, kGate, {"copy.prefet
     try_advise(buffer.data(), buffer.bytes(), advice, native(context.device())).or_throw();
   }
   expect_bytes("managed memory after it", sent, {buffer.data(), buffer.bytes()}, context.device());
+}
+
+namespace {
+
+std::string place_name(int place) {
+  return place == cudaCpuDeviceId ? "the host" : "device " + std::to_string(place);
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Managed, HintsAreForWholeRangesOfIt, "M37",
+              "CUDA Runtime API, cudaMemPrefetchAsync, cudaMemAdvise", kGate,
+              {"error.swallowed:api=cudaMemPrefetchAsync", "error.swallowed:api=cudaMemAdvise"}) {
+  const auto context = leased();
+  constexpr std::size_t kBytes = 1 << 20;  // what allocators round nothing up to
+  const Buffer managed = shared_memory(context, kBytes), ordinary = device_memory(context, kBytes);
+  need_concurrent_access(context);
+  Queue queue(context);
+  const int device = native(context.device());
+  struct Range {
+    const std::byte* begin;
+    std::size_t bytes;
+    bool good;
+  };
+  const Range ranges[] = {{managed.data(), kBytes, true},
+                          {managed.data(), 1, true},
+                          {managed.data() + 4096, kBytes - 4096, true},
+                          {managed.data() + kBytes - 1, 1, true},
+                          {managed.data(), kBytes + 1, false},
+                          {managed.data() + 4096, kBytes - 4095, false},
+                          {managed.data(), 0, false},
+                          {ordinary.data(), kBytes, false}};
+  constexpr const char* kInvalid = "cudaErrorInvalidValue";
+  for (const Range& range : ranges) {
+    step("given " + std::to_string(range.bytes) + " bytes, some of them managed");
+    for (const int place : {device, static_cast<int>(cudaCpuDeviceId)}) {
+      const char* const expected = range.good ? kSuccess : kInvalid;
+      expect_status(expected, try_prefetch(range.begin, range.bytes, place, native(queue)));
+      expect_status(expected, try_prefetch(range.begin, range.bytes, place, nullptr));
+      expect_status(expected, try_advise(range.begin, range.bytes, cudaMemAdviseSetPreferredLocation, place));
+    }
+    const char* const expected = range.good ? kSuccess : kInvalid;
+    for (const auto advice : {cudaMemAdviseSetReadMostly, cudaMemAdviseUnsetAccessedBy})
+      expect_status(expected, try_advise(range.begin, range.bytes, advice, device));
+  }
+  step("given devices that there are not, for advice that is about a device and advice that is not");
+  for (const int place : {99, -7}) {
+    suite::expect_true(!try_prefetch(managed.data(), kBytes, place, native(queue)).ok(),
+                       "nothing is prefetched to " + place_name(place));
+    for (const auto advice :
+         {cudaMemAdviseSetPreferredLocation, cudaMemAdviseSetAccessedBy, cudaMemAdviseUnsetAccessedBy})
+      suite::expect_true(!try_advise(managed.data(), kBytes, advice, place).ok(),
+                         "advice " + std::to_string(advice) + " is refused for " + place_name(place));
+    for (const auto advice :
+         {cudaMemAdviseSetReadMostly, cudaMemAdviseUnsetReadMostly, cudaMemAdviseUnsetPreferredLocation})
+      expect_status(kSuccess, try_advise(managed.data(), kBytes, advice, place));
+  }
+  for (const int advice : {0, cudaMemAdviseUnsetAccessedBy + 1})
+    expect_status(kInvalid,
+                  try_advise(managed.data(), kBytes, static_cast<cudaMemoryAdvise>(advice), device));
+  queue.synchronize();
+}
+
+PROCTOR_CHECK(Managed, PlacesAreHostAndDevices, "M37",
+              "CUDA Runtime API, cudaMemPrefetchAsync: cudaMemLocation", kGate,
+              {"error.swallowed:api=cudaMemPrefetchAsync"}) {
+#if CUDART_VERSION < 13000
+  suite::skip("needs:cuda>=13");  // before, a place was a number
+#else
+  const auto context = leased();
+  const Buffer managed = shared_memory(context, 4096);
+  need_concurrent_access(context);
+  const Queue queue(context);
+  const auto prefetch = [&](cudaMemLocationType type, int id, unsigned flags) {
+    cudaMemLocation place{};
+    place.type = type;
+    place.id = id;
+    return CUDA_CALL(cudaMemPrefetchAsync, managed.data(), managed.bytes(), place, flags, native(queue));
+  };
+  step("given a device, the host and what is no place, and flags that do not exist");
+  const int device = native(context.device());
+  expect_status(kSuccess, prefetch(cudaMemLocationTypeDevice, device, 0));
+  expect_status(kSuccess, prefetch(cudaMemLocationTypeHost, 0, 0));
+  expect_status("cudaErrorInvalidDevice", prefetch(cudaMemLocationTypeDevice, 99, 0));
+  expect_status("cudaErrorInvalidValue", prefetch(cudaMemLocationTypeInvalid, 0, 0));
+  for (const unsigned flags : {1U, 0x40000000U})
+    expect_status("cudaErrorInvalidValue", prefetch(cudaMemLocationTypeDevice, device, flags));
+  cudaMemLocation here{};
+  here.type = cudaMemLocationTypeDevice;
+  here.id = device;
+  for (const std::size_t bytes : {std::size_t{1}, managed.bytes()})
+    expect_status(kSuccess, CUDA_CALL(cudaMemPrefetchAsync_ptsz, managed.data(), bytes, here, 0, nullptr));
+  expect_status("cudaErrorInvalidValue",
+                CUDA_CALL(cudaMemPrefetchAsync_ptsz, managed.data(), managed.bytes() + 1, here, 0, nullptr));
+  CUDA_CALL(cudaStreamSynchronize, cudaStreamPerThread).or_throw();
+#endif
 }
 
 // Where host and device may use managed memory at once, they may use different words of it at once.

@@ -119,10 +119,10 @@ PROCTOR_CHECK(Enumerate, BusIdLeadsBack, "V30",
     step("given the bus id of each device under " + *variables[0].second + " and the mask " +
          *variables[1].second);
     const auto round = query_child({"bus-ids"}, variables).at("round");
-    for (std::size_t i = 0; i < round.size(); ++i) {
-      expect_same("cudaDeviceGetByPCIBusId of " + round[i].at("id").get<std::string>(), "cudaSuccess",
-                  round[i].at("result"));
-      expect_same("its ordinal", std::to_string(i), round[i].at("ordinal").dump());
+    for (const auto& each : round) {
+      expect_same("cudaDeviceGetByPCIBusId of " + each.at("id").get<std::string>(), "cudaSuccess",
+                  each.at("result"));
+      expect_same("its ordinal", each.at("meant").dump(), each.at("ordinal").dump());
     }
   }
 }

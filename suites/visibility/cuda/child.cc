@@ -5,7 +5,7 @@
 //   null-count        {"result":CODE}: cudaGetDeviceCount(nullptr)
 //   select            {"inside":[{"set","get","ordinal","uuid"}]}: each in a thread of its own;
 //                     "first":CODE, "outside":{"-1":CODE,"N":CODE}: cudaSetDevice(0), (-1), (N)
-//   bus-ids           {"round":[{"id","result","ordinal"}], "bad":{TEXT:CODE}}
+//   bus-ids           {"round":[{"id","result","ordinal","meant"}], "bad":{TEXT:CODE}}: each id in each of its forms
 //   bus-id-rooms      {"rooms":[{"room","needed","result","beyond"}]}: cudaDeviceGetPCIBusId of device 0 into each
 //                     room; beyond: whether it wrote behind it
 //   attributes        {"devices":[[{"name","attribute","property"}]]}
@@ -168,17 +168,26 @@ json select() {
 
 json bus_ids() {
   json round = json::array();
+  std::vector<std::string> texts = {"", "card", "ffff:ff:1f.7"};
   for (int i = 0; i < device_count(); ++i) {
-    char id[32] = {};
-    int ordinal = -1;
-    cudaDeviceGetPCIBusId(id, sizeof id, i);
-    const auto result = cudaDeviceGetByPCIBusId(&ordinal, id);
-    round.push_back({{"id", id}, {"result", name(result)}, {"ordinal", ordinal}});
+    char told[32] = {};
+    cudaDeviceGetPCIBusId(told, sizeof told, i);
+    const std::string id = told;
+    const auto domain = id.find(':') + 1;
+    for (const std::string& form : {id, id.substr(0, id.find('.')), id.substr(domain)}) {
+      int ordinal = -1;
+      const auto result = cudaDeviceGetByPCIBusId(&ordinal, form.c_str());
+      round.push_back({{"id", form}, {"result", name(result)}, {"ordinal", ordinal}, {"meant", i}});
+    }
+    const auto place = id.substr(domain);
+    for (const std::string& text : {id + "z", id.substr(0, id.find('.')) + "z", place + "z",
+                                    place.substr(0, place.find('.')), ":" + place})
+      texts.push_back(text);
   }
   json bad;
-  for (const char* text : {"", "card", "ffff:ff:1f.7"}) {
+  for (const std::string& text : texts) {
     int ordinal = -1;
-    bad[text] = name(cudaDeviceGetByPCIBusId(&ordinal, text));
+    bad[text] = name(cudaDeviceGetByPCIBusId(&ordinal, text.c_str()));
   }
   return {{"round", round}, {"bad", bad}};
 }

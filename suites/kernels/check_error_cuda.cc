@@ -73,6 +73,51 @@ PROCTOR_HELPER(break_by_address) {
   answer_with_what_follows(queue, event, status);
 }
 
+// What calls that make, copy and tell answer after that, each with arguments that were good before.
+PROCTOR_HELPER(ask_after_an_illegal_address) {
+  const auto context = leased();
+  Queue queue(context);
+  const Module module = Module::load(context, "hazard");
+  const Kernel kernel(module, "store_at");
+  const Buffer memory = device_memory(context, 64), host = host_memory(context, 64);
+  alignas(4096) static std::byte page[4096];
+  const auto image = module_file("basic");
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = native(context.device());
+  void* pointer = nullptr;
+  std::size_t size = 0, total = 0;
+  unsigned flags = 0;
+  cudaMemPool_t pool = nullptr;
+  cudaLibrary_t library = nullptr;
+  cudaIpcMemHandle_t handle{};
+  cudaFuncAttributes attributes{};
+  Status broken = queue.try_launch(kernel, groups_of(1, 1), arguments(std::uint64_t{0xdead0000}, 1u));
+  if (broken.ok()) broken = CUDA_CALL(cudaStreamSynchronize, native(queue));
+  const Status later[] = {
+      CUDA_CALL(cudaMemcpy, host.data(), memory.data(), 64, cudaMemcpyDefault),
+      CUDA_CALL(cudaMemset, memory.data(), 0, 64),
+      CUDA_CALL(cudaMemGetInfo, &size, &total),
+      CUDA_CALL(cudaMallocManaged, &pointer, 64, cudaMemAttachGlobal),
+      CUDA_CALL(cudaMallocAsync, &pointer, 64, native(queue)),
+      CUDA_CALL(cudaHostAlloc, &pointer, 64, cudaHostAllocDefault),
+      CUDA_CALL(cudaHostRegister, page, sizeof page, cudaHostRegisterDefault),
+      CUDA_CALL(cudaHostGetDevicePointer, &pointer, host.data(), 0),
+      CUDA_CALL(cudaHostGetFlags, &flags, host.data()),
+      CUDA_CALL(cudaMemPoolCreate, &pool, &properties),
+      CUDA_CALL(cudaLibraryLoadData, &library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+      CUDA_CALL(cudaIpcGetMemHandle, &handle, memory.data()),
+      CUDA_CALL(cudaFuncGetAttributes, &attributes, native(kernel)),
+      CUDA_CALL(cudaFree, memory.data()),
+      CUDA_CALL(cudaFreeHost, host.data()),
+  };
+  auto answers = nlohmann::json::object();
+  for (const Status& status : later) answers[status.call()] = status.name();
+  suite::answer({{"broken", broken.name()}, {"later", answers}});
+  _exit(0);  // nothing that the driver still has is worth tidying up
+}
+
 PROCTOR_HELPER(break_by_assertion) {
   const auto context = leased();
   Queue queue(context);
@@ -318,6 +363,17 @@ PROCTOR_CHECK(Error, NotReadyIsNoError, "K39", "CUDA Runtime API, cudaErrorNotRe
 PROCTOR_CHECK(Sticky, IllegalAddressStays, "K47", kSticky, kGate, {"error.not_sticky"}) {
   step("given a second process whose kernel writes to nobody's memory");
   expect_sticky("break_by_address", {"cudaErrorIllegalAddress", "cudaErrorLaunchFailure"});
+}
+
+// The documents say it of any work, without a list of what is work.
+PROCTOR_CHECK(Sticky, IllegalAddressIsToldByEveryCall, "K47", kSticky, suite::kWarn, {"error.not_sticky"}) {
+  step("given a second process whose kernel writes to nobody's memory, and which asks for more");
+  Helper child("ask_after_an_illegal_address");
+  const auto answer = child.answer();
+  const auto broken = answer.at("broken").get<std::string>();
+  for (const auto& later : answer.at("later").items()) {
+    expect_same(later.key() + " answers", broken, later.value().get<std::string>());
+  }
 }
 
 PROCTOR_CHECK(Sticky, FailedAssertionStays, "K46", "CUDA C++ Programming Guide, Assertion", kGate,

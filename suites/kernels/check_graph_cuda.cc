@@ -4,13 +4,22 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
+#include <functional>
 #include <span>
+#include <utility>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
 #include "suites/accel/cuda/refusal.h"
 #include "suites/kernels/counter.h"
 #include "suites/main/check.h"
+
+// The forms of a program that is compiled so that its default stream is the thread's own, which can be captured.
+extern "C" {
+decltype(cudaMemcpy) cudaMemcpy_ptds;
+decltype(cudaMemcpy2D) cudaMemcpy2D_ptds;
+}
 
 namespace proctor::accel {
 namespace {
@@ -112,7 +121,7 @@ PROCTOR_CHECK(Graph, CopiesAndFillsAreReplayed, "K45", kGraphs, kGate,
   step("given a graph of a fill and two copies, launched with other bytes each time");
   for (std::uint64_t round = 0; round < 4; ++round) {
     const auto sent = noise(4096, round);
-    std::copy(sent.begin(), sent.end(), from.data());
+    write(queue, context, from.data(), sent);
     graph.launch(queue);
     queue.synchronize();
     std::vector<std::byte> expected(4096, pattern);
@@ -326,6 +335,92 @@ PROCTOR_CHECK(Graph, StreamThatDoesNotComeBackIsRefused, "K45", kCodes, kGate,
   CUDA_CALL(cudaStreamWaitEvent, native(second), native(forked), 0).or_throw();
   counter.add_one(second);
   expect_status("cudaErrorStreamCaptureUnjoined", end(first));
+}
+
+PROCTOR_CHECK(Graph, SynchronousCopyInACaptureIsRefusedAndEndsIt, "K45", kCodes, kGate,
+              {"error.wrong_code", "error.swallowed"}) {
+  const auto context = leased();
+  use(context.device());
+  const Buffer from = device_memory(context, 64);
+  std::vector<std::byte> to(64);
+  for (const bool flat : {true, false}) {
+    step(std::string("given a synchronous copy of ") + (flat ? "bytes" : "rows") +
+         " in the thread's stream, which captures");
+    CUDA_CALL(cudaStreamBeginCapture, cudaStreamPerThread, cudaStreamCaptureModeThreadLocal).or_throw();
+    expect_status("cudaErrorStreamCaptureUnsupported",
+                  flat ? CUDA_CALL(cudaMemcpy_ptds, to.data(), from.data(), 64, cudaMemcpyDefault)
+                       : CUDA_CALL(cudaMemcpy2D_ptds, to.data(), 8, from.data(), 8, 8, 8, cudaMemcpyDefault));
+    cudaGraph_t graph = nullptr;
+    expect_status("cudaErrorStreamCaptureInvalidated",
+                  CUDA_CALL(cudaStreamEndCapture, cudaStreamPerThread, &graph));
+    static_cast<void>(cudaGetLastError());
+  }
+}
+
+PROCTOR_CHECK(Graph, CopiesAndFillsAreCaptured, "K45", kGraphs, kGate, {"copy.skip", "order.capture_runs"}) {
+  const auto context = leased();
+  Queue queue(context);
+  constexpr std::size_t kRow = 64, kCalls = 6;
+  const Buffer from = device_memory(context, kRow), there = device_memory(context, kRow);
+  const Buffer to = host_memory(context, kRow * kCalls);
+  std::memset(to.data(), 0, to.bytes());
+  const auto place = [&](std::size_t call) { return to.data() + call * kRow; };
+  const cudaStream_t stream = native(queue);
+  const int device = native(context.device());
+  cudaMemcpy3DParms what{};
+  what.srcPtr = {there.data(), 8, 8, 8};
+  what.dstPtr = {place(2), 8, 8, 8};
+  what.extent = {8, 8, 1};
+  what.kind = cudaMemcpyDefault;
+  step("given a graph of each kind of copy and fill, and a source that is changed before it is launched");
+  begin(queue);
+  CUDA_CALL(cudaMemcpyPeerAsync, there.data(), device, from.data(), device, kRow, stream).or_throw();
+  CUDA_CALL(cudaMemcpyAsync, place(0), there.data(), kRow, cudaMemcpyDefault, stream).or_throw();
+  CUDA_CALL(cudaMemcpy2DAsync, place(1), 8, there.data(), 8, 8, 8, cudaMemcpyDefault, stream).or_throw();
+  CUDA_CALL(cudaMemcpy3DAsync, &what, stream).or_throw();
+  CUDA_CALL(cudaMemsetAsync, place(3), 0x11, kRow, stream).or_throw();
+  CUDA_CALL(cudaMemset2DAsync, place(4), 8, 0x22, 8, 8, stream).or_throw();
+  CUDA_CALL(cudaMemset3DAsync, cudaPitchedPtr{place(5), 8, 8, 8}, 0x33, cudaExtent{8, 8, 1}, stream)
+      .or_throw();
+  const Graph graph(queue);
+  queue.synchronize();
+  expect_bytes("the targets before a launch", std::vector<std::byte>(to.bytes()), {to.data(), to.bytes()},
+               context.device());
+  for (std::uint64_t round = 0; round < 2; ++round) {
+    const auto sent = noise(kRow, round);
+    write(queue, context, from.data(), sent);
+    graph.launch(queue);
+    queue.synchronize();
+    std::vector<std::byte> expected;
+    for (int copies = 0; copies < 3; ++copies) expected.insert(expected.end(), sent.begin(), sent.end());
+    for (const int value : {0x11, 0x22, 0x33}) expected.resize(expected.size() + kRow, std::byte(value));
+    expect_bytes("the targets", expected, {to.data(), to.bytes()}, context.device());
+  }
+}
+
+PROCTOR_CHECK(Graph, MemoryInACaptureIsRefusedAndEndsIt, "K45",
+              "CUDA Runtime API, cudaThreadExchangeStreamCaptureMode: potentially unsafe calls", suite::kWarn,
+              {"error.wrong_code:api=cudaMalloc*", "error.swallowed:api=cudaHostAlloc"}) {
+  const auto context = leased();
+  Queue queue(context);
+  void *memory = nullptr, *pinned = nullptr, *out = nullptr;
+  CUDA_CALL(cudaMalloc, &memory, 4096).or_throw();
+  CUDA_CALL(cudaMallocHost, &pinned, 4096).or_throw();
+  const std::pair<const char*, std::function<Status()>> calls[] = {
+      {"cudaMalloc", [&] { return CUDA_CALL(cudaMalloc, &out, 4096); }},
+      {"cudaMallocHost", [&] { return CUDA_CALL(cudaMallocHost, &out, 4096); }},
+      {"cudaHostAlloc", [&] { return CUDA_CALL(cudaHostAlloc, &out, 4096, cudaHostAllocDefault); }},
+      {"cudaFree", [&] { return CUDA_CALL(cudaFree, memory); }},
+      {"cudaFreeHost", [&] { return CUDA_CALL(cudaFreeHost, pinned); }},
+  };
+  for (const auto& [name, call] : calls) {
+    step(std::string("given ") + name + " while a stream captures");
+    begin(queue);
+    expect_status("cudaErrorStreamCaptureUnsupported", call());
+    expect_status("cudaErrorStreamCaptureInvalidated", end(queue));
+  }
+  expect_status(kSuccess, CUDA_CALL(cudaFree, memory));
+  expect_status(kSuccess, CUDA_CALL(cudaFreeHost, pinned));
 }
 
 }  // namespace proctor::accel

@@ -1,5 +1,6 @@
 // Libraries of kernels that the runtime refuses: damaged files, and code for other devices. Damaged files are
 // tried in a second process, because a compiler reads them.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -147,6 +148,66 @@ PROCTOR_CHECK(Global, EachDeviceHasItsOwn, "K08",
                    read_as<std::uint32_t>(queue, contexts[i], out), devices[i]);
     }
   }
+}
+
+PROCTOR_CHECK(Module, ListsNoMoreKernelsThanItIsAskedFor, "K01",
+              "CUDA Runtime API, cudaLibraryEnumerateKernels", kGate, {"kernel.names_wrong"}) {
+  const auto context = leased();
+  const Module module = Module::load(context, "basic");
+  unsigned count = 0;
+  step("given a library of eight kernels, that lists none, some, all and more than all of them");
+  CUDA_CALL(cudaLibraryGetKernelCount, &count, native(module)).or_throw();
+  expect_same("how many it has", "8", std::to_string(count));
+  std::vector<cudaKernel_t> all(count);
+  CUDA_CALL(cudaLibraryEnumerateKernels, all.data(), count, native(module)).or_throw();
+  for (const unsigned asked : {0U, 1U, count - 1, count, count + 2}) {
+    std::vector<cudaKernel_t> some(count + 2);
+    CUDA_CALL(cudaLibraryEnumerateKernels, some.data(), asked, native(module)).or_throw();
+    auto expected = all;
+    std::fill(expected.begin() + std::min(asked, count), expected.end(), nullptr);
+    expected.resize(count + 2);
+    expect_true(some == expected,
+                "asked for " + std::to_string(asked) + " it lists the first ones, and no more");
+  }
+  step("given one of them by its name, twice");
+  cudaKernel_t first = nullptr, second = nullptr;
+  CUDA_CALL(cudaLibraryGetKernel, &first, native(module), "fill").or_throw();
+  CUDA_CALL(cudaLibraryGetKernel, &second, native(module), "fill").or_throw();
+  expect_true(first == second && std::count(all.begin(), all.end(), first) == 1, "it is that of the list");
+}
+
+PROCTOR_CHECK(Global, AddressAndSizeAreToldAlone, "K08",
+              "CUDA Runtime API, cudaLibraryGetGlobal: \"Both parameters dptr and bytes are optional\"",
+              kGate, {"error.swallowed:api=cudaLibraryGetGlobal"}) {
+  const auto context = leased();
+  const Module module = Module::load(context, "constants");
+  void *pointer = nullptr, *alone = nullptr;
+  std::size_t bytes = 0, size_alone = 0;
+  step("given a variable of which both is asked, the address alone, and the size alone");
+  CUDA_CALL(cudaLibraryGetGlobal, &pointer, &bytes, native(module), "host_visible").or_throw();
+  CUDA_CALL(cudaLibraryGetGlobal, &alone, nullptr, native(module), "host_visible").or_throw();
+  CUDA_CALL(cudaLibraryGetGlobal, nullptr, &size_alone, native(module), "host_visible").or_throw();
+  expect_true(pointer != nullptr && pointer == alone, "the address is the same");
+  expect_same("the size", "16", std::to_string(size_alone));
+  expect_same("the size with the address", "16", std::to_string(bytes));
+  expect_status("cudaErrorSymbolNotFound",
+                CUDA_CALL(cudaLibraryGetGlobal, &alone, nullptr, native(module), "host_visibl"));
+  static_cast<void>(cudaGetLastError());
+}
+
+PROCTOR_CHECK(Global, GoesWithItsModule, "K08", "CUDA Runtime API, cudaLibraryUnload", suite::kWarn,
+              {"alloc.unknown_pointer_claimed"}) {
+  const auto context = leased();
+  void* pointer = nullptr;
+  std::size_t bytes = 0;
+  const auto kind = [&] { return std::string(to_string(pointer_info(context, pointer).kind)); };
+  step("given a variable of a library that is unloaded");
+  {
+    const Module module = Module::load(context, "constants");
+    module.try_global("host_visible", &pointer, &bytes).or_throw();
+    expect_same("what its address is", "device", kind());
+  }
+  expect_same("what its address is afterwards", "unknown", kind());
 }
 
 }  // namespace proctor::accel

@@ -215,6 +215,47 @@ constexpr BadCall kBadCalls[] = {
      [](Victim& v) {
        return CUDA_CALL(cudaLibraryGetGlobal, &v.pointer, &v.size, native(v.module), "no_such_variable");
      }},
+    {"cudaLibraryGetGlobal", "the name is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaLibraryGetGlobal, &v.pointer, &v.size, native(v.module), nullptr);
+     }},
+    {"cudaLibraryLoadData", "the place for the library is null", cudaErrorInvalidValue,
+     [](Victim&) {
+       const auto image = module_file("basic");
+       return CUDA_CALL(cudaLibraryLoadData, nullptr, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+     }},
+    {"cudaLibraryLoadData", "the image is null", cudaErrorInvalidValue,
+     [](Victim&) {
+       cudaLibrary_t library = nullptr;
+       return CUDA_CALL(cudaLibraryLoadData, &library, nullptr, nullptr, nullptr, 0, nullptr, nullptr, 0);
+     }},
+    {"cudaLibraryLoadFromFile", "the place for the library is null", cudaErrorInvalidValue,
+     [](Victim&) {
+       return CUDA_CALL(cudaLibraryLoadFromFile, nullptr, "/no/such/file.fatbin", nullptr, nullptr, 0,
+                        nullptr, nullptr, 0);
+     }},
+    {"cudaLibraryGetKernelCount", "the place for the count is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaLibraryGetKernelCount, nullptr, native(v.module)); }},
+    {"cudaLibraryEnumerateKernels", "the place for the kernels is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaLibraryEnumerateKernels, nullptr, 1, native(v.module)); }},
+    {"cudaIpcGetEventHandle", "the place for the handle is null", cudaErrorInvalidValue,
+     [](Victim&) {
+       const Events events(cudaEventInterprocess | cudaEventDisableTiming);
+       return CUDA_CALL(cudaIpcGetEventHandle, nullptr, events.first);
+     }},
+    {"cudaIpcGetEventHandle", "the event is for one process alone", cudaErrorInvalidResourceHandle,
+     [](Victim&) {
+       const Events events;
+       cudaIpcEventHandle_t handle{};
+       return CUDA_CALL(cudaIpcGetEventHandle, &handle, events.first);
+     }},
+    {"cudaIpcOpenEventHandle", "the place for the event is null", cudaErrorInvalidValue,
+     [](Victim&) {
+       const Events events(cudaEventInterprocess | cudaEventDisableTiming);
+       cudaIpcEventHandle_t handle{};
+       CUDA_CALL(cudaIpcGetEventHandle, &handle, events.first).or_throw();
+       return CUDA_CALL(cudaIpcOpenEventHandle, nullptr, handle);
+     }},
     {"cudaLibraryUnload", "the library is null", cudaErrorInvalidResourceHandle,
      [](Victim&) { return CUDA_CALL(cudaLibraryUnload, nullptr); }},
 

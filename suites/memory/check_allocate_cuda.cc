@@ -173,4 +173,21 @@ PROCTOR_CHECK(Accounting, ManagementNamesWhoUsesTheDevice, "M52",
   expect_known("this process", getpid(), true, false);
 }
 
+// Which of the two a runtime does is not said; the other answer is there all the same.
+PROCTOR_CHECK(Accounting, HalfTheAnswerMayBeAskedFor, "M16", "CUDA Runtime API, cudaMemGetInfo", suite::kWarn,
+              {"error.wrong_code:api=cudaMemGetInfo", "sysman.size_lie:api=cudaMemGetInfo"}) {
+  const auto context = leased();
+  use(context.device());
+  const std::size_t all = context.device().record()->native.totalGlobalMem;
+  step("given no place for what is free, and none for the total");
+  std::size_t free = 0, total = 0;
+  for (const Status& status :
+       {CUDA_CALL(cudaMemGetInfo, nullptr, &total), CUDA_CALL(cudaMemGetInfo, &free, nullptr)}) {
+    if (!status.ok()) expect_status("cudaErrorInvalidValue", status);
+  }
+  static_cast<void>(cudaGetLastError());
+  CUDA_CALL(cudaMemGetInfo, &free, &total).or_throw();
+  expect_same("the total", std::to_string(all), std::to_string(total));
+}
+
 }  // namespace proctor::accel

@@ -346,6 +346,245 @@ PROCTOR_CHECK(Synchronous, DirectionsThatAreNoneAreRefused, "M26",
                 CUDA_CALL(cudaMemcpy, here.data(), there.data(), 4096, no_such<cudaMemcpyKind>()));
 }
 
+namespace {
+
+// What is done to a region of two slices of three rows of eight bytes, or to less of it. Synchronous calls take no stream.
+struct RegionCall {
+  const char* name;
+  bool fills;
+  bool flat;  // has no depth
+  Status (*call)(const cudaPitchedPtr& to, const cudaPitchedPtr& from, const cudaExtent& extent,
+                 cudaStream_t stream);
+};
+
+cudaMemcpy3DParms region(const cudaPitchedPtr& to, const cudaPitchedPtr& from, const cudaExtent& extent) {
+  cudaMemcpy3DParms what{};
+  what.srcPtr = from;
+  what.dstPtr = to;
+  what.extent = extent;
+  what.kind = cudaMemcpyDefault;
+  return what;
+}
+
+using Pitched = const cudaPitchedPtr&;
+using Extent = const cudaExtent&;
+constexpr int kValue = 0x77;
+constexpr RegionCall kRegionCalls[] = {
+    {"cudaMemcpy2D", false, true,
+     [](Pitched to, Pitched from, Extent e, cudaStream_t) {
+       return CUDA_CALL(cudaMemcpy2D, to.ptr, to.pitch, from.ptr, from.pitch, e.width, e.height,
+                        cudaMemcpyDefault);
+     }},
+    {"cudaMemcpy2DAsync", false, true,
+     [](Pitched to, Pitched from, Extent e, cudaStream_t stream) {
+       return CUDA_CALL(cudaMemcpy2DAsync, to.ptr, to.pitch, from.ptr, from.pitch, e.width, e.height,
+                        cudaMemcpyDefault, stream);
+     }},
+    {"cudaMemcpy3D", false, false,
+     [](Pitched to, Pitched from, Extent e, cudaStream_t) {
+       const auto what = region(to, from, e);
+       return CUDA_CALL(cudaMemcpy3D, &what);
+     }},
+    {"cudaMemcpy3DAsync", false, false,
+     [](Pitched to, Pitched from, Extent e, cudaStream_t stream) {
+       const auto what = region(to, from, e);
+       return CUDA_CALL(cudaMemcpy3DAsync, &what, stream);
+     }},
+    {"cudaMemset2D", true, true,
+     [](Pitched to, Pitched, Extent e, cudaStream_t) {
+       return CUDA_CALL(cudaMemset2D, to.ptr, to.pitch, kValue, e.width, e.height);
+     }},
+    {"cudaMemset2DAsync", true, true,
+     [](Pitched to, Pitched, Extent e, cudaStream_t stream) {
+       return CUDA_CALL(cudaMemset2DAsync, to.ptr, to.pitch, kValue, e.width, e.height, stream);
+     }},
+    {"cudaMemset3D", true, false,
+     [](Pitched to, Pitched, Extent e, cudaStream_t) { return CUDA_CALL(cudaMemset3D, to, kValue, e); }},
+    {"cudaMemset3DAsync", true, false,
+     [](Pitched to, Pitched, Extent e, cudaStream_t stream) {
+       return CUDA_CALL(cudaMemset3DAsync, to, kValue, e, stream);
+     }},
+};
+
+}  // namespace
+
+PROCTOR_CHECK(Region, HasTheBytesOfItsExtent, "M25",
+              "CUDA Runtime API, cudaMemcpy2D, cudaMemcpy3D, cudaMemset2D, cudaMemset3D; ROCm/hip-tests "
+              "hipMemcpy2D and hipMemcpy3D with a width, height or depth of 0",
+              kGate, {"copy.fill_skip", "copy.skip:api=cudaMemcpy2D", "error.swallowed:api=cudaMemcpy*D*"}) {
+  const auto context = leased();
+  Queue queue(context);
+  constexpr std::size_t kPitchBytes = 8, kRows = 3, kSlices = 2, kBytes = kPitchBytes * kRows * kSlices;
+  const auto sent = noise(kBytes, 12), before = noise(kBytes, 13);
+  const auto from = device_copy(queue, context, sent);
+  const auto to = device_copy(queue, context, before);
+  const cudaPitchedPtr source{from.data(), kPitchBytes, kPitchBytes, kRows};
+  const cudaPitchedPtr target{to.data(), kPitchBytes, kPitchBytes, kRows};
+  for (const auto& each : kRegionCalls) {
+    step(std::string("given ") + each.name + " of all bytes, one, and none in each direction");
+    for (const cudaExtent extent :
+         {cudaExtent{8, 3, 2}, cudaExtent{1, 1, 1}, cudaExtent{8, 1, 1}, cudaExtent{1, 3, 1},
+          cudaExtent{0, 3, 2}, cudaExtent{8, 0, 2}, cudaExtent{8, 3, 0}, cudaExtent{0, 0, 0}}) {
+      write(queue, context, to.data(), before);
+      auto expected = before;
+      for (std::size_t z = 0; z < (each.flat ? 1 : extent.depth); ++z) {
+        for (std::size_t y = 0; y < extent.height; ++y) {
+          const auto at = static_cast<std::ptrdiff_t>((z * kRows + y) * kPitchBytes);
+          if (each.fills) std::fill_n(expected.begin() + at, extent.width, std::byte{kValue});
+          if (!each.fills) std::copy_n(sent.begin() + at, extent.width, expected.begin() + at);
+        }
+      }
+      expect_status(kSuccess, each.call(target, source, extent, native(queue)));
+      CUDA_CALL(cudaDeviceSynchronize).or_throw();
+      expect_bytes(std::to_string(extent.width) + " x " + std::to_string(extent.height) + " x " +
+                       std::to_string(extent.depth),
+                   expected, read_bytes(queue, context, to.data(), kBytes), context.device());
+    }
+    step(std::string("given ") + each.name + " of rows that are a byte longer than the pitch");
+    cudaPitchedPtr narrow = target;
+    narrow.pitch = kPitchBytes - 1;
+    expect_refused("it", each.call(narrow, source, {kPitchBytes, 2, 1}, native(queue)));
+    static_cast<void>(cudaGetLastError());
+  }
+}
+
+PROCTOR_CHECK(Region, StatedDirectionsAreFollowed, "M26", "CUDA Runtime API, cudaMemcpyKind", kGate,
+              {"copy.skip:after=1,times=1,api=cudaMemcpy*D*",
+               "memory.corrupt_copy:at=17,times=1,api=cudaMemcpy*D*"}) {
+  const auto context = leased();
+  Queue queue(context);
+  constexpr std::size_t kPitchBytes = 8, kRows = 5, kBytes = kPitchBytes * kRows;
+  const auto sent = noise(kBytes, 14);
+  const Buffer there = device_memory(context, kBytes), further = device_memory(context, kBytes);
+  for (const bool flat : {true, false}) {
+    for (const bool asynchronous : {false, true}) {
+      step(std::string("given ") + (flat ? "rows" : "a volume") + " copied in each of the four directions, " +
+           (asynchronous ? "async" : "blocking"));
+      const auto copy = [&](void* to, void* from, cudaMemcpyKind kind) {
+        if (flat) {
+          (asynchronous
+               ? CUDA_CALL(cudaMemcpy2DAsync, to, kPitchBytes, from, kPitchBytes, kPitchBytes, kRows, kind,
+                           native(queue))
+               : CUDA_CALL(cudaMemcpy2D, to, kPitchBytes, from, kPitchBytes, kPitchBytes, kRows, kind))
+              .or_throw();
+        } else {
+          auto what = region({to, kPitchBytes, kPitchBytes, kRows}, {from, kPitchBytes, kPitchBytes, kRows},
+                             {kPitchBytes, kRows, 1});
+          what.kind = kind;
+          (asynchronous ? CUDA_CALL(cudaMemcpy3DAsync, &what, native(queue)) : CUDA_CALL(cudaMemcpy3D, &what))
+              .or_throw();
+        }
+        CUDA_CALL(cudaDeviceSynchronize).or_throw();
+      };
+      auto first = sent;
+      std::vector<std::byte> second(kBytes), got(kBytes);
+      copy(second.data(), first.data(), cudaMemcpyHostToHost);
+      copy(there.data(), second.data(), cudaMemcpyHostToDevice);
+      copy(further.data(), there.data(), cudaMemcpyDeviceToDevice);
+      copy(got.data(), further.data(), cudaMemcpyDeviceToHost);
+      expect_bytes("what came back", sent, got, context.device());
+    }
+  }
+}
+
+// Of what lies beyond an allocation nothing is said; drivers look, and say so rather than let the device fault.
+PROCTOR_CHECK(Region, NothingLiesBeyondTheAllocation, "M22",
+              "CUDA Runtime API, cudaMemcpy: cudaErrorInvalidValue", suite::kWarn,
+              {"error.swallowed:api=cudaMemcpy*", "error.swallowed:api=cudaMemset*"}) {
+  const auto context = leased();
+  use(context.device());
+  constexpr std::size_t kSmall = 4 << 20, kLarge = 64 << 20, kRow = 1 << 20;
+  const Buffer small = device_memory(context, kSmall), large = device_memory(context, kLarge);
+  const cudaStream_t none = nullptr;
+  step("given copies and fills of 4 MiB of memory that begin in it and end beyond it");
+  for (const std::size_t offset : {std::size_t{0}, kSmall - kRow}) {
+    const std::size_t bytes = kSmall - offset + kRow;
+    std::byte* const begin = small.data() + offset;
+    expect_refused("a copy from it", CUDA_CALL(cudaMemcpy, large.data(), begin, bytes, cudaMemcpyDefault));
+    expect_refused("a copy to it", CUDA_CALL(cudaMemcpy, begin, large.data(), bytes, cudaMemcpyDefault));
+    expect_refused("a fill of it", CUDA_CALL(cudaMemset, begin, 0, bytes));
+  }
+  const cudaPitchedPtr rows{small.data(), kRow, kRow, 2}, enough{large.data(), kRow, kRow, 2};
+  for (const auto& each : kRegionCalls) {
+    const cudaExtent beyond = each.flat ? cudaExtent{4096, 5, 1} : cudaExtent{4096, 1, 3};
+    expect_refused(std::string(each.name) + " to it", each.call(rows, enough, beyond, none));
+    if (!each.fills)
+      expect_refused(std::string(each.name) + " from it", each.call(enough, rows, beyond, none));
+  }
+  static_cast<void>(cudaGetLastError());
+  CUDA_CALL(cudaDeviceSynchronize).or_throw();
+}
+
+// Where the device reaches no pageable memory by itself, the stated direction says which side is the device's.
+PROCTOR_CHECK(Synchronous, DirectionsAgreeWithTheirAddresses, "M26", "CUDA Runtime API, cudaMemcpyKind",
+              suite::kWarn, {"copy.direction_ignored", "error.swallowed:api=cudaMemcpy"}) {
+  const auto context = leased();
+  need(context.device().record()->native.pageableMemoryAccess == 0, "not_here:pageable_memory_access");
+  use(context.device());
+  const Buffer there = device_memory(context, 4096), pinned = host_memory(context, 4096);
+  std::vector<std::byte> here(4096), more(4096);
+  step("given pageable memory where the direction says that it is the device's");
+  expect_refused("a copy to it from pinned memory",
+                 CUDA_CALL(cudaMemcpy, here.data(), pinned.data(), 4096, cudaMemcpyHostToDevice));
+  expect_refused("a copy to it from the device",
+                 CUDA_CALL(cudaMemcpy, here.data(), there.data(), 4096, cudaMemcpyDeviceToDevice));
+  expect_refused("a copy from it to pinned memory",
+                 CUDA_CALL(cudaMemcpy, pinned.data(), here.data(), 4096, cudaMemcpyDeviceToHost));
+  expect_refused("a copy from it to the device",
+                 CUDA_CALL(cudaMemcpy, there.data(), here.data(), 4096, cudaMemcpyDeviceToDevice));
+  expect_refused("a fill of it", CUDA_CALL(cudaMemset, here.data(), 0, 4096));
+  static_cast<void>(cudaGetLastError());
+}
+
+PROCTOR_CHECK(Pitch, IsThatOfTheDevice, "M25", kPitch, kGate,
+              {"error.swallowed:api=cudaMallocPitch", "error.swallowed:api=cudaMalloc3D"}) {
+  const auto context = leased();
+  use(context.device());
+  const auto alignment = context.device().record()->native.texturePitchAlignment;
+  for (const std::size_t width : {std::size_t{1}, std::size_t{511}, std::size_t{512}, std::size_t{1025}}) {
+    step("given rows of " + std::to_string(width) + " bytes");
+    void* plane = nullptr;
+    std::size_t pitch = 0;
+    CUDA_CALL(cudaMallocPitch, &plane, &pitch, width, 3).or_throw();
+    CUDA_CALL(cudaFree, plane).or_throw();
+    cudaPitchedPtr volume{};
+    CUDA_CALL(cudaMalloc3D, &volume, cudaExtent{width, 3, 2}).or_throw();
+    CUDA_CALL(cudaFree, volume.ptr).or_throw();
+    expect_true(pitch >= width && pitch % alignment == 0,
+                "the pitch is a multiple of the device's alignment");
+    expect_true(volume.pitch >= width && volume.pitch % alignment == 0, "so is that of a volume");
+    expect_same("the width of the volume", std::to_string(width), std::to_string(volume.xsize));
+    expect_same("the height of the volume", "3", std::to_string(volume.ysize));
+  }
+  step("given a plane and a volume of more bytes than can be counted");
+  constexpr std::size_t kMany = std::size_t{1} << 40;
+  void* none = nullptr;
+  std::size_t pitch = 0;
+  cudaPitchedPtr volume{};
+  expect_refused("the plane", CUDA_CALL(cudaMallocPitch, &none, &pitch, kMany, kMany));
+  expect_refused("a row of as many", CUDA_CALL(cudaMallocPitch, &none, &pitch, SIZE_MAX, 1));
+  expect_refused("the volume", CUDA_CALL(cudaMalloc3D, &volume, cudaExtent{kMany, kMany, 1}));
+  static_cast<void>(cudaGetLastError());
+}
+
+PROCTOR_CHECK(Synchronous, NoBytesNeedNoMemory, "M23", "ROCm/hip-tests hipMemcpy", suite::kWarn,
+              {"error.swallowed:api=cudaMemcpy"}) {
+  const auto context = leased();
+  use(context.device());
+  std::byte here{17};
+  step("given copies and fills of no bytes, from and to nowhere");
+  expect_status(kSuccess, CUDA_CALL(cudaMemcpy, nullptr, nullptr, 0, cudaMemcpyDefault));
+  expect_status(kSuccess, CUDA_CALL(cudaMemcpy, &here, nullptr, 0, cudaMemcpyDefault));
+  expect_status(kSuccess, CUDA_CALL(cudaMemcpy, nullptr, &here, 0, cudaMemcpyDefault));
+  expect_status(kSuccess, CUDA_CALL(cudaMemset, nullptr, 0, 0));
+  expect_refused("a copy of one byte from nowhere",
+                 CUDA_CALL(cudaMemcpy, &here, nullptr, 1, cudaMemcpyDefault));
+  expect_refused("a copy of one byte to nowhere",
+                 CUDA_CALL(cudaMemcpy, nullptr, &here, 1, cudaMemcpyDefault));
+  static_cast<void>(cudaGetLastError());
+  expect_same("the byte", "17", std::to_string(std::to_integer<int>(here)));
+}
+
 // ---- between devices ----
 
 PROCTOR_CHECK(Peer, CopyIsByteExact, "M22", kPeer, kGate,

@@ -1,9 +1,13 @@
 // Memory of the host that kernels use: pinned by the runtime, or registered afterwards.
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
 #include "suites/main/check.h"
+#include "suites/main/helper.h"
 
 namespace proctor::accel {
 namespace {
@@ -88,12 +92,35 @@ PROCTOR_CHECK(Pinned, FlagsAreToldAsGiven, "M30", "CUDA Runtime API, cudaHostGet
               {"error.swallowed:api=cudaHostGetFlags"}) {
   const auto context = leased();
   use(context.device());
-  step("given pinned memory with flags, and a local variable, which has none");
-  const Buffer host = host_memory(context, 4096);
+  constexpr std::size_t kBytes = 4096;
+  constexpr unsigned kAll[] = {cudaHostAllocDefault, cudaHostAllocPortable, cudaHostAllocMapped,
+                               cudaHostAllocWriteCombined,
+                               cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined};
   unsigned flags = 0;
-  CUDA_CALL(cudaHostGetFlags, &flags, host.data()).or_throw();
-  constexpr unsigned kGiven = cudaHostAllocPortable | cudaHostAllocMapped;
-  expect_same("portable and mapped", std::to_string(kGiven), std::to_string(flags & kGiven));
+  for (const unsigned given : kAll) {
+    step("given pinned memory with the flags " + std::to_string(given));
+    void* memory = nullptr;
+    CUDA_CALL(cudaHostAlloc, &memory, kBytes, given).or_throw();
+    const Status first = CUDA_CALL(cudaHostGetFlags, &flags, memory);
+    const Status last = CUDA_CALL(cudaHostGetFlags, &flags, static_cast<std::byte*>(memory) + kBytes - 1);
+    const bool same = device_pointer(memory) == memory;
+    CUDA_CALL(cudaFreeHost, memory).or_throw();
+    expect_status(kSuccess, first);
+    expect_status(kSuccess, last);
+    expect_same("those of them that are told", std::to_string(given), std::to_string(flags & given));
+    expect_same("whether it is told to be written in combination",
+                std::to_string(given & cudaHostAllocWriteCombined),
+                std::to_string(flags & cudaHostAllocWriteCombined));
+    expect_true(same, "its address for the device is that for the host");
+  }
+  step("given pinned memory without flags, and a local variable, which has none");
+  void* plain = nullptr;
+  CUDA_CALL(cudaMallocHost, &plain, kBytes).or_throw();
+  const Status told = CUDA_CALL(cudaHostGetFlags, &flags, plain);
+  CUDA_CALL(cudaFreeHost, plain).or_throw();
+  expect_status(kSuccess, told);
+  expect_same("whether it is told to be written in combination", "0",
+              std::to_string(flags & cudaHostAllocWriteCombined));
   expect_refused("flags of a local variable", CUDA_CALL(cudaHostGetFlags, &flags, &flags));
 }
 
@@ -106,6 +133,25 @@ PROCTOR_CHECK(Registered, KernelWritesMemoryOfMalloc, "M32", kRegister, kGate,
   fill_by_kernel(context, device_pointer(registered->words));
   expect_words("what the host sees", std::vector<std::uint32_t>(kWords, 7), registered->words,
                context.device());
+}
+
+// The memory stays as long as somebody writes it, as it does where memory of the device is freed.
+PROCTOR_CHECK(Registered, UnregisteringWaitsForTheKernel, "M13", kRegister, suite::kWarn,
+              {"kernel.wrong_argument:arg=1,kernel=gate", "kernel.skip:kernel=gate"}) {
+  const auto context = leased();
+  use(context.device());
+  const auto registered = std::make_unique<Registered>();
+  Queue queue(context);
+  const Module module = Module::load(context, "litmus");
+  const Kernel kernel(module, "gate");
+  Buffer open = host_memory(context, 64);
+  std::memset(open.data(), 0, open.bytes());
+  step("given registered memory that is unregistered while a kernel, soon over, is to write it");
+  constexpr std::uint64_t kLooks = 100'000;
+  queue.launch(kernel, groups_of(1, 1), arguments(open, device_pointer(registered->words), kLooks));
+  registered->unregister();
+  queue.synchronize();
+  expect_same("what the kernel wrote (2: nobody opened its gate)", "2", std::to_string(registered->words[0]));
 }
 
 PROCTOR_CHECK(Registered, IsKnownUntilItIsUnregistered, "M42", kAttributes, kGate,
@@ -185,6 +231,34 @@ PROCTOR_CHECK(Pointer, EachSideHasItsAddress, "M42", kAttributes, kGate,
   }
 }
 
+PROCTOR_CHECK(Pointer, HostMemoryIsOfTheDeviceThatMadeIt, "M42", kAttributes, kGate,
+              .faults = {"alloc.wrong_type", "alloc.unknown_pointer_claimed"}, .devices = 2) {
+  const auto devices = leased_devices(2);
+  const auto registered = std::make_unique<Registered>();
+  registered->unregister();
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{0}}) {
+    step("given pinned and registered memory that was made while device " + std::to_string(i) +
+         " was current, and is asked about while another one is");
+    use(devices[i]);
+    void* pinned = nullptr;
+    CUDA_CALL(cudaMallocHost, &pinned, 4096).or_throw();
+    CUDA_CALL(cudaHostRegister, registered->words, sizeof registered->words, cudaHostRegisterDefault)
+        .or_throw();
+    registered->registered = true;
+    use(devices[1 - i]);
+    const auto told = attributes_of(pinned), of_registered = attributes_of(registered->words);
+    CUDA_CALL(cudaFreeHost, pinned).or_throw();
+    registered->unregister();
+    expect_same("kind of the pinned memory", std::to_string(cudaMemoryTypeHost), std::to_string(told.type));
+    expect_same("device of the pinned memory", std::to_string(native(devices[i])),
+                std::to_string(told.device));
+    expect_same("device of the registered memory", std::to_string(native(devices[i])),
+                std::to_string(of_registered.device));
+    expect_same("kind of the freed memory", std::to_string(cudaMemoryTypeUnregistered),
+                std::to_string(attributes_of(pinned).type));
+  }
+}
+
 PROCTOR_CHECK(Ipc, OwnHandleIsRefused, "M41",
               "CUDA Runtime API, cudaIpcOpenMemHandle; ROCm/hip-tests hipIpcMemHandle", kGate,
               {"ipc.opens_own"}) {
@@ -198,6 +272,91 @@ PROCTOR_CHECK(Ipc, OwnHandleIsRefused, "M41",
   const Status status = CUDA_CALL(cudaIpcOpenMemHandle, &pointer, handle, cudaIpcMemLazyEnablePeerAccess);
   expect_refused("the opening", status);
   if (status.ok()) static_cast<void>(cudaIpcCloseMemHandle(pointer));
+}
+
+namespace {
+
+// Opens the TOKEN of as many BYTES of another device than the current one, and tells what a kernel of the current one
+// finds there.
+PROCTOR_HELPER(read_a_peers_memory) {
+  const auto devices = leased_devices(2);
+  const Context context(devices[0]);
+  use(devices[0]);
+  const std::size_t bytes = std::stoull(words.at(1));
+  Buffer memory;
+  Ipc::try_import(context, words.at(0), bytes, memory).or_throw();
+  Queue queue(context);
+  const Buffer to = device_memory(context, bytes);
+  const Module module = Module::load(context, "basic");
+  Status status = queue.try_launch(Kernel(module, "copy"), cover(bytes, 64),
+                                   arguments(memory, to, static_cast<std::uint32_t>(bytes)));
+  if (status.ok()) status = queue.try_synchronize(std::chrono::seconds(5));
+  suite::answer({{"status", status.name()},
+                 {"same", status.ok() && read_bytes(queue, context, to.data(), bytes) == noise(bytes, 1)}});
+  _exit(0);  // nothing that the driver still has is worth tidying up
+}
+
+// Opens the TOKEN of as many BYTES, and closes it while a copy of it waits behind a kernel that is soon over.
+PROCTOR_HELPER(close_while_it_is_copied) {
+  const auto context = leased();
+  use(context.device());
+  const std::size_t bytes = std::stoull(words.at(1));
+  Buffer memory;
+  Ipc::try_import(context, words.at(0), bytes, memory).or_throw();
+  Queue queue(context);
+  const Module module = Module::load(context, "litmus");
+  const Buffer flags = host_memory(context, 128), to = host_memory(context, bytes);
+  std::memset(flags.data(), 0, flags.bytes());
+  constexpr std::uint64_t kLooks = 100'000;
+  queue.launch(Kernel(module, "gate"), groups_of(1, 1), arguments(flags, flags.data() + 64, kLooks));
+  queue.copy(to.data(), memory.data(), bytes);
+  const Status closed = memory.try_free();
+  const Status status = queue.try_synchronize(std::chrono::seconds(5));
+  const auto sent = noise(bytes, 1);
+  suite::answer({{"closed", closed.name()},
+                 {"status", status.name()},
+                 {"same", std::equal(sent.begin(), sent.end(), to.data())}});
+  _exit(0);
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Ipc, OpeningGivesAccessToAPeersMemory, "M41",
+              "CUDA Runtime API, cudaIpcOpenMemHandle: cudaIpcMemLazyEnablePeerAccess", kGate,
+              .faults = {"ipc.wrong_buffer", "kernel.wrong_result:arg=1,at=17"}, .devices = 2,
+              .needs = {"p2p"}) {
+  const auto devices = leased_devices(2);
+  need(devices[0].reaches(devices[1]), "needs:p2p");
+  const Context second(devices[1]);
+  need(devices[1].properties().ipc, "unsupported:ipc");
+  Queue queue(second);
+  constexpr std::size_t kBytes = 4096;
+  const auto memory = device_copy(queue, second, noise(kBytes, 1));
+  step(
+      "given a second process whose kernel on one device reads the memory of another, which it has opened "
+      "there");
+  suite::Helper reader("read_a_peers_memory", {Ipc::export_memory(second, memory), std::to_string(kBytes)});
+  const auto answer = reader.answer();
+  expect_same("what the kernel ends with", kSuccess, answer.at("status").get<std::string>());
+  expect_true(answer.at("same").get<bool>(), "it reads the bytes of the first process");
+  reader.finish();
+}
+
+PROCTOR_CHECK(Ipc, ClosingWaitsForTheWork, "M41", "CUDA Runtime API, cudaIpcCloseMemHandle", suite::kWarn,
+              {"ipc.wrong_buffer", "copy.skip"}) {
+  const auto context = leased();
+  need(context.device().properties().ipc, "unsupported:ipc");
+  Queue queue(context);
+  constexpr std::size_t kBytes = 4096;
+  const auto memory = device_copy(queue, context, noise(kBytes, 1));
+  step("given a second process that closes memory while a copy of it is yet to run");
+  suite::Helper closer("close_while_it_is_copied",
+                       {Ipc::export_memory(context, memory), std::to_string(kBytes)});
+  const auto answer = closer.answer();
+  expect_same("what the closing answers", kSuccess, answer.at("closed").get<std::string>());
+  expect_same("what the copy ends with", kSuccess, answer.at("status").get<std::string>());
+  expect_true(answer.at("same").get<bool>(), "it has the bytes of the first process");
+  closer.finish();
 }
 
 }  // namespace proctor::accel

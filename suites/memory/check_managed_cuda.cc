@@ -176,4 +176,29 @@ PROCTOR_CHECK(Managed, HostWritesWhileAKernelRuns, "M35", kConcurrent, kGate,
   expect_words("both halves", expected, words.as<std::uint32_t>(), context.device());
 }
 
+PROCTOR_CHECK(Managed, EitherAttachmentIsUsable, "M35", "CUDA Runtime API, cudaMallocManaged: flags", kGate,
+              {"kernel.skip:kernel=fill", "kernel.wrong_argument:arg=1,kernel=fill"}) {
+  const auto context = leased();
+  need(context.device().properties().shared_memory, "unsupported:shared_memory");
+  Queue queue(context);
+  const Module module = Module::load(context, "basic");
+  const Kernel fill(module, "fill");
+  for (const unsigned flags : {cudaMemAttachGlobal, cudaMemAttachHost}) {
+    step(flags == cudaMemAttachGlobal ? "given managed memory for all"
+                                      : "given managed memory for the host at first");
+    void* memory = nullptr;
+    CUDA_CALL(cudaMallocManaged, &memory, 256, flags).or_throw();
+    if (flags == cudaMemAttachHost) {
+      CUDA_CALL(cudaStreamAttachMemAsync, native(queue), memory, 0, cudaMemAttachGlobal).or_throw();
+      queue.synchronize();
+    }
+    queue.launch(fill, groups_of(1, 64), arguments(memory, 7u, 64u));
+    queue.synchronize();
+    std::vector<std::uint32_t> got(64);
+    std::copy_n(static_cast<const std::uint32_t*>(memory), got.size(), got.begin());
+    CUDA_CALL(cudaFree, memory).or_throw();
+    expect_words("what the host sees", std::vector<std::uint32_t>(64, 7), got, context.device());
+  }
+}
+
 }  // namespace proctor::accel

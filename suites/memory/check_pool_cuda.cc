@@ -1,5 +1,7 @@
 // Memory that is allocated and freed in the order of a stream, from pools.
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
@@ -36,32 +38,43 @@ void fill(const Queue& queue, void* pointer, int value, std::size_t bytes) {
 // A pool of the check's own, which nothing else has allocated from.
 class Pool {
  public:
-  explicit Pool(const Context& context) {
+  explicit Pool(const Context& context, std::size_t most_bytes = 0) {
     need_pools(context);
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location.type = cudaMemLocationTypeDevice;
     properties.location.id = native(context.device());
+    properties.maxSize = most_bytes;
     CUDA_CALL(cudaMemPoolCreate, &handle_, &properties).or_throw();
   }
-  ~Pool() { static_cast<void>(cudaMemPoolDestroy(handle_)); }
+  ~Pool() {
+    if (handle_ != nullptr) static_cast<void>(cudaMemPoolDestroy(handle_));
+  }
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
+  cudaMemPool_t handle() const { return handle_; }
+  void destroy() { CUDA_CALL(cudaMemPoolDestroy, std::exchange(handle_, nullptr)).or_throw(); }
+
+  Status try_allocate(const Queue& queue, std::size_t bytes, std::byte** out) const {
+    return CUDA_CALL(cudaMallocFromPoolAsync, reinterpret_cast<void**>(out), bytes, handle_, native(queue));
+  }
 
   std::byte* allocate(const Queue& queue, std::size_t bytes) const {
-    void* pointer = nullptr;
-    CUDA_CALL(cudaMallocFromPoolAsync, &pointer, bytes, handle_, native(queue)).or_throw();
-    return static_cast<std::byte*>(pointer);
+    std::byte* pointer = nullptr;
+    try_allocate(queue, bytes, &pointer).or_throw();
+    return pointer;
   }
   std::uint64_t get(cudaMemPoolAttr attribute) const {
     std::uint64_t value = 0;
     CUDA_CALL(cudaMemPoolGetAttribute, handle_, attribute, &value).or_throw();
     return value;
   }
-  void keep_everything() const {
-    std::uint64_t all = UINT64_MAX;
-    CUDA_CALL(cudaMemPoolSetAttribute, handle_, cudaMemPoolAttrReleaseThreshold, &all).or_throw();
+  template <typename T>
+  Status try_set(cudaMemPoolAttr attribute, T value) const {
+    return CUDA_CALL(cudaMemPoolSetAttribute, handle_, attribute, &value);
   }
+  void keep(std::uint64_t bytes) const { try_set(cudaMemPoolAttrReleaseThreshold, bytes).or_throw(); }
+  void keep_everything() const { keep(UINT64_MAX); }
   void trim_to(std::size_t bytes) const { CUDA_CALL(cudaMemPoolTrimTo, handle_, bytes).or_throw(); }
 
  private:
@@ -234,6 +247,346 @@ PROCTOR_CHECK(Pool, FreeMemoryReturns, "M39", kTrim, kGate, {"alloc.trim_ignored
   const std::uint64_t after = context.device().memory().free;
   expect_true(after + kSlack >= before,
               "free memory is back, missing are " + std::to_string(before - std::min(before, after)));
+}
+
+namespace {
+
+// Of any pool's granularity a multiple, so that what is reserved for pieces is their sum.
+constexpr std::size_t kPiece = 64 << 20;
+
+std::uint64_t reserved(const Pool& pool) { return pool.get(cudaMemPoolAttrReservedMemCurrent); }
+std::uint64_t used(const Pool& pool) { return pool.get(cudaMemPoolAttrUsedMemCurrent); }
+
+// Two pieces that the pool holds and nobody uses.
+void leave_two_pieces(const Pool& pool, Queue& queue) {
+  std::byte* const pieces[] = {pool.allocate(queue, kPiece), pool.allocate(queue, kPiece)};
+  for (std::byte* piece : pieces) free(queue, piece);
+  queue.synchronize();
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Pool, TrimKeepsWhatItIsTold, "M39", kTrim, kGate,
+              {"alloc.trim_ignored", "sysman.memory_lie:api=cudaMemPoolGetAttribute"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Pool pool(context);
+  need_memory(context.device(), 4 * kPiece);
+  pool.keep_everything();
+  leave_two_pieces(pool, queue);
+  step("given two free pieces, and trims to more, to as much, to a little more than half of it, and to half");
+  const std::uint64_t both = reserved(pool);
+  expect_true(both >= 2 * kPiece, "the pool holds both");
+  for (const std::uint64_t keep : {both + 1, both}) {
+    pool.trim_to(keep);
+    expect_same("bytes reserved after a trim to " + std::to_string(keep), std::to_string(both),
+                std::to_string(reserved(pool)));
+  }
+  for (const std::uint64_t keep : {both / 2 + 1, both / 2}) {
+    pool.trim_to(keep);
+    expect_true(reserved(pool) >= keep, "after a trim to " + std::to_string(keep) +
+                                            " as much is reserved: " + std::to_string(reserved(pool)));
+  }
+  expect_true(reserved(pool) < both, "of two pieces one goes");
+  step("given a piece in use beside a free one, and a trim to nothing");
+  std::byte* const live = pool.allocate(queue, kPiece);
+  free(queue, pool.allocate(queue, kPiece));
+  const auto sent = noise(4096, 1);
+  write(queue, context, live + kPiece - sent.size(), sent);
+  pool.trim_to(0);
+  expect_true(reserved(pool) >= kPiece && reserved(pool) < 2 * kPiece, "what is used stays, the rest goes");
+  expect_bytes("the piece in use", sent, read_bytes(queue, context, live + kPiece - sent.size(), sent.size()),
+               context.device());
+  free(queue, live);
+  queue.synchronize();
+}
+
+// "the allocator will try to release memory back to the OS on the next call to stream, event or context synchronize"
+PROCTOR_CHECK(Pool, MemoryGoesBackWhenTheHostWaits, "M39", kTrim, suite::kWarn, {"alloc.trim_ignored"}) {
+  const auto context = leased();
+  Queue queue(context);
+  need_memory(context.device(), 4 * kPiece);
+  const Pool pool(context);
+  const Event done(context);
+  constexpr const char* kWaits[] = {"stream", "event", "device"};
+  for (const char* wait : kWaits) {
+    step(std::string("given a free piece above the threshold of 0, and a wait for the ") + wait);
+    free(queue, pool.allocate(queue, kPiece));
+    CUDA_CALL(cudaEventRecord, native(done), native(queue)).or_throw();
+    if (wait == kWaits[0]) CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
+    if (wait == kWaits[1]) CUDA_CALL(cudaEventSynchronize, native(done)).or_throw();
+    if (wait == kWaits[2]) CUDA_CALL(cudaDeviceSynchronize).or_throw();
+    expect_same("bytes reserved", "0", std::to_string(reserved(pool)));
+  }
+  step("given two free pieces and a threshold of one of them");
+  pool.keep(kPiece);
+  leave_two_pieces(pool, queue);
+  expect_same("bytes reserved", std::to_string(kPiece), std::to_string(reserved(pool)));
+}
+
+PROCTOR_CHECK(Pool, TrimLeavesWhatQueuedWorkUses, "M38", kOrder, kGate,
+              {"copy.skip:min=65536", "memory.corrupt_copy:at=17,min=65536,after=1,times=1"}) {
+  const auto context = leased();
+  Queue queue(context);
+  const Pool pool(context);
+  const auto sent = noise(65'536, 1);
+  const Buffer seen = host_memory(context, sent.size());
+  std::byte* const memory = pool.allocate(queue, sent.size());
+  write(queue, context, memory, sent);
+  Gate gate(context);
+  step("given memory that is read and freed behind a gate, and a trim to nothing before it opens");
+  gate.hold(queue);
+  queue.copy(seen.data(), memory, sent.size());
+  free(queue, memory);
+  pool.trim_to(0);
+  gate.open();
+  queue.synchronize();
+  expect_bytes("what was read", sent, {seen.data(), seen.bytes()}, context.device());
+}
+
+PROCTOR_CHECK(Pool, AttributesAreToldAsTheyWereSet, "M39", "CUDA Runtime API, cudaMemPoolSetAttribute", kGate,
+              {"error.swallowed:api=cudaMemPoolSetAttribute",
+               "error.wrong_code:api=cudaMemPoolSetAttribute"}) {
+  const auto context = leased();
+  const Pool pool(context);
+  step("given each way of reuse, on at first, off and on again");
+  for (const auto way : {cudaMemPoolReuseFollowEventDependencies, cudaMemPoolReuseAllowOpportunistic,
+                         cudaMemPoolReuseAllowInternalDependencies}) {
+    const auto told = [&] {
+      int value = -1;
+      CUDA_CALL(cudaMemPoolGetAttribute, pool.handle(), way, &value).or_throw();
+      return std::to_string(value);
+    };
+    expect_same("way " + std::to_string(way) + " at first", "1", told());
+    for (const int value : {0, 1}) {
+      pool.try_set(way, value).or_throw();
+      expect_same("way " + std::to_string(way), std::to_string(value), told());
+    }
+  }
+  step("given release thresholds, 0 at first");
+  expect_same("the threshold at first", "0", std::to_string(pool.get(cudaMemPoolAttrReleaseThreshold)));
+  for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{5} << 32, UINT64_MAX, std::uint64_t{0}}) {
+    pool.keep(bytes);
+    expect_same("the threshold", std::to_string(bytes),
+                std::to_string(pool.get(cudaMemPoolAttrReleaseThreshold)));
+  }
+  step("given what can only be read, and high marks that are set to something else than 0");
+  for (const auto attribute : {cudaMemPoolAttrReservedMemCurrent, cudaMemPoolAttrUsedMemCurrent})
+    expect_status("cudaErrorInvalidValue", pool.try_set(attribute, std::uint64_t{0}));
+  for (const auto attribute : {cudaMemPoolAttrReservedMemHigh, cudaMemPoolAttrUsedMemHigh})
+    expect_status("cudaErrorInvalidValue", pool.try_set(attribute, std::uint64_t{1}));
+}
+
+PROCTOR_CHECK(Pool, HighMarksAreKeptUntilTheyAreSetBack, "M39",
+              "CUDA Runtime API, cudaMemPoolAttrReservedMemHigh, cudaMemPoolAttrUsedMemHigh", kGate,
+              {"sysman.memory_lie:api=cudaMemPoolGetAttribute"}) {
+  const auto context = leased();
+  Queue queue(context);
+  need_memory(context.device(), 4 * kPiece);
+  const Pool pool(context);
+  leave_two_pieces(pool, queue);
+  pool.trim_to(0);
+  const auto high = [&](cudaMemPoolAttr attribute) { return pool.get(attribute); };
+  step("given two pieces that are gone, and one after the high marks are set back");
+  expect_true(high(cudaMemPoolAttrReservedMemHigh) >= 2 * kPiece, "both were reserved at once");
+  expect_true(high(cudaMemPoolAttrUsedMemHigh) >= 2 * kPiece, "both were used at once");
+  for (const auto [set_back, stays] :
+       {std::pair(cudaMemPoolAttrReservedMemHigh, cudaMemPoolAttrUsedMemHigh),
+        std::pair(cudaMemPoolAttrUsedMemHigh, cudaMemPoolAttrReservedMemHigh)}) {
+    const std::uint64_t other = high(stays);
+    pool.try_set(set_back, std::uint64_t{0}).or_throw();
+    expect_true(high(set_back) < 2 * kPiece, "the mark is set back, to " + std::to_string(high(set_back)));
+    expect_same("the other mark", std::to_string(other), std::to_string(high(stays)));
+  }
+  std::byte* const one = pool.allocate(queue, kPiece);
+  queue.synchronize();
+  expect_same("most reserved since", std::to_string(reserved(pool)),
+              std::to_string(high(cudaMemPoolAttrReservedMemHigh)));
+  expect_same("most used since", std::to_string(used(pool)),
+              std::to_string(high(cudaMemPoolAttrUsedMemHigh)));
+  free(queue, one);
+  queue.synchronize();
+}
+
+PROCTOR_CHECK(Pool, FreedMemoryIsUsedAgain, "M38", kOrder, suite::kWarn,
+              {"sysman.memory_lie:api=cudaMemPoolGetAttribute"}) {
+  const auto context = leased();
+  Queue first(context), second(context);
+  need_memory(context.device(), 4 * kPiece);
+  const Pool pool(context);
+  pool.keep_everything();
+  free(first, pool.allocate(first, kPiece));
+  step("given as much memory again in the stream that freed it, and in another one when the free is over");
+  free(first, pool.allocate(first, kPiece));
+  expect_same("bytes reserved", std::to_string(kPiece), std::to_string(reserved(pool)));
+  first.synchronize();
+  std::byte* const other = pool.allocate(second, kPiece);
+  expect_same("bytes reserved", std::to_string(kPiece), std::to_string(reserved(pool)));
+  expect_same("bytes used", std::to_string(kPiece), std::to_string(used(pool)));
+  free(second, other);
+  second.synchronize();
+}
+
+PROCTOR_CHECK(Pool, CurrentOneServesItsDevice, "M38",
+              "CUDA Runtime API, cudaDeviceSetMemPool, cudaMemPoolDestroy", kGate,
+              {"sysman.memory_lie:api=cudaMemPoolGetAttribute"}) {
+  const auto context = leased();
+  Queue queue(context);
+  Pool pool(context);
+  const int device = native(context.device());
+  const auto told = [&](auto call) {
+    cudaMemPool_t handle = nullptr;
+    call(&handle);
+    return handle;
+  };
+  const auto current = [&] {
+    return told([&](cudaMemPool_t* out) { CUDA_CALL(cudaDeviceGetMemPool, out, device).or_throw(); });
+  };
+  const auto by_default = [&] {
+    return told([&](cudaMemPool_t* out) { CUDA_CALL(cudaDeviceGetDefaultMemPool, out, device).or_throw(); });
+  };
+  const cudaMemPool_t first = by_default();
+  step("given a pool that becomes the device's, and is destroyed as such");
+  expect_true(first != nullptr && current() == first, "at first the default pool is the current one");
+  CUDA_CALL(cudaDeviceSetMemPool, device, pool.handle()).or_throw();
+  expect_true(current() == pool.handle() && by_default() == first,
+              "the new pool is current, not the default");
+  std::byte* memory = allocate(queue, kBytes);
+  expect_true(used(pool) >= kBytes, "memory of the device's pool comes from the new one");
+  free(queue, memory);
+  CUDA_CALL(cudaDeviceSetMemPool, device, first).or_throw();
+  expect_true(current() == first, "the default pool is current again");
+  CUDA_CALL(cudaDeviceSetMemPool, device, pool.handle()).or_throw();
+  queue.synchronize();
+  pool.destroy();
+  expect_true(current() == first, "when the current pool is destroyed, the default one is current");
+  free(queue, allocate(queue, kBytes));
+  queue.synchronize();
+}
+
+PROCTOR_CHECK(Pool, MemoryOutlivesItsPool, "M38", "CUDA Runtime API, cudaMemPoolDestroy", kGate,
+              {"alloc.leak_on_free:min=134217728", "copy.skip"}) {
+  const auto context = leased();
+  Queue queue(context);
+  constexpr std::size_t kHeld = 128 << 20;
+  constexpr std::uint64_t kSlack = 8 << 20;
+  need_memory(context.device(), 2 * kHeld);
+  const auto missing = [&, before = context.device().memory().free] {
+    const std::uint64_t now = context.device().memory().free;
+    return before - std::min(before, now);
+  };
+  const auto sent = noise(65'536, 1);
+  Pool pool(context);
+  pool.keep_everything();
+  std::byte* const memory = pool.allocate(queue, kHeld);
+  step("given a pool that is destroyed while 128 MiB of it are in use");
+  pool.destroy();
+  write(queue, context, memory, sent);
+  expect_bytes("its memory", sent, read_bytes(queue, context, memory, sent.size()), context.device());
+  free(queue, memory);
+  queue.synchronize();
+  expect_true(missing() <= kSlack, "free memory is back, missing are " + std::to_string(missing()));
+  step("given a pool that is destroyed while it keeps 128 MiB that nobody uses");
+  Pool another(context);
+  another.keep_everything();
+  free(queue, another.allocate(queue, kHeld));
+  queue.synchronize();
+  another.destroy();
+  expect_true(missing() <= kSlack, "free memory is back, missing are " + std::to_string(missing()));
+}
+
+PROCTOR_CHECK(Pool, PlainFreeTakesItsMemory, "M38", "CUDA Runtime API, cudaFree", kGate,
+              {"error.swallowed:api=cudaFree", "sysman.memory_lie:api=cudaMemPoolGetAttribute"}) {
+  const auto context = leased();
+  Queue queue(context);
+  need_memory(context.device(), 4 * kPiece);
+  const Pool pool(context);
+  std::byte* const kept = pool.allocate(queue, kPiece);
+  std::byte* const memory = pool.allocate(queue, kPiece);
+  queue.synchronize();
+  step("given memory of a pool that cudaFree frees, twice");
+  expect_status(kSuccess, CUDA_CALL(cudaFree, memory));
+  expect_same("bytes used", std::to_string(kPiece), std::to_string(used(pool)));
+  expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaFree, memory));
+  expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaFreeAsync, memory, native(queue)));
+  queue.synchronize();
+  pool.trim_to(0);
+  expect_same("bytes reserved", std::to_string(kPiece), std::to_string(reserved(pool)));
+  free(queue, kept);
+  queue.synchronize();
+}
+
+PROCTOR_CHECK(Pool, LargestSizeHolds, "M38", "CUDA Runtime API, cudaMemPoolProps: maxSize", suite::kWarn,
+              {"error.swallowed:api=cudaMallocFromPoolAsync",
+               "error.wrong_code:api=cudaMallocFromPoolAsync"}) {
+  const auto context = leased();
+  Queue queue(context);
+  need_memory(context.device(), 4 * kPiece);
+  const Pool pool(context, 2 * kPiece);
+  std::array<std::byte*, 3> pieces{};
+  step("given a pool of at most two pieces, of which three are asked for");
+  expect_status(kSuccess, pool.try_allocate(queue, kPiece, &pieces[0]));
+  expect_status(kSuccess, pool.try_allocate(queue, kPiece, &pieces[1]));
+  expect_status("cudaErrorMemoryAllocation", pool.try_allocate(queue, kPiece, &pieces[2]));
+  for (std::byte* piece : pieces)
+    if (piece != nullptr) free(queue, piece);
+  queue.synchronize();
+}
+
+namespace {
+
+Status try_allow(const Pool& pool, const Device& device, cudaMemAccessFlags flags) {
+  cudaMemAccessDesc wishes[2]{};
+  wishes[0].location.type = cudaMemLocationTypeDevice;
+  wishes[0].location.id = native(device);
+  wishes[0].flags = flags;
+  wishes[1].location.id = -1;  // behind the end
+  return CUDA_CALL(cudaMemPoolSetAccess, pool.handle(), wishes, 1);
+}
+
+std::string access_of(const Pool& pool, const Device& device) {
+  cudaMemLocation location{};
+  location.type = cudaMemLocationTypeDevice;
+  location.id = native(device);
+  cudaMemAccessFlags flags = cudaMemAccessFlagsProtRead;
+  CUDA_CALL(cudaMemPoolGetAccess, &flags, pool.handle(), &location).or_throw();
+  return flags == cudaMemAccessFlagsProtReadWrite ? "read and write"
+         : flags == cudaMemAccessFlagsProtNone    ? "none"
+                                                  : "other";
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Pool, PeersHaveTheAccessThatTheyAreGiven, "M38",
+              "CUDA C++ Programming Guide, Stream Ordered Memory Allocator, Device Accessibility", kGate,
+              .faults = {"kernel.wrong_result:arg=1,at=17", "kernel.skip"}, .devices = 2, .needs = {"p2p"}) {
+  const auto devices = leased_devices(2);
+  need(devices[1].reaches(devices[0]), "needs:p2p");
+  const Context first(devices[0]), second(devices[1]);
+  Queue here(first), there(second);
+  const Pool pool(first);
+  const auto sent = noise(4096, 1);
+  std::byte* const memory = pool.allocate(here, sent.size());
+  write(here, first, memory, sent);
+  const Buffer to = device_memory(second, sent.size());
+  const Module module = Module::load(second, "basic");
+  step("given a pool of one device to which another one is given access");
+  expect_same("access of its own device", "read and write", access_of(pool, devices[0]));
+  expect_same("access of the other one at first", "none", access_of(pool, devices[1]));
+  expect_status(kSuccess, try_allow(pool, devices[0], cudaMemAccessFlagsProtReadWrite));
+  expect_status(kSuccess, try_allow(pool, devices[1], cudaMemAccessFlagsProtReadWrite));
+  expect_same("access of the other one", "read and write", access_of(pool, devices[1]));
+  use(devices[1]);
+  there.launch(Kernel(module, "copy"), cover(4096, 64), arguments(memory, to, 4096u));
+  there.synchronize();
+  expect_bytes("what its kernel read", sent, read_bytes(there, second, to.data(), sent.size()), devices[1]);
+  step("given that it is taken away, and the pool of one device as that of another");
+  expect_status(kSuccess, try_allow(pool, devices[1], cudaMemAccessFlagsProtNone));
+  expect_same("access of the other one", "none", access_of(pool, devices[1]));
+  expect_same("access of its own device", "read and write", access_of(pool, devices[0]));
+  expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaDeviceSetMemPool, native(devices[1]), pool.handle()));
+  free(here, memory);
+  here.synchronize();
 }
 
 }  // namespace proctor::accel

@@ -23,6 +23,41 @@ void* unregistered() {
   return page;
 }
 
+cudaMemPool_t default_pool(Victim& victim) {
+  cudaMemPool_t pool = nullptr;
+  CUDA_CALL(cudaDeviceGetDefaultMemPool, &pool, native(victim.context.device())).or_throw();
+  return pool;
+}
+
+// A pool of the device, but for what `spoil` makes of its properties.
+template <typename Spoil>
+Status create_pool(Victim& victim, Spoil&& spoil) {
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = native(victim.context.device());
+  spoil(properties);
+  cudaMemPool_t pool = nullptr;
+  return CUDA_CALL(cudaMemPoolCreate, &pool, &properties);
+}
+
+cudaMemLocation place_of(Victim& victim) {
+  cudaMemLocation place{};
+  place.type = cudaMemLocationTypeDevice;
+  place.id = native(victim.context.device());
+  return place;
+}
+
+// A copy of four rows of 16 bytes from the victim's memory to its host memory.
+cudaMemcpy3DParms volume(Victim& victim) {
+  cudaMemcpy3DParms what{};
+  what.srcPtr = {victim.memory.data(), 64, 64, 4};
+  what.dstPtr = {victim.host.data(), 64, 64, 4};
+  what.extent = {16, 4, 1};
+  what.kind = cudaMemcpyDefault;
+  return what;
+}
+
 // Codes: what the CUDA Runtime API lists under each function; which of them an argument gets is what
 // ROCm/hip-tests asserts where it is compiled for NVIDIA. A row is one call; its other arguments are good.
 constexpr BadCall kBadCalls[] = {
@@ -30,6 +65,14 @@ constexpr BadCall kBadCalls[] = {
      [](Victim&) { return CUDA_CALL(cudaMalloc, static_cast<void**>(nullptr), 64); }},
     {"cudaMalloc", "the size is larger than any memory", cudaErrorMemoryAllocation,
      [](Victim& v) { return CUDA_CALL(cudaMalloc, &v.pointer, kHuge); }},
+    {"cudaMallocHost", "the place for the pointer is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaMallocHost, static_cast<void**>(nullptr), 64); }},
+    {"cudaMallocHost", "the size is larger than any memory", cudaErrorMemoryAllocation,
+     [](Victim& v) { return CUDA_CALL(cudaMallocHost, &v.pointer, kHuge); }},
+    {"cudaMalloc3D", "the place for the pointer is null", cudaErrorInvalidValue,
+     [](Victim&) {
+       return CUDA_CALL(cudaMalloc3D, nullptr, cudaExtent{16, 4, 2});
+     }},
 
     {"cudaFree", "the pointer is a local variable", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaFree, &v.on_the_stack); }},
@@ -101,6 +144,54 @@ constexpr BadCall kBadCalls[] = {
                         no_such<cudaMemcpyKind>());
      }},
 
+    {"cudaMemcpy2D", "the destination is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMemcpy2D, nullptr, 64, v.memory.data(), 64, 48, 4, cudaMemcpyDefault);
+     }},
+    {"cudaMemcpy2D", "the source is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMemcpy2D, v.host.data(), 64, nullptr, 64, 48, 4, cudaMemcpyDefault);
+     }},
+    {"cudaMemcpy2D", "a row is a byte longer than the pitch of the destination", cudaErrorInvalidPitchValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMemcpy2D, v.host.data(), 47, v.memory.data(), 48, 48, 4, cudaMemcpyDefault);
+     }},
+    {"cudaMemcpy2D", "a row is a byte longer than the pitch of the source", cudaErrorInvalidPitchValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMemcpy2D, v.host.data(), 48, v.memory.data(), 47, 48, 4, cudaMemcpyDefault);
+     }},
+    {"cudaMemcpy2DAsync", "a row is a byte longer than the pitch of the source", cudaErrorInvalidPitchValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMemcpy2DAsync, v.host.data(), 48, v.memory.data(), 47, 48, 4, cudaMemcpyDefault,
+                        v.stream);
+     }},
+    {"cudaMemcpy2DAsync", "there is no such direction", cudaErrorInvalidMemcpyDirection,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMemcpy2DAsync, v.host.data(), 64, v.memory.data(), 64, 48, 4,
+                        no_such<cudaMemcpyKind>(), v.stream);
+     }},
+    {"cudaMemcpy3D", "what to copy is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaMemcpy3D, nullptr); }},
+    {"cudaMemcpy3D", "a row is longer than the pitch of the source", cudaErrorInvalidPitchValue,
+     [](Victim& v) {
+       auto what = volume(v);
+       what.srcPtr.pitch = 15;
+       return CUDA_CALL(cudaMemcpy3D, &what);
+     }},
+    {"cudaMemcpy3D", "a row is longer than the pitch of the destination", cudaErrorInvalidPitchValue,
+     [](Victim& v) {
+       auto what = volume(v);
+       what.dstPtr.pitch = 15;
+       return CUDA_CALL(cudaMemcpy3D, &what);
+     }},
+    {"cudaMemcpy3D", "there is no such direction", cudaErrorInvalidMemcpyDirection,
+     [](Victim& v) {
+       auto what = volume(v);
+       what.kind = no_such<cudaMemcpyKind>();
+       return CUDA_CALL(cudaMemcpy3D, &what);
+     }},
+    {"cudaMemcpy3DAsync", "what to copy is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaMemcpy3DAsync, nullptr, v.stream); }},
     {"cudaMemset", "the pointer is null", cudaErrorInvalidValue,
      [](Victim&) { return CUDA_CALL(cudaMemset, nullptr, 0, 64); }},
     {"cudaMemsetAsync", "the pointer is null", cudaErrorInvalidValue,
@@ -152,6 +243,15 @@ constexpr BadCall kBadCalls[] = {
        return CUDA_CALL(cudaHostGetFlags, &flags, freed(v, Kind::kHost));
      }},
 
+    {"cudaHostGetDevicePointer", "the host pointer is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, nullptr, 0); }},
+    {"cudaHostGetFlags", "the place for the flags is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaHostGetFlags, nullptr, v.host.data()); }},
+    {"cudaHostGetFlags", "the memory is the device's", cudaErrorInvalidValue,
+     [](Victim& v) {
+       unsigned flags = 0;
+       return CUDA_CALL(cudaHostGetFlags, &flags, v.memory.data());
+     }},
     {"cudaPointerGetAttributes", "the place for the attributes is null", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaPointerGetAttributes, nullptr, v.memory.data()); }},
 
@@ -183,6 +283,96 @@ constexpr BadCall kBadCalls[] = {
        CUDA_CALL(cudaDeviceGetDefaultMemPool, &pool, native(v.context.device())).or_throw();
        return CUDA_CALL(cudaMemPoolGetAttribute, pool, no_such<cudaMemPoolAttr>(), &v.size);
      }},
+    {"cudaMallocAsync", "the size is all of the device's memory", cudaErrorMemoryAllocation,
+     [](Victim& v) {
+       std::size_t free = 0, total = 0;
+       CUDA_CALL(cudaMemGetInfo, &free, &total).or_throw();
+       return CUDA_CALL(cudaMallocAsync, &v.pointer, total, v.stream);
+     }},
+    {"cudaFreeAsync", "the memory is the host's", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaFreeAsync, &v.on_the_stack, v.stream); }},
+    {"cudaMallocFromPoolAsync", "the place for the pointer is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMallocFromPoolAsync, static_cast<void**>(nullptr), 64, default_pool(v), v.stream);
+     }},
+    {"cudaMallocFromPoolAsync", "the pool is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaMallocFromPoolAsync, &v.pointer, 64, nullptr, v.stream); }},
+    {"cudaMallocFromPoolAsync", "the size is larger than any memory", cudaErrorMemoryAllocation,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMallocFromPoolAsync, &v.pointer, kHuge, default_pool(v), v.stream);
+     }},
+    {"cudaMemPoolGetAttribute", "the place for the value is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMemPoolGetAttribute, default_pool(v), cudaMemPoolAttrUsedMemCurrent, nullptr);
+     }},
+    {"cudaMemPoolGetAttribute", "the pool is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMemPoolGetAttribute, nullptr, cudaMemPoolAttrUsedMemCurrent, &v.size);
+     }},
+    {"cudaMemPoolSetAttribute", "the value is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMemPoolSetAttribute, default_pool(v), cudaMemPoolAttrReleaseThreshold, nullptr);
+     }},
+    {"cudaMemPoolSetAttribute", "the pool is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMemPoolSetAttribute, nullptr, cudaMemPoolAttrReleaseThreshold, &v.size);
+     }},
+    {"cudaMemPoolSetAttribute", "there is no such attribute", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMemPoolSetAttribute, default_pool(v), no_such<cudaMemPoolAttr>(), &v.size);
+     }},
+    {"cudaMemPoolCreate", "the place for the pool is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       cudaMemPoolProps properties{};
+       properties.allocType = cudaMemAllocationTypePinned;
+       properties.location = place_of(v);
+       return CUDA_CALL(cudaMemPoolCreate, nullptr, &properties);
+     }},
+    {"cudaMemPoolCreate", "the properties are null", cudaErrorInvalidValue,
+     [](Victim&) {
+       cudaMemPool_t pool = nullptr;
+       return CUDA_CALL(cudaMemPoolCreate, &pool, nullptr);
+     }},
+    {"cudaMemPoolCreate", "its memory is of no kind", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return create_pool(v, [](cudaMemPoolProps& p) { p.allocType = cudaMemAllocationTypeInvalid; });
+     }},
+    {"cudaMemPoolCreate", "its memory is nowhere", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return create_pool(v, [](cudaMemPoolProps& p) { p.location.type = cudaMemLocationTypeInvalid; });
+     }},
+    {"cudaMemPoolDestroy", "the pool is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaMemPoolDestroy, nullptr); }},
+    {"cudaMemPoolDestroy", "the pool is the device's default one", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaMemPoolDestroy, default_pool(v)); }},
+    {"cudaMemPoolSetAccess", "the list is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaMemPoolSetAccess, default_pool(v), nullptr, 1); }},
+    {"cudaMemPoolSetAccess", "the pool is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       const cudaMemAccessDesc wish{place_of(v), cudaMemAccessFlagsProtReadWrite};
+       return CUDA_CALL(cudaMemPoolSetAccess, nullptr, &wish, 1);
+     }},
+    {"cudaMemPoolGetAccess", "the place for the answer is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       auto place = place_of(v);
+       return CUDA_CALL(cudaMemPoolGetAccess, nullptr, default_pool(v), &place);
+     }},
+    {"cudaMemPoolGetAccess", "the place that is asked about is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       cudaMemAccessFlags flags{};
+       return CUDA_CALL(cudaMemPoolGetAccess, &flags, default_pool(v), nullptr);
+     }},
+    {"cudaDeviceGetMemPool", "the place for the pool is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaDeviceGetMemPool, nullptr, native(v.context.device())); }},
+    {"cudaDeviceGetMemPool", "there is no such device", cudaErrorInvalidDevice,
+     [](Victim&) {
+       cudaMemPool_t pool = nullptr;
+       return CUDA_CALL(cudaDeviceGetMemPool, &pool, -1);
+     }},
+    {"cudaDeviceSetMemPool", "the pool is null", cudaErrorInvalidValue,
+     [](Victim& v) { return CUDA_CALL(cudaDeviceSetMemPool, native(v.context.device()), nullptr); }},
+    {"cudaDeviceSetMemPool", "there is no such device", cudaErrorInvalidDevice,
+     [](Victim& v) { return CUDA_CALL(cudaDeviceSetMemPool, -1, default_pool(v)); }},
 
     {"cudaMemPrefetchAsync", "the memory is no managed memory", cudaErrorInvalidValue,
      [](Victim& v) {
@@ -192,6 +382,22 @@ constexpr BadCall kBadCalls[] = {
      [](Victim& v) {
        const Buffer managed = shared_memory(v.context, 4096);
        return try_advise(managed.data(), 4096, no_such<cudaMemoryAdvise>(), native(v.context.device()));
+     }},
+    {"cudaMemPrefetchAsync", "the range ends behind the memory", cudaErrorInvalidValue,
+     [](Victim& v) {
+       const Buffer managed = shared_memory(v.context, 4 << 20);
+       return try_prefetch(managed.data() + 1, managed.bytes() + (4 << 20), native(v.context.device()),
+                           v.stream);
+     }},
+    {"cudaMemPrefetchAsync", "there is no such device", cudaErrorInvalidDevice,
+     [](Victim& v) {
+       const Buffer managed = shared_memory(v.context, 4096);
+       return try_prefetch(managed.data(), managed.bytes(), 99, v.stream);
+     }},
+    {"cudaMemAdvise", "the memory is no managed memory", cudaErrorInvalidValue,
+     [](Victim& v) {
+       return try_advise(v.memory.data(), v.memory.bytes(), cudaMemAdviseSetReadMostly,
+                         native(v.context.device()));
      }},
 
     {"cudaIpcGetMemHandle", "the place for the handle is null", cudaErrorInvalidValue,
@@ -206,6 +412,18 @@ constexpr BadCall kBadCalls[] = {
        cudaIpcMemHandle_t handle{};
        return CUDA_CALL(cudaIpcGetMemHandle, &handle, freed(v, Kind::kDevice));
      }},
+    {"cudaIpcGetMemHandle", "the memory is null", cudaErrorInvalidValue,
+     [](Victim&) {
+       cudaIpcMemHandle_t handle{};
+       return CUDA_CALL(cudaIpcGetMemHandle, &handle, nullptr);
+     }},
+    {"cudaIpcGetMemHandle", "the memory is pinned memory of the host", cudaErrorInvalidValue,
+     [](Victim& v) {
+       cudaIpcMemHandle_t handle{};
+       return CUDA_CALL(cudaIpcGetMemHandle, &handle, v.host.data());
+     }},
+    {"cudaIpcCloseMemHandle", "the memory is null", cudaErrorInvalidValue,
+     [](Victim&) { return CUDA_CALL(cudaIpcCloseMemHandle, nullptr); }},
     {"cudaIpcCloseMemHandle", "the memory is this process's own", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaIpcCloseMemHandle, v.memory.data()); }},
     {"cudaIpcOpenMemHandle", "the handle comes from the same process", cudaErrorDeviceUninitialized,
@@ -213,6 +431,12 @@ constexpr BadCall kBadCalls[] = {
        cudaIpcMemHandle_t handle{};
        CUDA_CALL(cudaIpcGetMemHandle, &handle, v.memory.data()).or_throw();
        return CUDA_CALL(cudaIpcOpenMemHandle, &v.pointer, handle, cudaIpcMemLazyEnablePeerAccess);
+     }},
+    {"cudaIpcOpenMemHandle", "the place for the pointer is null", cudaErrorInvalidValue,
+     [](Victim& v) {
+       cudaIpcMemHandle_t handle{};
+       CUDA_CALL(cudaIpcGetMemHandle, &handle, v.memory.data()).or_throw();
+       return CUDA_CALL(cudaIpcOpenMemHandle, nullptr, handle, cudaIpcMemLazyEnablePeerAccess);
      }},
     {"cudaIpcOpenMemHandle", "a flag does not exist", cudaErrorInvalidValue,
      [](Victim& v) {
@@ -223,6 +447,16 @@ constexpr BadCall kBadCalls[] = {
 
     {"cudaMemcpyPeer", "there is no such device", cudaErrorInvalidDevice,
      [](Victim& v) { return CUDA_CALL(cudaMemcpyPeer, v.memory.data(), 99, v.memory.data() + 2048, 0, 64); }},
+    {"cudaMemcpyPeer", "there is no such device to copy from", cudaErrorInvalidDevice,
+     [](Victim& v) { return CUDA_CALL(cudaMemcpyPeer, v.memory.data(), 0, v.memory.data() + 2048, 99, 64); }},
+    {"cudaMemcpyPeerAsync", "there is no such device", cudaErrorInvalidDevice,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMemcpyPeerAsync, v.memory.data(), 99, v.memory.data() + 2048, 0, 64, v.stream);
+     }},
+    {"cudaMemcpyPeerAsync", "there is no such device to copy from", cudaErrorInvalidDevice,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMemcpyPeerAsync, v.memory.data(), 0, v.memory.data() + 2048, 99, 64, v.stream);
+     }},
     {"cudaDeviceCanAccessPeer", "the place for the answer is null", cudaErrorInvalidValue,
      [](Victim&) { return CUDA_CALL(cudaDeviceCanAccessPeer, nullptr, 0, 0); }},
     {"cudaDeviceCanAccessPeer", "there is no such device", cudaErrorInvalidDevice,
@@ -232,6 +466,13 @@ constexpr BadCall kBadCalls[] = {
 
     {"cudaGetSymbolAddress", "there is no such variable", cudaErrorInvalidSymbol,
      [](Victim& v) { return CUDA_CALL(cudaGetSymbolAddress, &v.pointer, &v.on_the_stack); }},
+    {"cudaGetSymbolSize", "there is no such variable", cudaErrorInvalidSymbol,
+     [](Victim& v) { return CUDA_CALL(cudaGetSymbolSize, &v.size, &v.on_the_stack); }},
+    {"cudaMemcpyFromSymbol", "there is no such variable", cudaErrorInvalidSymbol,
+     [](Victim& v) {
+       return CUDA_CALL(cudaMemcpyFromSymbol, &v.number, &v.on_the_stack, sizeof v.number, 0,
+                        cudaMemcpyDeviceToHost);
+     }},
     {"cudaMemcpyToSymbol", "there is no such variable", cudaErrorInvalidSymbol,
      [](Victim& v) {
        return CUDA_CALL(cudaMemcpyToSymbol, &v.on_the_stack, &v.number, sizeof v.number, 0,

@@ -1,0 +1,254 @@
+// How far a copy or a fill is when its call returns. What must wait is tried behind a kernel that another thread releases a
+// little later, what must not wait behind one that nobody has released yet.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "suites/accel/check_fixture.h"
+#include "suites/accel/cuda/native.h"
+#include "suites/kernels/stream_gate.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_same;
+using suite::kGate;
+using suite::step;
+
+constexpr const char* kReturns = "CUDA Runtime API, API synchronization behavior";
+constexpr std::size_t kRoom = 4096;
+
+// Memory of each kind, twice.
+class Ends {
+ public:
+  explicit Ends(const Context& context)
+      : device_{device_memory(context, kRoom), device_memory(context, kRoom)},
+        pinned_{host_memory(context, kRoom), host_memory(context, kRoom)} {
+    if (context.device().properties().shared_memory) shared_ = shared_memory(context, kRoom);
+  }
+  // Null where the device has no such memory.
+  std::byte* at(char kind, int which) {
+    if (kind == 'd') return device_[which].data();
+    if (kind == 'h') return pinned_[which].data();
+    if (kind == 'm') return shared_ ? shared_->data() : nullptr;
+    return pageable_[which].data();
+  }
+
+ private:
+  Buffer device_[2], pinned_[2];
+  std::optional<Buffer> shared_;
+  std::vector<std::byte> pageable_[2] = {std::vector<std::byte>(kRoom), std::vector<std::byte>(kRoom)};
+};
+
+struct Transfer {
+  std::byte* to;
+  std::byte* from;
+  std::size_t bytes;  // an even number, but for those of one row
+  cudaStream_t stream;
+
+  cudaMemcpy3DParms volume() const {
+    cudaMemcpy3DParms what{};
+    what.srcPtr = {from, bytes / 2, bytes / 2, 2};
+    what.dstPtr = {to, bytes / 2, bytes / 2, 2};
+    what.extent = {bytes / 2, 2, 1};
+    what.kind = cudaMemcpyDefault;
+    return what;
+  }
+};
+
+constexpr int kFilledWith = 0x5a;
+
+Status copy(const Transfer& t) { return CUDA_CALL(cudaMemcpy, t.to, t.from, t.bytes, cudaMemcpyDefault); }
+Status copy_async(const Transfer& t) {
+  return CUDA_CALL(cudaMemcpyAsync, t.to, t.from, t.bytes, cudaMemcpyDefault, t.stream);
+}
+Status copy_2d(const Transfer& t) {
+  return CUDA_CALL(cudaMemcpy2D, t.to, t.bytes / 2, t.from, t.bytes / 2, t.bytes / 2, 2, cudaMemcpyDefault);
+}
+Status copy_2d_async(const Transfer& t) {
+  return CUDA_CALL(cudaMemcpy2DAsync, t.to, t.bytes / 2, t.from, t.bytes / 2, t.bytes / 2, 2,
+                   cudaMemcpyDefault, t.stream);
+}
+Status copy_3d(const Transfer& t) {
+  const auto what = t.volume();
+  return CUDA_CALL(cudaMemcpy3D, &what);
+}
+Status copy_3d_async(const Transfer& t) {
+  const auto what = t.volume();
+  return CUDA_CALL(cudaMemcpy3DAsync, &what, t.stream);
+}
+Status fill(const Transfer& t) { return CUDA_CALL(cudaMemset, t.to, kFilledWith, t.bytes); }
+Status fill_async(const Transfer& t) {
+  return CUDA_CALL(cudaMemsetAsync, t.to, kFilledWith, t.bytes, t.stream);
+}
+Status fill_2d(const Transfer& t) {
+  return CUDA_CALL(cudaMemset2D, t.to, t.bytes / 2, kFilledWith, t.bytes / 2, 2);
+}
+Status fill_2d_async(const Transfer& t) {
+  return CUDA_CALL(cudaMemset2DAsync, t.to, t.bytes / 2, kFilledWith, t.bytes / 2, 2, t.stream);
+}
+Status fill_3d(const Transfer& t) {
+  return CUDA_CALL(cudaMemset3D, t.volume().dstPtr, kFilledWith, t.volume().extent);
+}
+Status fill_3d_async(const Transfer& t) {
+  return CUDA_CALL(cudaMemset3DAsync, t.volume().dstPtr, kFilledWith, t.volume().extent, t.stream);
+}
+
+// d: of the device, h: pinned memory of the host, p: pageable memory, m: managed memory.
+struct Row {
+  Status (*call)(const Transfer& transfer);
+  char to;
+  char from;  // '-' for a fill
+  std::size_t bytes = kRoom;
+};
+
+// The bytes that lie there after a transfer, whatever was there before it.
+void expect_moved(const Row& row, Queue& queue, const Context& context, const std::byte* to,
+                  const std::vector<std::byte>& sent, const std::string& what) {
+  auto expected = sent;
+  if (row.from == '-') std::fill(expected.begin(), expected.end(), std::byte{kFilledWith});
+  expected.resize(row.bytes);
+  const bool reachable = row.to != 'd';
+  expect_bytes(
+      what, expected,
+      reachable ? std::vector<std::byte>(to, to + row.bytes) : read_bytes(queue, context, to, row.bytes),
+      context.device());
+}
+
+// Opens the gate a little later.
+class SoonOpen {
+ public:
+  explicit SoonOpen(const StreamGate& gate)
+      : thread_([&gate] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(3));
+          gate.open();
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+// Makes a transfer of noise behind a gate that opens a little later. `afterwards` is called when it has returned.
+template <typename Afterwards>
+void transfer_behind_a_gate(const Context& context, const Row& row, bool asynchronous,
+                            const Afterwards& afterwards) {
+  Queue queue(context), other(context);
+  Ends ends(context);
+  std::byte* const to = ends.at(row.to, 0);
+  std::byte* const from = row.from == '-' ? nullptr : ends.at(row.from, 1);
+  if (to == nullptr) return;
+  const auto sent = noise(kRoom, 1);
+  if (row.from == 'd') write(other, context, from, sent);
+  if (row.from == 'h' || row.from == 'p') std::copy(sent.begin(), sent.end(), from);
+  const cudaStream_t stream = asynchronous ? native(queue) : cudaStreamLegacy;
+  const StreamGate gate(context);
+  gate.hold(stream);
+  const SoonOpen soon(gate);
+  row.call({to, from, row.bytes, stream}).or_throw();
+  afterwards(gate, from);
+  gate.open();
+  CUDA_CALL(cudaStreamSynchronize, stream).or_throw();
+  expect_moved(row, other, context, to, sent, "what lies there in the end");
+}
+
+std::string text(const Row& row) {
+  return std::string(row.from == '-' ? "a fill of " : "a copy from ") +
+         (row.from == '-' ? "" : std::string(1, row.from) + " to ") + row.to + " of " +
+         std::to_string(row.bytes) + " bytes";
+}
+
+void expect_waits(const Context& context, std::span<const Row> rows, bool asynchronous) {
+  for (const Row& row : rows) {
+    step("given " + text(row) + " behind a kernel that is released a little later");
+    transfer_behind_a_gate(context, row, asynchronous, [&](const StreamGate& gate, const std::byte*) {
+      expect_same("what the kernel said when the call returned (1: it was done)", "1",
+                  std::to_string(gate.done()));
+    });
+  }
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Return, SynchronousTransfersAreDone, "M26", kReturns, kGate,
+              {"order.early_sync:api=cudaMemcpy", "copy.skip:api=cudaMemcpy*"}) {
+  const auto context = leased();
+  use(context.device());
+  constexpr Row kRows[] = {{copy, 'p', 'd', 1}, {copy, 'p', 'd'},    {copy, 'h', 'd'},
+                           {copy, 'd', 'h'},    {copy_2d, 'p', 'd'}, {copy_3d, 'h', 'd'},
+                           {fill, 'h', '-'},    {fill_2d, 'm', '-'}, {fill_3d, 'h', '-'}};
+  expect_waits(context, kRows, false);
+}
+
+PROCTOR_CHECK(Return, CopiesBetweenHostAndPageableMemoryAreDone, "M26", kReturns, kGate,
+              {"order.early_sync:api=cudaMemcpyAsync", "copy.skip:api=cudaMemcpy*Async"}) {
+  const auto context = leased();
+  use(context.device());
+  constexpr Row kRows[] = {{copy_async, 'p', 'd', 1}, {copy_async, 'p', 'd'}, {copy_async, 'p', 'p'},
+                           {copy_async, 'p', 'h'},    {copy_async, 'h', 'p'}, {copy_2d_async, 'p', 'd'},
+                           {copy_3d_async, 'p', 'd'}};
+  expect_waits(context, kRows, true);
+}
+
+// Pageable memory is the program's again as soon as the call returns, however the driver sees to that.
+PROCTOR_CHECK(Return, PageableSourceMayChange, "M29", kReturns, suite::kWarn,
+              {"copy.skip:api=cudaMemcpy*Async", "memory.corrupt_copy:at=17,api=cudaMemcpyAsync"}) {
+  const auto context = leased();
+  use(context.device());
+  constexpr Row kRows[] = {{copy_async, 'd', 'p'},
+                           {copy_async, 'd', 'p', 1},
+                           {copy_2d_async, 'd', 'p'},
+                           {copy_3d_async, 'd', 'p'}};
+  for (const Row& row : kRows) {
+    step("given " + text(row) + " whose source is overwritten when the call returns");
+    transfer_behind_a_gate(context, row, true, [&](const StreamGate&, std::byte* from) {
+      std::fill_n(from, kRoom, std::byte{0});
+    });
+  }
+}
+
+PROCTOR_CHECK(Return, OtherTransfersDoNotWait, "M28", kReturns, kGate,
+              {"copy.skip:api=cudaMemcpy*", "copy.fill_skip"}) {
+  const auto context = leased();
+  use(context.device());
+  constexpr Row kSynchronous[] = {{copy, 'd', 'd'}, {copy_2d, 'd', 'd'}, {copy_3d, 'd', 'd'},
+                                  {fill, 'd', '-'}, {fill_2d, 'd', '-'}, {fill_3d, 'd', '-'}};
+  constexpr Row kAsynchronous[] = {{copy_async, 'd', 'd'},    {copy_async, 'h', 'd'},
+                                   {copy_async, 'd', 'h'},    {copy_2d_async, 'h', 'd'},
+                                   {copy_3d_async, 'd', 'h'}, {fill_async, 'h', '-'},
+                                   {fill_2d_async, 'h', '-'}, {fill_3d_async, 'd', '-'}};
+  const auto sent = noise(kRoom, 2);
+  for (const bool asynchronous : {false, true}) {
+    Queue queue(context), other(context);
+    const auto rows = asynchronous ? std::span<const Row>(kAsynchronous) : std::span<const Row>(kSynchronous);
+    const cudaStream_t stream = asynchronous ? native(queue) : cudaStreamLegacy;
+    std::vector<Ends> ends;
+    for (const Row& row : rows) {
+      std::byte* const from = row.from == '-' ? nullptr : ends.emplace_back(context).at(row.from, 1);
+      if (row.from == '-') ends.emplace_back(context);
+      if (row.from == 'd') write(other, context, from, sent);
+      if (row.from == 'h') std::copy(sent.begin(), sent.end(), from);
+    }
+    const StreamGate gate(context);
+    step(std::string("given ") + (asynchronous ? "asynchronous" : "synchronous") +
+         " transfers behind a kernel that is not released yet");
+    gate.hold(stream);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::byte* const from = rows[i].from == '-' ? nullptr : ends[i].at(rows[i].from, 1);
+      rows[i].call({ends[i].at(rows[i].to, 0), from, rows[i].bytes, stream}).or_throw();
+    }
+    expect_same("what the kernel says when all calls have returned (0: it is held)", "0",
+                std::to_string(gate.done()));
+    expect_status(kNotReady, CUDA_CALL(cudaStreamQuery, stream));
+    gate.open();
+    CUDA_CALL(cudaStreamSynchronize, stream).or_throw();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      expect_moved(rows[i], other, context, ends[i].at(rows[i].to, 0), sent,
+                   "what " + text(rows[i]) + " left");
+    }
+  }
+}
+
+}  // namespace proctor::accel

@@ -239,6 +239,20 @@ PROCTOR_CHECK(Free, HostMemoryCanBeHadAgain, "M18", kFree, kWarn, {"alloc.leak_o
                        status.name());
     if (!status.ok()) return;
   }
+  if (!suite::on_simgpu()) return;
+  for (const char* round : {"first", "second"}) {
+    step(std::string("given all 64 GiB of it, a ") + round + " time");
+    std::vector<Buffer> held(65);
+    for (Buffer& piece : held) {
+      const Status status = Buffer::try_allocate(context, {.kind = Kind::kHost, .bytes = kPiece}, piece);
+      if (&piece == &held.back()) {
+        expect_true(status.out_of_memory(),
+                    "one more is refused for want of memory, it says " + status.name());
+      } else {
+        suite::expect_same("a piece", kSuccess, status.name());
+      }
+    }
+  }
 }
 
 PROCTOR_CHECK(Free, MemoryCanBeHadAgain, "M18", kFree, kGate, {"alloc.leak_on_free"}) {

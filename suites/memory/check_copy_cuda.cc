@@ -651,10 +651,11 @@ PROCTOR_CHECK(Peer, MemoryOfASecondDeviceIsUsedFromTheFirst, "M22",
 
 namespace {
 
-// A kernel of the first device that reads what lies on the second, to which access was never enabled ("never"), or was
-// and is no more ("disabled").
+// A kernel of one device that reads what lies on the other, to which access was never enabled ("never"), or was and is
+// no more ("disabled").
 PROCTOR_HELPER(read_a_closed_peer) {
-  const auto devices = leased_devices(2);
+  auto devices = leased_devices(2);
+  if (words.at(1) == "back") std::swap(devices[0], devices[1]);
   need(devices[0].reaches(devices[1]), "needs:p2p");
   const Context first(devices[0]), second(devices[1]);
   Queue here(first), there(second);
@@ -680,10 +681,12 @@ PROCTOR_CHECK(Peer, KernelNeedsAccess, "M51", kPeer, suite::kWarn, .faults = {"k
   for (const char* access : {"never", "disabled"}) {
     step(std::string("given a kernel that reads a peer's memory, access to which was ") +
          (access == std::string("never") ? "never enabled" : "disabled again"));
-    suite::Helper reader("read_a_closed_peer", {access});
-    expect_same("what the kernel ends with", "cudaErrorIllegalAddress",
-                reader.answer().at("status").get<std::string>());
-    reader.finish();
+    for (const char* way : {"there", "back"}) {
+      suite::Helper reader("read_a_closed_peer", {access, way});
+      expect_same("what the kernel ends with", "cudaErrorIllegalAddress",
+                  reader.answer().at("status").get<std::string>());
+      reader.finish();
+    }
   }
 }
 

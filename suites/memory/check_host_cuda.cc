@@ -1,4 +1,5 @@
 // Memory of the host that kernels use: pinned by the runtime, or registered afterwards.
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -207,6 +208,76 @@ PROCTOR_CHECK(Registered, CopiesAreByteExact, "M32", kRegister, kGate,
   queue.copy(registered->words, there.data(), sizeof registered->words);
   queue.synchronize();
   expect_words("what came back", sent, registered->words, context.device());
+}
+
+namespace {
+
+// Pages of the program, of which the last is not there.
+class PagesAndAHole {
+ public:
+  static constexpr std::size_t kPage = 4096, kPages = 6;
+  PagesAndAHole() {
+    constexpr int kReadAndWrite = PROT_READ | PROT_WRITE;
+    void* const mapped = mmap(nullptr, kPages * kPage, kReadAndWrite, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) suite::fail_because("setup", "mmap");
+    start_ = static_cast<std::byte*>(mapped);
+    munmap(start_ + (kPages - 1) * kPage, kPage);
+  }
+  ~PagesAndAHole() { munmap(start_, (kPages - 1) * kPage); }
+  PagesAndAHole(const PagesAndAHole&) = delete;
+  PagesAndAHole& operator=(const PagesAndAHole&) = delete;
+  std::byte* at(std::size_t offset) const { return start_ + offset; }
+
+ private:
+  std::byte* start_ = nullptr;
+};
+
+}  // namespace
+
+PROCTOR_CHECK(Registered, RangesMayTouchAndNotOverlap, "M32",
+              "CUDA Runtime API, cudaHostRegister, cudaHostUnregister, cudaFreeHost", suite::kWarn,
+              {"error.swallowed:api=cudaHostRegister", "error.swallowed:api=cudaHostUnregister"}) {
+  const auto context = leased();
+  use(context.device());
+  const PagesAndAHole pages;
+  constexpr std::size_t kPage = PagesAndAHole::kPage;
+  const auto register_range = [&](std::size_t begin, std::size_t bytes) {
+    return CUDA_CALL(cudaHostRegister, pages.at(begin), bytes, cudaHostRegisterMapped);
+  };
+  const auto kind_at = [&](std::size_t offset) {
+    return to_string(pointer_info(context, pages.at(offset)).kind);
+  };
+  step("given that the second of several pages is registered");
+  register_range(kPage, kPage).or_throw();
+  const std::size_t overlapping[][2] = {
+      {kPage, kPage}, {0, kPage + 1}, {2 * kPage - 1, kPage}, {0, 3 * kPage}, {kPage + 100, 10}};
+  for (const auto& [begin, bytes] : overlapping) {
+    step("given " + std::to_string(bytes) + " bytes from byte " + std::to_string(begin) +
+         " on, which overlap it");
+    expect_status("cudaErrorHostMemoryAlreadyRegistered", register_range(begin, bytes));
+  }
+  step("given memory that is not there, or only in part");
+  expect_refused("two pages, of which one is not there", register_range(4 * kPage, 2 * kPage));
+  expect_refused("a page that is not there", register_range(5 * kPage, kPage));
+  expect_refused("more than there are addresses", register_range(3 * kPage, SIZE_MAX));
+  step("given memory that the runtime has made");
+  const Buffer pinned = host_memory(context, kPage);
+  expect_refused("registering it", CUDA_CALL(cudaHostRegister, pinned.data(), kPage, cudaHostRegisterMapped));
+  expect_refused("unregistering it", CUDA_CALL(cudaHostUnregister, pinned.data()));
+  step("given what is for other memory than what is registered");
+  cudaIpcMemHandle_t handle{};
+  expect_refused("a handle for another process", CUDA_CALL(cudaIpcGetMemHandle, &handle, pages.at(kPage)));
+  expect_refused("freeing it", CUDA_CALL(cudaFreeHost, pages.at(kPage)));
+  expect_refused("unregistering its middle", CUDA_CALL(cudaHostUnregister, pages.at(kPage + 64)));
+  step("given the pages before and behind it");
+  expect_status(kSuccess, register_range(0, kPage));
+  expect_status(kSuccess, register_range(2 * kPage, kPage));
+  for (const std::size_t page : {1U, 0U, 2U}) {
+    expect_same("kind at its last byte", "host", kind_at((page + 1) * kPage - 1));
+    expect_status(kSuccess, CUDA_CALL(cudaHostUnregister, pages.at(page * kPage)));
+    expect_same("kind at its last byte, unregistered", "unknown", kind_at((page + 1) * kPage - 1));
+    expect_refused("unregistering it again", CUDA_CALL(cudaHostUnregister, pages.at(page * kPage)));
+  }
 }
 
 PROCTOR_CHECK(Pointer, EachSideHasItsAddress, "M42", kAttributes, kGate,

@@ -257,6 +257,66 @@ PROCTOR_CHECK(Virtual, ReadsNeedAccess, "M40", kAttribute, suite::kWarn, {"kerne
   expect_enforced("read", std::span(kAccesses).subspan(1));
 }
 
+namespace {
+
+// Gives the middle of three pages that are mapped at once an access of its own. A kernel writes what lies around it, and
+// then reads or writes one byte.
+PROCTOR_HELPER(use_part_of_a_mapping) {
+  const auto context = leased();
+  Queue queue(context);
+  const std::size_t page = page_size(context);
+  const Physical physical(context, 3 * page);
+  const Mapping mapping(context, physical, 0, 3 * page);
+  const Module module = Module::load(context, "basic");
+  const Kernel copy(module, "copy");
+  const auto other = device_copy(queue, context, noise(page, 5));
+  std::byte* const pages = static_cast<std::byte*>(mapping.data());
+  ZE_CALL(zeVirtualMemSetAccessAttribute, native(context), pages + page, page,
+          kAccesses[std::stoul(words.at(0))].attribute)
+      .or_throw();
+  const auto run = [&](const std::byte* from, std::byte* to, std::size_t bytes) {
+    const auto count = static_cast<std::uint32_t>(bytes);
+    Status status = queue.try_launch(copy, cover(count, 64), arguments(from, to, count));
+    return status.ok() ? queue.try_synchronize(std::chrono::seconds(5)) : status;
+  };
+  bool around = true;
+  for (const std::size_t end : {page, 2 * page + 64, 3 * page})
+    around = around && run(other.data(), pages + end - 64, 64).ok();
+  std::byte* const byte = pages + (words.at(1) == "first"  ? page
+                                   : words.at(1) == "last" ? 2 * page - 1
+                                                           : 3 * page);
+  const Status status = words.at(2) == "read" ? run(byte, other.data(), 1) : run(other.data(), byte, 1);
+  const Status device = context.device().try_status();
+  suite::answer({{"around", around}, {"ok", status.ok() && device.ok()}, {"status", status.name()}});
+  _exit(0);  // nothing that the driver still has is worth tidying up
+}
+
+struct PartCase {
+  std::size_t access;  // of kAccesses
+  const char* place;
+  const char* how;
+  bool may;
+};
+constexpr PartCase kPartCases[] = {{0, "first", "write", false}, {0, "last", "read", false},
+                                   {1, "first", "read", true},   {1, "last", "write", false},
+                                   {2, "last", "write", true},   {2, "beyond", "write", false}};
+
+}  // namespace
+
+PROCTOR_CHECK(Virtual, AccessIsOfThePartMeant, "M40", kAttribute, suite::kWarn, {"alloc.access_unenforced"}) {
+  for (const PartCase& part : kPartCases) {
+    step(std::string("given a kernel that would ") + part.how + " the " + part.place +
+         " byte of the middle of three pages of one mapping: " + kAccesses[part.access].name);
+    suite::Helper user("use_part_of_a_mapping", {std::to_string(part.access), part.place, part.how});
+    const auto answer = user.answer();
+    expect_true(answer.at("around").get<bool>(), "the pages around it are written");
+    expect_true(answer.at("ok").get<bool>() == part.may, std::string(part.may ? "it may" : "it may not") +
+                                                             ", and ends with " +
+                                                             answer.at("status").get<std::string>());
+    user.finish();
+  }
+}
+
 // Whoever unmaps, frees or destroys something a second time is refused.
 PROCTOR_CHECK(Virtual, WhatHasEndedIsRefused, "M40", kVirtual, suite::kWarn, {"error.swallowed"}) {
   const auto context = leased();

@@ -1,5 +1,5 @@
-// Reductions and scans over the lanes of a sub-group of LANES, by every operation that a type has. With FP64 defined: those of
-// double. Result k of work-item i is out[k * n + i], for n work-items: three for each operation (reduced, scanned with the own
+// Reductions and scans over the lanes of a sub-group of LANES, by every operation that a type has. With FP64 or FP16 defined: those
+// of double or half. Result k of work-item i is out[k * n + i], for n work-items: three for each operation (reduced, scanned with the own
 // value, and without it).
 #include "suites/kernels/device/portable_cuda.h"
 
@@ -10,6 +10,9 @@
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
 #ifdef FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#ifdef FP16
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #endif
 #define LANES_REQUIRED __attribute__((intel_reqd_sub_group_size(LANES)))
 #define CHAR char
@@ -32,6 +35,8 @@
 
 #ifdef FP64
 SCANS(double, f64, ARITHMETIC)
+#elif defined FP16
+SCANS(half, f16, ARITHMETIC)
 #else
 SCANS(CHAR, i8, ARITHMETIC LOGIC)
 SCANS(uchar, u8, ARITHMETIC LOGIC)
@@ -53,12 +58,24 @@ SCANS(float, f32, ARITHMETIC)
   out[(3u * k + 2u) * n + i] = sub_group_scan_exclusive_##operation(value);
 #define UNIFORM BY(0u, add) BY(1u, min) BY(2u, max)
 #ifdef FP64
-SCANS(double, uniform_f64, UNIFORM)
+#define UNIFORM_SCANS(scope) SCANS(double, scope##_f64, UNIFORM)
+#elif defined FP16
+#define UNIFORM_SCANS(scope) SCANS(half, scope##_f16, UNIFORM)
 #else
-SCANS(int, uniform_i32, UNIFORM)
-SCANS(uint, uniform_u32, UNIFORM)
-SCANS(long, uniform_i64, UNIFORM)
-SCANS(ulong, uniform_u64, UNIFORM)
-SCANS(float, uniform_f32, UNIFORM)
+#define UNIFORM_SCANS(scope)       \
+  SCANS(int, scope##_i32, UNIFORM)   \
+  SCANS(uint, scope##_u32, UNIFORM)  \
+  SCANS(long, scope##_i64, UNIFORM)  \
+  SCANS(ulong, scope##_u64, UNIFORM) \
+  SCANS(float, scope##_f32, UNIFORM)
 #endif
+UNIFORM_SCANS(uniform)
+
+// The same of all work-items of a group.
+#undef BY
+#define BY(k, operation)                                                     \
+  out[3u * k * n + i] = work_group_reduce_##operation(value);                \
+  out[(3u * k + 1u) * n + i] = work_group_scan_inclusive_##operation(value); \
+  out[(3u * k + 2u) * n + i] = work_group_scan_exclusive_##operation(value);
+UNIFORM_SCANS(work)
 #endif

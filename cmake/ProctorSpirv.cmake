@@ -33,6 +33,11 @@ if(PROCTOR_SPIRV)
   if(NOT PROCTOR_SPIRV_VAL)
     message(STATUS "Device kernels: not validated, spirv-val is not installed")
   endif()
+  find_program(PROCTOR_SPIRV_AS spirv-as)
+  mark_as_advanced(PROCTOR_SPIRV_AS)
+  if(NOT PROCTOR_SPIRV_AS)
+    message(STATUS "Device kernels: none in assembly, spirv-as is not installed")
+  endif()
 else()
   set(PROCTOR_SPIRV_VERSION 0 CACHE INTERNAL "LLVM version of the kernel compilers")
 endif()
@@ -75,6 +80,10 @@ function(proctor_spirv name source)
     BYPRODUCTS ${bitcode}
     COMMENT "Compiling ${name}.spv"
     VERBATIM)
+  proctor_spirv_module(${name} ${module})
+endfunction()
+
+function(proctor_spirv_module name module)
   add_custom_target(${name}_spv ALL DEPENDS ${module})
   set_property(DIRECTORY APPEND PROPERTY proctor_kernels ${module})
   set_property(GLOBAL APPEND PROPERTY proctor_spirv_targets ${name}_spv)
@@ -85,4 +94,34 @@ function(proctor_spirv_dependencies target)
   if(modules)
     add_dependencies(${target} ${modules})
   endif()
+endfunction()
+
+# proctor_spirv_assembly(NAME VERSION)
+#
+# The same for NAME.spvasm, a module in SPIR-V's own language that the preprocessor of C has expanded: instructions that no compiler
+# makes of a kernel. It takes spirv-as.
+function(proctor_spirv_assembly name version)
+  if(NOT PROCTOR_SPIRV_VERSION OR NOT PROCTOR_SPIRV_AS)
+    return()
+  endif()
+  set(source ${CMAKE_CURRENT_SOURCE_DIR}/${name}.spvasm)
+  set(text ${CMAKE_CURRENT_BINARY_DIR}/${name}.spvasm)
+  set(module ${PROCTOR_KERNEL_DIRECTORY}/${name}.spv)
+  set(validate "")
+  if(PROCTOR_SPIRV_VAL)
+    set(validate COMMAND ${PROCTOR_SPIRV_VAL} --target-env spv${version} ${module})
+  endif()
+  add_custom_command(
+    OUTPUT ${module}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROCTOR_KERNEL_DIRECTORY}
+    COMMAND ${PROCTOR_CLANG_${PROCTOR_SPIRV_VERSION}} -E -P -x assembler-with-cpp -I${PROJECT_SOURCE_DIR}
+            -MD -MF ${text}.d -MT ${module} ${source} -o ${text}
+    COMMAND ${PROCTOR_SPIRV_AS} --target-env spv${version} ${text} -o ${module}
+    ${validate}
+    DEPENDS ${source}
+    DEPFILE ${text}.d
+    BYPRODUCTS ${text}
+    COMMENT "Assembling ${name}.spv"
+    VERBATIM)
+  proctor_spirv_module(${name} ${module})
 endfunction()

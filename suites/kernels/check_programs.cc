@@ -186,4 +186,23 @@ PROCTOR_CHECK(Program, OnePointerLeadsToMemoryOfEachKind, "K71", kLanguage, kGat
   }
 }
 
+PROCTOR_CHECK(Program, MemoryIsReachedUpToItsEnds, "K71", kLanguage, kGate,
+              {"kernel.wrong_result:kernel=run_touch_ends,at=0", "kernel.skip:kernel=run_touch_ends"}) {
+  const auto context = leased();
+  Queue queue(context);
+  for (const auto& name : kProgramModules) {
+    const Module module = Module::load(context, name);
+    for (const std::size_t bytes : {std::size_t{4096}, std::size_t{65536}, std::size_t{2} << 20}) {
+      step("given " + std::to_string(bytes) + " bytes and " + name);
+      std::vector<std::uint8_t> expected(bytes, 254);
+      const auto memory = device_copy(queue, context, expected);
+      queue.launch(Kernel(module, "run_touch_ends"), groups_of(1, 1),
+                   arguments(memory, std::uint64_t{bytes}));
+      queue.synchronize();
+      host_side::touch_ends(expected.data(), bytes);
+      expect_values("memory", expected, read_as<std::uint8_t>(queue, context, memory), context.device());
+    }
+  }
+}
+
 }  // namespace proctor::accel

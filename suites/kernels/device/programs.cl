@@ -35,6 +35,8 @@ KERNEL take_structures(GLOBAL ulong* out, Bytes1 a, ulong b, Bytes3 c, ushort d,
   out[17] = digest_private(m.bytes, 129);
 }
 
+KERNEL run_touch_ends(GLOBAL uchar* memory, ulong bytes) { touch_ends(memory, bytes); }
+
 // Local variables of every size and alignment: each item fills its share of all of them, and reads that of another one.
 #define LOCAL_BODY(seed)                                                                          \
   const uint i = LOCAL_ID(0), n = GROUP_SIZE(0), other = (i + 1) % n;                             \

@@ -55,7 +55,7 @@ typedef struct {
   typedef struct {  \
     uchar bytes[n]; \
   } Bytes##n;
-#define SIZES(X) X(1) X(2) X(3) X(4) X(5) X(7) X(8) X(12) X(16) X(17) X(24) X(31) X(33) X(129)
+#define SIZES(X) X(1) X(2) X(3) X(4) X(5) X(7) X(8) X(12) X(16) X(17) X(24) X(31) X(33) X(128) X(129)
 SIZES(BYTES)
 
 // ---- constants and variables of the program ----
@@ -291,6 +291,31 @@ PROGRAM(calls) {
   out[10] = level0(in[6]) + level3(in[7]);
 }
 
+// Its bytes end where memory for them does.
+NOINLINE ulong full(ulong value) {
+  Bytes128 kept;
+  for (uint i = 0; i < 128; ++i) kept.bytes[i] = (uchar)(value + i);
+  return digest_private(kept.bytes, 128);
+}
+PROGRAM(room) { out[0] = full(in[0]); }
+
+NOINLINE void move17(GLOBAL Bytes17* to, GLOBAL const Bytes17* from) { *to = *from; }
+NOINLINE void move31(GLOBAL Bytes31* to, GLOBAL const Bytes31* from) { *to = *from; }
+
+// The first and the last element of some memory, of every width, and structures at its ends.
+NOINLINE void touch_ends(GLOBAL uchar* memory, ulong bytes) {
+  memory[0] += 1;
+  memory[bytes - 1] += 2;
+  ((GLOBAL ushort*)memory)[0] += 3;
+  ((GLOBAL ushort*)memory)[bytes / 2 - 1] += 4;
+  ((GLOBAL uint*)memory)[0] += 5;
+  ((GLOBAL uint*)memory)[bytes / 4 - 1] += 6;
+  ((GLOBAL ulong*)memory)[0] += 7;
+  ((GLOBAL ulong*)memory)[bytes / 8 - 1] += 8;
+  move31((GLOBAL Bytes31*)(memory + bytes - 31), (GLOBAL const Bytes31*)memory);
+  move17((GLOBAL Bytes17*)memory, (GLOBAL const Bytes17*)(memory + bytes - 17));
+}
+
 // ---- control ----
 
 NOINLINE uint choose_int(int value) {
@@ -440,4 +465,4 @@ PROGRAM(unions) {
 }
 
 #define PROGRAMS(X) \
-  X(constants) X(variables) X(structures) X(nesting) X(calls) X(choices) X(rotations) X(arrays) X(unions)
+  X(constants) X(variables) X(structures) X(nesting) X(calls) X(room) X(choices) X(rotations) X(arrays) X(unions)

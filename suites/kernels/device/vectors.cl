@@ -14,7 +14,7 @@
 #define WITH_ITEM                                                                        \
   GLOBAL const T* const first = in + 32 * GLOBAL_ID(0);                                  \
   GLOBAL const T* const second = first + 16;                                             \
-  GLOBAL const T* const wanted = which + 16 * GLOBAL_ID(0);                              \
+  const size_t wish = 16 * GLOBAL_ID(0);                                                 \
   out += 512 * GLOBAL_ID(0);
 
 #define SHUFFLE_TO(m, n)                                     \
@@ -28,6 +28,7 @@
 
 KERNEL shuffles(GLOBAL T* out, GLOBAL const T* in, GLOBAL const T* which) {
   WITH_ITEM
+  GLOBAL const T* const wanted = which + wish;
   POWERS(SHUFFLES)
   POWERS(SHUFFLES_OF_BOTH)
 }
@@ -45,18 +46,21 @@ KERNEL shuffles(GLOBAL T* out, GLOBAL const T* in, GLOBAL const T* which) {
 #define INDICES(n) INDEX_BY(n, uchar) INDEX_BY(n, ushort)
 #define WIDE_INDICES(n) INDEX_BY(n, uint) INDEX_BY(n, ulong)
 
-KERNEL narrow_indices(GLOBAL T* out, GLOBAL const T* in, GLOBAL const T* which) {
+KERNEL narrow_indices(GLOBAL T* out, GLOBAL const T* in, __constant T* which) {
   WITH_ITEM
+  __constant T* const wanted = which + wish;
   WIDTHS(INDICES)
 }
 KERNEL wide_indices(GLOBAL T* out, GLOBAL const T* in, GLOBAL const T* which) {
   WITH_ITEM
+  GLOBAL const T* const wanted = which + wish;
   WIDTHS(WIDE_INDICES)
 }
 
 // Parts, in other orders, and of two vectors.
 KERNEL parts(GLOBAL T* out, GLOBAL const T* in, GLOBAL const T* which) {
   WITH_ITEM
+  GLOBAL const T* const wanted = which + wish;
   const VECTOR(16) a = LOAD(16, first), b = LOAD(16, second);
   const VECTOR(3) c = LOAD(3, wanted);
   STORE(8, a.hi, out);
@@ -93,6 +97,7 @@ __constant T constants[20] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
 KERNEL memories(GLOBAL T* out, GLOBAL const T* in, GLOBAL const T* which) {
   LOCAL T shared[20 * 4];
   WITH_ITEM
+  GLOBAL const T* const wanted = which + wish;
   const uint index = (uint)wanted[0] % 5;
   T own[20];
   LOCAL_POINTER T* const mine = shared + 20 * LOCAL_ID(0);
@@ -122,6 +127,7 @@ static __attribute__((noinline)) Mixed changed(Mixed given, VECTOR(3) three, VEC
 
 KERNEL members(GLOBAL T* out, GLOBAL const T* in, GLOBAL const T* which) {
   WITH_ITEM
+  GLOBAL const T* const wanted = which + wish;
   const uint index = (uint)wanted[0] % 3;
   VECTOR(3) own[4];
   own[0] = own[1] = own[2] = own[3] = (VECTOR(3))(first[0], first[1], first[2]);

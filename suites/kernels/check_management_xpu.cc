@@ -83,6 +83,7 @@ std::vector<Handle> listed(const std::string& what, const List& list) {
   const auto kNone = reinterpret_cast<Handle>(static_cast<std::uintptr_t>(kUntold));
   std::uint32_t there = 0;
   or_skip(list(&there, nullptr));
+  expect_true(there > 0 || !suite::on_simgpu(), what + " lists some");  // a product may lack a kind
   std::vector<Handle> all;
   for (const std::uint32_t room : {there, there + 2, 1U}) {
     if (there == 0) break;

@@ -15,6 +15,13 @@ bool has_hierarchy(const std::string& api) {
   return std::sscanf(api.c_str(), "%d.%d", &major, &minor) == 2 && (major > 1 || minor >= 7);
 }
 
+// The loader has `symbol`: else skip(symbol_missing:SYMBOL).
+void require_symbol(const nlohmann::json& answer, const std::string& symbol) {
+  for (const auto& missing : answer.at("missing_symbols")) {
+    if (missing == symbol) suite::skip("symbol_missing:" + symbol);
+  }
+}
+
 }  // namespace
 
 Enumeration control_with_devices(std::size_t devices) {
@@ -39,12 +46,6 @@ IdentityKind required_identity(const Enumeration& control) {
 
 void require_pci(const Enumeration& control) {
   if (!has_pci_identity(control)) suite::skip("no_identity");
-}
-
-void require_symbol(const nlohmann::json& answer, const std::string& symbol) {
-  for (const auto& missing : answer.at("missing_symbols")) {
-    if (missing == symbol) suite::skip("symbol_missing:" + symbol);
-  }
 }
 
 void require_hierarchy(const Enumeration& control) {

@@ -17,8 +17,6 @@ Enumeration control_with_tiles(std::size_t devices, std::size_t tiles);
 IdentityKind required_identity(const Enumeration& control);
 // ... by PCI address.
 void require_pci(const Enumeration& control);
-// The loader has `symbol`: else skip(symbol_missing:SYMBOL).
-void require_symbol(const nlohmann::json& answer, const std::string& symbol);
 // The driver knows ZE_FLAT_DEVICE_HIERARCHY: else skip(unsupported:hierarchy).
 void require_hierarchy(const Enumeration& control);
 // ... and tells the root of a tile, as the loader does: else skip(symbol_missing:zeDeviceGetRootDevice).

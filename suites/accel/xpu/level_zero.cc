@@ -34,7 +34,6 @@ constexpr std::array kOptional{
     symbol<&LevelZero::sysman_driver_get>("zesDriverGet"),
     symbol<&LevelZero::sysman_device_get>("zesDeviceGet"),
     symbol<&LevelZero::sysman_device_get_properties>("zesDeviceGetProperties"),
-    symbol<&LevelZero::sysman_device_pci_get_properties>("zesDevicePciGetProperties"),
 };
 
 template <typename Handle, typename Get>

@@ -35,7 +35,6 @@ struct LevelZero {
   ze_result_t (*sysman_driver_get)(std::uint32_t*, zes_driver_handle_t*) = nullptr;
   ze_result_t (*sysman_device_get)(zes_driver_handle_t, std::uint32_t*, zes_device_handle_t*) = nullptr;
   decltype(&::zesDeviceGetProperties) sysman_device_get_properties = nullptr;
-  decltype(&::zesDevicePciGetProperties) sysman_device_pci_get_properties = nullptr;
 
   std::string path;                          // the file that was loaded
   std::vector<std::string> missing_symbols;  // those of the functions above that the loader lacks

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "suites/accel/check_fixture.h"
+#include "suites/accel/xpu/native.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {
@@ -14,6 +15,7 @@ using suite::step;
 
 constexpr const char* kAlloc = "Level Zero specification, zeMemAllocDevice";
 constexpr const char* kFree = "Level Zero specification, zeMemFree";
+constexpr const char* kUnsupportedSize = "ZE_RESULT_ERROR_UNSUPPORTED_SIZE";
 constexpr std::uint64_t kHeld = 256 << 20;
 constexpr std::uint64_t kSlack = 8 << 20;  // contexts, queues, granularity
 
@@ -25,9 +27,49 @@ PROCTOR_CHECK(Allocate, ZeroBytesAreRefused, "M01", kAlloc, kGate,
   for (const Kind kind : {Kind::kDevice, Kind::kHost}) {
     step(std::string("given 0 bytes of ") + to_string(kind) + " memory");
     Buffer none;
-    expect_status("ZE_RESULT_ERROR_UNSUPPORTED_SIZE",
-                  Buffer::try_allocate(context, {.kind = kind, .bytes = 0}, none));
+    expect_status(kUnsupportedSize, Buffer::try_allocate(context, {.kind = kind, .bytes = 0}, none));
   }
+}
+
+// What is larger than the largest allocation must be asked for with a structure whose flag says so.
+PROCTOR_CHECK(Allocate, LimitsHoldUntilTheyAreRelaxed, "S4.1",
+              "Level Zero specification, ze_relaxed_allocation_limits_exp_desc_t", kGate,
+              {"alloc.huge_accepted", "error.wrong_code:err=0x78000004"}) {
+  const auto context = leased();
+  const std::size_t bytes = context.device().properties().largest_allocation + 1;
+  ze_relaxed_allocation_limits_exp_desc_t none{};
+  none.stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC;
+  auto relaxed = none;
+  relaxed.flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE;
+  for (const void* chain : {static_cast<const void*>(nullptr), static_cast<const void*>(&none)}) {
+    const ze_device_mem_alloc_desc_t device = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, chain, 0, 0};
+    const ze_host_mem_alloc_desc_t host = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, chain, 0};
+    step(std::string("given a byte more than the largest allocation and ") +
+         (chain == nullptr ? "no structure" : "one without the flag"));
+    void* pointer = nullptr;
+    expect_status(kUnsupportedSize, ZE_CALL(zeMemAllocDevice, native(context), &device, bytes, 0,
+                                            native(context.device()), &pointer));
+    expect_status(kUnsupportedSize, ZE_CALL(zeMemAllocHost, native(context), &host, bytes, 0, &pointer));
+    if (context.device().properties().shared_memory)
+      expect_status(kUnsupportedSize, ZE_CALL(zeMemAllocShared, native(context), &device, &host, bytes, 0,
+                                              native(context.device()), &pointer));
+  }
+  need_memory(context.device(), bytes + (bytes >> 2));
+  step("given the flag");
+  const ze_device_mem_alloc_desc_t device = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &relaxed, 0, 0};
+  const ze_host_mem_alloc_desc_t host = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, &relaxed, 0};
+  void* pointer = nullptr;
+  const auto expect_given = [&](const Status& status) {
+    expect_true(status.ok() || status.name().find("OUT_OF") != std::string::npos,
+                "it is there, or memory is used up: " + status.name());
+    if (status.ok()) expect_status(kSuccess, ZE_CALL(zeMemFree, native(context), pointer));
+  };
+  expect_given(
+      ZE_CALL(zeMemAllocDevice, native(context), &device, bytes, 0, native(context.device()), &pointer));
+  expect_given(ZE_CALL(zeMemAllocHost, native(context), &host, bytes, 0, &pointer));
+  if (context.device().properties().shared_memory)
+    expect_given(ZE_CALL(zeMemAllocShared, native(context), &device, &host, bytes, 0,
+                         native(context.device()), &pointer));
 }
 
 PROCTOR_CHECK(Allocate, NewMemoryHidesTheOldContext, "M15",

@@ -1,4 +1,5 @@
 // What the driver says about the allocation that an address lies in.
+#include <cstring>
 #include <functional>
 #include <set>
 
@@ -105,6 +106,87 @@ PROCTOR_CHECK(Pointer, RangeOfOtherMemoryIsRefused, "B.0", kRange, kGate, {"allo
   std::size_t bytes = 0;
   step("given an address of malloc");
   expect_refused("its range", try_address_range(context, heap.data(), &base, &bytes));
+}
+
+namespace {
+
+struct Told {
+  Status status;
+  ze_memory_allocation_properties_t properties;
+  ze_device_handle_t device;
+};
+
+// What is not written keeps `before`.
+Told properties_of(const Context& context, const void* pointer, unsigned char before) {
+  Told told;
+  std::memset(&told.properties, before, sizeof told.properties);
+  std::memset(&told.device, before, sizeof told.device);
+  told.properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+  told.properties.pNext = nullptr;
+  told.status = ZE_CALL(zeMemGetAllocProperties, native(context), pointer, &told.properties, &told.device);
+  return told;
+}
+
+std::string text_of(const Told& told) {
+  return "type " + std::to_string(told.properties.type) + ", id " + std::to_string(told.properties.id) +
+         ", pages of " + std::to_string(told.properties.pageSize) + ", device " + text(told.device);
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Pointer, PropertiesAreWrittenWhole, "M42",
+              "Level Zero specification, ze_memory_allocation_properties_t", kGate,
+              {"alloc.wrong_type:times=1"}) {
+  const auto context = leased();
+  for (const Kind kind : {Kind::kDevice, Kind::kHost, Kind::kShared}) {
+    if (kind == Kind::kShared && !context.device().properties().shared_memory) continue;
+    const Buffer buffer(context, {.kind = kind, .bytes = 70'000});
+    step(std::string("given ") + to_string(kind) +
+         " memory, and other bytes in the structures before each call");
+    const auto first = properties_of(context, buffer.data(), 0x55);
+    const auto second = properties_of(context, buffer.data() + 69'999, 0xaa);
+    expect_same("what is told of the last byte, as of the first", text_of(first), text_of(second));
+    const std::uint64_t page = first.properties.pageSize;
+    expect_true(page >= 4096 && (page & (page - 1)) == 0, "its pages are a power of two of at least 4096");
+    expect_same("device", kind == Kind::kHost ? "none" : "the context's",
+                first.device == nullptr                    ? "none"
+                : first.device == native(context.device()) ? "the context's"
+                                                           : "another");
+    step("given no place for the device");
+    ze_memory_allocation_properties_t alone = first.properties;
+    expect_status(kSuccess,
+                  ZE_CALL(zeMemGetAllocProperties, native(context), buffer.data(), &alone, nullptr));
+  }
+}
+
+PROCTOR_CHECK(Pointer, IsUnknownToAnotherContext, "M42",
+              "Level Zero specification, zeMemGetAllocProperties: memory unrelated to the context",
+              suite::kWarn, {"alloc.wrong_type"}) {
+  const auto context = leased();
+  const Context other(context.device());
+  for (const Kind kind : {Kind::kDevice, Kind::kHost}) {
+    step(std::string("given ") + to_string(kind) + " memory of one of two contexts");
+    const Buffer buffer(context, {.kind = kind, .bytes = 70'000});
+    expect_same("type in its own context",
+                std::to_string(kind == Kind::kHost ? ZE_MEMORY_TYPE_HOST : ZE_MEMORY_TYPE_DEVICE),
+                std::to_string(properties_of(context, buffer.data(), 0x55).properties.type));
+    const auto told = properties_of(other, buffer.data(), 0x55);
+    expect_status(kSuccess, told.status);
+    expect_same("type in the other one", std::to_string(ZE_MEMORY_TYPE_UNKNOWN),
+                std::to_string(told.properties.type));
+  }
+}
+
+PROCTOR_CHECK(Pointer, OtherMemoryHasItsCode, "B.0",
+              "Level Zero specification, zeMemGetAddressRange: ZE_RESULT_ERROR_ADDRESS_NOT_FOUND",
+              suite::kWarn, {"error.wrong_code", "error.swallowed"}) {
+  const auto context = leased();
+  const std::vector<std::byte> heap(100);
+  void* base = nullptr;
+  std::size_t bytes = 0;
+  step("given an address of malloc");
+  const Status status = try_address_range(context, heap.data(), &base, &bytes);
+  expect_same("code", "2013265953", std::to_string(status.code()));  // 0x78000021, newer than the headers
 }
 
 }  // namespace proctor::accel

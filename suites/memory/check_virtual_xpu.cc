@@ -227,6 +227,139 @@ PROCTOR_CHECK(Virtual, AccessIsThatOfEveryPageMeant, "M40", kAttribute, kGate, {
   }
 }
 
+// From each page on, of three that have every pattern of accesses: how many bytes are alike, at most as many as are asked about.
+PROCTOR_CHECK(Virtual, RunsOfAccessEndWhereItDiffers, "M40",
+              "Level Zero specification, zeVirtualMemGetAccessAttribute", suite::kWarn,
+              {"alloc.access_lost"}) {
+  const auto context = leased();
+  const ThreePages pages(context);
+  for (const std::size_t pattern : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U}) {
+    const auto access_of = [pattern](std::size_t page) { return kAccesses[1 + (pattern >> page & 1)]; };
+    step("given pattern " + std::to_string(pattern) +
+         (pattern == 0 ? ", set by one call" : ", set page by page"));
+    if (pattern == 0) pages.set_access(0, 3, access_of(0).attribute);
+    for (std::size_t i = 0; pattern != 0 && i < 3; ++i) pages.set_access(i, 1, access_of(i).attribute);
+    for (std::size_t first = 0; first < 3; ++first) {
+      for (std::size_t asked = 1; first + asked <= 3; ++asked) {
+        step("given pattern " + std::to_string(pattern) + ", " + std::to_string(asked) + " pages from page " +
+             std::to_string(first) + " on");
+        std::size_t alike = 1;
+        while (alike < asked && access_of(first + alike).attribute == access_of(first).attribute) ++alike;
+        ze_memory_access_attribute_t attribute{};
+        std::size_t bytes = 0;
+        ZE_CALL(zeVirtualMemGetAccessAttribute, native(context), pages.data(first), asked * pages.page,
+                &attribute, &bytes)
+            .or_throw();
+        expect_same("access", access_of(first).name, name_of(attribute));
+        expect_same("pages alike", std::to_string(alike * pages.page), std::to_string(bytes));
+      }
+    }
+  }
+}
+
+// Whole pages or nothing: one byte more, one byte less, none.
+PROCTOR_CHECK(
+    Virtual, SizesAreWholePages, "M40",
+    "Level Zero specification, zeVirtualMemReserve and its neighbours: ZE_RESULT_ERROR_UNSUPPORTED_SIZE",
+    suite::kWarn, {"error.wrong_code", "error.swallowed"}) {
+  const auto context = leased();
+  const std::size_t page = page_size(context);
+  const Physical physical(context, 2 * page);
+  const Mapping mapping(context, physical, 0, 2 * page);
+  void* const free_range = reserve(context, 2 * page);
+  const char* const unsupported = "ZE_RESULT_ERROR_UNSUPPORTED_SIZE";
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, page - 1, page + 1, page / 2}) {
+    step("given " + std::to_string(bytes) + " bytes, where a page has " + std::to_string(page));
+    void* reserved = nullptr;
+    expect_status(unsupported, ZE_CALL(zeVirtualMemReserve, native(context), nullptr, bytes, &reserved));
+    ze_physical_mem_desc_t description{};
+    description.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
+    description.size = bytes;
+    ze_physical_mem_handle_t made = nullptr;
+    expect_status(unsupported, ZE_CALL(zePhysicalMemCreate, native(context), native(context.device()),
+                                       &description, &made));
+    expect_status(unsupported, ZE_CALL(zeVirtualMemMap, native(context), free_range, bytes, physical.handle(),
+                                       0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+    expect_status(unsupported, ZE_CALL(zeVirtualMemUnmap, native(context), mapping.data(), bytes));
+    expect_status(unsupported, ZE_CALL(zeVirtualMemSetAccessAttribute, native(context), mapping.data(), bytes,
+                                       ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY));
+    ze_memory_access_attribute_t attribute{};
+    std::size_t alike = 0;
+    expect_status(unsupported, ZE_CALL(zeVirtualMemGetAccessAttribute, native(context), mapping.data(), bytes,
+                                       &attribute, &alike));
+    expect_status(unsupported, ZE_CALL(zeVirtualMemFree, native(context), free_range, bytes));
+  }
+  step("given the page size of no bytes, and an offset that is no page's");
+  std::size_t bytes = 0;
+  expect_status(unsupported,
+                ZE_CALL(zeVirtualMemQueryPageSize, native(context), native(context.device()), 0, &bytes));
+  for (const std::size_t offset : {std::size_t{1}, page - 1, page + 1})
+    expect_status("ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT",
+                  ZE_CALL(zeVirtualMemMap, native(context), free_range, page, physical.handle(), offset,
+                          ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
+  expect_status(kSuccess, ZE_CALL(zeVirtualMemFree, native(context), free_range, 2 * page));
+}
+
+// What a mapping still shows cannot be destroyed, and what was refused can be done later.
+PROCTOR_CHECK(Virtual, PhysicalMemoryEndsAfterItsMappings, "M40",
+              "Level Zero specification, zePhysicalMemDestroy: ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE",
+              suite::kWarn, {"error.wrong_code", "error.swallowed"}) {
+  const auto context = leased();
+  const std::size_t page = page_size(context);
+  ze_physical_mem_desc_t description{};
+  description.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
+  description.size = page;
+  ze_physical_mem_handle_t physical = nullptr;
+  ZE_CALL(zePhysicalMemCreate, native(context), native(context.device()), &description, &physical).or_throw();
+  void* const pointer = reserve(context, page);
+  ZE_CALL(zeVirtualMemMap, native(context), pointer, page, physical, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE)
+      .or_throw();
+  const char* const in_use = "ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE";
+  step("given memory that is still mapped");
+  expect_status(in_use, ZE_CALL(zePhysicalMemDestroy, native(context), physical));
+  expect_status(in_use, ZE_CALL(zeVirtualMemFree, native(context), pointer, page));
+  step("given memory that is mapped no more");
+  expect_status(kSuccess, ZE_CALL(zeVirtualMemUnmap, native(context), pointer, page));
+  expect_status(kSuccess, ZE_CALL(zePhysicalMemDestroy, native(context), physical));
+  expect_status(kSuccess, ZE_CALL(zeVirtualMemFree, native(context), pointer, page));
+}
+
+// Where it lies says a flag of a newer interface, which older drivers refuse.
+PROCTOR_CHECK(Virtual, PhysicalMemoryLiesWhereItWasAskedFor, "M40",
+              "Level Zero specification, ze_physical_mem_flag_t", suite::kWarn,
+              {"sysman.memory_lie", "alloc.leak_on_free"}) {
+  const auto context = leased();
+  constexpr std::size_t kBytes = 64 << 20;
+  struct Place {
+    const char* name;
+    ze_physical_mem_flags_t flags;
+    bool on_device;
+  };
+  for (const Place& place :
+       {Place{"no place", 0, true}, Place{"the device", 0x1, true}, Place{"the host", 0x2, false}}) {
+    ze_physical_mem_desc_t description{};
+    description.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
+    description.size = kBytes;
+    description.flags = place.flags;
+    const std::uint64_t before = context.device().memory().free;
+    step(std::string("given memory that was asked for on ") + place.name);
+    ze_physical_mem_handle_t physical = nullptr;
+    const Status made =
+        ZE_CALL(zePhysicalMemCreate, native(context), native(context.device()), &description, &physical);
+    if (place.flags != 0 && (made.unsupported() || made.code() == ZE_RESULT_ERROR_INVALID_ENUMERATION))
+      continue;
+    made.or_throw();
+    const std::uint64_t during = context.device().memory().free;
+    if (place.on_device) {
+      expect_true(during + kBytes <= before + (1 << 20), "the device has 64 MiB less");
+    } else {
+      expect_true(during + (1 << 20) >= before, "the device has as much as before");
+    }
+    ZE_CALL(zePhysicalMemDestroy, native(context), physical).or_throw();
+    expect_true(context.device().memory().free + (1 << 20) >= before, "it is given back");
+  }
+}
+
 namespace {
 
 // Each in a process of its own, whose device is lost where the access is refused.

@@ -15,6 +15,7 @@
   X(zeDeviceGetCommandQueueGroupProperties) X(zeDeviceCanAccessPeer) X(zeDeviceGetStatus)                          \
   X(zeDeviceGetGlobalTimestamps)                                                                                   \
   X(zeContextCreate) X(zeContextDestroy) X(zeContextMakeMemoryResident) X(zeContextEvictMemory)                    \
+  X(zeContextCreateEx) X(zeContextGetStatus) X(zeContextSystemBarrier)                                             \
   X(zeMemAllocDevice) X(zeMemAllocHost) X(zeMemAllocShared) X(zeMemFree) X(zeMemFreeExt)                           \
   X(zeMemGetAllocProperties) X(zeMemGetAddressRange) X(zeMemGetIpcHandle) X(zeMemOpenIpcHandle)                    \
   X(zeMemCloseIpcHandle)                                                                                           \

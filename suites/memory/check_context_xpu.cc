@@ -1,0 +1,125 @@
+// Contexts of Level Zero: for which devices they are, what ends with them, and what is nobody else's.
+#include <thread>
+
+#include "suites/accel/check_fixture.h"
+#include "suites/accel/xpu/native.h"
+#include "suites/main/check.h"
+
+namespace proctor::accel {
+namespace {
+
+using suite::expect_same;
+using suite::expect_true;
+using suite::kGate;
+using suite::kWarn;
+using suite::step;
+
+constexpr ze_context_desc_t kDescription = {ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
+constexpr ze_device_mem_alloc_desc_t kDeviceMemory = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
+constexpr std::size_t kHeld = 64 << 20;
+constexpr std::size_t kSlack = 8 << 20;  // of contexts
+
+void* allocate_in(ze_context_handle_t context, ze_device_handle_t device, std::size_t bytes) {
+  void* pointer = nullptr;
+  ZE_CALL(zeMemAllocDevice, context, &kDeviceMemory, bytes, 0, device, &pointer).or_throw();
+  return pointer;
+}
+
+ze_memory_type_t type_of(ze_context_handle_t context, const void* pointer) {
+  ze_memory_allocation_properties_t properties{};
+  properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+  ZE_CALL(zeMemGetAllocProperties, context, pointer, &properties, nullptr).or_throw();
+  return properties.type;
+}
+
+ze_context_handle_t create_for(const Context& like, std::vector<ze_device_handle_t> devices) {
+  ze_context_handle_t made = nullptr;
+  ZE_CALL(zeContextCreateEx, driver_of(like), &kDescription, static_cast<std::uint32_t>(devices.size()),
+          devices.empty() ? nullptr : devices.data(), &made)
+      .or_throw();
+  return made;
+}
+
+}  // namespace
+
+PROCTOR_CHECK(Context, EndsWithItsMemoryAndNoOther, "M53", "Level Zero specification, zeContextDestroy",
+              kWarn, {"alloc.leak_on_free:min=67108864", "sysman.memory_lie"}) {
+  const auto context = leased();
+  const auto device = native(context.device());
+  Queue queue(context);
+  const auto sent = noise(65536, 1);
+  const auto kept = device_copy(queue, context, sent);
+  const std::uint64_t before = context.device().memory().free;
+  step("given two contexts, of which one ends with all its memory");
+  ze_context_handle_t ends = nullptr;
+  ZE_CALL(zeContextCreate, driver_of(context), &kDescription, &ends).or_throw();
+  void* const gone = allocate_in(ends, device, kHeld);
+  ze_physical_mem_desc_t description{};
+  description.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
+  description.size = kHeld;
+  ze_physical_mem_handle_t physical = nullptr;
+  const bool has_physical = ZE_CALL(zePhysicalMemCreate, ends, device, &description, &physical).ok();
+  const std::uint64_t during = context.device().memory().free;
+  expect_true(during + (has_physical ? 2 : 1) * kHeld <= before + kSlack,
+              "the device has less while it lives");
+  ZE_CALL(zeContextDestroy, ends).or_throw();
+  const std::uint64_t after = context.device().memory().free;
+  expect_true(after + kSlack >= before, "the device has as much as before: " + std::to_string(before) +
+                                            " and " + std::to_string(after));
+  expect_same("type of its memory for the other context", std::to_string(ZE_MEMORY_TYPE_UNKNOWN),
+              std::to_string(type_of(native(context), gone)));
+  expect_bytes("memory of the other context", sent, read_bytes(queue, context, kept.data(), kept.bytes()),
+               context.device());
+}
+
+PROCTOR_CHECK(Context, IsForTheDevicesThatItNames, "M53", "Level Zero specification, zeContextCreateEx",
+              kGate, {"alloc.wrong_type"}) {
+  const auto context = leased();
+  const auto device = native(context.device());
+  std::vector<std::vector<ze_device_handle_t>> lists = {{}, {device}};
+  for (const Device& tile : context.device().tiles()) lists.push_back({native(tile)});
+  for (const auto& list : lists) {
+    step("given a context for " + std::to_string(list.size()) + " devices (0: all)");
+    const auto made = create_for(context, list);
+    expect_status(kSuccess, ZE_CALL(zeContextGetStatus, made));
+    expect_status(kSuccess, ZE_CALL(zeContextSystemBarrier, made, list.empty() ? device : list[0]));
+    void* const pointer = allocate_in(made, list.empty() ? device : list[0], 4096);
+    expect_same("type of its memory", std::to_string(ZE_MEMORY_TYPE_DEVICE),
+                std::to_string(type_of(made, pointer)));
+    expect_status(kSuccess,
+                  ZE_CALL(zeContextMakeMemoryResident, made, list.empty() ? device : list[0], pointer, 4096));
+    expect_status(kSuccess,
+                  ZE_CALL(zeContextEvictMemory, made, list.empty() ? device : list[0], pointer, 4096));
+    expect_status(kSuccess, ZE_CALL(zeMemFree, made, pointer));
+    expect_status(kSuccess, ZE_CALL(zeContextDestroy, made));
+  }
+}
+
+// Both clocks in one call: what passes on the one passes on the other.
+PROCTOR_CHECK(Context, DeviceClockKeepsPaceWithTheHosts, "M54",
+              "Level Zero specification, zeDeviceGetGlobalTimestamps", kGate,
+              {"state.timestamp_scale:api=zeDeviceGetGlobalTimestamps", "state.clock_backwards"}) {
+  const auto context = leased();
+  const auto device = native(context.device());
+  ze_device_properties_t properties{};
+  properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2;
+  ZE_CALL(zeDeviceGetProperties, device, &properties).or_throw();
+  const std::uint32_t bits = properties.timestampValidBits;
+  const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+  step("given both clocks, twice");
+  std::uint64_t host[2] = {}, ticks[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    if (i != 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ZE_CALL(zeDeviceGetGlobalTimestamps, device, &host[i], &ticks[i]).or_throw();
+    expect_true((ticks[i] & ~mask) == 0, "no bit is set that is not valid");
+  }
+  expect_true(host[1] >= host[0] + 20'000'000, "20 ms have passed on the host");
+  const double passed = static_cast<double>(host[1] - host[0]);
+  const double told = static_cast<double>((ticks[1] - ticks[0]) & mask) * 1e9 /
+                      static_cast<double>(properties.timerResolution);
+  expect_true(
+      told >= 0.8 * passed && told <= 1.25 * passed,
+      "as much has passed on the device: " + std::to_string(told) + " of " + std::to_string(passed) + " ns");
+}
+
+}  // namespace proctor::accel

@@ -360,6 +360,10 @@ PROCTOR_CHECK(Device, PropertiesAreAsUsual, "V51",
   for (const Device& device : leased_devices(2)) {
     const cudaDeviceProp& told = device.record()->native;
     step("given what all cards say of themselves that were made since 2017");
+    std::size_t free = 0, total = 0;
+    use(device);
+    CUDA_CALL(cudaMemGetInfo, &free, &total).or_throw();
+    expect_number("totalGlobalMem", total, told.totalGlobalMem);
     expect_number("memPitch", std::size_t{0x7fffffff}, told.memPitch);
     expect_number("textureAlignment", std::size_t{512}, told.textureAlignment);
     expect_number("texturePitchAlignment", std::size_t{32}, told.texturePitchAlignment);

@@ -181,6 +181,7 @@ struct Belongings {
     CUDA_CALL(cudaEventCreate, &event).or_throw();
     CUDA_CALL(cudaMalloc, &memory, kBytes).or_throw();
     CUDA_CALL(cudaMallocHost, &host, kBytes).or_throw();
+    CUDA_CALL(cudaHostRegister, page, kBytes, cudaHostRegisterDefault).or_throw();
     for (const cudaStream_t each : {stream, cudaStreamLegacy, cudaStreamPerThread}) {
       CUDA_CALL(cudaMemsetAsync, memory, 0x5a, kBytes, each).or_throw();
       CUDA_CALL(cudaStreamSynchronize, each).or_throw();
@@ -202,7 +203,7 @@ struct Belongings {
     for (const auto& [what, status] : calls)
       if (!status.ok()) return std::string(what) + ": " + status.name();
     if (got != std::vector<std::byte>(kBytes, std::byte{0x5a})) return "bytes";
-    return knows(memory) && knows(host) ? "" : "addresses";
+    return knows(memory) && knows(host) && knows(page) ? "" : "addresses";
   }
   static bool knows(const void* address) {
     cudaPointerAttributes attributes{};
@@ -218,6 +219,7 @@ struct Belongings {
   cudaEvent_t event = nullptr;
   void* memory = nullptr;
   void* host = nullptr;
+  alignas(kBytes) std::byte page[kBytes] = {};  // registered
 };
 
 // Whether bytes go there and back in this stream.
@@ -263,7 +265,8 @@ PROCTOR_HELPER(reset_one_of_two) {
   launch(Kernel(module, "gate"), mine.stream, 1, 1, static_cast<std::byte*>(mine.host),
          static_cast<std::byte*>(mine.host) + 64, kLooks);
   nlohmann::json answer = {{"reset", CUDA_CALL(cudaDeviceReset).name()}};
-  answer["known"] = Belongings::knows(mine.memory) || Belongings::knows(mine.host);
+  answer["known"] =
+      Belongings::knows(mine.memory) || Belongings::knows(mine.host) || Belongings::knows(mine.page);
   answer["settings"] = settings(0) == settings_before;
   answer["peer"] = CUDA_CALL(cudaDeviceDisablePeerAccess, 1).name();
   cudaStream_t made = nullptr;

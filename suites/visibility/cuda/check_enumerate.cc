@@ -65,6 +65,10 @@ PROCTOR_CHECK(Enumerate, NothingVisibleIsNoDevice, "V09",
   expect_true(code != "cudaSuccess", "cudaGetDeviceCount fails");
   if (suite::on_simgpu()) expect_same("cudaGetDeviceCount returns", "cudaErrorNoDevice", code);
   expect_same("the count", "-7", answer.at("count").dump());
+  for (const auto& [function, other] : answer.at("others").items()) {
+    expect_true(other != "cudaSuccess", function + " fails");
+    if (suite::on_simgpu()) expect_same(function + " returns", "cudaErrorNoDevice", other);
+  }
 }
 
 PROCTOR_CHECK(Enumerate, NothingCanBeSelectedUnderAnEmptyMask, "V09",

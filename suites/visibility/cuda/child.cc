@@ -1,7 +1,8 @@
 // What a child of the suite answers. The modes of every vendor are in child.h, these are CUDA's:
 //
 //   twice             {"seen":.., "again":..}
-//   count-of-nothing  {"result":CODE,"count":N}: cudaGetDeviceCount, its answer set to -7 before
+//   count-of-nothing  {"result":CODE,"count":N,"others":{FUNCTION:CODE}}: cudaGetDeviceCount, its answer set to -7 before; and
+//                     other calls that need a device
 //   null-count        {"result":CODE}: cudaGetDeviceCount(nullptr)
 //   select            {"inside":[{"set","get","ordinal","uuid"}]}: each in a thread of its own;
 //                     "first":CODE, "outside":{"-1":CODE,"N":CODE}: cudaSetDevice(0), (-1), (N)
@@ -137,7 +138,19 @@ json null_count() {
 json count_of_nothing() {
   int count = -7;
   const auto result = cudaGetDeviceCount(&count);
-  return {{"result", name(result)}, {"count", count}};
+  int device = 0;
+  void* memory = nullptr;
+  cudaStream_t stream = nullptr;
+  cudaDeviceProp properties{};
+  cudaPointerAttributes attributes{};
+  const json others = {{"cudaGetDevice", name(cudaGetDevice(&device))},
+                       {"cudaGetDeviceProperties", name(cudaGetDeviceProperties(&properties, 0))},
+                       {"cudaChooseDevice", name(cudaChooseDevice(&device, &properties))},
+                       {"cudaDeviceGetByPCIBusId", name(cudaDeviceGetByPCIBusId(&device, "0000:04:00.0"))},
+                       {"cudaPointerGetAttributes", name(cudaPointerGetAttributes(&attributes, &count))},
+                       {"cudaMalloc", name(cudaMalloc(&memory, 64))},
+                       {"cudaStreamCreate", name(cudaStreamCreate(&stream))}};
+  return {{"result", name(result)}, {"count", count}, {"others", others}};
 }
 
 json select_one(int ordinal) {

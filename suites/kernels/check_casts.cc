@@ -4,6 +4,7 @@
 #include <cmath>
 #include <concepts>
 #include <limits>
+#include <utility>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/kernels/numeric.h"
@@ -175,6 +176,9 @@ class Casts {
       expect_ways<From, To>("saturate_" + pair, all, {FE_TOWARDZERO});
     }
     expect_ways<From, To>("cast_" + pair, fitting, {kStops ? FE_TOWARDZERO : FE_TONEAREST});
+    if constexpr (std::integral<From> && std::integral<To>) {
+      if (kVendor == Vendor::kIntel) expect_stopped<From, To>("saturate_" + pair, all);
+    }
     constexpr bool kExact = (std::integral<From> && std::integral<To>) ||
                             (!std::integral<From> && !std::integral<To> && sizeof(From) < sizeof(To));
     if (kVendor == Vendor::kIntel && !kExact) {
@@ -183,15 +187,34 @@ class Casts {
   }
 
  private:
+  // Between integers, of which those that do not fit become the nearest one that does.
   template <typename From, typename To>
-  void expect_ways(const std::string& kernel, const std::vector<From>& values, const std::vector<int>& ways) {
+  void expect_stopped(const std::string& kernel, const std::vector<From>& values) {
+    std::vector<To> expected;
+    for (const From value : values) {
+      const bool low = std::cmp_less(value, std::numeric_limits<To>::min());
+      const bool high = std::cmp_greater(value, std::numeric_limits<To>::max());
+      expected.push_back(low    ? std::numeric_limits<To>::min()
+                         : high ? std::numeric_limits<To>::max()
+                                : static_cast<To>(value));
+    }
+    expect_values(kernel, expected, run<From, To>(kernel, values, 1), context_.device());
+  }
+
+  template <typename From, typename To>
+  std::vector<To> run(const std::string& kernel, const std::vector<From>& values, std::size_t results) {
     const auto n = static_cast<std::uint32_t>(values.size());
     const auto from = device_copy(queue_, context_, values);
-    const Buffer out = device_memory(context_, ways.size() * n * sizeof(To));
+    const Buffer out = device_memory(context_, results * n * sizeof(To));
     step("given " + kernel);
     queue_.launch(Kernel(module_, kernel), cover(n, 64), arguments(from, out, n));
     queue_.synchronize();
-    auto got = read_as<To>(queue_, context_, out);
+    return read_as<To>(queue_, context_, out);
+  }
+
+  template <typename From, typename To>
+  void expect_ways(const std::string& kernel, const std::vector<From>& values, const std::vector<int>& ways) {
+    auto got = run<From, To>(kernel, values, ways.size());
     std::vector<To> expected;
     for (const int way : ways) {
       const auto rounded = converted<To>(values, way);
@@ -267,6 +290,17 @@ PROCTOR_CHECK(Convert, HalvesAndEveryOther, "K26", kCasts, kGate,
   expect_integers_and<Half>(casts, "f16");
   casts.expect<Half, float>("f16", "f32");
   casts.expect<float, Half>("f32", "f16");
+}
+
+// A double has digits that no float has: rounded once is not rounded twice.
+PROCTOR_CHECK(Convert, HalvesAndDoubles, "K26", kCasts, kGate,
+              .faults = {"kernel.wrong_result:kernel=cast_f64_f16,arg=1,at=4"}, .needs = {"fp16", "fp64"}) {
+  const auto context = leased();
+  need(context.device().properties().fp16, "unsupported:fp16");
+  need(context.device().properties().fp64, "unsupported:fp64");
+  Casts casts(context, "casts_f16_f64");
+  casts.expect<Half, double>("f16", "f64");
+  casts.expect<double, Half>("f64", "f16");
 }
 
 }  // namespace proctor::accel

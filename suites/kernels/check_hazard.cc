@@ -124,7 +124,9 @@ Print print_of(const std::string& which) {
     const std::array<std::uint64_t, 2> two = {0xfedcba9876543210, 1};
     const std::array<std::int8_t, 4> three = {1, -2, 127, 0};
     return {"print", "print_vectors", arguments(four, two, three),
-            "1,-2,345,-67890 [  1, -2,345,-67890]\n18364758544493064720,1 fedcba9876543210,1\n1,-2,127\n"};
+            "1,-2,345,-67890 [  1, -2,345,-67890]\n18364758544493064720,1 fedcba9876543210,1\n"
+            "0.500000,-2.250000 [0.50    ,-2.25   ]\n1,-2,3,-32768 1,2,3,65535 abc,0,1,ffff\n1,-2,127\n0, "
+            "and no more\n"};
   }
   return {"print", "print_line", arguments(7u), "device says 7 -5 text\n"};
 #undef LINE_OF_HOST

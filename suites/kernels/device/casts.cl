@@ -26,7 +26,7 @@
     if (i < n) out[i] = CAST(TO, x[i]);                                         \
   }
 
-// From a float to an integer, which stops at the ends.
+// To an integer, which stops at the ends.
 #define SATURATING(FROM, from, TO, to)                                          \
   KERNEL saturate_##from##_##to(GLOBAL const FROM* x, GLOBAL TO* out, uint n) { \
     const uint i = GLOBAL_ID(0);                                                \
@@ -61,9 +61,18 @@
 #define FLOAT_TO(TO, to, FROM, from) \
   PLAIN(FROM, from, TO, to) SATURATING(FROM, from, TO, to) FOUR_WAYS(FROM, from, TO, to, _sat)
 #define TO_FLOAT(FROM, from, TO, to) PLAIN(FROM, from, TO, to) FOUR_WAYS(FROM, from, TO, to, )
+// Between integers: CUDA has no function that stops at the ends.
+#ifdef __CUDACC__
+#define BETWEEN(FROM, from, TO, to) PLAIN(FROM, from, TO, to)
+#else
+#define BETWEEN(FROM, from, TO, to) PLAIN(FROM, from, TO, to) SATURATING(FROM, from, TO, to)
+#endif
 #define BOTH_WAYS(T, t) FOR_INTEGERS(FLOAT_TO, T, t) FOR_INTEGERS(TO_FLOAT, T, t)
 
-#if defined(FP64)
+#if defined(FP64) && defined(FP16)
+PLAIN(half, f16, double, f64)
+TO_FLOAT(double, f64, half, f16)
+#elif defined(FP64)
 BOTH_WAYS(double, f64)
 PLAIN(float, f32, double, f64)
 TO_FLOAT(double, f64, float, f32)
@@ -73,12 +82,12 @@ PLAIN(half, f16, float, f32)
 TO_FLOAT(float, f32, half, f16)
 #else
 BOTH_WAYS(float, f32)
-FOR_INTEGERS(PLAIN, CHAR, i8)
-FOR_INTEGERS(PLAIN, uchar, u8)
-FOR_INTEGERS(PLAIN, short, i16)
-FOR_INTEGERS(PLAIN, ushort, u16)
-FOR_INTEGERS(PLAIN, int, i32)
-FOR_INTEGERS(PLAIN, uint, u32)
-FOR_INTEGERS(PLAIN, long, i64)
-FOR_INTEGERS(PLAIN, ulong, u64)
+FOR_INTEGERS(BETWEEN, CHAR, i8)
+FOR_INTEGERS(BETWEEN, uchar, u8)
+FOR_INTEGERS(BETWEEN, short, i16)
+FOR_INTEGERS(BETWEEN, ushort, u16)
+FOR_INTEGERS(BETWEEN, int, i32)
+FOR_INTEGERS(BETWEEN, uint, u32)
+FOR_INTEGERS(BETWEEN, long, i64)
+FOR_INTEGERS(BETWEEN, ulong, u64)
 #endif

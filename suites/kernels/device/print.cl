@@ -30,7 +30,10 @@ KERNEL print_vectors(int4 four, ulong2 two, char3 three) {
   if (GLOBAL_ID(0) != 0) return;
   printf("%v4hld [%3v4hld]\n", four, four);
   printf("%v2lu %v2lx\n", two, two);
-  printf("%v3hhd\n", three);
+  printf("%v2hlf [%-8.2v2hlf]\n", (float2)(0.5f, -2.25f), (float2)(0.5f, -2.25f));
+  printf("%v4hd %v4hu %v4hx\n", (short4)(1, -2, 3, -32768), (ushort4)(1, 2, 3, 65535), (ushort4)(0xabc, 0, 1, 65535));
+  const int status = printf("%v3hhd\n", three);
+  printf("%d, and no more\n", status);
 }
 #endif
 #endif

@@ -1,0 +1,85 @@
+// Where a program goes: by numbers of every width, from loop to loop, and into functions that have memory of their own.
+#include "suites/kernels/device/portable_cuda.h"
+
+#ifdef __CUDACC__
+#define SEPARATE static __device__ __noinline__
+#define CHAR signed char  // a char has the sign that the host's has
+#else
+#define SEPARATE __attribute__((noinline)) static
+#define CHAR char
+#endif
+
+// The labels are those of suites/kernels/check_control.cc, by their places in its tables; 99 for none.
+#define BY(T, name, first, second, third, fourth)                            \
+  KERNEL switch_##name(GLOBAL const T* x, GLOBAL uint* out, uint n) {        \
+    const uint i = GLOBAL_ID(0);                                             \
+    if (i >= n) return;                                                      \
+    uint result = i;                                                         \
+    switch (x[i]) {                                                          \
+      case 0:                                                                \
+        result *= 3u;                                                        \
+        break;                                                               \
+      case first:                                                            \
+        result += 100u;                                                      \
+        break;                                                               \
+      case second:                                                           \
+        result ^= 0x5555u;                                                   \
+        break;                                                               \
+      case third:                                                            \
+        result = ~result;                                                    \
+        break;                                                               \
+      case fourth:                                                           \
+        result = result << 3 | 1u;                                           \
+        break;                                                               \
+      default:                                                               \
+        result = 99u;                                                        \
+    }                                                                        \
+    out[i] = result;                                                         \
+  }
+BY(CHAR, i8, -1, -128, 127, 5)
+BY(uchar, u8, 255, 128, 127, 5)
+BY(short, i16, -1, -32768, 255, 256)
+BY(ushort, u16, 65535, 32768, 255, 256)
+BY(int, i32, -1, (-2147483647 - 1), 65536, 256)
+BY(uint, u32, 4294967295u, 2147483648u, 65536u, 256u)
+BY(long, i64, -1, 4294967296, -4294967296, 4294967295)
+BY(ulong, u64, 18446744073709551615ul, 4294967296ul, 0x8000000000000000ul, 4294967295ul)
+
+// Numbers of a row from `first` on, shuffled in memory of its own, whose places only the running program knows.
+SEPARATE uint shuffled(uint first, uint by) {
+  uint own[8];
+  for (uint k = 0u; k < 8u; ++k) own[k * by % 8u] = first + k * k;
+  uint result = 0u;
+  for (uint k = 0u; k < 8u; ++k) result = result * 3u + own[k ^ (first & 7u)];
+  return result;
+}
+// Calls it while it has something in memory itself.
+SEPARATE uint between(uint first, uint by) {
+  uint own[5];
+  for (uint k = 0u; k < 5u; ++k) own[(k + by) % 5u] = first ^ k;
+  const uint inner = shuffled(first, by) + shuffled(first + 1u, by + 2u);
+  uint result = inner;
+  for (uint k = 0u; k < 5u; ++k) result = result * 5u + own[(first + k) % 5u];
+  return result;
+}
+SEPARATE uint stepped(uint value, uint by) { return value * 1664525u + by; }
+
+KERNEL calls(GLOBAL const uint* x, GLOBAL uint* out, uint n) {
+  const uint i = GLOBAL_ID(0);
+  if (i >= n) return;
+  uint own[6];
+  for (uint k = 0u; k < 6u; ++k) own[(k + x[i]) % 6u] = x[i] + k;
+  const uint by = 2u * (x[i] % 4u) + 1u;
+  uint result = between(x[i], by);
+  for (uint k = 0u; k < 6u; ++k) result = result * 7u + own[k];
+  out[i] = result;
+}
+
+// More calls and more rounds than any device does at once. Work-items leave one after another.
+KERNEL many_calls(GLOBAL const uint* x, GLOBAL uint* out, uint rounds, uint n) {
+  const uint i = GLOBAL_ID(0);
+  if (i >= n) return;
+  uint value = x[i];
+  for (uint k = 0u; k < rounds + i; ++k) value = stepped(stepped(value, k), value >> 7);
+  out[i] = value;
+}

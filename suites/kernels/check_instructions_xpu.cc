@@ -281,7 +281,8 @@ PROCTOR_CHECK(Instruction, ListsOfVariablesAreFollowed, "K75", kPointers, kGate,
               {"kernel.wrong_result:kernel=lists,at=1"}) {
   const auto context = leased();
   const Module module = Module::load(context, "lists");
-  expect_results(context, module, "lists", {0}, {kLarge * 121 + 7 * 11 + 5, 77, kLarge, 0, 3, 2, 2, 3, 0});
+  expect_results(context, module, "lists", {0},
+                 {kLarge * 121 + 7 * 11 + 5, 77, kLarge, 0, 3, 2, 2, 3, 0, 5, 3});
 }
 
 PROCTOR_CHECK(Instruction, PointersAreComparedAndSubtracted, "K75",

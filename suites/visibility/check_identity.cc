@@ -138,7 +138,7 @@ PROCTOR_CHECK(Identity, ManagementKnowsEachTile, "V70",
     expect_true(twin != devices.end(), "the card " + card.uuid + " is listed");
     if (twin == devices.end()) continue;
     expect_same("how many tiles it has", std::to_string(card.sub_ids.size()), twin->at("tiles").dump());
-    expect_true(twin->at("modules") >= card.sub_ids.size(), "each tile has memory of its own");
+    expect_true(twin->at("tiles_with_memory") >= card.sub_ids.size(), "each tile has memory of its own");
   }
   if (managed.contains("names"))
     expect_true(managed.at("names").at(nobody).at("result") != "ZE_RESULT_SUCCESS",

@@ -23,6 +23,7 @@ struct Sysman {
   decltype(&::zesDeviceGetProperties) properties = nullptr;
   decltype(&::zesDevicePciGetProperties) pci_properties = nullptr;
   decltype(&::zesDeviceEnumMemoryModules) memory_modules = nullptr;
+  decltype(&::zesMemoryGetProperties) memory_properties = nullptr;
   ze_result_t (*by_uuid)(zes_driver_handle_t, ze_device_uuid_t, zes_device_handle_t*, ze_bool_t*,
                          std::uint32_t*) = nullptr;  // may be missing
 };
@@ -48,7 +49,8 @@ bool find_all(const Find& find, Sysman& sysman) {
          set(sysman.device_get, {"zesDeviceGet", "zesGetDeviceProcAddrTable", 29}) &&
          set(sysman.properties, {"zesDeviceGetProperties", "zesGetDeviceProcAddrTable", 0}) &&
          set(sysman.pci_properties, {"zesDevicePciGetProperties", "zesGetDeviceProcAddrTable", 4}) &&
-         set(sysman.memory_modules, {"zesDeviceEnumMemoryModules", "zesGetDeviceProcAddrTable", 16});
+         set(sysman.memory_modules, {"zesDeviceEnumMemoryModules", "zesGetDeviceProcAddrTable", 16}) &&
+         set(sysman.memory_properties, {"zesMemoryGetProperties", "zesGetMemoryProcAddrTable", 0});
 }
 
 // The first library of this process that has the tables of a driver with the interface.
@@ -105,13 +107,20 @@ json describe(const Sysman& sysman, zes_device_handle_t device) {
   pci.stype = ZES_STRUCTURE_TYPE_PCI_PROPERTIES;
   const bool placed = sysman.pci_properties(device, &pci) == ZE_RESULT_SUCCESS;
   const auto& at = pci.address;
-  const auto modules = listed<zes_mem_handle_t>(
-      [&](std::uint32_t* count, zes_mem_handle_t* out) { return sysman.memory_modules(device, count, out); });
+  std::set<std::uint32_t> with_memory;  // tiles, or 0
+  for (const auto module : listed<zes_mem_handle_t>([&](std::uint32_t*count, zes_mem_handle_t*out) {
+         return sysman.memory_modules(device, count, out);
+       })) {
+    zes_mem_properties_t memory{};
+    memory.stype = ZES_STRUCTURE_TYPE_MEM_PROPERTIES;
+    if (sysman.memory_properties(module, &memory) == ZE_RESULT_SUCCESS)
+      with_memory.insert(memory.subdeviceId);
+  }
   return {{"uuid", xpu::uuid_text(properties.core.uuid)},
           {"pci",
            placed ? fmt::format("{:04x}:{:02x}:{:02x}.{:x}", at.domain, at.bus, at.device, at.function) : ""},
           {"tiles", properties.numSubdevices},
-          {"modules", std::set(modules.begin(), modules.end()).size()}};
+          {"tiles_with_memory", with_memory.size()}};
 }
 
 ze_device_uuid_t parse_uuid(const std::string& text) {

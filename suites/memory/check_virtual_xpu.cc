@@ -362,6 +362,47 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryLiesWhereItWasAskedFor, "M40",
 
 namespace {
 
+struct Told {
+  ze_memory_type_t type;
+  ze_device_handle_t device;
+};
+
+Told told_of(const Context& context, const void* pointer) {
+  ze_memory_allocation_properties_t properties{};
+  properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+  ze_device_handle_t device = nullptr;
+  ZE_CALL(zeMemGetAllocProperties, native(context), pointer, &properties, &device).or_throw();
+  return {properties.type, device};
+}
+
+}  // namespace
+
+// Memory of a card lies on one of its tiles, which may be told for it.
+PROCTOR_CHECK(Virtual, MappingTellsWhereItLies, "M40", "Level Zero specification, zeMemGetAllocProperties",
+              suite::kWarn, {"alloc.wrong_type"}) {
+  const Device card = leased_device();
+  auto devices = card.tiles();
+  devices.push_back(card);
+  for (const Device& device : devices) {
+    const Context context(device);
+    const std::size_t page = page_size(context);
+    const Physical physical(context, page);
+    const Mapping mapping(context, physical, 0, page);
+    void* const unmapped = reserve(context, page);
+    step("given memory of " + describe(device));
+    const Told told = told_of(context, mapping.data());
+    expect_same("type of a mapping", std::to_string(ZE_MEMORY_TYPE_DEVICE), std::to_string(told.type));
+    bool right = told.device == native(device);
+    for (const Device& tile : device.tiles()) right = right || told.device == native(tile);
+    expect_true(right, "its device is the one that it was asked for on");
+    expect_same("type of addresses without memory", std::to_string(ZE_MEMORY_TYPE_UNKNOWN),
+                std::to_string(told_of(context, unmapped).type));
+    ZE_CALL(zeVirtualMemFree, native(context), unmapped, page).or_throw();
+  }
+}
+
+namespace {
+
 // Each in a process of its own, whose device is lost where the access is refused.
 void expect_enforced(const std::string& how, std::span<const NamedAccess> allowed) {
   for (std::size_t i = 0; i < std::size(kAccesses); ++i) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "suites/accel/check_fixture.h"
@@ -154,6 +155,41 @@ PROCTOR_HELPER(use_mapped_page) {
   if (status.ok()) status = queue.try_synchronize(std::chrono::seconds(5));
   const Status device = context.device().try_status();
   suite::answer({{"ok", status.ok() && device.ok()}, {"status", status.name()}});
+  _exit(0);  // nothing that the driver still has is worth tidying up
+}
+
+// Loses the device by a store to a page without access, and says what calls that need the device answer then.
+PROCTOR_HELPER(lose_device) {
+  const auto context = leased();
+  Queue queue(context);
+  const ThreePages pages(context);
+  const Module module = Module::load(context, "basic");
+  const auto from = device_copy(queue, context, noise(4096, 5));
+  pages.set_access(0, 3, ZE_MEMORY_ACCESS_ATTRIBUTE_NONE);
+  Status status =
+      queue.try_launch(Kernel(module, "copy"), cover(4096, 64), arguments(pages.data(0), from.data(), 4096u));
+  if (status.ok()) status = queue.try_synchronize(std::chrono::seconds(5));
+  const auto device = native(context.device());
+  const ze_context_handle_t ze_context = native(context);
+  constexpr ze_device_mem_alloc_desc_t kDevice = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
+  constexpr ze_host_mem_alloc_desc_t kHost = {ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, nullptr, 0};
+  ze_physical_mem_desc_t physical{};
+  physical.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
+  physical.size = pages.page;
+  void* pointer = nullptr;
+  ze_physical_mem_handle_t made = nullptr;
+  std::uint64_t host = 0, ticks = 0;
+  auto answers = nlohmann::json::array();
+  for (const Status& answer :
+       {ZE_CALL(zeDeviceGetStatus, device), ZE_CALL(zeContextGetStatus, ze_context),
+        ZE_CALL(zeMemAllocDevice, ze_context, &kDevice, 4096, 0, device, &pointer),
+        ZE_CALL(zeMemAllocShared, ze_context, &kDevice, &kHost, 4096, 0, device, &pointer),
+        ZE_CALL(zePhysicalMemCreate, ze_context, device, &physical, &made),
+        ZE_CALL(zeContextSystemBarrier, ze_context, device),
+        ZE_CALL(zeContextMakeMemoryResident, ze_context, device, from.data(), 4096),
+        ZE_CALL(zeDeviceGetGlobalTimestamps, device, &host, &ticks)})
+    answers.push_back({answer.call(), answer.name()});
+  suite::answer({{"lost", !context.device().try_status().ok() || !status.ok()}, {"answers", answers}});
   _exit(0);  // nothing that the driver still has is worth tidying up
 }
 
@@ -489,6 +525,20 @@ PROCTOR_CHECK(Virtual, AccessIsOfThePartMeant, "M40", kAttribute, suite::kWarn, 
                                                              answer.at("status").get<std::string>());
     user.finish();
   }
+}
+
+// A driver may notice it later, and some calls need no device: no gate.
+PROCTOR_CHECK(Virtual, LostDeviceSaysSoInEveryCall, "M55",
+              "Level Zero specification, ZE_RESULT_ERROR_DEVICE_LOST of each function", suite::kWarn,
+              {"state.lost_unnoticed"}) {
+  step("given a process that has lost its device");
+  suite::Helper loser("lose_device", {});
+  const auto answer = loser.answer();
+  need(answer.at("lost").get<bool>(), "unsupported:access_attributes");
+  for (const auto& call : answer.at("answers"))
+    expect_same(call.at(0).get<std::string>() + " answers", "ZE_RESULT_ERROR_DEVICE_LOST",
+                call.at(1).get<std::string>());
+  loser.finish();
 }
 
 // Whoever unmaps, frees or destroys something a second time is refused.

@@ -131,6 +131,30 @@ PROCTOR_HELPER(break_by_assertion) {
   answer_with_what_follows(queue, event, status);
 }
 
+// What this wait says that was under way when a kernel broke its context, and what the next call says.
+PROCTOR_HELPER(break_in_a_wait) {
+  const auto context = leased();
+  use(context.device());
+  const Event event(context);
+  const Buffer memory = host_memory(context, 64);
+  const Module module = Module::load(context, "hazard");
+  const Kernel store(module, "store_at");
+  const StreamGate gate(context);
+  gate.hold(cudaStreamLegacy);
+  launch(store, cudaStreamLegacy, 1, 1, std::uint64_t{0xdead0000}, 1u);
+  CUDA_CALL(cudaEventRecord, native(event), cudaStreamLegacy).or_throw();
+  const Later later(gate);
+  const std::string& wait = words.at(0);
+  const Status first =
+      wait == "cudaDeviceSynchronize"   ? CUDA_CALL(cudaDeviceSynchronize)
+      : wait == "cudaStreamSynchronize" ? CUDA_CALL(cudaStreamSynchronize, cudaStreamLegacy)
+      : wait == "cudaEventSynchronize"
+          ? CUDA_CALL(cudaEventSynchronize, native(event))
+          : CUDA_CALL(cudaMemcpy, memory.data(), memory.data() + 32, 32, cudaMemcpyHostToHost);
+  suite::answer({{"first", first.name()}, {"later", {CUDA_CALL(cudaDeviceSynchronize).name()}}});
+  _exit(0);  // nothing that the driver still has is worth tidying up
+}
+
 // The answers of a process whose kernel broke its context and which then resets its device: the reset's, and
 // those of an allocation and a copy there and back.
 PROCTOR_HELPER(break_and_reset) {
@@ -302,8 +326,9 @@ PROCTOR_HELPER(reset_and_go_on) {
   suite::wait_for_input();
 }
 
-void expect_sticky(const std::string& helper, const std::vector<std::string>& codes) {
-  Helper child(helper);
+void expect_sticky(const std::string& helper, const std::vector<std::string>& codes,
+                   const std::vector<std::string>& words = {}) {
+  Helper child(helper, words);
   const auto answer = child.answer();
   const auto first = answer.at("first").get<std::string>();
   expect_true(std::find(codes.begin(), codes.end(), first) != codes.end(),
@@ -383,6 +408,21 @@ PROCTOR_CHECK(Sticky, FailedAssertionStays, "K46", "CUDA C++ Programming Guide, 
               {"error.not_sticky", "kernel.fault_swallowed"}) {
   step("given a second process whose kernel asserts what is not so");
   expect_sticky("break_by_assertion", {"cudaErrorAssert"});
+}
+
+namespace {
+
+const std::vector<std::string> kBrokenWaits = {"cudaDeviceSynchronize", "cudaStreamSynchronize",
+                                               "cudaEventSynchronize", "cudaMemcpy"};
+
+}  // namespace
+
+PROCTOR_CHECK_EACH(kBrokenWaits, Sticky, EachWaitTells, "K47", kSticky, kGate,
+                   {"kernel.skip:kernel=store_at"}) {
+  step("given a second process that waits by " + suite::parameter() +
+       " when its kernel writes to nobody's memory");
+  expect_sticky("break_in_a_wait", {"cudaErrorIllegalAddress", "cudaErrorLaunchFailure"},
+                {suite::parameter()});
 }
 
 PROCTOR_CHECK(Reset, FreesEverythingAndGoesOn, "K48", "CUDA Runtime API, cudaDeviceReset", kGate,

@@ -106,7 +106,7 @@ void copy_box(Bytes& to, const Bytes& from) {
       std::copy_n(&from[3 + (y + 2) * 48 + (z + 1) * 48 * 7], 31, &to[5 + (y + 1) * 64 + (z + 1) * 64 * 9]);
 }
 void fill_rows(Bytes& to, const Bytes&) {
-  for (std::size_t y = 0; y < 6; ++y) std::fill_n(&to[11 + y * 90], 41, std::byte{0x5a});
+  for (std::size_t y = 0; y < 6; ++y) std::fill_n(&to[11 + y * 90], 41, std::byte{0x33});
 }
 void fill_box(Bytes& to, const Bytes&) {
   for (std::size_t z = 0; z < 3; ++z)
@@ -159,11 +159,11 @@ constexpr Transfer kTransfers[] = {
      [](std::byte* to, std::byte*) { return CUDA_CALL(cudaMemsetAsync_ptsz, to + 9, 0x5a, 79, nullptr); },
      [](Bytes& to, const Bytes&) { std::fill_n(&to[9], 79, std::byte{0x5a}); }},
     {"cudaMemset2D",
-     [](std::byte* to, std::byte*) { return CUDA_CALL(cudaMemset2D_ptds, to + 11, 90, 0x5a, 41, 6); },
+     [](std::byte* to, std::byte*) { return CUDA_CALL(cudaMemset2D_ptds, to + 11, 90, 0x33, 41, 6); },
      fill_rows},
     {"cudaMemset2DAsync",
      [](std::byte* to, std::byte*) {
-       return CUDA_CALL(cudaMemset2DAsync_ptsz, to + 11, 90, 0x5a, 41, 6, nullptr);
+       return CUDA_CALL(cudaMemset2DAsync_ptsz, to + 11, 90, 0x33, 41, 6, nullptr);
      },
      fill_rows},
     {"cudaMemset3D",

@@ -141,13 +141,14 @@ PROCTOR_CHECK(Accounting, ManagementNamesWhoUsesTheDevice, "M52",
     for (std::size_t i = 0; i < 2; ++i) {
       const auto told = managed_memory_of_process(devices[i], pid);
       expect_true(
-          told.value_or(0) != 0 == expected[i],
+          expected[i] ? told.value_or(0) != 0 : !told,
           std::string(whose) + (expected[i] ? " has memory on " : " does not use ") + describe(devices[i]));
     }
   };
   const Context context(devices);
   const Buffer held = device_memory(context, 1 << 20);
-  if (!managed_memory_of_process(devices[0], getpid())) suite::skip("unsupported:nvml_processes");
+  const bool known = suite::on_simgpu() || managed_memory_of_process(devices[0], getpid());
+  if (!known) suite::skip("unsupported:nvml_processes");
   const char* const mask = std::getenv("CUDA_VISIBLE_DEVICES");
   const std::string visible = mask == nullptr || *mask == '\0' ? "0" : mask;
   const Helper::Variables the_first = {{"CUDA_VISIBLE_DEVICES", visible.substr(0, visible.find(','))}};

@@ -258,6 +258,7 @@ PROCTOR_CHECK(Registered, RangesMayTouchAndNotOverlap, "M32",
   }
   step("given memory that is not there, or only in part");
   expect_refused("two pages, of which one is not there", register_range(4 * kPage, 2 * kPage));
+  expect_refused("a page, and a byte that is not there", register_range(4 * kPage, kPage + 1));
   expect_refused("a page that is not there", register_range(5 * kPage, kPage));
   expect_refused("more than there are addresses", register_range(3 * kPage, SIZE_MAX));
   step("given memory that the runtime has made");
@@ -390,6 +391,12 @@ PROCTOR_HELPER(close_while_it_is_copied) {
   _exit(0);
 }
 
+PROCTOR_HELPER(export_and_end) {
+  const auto context = leased();
+  const Buffer memory = device_memory(context, 4096);
+  suite::answer({{"token", Ipc::export_memory(context, memory)}});
+}
+
 }  // namespace
 
 PROCTOR_CHECK(Ipc, OpeningGivesAccessToAPeersMemory, "M41",
@@ -428,6 +435,19 @@ PROCTOR_CHECK(Ipc, ClosingWaitsForTheWork, "M41", "CUDA Runtime API, cudaIpcClos
   expect_same("what the copy ends with", kSuccess, answer.at("status").get<std::string>());
   expect_true(answer.at("same").get<bool>(), "it has the bytes of the first process");
   closer.finish();
+}
+
+PROCTOR_CHECK(Ipc, HandleOfAnEndedProcessIsRefused, "M41",
+              "CUDA C++ Programming Guide, Interprocess Communication", suite::kWarn,
+              {"error.swallowed:api=cudaIpcOpenMemHandle"}) {
+  const auto context = leased();
+  need(context.device().properties().ipc, "unsupported:ipc");
+  step("given a handle of a process that has ended");
+  suite::Helper exporter("export_and_end");
+  const auto token = exporter.answer().at("token").get<std::string>();
+  exporter.finish();
+  Buffer memory;
+  expect_refused("opening it", Ipc::try_import(context, token, 4096, memory));
 }
 
 }  // namespace proctor::accel

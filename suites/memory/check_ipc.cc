@@ -48,10 +48,16 @@ PROCTOR_HELPER(close_memory) {
     Ipc::try_import(context, words.at(0), size, memory).or_throw();
     std::byte* const data = memory.data();
     const auto open = kinds_at(data);
+    const Device told = pointer_info(context, data).device;
+    const bool at_home = told == context.device();
     const Status closed = memory.try_free();
     const auto after = kinds_at(data);
     const Status again = Ipc::try_close(context, data);
-    rounds.push_back({{"open", open}, {"closed", closed.name()}, {"after", after}, {"again", again.ok()}});
+    rounds.push_back({{"open", open},
+                      {"at_home", at_home},
+                      {"closed", closed.name()},
+                      {"after", after},
+                      {"again", again.ok()}});
   }
   suite::answer({{"rounds", rounds}, {"never_opened", Ipc::try_close(context, &rounds).ok()}});
 }
@@ -139,6 +145,7 @@ PROCTOR_CHECK(Ipc, ClosedMemoryIsUnknown, "M41", kIpc, by_vendor(suite::kWarn, k
   for (const auto& round : answer.at("rounds")) {
     expect_same("the first and the last byte while it is open", R"(["device","device"])",
                 round.at("open").dump());
+    expect_true(round.at("at_home").get<bool>(), "it is told to be of the device that it was made on");
     expect_same("closing it answers", kSuccess, round.at("closed").get<std::string>());
     expect_same("the first and the last byte afterwards", R"(["unknown","unknown"])",
                 round.at("after").dump());

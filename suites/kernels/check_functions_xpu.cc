@@ -247,6 +247,39 @@ PROCTOR_CHECK(Integer, FunctionsAreExact, "K27", kIntegerFunctions, kGate,
   }
 }
 
+namespace {
+
+template <typename T>
+void expect_reversed(Functions& functions, const std::string& type) {
+  const auto in = integer_operands<T>()[0];
+  step("given reversed_" + type);
+  std::vector<T> expected;
+  for (const T value : in) {
+    T reversed = 0;
+    for (int bit = 0; bit < kWidthOf<T>; ++bit) {
+      if ((value >> bit & 1) != 0) reversed = static_cast<T>(reversed | T{1} << (kWidthOf<T> - 1 - bit));
+    }
+    expected.push_back(reversed);
+  }
+  expect_values("bits of " + type + " backwards", expected,
+                functions.run<T>("reversed_" + type, 1, std::vector<std::vector<T>>{in}), functions.device());
+}
+
+}  // namespace
+
+// Not every driver knows the extension.
+PROCTOR_CHECK(Integer, BitsAreReversed, "K27", "SPIR-V specification, OpBitReverse; SPV_KHR_bit_instructions",
+              suite::kWarn, {"kernel.wrong_result:kernel=reversed_u16,arg=1,at=4"}) {
+  const auto context = leased();
+  for (const std::size_t lanes : {1u, 3u}) {
+    Functions functions(context, "reversed_bits_" + std::to_string(lanes));
+    expect_reversed<std::uint8_t>(functions, "u8");
+    expect_reversed<std::uint16_t>(functions, "u16");
+    expect_reversed<std::uint32_t>(functions, "u32");
+    expect_reversed<std::uint64_t>(functions, "u64");
+  }
+}
+
 // ---- floats: halves are 16 bits of the host's ----
 
 namespace {

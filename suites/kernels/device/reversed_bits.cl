@@ -1,0 +1,15 @@
+// Numbers read backwards, of scalars and of vectors of LANES elements: an instruction for which OpenCL C has no function without an
+// extension.
+#include "suites/kernels/device/portable.h"
+#include "suites/kernels/device/vectors.h"
+
+#define REVERSED(T, name)                                                                        \
+  VECTOR(T) __attribute__((overloadable)) __spirv_BitReverse(VECTOR(T));                         \
+  KERNEL reversed_##name(GLOBAL const T* x, GLOBAL T* out, uint n) {                             \
+    const uint i = GLOBAL_ID(0);                                                                 \
+    if (i < n / LANES) STORE(__spirv_BitReverse(LOAD(i, x)), i, out);                            \
+  }
+REVERSED(uchar, u8)
+REVERSED(ushort, u16)
+REVERSED(uint, u32)
+REVERSED(ulong, u64)

@@ -22,7 +22,7 @@ using Numbers = std::vector<std::uint64_t>;
 constexpr std::uint64_t kLarge = 0x123456789abcdef0;
 
 constexpr const char* kComposites = "SPIR-V specification, composite instructions";
-constexpr const char* kControl = "SPIR-V specification, control-flow instructions";
+constexpr const char* kBranches = "SPIR-V specification, control-flow instructions";
 constexpr const char* kPointers = "SPIR-V specification, memory instructions";
 constexpr const char* kConstants = "SPIR-V specification, constant-creation instructions";
 constexpr const char* kBlocks = "SPIR-V extension SPV_INTEL_subgroups";
@@ -45,7 +45,7 @@ std::uint64_t low_bits_signed(std::uint64_t value, int bits) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits));
 }
 
-// ---- control.spvasm ----
+// ---- branches.spvasm ----
 
 // The four cases of a switch of `bits` bits, whose values are the ends of the range with and without sign.
 Numbers switched(std::uint64_t x, std::uint64_t y, int bits) {
@@ -125,7 +125,7 @@ struct Specialised {
   }
 };
 
-ze_kernel_properties_t properties_of(const Kernel& kernel) {
+ze_kernel_properties_t native_properties_of(const Kernel& kernel) {
   ze_kernel_properties_t properties{};
   properties.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES;
   ZE_CALL(zeKernelGetProperties, native(kernel), &properties).or_throw();
@@ -134,7 +134,7 @@ ze_kernel_properties_t properties_of(const Kernel& kernel) {
 
 void expect_required(const Module& module, const std::string& kernel, const std::vector<std::uint32_t>& size,
                      const Device& device) {
-  const auto properties = properties_of(Kernel(module, kernel));
+  const auto properties = native_properties_of(Kernel(module, kernel));
   expect_words("the size that " + kernel + " requires", size,
                std::vector{properties.requiredGroupSizeX, properties.requiredGroupSizeY,
                            properties.requiredGroupSizeZ},
@@ -212,10 +212,10 @@ PROCTOR_CHECK(Instruction, ResultsOfTwoPartsAreExact, "K73", "SPIR-V specificati
   }
 }
 
-PROCTOR_CHECK(Instruction, EveryCaseOfASwitchIsFound, "K74", kControl, kGate,
+PROCTOR_CHECK(Instruction, EveryCaseOfASwitchIsFound, "K74", kBranches, kGate,
               {"kernel.wrong_result:kernel=switch8,at=1", "kernel.wrong_result:kernel=switch64,at=0"}) {
   const auto context = leased();
-  const Module module = Module::load(context, "control");
+  const Module module = Module::load(context, "branches");
   for (const int bits : {8, 16, 32, 64}) {
     Numbers in;
     const std::uint64_t high = std::uint64_t{1} << (bits - 1);
@@ -230,10 +230,10 @@ PROCTOR_CHECK(Instruction, EveryCaseOfASwitchIsFound, "K74", kControl, kGate,
   }
 }
 
-PROCTOR_CHECK(Instruction, ValuesChangePlacesAtOnce, "K74", kControl, kGate,
+PROCTOR_CHECK(Instruction, ValuesChangePlacesAtOnce, "K74", kBranches, kGate,
               {"kernel.wrong_result:kernel=places,at=1", "kernel.wrong_result:kernel=branches,at=0"}) {
   const auto context = leased();
-  const Module module = Module::load(context, "control");
+  const Module module = Module::load(context, "branches");
   Numbers in;
   for (std::uint64_t i = 0; i < 12; ++i)
     in.insert(in.end(), {kLarge * (i + 1), kLarge * (i * i + 3), (kLarge << 8) * i + i, 0});

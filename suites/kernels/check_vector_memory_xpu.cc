@@ -70,7 +70,7 @@ std::vector<T> chosen(const std::vector<T>& from, std::initializer_list<std::siz
 
 // Each index counts modulo the number of elements, which is a power of two.
 template <typename T>
-std::vector<T> shuffled(const std::vector<T>& from, const std::vector<T>& mask, std::size_t lanes) {
+std::vector<T> by_mask(const std::vector<T>& from, const std::vector<T>& mask, std::size_t lanes) {
   std::vector<T> result;
   for (std::size_t i = 0; i < lanes; ++i)
     result.push_back(from[static_cast<std::size_t>(mask[i]) & (from.size() - 1)]);
@@ -89,7 +89,7 @@ void add_shuffles(const VectorItem<T>& item, VectorResults<T>& results) {
     for (const std::size_t from : {2, 4, 8, 16}) {
       const auto a = part_of(item.first, 0, from);
       const auto given = both ? behind_each_other(a, part_of(item.second, 0, from)) : a;
-      for (const std::size_t to : {2, 4, 8, 16}) results.add(shuffled(given, item.wishes, to));
+      for (const std::size_t to : {2, 4, 8, 16}) results.add(by_mask(given, item.wishes, to));
     }
   }
 }

@@ -116,7 +116,7 @@ function(proctor_spirv_assembly name version)
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROCTOR_KERNEL_DIRECTORY}
     COMMAND ${PROCTOR_CLANG_${PROCTOR_SPIRV_VERSION}} -E -P -x assembler-with-cpp -I${PROJECT_SOURCE_DIR}
             -MD -MF ${text}.d -MT ${module} ${source} -o ${text}
-    COMMAND ${PROCTOR_SPIRV_AS} --target-env spv${version} ${text} -o ${module}
+    COMMAND ${PROCTOR_SPIRV_AS} --target-env spv${version} --preserve-numeric-ids ${text} -o ${module}
     ${validate}
     DEPENDS ${source}
     DEPFILE ${text}.d

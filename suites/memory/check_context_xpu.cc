@@ -14,14 +14,14 @@ using suite::kGate;
 using suite::kWarn;
 using suite::step;
 
-constexpr ze_context_desc_t kDescription = {ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
-constexpr ze_device_mem_alloc_desc_t kDeviceMemory = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
-constexpr std::size_t kHeld = 64 << 20;
-constexpr std::size_t kSlack = 8 << 20;  // of contexts
+constexpr ze_context_desc_t kNewContext = {ZE_STRUCTURE_TYPE_CONTEXT_DESC, nullptr, 0};
+constexpr ze_device_mem_alloc_desc_t kPlainMemory = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
+constexpr std::size_t kContextBytes = 64 << 20;
+constexpr std::size_t kContextSlack = 8 << 20;  // of contexts
 
-void* allocate_in(ze_context_handle_t context, ze_device_handle_t device, std::size_t bytes) {
+void* take_in(ze_context_handle_t context, ze_device_handle_t device, std::size_t bytes) {
   void* pointer = nullptr;
-  ZE_CALL(zeMemAllocDevice, context, &kDeviceMemory, bytes, 0, device, &pointer).or_throw();
+  ZE_CALL(zeMemAllocDevice, context, &kPlainMemory, bytes, 0, device, &pointer).or_throw();
   return pointer;
 }
 
@@ -34,7 +34,7 @@ ze_memory_type_t type_of(ze_context_handle_t context, const void* pointer) {
 
 ze_context_handle_t create_for(const Context& like, std::vector<ze_device_handle_t> devices) {
   ze_context_handle_t made = nullptr;
-  ZE_CALL(zeContextCreateEx, driver_of(like), &kDescription, static_cast<std::uint32_t>(devices.size()),
+  ZE_CALL(zeContextCreateEx, driver_of(like), &kNewContext, static_cast<std::uint32_t>(devices.size()),
           devices.empty() ? nullptr : devices.data(), &made)
       .or_throw();
   return made;
@@ -52,20 +52,20 @@ PROCTOR_CHECK(Context, EndsWithItsMemoryAndNoOther, "M53", "Level Zero specifica
   const std::uint64_t before = context.device().memory().free;
   step("given two contexts, of which one ends with all its memory");
   ze_context_handle_t ends = nullptr;
-  ZE_CALL(zeContextCreate, driver_of(context), &kDescription, &ends).or_throw();
-  void* const gone = allocate_in(ends, device, kHeld);
+  ZE_CALL(zeContextCreate, driver_of(context), &kNewContext, &ends).or_throw();
+  void* const gone = take_in(ends, device, kContextBytes);
   ze_physical_mem_desc_t description{};
   description.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
-  description.size = kHeld;
+  description.size = kContextBytes;
   ze_physical_mem_handle_t physical = nullptr;
   const bool has_physical = ZE_CALL(zePhysicalMemCreate, ends, device, &description, &physical).ok();
   const std::uint64_t during = context.device().memory().free;
-  expect_true(during + (has_physical ? 2 : 1) * kHeld <= before + kSlack,
+  expect_true(during + (has_physical ? 2 : 1) * kContextBytes <= before + kContextSlack,
               "the device has less while it lives");
   ZE_CALL(zeContextDestroy, ends).or_throw();
   const std::uint64_t after = context.device().memory().free;
-  expect_true(after + kSlack >= before, "the device has as much as before: " + std::to_string(before) +
-                                            " and " + std::to_string(after));
+  expect_true(after + kContextSlack >= before, "the device has as much as before: " + std::to_string(before) +
+                                                   " and " + std::to_string(after));
   expect_same("type of its memory for the other context", std::to_string(ZE_MEMORY_TYPE_UNKNOWN),
               std::to_string(type_of(native(context), gone)));
   expect_bytes("memory of the other context", sent, read_bytes(queue, context, kept.data(), kept.bytes()),
@@ -83,7 +83,7 @@ PROCTOR_CHECK(Context, IsForTheDevicesThatItNames, "M53", "Level Zero specificat
     const auto made = create_for(context, list);
     expect_status(kSuccess, ZE_CALL(zeContextGetStatus, made));
     expect_status(kSuccess, ZE_CALL(zeContextSystemBarrier, made, list.empty() ? device : list[0]));
-    void* const pointer = allocate_in(made, list.empty() ? device : list[0], 4096);
+    void* const pointer = take_in(made, list.empty() ? device : list[0], 4096);
     expect_same("type of its memory", std::to_string(ZE_MEMORY_TYPE_DEVICE),
                 std::to_string(type_of(made, pointer)));
     expect_status(kSuccess,

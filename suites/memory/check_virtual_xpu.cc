@@ -398,12 +398,12 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryLiesWhereItWasAskedFor, "M40",
 
 namespace {
 
-struct Told {
+struct MappingFacts {
   ze_memory_type_t type;
   ze_device_handle_t device;
 };
 
-Told told_of(const Context& context, const void* pointer) {
+MappingFacts mapping_facts(const Context& context, const void* pointer) {
   ze_memory_allocation_properties_t properties{};
   properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
   ze_device_handle_t device = nullptr;
@@ -426,13 +426,13 @@ PROCTOR_CHECK(Virtual, MappingTellsWhereItLies, "M40", "Level Zero specification
     const Mapping mapping(context, physical, 0, page);
     void* const unmapped = reserve(context, page);
     step("given memory of " + describe(device));
-    const Told told = told_of(context, mapping.data());
+    const MappingFacts told = mapping_facts(context, mapping.data());
     expect_same("type of a mapping", std::to_string(ZE_MEMORY_TYPE_DEVICE), std::to_string(told.type));
     bool right = told.device == native(device);
     for (const Device& tile : device.tiles()) right = right || told.device == native(tile);
     expect_true(right, "its device is the one that it was asked for on");
     expect_same("type of addresses without memory", std::to_string(ZE_MEMORY_TYPE_UNKNOWN),
-                std::to_string(told_of(context, unmapped).type));
+                std::to_string(mapping_facts(context, unmapped).type));
     ZE_CALL(zeVirtualMemFree, native(context), unmapped, page).or_throw();
   }
 }

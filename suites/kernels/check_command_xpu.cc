@@ -137,113 +137,110 @@ struct CommandRow {
   Status (*append)(Workshop&, ze_command_list_handle_t, std::byte* slot, const EventsOf&);
 };
 
-const std::vector<CommandRow>& command_rows() {
-  static const std::vector<CommandRow> kRows = {
-      {"zeCommandListAppendMemoryCopy",
-       {7, 8, 9},
-       [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
-         return ZE_CALL(zeCommandListAppendMemoryCopy, list, slot, shop.words(), 12, events.signal,
-                        events.count, events.waits);
-       }},
-      {"zeCommandListAppendMemoryCopyFromContext",
-       {7, 8, 9},
-       [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
-         return ZE_CALL(zeCommandListAppendMemoryCopyFromContext, list, slot, native(shop.context),
-                        shop.words(), 12, events.signal, events.count, events.waits);
-       }},
-      {"zeCommandListAppendMemoryCopyRegion",
-       {7, 8, 9},
-       [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
-         const ze_copy_region_t box{0, 0, 0, 12, 1, 0};
-         return ZE_CALL(zeCommandListAppendMemoryCopyRegion, list, slot, &box, 16, 16, shop.words(), &box, 4,
-                        4, events.signal, events.count, events.waits);
-       }},
-      {"zeCommandListAppendMemoryFill",
-       {7, 7, 7},
-       [](Workshop&, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
-         const std::uint32_t seven = 7;
-         return ZE_CALL(zeCommandListAppendMemoryFill, list, slot, &seven, sizeof seven, 12, events.signal,
-                        events.count, events.waits);
-       }},
-      {"zeCommandListAppendLaunchKernel",
-       {1, 1, 1},
-       [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
-         const ze_group_count_t one{1, 1, 1};
-         return ZE_CALL(zeCommandListAppendLaunchKernel, list, shop.counting(slot), &one, events.signal,
-                        events.count, events.waits);
-       }},
-      {"zeCommandListAppendLaunchCooperativeKernel",
-       {1, 1, 1},
-       [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
-         const ze_group_count_t one{1, 1, 1};
-         return ZE_CALL(zeCommandListAppendLaunchCooperativeKernel, list, shop.counting(slot), &one,
-                        events.signal, events.count, events.waits);
-       }},
-      {"zeCommandListAppendLaunchKernelIndirect",
-       {1, 1, 1},
-       [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
-         return ZE_CALL(zeCommandListAppendLaunchKernelIndirect, list, shop.counting(slot), shop.groups(),
-                        events.signal, events.count, events.waits);
-       }},
-      {"zeCommandListAppendLaunchMultipleKernelsIndirect",
-       {1, 1, 1},
-       [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
-         ze_kernel_handle_t kernels[] = {shop.counting(slot), nullptr};
-         return ZE_CALL(zeCommandListAppendLaunchMultipleKernelsIndirect, list, 1, kernels, shop.launches(),
-                        shop.groups(), events.signal, events.count, events.waits);
-       }},
-      {"zeCommandListAppendWriteGlobalTimestamp",
-       {kTime, kTime},
-       [](Workshop&, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
-         return ZE_CALL(zeCommandListAppendWriteGlobalTimestamp, list, reinterpret_cast<std::uint64_t*>(slot),
-                        events.signal, events.count, events.waits);
-       }},
-      {"zeCommandListAppendQueryKernelTimestamps",
-       std::vector<std::uint32_t>(sizeof(ze_kernel_timestamp_result_t) / 4, kTime),
-       [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
-         ze_event_handle_t timed[] = {native(shop.timed), nullptr};
-         return ZE_CALL(zeCommandListAppendQueryKernelTimestamps, list, 1, timed, slot, nullptr,
-                        events.signal, events.count, events.waits);
-       }},
-      {"zeCommandListAppendBarrier",
-       {},
-       [](Workshop&, ze_command_list_handle_t list, std::byte*, const EventsOf& events) {
-         return ZE_CALL(zeCommandListAppendBarrier, list, events.signal, events.count, events.waits);
-       }},
-      {"zeCommandListAppendMemoryRangesBarrier",
-       {},
-       [](Workshop&, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
-         const std::size_t bytes = kSlotBytes;
-         const void* range = slot;
-         return ZE_CALL(zeCommandListAppendMemoryRangesBarrier, list, 1, &bytes, &range, events.signal,
-                        events.count, events.waits);
-       }},
-      {"zeCommandListAppendWaitOnEvents",
-       {},
-       [](Workshop&, ze_command_list_handle_t list, std::byte*, const EventsOf& events) {
-         if (events.count > 0)
-           ZE_CALL(zeCommandListAppendWaitOnEvents, list, events.count, events.waits).or_throw();
-         return ZE_CALL(zeCommandListAppendBarrier, list, events.signal, 0, nullptr);
-       }},
-      {"zeCommandListImmediateAppendCommandListsExp",
-       {7, 7, 7},
-       [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
-         const std::uint32_t seven = 7;
-         ze_command_list_handle_t both[] = {nullptr, nullptr, nullptr};
-         for (std::size_t i = 0; i < 2; ++i) {
-           shop.lists.emplace_back(shop.context, shop.context.device().record()->compute_group);
-           both[i] = shop.lists.back().handle();
-           ZE_CALL(zeCommandListAppendMemoryFill, both[i], slot + 4 * i, &seven, sizeof seven, 8, nullptr, 0,
-                   nullptr)
-               .or_throw();
-           ZE_CALL(zeCommandListClose, both[i]).or_throw();
-         }
-         return Status(shop.append_lists(list, 2, both, events.signal, events.count, events.waits),
-                       "zeCommandListImmediateAppendCommandListsExp");
-       }},
-  };
-  return kRows;
-}
+const std::vector<CommandRow> kCommands = {
+    {"zeCommandListAppendMemoryCopy",
+     {7, 8, 9},
+     [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
+       return ZE_CALL(zeCommandListAppendMemoryCopy, list, slot, shop.words(), 12, events.signal,
+                      events.count, events.waits);
+     }},
+    {"zeCommandListAppendMemoryCopyFromContext",
+     {7, 8, 9},
+     [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
+       return ZE_CALL(zeCommandListAppendMemoryCopyFromContext, list, slot, native(shop.context),
+                      shop.words(), 12, events.signal, events.count, events.waits);
+     }},
+    {"zeCommandListAppendMemoryCopyRegion",
+     {7, 8, 9},
+     [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
+       const ze_copy_region_t box{0, 0, 0, 12, 1, 0};
+       return ZE_CALL(zeCommandListAppendMemoryCopyRegion, list, slot, &box, 16, 16, shop.words(), &box, 4, 4,
+                      events.signal, events.count, events.waits);
+     }},
+    {"zeCommandListAppendMemoryFill",
+     {7, 7, 7},
+     [](Workshop&, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
+       const std::uint32_t seven = 7;
+       return ZE_CALL(zeCommandListAppendMemoryFill, list, slot, &seven, sizeof seven, 12, events.signal,
+                      events.count, events.waits);
+     }},
+    {"zeCommandListAppendLaunchKernel",
+     {1, 1, 1},
+     [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
+       const ze_group_count_t one{1, 1, 1};
+       return ZE_CALL(zeCommandListAppendLaunchKernel, list, shop.counting(slot), &one, events.signal,
+                      events.count, events.waits);
+     }},
+    {"zeCommandListAppendLaunchCooperativeKernel",
+     {1, 1, 1},
+     [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
+       const ze_group_count_t one{1, 1, 1};
+       return ZE_CALL(zeCommandListAppendLaunchCooperativeKernel, list, shop.counting(slot), &one,
+                      events.signal, events.count, events.waits);
+     }},
+    {"zeCommandListAppendLaunchKernelIndirect",
+     {1, 1, 1},
+     [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
+       return ZE_CALL(zeCommandListAppendLaunchKernelIndirect, list, shop.counting(slot), shop.groups(),
+                      events.signal, events.count, events.waits);
+     }},
+    {"zeCommandListAppendLaunchMultipleKernelsIndirect",
+     {1, 1, 1},
+     [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
+       ze_kernel_handle_t kernels[] = {shop.counting(slot), nullptr};
+       return ZE_CALL(zeCommandListAppendLaunchMultipleKernelsIndirect, list, 1, kernels, shop.launches(),
+                      shop.groups(), events.signal, events.count, events.waits);
+     }},
+    {"zeCommandListAppendWriteGlobalTimestamp",
+     {kTime, kTime},
+     [](Workshop&, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
+       return ZE_CALL(zeCommandListAppendWriteGlobalTimestamp, list, reinterpret_cast<std::uint64_t*>(slot),
+                      events.signal, events.count, events.waits);
+     }},
+    {"zeCommandListAppendQueryKernelTimestamps",
+     std::vector<std::uint32_t>(sizeof(ze_kernel_timestamp_result_t) / 4, kTime),
+     [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
+       ze_event_handle_t timed[] = {native(shop.timed), nullptr};
+       return ZE_CALL(zeCommandListAppendQueryKernelTimestamps, list, 1, timed, slot, nullptr, events.signal,
+                      events.count, events.waits);
+     }},
+    {"zeCommandListAppendBarrier",
+     {},
+     [](Workshop&, ze_command_list_handle_t list, std::byte*, const EventsOf& events) {
+       return ZE_CALL(zeCommandListAppendBarrier, list, events.signal, events.count, events.waits);
+     }},
+    {"zeCommandListAppendMemoryRangesBarrier",
+     {},
+     [](Workshop&, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
+       const std::size_t bytes = kSlotBytes;
+       const void* range = slot;
+       return ZE_CALL(zeCommandListAppendMemoryRangesBarrier, list, 1, &bytes, &range, events.signal,
+                      events.count, events.waits);
+     }},
+    {"zeCommandListAppendWaitOnEvents",
+     {},
+     [](Workshop&, ze_command_list_handle_t list, std::byte*, const EventsOf& events) {
+       if (events.count > 0)
+         ZE_CALL(zeCommandListAppendWaitOnEvents, list, events.count, events.waits).or_throw();
+       return ZE_CALL(zeCommandListAppendBarrier, list, events.signal, 0, nullptr);
+     }},
+    {"zeCommandListImmediateAppendCommandListsExp",
+     {7, 7, 7},
+     [](Workshop& shop, ze_command_list_handle_t list, std::byte* slot, const EventsOf& events) {
+       const std::uint32_t seven = 7;
+       ze_command_list_handle_t both[] = {nullptr, nullptr, nullptr};
+       for (std::size_t i = 0; i < 2; ++i) {
+         shop.lists.emplace_back(shop.context, shop.context.device().record()->compute_group);
+         both[i] = shop.lists.back().handle();
+         ZE_CALL(zeCommandListAppendMemoryFill, both[i], slot + 4 * i, &seven, sizeof seven, 8, nullptr, 0,
+                 nullptr)
+             .or_throw();
+         ZE_CALL(zeCommandListClose, both[i]).or_throw();
+       }
+       return Status(shop.append_lists(list, 2, both, events.signal, events.count, events.waits),
+                     "zeCommandListImmediateAppendCommandListsExp");
+     }},
+};
 
 // One command of each row, in a list of its own.
 struct Running {
@@ -258,8 +255,8 @@ std::vector<Running> append_each(Workshop& shop, const Buffer& slots, std::vecto
   const auto count = static_cast<std::uint32_t>(waits.size());
   waits.push_back(nullptr);  // nobody is to look at what stands behind the last
   std::vector<Running> all;
-  for (const CommandRow& row : command_rows()) {
-    if (shop.append_lists == nullptr && row.function == command_rows().back().function) continue;
+  for (const CommandRow& row : kCommands) {
+    if (shop.append_lists == nullptr && row.function == kCommands.back().function) continue;
     const auto ordinal = shop.context.device().record()->compute_group;
     all.push_back({&row, slots.data() + kSlotBytes * all.size(),
                    RawList(shop.context, described_queue(ordinal)), Event(shop.context)});
@@ -301,7 +298,7 @@ void expect_done(const Running& command, const Device& device) {
 PROCTOR_CHECK(Command, WaitsForEachOfItsEvents, "K43", kAppended, kGate, {"order.ignore_wait_events"}) {
   const auto context = leased();
   Workshop shop(context);
-  const Buffer slots = host_memory(context, kSlotBytes * command_rows().size());
+  const Buffer slots = host_memory(context, kSlotBytes * kCommands.size());
   for (const std::size_t count : {std::size_t{1}, std::size_t{3}}) {
     for (std::size_t held = 0; held < count; ++held) {
       step(fmt::format("given each command with {} events, of which the host signals number {} last", count,
@@ -327,15 +324,15 @@ PROCTOR_CHECK(Command, WaitsForNothingWithoutEvents, "K43", kAppended, kGate,
               {"order.signal_before_work:us=20000", "copy.fill_tail:api=zeCommandListAppendMemoryFill"}) {
   const auto context = leased();
   Workshop shop(context);
-  const Buffer slots = host_memory(context, kSlotBytes * command_rows().size());
+  const Buffer slots = host_memory(context, kSlotBytes * kCommands.size());
   step("given each command without an event to wait for");
   for (const Running& command : append_each(shop, slots, {})) expect_done(command, context.device());
   step("given each command that also signals none");
   std::memset(slots.data(), 0, slots.bytes());
   const auto ordinal = context.device().record()->compute_group;
   std::vector<Running> all;
-  for (const CommandRow& row : command_rows()) {
-    if (shop.append_lists == nullptr && row.function == command_rows().back().function) continue;
+  for (const CommandRow& row : kCommands) {
+    if (shop.append_lists == nullptr && row.function == kCommands.back().function) continue;
     all.push_back({&row, slots.data() + kSlotBytes * all.size(), RawList(context, described_queue(ordinal)),
                    Event(context)});
     const auto list = all.back().list.handle();

@@ -100,7 +100,7 @@ constexpr LostCall kLostCalls[] = {
 };
 
 PROCTOR_HELPER(call_lost_device) {
-  static Loser its;  // never destroyed
+  Loser its;
   suite::answer({{"launched", true}});
   Status status = its.queue.try_launch(Kernel(its.module, "store_at"), groups_of(1, 1),
                                        arguments(std::uint64_t{0xdead0000}, 1u));

@@ -406,7 +406,7 @@ void expect_fills(const Context& context, std::uint32_t value, const Launch& lau
 
 }  // namespace
 
-PROCTOR_CHECK(Function, IsLaunchedByItsAddress, "K12", kTriple, kGate,
+PROCTOR_CHECK(Function, IsLaunchedByItsAddress, "K16", kTriple, kGate,
               {"kernel.skip:kernel=fill", "kernel.wrong_argument:arg=1"}) {
   const auto context = leased();
   const Function function(context);
@@ -478,7 +478,7 @@ PROCTOR_CHECK(Function, UnknownAddressIsNone, "K12", kTriple, kGate,
   static_cast<void>(cudaGetLastError());
 }
 
-PROCTOR_CHECK(Function, ConfigurationsAreTakenLastFirst, "K12", kTriple, kGate,
+PROCTOR_CHECK(Function, ConfigurationsAreTakenLastFirst, "K16", kTriple, kGate,
               {"error.swallowed:api=__cudaPopCallConfiguration"}) {
   const auto context = leased();
   Queue queue(context);

@@ -45,12 +45,12 @@ BY(uint, u32, 4294967295u, 2147483648u, 65536u, 256u)
 BY(long, i64, -1, 4294967296, -4294967296, 4294967295)
 BY(ulong, u64, 18446744073709551615ul, 4294967296ul, 0x8000000000000000ul, 4294967295ul)
 
-// Numbers of a row from `first` on, shuffled in memory of its own, whose places only the running program knows.
+// Numbers of a row from `first` on, shuffled in memory of its own, a lot of it, whose places only the running program knows.
 SEPARATE uint shuffled(uint first, uint by) {
-  uint own[8];
-  for (uint k = 0u; k < 8u; ++k) own[k * by % 8u] = first + k * k;
+  uint own[256];
+  for (uint k = 0u; k < 8u; ++k) own[32u * (k * by % 8u)] = first + k * k;
   uint result = 0u;
-  for (uint k = 0u; k < 8u; ++k) result = result * 3u + own[k ^ (first & 7u)];
+  for (uint k = 0u; k < 8u; ++k) result = result * 3u + own[32u * (k ^ (first & 7u))];
   return result;
 }
 // Calls it while it has something in memory itself.
@@ -67,11 +67,11 @@ SEPARATE uint stepped(uint value, uint by) { return value * 1664525u + by; }
 KERNEL calls(GLOBAL const uint* x, GLOBAL uint* out, uint n) {
   const uint i = GLOBAL_ID(0);
   if (i >= n) return;
-  uint own[6];
-  for (uint k = 0u; k < 6u; ++k) own[(k + x[i]) % 6u] = x[i] + k;
+  uint own[48];
+  for (uint k = 0u; k < 6u; ++k) own[8u * ((k + x[i]) % 6u)] = x[i] + k;
   const uint by = 2u * (x[i] % 4u) + 1u;
   uint result = between(x[i], by);
-  for (uint k = 0u; k < 6u; ++k) result = result * 7u + own[k];
+  for (uint k = 0u; k < 6u; ++k) result = result * 7u + own[8u * k];
   out[i] = result;
 }
 

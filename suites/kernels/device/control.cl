@@ -72,7 +72,7 @@ KERNEL calls(GLOBAL const uint* x, GLOBAL uint* out, uint n) {
   const uint by = 2u * (x[i] % 4u) + 1u;
   uint result = between(x[i], by);
   for (uint k = 0u; k < 6u; ++k) result = result * 7u + own[8u * k];
-  out[i] = result;
+  out[i] = result + 1000u * GLOBAL_SIZE(0) + LOCAL_ID(0);  // which are asked for now only
 }
 
 // More calls and more rounds than any device does at once. Work-items leave one after another.

@@ -82,6 +82,7 @@ class RawQueue {
 };
 
 ImmediateAppend immediate_append(const Context& context) {
+  if (!has_handles_of_the_driver()) return nullptr;
   void* address = nullptr;
   const Status found = ZE_CALL(zeDriverGetExtensionFunctionAddress, driver_of(context),
                                "zeCommandListImmediateAppendCommandListsExp", &address);

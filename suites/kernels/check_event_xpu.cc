@@ -82,6 +82,11 @@ std::string states_of(const std::vector<ze_event_handle_t>& events) {
   return states;
 }
 
+void made(const Status& status) {
+  need_valid_to_the_layer(status);
+  status.or_throw();
+}
+
 // A list of which the commands run in order, by the flag for it.
 class OrderedList {
  public:
@@ -93,15 +98,14 @@ class OrderedList {
       description.ordinal = ordinal;
       description.flags = kQueueInOrder;
       description.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
-      ZE_CALL(zeCommandListCreateImmediate, native(context), native(context.device()), &description, &handle_)
-          .or_throw();
+      made(ZE_CALL(zeCommandListCreateImmediate, native(context), native(context.device()), &description,
+                   &handle_));
     } else {
       ze_command_list_desc_t description{};
       description.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC;
       description.commandQueueGroupOrdinal = ordinal;
       description.flags = kListInOrder;
-      ZE_CALL(zeCommandListCreate, native(context), native(context.device()), &description, &handle_)
-          .or_throw();
+      made(ZE_CALL(zeCommandListCreate, native(context), native(context.device()), &description, &handle_));
     }
   }
   ~OrderedList() { entry_points().zeCommandListDestroy(handle_); }
@@ -335,6 +339,7 @@ PROCTOR_CHECK(CounterEvent, CanBeMadeWithoutAPool, "K64", kWithoutPool, kGate,
   const Status found = ZE_CALL(zeDriverGetExtensionFunctionAddress, driver_of(context),
                                "zexCounterBasedEventCreate2", reinterpret_cast<void**>(&create));
   need(found.ok() && create != nullptr, "symbol_missing:zexCounterBasedEventCreate2");
+  need(has_handles_of_the_driver(), "unsupported:extensions_through_the_loader");
   constexpr std::uint32_t kHostVisible = 0x4, kTimed = 0x10, kMapped = 0x20;
   EventPool gates(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
   const auto gate = gates.make(0);

@@ -61,7 +61,10 @@ std::string name_of(const Kernel& kernel) {
 
 std::string attributes_of(const Kernel& kernel) {
   return text_by_two_calls<std::uint32_t>("the source attributes", 0, [&](std::uint32_t* size, char* text) {
-    return ZE_CALL(zeKernelGetSourceAttributes, native(kernel), size, text == nullptr ? nullptr : &text);
+    const Status status =
+        ZE_CALL(zeKernelGetSourceAttributes, native(kernel), size, text == nullptr ? nullptr : &text);
+    need_valid_to_the_layer(status);
+    return status;
   });
 }
 
@@ -471,6 +474,8 @@ PROCTOR_CHECK(Module, DamagedNativeImageIsRefused, "K03", "Level Zero specificat
 
 PROCTOR_CHECK(Module, CompleteOnesLinkAndGoOn, "K01", "Level Zero specification, zeModuleDynamicLink", kGate,
               {"kernel.wrong_result:kernel=fill,at=0"}) {
+  // Loaders up to 1.8 that intercept calls write the handle of a log that nobody asks for.
+  need(has_handles_of_the_driver(), "unsupported:link_without_a_log_through_the_loader");
   const auto context = leased();
   const Module modules[] = {Module::load(context, "basic"), Module::load(context, "ids")};
   for (const Module& module : modules) {

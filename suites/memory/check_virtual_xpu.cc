@@ -307,7 +307,9 @@ PROCTOR_CHECK(
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, page - 1, page + 1, page / 2}) {
     step("given " + std::to_string(bytes) + " bytes, where a page has " + std::to_string(page));
     void* reserved = nullptr;
-    expect_status(unsupported, ZE_CALL(zeVirtualMemReserve, native(context), nullptr, bytes, &reserved));
+    const Status answer = ZE_CALL(zeVirtualMemReserve, native(context), nullptr, bytes, &reserved);
+    need_valid_to_the_layer(answer);
+    expect_status(unsupported, answer);
     ze_physical_mem_desc_t description{};
     description.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
     description.size = bytes;
@@ -767,6 +769,7 @@ PROCTOR_CHECK(Virtual, HostMemoryIsMappedForBoth, "M40",
   const std::uint64_t free = context.device().memory().free;
   const Status made =
       ZE_CALL(zePhysicalMemCreate, native(context), native(context.device()), &description, &physical);
+  need_valid_to_the_layer(made);
   need(made.ok() || suite::on_simgpu(), "unsupported:physical_memory_of_the_host");
   made.or_throw();
   Queue queue(context);

@@ -77,6 +77,12 @@ Status try_address_range(const Context& context, const void* pointer, void** bas
 void make_resident(const Context& context, const Buffer& buffer);
 void evict(const Context& context, const Buffer& buffer);
 
+// The loader's validation layer refuses what is newer than it, and some null pointers that are valid: ends the check as a
+// skip then.
+void need_valid_to_the_layer(const Status& status);
+// A loader that intercepts calls has handles of its own: a function that is had by its address does not know them.
+bool has_handles_of_the_driver();
+
 std::uint64_t in_ze(Nanoseconds timeout);  // the vendor's "wait for ever" for Nanoseconds::max()
 
 }  // namespace proctor::accel

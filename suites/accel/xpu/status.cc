@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include "suites/accel/xpu/level_zero.h"
 #include "suites/accel/xpu/native.h"
 #include "suites/main/skipped.h"
@@ -22,6 +24,15 @@ bool Status::device_lost() const {
 bool Status::unsupported() const { return code_ == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE; }
 
 void symbol_missing(const char* name) { throw suite::Skipped(std::string("symbol_missing:") + name); }
+
+void need_valid_to_the_layer(const Status& status) {
+  const bool refused = status.code() == ZE_RESULT_ERROR_INVALID_ENUMERATION ||
+                       status.code() == ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (refused && !xpu::mapped_library("libze_validation_layer").empty())
+    throw suite::Skipped("unsupported:" + std::string(status.call()) + "_through_the_validation_layer");
+}
+
+bool has_handles_of_the_driver() { return std::getenv("ZE_ENABLE_LOADER_INTERCEPT") == nullptr; }
 
 std::uint64_t in_ze(Nanoseconds timeout) {
   return timeout == Nanoseconds::max() ? UINT64_MAX : static_cast<std::uint64_t>(timeout.count());

@@ -65,16 +65,20 @@ PROGRAM_CONSTANT ushort kShorts[3] = {0xfedc, 0x1234, 0x8001};
 PROGRAM_CONSTANT uchar kOne[1] = {77};
 PROGRAM_CONSTANT ulong kLongs[3] = {0x123456789abcdef0, 0xfedcba9876543210, 7};
 PROGRAM_CONSTANT uchar kGrid[2][3][5] = {{{1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}, {11, 12, 13, 14, 15}},
-                                        {{16, 17, 18, 19, 20}, {21, 22, 23, 24, 25}, {26, 27, 28, 29, 30}}};
+                                         {{16, 17, 18, 19, 20}, {21, 22, 23, 24, 25}, {26, 27, 28, 29, 30}}};
 PROGRAM_CONSTANT float kFloats[3] = {1.5f, -2.25f, 3e8f};
-PROGRAM_CONSTANT Odd kOdds[3] = {{1, 0x203, {4, 5, 6, 7, 8}}, {7, 0x809, {10, 11, 12, 13, 14}}, {13, 0xe0f, {16, 17, 18, 19, 20}}};
+PROGRAM_CONSTANT Odd kOdds[3] = {
+    {1, 0x203, {4, 5, 6, 7, 8}}, {7, 0x809, {10, 11, 12, 13, 14}}, {13, 0xe0f, {16, 17, 18, 19, 20}}};
 PROGRAM_CONSTANT Bytes3 kThrees[3] = {{{1, 2, 3}}, {{4, 5, 6}}, {{7, 8, 9}}};
 PROGRAM_CONSTANT Packed kPackeds[3] = {{1, 0x02030405, 0x0607, 0x08090a0b0c0d0e0f},
-                                      {0x11, 0x12131415, 0x1617, 0x18191a1b1c1d1e1f},
-                                      {0x21, 0x22232425, 0x2627, 0x28292a2b2c2d2e2f}};
+                                       {0x11, 0x12131415, 0x1617, 0x18191a1b1c1d1e1f},
+                                       {0x21, 0x22232425, 0x2627, 0x28292a2b2c2d2e2f}};
 PROGRAM_CONSTANT Nested kNesteds[2] = {
     {{{1, 2, {3, 4, 5, 61, 62}}, {6, 7, {8, 9, 10, 63, 64}}}, 0x1112131415161718, {21, 22, 23, 24}, 25},
-    {{{31, 32, {33, 34, 35, 61, 62}}, {36, 37, {38, 39, 40, 63, 64}}}, 0x4142434445464748, {51, 52, 53, 54}, 55}};
+    {{{31, 32, {33, 34, 35, 61, 62}}, {36, 37, {38, 39, 40, 63, 64}}},
+     0x4142434445464748,
+     {51, 52, 53, 54},
+     55}};
 PROGRAM_CONSTANT uint kZeros[5] = {0, 0, 0, 0, 0};
 PROGRAM_CONSTANT uchar kLast[5] = {9, 8, 7, 6, 5};
 __attribute__((aligned(64))) PROGRAM_CONSTANT uchar kAligned[3] = {51, 52, 53};
@@ -82,7 +86,8 @@ __attribute__((aligned(64))) PROGRAM_CONSTANT uchar kAligned[3] = {51, 52, 53};
 PROGRAM_VARIABLE(uint) words_of_program[6] = {11, 22, 33, 44, 55, 66};
 PROGRAM_VARIABLE(ulong) zeros_of_program[3];
 PROGRAM_VARIABLE(Packed) packed_of_program = {1, 0x1020304, 0x506, 0x708090a0b0c0d0e};
-PROGRAM_VARIABLE(Deep) deep_of_program = {
+PROGRAM_VARIABLE(Deep)
+deep_of_program = {
     {{{{1, 2, {3, 4, 5, 61, 62}}, {6, 7, {8, 9, 10, 63, 64}}}, 11, {12, 13, 14, 15}, 16},
      {{{17, 18, {19, 20, 21, 61, 62}}, {22, 23, {24, 25, 26, 63, 64}}}, 27, {28, 29, 30, 31}, 32}},
     {33, 34, 35}};
@@ -125,8 +130,8 @@ PROGRAM(constants) {
   out[21] = digest_constant((CONSTANT_SPACE uchar*)&kThrees[0], sizeof kThrees);
   CONSTANT_SPACE uchar* pointers[3] = {&kBytes[2], &kGrid[1][1][0], &kLast[0]};
   out[22] = pointers[i][j];
-  out[23] = (ulong)&kAligned[0] % 64 + (ulong)&kLongs[0] % 8 + (ulong)&kShorts[0] % 2 + (ulong)&kFloats[0] % 4 +
-            (ulong)&kNesteds[0] % 8 + (ulong)&kZeros[0] % 4 + (ulong)&kOdds[0] % 2;
+  out[23] = (ulong)&kAligned[0] % 64 + (ulong)&kLongs[0] % 8 + (ulong)&kShorts[0] % 2 +
+            (ulong)&kFloats[0] % 4 + (ulong)&kNesteds[0] % 8 + (ulong)&kZeros[0] % 4 + (ulong)&kOdds[0] % 2;
 }
 
 PROGRAM(variables) {
@@ -166,7 +171,7 @@ PROGRAM(variables) {
 SIZES(TURN)
 
 PROGRAM(structures) {
-#define TURN_ONE(n)  \
+#define TURN_ONE(n) \
   turn##n(in, out); \
   out += 3;
   SIZES(TURN_ONE)
@@ -208,7 +213,8 @@ NOINLINE ulong sum_of(Deep deep, uint which) {
 PROGRAM(nesting) {
   const Odd first = odd_of(in), second = odd_of(in + 3);
   Deep deep;
-  deep.nested[0] = nested_of(first, second, packed_of((uchar)in[5], (uint)in[6], (ushort)in[7], in[0]), in[1]);
+  deep.nested[0] =
+      nested_of(first, second, packed_of((uchar)in[5], (uint)in[6], (ushort)in[7], in[0]), in[1]);
   deep.nested[1] = deep.nested[0];
   deep.nested[1].odd[0] = first;
   deep.nested[1].packed.b ^= 0x12345678;
@@ -229,11 +235,12 @@ PROGRAM(nesting) {
 
 // ---- calls ----
 
-NOINLINE ulong of_many(uchar a, ulong b, ushort c, uint d, uchar e, float f, ulong g, uchar h, const ulong* i, Odd j, uint k,
-                       uchar l, ulong m, Bytes3 n, ushort o, uint p, uchar q, ulong r, int s, long t) {
-  return a + b * 3 + c * 5ul + d * 7ul + e * 11ul + (ulong)(f * 2) * 13 + g * 17 + h * 19ul + *i * 23 + j.b * 29ul +
-         j.c[2] * 31ul + k * 37ul + l * 41ul + m * 43 + n.bytes[1] * 47ul + o * 53ul + p * 59ul + q * 61ul + r * 67 +
-         (ulong)(long)s * 71 + (ulong)t * 73;
+NOINLINE ulong of_many(uchar a, ulong b, ushort c, uint d, uchar e, float f, ulong g, uchar h, const ulong* i,
+                       Odd j, uint k, uchar l, ulong m, Bytes3 n, ushort o, uint p, uchar q, ulong r, int s,
+                       long t) {
+  return a + b * 3 + c * 5ul + d * 7ul + e * 11ul + (ulong)(f * 2) * 13 + g * 17 + h * 19ul + *i * 23 +
+         j.b * 29ul + j.c[2] * 31ul + k * 37ul + l * 41ul + m * 43 + n.bytes[1] * 47ul + o * 53ul + p * 59ul +
+         q * 61ul + r * 67 + (ulong)(long)s * 71 + (ulong)t * 73;
 }
 NOINLINE void swap_behind(ulong* first, ulong* second, ulong** pointer) {
   const ulong kept = *first;
@@ -252,12 +259,12 @@ NOINLINE ulong level0(ulong value) {
   for (uint i = 0; i < 129; ++i) kept.bytes[i] = (uchar)(value + i);
   return digest_private(kept.bytes, 129);
 }
-#define LEVEL(n, below)                                                        \
-  NOINLINE ulong level##n(ulong value) {                                       \
-    Bytes129 kept;                                                             \
-    for (uint i = 0; i < 129; ++i) kept.bytes[i] = (uchar)(value * n + i);     \
-    const ulong before = digest_private(kept.bytes, 129);                      \
-    const ulong inner = level##below(value + n) ^ level0(n);                   \
+#define LEVEL(n, below)                                                          \
+  NOINLINE ulong level##n(ulong value) {                                         \
+    Bytes129 kept;                                                               \
+    for (uint i = 0; i < 129; ++i) kept.bytes[i] = (uchar)(value * n + i);       \
+    const ulong before = digest_private(kept.bytes, 129);                        \
+    const ulong inner = level##below(value + n) ^ level0(n);                     \
     return inner * 3 + (before == digest_private(kept.bytes, 129) ? before : 0); \
   }
 LEVEL(1, 0)
@@ -275,9 +282,9 @@ PROGRAM(calls) {
   ulong a = in[0], b = in[1];
   ulong* pointer = 0;
   out[0] = pointer == 0;
-  out[1] = of_many((uchar)in[0], in[1], (ushort)in[2], (uint)in[3], (uchar)in[4], (float)(in[5] % 100), in[6], (uchar)in[7],
-                   &b, odd, (uint)in[1], (uchar)in[2], in[3], three, (ushort)in[4], (uint)in[5], (uchar)in[6], in[7],
-                   (int)in[0], (long)in[1]);
+  out[1] = of_many((uchar)in[0], in[1], (ushort)in[2], (uint)in[3], (uchar)in[4], (float)(in[5] % 100), in[6],
+                   (uchar)in[7], &b, odd, (uint)in[1], (uchar)in[2], in[3], three, (ushort)in[4], (uint)in[5],
+                   (uchar)in[6], in[7], (int)in[0], (long)in[1]);
   swap_behind(&a, &b, &pointer);
   out[2] = a;
   out[3] = b;
@@ -320,26 +327,45 @@ NOINLINE void touch_ends(GLOBAL uchar* memory, ulong bytes) {
 
 NOINLINE uint choose_int(int value) {
   switch (value) {
-    case -2147483647 - 1: return 1;
-    case -1000: return 2;
-    case -1: return 3;
-    case 0: return 4;
-    default: return (uint)value * 3;
-    case 1: return 5;
-    case 65536: return 6;
-    case 2147483647: return 7;
+    case -2147483647 - 1:
+      return 1;
+    case -1000:
+      return 2;
+    case -1:
+      return 3;
+    case 0:
+      return 4;
+    default:
+      return (uint)value * 3;
+    case 1:
+      return 5;
+    case 65536:
+      return 6;
+    case 2147483647:
+      return 7;
   }
 }
 NOINLINE uint choose_long(ulong value) {
   uint result = 0;
   switch (value) {
-    case 0x123456789abcdef0: result += 1;  // falls through
-    case 0x9abcdef0: result += 10; break;
-    case 0x1234567800000000: result += 100;  // falls through
-    case 0xffffffffffffffff: result += 1000; break;
-    case 0x80000000: result += 10000; break;
-    case 0xffffffff80000000: result += 100000; break;
-    default: result += 1000000;
+    case 0x123456789abcdef0:
+      result += 1;  // falls through
+    case 0x9abcdef0:
+      result += 10;
+      break;
+    case 0x1234567800000000:
+      result += 100;  // falls through
+    case 0xffffffffffffffff:
+      result += 1000;
+      break;
+    case 0x80000000:
+      result += 10000;
+      break;
+    case 0xffffffff80000000:
+      result += 100000;
+      break;
+    default:
+      result += 1000000;
   }
   return result;
 }
@@ -413,9 +439,11 @@ PROGRAM(rotations) {
     T* middle = values + n / 2;                                                                            \
     const int back = -(int)(in[4] % (n / 2 + 1));                                                          \
     out[first + 1] = (ulong)middle[back];                                                                  \
-    out[first + 2] = (ulong)middle[(signed char)back] + (ulong)middle[(short)back] * 3 + (ulong)middle[(long)back] * 5; \
+    out[first + 2] =                                                                                       \
+        (ulong)middle[(signed char)back] + (ulong)middle[(short)back] * 3 + (ulong)middle[(long)back] * 5; \
     out[first + 3] = (ulong)(middle - values) + (ulong)(&values[n - 1] - middle) * 100;                    \
-    out[first + 4] = (ulong)((middle + back < middle) + 2 * (middle + back == middle) + 4 * (values != middle)); \
+    out[first + 4] =                                                                                       \
+        (ulong)((middle + back < middle) + 2 * (middle + back == middle) + 4 * (values != middle));        \
   }
 
 PROGRAM(arrays) {
@@ -465,4 +493,5 @@ PROGRAM(unions) {
 }
 
 #define PROGRAMS(X) \
-  X(constants) X(variables) X(structures) X(nesting) X(calls) X(room) X(choices) X(rotations) X(arrays) X(unions)
+  X(constants)      \
+  X(variables) X(structures) X(nesting) X(calls) X(room) X(choices) X(rotations) X(arrays) X(unions)

@@ -390,7 +390,7 @@ PROCTOR_CHECK(Pool, HighMarksAreKeptUntilTheyAreSetBack, "M39",
   step("given two pieces that are gone, and one after the high marks are set back");
   expect_true(high(cudaMemPoolAttrReservedMemHigh) >= 2 * kPiece, "both were reserved at once");
   expect_true(high(cudaMemPoolAttrUsedMemHigh) >= 2 * kPiece, "both were used at once");
-  for (const auto [set_back, stays] :
+  for (const auto& [set_back, stays] :
        {std::pair(cudaMemPoolAttrReservedMemHigh, cudaMemPoolAttrUsedMemHigh),
         std::pair(cudaMemPoolAttrUsedMemHigh, cudaMemPoolAttrReservedMemHigh)}) {
     const std::uint64_t other = high(stays);

@@ -300,8 +300,9 @@ TEST(ReportFormats, AreReadFromAList) {
   EXPECT_EQ(words("otlp, metrics,junit-extended"), "3");
   EXPECT_EQ(words("all"), "8");
   EXPECT_EQ(words("json,jnit"), "read --format json,jnit: there is no format `jnit` Did you mean `junit`?");
-  EXPECT_THAT(words(""),
-              HasSubstr("Formats: all, json, junit, junit-extended, ctrf, otlp, metrics, markdown, html."));
+  EXPECT_THAT(
+      words(""),
+      HasSubstr("Known formats: all, json, junit, junit-extended, ctrf, otlp, metrics, markdown, html."));
   EXPECT_THAT(words("json,"), HasSubstr("there is no format ``"));
 }
 

@@ -192,10 +192,8 @@ Result<std::vector<ReportFormat>> parse_formats(const std::string& list) {
       formats.push_back(format.format);
     }
     if (known) continue;
-    const std::string near = near_miss(word, format_names());
-    return Error::usage(
-        fmt::format("read --format {}: there is no format `{}`", list, word),
-        near.empty() ? "Formats: " + joined(format_names(), ", ") + "." : "Did you mean `" + near + "`?");
+    return Error::usage(fmt::format("read --format {}: there is no format `{}`", list, word),
+                        suggestion(word, format_names(), "formats"));
   }
   return formats;
 }

@@ -53,12 +53,11 @@ Error unknown_rule(const std::string& id) {
   for (const Rule& rule : rules()) {
     if (group_of(rule.id) == group_of(id)) known.push_back(rule.id);
   }
-  const std::string near = near_miss(id, known);
   // Every Xid has a meaning: those that are not listed are the machine's.
   if (group_of(id) == "xid")
     return Error::usage("find rule `" + id + "`",
                         "It is judged as `xid:other`: `proctor explain xid:other`.");
-  return Error::usage("find rule `" + id + "`", near.empty() ? "" : "Did you mean `" + near + "`?");
+  return Error::usage("find rule `" + id + "`", did_you_mean(id, known));
 }
 
 }  // namespace

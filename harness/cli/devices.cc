@@ -96,12 +96,6 @@ int run_devices(const ListOptions& options) {
   return report->devices().empty() ? kExitIncomplete : kExitGreen;
 }
 
-std::string did_you_mean(const std::string& device, const std::vector<std::string>& ids) {
-  const auto near = near_miss(device, ids);
-  if (!near.empty()) return fmt::format("Did you mean `{}`?", near);
-  return ids.empty() ? "" : fmt::format("There are: {}.", fmt::join(ids, ", "));
-}
-
 struct DrainOptions {
   DeviceQuery query;
   std::string state_dir = LeaseDirectory::default_path();
@@ -118,7 +112,7 @@ Result<void> check_name(const DrainOptions& options) {
   for (const auto& device : report->devices()) ids.push_back(device.id);
   if (ids.empty() || std::find(ids.begin(), ids.end(), options.device) != ids.end()) return {};
   return Error::usage("drain " + options.device + ": this machine has no such device",
-                      did_you_mean(options.device, ids));
+                      suggestion(options.device, ids, "devices"));
 }
 
 int drain(const DrainOptions& options) {
@@ -162,7 +156,8 @@ std::string state_dir_of(const UndrainOptions& options) {
 Error not_drained(const std::string& device, const DrainList& list, const std::string& state_dir) {
   std::vector<std::string> ids;
   for (const auto& drained : list.list()) ids.push_back(drained.device);
-  return Error::usage("undrain " + device + ": it is not drained in " + state_dir, did_you_mean(device, ids));
+  return Error::usage("undrain " + device + ": it is not drained in " + state_dir,
+                      suggestion(device, ids, "drained devices"));
 }
 
 Error cannot_probe(const std::string& device, const std::string& why, const std::string& hint = {}) {

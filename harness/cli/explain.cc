@@ -44,9 +44,8 @@ Result<std::vector<const Case*>> find_cases(const Plan& plan, const std::string&
     known.push_back(test.name);
   }
   if (found.empty()) {
-    const std::string near = near_miss(wanted, known);
     return Error::usage("find case `" + wanted + "`",
-                        near.empty() ? "`proctor list` shows the ids." : "Did you mean `" + near + "`?");
+                        did_you_mean(wanted, known, "`proctor list` shows the ids."));
   }
   if (suite_of(found.front()->id) != suite_of(found.back()->id)) {
     return Error::usage("find case `" + wanted + "`: several suites have one",

@@ -50,12 +50,14 @@ Result<const CaseRecord*> find_case(const RunModel& model, const LogOptions& opt
     if (ids.back() == options.case_id) fitting.push_back(&record);
   }
   if (fitting.size() == 1) return fitting.front();
-  const std::string near = fitting.empty() ? near_miss(options.case_id, ids) : fitting.front()->planned.id;
+  const std::string hint =
+      fitting.empty()
+          ? did_you_mean(options.case_id, ids, "`proctor log` takes the id of a case, as the run prints it.")
+          : fmt::format("Did you mean `{}`?", fitting.front()->planned.id);
   return Error::usage(
       fmt::format("show the log of {}: {} of {}", options.case_id,
                   fitting.empty() ? "it is no case" : "it may be several cases", options.run_dir),
-      near.empty() ? "`proctor log` takes the id of a case, as the run prints it."
-                   : fmt::format("Did you mean `{}`?", near));
+      hint);
 }
 
 Result<const Attempt*> find_attempt(const RunModel& model, const CaseRecord& record,

@@ -58,14 +58,13 @@ Error unknown_word(const CLI::App& app, const std::string& word) {
     }
   }
   const std::string bare = word.substr(0, word.find('='));
-  const auto near = near_miss(bare, known);
   const std::string name = &command == &app ? "proctor" : "proctor " + command.get_name();
   if (word == "help")
     return Error::usage("read the command line of " + name + ": unknown word `help`",
                         "Type " + name + " --help.");
   return Error::usage(
       "read the command line of " + name + ": unknown " + (is_option ? "option" : "word") + " `" + bare + "`",
-      near.empty() ? "See `" + name + " --help`." : "Did you mean `" + near + "`?");
+      did_you_mean(bare, known, "See `" + name + " --help`."));
 }
 
 int parse_error(const CLI::App& app, const CLI::ParseError& error,

@@ -39,9 +39,8 @@ Result<Question> read(const MaskRequest& request) {
   question.value = request.value;
   question.cuda = request.backend == "cuda";
   if (!question.cuda && request.backend != "xpu") {
-    const std::string near = near_miss(request.backend, {"cuda", "xpu"});
     return Error::usage("read backend " + in_quotes(request.backend) + ": expected cuda or xpu",
-                        near.empty() ? std::string() : "Did you mean '" + near + "'?");
+                        did_you_mean(request.backend, {"cuda", "xpu"}));
   }
   if (request.hierarchy) {
     if (question.cuda) {

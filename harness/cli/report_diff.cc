@@ -57,9 +57,8 @@ Result<std::set<Change>> parse_classes(const std::string& list) {
     const std::string word(trimmed(part));
     const auto change = parse_change(word);
     if (!change) {
-      const std::string near = near_miss(word, class_names());
       return Error::usage(fmt::format("read --fail-on {}: there is no class `{}`", list, word),
-                          near.empty() ? classes_hint : "Did you mean `" + near + "`?");
+                          did_you_mean(word, class_names(), classes_hint));
     }
     classes.insert(*change);
   }

@@ -43,9 +43,8 @@ std::vector<std::string> all_ids(const RunModel& model) {
 Result<std::vector<std::string>> selected_cases(const RerunOptions& options, const RunModel& model) {
   for (const auto& id : options.cases) {
     if (model.find(id) != nullptr) continue;
-    const auto near = near_miss(id, all_ids(model));
     return Error::usage("find the case `" + id + "` in " + options.run_dir,
-                        near.empty() ? "`proctor list` shows the ids." : "Did you mean `" + near + "`?");
+                        did_you_mean(id, all_ids(model), "`proctor list` shows the ids."));
   }
   std::vector<std::string> ids = options.cases;
   for (const auto& record : model.cases()) {

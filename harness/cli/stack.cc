@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "harness/core/exit_code.h"
+#include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/stack/embedded_locks.h"
 

@@ -201,14 +201,14 @@ Result<std::vector<Axis>> axes_at(std::vector<Axis> axes, const std::string& poi
       std::vector<std::string> names;
       for (const Axis& one : axes) names.push_back(one.name);
       return Error::usage("use --point " + point + ": " + whose + " has no axis `" + name + "`",
-                          names.empty() ? "It has none at all." : did_you_mean(name, names));
+                          names.empty() ? "It has none at all." : suggestion(name, names, "axes"));
     }
     std::vector<std::string> values = axis->values;
     values.insert(values.end(), axis->full.begin(), axis->full.end());
     if (std::find(values.begin(), values.end(), value) == values.end()) {
       return Error::usage(
           "use --point " + point + ": the axis `" + name + "` of " + whose + " has no value `" + value + "`",
-          did_you_mean(value, values));
+          suggestion(value, values, "values"));
     }
     axis->values = {value};
     axis->full.clear();

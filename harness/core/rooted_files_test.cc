@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "harness/core/temp_dir.h"
 
 namespace proctor {

@@ -1,5 +1,7 @@
 #include "harness/core/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -170,10 +172,16 @@ std::string near_miss(std::string_view word, const std::vector<std::string>& can
   return found != nullptr ? *found : "";
 }
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
+                         std::string otherwise) {
   const std::string near = near_miss(word, candidates);
-  return fmt::format("{}Known: {}.", near.empty() ? "" : "Did you mean `" + near + "`? ",
-                     fmt::join(candidates, ", "));
+  return near.empty() ? std::move(otherwise) : fmt::format("Did you mean `{}`?", near);
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
+                       std::string_view noun) {
+  if (candidates.empty()) return {};
+  return did_you_mean(word, candidates, fmt::format("Known {}: {}.", noun, fmt::join(candidates, ", ")));
 }
 
 bool glob_match(std::string_view pattern, std::string_view text) {

@@ -25,8 +25,13 @@ std::string without_hidden_controls(std::string_view text);
 // The candidate that is closest to `word`, or "" when none is close: the edit distance must be at most a
 // third of the length of `word`. `-` and `_` count as the same.
 std::string near_miss(std::string_view word, const std::vector<std::string>& candidates);
-// The hint of an error about a word that is none of these: "Did you mean `timeout`? Known: timeout, grace."
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+// The hint of an error about a word that is none of these: "Did you mean `timeout`?", or what is said otherwise when none
+// is close.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates,
+                         std::string otherwise = {});
+// Otherwise all of them: "Known profiles: nightly, quick." Nothing of none.
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
+                       std::string_view noun);
 
 // Whether the whole of `text` matches a pattern as in a shell: `*` stands for any characters, `?` for one.
 // `[...]` has no special meaning.

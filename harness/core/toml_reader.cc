@@ -145,14 +145,6 @@ Error toml_error(const std::string& file, const toml::source_region& where, cons
                       hint);
 }
 
-std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
-                       std::string_view noun) {
-  if (candidates.empty()) return {};
-  const std::string near = near_miss(word, candidates);
-  if (!near.empty()) return fmt::format("Did you mean `{}`?", near);
-  return fmt::format("Known {}: {}.", noun, fmt::join(candidates, ", "));
-}
-
 std::string value_text(const toml::node& node) {
   if (const auto* text = node.as_string()) return fmt::format("\"{}\"", text->get());
   if (const auto* number = node.as_integer()) return std::to_string(number->get());

@@ -28,11 +28,6 @@ std::string position(const std::string& file, const toml::node& node);
 Error toml_error(const std::string& file, const toml::source_region& where, const std::string& message,
                  const std::string& hint = {});
 
-// "Did you mean `b`?" when there is a near miss, else "Known NOUN: a, b, c.", or "" when there are no
-// candidates.
-std::string suggestion(std::string_view word, const std::vector<std::string>& candidates,
-                       std::string_view noun);
-
 // The value as it is written in the file, for messages.
 std::string value_text(const toml::node& node);
 

@@ -268,9 +268,8 @@ std::vector<std::string> to_list(const Environment& environment) {
 Result<MaskMode> parse_mask_mode(std::string_view text) {
   if (text == "uuid") return MaskMode::kUuid;
   if (text == "index") return MaskMode::kIndex;
-  const std::string near = near_miss(text, {"uuid", "index"});
   return Error::usage("read mask mode " + in_quotes(text) + ": expected uuid or index",
-                      near.empty() ? std::string() : "Did you mean '" + near + "'?");
+                      did_you_mean(text, {"uuid", "index"}));
 }
 
 Result<std::vector<VariableChange>> plan_visibility(const VisibilityRequest& request) {

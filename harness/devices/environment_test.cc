@@ -445,7 +445,7 @@ TEST(ReadEnvironment, KeepsTheFirstDefinitionAndAnyValue) {
 TEST(ParseMaskMode, SuggestsTheNearMiss) {
   EXPECT_EQ(*parse_mask_mode("uuid"), MaskMode::kUuid);
   EXPECT_EQ(*parse_mask_mode("index"), MaskMode::kIndex);
-  EXPECT_EQ(parse_mask_mode("indx").error().hint, "Did you mean 'index'?");
+  EXPECT_EQ(parse_mask_mode("indx").error().hint, "Did you mean `index`?");
 }
 
 TEST(UnmaskXpu, DropsEveryNameThatTheDriverReads) {

@@ -67,10 +67,8 @@ Result<SimDriver> parse_sim_driver(std::string_view text) {
                         "Only Intel's driver does: intel@DIR.");
   }
   if (name != child::kIntelDriver) {
-    const auto near = near_miss(name, {"intel", "simgpu"});
-    return Error::usage(
-        fmt::format("read --sim-driver '{}': unknown driver '{}'", text, name),
-        near.empty() ? "The drivers are intel and simgpu." : fmt::format("Did you mean {}?", near));
+    return Error::usage(fmt::format("read --sim-driver '{}': unknown driver '{}'", text, name),
+                        did_you_mean(name, {"intel", "simgpu"}, "The drivers are intel and simgpu."));
   }
   driver.kind = SimDriverKind::kIntel;
   if (at == std::string_view::npos) return driver;

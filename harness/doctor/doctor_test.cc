@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "harness/core/toml_reader.h"
 #include "harness/doctor/examine_host.h"
 #include "harness/doctor/simulated_host.h"

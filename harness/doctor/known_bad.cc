@@ -109,10 +109,9 @@ FactCondition KnownBadReader::condition(TableReader& facts, const std::string& n
     condition.range = *std::move(range);
     return condition;
   }
-  const std::string near = near_miss(value, {"present", "absent"});
-  facts.fail(
-      name.c_str(), fmt::format("`{}` is \"{}\", but must be a version, present or absent", name, value),
-      near.empty() ? "Write versions such as \">=25.44, <26.15\"." : fmt::format("Did you mean `{}`?", near));
+  facts.fail(name.c_str(),
+             fmt::format("`{}` is \"{}\", but must be a version, present or absent", name, value),
+             did_you_mean(value, {"present", "absent"}, "Write versions such as \">=25.44, <26.15\"."));
   return condition;
 }
 

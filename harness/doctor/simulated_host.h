@@ -13,6 +13,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "harness/core/temp_dir.h"
 #include "harness/core/toml.h"

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import BIN, Sandbox, check, check_sums, report, skip
+from harness import BIN, Sandbox, check, check_sums, is_sanitized, report, skip
 
 SUITES = ("visibility", "memory", "kernels")
 STAND_IN = BIN / "cuda_sim" / "libcudart.so.12"
@@ -107,7 +107,10 @@ def main():
         the_driver_chooses(sandbox)
         an_early_driver_lacks_by_name(sandbox)
         without_the_programs_for_12(sandbox)
-        the_probe_finds_it_where_the_programs_do(sandbox)
+        if is_sanitized():  # it opens libraries in our programs' place, and has no path to them in itself
+            print("not seen here: where the probe finds a runtime")
+        else:
+            the_probe_finds_it_where_the_programs_do(sandbox)
 
 
 if __name__ == "__main__":

@@ -305,7 +305,7 @@ def device_memory(sandbox):
         sandbox.finish(process)
         finish(sandbox, out, "--limit", "20s" if us else "6s", code=code, says=[says])
         if code:
-            finish(sandbox, out, "--limit", "2s", code=code, says=[says])  # it is no better for having been told
+            finish(sandbox, out, "--limit", "2s", code=code, says=[])  # it is no better for having been told
 
 
 def driver_that_hangs(sandbox):

@@ -9,8 +9,10 @@
 #include <fstream>
 #include <list>
 #include <sstream>
+#include <thread>
 
 #include "harness/core/temp_dir.h"
+#include "harness/evidence/process_facts.h"
 #include "harness/evidence/tools.h"
 #include "harness/testing/child.h"
 
@@ -29,6 +31,8 @@ class CollectTest : public testing::Test {
     ASSERT_TRUE(opened) << opened.error().what;
     containment_ = std::move(*opened);
     ASSERT_EQ(child_.rest(), "up\n");
+    while (read_process(child_.pid()).state != 'S')
+      std::this_thread::yield();  // it is up a moment before it waits
     request_.guard = ::getpid();
     request_.devices = {"xpu-sim:0"};
     request_.environment["PATH"] = ::getenv("PATH");

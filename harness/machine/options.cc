@@ -18,7 +18,7 @@ Result<std::optional<Layer>> parse_layer_option(const char* option, const std::s
   if (text.empty() || text == "auto") return std::optional<Layer>();
   if (const auto layer = parse_layer(text)) return layer;
   return Error::usage(std::string("read ") + option + ": unknown containment layer `" + text + "`",
-                      did_you_mean(text, {"auto", "cgroup", "pidns", "subreaper"}));
+                      suggestion(text, {"auto", "cgroup", "pidns", "subreaper"}, "layers"));
 }
 
 }  // namespace
@@ -149,14 +149,15 @@ Result<void> complete(PlanOptions& options, const AfterDashes& after_dashes) {
   const std::vector<std::string> sizes = {"smoke", "ci", "full", "stress"};
   const Extent& extent = options.extent;
   if (std::ranges::find(sizes, extent.size) == sizes.end())
-    return Error::usage("read --size: unknown size `" + extent.size + "`", did_you_mean(extent.size, sizes));
+    return Error::usage("read --size: unknown size `" + extent.size + "`",
+                        suggestion(extent.size, sizes, "sizes"));
   if (!extent.point.empty()) {
     if (const auto point = parse_point(extent.point); !point) return point.error();
   }
   const std::vector<std::string> providers(child::kProviders.begin(), child::kProviders.end());
   if (!options.provider.empty() && std::ranges::find(providers, options.provider) == providers.end()) {
     return Error::usage("read --provider: unknown provider `" + options.provider + "`",
-                        did_you_mean(options.provider, providers));
+                        suggestion(options.provider, providers, "providers"));
   }
   if (options.lease_wait_text) {
     const auto wait = parse_duration(*options.lease_wait_text);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "harness/plan/junit_names.h"
 #include "harness/plan/kinds/command.h"
 #include "harness/plan/kinds/gtest.h"

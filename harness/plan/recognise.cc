@@ -84,7 +84,7 @@ Error cannot_start(const Suite& suite, const std::string& why, const std::string
       hint);
 }
 
-std::string did_you_mean(const fs::path& directory, const std::string& near) {
+std::string program_meant(const fs::path& directory, const std::string& near) {
   return near.empty() ? std::string() : fmt::format("Did you mean `{}`?", (directory / near).string());
 }
 
@@ -180,7 +180,7 @@ Result<std::string> find_executable(const Suite& suite, const std::string& path)
     }
     const std::string near = near_miss(base_name(program), executables_in(file.parent_path()));
     return cannot_start(suite, fmt::format("does not exist (from {})", suite.directory),
-                        did_you_mean(fs::path(program).parent_path(), near));
+                        program_meant(fs::path(program).parent_path(), near));
   }
   std::vector<std::string> names;
   for (const fs::path& directory : directories_of(path, suite.directory)) {
@@ -193,7 +193,7 @@ Result<std::string> find_executable(const Suite& suite, const std::string& path)
   if (state_of((current / program).string()) == FileState::kExecutable) {
     return cannot_start(suite, "is not in PATH", fmt::format("Did you mean `./{}`?", program));
   }
-  return cannot_start(suite, "is not in PATH", did_you_mean({}, near_miss(program, names)));
+  return cannot_start(suite, "is not in PATH", program_meant({}, near_miss(program, names)));
 }
 
 Result<Recognition> recognise(const Suite& suite, const std::string& executable, const Listers& listers) {

@@ -20,8 +20,8 @@ constexpr const char* kLiteral = "--case";
 
 std::string known(std::string_view word, const std::set<std::string>& candidates, std::string_view noun) {
   const std::vector<std::string> list(candidates.begin(), candidates.end());
-  const std::string near = near_miss(word, list);
-  std::string text = near.empty() ? std::string() : fmt::format("Did you mean `{}`? ", near);
+  const std::string near = did_you_mean(word, list);
+  std::string text = near.empty() ? near : near + " ";
   text += list.empty() ? fmt::format("There are no {}.", noun)
                        : fmt::format("Known {}: {}.", noun, fmt::join(list, ", "));
   return text;

@@ -18,11 +18,6 @@ const CatalogueFault* find(const std::vector<CatalogueFault>& catalogue, std::st
   return found == catalogue.end() ? nullptr : &*found;
 }
 
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string near = near_miss(word, candidates);
-  return near.empty() ? std::string() : fmt::format("Did you mean {}?", near);
-}
-
 std::vector<std::string> names(const std::vector<CatalogueFault>& catalogue) {
   std::vector<std::string> all;
   for (const auto& fault : catalogue) all.push_back(fault.name);

@@ -24,6 +24,7 @@ bool is_lack_of_this_machine(const Verdict& verdict) {
   if (verdict.outcome != Outcome::kSkip) return false;
   const std::string kind = verdict.reason.substr(0, verdict.reason.find(':'));
   return kind == "symbol_missing" || kind == "library_missing" || kind == "package_missing" ||
+         kind == "fatbin_missing" || verdict.reason.starts_with("needs:cuda>=") ||
          is_not_on_simulator(verdict);
 }
 

@@ -154,6 +154,21 @@ TEST_F(Summary, WhatThisMachineLacksIsSetAside) {
   EXPECT_EQ(sum.faults_set_aside.front().name, "x.b");
 }
 
+TEST_F(Summary, WhatAnOlderRuntimeLacksIsSetAside) {
+  plan({{"A.One", {"x.a", "x.b", "y.all"}}, {"A.Two", {"x.a"}}, {"A.Three", {"x.b"}}}, true);
+  for (const auto& [name, reason] : {std::pair{"Two", "needs:cuda>=13"}, {"Three", "fatbin_missing:basic"}}) {
+    rows(name, RowPurpose::kClean).front()->verdict = {Outcome::kSkip, reason};
+    for (auto* row : rows(name, RowPurpose::kListed)) {
+      row->verdict = {Outcome::kSkip, reason};
+      row->kill = {};
+    }
+  }
+  const auto sum = summary();
+  EXPECT_THAT(sum.problems, IsEmpty());
+  ASSERT_EQ(sum.checks_set_aside.size(), 2U);
+  EXPECT_EQ(sum.checks_set_aside.back().reason, "fatbin_missing:basic");
+}
+
 TEST_F(Summary, ACaseMayBeUnsupportedBesideOthers) {
   plan({{"A.One/f32", {"x.a", "x.b", "y.all"}}, {"A.One/bf16", {"x.a", "x.b", "y.all"}}});
   const auto cases = rows("One", RowPurpose::kClean);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 
 #include "harness/core/temp_dir.h"
 #include "harness/stack/dpkg_status.h"

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "harness/core/digest.h"
 #include "harness/core/read_file.h"
 #include "harness/core/temp_dir.h"

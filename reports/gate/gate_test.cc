@@ -19,6 +19,10 @@
 #include "reports/gate/gate_formats.h"
 #include "reports/model/test_journal.h"
 
+// The C library forgets what it read of LOCPATH, each time that a locale is set.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's name
+extern "C" const char* __lsan_default_suppressions() { return "leak:argz_add_sep"; }
+
 namespace proctor {
 namespace {
 

@@ -497,13 +497,12 @@ std::string why_no_such_case(const Names& names, const std::string& glob) {
 
 Error no_such_branch(const History& history, const std::string& branch,
                      const std::set<std::string>& branches) {
-  const std::string near = near_miss(branch, {branches.begin(), branches.end()});
   std::string known;
   for (const std::string& name : branches) known += fmt::format("{}`{}`", known.empty() ? "" : ", ", name);
   return Error::usage(
       fmt::format("find the branch `{}` in the history {}: it has no run of it", branch, history.path()),
-      near.empty() ? known.empty() ? "" : "Its branches: " + known + "."
-                   : fmt::format("Did you mean `{}`?", near));
+      did_you_mean(branch, {branches.begin(), branches.end()},
+                   known.empty() ? "" : "Its branches: " + known + "."));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "reports/model/exit_code.h"
 #include "reports/model/rerun.h"
 #include "reports/model/run_results.h"

@@ -4,11 +4,10 @@
 #include <array>
 #include <chrono>
 #include <optional>
-#include <thread>
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/kernels/stream_gate.h"
+#include "suites/accel/cuda/stream_gate.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {
@@ -118,19 +117,6 @@ void expect_moved(const Row& row, Queue& queue, const Context& context, const st
       context.device());
 }
 
-// Opens the gate a little later.
-class SoonOpen {
- public:
-  explicit SoonOpen(const StreamGate& gate)
-      : thread_([&gate] {
-          std::this_thread::sleep_for(std::chrono::milliseconds(3));
-          gate.open();
-        }) {}
-
- private:
-  std::jthread thread_;
-};
-
 // Makes a transfer of noise behind a gate that opens a little later. `afterwards` is called when it has returned.
 template <typename Afterwards>
 void transfer_behind_a_gate(const Context& context, const Row& row, bool asynchronous,
@@ -146,7 +132,7 @@ void transfer_behind_a_gate(const Context& context, const Row& row, bool asynchr
   const cudaStream_t stream = asynchronous ? native(queue) : cudaStreamLegacy;
   const StreamGate gate(context);
   gate.hold(stream);
-  const SoonOpen soon(gate);
+  const Later later(gate);
   row.call({to, from, row.bytes, stream}).or_throw();
   afterwards(gate, from);
   gate.open();

@@ -196,9 +196,11 @@ PROCTOR_CHECK(Instruction, ResultsOfTwoPartsAreExact, "K73", "SPIR-V specificati
   const Module module = Module::load(context, "wide_arithmetic");
   __extension__ using Wide = unsigned __int128;
   __extension__ using SignedWide = __int128;
-  for (const auto& [x, y] : {std::pair<std::uint64_t, std::uint64_t>{kLarge, 0xfedcba9876543210},
-                             std::pair<std::uint64_t, std::uint64_t>{0xffffffffffffffff, 0xfffffffffffffffe},
-                             std::pair<std::uint64_t, std::uint64_t>{3, 200}}) {
+  for (const auto& [x, y] :
+       {std::pair<std::uint64_t, std::uint64_t>{kLarge, 0xfedcba9876543210},
+        std::pair<std::uint64_t, std::uint64_t>{0xffffffffffffffff, 0xfffffffffffffffe},
+        std::pair<std::uint64_t, std::uint64_t>{3, 200}, std::pair<std::uint64_t, std::uint64_t>{5, 0},
+        std::pair<std::uint64_t, std::uint64_t>{kLarge, kLarge}}) {
     const Wide product = Wide{x} * y;
     const SignedWide signed_product = SignedWide{static_cast<std::int64_t>(x)} * static_cast<std::int64_t>(y);
     const std::uint64_t x32 = low_bits(x, 32), y32 = low_bits(y, 32);

@@ -355,7 +355,11 @@ PROCTOR_CHECK(Occupancy, IsWhatTheGuideCounts, "K19", kOccupancy, kGate,
     step("given blocks of each size of a kernel with " + std::to_string(attributes.sharedSizeBytes) +
          " bytes of shared memory");
     for (const int block : {1, 31, 32, 33, 64, 65, 96, 128, 257, 512, 513, 1023, 1024}) {
-      for (const std::size_t shared : {0, 1, 1000, 4240, 4241, 20000, 40000}) {
+      // By the count of the guide so much leaves room for nine blocks, and a byte more for eight.
+      const std::size_t nine =
+          told.sharedMemPerMultiprocessor / 9 - told.reservedSharedMemPerBlock - attributes.sharedSizeBytes;
+      for (const std::size_t shared : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{20000},
+                                       nine, nine + 1, std::size_t{40000}}) {
         const std::uint32_t blocks = blocks_per_multiprocessor(kernel, block, shared);
         const std::uint32_t most = most_blocks(told, attributes, block, shared);
         const std::string what =

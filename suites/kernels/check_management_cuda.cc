@@ -135,6 +135,15 @@ EventSet event_set() {
   return set;
 }
 
+// What is answered to a question about a set of events, which is gone afterwards.
+template <typename Ask>
+int of_event_set(const Ask& ask) {
+  const EventSet set = event_set();
+  const int answer = ask(set);
+  expect_same("nvmlEventSetFree", std::to_string(kDone), std::to_string(nvml_call("nvmlEventSetFree", set)));
+  return answer;
+}
+
 int by_bus_id(const char* id) {
   Handle found = nullptr;
   return nvml_call("nvmlDeviceGetHandleByPciBusId_v2", id, &found);
@@ -223,9 +232,15 @@ constexpr BadQuestion kBadQuestions[] = {
     {"events for no set", kInvalidArgument,
      [](Handle device) { return nvml_call("nvmlDeviceRegisterEvents", device, kXidEvent, kNowhere); }},
     {"events of no device", kInvalidArgument,
-     [](Handle) { return nvml_call("nvmlDeviceRegisterEvents", kNowhere, kXidEvent, event_set()); }},
+     [](Handle) {
+       return of_event_set(
+           [](EventSet set) { return nvml_call("nvmlDeviceRegisterEvents", kNowhere, kXidEvent, set); });
+     }},
     {"events that there are not", kNotSupported,
-     [](Handle device) { return nvml_call("nvmlDeviceRegisterEvents", device, 1ULL << 40, event_set()); },
+     [](Handle device) {
+       return of_event_set(
+           [device](EventSet set) { return nvml_call("nvmlDeviceRegisterEvents", device, 1ULL << 40, set); });
+     },
      kInvalidArgument},
     {"an event of no set", kInvalidArgument,
      [](Handle) {
@@ -233,7 +248,9 @@ constexpr BadQuestion kBadQuestions[] = {
        return nvml_call("nvmlEventSetWait_v2", kNowhere, &event, 0U);
      }},
     {"an event without a place", kInvalidArgument,
-     [](Handle) { return nvml_call("nvmlEventSetWait_v2", event_set(), kNowhere, 0U); }},
+     [](Handle) {
+       return of_event_set([](EventSet set) { return nvml_call("nvmlEventSetWait_v2", set, kNowhere, 0U); });
+     }},
     {"the end of no set", kInvalidArgument, [](Handle) { return nvml_call("nvmlEventSetFree", kNowhere); }},
 };
 

@@ -4,7 +4,7 @@
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
-#include "suites/kernels/stream_gate.h"
+#include "suites/accel/cuda/stream_gate.h"
 #include "suites/main/check.h"
 
 // The header's macro would rename what all other checks call.

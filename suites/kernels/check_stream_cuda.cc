@@ -5,8 +5,8 @@
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
+#include "suites/accel/cuda/stream_gate.h"
 #include "suites/kernels/counter.h"
-#include "suites/kernels/stream_gate.h"
 #include "suites/main/check.h"
 
 namespace proctor::accel {

@@ -159,7 +159,7 @@ PROCTOR_CHECK(Pitch, EitherSideMayBeDense, "M25", kPitch, kGate,
 
 // "value: Value to set for each byte of specified memory": an int of which the low byte counts.
 PROCTOR_CHECK(Pitch, EveryWidthHasItsRoom, "M25", kPitch, kGate,
-              .faults = {"copy.pitch_ignored:times=1", "memory.corrupt_copy:at=17,api=cudaMemcpy2D*"},
+              .faults = {"copy.pitch_ignored:times=1", "memory.corrupt_copy:at=17,api=cudaMemcpy2D*,times=1"},
               .axes = {{"width", {"1", "255", "256", "511", "512", "513", "4097", "65537"}, {}},
                        {"height", {"2", "3", "17"}, {}}}) {
   const auto context = leased();

@@ -348,12 +348,13 @@ PROCTOR_CHECK(Ipc, OwnHandleIsRefused, "M41",
 
 namespace {
 
-// Opens the TOKEN of as many BYTES of another device than the current one, and tells what a kernel of the current one
-// finds there.
+// Opens the TOKEN of as many BYTES of another device than READER, which is the current one, and tells what a kernel of
+// it finds there.
 PROCTOR_HELPER(read_a_peers_memory) {
   const auto devices = leased_devices(2);
-  const Context context(devices[0]);
-  use(devices[0]);
+  const auto& reader = devices[std::stoull(words.at(2))];
+  const Context context(reader);
+  use(reader);
   const std::size_t bytes = std::stoull(words.at(1));
   Buffer memory;
   Ipc::try_import(context, words.at(0), bytes, memory).or_throw();
@@ -404,20 +405,22 @@ PROCTOR_CHECK(Ipc, OpeningGivesAccessToAPeersMemory, "M41",
               .faults = {"ipc.wrong_buffer", "kernel.wrong_result:arg=1,at=17"}, .devices = 2,
               .needs = {"p2p"}) {
   const auto devices = leased_devices(2);
-  need(devices[0].reaches(devices[1]), "needs:p2p");
-  const Context second(devices[1]);
-  need(devices[1].properties().ipc, "unsupported:ipc");
-  Queue queue(second);
-  constexpr std::size_t kBytes = 4096;
-  const auto memory = device_copy(queue, second, noise(kBytes, 1));
-  step(
-      "given a second process whose kernel on one device reads the memory of another, which it has opened "
-      "there");
-  suite::Helper reader("read_a_peers_memory", {Ipc::export_memory(second, memory), std::to_string(kBytes)});
-  const auto answer = reader.answer();
-  expect_same("what the kernel ends with", kSuccess, answer.at("status").get<std::string>());
-  expect_true(answer.at("same").get<bool>(), "it reads the bytes of the first process");
-  reader.finish();
+  for (const auto& [owner, reader] : {std::pair{1U, 0U}, std::pair{0U, 1U}}) {
+    need(devices[reader].reaches(devices[owner]), "needs:p2p");
+    need(devices[owner].properties().ipc, "unsupported:ipc");
+    const Context context(devices[owner]);
+    Queue queue(context);
+    constexpr std::size_t kBytes = 4096;
+    const auto memory = device_copy(queue, context, noise(kBytes, 1));
+    step("given a second process whose kernel on device " + std::to_string(reader) +
+         " reads the memory of the other one, which it has opened there");
+    suite::Helper other("read_a_peers_memory", {Ipc::export_memory(context, memory), std::to_string(kBytes),
+                                                std::to_string(reader)});
+    const auto answer = other.answer();
+    expect_same("what the kernel ends with", kSuccess, answer.at("status").get<std::string>());
+    expect_true(answer.at("same").get<bool>(), "it reads the bytes of the first process");
+    other.finish();
+  }
 }
 
 PROCTOR_CHECK(Ipc, ClosingWaitsForTheWork, "M41", "CUDA Runtime API, cudaIpcCloseMemHandle", suite::kWarn,

@@ -164,11 +164,14 @@ PROCTOR_CHECK(Ipc, HandleNamesItsBuffer, "M41", kIpc, kGate, {"ipc.wrong_buffer"
   need(context.device().properties().ipc, "unsupported:ipc");
   Queue queue(context);
   std::vector<Buffer> buffers;
-  for (std::uint64_t i = 0; i < 4; ++i)
+  std::vector<std::string> handles;
+  for (std::uint64_t i = 0; i < 4; ++i) {
     buffers.push_back(device_copy(queue, context, noise(kSharedBytes, 10 + i)));
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    step("given the handle of buffer " + std::to_string(i) + " of 4");
-    Helper importer("import_memory", {Ipc::export_memory(context, buffers[i]), std::to_string(kSharedBytes)});
+    handles.push_back(Ipc::export_memory(context, buffers.back()));
+  }
+  for (std::size_t i = 0; i < handles.size(); ++i) {
+    step("given the handle of buffer " + std::to_string(i) + " of 4, made before any was opened");
+    Helper importer("import_memory", {handles[i], std::to_string(kSharedBytes)});
     expect_true(importer.answer().at("ok").get<bool>(), "it can be opened");
     importer.order("read " + std::to_string(10 + i));
     expect_true(importer.answer().at("same").get<bool>(),

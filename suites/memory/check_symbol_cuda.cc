@@ -7,6 +7,7 @@
 
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/cuda/native.h"
+#include "suites/accel/cuda/stream_gate.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 
@@ -300,6 +301,35 @@ PROCTOR_CHECK(Symbol, DirectionsAreThoseThatThereAre, "K08",
     for (const auto kind : {cudaMemcpyHostToHost, cudaMemcpyHostToDevice})
       expect_status("cudaErrorInvalidMemcpyDirection", from(here.data(), kind, asynchronous));
     static_cast<void>(cudaGetLastError());
+  }
+  to_symbol(symbol, Symbol::initial(), 0, Way::kAtOnce, queue).or_throw();
+}
+
+// Written from pinned memory, since what is pageable may be on its way still.
+PROCTOR_CHECK(Symbol, SynchronousCopiesAreDone, "M26", "CUDA Runtime API, API synchronization behavior",
+              kGate, {"order.early_sync:api=cudaMemcpy*Symbol", "copy.skip:api=cudaMemcpy*Symbol"}) {
+  const auto context = leased();
+  const Queue queue(context);
+  const Symbol symbol(context);
+  const Buffer pinned = host_memory(context, Symbol::kBytes);
+  const auto sent = noise(Symbol::kBytes, 4);
+  std::copy(sent.begin(), sent.end(), pinned.data());
+  std::vector<std::byte> got(Symbol::kBytes);
+  const auto expect_done_after = [&](Way way, const auto& transfer) {
+    const StreamGate gate(context);
+    gate.hold(way == Way::kAtOnce ? cudaStreamLegacy : cudaStreamPerThread);
+    const Later later(gate);
+    transfer(way).or_throw();
+    expect_same("what the kernel said when the call returned (1: it was done)", "1",
+                std::to_string(gate.done()));
+  };
+  for (const Way way : {Way::kAtOnce, Way::kAtOncePerThread}) {
+    step("given a variable that is written and read behind kernels that are released a little later");
+    expect_done_after(way, [&](Way now) {
+      return to_symbol(symbol, {pinned.data(), sent.size()}, 0, now, queue);
+    });
+    expect_done_after(way, [&](Way now) { return from_symbol(got, symbol, 0, now, queue); });
+    expect_bytes("what was read", sent, got, context.device());
   }
   to_symbol(symbol, Symbol::initial(), 0, Way::kAtOnce, queue).or_throw();
 }

@@ -139,9 +139,7 @@ Result<SaidSubject> parse_subject(const std::vector<std::string>& words) {
     const std::string name = word.substr(0, equals);
     const auto& names = subject_names();
     if (std::ranges::find(names, name) == names.end()) {
-      const std::string near = near_miss(name, names);
-      return bad_word(word, fmt::format("there is no `{}`", name),
-                      near.empty() ? "Names: " + joined(names, ", ") + "." : "Did you mean `" + near + "`?");
+      return bad_word(word, fmt::format("there is no `{}`", name), suggestion(name, names, "names"));
     }
     const std::string value = equals == word.npos ? "" : word.substr(equals + 1);
     if (value.empty()) return bad_word(word, "it has no value", "Write " + name + "=VALUE.");

@@ -134,7 +134,7 @@ TEST(SaidSubject, IsReadAndRefused) {
     return said ? std::string("read") : said.error().what + " " + said.error().hint;
   };
   EXPECT_EQ(refused({"comit=abc"}), "read --subject comit=abc: there is no `comit` Did you mean `commit`?");
-  EXPECT_THAT(refused({"weather=fine"}), HasSubstr("Names: commit, dirty, branch, repository, build."));
+  EXPECT_THAT(refused({"weather=fine"}), HasSubstr("Known names: commit, dirty, branch, repository, build."));
   EXPECT_THAT(refused({"commit=a", "commit=a"}), HasSubstr("`commit` is said twice"));
   EXPECT_THAT(refused({"commit"}), HasSubstr("it has no value"));
   EXPECT_THAT(refused({"commit="}), HasSubstr("it has no value"));

@@ -1,5 +1,5 @@
 // The functions of floats that OpenCL has, function number which[i] for vector i, of scalars and of vectors of LANES elements.
-// With FP64 or FP16 defined: of doubles or halves. The numbers are those of suites/kernels/check_functions_xpu.cc.
+// With FP64 or FP16 defined: of doubles or halves. The numbers are those of suites/kernels/check_math_functions_xpu.cc.
 #include "suites/kernels/device/portable.h"
 #include "suites/kernels/device/vectors.h"
 

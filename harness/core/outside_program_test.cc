@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 constexpr Milliseconds kNever{3'600'000};
-constexpr Milliseconds kShort{200};             // only for what never ends
+constexpr Milliseconds kShort{500};             // only for what never ends
 constexpr std::size_t kManyBytes = 50'000'000;  // more than a pipe holds
 
 long open_descriptors() {
@@ -116,7 +116,7 @@ TEST_F(OutsidePrograms, AreNoPrograms) {
 
 TEST_F(OutsidePrograms, Hang) {
   EXPECT_EQ(problem({.argv = {"sleep", "1000"}, .time = kShort}),
-            "run sleep: it did not end within 200 ms and was killed");
+            "run sleep: it did not end within 500 ms and was killed");
 }
 
 TEST_F(OutsidePrograms, HangWithAChildThatHoldsThePipes) {

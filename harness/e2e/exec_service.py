@@ -63,8 +63,9 @@ def told_to_end(sandbox):
         ("trap '' TERM;", 128 + signal.SIGTERM, "notrun"))
     for trap, want, outcome in rows:
         file, out = sandbox.path / "ready.json", sandbox.out()
+        grace = "500ms" if want == 128 + signal.SIGTERM else "10s"  # nobody waits for who ends in time
         server = subprocess.Popen(
-            sandbox.command("exec", "--out", out, "--grace", "500ms", "--ready-regex", "^up$", "--ready-file", file, "--",
+            sandbox.command("exec", "--out", out, "--grace", grace, "--ready-regex", "^up$", "--ready-file", file, "--",
                             "bash", "-c", f"{trap} echo up; while :; do sleep 300 & wait; done"),
             cwd=sandbox.path, env=sandbox.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_until(file.exists, 60, "ready file")

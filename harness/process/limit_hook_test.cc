@@ -29,7 +29,7 @@ class LimitHookTest : public testing::TestWithParam<Layer> {
     ProcessSpec spec;
     spec.argv = {"/bin/sh", "-c", script};
     spec.env = {"PATH=/usr/bin:/bin"};
-    spec.limits.timeout = Milliseconds(100);
+    spec.limits.timeout = Milliseconds(500);
     spec.limits.grace = Milliseconds(5'000);
     return spec;
   }

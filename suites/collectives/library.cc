@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -90,6 +91,8 @@ void tell_library(const Identity& library) {
 
 Provider& load_provider(const std::string& name) {
   need_provider(name);
+  // Gloo writes to its sockets as to files. A peer that is gone must be an answer, not the end of this process.
+  std::signal(SIGPIPE, SIG_IGN);
   const auto get = load_function<GetProvider>(file_beside_this("libproctor_" + name + ".so"), kGetProvider);
   std::string reason;
   Provider* provider = get(&reason);

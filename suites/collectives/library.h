@@ -23,7 +23,7 @@ void need_feature(bool has, const std::string& name);
 // The provider `name`, whose shared object (libproctor_NAME.so) lies beside this program. Ends the check as
 // need_provider() does; as skip(library_missing:SONAME) when it, or a library that it needs, is not there; as
 // skip(library_unusable:WHY) when one does not load or start; as skip(not_on_simulator:NAME) when it works on
-// real devices only.
+// real devices only. From then on the process ignores SIGPIPE.
 Provider& load_provider(const std::string& name);
 
 // Puts the library into the report, once in a process: a step, a line of the rank's log, and its version as

@@ -109,7 +109,7 @@ TEST_F(Examination, OneFailureIsNotEnough) {
 }
 
 TEST_F(Examination, NoAnswerInTimeIsAFailure) {
-  const auto answer = examine_now(*containment_, request("exec sleep 1000", Milliseconds(100)));
+  const auto answer = examine_now(*containment_, request("exec sleep 1000", Milliseconds(500)));
   EXPECT_EQ(answer.status, HealthStatus::kFail);
   EXPECT_EQ(runs(), 2);
 }

@@ -2,8 +2,10 @@
 #include "suites/collectives/provider.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <functional>
 #include <thread>
@@ -127,6 +129,16 @@ TEST_F(Gloo, AbortEndsWhatWaits) {
   });
   EXPECT_EQ(ended[0], Ended::kAborted);
   EXPECT_EQ(ended[1], Ended::kPeerLost);
+}
+
+// Or else a group that was aborted ends the process: Gloo may still be writing.
+TEST_F(Gloo, AWriteToWhoIsGoneIsNoSignal) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  ::close(ends[0]);
+  EXPECT_EQ(::write(ends[1], "", 1), -1);
+  EXPECT_EQ(errno, EPIPE);
+  ::close(ends[1]);
 }
 
 }  // namespace

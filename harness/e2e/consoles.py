@@ -27,7 +27,8 @@ FILES = {
     "flaky.sh": 'test -e flag && exit 0\ntouch flag\necho "the card was not there yet"\nexit 3\n',
     "leaves.sh": "sleep 600 &\nexit 0\n",
     "hangs.sh": "echo working\nexec sleep 600\n",
-    "rank.sh": 'echo "rank $RANK of $WORLD_SIZE is up"\n[ "$RANK" = 0 ] && exit 0\necho "waiting for rank 0"\nexec sleep 600\n',
+    # Only one of them speaks: the lines of two come in any order.
+    "rank.sh": '[ "$RANK" = 0 ] && exit 0\necho "rank $RANK of $WORLD_SIZE is up"\necho "waiting for rank 0"\nexec sleep 600\n',
     "serves.sh": "echo listening on port 8000\nexec sleep 600\n",
     "serves_badly.sh": "trap 'echo cannot save: disk full >&2; exit 3' TERM\nsleep 600 &\n"
                        "echo listening on port 8000\nwait\n",

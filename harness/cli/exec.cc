@@ -175,6 +175,7 @@ Result<PlanOutcome> ExecCommand::make_plan() {
                            .gpus = typed.selection.gpus,
                            .hierarchy = typed.selection.hierarchy,
                            .mem_cap = typed.selection.mem_cap,
+                           .host_pids = typed.selection.host_pids,
                            .limits = typed.limits});
   if (!plan) return plan.error();
   return PlanOutcome{.plan = *std::move(plan), .warnings = {}};

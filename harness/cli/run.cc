@@ -169,6 +169,19 @@ int print_plan(const Plan& plan, const std::vector<std::string>& files) {
   return kExitGreen;
 }
 
+// Which suites have less than the header says, and what.
+void describe_host_pids(const Plan& plan, Layer layer, ContainmentInfo& info) {
+  std::string names;
+  for (const Suite& suite : plan.suites) {
+    if (suite.host_pids) names += (names.empty() ? "" : ", ") + suite.name;
+  }
+  if (names.empty()) return;
+  const bool unconfined = !info.signals.empty() && geteuid() != 0;
+  info.not_guaranteed.push_back(fmt::format("host_pids: {} held by {}{}", names,
+                                            to_string(without_pid_namespace(layer)),
+                                            unconfined ? ", and no signal scope" : ""));
+}
+
 }  // namespace
 
 void refuse_part(const std::vector<std::string>& arguments, const Error& error) {
@@ -333,7 +346,18 @@ Result<void> RunCommand::prepare() {
 
 Result<void> RunCommand::hold_children() {
   const auto containment = machine_->containment();
-  return containment ? Result<void>() : containment.error();
+  if (!containment) return containment.error();
+  const auto layers = read_layers(options_.machine);
+  if (!layers || !layers->required) return {};
+  const Layer weaker = without_pid_namespace((*containment)->layer());
+  for (const Suite& suite : plan_.suites) {
+    if (!suite.host_pids || weaker <= *layers->required) continue;
+    return Error::usage(
+        fmt::format("use --require-containment {}: suite `{}` has `host_pids`, and is held by {}",
+                    to_string(*layers->required), suite.name, to_string(weaker)),
+        "Run this suite by itself, without that option.");
+  }
+  return {};
 }
 
 Result<void> RunCommand::plan_cases() {
@@ -562,6 +586,7 @@ void RunCommand::describe() {
   planned.directory = options_.plan.config.directory;
   planned.hostname = host_name();
   planned.containment = options_.setup.containment->info();
+  describe_host_pids(plan_, options_.setup.containment->layer(), planned.containment);
   if (const auto& simulation = machine_->simulation()) planned.sim = to_sim_info(*simulation);
   planned.flaky_passes = options_.policy.flaky_passes.value_or(false);
   planned.flaky_budget = options_.policy.flaky_budget.value_or(0);

@@ -120,7 +120,7 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
   for (const char* fixed :
        {"suites",      "--backend", "--gpus",    "--process", "--env",   "--kind",    "--name",
         "--label",     "--config",  "--profile", "--size",    "--seed",  "--point",   "--provider",
-        "--hierarchy", "--mem-cap", "--timeout", "--grace",   "--stall", "--retries", "--leaks"}) {
+        "--hierarchy", "--mem-cap", "--host-pids", "--timeout", "--grace",   "--stall", "--retries", "--leaks"}) {
     plan->excludes(command.get_option(fixed));
   }
   command.add_option(
@@ -142,7 +142,8 @@ void group_options(CLI::App& command) {
         "--state-dir", "--lease-wait", "--settle", "--foreign", "--reset", "--require-cards",
         "--prove-devices", "--each-device", "--allow-no-device"}},
       {"Limits and containment",
-       {"--timeout", "--grace", "--stall", "--deadline", "--jobs", "--containment", "--require-containment"}},
+       {"--timeout", "--grace", "--stall", "--deadline", "--jobs", "--containment", "--require-containment",
+        "--host-pids"}},
       {"Again",
        {"--retries", "--repeat", "--until-fail", "--flaky", "--flaky-budget", "--fail-fast", "--breaker"}},
       {"Verdicts", {"--leaks", "--known-failures", "--strict", "--min-executed"}},
@@ -235,6 +236,7 @@ void add_exec_options(CLI::App& command, RunOptions& options) {
       "Their kind: cuda, xpu or none; default: what --sim or this machine has, xpu before cuda");
   add_hierarchy_option(command, options.plan.selection);
   add_mem_cap_option(command, options.plan.selection);
+  add_host_pids_option(command, options.plan.selection);
   add_machine_options(command, options.machine);
   add_devices_option(command, options.machine);
   add_limit_options(command, options.plan.limits);

@@ -32,6 +32,7 @@ void fields(auto& io, Is<PlannedDevice> auto& r) {
 
 void fields(auto& io, Is<ContainmentInfo> auto& r) {
   io("layer", r.layer), io("not_guaranteed", r.not_guaranteed), io("how_to_improve", r.how_to_improve);
+  io("signals", r.signals);
 }
 
 void fields(auto& io, Is<SimInfo> auto& r) { io("topology", r.topology), io("driver", r.driver); }

@@ -45,7 +45,7 @@ std::shared_ptr<ContainedProcess> start(boost::asio::io_context& io, Containment
   spec.argv = std::move(command);
   spec.env = environment;
   spec.directory = "/";
-  spec.host_pids = true;
+  spec.reach = Reach::kMachine;
   spec.keep_stdout = true;
   spec.limits.timeout = kEvidenceLimit;
   spec.limits.grace = Milliseconds(0);

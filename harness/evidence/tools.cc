@@ -56,6 +56,7 @@ std::vector<ToolRun> run_tools(Containment& containment,
     spec.limits.timeout = limit;
     spec.limits.grace = Milliseconds(0);
     spec.keep_stdout = true;
+    spec.reach = Reach::kMachine;
     processes.push_back(
         ContainedProcess::start(io, containment, std::move(spec), [&, i](const ProcessEnd& end) {
           runs[i] = {

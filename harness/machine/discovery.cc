@@ -77,6 +77,7 @@ class Listing {
     std::string directory;
     std::string file_option;
     std::vector<int> leases = {};
+    bool host_pids = false;
   };
   Result<ListOutput> run(const Process& process);
   Result<std::string> new_file();
@@ -119,6 +120,7 @@ Result<ListOutput> Listing::run(const Process& process) {
   if (!list_file.empty()) spec.argv.push_back(process.file_option + list_file);
   spec.env = process.env;
   spec.directory = process.directory;
+  if (process.host_pids) spec.reach = Reach::kHostPids;
   spec.leases = process.leases;
   spec.events = true;
   spec.keep_stdout = true;
@@ -159,7 +161,8 @@ Result<ListOutput> Listing::without_devices(const ListCommand& command) {
   return run({.argv = std::move(argv),
               .env = to_list(environment),
               .directory = command.directory,
-              .file_option = command.file_option});
+              .file_option = command.file_option,
+              .host_pids = command.host_pids});
 }
 
 // When a lease may have ended, or after a second: other machines may use the directory too.
@@ -237,7 +240,8 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const ListCommand& 
                      .env = environment->variables,
                      .directory = command.directory,
                      .file_option = command.file_option,
-                     .leases = pool.descriptors(*ids)});
+                     .leases = pool.descriptors(*ids),
+                     .host_pids = command.host_pids});
   // As it was found: nobody has examined it. What was killed may have left something there, and stays dirty.
   if (output && output->exit_code) pool.return_unused(*ids);
   return output;

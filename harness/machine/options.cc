@@ -18,7 +18,7 @@ Result<std::optional<Layer>> parse_layer_option(const char* option, const std::s
   if (text.empty() || text == "auto") return std::optional<Layer>();
   if (const auto layer = parse_layer(text)) return layer;
   return Error::usage(std::string("read ") + option + ": unknown containment layer `" + text + "`",
-                      suggestion(text, {"auto", "cgroup", "pidns", "subreaper"}, "layers"));
+                      suggestion(text, {"auto", "cgroup+pidns", "cgroup", "pidns", "subreaper"}, "layers"));
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ void add_machine_options(CLI::App& command, MachineOptions& options) {
       "--sim-state", options.sim_state,
       "Directory of a simulated machine that several runs share; they lease its cards from each other");
   command.add_option("--containment", options.containment,
-                     "What holds each case: auto, cgroup, pidns or subreaper");
+                     "What holds each case: auto, cgroup+pidns, cgroup, pidns or subreaper");
   command.add_option("--require-containment", options.require_containment,
                      "Refuse to run with anything weaker");
 }
@@ -78,6 +78,11 @@ void add_mem_cap_option(CLI::App& command, SelectionOptions& selection) {
       "other programs in PROCTOR_MEM_CAP, and to CuPy and JAX");
 }
 
+void add_host_pids_option(CLI::App& command, SelectionOptions& selection) {
+  command.add_flag("--host-pids", selection.host_pids,
+                   "No PID and no user namespace for the cases: for MPS, profilers and sudo");
+}
+
 void add_lease_wait_option(CLI::App& command, PlanOptions& options) {
   command.add_option("--lease-wait", options.lease_wait_text,
                      "Longest wait for devices that other runs hold, where a list needs them (default: 10m)");
@@ -94,6 +99,7 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
   auto& selection = options.selection;
   add_hierarchy_option(command, selection);
   add_mem_cap_option(command, selection);
+  add_host_pids_option(command, selection);
   command.add_option("suites", selection.suites,
                      "Suites by name; without any: all of the config, else the built-in ones");
   command.add_option("--backend", selection.backend,

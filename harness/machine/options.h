@@ -47,6 +47,7 @@ void add_limit_options(CLI::App& command, LimitOptions& limits);
 void add_verdict_options(CLI::App& command, LimitOptions& limits);
 void add_hierarchy_option(CLI::App& command, SelectionOptions& selection);
 void add_mem_cap_option(CLI::App& command, SelectionOptions& selection);
+void add_host_pids_option(CLI::App& command, SelectionOptions& selection);
 // For commands that list and run nothing.
 void add_lease_wait_option(CLI::App& command, PlanOptions& options);
 

@@ -196,6 +196,7 @@ class FileReader {
     reader.read_choice("hierarchy", hierarchy, {"flat", "composite", "combined"});
     if (hierarchy) suite.hierarchy = *hierarchy;
     read_mem_cap(reader, suite);
+    reader.read("host_pids", suite.host_pids);
     std::optional<std::vector<std::string>> labels;
     reader.read("labels", labels);
     if (labels) suite.labels = std::move(*labels);
@@ -377,7 +378,7 @@ std::vector<std::string> config_keys(std::string_view table) {
   if (table == "defaults") return default_keys();
   if (table == "suite") {
     return limit_keys({"kind", "command", "directory", "backend", "devices", "ranks", "process", "mask",
-                       "hierarchy", "mem_cap", "env", "labels", "junit_classname"});
+                       "hierarchy", "mem_cap", "host_pids", "env", "labels", "junit_classname"});
   }
   if (table == "override") return limit_keys({"match"});
   if (table == "profile") return limit_keys({"env"});

@@ -179,7 +179,8 @@ Result<ListOutput> run_listing_command(const Suite& suite, const Kind& kind,
   const ListCommand command{.argv = argv,
                             .env = suite.env,
                             .directory = suite.directory,
-                            .file_option = std::string(kind.traits().list_file)};
+                            .file_option = std::string(kind.traits().list_file),
+                            .host_pids = suite.host_pids};
   if (gets_devices(suite, kind) && listers.run_with_devices) return listers.run_with_devices(suite, command);
   return listers.run(command);
 }

@@ -24,7 +24,8 @@ struct ListCommand {
   std::map<std::string, std::string> env = {};  // besides what every listing gets
   std::string directory = {};
   std::string file_option =
-      {};  // Traits::list_file: the name of a file is added to it, and the whole to `argv`
+      {};                  // Traits::list_file: the name of a file is added to it, and the whole to `argv`
+  bool host_pids = false;  // as of its suite
 };
 
 // Runs it contained and to its end. An Error means that the machine could not do it.

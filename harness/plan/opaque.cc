@@ -51,6 +51,7 @@ Result<Plan> plan_opaque(const OpaqueCommand& options) {
   suite.command = options.command;
   suite.directory = options.directory;
   suite.process = "suite";
+  suite.host_pids = options.host_pids;
   suite.origin = kCommandLineOrigin;
   if (auto chosen = choose_devices(options, suite); !chosen) return chosen.error();
   suite.policy = {.timeout = limits.timeout.value_or(Milliseconds(0)),

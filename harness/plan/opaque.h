@@ -19,6 +19,7 @@ struct OpaqueCommand {
   std::optional<int> gpus;          // --gpus
   std::string hierarchy;            // --hierarchy; "" = the caller's
   std::string mem_cap;              // --mem-cap; "" = none
+  bool host_pids = false;           // --host-pids
   LimitOptions limits;
 };
 

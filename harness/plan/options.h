@@ -26,6 +26,7 @@ struct SelectionOptions {
   std::optional<int> gpus;            // --gpus: devices per case, for suites that use a backend
   std::string hierarchy;              // --hierarchy, for suites of backend xpu; "" = as configured
   std::string mem_cap;                // --mem-cap, for suites with a backend: 512M; "" = as configured
+  bool host_pids = false;             // --host-pids, for all suites
   std::string process;                // --process: case | file | suite; "" = as configured
   std::vector<std::string> env;       // --env NAME=VALUE, over every configuration
   std::string kind;                   // --kind, for an ad hoc suite; "" = as recognised

@@ -112,6 +112,7 @@ Json suite_json(const Suite& suite) {
                {"filters", suite.filters},
                {"labels", suite.labels},
                {"origin", suite.origin}};
+  if (suite.host_pids) json["host_pids"] = true;
   if (suite.mem_cap != 0) json["mem_cap"] = suite.mem_cap;  // the digests of other plans stay what they were
   return json;
 }
@@ -141,6 +142,7 @@ Suite suite_from(const Json& json) {
   suite.hierarchy = json.value("hierarchy", "");  // plans of earlier versions have none
   if (!suite.hierarchy.empty()) known(parse_hierarchy_word(suite.hierarchy), json.at("hierarchy"));
   suite.mem_cap = json.value("mem_cap", std::uint64_t{0});
+  suite.host_pids = json.value("host_pids", false);
   suite.policy = policy_from(json.at("policy"));
   suite.env = json.at("env").get<std::map<std::string, std::string>>();
   for (const auto& [name, value] : suite.env) {

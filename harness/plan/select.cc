@@ -339,6 +339,7 @@ Result<std::vector<SuiteConfig>> select_suites(const Config& config, const Selec
   if (Result<void> devices = set_devices(*suites, options.gpus); !devices) return devices.error();
   if (Result<void> set = set_hierarchy(*suites, options.hierarchy); !set) return set.error();
   if (Result<void> set = set_mem_cap(*suites, options.mem_cap); !set) return set.error();
+  for (SuiteConfig& suite : *suites) suite.suite.host_pids |= options.host_pids;
   if (Result<void> set = set_processes(*suites, options.process); !set) return set.error();
   if (Result<void> set = set_variables(*suites, options.env); !set) return set.error();
   return suites;

@@ -114,7 +114,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   std::optional<SpawnError> spawn() {
     GuardSetup setup;
     setup.umask = spec_.umask;
-    setup.host_pids = spec_.host_pids;
+    setup.reach = spec_.reach;
     setup.terminal = spec_.inherit_stdio && isatty(STDIN_FILENO) != 0;
     setup.leases = spec_.leases;
     CaseOutput::CaseEnds ends;
@@ -401,7 +401,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     if (spawn_failure_) return fail_to_start(*std::exchange(spawn_failure_, std::nullopt));
     if (!leader_status_ && end_.cause == EndCause::kExited) end_.cause = EndCause::kGuardLost;
     if (sweep_) return;  // it goes on until nothing is found
-    const bool was_init = recipe_.layer == Layer::kPidns && !spec_.host_pids;
+    const bool was_init = in_pid_namespace(recipe_, spec_.reach);
     if (!was_init && (!word || (leaf_ && !leaf_->empty()))) return take_over();
     check_done();
   }

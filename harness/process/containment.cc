@@ -5,9 +5,11 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 
@@ -21,6 +23,7 @@ namespace {
 
 constexpr int kProbeDeadlineMs = 2000;
 constexpr int kProbeSweeps = 1000;
+constexpr long kLandlockWithSignals = 6;  // ABI version, Linux 6.12
 
 struct Trial {
   std::optional<Recipe> recipe;  // when it works
@@ -55,6 +58,18 @@ bool wait_gone(pid_t pid, int control, Clock::time_point deadline) {
     if (left_ms(deadline) == 0) return false;
     (void)poll(nullptr, 0, 1);
   }
+}
+
+// Best first, of those that this kernel knows.
+std::vector<guard::SignalScope> signal_scopes() {
+  std::vector<guard::SignalScope> scopes;
+  const unsigned ask_version = 1;  // LANDLOCK_CREATE_RULESET_VERSION
+  constexpr long kCreateRuleset = 444;
+  if (syscall(kCreateRuleset, nullptr, 0, ask_version) >= kLandlockWithSignals)
+    scopes.push_back(guard::SignalScope::kLandlock);
+  scopes.push_back(guard::SignalScope::kFilter);
+  scopes.push_back(guard::SignalScope::kNone);
+  return scopes;
 }
 
 // What stands at the end of a recipe: the guard's probe child has left a daemon (double fork, own session,
@@ -109,63 +124,49 @@ std::string try_recipe_either_way(Recipe& recipe) {
   return try_recipe(recipe);
 }
 
-Trial try_cgroup(const std::string& guard, const std::string& run_id) {
-  const auto parent = own_cgroup_directory();
-  if (!parent) return {std::nullopt, parent.error().what};
-  auto run = RunCgroup::create(*parent, run_id);
-  if (!run) return {std::nullopt, run.error().what};
-  Recipe recipe;
-  recipe.layer = Layer::kCgroup;
-  recipe.guard = guard;
-  recipe.run_id = run_id;
-  recipe.run_cgroup.emplace(*std::move(run));
-  std::string problem = try_recipe_either_way(recipe);
-  if (!problem.empty()) return {std::nullopt, problem};
-  return {std::move(recipe), ""};
+// From the best signal scope that the kernel knows to none; whether it may be used is seen by using it.
+std::string try_signal_scopes(Recipe& recipe) {
+  std::string problem;
+  for (const auto scope : signal_scopes()) {
+    recipe.signal_scope = scope;
+    recipe.dumpable_guard = false;
+    problem = try_recipe_either_way(recipe);
+    if (problem.find(guard::kSignalScopeStep) == std::string::npos) break;
+  }
+  return problem;
 }
 
 // From the fullest recipe to the barest: without a user namespace (root), then with; with a /proc of its own,
 // then without (a container that masks parts of /proc refuses the mount).
-Trial try_pidns(const std::string& guard, const std::string& run_id) {
-  Trial trial;
+std::string try_pid_namespaces(Recipe& recipe) {
+  std::string problem;
   for (const bool user_namespace : {false, true}) {
     if (!user_namespace && geteuid() != 0) continue;
     for (const bool fresh_proc : {true, false}) {
-      Recipe recipe;
-      recipe.layer = Layer::kPidns;
-      recipe.guard = guard;
-      recipe.run_id = run_id;
       recipe.user_namespace = user_namespace;
       recipe.fresh_proc = fresh_proc;
-      trial.why_not = try_recipe_either_way(recipe);
-      if (trial.why_not.empty()) {
-        trial.recipe.emplace(std::move(recipe));
-        return trial;
-      }
+      problem = try_signal_scopes(recipe);
+      if (problem.empty()) return problem;
     }
   }
-  return trial;
-}
-
-Trial try_subreaper(const std::string& guard, const std::string& run_id) {
-  Recipe recipe;
-  recipe.guard = guard;
-  recipe.run_id = run_id;
-  std::string problem = try_recipe_either_way(recipe);
-  if (!problem.empty()) return {std::nullopt, problem};
-  return {std::move(recipe), ""};
+  return problem;
 }
 
 Trial try_layer(Layer layer, const std::string& guard, const std::string& run_id) {
-  switch (layer) {
-    case Layer::kCgroup:
-      return try_cgroup(guard, run_id);
-    case Layer::kPidns:
-      return try_pidns(guard, run_id);
-    case Layer::kSubreaper:
-      return try_subreaper(guard, run_id);
+  Recipe recipe;
+  recipe.layer = layer;
+  recipe.guard = guard;
+  recipe.run_id = run_id;
+  if (has_cgroup(layer)) {
+    const auto parent = own_cgroup_directory();
+    if (!parent) return {std::nullopt, parent.error().what};
+    auto run = RunCgroup::create(*parent, run_id);
+    if (!run) return {std::nullopt, run.error().what};
+    recipe.run_cgroup.emplace(*std::move(run));
   }
-  return {};
+  std::string problem = has_pid_namespace(layer) ? try_pid_namespaces(recipe) : try_signal_scopes(recipe);
+  if (!problem.empty()) return {std::nullopt, std::move(problem)};
+  return {std::move(recipe), ""};
 }
 
 bool sysctl_is(const char* path, int value) {
@@ -194,61 +195,90 @@ std::string mend_pidns() {
          "the seccomp.json beside our images (docs/stacks.md)";
 }
 
+class Promises {
+ public:
+  explicit Promises(LayerProbe& probe) : probe_(probe) {}
+  void lack(std::string what, std::string mend) {
+    probe_.not_guaranteed.push_back(std::move(what));
+    const auto& known = probe_.how_to_improve;
+    if (std::find(known.begin(), known.end(), mend) == known.end())
+      probe_.how_to_improve.push_back(std::move(mend));
+  }
+
+ private:
+  LayerProbe& probe_;
+};
+
+void describe_cgroup(const Recipe& recipe, Promises& promises) {
+  if (recipe.run_cgroup->has_pids_limit()) return;
+  promises.lack("no limit on the number of processes: a fork bomb takes the whole machine",
+                "delegate the pids controller to this cgroup");
+}
+
+void describe_pid_namespace(const Recipe& recipe, Promises& promises) {
+  if (!recipe.fresh_proc) {
+    promises.lack("/proc shows the host's pids: a test that opens /proc/<getpid()> misreads",
+                  "unmask /proc: docker run --security-opt systempaths=unconfined");
+  }
+  if (recipe.user_namespace) {
+    promises.lack(
+        "tests run in a user namespace: files of other users look like nobody's, and set-uid programs gain "
+        "nothing",
+        "set `host_pids = true` for a suite that needs sudo");
+  }
+}
+
+void describe_host_pids(const Recipe& recipe, Promises& promises) {
+  const bool confined = recipe.signal_scope == guard::SignalScope::kLandlock;
+  promises.lack(
+      recipe.layer == Layer::kCgroup
+          ? "what kills runner and guard together lives on, until `proctor finish` or the next run ends it"
+          : "what has left by double fork outlives a SIGKILL of runner and guard together",
+      mend_pidns());
+  if (!confined) {
+    promises.lack(
+        recipe.signal_scope == guard::SignalScope::kFilter
+            ? "a test can signal the runner on purpose, by a pidfd; kill() of -1 and of the runner is refused"
+            : "a test can signal the runner and everything else of its user",
+        "use Linux 6.12 with Landlock, or a PID namespace");
+  }
+  if (geteuid() == 0) {
+    if (confined) return;
+    promises.lack(
+        recipe.layer == Layer::kCgroup
+            ? "a root test can leave its cgroup, which alone does not help it, and can make the guard say by "
+              "ptrace that nothing is left"
+            : "a root test can make the guard say by ptrace that nothing is left",
+        "run as an ordinary user, or with --containment pidns");
+  } else if (recipe.layer == Layer::kSubreaper && recipe.signal_scope == guard::SignalScope::kNone) {
+    promises.lack("a set-uid program that becomes root cannot be killed: it is named, and lives on",
+                  mend_pidns());
+  }
+}
+
 void describe(const Recipe& recipe, LayerProbe& probe) {
   probe.works = true;
   probe.fresh_proc = recipe.fresh_proc;
   probe.user_namespace = recipe.user_namespace;
+  probe.signals = recipe.signal_scope == guard::SignalScope::kLandlock ? "landlock"
+                  : recipe.signal_scope == guard::SignalScope::kFilter ? "seccomp"
+                                                                       : "";
+  Promises promises(probe);
   if (recipe.dumpable_guard) {
-    probe.not_guaranteed.emplace_back("a test can trace its guard, because /proc is mounted with hidepid");
-    probe.how_to_improve.emplace_back("mount -o remount,hidepid=0 /proc, or gid= of a group of this user");
+    promises.lack("a test can trace its guard, because /proc is mounted with hidepid",
+                  "mount -o remount,hidepid=0 /proc, or gid= of a group of this user");
   }
-  switch (recipe.layer) {
-    case Layer::kCgroup:
-      probe.not_guaranteed.emplace_back(
-          "what kills runner and guard together lives on, until `proctor finish` or the next run ends it");
-      probe.how_to_improve.emplace_back("run with --containment pidns");
-      if (geteuid() == 0) {
-        probe.not_guaranteed.emplace_back(
-            "a root test can leave its cgroup, which alone does not help it, and can make the guard say by "
-            "ptrace that nothing is left");
-        probe.how_to_improve.emplace_back("run as an ordinary user, or with --containment pidns");
-      }
-      if (!recipe.run_cgroup->has_pids_limit()) {
-        probe.not_guaranteed.emplace_back(
-            "no limit on the number of processes: a fork bomb takes the whole machine");
-        probe.how_to_improve.emplace_back("delegate the pids controller to this cgroup");
-      }
-      return;
-    case Layer::kPidns:
-      if (!recipe.fresh_proc) {
-        probe.not_guaranteed.emplace_back(
-            "/proc shows the host's pids: a test that opens /proc/<getpid()> misreads");
-        probe.how_to_improve.emplace_back("unmask /proc: docker run --security-opt systempaths=unconfined");
-      }
-      if (recipe.user_namespace) {
-        probe.not_guaranteed.emplace_back(
-            "tests run in a user namespace: files of other users look like nobody's, "
-            "and set-uid programs gain nothing");
-        probe.how_to_improve.emplace_back("use the cgroup layer: " + mend_cgroup());
-      }
-      probe.not_guaranteed.emplace_back(
-          "no limit on the number of processes: a fork bomb takes the whole machine");
-      probe.how_to_improve.emplace_back("use the cgroup layer with the pids controller");
-      return;
-    case Layer::kSubreaper:
-      probe.not_guaranteed.emplace_back(
-          "what has left by double fork outlives a SIGKILL of runner and guard together");
-      probe.not_guaranteed.emplace_back(
-          "killing a process that forks all the time is a race without a proven end");
-      if (geteuid() == 0) {
-        probe.not_guaranteed.emplace_back(
-            "a root test can make the guard say by ptrace that nothing is left");
-      } else {
-        probe.not_guaranteed.emplace_back(
-            "a set-uid program that becomes root cannot be killed: it is named, and lives on");
-      }
-      probe.how_to_improve.push_back(mend_pidns());
-      return;
+  if (has_pid_namespace(recipe.layer)) {
+    describe_pid_namespace(recipe, promises);
+  } else {
+    describe_host_pids(recipe, promises);
+  }
+  if (has_cgroup(recipe.layer)) {
+    describe_cgroup(recipe, promises);
+  } else if (has_pid_namespace(recipe.layer)) {
+    promises.lack("no limit on the number of processes: a fork bomb takes the whole machine", mend_cgroup());
+  } else {
+    promises.lack("killing a process that forks all the time is a race without a proven end", mend_pidns());
   }
 }
 
@@ -260,8 +290,8 @@ LayerProbe probe_of(Layer layer, const Trial& trial) {
     return probe;
   }
   probe.why_not = trial.why_not;
-  if (layer == Layer::kCgroup) probe.how_to_improve.push_back(mend_cgroup());
-  if (layer == Layer::kPidns) probe.how_to_improve.push_back(mend_pidns());
+  if (has_cgroup(layer)) probe.how_to_improve.push_back(mend_cgroup());
+  if (has_pid_namespace(layer)) probe.how_to_improve.push_back(mend_pidns());
   return probe;
 }
 
@@ -276,6 +306,8 @@ Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> want
   if (!guard) return guard.error();
   // Orphans of a guard that a test killed come to the runner instead of the machine's init.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // A test of the same user cannot trace this process, nor read its memory. Root can, where no signal scope is.
+  prctl(PR_SET_DUMPABLE, 0);
   LayerProbe last;
   for (const Layer layer : kAllLayers) {
     if (wanted && layer != *wanted) continue;
@@ -315,7 +347,7 @@ std::vector<LayerProbe> Containment::probe_all() {
 std::vector<Stray> Containment::end_rest(Milliseconds limit) { return sweep_rest(*recipe_, limit); }
 
 ContainmentInfo Containment::info() const {
-  return {std::string(to_string(layer())), probe_.not_guaranteed, probe_.how_to_improve};
+  return {std::string(to_string(layer())), probe_.not_guaranteed, probe_.how_to_improve, probe_.signals};
 }
 
 }  // namespace proctor

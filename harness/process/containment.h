@@ -1,7 +1,9 @@
-// What holds the process tree of one case. There are three layers behind one interface. Each is probed once
+// What holds the process tree of one case. There are four layers behind one interface. Each is probed once
 // as a whole with a real child, because a feature that exists may still be refused (seccomp, sysctl,
 // delegation).
 //
+//   cgroup+pidns  Both of the next two: the leaf's limits and its kill, and a guard that is PID 1, so that the case
+//              can name neither the runner nor anything else outside.
 //   cgroup     A leaf of cgroup v2, ended by cgroup.kill. A process can leave it only by writing to another
 //              cgroup.procs, which needs rights; processes that a root test moved out are killed later. The
 //              layer needs a cgroup2 subtree that it can write to.
@@ -11,7 +13,8 @@
 //              proven: a process that left by a double fork survives a SIGKILL of the runner *and* the guard
 //              together.
 //
-// In every layer the parent of the case's leader is the guard (process/guard/), a small static program.
+// In every layer a signal scope keeps what the case signals and traces inside the case, as far as the kernel has one
+// (process/guard/signal_scope.h), and the parent of the case's leader is the guard (process/guard/), a small static program.
 #pragma once
 
 #include <memory>

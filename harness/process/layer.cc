@@ -4,6 +4,8 @@ namespace proctor {
 
 std::string_view to_string(Layer layer) {
   switch (layer) {
+    case Layer::kCgroupPidns:
+      return "cgroup+pidns";
     case Layer::kCgroup:
       return "cgroup";
     case Layer::kPidns:

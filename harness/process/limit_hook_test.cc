@@ -111,7 +111,7 @@ TEST_P(LimitHookTest, AStopCutsTheHookShort) {
 TEST_P(LimitHookTest, AToolWithHostPidsSeesTheRunner) {
   ProcessSpec spec = shell("test -d /proc/" + std::to_string(getpid()) + "/task && echo \"$PPID\"");
   spec.limits.timeout = Milliseconds(20'000);
-  spec.host_pids = true;
+  spec.reach = Reach::kMachine;
   spec.keep_stdout = true;
   const ProcessEnd end = run_contained(*containment_, spec);
   EXPECT_THAT(end.exit_code, Optional(0));

@@ -21,6 +21,13 @@ enum class Stream { kOut, kErr };
 // The events descriptor as a file, for programs that only write to a path.
 inline constexpr const char* kEventsFile = "/proc/self/fd/3";
 
+// What the processes of a command see and signal.
+enum class Reach {
+  kCase,      // no more than the layer and the signal scope allow
+  kHostPids,  // no PID and no user namespace under any layer, and set-uid programs gain what they gain outside
+  kMachine,  // as kHostPids, without a signal scope: for the runner's own tools, which look at other processes
+};
+
 // How long a command may take. A limit that is not set is never reached.
 struct ProcessLimits {
   std::optional<Milliseconds> timeout;
@@ -34,8 +41,7 @@ struct ProcessSpec {
   std::vector<std::string> env;   // NAME=VALUE, the whole environment
   std::string directory;          // "": the runner's own
   int umask = -1;                 // -1: the runner's own
-  // For the runner's own tools that look at other processes: no PID namespace of their own under any layer.
-  bool host_pids = false;
+  Reach reach = Reach::kCase;
   // Locks that the whole tree of the command holds: they end with its last process and never earlier.
   // At most 32.
   std::vector<int> leases{};

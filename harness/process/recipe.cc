@@ -1,6 +1,7 @@
 #include "harness/process/recipe.h"
 
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,17 +23,19 @@ Result<std::string> guard_path() {
 
 namespace {
 
-bool in_pid_namespace(const Recipe& recipe, const GuardSetup& setup) {
-  return recipe.layer == Layer::kPidns && !setup.host_pids;
-}
-
 std::string flags_of(const Recipe& recipe, const GuardSetup& setup) {
+  const bool is_init = in_pid_namespace(recipe, setup.reach);
   std::string flags = "-";
-  if (recipe.layer == Layer::kCgroup) flags += guard::kFlagCgroup;
-  if (in_pid_namespace(recipe, setup)) flags += guard::kFlagInit;
+  if (has_cgroup(recipe.layer)) flags += guard::kFlagCgroup;
+  if (is_init) flags += guard::kFlagInit;
+  if (is_init && recipe.user_namespace) flags += guard::kFlagAwaitMaps;
   if (setup.terminal) flags += guard::kFlagTerminal;
   if (setup.events >= 0) flags += guard::kFlagEvents;
   if (recipe.dumpable_guard) flags += guard::kFlagDumpable;
+  const bool confined = setup.reach != Reach::kMachine;
+  if (confined && recipe.signal_scope == guard::SignalScope::kLandlock) flags += guard::kFlagLandlock;
+  if (confined && recipe.signal_scope == guard::SignalScope::kFilter) flags += guard::kFlagFilter;
+  if (setup.reach == Reach::kHostPids) flags += guard::kFlagKeepPrivileges;
   flags.append(setup.leases.size(), guard::kFlagLease);
   return flags;
 }
@@ -44,7 +47,24 @@ std::vector<std::string> marked(std::vector<std::string> env, const std::string&
   return env;
 }
 
+// The guard waits for it. If this fails, it sees the end of its lifeline and ends.
+std::optional<SpawnError> map_ids(GuardProcess& guard) {
+  if (auto error = write_id_maps(guard.process.pid)) {
+    guard.control.reset();
+    while (waitpid(guard.process.pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return error;
+  }
+  const guard::Command written{guard::CommandType::kMapsWritten, 0};
+  (void)send(guard.control.get(), &written, sizeof(written), MSG_NOSIGNAL);
+  return std::nullopt;
+}
+
 }  // namespace
+
+bool in_pid_namespace(const Recipe& recipe, Reach reach) {
+  return has_pid_namespace(recipe.layer) && reach == Reach::kCase;
+}
 
 std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::vector<std::string>& argv,
                                                    const std::vector<std::string>& env,
@@ -55,10 +75,10 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
     return SpawnError{"socketpair", errno};
   }
   guard.control = UniqueFd(pair[0]);
-  const UniqueFd guard_end(pair[1]);
+  UniqueFd guard_end(pair[1]);
   const std::string number = std::to_string(++recipe.next_case);
   guard.mark = recipe.run_id + "/" + number;
-  if (recipe.layer == Layer::kCgroup) {
+  if (has_cgroup(recipe.layer)) {
     auto leaf = recipe.run_cgroup->make_leaf(number);
     if (!leaf) return SpawnError{"cgroup", leaf.error().sys_errno};
     guard.leaf.emplace(*std::move(leaf));
@@ -72,12 +92,16 @@ std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::ve
   spec.fds = {setup.in,    setup.out, setup.err, guard_end.get(), guard.leaf ? guard.leaf->fd() : -1,
               setup.events};
   spec.fds.insert(spec.fds.end(), setup.leases.begin(), setup.leases.end());
-  spec.pid_namespace = in_pid_namespace(recipe, setup);
+  spec.pid_namespace = in_pid_namespace(recipe, setup.reach);
   spec.user_namespace = spec.pid_namespace && recipe.user_namespace;
   spec.fresh_proc = spec.pid_namespace && recipe.fresh_proc;
   auto spawned = spawn(spec);
   if (auto* error = std::get_if<SpawnError>(&spawned)) return *error;
   guard.process = std::get<Spawned>(std::move(spawned));
+  guard_end.reset();
+  if (spec.user_namespace) {
+    if (auto error = map_ids(guard)) return *error;
+  }
   recipe.guards.insert(guard.process.pid);
   return guard;
 }

@@ -13,6 +13,7 @@
 #include "harness/core/unique_fd.h"
 #include "harness/process/cgroup.h"
 #include "harness/process/guard/protocol.h"
+#include "harness/process/guard/signal_scope.h"
 #include "harness/process/layer.h"
 #include "harness/process/process_spec.h"
 #include "harness/process/spawn.h"
@@ -30,6 +31,7 @@ struct Recipe {
   bool fresh_proc = false;
   // The guard can be traced by who it guards: for a /proc that hides (hidepid) what its reader may not trace.
   bool dumpable_guard = false;
+  guard::SignalScope signal_scope = guard::SignalScope::kNone;
   std::string run_id;
   std::optional<RunCgroup> run_cgroup;
   int next_case = 0;
@@ -52,9 +54,12 @@ struct GuardSetup {
   int events = -1;
   bool terminal = false;
   int umask = -1;
-  bool host_pids = false;     // no PID namespace, whatever the layer
+  Reach reach = Reach::kCase;
   std::vector<int> leases{};  // at most guard::kMaxLeases
 };
+
+// Whether the guard is PID 1 of a namespace.
+bool in_pid_namespace(const Recipe& recipe, Reach reach);
 
 // Starts the guard, which starts `argv`. An error in starting `argv` itself comes as a kSpawnFailed report.
 std::variant<GuardProcess, SpawnError> start_guard(Recipe& recipe, const std::vector<std::string>& argv,

@@ -11,7 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <variant>
 
@@ -37,44 +36,17 @@ struct ChildPlan {
   int umask;
   const int* fds;
   int fd_count;
-  bool user_namespace;
   bool fresh_proc;
-  char uid_map[48];
-  char gid_map[48];
   // Written by the child.
   const char* failed_step;
   int failed_errno;
 };
 
-PROCTOR_NO_SANITIZE bool write_file(const char* path, const char* text) {
-  const int fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0));
-  if (fd < 0) return false;
-  const bool ok = syscall(SYS_write, fd, text, strlen(text)) == static_cast<long>(strlen(text));
-  const int saved = errno;
-  syscall(SYS_close, fd);
-  errno = saved;
-  return ok;
-}
-
-PROCTOR_NO_SANITIZE bool enter_namespaces(const ChildPlan& plan, const char*& step) {
-  if (plan.user_namespace) {
-    step = "uid_map";
-    if (!write_file("/proc/self/uid_map", plan.uid_map)) return false;
-    // Without this an unprivileged writer is refused the gid map (user_namespaces(7)). Kernels before 3.19
-    // lack it.
-    step = "setgroups";
-    if (!write_file("/proc/self/setgroups", "deny") && errno != ENOENT) return false;
-    step = "gid_map";
-    if (!write_file("/proc/self/gid_map", plan.gid_map)) return false;
-  }
-  if (plan.fresh_proc) {
-    step = "mount(slave)";
-    if (syscall(SYS_mount, "none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return false;
-    step = "mount(proc)";
-    if (syscall(SYS_mount, "proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
-      return false;
-  }
-  return true;
+PROCTOR_NO_SANITIZE bool mount_proc(const char*& step) {
+  step = "mount(slave)";
+  if (syscall(SYS_mount, "none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return false;
+  step = "mount(proc)";
+  return syscall(SYS_mount, "proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
 }
 
 // A disposition that was ignored stays ignored over exec: a test would never see its own SIGPIPE, SIGALRM,
@@ -122,7 +94,7 @@ PROCTOR_NO_SANITIZE int child_main(void* raw) {
   auto* plan = static_cast<ChildPlan*>(raw);
   const char* step = "";
   const bool ready = [&]() PROCTOR_NO_SANITIZE {
-    if (!enter_namespaces(*plan, step)) return false;
+    if (plan->fresh_proc && !mount_proc(step)) return false;
     default_dispositions();
     if (!duplicate_descriptors(*plan, step)) return false;
     if (plan->umask >= 0) syscall(SYS_umask, plan->umask);
@@ -164,6 +136,13 @@ int clone_flags(const SpawnSpec& spec) {
   return flags;
 }
 
+bool write_file(const std::string& path, const std::string& text) {
+  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+std::string map_to_itself(unsigned id) { return std::to_string(id) + " " + std::to_string(id) + " 1"; }
+
 void reap_failed(pid_t pid) {
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -184,10 +163,7 @@ std::variant<Spawned, SpawnError> spawn(const SpawnSpec& spec) {
   plan.umask = spec.umask;
   plan.fds = spec.fds.data();
   plan.fd_count = static_cast<int>(spec.fds.size());
-  plan.user_namespace = spec.user_namespace;
   plan.fresh_proc = spec.fresh_proc;
-  snprintf(plan.uid_map, sizeof(plan.uid_map), "%u %u 1", geteuid(), geteuid());
-  snprintf(plan.gid_map, sizeof(plan.gid_map), "%u %u 1", getegid(), getegid());
 
   Spawned spawned;
   int pidfd = -1;
@@ -207,6 +183,16 @@ std::variant<Spawned, SpawnError> spawn(const SpawnSpec& spec) {
     return SpawnError{plan.failed_step, plan.failed_errno};
   }
   return spawned;
+}
+
+std::optional<SpawnError> write_id_maps(pid_t pid) {
+  const std::string process = "/proc/" + std::to_string(pid);
+  if (!write_file(process + "/uid_map", map_to_itself(geteuid()))) return SpawnError{"uid_map", errno};
+  // Without this an unprivileged writer is refused the gid map (user_namespaces(7)). Kernels before 3.19
+  // lack it.
+  if (!write_file(process + "/setgroups", "deny") && errno != ENOENT) return SpawnError{"setgroups", errno};
+  if (!write_file(process + "/gid_map", map_to_itself(getegid()))) return SpawnError{"gid_map", errno};
+  return std::nullopt;
 }
 
 }  // namespace proctor

@@ -5,10 +5,14 @@
 // Must be called from the thread that lives as long as the runner: PDEATHSIG fires at the
 // death of the thread that cloned.
 //
-// Child-side order: namespaces' id maps, /proc, default signal dispositions, descriptors 0..5, close the
-// rest, working directory, exec. No step allocates or locks.
+// Child-side order: /proc, default signal dispositions, descriptors 0..5, close the rest, working directory,
+// exec. No step allocates or locks.
+//
+// The id maps of a user namespace are written after the exec, by write_id_maps(). Until then the child shares the
+// runner's memory, and the runner is not dumpable, so that /proc/self/uid_map is root's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -26,7 +30,7 @@ struct SpawnSpec {
   // Placed at descriptors 0, 1, 2, ... ; -1 leaves that number closed. Everything else is closed.
   std::vector<int> fds;
   bool pid_namespace = false;
-  bool user_namespace = false;  // the caller's uid and gid are mapped to themselves
+  bool user_namespace = false;  // without id maps: the child waits until they are written
   bool fresh_proc = false;      // own mount namespace with a /proc of the new PID namespace
   bool use_pidfd = true;
 };
@@ -38,5 +42,9 @@ struct Spawned {
 
 // The child has executed argv[0] when this returns a value.
 std::variant<Spawned, SpawnError> spawn(const SpawnSpec& spec);
+
+// Maps the caller's uid and gid to themselves in the user namespace of `pid`, which has executed its program and is
+// dumpable still.
+std::optional<SpawnError> write_id_maps(pid_t pid);
 
 }  // namespace proctor

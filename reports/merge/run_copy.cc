@@ -2,10 +2,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 namespace proctor {
 namespace {
 
-int weakness(const std::string& layer) { return layer == "cgroup" ? 0 : layer == "pidns" ? 1 : 2; }
+int weakness(const std::string& layer) {
+  constexpr std::string_view kBestFirst[] = {"cgroup+pidns", "cgroup", "pidns"};
+  return static_cast<int>(std::ranges::find(kBestFirst, layer) - std::begin(kBestFirst));
+}
 
 }  // namespace
 

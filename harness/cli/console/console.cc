@@ -93,6 +93,12 @@ std::string seconds(std::int64_t ms) {
   return text;
 }
 
+std::string containment_text(const ContainmentInfo& containment) {
+  if (containment.signals == "landlock") return containment.layer + ", signals held by Landlock";
+  if (containment.signals == "seccomp") return containment.layer + ", signals held by a seccomp filter";
+  return containment.layer;
+}
+
 }  // namespace
 
 std::string summary_line(const Summary& summary) {
@@ -225,9 +231,9 @@ void Console::show_containment(const ContainmentInfo& containment) {
     const std::string more = caveats == 0 ? ""
                                           : fmt::format(" ({} {}: -v, or `proctor doctor`)", caveats,
                                                         caveats == 1 ? "caveat" : "caveats");
-    return print(labelled("containment", containment.layer + more));
+    return print(labelled("containment", containment_text(containment) + more));
   }
-  print(labelled("containment", containment.layer));
+  print(labelled("containment", containment_text(containment)));
   for (const auto& sentence : containment.not_guaranteed) print(labelled("", "not guaranteed: " + sentence));
   for (const auto& sentence : containment.how_to_improve) print(labelled("", "better: " + sentence));
 }

@@ -48,6 +48,7 @@ struct Suite {
   std::string mask = "uuid";  // uuid | index
   std::string hierarchy;      // xpu: flat | composite | combined; "" = the caller's, else composite
   std::uint64_t mem_cap = 0;  // bytes of each device that a process may take; 0: no such limit
+  bool host_pids = false;     // its processes get no PID and no user namespace, whatever the layer
   CasePolicy policy;
   std::map<std::string, std::string> env;
   // What selects its tests besides its command and the options of a run, and is part of the plan: "PYTEST_ADDOPTS", or

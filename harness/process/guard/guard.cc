@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "harness/process/guard/protocol.h"
+#include "harness/process/guard/signal_scope.h"
 #include "harness/process/guard/tree.h"
 
 namespace {
@@ -38,6 +39,10 @@ struct Options {
   bool terminal = false;
   bool events = false;
   bool dumpable = false;
+  bool keep_privileges = false;
+  bool await_maps = false;
+  SignalScope signal_scope = SignalScope::kNone;
+  Protected who{};
   int leases = 0;
   char* leaf = nullptr;
   char** command = nullptr;
@@ -116,8 +121,8 @@ void share_leases(const Options& options, int pipe_fd) {
   }
 }
 
-// Runs in the leader between fork and exec. The order matters: the terminal needs the session, the signal
-// mask goes last so that no signal finds half a set-up.
+// Runs in the leader between fork and exec. The order matters: the terminal needs the session, the signal scope
+// forbids nothing that is still to be done, the signal mask goes last so that no signal finds half a set-up.
 [[noreturn]] void become_leader(const Options& options, int pipe_fd) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // the guard may be killed by a test of the same user
   if (options.terminal) {
@@ -137,6 +142,8 @@ void share_leases(const Options& options, int pipe_fd) {
   syscall(SYS_close_range, first_unused, kFirstLeaseFd - 1, 0);
   syscall(SYS_close_range, kFirstLeaseFd + options.leases, moved_pipe - 1, 0);
   syscall(SYS_close_range, moved_pipe + 1, ~0U, 0);
+  if (!confine_signals(options.signal_scope, options.who, options.keep_privileges))
+    fail_exec(moved_pipe, kSignalScopeStep, errno);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -229,12 +236,10 @@ Children reap(pid_t& leader) {
   }
 }
 
+// As PID 1: every process of the namespace but this one, unless a filter above this one refuses -1.
 void signal_all(const Options& options, int signal) {
-  if (options.init) {
-    kill(-1, signal);  // as PID 1: every process of the namespace but this one
-  } else {
-    signal_descendants(getpid(), signal);
-  }
+  if (options.init && (kill(-1, signal) == 0 || errno == ESRCH)) return;
+  signal_descendants(getpid(), signal);
 }
 
 // Kills until no child is left. As PID 1 one kill(-1) is final: the kernel restarts a fork that races with
@@ -293,10 +298,27 @@ Next handle_command(const Options& options) {
   return Next::kGoOn;
 }
 
-int guard_main(const Options& options) {
+// The runner cannot write the id maps before this program is executed (spawn.h). False: the runner is gone.
+bool await_maps() {
+  Command command{};
+  pollfd runner{kControlFd, POLLIN, 0};
+  while (poll(&runner, 1, -1) < 0 && errno == EINTR) {
+  }
+  return recv(kControlFd, &command, sizeof(command), MSG_DONTWAIT) == sizeof(command) &&
+         command.type == CommandType::kMapsWritten;
+}
+
+// Outside of a PID namespace: there the case sees neither.
+Protected protected_processes(const Options& options) {
+  if (options.init) return {};
+  return {getppid(), getpgid(getppid()), getpid(), getpgrp()};
+}
+
+int guard_main(Options& options) {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
+  if (options.await_maps && !await_maps()) return 0;
   // What it guards cannot trace it, nor read its memory or its descriptors. Root still can.
   if (!options.dumpable) prctl(PR_SET_DUMPABLE, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -304,6 +326,7 @@ int guard_main(const Options& options) {
   if (options.init) prctl(PR_SET_PDEATHSIG, SIGKILL);
   fcntl(kControlFd, F_SETFD, FD_CLOEXEC);
   fcntl(kCgroupFd, F_SETFD, FD_CLOEXEC);
+  options.who = protected_processes(options);
 
   pid_t leader = start_leader(options);
   if (leader < 0) return 0;
@@ -361,6 +384,10 @@ int main(int argc, char** argv) {
     options.terminal |= *flag == kFlagTerminal;
     options.events |= *flag == kFlagEvents;
     options.dumpable |= *flag == kFlagDumpable;
+    options.keep_privileges |= *flag == kFlagKeepPrivileges;
+    options.await_maps |= *flag == kFlagAwaitMaps;
+    if (*flag == kFlagLandlock) options.signal_scope = SignalScope::kLandlock;
+    if (*flag == kFlagFilter) options.signal_scope = SignalScope::kFilter;
     options.leases += *flag == kFlagLease ? 1 : 0;
   }
   options.leaf = argv[kLeafArgument];

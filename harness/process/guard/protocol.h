@@ -36,16 +36,25 @@ inline constexpr char kFlagEvents = 'e';    // kEventsFd is open
 inline constexpr char kFlagLease = 'l';     // once per lease
 inline constexpr char kFlagDumpable =
     'd';  // others of its user may trace it: /proc hides it from the runner else
+// What keeps the case's signals inside the case (signal_scope.h): one of two, or neither.
+inline constexpr char kFlagLandlock = 's';
+inline constexpr char kFlagFilter = 'f';
+inline constexpr char kFlagKeepPrivileges = 'p';  // set-uid programs of the case must work
+inline constexpr char kFlagAwaitMaps = 'm';  // the runner writes the id maps, and then sends kMapsWritten
 
 enum class CommandType : int32_t {
-  kSignal = 1,  // value: signal number, sent to every process of the case
-  kKill = 2,    // SIGKILL to everything, until nothing is left; then the guard exits
+  kSignal = 1,       // value: signal number, sent to every process of the case
+  kKill = 2,         // SIGKILL to everything, until nothing is left; then the guard exits
+  kMapsWritten = 3,  // the first command, with kFlagAwaitMaps; it is not answered
 };
 
 struct Command {
   CommandType type;
   int32_t value;
 };
+
+// The step that kSpawnFailed names where the signal scope is refused.
+inline constexpr const char* kSignalScopeStep = "signal scope";
 
 enum class ReportType : int32_t {
   kSpawnFailed = 1,   // value: errno; step names the call

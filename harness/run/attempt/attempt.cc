@@ -136,6 +136,7 @@ ProcessSpec RunningAttempt::make_spec() {
   spec.argv = cases_file_.empty() ? first.test->argv : kind().batch_command(tests(), cases_file_);
   spec.env = std::move(plan_.environment.variables);
   spec.directory = plan_.suite->directory;
+  if (plan_.suite->host_pids) spec.reach = Reach::kHostPids;
   if (voice == Voice::kFile) spec.argv = with(std::move(spec.argv), kind().output_options(result_file_));
   if (voice == Voice::kStream) spec.argv = with(std::move(spec.argv), kind().output_options(kEventsFile));
   if (kind().ours()) {
@@ -558,7 +559,7 @@ std::optional<CrashedProcessEnd> RunningAttempt::crash_of(const ProcessEnd& end)
 }
 
 void RunningAttempt::look_at_core(const ProcessEnd& end, const CrashedProcessEnd& crash) {
-  const bool same_pids = context_.containment.layer() != Layer::kPidns;
+  const bool same_pids = plan_.suite->host_pids || !has_pid_namespace(context_.containment.layer());
   const CrashedProcess process{.pid = crash.pid,
                                .host_pid = same_pids && have_pids_of_the_host() ? crash.pid : 0,
                                .program = blamed().test->argv.empty() ? "" : blamed().test->argv.front()};

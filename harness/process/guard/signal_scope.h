@@ -1,0 +1,30 @@
+// Keeps what a case signals and traces inside the case. Called in the leader, between fork and exec; whatever it starts
+// inherits it.
+//
+//   landlock   Landlock's signal scope (Linux 6.12, ABI 6; landlock(7)): kill, tgkill, rt_sigqueueinfo,
+//              pidfd_send_signal and ptrace reach only the case's own processes, also as root. kill(-1) does, too.
+//   filter     A seccomp filter, for older kernels: refuses -1, the runner, the guard and their groups to kill, tkill,
+//              tgkill, rt_sigqueueinfo and rt_tgsigqueueinfo. This stops accidents; pidfds and ptrace pass.
+//
+// Both need CAP_SYS_ADMIN in the caller's user namespace, or no_new_privs.
+#pragma once
+
+#include <sys/types.h>
+
+namespace proctor::guard {
+
+enum class SignalScope { kNone, kLandlock, kFilter };
+
+// What may not be signalled. All are 0 in a PID namespace: there the case can name none of them, and -1 reaches nobody
+// outside, so no filter is installed.
+struct Protected {
+  pid_t runner = 0;
+  pid_t runner_group = 0;
+  pid_t guard = 0;
+  pid_t guard_group = 0;
+};
+
+// False with errno. `keep_privileges`: set-uid programs must work, so a caller without CAP_SYS_ADMIN is left as it is.
+bool confine_signals(SignalScope scope, const Protected& who, bool keep_privileges);
+
+}  // namespace proctor::guard

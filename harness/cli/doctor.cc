@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/cli/commands.h"
+#include "harness/cli/console/console.h"
 #include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/text.h"
@@ -83,8 +84,9 @@ void print_findings(const HostFindings& findings, std::ostream& out) {
 void print_containment(std::ostream& out) {
   out << "containment (the best one that works is used)\n";
   for (const LayerProbe& probe : Containment::probe_all()) {
-    out << fmt::format("  {:<10} {}\n", to_string(probe.layer),
+    out << fmt::format("  {:<12} {}\n", to_string(probe.layer),
                        probe.works ? "works" : "no: failed to " + probe.why_not);
+    if (!probe.signals.empty()) out << "             " << signals_text(probe.signals) << '\n';
     for (const std::string& text : probe.not_guaranteed)
       out << "             not guaranteed: " << text << '\n';
     for (const std::string& text : probe.how_to_improve) out << "             to mend it: " << text << '\n';

@@ -204,7 +204,7 @@ RunCommand::RunCommand(RunOptions options, AfterDashes after_dashes)
       run_id_(new_run_id()) {}
 
 int RunCommand::execute() {
-  ignore_sigpipe();
+  ignore_other_signals();
   if (auto forgotten = forget_old_report(); !forgotten) return refuse(forgotten.error());
   if (auto joined = join(); !joined) return refuse_run(joined.error());
   if (auto checked = check(); !checked) return refuse_run(checked.error());

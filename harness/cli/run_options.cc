@@ -117,10 +117,10 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
   auto* plan =
       command.add_option("--plan", options.plan_file,
                          "Run the plan in this file (`proctor plan -o FILE`), the same on every machine");
-  for (const char* fixed :
-       {"suites",      "--backend", "--gpus",    "--process", "--env",   "--kind",    "--name",
-        "--label",     "--config",  "--profile", "--size",    "--seed",  "--point",   "--provider",
-        "--hierarchy", "--mem-cap", "--host-pids", "--timeout", "--grace",   "--stall", "--retries", "--leaks"}) {
+  for (const char* fixed : {"suites",  "--backend",  "--gpus",      "--process", "--env",       "--kind",
+                            "--name",  "--label",    "--config",    "--profile", "--size",      "--seed",
+                            "--point", "--provider", "--hierarchy", "--mem-cap", "--host-pids", "--timeout",
+                            "--grace", "--stall",    "--retries",   "--leaks"}) {
     plan->excludes(command.get_option(fixed));
   }
   command.add_option(

@@ -71,7 +71,7 @@ class SelftestCommand {
 };
 
 int SelftestCommand::execute() {
-  ignore_sigpipe();
+  ignore_other_signals();
   if (auto checked = check(); !checked) return fail(checked.error());
   if (auto prepared = prepare(); !prepared) return fail(prepared.error());
   if (auto set_up = set_up_directory(); !set_up) return fail(set_up.error());

@@ -25,7 +25,7 @@ RunPlanned full_plan() {
   plan.plan_digest = "00ff";
   plan.filters = {"m PYTEST_ADDOPTS=-k a"};
   plan.shard = PlannedShard{2, 4, 90, "ff00"};
-  plan.containment = {"pidns", {"no memory limit"}, {"delegate a cgroup"}};
+  plan.containment = {"pidns", {"no memory limit"}, {"delegate a cgroup"}, "landlock"};
   plan.sim = SimInfo{"xpu:2x2", "intel"};
   plan.jobs = 3;
   plan.min_executed = 2;
@@ -256,6 +256,7 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_TRUE(plan.fingerprint.at(1).absent);
   EXPECT_FALSE(plan.fingerprint.at(0).absent);
   EXPECT_EQ(plan.containment.how_to_improve.at(0), "delegate a cgroup");
+  EXPECT_EQ(plan.containment.signals, "landlock");
   EXPECT_TRUE(plan.strict);
   EXPECT_TRUE(plan.each_device);
   EXPECT_TRUE(plan.flaky_passes);

@@ -10,16 +10,15 @@ import signal
 import subprocess
 import tempfile
 
-from harness import (BIN, LAYERS, cgroup2_mount, cgroups_of, check, misbehaving, new_token, of_type, records, report,
+from harness import (BIN, LAYERS, cgroup2_mount, cgroups_of, check, enter_pid_namespace, hide_landlock, misbehaving,
+                     new_token, of_type, records, report,
                      run_scenarios, skip, survivors, wait_until, write_config)
 
-# A listing that ends everybody who could remove the cgroup, before any record of the run is written.
-KILLER = """#!/bin/sh
-guard=$PPID
-runner=$(ps -o ppid= -p $guard)
-kill -STOP $guard
-kill -KILL $runner
-kill -KILL $guard
+# A listing that takes its time, before any record of the run is written.
+LISTING = """#!/bin/sh
+echo $PPID >guard.new
+mv guard.new guard
+exec sleep 600
 """
 
 
@@ -49,14 +48,19 @@ class OwnCgroup:
 
 def abandoned(sandbox):
     """A run that dies before it has a record leaves a cgroup that the next run removes. That of a living one stays."""
-    killer = sandbox.path / "killer"
-    killer.write_text(KILLER)
-    killer.chmod(0o755)
-    write_config(sandbox.path / "killed.toml", {"killer": {"kind": "proctor", "command": [str(killer)]}})
+    listing = sandbox.path / "listing"
+    listing.write_text(LISTING)
+    listing.chmod(0o755)
+    write_config(sandbox.path / "killed.toml", {"slow": {"kind": "proctor", "command": [str(listing)]}})
     with OwnCgroup() as group:
-        done = sandbox.proctor("run", "--config", sandbox.path / "killed.toml", "--containment", "cgroup", "--out",
+        killed = sandbox.start("run", "--config", sandbox.path / "killed.toml", "--containment", "cgroup", "--out",
                                sandbox.out(), preexec_fn=group.inside)
-        check(done.returncode == -signal.SIGKILL, "it was not killed:", done.returncode, done.stdout, done.stderr)
+        wait_until((sandbox.path / "guard").exists, 60, "start of the listing")
+        guard = int((sandbox.path / "guard").read_text())
+        os.kill(guard, signal.SIGSTOP)
+        killed.kill()
+        os.kill(guard, signal.SIGKILL)
+        sandbox.finish(killed)
         check(len(group.runs()) == 1, "no cgroup is left: nothing is tested", group.runs())
         check(not sandbox.last_out().exists(), "it had come to its run directory")
         wait_until(lambda: "populated 0" in (group.path / group.runs()[0] / "cgroup.events").read_text(), 30, "its end")
@@ -93,6 +97,7 @@ def interrupted_while_held(sandbox):
     """Two signals within a second, and a guard that answers nothing: the runner ends it all, and itself by the signal."""
     if os.geteuid() != 0:
         skip("needs:root")
+    hide_landlock()  # with it nobody holds a guard
     for layer in LAYERS:
         if why := sandbox.why_not(layer):
             print(f"not under {layer}: {why}")
@@ -113,6 +118,52 @@ def interrupted_while_held(sandbox):
         case = report(out)["cases"][0]
         check((case["outcome"], case["reason"]) == ("notrun", "interrupted"), layer, case)
         check(not cgroups_of(report(out)["run"]["id"]), layer, "a cgroup is left")
+
+
+def runner_as_pid_1(sandbox):
+    """In a container the runner may be PID 1: what a case signals ends neither it nor the case beside it."""
+    if os.geteuid() != 0:
+        skip("needs:root")
+    as_pid_1 = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    attacks = {"kill-all": ("fail", "exit:1"), "runner-signals": ("pass", None), "runner-stop": ("pass", None)}
+    token = new_token()
+    suites = {name: {"kind": "command", "command": misbehaving(name, token)} for name in attacks}
+    write_config(sandbox.path / "pid1.toml", {**suites, "bystander": {"kind": "command", "command": ["sleep", "2"]}})
+    for layer in LAYERS:
+        out = sandbox.out()
+        done = subprocess.run([*as_pid_1, *sandbox.command("run", "--config", sandbox.path / "pid1.toml", "--jobs", "4",
+                                                           "--containment", layer, "--out", out)],
+                              env=sandbox.env, cwd=sandbox.path, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=120)
+        if done.returncode == 2:
+            print(f"not under {layer}: {done.stderr}")
+            continue
+        check(done.returncode == 1, layer, done.returncode, done.stdout, done.stderr)
+        ends = {case["suite"]: (case["outcome"], case["reason"]) for case in report(out)["cases"]}
+        check(ends == {**attacks, "bystander": ("pass", None)}, layer, ends)
+        check(not survivors(token), layer, "left alive:", survivors(token))
+
+
+def host_pids(sandbox):
+    """A suite that needs the machine's pids sees them, and is named; a stricter demand refuses it."""
+    for layer in ("cgroup+pidns", "pidns"):
+        if why := sandbox.why_not(layer):
+            print(f"not under {layer}: {why}")
+            continue
+        write_config(sandbox.path / "pids.toml", {
+            "inside": {"kind": "command", "command": ["sh", "-c", "test $(cat /proc/1/comm) = proctor-guard"]},
+            "outside": {"kind": "command", "command": ["sh", "-c", "test $(cat /proc/1/comm) != proctor-guard"],
+                        "host_pids": True}})
+        out = sandbox.out()
+        done = sandbox.proctor("run", "-v", "--config", sandbox.path / "pids.toml", "--containment", layer, "--out", out)
+        check(done.returncode == 0, layer, done.returncode, done.stdout, done.stderr)
+        check("host_pids: outside held by" in done.stdout, layer, "does not name it:", done.stdout)
+        refused = sandbox.proctor("run", "--config", sandbox.path / "pids.toml", "--containment", layer,
+                                  "--require-containment", layer, "--out", sandbox.out())
+        check(refused.returncode == 2 and "outside" in refused.stderr, layer, refused.returncode, refused.stderr)
+        alone = sandbox.proctor("exec", "--host-pids", "--containment", layer, "--out", sandbox.out(), "--", "sh", "-c",
+                                "test $(cat /proc/1/comm) != proctor-guard")
+        check(alone.returncode == 0, layer, "exec:", alone.returncode, alone.stderr)
 
 
 def hidden_proc(sandbox):
@@ -141,4 +192,5 @@ def hidden_proc(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios((abandoned, before_the_cgroup), own_tests=(interrupted_while_held, hidden_proc))
+    enter_pid_namespace()
+    run_scenarios((abandoned, before_the_cgroup, host_pids), own_tests=(interrupted_while_held, runner_as_pid_1, hidden_proc))

@@ -1,11 +1,13 @@
 """What the end-to-end tests share: real `proctor` processes and real trees; only reports and /proc are believed."""
 
+import ctypes
 import json
 import os
 import re
 import secrets
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -18,7 +20,7 @@ CUDA_SIMULATOR = BIN / "cuda_sim" / "libcudart.so.13"
 if shutil.which("make") is None:  # what cmake generates for where nobody says otherwise
     os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
 SKIP = 77  # CTest's SKIP_RETURN_CODE
-LAYERS = ("cgroup", "pidns", "subreaper")
+LAYERS = ("cgroup+pidns", "cgroup", "pidns", "subreaper")
 
 
 def is_sanitized():
@@ -151,6 +153,30 @@ def delegate_cgroup(uid):
     except OSError:
         return None
     return group
+
+
+def hide_landlock():
+    """From here on this process and its children have a kernel without Landlock: a seccomp filter says ENOSYS. Root."""
+    enosys, create_ruleset, prctl_seccomp, filter_mode = 38, 444, 22, 2
+    # struct sock_filter: load the number of the system call; is it Landlock's? refuse, else allow.
+    code = b"".join(struct.pack("HBBI", *line) for line in (
+        (0x20, 0, 0, 0), (0x15, 0, 1, create_ruleset), (0x06, 0, 0, 0x00050000 | enosys), (0x06, 0, 0, 0x7fff0000)))
+    buffer = ctypes.create_string_buffer(code)
+    program = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(prctl_seccomp, filter_mode, ctypes.c_char_p(program), 0, 0) != 0:
+        skip(f"needs a seccomp filter: {os.strerror(ctypes.get_errno())}")
+
+
+def enter_pid_namespace():
+    """Starts the script once more in a PID namespace of its own: what a regression signals there is not the machine."""
+    inside = "PROCTOR_E2E_NAMESPACE"
+    if os.environ.get(inside) or os.geteuid() != 0:
+        return
+    command = ["unshare", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc"]
+    if subprocess.run([*command, "true"], stderr=subprocess.DEVNULL).returncode != 0:
+        skip("needs:pid_namespace")
+    os.execvpe(command[0], [*command, sys.executable, "-B", *sys.argv], {**os.environ, inside: "1"})
 
 
 def set_uid_copy():

@@ -68,7 +68,7 @@ def one_moment(sandbox, layer, delay):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--layer", choices=("cgroup", "pidns"), required=True)
+    parser.add_argument("--layer", choices=("cgroup+pidns", "cgroup", "pidns"), required=True)
     layer = parser.parse_args().layer
     moments = int(os.environ.get("PROCTOR_KILL_MOMENTS", "20"))
     seed = int(os.environ.get("PROCTOR_SEED", time.time_ns() % 1_000_000))

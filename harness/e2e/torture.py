@@ -58,7 +58,7 @@ def run_rows(sandbox, layer, chosen, jobs):
 
 
 def has_pids_limit(containment):
-    return containment["layer"] == "cgroup" and "number of processes" not in " ".join(containment["not_guaranteed"])
+    return containment["layer"].startswith("cgroup") and "number of processes" not in " ".join(containment["not_guaranteed"])
 
 
 def faults_of(row, case, attempt, alive, containment):

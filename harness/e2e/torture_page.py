@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-LAYERS = ("cgroup", "pidns", "subreaper")
+LAYERS = ("cgroup+pidns", "cgroup", "pidns", "subreaper")
 
 # Measured with one small C program of the same modes: kernel 6.18, Debian 12, 2 cores, limit 2 s; a survivor is a
 # process of the test that is alive 0.3 s after the runner was done with it.

@@ -11,6 +11,7 @@
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
 #include "harness/process/guard/tree.h"
+#include "harness/process/process_fixture.h"
 
 namespace proctor {
 namespace {
@@ -118,8 +119,7 @@ TEST_P(LimitHookTest, AToolWithHostPidsSeesTheRunner) {
   EXPECT_NE(end.kept_stdout, "1\n") << "its guard is the init of a namespace";
 }
 
-INSTANTIATE_TEST_SUITE_P(Layers, LimitHookTest, testing::ValuesIn(kAllLayers),
-                         [](const auto& info) { return std::string(to_string(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Layers, LimitHookTest, testing::ValuesIn(kAllLayers), layer_name);
 
 }  // namespace
 }  // namespace proctor

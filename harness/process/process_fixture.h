@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <filesystem>
@@ -43,6 +44,12 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
     spec.env = {"PATH=/usr/bin:/bin"};
     spec.limits.timeout = Milliseconds(20'000);
     spec.limits.grace = Milliseconds(5'000);
+    return spec;
+  }
+  // As where neither a signal scope nor a PID namespace keeps it from its guard.
+  static ProcessSpec unconfined(const std::string& script) {
+    ProcessSpec spec = shell(script);
+    spec.reach = Reach::kMachine;
     return spec;
   }
   ProcessEnd run(ProcessSpec spec) { return run_contained(*containment_, std::move(spec)); }
@@ -91,7 +98,9 @@ inline bool reads_eof(int fd, int timeout_ms) {
 }
 
 inline std::string layer_name(const testing::TestParamInfo<Layer>& info) {
-  return std::string(to_string(info.param));
+  std::string name(to_string(info.param));
+  std::replace(name.begin(), name.end(), '+', '_');  // GoogleTest takes no other
+  return name;
 }
 
 }  // namespace proctor

@@ -94,9 +94,8 @@ std::string seconds(std::int64_t ms) {
 }
 
 std::string containment_text(const ContainmentInfo& containment) {
-  if (containment.signals == "landlock") return containment.layer + ", signals held by Landlock";
-  if (containment.signals == "seccomp") return containment.layer + ", signals held by a seccomp filter";
-  return containment.layer;
+  const std::string signals = signals_text(containment.signals);
+  return containment.layer + (signals.empty() ? "" : ", ") + signals;
 }
 
 }  // namespace
@@ -223,6 +222,12 @@ void Console::show(const RunPlanned& planned) {
   show_containment(planned.containment);
   for (const auto& note : notes_) print(clean_text(note));
   print(labelled("reports", clean_text(run_dir_from_here_)));
+}
+
+std::string signals_text(const std::string& signals) {
+  if (signals == "landlock") return "signals held by Landlock";
+  if (signals == "seccomp") return "signals held by a seccomp filter";
+  return "";
 }
 
 void Console::show_containment(const ContainmentInfo& containment) {

@@ -32,6 +32,9 @@ struct ConsoleOptions {
   std::string colour = "auto";              // auto | always | never
 };
 
+// What keeps a case's signals in the case, as the journal has it: "signals held by Landlock"; "" when nothing does.
+std::string signals_text(const std::string& signals);
+
 class Console : public RunDisplay {
  public:
   // `notes` follow the header, one line each: how kinds were recognised, what could not be found.

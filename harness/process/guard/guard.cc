@@ -31,6 +31,7 @@ namespace {
 
 using namespace proctor::guard;
 
+constexpr int kLookAtRunnerMs = 1000;
 constexpr int kQuickRounds = 400;  // of killing, half a millisecond each
 
 struct Options {
@@ -285,6 +286,15 @@ void remove_leaf(const Options& options) {
   }
 }
 
+// Where a test can stop the runner, nothing would enforce its limits. A stop of the whole group (Ctrl-Z) is the
+// user's: then this process, which blocks all signals, has a SIGTSTP waiting.
+void continue_runner(pid_t runner) {
+  sigset_t waiting;
+  if (process_state(runner) != 'T' || sigpending(&waiting) != 0 || sigismember(&waiting, SIGTSTP) == 1)
+    return;
+  kill(runner, SIGCONT);
+}
+
 enum class Next { kGoOn, kEnd, kOrphaned };
 
 Next handle_command(const Options& options) {
@@ -337,10 +347,13 @@ int guard_main(Options& options) {
   sigaddset(&chld, SIGCHLD);
   const int signal_fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
   Next next = signal_fd < 0 ? Next::kEnd : Next::kGoOn;
+  const bool runner_in_reach = !options.init && options.signal_scope != SignalScope::kLandlock;
   while (next == Next::kGoOn) {
     if (reap(leader) == Children::kNone) return 0;
     pollfd fds[2] = {{kControlFd, POLLIN, 0}, {signal_fd, POLLIN, 0}};
-    if (poll(fds, 2, -1) < 0) continue;
+    const int ready = poll(fds, 2, runner_in_reach ? kLookAtRunnerMs : -1);
+    if (ready == 0) continue_runner(options.who.runner);
+    if (ready <= 0) continue;
     signalfd_siginfo info;
     while (read(signal_fd, &info, sizeof(info)) > 0) {
     }

@@ -47,32 +47,38 @@ void append_children(pid_t pid, PidList& out) {
   closedir(tasks);
 }
 
-// Field 4 of stat; the name in field 2 (at most 64 bytes) may itself hold parentheses and blanks.
-pid_t parent_of(pid_t pid) {
+struct Stat {
+  char state = 0;
+  int parent = 0;
+};
+
+// Fields 3 and 4 of stat; the name in field 2 (at most 64 bytes) may itself hold parentheses and blanks.
+Stat stat_of(pid_t pid) {
   char text[256];
   snprintf(text, sizeof(text), "/proc/%d/stat", pid);
   const int fd = open(text, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
+  if (fd < 0) return {};
   const ssize_t got = read(fd, text, sizeof(text) - 1);
   close(fd);
-  if (got <= 0) return 0;
+  if (got <= 0) return {};
   text[got] = '\0';
   const char* after_name = strrchr(text, ')');
-  int parent = 0;
-  char state = 0;
-  if (after_name == nullptr || sscanf(after_name + 1, " %c %d", &state, &parent) != 2) return 0;
-  return parent;
+  Stat stat;
+  if (after_name == nullptr || sscanf(after_name + 1, " %c %d", &stat.state, &stat.parent) != 2) return {};
+  return stat;
 }
 
 bool is_descendant(pid_t pid, pid_t root) {
   for (int depth = 0; depth < 4096 && pid > 1; ++depth) {
-    pid = parent_of(pid);
+    pid = stat_of(pid).parent;
     if (pid == root) return true;
   }
   return false;
 }
 
 }  // namespace
+
+char process_state(pid_t pid) { return stat_of(pid).state; }
 
 void PidList::push(pid_t pid) {
   if (size_ == capacity_) {

@@ -39,6 +39,9 @@ class PidList {
 // be missed; callers repeat until nothing is left. Needs CONFIG_PROC_CHILDREN (probed with the layer).
 PidList descendants(pid_t root);
 
+// The letter of /proc/PID/stat: 'T' stopped, 'Z' ended and not reaped, ...; 0 when there is no such process.
+char process_state(pid_t pid);
+
 // Sends `signal` to every descendant of `root`. A pid that was reused between reading and sending is not hit:
 // the process is pinned by a pidfd and must still be a descendant before the signal goes out.
 void signal_descendants(pid_t root, int signal);

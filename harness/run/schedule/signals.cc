@@ -82,7 +82,12 @@ void StopSignals::cancel() {
   if (parent_) parent_->cancel(ignored);
 }
 
-void ignore_sigpipe() { ::signal(SIGPIPE, SIG_IGN); }
+void ignore_other_signals() {
+  for (const int signal :
+       {SIGPIPE, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT})
+    ::signal(signal, SIG_IGN);
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) ::signal(signal, SIG_IGN);
+}
 
 void die_by_signal(int signal) {
   ::prctl(PR_SET_DUMPABLE, 0);  // a core of this process would stand for the command's, and says nothing

@@ -3,7 +3,8 @@
 // Under CI=true a job's shell may be killed while its children are not (`bash -c 'proctor ...; true'`). No
 // signal arrives here then, so the parent is watched through a pidfd, or by PR_SET_PDEATHSIG if there are no
 // pidfds. HUP stays ignored when it was ignored at the start (nohup). SIGPIPE is ignored for good: a closed
-// stdout is only an error of one write.
+// stdout is only an error of one write. So is every other signal whose only effect would be a run without reports:
+// batch systems send SIGUSR1, SIGUSR2 and SIGXCPU as warnings, and a test may send any.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -32,7 +33,8 @@ class StopSignals {
   std::optional<boost::asio::posix::stream_descriptor> parent_;
 };
 
-void ignore_sigpipe();
+// All but INT, TERM, HUP, QUIT, and those of a defect of this program. Children start with the defaults.
+void ignore_other_signals();
 
 // While reports are written, INT, TERM and HUP wait.
 void hold_stop_signals();

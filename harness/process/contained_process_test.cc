@@ -66,6 +66,45 @@ TEST_P(ContainedProcessTest, FailureToStartNamesStepAndErrno) {
   EXPECT_EQ(end.spawn_error->step, "chdir");
 }
 
+// As execvp does it.
+TEST_P(ContainedProcessTest, ACommandIsSearchedForInPath) {
+  std::ofstream(directory_ + "/tool") << "#!/bin/sh\necho here\n";
+  chmod((directory_ + "/tool").c_str(), 0755);
+  const auto said_with = [&](const std::vector<std::string>& env, const std::string& command) {
+    ProcessSpec spec = shell("");
+    spec.argv = {command};
+    spec.env = env;
+    spec.directory = directory_;
+    spec.keep_stdout = true;
+    const ProcessEnd end = run(spec);
+    return end.spawn_error ? "errno " + std::to_string(end.spawn_error->err) : end.kept_stdout;
+  };
+  const std::string nowhere = "errno " + std::to_string(ENOENT);
+  EXPECT_EQ(said_with({"PATH=/nowhere:" + directory_}, "tool"), "here\n");
+  for (const char* current : {"PATH=", "PATH=:/nowhere", "PATH=/nowhere:", "PATH=/nowhere::/none"})
+    EXPECT_EQ(said_with({current}, "tool"), "here\n") << current;
+  for (const char* other : {"PATH=/nowhere", "PATH=/", "OTHER=1"})
+    EXPECT_EQ(said_with({other}, "tool"), nowhere) << other;
+  EXPECT_EQ(said_with({"PATH="}, ""), nowhere);
+  EXPECT_EQ(said_with({}, "true"), "") << "found without PATH";
+}
+
+// What is cut off a path leaves the path of another program.
+TEST_P(ContainedProcessTest, APathThatIsTooLongIsNotCut) {
+  std::string slashes(4095 - directory_.size() - std::string("/tool").size(), '/');
+  std::ofstream(directory_ + "/tool") << "#!/bin/sh\n";
+  chmod((directory_ + "/tool").c_str(), 0755);
+  ProcessSpec spec = shell("");
+  spec.argv = {"tool-of-others"};
+  spec.env = {"PATH=" + slashes + directory_};
+  const ProcessEnd end = run(spec);
+  ASSERT_EQ(end.cause, EndCause::kSpawnFailed);
+  EXPECT_EQ(end.spawn_error->err, ENAMETOOLONG);
+  spec.env = {"PATH=" + slashes + directory_ + ":" + directory_};
+  std::filesystem::copy_file(directory_ + "/tool", directory_ + "/tool-of-others");
+  EXPECT_THAT(run(spec).exit_code, Optional(0)) << "the search goes on";
+}
+
 TEST_P(ContainedProcessTest, ABinaryBeingWrittenIsRetriedAndThenReported) {
   const std::string path = directory_ + "/busy";
   std::filesystem::copy_file("/bin/true", path);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
@@ -33,6 +34,8 @@ using namespace proctor::guard;
 
 constexpr int kLookAtRunnerMs = 1000;
 constexpr int kQuickRounds = 400;  // of killing, half a millisecond each
+// Without PATH; the runner looks for a suite's program there too (machine/installation.cc).
+constexpr const char* kDefaultSearchPath = "/usr/bin:/bin";
 
 struct Options {
   bool cgroup = false;
@@ -83,21 +86,26 @@ void report_leader(pid_t leader, int status, const rusage& used) {
 }
 
 // Returns only on failure, with errno. Not execvp: that hands a file without a valid header to /bin/sh, and a
-// broken binary would be reported as the shell's exit 127.
+// broken binary would be reported as the shell's exit 127. It searches as execvp does.
 void exec_command(char** command) {
-  if (strchr(command[0], '/') != nullptr) {
-    execve(command[0], command, environ);
+  const char* name = command[0];
+  if (*name == '\0' || strchr(name, '/') != nullptr) {
+    execve(name, command, environ);
     return;
   }
   const char* search = getenv("PATH");
+  if (search == nullptr) search = kDefaultSearchPath;
   int reason = ENOENT;
-  char path[4096];
-  while (search != nullptr) {
-    const char* end = strchrnul(search, ':');
-    snprintf(path, sizeof(path), "%.*s/%s", static_cast<int>(end - search), search, command[0]);
-    execve(path, command, environ);
+  for (;; ++search) {
+    const int length = static_cast<int>(strchrnul(search, ':') - search);
+    char path[PATH_MAX];
+    const int wanted =
+        snprintf(path, sizeof(path), "%.*s/%s", length == 0 ? 1 : length, length == 0 ? "." : search, name);
+    errno = ENAMETOOLONG;  // a path that was cut is the path of something else
+    if (wanted >= 0 && wanted < PATH_MAX) execve(path, command, environ);
     if (errno != ENOENT && errno != ENOTDIR) reason = errno;
-    search = *end == ':' ? end + 1 : nullptr;
+    search += length;
+    if (*search == '\0') break;
   }
   errno = reason;
 }

@@ -193,7 +193,9 @@ int prune(const HistoryOptions& options) {
 }
 
 int check(const HistoryOptions& options) {
-  auto history = open_to_read(options, options.db);
+  const auto wait = wait_of(options);
+  if (!wait) return fail(wait.error());
+  auto history = History::open_to_check(options.db, *wait);
   if (!history) return fail(history.error());
   const auto wrong = history->check();
   if (!wrong) return fail(wrong.error());

@@ -22,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const std::string kDamagedFile = "it is damaged: ";
 constexpr const char* kAgain = "A history can be made again: proctor history add NEW REPORT...";
 
 Error refused(const std::string& doing, const std::string& path, const std::string& why,
@@ -66,16 +67,16 @@ std::string why_not_ours_now(Database& database) {
   const auto known = static_cast<std::int64_t>(schema_steps().size());
   if (version <= known) {
     const std::string strange = strange_in(database);
-    return strange.empty() ? "" : "it is damaged: " + strange;
+    return strange.empty() ? "" : kDamagedFile + strange;
   }
   return fmt::format("it is of version {}, and this proctor knows {}: a newer one wrote it", version, known);
 }
 
-std::string why_not_ours(Database& database) {
-  database.execute("BEGIN");
-  std::string why = why_not_ours_now(database);
-  database.execute("COMMIT");
-  return why;
+std::vector<Rename> read_renames(Database& database) {
+  std::vector<Rename> renames;
+  Statement row(database, "SELECT old_id, new_id FROM renamed");
+  while (row.step()) renames.push_back({std::string(row.text(0)), std::string(row.text(1))});
+  return renames;
 }
 
 // Whether a writer may have left something that has to be put right first, which takes a place that can be written.
@@ -125,6 +126,61 @@ Summaries counted_of(Database& database, std::int64_t run) {
   return counted;
 }
 
+// A look at the whole of such a file takes a third of a second.
+constexpr std::int64_t kSmallFile = 8'000'000;
+
+// Nothing where the file is sound, else one sentence each.
+std::vector<std::string> damage_in(Database& database) {
+  std::vector<std::string> wrong;
+  Statement integrity(database, "PRAGMA integrity_check");
+  while (integrity.step()) {
+    if (integrity.text(0) != "ok") wrong.emplace_back(integrity.text(0));
+  }
+  Statement references(database, "PRAGMA foreign_key_check");
+  while (references.step()) {
+    wrong.push_back(
+        fmt::format("a row of {} names one of {} that is not there", references.text(0), references.text(2)));
+  }
+  if (const auto joined = join_renames({}, read_renames(database)); !joined)
+    wrong.push_back("it cannot " + joined.error().what);
+  for (const HistoryRun& run : read_runs(database)) {
+    if (said_of(database, run.id) != counted_of(database, run.id))
+      wrong.push_back(fmt::format("the summary of run {} is not that of its results", run.run_id));
+  }
+  return wrong;
+}
+
+// What is seen of it without a look at every result: "" nothing. Of a large file, only its small tables.
+std::string damage_at_a_glance(Database& database) {
+  if (database.number("PRAGMA user_version") == 0) return "";  // it is empty
+  if (database.number("PRAGMA page_count") * database.number("PRAGMA page_size") <= kSmallFile) {
+    const auto wrong = damage_in(database);
+    return wrong.empty() ? "" : wrong.front();
+  }
+  Statement table(
+      database, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('result', 'measure')");
+  while (table.step()) {
+    Statement look(database, fmt::format("PRAGMA quick_check({})", table.text(0)));
+    if (look.step() && look.text(0) != "ok") return std::string(look.text(0));
+  }
+  return "";
+}
+
+std::string why_not_to_be_used(Database& database, History::Look look) {
+  database.execute("BEGIN");
+  std::string why = why_not_ours_now(database);
+  if (why.empty() && look == History::Look::kGlance) {
+    const std::string damage = damage_at_a_glance(database);
+    if (!damage.empty()) why = kDamagedFile + damage;
+  }
+  database.execute("COMMIT");
+  return why;
+}
+
+Error refused_for(const std::string& doing, const std::string& path, const std::string& why) {
+  return refused(doing, path, why, why.starts_with(kDamagedFile) ? kAgain : "");
+}
+
 }  // namespace
 
 History::History(std::string path, Database database, std::chrono::milliseconds wait)
@@ -140,7 +196,7 @@ Error history_error(const std::string& doing, const std::string& path, const Sql
     case SQLITE_NOTADB:
       return refused(doing, path, "it is no SQLite file", "The first argument is the history.");
     case SQLITE_CORRUPT:
-      return refused(doing, path, "it is damaged: " + failure.text, kAgain);
+      return refused(doing, path, kDamagedFile + failure.text, kAgain);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return refused(doing, path,
@@ -151,7 +207,7 @@ Error history_error(const std::string& doing, const std::string& path, const Sql
     case SQLITE_FULL:
       return refused(doing, path, "the disk is full; the history is as it was");
     case SQLITE_ERROR:  // its tables are not those that its version has
-      return refused(doing, path, "it is damaged: " + failure.text, kAgain);
+      return refused(doing, path, kDamagedFile + failure.text, kAgain);
     default:
       break;
   }
@@ -169,7 +225,8 @@ Result<History> History::open(const std::string& path, std::chrono::milliseconds
     std::error_code error;
     const bool is_new = !fs::exists(*place, error);
     Database database(*place, Database::Access::kCreate, wait);
-    if (const std::string why = why_not_ours(database); !why.empty()) return refused("write", path, why);
+    if (const std::string why = why_not_to_be_used(database, Look::kGlance); !why.empty())
+      return refused_for("write", path, why);
     if (database.is_read_only()) return refused("write", path, "it cannot be written");
     History history(path, std::move(database), wait);
     if (is_new) history.made_ = *place;
@@ -180,6 +237,14 @@ Result<History> History::open(const std::string& path, std::chrono::milliseconds
 }
 
 Result<History> History::open_to_read(const std::string& path, std::chrono::milliseconds wait) {
+  return open_to_look(path, wait, Look::kGlance);
+}
+
+Result<History> History::open_to_check(const std::string& path, std::chrono::milliseconds wait) {
+  return open_to_look(path, wait, Look::kNone);
+}
+
+Result<History> History::open_to_look(const std::string& path, std::chrono::milliseconds wait, Look look) {
   const auto place = real_place(path, "read");
   if (!place) return place.error();
   std::error_code error;
@@ -188,7 +253,8 @@ Result<History> History::open_to_read(const std::string& path, std::chrono::mill
                    "`proctor history add` makes one of run directories.");
   const auto open_as = [&](Database::Access access) -> Result<History> {
     Database database(*place, access, wait);
-    if (const std::string why = why_not_ours(database); !why.empty()) return refused("read", path, why);
+    if (const std::string why = why_not_to_be_used(database, look); !why.empty())
+      return refused_for("read", path, why);
     const auto version = static_cast<std::size_t>(database.number("PRAGMA user_version"));
     if (version == 0) return refused("read", path, "it is empty", "`proctor history add` fills it.");
     if (version < schema_steps().size()) {
@@ -392,32 +458,14 @@ Result<HistorySize> History::size() {
 
 Result<std::vector<std::string>> History::check() {
   std::vector<std::string> wrong;
-  const auto done = read([&](Database& database) {
-    Statement integrity(database, "PRAGMA integrity_check");
-    while (integrity.step()) {
-      if (integrity.text(0) != "ok") wrong.emplace_back(integrity.text(0));
-    }
-    Statement references(database, "PRAGMA foreign_key_check");
-    while (references.step()) {
-      wrong.push_back(fmt::format("a row of {} names one of {} that is not there", references.text(0),
-                                  references.text(2)));
-    }
-    if (const auto known = renames(); !known) wrong.push_back(known.error().what);
-    for (const HistoryRun& run : read_runs(database)) {
-      if (said_of(database, run.id) != counted_of(database, run.id))
-        wrong.push_back(fmt::format("the summary of run {} is not that of its results", run.run_id));
-    }
-  });
+  const auto done = read([&](Database& database) { wrong = damage_in(database); });
   if (!done) return done.error();
   return wrong;
 }
 
 Result<std::vector<Rename>> History::renames() {
   std::vector<Rename> renames;
-  const auto done = read([&](Database& database) {
-    Statement row(database, "SELECT old_id, new_id FROM renamed");
-    while (row.step()) renames.push_back({std::string(row.text(0)), std::string(row.text(1))});
-  });
+  const auto done = read([&](Database& database) { renames = read_renames(database); });
   if (!done) return done.error();
   if (const auto joined = join_renames({}, renames); !joined)
     return refused("read", path_, "it cannot " + joined.error().what, kAgain);

@@ -63,6 +63,8 @@ class History {
   static Result<History> open(const std::string& path, std::chrono::milliseconds wait);
   // Also where nothing can be written.
   static Result<History> open_to_read(const std::string& path, std::chrono::milliseconds wait);
+  // To ask check() what is wrong with it: of the others, each refuses a file that is damaged.
+  static Result<History> open_to_check(const std::string& path, std::chrono::milliseconds wait);
 
   // What `work` does is done as a whole or not at all; it is not when `work` fails.
   Result<void> change(const std::function<Result<void>()>& work);
@@ -90,8 +92,11 @@ class History {
   Result<RunResults> results_of(const HistoryRun& run);
   const std::string& path() const { return path_; }
 
+  enum class Look { kNone, kGlance };  // at what is damaged, when it is opened
+
  private:
   History(std::string path, Database database, std::chrono::milliseconds wait);
+  static Result<History> open_to_look(const std::string& path, std::chrono::milliseconds wait, Look look);
 
   Result<std::int64_t> remove_all(
       const std::function<bool(std::size_t newer_runs, const HistoryRun& run)>& is_old);

@@ -396,10 +396,36 @@ TEST(HistoryTest, ADamagedFileIsNamed) {
   ASSERT_FALSE(history);
   EXPECT_THAT(history.error().what, HasSubstr("damaged"));
   EXPECT_EQ(history.error().kind, ErrorKind::kUsage);
-  auto results = damage_from(whole.size() / 4096 - 4);  // its newest pages
-  ASSERT_TRUE(results) << results.error().what;
-  const auto wrong = results->check();
+  const auto results = damage_from(whole.size() / 4096 - 4);  // its newest pages
+  ASSERT_FALSE(results);
+  EXPECT_THAT(results.error().what, HasSubstr("damaged"));
+  EXPECT_THAT(results.error().hint, HasSubstr("made again"));
+  EXPECT_THAT(why_not_written(file_in(directory)), HasSubstr("damaged"));
+  auto looked_at = History::open_to_check(file_in(directory), 1s);
+  ASSERT_TRUE(looked_at) << looked_at.error().what;
+  const auto wrong = looked_at->check();
   EXPECT_TRUE(!wrong || !wrong->empty());
+}
+
+// It would take too long to see all of it each time.
+TEST(HistoryTest, OfALargeFileTheSmallTablesAreLookedAt) {
+  const TempDir directory(kInMemory);
+  { const History history = history_of(file_in(directory), {made_run(1, {{"a/one"}})}); }
+  const auto change = [&](const char* sql) {
+    Database(file_in(directory), Database::Access::kCreate, 1s).execute(sql);
+  };
+  change("INSERT INTO stack VALUES (99, 'x', hex(zeroblob(4500000)))");
+  change("UPDATE result SET standing = 1");
+  EXPECT_TRUE(History::open_to_read(file_in(directory), 1s)) << "only check() counts";
+  EXPECT_FALSE(History::open_to_read(file_in(directory), 1s)->check()->empty());
+  const auto page =
+      static_cast<std::size_t>(Database(file_in(directory), Database::Access::kCreate, 1s)
+                                   .number("SELECT rootpage FROM sqlite_schema WHERE name = 'test'"));
+  std::string bytes = bytes_of(file_in(directory));
+  bytes.replace((page - 1) * 4096, 200, 200, '\x7f');
+  write_file(file_in(directory), bytes);
+  EXPECT_THAT(why_not_read(file_in(directory)), HasSubstr("damaged"));
+  EXPECT_THAT(why_not_written(file_in(directory)), HasSubstr("damaged"));
 }
 
 TEST(HistoryTest, ASummaryThatIsNotThatOfTheResultsIsFound) {

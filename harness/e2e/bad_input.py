@@ -149,6 +149,31 @@ def unreadable_config(sandbox):
     refused(sandbox, "a directory", ["run", "--config", sandbox.path], [str(sandbox.path)])
 
 
+def home_of_another_user(sandbox):
+    """As sudo may leave it: its configuration is left out, and a warning says so."""
+    home = sandbox.path / "theirs"
+    if os.geteuid() == 0:
+        home.mkdir(mode=0o700)
+        os.chown(home, 65534, 65534)
+    elif os.access("/root", os.X_OK):
+        return
+    else:
+        home = "/root"
+    kept = sandbox.env.pop("XDG_CONFIG_HOME")
+    for arguments in (["run", "--out", sandbox.out()], ["list"], ["plan", "-o", sandbox.path / "of_theirs.json"]):
+        done = sandbox.proctor(*arguments, "--", "true", env={**sandbox.env, "HOME": str(home)}, preexec_fn=obey_permissions)
+        text = done.stdout + done.stderr
+        check(done.returncode == 0, arguments, done.returncode, text)
+        check(f"{home}/.config/proctor/proctor.toml: Permission denied" in text and "another user's" in text, text)
+    own = sandbox.path / "own"
+    (own / ".config").mkdir(parents=True)
+    (own / ".config").chmod(0)
+    refused(sandbox, "own home that cannot be read", ["run", "--", "true"], [f"{own}/.config"],
+            env={**sandbox.env, "HOME": str(own)}, preexec_fn=obey_permissions)
+    (own / ".config").chmod(0o700)
+    sandbox.env["XDG_CONFIG_HOME"] = kept
+
+
 def no_toml_anywhere(sandbox):
     """The other files in TOML that a caller names."""
     stacks = sandbox.path / "stacks"
@@ -174,6 +199,7 @@ def main():
         bad_faults(sandbox)
         output_directories(sandbox)
         unreadable_config(sandbox)
+        home_of_another_user(sandbox)
         bad = sandbox.path / "bad.toml"
         for name, text, words in CONFIGS:
             bad.write_text(text)

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/events.h"
 #include "harness/plan/kinds/proctor.h"
 #include "harness/plan/plan.h"
 
@@ -65,6 +66,7 @@ struct Config {
   Limits profile;
   Limits options;
   std::vector<std::string> files;                   // the files that were read, weakest first
+  std::vector<Warning> warnings;                    // of those that were not
   std::string directory;                            // as in ConfigOptions
   std::map<std::string, std::string> profile_env;   // [profile.NAME.env]
   std::map<std::string, std::string> defaults_env;  // [defaults.env], merged

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <utility>
 
@@ -29,6 +30,13 @@ bool has_entry(const std::filesystem::path& directory, const char* name) {
 bool is_ours(const std::filesystem::path& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 && (status.st_uid == ::geteuid() || status.st_uid == 0);
+}
+
+// Whether the file, or what keeps one from coming to it, is another user's.
+bool is_of_another(std::filesystem::path path) {
+  struct stat status {};
+  while (::stat(path.c_str(), &status) != 0 && path != path.parent_path()) path = path.parent_path();
+  return status.st_uid != ::geteuid();
 }
 
 // In `start`, or above it as far as the root of its repository. Above what is no repository lie the files of others,
@@ -91,30 +99,40 @@ class Loader {
   }
 
   std::optional<Error> add_user_file() {
+    const std::string& file = where_.user_file;
     std::error_code ec;
-    if (where_.user_file.empty() || !std::filesystem::exists(where_.user_file, ec)) {
+    if (file.empty() || !std::filesystem::exists(file, ec)) {
       // A directory on the way that may not be read is not the same as no file.
       if (!ec || ec == std::errc::no_such_file_or_directory || ec == std::errc::not_a_directory) return {};
     }
-    return add_file(where_.user_file, where_.user_file, where_.directory);
+    const Result<std::string> text = read_text_file(file);
+    if (!text && text.error().sys_errno == EACCES && is_of_another(file)) {
+      config_.warnings.push_back(
+          {"user_config", fmt::format("failed to {}: it is another user's, and is left out; HOME, or "
+                                      "XDG_CONFIG_HOME, says whose configuration is read",
+                                      text.error().what)});
+      return {};
+    }
+    return add_file(text, file, where_.directory);
   }
 
   std::optional<Error> add_project_file() {
     const std::filesystem::path directory(where_.directory);
     if (!where_.config_file.empty()) {
       const std::filesystem::path file = directory / where_.config_file;
-      return add_file(file, where_.config_file, std::filesystem::absolute(file).parent_path());
+      return add_file(read_text_file(file), where_.config_file,
+                      std::filesystem::absolute(file).parent_path());
     }
     const auto found = find_project_file(directory);
     if (!found) return found.error();
     if (!*found) return {};
     const std::filesystem::path& file = **found;
-    return add_file(file, file.lexically_relative(directory).string(), file.parent_path().string());
+    return add_file(read_text_file(file), file.lexically_relative(directory).string(),
+                    file.parent_path().string());
   }
 
-  std::optional<Error> add_file(const std::filesystem::path& path, const std::string& name,
+  std::optional<Error> add_file(const Result<std::string>& text, const std::string& name,
                                 const std::string& directory) {
-    const Result<std::string> text = read_text_file(path);
     if (!text) return text.error();
     config_.files.push_back(name);
     return add_text(*text, name, directory);

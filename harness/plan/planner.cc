@@ -198,6 +198,7 @@ Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& opti
   PlanOutcome outcome;
   outcome.run = config.run;
   outcome.files = config.files;
+  outcome.warnings = config.warnings;
   std::vector<SuiteConfig> unlisted;
   Plan& plan = outcome.plan;
   for (std::size_t i = 0; i < suites->size(); ++i) {

@@ -74,6 +74,20 @@ def without_a_device(sandbox):
     check(not plan.exists(), "a plan of a suite that nobody knows")
 
 
+def without_a_path(sandbox):
+    """A caller without PATH: its command is found in the default places, when it is planned and when it is started; one
+    that is nowhere is the caller's mistake."""
+    environment = {name: value for name, value in sandbox.env.items() if name != "PATH"}
+    done = sandbox.proctor("run", "--out", sandbox.out(), "--", "true", env=environment)
+    check(done.returncode == 0 and cases_of(sandbox) == {"true/true": "pass"}, done.returncode, done.stdout, done.stderr)
+    done = sandbox.proctor("run", "--out", sandbox.out(), "--", "no-such-program", env=environment)
+    check(done.returncode == 2 and "no-such-program" in done.stderr, done.returncode, done.stderr)
+    done = sandbox.proctor("exec", "--", "true", env=environment)
+    check(done.returncode == 0, done.returncode, done.stderr)
+    done = sandbox.proctor("exec", "--", "no-such-program", env=environment)
+    check(done.returncode == 127, done.returncode, done.stderr)
+
+
 def one_that_only_mentions_a_library(sandbox):
     """It may open the driver, or only have its name in it: without a device it runs as ever."""
     source, program = sandbox.path / "mentions.c", sandbox.path / "mentions"
@@ -199,4 +213,4 @@ def output_of_a_shared_process(sandbox):
     check(len(shown) == len(log.read_text().splitlines()) > 2, shown, log.read_text())
 
 
-run_scenarios([forbidden_leaks, live_output, output_of_a_shared_process, listed_and_run_on_a_device, devices_that_nobody_gets, not_for_want_of_a_device, a_file_of_somebody_else_above, without_a_device, one_that_only_mentions_a_library, chosen_devices, configuration_above])
+run_scenarios([forbidden_leaks, live_output, output_of_a_shared_process, listed_and_run_on_a_device, without_a_path, devices_that_nobody_gets, not_for_want_of_a_device, a_file_of_somebody_else_above, without_a_device, one_that_only_mentions_a_library, chosen_devices, configuration_above])

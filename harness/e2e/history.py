@@ -217,6 +217,43 @@ def ring(sandbox):
         check("leads back to itself" in done.stderr + done.stdout, words, done.stdout, done.stderr)
 
 
+def damaged(sandbox):
+    """Whatever opens it refuses it with the same words, whoever damaged what, and writes nothing."""
+    good, other = jobs(sandbox, [0, 1])
+    history(sandbox, "add", "h.sqlite", good)
+    history(sandbox, "add", "sound.sqlite", good)
+    whole = (sandbox.path / "h.sqlite").read_bytes()
+
+    def page_of(table):
+        with sqlite3.connect(sandbox.path / "sound.sqlite") as database:
+            return database.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", [table]).fetchone()[0] - 1
+
+    def zeroed(table):
+        start = page_of(table) * 4096
+        return whole[:start] + bytes(4096) + whole[start + 4096:]
+
+    def changed(statement):
+        place = sandbox.path / "changed.sqlite"
+        place.write_bytes(whole)
+        database = sqlite3.connect(place)
+        with database:
+            database.execute(statement)
+        database.close()
+        return place.read_bytes()
+
+    for damage in (whole[:len(whole) // 2], zeroed("result"), zeroed("measure"), zeroed("run_by_commit"), zeroed("cause"),
+                   changed("UPDATE result SET standing = 1"), changed("DELETE FROM result"),
+                   changed("UPDATE result SET outcome = 99"), changed("DELETE FROM test")):
+        for words in (["check", "h.sqlite"], ["show", "h.sqlite"], ["show", "h.sqlite", "--json"], ["add", "h.sqlite", other],
+                      ["prune", "h.sqlite", "--keep", "0"], ["merge", "h.sqlite", "sound.sqlite"],
+                      ["merge", "new.sqlite", "h.sqlite"]):
+            (sandbox.path / "h.sqlite").write_bytes(damage)
+            done = history(sandbox, *words, code=2)
+            check("h.sqlite" in done.stderr and "made again" in done.stderr, words, done.stdout, done.stderr)
+            check((sandbox.path / "h.sqlite").read_bytes() == damage, words, "wrote to it")
+        check(not (sandbox.path / "new.sqlite").exists(), "made of a damaged one")
+
+
 def no_such_case(sandbox):
     history(sandbox, "add", "h.sqlite", *jobs(sandbox, [0]))
     [case] = show(sandbox, "h.sqlite", "--case", "*")["cases"]
@@ -367,6 +404,6 @@ def another_users_directory(sandbox):
 
 
 if __name__ == "__main__":
-    run_scenarios([since_when, any_order, flaky, shards, old_runs, renamed, bad_input, ring, no_such_case,
+    run_scenarios([since_when, any_order, flaky, shards, old_runs, renamed, bad_input, ring, damaged, no_such_case,
                    output_that_cannot_be_written, locked, a_writer_that_is_killed, a_change_that_was_cut_short],
                   own_tests=[full_disk, read_only_disk, another_users_directory])

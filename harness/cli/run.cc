@@ -711,7 +711,7 @@ std::vector<Warning> RunCommand::end_rest() {
   std::vector<Warning> warnings;
   std::vector<int> pids;
   for (const Stray& stray : left) {
-    pids.push_back(stray.pid);
+    if (stray.pid > 0) pids.push_back(stray.pid);
     warnings.push_back(
         {"left_alive", fmt::format("process {} ({}) could not be ended; `proctor finish {}` tries again",
                                    stray.pid, stray.command, run_dir_)});

@@ -31,14 +31,17 @@ bool write_file(const UniqueFd& fd, std::string_view text) {
   return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// "" when it is gone.
-std::string read_in(int directory, const char* name) {
-  const UniqueFd fd = open_in(directory, name, O_RDONLY);
+// From its beginning. ENODEV: it was removed.
+Result<std::string> read_again(const UniqueFd& fd) {
   std::string text;
   char buffer[4096];
-  for (ssize_t got = 0; fd && (got = read(fd.get(), buffer, sizeof buffer)) > 0;)
+  for (;;) {
+    const ssize_t got = pread(fd.get(), buffer, sizeof buffer, static_cast<off_t>(text.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error::system("read a file of a cgroup", errno);
+    if (got == 0) return text;
     text.append(buffer, static_cast<std::size_t>(got));
-  return text;
+  }
 }
 
 // With those below it, which a test may have made. The kernel refuses where a process is left.
@@ -94,20 +97,27 @@ Result<std::string> own_cgroup_directory() {
 
 Result<Cgroup> Cgroup::create(const std::string& path, mode_t mode) {
   if (mkdir(path.c_str(), mode) != 0) return Error::system("create cgroup " + path, errno);
-  UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) {
-    const int err = errno;
-    rmdir(path.c_str());
-    return Error::system("open cgroup " + path, err);
-  }
-  return Cgroup(path, std::move(fd));
+  Cgroup made(path);  // from here on it is removed again
+  made.fd_ = UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!made.fd_) return Error::system("open cgroup " + path, errno);
+  made.kill_ = open_in(made.fd(), "cgroup.kill", O_WRONLY);
+  if (!made.kill_) return Error::system("open cgroup.kill (kernel 5.14) in " + path, errno);
+  made.events_ = open_in(made.fd(), "cgroup.events", O_RDONLY);
+  if (!made.events_) return Error::system("open cgroup.events in " + path, errno);
+  return made;
 }
 
-Cgroup::Cgroup(Cgroup&& other) noexcept : path_(std::exchange(other.path_, {})), fd_(std::move(other.fd_)) {}
+Cgroup::Cgroup(Cgroup&& other) noexcept
+    : path_(std::exchange(other.path_, {})),
+      fd_(std::move(other.fd_)),
+      kill_(std::move(other.kill_)),
+      events_(std::move(other.events_)) {}
 
 Cgroup& Cgroup::operator=(Cgroup&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(fd_, other.fd_);
+  std::swap(kill_, other.kill_);
+  std::swap(events_, other.events_);
   return *this;
 }
 
@@ -115,20 +125,24 @@ Cgroup::~Cgroup() {
   if (!path_.empty()) remove_empty(path_);
 }
 
-bool Cgroup::kill() const { return write_file(open_in(fd_.get(), "cgroup.kill", O_WRONLY), "1"); }
+bool Cgroup::kill() const { return write_file(kill_, "1"); }
 
 bool Cgroup::empty() const {
-  std::istringstream events(read_in(fd_.get(), "cgroup.events"));
+  const auto text = read_again(events_);
+  if (!text) return text.error().sys_errno == ENODEV;
+  std::istringstream events(*text);
   std::string key;
   int value = 0;
   while (events >> key >> value) {
     if (key == "populated") return value == 0;
   }
-  return true;  // it is gone
+  return false;
 }
 
 std::vector<pid_t> Cgroup::members() const {
-  std::istringstream procs(read_in(fd_.get(), "cgroup.procs"));
+  const UniqueFd fd = open_in(fd_.get(), "cgroup.procs", O_RDONLY);
+  const auto text = read_again(fd);
+  std::istringstream procs(text ? *text : "");
   std::vector<pid_t> pids;
   for (pid_t pid = 0; procs >> pid;) {
     if (pid > 0) pids.push_back(pid);  // 0: of another PID namespace
@@ -183,9 +197,6 @@ Result<RunCgroup> RunCgroup::create(const std::string& parent, const std::string
   if (!made) return made.error();
   RunCgroup run(*std::move(made));
   const std::string& path = run.path();
-  if (access((path + "/cgroup.kill").c_str(), W_OK) != 0) {
-    return Error::system("find cgroup.kill (kernel 5.14) in " + path, errno);
-  }
   const auto enable = [&](const char* controller) {
     return write_file(open_in(run.directory_.fd(), "cgroup.subtree_control", O_WRONLY), controller);
   };

@@ -22,8 +22,9 @@ std::optional<std::string> cgroup2_mount();
 // /proc/self/cgroup.
 Result<std::string> own_cgroup_directory();
 
-// A directory that this process made. It is killed and looked at through a descriptor, whatever has become of
-// its path. Destroying it removes it, with those that a test made below it; what still has processes stays.
+// A directory that this process made. It is killed and looked at through descriptors, whatever has become of
+// its path: they are opened with it, since a test may take the right to open files from its runner. Destroying it
+// removes it, with those that a test made below it; what still has processes stays.
 class Cgroup {
  public:
   static Result<Cgroup> create(const std::string& path, mode_t mode = 0755);
@@ -35,15 +36,18 @@ class Cgroup {
   const std::string& path() const { return path_; }
   // SIGKILL to every member, also of the cgroups below, atomically against fork.
   bool kill() const;
-  // `populated 0` in cgroup.events: the proof that no member is left, here or below.
+  // `populated 0` in cgroup.events: the proof that no member is left, here or below. What cannot be read is not
+  // empty.
   bool empty() const;
-  // Those in the directory itself.
+  // Those in the directory itself. Only for their names: some may be missing.
   std::vector<pid_t> members() const;
 
  private:
-  Cgroup(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+  explicit Cgroup(std::string path) : path_(std::move(path)) {}
   std::string path_;
   UniqueFd fd_;
+  UniqueFd kill_;
+  UniqueFd events_;
 };
 
 // Directory of one run. It is locked (flock) while the run lives. A run that dies before it has written its

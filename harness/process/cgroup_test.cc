@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -95,11 +96,19 @@ TEST_F(CgroupTest, KillsAndCountsWhateverHasBecomeOfItsPath) {
   while (leaf->empty()) usleep(1000);
   EXPECT_EQ(leaf->members(), std::vector<pid_t>{child});
   EXPECT_FALSE(run->directory().empty()) << "what is below it counts too";
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{0, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);  // what a test can do to its runner
+  EXPECT_FALSE(leaf->empty());
   EXPECT_TRUE(leaf->kill());
+  setrlimit(RLIMIT_NOFILE, &before);
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, SIGKILL);
   while (!leaf->empty()) usleep(1000);
+  ASSERT_EQ(rmdir(leaf->path().c_str()), 0);
+  EXPECT_TRUE(leaf->empty()) << "it is gone";
 }
 
 }  // namespace

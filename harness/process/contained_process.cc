@@ -103,7 +103,9 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     if (limit_clock_) limit_clock_->start(Clock::now(), spec_.limits);
   }
 
-  int leader_pid() const override { return guard_gone_ || leader_status_ ? 0 : find_leader(guard_pid_); }
+  int leader_pid() const override {
+    return guard_gone_ || leader_status_ ? 0 : find_leader(guard_pid_, guard_children_.get());
+  }
 
  private:
   enum class Phase { kRunning, kLimitHook, kDraining, kTerminating, kKilling, kPassingOn, kEnded };
@@ -136,6 +138,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   void adopt(GuardProcess guard) {
     guard_pid_ = guard.process.pid;
     guard_gone_ = false;
+    guard_children_ = UniqueFd(guard::open_children(guard_pid_));
     leaf_ = std::move(guard.leaf);
     mark_ = std::move(guard.mark);
     control_.assign(guard.control.release());
@@ -216,7 +219,9 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   void kill_everything() {
     if (guard_gone_) return finish();
-    end_.termination.strays = find_strays(guard_pid_, leader_status_ ? 0 : leader_pid());
+    restore_open_files(recipe_);
+    end_.termination.strays =
+        find_strays(recipe_.reader, guard_pid_, leader_status_ ? 0 : leader_pid(), guard_children_.get());
     start_killing();
     if (held_) return take_over();
     order(guard::CommandType::kKill, 0);
@@ -228,10 +233,15 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     step_timer_.expires_after(spec_.reap);
     step_timer_.async_wait([self = shared_from_this()](error_code ec) {
       if (ec || self->phase_ != Phase::kKilling) return;
-      self->end_.termination.unreapable = true;
-      self->recipe_.unfinished = true;
-      self->finish();
+      self->give_up_killing();
     });
+  }
+
+  void give_up_killing() {
+    end_.termination.unreapable = true;
+    recipe_.unfinished = true;
+    if (sweep_ && !sweep_->doubt().empty()) end_.termination.guard_lost += ", and " + sweep_->doubt();
+    finish();
   }
 
   // ---- orders to the guard ----
@@ -427,6 +437,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     sweep_timer_.cancel();
     sweep_.reset();
     leaf_.reset();
+    guard_children_.reset();
   }
 
   // Nothing more is expected of the case; its output may still wait for the runner's own reader.
@@ -448,6 +459,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   void end() {
     if (phase_ == Phase::kEnded) return;
     phase_ = Phase::kEnded;
+    restore_open_files(recipe_);
     output_->abandon_readers();
     output_->finish(end_);
     end_.usage = cgroup_usage(leaf_ ? leaf_->path() : "");
@@ -476,6 +488,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
 
   pid_t guard_pid_ = 0;
   bool guard_gone_ = true;
+  UniqueFd guard_children_;  // opened before the case could take the right to open files from the runner
   std::optional<int> leader_status_;
   std::pair<std::int64_t, std::int64_t> leader_usage_;  // microseconds, KiB
   std::optional<SpawnError> spawn_failure_;

@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,10 +19,12 @@
 
 #include "harness/core/unique_fd.h"
 #include "harness/process/process_fixture.h"
+#include "harness/process/recipe.h"
 
 namespace proctor {
 namespace {
 
+using testing::HasSubstr;
 using testing::Optional;
 
 TEST_P(ContainedProcessTest, ExitCodeAndSignalAreTheLeadersOwn) {
@@ -216,6 +221,128 @@ TEST_P(ContainedProcessTest, WhatKillsTheGuardOnceItsLeaderIsReapedIsEndedByTheR
   EXPECT_FALSE(end.termination.strays.empty());
   EXPECT_FALSE(end.termination.unreapable);
   EXPECT_TRUE(reads_eof(reader.get(), 0));
+}
+
+// A test of the same user may lower the limit of open files of its guard and its runner. This class makes a process
+// that is the runner and can never raise it again; its failures are the test's.
+class RunnerWithoutFilesTest : public ContainedProcessTest {
+ protected:
+  template <typename Body>
+  void in_a_runner(Body body) {
+    const pid_t runner = fork();
+    if (runner == 0) {
+      (void)containment_.release();  // that of the parent
+      drop_right_to_raise_limits();
+      auto opened = Containment::open(GetParam(), "test-" + std::to_string(getpid()));
+      EXPECT_TRUE(opened.ok());
+      if (opened) {
+        containment_ = *std::move(opened);
+        body();
+        containment_.reset();
+      }
+      fflush(nullptr);
+      _exit(HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    waitpid(runner, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+
+  // The case has already done it to its guard, and leaves a daemon with a child.
+  ProcessSpec takes_files(const std::string& fifo, const std::string& then) {
+    ProcessSpec spec = shell("exec 9>" + fifo +
+                             "; (setsid sh -c 'trap \"\" TERM; sleep 1000 & sleep 1000' >/dev/null 2>&1 &); "
+                             "prlimit --pid $PPID --nofile=0 && echo now >&$PROCTOR_EVENTS_FD; " +
+                             then);
+    spec.events = true;
+    spec.on_event_line = [](std::string_view) {
+      const rlimit none{0, 0};
+      setrlimit(RLIMIT_NOFILE, &none);
+    };
+    return spec;
+  }
+
+ private:
+  static void drop_right_to_raise_limits() {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct data[2]{};
+    if (syscall(SYS_capget, &header, data) != 0) return;
+    for (auto* set : {&data[0].effective, &data[0].permitted}) *set &= ~(1U << CAP_SYS_RESOURCE);
+    syscall(SYS_capset, &header, data);
+  }
+};
+
+TEST_P(RunnerWithoutFilesTest, WhatIsLeftIsNamedAndEnded) {
+  const std::string fifo = make_fifo();
+  const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  in_a_runner([&] {
+    const ProcessEnd end = run(takes_files(fifo, "exit 0"));
+    EXPECT_EQ(end.cause, EndCause::kExited);
+    EXPECT_THAT(end.exit_code, Optional(0));
+    EXPECT_FALSE(end.termination.strays.empty());
+    EXPECT_FALSE(end.termination.unreapable);
+    EXPECT_EQ(end.termination.guard_lost, "") << "it still hears and obeys";
+  });
+  EXPECT_TRUE(reads_eof(reader.get(), 0));
+}
+
+TEST_P(RunnerWithoutFilesTest, ATimeoutIsStillOne) {
+  const std::string fifo = make_fifo();
+  const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  in_a_runner([&] {
+    ProcessSpec spec = takes_files(fifo, "sleep 1000");
+    spec.limits.timeout = Milliseconds(1'000);
+    spec.limits.grace = Milliseconds(100);
+    const ProcessEnd end = run(spec);
+    EXPECT_EQ(end.cause, EndCause::kTimeout);
+    EXPECT_FALSE(end.termination.unreapable);
+  });
+  EXPECT_TRUE(reads_eof(reader.get(), 0));
+}
+
+// Everything that can be found is ended; that nothing else carries the mark of the case cannot be proven.
+TEST_P(RunnerWithoutFilesTest, WithoutAGuardNothingCountsAsProven) {
+  const std::string fifo = make_fifo();
+  const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  in_a_runner([&] {
+    ProcessSpec spec = takes_files(fifo, "kill -9 $PPID; sleep 1000");
+    spec.limits.timeout = Milliseconds(2'000);
+    spec.limits.grace = Milliseconds(100);
+    spec.reap = Milliseconds(1'000);
+    const ProcessEnd end = run(spec);
+    if (GetParam() == Layer::kPidns) {
+      EXPECT_EQ(end.cause, EndCause::kTimeout) << "PID 1 of its namespace cannot be killed from inside";
+    } else {
+      EXPECT_EQ(end.cause, EndCause::kGuardLost);
+      EXPECT_TRUE(end.termination.unreapable);
+      EXPECT_THAT(end.termination.guard_lost, HasSubstr("/proc cannot be read"));
+    }
+  });
+  EXPECT_TRUE(reads_eof(reader.get(), 0));
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, RunnerWithoutFilesTest, testing::ValuesIn(kAllLayers), layer_name);
+
+// `server & exec proctor ...`
+TEST_P(ContainedProcessTest, AServerThatWasThereBeforeIsSpared) {
+  containment_.reset();
+  const pid_t server = fork();
+  if (server == 0) {
+    for (;;) pause();
+  }
+  auto opened = Containment::open(GetParam(), "test-" + std::to_string(getpid()) + "-server");
+  ASSERT_TRUE(opened.ok()) << opened.error().what;
+  containment_ = *std::move(opened);
+  ProcessSpec spec = shell("kill -9 $PPID; sleep 1000");
+  spec.limits.timeout = Milliseconds(1'000);
+  spec.limits.grace = Milliseconds(100);
+  const ProcessEnd end = run(spec);
+  for (const Stray& stray : end.termination.strays) EXPECT_NE(stray.pid, server);
+  containment_->recipe().unfinished = true;
+  EXPECT_TRUE(containment_->end_rest(Milliseconds(5'000)).empty());
+  EXPECT_EQ(waitpid(server, nullptr, WNOHANG), 0) << "it is alive";
+  kill(server, SIGKILL);
+  waitpid(server, nullptr, 0);
 }
 
 // Each SIGCONT is followed by a SIGSTOP: either the guard is fast enough, or the runner ends the case and it.

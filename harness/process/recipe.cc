@@ -21,6 +21,19 @@ Result<std::string> guard_path() {
   return path;
 }
 
+rlimit limit_of_open_files() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return limit;
+}
+
+void restore_open_files(const Recipe& recipe) {
+  const rlimit now = limit_of_open_files();
+  const rlimit& wanted = recipe.open_files;
+  if (now.rlim_cur >= wanted.rlim_cur && now.rlim_max >= wanted.rlim_max) return;
+  setrlimit(RLIMIT_NOFILE, &wanted);
+}
+
 namespace {
 
 std::string flags_of(const Recipe& recipe, const GuardSetup& setup) {

@@ -2,6 +2,8 @@
 // recipe with a real child) and by ContainedProcess.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,6 +17,8 @@
 #include "harness/process/guard/protocol.h"
 #include "harness/process/guard/signal_scope.h"
 #include "harness/process/layer.h"
+#include "harness/process/own_children.h"
+#include "harness/process/proc_reader.h"
 #include "harness/process/process_spec.h"
 #include "harness/process/spawn.h"
 
@@ -22,6 +26,8 @@ namespace proctor {
 
 // Path of the guard: beside the running executable. Error when it is not there.
 Result<std::string> guard_path();
+
+rlimit limit_of_open_files();
 
 // Facts that a layer's probe found and that every spawn uses.
 struct Recipe {
@@ -35,10 +41,17 @@ struct Recipe {
   std::string run_id;
   std::optional<RunCgroup> run_cgroup;
   int next_case = 0;
+  OwnChildren children;  // of the runner
+  ProcReader reader;
+  rlimit open_files = limit_of_open_files();  // of the runner; a test of the same user may lower it
   // Guards that are alive: any other child of the runner is an orphan of a lost guard.
   std::set<pid_t> guards;
   bool unfinished = false;  // a case could not be ended: at the end of the run somebody looks again
 };
+
+// Gives the runner back the right to open files, which a test may have taken (prlimit). Only root can where the hard
+// limit was lowered as well.
+void restore_open_files(const Recipe& recipe);
 
 struct GuardProcess {
   Spawned process;

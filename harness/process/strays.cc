@@ -1,5 +1,7 @@
 #include "harness/process/strays.h"
 
+#include <cerrno>
+#include <sstream>
 #include <string>
 
 #include "harness/core/read_file.h"
@@ -12,42 +14,67 @@ namespace {
 constexpr std::size_t kMaxNamed = 64;
 constexpr std::size_t kMaxCommand = 200;
 
-// "" when the process is gone meanwhile.
-std::string read_proc(pid_t pid, const char* name) {
-  auto text = read_file("/proc/" + std::to_string(pid) + "/" + name);
-  return text ? *std::move(text) : "";
+Result<std::string> read_proc(pid_t pid, const char* name) {
+  return read_file("/proc/" + std::to_string(pid) + "/" + name);
 }
 
-}  // namespace
-
-bool is_zombie_or_gone(pid_t pid) {
-  const std::string stat = read_proc(pid, "stat");
-  const std::size_t after_name = stat.rfind(") ");
-  return after_name == std::string::npos || stat[after_name + 2] == 'Z' || stat[after_name + 2] == 'X';
-}
-
-std::string command_of(pid_t pid) {
-  std::string command = read_proc(pid, "cmdline");
-  for (char& c : command) {
-    if (c == '\0') c = ' ';
-  }
-  while (!command.empty() && command.back() == ' ') command.pop_back();
+std::string shown(std::string command) {
   if (command.size() > kMaxCommand) command.resize(kMaxCommand);
   return clean_text(command);
 }
 
-std::vector<Stray> find_strays(pid_t guard, pid_t leader) {
+}  // namespace
+
+// proc_pid_stat(5): the name in field 2 may hold anything; what is wanted are the fields 3, 20 and 22.
+Result<ProcessStat> read_stat(pid_t pid) {
+  const auto text = read_proc(pid, "stat");
+  if (!text) return text.error();
+  const std::size_t after_name = text->rfind(") ");
+  ProcessStat stat;
+  std::istringstream fields(after_name == std::string::npos ? "" : text->substr(after_name + 2));
+  std::string skipped;
+  fields >> stat.state;
+  for (int field = 4; field < 20; ++field) fields >> skipped;
+  fields >> stat.threads >> skipped >> stat.start_time;
+  if (!fields) return Error::system("read the stat of a process", ESRCH);
+  return stat;
+}
+
+bool means_gone(const Error& error) { return error.sys_errno == ENOENT || error.sys_errno == ESRCH; }
+
+bool is_zombie_or_gone(pid_t pid) {
+  const auto stat = read_stat(pid);
+  if (!stat) return means_gone(stat.error());
+  return stat->state == 'X' || (stat->state == 'Z' && stat->threads <= 1);
+}
+
+std::string command_of(ProcReader& reader, pid_t pid) {
+  auto text = reader.read(pid, "cmdline");
+  std::string command = text ? *std::move(text) : "";
+  for (char& c : command) {
+    if (c == '\0') c = ' ';
+  }
+  while (!command.empty() && command.back() == ' ') command.pop_back();
+  if (!command.empty()) return shown(std::move(command));
+  const auto name = read_proc(pid, "comm");
+  return name ? shown("[" + name->substr(0, name->find('\n')) + "]") : "";
+}
+
+std::vector<Stray> find_strays(ProcReader& reader, pid_t guard, pid_t leader, int children_fd) {
   std::vector<Stray> strays;
-  for (const pid_t pid : guard::descendants(guard)) {
+  const guard::PidList found = guard::descendants(guard, children_fd);
+  for (const pid_t pid : found) {
     if (pid == leader || is_zombie_or_gone(pid)) continue;
     if (strays.size() == kMaxNamed) break;
-    strays.push_back({pid, command_of(pid)});
+    strays.push_back({pid, command_of(reader, pid)});
   }
+  if (const int err = found.why_not_whole(); err != 0 && strays.size() < kMaxNamed)
+    strays.push_back({0, "what else is there " + Error::system("cannot be read", err).what});
   return strays;
 }
 
-pid_t find_leader(pid_t guard) {
-  for (const pid_t pid : guard::descendants(guard)) {
+pid_t find_leader(pid_t guard, int children_fd) {
+  for (const pid_t pid : guard::descendants(guard, children_fd)) {
     if (!is_zombie_or_gone(pid)) return pid;
   }
   return 0;

@@ -13,7 +13,6 @@
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/clock.h"
-#include "harness/core/read_file.h"
 #include "harness/process/guard/tree.h"
 #include "harness/process/recipe.h"
 #include "harness/process/strays.h"
@@ -24,44 +23,78 @@ namespace {
 constexpr std::size_t kMaxFound = 64;
 constexpr Milliseconds kBetweenRounds{2};
 
-// A child of this process that has not been reaped. Nothing else can be told from one that got its pid.
-bool is_own_child(pid_t pid) {
-  siginfo_t info{};
-  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+enum class Marked { kYes, kNo, kUnknown };
+
+// Whose first thread has ended shows its environment in the others only.
+std::string environ_of(pid_t pid) {
+  const auto stat = read_stat(pid);
+  std::error_code error;
+  if (!stat || stat->state != 'Z') return "environ";
+  for (std::filesystem::directory_iterator at("/proc/" + std::to_string(pid) + "/task", error), end;
+       !error && at != end; at.increment(error)) {
+    const std::string thread = at->path().filename().string();
+    if (thread != std::to_string(pid)) return "task/" + thread + "/environ";
+  }
+  return "environ";
 }
 
-// `mark` ends an entry, or only begins its value: then it ends with a slash.
-bool has_mark(pid_t pid, const std::string& mark) {
-  const auto environment = read_file("/proc/" + std::to_string(pid) + "/environ");
-  if (!environment) return false;
+// `mark` ends an entry, or only begins its value: then it ends with a slash. The environment of another user's process
+// is not ours to read.
+Marked has_mark(ProcReader& reader, pid_t pid, const std::string& mark) {
+  const auto environment = reader.read(pid, environ_of(pid));
+  if (!environment) {
+    const int err = environment.error().sys_errno;
+    return means_gone(environment.error()) || err == EACCES || err == EPERM ? Marked::kNo : Marked::kUnknown;
+  }
   std::string entry = std::string(1, '\0') + child::kContainmentVariable + "=" + mark;
   if (!mark.ends_with('/')) entry += '\0';
-  return ('\0' + *environment + '\0').find(entry) != std::string::npos;
+  return ('\0' + *environment + '\0').find(entry) != std::string::npos ? Marked::kYes : Marked::kNo;
 }
 
-// Those that can be read. The mark is read again once the process is held, so that it is not another's pid.
-template <typename Named>
-bool kill_marked(const std::string& mark, Named named) {
+struct MarkedSearch {
   bool any = false;
+  std::string doubt;  // what could not be looked at, or ""
+};
+
+// What was there before this process is none of its cases.
+bool is_older(pid_t pid, const Result<ProcessStat>& self) {
+  const auto stat = read_stat(pid);
+  return stat && self && stat->start_time < self->start_time;
+}
+
+void kill_held(pid_t pid, const UniqueFd& held) {
+  if (held) {
+    syscall(SYS_pidfd_send_signal, held.get(), SIGKILL, nullptr, 0);
+  } else {
+    kill(pid, SIGKILL);
+  }
+}
+
+// The mark is read again once the process is held, so that it is not another's pid.
+template <typename Named>
+MarkedSearch kill_marked(ProcReader& reader, const std::string& mark, Named named) {
+  MarkedSearch search;
+  const auto self = read_stat(getpid());
   std::error_code error;
   for (std::filesystem::directory_iterator at("/proc", error), end; !error && at != end;
        at.increment(error)) {
     const std::string name = at->path().filename().string();
     pid_t pid = 0;
     const auto [rest, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (bad != std::errc() || *rest != '\0' || pid == getpid() || !has_mark(pid, mark)) continue;
-    if (is_zombie_or_gone(pid)) continue;
+    if (bad != std::errc() || *rest != '\0' || pid == getpid()) continue;
+    if (is_zombie_or_gone(pid) || is_older(pid, self)) continue;
+    const Marked marked = has_mark(reader, pid, mark);
+    if (marked == Marked::kUnknown)
+      search.doubt = "process " + name + " " + command_of(reader, pid) + " does not show its environment";
+    if (marked != Marked::kYes) continue;
     const UniqueFd held(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-    if (!has_mark(pid, mark)) continue;
-    any = true;
+    if (has_mark(reader, pid, mark) != Marked::kYes) continue;
+    search.any = true;
     named(pid);
-    if (held) {
-      syscall(SYS_pidfd_send_signal, held.get(), SIGKILL, nullptr, 0);
-    } else {
-      kill(pid, SIGKILL);
-    }
+    kill_held(pid, held);
   }
-  return any;
+  if (error) search.doubt = Error::system("/proc cannot be read", error.value()).what;
+  return search;
 }
 
 }  // namespace
@@ -91,9 +124,10 @@ bool Sweep::end_guard() {
 
 // What a guard held that is dead by now: the runner is the next subreaper above it.
 bool Sweep::end_orphans() {
-  bool any = false;
-  for (const pid_t pid : guard::descendants(getpid())) {
-    if (recipe_.guards.contains(pid) || !is_own_child(pid)) continue;
+  const guard::PidList children = recipe_.children.now();
+  bool any = children.why_not_whole() != 0;
+  for (const pid_t pid : children) {
+    if (recipe_.guards.contains(pid)) continue;
     any = true;
     for (const pid_t below : guard::descendants(pid)) name(below);
     name(pid);
@@ -105,27 +139,49 @@ bool Sweep::end_orphans() {
 }
 
 bool Sweep::end_marked() {
-  return kill_marked(mark_, [this](pid_t pid) { name(pid); });
+  const auto search = kill_marked(recipe_.reader, mark_, [this](pid_t pid) { name(pid); });
+  doubt_ = search.doubt;
+  return search.any || !search.doubt.empty();
 }
 
 void Sweep::name(pid_t pid) {
   if (found_.size() == kMaxFound || is_zombie_or_gone(pid) || !named_.insert(pid).second) return;
-  found_.push_back({pid, command_of(pid)});
+  found_.push_back({pid, command_of(recipe_.reader, pid)});
 }
+
+namespace {
+
+// Those of this process that a containment has started, and what they have left to it.
+std::vector<Stray> end_children(Recipe& recipe) {
+  const guard::PidList children = recipe.children.now();
+  std::vector<Stray> left;
+  for (const pid_t pid : children) {
+    guard::signal_descendants(pid, SIGKILL);
+    kill(pid, SIGKILL);
+    if (waitpid(pid, nullptr, WNOHANG) == pid) {
+      recipe.guards.erase(pid);
+      continue;
+    }
+    for (Stray& below : find_strays(recipe.reader, pid, 0)) left.push_back(std::move(below));
+    if (!is_zombie_or_gone(pid)) left.push_back({pid, command_of(recipe.reader, pid)});
+  }
+  if (const int err = children.why_not_whole(); err != 0)
+    left.push_back({0, Error::system("what is there cannot be read", err).what});
+  return left;
+}
+
+}  // namespace
 
 std::vector<Stray> sweep_rest(Recipe& recipe, Milliseconds limit) {
   if (recipe.guards.empty() && !recipe.unfinished) return {};
   const auto give_up = Clock::now() + limit;
   for (;;) {
     if (recipe.run_cgroup && !recipe.run_cgroup->directory().empty()) recipe.run_cgroup->directory().kill();
-    guard::signal_descendants(getpid(), SIGKILL);
-    for (const pid_t pid : guard::descendants(getpid())) {
-      if (waitpid(pid, nullptr, WNOHANG) == pid) recipe.guards.erase(pid);
-    }
-    std::vector<Stray> left = find_strays(getpid(), 0);
-    const auto outside = [&left](pid_t pid) { left.push_back({pid, command_of(pid)}); };
-    const bool marked = kill_marked(recipe.run_id + "/", outside);
-    if ((left.empty() && !marked) || Clock::now() >= give_up) return left;
+    std::vector<Stray> left = end_children(recipe);
+    const auto outside = [&](pid_t pid) { left.push_back({pid, command_of(recipe.reader, pid)}); };
+    const auto marked = kill_marked(recipe.reader, recipe.run_id + "/", outside);
+    if (!marked.doubt.empty()) left.push_back({0, marked.doubt});
+    if ((left.empty() && !marked.any) || Clock::now() >= give_up) return left;
     std::this_thread::sleep_for(kBetweenRounds);
   }
 }

@@ -21,7 +21,7 @@ struct Recipe;
 class Sweep {
  public:
   // `leaf` may be null; it and `recipe` must live as long as this.
-  Sweep(const Recipe& recipe, pid_t guard, const Cgroup* leaf, std::string mark)
+  Sweep(Recipe& recipe, pid_t guard, const Cgroup* leaf, std::string mark)
       : recipe_(recipe), guard_(guard), leaf_(leaf), mark_(std::move(mark)) {}
 
   // SIGKILL to all that is found, and to the guard unless it is `reaped` by now. True when nothing was found.
@@ -31,6 +31,9 @@ class Sweep {
   // What it has sent SIGKILL to, without the guard; at most 64 are named.
   const std::vector<Stray>& found() const { return found_; }
 
+  // What the last round could not look at, which may be of the case: then it has not found everything. "": nothing.
+  const std::string& doubt() const { return doubt_; }
+
  private:
   bool end_leaf();
   bool end_guard();
@@ -38,12 +41,13 @@ class Sweep {
   bool end_marked();
   void name(pid_t pid);
 
-  const Recipe& recipe_;
+  Recipe& recipe_;
   pid_t guard_;
   const Cgroup* leaf_;
   std::string mark_;
   std::set<pid_t> named_;
   std::vector<Stray> found_;
+  std::string doubt_;
 };
 
 // The last net, at the end of a run: ends every case that is not over, with its guard, and what was left of

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -50,6 +51,13 @@ struct Options {
   int leases = 0;
   char* leaf = nullptr;
   char** command = nullptr;
+};
+
+// Opened before the case starts: a test may lower the limit of open files of its guard to 0.
+struct Means {
+  int own_children = -1;
+  int cgroup_kill = -1;
+  int epoll = -1;
 };
 
 struct ExecFailure {
@@ -206,7 +214,7 @@ pid_t start_leader(const Options& options) {
 }
 
 // The guard must not hold the case's pipes: their end-of-file belongs to the case.
-void drop_case_descriptors() {
+void drop_case_descriptors(const Options& options) {
   const int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = 0; fd <= 2; ++fd) {
     if (null_fd >= 0) {
@@ -215,7 +223,7 @@ void drop_case_descriptors() {
       close(fd);
     }
   }
-  close(kEventsFd);
+  if (options.events) close(kEventsFd);
 }
 
 // As waitpid() would give it.
@@ -246,31 +254,24 @@ Children reap(pid_t& leader) {
 }
 
 // As PID 1: every process of the namespace but this one, unless a filter above this one refuses -1.
-void signal_all(const Options& options, int signal) {
+void signal_all(const Options& options, const Means& means, int signal) {
   if (options.init && (kill(-1, signal) == 0 || errno == ESRCH)) return;
-  signal_descendants(getpid(), signal);
+  signal_descendants(getpid(), signal, means.own_children);
 }
 
 // Kills until no child is left. As PID 1 one kill(-1) is final: the kernel restarts a fork that races with
 // it. Under cgroup.kill likewise; the sweep that follows catches what a root test moved out of the leaf.
 // Without either it is a race against forks that each round wins with some probability.
 // The answer goes out once the kernel has the kill in hand, or after the first round.
-void end_everything(const Options& options, pid_t leader) {
+void end_everything(const Options& options, const Means& means, pid_t leader) {
   bool answered = false;
   const auto answer = [&answered] {
     if (!answered) report(ReportType::kObeyed, static_cast<int>(CommandType::kKill));
     answered = true;
   };
   for (int round = 0;; ++round) {
-    if (options.cgroup) {
-      const int fd = openat(kCgroupFd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
-      if (fd >= 0) {
-        (void)!write(fd, "1", 1);
-        close(fd);
-        answer();
-      }
-    }
-    signal_all(options, SIGKILL);
+    if (means.cgroup_kill >= 0 && pwrite(means.cgroup_kill, "1", 1, 0) == 1) answer();
+    signal_all(options, means, SIGKILL);
     answer();
     if (reap(leader) == Children::kNone) return;
     // A killed child is reaped within microseconds; one in uninterruptible sleep, or one that only root can
@@ -305,13 +306,13 @@ void continue_runner(pid_t runner) {
 
 enum class Next { kGoOn, kEnd, kOrphaned };
 
-Next handle_command(const Options& options) {
+Next handle_command(const Options& options, const Means& means) {
   Command command{};
   const ssize_t got = recv(kControlFd, &command, sizeof(command), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Next::kGoOn;
   if (got != sizeof(command)) return Next::kOrphaned;
   if (command.type == CommandType::kKill) return Next::kEnd;
-  signal_all(options, command.value);
+  signal_all(options, means, command.value);
   report(ReportType::kObeyed, static_cast<int>(command.type));
   return Next::kGoOn;
 }
@@ -332,6 +333,23 @@ Protected protected_processes(const Options& options) {
   return {getppid(), getpgid(getppid()), getpid(), getpgrp()};
 }
 
+// What cannot be opened is missing later; then the runner ends what this guard cannot.
+Means open_means(const Options& options) {
+  Means means;
+  if (!options.init) means.own_children = open_children(getpid());
+  if (options.cgroup) means.cgroup_kill = openat(kCgroupFd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+  means.epoll = epoll_create1(EPOLL_CLOEXEC);
+  return means;
+}
+
+// Not poll(): that refuses more descriptors than the limit of open files, which a test may lower.
+bool watch(const Means& means, int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  return epoll_ctl(means.epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
 int guard_main(Options& options) {
   sigset_t all;
   sigfillset(&all);
@@ -346,28 +364,31 @@ int guard_main(Options& options) {
   fcntl(kCgroupFd, F_SETFD, FD_CLOEXEC);
   options.who = protected_processes(options);
 
-  pid_t leader = start_leader(options);
-  if (leader < 0) return 0;
-  drop_case_descriptors();
-
   sigset_t chld;
   sigemptyset(&chld);
   sigaddset(&chld, SIGCHLD);
+
   const int signal_fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
-  Next next = signal_fd < 0 ? Next::kEnd : Next::kGoOn;
+  const Means means = open_means(options);
+  const bool can_wait = signal_fd >= 0 && watch(means, signal_fd) && watch(means, kControlFd);
+  pid_t leader = start_leader(options);
+  if (leader < 0) return 0;
+  drop_case_descriptors(options);
+
+  Next next = can_wait ? Next::kGoOn : Next::kEnd;
   const bool runner_in_reach = !options.init && options.signal_scope != SignalScope::kLandlock;
   while (next == Next::kGoOn) {
     if (reap(leader) == Children::kNone) return 0;
-    pollfd fds[2] = {{kControlFd, POLLIN, 0}, {signal_fd, POLLIN, 0}};
-    const int ready = poll(fds, 2, runner_in_reach ? kLookAtRunnerMs : -1);
+    epoll_event event{};
+    const int ready = epoll_wait(means.epoll, &event, 1, runner_in_reach ? kLookAtRunnerMs : -1);
     if (ready == 0) continue_runner(options.who.runner);
     if (ready <= 0) continue;
     signalfd_siginfo info;
     while (read(signal_fd, &info, sizeof(info)) > 0) {
     }
-    if (fds[0].revents != 0) next = handle_command(options);
+    if (event.data.fd == kControlFd) next = handle_command(options, means);
   }
-  end_everything(options, leader);
+  end_everything(options, means, leader);
   if (next == Next::kOrphaned) remove_leaf(options);
   return 0;
 }

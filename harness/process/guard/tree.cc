@@ -7,19 +7,28 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace proctor::guard {
 namespace {
 
+// Whoever is gone has no children.
+void note_failure(PidList& out) {
+  if (errno != ENOENT && errno != ESRCH) out.miss(errno);
+}
+
 // The file holds decimal pids, each followed by a blank.
-void append_pids(const char* path, PidList& out) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
+void append_pids(int fd, PidList& out) {
   pid_t pid = 0;
   char buffer[4096];
-  ssize_t got;
-  while ((got = read(fd, buffer, sizeof(buffer))) > 0) {
+  off_t at = 0;
+  for (;;) {
+    const ssize_t got = pread(fd, buffer, sizeof(buffer), at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) note_failure(out);
+    if (got <= 0) return;
+    at += got;
     for (ssize_t i = 0; i < got; ++i) {
       if (buffer[i] >= '0' && buffer[i] <= '9') {
         pid = pid * 10 + (buffer[i] - '0');
@@ -29,7 +38,6 @@ void append_pids(const char* path, PidList& out) {
       }
     }
   }
-  close(fd);
 }
 
 // Children hang below the thread that forked them, so every thread is asked.
@@ -37,13 +45,23 @@ void append_children(pid_t pid, PidList& out) {
   char path[64];
   snprintf(path, sizeof(path), "/proc/%d/task", pid);
   DIR* tasks = opendir(path);
-  if (tasks == nullptr) return;
-  while (const dirent* entry = readdir(tasks)) {
+  if (tasks == nullptr) return note_failure(out);
+  for (;;) {
+    errno = 0;
+    const dirent* entry = readdir(tasks);
+    if (entry == nullptr) break;
     if (entry->d_name[0] == '.') continue;
     char file[352];
     snprintf(file, sizeof(file), "%s/%s/children", path, entry->d_name);
-    append_pids(file, out);
+    const int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+      note_failure(out);
+      continue;
+    }
+    append_pids(fd, out);
+    close(fd);
   }
+  if (errno != 0) note_failure(out);
   closedir(tasks);
 }
 
@@ -84,22 +102,42 @@ void PidList::push(pid_t pid) {
   if (size_ == capacity_) {
     const size_t wanted = capacity_ == 0 ? 64 : 2 * capacity_;
     auto* grown = static_cast<pid_t*>(realloc(pids_, wanted * sizeof(pid_t)));
-    if (grown == nullptr) return;
+    if (grown == nullptr) return miss(ENOMEM);
     pids_ = grown;
     capacity_ = wanted;
   }
   pids_[size_++] = pid;
 }
 
-PidList descendants(pid_t root) {
+int open_children(pid_t pid) {
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+  return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+PidList read_children(int children_fd) {
   PidList found;
-  append_children(root, found);
+  append_pids(children_fd, found);
+  return found;
+}
+
+PidList descendants(pid_t root, int children_fd) {
+  PidList found;
+  if (children_fd >= 0) {
+    append_pids(children_fd, found);
+  } else {
+    append_children(root, found);
+  }
   for (size_t i = 0; i < found.size(); ++i) append_children(found[i], found);
   return found;
 }
 
-void signal_descendants(pid_t root, int signal) {
-  for (const pid_t pid : descendants(root)) {
+void signal_descendants(pid_t root, int signal, int children_fd) {
+  for (const pid_t pid : descendants(root, children_fd)) {
+    if (is_own_child(pid)) {
+      kill(pid, signal);
+      continue;
+    }
     const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
     if (pidfd < 0) {
       // Without pidfds the window between reading and sending stays open; it is a few microseconds.
@@ -109,6 +147,11 @@ void signal_descendants(pid_t root, int signal) {
     if (is_descendant(pid, root)) (void)syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0);
     close(pidfd);
   }
+}
+
+bool is_own_child(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 }  // namespace proctor::guard

@@ -241,6 +241,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     end_.termination.unreapable = true;
     recipe_.unfinished = true;
     if (sweep_ && !sweep_->doubt().empty()) end_.termination.guard_lost += ", and " + sweep_->doubt();
+    if (!guard_gone_) add_strays(find_strays(recipe_.reader, guard_pid_, 0, guard_children_.get()));
     finish();
   }
 
@@ -309,10 +310,9 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
     check_done();
   }
 
-  void name_swept() {
-    if (!sweep_) return;
+  void add_strays(const std::vector<Stray>& more) {
     auto& strays = end_.termination.strays;
-    for (const Stray& found : sweep_->found()) {
+    for (const Stray& found : more) {
       const auto same = [&found](const Stray& stray) { return stray.pid == found.pid; };
       if (std::none_of(strays.begin(), strays.end(), same)) strays.push_back(found);
     }
@@ -444,7 +444,7 @@ class Case final : public ContainedProcess, public std::enable_shared_from_this<
   void finish() {
     if (phase_ == Phase::kPassingOn || phase_ == Phase::kEnded) return;
     phase_ = Phase::kPassingOn;
-    name_swept();
+    if (sweep_) add_strays(sweep_->found());
     if (output_->read_rest([self = shared_from_this()] { self->end(); })) return end();
     step_timer_.cancel();
     if (end_.cause == EndCause::kExited && !spec_.limits.timeout)

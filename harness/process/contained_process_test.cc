@@ -323,6 +323,27 @@ TEST_P(RunnerWithoutFilesTest, WithoutAGuardNothingCountsAsProven) {
 
 INSTANTIATE_TEST_SUITE_P(Layers, RunnerWithoutFilesTest, testing::ValuesIn(kAllLayers), layer_name);
 
+// Whoever asks for its command line sleeps with it. Its file is its child's, and that one can be killed.
+TEST_P(ContainedProcessTest, WhoHoldsTheLockOfItsMemoryDoesNotHoldUpTheRunner) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "misbehaving";
+  if (geteuid() != 0 || access("/dev/fuse", R_OK | W_OK) != 0) GTEST_SKIP() << "needs: FUSE as root";
+  ProcessSpec spec = shell("(exec " + program + " mmap-stuck) & wait");
+  spec.limits.timeout = Milliseconds(1'000);
+  spec.limits.grace = Milliseconds(100);
+  spec.keep_stdout = true;
+  ProcessEnd end;
+  do {
+    end = run(spec);
+    spec.limits.timeout = *spec.limits.timeout * 2;
+  } while (end.cause == EndCause::kTimeout && end.kept_stdout.find("stuck\n") == std::string::npos);
+  if (end.cause == EndCause::kExited) GTEST_SKIP() << "needs: mounts of its own";
+  EXPECT_EQ(end.cause, EndCause::kTimeout);
+  EXPECT_FALSE(end.termination.unreapable);
+  std::vector<std::string> commands;
+  for (const Stray& stray : end.termination.strays) commands.push_back(stray.command);
+  EXPECT_THAT(commands, testing::Contains("[misbehaving]"));
+}
+
 // `server & exec proctor ...`
 TEST_P(ContainedProcessTest, AServerThatWasThereBeforeIsSpared) {
   containment_.reset();

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kMaxTraced = 16;       // processes; a debugger each, all at once
 constexpr Milliseconds kReserve{300};        // for writing it all down
 constexpr std::size_t kMaxOddOutput = 4096;  // bytes that are shown of what is no stack
+constexpr Milliseconds kPatience{250};       // with a process that does not let its files be read
 constexpr Milliseconds kPythonLimit{2'000};  // py-spy takes 0.1 s; the rest is for native stacks
 
 bool has_names(const std::vector<ThreadStack>& threads) {
@@ -63,6 +64,7 @@ class Collection {
   std::ostream& text_;
   Clock::time_point end_;
   ToolSettings tools_;
+  ProcReader reader_{kPatience};
   Findings findings_;
 };
 
@@ -72,7 +74,7 @@ void Collection::collect_processes() {
   if (!request_.kernel_gap.empty()) add_gap(request_.kernel_gap);
   for (const int pid : living_descendants(request_.guard)) {
     ProcessFinding process;
-    process.facts = read_process(pid);
+    process.facts = read_process(reader_, pid);
     if (process.facts.threads.empty()) continue;
     process.cgroup = cgroup_figures(process.facts.cgroup);
     text_ << facts_text(process) << std::flush;
@@ -90,7 +92,7 @@ std::vector<ProcessFinding*> Collection::pythons() {
   std::vector<ProcessFinding*> processes;
   for (ProcessFinding& process : findings_.processes) {
     if (!process.facts.may_trace || processes.size() == kMaxTraced) continue;
-    process.python.interpreter = find_interpreter(process.facts.pid);
+    process.python.interpreter = find_interpreter(reader_, process.facts.pid);
     if (!process.python.interpreter.empty()) processes.push_back(&process);
   }
   return processes;

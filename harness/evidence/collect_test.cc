@@ -31,7 +31,7 @@ class CollectTest : public testing::Test {
     ASSERT_TRUE(opened) << opened.error().what;
     containment_ = std::move(*opened);
     ASSERT_EQ(child_.rest(), "up\n");
-    while (read_process(child_.pid()).state != 'S')
+    while (read_process(reader_, child_.pid()).state != 'S')
       std::this_thread::yield();  // it is up a moment before it waits
     request_.guard = ::getpid();
     request_.devices = {"xpu-sim:0"};
@@ -57,6 +57,7 @@ class CollectTest : public testing::Test {
   std::ostringstream text_;
   std::vector<std::vector<std::string>> digests_;
   std::list<TempDir> directories_;
+  ProcReader reader_;
 };
 
 TEST_F(CollectTest, NamesTheFunctionThatAProgramWaitsIn) {
@@ -137,7 +138,7 @@ class CollectPythonTest : public CollectTest {
   void SetUp() override {
     CollectTest::SetUp();
     if (python_.rest() != "up\n") GTEST_SKIP() << "needs: python3 on PATH";
-    if (!read_process(python_.pid()).may_trace) GTEST_SKIP() << "needs: ptrace";
+    if (!read_process(reader_, python_.pid()).may_trace) GTEST_SKIP() << "needs: ptrace";
   }
 
   // What is said of a py-spy that is this shell script, and that nothing of it is left.

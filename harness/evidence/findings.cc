@@ -170,6 +170,9 @@ std::string facts_text(const ProcessFinding& process) {
                                  or_unknown(facts.command));
   text += fmt::format("  state {}, {} threads, {} KiB resident, {} KiB swapped\n", facts.state,
                       facts.threads.size(), facts.resident_kib, facts.swapped_kib);
+  if (facts.holds_memory_lock)
+    text +=
+        "  holds the lock of its address space: nobody can read its command line, environment and mappings\n";
   if (!facts.rank.empty()) text += fmt::format("  rank {}\n", facts.rank);
   text += "  device nodes:";
   for (const std::string& node : facts.device_nodes) text += ' ' + clean_text(node);

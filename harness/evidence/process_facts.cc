@@ -11,6 +11,7 @@
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
 #include "harness/process/guard/tree.h"
+#include "harness/process/strays.h"
 
 namespace proctor {
 namespace {
@@ -21,12 +22,13 @@ constexpr std::size_t kMaxProcesses = 64;
 constexpr std::size_t kMaxThreads = 256;
 constexpr std::size_t kMaxCommand = 300;
 
-std::string text_of(const std::string& path) {
-  auto text = read_file(path);
+std::string trimmed(Result<std::string> text) {
   if (!text) return "";
   while (!text->empty() && (text->back() == '\n' || text->back() == '\0')) text->pop_back();
   return *std::move(text);
 }
+
+std::string text_of(const std::string& path) { return trimmed(read_file(path)); }
 
 int number(std::string_view text) {
   int value = 0;
@@ -52,7 +54,9 @@ char state_of(const std::string& status) {
 
 int last_number(const std::string& text) { return number(text.substr(text.find_last_of(" \t") + 1)); }
 
-ThreadFacts read_thread(const std::string& directory, int tid) {
+ThreadFacts read_thread(ProcReader& reader, int pid, int tid) {
+  const std::string name = "task/" + std::to_string(tid);
+  const std::string directory = "/proc/" + std::to_string(pid) + "/" + name;
   const std::string status = text_of(directory + "/status");
   ThreadFacts thread;
   thread.tid = tid;
@@ -61,8 +65,8 @@ ThreadFacts read_thread(const std::string& directory, int tid) {
   thread.state = state_of(status);
   thread.wchan = text_of(directory + "/wchan");
   if (thread.wchan == "0") thread.wchan.clear();
-  thread.syscall = text_of(directory + "/syscall");
-  thread.kernel_stack = text_of(directory + "/stack");
+  thread.syscall = trimmed(reader.read(pid, name + "/syscall"));
+  thread.kernel_stack = trimmed(reader.read(pid, name + "/stack"));
   return thread;
 }
 
@@ -85,8 +89,8 @@ void add_open_nodes(const std::string& proc, std::set<std::string>& nodes) {
 }
 
 // A node can stay mapped after its descriptor was closed.
-void add_mapped_nodes(const std::string& proc, std::set<std::string>& nodes) {
-  std::istringstream maps(text_of(proc + "/maps"));
+void add_mapped_nodes(const std::string& text, std::set<std::string>& nodes) {
+  std::istringstream maps(text);
   for (std::string line; std::getline(maps, line);) {
     const std::size_t path = line.find("/dev/");
     if (path != line.npos && is_accelerator_node(line.substr(path))) nodes.insert(line.substr(path));
@@ -149,13 +153,12 @@ bool is_accelerator_node(std::string_view path) {
 std::vector<int> living_descendants(int root) {
   std::vector<int> pids;
   for (const pid_t pid : guard::descendants(root)) {
-    const char state = state_of(text_of("/proc/" + std::to_string(pid) + "/status"));
-    if (state != '?' && state != 'Z' && state != 'X' && pids.size() < kMaxProcesses) pids.push_back(pid);
+    if (!is_zombie_or_gone(pid) && pids.size() < kMaxProcesses) pids.push_back(pid);
   }
   return pids;
 }
 
-ProcessFacts read_process(int pid) {
+ProcessFacts read_process(ProcReader& reader, int pid) {
   const std::string proc = "/proc/" + std::to_string(pid);
   const std::string status = text_of(proc + "/status");
   ProcessFacts facts;
@@ -169,17 +172,19 @@ ProcessFacts read_process(int pid) {
   facts.cgroup = line_value(text_of(proc + "/cgroup"), "0::");
   for (const int tid : numbered_entries(proc + "/task")) {
     if (facts.threads.size() == kMaxThreads) break;
-    facts.threads.push_back(read_thread(proc + "/task/" + std::to_string(tid), tid));
+    facts.threads.push_back(read_thread(reader, pid, tid));
   }
   std::stable_partition(facts.threads.begin(), facts.threads.end(),
                         [pid](const ThreadFacts& thread) { return thread.tid == pid; });
-  const auto traced = read_file(proc + "/syscall");
+  const auto traced = reader.read(pid, "syscall");
   facts.may_trace = traced.ok() || (traced.error().sys_errno != EPERM && traced.error().sys_errno != EACCES);
   std::set<std::string> nodes;
   add_open_nodes(proc, nodes);
-  facts.command = command_in(text_of(proc + "/cmdline"));
-  facts.rank = rank_in(text_of(proc + "/environ"));
-  add_mapped_nodes(proc, nodes);
+  const auto command = reader.read(pid, "cmdline");
+  facts.holds_memory_lock = !command && command.error().sys_errno == ETIMEDOUT;
+  facts.command = command_in(trimmed(command));
+  facts.rank = rank_in(trimmed(reader.read(pid, "environ")));
+  add_mapped_nodes(trimmed(reader.read(pid, "maps")), nodes);
   facts.device_nodes.assign(nodes.begin(), nodes.end());
   return facts;
 }

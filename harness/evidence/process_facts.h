@@ -1,15 +1,16 @@
 // What the kernel says about one process of a case: state, where its threads wait, what it holds, how much
 // memory it has. Read from /proc; a file that may not be read leaves its field empty.
 //
-// Some of these files wait for locks of the process itself (exec_update_lock behind `syscall` and `stack`,
-// mmap_lock behind `cmdline` and `environ`: fs/proc/base.c), so this runs in a child that can be killed,
-// never in the runner.
+// Some of these files wait for locks of the process itself (process/proc_reader.h): what does not come in time is left
+// out. All the same this runs in a child that can be killed, never in the runner.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "harness/process/proc_reader.h"
 
 namespace proctor {
 
@@ -35,6 +36,7 @@ struct ProcessFacts {
   std::vector<std::string> device_nodes;  // open or mapped accelerators, sorted
   std::string cgroup;                     // path below the mount
   std::vector<ThreadFacts> threads;       // the main thread first
+  bool holds_memory_lock = false;         // command, environment and mappings did not come in time
   bool may_trace = true;                  // whether stacks can be read at all
 };
 
@@ -42,7 +44,7 @@ struct ProcessFacts {
 std::vector<int> living_descendants(int root);
 
 // A process that has ended meanwhile has no threads.
-ProcessFacts read_process(int pid);
+ProcessFacts read_process(ProcReader& reader, int pid);
 
 // Memory and process figures of a cgroup, whose `path` is as in ProcessFacts: one figure a line, as in the
 // kernel's files; "" without cgroup v2.

@@ -8,7 +8,6 @@
 
 #include "harness/core/json.h"
 #include "harness/core/json_text.h"
-#include "harness/core/read_file.h"
 #include "harness/core/text.h"
 
 namespace proctor {
@@ -61,8 +60,8 @@ ThreadStack thread_of(const json& thread, const ProcessFacts& process) {
 
 }  // namespace
 
-std::string find_interpreter(int pid) {
-  const auto maps = read_file("/proc/" + std::to_string(pid) + "/maps");
+std::string find_interpreter(ProcReader& reader, int pid) {
+  const auto maps = reader.read(pid, "maps");
   if (!maps) return "";
   std::istringstream lines(*maps);
   for (std::string line; std::getline(lines, line);) {

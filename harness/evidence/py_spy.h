@@ -10,6 +10,7 @@
 #include "harness/core/result.h"
 #include "harness/evidence/process_facts.h"
 #include "harness/evidence/stack_frame.h"
+#include "harness/process/proc_reader.h"
 
 namespace proctor {
 
@@ -19,7 +20,7 @@ struct PythonStacks {
 };
 
 // The program or library that makes the process a Python, as it sees the path itself; "" for others.
-std::string find_interpreter(int pid);
+std::string find_interpreter(ProcReader& reader, int pid);
 
 // With --nonblocking py-spy does not pause the process, so that it leaves nothing stopped when it is killed.
 // Native frames are not asked for: they need the pause, and py-spy fails if the process is in another PID

@@ -65,13 +65,14 @@ TEST(PySpy, AnythingElseIsNoStack) {
 }
 
 TEST(PySpy, IsAskedOfAPythonAndOfNothingElse) {
+  ProcReader reader;
   testing_support::TalkingChild python(
       {"python3", "-c", "import os, time; os.write(1, b'up\\n'); os.close(1); time.sleep(999)"});
   if (python.rest() != "up\n") GTEST_SKIP() << "needs: python3 on PATH";
-  EXPECT_NE(find_interpreter(python.pid()).find("python3"), std::string::npos);
+  EXPECT_NE(find_interpreter(reader, python.pid()).find("python3"), std::string::npos);
   testing_support::TalkingChild other({EVIDENCE_SAMPLE});
   ASSERT_EQ(other.rest(), "up\n");
-  EXPECT_EQ(find_interpreter(other.pid()), "");
+  EXPECT_EQ(find_interpreter(reader, other.pid()), "");
 }
 
 }  // namespace

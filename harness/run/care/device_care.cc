@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/core/read_file.h"
+#include "harness/process/strays.h"
 
 namespace proctor {
 namespace {
@@ -14,24 +14,19 @@ constexpr Milliseconds kLookAgain{100};
 constexpr Milliseconds kNotable{100};  // a wait that people are told of
 
 // A process that can be named: its command line, or its name when it has none.
-std::string describe_holder(const DeviceHolder& holder) {
-  auto command = read_file(fmt::format("/proc/{}/cmdline", holder.pid));
-  if (command) {
-    while (!command->empty() && command->back() == '\0') command->pop_back();
-    std::replace(command->begin(), command->end(), '\0', ' ');
-  }
-  const bool known = command && !command->empty();
-  return fmt::format("pid {} ({}) has {} MiB", holder.pid, known ? *command : "not visible from here",
-                     holder.bytes >> 20);
+std::string describe_holder(ProcReader& reader, const DeviceHolder& holder) {
+  const std::string command = command_of(reader, holder.pid);
+  return fmt::format("pid {} ({}) has {} MiB", holder.pid,
+                     command.empty() ? "not visible from here" : command, holder.bytes >> 20);
 }
 
 // Says who has memory on the device, and gives the sum.
-std::uint64_t add_holders(const DeviceState& state, DeviceFinding& finding) {
+std::uint64_t add_holders(ProcReader& reader, const DeviceState& state, DeviceFinding& finding) {
   std::uint64_t bytes = 0;
   for (const auto& holder : state.holders.value_or(std::vector<DeviceHolder>{})) {
     if (holder.bytes == 0) continue;
     bytes += holder.bytes;
-    finding.detail += (finding.detail.empty() ? "" : ", ") + describe_holder(holder);
+    finding.detail += (finding.detail.empty() ? "" : ", ") + describe_holder(reader, holder);
     finding.holders += std::to_string(holder.pid) + " ";
   }
   return bytes;
@@ -217,7 +212,7 @@ DeviceFinding DeviceCare::find_left(const std::string& device, const DeviceState
   baseline = std::min(baseline, *state.used_bytes);
   if (*state.used_bytes <= baseline + kGranularity) return finding;
   finding.left_bytes = *state.used_bytes - baseline;
-  finding.settled = add_holders(state, finding) > 0 ? Settled::kForeign : Settled::kNotBack;
+  finding.settled = add_holders(reader_, state, finding) > 0 ? Settled::kForeign : Settled::kNotBack;
   return finding;
 }
 
@@ -225,7 +220,7 @@ DeviceFinding DeviceCare::find_left(const std::string& device, const DeviceState
 DeviceFinding DeviceCare::find_holders(const std::string& device, const DeviceState& state) {
   if (!state.holders) return unknown(device, "the driver does not say who has memory on it");
   DeviceFinding finding{.device = device};
-  finding.left_bytes = add_holders(state, finding);
+  finding.left_bytes = add_holders(reader_, state, finding);
   if (finding.left_bytes > 0) finding.settled = Settled::kForeign;
   return finding;
 }

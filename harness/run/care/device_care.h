@@ -16,6 +16,7 @@
 #include "harness/core/clock.h"
 #include "harness/core/events.h"
 #include "harness/devices/telemetry/device_monitor.h"
+#include "harness/process/proc_reader.h"
 
 namespace proctor {
 
@@ -95,6 +96,7 @@ class DeviceCare {
 
   boost::asio::io_context& io_;
   std::unique_ptr<DeviceMonitor> monitor_;
+  ProcReader reader_;
   Milliseconds settle_;
   std::map<std::string, std::uint64_t> baseline_;          // the least that was ever seen in use, by device
   std::set<std::pair<std::string, std::string>> told_;     // unknown states already reported: device, why

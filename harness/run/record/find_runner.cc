@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
 #include "harness/process/guard/protocol.h"
+#include "harness/process/strays.h"
 
 namespace proctor {
 namespace {
@@ -42,6 +44,12 @@ std::vector<int> all_pids() {
 // "" when it is gone, or not ours to read.
 std::string read_of(int pid, const char* file) {
   auto text = read_file(fmt::format("/proc/{}/{}", pid, file));
+  return text ? *std::move(text) : "";
+}
+
+// The same of a file that waits for a lock of the process; "" as well when it does not come in time.
+std::string read_of(ProcReader& reader, int pid, const char* file) {
+  auto text = reader.read(pid, file);
   return text ? *std::move(text) : "";
 }
 
@@ -86,8 +94,8 @@ bool is_guard_of(const std::string& arguments, const std::string& run_id) {
 }
 
 // By the mark of the run, or of one of its containments.
-bool is_marked(int pid, const std::string& run_id) {
-  const std::string environment = read_of(pid, "environ");
+bool is_marked(ProcReader& reader, int pid, const std::string& run_id) {
+  const std::string environment = read_of(reader, pid, "environ");
   return has_variable(environment, std::string(child::kRunIdVariable) + "=" + run_id) ||
          ('\0' + environment).find('\0' + (std::string(child::kContainmentVariable) + "=" + run_id + "/")) !=
              environment.npos;
@@ -101,25 +109,33 @@ bool is_named(int pid, const std::vector<LeftProcess>& named) {
   });
 }
 
-// Whether it is one of the run is read after the process is held, so that its pid is not another's by then.
-std::vector<ProcessHandle> processes_of(const std::string& run_id, const std::vector<LeftProcess>& named) {
+bool is_silent(ProcReader& reader, int pid) {
+  const auto environment = reader.read(pid, "environ");
+  return !environment && environment.error().sys_errno == ETIMEDOUT;
+}
+
+struct Leftovers {
   std::vector<ProcessHandle> found;
+  std::vector<int> silent;  // younger than the run, and their environment did not come in time
+};
+
+// Whether it is one of the run is read after the process is held, so that its pid is not another's by then.
+Leftovers processes_of(ProcReader& reader, const RunRecord& record, const std::vector<LeftProcess>& named) {
+  const std::string& run_id = record.run_id;
+  Leftovers left;
   for (const int pid : all_pids()) {
     if (pid == ::getpid()) continue;
     auto held = ProcessHandle::open(pid, start_time_of(pid));
     if (!held) continue;
-    const bool ours = is_marked(pid, run_id) || is_in_cgroup(read_of(pid, "cgroup"), run_id) ||
-                      is_named(pid, named) || is_guard_of(read_of(pid, "cmdline"), run_id);
-    if (ours && !held->gone()) found.push_back(*std::move(held));
+    const bool ours = is_marked(reader, pid, run_id) || is_in_cgroup(read_of(pid, "cgroup"), run_id) ||
+                      is_named(pid, named) || is_guard_of(read_of(reader, pid, "cmdline"), run_id);
+    if (ours && !held->gone()) {
+      left.found.push_back(*std::move(held));
+    } else if (!ours && start_time_of(pid) >= record.start_time && is_silent(reader, pid)) {
+      left.silent.push_back(pid);
+    }
   }
-  return found;
-}
-
-std::string command_of(int pid) {
-  std::string command = read_of(pid, "cmdline");
-  std::replace(command.begin(), command.end(), '\0', ' ');
-  if (!command.empty()) command.pop_back();
-  return clean_text(command);
+  return left;
 }
 
 }  // namespace
@@ -182,19 +198,25 @@ bool stop_runner(const ProcessHandle& runner, Milliseconds limit, std::vector<st
 bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std::string>& said) {
   // A pid and a start time mean nothing after a reboot.
   const auto named = record.boot_id == boot_id() ? record.left : std::vector<LeftProcess>();
+  ProcReader reader;
   std::set<int> told;
   const auto give_up = Clock::now() + limit;
   for (;;) {
-    const auto left = processes_of(record.run_id, named);
-    if (left.empty()) return true;
-    for (const ProcessHandle& process : left) {
-      const std::string command = command_of(process.pid());
+    const auto left = processes_of(reader, record, named);
+    if (left.found.empty() && left.silent.empty()) return true;
+    for (const ProcessHandle& process : left.found) {
+      const std::string command = command_of(reader, process.pid());
       const bool killed = process.signal(SIGKILL).ok();
       if (!told.insert(process.pid()).second) continue;
       said.push_back(
           fmt::format("{} process {} ({})", killed ? "killed" : "failed to kill", process.pid(), command));
     }
-    if (Clock::now() >= give_up) return false;
+    if (Clock::now() >= give_up) {
+      for (const int pid : left.silent)
+        said.push_back(
+            fmt::format("process {} ({}) does not show whose it is", pid, command_of(reader, pid)));
+      return false;
+    }
     std::this_thread::sleep_for(kPoll);
   }
 }

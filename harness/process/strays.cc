@@ -1,8 +1,10 @@
 #include "harness/process/strays.h"
 
 #include <cerrno>
+#include <filesystem>
 #include <sstream>
 #include <string>
+#include <system_error>
 
 #include "harness/core/read_file.h"
 #include "harness/core/text.h"
@@ -42,10 +44,25 @@ Result<ProcessStat> read_stat(pid_t pid) {
 
 bool means_gone(const Error& error) { return error.sys_errno == ENOENT || error.sys_errno == ESRCH; }
 
+bool has_ended(const ProcessStat& stat) {
+  return stat.state == 'X' || (stat.state == 'Z' && stat.threads <= 1);
+}
+
+std::string environ_file(pid_t pid) {
+  const auto stat = read_stat(pid);
+  if (!stat || stat->state != 'Z') return "environ";
+  std::error_code error;
+  for (std::filesystem::directory_iterator at("/proc/" + std::to_string(pid) + "/task", error), end;
+       !error && at != end; at.increment(error)) {
+    const std::string thread = at->path().filename().string();
+    if (thread != std::to_string(pid)) return "task/" + thread + "/environ";
+  }
+  return "environ";
+}
+
 bool is_zombie_or_gone(pid_t pid) {
   const auto stat = read_stat(pid);
-  if (!stat) return means_gone(stat.error());
-  return stat->state == 'X' || (stat->state == 'Z' && stat->threads <= 1);
+  return stat ? has_ended(*stat) : means_gone(stat.error());
 }
 
 std::string command_of(ProcReader& reader, pid_t pid) {

@@ -22,6 +22,13 @@ struct ProcessStat {
 
 Result<ProcessStat> read_stat(pid_t pid);
 
+// Nothing runs any more, whether somebody has reaped it or not. A process is a zombie once its first thread has ended,
+// whatever the others do.
+bool has_ended(const ProcessStat& stat);
+
+// Below /proc/PID, the file that has its environment: that of another thread once the first one has ended.
+std::string environ_file(pid_t pid);
+
 // Whether the failure of a reading below /proc/PID means that the process is gone.
 bool means_gone(const Error& error);
 
@@ -29,7 +36,7 @@ bool means_gone(const Error& error);
 // more, because something cannot be read, a last one without a pid says so. `children_fd` is as in guard/tree.h.
 std::vector<Stray> find_strays(ProcReader& reader, pid_t guard, pid_t leader, int children_fd = -1);
 
-// Also true of a process that nobody has reaped yet. False while another thread of it than the first lives.
+// Also true of a process that nobody has reaped yet.
 bool is_zombie_or_gone(pid_t pid);
 
 // Its command line, made safe to show; its name in brackets when it has none or does not show it in time; "" when it is

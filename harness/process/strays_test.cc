@@ -102,6 +102,7 @@ TEST_F(Strays, OneWithoutACommandLineHasItsName) {
   });
   while (read_stat(child.pid())->state != 'Z') usleep(1000);
   EXPECT_EQ(command_of(reader_, child.pid()), "[first gone]");
+  EXPECT_EQ(*reader_.read(child.pid(), environ_file(child.pid())), *reader_.read(getpid(), "environ"));
 }
 
 TEST_F(Strays, WhatCannotBeReadIsNotGone) {

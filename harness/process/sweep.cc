@@ -25,23 +25,10 @@ constexpr Milliseconds kBetweenRounds{2};
 
 enum class Marked { kYes, kNo, kUnknown };
 
-// Whose first thread has ended shows its environment in the others only.
-std::string environ_of(pid_t pid) {
-  const auto stat = read_stat(pid);
-  std::error_code error;
-  if (!stat || stat->state != 'Z') return "environ";
-  for (std::filesystem::directory_iterator at("/proc/" + std::to_string(pid) + "/task", error), end;
-       !error && at != end; at.increment(error)) {
-    const std::string thread = at->path().filename().string();
-    if (thread != std::to_string(pid)) return "task/" + thread + "/environ";
-  }
-  return "environ";
-}
-
 // `mark` ends an entry, or only begins its value: then it ends with a slash. The environment of another user's process
 // is not ours to read.
 Marked has_mark(ProcReader& reader, pid_t pid, const std::string& mark) {
-  const auto environment = reader.read(pid, environ_of(pid));
+  const auto environment = reader.read(pid, environ_file(pid));
   if (!environment) {
     const int err = environment.error().sys_errno;
     return means_gone(environment.error()) || err == EACCES || err == EPERM ? Marked::kNo : Marked::kUnknown;

@@ -48,7 +48,7 @@ std::string read_of(int pid, const char* file) {
 }
 
 // The same of a file that waits for a lock of the process; "" as well when it does not come in time.
-std::string read_of(ProcReader& reader, int pid, const char* file) {
+std::string read_of(ProcReader& reader, int pid, const std::string& file) {
   auto text = reader.read(pid, file);
   return text ? *std::move(text) : "";
 }
@@ -95,7 +95,7 @@ bool is_guard_of(const std::string& arguments, const std::string& run_id) {
 
 // By the mark of the run, or of one of its containments.
 bool is_marked(ProcReader& reader, int pid, const std::string& run_id) {
-  const std::string environment = read_of(reader, pid, "environ");
+  const std::string environment = read_of(reader, pid, environ_file(pid));
   return has_variable(environment, std::string(child::kRunIdVariable) + "=" + run_id) ||
          ('\0' + environment).find('\0' + (std::string(child::kContainmentVariable) + "=" + run_id + "/")) !=
              environment.npos;
@@ -110,7 +110,7 @@ bool is_named(int pid, const std::vector<LeftProcess>& named) {
 }
 
 bool is_silent(ProcReader& reader, int pid) {
-  const auto environment = reader.read(pid, "environ");
+  const auto environment = reader.read(pid, environ_file(pid));
   return !environment && environment.error().sys_errno == ETIMEDOUT;
 }
 

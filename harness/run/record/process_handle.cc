@@ -6,12 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <sstream>
 #include <string>
 #include <thread>
 
 #include "harness/core/clock.h"
-#include "harness/core/read_file.h"
+#include "harness/process/strays.h"
 
 namespace proctor {
 namespace {
@@ -20,22 +19,10 @@ constexpr auto kPollWithoutPidfd = std::chrono::milliseconds(20);  // only witho
 
 }  // namespace
 
-// Counted after the last ')': the command in field 2 may hold anything. A zombie has ended, also where nobody
-// reaps it, as below an idle PID 1 in a container.
+// What has ended has ended also where nobody reaps it, as below an idle PID 1 in a container.
 std::uint64_t start_time_of(int pid) {
-  const auto text = read_file("/proc/" + std::to_string(pid) + "/stat");
-  if (!text) return 0;
-  const auto end_of_command = text->rfind(')');
-  if (end_of_command == std::string::npos) return 0;
-  std::istringstream fields(text->substr(end_of_command + 1));
-  std::string state;
-  fields >> state;
-  if (state == "Z" || state == "X") return 0;
-  std::string skipped;
-  for (int field = 4; field < 22; ++field) fields >> skipped;
-  std::uint64_t start = 0;
-  fields >> start;
-  return start;
+  const auto stat = read_stat(pid);
+  return stat && !has_ended(*stat) ? stat->start_time : 0;
 }
 
 // The identity is read after the process is held: before, it could end in between and

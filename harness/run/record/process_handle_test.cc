@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <thread>
+
+#include "harness/process/strays.h"
 
 namespace proctor {
 namespace {
@@ -53,6 +56,22 @@ TEST(ProcessHandle, OnlyWithThatPidAndThatStartTime) {
   EXPECT_EQ(WTERMSIG(reap(child)), SIGKILL);
   EXPECT_TRUE(held->signal(SIGKILL).ok()) << "it has ended, which is what was wanted";
   EXPECT_FALSE(ProcessHandle::open(child, start));
+}
+
+TEST(ProcessHandle, AProcessIsAliveAsLongAsAnyOfItsThreads) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::thread([] { ::pause(); }).detach();
+    ::syscall(SYS_exit, 0);  // of this thread alone
+  }
+  while (read_stat(child)->state != 'Z') std::this_thread::yield();
+  const auto held = ProcessHandle::open(child, start_time_of(child));
+  ASSERT_TRUE(held);
+  EXPECT_FALSE(held->gone());
+  EXPECT_FALSE(held->wait_until_gone(Milliseconds(1)));
+  EXPECT_TRUE(held->signal(SIGKILL).ok());
+  EXPECT_TRUE(held->wait_until_gone(Milliseconds(60'000)));
+  EXPECT_EQ(WTERMSIG(reap(child)), SIGKILL);
 }
 
 TEST(ProcessHandle, ASignalNeverReachesTheNextOneWithThatPid) {

@@ -22,13 +22,13 @@ constexpr std::size_t kMaxProcesses = 64;
 constexpr std::size_t kMaxThreads = 256;
 constexpr std::size_t kMaxCommand = 300;
 
-std::string trimmed(Result<std::string> text) {
+std::string without_end(Result<std::string> text) {
   if (!text) return "";
   while (!text->empty() && (text->back() == '\n' || text->back() == '\0')) text->pop_back();
   return *std::move(text);
 }
 
-std::string text_of(const std::string& path) { return trimmed(read_file(path)); }
+std::string text_of(const std::string& path) { return without_end(read_file(path)); }
 
 int number(std::string_view text) {
   int value = 0;
@@ -65,8 +65,8 @@ ThreadFacts read_thread(ProcReader& reader, int pid, int tid) {
   thread.state = state_of(status);
   thread.wchan = text_of(directory + "/wchan");
   if (thread.wchan == "0") thread.wchan.clear();
-  thread.syscall = trimmed(reader.read(pid, name + "/syscall"));
-  thread.kernel_stack = trimmed(reader.read(pid, name + "/stack"));
+  thread.syscall = without_end(reader.read(pid, name + "/syscall"));
+  thread.kernel_stack = without_end(reader.read(pid, name + "/stack"));
   return thread;
 }
 
@@ -182,9 +182,9 @@ ProcessFacts read_process(ProcReader& reader, int pid) {
   add_open_nodes(proc, nodes);
   const auto command = reader.read(pid, "cmdline");
   facts.holds_memory_lock = !command && command.error().sys_errno == ETIMEDOUT;
-  facts.command = command_in(trimmed(command));
-  facts.rank = rank_in(trimmed(reader.read(pid, "environ")));
-  add_mapped_nodes(trimmed(reader.read(pid, "maps")), nodes);
+  facts.command = command_in(without_end(command));
+  facts.rank = rank_in(without_end(reader.read(pid, "environ")));
+  add_mapped_nodes(without_end(reader.read(pid, "maps")), nodes);
   facts.device_nodes.assign(nodes.begin(), nodes.end());
   return facts;
 }

@@ -49,8 +49,8 @@ struct Recipe {
   bool unfinished = false;  // a case could not be ended: at the end of the run somebody looks again
 };
 
-// Gives the runner back the right to open files, which a test may have taken (prlimit). Only root can where the hard
-// limit was lowered as well.
+// Gives the runner back the right to open files, which a test may have taken (prlimit). Where the hard limit was lowered
+// as well, that takes CAP_SYS_RESOURCE.
 void restore_open_files(const Recipe& recipe);
 
 struct GuardProcess {

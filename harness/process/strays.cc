@@ -74,7 +74,8 @@ std::string command_of(ProcReader& reader, pid_t pid) {
   while (!command.empty() && command.back() == ' ') command.pop_back();
   if (!command.empty()) return shown(std::move(command));
   const auto name = read_proc(pid, "comm");
-  return name ? shown("[" + name->substr(0, name->find('\n')) + "]") : "";
+  if (!name) return means_gone(name.error()) ? "" : "[?]";
+  return shown("[" + name->substr(0, name->find('\n')) + "]");
 }
 
 std::vector<Stray> find_strays(ProcReader& reader, pid_t guard, pid_t leader, int children_fd) {

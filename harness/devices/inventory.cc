@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
+#include "harness/core/remove_tree.h"
 #include "harness/process/contained_process.h"
 #include "harness/process/containment.h"
 
@@ -25,8 +25,7 @@ class ScratchDirectory {
     if (mkdtemp(path_.data()) == nullptr) path_.clear();
   }
   ~ScratchDirectory() {
-    std::error_code ignored;  // a leftover directory spoils no answer
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+    if (!path_.empty()) static_cast<void>(remove_tree(path_));  // a leftover directory spoils no answer
   }
   ScratchDirectory(const ScratchDirectory&) = delete;
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;

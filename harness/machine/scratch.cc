@@ -1,18 +1,22 @@
 #include "harness/machine/scratch.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/magic.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
-#include <filesystem>
+
+#include "harness/core/remove_tree.h"
+#include "harness/core/text.h"
 
 namespace proctor {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kMemory = "/dev/shm";
 constexpr std::size_t kMaxBase = 12;  // so that BASE/pr-XXXXXX/NNNNNNN has at most 30 characters
@@ -28,63 +32,49 @@ std::string base_directory() {
   return wanted.empty() || wanted.front() != '/' || wanted.size() > kMaxBase ? "/tmp" : wanted;
 }
 
-// A test may leave directories without permissions behind; only a root test can leave any that are not ours.
-void open_up_one(const fs::path& directory) {
-  std::error_code ignored;  // what cannot be opened up cannot be emptied, and that is reported
-  fs::permissions(directory, fs::perms::owner_all, fs::perm_options::add | fs::perm_options::nofollow,
-                  ignored);
+std::string random_name() {
+  std::uint64_t random[2] = {};
+  static_cast<void>(!::getrandom(random, sizeof random, 0));
+  return fmt::format("{:016x}", random[0] ^ random[1]);
 }
 
-void open_up(const fs::path& directory) {
-  open_up_one(directory);
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(directory, ignored)) {
-    if (entry.is_directory(ignored) && !entry.is_symlink(ignored)) open_up(entry.path());
-  }
-}
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
-Result<void> remove_tree(const std::string& path) {
-  std::error_code error;
-  fs::remove_all(path, error);
-  if (error == std::errc::permission_denied) {
-    open_up(path);
-    error.clear();
-    fs::remove_all(path, error);
-  }
-  if (error) return Error::system("remove " + path, error.value());
-  return {};
-}
-
-Result<void> empty_directory(const std::string& path) {
-  open_up_one(path);
-  std::error_code error;
-  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-    if (auto removed = remove_tree(entry->path().string()); !removed) return removed;
-  }
-  if (error) return Error::system("empty " + path, error.value());
-  return {};
+Result<ScratchRoot::Root> ScratchRoot::make_root(const std::string& parent) {
+  Root root{.path = parent + "/pr-XXXXXX", .fd = {}};
+  if (!::mkdtemp(root.path.data())) return Error::system("create scratch directory " + root.path, errno);
+  root.fd = UniqueFd(::open(root.path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!root.fd) return Error::system("open scratch directory " + root.path, errno);
+  return root;
 }
 
 Result<std::unique_ptr<ScratchRoot>> ScratchRoot::create() {
-  std::string path = base_directory() + "/pr-XXXXXX";
-  if (!::mkdtemp(path.data())) return Error::system("create scratch directory " + path, errno);
-  std::string memory = std::string(kMemory) + "/pr-XXXXXX";
-  if (!is_memory(kMemory) || !::mkdtemp(memory.data())) memory.clear();
-  return std::unique_ptr<ScratchRoot>(new ScratchRoot(std::move(path), std::move(memory)));
+  auto disk = make_root(base_directory());
+  if (!disk) return disk.error();
+  auto memory = is_memory(kMemory) ? make_root(kMemory) : Result<Root>(Root{});
+  return std::unique_ptr<ScratchRoot>(
+      new ScratchRoot(std::move(*disk), memory ? std::move(*memory) : Root{}));
 }
 
 ScratchRoot::~ScratchRoot() {
-  for (const auto& path : paths()) static_cast<void>(remove_tree(path));
+  for (const auto& path : paths()) {
+    if (const auto removed = remove_tree(path); !removed)
+      std::fprintf(stderr, "proctor: failed to %s\n", clean_text(removed.error().what).c_str());
+  }
 }
 
 std::vector<std::string> ScratchRoot::paths() const {
-  return memory_.empty() ? std::vector{path_} : std::vector{path_, memory_};
+  return memory_.path.empty() ? std::vector{disk_.path} : std::vector{disk_.path, memory_.path};
+}
+
+const ScratchRoot::Root& ScratchRoot::root_of(const std::string& directory) const {
+  return !memory_.path.empty() && directory.starts_with(memory_.path + "/") ? memory_ : disk_;
 }
 
 std::string ScratchRoot::new_file_name() {
-  return (memory_.empty() ? path_ : memory_) + "/" + std::to_string(next_++);
+  return (memory_.path.empty() ? disk_ : memory_).path + "/" + random_name();
 }
 
 Result<std::string> ScratchRoot::new_directory() {
@@ -99,20 +89,28 @@ Result<std::string> ScratchRoot::lease_directory() {
     free_directories_.pop_back();
     return path;
   }
-  std::string path = path_ + "/" + std::to_string(next_++);
+  std::string path = disk_.path + "/" + std::to_string(next_++);
   if (::mkdir(path.c_str(), 0700) != 0) return Error::system("create scratch directory " + path, errno);
   return path;
 }
 
 Result<void> ScratchRoot::give_back(const std::string& directory) {
+  const UniqueFd& root = root_of(directory).fd;
+  const std::string name = name_of(directory);
   struct stat info {};
   // A case may have removed it, or put something else in its place.
-  const bool intact = ::lstat(directory.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-  if (!intact) return remove_tree(directory);
-  if (auto emptied = empty_directory(directory); !emptied) return emptied;
-  if (::chmod(directory.c_str(), 0700) != 0) return Error::system("make " + directory + " private", errno);
+  const bool intact =
+      ::fstatat(root.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
+  if (!intact) return remove(directory);
+  if (auto emptied = empty_directory_at(root.get(), name, directory); !emptied) return emptied;
+  if (::fchmodat(root.get(), name.c_str(), 0700, 0) != 0)
+    return Error::system("make " + directory + " private", errno);
   free_directories_.push_back(directory);
   return {};
+}
+
+Result<void> ScratchRoot::remove(const std::string& directory) {
+  return remove_tree_at(root_of(directory).fd.get(), name_of(directory), directory);
 }
 
 }  // namespace proctor

@@ -9,43 +9,47 @@
 #include <vector>
 
 #include "harness/core/result.h"
+#include "harness/core/unique_fd.h"
 
 namespace proctor {
 
 class ScratchRoot {
  public:
   static Result<std::unique_ptr<ScratchRoot>> create();
-  ~ScratchRoot();  // removes it with everything below it
+  ~ScratchRoot();  // removes it with everything below it; what stays is said on stderr
   ScratchRoot(const ScratchRoot&) = delete;
   ScratchRoot& operator=(const ScratchRoot&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return disk_.path; }
   // All directories of the run. If it is killed, another process removes them.
   std::vector<std::string> paths() const;
   // An empty directory below the root (mode 0700). give_back() returns it once nobody can write to it any
   // more; it is then emptied and used again, because making a directory costs milliseconds on ext4.
   Result<std::string> lease_directory();
   Result<void> give_back(const std::string& directory);
-  // The name of a small file that does not exist yet. It is in memory (/dev/shm) if that exists: on ext4
-  // thousands of short-lived files slow down the creation of every other file for seconds, because
-  // inodes are not reused at once.
+  // Removes one of our directories with everything in it, whatever became of those above it.
+  Result<void> remove(const std::string& directory);
+  // The name of a small file that does not exist yet, and that no earlier case can have guessed and made. It is in
+  // memory (/dev/shm) if that exists: on ext4 thousands of short-lived files slow down the creation of every other file
+  // for seconds, because inodes are not reused at once.
   std::string new_file_name();
   // A new directory (mode 0700), also in memory.
   Result<std::string> new_directory();
 
  private:
-  ScratchRoot(std::string path, std::string memory) : path_(std::move(path)), memory_(std::move(memory)) {}
+  // A directory that was opened when it was made: a case may mount or put another one over its name.
+  struct Root {
+    std::string path;  // "" = there is none
+    UniqueFd fd;
+  };
+  static Result<Root> make_root(const std::string& parent);
+  ScratchRoot(Root disk, Root memory) : disk_(std::move(disk)), memory_(std::move(memory)) {}
+  const Root& root_of(const std::string& directory) const;
 
-  std::string path_;
-  std::string memory_;  // "" = there is none
+  Root disk_;
+  Root memory_;
   std::uint64_t next_ = 1;
   std::vector<std::string> free_directories_;
 };
-
-// Removes a directory tree and never follows links. Directories of our own that cannot be
-// read are made readable first.
-Result<void> remove_tree(const std::string& path);
-// Removes everything below a directory; the directory itself stays.
-Result<void> empty_directory(const std::string& path);
 
 }  // namespace proctor

@@ -176,13 +176,13 @@ class RowAttempt {
   // What cannot be removed now goes with the scratch root, or is swept by the next run.
   void clean_up() {
     std::error_code ignored;
-    if (!session_.state.empty()) std::filesystem::remove_all(session_.state, ignored);
+    if (!session_.state.empty()) static_cast<void>(setup_.scratch->remove(session_.state));
     if (!session_.log.empty()) std::filesystem::remove(session_.log, ignored);
-    if (!rendezvous_.empty()) std::filesystem::remove_all(rendezvous_, ignored);
+    if (!rendezvous_.empty()) static_cast<void>(setup_.scratch->remove(rendezvous_));
     if (!rank_plan_.empty()) std::filesystem::remove(rank_plan_, ignored);
     if (scratch_.empty()) return;
     if (auto returned = setup_.scratch->give_back(scratch_); !returned)
-      std::filesystem::remove_all(scratch_, ignored);
+      static_cast<void>(setup_.scratch->remove(scratch_));
   }
 
   void done() {

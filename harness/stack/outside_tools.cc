@@ -11,6 +11,7 @@
 
 #include "harness/core/outside_program.h"
 #include "harness/core/read_file.h"
+#include "harness/core/remove_tree.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 
@@ -73,8 +74,8 @@ OutsideTools::OutsideTools(OutsideTools&& other) noexcept
 }
 
 OutsideTools::~OutsideTools() {
-  std::error_code ignored;  // a leftover in the directory for temporary files harms nobody
-  if (!directory_.empty()) fs::remove_all(directory_, ignored);
+  // A leftover in the directory for temporary files harms nobody.
+  if (!directory_.empty()) static_cast<void>(remove_tree(directory_));
 }
 
 Result<WebAnswer> OutsideTools::get(const std::string& url, const std::vector<std::string>& headers) const {

@@ -264,7 +264,7 @@ void RunningAttempt::tell_ranks(const ProcessEnd* end, AttemptEnded& event) cons
 }
 
 void RunningAttempt::clean_rendezvous() {
-  if (auto removed = remove_tree(rendezvous_); !removed)
+  if (auto removed = context_.scratch.remove(rendezvous_); !removed)
     context_.sink.on(Warning{"scratch_left", "failed to " + removed.error().what});
 }
 

@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "harness/core/remove_tree.h"
 #include "harness/core/replace_file.h"
 #include "harness/run/record/run_record.h"
 
@@ -83,7 +84,8 @@ void remove_old_runs(const fs::path& root, const std::string& newest, std::size_
   }
   std::ranges::sort(names);  // by time
   for (std::size_t i = 0; i + keep <= names.size(); ++i) {
-    if (is_finished(root / names[i], linked.contains(names[i]))) fs::remove_all(root / names[i], error);
+    if (is_finished(root / names[i], linked.contains(names[i])))
+      static_cast<void>(remove_tree(root / names[i]));  // the next run tries again
   }
 }
 

@@ -17,8 +17,8 @@
 
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
+#include "harness/core/remove_tree.h"
 #include "harness/core/unique_fd.h"
-#include "harness/machine/scratch.h"
 #include "harness/process/cgroup.h"
 #include "harness/run/record/process_handle.h"
 

@@ -20,6 +20,7 @@
 #include "harness/cli/run_command.h"
 #include "harness/core/exit_code.h"
 #include "harness/core/read_file.h"
+#include "harness/core/regular_file.h"
 #include "harness/core/replace_file.h"
 #include "harness/core/text.h"
 #include "harness/machine/discovery.h"
@@ -135,6 +136,11 @@ std::int64_t last_change_ms(const fs::path& file) {
   return std::int64_t{status.st_mtim.tv_sec} * 1000 + status.st_mtim.tv_nsec / 1'000'000;
 }
 
+std::string text_or_empty(const fs::path& path) {
+  auto text = read_regular(path.string(), kMostRecord);
+  return text ? *std::move(text) : "";
+}
+
 JoinRequest parts_of_run(const fs::path& run, std::vector<std::string> command_line) {
   JoinRequest request{
       .run_id = run.filename().string(), .command_line = std::move(command_line), .parts = {}};
@@ -144,7 +150,7 @@ JoinRequest parts_of_run(const fs::path& run, std::vector<std::string> command_l
       request.parts.push_back({place, *std::move(model), last_change_ms(run / place / "journal.jsonl")});
       continue;
     }
-    const std::string refused = read_file_or_empty((run / place / kRefusedFile).string());
+    const std::string refused = text_or_empty(run / place / kRefusedFile);
     const std::string why =
         refused.empty() ? "failed to " + model.error().what : refused.substr(0, refused.find('\n'));
     const bool lost = refused.empty() || refused.ends_with(std::string("\n") + kRefusedByMachine + "\n");

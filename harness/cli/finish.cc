@@ -260,7 +260,8 @@ MachineOptions machine_of(const RunModel& model, const std::string& run_dir, con
   if (!model.plan().sim) return options;
   const fs::path described = fs::path(run_dir) / "sim_topology.toml";
   std::error_code error;
-  options.sim = fs::exists(described, error) ? described.string() : model.plan().sim->topology;
+  options.sim = fs::is_regular_file(fs::symlink_status(described, error)) ? described.string()
+                                                                          : model.plan().sim->topology;
   options.sim_driver = model.plan().sim->driver;
   options.sim_state = state;
   return options;

@@ -11,6 +11,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/regular_file.h"
 #include "harness/devices/environment.h"
 #include "harness/evidence/collect.h"
 #include "harness/evidence/crash.h"
@@ -43,7 +44,9 @@ int gather(GatherOptions& options) {
   options.request.more_tools = options.crash.more_tools = program_directory();
   std::error_code ignored;  // opening the file says it
   std::filesystem::create_directories(std::filesystem::path(options.file).parent_path(), ignored);
-  std::ofstream file(options.file, std::ios::trunc);
+  // A test may have put something there, and what it is must not keep us waiting.
+  if (auto made = write_new_file(options.file, ""); !made) return fail(made.error());
+  std::ofstream file(options.file);
   if (!file) return fail(Error::system("write " + options.file, errno));
   auto tools = Containment::open(Layer::kSubreaper, "evidence");
   if (!tools) return fail(tools.error());

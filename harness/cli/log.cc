@@ -1,5 +1,4 @@
 // `proctor log CASE [RUN_DIR]`: what a case printed, without looking for its file.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/regular_file.h"
 #include "harness/core/text.h"
 #include "harness/core/unique_fd.h"
 #include "harness/run/record/process_handle.h"
@@ -142,11 +142,15 @@ int show_log(const LogOptions& options) {
     return fail(Error::usage("show the log of " + (*record)->planned.id +
                              ": the journal names no file of the run: " + *log));
   const std::string path = options.run_dir + "/" + *log;
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  UniqueFd fd;
   LogReader reader;
   off_t offset = 0;
   for (bool over = !options.follow;;) {
-    if (!fd) fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd) {
+      auto opened = open_regular(path, kAnySize);
+      if (!opened && opened.error().sys_errno != ENOENT) return fail(opened.error());
+      if (opened) fd = *std::move(opened);
+    }
     if (fd && !show_more(fd.get(), options.times, over, reader, offset))
       return fail(Error::system("read " + path, errno));
     std::fflush(stdout);

@@ -33,7 +33,8 @@ std::string variable(const char* name) {
 }
 
 Result<void> append(const char* name, const std::string& path, const std::string& text) {
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
+  constexpr int kAppend = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  const UniqueFd fd(::open(path.c_str(), kAppend, 0644));
   const bool written = fd && ::write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (!written) return Error::system(std::string("write the file of ") + name + ", " + path, errno);
   return {};

@@ -39,13 +39,11 @@ Result<std::vector<MergeInput>> load(const std::vector<std::string>& reports) {
   return inputs;
 }
 
-// A core is mostly holes, and may be as long as all memory.
+// A core is mostly holes, and may be as long as all memory; so may be what a test put beside it.
 Result<void> copy_one(const fs::path& from, const fs::path& to) {
-  if (from.extension() == ".core") return copy_with_holes(from, to);
-  std::error_code error;
-  fs::copy_file(from, to, error);
-  if (error) return Error::system("copy " + from.string() + " to " + to.string(), error.value());
-  return {};
+  constexpr mode_t kCore = 0600;
+  constexpr mode_t kOther = 0644;
+  return copy_with_holes(from, to, from.extension() == ".core" ? kCore : kOther);
 }
 
 // Without symbolic links: they may lead anywhere.
@@ -74,7 +72,7 @@ Result<void> copy_files(const MergeInput& input, const fs::path& out) {
   for (const char* name : {"logs", "evidence"}) {
     const fs::path from = fs::path(*directory) / name;
     std::error_code error;
-    if (!fs::is_directory(from, error) || fs::is_empty(from, error)) continue;
+    if (!fs::is_directory(fs::symlink_status(from, error)) || fs::is_empty(from, error)) continue;
     if (auto copied = copy_tree(from, out / shard_directory(input) / name); !copied) return copied;
   }
   return {};

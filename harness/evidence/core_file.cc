@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "harness/core/child_protocol.h"
+#include "harness/core/regular_file.h"
 #include "harness/core/text.h"
 
 namespace proctor {
@@ -28,13 +29,7 @@ constexpr std::size_t kMaxStack = 8 * 1024 * 1024;  // arguments and environment
 constexpr std::size_t kMaxHeaders = 0xffff;
 constexpr std::uint64_t kMaxMappings = 1'000'000;
 constexpr std::size_t kCopyBytes = 1024 * 1024;
-
-UniqueFd open_regular(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat status {};
-  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-  return fd;
-}
+constexpr mode_t kOwnersAlone = 0600;
 
 std::string read_part(int fd, std::uint64_t offset, std::size_t size) {
   std::string bytes(size, '\0');
@@ -176,8 +171,8 @@ int copy_parts(int in, int out, Clock::time_point deadline) {
   return ::ftruncate(out, end) == 0 ? 0 : errno;
 }
 
-Result<void> copy_open(int in, const std::string& to, Clock::time_point deadline) {
-  const UniqueFd out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+Result<void> copy_open(int in, const std::string& to, mode_t mode, Clock::time_point deadline) {
+  const UniqueFd out(::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   if (!out) return Error::system("write " + to, errno);
   const int failed = copy_parts(in, out.get(), deadline);
   if (failed == ETIME) return Error{.what = "copy it to " + to + " in time", .hint = {}};
@@ -235,8 +230,8 @@ bool is_newer(const timespec& one, const timespec& other) {
 }  // namespace
 
 std::optional<CoreFacts> read_core(const std::string& path) {
-  const UniqueFd fd = open_regular(path);
-  return fd ? read_facts(fd.get()) : std::nullopt;
+  const auto fd = open_regular(path, kAnySize);
+  return fd ? read_facts(fd->get()) : std::nullopt;
 }
 
 std::optional<FoundCore> find_core(const std::string& glob, const CoreOwner& owner) {
@@ -246,13 +241,13 @@ std::optional<FoundCore> find_core(const std::string& glob, const CoreOwner& own
   if (::glob(glob.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
     for (std::size_t i = 0; i < found.gl_pathc; ++i) {
       const std::string path = found.gl_pathv[i];
-      UniqueFd file = open_regular(path);
+      auto file = open_regular(path, kAnySize);
       struct stat status {};
-      if (!file || ::fstat(file.get(), &status) != 0 || !is_ours_alone(status)) continue;
+      if (!file || ::fstat(file->get(), &status) != 0 || !is_ours_alone(status)) continue;
       if (status.st_mtim.tv_sec < owner.since || (newest && !is_newer(status.st_mtim, newest_time))) continue;
-      auto facts = read_facts(file.get());
+      auto facts = read_facts(file->get());
       if (!facts || !is_of(*facts, owner)) continue;
-      newest = FoundCore{path, std::move(file), *std::move(facts)};
+      newest = FoundCore{path, *std::move(file), *std::move(facts)};
       newest_time = status.st_mtim;
     }
   }
@@ -270,10 +265,9 @@ std::string core_draft(const std::string& core) {
   return std::filesystem::path(core).replace_extension("part.core");
 }
 
-Result<void> copy_with_holes(const std::string& from, const std::string& to) {
-  const UniqueFd in = open_regular(from);
-  if (!in) return Error::system("read " + from, errno);
-  return copy_open(in.get(), to, Clock::time_point::max());
+Result<void> copy_with_holes(const std::string& from, const std::string& to, mode_t mode) {
+  const auto in = open_regular(from, kAnySize);
+  return in ? copy_open(in->get(), to, mode, Clock::time_point::max()) : in.error();
 }
 
 Result<void> move_core(const FoundCore& core, const std::string& to, Clock::time_point end) {
@@ -281,7 +275,7 @@ Result<void> move_core(const FoundCore& core, const std::string& to, Clock::time
   if (::rename(core.path.c_str(), to.c_str()) == 0) return {};
   if (errno != EXDEV) return Error::system("move " + core.path, errno);
   const std::string draft = core_draft(to);
-  auto copied = copy_open(core.file.get(), draft, end);
+  auto copied = copy_open(core.file.get(), draft, kOwnersAlone, end);
   if (copied && ::rename(draft.c_str(), to.c_str()) != 0) copied = Error::system("move " + draft, errno);
   if (!copied) {
     ::unlink(draft.c_str());

@@ -49,7 +49,8 @@ Result<void> move_core(const FoundCore& core, const std::string& to, Clock::time
 // Where the copy of a core is until it is whole. It ends as a core does: it is as secret.
 std::string core_draft(const std::string& core);
 
-// Only the owner can read the copy.
-Result<void> copy_with_holes(const std::string& from, const std::string& to);
+// Any regular file, whose holes take no place in the copy either. It is for a new name, and of a core only the owner
+// may read the copy: mode 0600.
+Result<void> copy_with_holes(const std::string& from, const std::string& to, mode_t mode);
 
 }  // namespace proctor

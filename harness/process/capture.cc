@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "harness/core/regular_file.h"
+
 namespace proctor {
 
 void TailRing::append(std::string_view bytes) {
@@ -82,7 +84,8 @@ std::size_t Capture::continue_line(int fd, Stream stream, std::string_view bytes
 
 int Capture::current_fd() {
   if (!head_.fd && !info_.lost) {
-    head_.fd = UniqueFd(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
+    auto created = create_file(path_, 0644);
+    if (created) head_.fd = *std::move(created);
     if (!head_.fd) info_.lost = true;
   }
   const Segment& segment = newer_.fd ? newer_ : head_;
@@ -96,7 +99,8 @@ void Capture::rotate() {
   UniqueFd fresh(open(directory.empty() ? "." : directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!fresh) {
     const std::string name = path_ + ".tail";
-    fresh = UniqueFd(open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+    unlink(name.c_str());
+    fresh = UniqueFd(open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     unlink(name.c_str());
   }
   if (!fresh) {

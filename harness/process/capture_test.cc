@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <filesystem>
+#include <functional>
 #include <random>
 #include <sstream>
 
@@ -125,6 +127,23 @@ TEST_F(CaptureTest, NothingPrintedMakesNoFile) {
   Capture capture(log_path(), at(0));
   EXPECT_EQ(capture.finish().log, "");
   EXPECT_FALSE(std::filesystem::exists(log_path()));
+}
+
+// A case can put there what blocks, or leads elsewhere, before the log is opened.
+TEST_F(CaptureTest, WhateverStandsInItsPlaceIsReplaced) {
+  const std::string elsewhere = directory_ + "/elsewhere";
+  for (const auto& plant :
+       {std::function<void()>([&] { ::mkfifo(log_path().c_str(), 0600); }),
+        std::function<void()>([&] { std::filesystem::create_symlink(elsewhere, log_path()); })}) {
+    std::filesystem::remove(log_path());
+    plant();
+    Capture capture(log_path(), at(0));
+    capture.append(Stream::kOut, "said\n", at(1));
+    EXPECT_FALSE(capture.finish().lost);
+    EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(log_path())));
+    EXPECT_EQ(stream_bytes(log(), "out"), "said\n");
+  }
+  EXPECT_FALSE(std::filesystem::exists(elsewhere));
 }
 
 TEST(Capture, AFullDiskLosesTheLogOnly) {

@@ -1,12 +1,11 @@
 #include "harness/ranks/rank_plan.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
 #include <utility>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/json.h"
+#include "harness/core/regular_file.h"
 
 namespace proctor {
 namespace {
@@ -28,11 +27,7 @@ std::string to_text(const RankPlan& plan) {
 }
 
 Result<void> write_rank_plan(const RankPlan& plan, const std::string& path) {
-  std::ofstream file(path, std::ios::binary);
-  file << to_text(plan);
-  file.close();
-  if (!file) return Error::system("write " + path, errno);
-  return {};
+  return write_new_file(path, to_text(plan));
 }
 
 std::vector<std::string> supervisor_command(const std::string& program, const std::string& path) {

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstdio>
 
 #include "harness/core/json.h"
+#include "harness/core/regular_file.h"
 #include "harness/core/text.h"
 
 namespace proctor {
+
+constexpr std::uint64_t kMostLog = std::uint64_t{256} << 20;
 
 Result<std::vector<Firing>> parse_fault_log(std::string_view text) {
   std::vector<Firing> firings;
@@ -30,19 +32,10 @@ Result<std::vector<Firing>> parse_fault_log(std::string_view text) {
 }
 
 Result<std::vector<Firing>> read_fault_log(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "re");
-  if (file == nullptr) {
-    if (errno == ENOENT) return std::vector<Firing>{};
-    return Error::system("read " + path, errno);
-  }
-  std::string text;
-  char buffer[16384];
-  for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, got);
-  const bool failed = std::ferror(file) != 0;
-  const int error = errno;
-  std::fclose(file);
-  if (failed) return Error::system("read " + path, error);
-  return parse_fault_log(text);
+  const auto text = read_regular(path, kMostLog);
+  if (text) return parse_fault_log(*text);
+  if (text.error().sys_errno == ENOENT) return std::vector<Firing>{};
+  return text.error();
 }
 
 }  // namespace proctor

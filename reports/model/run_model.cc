@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "harness/core/regular_file.h"
 #include "harness/core/text.h"
 
 namespace proctor {
@@ -397,8 +398,9 @@ Warning changed_journal(const std::string& why) {
 }  // namespace
 
 Result<RunModel> load_journal(const std::filesystem::path& path, const std::optional<JournalSeal>& seal) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error::system("read " + path.string(), errno);
+  auto opened = open_regular_stream(path.string(), kMostJournal);
+  if (!opened) return opened.error();
+  std::ifstream& file = *opened;
   RunModel model;
   ChainCheck check;
   std::vector<Warning> torn;

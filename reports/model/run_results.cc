@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "harness/core/digest.h"
+#include "harness/core/regular_file.h"
 #include "harness/core/words.h"
 #include "reports/model/exit_code.h"
 #include "reports/model/failure_summary.h"
@@ -169,8 +170,9 @@ std::vector<FactChange> moved_facts(const std::vector<StackFact>& before,
 }
 
 Result<std::string> journal_sha256(const std::filesystem::path& journal) {
-  std::ifstream file(journal, std::ios::binary);
-  if (!file) return Error::system("read " + journal.string(), errno);
+  auto opened = open_regular_stream(journal.string(), kMostJournal);
+  if (!opened) return opened.error();
+  std::ifstream& file = *opened;
   Sha256 digest;
   std::array<char, std::size_t{1} << 16> buffer{};
   while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0) {

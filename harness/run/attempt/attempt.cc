@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "harness/classify/culprit.h"
 #include "harness/core/child_protocol.h"
+#include "harness/core/regular_file.h"
 #include "harness/evidence/core_file.h"
 #include "harness/evidence/core_pattern.h"
 #include "harness/evidence/gatherer.h"
@@ -123,10 +123,8 @@ std::vector<const Case*> RunningAttempt::tests() const {
 
 void RunningAttempt::write_cases() {
   cases_file_ = context_.scratch.new_file_name();
-  std::ofstream file(cases_file_, std::ios::binary);
-  file << kind().batch_file(tests());
-  file.close();
-  if (!file) context_.sink.on(Warning{"scratch", "failed to write " + cases_file_});
+  if (auto written = write_new_file(cases_file_, kind().batch_file(tests())); !written)
+    context_.sink.on(Warning{"scratch", "failed to " + written.error().what});
 }
 
 ProcessSpec RunningAttempt::make_spec() {

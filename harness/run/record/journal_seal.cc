@@ -1,6 +1,5 @@
 #include "harness/run/record/journal_seal.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +9,7 @@
 #include <filesystem>
 
 #include "harness/core/json.h"
-#include "harness/core/read_file.h"
+#include "harness/core/regular_file.h"
 #include "harness/run/record/run_record.h"
 
 namespace proctor {
@@ -60,12 +59,11 @@ Result<JournalSealFile> JournalSealFile::create(const std::string& run_dir, cons
   const std::string path = *directory + seal_name(real);
   const bool made = ::mkdir((*directory + kSealDirectory).c_str(), 0700) == 0 || errno == EEXIST;
   if (!made) return Error::system("create " + *directory + kSealDirectory, errno);
-  ::unlink(path.c_str());
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!fd) return Error::system("create " + path, errno);
+  auto fd = create_file(path, 0600);
+  if (!fd) return fd.error();
   const std::string head = nlohmann::json{{"boot_id", boot_id()}, {"run_dir", real}, {"run_id", run_id}}.dump(
       -1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return JournalSealFile(std::move(fd), head.substr(0, head.size() - 1));
+  return JournalSealFile(*std::move(fd), head.substr(0, head.size() - 1));
 }
 
 // Each text is at least as long as the one before: numbers only grow. What a full disk refuses leaves no seal at all.
@@ -80,7 +78,7 @@ void JournalSealFile::keep(const JournalSeal& seal) {
 std::optional<JournalSeal> find_journal_seal(const std::string& run_dir) {
   const std::string real = one_name_of(run_dir);
   for (const auto& directory : run_record_directories()) {
-    const auto text = read_file(directory + seal_name(real));
+    const auto text = read_regular(directory + seal_name(real), kMostRecord);
     if (!text) continue;
     if (auto seal = parse_seal(*text, real)) return seal;
   }

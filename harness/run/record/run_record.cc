@@ -17,6 +17,7 @@
 
 #include "harness/core/json.h"
 #include "harness/core/read_file.h"
+#include "harness/core/regular_file.h"
 #include "harness/core/remove_tree.h"
 #include "harness/core/unique_fd.h"
 #include "harness/process/cgroup.h"
@@ -61,14 +62,43 @@ Result<void> make_private_directory(const std::string& path) {
   return {};
 }
 
+bool is_private_directory(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() &&
+         (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+std::string usual_base() { return "/tmp/proctor-" + std::to_string(::geteuid()); }
+
+// Anybody can make a directory of the usual name first. Then ours has a name that nobody can know before.
+std::vector<std::string> bases_beside_the_usual() {
+  const std::string beginning = usual_base() + ".";
+  std::vector<std::string> bases;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/tmp", ignored)) {
+    std::string path = entry.path().string();
+    if (path.starts_with(beginning) && is_private_directory(path)) bases.push_back(std::move(path));
+  }
+  std::ranges::sort(bases);
+  return bases;
+}
+
+Result<std::string> made_base(const std::string& path) {
+  auto made = make_private_directory(path);
+  return made ? Result<std::string>(path) : made.error();
+}
+
+Result<std::string> base_in_tmp() {
+  if (auto made = made_base(usual_base()); made) return made;
+  if (auto others = bases_beside_the_usual(); !others.empty()) return others.front();
+  std::string path = usual_base() + ".XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) return Error::system("create " + path, errno);
+  return path;
+}
+
 Result<void> write_file(const std::string& path, const std::string& text) {
   const std::string draft = path + ".new";
-  {
-    std::ofstream file(draft, std::ios::trunc);
-    file << text << '\n';
-    file.flush();
-    if (!file) return Error::system("write " + draft, errno);
-  }
+  if (auto written = write_new_file(draft, text + '\n'); !written) return written;
   if (::rename(draft.c_str(), path.c_str()) != 0) return Error::system("write " + path, errno);
   return {};
 }
@@ -82,12 +112,6 @@ bool same_directory(const std::string& a, const std::string& b) {
 
 Error distrusted(const std::string& path, const std::string& why) {
   return Error::usage("trust " + path + ": " + why, "Who acts on a record kills what it names.");
-}
-
-bool is_private_directory(const std::string& path) {
-  struct stat info {};
-  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() &&
-         (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 // The record in the run directory, whoever wrote what it says.
@@ -108,12 +132,18 @@ Result<std::optional<RunRecord>> read_as_it_is(const std::string& path) {
   return std::optional<RunRecord>(std::move(*record));
 }
 
+// Also below our own directory: there a test of the same user may have put anything.
+Result<RunRecord> read_private_copy(const fs::path& path) {
+  const auto text = read_regular(path.string(), kMostRecord);
+  return text ? parse_run_record(*text) : text.error();
+}
+
 enum class PrivateCopy { kEqual, kOther, kNone };
 
 PrivateCopy private_copy_of(const RunRecord& record) {
   PrivateCopy found = PrivateCopy::kNone;
   for (const auto& directory : run_record_directories()) {
-    const auto copy = parse_run_record(read_text(fs::path(directory) / (record.run_id + ".json")));
+    const auto copy = read_private_copy(fs::path(directory) / (record.run_id + ".json"));
     if (!copy) continue;
     if (to_json(*copy) == to_json(record)) return PrivateCopy::kEqual;
     found = PrivateCopy::kOther;
@@ -312,8 +342,8 @@ void remove_run_record(const RunRecord& record) {
 }
 
 std::vector<std::string> run_record_directories() {
-  const std::string user = std::to_string(::geteuid());
-  std::vector<std::string> bases = {"/run/user/" + user + "/proctor", "/tmp/proctor-" + user};
+  std::vector<std::string> bases = {"/run/user/" + std::to_string(::geteuid()) + "/proctor", usual_base()};
+  for (std::string& base : bases_beside_the_usual()) bases.push_back(std::move(base));
   if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime && *runtime == '/')
     bases.insert(bases.begin(), std::string(runtime) + "/proctor");
   std::vector<std::string> found;
@@ -329,10 +359,9 @@ Result<std::string> run_record_directory() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   std::error_code error;
   const bool has_runtime = runtime && *runtime == '/' && ::access(runtime, W_OK) == 0;
-  const std::string base =
-      has_runtime ? std::string(runtime) + "/proctor" : "/tmp/proctor-" + std::to_string(::geteuid());
-  if (auto made = make_private_directory(base); !made) return made.error();
-  const std::string runs = base + "/runs";
+  const auto base = has_runtime ? made_base(std::string(runtime) + "/proctor") : base_in_tmp();
+  if (!base) return base.error();
+  const std::string runs = *base + "/runs";
   if (auto made = make_private_directory(runs); !made) return made.error();
   return runs;
 }
@@ -385,14 +414,14 @@ bool sweep_run(const RunRecord& record, std::vector<std::string>& said) {
 
 std::vector<std::string> sweep_dead_runs() {
   std::vector<std::string> swept;
-  const auto directory = run_record_directory();
-  if (!directory) return swept;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(*directory, ignored)) {
-    if (entry.path().extension() != ".json") continue;
-    const auto record = parse_run_record(read_text(entry.path()));
-    if (!record || runner_state(*record) != RunnerState::kGone) continue;
-    if (sweep_run(*record, swept)) remove_run_record(*record);
+  for (const auto& directory : run_record_directories()) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+      if (entry.path().extension() != ".json") continue;
+      const auto record = read_private_copy(entry.path());
+      if (!record || runner_state(*record) != RunnerState::kGone) continue;
+      if (sweep_run(*record, swept)) remove_run_record(*record);
+    }
   }
   return swept;
 }

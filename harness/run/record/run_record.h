@@ -1,7 +1,7 @@
 // A list of what a run leaves behind if its runner is killed. It is written before the first case starts; the
 // next run and `proctor finish` sweep what it lists. One copy is in the run directory (run.json), one in a
-// per-user directory ($XDG_RUNTIME_DIR/proctor/runs, else /tmp/proctor-UID/runs), so that the next run finds
-// it. The first lies where tests write: it is believed only where it says what the second one says.
+// per-user directory ($XDG_RUNTIME_DIR/proctor/runs, else /tmp/proctor-UID/runs, or where that is another user's
+// /tmp/proctor-UID.RANDOM/runs), so that the next run finds it. The first lies where tests write: it is believed only where it says what the second one says.
 //
 // A record is acted upon only if its runner is provably gone: the record is from an earlier boot of this
 // machine, or no process in the same PID namespace has that pid *and* that start time. A run directory may be

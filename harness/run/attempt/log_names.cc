@@ -61,9 +61,22 @@ LogNames::LogNames(const Plan& plan) {
       seen.insert(std::move(stem));
     }
   }
+  std::map<std::string, std::string> owners;
+  for (const Case& test : plan.cases) {
+    const std::string usual = usual_stem(test.id);
+    std::string stem = usual;
+    for (int n = 2; owners.try_emplace(stem, test.id).first->second != test.id; ++n)
+      stem = usual + "-" + std::to_string(n);
+    if (stem != usual) numbered_[test.id] = std::move(stem);
+  }
 }
 
 std::string LogNames::stem(const std::string& case_id) const {
+  const auto numbered = numbered_.find(case_id);
+  return numbered != numbered_.end() ? numbered->second : usual_stem(case_id);
+}
+
+std::string LogNames::usual_stem(const std::string& case_id) const {
   std::string stem = plain_stem(case_id);
   return shared_.contains(stem) || is_long(stem) ? with_hash(std::move(stem), case_id) : stem;
 }

@@ -6,9 +6,10 @@
 //
 // The directory is what stands before the first `/` of the case's id, the name what follows it, with `-` in place of
 // bytes that a shell or a file system treats specially. Names that would be equal, or longer than 150 bytes, have a
-// hash of the id in them.
+// hash of the id in them; one that is taken even so, as by a case whose id ends with that hash, has a number.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -27,7 +28,10 @@ class LogNames {
   const std::set<std::string>& directories() const { return directories_; }
 
  private:
-  std::set<std::string> shared_;  // stems that several ids would have
+  std::string usual_stem(const std::string& case_id) const;
+
+  std::set<std::string> shared_;                 // stems that several ids would have
+  std::map<std::string, std::string> numbered_;  // stems of ids whose usual one is taken
   std::set<std::string> directories_;
 };
 

@@ -36,6 +36,17 @@ TEST(LogNames, HaveAHashOnlyWhereTheyWouldBeEqual) {
   EXPECT_EQ(names.stem("s/c"), "s/c");
 }
 
+TEST(LogNames, AreUniqueAlsoWhereAnIdHasTheHashOfAnother) {
+  const std::string first = names_of({"s/a b", "s/a-b"}).stem("s/a b");
+  const std::string second = names_of({"s/a b", "s/a-b"}).stem("s/a-b");
+  const std::vector<std::string> ids = {"s/a b", "s/a-b", first, second, first + "-2", "s/" + first};
+  for (const bool backwards : {false, true}) {
+    const auto names = names_of(backwards ? std::vector(ids.rbegin(), ids.rend()) : ids);
+    std::set<std::string> stems;
+    for (const std::string& id : ids) EXPECT_TRUE(stems.insert(names.stem(id)).second) << names.stem(id);
+  }
+}
+
 TEST(LogNames, LeadNowhereElse) {
   const LogNames names = names_of({"../../etc/passwd", "s/../../x", "s/.hidden", "s/-rf", "s/\xff\n/"});
   EXPECT_EQ(names.stem("../../etc/passwd"), "_./_.-etc-passwd");

@@ -41,7 +41,7 @@ Result<void> check_outputs(const std::vector<GateOutput>& outputs, const std::ve
     if (auto usable = check_output_file(output.option, *output.file); !usable) return usable;
     const fs::path file = real(*output.file);
     const auto [other, is_new] = options.emplace(file, output.option);
-    if (!is_new && !output.file->starts_with("/dev/"))
+    if (!is_new && !is_of_the_kernel(*output.file))
       return refused(output, fmt::format("{} has the same file", other->second));
     for (const std::string& input : inputs) {
       if (is_or_lies_in(file, real(input)))

@@ -219,6 +219,7 @@ int RunCommand::refuse(const Error& error) const { return fail(error); }
 Result<void> RunCommand::forget_old_report() {
   if (options_.junit.empty() || options_.dry_run) return {};
   if (auto usable = check_output_file("--junit", options_.junit); !usable) return usable;
+  if (auto free = check_no_other_run("--junit", options_.junit, options_.out); !free) return free;
   std::error_code unknown;
   const auto there = std::filesystem::status(options_.junit, unknown);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
@@ -300,7 +301,7 @@ Result<void> RunCommand::check_budget() {
 
 Result<void> RunCommand::check_files() {
   if (!options_.dry_run) {
-    if (auto usable = check_run_directory(options_.out); !usable) return usable;
+    if (auto usable = check_run_directory(options_.out, options_.junit); !usable) return usable;
   }
   std::error_code ec;
   if (!std::filesystem::is_directory(options_.stack_root, ec)) {

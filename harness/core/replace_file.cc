@@ -47,11 +47,6 @@ int write_all(int fd, std::string_view text) {
   return 0;
 }
 
-// /dev/stdout, /dev/null: names there stay what they are.
-bool is_of_the_kernel(const std::string& path) {
-  return path.starts_with("/dev/") || path.starts_with("/proc/");
-}
-
 std::string draft_name(const std::string& name) {
   std::uint64_t random = 0;
   static_cast<void>(!::getrandom(&random, sizeof random, 0));
@@ -59,6 +54,14 @@ std::string draft_name(const std::string& name) {
 }
 
 }  // namespace
+
+bool is_of_the_kernel(const std::string& path) {
+  const std::string plain = fs::path(path).lexically_normal().string();
+  if (plain.starts_with("/proc/")) return true;
+  if (!plain.starts_with("/dev/")) return false;
+  const std::string name = plain.substr(5);
+  return name.find('/') == std::string::npos || name.starts_with("fd/") || name.starts_with("pts/");
+}
 
 Result<void> check_owner_of(const std::string& directory) {
   if (::geteuid() != 0) return {};

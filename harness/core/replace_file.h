@@ -18,6 +18,10 @@ namespace proctor {
 
 inline constexpr const char* kTrustUserVariable = "PROCTOR_TRUST_USER";
 
+// /dev/stdout, /dev/null, /dev/fd/3: names that stay what they are, and are written in place. What else lies below /dev,
+// as /dev/shm, is a file system like another.
+bool is_of_the_kernel(const std::string& path);
+
 // Whether we may write in the directory, which must exist. A refusal is a usage error.
 Result<void> check_owner_of(const std::string& directory);
 

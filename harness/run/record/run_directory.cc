@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/remove_tree.h"
@@ -23,6 +25,10 @@ namespace fs = std::filesystem;
 
 constexpr const char* kDefaultRoot = "proctor-out";
 constexpr const char* kLatest = "latest";
+constexpr const char* kJournal = "journal.jsonl";
+// Of a run, but for its reports.
+constexpr std::array<std::string_view, 7> kOwnFiles = {
+    kJournal, "run.json", "sim_topology.toml", "sim_faults.jsonl", "logs", "evidence", "junit"};
 
 // The nearest directory above `path` that exists.
 fs::path existing_ancestor(fs::path path) {
@@ -89,6 +95,14 @@ void remove_old_runs(const fs::path& root, const std::string& newest, std::size_
   }
 }
 
+bool is_empty_but_for(const fs::path& directory, const fs::path& but, std::error_code& error) {
+  std::error_code unknown;
+  const fs::directory_iterator entries(directory, error);
+  return !error && std::all_of(begin(entries), end(entries), [&](const fs::directory_entry& entry) {
+    return fs::is_regular_file(entry.symlink_status(unknown)) && fs::equivalent(entry.path(), but, unknown);
+  });
+}
+
 Result<std::string> create(const std::string& option, const fs::path& out) {
   const fs::path path = fs::absolute(out);
   std::error_code error;
@@ -115,14 +129,14 @@ std::string new_run_id() {
   return text;
 }
 
-Result<void> check_run_directory(const std::string& out) {
+Result<void> check_run_directory(const std::string& out, const std::string& but) {
   const std::string option = out.empty() ? "run directory" : "--out";
   const fs::path path = out.empty() ? fs::path(kDefaultRoot) : fs::path(out);
   std::error_code error;
   const auto status = fs::status(path, error);
   if (fs::exists(status)) {
     if (!fs::is_directory(status)) return refused(option, path.string(), "it is not a directory");
-    if (!out.empty() && !fs::is_empty(path, error)) {
+    if (!out.empty() && !is_empty_but_for(path, but, error)) {
       return error ? refused(option, out, error.message()) : refused(option, out, "it is not empty");
     }
   }
@@ -148,6 +162,21 @@ Result<void> check_output_file(const std::string& option, const std::string& fil
     return refused(option, file, parent.string() + " is not writable");
   }
   return check_owner_of(parent);
+}
+
+Result<void> check_no_other_run(const std::string& option, const std::string& file, const std::string& out) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(fs::absolute(file), error);
+  if (error) return refused(option, file, error.message());
+  for (fs::path at = real.parent_path();; at = at.parent_path()) {
+    if (fs::exists(fs::symlink_status(at / kJournal, error)))
+      return refused(option, file, at.string() + " is the directory of another run");
+    if (at == at.parent_path()) break;
+  }
+  const bool beside_our_own = !out.empty() && fs::equivalent(real.parent_path(), out, error);
+  if (beside_our_own && std::ranges::find(kOwnFiles, real.filename().string()) != kOwnFiles.end())
+    return refused(option, file, "the run writes a file of its own there");
+  return {};
 }
 
 Result<std::string> create_run_directory(const std::string& out, const std::string& run_id, int keep) {

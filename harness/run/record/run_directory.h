@@ -12,10 +12,12 @@ namespace proctor {
 std::string new_run_id();
 
 // Refuses, before anything is started, a directory that is not empty or cannot be written. An empty `out`
-// stands for the default.
-Result<void> check_run_directory(const std::string& out);
+// stands for the default. `but`: a file that may be there, as it is the run's own; "": none.
+Result<void> check_run_directory(const std::string& out, const std::string& but = {});
 // Whether a file could be written there; for --junit.
 Result<void> check_output_file(const std::string& option, const std::string& file);
+// Refuses a file that another run has written, or that lies among those. `out`: the directory of this run.
+Result<void> check_no_other_run(const std::string& option, const std::string& file, const std::string& out);
 
 inline constexpr int kKeptRuns = 50;
 

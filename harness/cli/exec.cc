@@ -20,7 +20,7 @@
 namespace proctor::cli {
 namespace {
 
-constexpr Milliseconds kExecDrainLimit{1000};
+constexpr Milliseconds kExecDrainLimit{30'000};
 
 // What `proctor exec` says itself: on stderr, and only what the command cannot say. A command that ends by
 // itself with 0 leaves no line of ours; any other end leaves its answers and the place of the reports.

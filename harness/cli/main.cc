@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <string_view>
 
 #include "commit.h"
@@ -114,6 +115,14 @@ std::string build_facts() {
       PROCTOR_LINKED_STATICALLY ? "statically" : "dynamically", c_library(), PROCTOR_PROCESSOR);
 }
 
+// No command ends green whose answer was lost, as on a full disk. `run` and `exec` write theirs in another way.
+int all_said(int code) {
+  std::cout.flush();
+  if (code == kExitGreen) return said_all(code, "the answer");
+  std::fflush(stdout);
+  return code;
+}
+
 int run_main(int argc, char** argv) {
   occupy_standard_descriptors();
   std::vector<std::string> arguments(argv + 1, argv + argc);
@@ -150,7 +159,7 @@ int run_main(int argc, char** argv) {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
     app.parse(reversed);
   } catch (const CLI::Success& request) {  // --help, --version
-    return app.exit(request);
+    return all_said(app.exit(request));
   } catch (const CLI::ParseError& error) {
     return parse_error(app, error, arguments);
   }
@@ -161,7 +170,7 @@ int run_main(int argc, char** argv) {
     return fail(
         Error::usage("read the command line of proctor " + chosen + ": it takes no command after `--`"));
   }
-  return action();
+  return all_said(action());
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ constexpr std::size_t kMaxLiveLine = 64 * 1024;
 constexpr std::int64_t kTellRunningMs = 60'000;
 constexpr int kUnlimited = std::numeric_limits<int>::max();  // --until-fail without --repeat
 constexpr std::string_view kStillInBlock = "  | ";
-constexpr Milliseconds kDrainLimit{1000};
+constexpr Milliseconds kDrainLimit{30'000};  // for who reads page by page
+constexpr Milliseconds kHastyDrainLimit{1000};
 
 std::string labelled(const std::string& label, const std::string& text) {
   std::string line = "  " + label;
@@ -480,7 +481,7 @@ void Console::finish(const RunModel& model, int shell_code, const Result<void>& 
   print(rendered ? "reports in " + clean_text(run_dir_from_here_)
                  : paint(kRed, "failed to " + clean_text(rendered.error().what)) + "; the journal is in " +
                        clean_text(run_dir_));
-  output_.drain(kDrainLimit);
+  output_.drain(model.stop() ? kHastyDrainLimit : kDrainLimit);
 }
 
 }  // namespace proctor::cli

@@ -1,10 +1,12 @@
 #include "harness/cli/console/console_output.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -20,8 +22,17 @@ namespace {
 constexpr std::size_t kMaxPending = 1024 * 1024;
 constexpr std::size_t kPiece = 4096;  // PIPE_BUF: a pipe that polls writable takes so much without blocking
 constexpr int kDefaultColumns = 80;
+constexpr Milliseconds kLookAgain{100};
 
 bool is_set(const char* value) { return value && *value; }
+
+// While reports are written such a signal waits (harness/run/schedule/signals.h).
+bool told_to_stop() {
+  sigset_t waiting;
+  return ::sigpending(&waiting) == 0 &&
+         std::ranges::any_of(std::array{SIGINT, SIGTERM, SIGHUP},
+                             [&](int signal) { return sigismember(&waiting, signal) == 1; });
+}
 
 bool terminal_is_smart(int fd) {
   const char* term = std::getenv("TERM");
@@ -61,11 +72,13 @@ void ConsoleOutput::write(std::string_view text) {
 }
 
 void ConsoleOutput::drain(Milliseconds limit) {
-  const auto give_up = Clock::now() + limit;
+  auto give_up = Clock::now() + limit;
   while (!dead_ && !pending_.empty()) {
-    const auto left = std::chrono::duration_cast<Milliseconds>(give_up - Clock::now()).count();
-    if (left <= 0) return lose("nobody reads it");
-    flush(static_cast<int>(left));
+    const auto left = std::chrono::duration_cast<Milliseconds>(give_up - Clock::now());
+    if (left.count() <= 0 || told_to_stop()) return lose("nobody reads it");
+    const std::size_t before = pending_.size();
+    flush(static_cast<int>(std::min(left, kLookAgain).count()));
+    if (pending_.size() < before) give_up = Clock::now() + limit;
   }
 }
 

@@ -21,7 +21,8 @@ class ConsoleOutput {
   void on_lost(OnLost handler) { on_lost_ = std::move(handler); }
 
   void write(std::string_view text);
-  // Waits up to `limit` for a slow reader; for the end of a run.
+  // Waits for a slow reader, up to `limit` for each piece that it takes, and no longer when a signal to stop waits; for
+  // the end of a run.
   void drain(Milliseconds limit);
 
   // Its reader is slow: what is no news can be left out.

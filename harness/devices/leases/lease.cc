@@ -26,7 +26,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int kFormat = 1;
-constexpr std::size_t kMaxRecord = 16 * 1024;
+constexpr std::size_t kMostText = 2'000;        // of what people read in a record
+constexpr std::size_t kMaxRecord = 256 * 1024;  // that is read: also of a version that wrote all of it
 constexpr const char* kSuffix = ".lease";
 constexpr mode_t kForEverybody = 0666;
 constexpr const char* kEverybodys = "/run/lock";
@@ -71,6 +72,18 @@ bool make_shared_file(const std::string& path) {
   unlink(draft.c_str());
   errno = why;
   return made;
+}
+
+// What is tried with it, nobody else can have made, linked or locked.
+UniqueFd make_file_without_name(const std::string& directory) {
+  UniqueFd fd(open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (fd) return fd;
+  std::string name = directory + "/trial.XXXXXX";
+  fd = UniqueFd(mkostemp(name.data(), O_CLOEXEC));
+  const int why = errno;
+  if (fd) unlink(name.c_str());
+  errno = why;
+  return fd;
 }
 
 // From a byte to the end of everything; 0 is all of the file, as versions before these two bytes lock it.
@@ -143,18 +156,23 @@ bool is_locked(int fd) {
   return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
+// A command line may be megabytes long, and is there to recognise the holder by.
+std::string cut(const std::string& text) {
+  return text.size() <= kMostText ? text : text.substr(0, kMostText) + "...";
+}
+
 std::string text_of(const LeaseRecord& record) {
   json document;  // key by key: an initializer list would copy each value twice
   document["format"] = kFormat;
   document["device"] = record.device;
   document["pid"] = record.pid;
   document["uid"] = record.uid;
-  document["run"] = record.holder.run;
-  document["command"] = record.holder.command;
+  document["run"] = cut(record.holder.run);
+  document["command"] = cut(record.holder.command);
   document["since"] = record.since;
   document["boot_id"] = record.boot_id;
   document["dirty"] = record.dirty;
-  document["endured"] = record.endured;
+  document["endured"] = cut(record.endured);
   return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -187,7 +205,9 @@ Reading parse_record(const std::string& text) {
 }
 
 Reading read_record(int fd) {
-  std::string text(kMaxRecord, '\0');
+  struct stat info {};
+  const bool known = fstat(fd, &info) == 0 && info.st_size > 0;
+  std::string text(known ? std::min(static_cast<std::size_t>(info.st_size), kMaxRecord) : 0, '\0');
   const ssize_t size = pread(fd, text.data(), text.size(), 0);
   text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   return parse_record(text);
@@ -257,10 +277,9 @@ Result<LeaseDirectory> LeaseDirectory::open(const std::string& path) {
   if (!make_shared_directory(path)) return Error::system("make the lease directory " + path, errno);
   if (auto ours = check_owner(path); !ours) return ours.error();
   LeaseDirectory directory(path);
-  auto trial = directory.open_file("trial");
-  if (!trial) return trial.error();
-  // A shared lock: runners that start at the same moment must not refuse each other.
-  if (!lock_from(0, trial->get(), F_RDLCK)) {
+  const UniqueFd trial = make_file_without_name(path);
+  if (!trial) return Error::system("make a file in the lease directory " + path, errno);
+  if (!lock_from(0, trial.get(), F_WRLCK)) {
     const int err = errno;
     if (err == EINVAL || err == ENOLCK || err == EOPNOTSUPP) {
       Error error = Error::system(

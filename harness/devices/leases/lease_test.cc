@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
 
 #include "harness/core/container_marks.h"
 #include "harness/core/read_file.h"
@@ -192,6 +193,31 @@ TEST_F(LeaseTest, ALongRecordLeavesNoTailBehind) {
   write(std::string(5000, ' '));
   must_take();
   EXPECT_EQ(directory_->list().size(), 1u) << text();
+}
+
+TEST_F(LeaseTest, ACommandOfAnyLengthIsARecordThatCanBeRead) {
+  const std::string command(100'000, '\x01');  // six bytes each in JSON
+  {
+    auto held = directory_->take(kCard, {.run = "one", .command = command});
+    ASSERT_TRUE(held);
+    const auto conflict = directory_->conflict(kCard);
+    ASSERT_TRUE(conflict && conflict->holder);
+    EXPECT_THAT(conflict->holder->holder.command, testing::StartsWith(command.substr(0, 1'000)));
+    EXPECT_LT(conflict->holder->holder.command.size(), 4'000u);
+    ASSERT_TRUE(std::get<Lease>(*held).mark_clean());
+  }
+  auto next = directory_->take(kCard, {.run = "two", .command = "x"});
+  ASSERT_TRUE(next);
+  EXPECT_EQ(std::get<Lease>(*next).left_dirty(), std::nullopt);
+}
+
+// No name that somebody else could have taken, linked or locked decides whether leases work here.
+TEST_F(LeaseTest, IsTriedWithAFileThatNobodyElseHas) {
+  std::filesystem::create_symlink("/etc/passwd", path_ + "/trial.lease");
+  EXPECT_TRUE(LeaseDirectory::open(path_));
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(path_)) names.insert(entry.path().filename());
+  EXPECT_THAT(names, testing::ElementsAre("trial.lease"));
 }
 
 TEST_F(LeaseTest, ListsWhoHoldsWhat) {

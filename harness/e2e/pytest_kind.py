@@ -477,8 +477,35 @@ def left_out(sandbox):
     print("ok what leaves tests out is said")
 
 
+LONG = """import pytest
+@pytest.mark.parametrize("n", [1], ids=["x" * 20_000])
+def test_id(n, record_property):
+    record_property("p" * 100_000, "v" * 100_000)
+    print("o" * 200_000)
+    assert n == 2, "m" * 100_000
+"""
+
+
+def longer_than_a_line(sandbox):
+    """Texts are cut, and what names a test or says how it runs is not: such a list is refused."""
+    project = Project(sandbox, "long_texts", {"test_a.py": LONG})
+    _, cases = project.run(code=1)
+    check(list(verdicts(cases).values()) == ["fail"], verdicts(cases))
+    for name, text in {
+            "long_id": 'import pytest\n@pytest.mark.parametrize("n", [1], ids=["x" * 70_000])\ndef test_id(n): pass\n',
+            "long_mark": "import pytest\n@pytest.mark.numbers(*range(40_000))\ndef test_mark(): pass\n",
+            "many_marks": "import pytest\ndef test_marks(): pass\n"
+                          'for i in range(9_000): test_marks = getattr(pytest.mark, f"m{i}")(test_marks)\n'}.items():
+        project = Project(sandbox, name, {"test_a.py": text + "def test_b(): pass\n"})
+        run = sandbox.proctor("run", "--config", project.config, "--out", sandbox.out(), timeout=120)
+        check(run.returncode == 1 and "error(discovery)" in run.stdout and "a line of 64 KiB" in run.stdout, name,
+              run.returncode, run.stdout, run.stderr)
+    print("ok what is longer than a line of the protocol is cut where it is a text, and refused where it is a name")
+
+
 def main():
     with Sandbox() as sandbox:
+        longer_than_a_line(sandbox)
         left_out(sandbox)
         three_hundred(sandbox)
         who_is_blamed(sandbox)

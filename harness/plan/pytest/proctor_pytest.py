@@ -114,15 +114,22 @@ class Events:
         os.set_inheritable(self.fd, False)  # the programs that a test starts have nothing to say here
 
     def send(self, event, **fields):
+        """Whether the line is within what Proctor reads. Texts become shorter for it; what names a test, or decides how it
+        runs, does not."""
         if os.getpid() != self.pid:  # a fork of a test that came back into pytest
-            return
+            return True
+        texts = [key for key, value in fields.items()
+                 if event not in ("case", "options") and key != "case" and isinstance(value, str)]
         line = encode(event, fields)
         while len(line) > MAX_LINE:
-            longest = max((key for key in fields if isinstance(fields[key], str)), key=lambda key: len(fields[key]))
-            fields[longest] = fields[longest][-len(fields[longest]) // 2 :]
+            longest = max(texts, key=lambda key: len(fields[key]), default=None)
+            if longest is None or not fields[longest]:
+                return False
+            fields[longest] = fields[longest][(len(fields[longest]) + 1) // 2 :]
             line = encode(event, fields)
         while line:
             line = line[os.write(self.fd, line) :]
+        return True
 
 
 def clean(value):
@@ -214,7 +221,8 @@ class Lister:
         addopts = [readable(word) for word in self.config.getini("addopts")]
         if addopts or self.deselected:
             file = self.config.inipath.name if self.config.inipath else ""
-            self.events.send("options", addopts=addopts, file=readable(file), deselected=self.deselected)
+            if not self.events.send("options", addopts=addopts, file=readable(file), deselected=self.deselected):
+                self.refuse(f"addopts of {file}")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session):
@@ -237,8 +245,14 @@ class Lister:
 
     def announce(self, nodeid, markers):
         classname, name = junit_names(nodeid, self.prefix)
-        self.events.send("case", case=readable(nodeid), file=readable(nodeid.split("::")[0]),
-                         classname=readable(classname), name=readable(name), markers=markers)
+        if not self.events.send("case", case=readable(nodeid), file=readable(nodeid.split("::")[0]),
+                                classname=readable(classname), name=readable(name), markers=markers):
+            self.refuse(nodeid)
+
+    def refuse(self, what):
+        """Instead of a part of it, which would mean something else."""
+        self.events.send("fail", message=f"{one_line(what)}: what there is to say of it does not fit into a line of "
+                                         f"{MAX_LINE // 1024} KiB")
 
 
 class Case:

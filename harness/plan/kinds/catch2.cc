@@ -66,6 +66,12 @@ std::string pattern_of(const std::string& name) {
   return name.starts_with("exclude:") ? "*" + name.substr(1) : name;
 }
 
+Choice choice_of(const std::string& pattern) {
+  if (pattern.starts_with('*')) return {.begin = "", .whole = false};
+  if (pattern.ends_with('*')) return {.begin = pattern.substr(0, pattern.size() - 1), .whole = false};
+  return {.begin = pattern};
+}
+
 // A specification of exactly this name. Quotes keep '~' and '#' at its beginning from having a meaning.
 std::string specification(const std::string& name) {
   return "\"" + escaped(pattern_of(name), "\\,[\"") + "\"";
@@ -213,8 +219,12 @@ class Catch2Kind final : public Kind {
 
   Result<void> check_alone(const std::vector<Case>& cases) const override {
     std::vector<std::string> names;
-    for (const Case& test : cases) names.push_back(lower_case(test.name));
-    return check_each_alone(cases, [&](std::size_t one, std::size_t other) {
+    std::vector<Choice> choices;
+    for (const Case& test : cases) {
+      names.push_back(lower_case(test.name));
+      choices.push_back(choice_of(pattern_of(names.back())));
+    }
+    return check_each_alone(cases, names, choices, [&](std::size_t one, std::size_t other) {
       return selects(pattern_of(names[one]), names[other]);
     });
   }

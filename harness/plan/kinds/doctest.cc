@@ -111,7 +111,14 @@ class DoctestKind final : public Kind {
 
   // It compares names, and in a process of one case the suite too, if there is one.
   Result<void> check_alone(const std::vector<Case>& cases) const override {
-    return check_each_alone(cases, [&](std::size_t one, std::size_t other) {
+    std::vector<std::string> names;
+    std::vector<Choice> choices;
+    for (const Case& test : cases) {
+      const std::size_t wildcard = test.name.find_first_of("*?");
+      names.push_back(test.name);
+      choices.push_back({.begin = test.name.substr(0, wildcard), .whole = wildcard == test.name.npos});
+    }
+    return check_each_alone(cases, names, choices, [&](std::size_t one, std::size_t other) {
       const bool in_suite = !cases[one].tags.empty() && cases[one].group.empty();
       return (!in_suite || cases[one].tags == cases[other].tags) &&
              glob_match(cases[one].name, cases[other].name);

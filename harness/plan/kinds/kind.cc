@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
+#include <span>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/text.h"
@@ -91,16 +93,52 @@ std::string event_line(std::string_view event, nlohmann::json fields) {
 
 std::string group_of(const Suite& suite) { return suite.process == "suite" ? "*" : ""; }
 
-Result<void> check_each_alone(const std::vector<Case>& cases,
+namespace {
+
+constexpr std::size_t kMostPairs = 20'000'000;  // a second
+
+// The numbers of the cases, in the order of their names.
+class ByName {
+ public:
+  explicit ByName(const std::vector<std::string>& names) : names_(names), order_(names.size()) {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::ranges::stable_sort(order_, {},
+                             [this](std::size_t which) -> const std::string& { return names_[which]; });
+  }
+
+  std::span<const std::size_t> of(const Choice& choice) const {
+    const auto beginning = [&](std::size_t which) {
+      return std::string_view(names_[which])
+          .substr(0, choice.whole ? names_[which].size() : choice.begin.size());
+    };
+    return std::ranges::equal_range(order_, std::string_view(choice.begin), {}, beginning);
+  }
+
+ private:
+  const std::vector<std::string>& names_;
+  std::vector<std::size_t> order_;
+};
+
+}  // namespace
+
+Result<void> check_each_alone(const std::vector<Case>& cases, const std::vector<std::string>& names,
+                              const std::vector<Choice>& choices,
                               const std::function<bool(std::size_t one, std::size_t other)>& runs_too) {
   const auto refused = [](const Case& test, const std::string& why) {
     return Error::usage(
         fmt::format("listed a test that cannot be run alone: `{}`: {}", clean_text(test.id), why));
   };
+  const ByName sorted(names);
+  std::size_t pairs = 0;
   for (std::size_t one = 0; one < cases.size(); ++one) {
     if (cases[one].name.empty() || !is_one_line(cases[one].id))
       return refused(cases[one], "its name cannot be shown");
-    for (std::size_t other = 0; other < cases.size(); ++other) {
+    const auto others = sorted.of(choices[one]);
+    pairs += others.size();
+    if (pairs > kMostPairs)
+      return Error::usage("listed too many tests whose names may mean each other, such as `" +
+                          clean_text(cases[one].id) + "`");
+    for (const std::size_t other : others) {
       if (cases[one].id == cases[other].id || !runs_too(one, other)) continue;
       return refused(cases[one],
                      fmt::format("its framework would run `{}` too", clean_text(cases[other].id)));

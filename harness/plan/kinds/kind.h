@@ -177,8 +177,15 @@ Case whole_command(const Suite& suite);
 std::string event_line(std::string_view event, nlohmann::json fields = nlohmann::json::object());
 // Case::group where process = "suite" means all cases of a suite.
 std::string group_of(const Suite& suite);
-// For Kind::check_alone(). `runs_too(one, other)`: whether the command of case number `one` also runs `other`.
-Result<void> check_each_alone(const std::vector<Case>& cases,
+// The names that the command of a case may choose.
+struct Choice {
+  std::string begin;  // how each of them begins, ...
+  bool whole = true;  // ... and that is all of it
+};
+// For Kind::check_alone(). `names` and `choices` are those of the cases. `runs_too(one, other)`: whether the command of
+// case number `one` also runs `other`, whose name it may choose.
+Result<void> check_each_alone(const std::vector<Case>& cases, const std::vector<std::string>& names,
+                              const std::vector<Choice>& choices,
                               const std::function<bool(std::size_t one, std::size_t other)>& runs_too);
 
 std::string exit_reason(int code);  // "exit:3"

@@ -215,7 +215,7 @@ std::string rendered_record(const RenderedFiles& files) {
 
 std::optional<RenderedFiles> rendered_in(std::string_view record) {
   if (record.find(kRenderedType) == record.npos) return std::nullopt;
-  const auto json = nlohmann::json::parse(record, nullptr, /*allow_exceptions=*/false);
+  const auto json = parse_json(record);
   if (!json.is_object() || !json.contains("type") || json["type"] != kRenderedType) return std::nullopt;
   RenderedFiles files;
   if (!json.contains("files") || !json["files"].is_object()) return files;

@@ -1,6 +1,10 @@
 #include "harness/core/child_report.h"
 
 #include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <limits>
+#include <utility>
 
 #include "harness/core/child_protocol.h"
 #include "harness/core/json.h"
@@ -22,10 +26,24 @@ std::string text_of(const json& event, const char* key) {
   return it->is_string() ? it->get<std::string>() : it->dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-template <typename T>
+double number_of(const json& event, const char* key, double fallback) {
+  const auto it = event.find(key);
+  return it != event.end() && it->is_number() ? it->get<double>() : fallback;
+}
+
+// Numbers that the type cannot hold are none.
+template <std::signed_integral T>
 T number_of(const json& event, const char* key, T fallback) {
   const auto it = event.find(key);
-  return it != event.end() && it->is_number() ? it->get<T>() : fallback;
+  if (it == event.end()) return fallback;
+  if (it->is_number_unsigned() && !std::in_range<T>(it->get<std::uint64_t>())) return fallback;
+  if (it->is_number_integer()) {
+    const auto number = it->get<std::int64_t>();
+    return std::in_range<T>(number) ? static_cast<T>(number) : fallback;
+  }
+  const double number = number_of(event, key, std::numeric_limits<double>::infinity());
+  const bool fits = std::abs(number) <= static_cast<double>(std::numeric_limits<T>::max() / 2);
+  return fits ? static_cast<T>(number) : fallback;
 }
 
 std::optional<ChildResult> parse_result(const std::string& text) {
@@ -69,7 +87,7 @@ void ChildReport::violate(std::string_view line) {
 
 std::optional<std::string> ChildReport::started_case(std::string_view line) {
   if (line.find("start") == line.npos) return std::nullopt;  // most lines: reading them costs
-  const json event = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const json event = parse_json(line);
   if (!event.is_object() || text_of(event, "event") != "start") return std::nullopt;
   return text_of(event, "case");
 }
@@ -85,7 +103,7 @@ bool ChildReport::is_of_another_run(std::string_view event, const std::string& a
 }
 
 void ChildReport::add_line(std::string_view line) {
-  const json event = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const json event = parse_json(line);
   if (!event.is_object() || !event.contains("event") || number_of(event, "v", 0) != child::kProtocolVersion) {
     return violate(line);
   }

@@ -1,5 +1,6 @@
 #include "harness/core/child_report.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -86,6 +87,36 @@ TEST(ChildReport, WhatIsNoEventIsAViolation) {
     EXPECT_FALSE(report.result()) << line;
     EXPECT_EQ(report.first_violation(), line);
   }
+}
+
+TEST(ChildReport, ALineThatIsTooDeepIsAViolation) {
+  const std::string deep(32'000, '[');
+  const std::string closed = std::string(15'000, '[') + std::string(15'000, ']');
+  for (const std::string& field :
+       {"\"rule\":" + closed, "\"message\":" + deep, "\"event\":" + closed, "\"x\":{\"y\":" + closed + "}"}) {
+    ChildReport report("G.N");
+    report.add_line(R"({"v":1,"case":"G.N","event":"start",)" + field + "}");
+    EXPECT_EQ(report.violations(), 1) << field.substr(0, 20);
+    EXPECT_EQ(ChildReport::started_case(R"({"v":1,"case":"G.N","event":"start",)" + field + "}"),
+              std::nullopt);
+  }
+}
+
+// Of numbers that their type cannot hold nothing is made up.
+TEST(ChildReport, NumbersWithoutARoom) {
+  for (const char* number :
+       {"1e300", "-1e300", "1e19", "18446744073709551615", "-9223372036854775808", "5000000000"}) {
+    ChildReport report("G.N");
+    report.add_line(fmt::format(R"({{"v":1,"case":"G.N","event":"fail","t_ns":0,"line":{}}})", number));
+    ASSERT_EQ(report.failures().size(), 1u) << number;
+    EXPECT_EQ(report.failures()[0].line, 0) << number;
+    report.add_line(fmt::format(R"({{"v":{},"case":"G.N","event":"step"}})", number));
+    EXPECT_EQ(report.violations(), 1) << number;
+  }
+  ChildReport report("G.N");
+  report.add_line(R"({"v":1.0,"case":"G.N","event":"fail","line":7.0,"t_ns":1.5e9})");
+  EXPECT_EQ(report.failures().at(0).line, 7);
+  EXPECT_EQ(report.first_failure_ns(), 1'500'000'000);
 }
 
 TEST(ChildReport, FieldsOfTheWrongTypeDoNotThrow) {

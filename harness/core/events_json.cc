@@ -13,7 +13,9 @@
 namespace proctor {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  // what is written
+using Read = nlohmann::
+    json;  // the other one looks at each key of an object for the next one, and somebody may write many
 
 // A T that is const when written and not when read.
 template <typename T, typename U>
@@ -257,18 +259,18 @@ class Writer {
 // Whatever is missing or of another type leaves the field's default.
 class Reader {
  public:
-  explicit Reader(const Json& object) : object_(object) {}
+  explicit Reader(const Read& object) : object_(object) {}
 
   void operator()(const char* key, auto& value) {
     if (const auto found = object_.find(key); found != object_.end()) read(*found, value);
   }
 
  private:
-  static void read(const Json& json, bool& value) {
+  static void read(const Read& json, bool& value) {
     if (json.is_boolean()) value = json.get<bool>();
   }
   template <std::integral T>
-  static void read(const Json& json, T& value) {
+  static void read(const Read& json, T& value) {
     if (json.is_number_unsigned()) {
       const auto number = json.get<std::uint64_t>();
       if (std::in_range<T>(number)) value = static_cast<T>(number);
@@ -277,22 +279,22 @@ class Reader {
       if (std::in_range<T>(number)) value = static_cast<T>(number);
     }
   }
-  static void read(const Json& json, double& value) {
+  static void read(const Read& json, double& value) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     if (json.is_number()) value = json.get<double>();
     if (json == "nan") value = std::numeric_limits<double>::quiet_NaN();
     if (json == "inf") value = kInfinity;
     if (json == "-inf") value = -kInfinity;
   }
-  static void read(const Json& json, std::string& value) {
+  static void read(const Read& json, std::string& value) {
     if (json.is_string()) value = json.get<std::string>();
   }
-  static void read(const Json& json, std::pair<std::string, std::string>& value) {
+  static void read(const Read& json, std::pair<std::string, std::string>& value) {
     if (!json.is_array() || json.size() != 2) return;
     read(json[0], value.first);
     read(json[1], value.second);
   }
-  static void read(const Json& json, Verdict& value) {
+  static void read(const Read& json, Verdict& value) {
     if (!json.is_object()) return;
     std::string outcome;
     Reader reader(json);
@@ -304,14 +306,14 @@ class Reader {
       value = {Outcome::kError, "unknown_outcome:" + outcome};
     }
   }
-  static void read(const Json& json, Blame& value) {
+  static void read(const Read& json, Blame& value) {
     if (json.is_string()) value = parse_blame(json.get<std::string>()).value_or(value);
   }
-  static void read(const Json& json, std::optional<std::string>& value) {
+  static void read(const Read& json, std::optional<std::string>& value) {
     if (json.is_string()) value = json.get<std::string>();
   }
   template <typename T>
-  static void read(const Json& json, std::optional<T>& value) {
+  static void read(const Read& json, std::optional<T>& value) {
     if (std::is_integral_v<T> ? !json.is_number_integer() : json.is_null()) return;
     if (std::is_class_v<T> && !json.is_object()) return;
     T inner{};
@@ -319,19 +321,19 @@ class Reader {
     value = std::move(inner);
   }
   template <typename T>
-  static void read(const Json& json, std::vector<T>& values) {
+  static void read(const Read& json, std::vector<T>& values) {
     if (!json.is_array()) return;
-    for (const Json& element : json) read(element, values.emplace_back());
+    for (const Read& element : json) read(element, values.emplace_back());
   }
   template <typename T>
   requires std::is_class_v<T>
-  static void read(const Json& json, T& record) {
+  static void read(const Read& json, T& record) {
     if (!json.is_object()) return;
     Reader reader(json);
     fields(reader, record);
   }
 
-  const Json& object_;
+  const Read& object_;
 };
 
 template <typename T>
@@ -360,7 +362,7 @@ template <>
 constexpr const char* kTypeName<RunEnded> = "run_ended";
 
 template <std::size_t I = 0>
-std::optional<Event> read_event(const std::string& type, const Json& json) {
+std::optional<Event> read_event(const std::string& type, const Read& json) {
   if constexpr (I < std::variant_size_v<Event>) {
     using T = std::variant_alternative_t<I, Event>;
     if (type != kTypeName<T>) return read_event<I + 1>(type, json);
@@ -389,7 +391,9 @@ std::string to_json_line(const Event& event) {
 }
 
 Result<std::optional<Event>> parse_json_line(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (const std::string why = beyond_json_limits(line); !why.empty())
+    return Error{ErrorKind::kSystem, "read a journal record: " + why, {}, 0};
+  const Read json = parse_json(line);
   if (json.is_discarded()) return Error{ErrorKind::kSystem, "read a journal record: it is not JSON", {}, 0};
   const auto type = json.is_object() ? json.find("type") : json.end();
   if (type == json.end() || !type->is_string()) {

@@ -338,6 +338,11 @@ TEST(EventsJson, WhatIsNoRecordIsAnError) {
     EXPECT_FALSE(parse_json_line(line)) << line;
   }
   EXPECT_FALSE(parse_json_line(std::string(100'000, '[')));
+  for (const std::string head : {R"({"v":)", R"({"type":"warning","v":)", R"({"type":"warning","text":)"}) {
+    const auto event = parse_json_line(head + std::string(100'000, '[') + std::string(100'000, ']') + "}");
+    ASSERT_FALSE(event) << head;
+    EXPECT_EQ(event.error().what, "read a journal record: it has values within values, more than 100 deep");
+  }
 }
 
 TEST(EventsJson, EveryTruncationIsAnError) {

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <utility>
 
+#include "harness/core/document_limits.h"
 #include "harness/core/text.h"
 
 namespace proctor {
@@ -46,16 +47,18 @@ std::string type_text(const toml::node& node) {
 }
 
 // Tables in tables, each a call of toml++ deeper when it walks and destroys them: 3.3 follows a key of a million dots
-// until the stack is used up. Nested arrays and inline tables it bounds itself, at 256.
-constexpr int kMostDots = 32;
+// until the stack is used up. Nested arrays and inline tables it bounds itself, at 256, but not with the dots of the keys
+// between them.
+constexpr std::size_t kMostDots = 32;
+constexpr std::size_t kMostTomlBytes = std::size_t{16} << 20;  // people write it
 
-// Passes over texts and comments, in which dots mean nothing.
-class KeyDots {
+// Passes over texts and comments, in which dots and brackets mean nothing.
+class Nesting {
  public:
-  explicit KeyDots(std::string_view text) : text_(text) {}
+  explicit Nesting(std::string_view text) : text_(text) {}
 
-  // The line of the first key with too many dots.
-  std::optional<unsigned> first_line_of_too_many() {
+  // "3: a key has more than 32 dots": the first line that is too deep; "" when none is.
+  std::string first_too_deep() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '"' || c == '\'') {
@@ -66,15 +69,33 @@ class KeyDots {
         at_ = std::min(text_.find('\n', at_), text_.size());
         continue;
       }
+      if (c == '.' && ++dots_ > kMostDots)
+        return fmt::format("{}: a key has more than {} dots", line_, kMostDots);
+      if (c == '[' || c == '{') open();
+      if (c == ']' || c == '}') close();
+      if (levels_ > kMostNesting)
+        return fmt::format("{}: it has values within values, more than {} deep", line_, kMostNesting);
+      if (c == '=') key_dots_ = std::exchange(dots_, 0);
+      if (c == ',' || c == '\n') key_dots_ = dots_ = 0;
       if (c == '\n') ++line_;
-      if (c == '.' && ++dots_ > kMostDots) return line_;
-      if (std::string_view("=[]{},\n").find(c) != std::string_view::npos) dots_ = 0;
       ++at_;
     }
-    return std::nullopt;
+    return "";
   }
 
  private:
+  void open() {
+    opened_.push_back(1 + key_dots_);
+    levels_ += opened_.back();
+    key_dots_ = dots_ = 0;
+  }
+  void close() {
+    key_dots_ = dots_ = 0;
+    if (opened_.empty()) return;
+    levels_ -= opened_.back();
+    opened_.pop_back();
+  }
+
   void skip_string(char quote) {
     const bool multi_line = text_.substr(at_, 3) == std::string(3, quote);
     const std::string_view end = text_.substr(at_, multi_line ? 3 : 1);
@@ -88,6 +109,8 @@ class KeyDots {
         if (at_ < text_.size() && text_[at_] == '\n') ++line_;
       } else if (text_.substr(at_, end.size()) == end) {
         at_ += end.size();
+        // Up to two more are the last of its content.
+        for (int more = 0; multi_line && more < 2 && text_.substr(at_, 1) == end.substr(0, 1); ++more) ++at_;
         return;
       }
     }
@@ -96,7 +119,10 @@ class KeyDots {
   std::string_view text_;
   std::size_t at_ = 0;
   unsigned line_ = 1;
-  int dots_ = 0;
+  std::size_t dots_ = 0;             // of this key or number
+  std::size_t key_dots_ = 0;         // of the key whose value this is
+  std::vector<std::size_t> opened_;  // the levels of each open bracket: its own, and those of its key
+  std::size_t levels_ = 0;           // the sum of them
 };
 
 }  // namespace
@@ -124,9 +150,11 @@ Result<std::string> read_text_file(const std::string& path) {
 }
 
 Result<toml::table> parse_toml(std::string_view text, const std::string& name) {
-  if (const auto line = KeyDots(text).first_line_of_too_many()) {
-    return Error::usage(fmt::format("read {}:{}: a key has more than {} dots", name, *line, kMostDots));
-  }
+  if (text.size() > kMostTomlBytes)
+    return Error::usage(
+        fmt::format("read {}: it has {} bytes, and {} are read", name, text.size(), kMostTomlBytes));
+  if (const std::string deep = Nesting(text).first_too_deep(); !deep.empty())
+    return Error::usage(fmt::format("read {}:{}", name, deep));
   toml::parse_result parsed = toml::parse(text, std::string_view(name));
   if (!parsed) {
     const toml::parse_error& error = parsed.error();

@@ -21,6 +21,7 @@ std::string complaint(std::string_view text) {
 std::string nested(std::string_view open, std::string_view close, int depth) {
   std::string text = "a = ";
   for (int i = 0; i < depth; ++i) text += open;
+  if (open.ends_with("= ")) text += "1";
   for (int i = 0; i < depth; ++i) text += close;
   return text + "\n";
 }
@@ -40,6 +41,31 @@ TEST(Toml, AKeyThatIsTooDeepIsRefusedBeforeTheStackIsUsedUp) {
   }
   EXPECT_NE(complaint(nested("[", "]", 100'000)), "");
   EXPECT_NE(complaint(nested("{a=", "}", 100'000)), "");
+}
+
+// Each bracket within what toml++ allows, and each key within what we do: what counts is both together.
+TEST(Toml, DotsAndBracketsTogetherAreTooDeep) {
+  const std::string key = "a.a.a.a.a.a.a.a.a.a";
+  EXPECT_EQ(complaint(nested("{" + key + " = ", "}", 9)), "");
+  for (const int depth : {11, 250, 100'000}) {
+    EXPECT_EQ(complaint(nested("{" + key + " = ", "}", depth)),
+              "read f.toml:1: it has values within values, more than 100 deep");
+  }
+  EXPECT_EQ(complaint(nested("[", "]", 100)), "");
+  EXPECT_EQ(complaint("x = '''\n]'''\n" + nested("[", "]", 101)),
+            "read f.toml:3: it has values within values, more than 100 deep");
+}
+
+// Its text ends with up to two quotes more, which open no other one.
+TEST(Toml, AQuoteBeforeTheEndOfATextHidesNoKey) {
+  std::string dots = "a";
+  for (int i = 0; i < 1'000'000; ++i) dots += ".a";
+  for (const std::string text : {"'''a''''", "'''a'''''", R"("""a"""")", R"(""""a""""")", "''", R"("")"}) {
+    EXPECT_EQ(complaint("x = {b = " + text + ", " + dots + " = 1}\n"),
+              "read f.toml:1: a key has more than 32 dots")
+        << text;
+    EXPECT_EQ(complaint("x = [" + text + ", \"" + dots + "\"]\n"), "") << text;
+  }
 }
 
 TEST(Toml, DotsOfTextsNumbersAndCommentsAreNoKeys) {

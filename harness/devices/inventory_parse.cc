@@ -124,7 +124,7 @@ void parse_cuda(const json& document, Inventory& inventory) {
 }  // namespace
 
 Result<Inventory> parse_probe(Backend backend, std::string_view text) {
-  const json document = json::parse(text, nullptr, false);
+  const json document = parse_json(text);
   if (!document.is_object() || !document.contains("v") || document["v"] != 1) {
     return Error::internal("read the probe's answer: not a document of version 1");
   }

@@ -17,7 +17,6 @@ using nlohmann::json;
 
 constexpr std::size_t kMostThreads = 256;
 constexpr std::size_t kMostFrames = 200;  // of a thread
-constexpr int kMaxDepth = 8;              // of the JSON, which has 3
 
 // python3.11, python3, libpython3.11.so.1.0, and no module whose name begins like them.
 bool is_python_program(std::string_view path) {
@@ -80,9 +79,7 @@ std::vector<std::string> py_spy_command(const std::string& tool, int pid) {
 }
 
 Result<std::vector<ThreadStack>> parse_py_spy(std::string_view text, const ProcessFacts& process) {
-  // Nesting costs memory for each bracket, so what is deeper than it should be is not kept.
-  const auto shallow = [](int depth, json::parse_event_t, const json&) { return depth <= kMaxDepth; };
-  const json list = json::parse(text, shallow, /*allow_exceptions=*/false);
+  const json list = parse_json(text);
   std::vector<ThreadStack> threads;
   if (list.is_array()) {
     for (const json& thread : list) {

@@ -242,7 +242,7 @@ void put_extent(const Extent& extent, Json& json) {
 
 // Of a plan that was read: its source, without the cases that were left out.
 Json content_of_source(const PlanFile& file) {
-  Json json = Json::parse(file.source);
+  Json json = parse_json(file.source);
   std::set<std::string_view> ids;
   for (const Case& test : file.plan.cases) ids.insert(test.id);
   Json cases = Json::array();
@@ -333,7 +333,7 @@ Result<std::string> plan_file_text(const PlanFile& file, const PlanDirectories& 
 
 Result<PlanFile> parse_plan_file(const std::string& text, const std::string& path,
                                  const PlanDirectories& directories) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json json = parse_json(text);
   if (auto checked = check_header(json, path); !checked) return checked.error();
   json.erase("digest");
   PlanFile file;

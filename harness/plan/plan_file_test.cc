@@ -173,6 +173,10 @@ TEST(PlanFile, WhatWasChangedOrIsNewerIsRefused) {
   for (const std::string& other :
        std::vector<std::string>{"", "{}", "[]", "7", "{\"format\":\"x\"}", text.substr(0, text.size() / 2)})
     EXPECT_THAT(refusal(other), HasSubstr("no plan of Proctor"));
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  for (const std::string& other : {deep, R"({"format":"proctor-plan","version":)" + deep + "}",
+                                   with(text, "\"timeout_ms\": 5", "\"timeout_ms\": " + deep)})
+    EXPECT_THAT(refusal(other), HasSubstr("no plan of Proctor"));
 }
 
 // As the configuration refuses it: a driver would ignore it in silence.

@@ -12,18 +12,51 @@ namespace {
 
 using nlohmann::json;
 
+// Bytes of any kind are in an environment, and JSON has text: each byte stands there as the character of its number.
+std::string text_of(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) text += c;
+    if (byte >= 0x80) text += {static_cast<char>(0xC0 | byte >> 6), static_cast<char>(0x80 | (byte & 0x3F))};
+  }
+  return text;
+}
+
+std::string bytes_of(const json& value) {
+  const std::string text = value;
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool one = byte < 0x80 || i + 1 == text.size();
+    bytes += one ? text[i] : static_cast<char>(byte << 6 | (text[++i] & 0x3F));
+  }
+  return bytes;
+}
+
+json texts_of(const std::vector<std::string>& list) {
+  json texts = json::array();
+  for (const std::string& bytes : list) texts.push_back(text_of(bytes));
+  return texts;
+}
+
+std::vector<std::string> list_of(const json& texts) {
+  std::vector<std::string> list;
+  for (const json& text : texts) list.push_back(bytes_of(text));
+  return list;
+}
+
 }  // namespace
 
-// Bytes of any kind are in an environment, and JSON has text: they are kept as their numbers.
 std::string to_text(const RankPlan& plan) {
-  json document = {{"argv", plan.argv},
-                   {"rendezvous", plan.rendezvous},
+  json document = {{"argv", texts_of(plan.argv)},
+                   {"rendezvous", text_of(plan.rendezvous)},
                    {"events", plan.events},
                    {"grace_ms", plan.grace.count()},
                    {"ranks", json::array()}};
-  for (const RankSpec& rank : plan.ranks) document["ranks"].push_back({{"env", rank.env}, {"log", rank.log}});
-  const auto bytes = json::to_cbor(document);
-  return {bytes.begin(), bytes.end()};
+  for (const RankSpec& rank : plan.ranks)
+    document["ranks"].push_back({{"env", texts_of(rank.env)}, {"log", text_of(rank.log)}});
+  return document.dump();
 }
 
 Result<void> write_rank_plan(const RankPlan& plan, const std::string& path) {
@@ -35,15 +68,15 @@ std::vector<std::string> supervisor_command(const std::string& program, const st
 }
 
 Result<RankPlan> parse_rank_plan(std::string_view text) {
-  const json document = json::from_cbor(text, /*strict=*/true, /*allow_exceptions=*/false);
+  const json document = parse_json(text);
   try {
     RankPlan plan;
-    plan.argv = document.at("argv").get<std::vector<std::string>>();
-    plan.rendezvous = document.at("rendezvous");
+    plan.argv = list_of(document.at("argv"));
+    plan.rendezvous = bytes_of(document.at("rendezvous"));
     plan.events = document.at("events");
     plan.grace = Milliseconds(document.at("grace_ms").get<std::int64_t>());
     for (const json& rank : document.at("ranks"))
-      plan.ranks.push_back({.env = rank.at("env"), .log = rank.at("log")});
+      plan.ranks.push_back({.env = list_of(rank.at("env")), .log = bytes_of(rank.at("log"))});
     if (!plan.argv.empty() && !plan.ranks.empty()) return plan;
   } catch (const json::exception&) {
     // Said below.

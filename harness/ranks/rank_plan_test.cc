@@ -13,8 +13,14 @@ bool has(const std::vector<std::string>& env, const std::string& entry) {
   return std::count(env.begin(), env.end(), entry) == 1;
 }
 
+std::string every_byte() {
+  std::string bytes;
+  for (int byte = 0; byte < 256; ++byte) bytes += static_cast<char>(byte);
+  return bytes;
+}
+
 TEST(RankPlan, ComesBackAsItWas) {
-  const RankPlan plan{.argv = {"program", "a b", "\xff\xfe"},
+  const RankPlan plan{.argv = {"program", "a b", "\xff\xfe", "\xc3\xa9\xc0", every_byte()},
                       .rendezvous = "/x/1",
                       .events = true,
                       .grace = Milliseconds(1234),
@@ -31,7 +37,11 @@ TEST(RankPlan, ComesBackAsItWas) {
 }
 
 TEST(RankPlan, WhatIsNoneIsRefused) {
-  for (const std::string text : {"", "{}", "nonsense"}) EXPECT_FALSE(parse_rank_plan(text)) << text;
+  const std::string deep(200'000, '[');
+  for (const std::string& text :
+       {std::string(), std::string("{}"), std::string("nonsense"), deep, "{\"argv\":" + deep,
+        std::string(200'000, '\x7f'), std::string(R"({"argv":{"a":"b"}})")})
+    EXPECT_FALSE(parse_rank_plan(text)) << text.substr(0, 20);
   EXPECT_FALSE(parse_rank_plan(to_text({.argv = {"x"}, .rendezvous = "", .ranks = {}})));
 }
 

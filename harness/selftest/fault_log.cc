@@ -18,7 +18,7 @@ Result<std::vector<Firing>> parse_fault_log(std::string_view text) {
     const auto newline = text.find('\n', from);
     if (newline == std::string_view::npos) break;
     const auto line = text.substr(from, newline - from);
-    const auto record = nlohmann::json::parse(line, nullptr, false);
+    const auto record = parse_json(line);
     const auto fault = record.is_object() ? record.find("fault") : record.end();
     const auto time = record.is_object() ? record.find("t_ns") : record.end();
     if (fault == record.end() || !fault->is_string() || time == record.end() || !time->is_number_integer()) {

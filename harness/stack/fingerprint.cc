@@ -239,7 +239,7 @@ void Capture::cuda_toolkit() {
   const char* path = "/usr/local/cuda/version.json";
   const auto text = read("toolkit.cuda", path, "no CUDA toolkit in /usr/local/cuda");
   if (!text) return;
-  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const auto json = parse_json(*text);
   const auto version = json.is_object() ? json.find("cuda") : json.end();
   if (version != json.end() && version->is_object() && version->contains("version") &&
       (*version)["version"].is_string()) {

@@ -30,7 +30,7 @@ Result<std::string> token(const std::string& challenge, const std::string& repos
   const auto answer = tools.get(fmt::format("{}?service={}&scope=repository:{}:pull", realm,
                                             parameter(challenge, "service"), repository));
   if (!answer) return answer.error();
-  const auto json = nlohmann::json::parse(answer->body, nullptr, /*allow_exceptions=*/false);
+  const auto json = parse_json(answer->body);
   for (const char* key : {"token", "access_token"}) {
     if (json.is_object() && json.contains(key) && json[key].is_string()) return json[key].get<std::string>();
   }

@@ -18,7 +18,7 @@ constexpr std::string_view kVersion = "1";
 // A text between quotes, without them.
 std::string unquoted(std::string_view raw) {
   if (raw.find('\\') == raw.npos) return std::string(raw.substr(1, raw.size() - 2));
-  const auto text = nlohmann::json::parse(raw, nullptr, /*allow_exceptions=*/false);
+  const auto text = parse_json(raw);
   return text.is_string() ? text.get<std::string>() : std::string();
 }
 

@@ -146,7 +146,7 @@ std::vector<StackFact> read_stack(Database& database, std::int64_t stack) {
   row.bind(stack);
   std::vector<StackFact> facts;
   if (!row.step()) return facts;
-  const auto json = nlohmann::json::parse(std::string(row.text(0)), nullptr, /*allow_exceptions=*/false);
+  const auto json = parse_json(std::string(row.text(0)));
   if (!json.is_array()) throw SqliteFailure{kDamaged, "the facts of a stack cannot be read"};
   for (const auto& entry : json) {
     if (!entry.is_object()) continue;

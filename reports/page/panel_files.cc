@@ -14,7 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMostDepth = 16;  // of values within values; the formats have 6
 constexpr std::size_t kKnownVersion = 1;
 
 // The members of an object. The first that is missing, or is something else, is the mistake of the file, and what is asked
@@ -104,31 +103,14 @@ Error no_such(const PanelFile& kind, const std::string& name, std::string_view m
                       std::string(kind.made_by));
 }
 
-// How deep values are within values. The parser could count as well, but takes quadratic time for a list as soon as it is
-// asked about each value.
-int depth_of(std::string_view text) {
-  int depth = 0, most = 0;
-  bool in_text = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') in_text = !in_text;
-    if (c == '\\' && in_text) ++i;
-    if (in_text) continue;
-    if (c == '[' || c == '{') most = std::max(most, ++depth);
-    if (c == ']' || c == '}') --depth;
-  }
-  return most;
-}
-
 // Reads the text into what `fill` makes of its members.
 template <typename Content, typename Fill>
 Result<Content> parse_panel_file(std::string_view text, const std::string& name, const PanelFile& kind,
                                  Fill fill) {
   if (text.size() > kMostPanelFileBytes)
     return no_such(kind, name, fmt::format("it has more than {} bytes", kMostPanelFileBytes));
-  if (depth_of(text) > kMostDepth)
-    return no_such(kind, name, fmt::format("values within values, more than {} deep", kMostDepth));
-  const json file = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (const std::string why = beyond_json_limits(text); !why.empty()) return no_such(kind, name, why);
+  const json file = parse_json(text);
   if (file.is_discarded()) return no_such(kind, name, "it is no JSON");
   std::string mistake;
   const Members members(file, "", mistake);

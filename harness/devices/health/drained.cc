@@ -47,7 +47,7 @@ DrainedDevice read_drained(const std::string& path, const std::string& device) {
   unreadable.uid = info.st_uid;
   if (!S_ISREG(info.st_mode) || info.st_size > kMostBytes) return unreadable;
   const auto text = read_file("/proc/self/fd/" + std::to_string(fd.get()));
-  const json document = text ? json::parse(*text, nullptr, false) : json();
+  const json document = text ? parse_json(*text) : json();
   try {  // the edge of the JSON library
     DrainedDevice drained{.device = document.at("device"),
                           .reason = document.at("reason"),

@@ -28,7 +28,7 @@ struct Said {
 };
 
 Said parse_line(std::string_view line) {
-  const json document = json::parse(line, nullptr, false);
+  const json document = parse_json(line);
   try {  // the edge of the JSON library
     Said said{.result = document.at("result"), .words = ""};
     const std::string step = document.at("step");

@@ -183,7 +183,7 @@ struct Reading {
 
 Reading parse_record(const std::string& text) {
   if (text.empty()) return {};
-  const json document = json::parse(text, nullptr, false);
+  const json document = parse_json(text);
   try {
     if (document.at("format").get<int>() > kFormat) {
       return {{}, "was written by a newer version of proctor"};

@@ -41,7 +41,7 @@ std::string how_it_ended(const ProcessEnd& end) {
 }  // namespace
 
 ProbeMonitor::Snapshot parse_snapshot(std::string_view line, std::size_t devices) {
-  const json document = json::parse(line, nullptr, false);
+  const json document = parse_json(line);
   try {  // the edge of the JSON library
     std::vector<DeviceState> states;
     if (const std::string problem = document.value("problem", ""); !problem.empty())

@@ -77,7 +77,7 @@ DeviceSample missing_sample(const std::string& reason) {
 }
 
 Result<Sample> parse_sample(std::string_view line, const std::vector<std::string>& ids) {
-  const json document = json::parse(line, nullptr, false);
+  const json document = parse_json(line);
   try {  // the edge of the JSON library
     Sample sample;
     const std::string source = document.at("source");

@@ -109,7 +109,7 @@ double deviation_of(const std::vector<double>& values) {
 class ResultFile final : public Translator {
  public:
   std::vector<std::string> translate(std::string_view text) override {
-    const json report = json::parse(as_json(text), nullptr, /*allow_exceptions=*/false);
+    const json report = parse_json(as_json(text));
     if (!report.is_object() || !report.contains("benchmarks")) return {};
     std::vector<json> repetitions;
     std::map<std::string, json> aggregates;

@@ -218,6 +218,9 @@ TEST(BenchmarkResult, WhatIsNoReportIsNoResult) {
                            R"({"benchmarks": []})", R"({"benchmarks": {}})", R"({"benchmarks": [7]})",
                            R"({"benchmarks": [[]]})", R"({"benchmarks": [{}]})"})
     EXPECT_EQ(read(text).result(), std::nullopt) << text;
+  const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+  EXPECT_EQ(read(deep).result(), std::nullopt);
+  EXPECT_EQ(read(file_of(repetition(kMeasured + ",\n\"mine\": " + deep))).result(), std::nullopt);
   // A process that leaves in the middle of a benchmark leaves half a file.
   const std::string whole = file_of(repetition(kMeasured));
   EXPECT_EQ(read(whole).result(), ChildResult::kPass);

@@ -82,7 +82,7 @@ Result<std::string> gtest_filter_for(const std::string& name, const std::vector<
   const std::string filter = filter_of(name);
   if (filter.find('?') == std::string::npos) return filter;
   for (const std::string& other : all) {
-    if (other != name && glob_match(filter, other)) {
+    if (other.size() == filter.size() && other != name && glob_match(filter, other)) {
       return Error::usage(fmt::format("GoogleTest cannot tell `{}` from `{}` in a filter", name, other),
                           "Rename one of them, or run the suite with process = \"suite\".");
     }
@@ -92,7 +92,7 @@ Result<std::string> gtest_filter_for(const std::string& name, const std::vector<
 
 bool announces_gtest_listener(const std::vector<std::string>& event_lines) {
   return std::any_of(event_lines.begin(), event_lines.end(), [](const std::string& line) {
-    const json event = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const json event = parse_json(line);
     return event.is_object() && text_at(event, "event") == "listener" && text_at(event, "name") == "gtest";
   });
 }
@@ -108,7 +108,7 @@ const json& array_of(const json& object, const char* key) {
 // The list in the file, in which nothing stands that the program prints besides. None: GoogleTest before 1.10 writes
 // none, and then its words on stdout are the list.
 std::optional<std::vector<GtestName>> names_in_file(const std::string& text) {
-  const json list = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json list = parse_json(text);
   if (!list.is_object() || !list.contains("testsuites")) return {};
   std::vector<GtestName> names;
   for (const auto& group : array_of(list, "testsuites")) {
@@ -276,7 +276,7 @@ std::string with_comma(std::string text) {
 }
 
 std::optional<Results> read_results(std::string_view text) {
-  const json report = json::parse(with_comma(std::string(text)), nullptr, /*allow_exceptions=*/false);
+  const json report = parse_json(with_comma(std::string(text)));
   if (!report.is_object() || !report.contains("testsuites") || !report["testsuites"].is_array()) return {};
   Results results;
   for (const auto& group : report["testsuites"]) {

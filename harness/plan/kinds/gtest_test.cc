@@ -402,6 +402,10 @@ TEST(GtestResult, FailuresHaveAPlaceWhereGoogleTestGivesOne) {
 TEST(GtestResult, WhatIsNoReportIsNoResult) {
   for (const char* text : {"", "{", "[]", "{}", "null", "\xff", R"({"testsuites":7})"})
     EXPECT_EQ(read(text).result(), std::nullopt) << text;
+  const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+  EXPECT_EQ(read(deep).result(), std::nullopt);
+  EXPECT_EQ(read(R"({"testsuites":)" + deep + "}").result(), std::nullopt);
+  EXPECT_EQ(read(result_file(R"({"name":"N","status":"RUN","x":)" + deep + "}")).result(), std::nullopt);
 }
 
 // The real thing: this very program, asked for the test above.

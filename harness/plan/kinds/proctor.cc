@@ -77,7 +77,7 @@ std::string read_devices(const json& event, Case& test) {
 }
 
 std::string read_case_event(const std::string& line, Case& test) {
-  const json event = json::parse(line, nullptr, false);
+  const json event = parse_json(line);
   if (event.is_discarded() || !event.is_object()) return "is no JSON object";
   const auto version = event.find("v");
   if (version == event.end() || *version != child::kProtocolVersion)

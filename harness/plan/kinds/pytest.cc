@@ -22,7 +22,7 @@ constexpr std::string_view kOptions = "PYTEST_ADDOPTS";
 constexpr std::string_view kPlugins = "PYTEST_PLUGINS";
 constexpr const char* kBatchOption = "--proctor-cases=";
 
-json parse_event(std::string_view line) { return json::parse(line, nullptr, /*allow_exceptions=*/false); }
+json parse_event(std::string_view line) { return parse_json(line); }
 
 bool is_event(const json& event, std::string_view name) {
   if (!event.is_object()) return false;

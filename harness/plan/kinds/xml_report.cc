@@ -3,37 +3,44 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/property_tree/ptree.hpp>
-#include <boost/property_tree/xml_parser.hpp>
 #include <cstdlib>
-#include <sstream>
+#include <pugixml.hpp>
 
+#include "harness/core/document_limits.h"
 #include "harness/core/words.h"
 
 namespace proctor {
 namespace {
 
-namespace pt = boost::property_tree;
-
 constexpr std::string_view kOpen = "<TestCase";
 constexpr std::string_view kClose = "</TestCase>";
-constexpr std::size_t kMostText = 64 * 1024;  // between two tags
-constexpr std::size_t kMostShown = 200;       // of what is no report
-constexpr std::size_t kMostDepth = 100;       // of elements in each other, which are read by recursion
+constexpr std::size_t kMostText = 64 * 1024;          // between two tags
+constexpr std::size_t kMostShown = 200;               // of what is no report
+constexpr std::ptrdiff_t kMostElements = 2'000'000;   // of which each takes some 200 bytes
 constexpr std::size_t kMostOfTest = 4 * 1024 * 1024;  // of the element of one test
 
-XmlElement element_of(const std::string& name, const pt::ptree& tree) {
-  XmlElement element{
-      .name = name, .attributes = {}, .text = std::string(trimmed(tree.data())), .children = {}};
-  for (const auto& [key, value] : tree) {
-    if (key == "<xmlattr>") {
-      for (const auto& [attribute, text] : value) element.attributes[attribute] = text.data();
-    } else if (key != "<xmlcomment>") {
-      element.children.push_back(element_of(key, value));
-    }
+bool is_text(const pugi::xml_node& node) {
+  return node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata;
+}
+
+XmlElement element_of(const pugi::xml_node& node) {
+  XmlElement element{.name = node.name(), .attributes = {}, .text = {}, .children = {}};
+  for (const pugi::xml_attribute& attribute : node.attributes())
+    element.attributes[attribute.name()] = attribute.value();
+  std::string text;
+  for (const pugi::xml_node& child : node.children()) {
+    if (is_text(child)) text += child.value();
+    if (child.type() == pugi::node_element) element.children.push_back(element_of(child));
   }
+  element.text = trimmed(text);
   return element;
 }
+
+class NotTooDeep final : public pugi::xml_tree_walker {
+  bool for_each(pugi::xml_node& node) override {
+    return node.type() != pugi::node_element || depth() < static_cast<int>(kMostNesting);
+  }
+};
 
 // Where the tag that begins at `from` ends: behind its '>', or before the next '<' if the rest of it was lost (a
 // long line comes cut). npos: not all of it has come. A '>' may stand in the value of an attribute, a '<' may not.
@@ -51,22 +58,6 @@ std::optional<XmlElement> parse_tag(std::string_view tag) {
   std::string text(tag);
   if (!text.ends_with("/>")) text.insert(text.size() - 1, "/");
   return parse_xml(text);
-}
-
-// Whether no more elements stand in each other than recursion can bear.
-bool is_shallow(std::string_view text) {
-  std::size_t depth = 0;
-  for (std::size_t at = text.find('<'); at != text.npos; at = text.find('<', at + 1)) {
-    const std::size_t end = end_of_tag(text, at);
-    if (end == text.npos) break;
-    const std::string_view tag = text.substr(at, end - at);
-    if (tag.starts_with("</")) {
-      depth -= depth > 0 ? 1 : 0;
-    } else if (!tag.starts_with("<!") && !tag.starts_with("<?") && !tag.ends_with("/>")) {
-      if (++depth > kMostDepth) return false;
-    }
-  }
-  return true;
 }
 
 // What an assertion says that failed. A failed WARN is none.
@@ -155,7 +146,7 @@ class XmlTranslator final : public Translator {
     } else if (inside_) {
       step(tag, events);
       keep_or_drop(tag, begin);
-      if (open_.size() > kMostDepth) give_up(events);
+      if (open_.size() > kMostNesting) give_up(events);
     }
     return true;
   }
@@ -267,18 +258,14 @@ std::string xml_end(bool passed, bool any_failure, const std::string& expected) 
 }
 
 std::optional<XmlElement> parse_xml(const std::string& text) {
-  if (!is_shallow(text)) return std::nullopt;
-  std::istringstream stream(text);
-  pt::ptree tree;
-  try {
-    pt::read_xml(stream, tree);
-  } catch (const pt::xml_parser_error&) {
+  if (text.size() > kMostDocumentBytes || std::ranges::count(text, '<') > 2 * kMostElements)
     return std::nullopt;
-  }
-  for (const auto& [name, value] : tree) {
-    if (name != "<xmlcomment>") return element_of(name, value);
-  }
-  return std::nullopt;
+  constexpr unsigned kAllText = pugi::parse_cdata | pugi::parse_escapes | pugi::parse_ws_pcdata;
+  pugi::xml_document document;
+  NotTooDeep limit;
+  const auto parsed = document.load_buffer(text.data(), text.size(), kAllText, pugi::encoding_utf8);
+  if (!parsed || !document.traverse(limit)) return std::nullopt;
+  return element_of(document.document_element());
 }
 
 std::optional<XmlElement> find_xml(const std::string& text, const std::string& name) {

@@ -31,7 +31,7 @@ struct XmlElement {
   std::string child_text(std::string_view name) const;   // its text, or ""
 };
 
-// None: it is no XML. Well-formed but for what stands outside of its elements.
+// None: it is no XML, or beyond core/document_limits.h. Well-formed but for what stands outside of its elements.
 std::optional<XmlElement> parse_xml(const std::string& text);
 
 // The element of this name in what a program printed, whatever stands around it. None: it is not there, or no XML.

@@ -168,6 +168,42 @@ TEST(XmlReport, WhatIsTooDeepOrNeverEndsIsNoEvent) {
   EXPECT_FALSE(parse_xml(deep.substr(deep.find("<a>"))));
 }
 
+// What hides how deep it is from whoever looks at the text alone.
+TEST(ParseXml, WhatIsTooDeepIsNone) {
+  for (const std::string hidden :
+       {"<![CDATA[</a>]]>", "<!--</a>-->", "<?x </a>?>", "<b x='</a>'/>", "<b x=\"></a>\"/>", ""}) {
+    const auto nested = [&](int depth) {
+      std::string text = "<r>";
+      for (int i = 1; i < depth; ++i) text += "<a>" + hidden;
+      for (int i = 1; i < depth; ++i) text += "</a>";
+      return text + "</r>";
+    };
+    EXPECT_TRUE(parse_xml(nested(99))) << hidden;
+    EXPECT_FALSE(parse_xml(nested(101))) << hidden;
+    EXPECT_FALSE(parse_xml(nested(60'000))) << hidden;
+    EXPECT_FALSE(find_xml(nested(60'000), "r")) << hidden;
+    EXPECT_THAT(told({"<TestCase name=\"x\">" + nested(60'000) + "</TestCase>"}),
+                ElementsAre("start x", testing::StartsWith("<")))
+        << hidden;
+  }
+}
+
+TEST(ParseXml, ManySmallElementsAreNone) {
+  std::string many = "<r>";
+  for (int i = 0; i < 4'000'000; ++i) many += "<a/>";
+  EXPECT_FALSE(parse_xml(many + "</r>"));
+}
+
+TEST(ParseXml, TextIsWholeWhateverItIsMadeOf) {
+  const auto element = parse_xml(
+      "<?xml version=\"1.0\"?><!DOCTYPE a><a>\n one <b/> <![CDATA[<two>]]> &#x263a;&amp;\r\n</a><c/>");
+  ASSERT_TRUE(element);
+  EXPECT_EQ(element->text, "one  <two> \xE2\x98\xBA&");
+  EXPECT_EQ(element->children.size(), 1u);
+  EXPECT_EQ(parse_xml("<a>\xff\xfe</a>")->text, "\xff\xfe");
+  EXPECT_FALSE(parse_xml(std::string("<a>\0</a>", 8)));
+}
+
 TEST(ParseXml, TextAttributesAndChildren) {
   const auto element = parse_xml("<a x=\"1 &amp; 2\">\n  text &lt;\n <!-- note --><b/><b y='z'>t</b></a>");
   ASSERT_TRUE(element);

@@ -70,8 +70,7 @@ std::string device_in(const std::string& line, const std::vector<LeasedAddress>&
 
 Diagnoser::Devices Diagnoser::devices_in(const std::vector<std::string>& environment) const {
   const bool simulated = !value_of(environment, child::kSimTopologyVariable).empty();
-  const auto list = nlohmann::json::parse(value_of(environment, child::kDevicesVariable), nullptr,
-                                          /*allow_exceptions=*/false);
+  const auto list = parse_json(value_of(environment, child::kDevicesVariable));
   Devices devices;
   if (!list.is_array()) return devices;
   for (const auto& entry : list) {

@@ -37,7 +37,7 @@ JournalState state_of(const nlohmann::json& json) {
 }
 
 std::optional<JournalSeal> parse_seal(const std::string& text, const std::string& real_run_dir) {
-  const auto document = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto document = parse_json(text);
   try {  // the edge of the JSON library
     const bool ours = document.at("boot_id").get<std::string>() == boot_id() &&
                       document.at("run_dir").get<std::string>() == real_run_dir;

@@ -285,7 +285,7 @@ std::string to_json(const RunRecord& record) {
 }
 
 Result<RunRecord> parse_run_record(const std::string& text) {
-  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json object = parse_json(text);
   if (!object.is_object()) return Error::usage("it is not a JSON object");
   try {
     RunRecord record{.run_id = object.at("run_id"),

@@ -63,7 +63,7 @@
 //                                                 because the check wants it: "signal:N", "exit:N", or
 //                                                 "ended" by the runner once the others are through. Such
 //                                                 a rank needs no `end`. "" takes the announcement back.
-//   The events of all ranks come to the runner with a member "rank":R.
+//   The events of all ranks come to the runner as lines "R EVENT", with the number of the rank before them.
 //
 // Our pytest plugin speaks the same protocol. It may run several cases in one process: each lasts from its
 // own `start` to the `start` of the next one. A result may also be "xfail" or "xpass". The plugin adds

@@ -123,17 +123,13 @@ class RankSupervisor {
       return write_line(fd, fmt::format("[{}] {}\n", rank, line));
     }
     note_leave(rank, line);
-    // What is no object stays as it is, and counts as what it is.
-    if (line.starts_with('{') && line.size() > 2) {
-      write_line(events_fd_, fmt::format("{{\"rank\":{},{}\n", rank, line.substr(1)));
-    } else {
-      write_line(events_fd_, std::string(line) + "\n");
-    }
+    write_line(events_fd_,
+               fmt::format("{} {}\n", rank, line));  // whatever it is: what a rank says cannot be ours
   }
 
   void note_leave(int rank, std::string_view line) {
     if (line.find("\"leave\"") == line.npos) return;
-    const json event = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const json event = parse_json(line);
     if (!event.is_object() || event.value("event", json()) != "leave") return;
     const json how = event.value("how", json());
     if (how.is_string()) ranks_[static_cast<std::size_t>(rank)].leaves = how.get<std::string>();

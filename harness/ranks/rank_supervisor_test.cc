@@ -54,8 +54,11 @@ class SupervisedRanks : public testing::Test {
     for (ssize_t got = read(fd, bytes, sizeof(bytes)); got > 0; got = read(fd, bytes, sizeof(bytes)))
       all.append(bytes, static_cast<std::size_t>(got));
     for (std::size_t at = 0; at < all.size(); at = all.find('\n', at) + 1) {
-      const json event = json::parse(all.substr(at, all.find('\n', at) - at));
+      const std::string line = all.substr(at, all.find('\n', at) - at);
+      const std::size_t begin = line.find('{');
+      json event = json::parse(line.substr(begin));
       if (event["event"] == "rank_end") ended_[event["rank"]] = event;
+      if (begin > 0) event["rank"] = std::stoi(line);
       said_.push_back(event);
     }
   }

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "harness/core/json.h"
+#include "harness/core/json_text.h"
 #include "harness/core/system_names.h"
 
 namespace proctor {
@@ -15,7 +17,7 @@ using nlohmann::json;
 template <typename T>
 std::optional<T> optional_of(const json& object, const char* key) {
   const auto it = object.find(key);
-  return it != object.end() && it->is_number() ? std::optional<T>(it->get<T>()) : std::nullopt;
+  return it != object.end() && it->is_number_integer() ? std::optional<T>(it->get<T>()) : std::nullopt;
 }
 
 constexpr const char* kEndedByRunner = "ended";
@@ -30,19 +32,19 @@ RankReports::RankReports(const std::string& case_name, const Kind& kind, std::si
 }
 
 void RankReports::add_line(std::string_view line) {
-  const json event = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  std::size_t teller = ranks_.size();
+  const auto [number_end, error] = std::from_chars(line.data(), line.data() + line.size(), teller);
+  const auto digits = static_cast<std::size_t>(number_end - line.data());
+  if (error == std::errc() && teller < ranks_.size() && line.substr(digits, 1) == " ")
+    return ranks_[teller].child.add_line(line.substr(digits + 1));
+  const json event = parse_json(line);
   const auto rank = event.is_object() ? optional_of<std::size_t>(event, "rank") : std::nullopt;
-  if (!rank || *rank >= ranks_.size()) {
-    if (stray_line_.empty()) stray_line_ = line.substr(0, 200);
-    return;
-  }
-  Rank& teller = ranks_[*rank];
-  if (event.value("event", json()) != "rank_end") return teller.child.add_line(line);
-  end(teller, line);
+  if (rank && *rank < ranks_.size() && text_at(event, "event") == "rank_end")
+    return end(ranks_[*rank], event);
+  if (stray_line_.empty()) stray_line_ = line.substr(0, 200);
 }
 
-void RankReports::end(Rank& rank, std::string_view line) {
-  const json event = json::parse(line);
+void RankReports::end(Rank& rank, const json& event) {
   rank.ended = true;
   rank.refused = optional_of<int>(event, "errno");
   rank.end.exit_code = optional_of<int>(event, "exit");
@@ -50,11 +52,7 @@ void RankReports::end(Rank& rank, std::string_view line) {
   rank.end.ended_by_runner = event.value("ended_by_runner", json()) == true;
   rank.pid = optional_of<int>(event, "pid").value_or(0);
   rank.core_dumped = event.value("core", json()) == true;
-  const auto text = [&event](const char* key) {
-    const json value = event.value(key, json());
-    return value.is_string() ? value.get<std::string>() : std::string();
-  };
-  rank.words = {.out = text("out"), .err = text("err")};
+  rank.words = {.out = text_at(event, "out"), .err = text_at(event, "err")};
   rank.end.bytes = optional_of<std::uint64_t>(event, "bytes").value_or(0);
   rank.end.dropped_bytes = optional_of<std::uint64_t>(event, "dropped_bytes").value_or(0);
   order_.push_back(static_cast<std::size_t>(rank.end.rank));
@@ -137,7 +135,7 @@ std::vector<RankEnd> RankReports::ends() const {
 }
 
 void RankReports::interrupt() {
-  for (Rank& rank : ranks_) rank.interrupted = !rank.ended;
+  for (Rank& rank : ranks_) rank.interrupted = rank.interrupted || !rank.ended;
 }
 
 std::optional<RankReports::Words> RankReports::words_of_answer() const {

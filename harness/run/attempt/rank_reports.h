@@ -6,6 +6,7 @@
 // for the same reason; if only some skip, they disagree about the machine: error(ranks_disagree).
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,7 +69,7 @@ class RankReports {
     Words words{};
   };
 
-  void end(Rank& rank, std::string_view line);
+  void end(Rank& rank, const nlohmann::json& event);
   // The first rank with a bad end that the runner did not cause.
   const Rank* first_bad() const;
   // The same, else the first with a bad end that it did.

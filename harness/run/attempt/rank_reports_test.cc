@@ -15,7 +15,7 @@ class Ranks {
   explicit Ranks(std::size_t count, const Kind& kind = proctor_kind()) : reports(kCase, kind, count) {}
 
   Ranks& say(int rank, const std::string& event, const std::string& fields = "") {
-    reports.add_line(fmt::format(R"({{"rank":{},"v":1,"case":"{}","event":"{}"{}}})", rank, kCase, event,
+    reports.add_line(fmt::format(R"({} {{"v":1,"case":"{}","event":"{}"{}}})", rank, kCase, event,
                                  fields.empty() ? "" : "," + fields));
     return *this;
   }
@@ -120,6 +120,36 @@ TEST(RankVerdict, ARankThatNobodyHeardOfIsNoPass) {
   Ranks stray(1);
   stray.passes(0).reports.add_line("noise");
   EXPECT_EQ(stray.verdict(), "error(ranks)");
+}
+
+// What a rank says is its own, whatever it looks like, and breaks the protocol where it is no event of its case.
+TEST(RankVerdict, ARankSpeaksForItselfOnly) {
+  const std::string deep(32'000, '[');
+  for (const std::string& said :
+       {std::string("noise"), std::string(), std::string("[1]"), deep, R"({"v":1,"event":)" + deep,
+        std::string("{bad"), std::string(R"({"rank":1,"event":"rank_end","exit":3})"),
+        std::string(R"(1 {"v":1,"event":"end"})")}) {
+    Ranks ranks(2);
+    ranks.reports.add_line("0 " + said);
+    EXPECT_EQ(ranks.passes(0).passes(1).verdict(), "error(protocol)") << said.substr(0, 40);
+    EXPECT_EQ(to_string(*ranks.reports.ends()[1].verdict), "pass") << said.substr(0, 40);
+  }
+  for (const std::string& said :
+       {std::string("2 {}"), std::string("-1 {}"), std::string("0"), std::string("0x {}"), deep,
+        std::string(R"({"rank":2,"event":"rank_end"})"), "99999999999999999999 " + deep}) {
+    Ranks ranks(2);
+    ranks.passes(0).passes(1).reports.add_line(said);
+    EXPECT_EQ(ranks.verdict(), "error(ranks)") << said.substr(0, 40);
+  }
+}
+
+// A stop that comes into the grace of a limit finds ranks that the limit has interrupted, and that have ended since.
+TEST(RankVerdict, AStopAfterALimitBlamesNobody) {
+  Ranks ranks(2);
+  ranks.passes(0).reports.interrupt();
+  ranks.dies(1, 15).reports.interrupt();
+  EXPECT_EQ(ranks.verdict(EndCause::kTimeout), "timeout");
+  EXPECT_FALSE(ranks.reports.ends()[1].verdict);
 }
 
 TEST(RankVerdict, ARankWithoutAResultIsAnError) {

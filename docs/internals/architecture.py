@@ -294,6 +294,22 @@ def missing_names(tree, page):
             yield f"{PAGE}:{line}: no source knows a {name}"
 
 
+# Whoever walks or destroys a tree that somebody else has written calls himself for each level of it.
+PARSERS = re.compile(r"\b(?:[jJ]son::(?:parse|sax_parse|accept|from_\w+)|toml::parse(?:_file)?|load_(?:buffer|file|string)\w*|read_xml) *\(")
+BOUNDED = {"harness/core/json.cc", "harness/core/toml_reader.cc", "harness/plan/kinds/xml_report.cc",
+           "reports/compare/junit_results.cc"}
+
+
+def unbounded_parsers(tree, _):
+    for source in sorted(tree.sources - BOUNDED):
+        if not source.startswith(("harness/", "reports/")) or unit_of(source) in tree.tests:
+            continue
+        for number, line in enumerate((tree.root / source).read_text(encoding="utf-8").splitlines(), 1):
+            if found := PARSERS.search(line.partition("//")[0]):
+                yield (f"{source}:{number}: {found[0]}) takes a document of any depth: "
+                       "parse_json(), parse_toml() and parse_xml() hold to harness/core/document_limits.h")
+
+
 # A file of ours as comments and pages name it: from the root, from the harness, or from a folder above them. Words in
 # capitals stand for any name, but a document that is called so.
 NAMED = re.compile(r"(?<![\w./:-])(?:[a-z_0-9.]+/)+[\w.-]+\.(?:cc|h|def|cl|py|sh|cmake|toml|md)\b")
@@ -328,7 +344,7 @@ def stale_names(tree, _):
 
 
 CHECKS = (unknown_rooms, forbidden_arrows, stale_arrows, vendors_headers, unreasoned_circles, missing_names,
-          stale_names)
+          stale_names, unbounded_parsers)
 
 
 def check(root):

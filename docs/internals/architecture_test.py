@@ -157,6 +157,13 @@ class ATreeAndItsPage(unittest.TestCase):
         self.assert_finds("README.md:1: names fixtures/bad/worse.h, which", "harness/core/text.h:1: names run/gone.h",
                           "harness/core/text.h:1: names IDEAS.md", "docs/run.py:1: names docs/gone.md", findings=4)
 
+    def test_a_parser_without_a_limit(self):
+        self.write("harness/run/case_test.cc", "auto a = json::parse(text);\n")
+        self.write("harness/core/toml_reader.cc", "auto a = toml::parse(text);\n")
+        self.assertEqual(self.found(), "")
+        self.write("harness/run/case.cc", "// json::parse(text)\nauto a = nlohmann::json::parse(text);\nread_xml(a, b);\n")
+        self.assert_finds("harness/run/case.cc:2: json::parse() takes", "harness/run/case.cc:3: read_xml() takes", findings=2)
+
     def test_a_page_without_its_table(self):
         self.page("| circle |", "| ring |")
         self.assertIn("no table whose first column is called 'circle'", self.found())

@@ -40,7 +40,11 @@ constexpr std::array kRows = {
         "the device"},
     Row{Blame::kMachine, {"driver_error"}, Tests::kAny, Who::kDriver, "the driver"},
     // What the harness could not read, or the list of known failures did not know.
-    Row{Blame::kCode, {"no_result", "result_mismatch", "xpass"}, Tests::kChecks, Who::kNobody, ""},
+    Row{Blame::kCode,
+        {"no_result", "result_mismatch", "protocol", "xpass"},
+        Tests::kChecks,
+        Who::kNobody,
+        ""},
     Row{Blame::kCode, {}, Tests::kCollectives, Who::kLibrary, "the library under test, for a check of it"},
     Row{Blame::kCode, {}, Tests::kChecks, Who::kDriver, "the driver under test, for a conformance check"},
     Row{Blame::kCode, {}, Tests::kOthers, Who::kTest, "the test, where it is anybody else's"},

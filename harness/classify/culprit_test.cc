@@ -53,6 +53,7 @@ TEST_F(CulpritTest, ASimulatedDriverIsNamedAsOne) {
 TEST_F(CulpritTest, NobodyIsNamedWhereNobodyKnows) {
   EXPECT_EQ(of_check(Blame::kCode, "test_failure", "none"), std::nullopt) << "no driver is under it";
   EXPECT_EQ(of_check(Blame::kCode, "no_result"), std::nullopt);
+  EXPECT_EQ(of_check(Blame::kCode, "protocol"), std::nullopt);
   EXPECT_EQ(of_check(Blame::kCode, "xpass"), std::nullopt);
   EXPECT_EQ(of_check(Blame::kSetup, "no_device"), std::nullopt);
   EXPECT_EQ(of_check(Blame::kMachine, "killed"), std::nullopt);
@@ -112,7 +113,7 @@ TEST_F(CulpritTest, TheClassesOfTheTableExist) {
   };
   for (const char* error_class : {"device_lost", "ecc", "link", "device_suspect", "driver_error"})
     EXPECT_TRUE(has(Blame::kMachine, error_class)) << error_class;
-  for (const char* error_class : {"no_result", "result_mismatch", "xpass"})
+  for (const char* error_class : {"no_result", "result_mismatch", "protocol", "xpass"})
     EXPECT_TRUE(has(Blame::kCode, error_class)) << error_class;
 }
 

@@ -7,8 +7,8 @@ namespace proctor {
 namespace {
 
 // Errors that another machine would have as well.
-constexpr std::array<std::string_view, 6> kErrorsAnywhere = {
-    "no_result", "result_mismatch", "discovery", "spawn:ENOENT", "spawn:EACCES", "spawn:ENOEXEC"};
+constexpr std::array<std::string_view, 7> kErrorsAnywhere = {
+    "no_result", "result_mismatch", "protocol", "discovery", "spawn:ENOENT", "spawn:EACCES", "spawn:ENOEXEC"};
 
 }  // namespace
 

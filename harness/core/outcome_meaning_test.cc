@@ -132,6 +132,7 @@ TEST(OutcomeMeaning, TheReasonAndTheKindChooseTheRow) {
     return exit_code_of(meaning_of({outcome, reason}, kind).run);
   };
   EXPECT_EQ(code(Outcome::kError, "no_result"), kExitRed);
+  EXPECT_EQ(code(Outcome::kError, "protocol"), kExitRed);
   EXPECT_EQ(code(Outcome::kError, "guard_lost"), kExitMachine);
   EXPECT_EQ(code(Outcome::kNotrun, "budget"), kExitIncomplete);
   EXPECT_EQ(code(Outcome::kNotrun, "device_sick"), kExitMachine);

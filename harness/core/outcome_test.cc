@@ -39,12 +39,12 @@ TEST(Outcome, AnUnexpectedPassIsBadInOurOwnSuitesOnly) {
 }
 
 TEST(Outcome, WhatAnotherMachineWouldSayAsWellIsNotTheMachines) {
-  for (const char* reason :
-       {"no_result", "result_mismatch", "discovery", "spawn:ENOENT", "spawn:EACCES", "spawn:ENOEXEC"}) {
+  for (const char* reason : {"no_result", "result_mismatch", "protocol", "discovery", "spawn:ENOENT",
+                             "spawn:EACCES", "spawn:ENOEXEC"}) {
     EXPECT_FALSE(is_machine_outcome({Outcome::kError, reason})) << reason;
     EXPECT_NE(blame_of({Outcome::kError, reason}), Blame::kMachine) << reason;
   }
-  for (const char* reason : {"spawn:EAGAIN", "spawn:ENOMEM", "guard_lost", "mask_mismatch", "protocol", ""}) {
+  for (const char* reason : {"spawn:EAGAIN", "spawn:ENOMEM", "guard_lost", "mask_mismatch", "ranks", ""}) {
     EXPECT_TRUE(is_machine_outcome({Outcome::kError, reason})) << reason;
     EXPECT_EQ(blame_of({Outcome::kError, reason}), Blame::kMachine) << reason;
   }

@@ -206,7 +206,8 @@ void add_exec_command(CLI::App& app, Action& action, const AfterDashes& after_da
       "In GitHub Actions no workflow command in its output is obeyed, unless --workflow-commands is given.");
   auto options = std::make_shared<RunOptions>();
   add_exec_options(*command, *options);
-  command->callback([options, &action, &after_dashes] {
+  command->callback([options, command, &action, &after_dashes] {
+    options->narrowing = narrowing_options(*command);
     action = [options, &after_dashes] { return ExecCommand(*options, after_dashes).execute(); };
   });
 }

@@ -28,6 +28,7 @@
 #include "harness/machine/dynamic_loader.h"
 #include "harness/machine/hardware_evidence.h"
 #include "harness/machine/installation.h"
+#include "harness/machine/narrowed.h"
 #include "harness/machine/seen_devices.h"
 #include "harness/plan/kinds/kind.h"
 #include "harness/plan/plan_file.h"
@@ -121,6 +122,12 @@ std::vector<std::string> suite_notes(const Plan& plan, const std::vector<std::st
                     std::to_string(count) + (count == 1 ? " case" : " cases"));
   }
   return notes;
+}
+
+std::set<std::size_t> suites_with_cases(const Plan& plan) {
+  std::set<std::size_t> used;
+  for (const Case& test : plan.cases) used.insert(test.suite);
+  return used;
 }
 
 struct AllKnownFailures {
@@ -604,10 +611,27 @@ void RunCommand::describe() {
   planned.profile = options_.plan.config.profile;
   describe_subject();
   describe_programs();
+  describe_narrowing_of(planned);
   planned.shard = part_;
   if (!part_) return;
   planned.plan_digest = whole_digest_;
   planned.filters = whole_filters_;
+}
+
+// The options that were typed, and of each suite that has cases here what variables its processes have.
+void RunCommand::describe_narrowing_of(RunPlanned& planned) {
+  Narrowed& narrowed = planned.narrowed.emplace(Narrowed{.options = options_.narrowing, .variables = {}});
+  for (const std::size_t i : suites_with_cases(plan_)) {
+    const Suite& suite = plan_.suites[i];
+    // One that has no environment here gets no case to run either.
+    const auto environment = environments_->of(suite, {});
+    const auto found = narrowing_variables(suite, machine_->caller(),
+                                           environment ? environment->variables : to_list(machine_->caller()),
+                                           shared_file("pytest"));
+    narrowed.variables.insert(narrowed.variables.end(), found.begin(), found.end());
+  }
+  const auto lines = describe_narrowing(narrowed.variables);
+  devices_.notes.insert(devices_.notes.end(), lines.begin(), lines.end());
 }
 
 void RunCommand::describe_subject() {
@@ -619,9 +643,7 @@ void RunCommand::describe_subject() {
 // Of the suites that have cases here.
 void RunCommand::describe_programs() {
   std::vector<PlannedSuite>& suites = options_.setup.planned.suites;
-  std::set<std::size_t> used;
-  for (const Case& test : plan_.cases) used.insert(test.suite);
-  for (const std::size_t i : used) {
+  for (const std::size_t i : suites_with_cases(plan_)) {
     const Suite& suite = plan_.suites[i];
     PlannedSuite planned{.name = suite.name,
                          .backend = std::string(to_string(suite.backend)),
@@ -821,7 +843,8 @@ void add_run_command(CLI::App& app, Action& action, const AfterDashes& after_das
   auto* command = app.add_subcommand("run", "Run suites, or a command after `--`");
   auto options = std::make_shared<RunOptions>();
   add_run_options(*command, *options);
-  command->callback([options, &action, &after_dashes] {
+  command->callback([options, command, &action, &after_dashes] {
+    options->narrowing = narrowing_options(*command);
     action = [options, &after_dashes] { return RunCommand(*options, after_dashes).execute(); };
   });
 }

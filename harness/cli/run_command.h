@@ -87,6 +87,7 @@ class RunCommand {
   std::vector<Warning> look_at_the_end();
   void describe();
   void describe_subject();
+  void describe_narrowing_of(RunPlanned& planned);
   void describe_programs();
   void read_programs(bool was_stopped, EventSink& events);
   std::vector<HardwareEvidence> hardware_evidence(std::string_view when) const;

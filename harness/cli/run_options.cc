@@ -1,11 +1,14 @@
 #include "harness/cli/run_options.h"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "harness/cli/commands.h"
 #include "harness/core/text.h"
+#include "harness/core/words.h"
 
 namespace proctor::cli {
 namespace {
@@ -130,29 +133,122 @@ void add_shard_options(CLI::App& command, RunOptions& options) {
       "Kubernetes (JOB_COMPLETION_INDEX, with PROCTOR_SHARD_COUNT)");
 }
 
-// The help has a heading for each; what is in none stands below the first heading.
-void group_options(CLI::App& command) {
-  const std::vector<std::pair<const char*, std::vector<const char*>>> groups = {
+// An option under its heading of the help, and what it does to a verdict. It is declared by both.
+struct Marked {
+  const char* name;
+  Effect effect;
+  const char* harmless = nullptr;  // a value with which it does nothing
+};
+struct Heading {
+  const char* text;  // nullptr: it stands below the first one
+  std::vector<Marked> options;
+};
+
+const std::vector<Heading>& headings() {
+  using enum Effect;
+  static const std::vector<Heading> kHeadings = {
+      {nullptr, {{"suites", kHarmless}, {"--help", kHarmless}, {"--join", kRuleTells}}},
       {"Which cases",
-       {"--backend", "--filter", "--case", "--exclude", "--label", "--tag", "--config", "--profile", "--size",
-        "--seed", "--point", "--provider", "--plan", "--shard", "--dry-run"}},
-      {"The program after --", {"--kind", "--name", "--process", "--env"}},
+       {{"--backend", kHarmless},
+        {"--filter", kPlanTells},
+        {"--case", kPlanTells},
+        {"--exclude", kPlanTells},
+        {"--label", kPlanTells},
+        {"--tag", kPlanTells},
+        {"--config", kHarmless},
+        {"--profile", kHarmless},
+        {"--size", kRuleTells},
+        {"--seed", kRuleTells},
+        {"--point", kPlanTells},
+        {"--provider", kPlanTells},
+        {"--plan", kPlanTells},
+        {"--shard", kRuleTells},
+        {"--dry-run", kHarmless}}},
+      {"The program after --",
+       {{"--kind", kPlanTells}, {"--name", kHarmless}, {"--process", kHarmless}, {"--env", kHarmless}}},
       {"Devices",
-       {"--gpus", "--devices", "--hierarchy", "--mem-cap", "--sim", "--sim-driver", "--sim-state",
-        "--state-dir", "--lease-wait", "--settle", "--foreign", "--reset", "--require-cards",
-        "--prove-devices", "--each-device", "--allow-no-device"}},
+       {{"--gpus", kHarmless},
+        {"--devices", kHarmless},
+        {"--hierarchy", kHarmless},
+        {"--mem-cap", kPlanTells},
+        {"--sim", kRuleTells},
+        {"--sim-driver", kRuleTells},
+        {"--sim-state", kRuleTells},
+        {"--state-dir", kHarmless},
+        {"--lease-wait", kHarmless},
+        {"--settle", kHarmless},
+        {"--foreign", kHarmless},
+        {"--reset", kHarmless},
+        {"--require-cards", kHarmless},
+        {"--prove-devices", kHarmless},
+        {"--each-device", kHarmless},
+        {"--allow-no-device", kHarmless}}},
       {"Limits and containment",
-       {"--timeout", "--grace", "--stall", "--deadline", "--jobs", "--containment", "--require-containment",
-        "--host-pids"}},
+       {{"--timeout", kHarmless},
+        {"--grace", kHarmless},
+        {"--stall", kHarmless},
+        {"--deadline", kHarmless},
+        {"--jobs", kHarmless},
+        {"--containment", kHarmless},
+        {"--require-containment", kHarmless},
+        {"--host-pids", kHarmless}}},
       {"Again",
-       {"--retries", "--repeat", "--until-fail", "--flaky", "--flaky-budget", "--fail-fast", "--breaker"}},
-      {"Verdicts", {"--leaks", "--known-failures", "--strict", "--min-executed"}},
-      {"Reports", {"--out", "--keep", "--junit", "--subject", "--telemetry", "--stack-root"}},
+       {{"--retries", kHarmless},
+        {"--repeat", kHarmless},
+        {"--until-fail", kHarmless},
+        {"--flaky", kRuleTells},
+        {"--flaky-budget", kRuleTells},
+        {"--fail-fast", kHarmless},
+        {"--breaker", kHarmless}}},
+      {"Verdicts",
+       {{"--leaks", kPlanTells, "fail"},
+        {"--known-failures", kRuleTells},
+        {"--strict", kHarmless},
+        {"--min-executed", kHarmless}}},
+      {"Reports",
+       {{"--out", kHarmless},
+        {"--keep", kHarmless},
+        {"--junit", kHarmless},
+        {"--subject", kHarmless},
+        {"--telemetry", kHarmless},
+        {"--stack-root", kRuleTells}}},
       {"Console",
-       {"--show-output", "--verbose", "--quiet", "--durations", "--color", "--no-capture", "--debugger"}},
+       {{"--show-output", kHarmless},
+        {"--verbose", kHarmless},
+        {"--quiet", kHarmless},
+        {"--durations", kHarmless},
+        {"--color", kHarmless},
+        {"--no-capture", kNarrows},
+        {"--debugger", kNarrows}}},
   };
-  for (const auto& [group, names] : groups) {
-    for (const char* name : names) command.get_option(name)->group(group);
+  return kHeadings;
+}
+
+// Of `exec` alone, which has no headings.
+constexpr Marked kExecOptions[] = {{"--ready-regex", Effect::kNarrows},
+                                   {"--ready-timeout", Effect::kHarmless},
+                                   {"--ready-file", Effect::kHarmless},
+                                   {"--workflow-commands", Effect::kHarmless}};
+
+const Marked* mark_of(const std::string& option) {
+  for (const Heading& heading : headings()) {
+    const auto found = std::ranges::find(heading.options, option, &Marked::name);
+    if (found != heading.options.end()) return &*found;
+  }
+  const auto found = std::ranges::find(kExecOptions, option, &Marked::name);
+  return found != std::end(kExecOptions) ? &*found : nullptr;
+}
+
+std::string told_by(Effect effect) {
+  if (effect == Effect::kPlanTells) return std::string(kToldByPlan);
+  return effect == Effect::kRuleTells ? std::string(kToldByRule) : "";
+}
+
+void group_options(CLI::App& command) {
+  for (const Heading& heading : headings()) {
+    for (const Marked& marked : heading.options) {
+      if (heading.text != nullptr) command.get_option(marked.name)->group(heading.text);
+    }
   }
   command.footer(
       "Examples:\n"
@@ -166,6 +262,25 @@ void group_options(CLI::App& command) {
 }
 
 }  // namespace
+
+std::optional<Effect> effect_of(const std::string& option) {
+  const Marked* marked = mark_of(option);
+  return marked != nullptr ? std::optional(marked->effect) : std::nullopt;
+}
+
+std::vector<NarrowingOption> narrowing_options(const CLI::App& command) {
+  std::vector<NarrowingOption> narrowing;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0) continue;
+    const Marked* marked = mark_of(option->get_name());
+    const Effect effect = marked != nullptr ? marked->effect : Effect::kNarrows;
+    const std::string value = option->get_expected_max() == 0 ? "" : joined(option->results(), " ");
+    const bool does_nothing = marked != nullptr && marked->harmless != nullptr && value == marked->harmless;
+    if (effect == Effect::kHarmless || does_nothing) continue;
+    narrowing.push_back({option->get_name(), value, told_by(effect)});
+  }
+  return narrowing;
+}
 
 void add_run_options(CLI::App& command, RunOptions& options) {
   add_plan_options(command, options.plan);

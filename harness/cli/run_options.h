@@ -17,6 +17,14 @@ class App;
 
 namespace proctor::cli {
 
+// What an option may do to which cases there are, and to how they are judged.
+enum class Effect {
+  kHarmless,
+  kPlanTells,  // something, and the digest of a plan tells
+  kRuleTells,  // something, and the gate has a rule about what the journal says of it
+  kNarrows,    // something, and nothing else tells
+};
+
 struct RunOptions {
   MachineOptions machine;
   PlanOptions plan;
@@ -39,10 +47,16 @@ struct RunOptions {
   std::string ready_timeout;
   std::string ready_file;
   bool workflow_commands = false;  // in the output of exec's command: they are obeyed
-  std::optional<Error> mistake;    // the first value that could not be read; refused with everything else
+  std::vector<NarrowingOption> narrowing{};  // of those that were typed
+  std::optional<Error> mistake;              // the first value that could not be read; refused with everything else
 };
 
 void add_run_options(CLI::App& command, RunOptions& options);
 void add_exec_options(CLI::App& command, RunOptions& options);
+
+// As the option is marked where the options of `run` and `exec` are declared; none: it is not.
+std::optional<Effect> effect_of(const std::string& option);
+// The options that were typed and are not harmless. One without a mark is not.
+std::vector<NarrowingOption> narrowing_options(const CLI::App& command);
 
 }  // namespace proctor::cli

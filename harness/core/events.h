@@ -143,6 +143,34 @@ struct KnownFailuresFile {
   std::vector<KnownFailureEntry> entries{};
 };
 
+// Who else tells a gate of an option or a variable: the digest of the plan, or one of its rules.
+inline constexpr std::string_view kToldByPlan = "plan";
+inline constexpr std::string_view kToldByRule = "rule";
+
+// An option of a run by which cases may be left out, or judged in another way than their suites say.
+struct NarrowingOption {
+  std::string option{};  // "--filter"
+  std::string value{};   // as it was typed; "" of a flag
+  std::string
+      told_by{};  // what else tells a gate of it: "plan" (its digest) or "rule" (one of the gate's); "": nothing
+};
+
+// A variable that does so (harness/core/narrowing_variables.h), as the processes of a suite have it.
+struct NarrowingVariable {
+  std::string suite{};
+  std::string backend{};
+  std::string name{};
+  std::string value{};
+  std::string by{};       // who says so: "caller" or "suite"
+  std::string told_by{};  // kToldByPlan: it stands in the plan; "": it does not
+};
+
+// What of the caller decides which cases there are and how they are judged, besides the suites.
+struct Narrowed {
+  std::vector<NarrowingOption> options{};
+  std::vector<NarrowingVariable> variables{};
+};
+
 struct RunPlanned {
   std::string run_id;
   std::string started;  // UTC, 2026-01-31T12:00:00Z
@@ -174,9 +202,10 @@ struct RunPlanned {
   Subject subject{};
   std::vector<PlannedSuite> suites{};
   std::optional<KnownFailuresFile> known_failures{};
-  std::string size{};      // --size
-  std::uint64_t seed = 0;  // --seed: which points of their axes our checks were tried with
-  std::string profile{};   // --profile
+  std::string size{};                  // --size
+  std::uint64_t seed = 0;              // --seed: which points of their axes our checks were tried with
+  std::string profile{};               // --profile
+  std::optional<Narrowed> narrowed{};  // none: the version that wrote the journal did not tell
 };
 
 // A variable that decides which devices a process sees, as the process has it.

@@ -71,6 +71,17 @@ void fields(auto& io, Is<KnownFailuresFile> auto& r) {
   io("file", r.file), io("sha256", r.sha256), io("entries", r.entries);
 }
 
+void fields(auto& io, Is<NarrowingOption> auto& r) {
+  io("option", r.option), io("value", r.value), io("told_by", r.told_by);
+}
+
+void fields(auto& io, Is<NarrowingVariable> auto& r) {
+  io("suite", r.suite), io("backend", r.backend), io("name", r.name), io("value", r.value), io("by", r.by);
+  io("told_by", r.told_by);
+}
+
+void fields(auto& io, Is<Narrowed> auto& r) { io("options", r.options), io("variables", r.variables); }
+
 void fields(auto& io, Is<RunPlanned> auto& r) {
   io("run_id", r.run_id), io("started", r.started), io("proctor_version", r.proctor_version);
   io("command_line", r.command_line), io("directory", r.directory), io("hostname", r.hostname);
@@ -84,6 +95,7 @@ void fields(auto& io, Is<RunPlanned> auto& r) {
   io("fingerprint", r.fingerprint);
   io("subject", r.subject), io("suites", r.suites), io("known_failures", r.known_failures);
   io("size", r.size), io("seed", r.seed), io("profile", r.profile);
+  io("narrowed", r.narrowed);
 }
 
 void fields(auto& io, Is<EnvironmentVariable> auto& r) {

@@ -227,6 +227,7 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
   RunPlanned merged = plan_of(*sorted.front());
   merged.run_id = merged_id(sorted);
   merged.shard.reset();
+  merged.narrowed.reset();  // each shard had its own
   merged.jobs = 0;
   merged.min_executed = 0;
   merged.devices.clear();

@@ -68,6 +68,8 @@ SceneRun good_run(const std::string& directory, const std::string& run_id) {
   run.plan = plan_of({});
   run.plan.run_id = run_id;
   run.plan.command_line = {"proctor", "run", "--plan", "plan.json"};
+  run.plan.narrowed =
+      Narrowed{.options = {{"--plan", "plan.json", std::string(kToldByPlan)}}, .variables = {}};
   run.plan.devices = {card(kFirstCard), card(kSecondCard)};
   run.plan.shard = PlannedShard{1, 1, 4, digest_of_file(ids_of_plan())};
   run.plan.plan_digest = digest_of_plan(ids_of_plan(), {});
@@ -80,6 +82,13 @@ SceneRun good_run(const std::string& directory, const std::string& run_id) {
   for (const std::string& id : ids_of_plan()) run.cases.push_back({.id = id, .attempts = {kPassed}});
   run.cases.back().device = kSecondCard;
   return run;
+}
+
+// A run without --plan, and with these options.
+void run_without_plan(SceneRun& run, std::vector<NarrowingOption> options = {}) {
+  run.plan.shard.reset();
+  run.plan.command_line = {"proctor", "run", "memory"};
+  run.plan.narrowed = Narrowed{.options = std::move(options), .variables = {}};
 }
 
 std::vector<Event> events_of(const SceneRun& run) {
@@ -288,8 +297,7 @@ void add_ways_of_plans(WrongWays& ways) {
            {"are not those of which its plan's digest is"}, [](GateScene& scene) {
              scene.run().cases.pop_back();
              scene.run().cases.front().device = kSecondCard;
-             scene.run().plan.shard.reset();
-             scene.run().plan.command_line = {"proctor", "run", "memory"};
+             run_without_plan(scene.run());
              scene.cell_keys =
                  "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\ndevice = \"*B580*\"\ndevices = 2\n";
            });
@@ -314,19 +322,17 @@ void add_ways_of_plans(WrongWays& ways) {
            });
   ways.add(6, "a label made the run smaller, and no plan names it", "plan",
            {"B580", "left something out, or may have: --label"}, [](GateScene& scene) {
-             scene.run().plan.shard.reset();
-             scene.run().plan.command_line = {"proctor", "run", "memory", "--label=quick"};
+             run_without_plan(scene.run(), {{"--label", "quick", std::string(kToldByPlan)}});
              scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
            });
   ways.add(6, "a tag made the run smaller, and no plan names it", "plan", {"or may have: --tag"},
            [](GateScene& scene) {
-             scene.run().plan.shard.reset();
-             scene.run().plan.command_line = {"proctor", "run", "memory", "--tag", "quick"};
+             run_without_plan(scene.run(), {{"--tag", "quick", std::string(kToldByPlan)}});
              scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
            });
   ways.add(6, "a run that was joined out of parts, of which one had a filter", "plan",
            {"joined out of the tests of a call of CTest", "so it fills no cell"}, [](GateScene& scene) {
-             scene.run().plan.shard.reset();
+             run_without_plan(scene.run());
              scene.run().plan.command_line = {"ctest"};
              scene.run().plan.stack.emplace_back("command.memory", "proctor run -- ./memory");
              scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
@@ -336,12 +342,39 @@ void add_ways_of_plans(WrongWays& ways) {
              scene.run().plan.shard.reset();
              scene.run().plan.stack.emplace_back("command.memory", "proctor run -- ./memory");
            });
+  ways.add(27, "a debugger in place of the tested program", "options",
+           {"B580", "was run with --debugger true"}, [](GateScene& scene) {
+             scene.run().plan.narrowed->options.push_back({"--debugger", "true", ""});
+           });
+  ways.add(27, "a debugger in place of the tested program, and no plan names it", "options",
+           {"B580", "was run with --debugger true"}, [](GateScene& scene) {
+             run_without_plan(scene.run(), {{"--debugger", "true", ""}});
+             scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
+           });
+  ways.add(27, "a journal that does not say which options it had", "options",
+           {"does not say which options and variables it had"},
+           [](GateScene& scene) { scene.run().plan.narrowed.reset(); });
+  const NarrowingVariable trace{"memory", "xpu", "PYTEST_ADDOPTS", "--trace", "caller", ""};
+  ways.add(28, "a variable of the caller that makes a failing test pass", "variables",
+           {"B580", "had PYTEST_ADDOPTS=--trace of the caller", "allows it by `variables`"},
+           [=](GateScene& scene) { scene.run().plan.narrowed->variables = {trace}; });
+  ways.add(28, "a variable of the caller, and the policy allows another one", "variables",
+           {"PYTEST_ADDOPTS=--trace of the caller"}, [=](GateScene& scene) {
+             scene.run().plan.narrowed->variables = {trace};
+             scene.gate_keys += "variables = [\"LD_LIBRARY_PATH\"]\n";
+           });
+  ways.add(28, "a variable of the suite, and no plan names it", "variables",
+           {"PYTHONOPTIMIZE=1 of the suite"}, [](GateScene& scene) {
+             run_without_plan(scene.run());
+             scene.run().plan.narrowed->variables = {
+                 {"memory", "xpu", "PYTHONOPTIMIZE", "1", "suite", std::string(kToldByPlan)}};
+             scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
+           });
   ways.add(6, "a run without the plan", "plan", {"was run without --plan"},
            [](GateScene& scene) { scene.run().plan.shard.reset(); });
   ways.add(6, "another seed than the usual one, and no plan names it", "plan", {"or may have: --seed 7"},
            [](GateScene& scene) {
-             scene.run().plan.shard.reset();
-             scene.run().plan.command_line = {"proctor", "run", "memory", "--seed", "7"};
+             run_without_plan(scene.run(), {{"--seed", "7", std::string(kToldByRule)}});
              scene.run().plan.seed = 7;
              scene.cell_keys = "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\n";
            });
@@ -376,7 +409,7 @@ void add_ways_of_dates(WrongWays& ways) {
                  "[[cell]]\nname = \"kernels on B580\"\nsuite = \"kernels\"\nbackend = \"xpu\"\n";
              SceneRun other = good_run("other", "other");
              other.plan.subject.commit = {"badcafe", "GITHUB_SHA", ""};
-             other.plan.shard.reset();
+             run_without_plan(other);
              other.plan.command_line = {"proctor", "run", "kernels"};
              other.plan.suites.front().name = "kernels";
              for (SceneCase& one : other.cases) one.suite = "kernels";
@@ -408,8 +441,7 @@ void add_ways_of_dates(WrongWays& ways) {
              old.plan.shard->plan = digest_of_file(ids_of_plan());
              old.plan.started = "2026-01-30T12:00:00Z";
              old.finished = "2026-01-30T12:00:09Z";
-             for (SceneRun* run : {&old, &scene.run()}) run->plan.shard.reset();
-             for (SceneRun* run : {&old, &scene.run()}) run->plan.command_line = {"proctor", "run", "memory"};
+             for (SceneRun* run : {&old, &scene.run()}) run_without_plan(*run);
              scene.cell_keys =
                  "name = \"B580\"\nsuite = \"memory\"\nbackend = \"xpu\"\ndevice = \"*B580*\"\ndevices = 2\n";
              scene.runs.push_back(old);
@@ -837,10 +869,13 @@ void add_ways_of_hardware(WrongWays& ways) {
   ways.add(21, "a stack that was read below another directory", "stack",
            {"read its stack below another directory: --stack-root"}, [=](GateScene& scene) {
              on_stack(scene);
-             scene.run().plan.command_line.emplace_back("--stack-root=/tmp/forged");
+             scene.run().plan.narrowed->options.push_back(
+                 {"--stack-root", "/tmp/forged", std::string(kToldByRule)});
            });
   hardware(21, "hardware, and a stack of another directory", "hardware", {"--stack-root"},
-           [](GateScene& scene) { scene.run().plan.command_line.emplace_back("--stack-root"); });
+           [](GateScene& scene) {
+             scene.run().plan.narrowed->options.push_back({"--stack-root", "/tmp", std::string(kToldByRule)});
+           });
   ways.add(21, "a stack that changed during the run", "stack_kept", {"B580", "kmd.xe: 1, then 2"},
            [](GateScene& scene) {
              scene.run().extra.emplace_back(Warning{std::string(kStackChanged), "kmd.xe: 1, then 2"});

@@ -339,19 +339,25 @@ void clock_rule(const CellView& view, GateFinding& finding) {
   finding.value = counted(wrong, "run") + " with other dates";
 }
 
-// Whether proctor was given it; what stands behind `--` is another program's.
-bool has_option(const RunPlanned& plan, std::string_view option) {
-  for (const std::string& word : plan.command_line) {
-    if (word == "--") break;
-    if (std::string_view(word).substr(0, word.find('=')) == option) return true;
-  }
-  return false;
+const Narrowed& narrowed(const RunPlanned& plan) {
+  static const Narrowed kUnknown;  // which is red
+  return plan.narrowed ? *plan.narrowed : kUnknown;
 }
 
-// The option by which a run left something out, or "".
+// Whether the run was given the option, as its journal tells.
+bool was_given(const RunPlanned& plan, std::string_view option) {
+  const auto& options = narrowed(plan).options;
+  return std::ranges::find(options, option, &NarrowingOption::option) != options.end();
+}
+
+std::string words_of(const NarrowingOption& option) {
+  return option.option + (option.value.empty() ? "" : " " + clean_text(option.value));
+}
+
+// What left something out of a run that no plan could be held to, or "".
 std::string narrowed_by(const RunPlanned& plan) {
-  for (const char* option : {"--filter", "--exclude", "--case", "--label", "--tag", "--plan", "--point"}) {
-    if (has_option(plan, option)) return option;
+  for (const NarrowingOption& option : narrowed(plan).options) {
+    if (option.told_by == kToldByPlan) return words_of(option);
   }
   if (!plan.filters.empty()) return plan.filters.front();
   if (plan.seed != 0) return fmt::format("--seed {}", plan.seed);
@@ -399,6 +405,46 @@ void plan_rule(const CellView& view, GateFinding& finding) {
     }
   }
   finding.value = joined({values.begin(), values.end()}, ", ");
+}
+
+void options_rule(const CellView& view, GateFinding& finding) {
+  finding.limit = "no option that changes how a case runs or is judged";
+  Texts typed;
+  for (const GateReport* report : view.reports) {
+    if (!report->plan.narrowed) {
+      typed.emplace_back("unknown");
+      red(finding, fmt::format("{} does not say which options and variables it had{}", report->name(),
+                               by_another_version(view, *report)));
+      continue;
+    }
+    for (const NarrowingOption& option : narrowed(report->plan).options) {
+      if (option.told_by == kToldByPlan || option.told_by == kToldByRule) continue;
+      typed.push_back(words_of(option));
+      red(finding, fmt::format("{} was run with {}, and nothing says what that made of its verdicts",
+                               report->name(), typed.back()));
+    }
+  }
+  finding.value = typed.empty() ? "none" : joined(typed, ", ");
+}
+
+void variables_rule(const CellView& view, GateFinding& finding) {
+  const Texts& allowed = view.policy().variables;
+  finding.limit = allowed.empty() ? "no variable that changes what a test runs or how it judges"
+                                  : "of such variables only " + joined(allowed, ", ");
+  std::set<std::string> there;
+  for (const GateReport* report : view.reports) {
+    for (const NarrowingVariable& one : narrowed(report->plan).variables) {
+      if (one.suite != view.cell.suite || one.backend != view.cell.backend) continue;
+      there.insert(one.name);
+      const bool planned = view.plan != nullptr && one.told_by == kToldByPlan;
+      if (planned || std::ranges::find(allowed, one.name) != allowed.end()) continue;
+      red(finding,
+          fmt::format("{} had {}={} of the {}, which may change what its tests run or how they judge; "
+                      "a policy allows it by `variables`",
+                      report->name(), one.name, shell_quote(clean_text(one.value)), one.by));
+    }
+  }
+  finding.value = there.empty() ? "none" : joined({there.begin(), there.end()}, ", ");
 }
 
 // The ids of a run, or of all its shards, must be those of which its plan's digest is.
@@ -654,7 +700,7 @@ void stack_rule(const CellView& view, GateFinding& finding) {
     if (its != "sha256:" + lock.sha256)
       red(finding, fmt::format("{} ran in an image of the lock {}, and the lock is sha256:{}", report->name(),
                                its.empty() ? "that nobody knows" : its, lock.sha256));
-    if (has_option(report->plan, "--stack-root"))
+    if (was_given(report->plan, "--stack-root"))
       red(finding, report->name() + " read its stack below another directory: --stack-root");
     const auto differences = lock.differences.find(report->sha256);
     if (differences == lock.differences.end()) continue;
@@ -687,7 +733,7 @@ void hardware_rule(const CellView& view, GateFinding& finding) {
     if (!group.other_driver.empty())
       simulated.insert(
           fmt::format("{}: the loader was told another driver, {}", report.name(), group.other_driver));
-    if (has_option(report.plan, "--stack-root"))
+    if (was_given(report.plan, "--stack-root"))
       simulated.insert(report.name() + " read its stack below another directory: --stack-root");
     if (report.plan.sim) simulated.insert(report.name() + " is simulated: " + report.plan.sim->topology);
   });
@@ -790,20 +836,17 @@ void soak_rule(const CellView& view, GateFinding& finding) {
         fmt::format("devices were reset, lost or drained {} times, and {} are allowed", resets, soak.resets));
 }
 
-constexpr CellRule kCellRules[] = {{"report", report_rule},     {"one_run", one_run_rule},
-                                   {"shards", shards_rule},     {"journal", journal_rule},
-                                   {"complete", complete_rule}, {"rendered", rendered_rule},
-                                   {"signed", signed_rule},     {"subject", subject_rule},
-                                   {"clean", clean_rule},       {"age", age_rule},
-                                   {"clock", clock_rule},       {"plan", plan_rule},
-                                   {"ids", ids_rule},           {"program", program_rule},
-                                   {"failed", failed_rule},     {"machine", machine_rule},
-                                   {"unrun", unrun_rule},       {"executed", executed_rule},
-                                   {"skips", skips_rule},       {"flaky", flaky_rule},
-                                   {"expected", expected_rule}, {"unexpected_pass", unexpected_pass_rule},
-                                   {"stack", stack_rule},       {"stack_kept", stack_kept_rule},
-                                   {"hardware", hardware_rule}, {"model", model_rule},
-                                   {"devices", devices_rule},   {"soak", soak_rule}};
+constexpr CellRule kCellRules[] = {
+    {"report", report_rule},   {"one_run", one_run_rule},       {"shards", shards_rule},
+    {"journal", journal_rule}, {"complete", complete_rule},     {"rendered", rendered_rule},
+    {"signed", signed_rule},   {"subject", subject_rule},       {"clean", clean_rule},
+    {"age", age_rule},         {"clock", clock_rule},           {"plan", plan_rule},
+    {"options", options_rule}, {"variables", variables_rule},   {"ids", ids_rule},
+    {"program", program_rule}, {"failed", failed_rule},         {"machine", machine_rule},
+    {"unrun", unrun_rule},     {"executed", executed_rule},     {"skips", skips_rule},
+    {"flaky", flaky_rule},     {"expected", expected_rule},     {"unexpected_pass", unexpected_pass_rule},
+    {"stack", stack_rule},     {"stack_kept", stack_kept_rule}, {"hardware", hardware_rule},
+    {"model", model_rule},     {"devices", devices_rule},       {"soak", soak_rule}};
 
 }  // namespace
 

@@ -92,10 +92,10 @@ TEST(Gate, EachWrongWayIsRedForItsReason) {
   }
 }
 
-TEST(Gate, AllTwentySixWrongWaysAreThere) {
+TEST(Gate, AllTwentyEightWrongWaysAreThere) {
   std::set<int> numbers;
   for (const WrongWay& way : wrong_ways()) numbers.insert(way.number);
-  for (int number = 1; number <= 26; ++number) EXPECT_TRUE(numbers.contains(number)) << number;
+  for (int number = 1; number <= 28; ++number) EXPECT_TRUE(numbers.contains(number)) << number;
 }
 
 TEST(Gate, WithoutAnyOneRuleAWrongWayIsGreen) {
@@ -225,6 +225,21 @@ TEST(Gate, AStatementHasTheDigestOfEachJournalAndOfThePolicy) {
   EXPECT_EQ(statement["subject"][1]["digest"]["sha256"], staged.inputs().reports.front().sha256);
   EXPECT_EQ(statement["predicate"]["result"], "PASSED");
   EXPECT_EQ(statement["predicate"]["configuration"][0]["digest"]["sha256"], staged.inputs().policy.sha256);
+}
+
+TEST(Gate, AVariableThatThePolicyAllowsOrThePlanHasIsGreen) {
+  GateScene allowed = good_scene();
+  allowed.run().plan.narrowed->variables = {{"memory", "xpu", "LD_LIBRARY_PATH", "/opt/lib", "caller", ""}};
+  allowed.gate_keys += "variables = [\"LD_LIBRARY_PATH\"]\n";
+  EXPECT_EQ(Staged(allowed).refusal(), "");
+  EXPECT_EQ(Staged(allowed).inputs().policy.weakenings.back().key, "gate.variables");
+  GateScene planned = good_scene();
+  planned.run().plan.narrowed->variables = {
+      {"memory", "xpu", "PYTHONPATH", "src", "suite", std::string(kToldByPlan)}};
+  EXPECT_EQ(Staged(planned).refusal(), "");
+  GateScene of_another_suite = good_scene();
+  of_another_suite.run().plan.narrowed->variables = {{"kernels", "xpu", "LD_PRELOAD", "x", "caller", ""}};
+  EXPECT_EQ(Staged(of_another_suite).refusal(), "");
 }
 
 // Each entry that a skip has is used, whichever stands first.

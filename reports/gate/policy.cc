@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "harness/core/digest.h"
+#include "harness/core/narrowing_variables.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/core/words.h"
@@ -26,7 +27,7 @@ const std::vector<KnownTable>& known_tables() {
       {"the top level", {"version", "gate", "skips", "cell"}},
       {"[gate]",
        {"subject", "clean", "max_age", "hardware", "known_failures", "max_known_failures", "baseline",
-        "signed", "flaky"}},
+        "signed", "flaky", "variables"}},
       {"[gate.flaky]", {"percent"}},
       {"[[cell]]",
        {"name", "suite", "backend", "stack", "device", "devices", "plan", "min_executed", "program",
@@ -135,6 +136,7 @@ class PolicyReader {
     reader->read_choice("baseline", baseline, {"required", "optional"});
     policy_.baseline_required = baseline == "required";
     read_path(*reader, "signed", policy_.signed_digests);
+    read_variables(*reader);
     const toml::table* flaky = reader->table("flaky");
     close(*reader);
     if (flaky != nullptr) read_flaky(*flaky);
@@ -154,6 +156,23 @@ class PolicyReader {
     if (std::ranges::find(*names, "commit") == names->end())
       policy_.weakenings.push_back({"gate.subject", fmt::format("[{}]", joined(*names, ", ")), "[\"commit\"]",
                                     line_in_file(*reader.node("subject"))});
+  }
+
+  void read_variables(TableReader& reader) {
+    std::optional<KeyNames> names;
+    reader.read("variables", names);
+    if (!names) return;
+    for (const toml::node& element : *reader.node("variables")->as_array()) {
+      const std::string name = element.as_string()->get();
+      if (is_narrowing_variable(name)) continue;
+      return reader.fail(element,
+                         fmt::format("`variables` in [gate] contains \"{}\", which no rule refuses", name),
+                         suggestion(name, narrowing_names(), "names"));
+    }
+    policy_.variables = *names;
+    if (!names->empty())
+      policy_.weakenings.push_back({"gate.variables", fmt::format("[{}]", joined(*names, ", ")), "none",
+                                    line_in_file(*reader.node("variables"))});
   }
 
   void read_age(TableReader& reader) {

@@ -65,7 +65,8 @@ struct GatePolicy {
   std::string known_failures{};  // a file; "": none is accepted
   int max_known_failures = kStrictMaxKnownFailures;
   bool baseline_required = false;
-  std::string signed_digests{};  // a file; "": the digests of journals are not looked up
+  std::vector<std::string> variables{};  // that may change what a test runs or how it judges; empty: none may
+  std::string signed_digests{};          // a file; "": the digests of journals are not looked up
   double flaky_percent = 0;
   std::vector<GateSkip> skips{};
   std::vector<GateCell> cells{};

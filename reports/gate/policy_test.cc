@@ -43,6 +43,19 @@ TEST(GatePolicy, WhatItDoesNotSayIsStrict) {
   EXPECT_EQ(strict.cells.front().name, "memory.xpu");
 }
 
+TEST(GatePolicy, VariablesAreAllowedByTheirNames) {
+  const GatePolicy weak =
+      policy("[gate]\nvariables = [\"LD_LIBRARY_PATH\", \"BASH_FUNC_module%%\"]\n" + kCell);
+  EXPECT_THAT(weak.variables, testing::ElementsAre("LD_LIBRARY_PATH", "BASH_FUNC_module%%"));
+  EXPECT_EQ(weak.weakenings.front().key, "gate.variables");
+  EXPECT_THAT(policy("[gate]\nvariables = []\n" + kCell).weakenings, IsEmpty());
+  EXPECT_THAT(refusal("[gate]\nvariables = [\"PYTEST_ADOPTS\"]\n" + kCell),
+              AllOf(HasSubstr("gate.toml:2"), HasSubstr("contains \"PYTEST_ADOPTS\", which no rule refuses"),
+                    HasSubstr("PYTEST_ADDOPTS")));
+  EXPECT_THAT(refusal("[gate]\nvariables = [\"*\"]\n" + kCell), HasSubstr("which no rule refuses"));
+  EXPECT_THAT(refusal("[gate]\nvariables = \"LD_PRELOAD\"\n" + kCell), HasSubstr("gate.toml:2"));
+}
+
 TEST(GatePolicy, EachWeakeningIsListed) {
   const GatePolicy weak = policy(
       "version = 1\n[gate]\nsubject = [\"branch\"]\nclean = false\nmax_age = \"100h\"\nhardware = false\n"

@@ -17,6 +17,7 @@ import importlib.util
 import json
 import os
 import re
+import sys
 import time
 from pathlib import Path
 
@@ -26,6 +27,7 @@ MAX_LINE = 64 * 1024
 MAX_MESSAGE = 4 * 1024
 MAX_OUTPUT = 32 * 1024
 MAX_REASON = 200
+TERMINAL = os.isatty(0)  # as it is before pytest captures
 
 
 def pytest_addoption(parser):
@@ -58,8 +60,31 @@ def pytest_cmdline_main(config):
     wanted = [option.proctor_case]
     if option.proctor_cases:
         wanted = json.loads(Path(option.proctor_cases).read_text(encoding="utf-8"))
+    unfit = why_unfit(option)
+    if unfit:
+        return refuse(events, wanted, *unfit)
     narrow(config, wanted)
     config.pluginmanager.register(Teller(config, events, wanted), "proctor-teller")
+
+
+def why_unfit(option):
+    """(reason, sentence) where a pass would say nothing, else None."""
+    if TERMINAL:
+        return None
+    for name, typed in (("trace", "--trace"), ("usepdb", "--pdb")):
+        if getattr(option, name, False):
+            return "debugger", f"{typed} without a terminal: a test ends where its debugger reads nothing, whatever it would do"
+    if sys.flags.optimize:
+        return "assertions_off", "Python runs without assertions (-O, or PYTHONOPTIMIZE): what they check is not checked"
+    return None
+
+
+def refuse(events, wanted, reason, sentence):
+    for id in wanted:
+        events.send("start", case=id, t_ns=time.monotonic_ns())
+        events.send("fail", case=id, message=sentence)
+        events.send("end", case=id, result="fail", reason=reason, t_ns=time.monotonic_ns())
+    return pytest.ExitCode.USAGE_ERROR
 
 
 def narrow(config, wanted):

@@ -295,13 +295,11 @@ void remove_leaf(const Options& options) {
   }
 }
 
-// Where a test can stop the runner, nothing would enforce its limits. A stop of the whole group (Ctrl-Z) is the
-// user's: then this process, which blocks all signals, has a SIGTSTP waiting.
+// Where a test can stop the runner, nothing would enforce its limits: now and then, and last of all, it is continued.
+// A stop of the whole group (Ctrl-Z) is the user's: then this process, which blocks all signals, has a SIGTSTP waiting.
 void continue_runner(pid_t runner) {
   sigset_t waiting;
-  if (process_state(runner) != 'T' || sigpending(&waiting) != 0 || sigismember(&waiting, SIGTSTP) == 1)
-    return;
-  kill(runner, SIGCONT);
+  if (sigpending(&waiting) == 0 && sigismember(&waiting, SIGTSTP) == 0) kill(runner, SIGCONT);
 }
 
 enum class Next { kGoOn, kEnd, kOrphaned };
@@ -378,7 +376,7 @@ int guard_main(Options& options) {
   Next next = can_wait ? Next::kGoOn : Next::kEnd;
   const bool runner_in_reach = !options.init && options.signal_scope != SignalScope::kLandlock;
   while (next == Next::kGoOn) {
-    if (reap(leader) == Children::kNone) return 0;
+    if (reap(leader) == Children::kNone) break;
     epoll_event event{};
     const int ready = epoll_wait(means.epoll, &event, 1, runner_in_reach ? kLookAtRunnerMs : -1);
     if (ready == 0) continue_runner(options.who.runner);
@@ -388,7 +386,8 @@ int guard_main(Options& options) {
     }
     if (event.data.fd == kControlFd) next = handle_command(options, means);
   }
-  end_everything(options, means, leader);
+  if (next != Next::kGoOn) end_everything(options, means, leader);
+  if (runner_in_reach && next != Next::kOrphaned) continue_runner(options.who.runner);
   if (next == Next::kOrphaned) remove_leaf(options);
   return 0;
 }

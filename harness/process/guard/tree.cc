@@ -65,38 +65,32 @@ void append_children(pid_t pid, PidList& out) {
   closedir(tasks);
 }
 
-struct Stat {
-  char state = 0;
-  int parent = 0;
-};
-
-// Fields 3 and 4 of stat; the name in field 2 (at most 64 bytes) may itself hold parentheses and blanks.
-Stat stat_of(pid_t pid) {
+// Field 4 of stat; the name in field 2 (at most 64 bytes) may itself hold parentheses and blanks.
+pid_t parent_of(pid_t pid) {
   char text[256];
   snprintf(text, sizeof(text), "/proc/%d/stat", pid);
   const int fd = open(text, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return {};
+  if (fd < 0) return 0;
   const ssize_t got = read(fd, text, sizeof(text) - 1);
   close(fd);
-  if (got <= 0) return {};
+  if (got <= 0) return 0;
   text[got] = '\0';
   const char* after_name = strrchr(text, ')');
-  Stat stat;
-  if (after_name == nullptr || sscanf(after_name + 1, " %c %d", &stat.state, &stat.parent) != 2) return {};
-  return stat;
+  int parent = 0;
+  char state = 0;
+  if (after_name == nullptr || sscanf(after_name + 1, " %c %d", &state, &parent) != 2) return 0;
+  return parent;
 }
 
 bool is_descendant(pid_t pid, pid_t root) {
   for (int depth = 0; depth < 4096 && pid > 1; ++depth) {
-    pid = stat_of(pid).parent;
+    pid = parent_of(pid);
     if (pid == root) return true;
   }
   return false;
 }
 
 }  // namespace
-
-char process_state(pid_t pid) { return stat_of(pid).state; }
 
 void PidList::push(pid_t pid) {
   if (size_ == capacity_) {

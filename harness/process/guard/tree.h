@@ -55,9 +55,6 @@ PidList read_children(int children_fd);
 // of `root` are read from `children_fd` where it is given; then those of its other threads do not count.
 PidList descendants(pid_t root, int children_fd = -1);
 
-// The letter of /proc/PID/stat: 'T' stopped, 'Z' ended and not reaped, ...; 0 when there is no such process.
-char process_state(pid_t pid);
-
 // Sends `signal` to every descendant of `root`. A pid that was reused between reading and sending is not hit:
 // the process is pinned by a pidfd and must still be a descendant before the signal goes out. A child of the caller
 // has its pid until it is reaped: it is hit even where nothing can be opened.

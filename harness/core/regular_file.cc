@@ -86,6 +86,18 @@ Result<UniqueFd> create_file(const std::string& path, mode_t mode) {
   return Error::system("create " + path, errno);
 }
 
+Result<void> make_way(const std::string& directory, const std::string& name) {
+  for (std::size_t end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1)) {
+    const std::string at = directory + "/" + name.substr(0, end);
+    struct stat info {};
+    const bool there = ::lstat(at.c_str(), &info) == 0;
+    if (there && S_ISDIR(info.st_mode)) continue;
+    if (there && ::unlink(at.c_str()) != 0) return Error::system("remove " + at, errno);
+    if (::mkdir(at.c_str(), 0755) != 0 && errno != EEXIST) return Error::system("create " + at, errno);
+  }
+  return {};
+}
+
 Result<void> write_new_file(const std::string& path, std::string_view text, mode_t mode) {
   UniqueFd fd;
   {

@@ -29,6 +29,9 @@ Result<std::string> read_regular(const std::string& path, std::uint64_t most);
 
 // For writing, a file that is new: whatever stood there is removed, unless it is a directory or a device.
 Result<UniqueFd> create_file(const std::string& path, mode_t mode);
+// Before that, for a file `name` below a directory of ours: those between them, where there is none. A link or a file that
+// stands for one is removed, as it would lead what is written there elsewhere.
+Result<void> make_way(const std::string& directory, const std::string& name);
 Result<void> write_new_file(const std::string& path, std::string_view text, mode_t mode = 0644);
 
 }  // namespace proctor

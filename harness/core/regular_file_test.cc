@@ -87,5 +87,20 @@ TEST_F(RegularFile, ANewOneTakesThePlaceOfWhateverStoodThere) {
   }
 }
 
+TEST_F(RegularFile, NoLinkAmongItsDirectoriesLeadsItElsewhere) {
+  fs::create_directories(path("elsewhere/z"));
+  ASSERT_TRUE(write_new_file(path("elsewhere/z/log"), "precious"));
+  fs::create_directory(path("run"));
+  fs::create_directory_symlink(path("elsewhere"), path("run/logs"));
+  ASSERT_TRUE(make_way(path("run"), "logs/z/log"));
+  ASSERT_TRUE(write_new_file(path("run/logs/z/log"), "new"));
+  fs::remove_all(path("run/logs/z"));
+  fs::create_directory_symlink(path("elsewhere/z"), path("run/logs/z"));
+  ASSERT_TRUE(make_way(path("run"), "logs/z/log"));
+  ASSERT_TRUE(write_new_file(path("run/logs/z/log"), "new"));
+  EXPECT_EQ(*read_regular(path("elsewhere/z/log"), 1000), "precious");
+  EXPECT_TRUE(make_way(path("run"), "log"));
+}
+
 }  // namespace
 }  // namespace proctor

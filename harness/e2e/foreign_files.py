@@ -43,6 +43,14 @@ def fifos_for_logs(sandbox):
     for name in "yz":
         log = out / "logs" / name / "sh.1.log"
         check(log.is_file() and not log.is_symlink() and f"said by {name}" in log.read_text(), log)
+    elsewhere = sandbox.path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "sh.1.log").write_text("precious")
+    plant = f'cd "$PROCTOR_RUN_DIR/logs"; rm -rf z; ln -s {elsewhere} z'
+    done, out = shell_suites(sandbox, {"a": plant, "z": "echo said by z"})
+    check((elsewhere / "sh.1.log").read_text() == "precious", "a log was written elsewhere")
+    check("said by z" in (out / "logs/z/sh.1.log").read_text() and not (out / "logs/z").is_symlink(), "no log")
+
     # The next run looks through the records.
     check(sandbox.proctor("run", "--out", sandbox.out(), "--", "true", timeout=60).returncode == 0, "the next run")
 

@@ -154,6 +154,8 @@ ProcessSpec RunningAttempt::make_spec() {
   directory_ = spec.directory;
 
   spec.log_path = context_.setup.run_dir + "/" + log_;
+  static_cast<void>(
+      make_way(context_.setup.run_dir, log_));  // a log that cannot be written is marked as lost
   spec.inherit_stdio = context_.setup.inherit_stdio;
   spec.leases = plan_.leases;
   spec.pass_through = context_.setup.pass_through;
@@ -517,6 +519,8 @@ void RunningAttempt::gather(int guard_pid, std::function<void()> then) {
   const KernelEvidence kernel =
       context_.diagnoser.evidence(open_ ? open_->kernel_mark : process_mark_, addresses_);
   evidence_.file = evidence_of(context_.names, entry);
+  static_cast<void>(
+      make_way(context_.setup.run_dir, evidence_.file));  // who gathers says what cannot be written
   const GatherRequest request{.program = context_.setup.own_program,
                               .guard = guard_pid,
                               .devices = devices_and_load(),
@@ -570,6 +574,7 @@ void RunningAttempt::look_at_core(const ProcessEnd& end, const CrashedProcessEnd
   const std::string directory = std::filesystem::absolute(directory_.empty() ? "." : directory_).string();
   const std::string kept = evidence_of(context_.names, blamed(), ".core");
   evidence_.file = evidence_of(context_.names, blamed());
+  static_cast<void>(make_way(context_.setup.run_dir, evidence_.file));
   // Others that crash meanwhile have some, too.
   const std::uint64_t room =
       std::min(kMostCore, (kMostCores - std::min(kMostCores, context_.core_bytes)) / 2);

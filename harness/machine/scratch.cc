@@ -33,9 +33,9 @@ std::string base_directory() {
 }
 
 std::string random_name() {
-  std::uint64_t random[2] = {};
-  static_cast<void>(!::getrandom(random, sizeof random, 0));
-  return fmt::format("{:016x}", random[0] ^ random[1]);
+  std::uint64_t random = 0;
+  static_cast<void>(!::getrandom(&random, sizeof random, 0));
+  return fmt::format("{:016x}", random);
 }
 
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }

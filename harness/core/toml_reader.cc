@@ -125,6 +125,10 @@ class Nesting {
   std::size_t levels_ = 0;           // the sum of them
 };
 
+// Whoever executes or opens what such a text names would do so with its beginning.
+bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
+constexpr const char* kNulByte = "`{}` in {} contains a NUL byte";
+
 }  // namespace
 
 Result<std::string> read_text_file(const std::string& path) {
@@ -230,11 +234,10 @@ void TableReader::read(const char* key, std::string& out) {
 void TableReader::read(const char* key, std::optional<std::string>& out) {
   const toml::node* node = wanted(key);
   if (node == nullptr) return;
-  if (const auto* text = node->as_string()) {
-    out = text->get();
-  } else {
-    wrong_type(key, "a string in quotes");
-  }
+  const auto* text = node->as_string();
+  if (text == nullptr) return wrong_type(key, "a string in quotes");
+  if (has_nul(text->get())) return fail(*node, fmt::format(kNulByte, key, title_));
+  out = text->get();
 }
 
 void TableReader::read(const char* key, bool& out) {
@@ -309,6 +312,7 @@ void TableReader::read(const char* key, std::optional<std::vector<std::string>>&
       return fail(element, fmt::format("`{}` in {} contains {}, but takes only strings in quotes", key,
                                        title_, value_text(element)));
     }
+    if (has_nul(text->get())) return fail(element, fmt::format(kNulByte, key, title_));
     words.push_back(text->get());
   }
   out = std::move(words);

@@ -55,6 +55,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "process, ranks, "
                   "retries, stall, "
                   "timeout."},
+        BadConfig{"NulInAnArgument", "[suite.a]\ncommand = [\"sh\", \"-c\", \"true\\u0000; false\"]\n",
+                  "read proctor.toml:2: `command` in [suite.a] contains a NUL byte", ""},
+        BadConfig{"NulInADirectory", "[suite.a]\ncommand = [\"x\"]\ndirectory = \"/\\u0000a\"\n",
+                  "read proctor.toml:3: `directory` in [suite.a] contains a NUL byte", ""},
         BadConfig{"DurationNumber", "[defaults]\ntimeout = 30\n",
                   "read proctor.toml:2: `timeout` in [defaults] is 30, but must be a duration with a unit",
                   "Write \"30s\" for seconds."},

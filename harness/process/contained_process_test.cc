@@ -71,6 +71,20 @@ TEST_P(ContainedProcessTest, FailureToStartNamesStepAndErrno) {
   EXPECT_EQ(end.spawn_error->step, "chdir");
 }
 
+TEST_P(ContainedProcessTest, AWordWithANulIsNotCut) {
+  using namespace std::string_literals;
+  ProcessSpec argument = shell("exit 0\0; exit 1"s);
+  ProcessSpec variable = shell("exit 0");
+  variable.env.push_back("A=1\0B=2"s);
+  ProcessSpec directory = shell("exit 0");
+  directory.directory = "/\0nowhere"s;
+  for (const ProcessSpec& spec : {argument, variable, directory}) {
+    const ProcessEnd end = run(spec);
+    ASSERT_EQ(end.cause, EndCause::kSpawnFailed);
+    EXPECT_EQ(end.spawn_error->err, EINVAL);
+  }
+}
+
 // As execvp does it.
 TEST_P(ContainedProcessTest, ACommandIsSearchedForInPath) {
   std::ofstream(directory_ + "/tool") << "#!/bin/sh\necho here\n";

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -143,6 +144,13 @@ bool write_file(const std::string& path, const std::string& text) {
 
 std::string map_to_itself(unsigned id) { return std::to_string(id) + " " + std::to_string(id) + " 1"; }
 
+// A NUL ends a word early: something else than what was asked for would be executed.
+bool holds_nul(const SpawnSpec& spec) {
+  const auto has_one = [](const std::string& word) { return word.find('\0') != std::string::npos; };
+  return std::ranges::any_of(spec.argv, has_one) || std::ranges::any_of(spec.env, has_one) ||
+         has_one(spec.directory);
+}
+
 void reap_failed(pid_t pid) {
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -151,6 +159,7 @@ void reap_failed(pid_t pid) {
 }  // namespace
 
 std::variant<Spawned, SpawnError> spawn(const SpawnSpec& spec) {
+  if (holds_nul(spec)) return SpawnError{"exec", EINVAL};
   // On our own stack, which sleeps meanwhile: nothing to map, and its pages are there.
   alignas(16) std::array<std::byte, kStackBytes> stack;
   std::byte* const stack_top = stack.data() + stack.size();

@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,17 +19,18 @@ class HookSandbox(GithubSandbox):
     def __init__(self):
         super().__init__()
         (self.path / "machine").mkdir()
+        os.environ.pop("PROCTOR", None)
         self.variables = {"PROCTOR": str(BIN), "PROCTOR_HOOK_SIM": "xpu:2x1",
                           "PROCTOR_HOOK_SIM_STATE": str(self.path / "machine")}
 
-    def run(self, steps, **variables):
+    def run(self, steps, hooks=HOOKS, **variables):
         """A job between the hooks of started and completed; what the runner's .env says is for both."""
         os.environ.update(self.variables, **variables)
-        job = self.job(hooks={name: HOOKS / f"job-{name}.sh" for name in ("started", "completed")})
+        job = self.job(hooks={name: hooks / f"job-{name}.sh" for name in ("started", "completed")})
         try:
             job.run(steps)
         finally:
-            for name in variables:
+            for name in {*self.variables, *variables}:
                 del os.environ[name]
         return job
 
@@ -133,6 +135,54 @@ def changed_stack(sandbox):
     check(job.status == "failure" and "the driver stack changed" in job.text and "25.40" in job.text, job.text)
 
 
+def installed_hooks(sandbox):
+    """As they lie below a prefix, with bin/proctor a link."""
+    prefix = sandbox.path / "prefix"
+    shutil.copytree(HOOKS, prefix / "share" / "proctor" / "runner-hooks")
+    (prefix / "bin").mkdir()
+    (prefix / "bin" / "proctor").symlink_to(BIN / "proctor")
+    return prefix / "share" / "proctor" / "runner-hooks"
+
+
+def proctor_of_the_job(sandbox):
+    """A job that adds its own proctor and its own tools to GITHUB_PATH decides nothing: the machine's are run."""
+    own = sandbox.path / "own"
+    own.mkdir()
+    for name in ("proctor", "sort", "timeout", "mktemp"):
+        (own / name).write_text(f"#!/bin/sh\necho $0 >>{own}/ran\nexit 0\n")
+        (own / name).chmod(0o755)
+    del sandbox.variables["PROCTOR"]
+    hooks = installed_hooks(sandbox)
+    job = sandbox.run([{"run": f"echo {own} >>$GITHUB_PATH"}], hooks=hooks)
+    ran = (own / "ran").read_text() if (own / "ran").exists() else ""
+    check(ran == "" and job.text.count("2 devices answer, 0 do not") == 2, ran, job.text)
+    check(job.status == "success", job.text)
+
+
+def no_proctor(sandbox):
+    """Hooks outside of an installation need PROCTOR, an absolute path: the current directory is the job's."""
+    bare = sandbox.path / "bare" / "a" / "b"
+    shutil.copytree(HOOKS, bare)
+    os.environ["PATH"] = f"{BIN}:{os.environ['PATH']}"
+    (sandbox.workspace / "bin").symlink_to(BIN)
+    for variables in ({}, {"PROCTOR": ""}, {"PROCTOR": "bin"}, {"PROCTOR": str(sandbox.path / "none")}):
+        del sandbox.variables["PROCTOR"]
+        job = sandbox.run([{"run": "true"}], hooks=bare, **variables)
+        check(job.status == "failure" and "PROCTOR in the runner's .env file" in job.text, variables, job.text)
+        sandbox.variables["PROCTOR"] = str(BIN)
+
+
+def sixteen_devices_in_any_language(sandbox):
+    """A language that passes over the blank between two columns sorts device 1 behind device 10."""
+    languages = sandbox.path / "languages"
+    languages.mkdir()
+    made = subprocess.run(["localedef", "-i", "en_US", "-f", "UTF-8", languages / "en_US.UTF-8"], capture_output=True, text=True)
+    if made.returncode != 0:
+        return print(f"not tried: {made.stderr}")
+    job = sandbox.run([{"run": "true"}], PROCTOR_HOOK_SIM="xpu:16x1", LOCPATH=str(languages), LC_ALL="en_US.UTF-8")
+    check(job.text.count("16 devices answer, 0 do not") == 2, job.text)
+
+
 def hook_that_hangs(sandbox):
     fake = sandbox.path / "fake"
     fake.mkdir()
@@ -145,7 +195,8 @@ def hook_that_hangs(sandbox):
 
 
 SCENARIOS = {scenario.__name__: scenario for scenario in
-             (good_machine, sick_machine, breaks_in_the_job, vanishes_in_the_job, holders, foreign_words, changed_stack, hook_that_hangs)}
+             (good_machine, sick_machine, breaks_in_the_job, vanishes_in_the_job, holders, foreign_words, changed_stack,
+              proctor_of_the_job, no_proctor, sixteen_devices_in_any_language, hook_that_hangs)}
 
 
 def main():

@@ -68,6 +68,10 @@ Result<RunResults> load_run_results(const std::string& place,
     return Error::usage("read the run in " + place + ": its journal holds a second plan, and a run has one",
                         "`proctor report merge` makes one run of several.");
   }
+  if (model->warned_of(kJournalChanged)) {
+    return Error::usage("read the run in " + place + ": its journal is not what its runner wrote",
+                        "`proctor report render` says which line was changed.");
+  }
   if (look) look(*model);
   auto digest = run_journal_sha256(place);
   if (!digest) return digest.error();

@@ -172,9 +172,13 @@ def bad_input(sandbox):
     cut = sandbox.path / "cut"
     shutil.copytree(good, cut)
     (cut / "journal.jsonl").write_text((good / "journal.jsonl").read_text()[:100])
+    changed = sandbox.path / "changed"
+    shutil.copytree(good, changed)
+    (changed / "journal.jsonl").write_text((good / "journal.jsonl").read_text().replace('"outcome":"pass"', '"outcome":"fail"'))
     before = (sandbox.path / "h.sqlite").read_bytes()
     for words, says in [
             (["add", "new.sqlite", "nowhere"], "nowhere"), (["add", "new.sqlite", sandbox.path], "journal.jsonl"),
+            (["add", "new.sqlite", changed], "not what its runner wrote"), (["add", "h.sqlite", changed], "not what its runner wrote"),
             (["add", "new.sqlite", cut], str(cut)), (["add", "new.sqlite", good, "nowhere"], "nowhere"), (["add", "h.sqlite", good, "nowhere"], "nowhere"),
             (["add", "text", good], "no SQLite file"), (["add", good, good], "it is a directory"),
             (["add", "link", good], "it is a link"), (["add", "fifo", good], "no ordinary file"),

@@ -4,6 +4,7 @@
     containment.py [SCENARIO...]
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -191,6 +192,83 @@ def hidden_proc(sandbox):
             check(("hidepid" in done.stdout) == (layer == "subreaper"), layer, "says:", done.stdout)
 
 
+STUCK = {"timeout": "2s", "grace": "300ms"}
+
+
+def check_stuck(layer, done, out, unreapable):
+    """The run went on, and says what became of who was stuck; its evidence was not held up either."""
+    cases = {case["suite"]: case for case in report(out)["cases"]}
+    attempt = cases["stuck"]["attempts"][-1]
+    check(cases["stuck"]["outcome"] == "timeout", layer, cases["stuck"]["outcome"], cases["stuck"]["reason"])
+    check(attempt["termination"]["unreapable"] == unreapable, layer, attempt["termination"])
+    check(any("[misbehaving]" in stray["command"] for stray in attempt["termination"]["strays"]) or not unreapable,
+          layer, "it is not named:", attempt["termination"])
+    evidence = "".join(path.read_text() for path in (out / "evidence").rglob("*") if path.is_file())
+    check("holds the lock of its address space" in evidence, layer, "the evidence does not say it:", evidence)
+    check(cases["next"]["outcome"] == "pass", layer, "the case after it:", cases["next"])
+    check(done.returncode == 1, layer, "exit", done.returncode, done.stdout, done.stderr)
+
+
+def stuck_config(sandbox, *words):
+    token = new_token()
+    config = sandbox.path / f"{token}.toml"
+    write_config(config, {"stuck": {"kind": "command", "command": misbehaving("mmap-stuck", token, *words), **STUCK},
+                          "next": {"kind": "command", "command": ["sh", "-c", "true"]}})
+    return config, token
+
+
+def skip_without_fuse():
+    if os.geteuid() != 0 or not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        skip("needs:fuse_as_root")
+    if subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL).returncode != 0:
+        skip("needs:mount_namespace")
+
+
+def stuck_in_mmap(sandbox):
+    """Who holds the lock of its address space for ever does not hold up its runner, which ends it like any other case."""
+    skip_without_fuse()
+    for layer in (layer for layer in LAYERS if not sandbox.why_not(layer)):
+        config, token = stuck_config(sandbox)
+        out = sandbox.out()
+        done = sandbox.proctor("run", "--config", config, "--containment", layer, "--jobs", 1, "--out", out, timeout=90)
+        check_stuck(layer, done, out, unreapable=False)
+        check(not survivors(token), layer, survivors(token))
+
+
+def start_stuck(sandbox, layer, ends):
+    """-> the directory and the process of a run whose case is stuck in the file of a process that `ends` ends"""
+    file = sandbox.path / f"{layer}-file"
+    file.touch()
+    server = subprocess.Popen(["unshare", "--mount", BIN / "misbehaving", "endless-file", file],
+                              stdout=subprocess.PIPE, text=True)
+    ends.callback(server.wait)
+    ends.callback(server.kill)
+    check(server.stdout.readline() == "mounted\n", "no file system of our own")
+    config, _ = stuck_config(sandbox, str(file))
+    out = sandbox.out()
+    run = sandbox.start("run", "--config", config, "--containment", layer, "--jobs", 1, "--out", out,
+                        wrap=lambda command: ["nsenter", f"--mount=/proc/{server.pid}/ns/mnt", *command])
+    ends.callback(lambda: run.poll() is None and run.kill())
+    return out, run
+
+
+def stuck_for_ever(sandbox):
+    """The same where not even SIGKILL ends it, because the file is another process's."""
+    skip_without_fuse()
+    with contextlib.ExitStack() as ends:
+        runs = [(layer, *start_stuck(sandbox, layer, ends)) for layer in LAYERS if not sandbox.why_not(layer)]
+        for layer, out, run in runs:
+            errors = sandbox.finish(run, 120)
+            check_stuck(layer, subprocess.CompletedProcess([], run.returncode, "", errors), out, unreapable=True)
+            check((out / "run.json").exists(), layer, "the record of the run is gone")
+            again = sandbox.proctor("finish", out, "--limit", "2s")
+            check(again.returncode == 75, layer, "finish calls it clean:", again.stdout, again.stderr)
+    for layer, out, _ in runs:
+        done = sandbox.proctor("finish", out)
+        check(done.returncode == 0, layer, "finish after its end:", done.returncode, done.stdout, done.stderr)
+
+
 if __name__ == "__main__":
     enter_pid_namespace()
-    run_scenarios((abandoned, before_the_cgroup, host_pids), own_tests=(interrupted_while_held, runner_as_pid_1, hidden_proc))
+    run_scenarios((abandoned, before_the_cgroup, host_pids),
+                  own_tests=(interrupted_while_held, runner_as_pid_1, hidden_proc, stuck_in_mmap, stuck_for_ever))

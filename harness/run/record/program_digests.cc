@@ -15,9 +15,20 @@ namespace {
 
 constexpr const char* kChanged = "it was changed during the run";
 
+bool is_same(const timespec& one, const timespec& other) {
+  return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
+}
+
 bool is_same(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino && one.st_size == other.st_size &&
-         one.st_mtim.tv_sec == other.st_mtim.tv_sec && one.st_mtim.tv_nsec == other.st_mtim.tv_nsec;
+         is_same(one.st_mtim, other.st_mtim) && is_same(one.st_ctim, other.st_ctim);
+}
+
+void tell_change(EventSink& sink, const std::string& path) {
+  sink.on(ProgramRead{path, "", kChanged});
+  sink.on(
+      Warning{std::string(kProgramChanged),
+              fmt::format("{} was changed during the run, so that its results are of no one program", path)});
 }
 
 }  // namespace
@@ -28,29 +39,37 @@ ProgramDigests::ProgramDigests(const std::vector<PlannedSuite>& suites) {
     if (suite.program.empty() || known) continue;
     Program program;
     program.path = suite.program;
-    program.found = ::stat(suite.program.c_str(), &program.planned) == 0 && S_ISREG(program.planned.st_mode);
+    program.found = ::stat(suite.program.c_str(), &program.planned) == 0 &&
+                    S_ISREG(program.planned.st_mode) && ::lstat(suite.program.c_str(), &program.name) == 0;
+    if (program.found)
+      program.file = UniqueFd(::open(suite.program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!program.file) program.error = errno;
     left_.push_back(std::move(program));
   }
 }
 
+bool ProgramDigests::is_as_planned(const Program& program) {
+  struct stat file {};
+  struct stat by_name {};
+  struct stat name {};
+  return ::fstat(program.file.get(), &file) == 0 && is_same(file, program.planned) &&
+         ::stat(program.path.c_str(), &by_name) == 0 && is_same(by_name, program.planned) &&
+         ::lstat(program.path.c_str(), &name) == 0 && is_same(name, program.name);
+}
+
 void ProgramDigests::end(EventSink& sink, const std::string& reason) {
-  const Program program = std::move(left_.front());
+  Program program = std::move(left_.front());
   left_.pop_front();
+  if (reason == kChanged) return tell_change(sink, program.path);
   sink.on(ProgramRead{program.path, reason.empty() ? program.digest.hex() : "", reason});
-  if (reason != kChanged) return;
-  sink.on(Warning{
-      std::string(kProgramChanged),
-      fmt::format("{} was changed during the run, so that its results are of no one program", program.path)});
+  if (reason.empty()) told_.push_back(std::move(program));
 }
 
 void ProgramDigests::read_piece(EventSink& sink) {
   if (left_.empty()) return;
   Program& program = left_.front();
   if (!program.found) return end(sink, "there was no such file when the run began");
-  if (!program.file) {
-    program.file = UniqueFd(::open(program.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!program.file) return end(sink, fmt::format("failed to read it: {}", std::strerror(errno)));
-  }
+  if (!program.file) return end(sink, fmt::format("failed to read it: {}", std::strerror(program.error)));
   piece_.resize(kPieceBytes);
   const ssize_t count = ::read(program.file.get(), piece_.data(), piece_.size());
   if (count < 0 && errno == EINTR) return;
@@ -58,11 +77,7 @@ void ProgramDigests::read_piece(EventSink& sink) {
   program.digest.add({piece_.data(), static_cast<std::size_t>(count)});
   program.read += static_cast<std::uint64_t>(count);
   if (count > 0) return;
-  struct stat now {};
-  struct stat by_name {};
-  const bool same = ::fstat(program.file.get(), &now) == 0 && is_same(now, program.planned) &&
-                    ::stat(program.path.c_str(), &by_name) == 0 && is_same(by_name, program.planned);
-  end(sink, same ? "" : kChanged);
+  end(sink, is_as_planned(program) ? "" : kChanged);
 }
 
 bool ProgramDigests::is_first_too_large() const {
@@ -84,6 +99,10 @@ void ProgramDigests::finish(EventSink& sink, Milliseconds time, const std::funct
   while (!left_.empty())
     end(sink, stopped ? "the run was stopped before it was read"
                       : fmt::format("reading it took longer than {} ms after the last case", time.count()));
+  for (const Program& program : told_) {
+    if (!is_as_planned(program)) tell_change(sink, program.path);
+  }
+  told_.clear();
   piece_ = {};
 }
 

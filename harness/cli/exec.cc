@@ -178,6 +178,12 @@ Result<PlanOutcome> ExecCommand::make_plan() {
                            .host_pids = typed.selection.host_pids,
                            .limits = typed.limits});
   if (!plan) return plan.error();
+  if (options().workflow_commands) {  // the command speaks for its step, in whichever way
+    for (const std::string& name : channel_variables()) {
+      const auto found = machine().caller().find(name);
+      if (found != machine().caller().end()) plan->suites.front().env.insert(*found);
+    }
+  }
   return PlanOutcome{.plan = *std::move(plan), .warnings = {}};
 }
 

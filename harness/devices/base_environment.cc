@@ -45,10 +45,26 @@ const std::vector<std::string>& rank_variables() {
   return kNames;
 }
 
+const std::vector<std::string>& channel_variables() {
+  static const std::vector<std::string> kNames = {
+      // GitHub Actions, and what runs its workflows
+      "GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY",
+      "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+      // Buildkite
+      "BUILDKITE_AGENT_ACCESS_TOKEN", "BUILDKITE_AGENT_JOB_API_SOCKET", "BUILDKITE_AGENT_JOB_API_TOKEN",
+      "BUILDKITE_ENV_FILE",
+      // AppVeyor, Bitbucket, Bitrise, Cirrus, Drone, Google Cloud Build
+      "APPVEYOR_API_URL", "BITBUCKET_PIPELINES_VARIABLES_PATH", "ENVMAN_ENVSTORE_PATH", "CIRRUS_ENV",
+      "DRONE_CARD_PATH", "DRONE_OUTPUT", "BUILDER_OUTPUT"};
+  return kNames;
+}
+
 Result<Environment> base_environment(bool strict, const Environment& caller, const std::string& tmpdir) {
   if (!strict) {
     Environment environment = caller;
-    for (const std::string& name : rank_variables()) environment.erase(name);
+    for (const auto* names : {&rank_variables(), &channel_variables()}) {
+      for (const std::string& name : *names) environment.erase(name);
+    }
     return environment;
   }
   if (tmpdir.empty() || tmpdir.front() != '/' || tmpdir.size() > kMaxTmpdir) {

@@ -123,11 +123,14 @@ Result<std::vector<LeasedDevice>> narrow_pool(Backend backend, const std::vector
 //   proctor kind    strict: fixed locale and time zone, allow-list, own TMPDIR (at most 30 characters,
 //                   because of socket paths)
 //   foreign kinds   the caller's whole environment, without the rank variables of a job that the caller
-//                   may be in
+//                   may be in, and without the channels to the CI system that it may be a step of
 Result<Environment> base_environment(bool strict, const Environment& caller, const std::string& tmpdir);
 
 // The names of the strict allow-list and of the rank variables, for the reference page and for tests.
 const std::vector<std::string>& strict_allow_list();
 const std::vector<std::string>& rank_variables();
+// By which a process speaks to the CI system that runs it: what it writes there becomes variables, PATH, outputs and
+// summaries of the steps that follow. A test has nothing to say there.
+const std::vector<std::string>& channel_variables();
 
 }  // namespace proctor

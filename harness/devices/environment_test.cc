@@ -398,11 +398,15 @@ TEST(BaseEnvironment, OurSuitesGetAStrictOne) {
                                        {"TMPDIR", "/tmp/p1"}}));
 }
 
-TEST(BaseEnvironment, ForeignSuitesInheritAllButRanks) {
+TEST(BaseEnvironment, ForeignSuitesInheritAllButRanksAndChannelsToTheCi) {
   Environment caller = {
       {"LANG", "de_DE"}, {"TMPDIR", "/elsewhere"}, {"HF_HOME", "/cache"}, {"CUDA_VISIBLE_DEVICES", ""}};
   const Environment expected = caller;
   for (const std::string& name : rank_variables()) caller[name] = "1";
+  for (const std::string& name : channel_variables()) caller[name] = "/step/file";
+  for (const char* name :
+       {"GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_STEP_SUMMARY", "GITHUB_STATE"})
+    EXPECT_TRUE(caller.contains(name)) << name;
   EXPECT_EQ(*base_environment(/*strict=*/false, caller, "/tmp/p1"), expected);
 }
 

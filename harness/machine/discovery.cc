@@ -149,6 +149,7 @@ Result<ListOutput> Listing::run(const Process& process) {
 Result<ListOutput> Listing::without_devices(const ListCommand& command) {
   Environment environment = machine_.caller();
   for (const std::string& name : all_caller_filters()) environment.erase(name);
+  for (const std::string& name : channel_variables()) environment.erase(name);
   for (const auto& [name, value] : command.env) environment[name] = value;
   const auto hidden = plan_visibility(VisibilityRequest{});
   if (!hidden) return hidden.error();

@@ -11,11 +11,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "harness/cli/commands.h"
 #include "harness/cli/console/messages.h"
 #include "harness/cli/load_run.h"
 #include "harness/core/exit_code.h"
+#include "harness/core/secrets.h"
 #include "harness/core/text.h"
 #include "reports/model/run_model.h"
 
@@ -90,6 +93,11 @@ std::string command_directory() {
   return std::filesystem::current_path(ignored).string();
 }
 
+std::optional<std::string> variable_of_this_process(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
 Error become(const RerunCommand& command) {
   if (::chdir(command.directory.c_str()) != 0)
     return Error::system("go to " + command.directory + ", where the run was", errno);
@@ -129,6 +137,9 @@ int rerun(const RerunOptions& options) {
   }
   std::string line;
   for (const auto& word : command.words) line += ' ' + shell_quote(word);
+  auto words = fill_in_secrets(std::move(command.words), variable_of_this_process);
+  if (!words) return fail(words.error());
+  command.words = *std::move(words);
   std::fprintf(stderr, "proctor: again:%s\n", shown(line).c_str());
   return fail(become(command));
 }

@@ -21,6 +21,7 @@
 #include "harness/core/exit_code.h"
 #include "harness/core/read_file.h"
 #include "harness/core/replace_file.h"
+#include "harness/core/secrets.h"
 #include "harness/core/text.h"
 #include "harness/core/toml_reader.h"
 #include "harness/machine/cuda_programs.h"
@@ -590,7 +591,7 @@ void RunCommand::describe() {
   planned.run_id = run_id_;
   planned.started = utc_now();
   planned.proctor_version = PROCTOR_VERSION;
-  planned.command_line = without_credentials(command_line());
+  planned.command_line = without_credentials(hide_secrets(command_line()));
   planned.directory = options_.plan.config.directory;
   planned.hostname = host_name();
   planned.containment = options_.setup.containment->info();

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "harness/core/narrowing_variables.h"
+#include "harness/core/secrets.h"
 #include "harness/core/text.h"
 #include "harness/core/words.h"
 #include "harness/plan/kinds/kind.h"
@@ -43,7 +44,7 @@ std::vector<NarrowingVariable> narrowing_variables(const Suite& suite, const Env
     found.push_back({.suite = suite.name,
                      .backend = std::string(to_string(suite.backend)),
                      .name = name,
-                     .value = value,
+                     .value = looks_secret(name) ? std::string(kHiddenValue) : value,
                      .by = by_caller ? "caller" : "suite",
                      .told_by = of_suite != suite.env.end() ? std::string(kToldByPlan) : ""});
   }

@@ -213,4 +213,14 @@ def output_of_a_shared_process(sandbox):
     check(len(shown) == len(log.read_text().splitlines()) > 2, shown, log.read_text())
 
 
-run_scenarios([forbidden_leaks, live_output, output_of_a_shared_process, listed_and_run_on_a_device, without_a_path, devices_that_nobody_gets, not_for_want_of_a_device, a_file_of_somebody_else_above, without_a_device, one_that_only_mentions_a_library, chosen_devices, configuration_above])
+def a_run_of_proctor(sandbox):
+    """It is not asked to list: it would start its command."""
+    told = sandbox.path / "told"
+    done = sandbox.proctor("run", "--out", sandbox.out(), "--", BIN / "proctor", "run", "--out", sandbox.path / "inner", "--",
+                           "sh", "-c", 'echo "$0 $@" >>"$1"', "sh", told)
+    check(done.returncode == 0, done.stdout, done.stderr)
+    check(told.read_text() == f"sh {told}\n", "started once, and with its own words", told.read_text())
+    check("command (judged by its exit code)" in done.stdout, done.stdout)
+
+
+run_scenarios([a_run_of_proctor, forbidden_leaks, live_output, output_of_a_shared_process, listed_and_run_on_a_device, without_a_path, devices_that_nobody_gets, not_for_want_of_a_device, a_file_of_somebody_else_above, without_a_device, one_that_only_mentions_a_library, chosen_devices, configuration_above])

@@ -29,6 +29,8 @@ Result<std::vector<const Kind*>> kinds_in(const std::string& path) {
   std::vector<std::string_view> markers;
   for (const Kind* kind : all_kinds())
     markers.insert(markers.end(), kind->traits().markers.begin(), kind->traits().markers.end());
+  const std::string launcher = launcher_mark();
+  markers.push_back(launcher);
   const auto found = find_texts(path, markers,
                                 "\x7f"
                                 "ELF");
@@ -36,6 +38,7 @@ Result<std::vector<const Kind*>> kinds_in(const std::string& path) {
   // Executable but not readable: nothing to recognise, and no mistake.
   if (!found && found.error().sys_errno == EACCES) return kinds;
   if (!found) return found.error();
+  if (found->contains(launcher)) return kinds;
   for (const Kind* kind : all_kinds()) {
     const auto& its = kind->traits().markers;
     if (std::ranges::any_of(its, [&](std::string_view marker) { return found->contains(marker); }))
@@ -161,6 +164,8 @@ Result<Recognition> ask_both(const Suite& suite, const Listers& listers) {
 }
 
 }  // namespace
+
+std::string launcher_mark() { return fmt::format("{}:{}", "proctor", "starts-what-it-is-told"); }
 
 Result<std::string> find_executable(const Suite& suite, const std::string& path) {
   const std::string& program = suite.command.front();

@@ -17,6 +17,10 @@ namespace proctor {
 // In the reason of what is a command although it has a framework inside, which says that there are no tests.
 inline constexpr std::string_view kListsNoTests = "lists no tests";
 
+// Stands in a program that starts what stands on its command line, as proctor does. It is never asked to list, since it
+// would start that; it is a command. Here it is in pieces: who merely links this is no such program.
+std::string launcher_mark();
+
 struct Recognition {
   const Kind* kind = &command_kind();
   std::string reason;                 // "lists GoogleTest tests": for the header

@@ -73,6 +73,15 @@ TEST_F(RecogniseTest, GtestProgramThatMerelyContainsOurOption) {
   EXPECT_TRUE(found.listing->event_lines.empty());
 }
 
+// Asked to list, it would start the command behind its `--`.
+TEST_F(RecogniseTest, WhatStartsOthersIsNeverAsked) {
+  const Recognition found =
+      recognised({elf("--proctor-list gtest_list_tests --list-tests " + launcher_mark()), "run", "--", "rm"},
+                 refuse_to_run);
+  EXPECT_EQ(found.kind, &command_kind());
+  EXPECT_EQ(found.reason, "judged by its exit code");
+}
+
 TEST_F(RecogniseTest, ProctorProgramMadeWithGtest) {
   ListOutput out;
   out.exit_code = 0;

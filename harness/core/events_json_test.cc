@@ -154,7 +154,7 @@ std::vector<Event> all_events() {
   }
 PROCTOR_COUNT_FIELDS(PlannedCase, 10, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10)
 PROCTOR_COUNT_FIELDS(PlannedDevice, 8, f1, f2, f3, f4, f5, f6, f7, f8)
-PROCTOR_COUNT_FIELDS(ContainmentInfo, 3, f1, f2, f3)
+PROCTOR_COUNT_FIELDS(ContainmentInfo, 4, f1, f2, f3, f4)
 PROCTOR_COUNT_FIELDS(SimInfo, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(StackFact, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(PlannedShard, 4, f1, f2, f3, f4)

@@ -381,6 +381,7 @@ class ChainCheck {
     if (!has_sums_) return 0;
     return first_wrong_ != 0 ? first_wrong_ : remains_;
   }
+  bool has_sums() const { return has_sums_; }
 
  private:
   JournalChain chain_;
@@ -431,6 +432,8 @@ Result<RunModel> load_journal(const std::filesystem::path& path, const std::opti
     model.on(changed_journal(why));
   } else if (const int number = check.first_wrong(); number != 0) {
     model.on(changed_journal(fmt::format("line {} does not fit those before it", number)));
+  } else if (!check.has_sums() && model.plan().narrowed) {  // no version writes the one without the other
+    model.on(changed_journal("none of its records has a digest, and its version gives one to each"));
   }
   return model;
 }

@@ -308,6 +308,16 @@ TEST_F(ChangedJournal, ItsEndIsKnownOnlyToItsRunner) {
       testing::HasSubstr("more than its runner wrote"));
 }
 
+TEST_F(ChangedJournal, WithoutAnyDigestItIsOnlyOfAVersionThatWroteNone) {
+  RunPlanned plan = plan_of({planned(id_)});
+  const auto without_digests = [&] {
+    return to_json_line(plan) + "\n" + to_json_line(concluded(id_, {Outcome::kFail, "exit:1"})) + "\n";
+  };
+  EXPECT_EQ(complaint(without_digests()), "");
+  plan.narrowed.emplace();
+  EXPECT_THAT(complaint(without_digests()), testing::HasSubstr("none of its records has a digest"));
+}
+
 // Another run's directory may have taken the place of the one that the seal is about.
 TEST_F(ChangedJournal, TheSealOfAnotherRunSaysNothing) {
   sealed_run_ = "another";
